@@ -1,0 +1,352 @@
+/* carat.h: the one public header of libcarat, an inference engine for Google's Gemma models.
+ *
+ * A complete program (test/api/example_test.sh compiles and runs exactly this text):
+ *
+ * example-begin
+ * #include <carat.h>
+ * #include <stdio.h>
+ *
+ * int main(int argc, char **argv)
+ * {
+ *     carat_error err;
+ *     carat_model *model = NULL;
+ *     carat_engine *engine = NULL;
+ *     carat_session *session = NULL;
+ *     carat_tokens prompt = {0};
+ *     int failed = 1;
+ *
+ *     if (argc != 3)
+ *         return 2;
+ *     if (carat_model_open(&model, argv[1], NULL, &err) != CARAT_OK ||
+ *         carat_engine_create(&engine, model, NULL, &err) != CARAT_OK ||
+ *         carat_session_create(&session, engine, NULL, &err) != CARAT_OK)
+ *         goto done;
+ *     carat_message message = {.role = "user", .content = argv[2]};
+ *     if (carat_render(model, &message, 1, NULL, &prompt, NULL, &err) != CARAT_OK ||
+ *         carat_sync(session, prompt.ids, prompt.n, NULL, &err) != CARAT_OK)
+ *         goto done;
+ *     for (int i = 0; i < 64; i++) {
+ *         int32_t id;
+ *         if (carat_sample(session, NULL, &id, &err) != CARAT_OK)
+ *             goto done;
+ *         if (carat_is_stop(model, id))
+ *             break;
+ *         char piece[256];
+ *         carat_detokenize(session, id, piece, sizeof piece);
+ *         fputs(piece, stdout);
+ *         if (carat_append(session, &id, 1, &err) != CARAT_OK)
+ *             goto done;
+ *     }
+ *     putchar('\n');
+ *     failed = 0;
+ * done:
+ *     if (failed)
+ *         fprintf(stderr, "%s\n", err.message);
+ *     carat_tokens_free(&prompt);
+ *     carat_session_close(session);
+ *     carat_engine_close(engine);
+ *     carat_model_close(model);
+ *     return failed;
+ * }
+ * example-end
+ *
+ * Objects. A carat_model is an open checkpoint: immutable, shared freely by threads. A carat_engine holds
+ * a memory plan, threads and the KV cache of N sequences over one model. A carat_session is one timeline of
+ * tokens in an engine. Close in the order session, engine, model; every close function accepts NULL.
+ *
+ * Threads. Functions on a carat_model may be called from any thread at any time until it is closed. An engine and all its
+ * sessions belong to one thread at a time: the caller serialises. Different engines are independent.
+ *
+ * Errors. Functions that can fail return carat_status and take an optional carat_error * last, which is
+ * written only on failure: a code and one finished English sentence. Output arguments are untouched on
+ * failure unless said otherwise. The library never prints, exits or reads the environment.
+ *
+ * Numbers. The same file and prompt give bit-equal logits on every CPU, for any thread count, batch,
+ * chunking and cache state, within one (arithmetic, KV type, numerics version): NUMERICS.md.
+ *
+ * Structs named ..._options begin with their size: initialise with the matching CARAT_..._OPTIONS macro, or
+ * pass NULL for the defaults. A size this library does not know is CARAT_E_ARGUMENT. */
+#ifndef CARAT_H
+#define CARAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CARAT_API __attribute__((visibility("default")))
+#else
+#define CARAT_API
+#endif
+
+#define CARAT_VERSION "0.1.0"
+#define CARAT_NUMERICS_VERSION 1
+
+/* What went wrong, by kind. */
+typedef enum carat_status {
+    CARAT_OK = 0,
+    CARAT_E_ARGUMENT,    /* the caller's arguments are wrong: null, out of range, an id beyond the vocabulary */
+    CARAT_E_NOT_FOUND,   /* no such file, or nothing of that kind in it (no tokenizer, no template) */
+    CARAT_E_IO,          /* the system could not read or map */
+    CARAT_E_FORMAT,      /* a file is corrupt or contradicts itself */
+    CARAT_E_UNSUPPORTED, /* a sound file of a kind, model or type this library does not run */
+    CARAT_E_MEMORY,      /* out of memory, or the plan is larger than the budget */
+    CARAT_E_CONTEXT,     /* no position left in the context */
+    CARAT_E_REWIND,      /* the ring of a local layer no longer holds what the rewind needs */
+    CARAT_E_NUMERIC,     /* NaN or infinity in logits */
+    CARAT_E_CANCELLED,   /* a callback asked to stop */
+} carat_status;
+
+typedef struct carat_error {
+    carat_status code;
+    char message[1024]; /* UTF-8, terminated, no newline */
+} carat_error;
+
+/* "CARAT_E_FORMAT" for CARAT_E_FORMAT; never NULL. */
+CARAT_API const char *carat_status_name(carat_status status);
+/* CARAT_VERSION of the library that was linked. */
+CARAT_API const char *carat_version(void);
+
+typedef struct carat_model carat_model;
+typedef struct carat_engine carat_engine;
+typedef struct carat_session carat_session;
+
+/* Progress of a long call: done of total units (unitless). Return 0 to go on, else the call ends with
+ * CARAT_E_CANCELLED. Runs on the calling thread. */
+typedef int (*carat_progress)(void *user, size_t done, size_t total);
+/* One finished line without newline about something the user should know (a multimodal checkpoint read as
+ * text, a missing template). Runs on the calling thread. */
+typedef void (*carat_log)(void *user, const char *line);
+
+/* A growable list of token ids owned by the caller; start from {0}. */
+typedef struct carat_tokens {
+    int32_t *ids; /* [n] */
+    int n, capacity;
+} carat_tokens;
+CARAT_API void carat_tokens_free(carat_tokens *t); /* leaves {0}; NULL is fine */
+
+/* ---------------------------------------------------------------- model ---- */
+
+typedef struct carat_model_options {
+    size_t size;
+    carat_log log; /* may be NULL */
+    carat_progress progress;
+    void *user;         /* given to both callbacks */
+    int tokenizer_only; /* 1: path may be a tokenizer file, or a directory that holds only one; no weights are opened */
+} carat_model_options;
+#define CARAT_MODEL_OPTIONS {sizeof(carat_model_options), NULL, NULL, NULL, 0}
+
+/* Opens an HF directory or a GGUF file (decided by content). Weights are mapped, not read.
+ * E_ARGUMENT, E_NOT_FOUND, E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY, E_CANCELLED. */
+CARAT_API carat_status carat_model_open(carat_model **model, const char *path, const carat_model_options *options,
+                                        carat_error *err);
+
+/* One named buffer of a model in memory: "model.gguf" alone, or the files of an HF directory by their names. */
+typedef struct carat_buffer {
+    const char *name;
+    const void *data;
+    size_t size;
+} carat_buffer;
+/* As carat_model_open; the buffers are borrowed until carat_model_close. */
+CARAT_API carat_status carat_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
+                                               const carat_model_options *options, carat_error *err);
+CARAT_API void carat_model_close(carat_model *model);
+
+typedef enum carat_model_kind { CARAT_GENERATOR = 0, CARAT_TOKENIZER_ONLY } carat_model_kind;
+
+/* Facts about a model. Strings live as long as the model. */
+typedef struct carat_model_info {
+    size_t size; /* set by the caller to sizeof(carat_model_info) */
+    carat_model_kind kind;
+    const char *architecture; /* "gemma", "gemma2", "gemma3" */
+    const char *container;    /* "safetensors", "GGUF v3", ... */
+    const char *name;         /* from the file, or "" */
+    int n_layer, hidden, ffn, n_head, n_kv_head, head_dim, n_vocab;
+    int n_text_vocab;         /* ids >= this are never generated */
+    int max_context;          /* positions the model was made for */
+    int sliding_window;       /* 0: none */
+    int n_local;              /* layers with a sliding window */
+    double rope_base, rope_base_local, rope_factor, attention_scale, embedding_scale;
+    double attention_cap, logit_cap; /* 0: none */
+    double norm_eps;
+    uint64_t n_parameter;     /* of the text tower as stored, tied head once */
+    size_t weight_bytes;      /* of the tensors used, as stored */
+    int tied;                 /* head = embedding */
+    int multimodal;           /* a vision tower is there and not used */
+    int has_tokenizer, has_chat_template;
+    const char *tokenizer;    /* "tokenizer.json", "tokenizer.model", "gguf", or "" */
+    const char *chat_template;/* "gemma", "gemma3", "functiongemma", or "" */
+    int bos;                  /* -1: none */
+} carat_model_info;
+CARAT_API carat_status carat_model_get_info(const carat_model *model, carat_model_info *info, carat_error *err);
+
+/* Tensor i of the model file in file order (used or not). E_ARGUMENT past the end. */
+typedef struct carat_tensor_info {
+    size_t size; /* set by the caller */
+    const char *name, *type;
+    int n_dim;
+    int64_t dim[4]; /* outermost first */
+    size_t bytes;
+} carat_tensor_info;
+CARAT_API int carat_model_tensor_count(const carat_model *model);
+CARAT_API carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tensor_info *info, carat_error *err);
+
+/* 1 when generation ends at this id. */
+CARAT_API int carat_is_stop(const carat_model *model, int32_t id);
+/* The ids that end generation: the union of config, generation_config, tokenizer and family; count returned,
+ * *ids lives as long as the model. */
+CARAT_API int carat_stop_ids(const carat_model *model, const int32_t **ids);
+
+/* ----------------------------------------------------------------- text ---- */
+
+typedef enum carat_text_flags {
+    CARAT_BOS = 1,     /* put <bos> first, unless the text already begins with it */
+    CARAT_SPECIAL = 2, /* encode: control tokens spelled in the text are recognised; decode: they are printed */
+} carat_text_flags;
+
+/* Appends the ids of n bytes of UTF-8 (invalid bytes are treated as U+FFFD, like the reference).
+ * E_NOT_FOUND (model without a tokenizer), E_MEMORY, E_ARGUMENT. */
+CARAT_API carat_status carat_tokenize(const carat_model *model, const char *text, size_t n, int flags,
+                                      carat_tokens *out, carat_error *err);
+/* The text of ids as one malloc'd, terminated string (*n its length without the terminator; free with
+ * carat_free). Control tokens are left out unless CARAT_SPECIAL. E_NOT_FOUND, E_ARGUMENT, E_MEMORY. */
+CARAT_API carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_ids, int flags, char **text,
+                                    size_t *n, carat_error *err);
+/* Frees what this library returned as char *. */
+CARAT_API void carat_free(void *p);
+
+/* One turn of a conversation. */
+typedef struct carat_message {
+    const char *role;    /* "system", "developer", "user", "assistant" or "model", "tool" */
+    const char *content; /* UTF-8, terminated; NULL when json is given */
+    const char *json;    /* the whole message as a JSON object in OpenAI's form (content lists, tool_calls); NULL otherwise */
+} carat_message;
+
+typedef struct carat_render_options {
+    size_t size;
+    const char *tools;    /* JSON array of OpenAI function tools, or NULL */
+    const char *chat_template; /* "gemma", "gemma3", "functiongemma"; NULL: the model's own */
+    int no_generation_prompt;
+    int special_in_content; /* 1: control tokens in message texts are recognised, as transformers does; 0: they stay text */
+} carat_render_options;
+#define CARAT_RENDER_OPTIONS {sizeof(carat_render_options), NULL, NULL, 0, 0}
+
+/* The prompt that a conversation becomes: ids appended to *ids (NULL: not wanted), its text in *text (NULL:
+ * not wanted; free with carat_free). Begins with <bos>, exactly once. E_NOT_FOUND: neither the model nor the options name a
+ * template. E_ARGUMENT: a conversation the template refuses, or JSON that is not what is described above. */
+CARAT_API carat_status carat_render(const carat_model *model, const carat_message *messages, int n,
+                                    const carat_render_options *options, carat_tokens *ids, char **text,
+                                    carat_error *err);
+/* The same for a JSON array of messages in OpenAI's form. */
+CARAT_API carat_status carat_render_json(const carat_model *model, const char *messages,
+                                         const carat_render_options *options, carat_tokens *ids, char **text,
+                                         carat_error *err);
+
+/* --------------------------------------------------------------- engine ---- */
+
+typedef enum carat_kv { CARAT_KV_DEFAULT = 0, CARAT_KV_BF16, CARAT_KV_F16, CARAT_KV_F32 } carat_kv;
+
+typedef struct carat_engine_options {
+    size_t size;
+    int threads;    /* 0: CPUs this process may use */
+    int context;    /* positions per session; 0: min(8192, the model's maximum) */
+    int sessions;   /* sequences that fit at once; 0: 1 */
+    int chunk;      /* most rows in one pass; 0: 256 */
+    int exact;      /* 1: f32 arithmetic, the oracle (NUMERICS.md section 1); KV default is then f32 */
+    carat_kv kv;    /* default bf16, or f32 with exact */
+    const char *isa; /* limit on kernel level: "ref" or "avx2"; NULL: the best this CPU has */
+    size_t max_bytes; /* refuse a plan larger than this (E_MEMORY); 0: no limit */
+} carat_engine_options;
+#define CARAT_ENGINE_OPTIONS {sizeof(carat_engine_options), 0, 0, 0, 0, 0, CARAT_KV_DEFAULT, NULL, 0}
+
+/* What an engine with these options will reserve, in bytes; nothing is allocated. Memory is reserved at
+ * creation and touched only as positions are used. */
+typedef struct carat_plan {
+    size_t size; /* set by the caller */
+    int context, sessions, chunk, threads;
+    const char *kv;     /* "bf16", "f16", "f32" */
+    const char *isa;    /* kernel level that would be used */
+    size_t kv_bytes;    /* all sessions, full context */
+    size_t work_bytes;  /* activations, logits, tables */
+} carat_plan;
+/* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes). */
+CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options, carat_plan *plan,
+                                         carat_error *err);
+CARAT_API carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
+                                           const carat_engine_options *options, carat_error *err);
+CARAT_API void carat_engine_close(carat_engine *engine); /* its sessions must be closed */
+CARAT_API int carat_engine_context(const carat_engine *engine);
+
+/* -------------------------------------------------------------- session ---- */
+
+typedef struct carat_session_options {
+    size_t size;
+    uint32_t number; /* the session number that enters random draws (NUMERICS.md section 8) */
+    carat_progress progress; /* during sync: tokens done of tokens to evaluate */
+    void *user;
+} carat_session_options;
+#define CARAT_SESSION_OPTIONS {sizeof(carat_session_options), 0, NULL, NULL}
+
+/* E_MEMORY: all sequences of the engine are taken. */
+CARAT_API carat_status carat_session_create(carat_session **session, carat_engine *engine,
+                                            const carat_session_options *options, carat_error *err);
+CARAT_API void carat_session_close(carat_session *session);
+
+/* Makes the session's timeline equal tokens[0..n): keeps the common prefix it already holds, evaluates the
+ * rest, leaves the logits after the last token. *reused (may be NULL) gets the number of tokens kept. When the
+ * rings no longer allow the rewind this needs, everything is evaluated anew. n >= 1.
+ * E_ARGUMENT (n < 1 or an id outside the vocabulary), E_CONTEXT, E_NUMERIC, E_CANCELLED (what was evaluated stays). */
+CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err);
+/* Evaluates n more tokens after what is held. Errors as carat_sync. */
+CARAT_API carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
+/* Tokens held; *tokens (may be NULL) points at them until the next call on the session. */
+CARAT_API int carat_held(const carat_session *session, const int32_t **tokens);
+/* Forgets all but the first n tokens; no logits are held then. E_ARGUMENT (n < 0 or more than held), E_REWIND. */
+CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
+
+/* Advances several sessions of one engine in one pass: row i appends tokens to its session (prompts and
+ * single tokens mixed). Each session at most once. Errors as carat_append. On an argument error nothing has changed. */
+typedef struct carat_row {
+    carat_session *session;
+    const int32_t *tokens; /* [n] */
+    int n;
+    float *all_logits; /* [n][n_vocab], or NULL: only the last row's logits are computed */
+} carat_row;
+CARAT_API carat_status carat_step(carat_engine *engine, const carat_row *rows, int n, carat_error *err);
+
+/* Logits after the last token, [n_vocab], valid until the next evaluating call on the engine; NULL when
+ * nothing was evaluated since creation or rewind. */
+CARAT_API const float *carat_logits(const carat_session *session);
+
+typedef struct carat_sampling {
+    size_t size;
+    float temperature; /* 0: greedy, the highest logit */
+    int top_k;         /* 0: all */
+    float top_p;       /* 1: off */
+    float min_p;       /* 0: off; relative to the most likely survivor */
+    uint64_t seed;
+    const int32_t *banned; /* ids never produced, besides the model's own list; may be NULL */
+    int n_banned;
+} carat_sampling;
+#define CARAT_SAMPLING {sizeof(carat_sampling), 1.0f, 64, 0.95f, 0.0f, 0, NULL, 0}
+/* The model's own: generation_config or GGUF keys, else Gemma's card (1.0, 64, 0.95). Seed 0. */
+CARAT_API carat_sampling carat_default_sampling(const carat_model *model);
+
+/* Draws the next id from the held logits in the order of NUMERICS.md section 8; the same state gives the same id. NULL
+ * sampling: the model's default with seed 0. Does not append. Padding rows and placeholder ids are never drawn.
+ * E_ARGUMENT (no logits held, a parameter out of range), E_NUMERIC. */
+CARAT_API carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
+                                    carat_error *err);
+
+/* Streams text: writes the bytes that id completes, terminated, and returns their number; a partial UTF-8 character is held
+ * back until it is whole. id -1 flushes what is held. capacity >= 256 is always enough. Control tokens give "" unless they are
+ * FunctionGemma's call syntax. Order of calls is the order of the text; carat_sync and carat_rewind reset it. */
+CARAT_API size_t carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,83 @@
+/* file.h: one interface over the containers a checkpoint comes in: a Hugging Face directory or a GGUF
+ * file, from a path or from memory. Gives named tensors (pointers into the mapping), metadata and the
+ * side files. Trusts nothing in them; knows nothing about Gemma. */
+#ifndef CT_FILE_H
+#define CT_FILE_H
+
+#include "base/base.h"
+#include "quant/quant.h"
+
+enum ct_file_kind {
+    CT_FILE_HF,        /* directory: config.json, *.safetensors, tokenizer files */
+    CT_FILE_GGUF,      /* one GGUF v2/v3 file */
+    CT_FILE_TOKENIZER, /* only a tokenizer: tokenizer.json or tokenizer.model, or a directory with one */
+};
+
+struct ct_tensor {
+    const char *name;
+    enum ct_type type;     /* CT_TYPE_COUNT: a type carat does not read; legal unless the model needs it */
+    const char *type_name; /* as the file spells it, for messages */
+    int n_dim;       /* 1 or 2 or more; scalars are n_dim 1, dim 1 */
+    int64_t dim[4];  /* row-major, outermost first: a matrix is [rows = outputs][cols = inputs] for both kinds */
+    const uint8_t *data;
+    size_t size;
+    const char *file; /* path of the file it lies in, for messages */
+    uint64_t offset;  /* of data in that file, for messages */
+};
+
+/* A GGUF metadata value. Scalars are widened; arrays stay raw. */
+enum ct_meta_type { CT_META_UINT, CT_META_INT, CT_META_FLOAT, CT_META_BOOL, CT_META_STRING, CT_META_ARRAY };
+struct ct_meta {
+    struct ct_str key;
+    enum ct_meta_type type;
+    uint64_t u; /* UINT, BOOL; INT as two's complement in i */
+    int64_t i;
+    double f;
+    struct ct_str s;
+    /* ARRAY: element type as above, ggml element width in bytes (0 for strings), raw bytes */
+    enum ct_meta_type elem;
+    int elem_bytes;
+    uint64_t count;
+    struct ct_bytes raw;
+    uint64_t offset; /* of the value in the file */
+};
+
+struct ct_file;
+
+/* One named buffer: "model.gguf", or "config.json", "model.safetensors", "tokenizer.json", ... */
+struct ct_part {
+    const char *name;
+    struct ct_bytes bytes;
+};
+
+/* Maps what is there; header parsing only, tensor data is not touched. The kind is decided by magic bytes.
+ * E_NOT_FOUND (nothing at path), E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY. tokenizer_only: accept a
+ * directory or file without weights. */
+carat_status ct_file_open(struct ct_file **f, const char *path, bool tokenizer_only, carat_error *err);
+/* Borrows the buffers until ct_file_close. */
+carat_status ct_file_open_memory(struct ct_file **f, const struct ct_part *part, int n, carat_error *err);
+void ct_file_close(struct ct_file *f); /* NULL is fine */
+
+enum ct_file_kind ct_file_kind(const struct ct_file *f);
+const char *ct_file_path(const struct ct_file *f);
+int ct_file_tensor_count(const struct ct_file *f);
+const struct ct_tensor *ct_file_tensor(const struct ct_file *f, int i);
+const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name); /* NULL when absent */
+/* HF side file ("config.json", "generation_config.json", "tokenizer.json", "tokenizer.model",
+ * "tokenizer_config.json", "chat_template.jinja", "chat_template.json", "special_tokens_map.json");
+ * data == NULL when absent. Mapped when the file is opened. */
+struct ct_bytes ct_file_side(const struct ct_file *f, const char *name);
+/* GGUF metadata; NULL when absent. */
+const struct ct_meta *ct_file_meta(const struct ct_file *f, const char *key);
+int ct_file_meta_count(const struct ct_file *f);
+const struct ct_meta *ct_file_meta_at(const struct ct_file *f, int i);
+/* Scalars with a type check: E_FORMAT names file, key, offset, found and expected type or range; an absent
+ * key leaves *out as it is. */
+carat_status ct_file_meta_int(const struct ct_file *f, const char *key, int64_t lo, int64_t hi, int64_t *out, carat_error *err);
+carat_status ct_file_meta_float(const struct ct_file *f, const char *key, double *out, carat_error *err);
+/* Element i of a numeric or bool array, as double (exact for all 32-bit types). */
+double ct_meta_number(const struct ct_meta *m, uint64_t i);
+/* Walks a string array: *at starts at 0 and is a byte offset into raw; false at the end. */
+bool ct_meta_next_string(const struct ct_meta *m, size_t *at, struct ct_str *s);
+
+#endif
