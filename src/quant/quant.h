@@ -29,6 +29,17 @@ const struct ct_type_info *ct_type_info(enum ct_type type);
 /* False when carat does not read the type. */
 bool ct_type_from_ggml(uint32_t number, enum ct_type *type);
 bool ct_type_from_hf(struct ct_str dtype, enum ct_type *type);
+
+/* Geometry of every type number that GGUF defines, read by carat or not: a reader needs the sizes of tensors
+ * that no model asks for. False for a number that is not, or no longer, in use. */
+struct ct_ggml_type {
+    const char *name;
+    int block, bytes;
+};
+bool ct_ggml_type(uint32_t number, struct ct_ggml_type *out);
+/* Bits of an element of a safetensors dtype and its spelling with static lifetime; 0 when there is no such dtype. */
+int ct_hf_bits(struct ct_str dtype, const char **name);
+
 /* Bytes of a row of n elements; false when n is not a multiple of the block or the size overflows. */
 bool ct_type_row_bytes(enum ct_type type, size_t n, size_t *bytes);
 

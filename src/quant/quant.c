@@ -1,0 +1,98 @@
+/* quant.c: the table of stored types. To teach carat a type: a constant in quant.h, its block in blocks.h, a
+ * decoder in decode.c, one row here (and its row leaves `foreign`). Bit layouts are in decode.c. */
+#include "quant/quant.h"
+
+#include "quant/blocks.h"
+#include "quant/decode.h"
+
+static const struct ct_type_info types[] = {
+    [CT_F32] = {"F32", 1, 4, 0, "F32", ct_decode_f32},
+    [CT_F16] = {"F16", 1, 2, 1, "F16", ct_decode_f16},
+    [CT_BF16] = {"BF16", 1, 2, 30, "BF16", ct_decode_bf16},
+    [CT_Q8_0] = {"Q8_0", 32, sizeof(struct ct_block_q8_0), 8, NULL, ct_decode_q8_0},
+    [CT_Q4_0] = {"Q4_0", 32, sizeof(struct ct_block_q4_0), 2, NULL, ct_decode_q4_0},
+};
+_Static_assert(CT_COUNT(types) == CT_TYPE_COUNT, "one row per type");
+
+/* GGUF's other types, by number: sizes only. */
+static const struct foreign {
+    uint32_t number;
+    struct ct_ggml_type type;
+} foreign[] = {
+    {3, {"Q4_1", 32, 20}},     {6, {"Q5_0", 32, 22}},     {7, {"Q5_1", 32, 24}},     {9, {"Q8_1", 32, 36}},
+    {10, {"Q2_K", 256, 84}},   {11, {"Q3_K", 256, 110}},  {12, {"Q4_K", 256, 144}},  {13, {"Q5_K", 256, 176}},
+    {14, {"Q6_K", 256, 210}},  {15, {"Q8_K", 256, 292}},  {16, {"IQ2_XXS", 256, 66}}, {17, {"IQ2_XS", 256, 74}},
+    {18, {"IQ3_XXS", 256, 98}}, {19, {"IQ1_S", 256, 50}}, {20, {"IQ4_NL", 32, 18}},  {21, {"IQ3_S", 256, 110}},
+    {22, {"IQ2_S", 256, 82}},  {23, {"IQ4_XS", 256, 136}}, {24, {"I8", 1, 1}},       {25, {"I16", 1, 2}},
+    {26, {"I32", 1, 4}},       {27, {"I64", 1, 8}},       {28, {"F64", 1, 8}},       {29, {"IQ1_M", 256, 56}},
+    {34, {"TQ1_0", 256, 54}},  {35, {"TQ2_0", 256, 66}},  {39, {"MXFP4", 32, 17}},   {40, {"NVFP4", 64, 36}},
+    {41, {"Q1_0", 128, 18}},   {42, {"Q2_0", 64, 18}},
+};
+
+/* The dtypes of safetensors, with the bits of an element. */
+static const struct dtype {
+    const char *name;
+    int bits;
+} dtypes[] = {
+    {"BF16", 16},   {"F16", 16},    {"F32", 32},        {"F64", 64},        {"BOOL", 8}, {"U8", 8},
+    {"I8", 8},      {"U16", 16},    {"I16", 16},        {"U32", 32},        {"I32", 32}, {"U64", 64},
+    {"I64", 64},    {"C64", 64},    {"F8_E5M2", 8},     {"F8_E4M3", 8},     {"F8_E8M0", 8},
+    {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"F4", 4},
+};
+
+const struct ct_type_info *ct_type_info(enum ct_type type)
+{
+    assert((unsigned)type < CT_TYPE_COUNT);
+    return &types[type];
+}
+
+bool ct_type_from_ggml(uint32_t number, enum ct_type *type)
+{
+    for (int i = 0; i < CT_TYPE_COUNT; i++)
+        if ((uint32_t)types[i].ggml == number) {
+            *type = (enum ct_type)i;
+            return true;
+        }
+    return false;
+}
+
+bool ct_type_from_hf(struct ct_str dtype, enum ct_type *type)
+{
+    for (int i = 0; i < CT_TYPE_COUNT; i++)
+        if (types[i].hf && ct_str_is(dtype, types[i].hf)) {
+            *type = (enum ct_type)i;
+            return true;
+        }
+    return false;
+}
+
+bool ct_ggml_type(uint32_t number, struct ct_ggml_type *out)
+{
+    enum ct_type type;
+    if (ct_type_from_ggml(number, &type)) {
+        *out = (struct ct_ggml_type){types[type].name, types[type].block, types[type].bytes};
+        return true;
+    }
+    for (size_t i = 0; i < CT_COUNT(foreign); i++)
+        if (foreign[i].number == number) {
+            *out = foreign[i].type;
+            return true;
+        }
+    return false;
+}
+
+int ct_hf_bits(struct ct_str dtype, const char **name)
+{
+    for (size_t i = 0; i < CT_COUNT(dtypes); i++)
+        if (ct_str_is(dtype, dtypes[i].name)) {
+            *name = dtypes[i].name;
+            return dtypes[i].bits;
+        }
+    return 0;
+}
+
+bool ct_type_row_bytes(enum ct_type type, size_t n, size_t *bytes)
+{
+    const struct ct_type_info *t = ct_type_info(type);
+    return n % (size_t)t->block == 0 && ct_mul(n / (size_t)t->block, (size_t)t->bytes, bytes);
+}
