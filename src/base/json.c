@@ -1,0 +1,411 @@
+/* json.c: the pull reader of json.h. Strict RFC 8259: valid UTF-8, paired surrogates, no leading zeros, no
+ * trailing bytes. What the members mean, and whether a key occurs twice, is left to the caller. */
+#include "base/json.h"
+
+#include "base/utf8.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What may come next; kept in ct_json.expect. */
+enum {
+    EXPECT_VALUE,
+    EXPECT_VALUE_OR_END, /* after '[' */
+    EXPECT_KEY_OR_END,   /* after '{' */
+    EXPECT_COMMA_OR_END, /* after a value inside something */
+    EXPECT_NOTHING,      /* after the top value */
+    EXPECT_ERROR,
+};
+
+void ct_json_init(struct ct_json *j, const char *name, struct ct_bytes text)
+{
+    memset(j, 0, offsetof(struct ct_json, error));
+    j->name = name ? name : "JSON";
+    j->text = text.data;
+    j->size = text.data ? text.size : 0;
+    j->expect = EXPECT_VALUE;
+    j->error.code = CARAT_OK;
+    j->error.message[0] = 0;
+}
+
+void ct_json_free(struct ct_json *j)
+{
+    free(j->buffer);
+    j->buffer = NULL;
+    j->capacity = 0;
+}
+
+carat_status ct_json_fail(struct ct_json *j, const char *format, ...)
+{
+    if (j->error.code == CARAT_OK) {
+        char message[600];
+        va_list args;
+        va_start(args, format);
+        vsnprintf(message, sizeof message, format, args);
+        va_end(args);
+        ct_fail(&j->error, CARAT_E_FORMAT, "%s: at byte %zu: %s", j->name, j->at, message);
+    }
+    j->expect = EXPECT_ERROR;
+    return j->error.code;
+}
+
+/* Records "expected E, found what stands at the cursor". */
+static enum ct_json_token refuse(struct ct_json *j, const char *expected)
+{
+    if (j->at >= j->size)
+        ct_json_fail(j, "expected %s, found the end of the text", expected);
+    else if (j->text[j->at] > 0x20 && j->text[j->at] < 0x7f)
+        ct_json_fail(j, "expected %s, found '%c'", expected, j->text[j->at]);
+    else
+        ct_json_fail(j, "expected %s, found the byte 0x%02x", expected, j->text[j->at]);
+    return CT_JSON_ERROR;
+}
+
+/* Pretty-printed files are a newline and a run of spaces between most tokens, hence the eight at a time. */
+static void skip_space(struct ct_json *j)
+{
+    const uint8_t *p = j->text + j->at, *end = j->text + j->size;
+    while (p < end) {
+        if (*p == ' ') {
+            while (end - p >= 8 && ct_le64(p) == 0x2020202020202020u)
+                p += 8;
+            while (p < end && *p == ' ')
+                p++;
+        } else if (*p == '\n' || *p == '\r' || *p == '\t') {
+            p++;
+        } else {
+            break;
+        }
+    }
+    j->at = (size_t)(p - j->text);
+}
+
+/* Makes room for n bytes in the buffer. */
+static bool reserve(struct ct_json *j, size_t n)
+{
+    if (n <= j->capacity)
+        return true;
+    size_t capacity = CT_MAX(j->capacity, (size_t)256);
+    while (capacity < n)
+        if (!ct_mul(capacity, 2, &capacity))
+            capacity = n;
+    char *grown = realloc(j->buffer, capacity);
+    if (!grown) {
+        ct_fail(&j->error, CARAT_E_MEMORY, "%s: at byte %zu: no memory for %zu bytes of text", j->name, j->at, n);
+        j->expect = EXPECT_ERROR;
+        return false;
+    }
+    j->buffer = grown;
+    j->capacity = capacity;
+    return true;
+}
+
+/* Four hexadecimal digits at the cursor, -1 when they are not. */
+static int hex4(const struct ct_json *j, size_t at)
+{
+    int v = 0;
+    if (j->size - at < 4)
+        return -1;
+    for (size_t i = at; i < at + 4; i++) {
+        uint8_t c = j->text[i];
+        int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        if (d < 0)
+            return -1;
+        v = v << 4 | d;
+    }
+    return v;
+}
+
+/* The escape after the backslash at the cursor; writes at most 4 bytes, returns how many, 0 on error. */
+static size_t escape(struct ct_json *j, char *out)
+{
+    size_t at = j->at + 1;
+    if (at >= j->size) {
+        j->at = at;
+        refuse(j, "an escape");
+        return 0;
+    }
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *simple = j->text[at] ? strchr(from, j->text[at]) : NULL;
+    if (simple) {
+        j->at = at + 1;
+        out[0] = to[simple - from];
+        return 1;
+    }
+    if (j->text[at] != 'u') {
+        j->at = at;
+        refuse(j, "one of \"\\/bfnrtu after a backslash");
+        return 0;
+    }
+    int c = hex4(j, at + 1);
+    if (c < 0) {
+        ct_json_fail(j, "\\u is not followed by four hexadecimal digits");
+        return 0;
+    }
+    at += 5;
+    if (c >= 0xd800 && c < 0xe000) {
+        int low = -1;
+        if (c < 0xdc00 && j->size - at >= 2 && j->text[at] == '\\' && j->text[at + 1] == 'u')
+            low = hex4(j, at + 2);
+        if (low < 0xdc00 || low >= 0xe000) {
+            ct_json_fail(j, "the surrogate \\u%04x has no partner", (unsigned)c);
+            return 0;
+        }
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+        at += 6;
+    }
+    j->at = at;
+    return ct_utf8_encode((uint32_t)c, out);
+}
+
+/* Index of the first byte from at on that is '"', '\\', a control character or invalid UTF-8. */
+static size_t plain_run(const struct ct_json *j, size_t at)
+{
+    while (at < j->size) {
+        uint8_t c = j->text[at];
+        if (c == '"' || c == '\\' || c < 0x20)
+            break;
+        size_t n = c < 0x80 ? 1 : ct_utf8_length(j->text + at, j->size - at);
+        if (n == 0)
+            break;
+        at += n;
+    }
+    return at;
+}
+
+/* The string whose opening quote is at the cursor, into j->string. */
+static bool string(struct ct_json *j)
+{
+    size_t start = ++j->at, used = 0;
+    bool escaped = false;
+    for (;;) {
+        size_t stop = plain_run(j, j->at);
+        if (escaped || (stop < j->size && j->text[stop] == '\\')) {
+            size_t run = stop - j->at;
+            if (!reserve(j, used + run + 4))
+                return false;
+            memcpy(j->buffer + used, j->text + j->at, run);
+            used += run;
+            escaped = true;
+        }
+        j->at = stop;
+        if (stop >= j->size) {
+            refuse(j, "the closing '\"' of a string");
+            return false;
+        }
+        uint8_t c = j->text[stop];
+        if (c == '"') {
+            j->string.s = escaped ? j->buffer : (const char *)j->text + start;
+            j->string.n = escaped ? used : stop - start;
+            j->at = stop + 1;
+            return true;
+        }
+        if (c != '\\') {
+            if (c < 0x20)
+                ct_json_fail(j, "the control character 0x%02x stands unescaped in a string", c);
+            else
+                ct_json_fail(j, "the string is not valid UTF-8 (byte 0x%02x)", c);
+            return false;
+        }
+        size_t n = escape(j, j->buffer + used);
+        if (n == 0)
+            return false;
+        used += n;
+    }
+}
+
+/* Decimal digits and a power of ten to the nearest double. Small cases are one exact operation; the others
+ * go to strtod in a spelling without a decimal point, so that the locale does not matter. */
+static bool to_double(struct ct_json *j, size_t from, size_t end, uint64_t digits, int n_digits, long exponent)
+{
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    bool negative = j->text[from] == '-';
+    if (n_digits <= 15 && exponent >= -22 && exponent <= 22) {
+        double v = exponent < 0 ? (double)digits / power[-exponent] : (double)digits * power[exponent];
+        j->number = negative ? -v : v;
+        return true;
+    }
+    if (!reserve(j, end - from + 32))
+        return false;
+    size_t n = 0;
+    for (size_t i = from; i < end && (j->text[i] | 32) != 'e'; i++)
+        if (j->text[i] != '.')
+            j->buffer[n++] = (char)j->text[i];
+    snprintf(j->buffer + n, 32, "e%ld", exponent);
+    double v = strtod(j->buffer, NULL);
+    if (v - v != 0) {
+        j->at = from;
+        ct_json_fail(j, "the number is beyond the range of a double");
+        return false;
+    }
+    j->number = v;
+    return true;
+}
+
+static bool is_digit(const struct ct_json *j, size_t at)
+{
+    return at < j->size && j->text[at] >= '0' && j->text[at] <= '9';
+}
+
+static enum ct_json_token number(struct ct_json *j)
+{
+    size_t from = j->at, at = from;
+    uint64_t digits = 0;
+    int n_digits = 0;
+    long exponent = 0;
+    if (j->text[at] == '-')
+        at++;
+    j->at = at;
+    if (!is_digit(j, at))
+        return refuse(j, "a digit");
+    size_t first = at;
+    for (; is_digit(j, at); at++) {
+        digits = n_digits < 19 ? digits * 10 + (uint64_t)(j->text[at] - '0') : digits;
+        n_digits = CT_MIN(n_digits + 1, 20);
+    }
+    if (j->text[first] == '0' && at - first > 1)
+        return ct_json_fail(j, "a number begins with a superfluous 0"), CT_JSON_ERROR;
+    if (at < j->size && j->text[at] == '.') {
+        j->at = ++at;
+        if (!is_digit(j, at))
+            return refuse(j, "a digit");
+        for (; is_digit(j, at); at++) {
+            digits = n_digits < 19 ? digits * 10 + (uint64_t)(j->text[at] - '0') : digits;
+            n_digits = CT_MIN(n_digits + 1, 20);
+            exponent--;
+        }
+    }
+    if (at < j->size && (j->text[at] | 32) == 'e') {
+        at++;
+        bool negative = at < j->size && j->text[at] == '-';
+        if (negative || (at < j->size && j->text[at] == '+'))
+            at++;
+        j->at = at;
+        if (!is_digit(j, at))
+            return refuse(j, "a digit");
+        long e = 0;
+        for (; is_digit(j, at); at++)
+            e = CT_MIN(e * 10 + (j->text[at] - '0'), 100000000L);
+        exponent += negative ? -e : e;
+    }
+    j->at = at;
+    return to_double(j, from, at, digits, n_digits, exponent) ? CT_JSON_NUMBER : CT_JSON_ERROR;
+}
+
+static enum ct_json_token word(struct ct_json *j, const char *spelling, enum ct_json_token token)
+{
+    size_t n = strlen(spelling);
+    if (j->size - j->at < n || memcmp(j->text + j->at, spelling, n) != 0)
+        return refuse(j, "a value");
+    j->at += n;
+    return token;
+}
+
+static void value_done(struct ct_json *j)
+{
+    if (j->expect != EXPECT_ERROR)
+        j->expect = j->depth ? EXPECT_COMMA_OR_END : EXPECT_NOTHING;
+}
+
+static enum ct_json_token begin(struct ct_json *j, uint8_t bracket)
+{
+    if (j->depth == CT_JSON_DEPTH)
+        return ct_json_fail(j, "nested deeper than %d levels", CT_JSON_DEPTH), CT_JSON_ERROR;
+    j->stack[j->depth++] = bracket;
+    j->at++;
+    j->expect = bracket == '{' ? EXPECT_KEY_OR_END : EXPECT_VALUE_OR_END;
+    return bracket == '{' ? CT_JSON_OBJECT : CT_JSON_ARRAY;
+}
+
+static enum ct_json_token finish(struct ct_json *j)
+{
+    uint8_t bracket = j->stack[--j->depth];
+    j->at++;
+    value_done(j);
+    return bracket == '{' ? CT_JSON_OBJECT_END : CT_JSON_ARRAY_END;
+}
+
+static enum ct_json_token value(struct ct_json *j)
+{
+    enum ct_json_token token;
+    if (j->at >= j->size)
+        return refuse(j, "a value");
+    switch (j->text[j->at]) {
+    case '{':
+    case '[':
+        return begin(j, j->text[j->at]);
+    case '"':
+        token = string(j) ? CT_JSON_STRING : CT_JSON_ERROR;
+        break;
+    case 't':
+        token = word(j, "true", CT_JSON_TRUE);
+        break;
+    case 'f':
+        token = word(j, "false", CT_JSON_FALSE);
+        break;
+    case 'n':
+        token = word(j, "null", CT_JSON_NULL);
+        break;
+    case '-':
+        token = number(j);
+        break;
+    default:
+        token = is_digit(j, j->at) ? number(j) : refuse(j, "a value");
+    }
+    value_done(j);
+    return token;
+}
+
+/* The key whose quote is at the cursor and its colon. */
+static enum ct_json_token key(struct ct_json *j)
+{
+    if (j->at >= j->size || j->text[j->at] != '"')
+        return refuse(j, "a key");
+    if (!string(j))
+        return CT_JSON_ERROR;
+    skip_space(j);
+    if (j->at >= j->size || j->text[j->at] != ':')
+        return refuse(j, "':' after a key");
+    j->at++;
+    j->expect = EXPECT_VALUE;
+    return CT_JSON_KEY;
+}
+
+enum ct_json_token ct_json_next(struct ct_json *j)
+{
+    if (j->expect == EXPECT_ERROR)
+        return CT_JSON_ERROR;
+    skip_space(j);
+    uint8_t c = j->at < j->size ? j->text[j->at] : 0;
+    bool in_object = j->depth && j->stack[j->depth - 1] == '{';
+    switch (j->expect) {
+    case EXPECT_VALUE_OR_END:
+        return c == ']' ? finish(j) : value(j);
+    case EXPECT_KEY_OR_END:
+        return c == '}' ? finish(j) : key(j);
+    case EXPECT_COMMA_OR_END:
+        if (c == (in_object ? '}' : ']'))
+            return finish(j);
+        if (c != ',')
+            return refuse(j, in_object ? "',' or '}'" : "',' or ']'");
+        j->at++;
+        skip_space(j);
+        return in_object ? key(j) : value(j);
+    case EXPECT_NOTHING:
+        return j->at < j->size ? refuse(j, "nothing after the document") : CT_JSON_END;
+    default:
+        return value(j);
+    }
+}
+
+bool ct_json_skip(struct ct_json *j)
+{
+    int depth = j->depth;
+    enum ct_json_token token;
+    do
+        token = ct_json_next(j);
+    while (token != CT_JSON_ERROR && token != CT_JSON_END && (j->depth > depth || token == CT_JSON_KEY));
+    return token != CT_JSON_ERROR;
+}

@@ -1,0 +1,77 @@
+/* utf8.h: one character of UTF-8 at a time: validity, decoding, encoding. Knows nothing about strings as a
+ * whole; who meets a bad byte decides what becomes of it. */
+#ifndef CT_UTF8_H
+#define CT_UTF8_H
+
+#include "base/base.h"
+
+#define CT_UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* How many bytes at p (1 <= n bytes there) begin a valid character as far as they go (at least 1); *whole
+ * says whether they are one. When they are not, that count is the "maximal subpart" that one U+FFFD replaces,
+ * or, when it reaches n, perhaps an unfinished character. */
+static inline size_t ct_utf8_span(const uint8_t *p, size_t n, bool *whole)
+{
+    uint8_t a = p[0];
+    size_t need = a < 0x80 ? 1 : a < 0xc2 ? 0 : a < 0xe0 ? 2 : a < 0xf0 ? 3 : a < 0xf5 ? 4 : 0;
+    if (need <= 1) {
+        *whole = need == 1;
+        return 1;
+    }
+    uint8_t lo = a == 0xe0 ? 0xa0 : a == 0xf0 ? 0x90 : 0x80;
+    uint8_t hi = a == 0xed ? 0x9f : a == 0xf4 ? 0x8f : 0xbf;
+    size_t i = 1;
+    while (i < need && i < n && p[i] >= lo && p[i] <= hi) {
+        i++;
+        lo = 0x80;
+        hi = 0xbf;
+    }
+    *whole = i == need;
+    return i;
+}
+
+/* Bytes of the valid character at p, 0 when there is none (n >= 1). */
+static inline size_t ct_utf8_length(const uint8_t *p, size_t n)
+{
+    bool whole;
+    size_t span = ct_utf8_span(p, n, &whole);
+    return whole ? span : 0;
+}
+
+/* The code point of a valid character of n bytes. */
+static inline uint32_t ct_utf8_decode(const uint8_t *p, size_t n)
+{
+    if (n == 1)
+        return p[0];
+    uint32_t c = p[0] & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | (p[i] & 0x3fu);
+    return c;
+}
+
+/* Writes the character c (a code point, no surrogate), returns its bytes (1 to 4). */
+static inline size_t ct_utf8_encode(uint32_t c, char *out)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 63));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 63));
+        out[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 63));
+    out[2] = (char)(0x80 | (c >> 6 & 63));
+    out[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+#endif
