@@ -1,0 +1,127 @@
+/* kernel.h: contracts of the kernels, pure functions on arrays: no allocation, threads, errors or globals. What each
+ * number is: NUMERICS.md; the meaning in C: ref*.c; who calls them: backend/cpu.c. One table per ISA level, never
+ * with a null entry, and every level gives the same bits. */
+#ifndef CT_KERNEL_H
+#define CT_KERNEL_H
+
+#include "base/base.h"
+#include "base/cpu.h"
+#include "quant/quant.h"
+
+/* How a weight lies in memory. Packed panels of 16 rows will be further tags; the model never looks. */
+enum ct_layout {
+    CT_LAYOUT_ROWS, /* as in the file: rows one after another, row_bytes apart */
+};
+
+/* A matrix (or, with rows == 1, a vector) of weights. data == NULL means absent. */
+struct ct_weight {
+    enum ct_type type;
+    enum ct_layout layout;
+    int rows, cols; /* outputs, inputs */
+    size_t row_bytes;
+    const void *data;
+};
+
+#define CT_GROUP 32       /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
+#define CT_LANES 8        /* tokens side by side in a prepared input of more than one token */
+#define CT_KEY_BLOCK 256  /* keys of one softmax block (section 7) */
+#define CT_KEY_PANEL 16   /* keys side by side in stored K */
+#define CT_MAX_HEAD_DIM 512
+
+/* What a product wants its input to be. */
+enum ct_input {
+    CT_INPUT_F32,  /* f32 as it is */
+    CT_INPUT_BF16, /* rounded to bf16, tiny values to 0 (section 5); kept as f32 */
+    CT_INPUT_Q8,   /* int8 in groups of 32 (section 4) */
+    CT_INPUT_COUNT,
+};
+
+/* A prepared input of n tokens and cols values. F32 and BF16: value[block][k][lane], lane = 1 for n == 1, else CT_LANES;
+ * k padded to a multiple of CT_GROUP and lanes beyond n with zeros. Q8: q[n][k], scale[n][k/32], sum[n][k/32]. */
+struct ct_prepared {
+    int n, cols;
+    float *value;
+    int8_t *q;
+    float *scale;
+    int32_t *sum;
+};
+
+/* Stored K and V of one KV head of one sequence; slots are positions modulo capacity.
+ * bf16: K as [capacity/16][head_dim/2][16][2], V as [capacity/2][head_dim][2];
+ * f16 and f32: K as [capacity/16][head_dim][16], V as [capacity][head_dim]. */
+enum ct_kv_type { CT_KV_BF16, CT_KV_F16, CT_KV_F32, CT_KV_TYPE_COUNT };
+struct ct_kv_head {
+    enum ct_kv_type type;
+    int capacity; /* slots, a multiple of CT_KEY_BLOCK */
+    int head_dim;
+    void *k, *v;
+};
+
+/* Parameters of a draw (NUMERICS.md section 8). */
+struct ct_draw {
+    float temperature, top_p, min_p;
+    int top_k;
+    uint64_t seed;
+    uint32_t position, session;
+    const int32_t *banned; /* ids never chosen */
+    int n_banned;
+};
+
+struct ct_kernel {
+    const char *isa;
+
+    /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
+    void (*widen)(float *out, const struct ct_weight *w, int row);
+    /* Prepares x[n][cols] in one form; p->n and p->cols are set, buffers are large enough. Tokens [t0, t1) only; t0 is a
+     * multiple of CT_LANES. */
+    void (*prepare)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
+    /* out[token][row] for rows [r0, r1) and all tokens, out rows ldo apart; scratch holds 4 * padded cols floats. */
+    void (*project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x,
+                    enum ct_input form, float *scratch);
+    /* y = x / rms(x) * w, one row of n; y may be x. */
+    void (*norm)(float *y, const float *x, const float *w, int n, float eps);
+    /* x += y */
+    void (*add)(float *x, const float *y, int n);
+    /* x *= s */
+    void (*scale)(float *x, float s, int n);
+    /* gate = gelu(gate) * up */
+    void (*geglu)(float *gate, const float *up, int n);
+    /* x = cap * tanh(x / cap) */
+    void (*softcap)(float *x, float cap, int n);
+    /* inv[i] = base^(-2i/dim) / factor for i < dim/2 */
+    void (*rope_frequencies)(double *inv, int dim, double base, double factor);
+    /* cos and sin of position * inv[i], i < pairs */
+    void (*rope_table)(float *cosine, float *sine, const double *inv, int pairs, int position);
+    /* Rotates one head in place: pairs (i, i + dim/2) for i < pairs. */
+    void (*rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
+    /* Stores one position's K and V, k[head_dim] and v[head_dim]. */
+    void (*store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
+    /* One query head of one row over keys [lo, hi]: out[head_dim]. cap 0: none. */
+    void (*attend)(float *out, const float *q, const struct ct_kv_head *kv, int lo, int hi, float scale, float cap);
+    /* True when no value is NaN or infinite. */
+    bool (*finite)(const float *x, size_t n);
+    /* The next id out of logits[n]; order[n] and weight[n] are scratch. -1 when every id is banned. */
+    int32_t (*draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
+};
+
+/* The table of the best level the CPU has, at most limit ("ref", "avx2"; NULL: no limit); NULL for an
+ * unknown limit. */
+const struct ct_kernel *ct_kernel_choose(const struct ct_cpu *cpu, const char *limit);
+
+/* Bytes of K (or of V) of one head with that many slots. */
+size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim);
+
+static inline int ct_pad_group(int n)
+{
+    return (n + CT_GROUP - 1) / CT_GROUP * CT_GROUP;
+}
+
+/* The form in which a weight of that type wants its input. */
+static inline enum ct_input ct_input_form(enum ct_type type, bool exact)
+{
+    if (exact || type == CT_F32 || type == CT_F16)
+        return CT_INPUT_F32;
+    return type == CT_BF16 ? CT_INPUT_BF16 : CT_INPUT_Q8;
+}
+
+#endif

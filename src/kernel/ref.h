@@ -1,0 +1,19 @@
+/* ref.h: the entries that ref*.c define for the level being compiled; ref.c gathers them in a table. */
+#ifndef CT_REF_H
+#define CT_REF_H
+
+#include "kernel/ref_math.h"
+
+void CT_NAME(ct_widen)(float *out, const struct ct_weight *w, int row);
+void CT_NAME(ct_prepare)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
+void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                         const struct ct_prepared *x, enum ct_input form, float *scratch);
+void CT_NAME(ct_store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
+void CT_NAME(ct_attend)(float *out, const float *q, const struct ct_kv_head *kv, int lo, int hi, float scale,
+                        float cap);
+void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor);
+void CT_NAME(ct_rope_table)(float *cosine, float *sine, const double *inv, int pairs, int position);
+void CT_NAME(ct_rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
+int32_t CT_NAME(ct_draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
+
+#endif

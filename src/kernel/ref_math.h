@@ -1,0 +1,77 @@
+/* ref_math.h: exp, tanh and bf16 rounding of NUMERICS.md sections 5 and 6 as inline C out of mul, add, fma and integer
+ * operations, so that every compiler and CPU gives the same bits. Included by ref*.c only. */
+#ifndef CT_REF_MATH_H
+#define CT_REF_MATH_H
+
+#include "kernel/kernel.h"
+
+#define CT_PASTE2(a, b) a##_##b
+#define CT_PASTE(a, b) CT_PASTE2(a, b)
+/* ct_norm_f32 becomes ct_norm_f32_ref or ct_norm_f32_avx2: the file is compiled once per level. */
+#define CT_NAME(name) CT_PASTE(name, CT_ISA)
+
+#define ct_fma(a, b, c) __builtin_fmaf(a, b, c)
+
+/* Nearest integer, ties to even, for |x| < 2^22. */
+static inline float ct_rne(float x)
+{
+    return (x + 0x1.8p23f) - 0x1.8p23f;
+}
+
+/* e^x: x = n ln2 + r, the Taylor polynomial of degree 7 in r (its remainder is 5e-9 relative, 0.04 ulp), times 2^n
+ * in two factors because n reaches 128. */
+static inline float ct_exp(float x)
+{
+    float n = ct_rne(CT_MIN(CT_MAX(x, -100.0f), 100.0f) * 1.44269504f);
+    float r = ct_fma(n, -0x1.62e4p-1f, x); /* ln 2 in two parts; the first has 14 bits, so n times it is exact */
+    r = ct_fma(n, -0x1.7f7d1cp-20f, r);
+    float p = 1.0f / 5040;
+    p = ct_fma(p, r, 1.0f / 720);
+    p = ct_fma(p, r, 1.0f / 120);
+    p = ct_fma(p, r, 1.0f / 24);
+    p = ct_fma(p, r, 1.0f / 6);
+    p = ct_fma(p, r, 0.5f);
+    p = ct_fma(p, r, 1.0f);
+    p = ct_fma(p, r, 1.0f);
+    int32_t e = (int32_t)n, half = e >> 1;
+    p *= ct_f32_from_bits((uint32_t)(half + 127) << 23);
+    p *= ct_f32_from_bits((uint32_t)(e - half + 127) << 23);
+    p = x < -87.33655f ? 0.0f : p;
+    p = x > 88.72284f ? ct_f32_from_bits(0x7f800000u) : p;
+    return x != x ? x : p;
+}
+
+/* tanh x = (1 - u) / (1 + u) with u = exp(-2|x|), and the sign of x: odd, exactly 0 at 0. */
+static inline float ct_tanh(float x)
+{
+    uint32_t sign = ct_f32_bits(x) & 0x80000000u;
+    float u = ct_exp(-2.0f * ct_f32_from_bits(ct_f32_bits(x) ^ sign));
+    return ct_f32_from_bits(ct_f32_bits((1.0f - u) / (1.0f + u)) | sign);
+}
+
+/* Values with |v| < 2^-50 become +0 (section 5). */
+static inline float ct_flush(float v)
+{
+    uint32_t u = ct_f32_bits(v);
+    return ct_f32_from_bits((u & 0x7fffffffu) < 0x26800000u ? 0 : u);
+}
+
+/* f32 rounded to bf16 and flushed, still as f32. */
+static inline float ct_bf16_round(float v)
+{
+    uint32_t u = ct_f32_bits(v);
+    uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1)) & 0xffff0000u;
+    rounded = (u & 0x7fffffffu) > 0x7f800000u ? (u | 0x400000u) & 0xffff0000u : rounded;
+    return ct_flush(ct_f32_from_bits(rounded));
+}
+
+/* Section 3: 32 partial sums folded by halves. */
+static inline float ct_fold(float p[32])
+{
+    for (int half = 16; half >= 1; half /= 2)
+        for (int j = 0; j < half; j++)
+            p[j] += p[j + half];
+    return p[0];
+}
+
+#endif
