@@ -1,0 +1,72 @@
+/* arena.c: blocks taken from the C allocator, filled from the front; see arena.h for the contract. */
+#include "base/arena.h"
+
+#include <stdlib.h>
+
+enum { ALIGN = 64, BLOCK = 64 * 1024 };
+
+struct ct_arena_block {
+    struct ct_arena_block *older;
+    size_t used, size; /* of the whole block, this header included */
+};
+
+/* A request that would waste much of a fresh block gets a block of its own behind the newest one, so that
+ * small pushes go on filling where they were. */
+static void *push_alone(struct ct_arena *a, size_t size)
+{
+    struct ct_arena_block *b = aligned_alloc(ALIGN, size);
+    if (!b)
+        return NULL;
+    b->used = b->size = size;
+    if (a->block) {
+        b->older = a->block->older;
+        a->block->older = b;
+    } else {
+        b->older = NULL;
+        a->block = b;
+    }
+    return memset((char *)b + ALIGN, 0, size - ALIGN);
+}
+
+void *ct_arena_push(struct ct_arena *a, size_t count, size_t size)
+{
+    static_assert(sizeof(struct ct_arena_block) <= ALIGN, "the header fits before the first push");
+    size_t need, total;
+    if (!ct_mul(count, size, &need) || !ct_add(need, 2 * ALIGN - 1, &total))
+        return NULL;
+    need = ct_round_up(CT_MAX(need, 1), ALIGN);
+
+    if (need > BLOCK / 4)
+        return push_alone(a, ALIGN + need);
+    struct ct_arena_block *b = a->block;
+    if (!b || b->size - b->used < need) {
+        b = aligned_alloc(ALIGN, BLOCK);
+        if (!b)
+            return NULL;
+        *b = (struct ct_arena_block){.older = a->block, .used = ALIGN, .size = BLOCK};
+        a->block = b;
+    }
+    void *p = (char *)b + b->used;
+    b->used += need;
+    return memset(p, 0, need);
+}
+
+char *ct_arena_str(struct ct_arena *a, const char *s, size_t n)
+{
+    size_t size;
+    if (!ct_add(n, 1, &size))
+        return NULL;
+    char *copy = ct_arena_push(a, size, 1);
+    if (copy && n)
+        memcpy(copy, s, n);
+    return copy;
+}
+
+void ct_arena_free(struct ct_arena *a)
+{
+    for (struct ct_arena_block *b = a->block, *older; b; b = older) {
+        older = b->older;
+        free(b);
+    }
+    a->block = NULL;
+}
