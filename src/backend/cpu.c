@@ -1,0 +1,371 @@
+/* cpu.c: the CPU backend: a complete table of verbs over kernels and a pool of threads. It says which thread computes
+ * which outputs; what they are is the kernels' business, and no result depends on the split. */
+#include "backend/backend.h"
+
+#define ROWS_PER_ITEM 32 /* output rows a thread claims at once: small, so that a busy neighbour costs little */
+
+void *ct_memory_take(struct ct_memory *m, size_t bytes)
+{
+    void *p = m->base ? m->base + m->used : NULL;
+    m->used += ct_round_up(bytes, 64);
+    return p;
+}
+
+static struct ct_cpu_backend *self(struct ct_backend *b)
+{
+    return (struct ct_cpu_backend *)b; /* base is the first member */
+}
+
+static float *row_of(ct_mat m, int row)
+{
+    return (float *)m.handle + (size_t)row * (size_t)m.cols;
+}
+
+static ct_mat cpu_alloc(struct ct_backend *b, int rows, int cols)
+{
+    struct ct_memory *m = self(b)->memory;
+    return (ct_mat){ct_memory_take(m, (size_t)rows * (size_t)cols * sizeof(float)), cols};
+}
+
+static struct ct_weight cpu_place(struct ct_backend *b, struct ct_weight w)
+{
+    (void)b;
+    return w;
+}
+
+static void cpu_copy_out(struct ct_backend *b, float *to, ct_mat m, int row)
+{
+    (void)b;
+    memcpy(to, row_of(m, row), (size_t)m.cols * sizeof *to);
+}
+
+/* One verb over the current rows: what the pool's items need. */
+struct job {
+    struct ct_cpu_backend *b;
+    ct_mat out, in;
+    const struct ct_weight *w;
+    float value;
+    int kind;
+    /* products */
+    int n_out, items_before[5];
+    const ct_mat *outs;
+    const struct ct_weight *const *ws;
+    enum ct_input form;
+    /* attention */
+    const struct ct_kv *kv;
+    float scale, cap;
+};
+
+static void run(struct job *j, int items, void (*fn)(void *job, int item, int thread))
+{
+    ct_pool_run(j->b->o.pool, items, fn, j);
+}
+
+/* ---- rows of the pass ---- */
+
+static void table_item(void *arg, int row, int thread)
+{
+    struct job *j = arg;
+    struct ct_cpu_backend *b = j->b;
+
+    (void)thread;
+    for (int kind = 0; kind < CT_KINDS; kind++) {
+        int pairs = b->o.kind[kind].rotated;
+        b->o.kernel->rope_table(b->cosine[kind] + (size_t)row * (size_t)pairs,
+                                b->sine[kind] + (size_t)row * (size_t)pairs, b->inverse[kind], pairs,
+                                b->position[row]);
+    }
+}
+
+static void cpu_begin(struct ct_backend *base, const struct ct_rows *rows)
+{
+    struct ct_cpu_backend *b = self(base);
+    size_t n = (size_t)rows->n;
+
+    memcpy(b->position, rows->position, n * sizeof *b->position);
+    memcpy(b->sequence, rows->sequence, n * sizeof *b->sequence);
+    memcpy(b->want, rows->want, n * sizeof *b->want);
+    b->rows = (struct ct_rows){rows->n, rows->token, b->position, b->sequence, b->want};
+    run(&(struct job){.b = b}, rows->n, table_item);
+}
+
+static void cpu_pick(struct ct_backend *base, int n, const ct_mat *m)
+{
+    struct ct_cpu_backend *b = self(base);
+    int kept = 0;
+
+    for (int r = 0; r < b->rows.n; r++) {
+        if (!b->want[r])
+            continue;
+        b->position[kept] = b->position[r];
+        b->sequence[kept] = b->sequence[r];
+        for (int i = 0; i < n && kept != r; i++)
+            memcpy(row_of(m[i], kept), row_of(m[i], r), (size_t)m[i].cols * sizeof(float));
+        kept++;
+    }
+    b->rows.n = kept;
+}
+
+/* ---- one row an item ---- */
+
+static void embed_item(void *arg, int row, int thread)
+{
+    struct job *j = arg;
+    const struct ct_kernel *k = j->b->o.kernel;
+
+    (void)thread;
+    k->widen(row_of(j->out, row), j->w, j->b->rows.token[row]);
+    k->scale(row_of(j->out, row), j->value, j->out.cols);
+}
+
+static void cpu_embed(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale)
+{
+    run(&(struct job){.b = self(b), .out = x, .w = table, .value = scale}, self(b)->rows.n, embed_item);
+}
+
+static void norm_item(void *arg, int row, int thread)
+{
+    struct job *j = arg;
+
+    (void)thread;
+    j->b->o.kernel->norm(row_of(j->out, row), row_of(j->in, row), j->w->data, j->in.cols, j->b->o.norm_eps);
+}
+
+static void cpu_norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
+{
+    run(&(struct job){.b = self(b), .out = y, .in = x, .w = w}, self(b)->rows.n, norm_item);
+}
+
+static void head_norm_item(void *arg, int row, int thread)
+{
+    struct job *j = arg;
+
+    (void)thread;
+    for (int at = 0; at < j->out.cols; at += j->w->cols) {
+        float *head = row_of(j->out, row) + at;
+        j->b->o.kernel->norm(head, head, j->w->data, j->w->cols, j->b->o.norm_eps);
+    }
+}
+
+static void cpu_head_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
+{
+    run(&(struct job){.b = self(b), .out = x, .w = w}, self(b)->rows.n, head_norm_item);
+}
+
+static void rope_item(void *arg, int row, int thread)
+{
+    struct job *j = arg;
+    struct ct_cpu_backend *b = j->b;
+    const struct ct_kind *kind = &b->o.kind[j->kind];
+    size_t at = (size_t)row * (size_t)kind->rotated;
+
+    (void)thread;
+    for (int h = 0; h < j->out.cols; h += kind->head_dim)
+        b->o.kernel->rope(row_of(j->out, row) + h, b->cosine[j->kind] + at, b->sine[j->kind] + at, kind->rotated,
+                          kind->head_dim);
+}
+
+static void cpu_rope(struct ct_backend *b, ct_mat x, int kind)
+{
+    run(&(struct job){.b = self(b), .out = x, .kind = kind}, self(b)->rows.n, rope_item);
+}
+
+static void add_norm_item(void *arg, int row, int thread)
+{
+    struct job *j = arg;
+    float *y = row_of(j->in, row);
+
+    if (j->w->data)
+        norm_item(&(struct job){.b = j->b, .out = j->in, .in = j->in, .w = j->w}, row, thread);
+    j->b->o.kernel->add(row_of(j->out, row), y, j->out.cols);
+}
+
+static void cpu_add_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
+{
+    run(&(struct job){.b = self(b), .out = x, .in = y, .w = w}, self(b)->rows.n, add_norm_item);
+}
+
+static void softcap_item(void *arg, int row, int thread)
+{
+    struct job *j = arg;
+
+    (void)thread;
+    j->b->o.kernel->softcap(row_of(j->out, row), j->cap, j->out.cols);
+}
+
+static void cpu_softcap(struct ct_backend *b, ct_mat x, float cap)
+{
+    run(&(struct job){.b = self(b), .out = x, .cap = cap}, self(b)->rows.n, softcap_item);
+}
+
+/* ---- products ---- */
+
+static void prepare_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    int t0 = item * CT_LANES;
+
+    (void)thread;
+    j->b->o.kernel->prepare(&j->b->prepared[j->form], j->form, j->in.handle, t0, t0 + CT_LANES);
+}
+
+/* Prepares the current rows of in once for every form that the weights ask for. */
+static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_weight *const *w)
+{
+    for (int form = 0; form < CT_INPUT_COUNT; form++) {
+        bool wanted = false;
+        for (int i = 0; i < n; i++)
+            wanted |= ct_input_form(w[i]->type, b->o.exact) == (enum ct_input)form;
+        if (!wanted)
+            continue;
+        b->prepared[form].n = b->rows.n;
+        b->prepared[form].cols = in.cols;
+        run(&(struct job){.b = b, .in = in, .form = (enum ct_input)form}, (b->rows.n + CT_LANES - 1) / CT_LANES,
+            prepare_item);
+    }
+}
+
+/* Rows [r0, r1) of one product for all current tokens. */
+static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_weight *w, int r0, int r1, int thread)
+{
+    enum ct_input form = ct_input_form(w->type, b->o.exact);
+    float *scratch = b->scratch + (size_t)thread * 4 * (size_t)ct_pad_group(b->o.max_inputs);
+
+    b->o.kernel->project(out.handle, (size_t)out.cols, w, r0, r1, &b->prepared[form], form, scratch);
+}
+
+static void project_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    int i = 0;
+
+    while (item >= j->items_before[i + 1])
+        i++;
+    int r0 = (item - j->items_before[i]) * ROWS_PER_ITEM;
+    product_rows(j->b, j->outs[i], j->ws[i], r0, CT_MIN(r0 + ROWS_PER_ITEM, j->ws[i]->rows), thread);
+}
+
+static void cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out,
+                        const struct ct_weight *const *w)
+{
+    struct ct_cpu_backend *b = self(base);
+    struct job j = {.b = b, .n_out = n, .outs = out, .ws = w};
+
+    assert(n < (int)CT_COUNT(j.items_before));
+    if (b->rows.n == 0)
+        return;
+    prepare(b, in, n, w);
+    for (int i = 0; i < n; i++)
+        j.items_before[i + 1] = j.items_before[i] + (w[i]->rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM;
+    run(&j, j.items_before[n], project_item);
+}
+
+static void geglu_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    int r0 = item * ROWS_PER_ITEM, r1 = CT_MIN(r0 + ROWS_PER_ITEM, j->ws[0]->rows);
+
+    product_rows(j->b, j->outs[0], j->ws[0], r0, r1, thread);
+    product_rows(j->b, j->outs[1], j->ws[1], r0, r1, thread);
+    for (int t = 0; t < j->b->rows.n; t++)
+        j->b->o.kernel->geglu(row_of(j->outs[0], t) + r0, row_of(j->outs[1], t) + r0, r1 - r0);
+}
+
+static void cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const struct ct_weight *gate,
+                              const struct ct_weight *up)
+{
+    struct ct_cpu_backend *b = self(base);
+    const struct ct_weight *w[] = {gate, up};
+    ct_mat outs[] = {out, {b->up, out.cols}};
+
+    if (b->rows.n == 0)
+        return;
+    prepare(b, in, 2, w);
+    run(&(struct job){.b = b, .outs = outs, .ws = w}, (gate->rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, geglu_item);
+}
+
+/* ---- attention ---- */
+
+static struct ct_kv_head kv_head(const struct ct_kv *kv, int sequence, int head)
+{
+    size_t at = (size_t)sequence * kv->sequence_bytes + (size_t)head * kv->head_bytes;
+    return (struct ct_kv_head){kv->type, kv->capacity, kv->head_dim, kv->k + at, kv->v + at};
+}
+
+static void store_item(void *arg, int row, int thread)
+{
+    struct job *j = arg;
+    const struct ct_rows *rows = &j->b->rows;
+
+    (void)thread;
+    for (int h = 0; h < j->kv->n_kv_head; h++) {
+        struct ct_kv_head head = kv_head(j->kv, rows->sequence[row], h);
+        int at = h * j->kv->head_dim;
+        j->b->o.kernel->store(&head, rows->position[row], row_of(j->out, row) + at, row_of(j->in, row) + at);
+    }
+}
+
+static void cpu_store(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v)
+{
+    run(&(struct job){.b = self(b), .kv = kv, .out = k, .in = v}, self(b)->rows.n, store_item);
+}
+
+static void attend_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    const struct ct_rows *rows = &j->b->rows;
+    int dim = j->kv->head_dim, n_head = j->in.cols / dim;
+    int row = item / n_head, h = item % n_head;
+    int window = j->b->o.kind[j->kind].window, hi = rows->position[row];
+    struct ct_kv_head head = kv_head(j->kv, rows->sequence[row], h / (n_head / j->kv->n_kv_head));
+
+    (void)thread;
+    j->b->o.kernel->attend(row_of(j->out, row) + (size_t)h * (size_t)dim, row_of(j->in, row) + (size_t)h * (size_t)dim,
+                           &head, window ? CT_MAX(0, hi - window + 1) : 0, hi, j->scale, j->cap);
+}
+
+static void cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
+                       float cap)
+{
+    run(&(struct job){.b = self(b), .out = out, .in = q, .kv = kv, .kind = kind, .scale = scale, .cap = cap},
+        self(b)->rows.n * (q.cols / kv->head_dim), attend_item);
+}
+
+void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory)
+{
+    size_t n = (size_t)o->max_rows, blocks = ct_round_up(n, CT_LANES), k = (size_t)ct_pad_group(o->max_inputs);
+
+    *b = (struct ct_cpu_backend){
+        .base.verb = {.name = "cpu", .alloc = cpu_alloc, .place = cpu_place, .copy_out = cpu_copy_out,
+                      .begin = cpu_begin, .embed = cpu_embed, .norm = cpu_norm, .head_norm = cpu_head_norm,
+                      .project = cpu_project, .project_geglu = cpu_project_geglu, .rope = cpu_rope,
+                      .store = cpu_store, .pick = cpu_pick, .attend = cpu_attend, .add_norm = cpu_add_norm,
+                      .softcap = cpu_softcap},
+        .o = *o,
+        .memory = memory,
+    };
+    b->position = ct_memory_take(memory, n * sizeof *b->position);
+    b->sequence = ct_memory_take(memory, n * sizeof *b->sequence);
+    b->want = ct_memory_take(memory, n);
+    for (int i = 0; i < CT_KINDS; i++) {
+        size_t pairs = (size_t)o->kind[i].rotated;
+        b->inverse[i] = ct_memory_take(memory, (size_t)o->kind[i].head_dim / 2 * sizeof *b->inverse[i]);
+        b->cosine[i] = ct_memory_take(memory, n * pairs * sizeof(float));
+        b->sine[i] = ct_memory_take(memory, n * pairs * sizeof(float));
+        if (memory->base)
+            o->kernel->rope_frequencies(b->inverse[i], o->kind[i].head_dim, o->kind[i].rope_base,
+                                        o->kind[i].rope_factor);
+    }
+    for (int form = 0; form < CT_INPUT_COUNT; form++) {
+        struct ct_prepared *p = &b->prepared[form];
+        if (form != CT_INPUT_Q8) {
+            p->value = ct_memory_take(memory, blocks * k * sizeof *p->value);
+            continue;
+        }
+        p->q = ct_memory_take(memory, n * k);
+        p->scale = ct_memory_take(memory, n * k / CT_GROUP * sizeof *p->scale);
+        p->sum = ct_memory_take(memory, n * k / CT_GROUP * sizeof *p->sum);
+    }
+    b->up = ct_memory_take(memory, n * (size_t)o->max_ffn * sizeof *b->up);
+    b->scratch = ct_memory_take(memory, (size_t)o->threads * 4 * k * sizeof *b->scratch);
+}

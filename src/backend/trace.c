@@ -1,0 +1,95 @@
+/* trace.c: a backend around another backend: every verb runs on the inner one, then the hook sees its name, output and
+ * time. Taps, profiles and cross-checks live on it without a line in the forward pass. */
+#include "backend/backend.h"
+#include "base/os.h"
+
+static struct ct_trace *self(struct ct_backend *b)
+{
+    return (struct ct_trace *)b; /* base is the first member */
+}
+
+/* Runs one verb of the inner table between two readings of the clock. */
+#define TRACED(b, name, out, ...)                                                                            \
+    struct ct_trace *t = self(b);                                                                            \
+    double start = ct_os_seconds();                                                                          \
+    t->inner->verb.name(t->inner, __VA_ARGS__);                                                              \
+    t->hook(t->user, t->inner, #name, out, ct_os_seconds() - start)
+
+static ct_mat trace_alloc(struct ct_backend *b, int rows, int cols)
+{
+    return self(b)->inner->verb.alloc(self(b)->inner, rows, cols);
+}
+static struct ct_weight trace_place(struct ct_backend *b, struct ct_weight w)
+{
+    return self(b)->inner->verb.place(self(b)->inner, w);
+}
+static void trace_copy_out(struct ct_backend *b, float *to, ct_mat m, int row)
+{
+    self(b)->inner->verb.copy_out(self(b)->inner, to, m, row);
+}
+static void trace_begin(struct ct_backend *b, const struct ct_rows *rows)
+{
+    TRACED(b, begin, (ct_mat){0}, rows);
+}
+static void trace_embed(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale)
+{
+    TRACED(b, embed, x, x, table, scale);
+}
+static void trace_norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
+{
+    TRACED(b, norm, y, y, x, w);
+}
+static void trace_head_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
+{
+    TRACED(b, head_norm, x, x, w);
+}
+static void trace_project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out, const struct ct_weight *const *w)
+{
+    TRACED(b, project, out[0], in, n, out, w);
+}
+static void trace_project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
+                                const struct ct_weight *up)
+{
+    TRACED(b, project_geglu, out, out, in, gate, up);
+}
+static void trace_rope(struct ct_backend *b, ct_mat x, int kind)
+{
+    TRACED(b, rope, x, x, kind);
+}
+static void trace_store(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v)
+{
+    TRACED(b, store, k, kv, k, v);
+}
+static void trace_pick(struct ct_backend *b, int n, const ct_mat *m)
+{
+    TRACED(b, pick, m[0], n, m);
+}
+static void trace_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
+                         float cap)
+{
+    TRACED(b, attend, out, out, q, kv, kind, scale, cap);
+}
+static void trace_add_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
+{
+    TRACED(b, add_norm, x, x, y, w);
+}
+static void trace_softcap(struct ct_backend *b, ct_mat x, float cap)
+{
+    TRACED(b, softcap, x, x, cap);
+}
+
+void ct_trace_init(struct ct_trace *t, struct ct_backend *inner,
+                   void (*hook)(void *user, struct ct_backend *inner, const char *verb, ct_mat out, double seconds),
+                   void *user)
+{
+    *t = (struct ct_trace){
+        .base.verb = {.name = "trace", .alloc = trace_alloc, .place = trace_place, .copy_out = trace_copy_out,
+                      .begin = trace_begin, .embed = trace_embed, .norm = trace_norm, .head_norm = trace_head_norm,
+                      .project = trace_project, .project_geglu = trace_project_geglu, .rope = trace_rope,
+                      .store = trace_store, .pick = trace_pick, .attend = trace_attend, .add_norm = trace_add_norm,
+                      .softcap = trace_softcap},
+        .inner = inner,
+        .hook = hook,
+        .user = user,
+    };
+}
