@@ -30,6 +30,9 @@ double ct_os_seconds(void);
 uint64_t ct_os_random(void);
 /* CPUs this process may use: affinity mask, then the cgroup v1/v2 quota rounded up; at least 1. */
 int ct_os_cpus(void);
+/* The second half of ct_os_cpus: cpus, or the cgroup limit where that is smaller, at least 1. root goes before
+ * /proc and /sys: "" for this machine, a directory in tests. */
+int ct_os_quota(const char *root, int cpus);
 /* Bytes of physical memory of the machine. */
 size_t ct_os_memory(void);
 

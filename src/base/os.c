@@ -1,0 +1,338 @@
+/* os.c: everything that asks Linux: files, address space, clock, random bits, processors and their quotas,
+ * threads and futexes, the floating-point environment. What a missing /proc or /sys would have said is taken
+ * as "no limit". */
+#define _GNU_SOURCE
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+/* strerror is not safe with threads and strerror_r has two shapes; this one is constant and in English. */
+static const char *reason(int number)
+{
+    const char *text = strerrordesc_np(number);
+    return text ? text : "unknown system error";
+}
+
+/* ---- files ---- */
+
+static const char *kind_of(mode_t mode)
+{
+    return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
+{
+    static const uint8_t nothing[1];
+    struct stat st;
+    carat_status status = CARAT_OK;
+
+    *m = (struct ct_map){0};
+    /* Without O_NONBLOCK opening a pipe would wait for a writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return ct_fail(err, errno == ENOENT || errno == ENOTDIR ? CARAT_E_NOT_FOUND : CARAT_E_IO,
+                       "%s: cannot be opened: %s", path, reason(errno));
+    if (fstat(fd, &st) != 0) {
+        status = ct_fail(err, CARAT_E_IO, "%s: cannot be examined: %s", path, reason(errno));
+    } else if (!S_ISREG(st.st_mode)) {
+        status = ct_fail(err, CARAT_E_IO, "%s: is %s, expected a regular file", path, kind_of(st.st_mode));
+    } else if (st.st_size == 0) {
+        m->bytes = (struct ct_bytes){nothing, 0};
+    } else {
+        size_t size = (size_t)st.st_size;
+        void *base = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (base == MAP_FAILED)
+            status = ct_fail(err, errno == ENOMEM ? CARAT_E_MEMORY : CARAT_E_IO,
+                             "%s: %zu bytes cannot be mapped: %s", path, size, reason(errno));
+        else
+            *m = (struct ct_map){{base, size}, base, size};
+    }
+    close(fd);
+    return status;
+}
+
+void ct_os_unmap(struct ct_map *m)
+{
+    if (m->base)
+        munmap(m->base, m->length);
+    *m = (struct ct_map){0};
+}
+
+int ct_os_kind(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return 0;
+    return S_ISDIR(st.st_mode) ? 2 : 1;
+}
+
+/* ---- address space ---- */
+
+void *ct_os_reserve(size_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void ct_os_release(void *p, size_t size)
+{
+    if (p)
+        munmap(p, size);
+}
+
+void ct_os_discard(void *p, size_t size)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)p + page - 1) & ~(page - 1), end = ((uintptr_t)p + size) & ~(page - 1);
+    if (begin < end)
+        madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_DONTNEED);
+}
+
+/* ---- clock, random bits, memory ---- */
+
+double ct_os_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+uint64_t ct_os_random(void)
+{
+    uint64_t bits;
+    ssize_t n;
+    do
+        n = getrandom(&bits, sizeof bits, 0);
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)sizeof bits)
+        return bits;
+    /* A kernel or a sandbox without the call: the clock is not secret, but a seed need not be. */
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    bits = ((uint64_t)t.tv_sec << 30 ^ (uint64_t)t.tv_nsec ^ (uint64_t)getpid() << 44) * 0x9e3779b97f4a7c15u;
+    return bits ^ bits >> 32;
+}
+
+size_t ct_os_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t bytes;
+    return pages > 0 && page > 0 && ct_mul((size_t)pages, (size_t)page, &bytes) ? bytes : 0;
+}
+
+/* ---- processors ---- */
+
+/* The first bytes of a small system file as a string; false when it cannot be read. */
+static bool read_small(const char *path, char *text, size_t capacity)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, capacity - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = 0;
+    return n > 0;
+}
+
+/* Processors granted by the limit of one control group: quota / period rounded up, 0 when there is none. */
+static int group_cpus(const char *dir, bool v2)
+{
+    char path[1100], text[64];
+    long long quota = 0, period = 0;
+    if (v2) { /* "max 100000" or "150000 100000" */
+        if (snprintf(path, sizeof path, "%s/cpu.max", dir) >= (int)sizeof path ||
+            !read_small(path, text, sizeof text) || sscanf(text, "%lld %lld", &quota, &period) != 2)
+            return 0;
+    } else { /* a quota of -1 means none */
+        if (snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir) >= (int)sizeof path ||
+            !read_small(path, text, sizeof text) || sscanf(text, "%lld", &quota) != 1 ||
+            snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir) >= (int)sizeof path ||
+            !read_small(path, text, sizeof text) || sscanf(text, "%lld", &period) != 1)
+            return 0;
+    }
+    if (quota <= 0 || period <= 0 || quota / period >= 1 << 20)
+        return 0;
+    return (int)((quota + period - 1) / period);
+}
+
+/* The tightest limit on the way from group up to the root of the hierarchy mounted at mount. The group's path as
+ * /proc tells it may lie outside what a container sees; then only the root is there to look at. */
+static int hierarchy_cpus(const char *mount, const char *group, bool v2, int cpus)
+{
+    char dir[1024];
+    int n = snprintf(dir, sizeof dir, "%s%s", mount, group);
+    if (n < 0 || n >= (int)sizeof dir)
+        n = snprintf(dir, sizeof dir, "%s", mount);
+    size_t root = strlen(mount);
+    for (;;) {
+        int limit = group_cpus(dir, v2);
+        if (limit > 0 && limit < cpus)
+            cpus = limit;
+        char *slash = strrchr(dir, '/');
+        if (!slash || (size_t)(slash - dir) < root)
+            return cpus;
+        *slash = 0;
+    }
+}
+
+/* Lines of /proc/self/cgroup are "number:controllers:path"; number 0 without controllers is version 2. */
+int ct_os_quota(const char *root, int cpus)
+{
+    char name[256], text[4096], *next;
+    if (snprintf(name, sizeof name, "%s/proc/self/cgroup", root) >= (int)sizeof name ||
+        !read_small(name, text, sizeof text))
+        return cpus;
+    for (char *line = text; line && *line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!group)
+            continue;
+        *controllers++ = 0;
+        *group++ = 0;
+        if (strcmp(group, "/") == 0)
+            group = "";
+        char list[256];
+        if (snprintf(list, sizeof list, ",%s,", controllers) >= (int)sizeof list)
+            continue;
+        bool v2 = !*controllers; /* alone, or beside version 1 */
+        if (!v2 && !strstr(list, ",cpu,"))
+            continue;
+        if (snprintf(name, sizeof name, "%s/sys/fs/cgroup%s", root, v2 ? "" : "/cpu") < (int)sizeof name)
+            cpus = hierarchy_cpus(name, group, v2, cpus);
+    }
+    return cpus;
+}
+
+int ct_os_cpus(void)
+{
+    int cpus = 0;
+    /* The kernel refuses a mask shorter than its own, which a machine with more than 1024 processors has. */
+    for (int room = 1024; room <= 1 << 17 && cpus == 0; room *= 2) {
+        cpu_set_t *set = CPU_ALLOC((size_t)room);
+        if (!set)
+            break;
+        if (sched_getaffinity(0, CPU_ALLOC_SIZE((size_t)room), set) == 0)
+            cpus = CPU_COUNT_S(CPU_ALLOC_SIZE((size_t)room), set);
+        int why = errno;
+        CPU_FREE(set);
+        if (cpus == 0 && why != EINVAL)
+            break;
+    }
+    if (cpus < 1)
+        cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return CT_MAX(ct_os_quota("", cpus), 1);
+}
+
+/* ---- floating-point environment ---- */
+
+#if defined(__x86_64__)
+ct_fpenv ct_os_fp_enter(void)
+{
+    enum { DAZ = 0x0040, ROUNDING = 0x6000, FTZ = 0x8000, MASKS = 0x1f80 };
+    unsigned saved = _mm_getcsr();
+    _mm_setcsr((saved & ~(unsigned)(DAZ | ROUNDING | FTZ)) | MASKS);
+    return saved;
+}
+void ct_os_fp_leave(ct_fpenv saved)
+{
+    _mm_setcsr((unsigned)saved);
+}
+#elif defined(__aarch64__)
+ct_fpenv ct_os_fp_enter(void)
+{
+    /* Trap enables, half-precision flush, rounding mode, flush to zero, default NaN, alternative half. */
+    const uint64_t clear = 0x9f00u | 1u << 19 | 3u << 22 | 1u << 24 | 1u << 25 | 1u << 26;
+    uint64_t saved;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
+    __asm__ volatile("msr fpcr, %0" : : "r"(saved & ~clear));
+    return saved;
+}
+void ct_os_fp_leave(ct_fpenv saved)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(saved));
+}
+#else
+#error "the floating-point environment of this processor is not known"
+#endif
+
+/* ---- threads ---- */
+
+struct ct_thread {
+    pthread_t id;
+    void (*fn)(void *);
+    void *arg;
+};
+
+static void *thread_main(void *p)
+{
+    struct ct_thread *t = p;
+    t->fn(t->arg);
+    return NULL;
+}
+
+carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, carat_error *err)
+{
+    struct ct_thread *thread = malloc(sizeof *thread);
+    if (!thread)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory while starting a thread");
+    *thread = (struct ct_thread){.fn = fn, .arg = arg};
+
+    /* The host's signals are for the host's threads: a new thread inherits the mask of its creator. */
+    sigset_t all, saved;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    int failed = pthread_create(&thread->id, NULL, thread_main, thread);
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    if (failed) {
+        free(thread);
+        return ct_fail(err, CARAT_E_MEMORY, "the system refuses another thread: %s", reason(failed));
+    }
+    *t = thread;
+    return CARAT_OK;
+}
+
+void ct_os_thread_join(ct_thread t)
+{
+    if (!t)
+        return;
+    pthread_join(t->id, NULL);
+    free(t);
+}
+
+void ct_os_wait(const uint32_t *word, uint32_t expected)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+void ct_os_wake_all(const uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+void ct_os_pause(void)
+{
+#if defined(__x86_64__)
+    _mm_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
