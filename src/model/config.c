@@ -1,0 +1,33 @@
+/* config.c: what both dialects share: the dispatch, and the checks that hold for every member of the family. */
+#include "model/config.h"
+
+static carat_status check(const struct ct_config *c, const struct ct_file *f, carat_error *err)
+{
+    const char *path = ct_file_path(f);
+
+    for (int i = 0; i < c->n_layer; i++) {
+        const struct ct_layer_config *l = &c->layer[i];
+        if (l->head_dim % 2 || l->head_dim > CT_MAX_HEAD_DIM)
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: head_dim is %d; carat runs even ones up to %d", path, l->head_dim,
+                           CT_MAX_HEAD_DIM);
+        if (l->n_head % l->n_kv_head)
+            return ct_fail(err, CARAT_E_FORMAT, "%s: %d query heads cannot share %d KV heads evenly", path, l->n_head,
+                           l->n_kv_head);
+    }
+    for (int i = 0; i < CT_KINDS; i++)
+        if (!(c->kind[i].rope_base > 1 && c->kind[i].rope_base < 1e12 && c->kind[i].rope_factor > 0 &&
+              c->kind[i].rope_factor < 1e6))
+            return ct_fail(err, CARAT_E_FORMAT, "%s: rope base %g with factor %g is out of range", path,
+                           c->kind[i].rope_base, c->kind[i].rope_factor);
+    return CARAT_OK;
+}
+
+carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_error *err)
+{
+    *c = (struct ct_config){0};
+    if (ct_file_kind(f) == CT_FILE_GGUF)
+        CT_TRY(ct_config_read_gguf(c, f, err));
+    else
+        CT_TRY(ct_config_read_hf(c, f, err));
+    return check(c, f, err);
+}

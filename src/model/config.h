@@ -1,0 +1,41 @@
+/* config.h: what a checkpoint says it is, as data: shapes, kinds of layers, scales. Read from config.json or GGUF keys;
+ * weights are in weights.h. Facts and sources: MODEL.md. */
+#ifndef CT_CONFIG_H
+#define CT_CONFIG_H
+
+#include "backend/backend.h"
+#include "file/file.h"
+
+#define CT_MAX_LAYERS 256
+
+enum ct_kind_name { CT_GLOBAL, CT_LOCAL }; /* indices of ct_config.kind */
+
+/* Everything that can differ between layers. */
+struct ct_layer_config {
+    int n_head, n_kv_head, head_dim, ffn;
+    int kind; /* enum ct_kind_name */
+    float attn_scale, attn_cap;
+};
+
+struct ct_config {
+    const char *architecture; /* "gemma", "gemma2", "gemma3" */
+    int n_layer, hidden, n_vocab, max_context;
+    int n_text_vocab; /* ids from here on are padding or placeholders and are never generated */
+    int tied;         /* as config.json says; 1 for GGUF without output.weight */
+    bool multimodal;
+    bool norm_plus_one;  /* stored norm weights lack Gemma's 1 (safetensors) */
+    bool post_norms;     /* norms after attention and feed-forward: Gemma 2 and 3 */
+    bool qk_norms;       /* Gemma 3 */
+    float norm_eps, logit_cap;
+    float embed_scale;   /* 0 until weights are bound: depends on the stored type for safetensors */
+    double embed_scale_override; /* GGUF key carat.embedding_scale; 0: none */
+    struct ct_kind kind[CT_KINDS];
+    struct ct_layer_config layer[CT_MAX_LAYERS];
+};
+
+/* E_FORMAT, E_UNSUPPORTED, E_NOT_FOUND; messages name file and key. */
+carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_error *err);
+carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, carat_error *err);
+carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err);
+
+#endif

@@ -1,0 +1,137 @@
+/* config_gguf.c: GGUF metadata of the architectures gemma, gemma2 and gemma3. Several facts are not stored in such files
+ * and follow from rules (MODEL.md): attention scale, local rope base, the pattern of local layers. */
+#include "model/config.h"
+
+#include <stdio.h>
+
+struct reader {
+    const struct ct_file *f;
+    const char *arch;
+    carat_status status;
+    carat_error *err;
+};
+
+static const char *key_of(const struct reader *r, const char *name, char key[128])
+{
+    snprintf(key, 128, "%s.%s", r->arch, name);
+    return key;
+}
+
+/* required: fallback < 0 */
+static int count(struct reader *r, const char *name, int fallback, int hi)
+{
+    char key[128];
+    int64_t v = fallback;
+
+    if (r->status)
+        return 1;
+    key_of(r, name, key);
+    if (!ct_file_meta(r->f, key) && fallback < 0)
+        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: key %s is missing", ct_file_path(r->f), key);
+    else
+        r->status = ct_file_meta_int(r->f, key, 1, hi, &v, r->err);
+    return r->status ? 1 : (int)v;
+}
+
+static double number(struct reader *r, const char *name, double fallback)
+{
+    char key[128];
+    double v = fallback;
+
+    if (!r->status)
+        r->status = ct_file_meta_float(r->f, key_of(r, name, key), &v, r->err);
+    if (!r->status && !(v >= 0 && v < 1e12))
+        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: key %s is %g, expected a number from 0 to 1e12", ct_file_path(r->f),
+                            key, v);
+    return r->status ? fallback : v;
+}
+
+/* A bool array (true = local), a period, or the architecture's own period when the key is absent. */
+static void read_pattern(struct reader *r, struct ct_config *c, int period)
+{
+    char key[128];
+    const struct ct_meta *m = ct_file_meta(r->f, key_of(r, "attention.sliding_window_pattern", key));
+
+    if (m && m->type != CT_META_ARRAY)
+        period = count(r, "attention.sliding_window_pattern", period, 1 << 16);
+    for (int i = 0; i < c->n_layer; i++)
+        c->layer[i].kind = (i + 1) % period == 0 ? CT_GLOBAL : CT_LOCAL;
+    if (!m || m->type != CT_META_ARRAY || r->status)
+        return;
+    if (m->count < (uint64_t)c->n_layer || m->elem == CT_META_STRING || m->elem == CT_META_ARRAY) {
+        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: key %s at offset %llu has %llu entries, expected one bool for each of %d layers",
+                            ct_file_path(r->f), key, (unsigned long long)m->offset, (unsigned long long)m->count, c->n_layer);
+        return;
+    }
+    for (int i = 0; i < c->n_layer; i++)
+        c->layer[i].kind = ct_meta_number(m, (uint64_t)i) != 0 ? CT_LOCAL : CT_GLOBAL;
+}
+
+static const char *const supported[] = {"gemma", "gemma2", "gemma3"};
+
+carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err)
+{
+    const char *path = ct_file_path(f);
+    const struct ct_meta *arch = ct_file_meta(f, "general.architecture");
+    struct reader r = {f, NULL, CARAT_OK, err};
+
+    if (!arch || arch->type != CT_META_STRING)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: key general.architecture is %s", path, arch ? "not a string" : "missing");
+    for (size_t i = 0; i < CT_COUNT(supported); i++)
+        if (ct_str_is(arch->s, supported[i]))
+            r.arch = supported[i];
+    if (!r.arch)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: general.architecture is \"%.*s\"; carat runs gemma, gemma2 and gemma3", path,
+                       (int)CT_MIN(arch->s.n, 64), arch->s.s);
+    bool two = strcmp(r.arch, "gemma2") == 0, three = strcmp(r.arch, "gemma3") == 0;
+
+    c->architecture = r.arch;
+    c->post_norms = two || three;
+    c->qk_norms = three;
+    c->tied = 1;
+    c->n_layer = count(&r, "block_count", -1, CT_MAX_LAYERS);
+    c->hidden = count(&r, "embedding_length", -1, 1 << 17);
+    c->max_context = count(&r, "context_length", 8192, 1 << 24);
+    c->norm_eps = (float)number(&r, "attention.layer_norm_rms_epsilon", 1e-6);
+    c->logit_cap = (float)number(&r, "final_logit_softcapping", two ? 30 : 0);
+
+    struct ct_layer_config l = {0};
+    l.ffn = count(&r, "feed_forward_length", -1, 1 << 20);
+    l.n_head = count(&r, "attention.head_count", -1, 1024);
+    l.n_kv_head = count(&r, "attention.head_count_kv", l.n_head, 1024);
+    l.head_dim = count(&r, "attention.key_length", CT_MAX(1, c->hidden / l.n_head), 1 << 16);
+    int value_length = count(&r, "attention.value_length", l.head_dim, 1 << 16);
+    if (!r.status && value_length != l.head_dim)
+        r.status = ct_fail(err, CARAT_E_UNSUPPORTED, "%s: attention.value_length is %d, expected key_length = %d", path,
+                           value_length, l.head_dim);
+    /* the two 27B models scale by hidden / heads instead of head_dim */
+    bool big = (two && c->n_layer == 46) || (three && c->n_layer == 62);
+    l.attn_scale = (float)(1 / __builtin_sqrt(big ? (double)c->hidden / l.n_head : l.head_dim));
+    l.attn_cap = (float)number(&r, "attn_logit_softcapping", two ? 50 : 0);
+    for (int i = 0; i < c->n_layer; i++)
+        c->layer[i] = l;
+
+    int window = two || three ? count(&r, "attention.sliding_window", two ? 4096 : 512, 1 << 24) : 0;
+    read_pattern(&r, c, three ? 6 : two ? 2 : 1);
+    double base = number(&r, "rope.freq_base", three ? 1e6 : 1e4);
+    double local = three ? number(&r, "rope.local.freq_base", 1e4) : base;
+    local = number(&r, "rope.freq_base_swa", local);
+    for (int i = 0; i < CT_KINDS; i++)
+        c->kind[i] = (struct ct_kind){i == CT_LOCAL ? window : 0, l.head_dim, l.head_dim / 2, i == CT_LOCAL ? local : base, 1};
+
+    char key[128];
+    const struct ct_meta *type = ct_file_meta(f, key_of(&r, "rope.scaling.type", key));
+    if (type && type->type == CT_META_STRING && ct_str_is(type->s, "linear"))
+        c->kind[CT_GLOBAL].rope_factor = number(&r, "rope.scaling.factor", 1);
+    else if (type && !(type->type == CT_META_STRING && ct_str_is(type->s, "none")) && !r.status)
+        r.status = ct_fail(err, CARAT_E_UNSUPPORTED, "%s: key %s is not \"linear\" or \"none\"", path, key);
+    if (!r.status)
+        r.status = ct_file_meta_float(f, "carat.embedding_scale", &c->embed_scale_override, err);
+
+    const struct ct_meta *tokens = ct_file_meta(f, "tokenizer.ggml.tokens");
+    if (tokens && tokens->type == CT_META_ARRAY && tokens->count < 1 << 24)
+        c->n_text_vocab = (int)tokens->count;
+    if (three && c->n_text_vocab > 262144)
+        c->n_text_vocab = 262144; /* older files of 4B and up keep 64 rows of padding */
+    return r.status;
+}

@@ -1,0 +1,26 @@
+/* forward.h: one pass of the decoder over the rows of one or several sequences. */
+#ifndef CT_FORWARD_H
+#define CT_FORWARD_H
+
+#include "model/cache.h"
+
+/* A pass over one engine's memory: built once, run many times, allocates nothing. */
+struct ct_pass {
+    struct ct_backend *backend;
+    const struct ct_config *config;
+    const struct ct_weights *weights;
+    const struct ct_cache *cache;
+    int first, end; /* layers [first, end) are run */
+    struct {
+        ct_mat x, h, q, k, v, a, o, gate, logits;
+    } t;
+};
+
+/* Takes the activations of max_rows rows, and logits of max_logits rows, from the backend. */
+void ct_pass_init(struct ct_pass *p, struct ct_backend *backend, const struct ct_config *c, const struct ct_weights *w,
+                  const struct ct_cache *cache, int max_rows, int max_logits);
+
+/* Stores the rows' K and V, leaves the logits of the rows that want them in p->t.logits in their order. */
+void ct_forward(struct ct_pass *p, const struct ct_rows *rows);
+
+#endif

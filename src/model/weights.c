@@ -1,0 +1,220 @@
+/* weights.c: names and shapes of the tensors in both containers, as one table. Shapes follow from the config; a tensor
+ * that contradicts it is refused here, so that kernels can trust every size. */
+#include "model/weights.h"
+
+#include <stdio.h>
+
+enum slot_kind { MATRIX, NORM };
+
+/* Extents that a shape is made of. */
+enum extent { ONE, HIDDEN, Q, KV, FFN, HEAD };
+
+struct slot {
+    const char *hf, *gguf; /* below the layer's prefix */
+    size_t at;             /* of the ct_weight in ct_layer */
+    enum slot_kind kind;
+    enum extent rows, cols;
+    bool (*used)(const struct ct_config *c);
+};
+
+static bool always(const struct ct_config *c)
+{
+    (void)c;
+    return true;
+}
+static bool with_post_norms(const struct ct_config *c)
+{
+    return c->post_norms;
+}
+static bool without_post_norms(const struct ct_config *c)
+{
+    return !c->post_norms;
+}
+static bool with_qk_norms(const struct ct_config *c)
+{
+    return c->qk_norms;
+}
+
+#define AT(field) offsetof(struct ct_layer, field)
+static const struct slot slots[] = {
+    {"input_layernorm", "attn_norm", AT(attn_norm), NORM, ONE, HIDDEN, always},
+    {"self_attn.q_proj", "attn_q", AT(q), MATRIX, Q, HIDDEN, always},
+    {"self_attn.k_proj", "attn_k", AT(k), MATRIX, KV, HIDDEN, always},
+    {"self_attn.v_proj", "attn_v", AT(v), MATRIX, KV, HIDDEN, always},
+    {"self_attn.o_proj", "attn_output", AT(o), MATRIX, HIDDEN, Q, always},
+    {"self_attn.q_norm", "attn_q_norm", AT(q_norm), NORM, ONE, HEAD, with_qk_norms},
+    {"self_attn.k_norm", "attn_k_norm", AT(k_norm), NORM, ONE, HEAD, with_qk_norms},
+    {"post_attention_layernorm", "post_attention_norm", AT(attn_post_norm), NORM, ONE, HIDDEN, with_post_norms},
+    /* Gemma 1 calls the norm before its feed-forward post_attention_layernorm in safetensors */
+    {"post_attention_layernorm", "ffn_norm", AT(ffn_norm), NORM, ONE, HIDDEN, without_post_norms},
+    {"pre_feedforward_layernorm", "ffn_norm", AT(ffn_norm), NORM, ONE, HIDDEN, with_post_norms},
+    {"mlp.gate_proj", "ffn_gate", AT(gate), MATRIX, FFN, HIDDEN, always},
+    {"mlp.up_proj", "ffn_up", AT(up), MATRIX, FFN, HIDDEN, always},
+    {"mlp.down_proj", "ffn_down", AT(down), MATRIX, HIDDEN, FFN, always},
+    {"post_feedforward_layernorm", "post_ffw_norm", AT(ffn_post_norm), NORM, ONE, HIDDEN, with_post_norms},
+};
+
+/* Where the text tower's tensors are in safetensors (MODEL.md, names). */
+static const char *const prefixes[] = {"model.", "language_model.model.", "model.language_model."};
+
+struct binder {
+    struct ct_weights *w;
+    struct ct_config *c;
+    const struct ct_file *f;
+    struct ct_arena *arena;
+    const char *prefix; /* of safetensors names */
+    carat_error *err;
+};
+
+static const struct ct_tensor *find(const struct binder *b, const char *hf, const char *gguf, char name[256])
+{
+    if (ct_file_kind(b->f) == CT_FILE_GGUF)
+        snprintf(name, 256, "%s.weight", gguf);
+    else
+        snprintf(name, 256, "%s%s.weight", b->prefix, hf);
+    return ct_file_find(b->f, name);
+}
+
+static carat_status check_shape(const struct binder *b, const struct ct_tensor *t, int rows, int cols)
+{
+    size_t row_bytes;
+
+    if (t->type == CT_TYPE_COUNT)
+        return ct_fail(b->err, CARAT_E_UNSUPPORTED,
+                       "%s: tensor %s is stored as %s, which carat does not read; it reads F32, F16, BF16, Q8_0 and Q4_0",
+                       t->file, t->name, t->type_name);
+    bool vector = rows == 1 && t->n_dim == 1 && t->dim[0] == cols;
+    bool matrix = t->n_dim == 2 && t->dim[0] == rows && t->dim[1] == cols;
+    if (!vector && !matrix)
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: tensor %s at offset %llu has shape [%lld%s%lld], expected [%d x %d] from the configuration",
+                       t->file, t->name, (unsigned long long)t->offset, (long long)t->dim[0],
+                       t->n_dim > 1 ? " x " : "; dimensions: ", (long long)(t->n_dim > 1 ? t->dim[1] : t->n_dim), rows,
+                       cols);
+    if (!ct_type_row_bytes(t->type, (size_t)cols, &row_bytes) || row_bytes * (size_t)rows != t->size)
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s at offset %llu has %zu bytes, which is not %d rows of %d %s values",
+                       t->file, t->name, (unsigned long long)t->offset, t->size, rows, cols, t->type_name);
+    return CARAT_OK;
+}
+
+static carat_status matrix(struct binder *b, struct ct_weight *w, const struct ct_tensor *t, int rows, int cols)
+{
+    size_t row_bytes = 0;
+
+    CT_TRY(check_shape(b, t, rows, cols));
+    ct_type_row_bytes(t->type, (size_t)cols, &row_bytes);
+    *w = (struct ct_weight){t->type, CT_LAYOUT_ROWS, rows, cols, row_bytes, t->data};
+    b->w->bytes += t->size;
+    b->w->n_parameter += (uint64_t)rows * (uint64_t)cols;
+    return CARAT_OK;
+}
+
+static carat_status norm_vector(struct binder *b, struct ct_weight *w, const struct ct_tensor *t, int cols)
+{
+    CT_TRY(check_shape(b, t, 1, cols));
+    float *v = ct_arena_push(b->arena, (size_t)cols, sizeof *v);
+    if (!v)
+        return ct_fail(b->err, CARAT_E_MEMORY, "%s: out of memory for tensor %s", t->file, t->name);
+    ct_type_info(t->type)->decode(v, t->data, (size_t)cols);
+    for (int i = 0; i < cols && b->c->norm_plus_one; i++)
+        v[i] = v[i] + 1.0f;
+    *w = (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, cols, (size_t)cols * sizeof *v, v};
+    b->w->bytes += t->size;
+    b->w->n_parameter += (uint64_t)cols;
+    return CARAT_OK;
+}
+
+static int extent(const struct binder *b, const struct ct_layer_config *l, enum extent e)
+{
+    const int value[] = {[ONE] = 1,
+                         [HIDDEN] = b->c->hidden,
+                         [Q] = l->n_head * l->head_dim,
+                         [KV] = l->n_kv_head * l->head_dim,
+                         [FFN] = l->ffn,
+                         [HEAD] = l->head_dim};
+    return value[e];
+}
+
+static carat_status bind_slot(struct binder *b, struct ct_layer *l, int layer, const struct slot *s)
+{
+    struct ct_weight *w = (struct ct_weight *)(void *)((char *)l + s->at);
+    char hf[128], gguf[128], name[256];
+
+    snprintf(hf, sizeof hf, "layers.%d.%s", layer, s->hf);
+    snprintf(gguf, sizeof gguf, "blk.%d.%s", layer, s->gguf);
+    const struct ct_tensor *t = find(b, hf, gguf, name);
+    if (!t)
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s is missing; the configuration says %d layers",
+                       ct_file_path(b->f), name, b->c->n_layer);
+    if (s->kind == NORM)
+        return norm_vector(b, w, t, extent(b, &l->c, s->cols));
+    return matrix(b, w, t, extent(b, &l->c, s->rows), extent(b, &l->c, s->cols));
+}
+
+/* sqrt(hidden), rounded to what the trained model saw (NUMERICS.md section 6). */
+static float embed_scale(const struct binder *b, enum ct_type stored)
+{
+    float root = __builtin_sqrtf((float)b->c->hidden);
+
+    if (b->c->embed_scale_override > 0)
+        return (float)b->c->embed_scale_override;
+    if (ct_file_kind(b->f) == CT_FILE_GGUF || stored == CT_BF16)
+        return ct_bf16_to_f32(ct_f32_to_bf16(root));
+    return stored == CT_F16 ? ct_f16_to_f32(ct_f32_to_f16(root)) : root;
+}
+
+static carat_status bind_ends(struct binder *b)
+{
+    struct ct_config *c = b->c;
+    char name[256];
+
+    const struct ct_tensor *t = NULL;
+    for (size_t i = 0; i < CT_COUNT(prefixes) && !t; i++) {
+        b->prefix = prefixes[i];
+        t = find(b, "embed_tokens", "token_embd", name);
+    }
+    if (!t)
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: no token embedding: neither %s nor another known name is there",
+                       ct_file_path(b->f), ct_file_kind(b->f) == CT_FILE_GGUF ? "token_embd.weight" : "model.embed_tokens.weight");
+    if (t->n_dim == 2 && c->n_vocab == 0 && t->dim[0] > 0 && t->dim[0] <= 1 << 24)
+        c->n_vocab = (int)t->dim[0]; /* GGUF does not state it apart */
+    CT_TRY(matrix(b, &b->w->embed, t, c->n_vocab, c->hidden));
+    c->n_text_vocab = CT_MIN(c->n_text_vocab ? c->n_text_vocab : c->n_vocab, c->n_vocab);
+    c->embed_scale = embed_scale(b, t->type);
+
+    b->w->tied = c->tied;
+    b->w->head = b->w->embed;
+    const struct ct_tensor *head = ct_file_find(b->f, ct_file_kind(b->f) == CT_FILE_GGUF ? "output.weight" : "lm_head.weight");
+    if (!head)
+        head = ct_file_kind(b->f) == CT_FILE_GGUF ? NULL : ct_file_find(b->f, "language_model.lm_head.weight");
+    if (head && (!c->tied || ct_file_kind(b->f) == CT_FILE_GGUF)) { /* beside a tied embedding it is a copy of it */
+        b->w->tied = false;
+        CT_TRY(matrix(b, &b->w->head, head, c->n_vocab, c->hidden));
+    } else if (!c->tied && ct_file_kind(b->f) == CT_FILE_HF) {
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor lm_head.weight is missing, but tie_word_embeddings is false",
+                       ct_file_path(b->f));
+    }
+    t = find(b, "norm", "output_norm", name);
+    if (!t)
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s is missing", ct_file_path(b->f), name);
+    return norm_vector(b, &b->w->final_norm, t, c->hidden);
+}
+
+carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f, struct ct_arena *arena,
+                             carat_error *err)
+{
+    struct binder b = {w, c, f, arena, prefixes[0], err};
+
+    *w = (struct ct_weights){0};
+    CT_TRY(bind_ends(&b));
+    w->layer = ct_arena_push(arena, (size_t)c->n_layer, sizeof *w->layer);
+    if (!w->layer)
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for %d layers", ct_file_path(f), c->n_layer);
+    for (int i = 0; i < c->n_layer; i++) {
+        w->layer[i].c = c->layer[i];
+        for (size_t s = 0; s < CT_COUNT(slots); s++)
+            if (slots[s].used(c))
+                CT_TRY(bind_slot(&b, &w->layer[i], i, &slots[s]));
+    }
+    return CARAT_OK;
+}

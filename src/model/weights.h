@@ -1,0 +1,28 @@
+/* weights.h: a checkpoint's tensors bound to the places where the forward pass uses them. */
+#ifndef CT_WEIGHTS_H
+#define CT_WEIGHTS_H
+
+#include "base/arena.h"
+#include "model/config.h"
+
+/* Absent weights have data == NULL. */
+struct ct_layer {
+    struct ct_layer_config c;
+    struct ct_weight attn_norm, q, k, v, o, q_norm, k_norm, attn_post_norm;
+    struct ct_weight ffn_norm, gate, up, down, ffn_post_norm;
+};
+
+struct ct_weights {
+    struct ct_weight embed, head, final_norm; /* head is embed where they are tied */
+    struct ct_layer *layer;                   /* [n_layer], in the arena */
+    bool tied;
+    size_t bytes;         /* of the tensors used, as stored, a tied head once */
+    uint64_t n_parameter; /* the same in elements */
+};
+
+/* Finds and checks every tensor; norm weights become f32 with the 1 added, in the arena; sets c->embed_scale and
+ * c->n_vocab. E_FORMAT (missing tensor, wrong shape), E_UNSUPPORTED (type), E_MEMORY. */
+carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f, struct ct_arena *arena,
+                             carat_error *err);
+
+#endif
