@@ -1,0 +1,372 @@
+#!/usr/bin/env python3
+"""The project's own golden vectors: tiny random models and what the reference implementation computes from them.
+
+    python3 tools/make_vectors.py [OUT]          (OUT: test/data/vectors)
+
+Writes OUT/models/<name>/ (Hugging Face folders), OUT/gguf/<name>.gguf, and OUT/expect/<name>/ with info.json, one
+<prompt>.json and <prompt>.npy per prompt, and greedy1.json. Needs torch, transformers, safetensors and numpy as in
+tools/requirements.txt, and gguf 0.19.0; nothing here is needed to build or to test carat, the output is committed.
+
+The numbers come from transformers alone: the folder is opened with from_pretrained in float32 with eager attention, and
+one pass without a cache goes over the whole prompt. One thing is corrected, because transformers in float32 does not
+round it and the published checkpoints were used with it rounded: the embedding scale is sqrt(hidden) in the type that
+stores the embedding, and in bf16 for every GGUF. A GGUF is read back and dequantised by the gguf package first.
+
+Sizes are deliberately awkward: no width is a multiple of 32 where the format lets it be otherwise. test_reference.c
+compares, test_invariance.c and test_hashes.c use the models for comparisons of carat with itself.
+"""
+import json
+import math
+import os
+import re
+import shutil
+import sys
+import zlib
+
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+os.environ["HF_HUB_OFFLINE"] = "1"
+import gguf  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from safetensors.torch import save_file  # noqa: E402
+
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+
+DTYPE = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+STEPS = 24          # length of a greedy continuation
+SAFE_MARGIN = 2e-3  # least distance of first and second choice, relative to the largest |logit|
+
+# ------------------------------------------------------------------------------------------------ the folders
+
+EVERY = dict(attention_bias=False, attention_dropout=0.0, bos_token_id=2, eos_token_id=1, pad_token_id=0,
+             max_position_embeddings=2048, rms_norm_eps=1e-06, use_cache=True)
+
+
+def sizes(hidden, ffn, layers, heads, kv_heads, head_dim, vocab):
+    return dict(hidden_size=hidden, intermediate_size=ffn, num_hidden_layers=layers, num_attention_heads=heads,
+                num_key_value_heads=kv_heads, head_dim=head_dim, vocab_size=vocab)
+
+
+def kinds(letters):
+    return [{"L": "sliding_attention", "G": "full_attention"}[c] for c in letters]
+
+
+FOLDERS = {
+    # The first uploads of Gemma 1 say "gelu" and mean its tanh form. One KV head; heads * head_dim differs from hidden.
+    "gemma1-f32": dict(stored="F32", config=dict(
+        EVERY, **sizes(44, 70, 2, 3, 1, 18, 131), architectures=["GemmaForCausalLM"], model_type="gemma",
+        hidden_act="gelu", rope_theta=10000.0, torch_dtype="float32")),
+    # Even layers are local; both caps; a query scale that is not head_dim ** -0.5. Loud, so that the caps matter.
+    "gemma2-bf16": dict(stored="BF16", score=3.0, loud=14.0, window=8, config=dict(
+        EVERY, **sizes(40, 72, 4, 4, 2, 14, 131), architectures=["Gemma2ForCausalLM"], model_type="gemma2",
+        hidden_activation="gelu_pytorch_tanh", attn_logit_softcapping=50.0, final_logit_softcapping=30.0,
+        query_pre_attn_scalar=10, rope_theta=10000.0, sliding_window=8, torch_dtype="bfloat16")),
+    # The keys of transformers 5; the stack ends with a local layer.
+    "gemma3-bf16": dict(stored="BF16", window=8, config=dict(
+        EVERY, **sizes(40, 56, 7, 4, 1, 20, 131), architectures=["Gemma3ForCausalLM"], model_type="gemma3_text",
+        dtype="bfloat16", hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=12, sliding_window=8,
+        layer_types=kinds("LLLLLGL"), tie_word_embeddings=True,
+        rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 1000000.0},
+                         "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}})),
+    # A multimodal checkpoint with the old names in two files; linear RoPE; ten rows beyond the text vocabulary.
+    "gemma3-mm": dict(stored="BF16", window=8, shards=2, text_vocab=131, config=dict(
+        architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3", bos_token_id=2, eos_token_id=[1, 106],
+        boi_token_index=129, eoi_token_index=130, image_token_index=131, mm_tokens_per_image=4, torch_dtype="bfloat16",
+        text_config=dict(sizes(24, 44, 6, 4, 2, 16, 141), model_type="gemma3_text", query_pre_attn_scalar=16,
+                         sliding_window=8, rope_scaling={"rope_type": "linear", "factor": 8.0}),
+        vision_config=dict(model_type="siglip_vision_model", hidden_size=12, intermediate_size=20, num_attention_heads=2,
+                           num_hidden_layers=1, image_size=28, patch_size=14, vision_use_head=False))),
+    # F16 with a head of its own, the old Gemma 3 keys and an irregular pattern.
+    "gemma3-f16-untied": dict(stored="F16", window=8, config=dict(
+        EVERY, **sizes(36, 60, 4, 6, 3, 12, 97), architectures=["Gemma3ForCausalLM"], model_type="gemma3_text",
+        hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=12, sliding_window=8, layer_types=kinds("LLGL"),
+        rope_theta=1000000.0, rope_local_base_freq=10000.0, tie_word_embeddings=False, torch_dtype="float16")),
+}
+
+# Weights for the block-quantised files; rows of a block format are whole blocks, so widths here are multiples of 32.
+BASES = {
+    "blocks": dict(stored="F32", window=8, config=dict(
+        EVERY, **sizes(64, 96, 3, 4, 2, 24, 131), architectures=["Gemma3ForCausalLM"], model_type="gemma3_text",
+        hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=24, sliding_window=8, layer_types=kinds("LLG"),
+        rope_theta=1000000.0, rope_local_base_freq=10000.0, torch_dtype="float32")),
+}
+
+# `types` names exceptions from `type` by the tensor's last name part.
+GGUFS = {
+    "gemma1-f32": dict(source="gemma1-f32", type="F32"),
+    "gemma2-bf16": dict(source="gemma2-bf16", type="BF16"),
+    "gemma3-f16": dict(source="gemma3-bf16", type="F16"),
+    "q8_0": dict(source="blocks", type="Q8_0", period=3),
+    "q4_0": dict(source="blocks", type="Q4_0", period=3),
+    "mixed": dict(source="blocks", type="Q4_0", types={"token_embd": "Q8_0", "attn_v": "F16", "ffn_down": "Q8_0",
+                                                       "ffn_up": "BF16", "attn_output": "F32"}, flags=True),
+}
+
+# ------------------------------------------------------------------------------------------------ weights
+
+
+def seeded(*what):
+    return np.random.default_rng(zlib.crc32("/".join(map(str, what)).encode()))
+
+
+def draw(name, shape, text, spec, rng):
+    """A value for one parameter, so scaled that attention is neither flat nor one-hot and logits have a std near `loud`."""
+    generation = {"gemma": 1, "gemma2": 2}.get(text["model_type"], 3)
+    noise = rng.standard_normal(shape)
+    if len(shape) == 1:  # a norm; the model adds 1
+        level = 1.0
+        if name.endswith(("q_norm.weight", "k_norm.weight")):
+            level = math.sqrt(2.0 * math.sqrt(text["query_pre_attn_scalar"] / text["head_dim"]))
+        elif name.endswith("model.norm.weight"):
+            level = spec.get("loud", 4.0) / 1.5
+        elif generation > 1 and re.search(r"post_(attention|feedforward)_layernorm", name):
+            level = 4.5 / math.sqrt(text["num_hidden_layers"])  # else the embedding wins and every id repeats itself
+        return level * (1 + 0.3 * noise) - 1
+    if "embed_tokens" in name or "lm_head" in name:
+        return noise * 1.5 / math.sqrt(shape[-1])
+    gain = 1.0
+    if generation < 3 and re.search(r"[qk]_proj", name):
+        divisor = text.get("query_pre_attn_scalar", text["head_dim"])
+        gain = math.sqrt(spec.get("score", 2.0) * math.sqrt(divisor / text["head_dim"]))
+    if generation == 1 and re.search(r"(o|down)_proj", name):
+        gain = 2.5
+    return noise * gain / math.sqrt(shape[-1])
+
+
+def text_config(config):
+    return config.get("text_config", config)
+
+
+def weights(name, spec):
+    """Names as the published checkpoints have them -> tensor in the stored type."""
+    config = spec["config"]
+    cls = getattr(transformers, config["architectures"][0])
+    model = cls(cls.config_class.from_dict(dict(config)))
+    rng, out = seeded("weights", name), {}
+    for key, value in model.state_dict().items():
+        if key == "lm_head.weight" and config.get("tie_word_embeddings", True):
+            continue
+        if "text_config" in config:
+            key = re.sub(r"^model\.language_model\.", "language_model.model.", key)
+            key = re.sub(r"^model\.", "", key)
+            if key == "lm_head.weight":
+                continue
+        shape = tuple(value.shape)
+        if "vision" in key or "projector" in key:
+            new = 0.3 * rng.standard_normal(shape)
+        else:
+            new = draw(key, shape, text_config(config), spec, rng)
+        out[key] = torch.from_numpy(np.asarray(new, np.float32)).to(DTYPE[spec["stored"]]).contiguous()
+    return out
+
+
+def write_folder(folder, spec, tensors):
+    os.makedirs(folder)
+    with open(os.path.join(folder, "config.json"), "w") as f:
+        json.dump(spec["config"], f, indent=1, sort_keys=True)
+        f.write("\n")
+    shards, keys = spec.get("shards", 1), sorted(tensors)
+    if shards == 1:
+        save_file(tensors, os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
+        return
+    where = {}
+    for s in range(shards):
+        part = keys[s * len(keys) // shards:(s + 1) * len(keys) // shards]
+        file = "model-%05d-of-%05d.safetensors" % (s + 1, shards)
+        save_file({k: tensors[k] for k in part}, os.path.join(folder, file), metadata={"format": "pt"})
+        where.update({k: file for k in part})
+    total = sum(t.numel() * t.element_size() for t in tensors.values())
+    with open(os.path.join(folder, "model.safetensors.index.json"), "w") as f:
+        json.dump({"metadata": {"total_size": total}, "weight_map": where}, f, indent=1)
+        f.write("\n")
+
+
+# ------------------------------------------------------------------------------------------------ GGUF
+
+TENSOR = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+          "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm",
+          "self_attn.k_norm": "attn_k_norm", "post_attention_layernorm": "post_attention_norm",
+          "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm",
+          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+
+
+def gguf_name(key, generation):
+    if key == "model.embed_tokens.weight":
+        return "token_embd.weight"
+    if key == "model.norm.weight":
+        return "output_norm.weight"
+    layer, rest = re.fullmatch(r"model\.layers\.(\d+)\.(.*)\.weight", key).groups()
+    if generation == 1 and rest == "post_attention_layernorm":  # Gemma 1 has one norm before each half
+        rest = "pre_feedforward_layernorm"
+    return "blk.%s.%s.weight" % (layer, TENSOR[rest])
+
+
+def generation_of(config):
+    return {"gemma": 1, "gemma2": 2, "gemma3_text": 3}[config["model_type"]]
+
+
+def write_gguf(path, spec, config, tensors):
+    generation = generation_of(config)
+    arch = {1: "gemma", 2: "gemma2", 3: "gemma3"}[generation]
+    w = gguf.GGUFWriter(path, arch)
+    w.add_context_length(config["max_position_embeddings"])
+    w.add_embedding_length(config["hidden_size"])
+    w.add_block_count(config["num_hidden_layers"])
+    w.add_feed_forward_length(config["intermediate_size"])
+    w.add_head_count(config["num_attention_heads"])
+    w.add_head_count_kv(config["num_key_value_heads"])
+    w.add_key_length(config["head_dim"])
+    w.add_value_length(config["head_dim"])
+    w.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    if generation > 1:
+        w.add_sliding_window(config["sliding_window"])
+    if generation == 2:
+        w.add_attn_logit_softcapping(config["attn_logit_softcapping"])
+        w.add_final_logit_softcapping(config["final_logit_softcapping"])
+    if generation == 3:
+        w.add_rope_freq_base(1000000.0)
+    if spec.get("period"):
+        w.add_uint32(arch + ".attention.sliding_window_pattern", spec["period"])
+    if spec.get("flags"):
+        w.add_array(arch + ".attention.sliding_window_pattern", [k == "sliding_attention" for k in config["layer_types"]])
+    for key, tensor in tensors.items():
+        name = gguf_name(key, generation)
+        value = tensor.to(torch.float32).numpy()
+        kind = spec.get("types", {}).get(name.split(".")[-2], spec["type"])
+        if value.ndim == 1:
+            w.add_tensor(name, value + np.float32(1))  # the converter folds the 1 of Gemma's norms in
+            continue
+        kind = gguf.GGMLQuantizationType[kind]
+        if kind == gguf.GGMLQuantizationType.F32:
+            w.add_tensor(name, value)
+        else:
+            w.add_tensor(name, gguf.quants.quantize(value, kind), raw_dtype=kind)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def model_from_gguf(path, config):
+    """The reference model with the values a GGUF holds; what a GGUF cannot say follows the converter's rules."""
+    generation = generation_of(config)
+    values = {}
+    for t in gguf.GGUFReader(path).tensors:
+        values[t.name] = np.array(gguf.quants.dequantize(t.data, t.tensor_type), np.float32)
+    c = {k: v for k, v in config.items() if k not in ("torch_dtype", "dtype")}
+    if generation > 1:
+        c["query_pre_attn_scalar"] = config["head_dim"]  # 46 and 62 layers would differ; none here has as many
+    cls = getattr(transformers, config["architectures"][0])
+    c = cls.config_class.from_dict(c)
+    c._attn_implementation = "eager"
+    model = cls(c).eval().float()
+    state = {}
+    for key, old in model.state_dict().items():
+        if key == "lm_head.weight":
+            continue
+        v = values.pop(gguf_name(key, generation))
+        if v.ndim == 1:
+            v = v - np.float32(1)
+        state[key] = torch.from_numpy(v.reshape(tuple(old.shape)))
+    assert not values, list(values)
+    missing, unexpected = model.load_state_dict(state, strict=False)
+    assert not unexpected and missing == ["lm_head.weight"], (missing, unexpected)
+    model.tie_weights()
+    return model
+
+
+# ------------------------------------------------------------------------------------------------ expectations
+
+
+def set_embedding_scale(model, hidden, stored):
+    scale = torch.tensor(math.sqrt(hidden), dtype=torch.float64).to(DTYPE[stored]).to(torch.float32)
+    found = [m for n, m in model.named_modules() if n.endswith("embed_tokens")]
+    assert len(found) == 1 and hasattr(found[0], "embed_scale")
+    found[0].embed_scale = scale
+    return float(scale)
+
+
+def logits(model, ids):
+    out = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+    assert out.dtype == torch.float32
+    return out.numpy()
+
+
+def greedy(model, name, length, text_vocab):
+    """A prompt whose continuation no error below the tolerance can change, and that is not one token repeated."""
+    for attempt in range(500):
+        rng = seeded("greedy", name, attempt)
+        prompt = [2] + rng.integers(3, text_vocab, length - 1).tolist()
+        ids, margin, top = list(prompt), math.inf, 0.0
+        for _ in range(STEPS):
+            row = logits(model, ids)[-1]
+            top = max(top, float(np.abs(row).max()))
+            second, first = np.sort(row[:text_vocab])[-2:]
+            margin = min(margin, float(first - second))
+            if margin < SAFE_MARGIN * top:
+                break
+            ids.append(int(row[:text_vocab].argmax()))
+        continuation = ids[length:]
+        if len(continuation) == STEPS and len(set(continuation)) >= 6:
+            return dict(prompt_ids=prompt, continuation=continuation, min_margin=margin, max_abs_logit=top,
+                        text_vocab=text_vocab)
+    sys.exit("make_vectors.py: %s: no prompt with a safe continuation" % name)
+
+
+def write_expectation(out, name, source, model, spec, scale, files=None):
+    folder = os.path.join(out, "expect", name)
+    os.makedirs(folder)
+    text = text_config(spec["config"])
+    text_vocab = spec.get("text_vocab", text["vocab_size"])
+    window = spec.get("window", 8)
+    lengths = {"p5": 5, "wm1": window - 1, "w": window, "wp1": window + 1, "w2p1": 2 * window + 1}
+    for prompt, n in lengths.items():
+        ids = [2] + seeded("prompt", name, prompt).integers(3, text_vocab, n - 1).tolist()
+        value = logits(model, ids)
+        np.save(os.path.join(folder, prompt + ".npy"), value)
+        with open(os.path.join(folder, prompt + ".json"), "w") as f:
+            json.dump(dict(ids=ids, n=n, positions="all", vocab=value.shape[1], text_vocab=text_vocab,
+                           max_abs_logit=float(np.abs(value).max()), description="%d ids" % n), f)
+            f.write("\n")
+    g = greedy(model, name, window + 3, text_vocab)
+    info = dict(source=source, prompts=list(lengths), greedy=["greedy1"], embed_scale=scale, text_vocab=text_vocab,
+                reference="transformers %s, eager attention, float32" % transformers.__version__)
+    if files:
+        info["files"] = files
+    for file, content in (("greedy1", g), ("info", info)):
+        with open(os.path.join(folder, file + ".json"), "w") as f:
+            json.dump(content, f)
+            f.write("\n")
+    print("%-24s scale %-10.7g largest logit %5.1f  margin %.3f  distinct %d" %
+          (name, scale, g["max_abs_logit"], g["min_margin"], len(set(g["continuation"]))), flush=True)
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    out = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "..", "test", "data", "vectors")
+    for part in ("models", "gguf", "expect"):
+        shutil.rmtree(os.path.join(out, part), ignore_errors=True)
+    os.makedirs(os.path.join(out, "gguf"))
+    made = {name: weights(name, spec) for name, spec in list(FOLDERS.items()) + list(BASES.items())}
+    for name, spec in FOLDERS.items():
+        folder = os.path.join(out, "models", name)
+        write_folder(folder, spec, made[name])
+        cls = getattr(transformers, spec["config"]["architectures"][0])
+        model, report = cls.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager",
+                                            output_loading_info=True)
+        assert not [k for k in report["missing_keys"] if "lm_head" not in k] and not report["unexpected_keys"], report
+        scale = set_embedding_scale(model, text_config(spec["config"])["hidden_size"], spec["stored"])
+        write_expectation(out, name, "models/" + name, model.eval(), spec, scale)
+    for name, g in GGUFS.items():
+        spec = FOLDERS.get(g["source"]) or BASES[g["source"]]
+        path = os.path.join(out, "gguf", name + ".gguf")
+        write_gguf(path, g, spec["config"], made[g["source"]])
+        model = model_from_gguf(path, spec["config"])
+        scale = set_embedding_scale(model, spec["config"]["hidden_size"], "BF16")
+        write_expectation(out, "gguf-" + name, "gguf/" + name, model, spec, scale, ["gguf/%s.gguf" % name])
+
+
+if __name__ == "__main__":
+    main()
