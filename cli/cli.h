@@ -1,0 +1,107 @@
+/* cli.h: what the verbs of the command share: exit codes, messages, reading and writing, opening a model.
+ * The option table is in options.h, the bar in progress.h. The command stands on carat.h alone. */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "carat.h"
+#include "options.h"
+#include "progress.h"
+
+/* Exit codes; `carat help` prints them. */
+enum {
+    DONE = 0,
+    FAILED = 1,
+    USAGE = 2,
+    NOT_FOUND = 3,
+    BAD_MODEL = 4,
+    NO_MEMORY = 5,
+    INTERRUPTED = 130,
+    PIPE_CLOSED = 141,
+};
+
+/* ---- message.c: one line on stderr, control bytes escaped ---- */
+
+#if defined(__GNUC__)
+#define PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define PRINTF(text, first)
+#endif
+/* Prints "carat: ..." and returns the code, so that `return fail(USAGE, ...)` reads in one line. */
+int fail(int code, const char *format, ...) PRINTF(2, 3);
+int fail_memory(void);
+/* What the library reported. E_NOT_FOUND means here that the model lacks something (a tokenizer, a template). */
+int fail_status(const carat_error *err);
+/* The same for opening, where E_NOT_FOUND and E_IO mean that there is no model to be had at that path. */
+int fail_open(const carat_error *err);
+/* "carat: note: ..." */
+void note(const char *format, ...) PRINTF(1, 2);
+void note_line(void *user, const char *line); /* a carat_log */
+/* Where the words of a did-you-mean come from: next(user, i) is word i, NULL after the last. Returns the nearest word
+ * when it is near enough to be meant, else NULL. */
+const char *nearest(const char *word, const char *(*next)(void *user, int i), void *user);
+
+/* ---- interrupt.c: Ctrl-C asks once, kills the second time ---- */
+
+void interrupt_install(void);
+bool interrupted(void);
+
+/* ---- input.c ---- */
+
+enum { INPUT_LIMIT = 64 << 20 };
+/* All of a file ("-" is stdin) as one malloc'd, terminated string. Returns an exit code. */
+int read_input(const char *path, char **data, size_t *n);
+/* As read_input for JSON that the library takes as a terminated string: a NUL byte is refused. */
+int read_json_text(const char *path, char **data);
+/* Ids separated by commas or white space. `what` names their origin in messages. Returns an exit code. */
+int parse_ids(const char *text, size_t n, const char *what, carat_tokens *out);
+/* One more id; false when memory is out. */
+bool push_id(carat_tokens *t, int32_t id);
+
+/* ---- output.c: everything on stdout goes through here, so that no write error is lost ---- */
+
+void output_start(void); /* keeps descriptors 0 to 2 from being taken by other files; ignores SIGPIPE */
+void out_write(const void *data, size_t n);
+void out_print(const char *format, ...) PRINTF(1, 2);
+bool out_flush(void); /* false once a write has failed */
+/* Last word of a verb: the given code, or the code of a write error, which it reports. */
+int out_finish(int code);
+bool out_is_terminal(void);
+
+/* Valid UTF-8 or not, as a JSON string (bad bytes become U+FFFD). */
+json_t *json_text(const char *text, size_t n);
+json_t *json_ids(const int32_t *ids, int n);
+/* null for what JSON cannot say. */
+json_t *json_number(double value);
+/* One line on stdout; consumes the value; NULL means that building it ran out of memory. Returns an exit code. */
+int out_json(json_t *value);
+
+/* ---- model.c: from options to library objects ---- */
+
+/* The name `tiny` is the model inside the command; all else is a path (so `./tiny` is a file). */
+int open_model(carat_model **model, const struct options *o, bool tokenizer_only);
+void engine_options(carat_engine_options *e, const struct options *o);
+const char *model_name(const char *path); /* its last component, for tables */
+double seconds(void);                     /* a monotonic clock */
+
+/* ---- one function per verb: returns an exit code; out_finish is main's ---- */
+
+int verb_run(const struct options *o);
+int verb_logits(const struct options *o);
+int verb_tokenize(const struct options *o);
+int verb_detokenize(const struct options *o);
+int verb_render(const struct options *o);
+int verb_bench(const struct options *o);
+int verb_show(const struct options *o);
+int verb_version(const struct options *o);
+int verb_help(const struct options *o);
+/* verb N_VERB: the command as a whole */
+void print_help(enum verb verb);
+
+#endif

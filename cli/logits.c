@@ -1,0 +1,230 @@
+/* logits.c: `carat logits`: next-token logits of given ids, for oracles and tests. --naive computes every row
+ * from nothing in one pass wide enough for the whole prompt, so that neither the cache nor the chunks take part. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "npy.h"
+
+enum { DEFAULT_TOP = 10 };
+
+struct job {
+    const struct options *o;
+    carat_model *model;
+    carat_engine *engine;
+    carat_session *session;
+    carat_model_info info;
+    carat_tokens ids;
+    struct progress bar;
+    struct npy npy;
+    int top; /* how many to print per row, 0: none */
+    int *best; /* [top] */
+    json_t *rows; /* with --json */
+};
+
+/* The `top` highest of the row into best, ties by id; returns how many there are. */
+static int select_top(const float *row, int n, int top, int *best)
+{
+    int held = 0;
+
+    for (int id = 0; id < n; id++) {
+        if (held == top && !(row[id] > row[best[held - 1]]))
+            continue;
+        int at = held < top ? held++ : top - 1;
+        for (; at > 0 && row[id] > row[best[at - 1]]; at--)
+            best[at] = best[at - 1];
+        best[at] = id;
+    }
+    return held;
+}
+
+static int print_top(struct job *j, int position, const float *row)
+{
+    int n = select_top(row, j->info.n_vocab, j->top, j->best);
+    json_t *list = j->rows ? json_array() : NULL;
+    carat_error err;
+
+    for (int i = 0; i < n; i++) {
+        int32_t id = j->best[i];
+        char *text = NULL;
+        size_t n_text = 0;
+        /* Rows of the embedding beyond the tokenizer's pieces have no text. */
+        if (j->info.has_tokenizer && carat_decode(j->model, &id, 1, CARAT_SPECIAL, &text, &n_text, &err) != CARAT_OK)
+            text = NULL;
+        json_t *quoted = json_text(text ? text : "", text ? n_text : 0);
+        carat_free(text);
+        if (!quoted)
+            return fail_memory();
+        if (j->rows) {
+            json_array_append_new(list, json_pack("{s:i, s:o, s:o}", "id", id, "logit", json_number(row[id]), "text",
+                                                  quoted));
+            continue;
+        }
+        char *line = json_dumps(quoted, JSON_ENCODE_ANY);
+        json_decref(quoted);
+        if (!line)
+            return fail_memory();
+        if (j->o->all)
+            out_print("%d\t", position);
+        out_print("%d\t%.9g\t%s\n", (int)id, (double)row[id], line);
+        free(line);
+    }
+    if (j->rows)
+        json_array_append_new(j->rows, json_pack("{s:i, s:o}", "position", position, "top", list));
+    return DONE;
+}
+
+static int emit(struct job *j, int position, const float *row)
+{
+    int code = j->o->out ? npy_row(&j->npy, row, (size_t)j->info.n_vocab) : DONE;
+
+    return code == DONE && j->top ? print_top(j, position, row) : code;
+}
+
+static int new_session(struct job *j, carat_progress progress)
+{
+    carat_session_options options = CARAT_SESSION_OPTIONS;
+    carat_error err;
+
+    carat_session_close(j->session);
+    j->session = NULL;
+    options.progress = progress;
+    options.user = &j->bar;
+    if (carat_session_create(&j->session, j->engine, &options, &err) != CARAT_OK)
+        return fail_status(&err);
+    return DONE;
+}
+
+/* The logits after the first n ids, evaluated by a session that holds nothing. */
+static int from_nothing(struct job *j, int n, carat_progress progress)
+{
+    carat_error err;
+    int code = new_session(j, progress);
+
+    if (code == DONE && carat_sync(j->session, j->ids.ids, n, NULL, &err) != CARAT_OK)
+        code = fail_status(&err);
+    return code == DONE ? emit(j, n - 1, carat_logits(j->session)) : code;
+}
+
+static int every_row_from_nothing(struct job *j)
+{
+    int code = DONE;
+
+    for (int n = 1; n <= j->ids.n && code == DONE; n++) {
+        code = from_nothing(j, n, NULL);
+        if (progress_update(&j->bar, (size_t)n, (size_t)j->ids.n))
+            return INTERRUPTED;
+    }
+    return code;
+}
+
+/* All rows of one pass at a time: the whole of [n][vocab] may be larger than memory. */
+static int every_row(struct job *j, int chunk)
+{
+    size_t vocab = (size_t)j->info.n_vocab;
+    int most = chunk < j->ids.n ? chunk : j->ids.n, code = new_session(j, NULL);
+    float *logits = vocab <= SIZE_MAX / sizeof(float) / (size_t)most ? malloc((size_t)most * vocab * sizeof(float)) : NULL;
+    carat_error err;
+
+    if (!logits)
+        return fail_memory();
+    for (int done = 0; done < j->ids.n && code == DONE;) {
+        int n = j->ids.n - done < most ? j->ids.n - done : most;
+        carat_row row = {j->session, j->ids.ids + done, n, logits};
+        if (carat_step(j->engine, &row, 1, &err) != CARAT_OK) {
+            code = fail_status(&err);
+            break;
+        }
+        for (int i = 0; i < n && code == DONE; i++)
+            code = emit(j, done + i, logits + (size_t)i * vocab);
+        done += n;
+        if (progress_update(&j->bar, (size_t)done, (size_t)j->ids.n))
+            code = INTERRUPTED;
+    }
+    free(logits);
+    return code;
+}
+
+static int evaluate(struct job *j)
+{
+    carat_engine_options options;
+    carat_plan plan = {.size = sizeof plan};
+    carat_error err;
+
+    engine_options(&options, j->o);
+    options.context = j->ids.n;
+    if (j->o->naive)
+        options.chunk = j->ids.n;
+    if (carat_plan_engine(j->model, &options, &plan, &err) != CARAT_OK ||
+        carat_engine_create(&j->engine, j->model, &options, &err) != CARAT_OK)
+        return fail_status(&err);
+    progress_begin(&j->bar, "evaluating", "tok");
+    if (!j->o->all)
+        return from_nothing(j, j->ids.n, progress_update);
+    return j->o->naive ? every_row_from_nothing(j) : every_row(j, plan.chunk);
+}
+
+static int check_ids(const struct job *j)
+{
+    if (j->ids.n == 0)
+        return fail(USAGE, "--ids: there is no id in it");
+    for (int i = 0; i < j->ids.n; i++) {
+        if (j->ids.ids[i] >= j->info.n_vocab)
+            return fail(USAGE, "--ids: id %d is outside the vocabulary of %d", (int)j->ids.ids[i], j->info.n_vocab);
+    }
+    return DONE;
+}
+
+static int prepare(struct job *j)
+{
+    const struct options *o = j->o;
+    carat_error err;
+    int code = parse_ids(o->ids, strlen(o->ids), "--ids", &j->ids);
+
+    if (code == DONE)
+        code = open_model(&j->model, o, false);
+    if (code == DONE && carat_model_get_info(j->model, &j->info, &err) != CARAT_OK)
+        code = fail_status(&err);
+    if (code == DONE)
+        code = check_ids(j);
+    if (code != DONE)
+        return code;
+    j->top = o->top ? o->top : o->out && !o->json ? 0 : DEFAULT_TOP;
+    j->best = calloc((size_t)j->top + 1, sizeof *j->best);
+    j->rows = o->json ? json_array() : NULL;
+    if (!j->best || (o->json && !j->rows))
+        return fail_memory();
+    return o->out ? npy_create(&j->npy, o->out, o->all ? (size_t)j->ids.n : 0, (size_t)j->info.n_vocab) : DONE;
+}
+
+int verb_logits(const struct options *o)
+{
+    struct job j = {.o = o, .info.size = sizeof j.info};
+    int code;
+
+    if (!o->ids)
+        return fail(USAGE, "logits needs --ids");
+    if (o->naive && o->chunk)
+        return fail(USAGE, "logits: --naive evaluates in one pass, so it takes no --chunk");
+    if (o->out && strcmp(o->out, "-") == 0 && (o->json || o->top))
+        return fail(USAGE, "logits: --out - leaves no room on standard output for --json or --top");
+    interrupt_install();
+    code = prepare(&j);
+    if (code == DONE) {
+        code = evaluate(&j);
+        progress_end(&j.bar);
+    }
+    if (code == DONE && o->out)
+        code = npy_finish(&j.npy);
+    if (code == DONE && o->json) {
+        code = out_json(json_pack("{s:i, s:i, s:O}", "n", j.ids.n, "n_vocab", j.info.n_vocab, "rows", j.rows));
+    }
+    npy_abandon(&j.npy);
+    json_decref(j.rows);
+    free(j.best);
+    carat_tokens_free(&j.ids);
+    carat_session_close(j.session);
+    carat_engine_close(j.engine);
+    carat_model_close(j.model);
+    return code;
+}

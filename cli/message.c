@@ -1,0 +1,134 @@
+/* message.c: what the command says on stderr, and the exit code that goes with each kind of failure. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* Text from files and arguments ends up in messages: no byte of it may move the cursor or forge a second line. */
+static void say(const char *lead, const char *format, va_list args)
+{
+    char raw[2048], line[sizeof raw * 4 + 64];
+    size_t n = 0;
+
+    vsnprintf(raw, sizeof raw, format, args);
+    for (const char *p = raw; *p; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c < 0x20 || c == 0x7f)
+            n += (size_t)snprintf(line + n, sizeof line - n, "\\x%02x", c);
+        else
+            line[n++] = (char)c;
+    }
+    line[n] = 0;
+    fprintf(stderr, "carat: %s%s\n", lead, line);
+}
+
+int fail(int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+    return code;
+}
+
+int fail_memory(void)
+{
+    return fail(NO_MEMORY, "out of memory");
+}
+
+void note(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say("note: ", format, args);
+    va_end(args);
+}
+
+void note_line(void *user, const char *line)
+{
+    (void)user;
+    note("%s", line);
+}
+
+int fail_status(const carat_error *err)
+{
+    int code = FAILED;
+
+    switch (err->code) {
+    case CARAT_E_ARGUMENT:
+        code = USAGE;
+        break;
+    case CARAT_E_NOT_FOUND:
+    case CARAT_E_FORMAT:
+    case CARAT_E_UNSUPPORTED:
+        code = BAD_MODEL;
+        break;
+    case CARAT_E_MEMORY:
+        code = NO_MEMORY;
+        break;
+    case CARAT_E_CANCELLED:
+        code = INTERRUPTED;
+        break;
+    case CARAT_OK:
+    case CARAT_E_IO:
+    case CARAT_E_CONTEXT:
+    case CARAT_E_REWIND:
+    case CARAT_E_NUMERIC:
+        break;
+    }
+    return fail(code, "%s", err->message);
+}
+
+int fail_open(const carat_error *err)
+{
+    if (err->code == CARAT_E_NOT_FOUND || err->code == CARAT_E_IO)
+        return fail(NOT_FOUND, "%s", err->message);
+    return fail_status(err);
+}
+
+/* Levenshtein distance, one row at a time; words longer than the row are as far as can be. */
+static int distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    int row[LONGEST + 1], n = (int)strlen(b);
+
+    if (n > LONGEST || strlen(a) > LONGEST)
+        return LONGEST;
+    for (int j = 0; j <= n; j++)
+        row[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+            if (above + 1 < best)
+                best = above + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            diagonal = above;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *nearest(const char *word, const char *(*next)(void *user, int i), void *user)
+{
+    const char *best = NULL, *candidate;
+    size_t n = strlen(word), letters = n - strspn(word, "-");
+    /* A third of the letters may be wrong; more is another word. */
+    int limit = (int)(letters + 1) / 3;
+
+    for (int i = 0; (candidate = next(user, i)) != NULL; i++) {
+        size_t m = strlen(candidate), common = n < m ? n : m;
+        /* One cut short or drawn out, as --temperature for --temp, is a near miss whatever the length. */
+        int d = letters >= 3 && m > 4 && strncmp(word, candidate, common) == 0 ? 1 : distance(word, candidate);
+        if (d <= limit) {
+            best = candidate;
+            limit = d - 1;
+        }
+    }
+    return best;
+}

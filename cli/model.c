@@ -1,0 +1,70 @@
+/* model.c: turns options into an open model and engine options, with the bar while loading. */
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "embed.h"
+
+enum { MOST_EMBEDDED = 16 };
+
+double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+const char *model_name(const char *path)
+{
+    const char *name = path;
+
+    for (const char *p = path; *p; p++) {
+        if (p[0] == '/' && p[1] && p[1] != '/')
+            name = p + 1;
+    }
+    return name;
+}
+
+static carat_status open_embedded(carat_model **model, const carat_model_options *options, carat_error *err)
+{
+    carat_buffer files[MOST_EMBEDDED];
+    int n = embedded_tiny_count < MOST_EMBEDDED ? embedded_tiny_count : MOST_EMBEDDED;
+
+    for (int i = 0; i < n; i++) {
+        const struct embedded *e = &embedded_tiny[i];
+        files[i] = (carat_buffer){e->name, e->begin, (size_t)(e->end - e->begin)};
+    }
+    return carat_model_open_memory(model, files, n, options, err);
+}
+
+int open_model(carat_model **model, const struct options *o, bool tokenizer_only)
+{
+    carat_model_options options = CARAT_MODEL_OPTIONS;
+    struct progress bar;
+    carat_error err;
+    carat_status status;
+
+    progress_begin(&bar, "loading", NULL);
+    options.log = note_line;
+    options.progress = progress_update;
+    options.user = &bar;
+    options.tokenizer_only = tokenizer_only;
+    status = strcmp(o->model, "tiny") == 0 ? open_embedded(model, &options, &err)
+                                           : carat_model_open(model, o->model, &options, &err);
+    progress_end(&bar);
+    return status == CARAT_OK ? DONE : fail_open(&err);
+}
+
+void engine_options(carat_engine_options *e, const struct options *o)
+{
+    *e = (carat_engine_options)CARAT_ENGINE_OPTIONS;
+    e->threads = o->threads;
+    e->context = o->context;
+    e->chunk = o->chunk;
+    e->exact = o->exact;
+    e->isa = o->isa;
+    if (o->kv) /* the option table allows these three words only */
+        e->kv = strcmp(o->kv, "bf16") == 0 ? CARAT_KV_BF16 : strcmp(o->kv, "f16") == 0 ? CARAT_KV_F16 : CARAT_KV_F32;
+}

@@ -1,0 +1,146 @@
+/* output.c: standard output with its errors remembered, and JSON on it. A reader that has gone away ends the
+ * command quietly with 141, as it would end any filter; other write errors are reported. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static int write_error; /* errno of the first write that failed */
+
+void output_start(void)
+{
+    /* A closed descriptor would be handed to the next file that is opened, and text would be written into it.
+     * It is filled the wrong way round for 0 and 1, so that using it is still an error. */
+    static const int mode[] = {O_WRONLY, O_RDONLY, O_RDWR};
+
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", mode[fd]);
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void remember(void)
+{
+    if (write_error == 0)
+        write_error = errno ? errno : EIO;
+}
+
+void out_write(const void *data, size_t n)
+{
+    if (write_error == 0 && fwrite(data, 1, n, stdout) != n)
+        remember();
+}
+
+void out_print(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (write_error == 0 && vprintf(format, args) < 0)
+        remember();
+    va_end(args);
+}
+
+bool out_flush(void)
+{
+    if (write_error == 0 && fflush(stdout) != 0)
+        remember();
+    return write_error == 0;
+}
+
+int out_finish(int code)
+{
+    if (out_flush() || code == INTERRUPTED)
+        return code;
+    if (write_error == EPIPE)
+        return code == DONE ? PIPE_CLOSED : code;
+    return fail(code == DONE ? FAILED : code, "cannot write to standard output: %s", strerror(write_error));
+}
+
+bool out_is_terminal(void)
+{
+    return isatty(STDOUT_FILENO) != 0;
+}
+
+/* Length of the well-formed UTF-8 character at s, 0 when there is none. */
+static size_t character(const unsigned char *s, size_t n)
+{
+    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+    if (length > n)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+json_t *json_text(const char *text, size_t n)
+{
+    json_t *string = json_stringn(text, n);
+
+    if (string)
+        return string;
+    char *clean = n < SIZE_MAX / 3 - 1 ? malloc(n * 3 + 1) : NULL;
+    size_t used = 0;
+    if (!clean)
+        return NULL;
+    for (size_t i = 0; i < n;) {
+        size_t length = character((const unsigned char *)text + i, n - i);
+        memcpy(clean + used, length ? text + i : "\xef\xbf\xbd", length ? length : 3);
+        used += length ? length : 3;
+        i += length ? length : 1;
+    }
+    string = json_stringn(clean, used);
+    free(clean);
+    return string;
+}
+
+json_t *json_ids(const int32_t *ids, int n)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; list && i < n; i++) {
+        if (json_array_append_new(list, json_integer(ids[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+json_t *json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static int dump(const char *buffer, size_t n, void *user)
+{
+    (void)user;
+    out_write(buffer, n);
+    return 0;
+}
+
+int out_json(json_t *value)
+{
+    if (!value)
+        return fail_memory();
+    int failed = json_dump_callback(value, dump, NULL, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(value);
+    if (failed)
+        return fail_memory();
+    out_print("\n");
+    return DONE;
+}

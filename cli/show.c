@@ -1,0 +1,183 @@
+/* show.c: `carat show`: what a model is and how much memory it needs, for people and as JSON. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+struct subject {
+    const struct options *o;
+    carat_model *model;
+    carat_model_info info;
+    carat_plan plan;
+};
+
+static const char *size_text(char *buffer, size_t capacity, size_t bytes)
+{
+    if (bytes < (size_t)1 << 30)
+        snprintf(buffer, capacity, "%.1f MiB", (double)bytes / (1 << 20));
+    else
+        snprintf(buffer, capacity, "%.2f GiB", (double)bytes / (1 << 30));
+    return buffer;
+}
+
+static void print_bytes(const char *name, size_t bytes)
+{
+    char buffer[32];
+
+    out_print("  %-18s%s\n", name, size_text(buffer, sizeof buffer, bytes));
+}
+
+static void print_config(const carat_model_info *m)
+{
+    out_print("model\n");
+    if (*m->name)
+        out_print("  %-18s%s\n", "name", m->name);
+    out_print("  %-18s%s, %s\n", "architecture", m->architecture, m->container);
+    out_print("  %-18s%.2f M\n", "parameters", (double)m->n_parameter / 1e6);
+    out_print("  %-18s%d, of them %d local (window %d)\n", "layers", m->n_layer, m->n_local, m->sliding_window);
+    out_print("  %-18s%d hidden, %d ffn\n", "width", m->hidden, m->ffn);
+    out_print("  %-18s%d, %d for keys and values, of %d\n", "heads", m->n_head, m->n_kv_head, m->head_dim);
+    out_print("  %-18s%d, text below %d%s\n", "vocabulary", m->n_vocab, m->n_text_vocab, m->tied ? ", tied head" : "");
+    out_print("  %-18s%d\n", "context", m->max_context);
+    out_print("  %-18s%g global, %g local, factor %g\n", "rope", m->rope_base, m->rope_base_local, m->rope_factor);
+    out_print("  %-18sattention %g, embedding %g\n", "scales", m->attention_scale, m->embedding_scale);
+    if (m->attention_cap != 0 || m->logit_cap != 0)
+        out_print("  %-18sattention %g, logits %g\n", "soft caps", m->attention_cap, m->logit_cap);
+    out_print("  %-18s%s\n", "tokenizer", m->has_tokenizer ? m->tokenizer : "none");
+    out_print("  %-18s%s\n", "chat template", m->has_chat_template ? m->chat_template : "none");
+    if (m->multimodal)
+        out_print("  %-18sthere and not used\n", "vision tower");
+}
+
+static void print_sampling(const struct subject *s)
+{
+    carat_sampling d = carat_default_sampling(s->model);
+    const int32_t *ids;
+    int n = carat_stop_ids(s->model, &ids);
+
+    out_print("generation\n  %-18stemperature %g, top-k %d, top-p %g, min-p %g\n  %-18s", "sampling",
+              (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p, "stops at");
+    for (int i = 0; i < n; i++)
+        out_print("%s%d", i ? ", " : "", (int)ids[i]);
+    out_print("%s\n", n ? "" : "nothing");
+}
+
+static void print_memory(const struct subject *s)
+{
+    const carat_plan *p = &s->plan;
+
+    out_print("memory for a context of %d, %s cache\n", p->context, p->kv);
+    print_bytes("weights", s->info.weight_bytes);
+    print_bytes("cache", p->kv_bytes);
+    print_bytes("work", p->work_bytes);
+    print_bytes("sum", s->info.weight_bytes + p->kv_bytes + p->work_bytes);
+    out_print("computing\n  %-18s%d, %s kernels, up to %d tokens in one pass\n", "threads", p->threads, p->isa, p->chunk);
+}
+
+static int print_tensors(const struct subject *s)
+{
+    int n = carat_model_tensor_count(s->model);
+    carat_error err;
+
+    out_print("tensors\n");
+    for (int i = 0; i < n; i++) {
+        carat_tensor_info t = {.size = sizeof t};
+        char dims[96] = "";
+        size_t used = 0;
+        if (carat_model_get_tensor(s->model, i, &t, &err) != CARAT_OK)
+            return fail_status(&err);
+        for (int d = 0; d < t.n_dim && d < 4; d++)
+            used += (size_t)snprintf(dims + used, sizeof dims - used, "%s%lld", d ? " x " : "", (long long)t.dim[d]);
+        out_print("  %-56s %-6s %12zu  %s\n", t.name, t.type, t.bytes, dims);
+    }
+    return DONE;
+}
+
+static json_t *tensors_json(const struct subject *s)
+{
+    int n = carat_model_tensor_count(s->model);
+    json_t *list = json_array();
+    carat_error err;
+
+    for (int i = 0; list && i < n; i++) {
+        carat_tensor_info t = {.size = sizeof t};
+        if (carat_model_get_tensor(s->model, i, &t, &err) != CARAT_OK)
+            continue;
+        json_t *shape = json_array();
+        for (int d = 0; d < t.n_dim && d < 4; d++)
+            json_array_append_new(shape, json_integer(t.dim[d]));
+        json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:I}", "name", json_text(t.name, strlen(t.name)), "type",
+                                              t.type, "shape", shape, "bytes", (json_int_t)t.bytes));
+    }
+    return list;
+}
+
+static json_t *config_json(const carat_model_info *m)
+{
+    json_t *config = json_pack(
+        "{s:s, s:s, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "architecture", m->architecture,
+        "container", m->container, "name", json_text(m->name, strlen(m->name)), "n_layer", m->n_layer, "hidden",
+        m->hidden, "ffn", m->ffn, "n_head", m->n_head, "n_kv_head", m->n_kv_head, "head_dim", m->head_dim, "n_vocab",
+        m->n_vocab, "n_text_vocab", m->n_text_vocab, "max_context", m->max_context, "sliding_window", m->sliding_window,
+        "n_local", m->n_local);
+    json_t *rest = json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:b, s:b, s:s, s:s, s:i}", "rope_base", m->rope_base,
+        "rope_base_local", m->rope_base_local, "rope_factor", m->rope_factor, "attention_scale", m->attention_scale,
+        "embedding_scale", m->embedding_scale, "attention_cap", m->attention_cap, "logit_cap", m->logit_cap, "norm_eps",
+        m->norm_eps, "n_parameter", (json_int_t)m->n_parameter, "weight_bytes", (json_int_t)m->weight_bytes, "tied",
+        m->tied, "multimodal", m->multimodal, "tokenizer", m->tokenizer, "chat_template", m->chat_template, "bos",
+        m->bos);
+
+    if (!config || !rest || json_object_update(config, rest) != 0) {
+        json_decref(config);
+        config = NULL;
+    }
+    json_decref(rest);
+    return config;
+}
+
+static int print_json(const struct subject *s)
+{
+    const carat_plan *p = &s->plan;
+    carat_sampling d = carat_default_sampling(s->model);
+    const int32_t *stops;
+    int n_stop = carat_stop_ids(s->model, &stops);
+    json_t *sampling = json_pack("{s:f, s:i, s:f, s:f}", "temperature", (double)d.temperature, "top_k", d.top_k, "top_p",
+                                 (double)d.top_p, "min_p", (double)d.min_p);
+    json_t *memory = json_pack("{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "context", p->context, "chunk", p->chunk,
+                               "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
+                               (json_int_t)s->info.weight_bytes, "kv_bytes", (json_int_t)p->kv_bytes, "work_bytes",
+                               (json_int_t)p->work_bytes);
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "model", config_json(&s->info), "sampling", sampling, "stop_ids",
+                            json_ids(stops, n_stop), "memory", memory);
+
+    if (all && s->o->tensors && json_object_set_new(all, "tensors", tensors_json(s)) != 0) {
+        json_decref(all);
+        all = NULL;
+    }
+    return out_json(all);
+}
+
+int verb_show(const struct options *o)
+{
+    struct subject s = {.o = o, .info.size = sizeof s.info, .plan.size = sizeof s.plan};
+    carat_engine_options engine;
+    carat_error err;
+    int code = open_model(&s.model, o, false);
+
+    engine_options(&engine, o);
+    if (code == DONE && (carat_model_get_info(s.model, &s.info, &err) != CARAT_OK ||
+                         carat_plan_engine(s.model, &engine, &s.plan, &err) != CARAT_OK))
+        code = fail_status(&err);
+    if (code == DONE && o->json) {
+        code = print_json(&s);
+    } else if (code == DONE) {
+        print_config(&s.info);
+        print_sampling(&s);
+        print_memory(&s);
+        if (o->tensors)
+            code = print_tensors(&s);
+    }
+    carat_model_close(s.model);
+    return code;
+}
