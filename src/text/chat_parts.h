@@ -1,0 +1,44 @@
+/* chat_parts.h: what the files of the chat templates share: the writer that builds a prompt segment by segment,
+ * and the reading of one message. The public side is chat.h. */
+#ifndef CT_CHAT_PARTS_H
+#define CT_CHAT_PARTS_H
+
+#include "text/chat.h"
+#include "text/tree.h"
+
+/* Appends to a prompt; the first failure to allocate sticks and is reported once, at the end. */
+struct ct_chat_writer {
+    struct ct_prompt *prompt;
+    bool failed;
+};
+/* Text of the template: control tokens in it are control tokens. */
+void ct_chat_literal(struct ct_chat_writer *w, const char *text);
+/* Text that came from the caller: never a control token. */
+void ct_chat_content(struct ct_chat_writer *w, struct ct_str text);
+
+enum ct_role { CT_ROLE_SYSTEM, CT_ROLE_DEVELOPER, CT_ROLE_USER, CT_ROLE_MODEL, CT_ROLE_TOOL };
+/* As the templates print it: "assistant" and "model" are both "model". */
+const char *ct_role_name(enum ct_role role);
+/* Message i of the array: an object with a known role. */
+carat_status ct_chat_role(const json_t *messages, size_t i, enum ct_role *role, carat_error *err);
+
+struct ct_str ct_json_str(const json_t *string);
+/* Python's str.strip(): Unicode white space off both ends. */
+struct ct_str ct_chat_trim(struct ct_str s);
+/* Writes the content of message i: a string trimmed, or a list whose text items are trimmed one by one and joined. With
+ * images, an item of type "image" becomes <start_of_image> and other unknown types vanish, as in Gemma 3's template;
+ * without, they are errors. */
+carat_status ct_chat_write_content(struct ct_chat_writer *w, const json_t *content, bool images, size_t i,
+                                   carat_error *err);
+
+/* FunctionGemma's values: a string between <escape> tokens, any JSON value, and the declaration of tool i. */
+void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s);
+void ct_chat_value(struct ct_chat_writer *w, const json_t *v);
+carat_status ct_chat_declaration(struct ct_chat_writer *w, const json_t *tools, size_t i, carat_error *err);
+
+/* The templates: everything after <bos>, with FunctionGemma's generation prompt. */
+carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const json_t *messages, carat_error *err);
+carat_status ct_chat_render_function(struct ct_chat_writer *w, const json_t *messages, const json_t *tools,
+                                     bool generation_prompt, carat_error *err);
+
+#endif
