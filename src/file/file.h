@@ -9,7 +9,7 @@
 
 enum ct_file_kind {
     CT_FILE_HF,        /* directory: config.json, *.safetensors, tokenizer files */
-    CT_FILE_GGUF,      /* one GGUF v2/v3 file */
+    CT_FILE_GGUF,      /* one GGUF v2/v3 file, or part 1 of a split one, whose other parts lie beside it */
     CT_FILE_TOKENIZER, /* only a tokenizer: tokenizer.json or tokenizer.model, or a directory with one */
 };
 
@@ -54,11 +54,14 @@ struct ct_part {
  * E_NOT_FOUND (nothing at path), E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY. tokenizer_only: accept a
  * directory or file without weights. */
 carat_status ct_file_open(struct ct_file **f, const char *path, bool tokenizer_only, carat_error *err);
-/* Borrows the buffers until ct_file_close. */
+/* Borrows the buffers until ct_file_close. One buffer: a GGUF file or a tokenizer, by content; several: the files
+ * of an HF directory, or the parts of a split GGUF with the first one first. Buffers without weights but with a
+ * tokenizer open as CT_FILE_TOKENIZER: who wants a model looks at the kind. */
 carat_status ct_file_open_memory(struct ct_file **f, const struct ct_part *part, int n, carat_error *err);
 void ct_file_close(struct ct_file *f); /* NULL is fine */
 
 enum ct_file_kind ct_file_kind(const struct ct_file *f);
+int ct_file_version(const struct ct_file *f); /* of the GGUF format: 2 or 3; 0 for other kinds */
 const char *ct_file_path(const struct ct_file *f);
 int ct_file_tensor_count(const struct ct_file *f);
 const struct ct_tensor *ct_file_tensor(const struct ct_file *f, int i);

@@ -1,0 +1,439 @@
+/* gguf.c: reads GGUF version 2 and 3, one file or the parts of a split one: metadata, tensor infos, and the proof
+ * that every tensor lies inside its file. Tensor data is not touched. What keys mean is left to others; answering
+ * questions about them is in meta.c.
+ *
+ * Format: ggml's docs/gguf.md. Nothing is allocated from a count that was not compared with the bytes left. */
+#include "file/reader.h"
+
+#include <stdio.h>
+
+enum {
+    MAX_KEY = 65535,
+    MAX_NAME = 63, /* ggml keeps names in 64 bytes with a terminator */
+    MAX_ALIGNMENT = 1 << 20,
+    MIN_META_BYTES = 8 + 1 + 4 + 1,        /* key length, key, type, value */
+    MIN_INFO_BYTES = 8 + 1 + 4 + 8 + 4 + 8 /* name length, name, n_dims, one dim, type, offset */
+};
+#define MAX_STRING ((uint64_t)16 << 20)
+#define MAX_COUNT ((uint64_t)1 << 24)
+#define MAX_META_BYTES ((size_t)512 << 20)
+
+/* A position in the file that remembers the first error and reads zeros from then on. */
+struct cursor {
+    struct ct_bytes bytes;
+    size_t at;
+    const char *path;
+    char where[CT_QUOTE + 32]; /* what is being read, for messages: "metadata entry 3", "tensor \"x\"" */
+    carat_status status;
+    carat_error *err;
+};
+
+#define FAIL(c, code, ...) \
+    ((c)->status == CARAT_OK ? ((c)->status = ct_fail((c)->err, (code), __VA_ARGS__)) : (c)->status)
+
+static size_t left(const struct cursor *c)
+{
+    return c->bytes.size - c->at;
+}
+
+/* The next n bytes, or NULL after an error. field says what they are. */
+static const uint8_t *take(struct cursor *c, uint64_t n, const char *field)
+{
+    if (c->status != CARAT_OK)
+        return NULL;
+    if (n > left(c)) {
+        FAIL(c, CARAT_E_FORMAT,
+             "%s: the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes; the file is cut off "
+             "or corrupt.", c->path, c->bytes.size, field, c->where, c->at, (unsigned long long)n);
+        return NULL;
+    }
+    const uint8_t *p = c->bytes.data + c->at;
+    c->at += (size_t)n;
+    return p;
+}
+
+static uint32_t u32(struct cursor *c, const char *field)
+{
+    const uint8_t *p = take(c, 4, field);
+    return p ? ct_le32(p) : 0;
+}
+
+static uint64_t u64(struct cursor *c, const char *field)
+{
+    const uint8_t *p = take(c, 8, field);
+    return p ? ct_le64(p) : 0;
+}
+
+static struct ct_str string(struct cursor *c, uint64_t max, const char *field)
+{
+    size_t at = c->at;
+    uint64_t n = u64(c, field);
+    if (n > max)
+        FAIL(c, CARAT_E_FORMAT, "%s: %s of %s at byte %zu says it is %llu bytes long; the limit is %llu.", c->path, field,
+             c->where, at, (unsigned long long)n, (unsigned long long)max);
+    const uint8_t *p = take(c, n, field);
+    return p ? (struct ct_str){(const char *)p, (size_t)n} : (struct ct_str){"", 0};
+}
+
+/* ---- metadata ---- */
+
+enum { VALUE_STRING = 8, VALUE_ARRAY = 9 };
+
+/* By GGUF's number of a value type. */
+static const struct value {
+    enum ct_meta_type type;
+    int bytes; /* 0: of varying length */
+} values[] = {
+    {CT_META_UINT, 1},  {CT_META_INT, 1},  {CT_META_UINT, 2},  {CT_META_INT, 2},   {CT_META_UINT, 4},
+    {CT_META_INT, 4},   {CT_META_FLOAT, 4}, {CT_META_BOOL, 1}, {CT_META_STRING, 0}, {CT_META_ARRAY, 0},
+    {CT_META_UINT, 8},  {CT_META_INT, 8},  {CT_META_FLOAT, 8},
+};
+
+static void bad_bool(struct cursor *c, size_t at)
+{
+    FAIL(c, CARAT_E_FORMAT, "%s: %s holds a bool of %d at byte %zu; 0 or 1 was expected.", c->path, c->where,
+         c->bytes.data[at], at);
+}
+
+static void array(struct cursor *c, struct ct_meta *m)
+{
+    size_t at = c->at;
+    uint32_t type = u32(c, "the element type");
+    if (type >= CT_COUNT(values)) {
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of type %d; types 0 to 12 exist.", c->path, c->where, at,
+             (int32_t)type);
+        return;
+    }
+    if (type == VALUE_ARRAY) {
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of arrays, which GGUF does not allow.", c->path, c->where, at);
+        return;
+    }
+    at = c->at;
+    m->type = CT_META_ARRAY;
+    m->elem = values[type].type;
+    m->elem_bytes = values[type].bytes;
+    m->count = u64(c, "the number of elements");
+    if (m->count > MAX_COUNT)
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu says it has %llu elements; the limit is %llu.", c->path, c->where, at,
+             (unsigned long long)m->count, (unsigned long long)MAX_COUNT);
+    if (c->status != CARAT_OK)
+        return;
+    size_t start = c->at;
+    if (type == VALUE_STRING) {
+        for (uint64_t i = 0; i < m->count && c->status == CARAT_OK; i++)
+            string(c, MAX_STRING, "an element");
+    } else {
+        const uint8_t *p = take(c, m->count * (uint64_t)m->elem_bytes, "the elements"); /* at most 2^27 */
+        for (uint64_t i = 0; p && m->elem == CT_META_BOOL && i < m->count; i++)
+            if (p[i] > 1)
+                bad_bool(c, start + (size_t)i);
+    }
+    m->raw = (struct ct_bytes){c->bytes.data + start, c->at - start};
+}
+
+static void value(struct cursor *c, struct ct_meta *m)
+{
+    size_t at = c->at;
+    uint32_t type = u32(c, "the type");
+    if (type >= CT_COUNT(values)) {
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu has the value type %d; types 0 to 12 exist.", c->path, c->where, at,
+             (int32_t)type);
+        return;
+    }
+    m->offset = c->at;
+    m->type = values[type].type;
+    if (type == VALUE_ARRAY) {
+        array(c, m);
+        return;
+    }
+    if (type == VALUE_STRING) {
+        m->s = string(c, MAX_STRING, "the string");
+        return;
+    }
+    int n = values[type].bytes;
+    const uint8_t *p = take(c, (uint64_t)n, "the value");
+    if (!p)
+        return;
+    m->u = n == 1 ? *p : n == 2 ? ct_le16(p) : n == 4 ? ct_le32(p) : ct_le64(p);
+    if (m->type == CT_META_INT) {
+        uint64_t sign = (uint64_t)1 << (8 * n - 1);
+        m->u = (m->u ^ sign) - sign;
+    } else if (m->type == CT_META_FLOAT && n == 4) {
+        m->f = ct_f32_from_bits((uint32_t)m->u);
+    } else if (m->type == CT_META_FLOAT) {
+        memcpy(&m->f, p, 8);
+    } else if (m->type == CT_META_BOOL && m->u > 1) {
+        bad_bool(c, (size_t)m->offset);
+    }
+    memcpy(&m->i, &m->u, 8);
+}
+
+static carat_status read_metas(struct ct_file *f, struct cursor *c, struct ct_metas *metas, uint64_t count)
+{
+    char q[CT_QUOTE];
+    metas->meta = ct_arena_push(&f->arena, (size_t)count, sizeof *metas->meta);
+    metas->index.name = ct_arena_push(&f->arena, (size_t)count, sizeof *metas->index.name);
+    if (!metas->meta || !metas->index.name)
+        return ct_file_no_memory(f, c->err);
+    for (int i = 0; i < (int)count; i++) {
+        struct ct_meta *m = &metas->meta[i];
+        size_t at = c->at;
+        snprintf(c->where, sizeof c->where, "metadata entry %d", i);
+        m->key = string(c, MAX_KEY, "the key");
+        if (c->status == CARAT_OK && !ct_name_ok(m->key, MAX_KEY))
+            FAIL(c, CARAT_E_FORMAT, "%s: metadata entry %d at byte %zu has the key %s, which is not a name.", c->path, i, at,
+                 ct_quote(q, m->key));
+        snprintf(c->where, sizeof c->where, "metadata key %s", ct_quote(q, m->key));
+        value(c, m);
+        if (c->at > MAX_META_BYTES)
+            FAIL(c, CARAT_E_FORMAT, "%s: the metadata is larger than the limit of %zu bytes.", c->path, MAX_META_BYTES);
+        CT_TRY(c->status);
+        metas->index.name[i] = (struct ct_name){m->key, i};
+        metas->n = metas->index.n = i + 1;
+    }
+    int first, second = ct_index_sort(&metas->index, &first);
+    if (second >= 0)
+        return FAIL(c, CARAT_E_FORMAT, "%s: the metadata key %s is there twice: with its value at byte %llu and at byte %llu.",
+                    c->path, ct_quote(q, metas->meta[first].key), (unsigned long long)metas->meta[first].offset,
+                    (unsigned long long)metas->meta[second].offset);
+    return CARAT_OK;
+}
+
+/* ---- tensors ---- */
+
+static carat_status shape(struct cursor *c, struct ct_tensor *t, uint32_t number, const struct ct_ggml_type *type)
+{
+    size_t size = 1;
+    for (int i = 0; i < t->n_dim; i++) {
+        if (t->dim[i] <= 0)
+            return FAIL(c, CARAT_E_FORMAT, "%s: %s has a dimension of %lld; at least 1 was expected.", c->path, c->where,
+                        (long long)t->dim[i]);
+        if ((uint64_t)t->dim[i] > SIZE_MAX || !ct_mul(size, (size_t)t->dim[i], &size) || size > INT64_MAX)
+            return FAIL(c, CARAT_E_FORMAT, "%s: %s has more elements than 63 bits can count.", c->path, c->where);
+    }
+    int64_t row = t->dim[t->n_dim - 1];
+    if (row % type->block != 0)
+        return FAIL(c, CARAT_E_FORMAT,
+                    "%s: %s of type %s (number %u) has rows of %lld elements; a multiple of %d was expected.", c->path,
+                    c->where, type->name, number, (long long)row, type->block);
+    if (!ct_mul(size / (size_t)type->block, (size_t)type->bytes, &t->size))
+        return FAIL(c, CARAT_E_FORMAT, "%s: %s has more bytes than 64 bits can count.", c->path, c->where);
+    return CARAT_OK;
+}
+
+/* One tensor info; offset stays relative to the data section. */
+static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
+{
+    char q[CT_QUOTE];
+    struct ct_tensor *t;
+    CT_TRY(ct_file_add(f, &t, c->err));
+    size_t at = c->at;
+    snprintf(c->where, sizeof c->where, "tensor %d", i);
+    struct ct_str name = string(c, MAX_NAME, "the name");
+    CT_TRY(c->status);
+    if (!ct_name_ok(name, MAX_NAME))
+        return FAIL(c, CARAT_E_FORMAT, "%s: tensor %d at byte %zu has the name %s, which is not 1 to %d bytes of plain text.",
+                    c->path, i, at, ct_quote(q, name), MAX_NAME);
+    snprintf(c->where, sizeof c->where, "tensor %s", ct_quote(q, name));
+    at = c->at;
+    uint32_t n_dim = u32(c, "the number of dimensions");
+    CT_TRY(c->status);
+    if (n_dim < 1 || n_dim > 4)
+        return FAIL(c, CARAT_E_FORMAT, "%s: %s has %u dimensions at byte %zu; 1 to 4 were expected.", c->path, c->where, n_dim,
+                    at);
+    t->n_dim = (int)n_dim;
+    for (int k = t->n_dim - 1; k >= 0; k--) { /* the file has the contiguous dimension first */
+        uint64_t extent = u64(c, "the dimensions");
+        memcpy(&t->dim[k], &extent, 8);
+    }
+    at = c->at;
+    uint32_t number = u32(c, "the type");
+    t->offset = u64(c, "the offset");
+    CT_TRY(c->status);
+    struct ct_ggml_type type;
+    if (!ct_ggml_type(number, &type))
+        return FAIL(c, CARAT_E_UNSUPPORTED,
+                    "%s: %s has the type number %d at byte %zu, which GGUF has removed or carat does not know.", c->path,
+                    c->where, (int32_t)number, at);
+    CT_TRY(shape(c, t, number, &type));
+    if (!ct_type_from_ggml(number, &t->type))
+        t->type = CT_TYPE_COUNT;
+    t->type_name = type.name;
+    t->file = c->path;
+    t->name = ct_arena_str(&f->arena, name.s, name.n);
+    return t->name ? CARAT_OK : ct_file_no_memory(f, c->err);
+}
+
+/* Offsets must be what the reference reader demands: each tensor begins where the one before it ends, rounded up
+ * to the alignment. That rules out overlap, gaps and reuse in one pass. */
+static carat_status place(struct ct_file *f, struct cursor *c, int from, size_t alignment)
+{
+    char q[CT_QUOTE];
+    size_t data = ct_round_up(c->at, alignment), expected = 0;
+    if (from == f->n_tensor)
+        return CARAT_OK;
+    if (data > c->bytes.size)
+        return FAIL(c, CARAT_E_FORMAT, "%s: the file ends at byte %zu before the tensor data, which begin at byte %zu.", c->path,
+                    c->bytes.size, data);
+    size_t room = c->bytes.size - data;
+    for (int i = from; i < f->n_tensor; i++) {
+        struct ct_tensor *t = &f->tensor[i];
+        ct_quote(q, (struct ct_str){t->name, strlen(t->name)});
+        if (t->offset % alignment != 0)
+            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s has the offset %llu, which is not a multiple of the alignment %zu.",
+                        c->path, q, (unsigned long long)t->offset, alignment);
+        if (t->offset != expected)
+            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s %s: it has the offset %llu, but %zu was expected.", c->path, q,
+                        t->offset < expected ? "overlaps the one before it" : "leaves a gap after the one before it",
+                        (unsigned long long)t->offset, expected);
+        if (expected > room || t->size > room - expected)
+            return FAIL(c, CARAT_E_FORMAT,
+                        "%s: tensor %s takes %zu bytes from byte %zu, but the file ends at byte %zu: at least %zu bytes are "
+                        "missing; download it again.", c->path, q, t->size, data + expected, c->bytes.size,
+                        expected > room ? expected - room + t->size : t->size - (room - expected));
+        t->offset += data;
+        t->data = c->bytes.data + t->offset;
+        expected = ct_round_up(expected + t->size, alignment);
+    }
+    return CARAT_OK;
+}
+
+/* ---- files ---- */
+
+static carat_status read_version(struct ct_file *f, struct cursor *c)
+{
+    uint32_t v = u32(c, "the version");
+    CT_TRY(c->status);
+    uint32_t swapped = v >> 24 | (v >> 8 & 0xff00u) | (v << 8 & 0xff0000u) | v << 24;
+    if (swapped >= 1 && swapped <= 3)
+        return FAIL(c, CARAT_E_UNSUPPORTED,
+                    "%s is a big-endian GGUF file (version %u); carat reads little-endian ones: convert it.", c->path, swapped);
+    if (v == 1)
+        return FAIL(c, CARAT_E_UNSUPPORTED, "%s is a GGUF file of version 1; carat reads 2 and 3: convert it again.", c->path);
+    if (v != 2 && v != 3)
+        return FAIL(c, v ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT, "%s is a GGUF file of version %u; carat reads 2 and 3.",
+                    c->path, v);
+    f->version = (int)v;
+    return CARAT_OK;
+}
+
+static uint64_t entries(struct cursor *c, const char *what, uint64_t max, uint64_t min_bytes)
+{
+    size_t at = c->at;
+    uint64_t n = u64(c, what);
+    if (n > max)
+        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu; the limit is %llu.", c->path, what, (unsigned long long)n, at,
+             (unsigned long long)max);
+    else if (n > left(c) / min_bytes)
+        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu, but only %zu bytes are left.", c->path, what, (unsigned long long)n,
+             at, left(c));
+    return n;
+}
+
+static carat_status read_alignment(struct cursor *c, const struct ct_metas *metas, size_t *alignment)
+{
+    const struct ct_meta *m = ct_metas_find(metas, "general.alignment");
+    if (!m)
+        return CARAT_OK;
+    if (m->type != CT_META_UINT || m->u < 8 || m->u > MAX_ALIGNMENT || (m->u & (m->u - 1)) != 0)
+        return FAIL(c, CARAT_E_FORMAT,
+                    "%s: metadata key \"general.alignment\" at byte %llu must be an unsigned power of two from 8 to %d, found "
+                    "%llu.", c->path, (unsigned long long)m->offset, MAX_ALIGNMENT,
+                    m->type == CT_META_UINT ? (unsigned long long)m->u : 0ull);
+    *alignment = (size_t)m->u;
+    return CARAT_OK;
+}
+
+/* One file: appends its tensors, fills *metas. */
+static carat_status read_file(struct ct_file *f, const char *path, struct ct_bytes bytes, struct ct_metas *metas,
+                              carat_error *err)
+{
+    struct cursor c = {.bytes = bytes, .path = path, .where = "the header", .err = err};
+    const uint8_t *magic = take(&c, 4, "the magic");
+    if (!magic || memcmp(magic, "GGUF", 4) != 0)
+        return magic ? ct_identify(path, bytes, err) : c.status;
+    CT_TRY(read_version(f, &c));
+    uint64_t n_tensor = entries(&c, "the number of tensors", CT_MAX_GGUF, MIN_INFO_BYTES);
+    uint64_t n_meta = entries(&c, "the number of metadata entries", CT_MAX_META, MIN_META_BYTES);
+    CT_TRY(c.status);
+    CT_TRY(read_metas(f, &c, metas, n_meta));
+    size_t alignment = 32;
+    CT_TRY(read_alignment(&c, metas, &alignment));
+    int from = f->n_tensor;
+    if (n_tensor > left(&c) / MIN_INFO_BYTES) /* again, now that the metadata is gone */
+        return FAIL(&c, CARAT_E_FORMAT, "%s: %llu tensors are announced, but only %zu bytes are left at byte %zu.", path,
+                    (unsigned long long)n_tensor, left(&c), c.at);
+    for (int i = 0; i < (int)n_tensor; i++)
+        CT_TRY(read_info(f, &c, i));
+    return place(f, &c, from, alignment);
+}
+
+/* The position of "-00001-of-0000N.gguf" in name when it ends so for part `no` (0-based) of `count`. */
+static bool split_suffix(const char *name, int no, int count, size_t *at)
+{
+    char suffix[32];
+    size_t n = strlen(name), k = (size_t)snprintf(suffix, sizeof suffix, "-%05d-of-%05d.gguf", no + 1, count);
+    if (n < k || strcmp(name + n - k, suffix) != 0)
+        return false;
+    *at = n - k;
+    return true;
+}
+
+/* The split.* keys of one part; a file without them is part 0 of 1. */
+static carat_status split_keys(const struct ct_metas *metas, const char *path, int64_t *no, int64_t *count, int64_t *total,
+                               carat_error *err)
+{
+    *no = 0;
+    *count = 1;
+    *total = -1;
+    CT_TRY(ct_metas_int(metas, path, "split.count", 1, CT_MAX_SHARD, count, err));
+    CT_TRY(ct_metas_int(metas, path, "split.no", 0, *count - 1, no, err));
+    return ct_metas_int(metas, path, "split.tensors.count", 0, CT_MAX_TENSOR, total, err);
+}
+
+static carat_status read_parts(struct ct_file *f, const char *name, const char *path, int count, int64_t total,
+                               carat_error *err)
+{
+    size_t stem;
+    if (!split_suffix(name, 0, count, &stem) || stem > 4000)
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s is the first of %d parts, but its name does not end in -00001-of-%05d.gguf, so the others cannot be "
+                       "found: restore the name.", path, count, count);
+    for (int i = 1; i < count; i++) {
+        char other[4096];
+        const char *other_path;
+        struct ct_bytes bytes;
+        struct ct_metas metas = {0};
+        int64_t its_no, its_count, its_total;
+        snprintf(other, sizeof other, "%.*s-%05d-of-%05d.gguf", (int)stem, name, i + 1, count);
+        CT_TRY(ct_file_take(f, other, &bytes, &other_path, err));
+        if (!bytes.data)
+            return ct_fail(err, CARAT_E_FORMAT, "%s is missing: it is part %d of the %d that belong to %s.", other_path, i + 1,
+                           count, path);
+        CT_TRY(read_file(f, other_path, bytes, &metas, err));
+        CT_TRY(split_keys(&metas, other_path, &its_no, &its_count, &its_total, err));
+        if (its_no != i || its_count != count || its_total != total)
+            return ct_fail(err, CARAT_E_FORMAT,
+                           "%s says it is part %lld of %lld with %lld tensors in all; part %d of %d with %lld was expected: the "
+                           "parts belong to different models.", other_path, (long long)its_no + 1, (long long)its_count,
+                           (long long)its_total, i + 1, count, (long long)total);
+    }
+    if (total >= 0 && f->n_tensor != total)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the %d parts hold %d tensors, but split.tensors.count is %lld.", path, count,
+                       f->n_tensor, (long long)total);
+    return CARAT_OK;
+}
+
+carat_status ct_gguf_open(struct ct_file *f, const char *name, const char *path, struct ct_bytes bytes, carat_error *err)
+{
+    int64_t no, count, total;
+    f->kind = CT_FILE_GGUF;
+    CT_TRY(read_file(f, path, bytes, &f->metas, err));
+    CT_TRY(split_keys(&f->metas, path, &no, &count, &total, err));
+    if (no != 0)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s is part %lld of %lld of a split model: open part 1 of them.", path,
+                       (long long)no + 1, (long long)count);
+    if (count == 1 || f->tokenizer_only) /* metadata is all in the first part */
+        return CARAT_OK;
+    return read_parts(f, name, path, (int)count, total, err);
+}

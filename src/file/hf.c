@@ -1,0 +1,250 @@
+/* hf.c: reads a Hugging Face directory, or the same files as buffers: which safetensors files make the checkpoint,
+ * that index and shards agree, and the side files. The safetensors format is in safetensors.c; what config.json and
+ * the tokenizer files say is read by those who need it. */
+#include "file/reader.h"
+
+#include <stdlib.h>
+
+static const char *const side_name[CT_SIDES] = {
+    "config.json",           "generation_config.json", "tokenizer.json",
+    "tokenizer.model",       "tokenizer_config.json",  "chat_template.jinja",
+    "chat_template.json",    "special_tokens_map.json", "added_tokens.json",
+};
+
+#define INDEX_NAME "model.safetensors.index.json"
+#define SINGLE_NAME "model.safetensors"
+enum { MAX_FILE_NAME = 255 };
+
+int ct_hf_side(const char *name)
+{
+    for (int i = 0; i < CT_SIDES; i++)
+        if (strcmp(name, side_name[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* ---- the index of a sharded checkpoint ---- */
+
+struct mapped {
+    const char *tensor, *file;
+};
+struct map {
+    struct mapped *entry;
+    int n, capacity;
+};
+
+/* A file name that cannot lead out of the directory. */
+static bool plain_file_name(struct ct_str s)
+{
+    return ct_name_ok(s, MAX_FILE_NAME) && !memchr(s.s, '/', s.n) && !memchr(s.s, '\\', s.n) && !ct_str_is(s, ".") &&
+           !ct_str_is(s, "..");
+}
+
+static carat_status fail_json(const struct ct_json *j, carat_error *err)
+{
+    if (err)
+        *err = j->error;
+    return j->error.code;
+}
+
+static carat_status read_weight_map(struct ct_file *f, struct ct_json *j, struct map *map, carat_error *err)
+{
+    char q[CT_QUOTE];
+    if (ct_json_next(j) != CT_JSON_OBJECT) {
+        ct_json_fail(j, "weight_map must be an object");
+        return fail_json(j, err);
+    }
+    enum ct_json_token token;
+    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
+        if (map->n == CT_MAX_TENSOR) {
+            ct_json_fail(j, "more than %d tensors", CT_MAX_TENSOR);
+            return fail_json(j, err);
+        }
+        if (map->n == map->capacity) {
+            int capacity = CT_MAX(256, 2 * map->capacity);
+            struct mapped *grown = realloc(map->entry, (size_t)capacity * sizeof *grown);
+            if (!grown)
+                return ct_file_no_memory(f, err);
+            map->entry = grown;
+            map->capacity = capacity;
+        }
+        struct mapped *m = &map->entry[map->n];
+        m->tensor = ct_arena_str(&f->arena, j->string.s, j->string.n);
+        if (ct_json_next(j) != CT_JSON_STRING) {
+            ct_json_fail(j, "weight_map must hold file names");
+            return fail_json(j, err);
+        }
+        if (!plain_file_name(j->string)) {
+            ct_json_fail(j, "%s is not a plain file name; a shard must lie in the directory of the index",
+                         ct_quote(q, j->string));
+            return fail_json(j, err);
+        }
+        /* neighbours mostly share a file, and so the copy of its name */
+        if (map->n > 0 && ct_str_is(j->string, m[-1].file))
+            m->file = m[-1].file;
+        else
+            m->file = ct_arena_str(&f->arena, j->string.s, j->string.n);
+        if (!m->tensor || !m->file)
+            return ct_file_no_memory(f, err);
+        map->n++;
+    }
+    return token == CT_JSON_OBJECT_END ? CARAT_OK : fail_json(j, err);
+}
+
+static carat_status read_index(struct ct_file *f, struct ct_json *j, struct map *map, carat_error *err)
+{
+    bool seen = false;
+    if (ct_json_next(j) != CT_JSON_OBJECT) {
+        ct_json_fail(j, "the index must be a JSON object");
+        return fail_json(j, err);
+    }
+    enum ct_json_token token;
+    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
+        if (!ct_str_is(j->string, "weight_map")) {
+            if (!ct_json_skip(j))
+                return fail_json(j, err);
+            continue;
+        }
+        if (seen) {
+            ct_json_fail(j, "weight_map is there twice");
+            return fail_json(j, err);
+        }
+        seen = true;
+        CT_TRY(read_weight_map(f, j, map, err));
+    }
+    if (token != CT_JSON_OBJECT_END || ct_json_next(j) != CT_JSON_END)
+        return fail_json(j, err);
+    return seen ? CARAT_OK : ct_fail(err, CARAT_E_FORMAT, "%s: the index has no weight_map.", j->name);
+}
+
+static int compare_mapped(const void *a, const void *b)
+{
+    const struct mapped *x = a, *y = b;
+    int c = strcmp(x->file, y->file);
+    return c ? c : strcmp(x->tensor, y->tensor);
+}
+
+/* Opens one shard and keeps those of its tensors that the index gives to it. */
+static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n, const char *index_path, carat_error *err)
+{
+    char q[CT_QUOTE];
+    struct ct_bytes bytes;
+    const char *path;
+    CT_TRY(ct_file_take(f, m->file, &bytes, &path, err));
+    if (!bytes.data)
+        return ct_fail(err, CARAT_E_FORMAT, "%s is missing: %s puts tensor %s and %d more into it.", path, index_path,
+                       ct_quote(q, (struct ct_str){m->tensor, strlen(m->tensor)}), n - 1);
+    int from = f->n_tensor;
+    CT_TRY(ct_safetensors_read(f, path, bytes, err));
+
+    struct ct_index ix;
+    CT_TRY(ct_file_index(f, from, &ix, err));
+    bool *keep = ct_arena_push(&f->arena, (size_t)(f->n_tensor - from), sizeof *keep);
+    if (!keep)
+        return ct_file_no_memory(f, err);
+    for (int i = 0; i < n; i++) {
+        struct ct_str name = {m[i].tensor, strlen(m[i].tensor)};
+        int at = ct_index_find(&ix, name);
+        if (at < 0)
+            return ct_fail(err, CARAT_E_FORMAT, "%s puts tensor %s into %s, but it is not there.", index_path, ct_quote(q, name),
+                           path);
+        if (keep[at - from])
+            return ct_fail(err, CARAT_E_FORMAT, "%s names tensor %s twice.", index_path, ct_quote(q, name));
+        keep[at - from] = true;
+    }
+    int end = from;
+    for (int i = from; i < f->n_tensor; i++)
+        if (keep[i - from])
+            f->tensor[end++] = f->tensor[i];
+    f->n_tensor = end;
+    return CARAT_OK;
+}
+
+static carat_status read_shards(struct ct_file *f, struct map *map, const char *index_path, carat_error *err)
+{
+    int shards = 0;
+    if (map->n > 0) /* grouped by file; a repeated tensor of a file side by side */
+        qsort(map->entry, (size_t)map->n, sizeof *map->entry, compare_mapped);
+    for (int i = 0, end; i < map->n; i = end) {
+        for (end = i + 1; end < map->n && strcmp(map->entry[end].file, map->entry[i].file) == 0; end++)
+            ;
+        if (++shards > CT_MAX_SHARD)
+            return ct_fail(err, CARAT_E_FORMAT, "%s names more than %d files.", index_path, CT_MAX_SHARD);
+        CT_TRY(read_shard(f, &map->entry[i], end - i, index_path, err));
+    }
+    return CARAT_OK;
+}
+
+static carat_status read_sharded(struct ct_file *f, struct ct_bytes bytes, const char *path, carat_error *err)
+{
+    struct ct_json j;
+    struct map map = {0};
+    if (bytes.size > CT_MAX_HEADER)
+        return ct_fail(err, CARAT_E_FORMAT, "%s has %zu bytes; the limit is %d.", path, bytes.size, CT_MAX_HEADER);
+    ct_json_init(&j, path, bytes);
+    carat_status status = read_index(f, &j, &map, err);
+    ct_json_free(&j);
+    if (status == CARAT_OK)
+        status = read_shards(f, &map, path, err);
+    free(map.entry);
+    return status;
+}
+
+/* ---- the directory ---- */
+
+static const char *what(const struct ct_file *f)
+{
+    return f->dir ? "directory" : "set of buffers";
+}
+
+/* Neither index nor model.safetensors: say what is there instead. */
+static carat_status no_weights(struct ct_file *f, carat_error *err)
+{
+    static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json", "consolidated.00.pth", "model.ckpt"};
+    for (size_t i = 0; i < CT_COUNT(pickles); i++)
+        if (ct_file_has(f, pickles[i]))
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s has its weights only in %s, a Python pickle: pickle is never loaded; convert the model to "
+                           "safetensors.", f->path, pickles[i]);
+    if (ct_file_has(f, "adapter_model.safetensors"))
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s holds an adapter (LoRA) without its base model: merge them first.", f->path);
+    return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has no weights: %s or %s was expected in it.", f->path, what(f), SINGLE_NAME,
+                   INDEX_NAME);
+}
+
+static carat_status take_sides(struct ct_file *f, carat_error *err)
+{
+    const char *path;
+    for (int i = 0; i < CT_SIDES; i++)
+        CT_TRY(ct_file_take(f, side_name[i], &f->side[i], &path, err));
+    return CARAT_OK;
+}
+
+carat_status ct_hf_open(struct ct_file *f, carat_error *err)
+{
+    bool has_weights = ct_file_has(f, INDEX_NAME) || ct_file_has(f, SINGLE_NAME);
+    struct ct_bytes bytes;
+    const char *path;
+    CT_TRY(take_sides(f, err));
+    bool has_tokenizer = f->side[ct_hf_side("tokenizer.json")].data || f->side[ct_hf_side("tokenizer.model")].data;
+
+    if (f->tokenizer_only || (!f->dir && has_tokenizer && !has_weights)) {
+        f->kind = CT_FILE_TOKENIZER;
+        if (!has_tokenizer)
+            return ct_fail(err, CARAT_E_NOT_FOUND, "%s: the %s has neither tokenizer.json nor tokenizer.model.", f->path, what(f));
+        return CARAT_OK;
+    }
+    f->kind = CT_FILE_HF;
+    if (!f->side[ct_hf_side("config.json")].data) {
+        if (has_weights)
+            return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json.", f->path, what(f));
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s is not a model %s: it has no config.json%s; name a Hugging Face directory, or a GGUF file itself.",
+                       f->path, what(f), has_tokenizer ? ", only a tokenizer" : "");
+    }
+    CT_TRY(ct_file_take(f, INDEX_NAME, &bytes, &path, err));
+    if (bytes.data)
+        return read_sharded(f, bytes, path, err);
+    CT_TRY(ct_file_take(f, SINGLE_NAME, &bytes, &path, err));
+    return bytes.data ? ct_safetensors_read(f, path, bytes, err) : no_weights(f, err);
+}

@@ -1,0 +1,107 @@
+/* meta.c: answers about GGUF metadata that has been read: lookup, scalars with a type check, array elements.
+ * Reading it is in gguf.c. */
+#include "file/reader.h"
+
+#include <math.h>
+
+static const char *const type_name[] = {
+    [CT_META_UINT] = "an unsigned integer", [CT_META_INT] = "a signed integer", [CT_META_FLOAT] = "a float",
+    [CT_META_BOOL] = "a bool",              [CT_META_STRING] = "a string",      [CT_META_ARRAY] = "an array",
+};
+
+const struct ct_meta *ct_metas_find(const struct ct_metas *m, const char *key)
+{
+    int at = ct_index_find(&m->index, (struct ct_str){key, strlen(key)});
+    return at < 0 ? NULL : &m->meta[at];
+}
+
+const struct ct_meta *ct_file_meta(const struct ct_file *f, const char *key)
+{
+    return ct_metas_find(&f->metas, key);
+}
+
+int ct_file_meta_count(const struct ct_file *f)
+{
+    return f->metas.n;
+}
+
+const struct ct_meta *ct_file_meta_at(const struct ct_file *f, int i)
+{
+    assert(i >= 0 && i < f->metas.n);
+    return &f->metas.meta[i];
+}
+
+carat_status ct_metas_int(const struct ct_metas *metas, const char *path, const char *key, int64_t lo, int64_t hi,
+                          int64_t *out, carat_error *err)
+{
+    const struct ct_meta *m = ct_metas_find(metas, key);
+    if (!m)
+        return CARAT_OK;
+    if (m->type != CT_META_UINT && m->type != CT_META_INT)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %s at byte %llu, but an integer was expected.",
+                       path, key, type_name[m->type], (unsigned long long)m->offset);
+    if (m->type == CT_META_UINT && m->u > INT64_MAX)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %llu at byte %llu, but must be from %lld to %lld.",
+                       path, key, (unsigned long long)m->u, (unsigned long long)m->offset, (long long)lo, (long long)hi);
+    if (m->i < lo || m->i > hi)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %lld at byte %llu, but must be from %lld to %lld.",
+                       path, key, (long long)m->i, (unsigned long long)m->offset, (long long)lo, (long long)hi);
+    *out = m->i;
+    return CARAT_OK;
+}
+
+carat_status ct_file_meta_int(const struct ct_file *f, const char *key, int64_t lo, int64_t hi, int64_t *out,
+                              carat_error *err)
+{
+    return ct_metas_int(&f->metas, f->path, key, lo, hi, out, err);
+}
+
+carat_status ct_file_meta_float(const struct ct_file *f, const char *key, double *out, carat_error *err)
+{
+    const struct ct_meta *m = ct_file_meta(f, key);
+    if (!m)
+        return CARAT_OK;
+    /* writers disagree on the type of round numbers such as 10000 */
+    double v = m->type == CT_META_FLOAT ? m->f : m->type == CT_META_INT ? (double)m->i : (double)m->u;
+    if (m->type != CT_META_FLOAT && m->type != CT_META_INT && m->type != CT_META_UINT)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %s at byte %llu, but a number was expected.", f->path,
+                       key, type_name[m->type], (unsigned long long)m->offset);
+    if (!isfinite(v))
+        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %f at byte %llu, but a finite number was expected.",
+                       f->path, key, v, (unsigned long long)m->offset);
+    *out = v;
+    return CARAT_OK;
+}
+
+double ct_meta_number(const struct ct_meta *m, uint64_t i)
+{
+    assert(m->type == CT_META_ARRAY && m->elem_bytes > 0 && i < m->count);
+    const uint8_t *p = m->raw.data + (size_t)i * (size_t)m->elem_bytes;
+    uint64_t u = m->elem_bytes == 1 ? *p : m->elem_bytes == 2 ? ct_le16(p) : m->elem_bytes == 4 ? ct_le32(p) : ct_le64(p);
+    if (m->elem == CT_META_FLOAT) {
+        if (m->elem_bytes == 4)
+            return (double)ct_f32_from_bits((uint32_t)u);
+        double d;
+        memcpy(&d, &u, 8);
+        return d;
+    }
+    if (m->elem == CT_META_INT) {
+        uint64_t sign = (uint64_t)1 << (8 * m->elem_bytes - 1);
+        return (double)(int64_t)((u ^ sign) - sign);
+    }
+    return (double)u;
+}
+
+bool ct_meta_next_string(const struct ct_meta *m, size_t *at, struct ct_str *s)
+{
+    assert(m->type == CT_META_ARRAY && m->elem == CT_META_STRING);
+    /* lengths were checked when the file was opened; compare again, for a mapped file can change */
+    if (*at >= m->raw.size || m->raw.size - *at < 8)
+        return false;
+    uint64_t n = ct_le64(m->raw.data + *at);
+    if (n > m->raw.size - *at - 8)
+        return false;
+    *s = (struct ct_str){(const char *)m->raw.data + *at + 8, (size_t)n};
+    *at += 8 + (size_t)n;
+    return true;
+}

@@ -1,0 +1,104 @@
+/* reader.h: what the readers of this room share: the open file itself, taking further files from beside it, a sorted
+ * list of names, and safe printing of names that come from files. Private to src/file. */
+#ifndef CT_READER_H
+#define CT_READER_H
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/json.h"
+#include "base/os.h"
+#include "file/file.h"
+
+/* Limits on what a hostile file may ask for; far above every real checkpoint. */
+enum {
+    CT_MAX_META = 65536,      /* GGUF metadata entries */
+    CT_MAX_GGUF = 65536,      /* tensors in one GGUF file */
+    CT_MAX_TENSOR = 262144,   /* tensors in a checkpoint */
+    CT_MAX_SHARD = 1024,      /* files in a checkpoint */
+    CT_MAX_HEADER = 100000000 /* bytes of a safetensors header: the limit of the format */
+};
+
+/* ---- names: sorted once, found by bisection; no input makes this slower than n log n ---- */
+
+struct ct_name {
+    struct ct_str s;
+    int at; /* position in the list that the index is of */
+};
+struct ct_index {
+    struct ct_name *name;
+    int n;
+};
+/* Sorts the filled list. -1 when all names differ, else the position of a repeated one, *first that of the
+ * name before it. */
+int ct_index_sort(struct ct_index *ix, int *first);
+int ct_index_find(const struct ct_index *ix, struct ct_str s); /* -1: absent */
+
+struct ct_metas {
+    struct ct_meta *meta;
+    int n;
+    struct ct_index index;
+};
+
+enum { CT_SIDES = 9 };
+
+struct ct_file {
+    enum ct_file_kind kind;
+    int version; /* of GGUF; 0 otherwise */
+    bool tokenizer_only;
+    const char *path;
+    struct ct_arena arena; /* names, metadata, indexes */
+
+    struct ct_tensor *tensor;
+    int n_tensor, capacity;
+    struct ct_index index;
+    struct ct_metas metas;
+    struct ct_bytes side[CT_SIDES];
+
+    /* where ct_file_take looks: a directory, or when dir is NULL the caller's buffers */
+    const char *dir;
+    const struct ct_part *part;
+    int n_part;
+    struct ct_map *map; /* every mapping that was made */
+    int n_map, map_capacity;
+};
+
+/* The file `name` beside the opened one: its bytes and its path for messages. bytes->data is NULL when there
+ * is none; that is no error. */
+carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *bytes, const char **path,
+                          carat_error *err);
+bool ct_file_has(const struct ct_file *f, const char *name);
+/* "dir/name" in the arena, as messages and tensors call it; NULL when memory runs out. */
+const char *ct_file_join(struct ct_file *f, const char *name);
+/* One more zeroed tensor at the end of the list. */
+carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err);
+/* An index of tensors [from, n_tensor); E_FORMAT when a name is there twice. */
+carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, carat_error *err);
+carat_status ct_file_no_memory(const struct ct_file *f, carat_error *err);
+
+/* ---- the readers ---- */
+
+carat_status ct_gguf_open(struct ct_file *f, const char *name, const char *path, struct ct_bytes bytes,
+                          carat_error *err);
+/* Appends the tensors of one safetensors file, in the order of their data. */
+carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err);
+carat_status ct_hf_open(struct ct_file *f, carat_error *err);
+/* Position of a side file in ct_file.side, -1 for other names. */
+int ct_hf_side(const char *name);
+/* Always fails, saying what the bytes look like and what to give instead. */
+carat_status ct_identify(const char *path, struct ct_bytes bytes, carat_error *err);
+
+carat_status ct_metas_int(const struct ct_metas *m, const char *path, const char *key, int64_t lo, int64_t hi,
+                          int64_t *out, carat_error *err);
+const struct ct_meta *ct_metas_find(const struct ct_metas *m, const char *key);
+
+/* ---- text from files ---- */
+
+/* s in quotes for a message: at most 128 bytes of it, everything but printable ASCII escaped. Returns out. */
+enum { CT_QUOTE = 4 * 128 + 8 };
+const char *ct_quote(char out[CT_QUOTE], struct ct_str s);
+/* Offset of the first byte that does not belong to valid UTF-8; s.n when there is none. */
+size_t ct_utf8_check(struct ct_str s);
+/* Valid UTF-8 without control characters, 1 to max bytes. */
+bool ct_name_ok(struct ct_str s, size_t max);
+
+#endif

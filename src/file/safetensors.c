@@ -1,0 +1,293 @@
+/* safetensors.c: reads the header of one safetensors file and proves that its tensors fill the data buffer exactly,
+ * without overlap or hole. Tensor data is not touched. Which files make a checkpoint is hf.c's.
+ *
+ * Format: the README of huggingface/safetensors. Stricter than its library in one point: a repeated name is refused
+ * at every level instead of the last one winning. */
+#include "file/reader.h"
+
+#include <stdlib.h>
+
+enum { MAX_NAME = 4096, MAX_RANK = 8 };
+
+/* What an entry of the header says. */
+struct entry {
+    int rank;
+    uint64_t dim[MAX_RANK];
+    int bits;
+    const char *dtype;
+    uint64_t begin, end;
+    bool has_dtype, has_shape, has_offsets;
+};
+
+static carat_status json_error(const struct ct_json *j, carat_error *err)
+{
+    if (err)
+        *err = j->error;
+    return j->error.code;
+}
+
+/* The number just read, exactly. The pull reader gives doubles; the digits are read again where it stopped, so that
+ * 1.0, 1e3, -0 and what exceeds 63 bits are refused instead of rounded. */
+static bool integer(struct ct_json *j, uint64_t *out)
+{
+    size_t at = j->at;
+    while (at > 0 && j->text[at - 1] >= '0' && j->text[at - 1] <= '9')
+        at--;
+    bool plain = at < j->at && at > 0 && !strchr("+-.eE", j->text[at - 1]) && j->at - at <= 19;
+    uint64_t v = 0;
+    for (size_t i = at; plain && i < j->at; i++)
+        v = v * 10 + (uint64_t)(j->text[i] - '0');
+    if (!plain || v > INT64_MAX) {
+        ct_json_fail(j, "a plain integer from 0 to 2^63-1 was expected");
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+/* An array of integers: how many, -1 after an error. */
+static int integers(struct ct_json *j, uint64_t *out, int max, const char *what)
+{
+    if (ct_json_next(j) != CT_JSON_ARRAY) {
+        ct_json_fail(j, "%s must be an array", what);
+        return -1;
+    }
+    for (int n = 0;; n++) {
+        enum ct_json_token token = ct_json_next(j);
+        if (token == CT_JSON_ARRAY_END)
+            return n;
+        if (token != CT_JSON_NUMBER || n == max) {
+            ct_json_fail(j, "%s must be an array of at most %d integers", what, max);
+            return -1;
+        }
+        if (!integer(j, &out[n]))
+            return -1;
+    }
+}
+
+static bool once(struct ct_json *j, bool *seen, const char *what)
+{
+    if (*seen)
+        ct_json_fail(j, "%s is there twice", what);
+    bool fresh = !*seen;
+    *seen = true;
+    return fresh;
+}
+
+/* The object of one tensor; false after an error in j. */
+static bool read_entry(struct ct_json *j, struct entry *e)
+{
+    if (ct_json_next(j) != CT_JSON_OBJECT) {
+        ct_json_fail(j, "the entry of a tensor must be an object");
+        return false;
+    }
+    for (;;) {
+        enum ct_json_token token = ct_json_next(j);
+        if (token == CT_JSON_OBJECT_END)
+            break;
+        if (token != CT_JSON_KEY)
+            return false;
+        if (ct_str_is(j->string, "dtype")) {
+            if (!once(j, &e->has_dtype, "dtype"))
+                return false;
+            if (ct_json_next(j) != CT_JSON_STRING) {
+                ct_json_fail(j, "dtype must be a string");
+                return false;
+            }
+            e->bits = ct_hf_bits(j->string, &e->dtype);
+            if (e->bits == 0) {
+                char q[CT_QUOTE];
+                ct_json_fail(j, "the dtype %s is not one of safetensors", ct_quote(q, j->string));
+                j->error.code = CARAT_E_UNSUPPORTED; /* perhaps a future one */
+                return false;
+            }
+        } else if (ct_str_is(j->string, "shape")) {
+            if (!once(j, &e->has_shape, "shape") || (e->rank = integers(j, e->dim, MAX_RANK, "shape")) < 0)
+                return false;
+        } else if (ct_str_is(j->string, "data_offsets")) {
+            uint64_t range[2];
+            if (!once(j, &e->has_offsets, "data_offsets"))
+                return false;
+            int n = integers(j, range, 2, "data_offsets");
+            if (n >= 0 && n != 2)
+                ct_json_fail(j, "data_offsets must hold two integers, found %d", n);
+            if (n != 2)
+                return false;
+            e->begin = range[0];
+            e->end = range[1];
+        } else {
+            char q[CT_QUOTE];
+            ct_json_fail(j, "found the key %s; dtype, shape and data_offsets were expected", ct_quote(q, j->string));
+            return false;
+        }
+    }
+    if (!e->has_dtype || !e->has_shape || !e->has_offsets)
+        ct_json_fail(j, "the entry ends without %s", !e->has_dtype ? "dtype" : !e->has_shape ? "shape" : "data_offsets");
+    return e->has_dtype && e->has_shape && e->has_offsets;
+}
+
+/* __metadata__ maps strings to strings and means nothing here. */
+static bool skip_metadata(struct ct_json *j)
+{
+    if (ct_json_next(j) != CT_JSON_OBJECT) {
+        ct_json_fail(j, "__metadata__ must be an object");
+        return false;
+    }
+    enum ct_json_token token;
+    while ((token = ct_json_next(j)) == CT_JSON_KEY)
+        if (ct_json_next(j) != CT_JSON_STRING) {
+            ct_json_fail(j, "__metadata__ must hold strings only");
+            return false;
+        }
+    return token == CT_JSON_OBJECT_END;
+}
+
+/* Bytes that a shape takes; false when they cannot be counted or are not whole. */
+static bool entry_bytes(const struct entry *e, size_t *bytes)
+{
+    size_t n = (size_t)e->bits;
+    for (int i = 0; i < e->rank; i++)
+        if (e->dim[i] == 0)
+            n = 0;
+    for (int i = 0; n && i < e->rank; i++)
+        if (e->dim[i] > SIZE_MAX || !ct_mul(n, (size_t)e->dim[i], &n))
+            return false;
+    *bytes = n / 8;
+    return n % 8 == 0;
+}
+
+/* The entry as a tensor. data: the buffer after the header, data_at: where it begins in the file. */
+static carat_status add_tensor(struct ct_file *f, const char *path, const char *name, const struct entry *e,
+                               struct ct_bytes data, size_t data_at, carat_error *err)
+{
+    char q[CT_QUOTE];
+    size_t need;
+    struct ct_tensor *t;
+    ct_quote(q, (struct ct_str){name, strlen(name)});
+    if (e->rank > 4)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: tensor %s has %d dimensions; carat reads at most 4.", path, q, e->rank);
+    if (!entry_bytes(e, &need))
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the shape and dtype of tensor %s do not give a countable number of whole bytes.",
+                       path, q);
+    if (e->begin > e->end)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s has reversed data_offsets: %llu to %llu.", path, q,
+                       (unsigned long long)e->begin, (unsigned long long)e->end);
+    if (e->end - e->begin != need)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s has data_offsets for %llu bytes, but its shape and dtype %s take %zu.",
+                       path, q, (unsigned long long)(e->end - e->begin), e->dtype, need);
+    if (e->end > data.size)
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: tensor %s ends at byte %llu of the data, which are only %zu bytes: at least %llu bytes are missing; "
+                       "download the file again.", path, q, (unsigned long long)e->end, data.size,
+                       (unsigned long long)(e->end - data.size));
+    CT_TRY(ct_file_add(f, &t, err));
+    t->name = name;
+    t->file = path;
+    t->type_name = e->dtype;
+    if (!ct_type_from_hf((struct ct_str){e->dtype, strlen(e->dtype)}, &t->type))
+        t->type = CT_TYPE_COUNT;
+    t->n_dim = CT_MAX(e->rank, 1);
+    t->dim[0] = 1; /* a scalar */
+    for (int i = 0; i < e->rank; i++)
+        t->dim[i] = (int64_t)e->dim[i];
+    t->size = need;
+    t->data = data.data + e->begin;
+    t->offset = data_at + e->begin;
+    return CARAT_OK;
+}
+
+static int compare_offset(const void *a, const void *b)
+{
+    const struct ct_tensor *x = a, *y = b;
+    return x->offset != y->offset ? (x->offset > y->offset) - (x->offset < y->offset) : (x->size > y->size) - (x->size < y->size);
+}
+
+/* Tensors from `from` on, sorted by place, must fill the file from data_at to its end. */
+static carat_status check_places(struct ct_file *f, int from, const char *path, size_t data_at, size_t file_size,
+                                 carat_error *err)
+{
+    char q[CT_QUOTE];
+    uint64_t expected = data_at;
+    if (f->n_tensor > from)
+        qsort(&f->tensor[from], (size_t)(f->n_tensor - from), sizeof *f->tensor, compare_offset);
+    for (int i = from; i < f->n_tensor; i++) {
+        const struct ct_tensor *t = &f->tensor[i];
+        if (t->offset != expected)
+            return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s %s: its data begin at byte %llu of the file, but %llu was expected.",
+                           path, ct_quote(q, (struct ct_str){t->name, strlen(t->name)}),
+                           t->offset < expected ? "overlaps another" : "leaves a gap before it", (unsigned long long)t->offset,
+                           (unsigned long long)expected);
+        expected += t->size;
+    }
+    if (expected != file_size)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the last tensor ends at byte %llu, but the file has %zu bytes.", path,
+                       (unsigned long long)expected, file_size);
+    return CARAT_OK;
+}
+
+/* The header object; j stands before it. */
+static carat_status read_header(struct ct_file *f, struct ct_json *j, const char *path, struct ct_bytes data, size_t data_at,
+                                carat_error *err)
+{
+    bool has_metadata = false;
+    if (ct_json_next(j) != CT_JSON_OBJECT) {
+        ct_json_fail(j, "the header must be a JSON object");
+        return json_error(j, err);
+    }
+    for (;;) {
+        enum ct_json_token token = ct_json_next(j);
+        if (token == CT_JSON_OBJECT_END)
+            break;
+        if (token != CT_JSON_KEY)
+            return json_error(j, err);
+        if (ct_str_is(j->string, "__metadata__")) {
+            if (!once(j, &has_metadata, "__metadata__") || !skip_metadata(j))
+                return json_error(j, err);
+            continue;
+        }
+        if (!ct_name_ok(j->string, MAX_NAME)) {
+            ct_json_fail(j, "the name of a tensor must be 1 to %d bytes of plain text", MAX_NAME);
+            return json_error(j, err);
+        }
+        const char *name = ct_arena_str(&f->arena, j->string.s, j->string.n);
+        if (!name)
+            return ct_file_no_memory(f, err);
+        struct entry e = {0};
+        if (!read_entry(j, &e)) {
+            char q[CT_QUOTE];
+            return ct_fail(err, j->error.code, "%s (in tensor %s).", j->error.message,
+                           ct_quote(q, (struct ct_str){name, strlen(name)}));
+        }
+        CT_TRY(add_tensor(f, path, name, &e, data, data_at, err));
+    }
+    return ct_json_next(j) == CT_JSON_END ? CARAT_OK : json_error(j, err);
+}
+
+carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err)
+{
+    int from = f->n_tensor;
+    if (bytes.size < 8)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the header length, which takes 8 bytes.", path,
+                       bytes.size);
+    uint64_t n = ct_le64(bytes.data);
+    if (n > CT_MAX_HEADER || bytes.size == 8 || bytes.data[8] != '{') {
+        if (n > CT_MAX_HEADER && (bytes.size < 9 || bytes.data[8] == '{'))
+            return ct_fail(err, CARAT_E_FORMAT, "%s: the header length is %llu bytes; the limit of the format is %d.", path,
+                           (unsigned long long)n, CT_MAX_HEADER);
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s is not a safetensors file: an 8-byte header length and '{' were expected at the start; perhaps a "
+                       "failed download or a Git LFS pointer.", path);
+    }
+    if (n > bytes.size - 8)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the header, which takes %llu bytes from byte 8.",
+                       path, bytes.size, (unsigned long long)n);
+
+    struct ct_json j;
+    size_t data_at = 8 + (size_t)n;
+    ct_json_init(&j, path, (struct ct_bytes){bytes.data, data_at});
+    j.at = 8; /* so that messages count from the start of the file */
+    carat_status status = read_header(f, &j, path, (struct ct_bytes){bytes.data + data_at, bytes.size - data_at}, data_at, err);
+    ct_json_free(&j);
+    CT_TRY(status);
+    return check_places(f, from, path, data_at, bytes.size, err);
+}
