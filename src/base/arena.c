@@ -31,8 +31,8 @@ static void *push_alone(struct ct_arena *a, size_t size)
 void *ct_arena_push(struct ct_arena *a, size_t count, size_t size)
 {
     static_assert(sizeof(struct ct_arena_block) <= ALIGN, "the header fits before the first push");
-    size_t need, total;
-    if (!ct_mul(count, size, &need) || !ct_add(need, 2 * ALIGN - 1, &total))
+    size_t need;
+    if (!ct_mul(count, size, &need) || need > PTRDIFF_MAX - 2 * ALIGN) /* no object is larger */
         return NULL;
     need = ct_round_up(CT_MAX(need, 1), ALIGN);
 

@@ -1,0 +1,260 @@
+/* test_os.c: mapping and its refusals, address space, processor quotas read from a made-up /proc and /sys, the
+ * floating-point environment, threads and what the processor says about itself. */
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <ftw.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cpu.h"
+#include "base/os.h"
+
+static char scratch[] = "/tmp/carat-test-os-XXXXXX";
+
+static int make_scratch(void **state)
+{
+    (void)state;
+    return mkdtemp(scratch) ? 0 : -1;
+}
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+    (void)st, (void)kind, (void)where;
+    return remove(path);
+}
+static int drop_scratch(void **state)
+{
+    (void)state;
+    return nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Writes a file below scratch, with the directories it needs, and returns its path in a static buffer. */
+static const char *put(const char *name, const char *text, size_t n)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    for (char *slash = path + strlen(scratch) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = 0;
+        mkdir(path, 0755);
+    }
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+static void maps_files(void **state)
+{
+    (void)state;
+    struct ct_map m;
+    assert_int_equal(ct_os_map(&m, put("five", "abcde", 5), NULL), CARAT_OK);
+    assert_int_equal(m.bytes.size, 5);
+    assert_memory_equal(m.bytes.data, "abcde", 5);
+    ct_os_unmap(&m);
+    assert_null(m.bytes.data);
+    ct_os_unmap(&m);
+
+    assert_int_equal(ct_os_map(&m, put("empty", "", 0), NULL), CARAT_OK);
+    assert_non_null(m.bytes.data);
+    assert_int_equal(m.bytes.size, 0);
+    ct_os_unmap(&m);
+}
+
+static void refuses(const char *path, carat_status status, const char *word)
+{
+    struct ct_map m;
+    carat_error err = {0};
+    assert_int_equal(ct_os_map(&m, path, &err), status);
+    assert_int_equal(err.code, status);
+    assert_non_null(strstr(err.message, path));
+    assert_non_null(strstr(err.message, word));
+    assert_null(m.bytes.data);
+}
+
+static void refuses_what_is_no_file(void **state)
+{
+    (void)state;
+    char path[512];
+    snprintf(path, sizeof path, "%s/missing", scratch);
+    refuses(path, CARAT_E_NOT_FOUND, "No such file");
+    refuses(scratch, CARAT_E_IO, "a directory");
+    refuses("/dev/null", CARAT_E_IO, "a device");
+    snprintf(path, sizeof path, "%s/pipe", scratch);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    refuses(path, CARAT_E_IO, "a pipe"); /* and returns, though nobody writes */
+}
+
+static void tells_kinds(void **state)
+{
+    (void)state;
+    assert_int_equal(ct_os_kind(scratch), 2);
+    assert_int_equal(ct_os_kind(put("file", "x", 1)), 1);
+    assert_int_equal(ct_os_kind("/nowhere/at/all"), 0);
+}
+
+static void reserves_and_discards(void **state)
+{
+    (void)state;
+    size_t size = (size_t)1 << 36; /* far more than most machines have: only what is touched counts */
+    uint8_t *p = ct_os_reserve(size);
+#if !defined(__SANITIZE_ADDRESS__)
+    assert_non_null(p);
+#endif
+    if (!p)
+        p = ct_os_reserve(size = (size_t)1 << 24);
+    assert_non_null(p);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    assert_int_equal((uintptr_t)p % page, 0);
+    assert_int_equal(p[size - 1], 0);
+    memset(p, 7, 4 * page);
+    ct_os_discard(p + 1, 3 * page); /* wholly inside: pages 1 and 2 */
+    assert_int_equal(p[page - 1], 7);
+    assert_int_equal(p[page], 0);
+    assert_int_equal(p[3 * page - 1], 0);
+    assert_int_equal(p[3 * page], 7);
+    ct_os_discard(p + 1, page); /* no whole page */
+    assert_int_equal(p[page - 1], 7);
+    ct_os_release(p, size);
+    ct_os_release(NULL, 0);
+    assert_null(ct_os_reserve(SIZE_MAX / 2));
+}
+
+static void clock_random_memory(void **state)
+{
+    (void)state;
+    double a = ct_os_seconds(), b = ct_os_seconds();
+    assert_true(b >= a && b - a < 60);
+    assert_true(ct_os_random() != ct_os_random());
+    assert_true(ct_os_memory() > (size_t)1 << 20);
+    assert_in_range(ct_os_cpus(), 1, 1 << 20);
+}
+
+static void reads_quotas(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *cgroup, *file, *text, *file2, *text2;
+        int expect; /* of 64 */
+    } cases[] = {
+        {"none", NULL, NULL, NULL, NULL, NULL, 64},
+        {"v2", "0::/\n", "sys/fs/cgroup/cpu.max", "150000 100000\n", NULL, NULL, 2},
+        {"v2-exact", "0::/\n", "sys/fs/cgroup/cpu.max", "300000 100000\n", NULL, NULL, 3},
+        {"v2-less-than-one", "0::/\n", "sys/fs/cgroup/cpu.max", "1000 100000\n", NULL, NULL, 1},
+        {"v2-max", "0::/\n", "sys/fs/cgroup/cpu.max", "max 100000\n", NULL, NULL, 64},
+        {"v2-nested", "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max", "max 100000\n", "sys/fs/cgroup/a/cpu.max",
+         "400000 100000\n", 4},
+        {"v2-tightest", "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max", "200000 100000\n", "sys/fs/cgroup/a/cpu.max",
+         "400000 100000\n", 2},
+        {"v2-unseen", "0::/docker/4711\n", "sys/fs/cgroup/cpu.max", "500000 100000\n", NULL, NULL, 5},
+        {"v1", "4:memory:/x\n3:cpu,cpuacct:/x\n", "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "250000\n",
+         "sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n", 3},
+        {"v1-none", "3:cpuacct,cpu:/\n0::/\n", "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n",
+         "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n", 64},
+        {"v1-other", "3:cpuset:/\n", "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n",
+         "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n", 64},
+        {"rubbish", "\n:\n0\n::\n0::/\n", "sys/fs/cgroup/cpu.max", "-5 0\n", NULL, NULL, 64},
+    };
+    for (size_t i = 0; i < CT_COUNT(cases); i++) {
+        char name[300], root[300];
+        snprintf(root, sizeof root, "%s/%s", scratch, cases[i].name);
+        snprintf(name, sizeof name, "%s/proc/self/cgroup", cases[i].name);
+        if (cases[i].cgroup)
+            put(name, cases[i].cgroup, strlen(cases[i].cgroup));
+        snprintf(name, sizeof name, "%s/%s", cases[i].name, cases[i].file ? cases[i].file : "");
+        if (cases[i].file)
+            put(name, cases[i].text, strlen(cases[i].text));
+        snprintf(name, sizeof name, "%s/%s", cases[i].name, cases[i].file2 ? cases[i].file2 : "");
+        if (cases[i].file2)
+            put(name, cases[i].text2, strlen(cases[i].text2));
+        int cpus = ct_os_quota(root, 64);
+        if (cpus != cases[i].expect)
+            fail_msg("%s: %d processors, expected %d", cases[i].name, cpus, cases[i].expect);
+    }
+    char root[300];
+    snprintf(root, sizeof root, "%s/v2-exact", scratch);
+    assert_int_equal(ct_os_quota(root, 2), 2);
+}
+
+static void sets_and_restores_the_environment(void **state)
+{
+    (void)state;
+    volatile float tiny = 0x1p-149f, small = 0x1p-126f, one = 1, bit = 0x1p-30f;
+#if defined(__x86_64__)
+    unsigned saved = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(saved | 0x8000 | 0x0040 | 0x4000); /* FTZ, DAZ, up */
+    unsigned set = __builtin_ia32_stmxcsr();
+#endif
+    ct_fpenv caller = ct_os_fp_enter();
+    volatile float a = tiny * 2, b = small / 2, c = one + bit;
+    ct_os_fp_leave(caller);
+#if defined(__x86_64__)
+    unsigned after = __builtin_ia32_stmxcsr();
+    volatile float d = tiny * 2, e = one + bit; /* the host has its own arithmetic back */
+    __builtin_ia32_ldmxcsr(saved);
+    assert_int_equal(after, set);
+    assert_true(d == 0 && e > 1);
+#endif
+    assert_true(a == 0x1p-148f);
+    assert_true(b == 0x1p-127f);
+    assert_true(c == 1);
+}
+
+static _Atomic uint32_t word;
+static void set_word(void *arg)
+{
+    *(int *)arg = 42;
+    atomic_store(&word, 1);
+    ct_os_wake_all((const uint32_t *)&word);
+}
+
+static void threads_and_futexes(void **state)
+{
+    (void)state;
+    int answer = 0;
+    ct_thread t;
+    assert_int_equal(ct_os_thread_start(&t, set_word, &answer, NULL), CARAT_OK);
+    while (atomic_load(&word) == 0)
+        ct_os_wait((const uint32_t *)&word, 0);
+    ct_os_wait((const uint32_t *)&word, 0); /* another value: returns at once */
+    ct_os_thread_join(t);
+    ct_os_thread_join(NULL);
+    assert_int_equal(answer, 42);
+}
+
+static void processor(void **state)
+{
+    (void)state;
+    struct ct_cpu cpu;
+    ct_cpu_detect(&cpu);
+    assert_true(strlen(cpu.name) > 0);
+    assert_true(cpu.name[0] != ' ' && cpu.name[strlen(cpu.name) - 1] != ' ');
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    assert_int_equal(cpu.avx2_fma, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+#else
+    assert_false(cpu.avx2_fma);
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maps_files),
+        cmocka_unit_test(refuses_what_is_no_file),
+        cmocka_unit_test(tells_kinds),
+        cmocka_unit_test(reserves_and_discards),
+        cmocka_unit_test(clock_random_memory),
+        cmocka_unit_test(reads_quotas),
+        cmocka_unit_test(sets_and_restores_the_environment),
+        cmocka_unit_test(threads_and_futexes),
+        cmocka_unit_test(processor),
+    };
+    return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
+}
