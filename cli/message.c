@@ -88,30 +88,31 @@ int fail_open(const carat_error *err)
     return fail_status(err);
 }
 
-/* Levenshtein distance, one row at a time; words longer than the row are as far as can be. */
+/* Edit distance in which two neighbours that changed places count once, the commonest slip of all. */
 static int distance(const char *a, const char *b)
 {
-    enum { LONGEST = 64 };
-    int row[LONGEST + 1], n = (int)strlen(b);
+    enum { LONGEST = 32 };
+    int cost[LONGEST + 1][LONGEST + 1], m = (int)strlen(a), n = (int)strlen(b);
 
-    if (n > LONGEST || strlen(a) > LONGEST)
+    if (m > LONGEST || n > LONGEST)
         return LONGEST;
+    for (int i = 0; i <= m; i++)
+        cost[i][0] = i;
     for (int j = 0; j <= n; j++)
-        row[j] = j;
-    for (int i = 1; a[i - 1]; i++) {
-        int diagonal = row[0];
-        row[0] = i;
+        cost[0][j] = j;
+    for (int i = 1; i <= m; i++) {
         for (int j = 1; j <= n; j++) {
-            int above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-            if (above + 1 < best)
-                best = above + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            diagonal = above;
-            row[j] = best;
+            int best = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (cost[i - 1][j] + 1 < best)
+                best = cost[i - 1][j] + 1;
+            if (cost[i][j - 1] + 1 < best)
+                best = cost[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && cost[i - 2][j - 2] + 1 < best)
+                best = cost[i - 2][j - 2] + 1;
+            cost[i][j] = best;
         }
     }
-    return row[n];
+    return cost[m][n];
 }
 
 const char *nearest(const char *word, const char *(*next)(void *user, int i), void *user)

@@ -168,8 +168,6 @@ static void print_timings(const struct generation *g)
     if (g->seed_is_random && g->sampling.temperature > 0)
         fprintf(stderr, ", seed %llu", (unsigned long long)g->sampling.seed);
     fputc('\n', stderr);
-    if (g->context_full)
-        note("the context of %d positions is full", carat_engine_context(g->engine));
     if (g->o->verbose)
         fprintf(stderr, "carat: loaded in %.2f s, stopped: %s, temperature %g, top-k %d, top-p %g, min-p %g, seed %llu\n",
                 g->load_s, g->stop, (double)g->sampling.temperature, g->sampling.top_k, (double)g->sampling.top_p,
@@ -223,6 +221,8 @@ static int converse(struct generation *g)
     else if (g->ids.n > 0 && (!g->info.has_tokenizer || (out_is_terminal() && g->last != '\n')))
         out_print("\n");
     out_flush();
+    if (g->context_full)
+        note("the context of %d positions is full", carat_engine_context(g->engine));
     if (!g->o->json || g->o->verbose)
         print_timings(g);
     return code == DONE && strcmp(g->stop, "cancelled") == 0 ? INTERRUPTED : code;

@@ -1,0 +1,42 @@
+# common.sh: what the tests of the command share; each sources it. CARAT is the command, CARAT_SOURCE the root of the
+# sources. Nothing but a shell and the ordinary tools is needed: JSON is read back by the command itself.
+set -eu
+export LC_ALL=C # bytes, not characters
+: "${CARAT:?is the path of the command}" "${CARAT_SOURCE:?is the root of the sources}"
+# A test that changes into its own directory must not lose a relative path.
+CARAT=$(cd "$(dirname "$CARAT")" && pwd)/$(basename "$CARAT")
+tiny=$CARAT_SOURCE/models/tiny
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+die() {
+    echo "FAILED: $*" >&2
+    if [ -s err ]; then sed 's/^/  stderr: /' err >&2; fi
+    exit 1
+}
+
+# expect CODE ARGUMENTS...: runs the command; its output is then in the files out and err.
+expect() {
+    local wanted=$1 code=0
+    shift
+    "$CARAT" "$@" >out 2>err || code=$?
+    [ "$code" = "$wanted" ] || die "carat $*: exit code $code, expected $wanted"
+}
+
+# Usage mistakes and other failures say why in exactly one line.
+refuse() {
+    expect "$@"
+    [ "$(wc -l <err)" = 1 ] || die "$*: not one line on stderr"
+    grep -q '^carat: ' err || die "$*: the message does not begin with carat:"
+}
+
+out_is() {
+    printf '%s' "$1" >wanted
+    cmp -s wanted out || die "output is '$(cat out)', expected '$1'"
+}
+
+out_has() { grep -q -e "$1" out || die "'$1' is not in the output: $(head -c 300 out)"; }
+err_has() { grep -q -e "$1" err || die "'$1' is not in the messages"; }
+same() { cmp "$1" "$2" >&2 || die "$1 and $2 differ"; }
+differ() { ! cmp -s "$1" "$2" || die "$1 and $2 are equal"; }

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# test_logits.sh: `carat logits`: the file format, and that cache, chunks and threads do not change a bit.
+. "$CARAT_SOURCE/test/cli/common.sh"
+
+ids=2
+for i in $(seq 1 47); do ids=$ids,$((i * 37 % 250 + 6)); done # 48 ids
+
+expect 0 logits tiny --ids "$ids" --out last.npy
+[ ! -s out ] || die 'text on standard output'
+vocab=$(head -c 128 last.npy | tr -d '\0' | sed -n "s/.*'shape': (\([0-9]*\),).*/\1/p" | head -n 1)
+[ -n "$vocab" ] || die 'no shape'
+[ "$(head -c 6 last.npy | od -An -tx1 | tr -d ' ')" = 934e554d5059 ] || die 'no magic'
+[ "$(od -An -tu1 -j6 -N2 last.npy | tr -d ' ')" = 10 ] || die 'not version 1.0'
+length=$(od -An -tu1 -j8 -N1 last.npy | tr -d ' ')
+[ $(((length + 10) % 64)) = 0 ] || die 'the data is not aligned'
+head -c 128 last.npy | grep -aq "'descr': '<f4', 'fortran_order': False" || die 'wrong type'
+[ "$(wc -c <last.npy)" = $((length + 10 + 4 * vocab)) ] || die 'wrong size'
+
+# every row; its last is the file above
+expect 0 logits tiny --ids "$ids" --all --out all.npy
+head -c 128 all.npy | grep -aq "'shape': (48, $vocab)" || die 'wrong shape'
+tail -c $((4 * vocab)) last.npy >a
+tail -c $((4 * vocab)) all.npy >b
+same a b
+
+# the oracle, and everything that must not matter
+expect 0 logits tiny --ids "$ids" --all --naive --out naive.npy
+same all.npy naive.npy
+expect 0 logits tiny --ids "$ids" --naive --out naive.npy
+same last.npy naive.npy
+for chunk in 1 2 7 16 48 1000; do
+    expect 0 logits tiny --ids "$ids" --all --chunk $chunk --out other.npy
+    same all.npy other.npy
+    expect 0 logits tiny --ids "$ids" --chunk $chunk --out other.npy
+    same last.npy other.npy
+done
+for threads in 1 2 3; do
+    expect 0 logits tiny --ids "$ids" --all -t $threads --out other.npy
+    same all.npy other.npy
+done
+expect 0 logits tiny --ids "$ids" --all --isa ref --out other.npy
+same all.npy other.npy
+for kv in bf16 f16 f32; do
+    expect 0 logits tiny --ids "$ids" --all --kv $kv --out cached.npy
+    expect 0 logits tiny --ids "$ids" --all --kv $kv --naive --out naive.npy
+    same cached.npy naive.npy
+done
+expect 0 logits tiny --ids "$ids" --all --exact --out cached.npy
+expect 0 logits tiny --ids "$ids" --all --exact --naive --out naive.npy
+same cached.npy naive.npy
+
+# longer than any window of the model, last row only
+long=$ids
+for i in 1 2 3 4; do long=$long,$long; done # 768 ids
+expect 0 logits tiny --ids "$long" --out cached.npy
+expect 0 logits tiny --ids "$long" --naive --out naive.npy
+same cached.npy naive.npy
+expect 0 logits tiny --ids "$long" --chunk 5 --out other.npy
+same cached.npy other.npy
+
+# through a pipe; nothing half written; the highest first
+"$CARAT" logits tiny --ids "$ids" --out - | cat >other.npy
+same last.npy other.npy
+refuse 1 logits tiny --ids 2 --out ./absent/x.npy
+ls ./*.part 2>/dev/null && die 'a partial file was left'
+expect 0 logits tiny --ids "$ids" --top 5
+[ "$(wc -l <out)" = 5 ] || die 'not five lines'
+cut -f 2 out >values
+sort -g -r values >sorted
+same values sorted
+expect 0 logits tiny --ids "$ids" --top 1 --json
+best=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' out)
+expect 0 run tiny --ids "$ids" -n 1 --temp 0 --json --ignore-eos
+out_has "\"ids\":\[$best\]"
+
+# bench prints a table and an object
+expect 0 bench tiny -p 16 -n 4 -r 2
+out_has 'pp16 '
+out_has 'tg4 '
+expect 0 bench tiny -p 16 -n 0 -r 1 --json
+out_has '"avg_ts":[0-9]'

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# test_run.sh: `carat run`: repeatable output, where prompts come from, what goes where, how it ends.
+. "$CARAT_SOURCE/test/cli/common.sh"
+
+prompt='Once upon a time'
+
+# one seed, one text; text alone on standard output, speed on standard error
+expect 0 run tiny "$prompt" --seed 5 -n 40 --temp 1
+[ -s out ] || die 'nothing was generated'
+err_has 'tok/s'
+! grep -q 'seed' err || die 'a given seed is not worth a word'
+cp out first
+expect 0 run tiny "$prompt" --seed 5 -n 40 --temp 1
+same first out
+for threads in 1 2 3; do
+    expect 0 run tiny "$prompt" -s5 -n40 --temp 1 -t $threads
+    same first out
+done
+expect 0 run tiny "$prompt" --seed 5 -n 40 --temp 1 --chunk 3
+same first out
+
+# a random seed is printed, and repeats the run
+expect 0 run tiny "$prompt" -n 40 --temp 1
+cp out first
+seed=$(sed -n 's/.*seed \([0-9]*\).*/\1/p' err)
+[ -n "$seed" ] || die 'no seed'
+expect 0 run tiny "$prompt" -n 40 --temp 1 --seed "$seed"
+same first out
+expect 0 run tiny "$prompt" -n 8 --temp 0
+cp out first
+expect 0 run tiny "$prompt" -n 8 --top-k 1 --temp 1 --seed 3
+same first out
+
+# every way to give a prompt
+printf '%s' "$prompt" >prompt.txt
+expect 0 run tiny "$prompt" --seed 5 -n 20
+cp out first
+expect 0 run tiny --seed 5 -n 20 -p "$prompt"
+same first out
+expect 0 run -m tiny "$prompt" --seed 5 -n 20
+same first out
+expect 0 run tiny --seed 5 -n 20 -f prompt.txt
+same first out
+expect 0 run tiny --seed 5 -n 20 <prompt.txt
+same first out
+expect 0 run tiny --seed 5 -n 20 -f - <prompt.txt
+same first out
+refuse 1 run tiny -f absent.txt
+
+# --json: one object, whose ids are the text
+expect 0 run tiny "$prompt" --seed 5 -n 20 --json
+[ "$(wc -l <out)" = 1 ] || die 'not one line'
+for key in prompt_ids ids text stop timings seed; do out_has "\"$key\":"; done
+out_has '"seed":5'
+cp out object
+"$CARAT" detokenize tiny --jsonl - <object >again
+"$CARAT" tokenize tiny --jsonl - <object >/dev/null # "text" is a JSON string
+text=$(sed 's/.*"text":\("\([^"\\]\|\\.\)*"\).*/\1/' object)
+[ "$(cat again)" = "{\"text\":$text}" ] || die "the ids decode to $(cat again), the text is $text"
+
+# a conversation begins with <bos> once; so does a raw prompt, spelled or not
+bos=$(sed -n 's/.*"prompt_ids":\[\([0-9]*\),.*/\1/p' object)
+for arguments in "--raw|$prompt" "--raw|<bos>$prompt" "-n0|$prompt"; do
+    expect 0 run tiny "${arguments%%|*}" "${arguments#*|}" -n 0 --json
+    ids=$(sed -n 's/.*"prompt_ids":\[\([0-9,]*\)\].*/\1/p' out)
+    count=$(printf '%s' "$ids" | tr ',' '\n' | grep -c "^$bos\$")
+    [ "$count" = 1 ] && [ "${ids%%,*}" = "$bos" ] || die "$arguments: $count times <bos> in $ids"
+    out_has '"ids":\[\]'
+    out_has '"stop":"length"'
+done
+cp out zero
+expect 0 tokenize tiny "$prompt"
+ids=$(tr ' ' ',' <out)
+expect 0 run tiny --raw "$prompt" --json -n 4 --temp 0
+out_has "\"prompt_ids\":\[$ids\]"
+expect 0 run tiny --raw "$prompt" -n 4 --temp 0
+cp out first
+expect 0 run tiny --ids "$ids" -n 4 --temp 0
+same first out
+
+# NUL bytes: only in raw prompts
+printf 'a\0b' >nul.txt
+refuse 2 run tiny -f nul.txt
+err_has 'NUL byte at offset 1'
+expect 0 run tiny --raw -f nul.txt -n 2 --seed 1
+# an empty prompt is a prompt
+expect 0 run tiny '' -n 2 --seed 1
+
+# the end of the context
+expect 0 run tiny --ids "$ids" -c 20 --ignore-eos --json --seed 1
+out_has '"stop":"length"'
+err_has 'context of 20 positions is full'
+generated=$(sed 's/.*"ids":\[\([0-9,]*\)\],"text".*/\1/' out | tr ',' '\n' | wc -l)
+given=$(printf '%s\n' "$ids" | tr ',' '\n' | wc -l)
+[ $((generated + given)) = 20 ] || die "$given ids became $generated more in a context of 20"
+refuse 1 run tiny --ids "$ids" -c 3
+err_has 'the context 3 positions'
+
+# system prompt and tools reach the template
+expect 0 run tiny "$prompt" -n 0 --json -sys 'You are brief.'
+differ zero out
+echo '[{"type":"function","function":{"name":"get_time","description":"The time.","parameters":{"type":"object","properties":{"zone":{"type":"string","description":"Zone."}},"required":["zone"]}}}]' >tools.json
+expect 0 run tiny "$prompt" -n 0 --json --tools tools.json
+differ zero out
+expect 0 run tiny "$prompt" -n 0 --json --exact --kv f32 --isa ref
+refuse 1 run tiny "$prompt" --tools absent.json
+
+# a reader that goes away ends it quietly; a full device is reported
+code=0
+{ "$CARAT" run tiny "$prompt" --ignore-eos --seed 1 2>err || echo $? >code; } | head -c 1 >/dev/null
+[ "$(cat code)" = 141 ] || die "a closed pipe gives $(cat code)"
+if [ -e /dev/full ]; then
+    code=0
+    "$CARAT" run tiny "$prompt" -n 4 --seed 1 >/dev/full 2>err || code=$?
+    [ "$code" = 1 ] || die "a full device gives $code"
+    err_has 'cannot write to standard output: No space left'
+fi
+code=0
+"$CARAT" run tiny "$prompt" -n 4 --seed 1 >&- 2>err || code=$?
+[ "$code" = 1 ] || die "a closed standard output gives $code"
+code=0
+"$CARAT" run tiny <&- >out 2>err || code=$?
+[ "$code" = 1 ] || die "a closed standard input gives $code"

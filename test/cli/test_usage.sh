@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# test_usage.sh: mistakes on the command line, help and version: exit codes and one finished sentence each.
+. "$CARAT_SOURCE/test/cli/common.sh"
+
+refuse 2
+refuse 2 rnu tiny
+err_has 'did you mean run'
+refuse 2 frobnicate
+err_has 'carat help'
+
+# unknown options, with the nearest that the verb has
+refuse 2 run tiny hi --tempp 1
+err_has 'did you mean --temp?'
+refuse 2 run tiny hi --temperature=1
+err_has 'did you mean --temp?'
+refuse 2 logits tiny --chunks 3
+err_has 'did you mean --chunk?'
+refuse 2 run tiny hi -x
+refuse 2 tokenize tiny hi --temp 1 # belongs to another verb
+
+# values: missing, not a number, out of range; the message names option and value
+for value in abc '' ' 5' 5x 1e3 0x10 +5 9999999999999999999 99999999999 -5 --json; do
+    refuse 2 run tiny hi -n "$value"
+    err_has 'option -n'
+done
+for value in nan inf -1 x 1x '' 0x1p3; do
+    refuse 2 run tiny hi --temp "$value"
+    err_has 'option --temp'
+done
+refuse 2 run tiny hi --top-p 2
+refuse 2 run tiny hi --top-p=-0.1
+refuse 2 run tiny hi --seed 99999999999999999999
+err_has "option --seed: '99999999999999999999'"
+refuse 2 run tiny hi --seed -2
+refuse 2 run tiny hi --kv q4
+err_has 'bf16|f16|f32'
+refuse 2 run tiny hi --kv ''
+refuse 2 run tiny hi --kv 'bf16|f16'
+refuse 2 run tiny hi -n
+err_has 'needs a value'
+refuse 2 run tiny hi --json=1
+refuse 2 run tiny hi --isa mmx
+
+# arguments
+refuse 2 run
+err_has 'needs a model'
+refuse 2 run tiny two words
+err_has 'one argument too many'
+refuse 2 run -m tiny two words
+refuse 2 run two words -m tiny
+refuse 2 run tiny hi --prompt ho
+refuse 2 run tiny hi --ids 2
+refuse 2 run tiny hi --raw -sys x
+refuse 2 show tiny tiny
+refuse 2 logits tiny
+err_has -- '--ids'
+for ids in '' ',' '2,x' '2,-1' '2,99999999999' '2,1.5' '2;5'; do
+    refuse 2 logits tiny --ids "$ids"
+done
+refuse 2 logits tiny --ids 2,2000000000
+refuse 2 logits tiny --ids 2 --naive --chunk 4
+refuse 2 render tiny
+refuse 2 bench tiny -p 0 -n 0
+refuse 2 tokenize tiny text --jsonl file
+refuse 2 run tiny hi --isa $'two\nlines'
+
+# everything that helps goes to standard output and succeeds
+for help in help --help -h; do
+    expect 0 $help
+    out_has 'detokenize'
+done
+for verb in run logits tokenize detokenize render bench show version help; do
+    expect 0 help $verb
+    out_has "usage: carat $verb"
+    cp out wanted
+    expect 0 $verb --help
+    same wanted out
+done
+refuse 2 help frobnicate
+expect 0 version
+out_has '^numerics [0-9]'
+expect 0 --version
+out_has '^carat '
+expect 0 version --json
+out_has '"numerics":[0-9]'
+
+# after -- an argument may begin with a dash
+expect 0 tokenize tiny --json -- --temp
+out_has '"ids":\['
