@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_interrupt.sh: Ctrl-C ends `carat run` cleanly: what was generated stays, timings follow, exit code 130.
-. "$CARAT_SOURCE/test/cli/common.sh"
+. "$CARAT_SOURCE/test/cli/common.bash"
 
 # Starts the command, interrupts it once the file `$1` is not empty, leaves its exit code in $code.
 interrupt_after() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_logits.sh: `carat logits`: the file format, and that cache, chunks and threads do not change a bit.
-. "$CARAT_SOURCE/test/cli/common.sh"
+. "$CARAT_SOURCE/test/cli/common.bash"
 
 ids=2
 for i in $(seq 1 47); do ids=$ids,$((i * 37 % 250 + 6)); done # 48 ids

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_models.sh: models that are not there, not whole, or there under a name that needs care.
-. "$CARAT_SOURCE/test/cli/common.sh"
+. "$CARAT_SOURCE/test/cli/common.bash"
 
 for verb in 'run %s hi' 'logits %s --ids 2' 'tokenize %s hi' 'show %s' 'bench %s'; do
     # shellcheck disable=SC2059

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_run.sh: `carat run`: repeatable output, where prompts come from, what goes where, how it ends.
-. "$CARAT_SOURCE/test/cli/common.sh"
+. "$CARAT_SOURCE/test/cli/common.bash"
 
 prompt='Once upon a time'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_tokenize.sh: tokenize, detokenize and render, alone and by JSON lines.
-. "$CARAT_SOURCE/test/cli/common.sh"
+. "$CARAT_SOURCE/test/cli/common.bash"
 
 # there and back, through arguments and through pipes
 for text in 'Once upon a time' '' '  two  spaces ' $'lines\n\n\n\tand tabs\n' 'ünïcödé — 日本語 🦜' '12345' '<bos>x<end_of_turn>'; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_usage.sh: mistakes on the command line, help and version: exit codes and one finished sentence each.
-. "$CARAT_SOURCE/test/cli/common.sh"
+. "$CARAT_SOURCE/test/cli/common.bash"
 
 refuse 2
 refuse 2 rnu tiny

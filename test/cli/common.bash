@@ -1,4 +1,4 @@
-# common.sh: what the tests of the command share; each sources it. CARAT is the command, CARAT_SOURCE the root of the
+# common.bash: what the tests of the command share; each sources it. CARAT is the command, CARAT_SOURCE the root of the
 # sources. Nothing but a shell and the ordinary tools is needed: JSON is read back by the command itself.
 set -eu
 export LC_ALL=C # bytes, not characters
