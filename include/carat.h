@@ -162,7 +162,7 @@ typedef struct carat_model_info {
     size_t size; /* set by the caller to sizeof(carat_model_info) */
     carat_model_kind kind;
     const char *architecture; /* "gemma", "gemma2", "gemma3" */
-    const char *container;    /* "safetensors", "GGUF v3", ... */
+    const char *container;    /* "safetensors", "GGUF" or "tokenizer" */
     const char *name;         /* from the file, or "" */
     int n_layer, hidden, ffn, n_head, n_kv_head, head_dim, n_vocab;
     int n_text_vocab;         /* ids >= this are never generated */
@@ -308,7 +308,8 @@ CARAT_API int carat_held(const carat_session *session, const int32_t **tokens);
 CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
 
 /* Advances several sessions of one engine in one pass: row i appends tokens to its session (prompts and
- * single tokens mixed). Each session at most once. Errors as carat_append. On an argument error nothing has changed. */
+ * single tokens mixed). Each session at most once. Errors as carat_append. On an argument error nothing has changed; after
+ * E_NUMERIC every session of the step is empty. */
 typedef struct carat_row {
     carat_session *session;
     const int32_t *tokens; /* [n] */
@@ -329,7 +330,7 @@ typedef struct carat_sampling {
     float min_p;       /* 0: off; relative to the most likely survivor */
     uint64_t seed;
     const int32_t *banned; /* ids never produced, besides the model's own list; may be NULL */
-    int n_banned;
+    int n_banned;          /* at most 1024 */
 } carat_sampling;
 #define CARAT_SAMPLING {sizeof(carat_sampling), 1.0f, 64, 0.95f, 0.0f, 0, NULL, 0}
 /* The model's own: generation_config or GGUF keys, else Gemma's card (1.0, 64, 0.95). Seed 0. */

@@ -1,0 +1,68 @@
+/* api.h: what the public handles hold. Shared by the files of this folder only. */
+#ifndef CT_API_H
+#define CT_API_H
+
+#include "base/arena.h"
+#include "model/forward.h"
+#include "text/chat.h"
+#include "text/detokenizer.h"
+#include "text/sampler.h"
+
+#define CT_MAX_STOP 64
+#define CT_MAX_BANNED 256    /* of the model itself */
+#define CT_CALLER_BANNED 1024 /* that a caller may add */
+
+struct carat_model {
+    struct ct_file *file;
+    struct ct_arena arena;
+    struct ct_tokenizer *tokenizer; /* NULL: by ids only */
+    enum ct_chat chat;
+    const char *name; /* from the file's metadata, or NULL */
+    bool has_weights;
+    struct ct_config config;
+    struct ct_weights weights;
+    carat_sampling sampling; /* the model's defaults */
+    int32_t stop[CT_MAX_STOP], banned[CT_MAX_BANNED];
+    int n_stop, n_banned;
+};
+
+struct carat_engine {
+    const struct carat_model *model;
+    const struct ct_kernel *kernel;
+    struct ct_pool *pool;
+    carat_plan plan;
+    enum ct_kv_type kv_type;
+    bool exact;
+    int max_logits; /* rows of one pass that may want logits */
+
+    uint8_t *kv, *work; /* two reservations */
+    size_t kv_bytes, work_bytes;
+    struct ct_cpu_backend backend;
+    struct ct_cache cache;
+    struct ct_pass pass;
+    int32_t *token, *position, *sequence; /* [chunk] rows of the pass under way */
+    uint8_t *want;
+    int32_t *order; /* [n_vocab] scratch of a draw */
+    float *weight;
+    float *logits;        /* [sessions][n_vocab] after each session's last token */
+    int32_t *held;        /* [sessions][context] tokens */
+    int32_t *banned;      /* [n_banned + caller's] ids of a draw */
+    struct carat_session **session; /* [sessions], NULL: free */
+};
+
+struct carat_session {
+    struct carat_engine *engine;
+    int slot;
+    uint32_t number;
+    carat_progress progress;
+    void *user;
+    int n;           /* tokens held */
+    int floor;       /* lowest position whose local K and V are still in the rings */
+    bool has_logits;
+    struct ct_detokenizer detokenizer;
+};
+
+/* Checks the size field that begins every options struct. */
+carat_status ct_check_size(size_t found, size_t expected, const char *what, carat_error *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* engine.c: the memory plan of an engine and its creation. One function lays everything out, once to count and once over
+ * the reservation, so that the plan cannot differ from what is used. */
+#include "api/api.h"
+
+#include <stdlib.h>
+
+#include "base/os.h"
+
+#define DEFAULT_CONTEXT 8192
+#define DEFAULT_CHUNK 256
+#define MAX_SESSIONS 1024
+#define MAX_THREADS 256
+#define MIN_LOGIT_ROWS 8
+
+static enum ct_kv_type kv_type(const carat_engine_options *o)
+{
+    switch (o->kv) {
+    case CARAT_KV_BF16: return CT_KV_BF16;
+    case CARAT_KV_F16: return CT_KV_F16;
+    case CARAT_KV_F32: return CT_KV_F32;
+    default: return o->exact ? CT_KV_F32 : CT_KV_BF16;
+    }
+}
+
+/* Fills e from the options: choices first, then every address relative to e->kv and e->work (NULL: only sizes). */
+static void lay_out(struct carat_engine *e)
+{
+    const struct ct_config *c = &e->model->config;
+    size_t n = (size_t)e->plan.chunk, sessions = (size_t)e->plan.sessions, vocab = (size_t)c->n_vocab;
+    struct ct_memory memory = {e->work, 0};
+    struct ct_cpu_options o = {
+        .kernel = e->kernel, .pool = e->pool, .threads = e->plan.threads, .exact = e->exact, .norm_eps = c->norm_eps,
+        .max_rows = e->plan.chunk, .max_inputs = c->hidden,
+    };
+
+    for (int i = 0; i < CT_KINDS; i++)
+        o.kind[i] = c->kind[i];
+    for (int i = 0; i < c->n_layer; i++) {
+        o.max_ffn = CT_MAX(o.max_ffn, c->layer[i].ffn);
+        o.max_inputs = CT_MAX(o.max_inputs, CT_MAX(c->layer[i].ffn, c->layer[i].n_head * c->layer[i].head_dim));
+    }
+    ct_cpu_backend_init(&e->backend, &o, &memory);
+    ct_cache_plan(&e->cache, c, e->kv_type, e->plan.context, e->plan.chunk, e->plan.sessions, e->kv);
+    ct_pass_init(&e->pass, &e->backend.base, c, &e->model->weights, &e->cache, e->plan.chunk, e->max_logits);
+    e->token = ct_memory_take(&memory, n * sizeof *e->token);
+    e->position = ct_memory_take(&memory, n * sizeof *e->position);
+    e->sequence = ct_memory_take(&memory, n * sizeof *e->sequence);
+    e->want = ct_memory_take(&memory, n);
+    e->order = ct_memory_take(&memory, vocab * sizeof *e->order);
+    e->weight = ct_memory_take(&memory, vocab * sizeof *e->weight);
+    e->logits = ct_memory_take(&memory, sessions * vocab * sizeof *e->logits);
+    e->held = ct_memory_take(&memory, sessions * (size_t)e->plan.context * sizeof *e->held);
+    e->banned = ct_memory_take(&memory, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
+    e->session = ct_memory_take(&memory, sessions * sizeof *e->session);
+    e->backend.memory = NULL; /* it took what it needs */
+    e->kv_bytes = e->cache.bytes;
+    e->work_bytes = memory.used;
+}
+
+static carat_status range(const char *what, int value, int hi, carat_error *err)
+{
+    if (value >= 0 && value <= hi)
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_ARGUMENT, "%s is %d, expected 0 to %d", what, value, hi);
+}
+
+/* Decides everything and counts; allocates nothing. */
+static carat_status plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *options, carat_error *err)
+{
+    static const carat_engine_options defaults = CARAT_ENGINE_OPTIONS;
+    const carat_engine_options *o = options ? options : &defaults;
+    static const char *const kv_name[] = {[CT_KV_BF16] = "bf16", [CT_KV_F16] = "f16", [CT_KV_F32] = "f32"};
+
+    if (!model || !model->has_weights)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s", model ? "the model was opened as a tokenizer only" : "model is NULL");
+    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_engine_options", err));
+    CT_TRY(range("threads", o->threads, MAX_THREADS, err));
+    CT_TRY(range("context", o->context, model->config.max_context, err));
+    CT_TRY(range("sessions", o->sessions, MAX_SESSIONS, err));
+    CT_TRY(range("chunk", o->chunk, model->config.max_context, err));
+    CT_TRY(range("kv", (int)o->kv, CARAT_KV_F32, err));
+    struct ct_cpu cpu;
+    ct_cpu_detect(&cpu);
+    *e = (struct carat_engine){.model = model, .kernel = ct_kernel_choose(&cpu, o->isa), .exact = o->exact != 0};
+    if (!e->kernel)
+        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are ref and avx2", o->isa);
+    e->kv_type = kv_type(o);
+    int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, model->config.max_context);
+    e->plan = (carat_plan){
+        .size = sizeof e->plan,
+        .context = context,
+        .sessions = o->sessions ? o->sessions : 1,
+        .chunk = CT_MIN(o->chunk ? o->chunk : DEFAULT_CHUNK, context),
+        .threads = o->threads ? o->threads : ct_os_cpus(),
+        .kv = kv_name[e->kv_type],
+        .isa = e->kernel->isa,
+    };
+    e->plan.chunk = CT_MAX(e->plan.chunk, CT_MIN(e->plan.sessions, context));
+    e->max_logits = CT_MIN(e->plan.chunk, CT_MAX(MIN_LOGIT_ROWS, e->plan.sessions));
+    lay_out(e);
+    e->plan.kv_bytes = e->kv_bytes;
+    e->plan.work_bytes = e->work_bytes;
+    if (o->max_bytes && e->kv_bytes + e->work_bytes > o->max_bytes)
+        return ct_fail(err, CARAT_E_MEMORY, "the plan needs %zu bytes (%zu for KV at context %d), more than the limit of %zu",
+                       e->kv_bytes + e->work_bytes, e->kv_bytes, context, o->max_bytes);
+    return CARAT_OK;
+}
+
+carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options, carat_plan *result, carat_error *err)
+{
+    struct carat_engine *e;
+    carat_status status;
+
+    if (!result)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_plan_engine: plan is NULL");
+    CT_TRY(ct_check_size(result->size, sizeof *result, "carat_plan", err));
+    e = malloc(sizeof *e);
+    if (!e)
+        return ct_fail(err, CARAT_E_MEMORY, "carat_plan_engine: out of memory");
+    status = plan(e, model, options, err);
+    if (!status)
+        *result = e->plan;
+    free(e);
+    return status;
+}
+
+carat_status carat_engine_create(carat_engine **engine, const carat_model *model, const carat_engine_options *options, carat_error *err)
+{
+    struct carat_engine *e = NULL;
+    carat_status status;
+
+    if (!engine)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_engine_create: engine is NULL");
+    e = calloc(1, sizeof *e);
+    if (!e)
+        return ct_fail(err, CARAT_E_MEMORY, "carat_engine_create: out of memory");
+    status = plan(e, model, options, err);
+    if (status)
+        goto fail;
+    e->kv = ct_os_reserve(e->kv_bytes);
+    e->work = ct_os_reserve(e->work_bytes);
+    if (!e->kv || !e->work) {
+        status = ct_fail(err, CARAT_E_MEMORY, "the system refuses %zu bytes for KV and %zu for work; a smaller context needs less",
+                         e->kv_bytes, e->work_bytes);
+        goto fail;
+    }
+    status = ct_pool_create(&e->pool, e->plan.threads, err);
+    if (status)
+        goto fail;
+    ct_fpenv fp = ct_os_fp_enter();
+    lay_out(e);
+    ct_os_fp_leave(fp);
+    *engine = e;
+    return CARAT_OK;
+fail:
+    carat_engine_close(e);
+    return status;
+}
+
+void carat_engine_close(carat_engine *e)
+{
+    if (!e)
+        return;
+    ct_pool_destroy(e->pool);
+    if (e->kv)
+        ct_os_release(e->kv, e->kv_bytes);
+    if (e->work)
+        ct_os_release(e->work, e->work_bytes);
+    free(e);
+}
+
+int carat_engine_context(const carat_engine *engine)
+{
+    return engine ? engine->plan.context : 0;
+}

@@ -1,0 +1,312 @@
+/* session.c: timelines of tokens: what a session holds, what must be evaluated, and the passes that do it. Positions,
+ * rings and rewinds are decided here; the forward pass only sees rows. */
+#include "api/api.h"
+
+#include <stdlib.h>
+
+#include "base/os.h"
+
+static const struct ct_config *config_of(const carat_session *s)
+{
+    return &s->engine->model->config;
+}
+
+static float *logits_of(const carat_session *s)
+{
+    return s->engine->logits + (size_t)s->slot * (size_t)config_of(s)->n_vocab;
+}
+
+static int32_t *held_of(const carat_session *s)
+{
+    return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
+}
+
+/* Zeroes the session's K and V and forgets its tokens: a new one, or one after an error, starts like this. */
+static void clear(carat_session *s)
+{
+    size_t bytes = s->engine->cache.sequence_bytes;
+
+    ct_os_discard(s->engine->kv + (size_t)s->slot * bytes, bytes);
+    s->n = s->floor = 0;
+    s->has_logits = false;
+    ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
+}
+
+carat_status carat_session_create(carat_session **session, carat_engine *engine, const carat_session_options *options, carat_error *err)
+{
+    static const carat_session_options defaults = CARAT_SESSION_OPTIONS;
+    const carat_session_options *o = options ? options : &defaults;
+    int slot = 0;
+
+    if (!session || !engine)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_session_create: session or engine is NULL");
+    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_session_options", err));
+    while (slot < engine->plan.sessions && engine->session[slot])
+        slot++;
+    if (slot == engine->plan.sessions)
+        return ct_fail(err, CARAT_E_MEMORY, "all %d sessions of the engine are taken", engine->plan.sessions);
+    carat_session *s = calloc(1, sizeof *s);
+    if (!s)
+        return ct_fail(err, CARAT_E_MEMORY, "carat_session_create: out of memory");
+    *s = (carat_session){.engine = engine, .slot = slot, .number = o->number, .progress = o->progress, .user = o->user};
+    engine->session[slot] = s;
+    clear(s);
+    *session = s;
+    return CARAT_OK;
+}
+
+void carat_session_close(carat_session *session)
+{
+    if (!session)
+        return;
+    clear(session);
+    session->engine->session[session->slot] = NULL;
+    free(session);
+}
+
+int carat_held(const carat_session *session, const int32_t **tokens)
+{
+    if (tokens)
+        *tokens = session ? held_of(session) : NULL;
+    return session ? session->n : 0;
+}
+
+const float *carat_logits(const carat_session *session)
+{
+    return session && session->has_logits ? logits_of(session) : NULL;
+}
+
+static carat_status check_row(const carat_row *row, carat_error *err)
+{
+    const carat_session *s = row->session;
+
+    if (!s || !row->tokens || row->n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "a session or its tokens are NULL, or there are %d tokens, expected at least 1", row->n);
+    for (int i = 0; i < row->n; i++)
+        if (row->tokens[i] < 0 || row->tokens[i] >= config_of(s)->n_vocab)
+            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d", row->tokens[i], i,
+                           config_of(s)->n_vocab);
+    if (row->n > s->engine->plan.context - s->n)
+        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit after %d held ones in a context of %d", row->n, s->n,
+                       s->engine->plan.context);
+    return CARAT_OK;
+}
+
+/* Where a step stands: the next token to take is rows[row].tokens[token]. */
+struct cursor {
+    int row, token;
+};
+
+/* Fills the engine's row arrays from c on; returns how many rows the pass has and moves c behind them. */
+static int gather(carat_engine *e, const carat_row *rows, int n, struct cursor *c)
+{
+    const struct cursor first = *c;
+    int taken = 0, wanted = 0;
+
+    while (c->row < n && taken < e->plan.chunk) {
+        const carat_row *row = &rows[c->row];
+        bool last = c->token == row->n - 1, want = last || row->all_logits;
+        if (want && wanted == e->max_logits)
+            break;
+        e->token[taken] = row->tokens[c->token];
+        /* of the row an earlier pass began, session->n counts what that pass took */
+        e->position[taken] = row->session->n + c->token - (c->row == first.row ? first.token : 0);
+        e->sequence[taken] = row->session->slot;
+        e->want[taken] = want;
+        wanted += want;
+        taken++;
+        *c = last ? (struct cursor){c->row + 1, 0} : (struct cursor){c->row, c->token + 1};
+    }
+    return taken;
+}
+
+/* Hands the logits of the pass's rows to their owners; false when one is not finite (its session is cleared). */
+static bool deliver(carat_engine *e, const carat_row *rows, struct cursor c, int n)
+{
+    size_t vocab = (size_t)e->model->config.n_vocab;
+    struct ct_backend *b = e->pass.backend;
+    int logit_row = 0;
+    bool sound = true;
+
+    for (int i = 0; i < n; i++) {
+        const carat_row *row = &rows[c.row];
+        bool last = c.token == row->n - 1;
+        if (e->want[i]) {
+            float *to = last ? logits_of(row->session) : row->all_logits + (size_t)c.token * vocab;
+            b->verb.copy_out(b, to, e->pass.t.logits, logit_row++);
+            sound &= e->kernel->finite(to, vocab);
+            if (last && row->all_logits)
+                memcpy(row->all_logits + (size_t)c.token * vocab, to, vocab * sizeof *to);
+        }
+        c = last ? (struct cursor){c.row + 1, 0} : (struct cursor){c.row, c.token + 1};
+    }
+    return sound;
+}
+
+/* Marks the tokens of [from, to) as held: they are in the cache. */
+static void advance(const carat_row *rows, struct cursor from, struct cursor to)
+{
+    for (int r = from.row; r <= to.row; r++) {
+        int first = r == from.row ? from.token : 0;
+        int end = r == to.row ? to.token : rows[r].n;
+        if (end <= first)
+            continue;
+        carat_session *s = rows[r].session;
+        const int ring = s->engine->cache.ring[CT_LOCAL];
+        memcpy(held_of(s) + s->n, rows[r].tokens + first, (size_t)(end - first) * sizeof(int32_t));
+        s->n += end - first;
+        s->floor = CT_MAX(s->floor, s->n - ring);
+        s->has_logits = end == rows[r].n;
+    }
+}
+
+static carat_status step(carat_engine *e, const carat_row *rows, int n, carat_error *err)
+{
+    struct cursor at = {0, 0};
+    size_t done = 0, total = 0;
+
+    for (int r = 0; r < n; r++)
+        total += (size_t)rows[r].n;
+    while (at.row < n) {
+        struct cursor from = at;
+        int taken = gather(e, rows, n, &at);
+        ct_forward(&e->pass, &(struct ct_rows){taken, e->token, e->position, e->sequence, e->want});
+        bool sound = deliver(e, rows, from, taken);
+        advance(rows, from, at.row < n ? at : (struct cursor){n - 1, rows[n - 1].n});
+        if (!sound) {
+            for (int r = 0; r < n; r++)
+                clear(rows[r].session);
+            return ct_fail(err, CARAT_E_NUMERIC, "the logits hold NaN or infinity: a weight of the model is damaged, or its range exceeds float32");
+        }
+        done += (size_t)taken;
+        carat_session *s = rows[0].session;
+        if (s->progress && s->progress(s->user, done, total) && at.row < n)
+            return ct_fail(err, CARAT_E_CANCELLED, "evaluation was cancelled after %zu of %zu tokens", done, total);
+    }
+    return CARAT_OK;
+}
+
+carat_status carat_step(carat_engine *engine, const carat_row *rows, int n, carat_error *err)
+{
+    if (!engine || !rows || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: engine or rows is NULL, or n = %d is below 1", n);
+    for (int i = 0; i < n; i++) {
+        CT_TRY(check_row(&rows[i], err));
+        if (rows[i].session->engine != engine)
+            return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: the session of row %d belongs to another engine", i);
+        for (int j = 0; j < i; j++)
+            if (rows[j].session == rows[i].session)
+                return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: rows %d and %d name the same session", j, i);
+    }
+    ct_fpenv fp = ct_os_fp_enter();
+    carat_status status = step(engine, rows, n, err);
+    ct_os_fp_leave(fp);
+    return status;
+}
+
+carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
+{
+    carat_row row = {session, tokens, n, NULL};
+
+    if (!session)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_append: session is NULL");
+    return carat_step(session->engine, &row, 1, err);
+}
+
+/* Whether the rings still hold what position n needs. */
+static bool can_rewind(const carat_session *s, int n)
+{
+    int window = config_of(s)->kind[CT_LOCAL].window;
+    return window == 0 || CT_MAX(0, n - window + 1) >= s->floor;
+}
+
+carat_status carat_rewind(carat_session *session, int n, carat_error *err)
+{
+    if (!session || n < 0 || n > session->n)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_rewind: session is NULL, or n = %d is not within the %d held tokens", n,
+                       session ? session->n : 0);
+    if (n == session->n)
+        return CARAT_OK;
+    if (n == 0) {
+        clear(session);
+        return CARAT_OK;
+    }
+    if (!can_rewind(session, n))
+        return ct_fail(err, CARAT_E_REWIND, "cannot rewind to %d of %d tokens: the local layers hold positions from %d on and need %d",
+                       n, session->n, session->floor, CT_MAX(0, n - config_of(session)->kind[CT_LOCAL].window + 1));
+    session->n = n;
+    session->has_logits = false;
+    ct_detokenizer_init(&session->detokenizer, session->engine->model->tokenizer, 0);
+    return CARAT_OK;
+}
+
+carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err)
+{
+    carat_row row = {session, tokens, n, NULL};
+    int common = 0;
+
+    if (!session || !tokens || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sync: session or tokens is NULL, or n = %d is below 1", n);
+    if (n > session->engine->plan.context)
+        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n, session->engine->plan.context);
+    for (int i = 0; i < n; i++)
+        if (tokens[i] < 0 || tokens[i] >= config_of(session)->n_vocab)
+            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d", tokens[i], i,
+                           config_of(session)->n_vocab);
+    while (common < CT_MIN(n, session->n) && held_of(session)[common] == tokens[common])
+        common++;
+    bool complete = common == n && session->n == n && session->has_logits;
+    if (!complete) {
+        common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
+        if (common < session->n && !can_rewind(session, common))
+            common = 0;
+        CT_TRY(carat_rewind(session, common, err));
+        row.tokens += common;
+        row.n -= common;
+    }
+    ct_detokenizer_init(&session->detokenizer, session->engine->model->tokenizer, 0);
+    if (reused)
+        *reused = common;
+    return complete ? CARAT_OK : carat_step(session->engine, &row, 1, err);
+}
+
+carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id, carat_error *err)
+{
+    if (!session || !id)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: session or id is NULL");
+    carat_engine *e = session->engine;
+    const struct ct_config *c = config_of(session);
+    const carat_sampling *o = sampling ? sampling : &e->model->sampling;
+    CT_TRY(ct_sampling_check(o, c->n_vocab, err));
+    if (o->n_banned > CT_CALLER_BANNED)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: %d banned ids, at most %d are taken", o->n_banned, CT_CALLER_BANNED);
+    if (!session->has_logits)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: the session holds no logits; evaluate a token first");
+
+    struct ct_draw draw = {
+        .temperature = o->temperature, .top_p = o->top_p, .min_p = o->min_p, .top_k = o->top_k, .seed = o->seed,
+        .position = (uint32_t)session->n, .session = session->number, .banned = e->banned,
+    };
+    memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
+    draw.n_banned = e->model->n_banned;
+    for (int i = 0; i < o->n_banned; i++)
+        e->banned[draw.n_banned++] = o->banned[i];
+    ct_fpenv fp = ct_os_fp_enter();
+    int32_t chosen = e->kernel->draw(logits_of(session), c->n_text_vocab, &draw, e->order, e->weight);
+    ct_os_fp_leave(fp);
+    if (chosen < 0)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: every id is banned");
+    *id = chosen;
+    return CARAT_OK;
+}
+
+size_t carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity)
+{
+    if (!session || !out || !capacity)
+        return 0;
+    if (!session->engine->model->tokenizer) {
+        out[0] = 0;
+        return 0;
+    }
+    return ct_detokenizer_push(&session->detokenizer, id, out, capacity);
+}

@@ -1,0 +1,410 @@
+/* test_ref.c: the reference kernels against float64 arithmetic, and each compiled level against the baseline bit for bit:
+ * sections 3 to 8 of NUMERICS.md. Logits of whole models are compared in test/api. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "kernel/kernel.h"
+#include "quant/blocks.h"
+
+#define CT_ISA test
+#include "kernel/ref_math.h"
+
+static uint64_t state = 88172645463325252u;
+static uint32_t next_random(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 32);
+}
+static float uniform(float lo, float hi)
+{
+    return lo + (hi - lo) * ((float)(next_random() >> 8) * 0x1p-24f);
+}
+static void fill(float *x, size_t n, float scale)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = uniform(-scale, scale);
+}
+
+/* The levels this CPU runs, the baseline first. */
+static int levels(const struct ct_kernel *k[2])
+{
+    struct ct_cpu cpu;
+    ct_cpu_detect(&cpu);
+    k[0] = ct_kernel_choose(&cpu, "ref");
+    k[1] = ct_kernel_choose(&cpu, NULL);
+    return k[0] == k[1] ? 1 : 2;
+}
+
+/* NUMERICS.md section 6: at most 2 ulp, over every f32 (every 61st here: the stride is odd, so all exponents and low bits
+ * occur), and the exact cases. */
+static void test_exp(void **unused)
+{
+    double worst = 0;
+
+    (void)unused;
+    for (uint64_t u = 0; u < 1ull << 32; u += 61) {
+        float x = ct_f32_from_bits((uint32_t)u), y = ct_exp(x);
+        if (x != x) {
+            assert_true(y != y);
+            continue;
+        }
+        if (x < -87.33655f) {
+            assert_true(y == 0);
+        } else if (x > 88.72284f) {
+            assert_true(isinf(y));
+        } else {
+            double right = exp((double)x);
+            int exponent;
+            frexp(right, &exponent);
+            worst = fmax(worst, fabs((double)y - right) / ldexp(1, exponent - 24));
+        }
+    }
+    assert_true(worst <= 2);
+    assert_true(ct_exp(0.0f) == 1.0f && ct_exp(-0.0f) == 1.0f);
+}
+
+static void test_tanh(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ct_f32_bits(ct_tanh(0.0f)), 0);
+    assert_int_equal(ct_f32_bits(ct_tanh(-0.0f)), 0x80000000u);
+    for (int i = 0; i < 100000; i++) {
+        float x = uniform(-12, 12);
+        assert_true(ct_tanh(-x) == -ct_tanh(x));
+        assert_true(fabs((double)ct_tanh(x) - tanh((double)x)) <= 2e-7); /* exp's 2 ulp near u = 1, twice */
+    }
+}
+
+static void test_bf16_round(void **unused)
+{
+    (void)unused;
+    assert_true(ct_bf16_round(0x1.01p0f) == 1.0f);            /* tie to even, down */
+    assert_true(ct_bf16_round(0x1.03p0f) == 0x1.04p0f);       /* tie to even, up */
+    assert_true(ct_bf16_round(0x1p-50f) == 0x1p-50f);
+    assert_int_equal(ct_f32_bits(ct_bf16_round(-0x1.fcp-51f)), 0);
+    assert_true(isinf(ct_bf16_round(3.4e38f)));
+    assert_true(isnan(ct_bf16_round(NAN)));
+    for (int i = 0; i < 100000; i++) {
+        float x = uniform(-100, 100), y = ct_bf16_round(x);
+        assert_true(fabsf(x - y) <= fabsf(x) * 0x1p-8f);
+        assert_int_equal(ct_f32_to_bf16(y), ct_f32_to_bf16(x));
+    }
+}
+
+static void test_rope_table(void **unused)
+{
+    const struct ct_kernel *k[2];
+    double inv[128];
+    float c[128], s[128];
+
+    (void)unused;
+    levels(k);
+    for (int base = 0; base < 2; base++) {
+        k[0]->rope_frequencies(inv, 256, base ? 1e6 : 1e4, base ? 8 : 1);
+        for (int i = 0; i < 128; i++)
+            assert_true(fabs(inv[i] * (base ? 8 : 1) * pow(base ? 1e6 : 1e4, 2.0 * i / 256) - 1) < 1e-14);
+        for (int position = 0; position < 200000; position += position < 3000 ? 1 : 997) {
+            k[0]->rope_table(c, s, inv, 128, position);
+            for (int i = 0; i < 128; i += 9) {
+                /* half an ulp of f32 plus what double angles leave at 200000 radians */
+                assert_true(fabs((double)c[i] - cos(position * inv[i])) < 6.1e-8);
+                assert_true(fabs((double)s[i] - sin(position * inv[i])) < 6.1e-8);
+            }
+        }
+    }
+}
+
+struct case_weight {
+    enum ct_type type;
+    int cols;
+};
+
+/* Random rows of a stored type, extremes included; every column count that the type allows. */
+static struct ct_weight random_weight(enum ct_type type, int rows, int cols)
+{
+    size_t row_bytes;
+    assert_true(ct_type_row_bytes(type, (size_t)cols, &row_bytes));
+    uint8_t *data = malloc(row_bytes * (size_t)rows + 1);
+    assert_non_null(data);
+    uint8_t *p = data + 1; /* unaligned: files promise nothing */
+
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++) {
+            float v = uniform(-1, 1) * (next_random() % 16 ? 1 : 0x1p-52f);
+            uint8_t *row = p + (size_t)r * row_bytes;
+            uint16_t half = type == CT_BF16 ? ct_f32_to_bf16(v) : ct_f32_to_f16(v);
+            if (type == CT_F32)
+                memcpy(row + 4 * c, &v, 4);
+            else if (type == CT_F16 || type == CT_BF16)
+                memcpy(row + 2 * c, &half, 2);
+            else if (c % 32 == 0) {
+                size_t size = (size_t)ct_type_info(type)->bytes;
+                uint8_t *block = row + (size_t)(c / 32) * size;
+                uint16_t d = ct_f32_to_f16(uniform(-0.1f, 0.1f));
+                for (size_t i = 2; i < size; i++)
+                    block[i] = next_random() % 5 ? (uint8_t)next_random() : 0x80;
+                memcpy(block, &d, 2);
+            }
+        }
+    return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row_bytes, p};
+}
+
+static void prepared_alloc(struct ct_prepared *p, int n, int cols)
+{
+    size_t k = (size_t)ct_pad_group(cols), lanes = ct_round_up((size_t)n, CT_LANES);
+    *p = (struct ct_prepared){n, cols, malloc(lanes * k * 4), malloc((size_t)n * k), malloc((size_t)n * k / 32 * 4),
+                              malloc((size_t)n * k / 32 * 4)};
+    assert_true(p->value && p->q && p->scale && p->sum);
+}
+static void prepared_free(struct ct_prepared *p)
+{
+    free(p->value);
+    free(p->q);
+    free(p->scale);
+    free(p->sum);
+}
+
+/* One output by the page: groups of 32, written from the rules and not from the kernel. */
+static float by_the_rules(const struct ct_weight *w, int row, const float *x, bool exact)
+{
+    float acc = 0;
+    float *wide = malloc((size_t)w->cols * 4);
+    assert_non_null(wide);
+    ct_type_info(w->type)->decode(wide, (const uint8_t *)w->data + (size_t)row * w->row_bytes, (size_t)w->cols);
+
+    for (int g = 0; g < w->cols; g += 32) {
+        int n = w->cols - g < 32 ? w->cols - g : 32;
+        if (!exact && (w->type == CT_Q8_0 || w->type == CT_Q4_0)) {
+            float a = 0;
+            for (int i = 0; i < n; i++)
+                a = fmaxf(a, fabsf(x[g + i]));
+            if (a < 0x1p-90f)
+                continue;
+            float r = 127.0f / a, xs = a / 127.0f;
+            size_t size = (size_t)ct_type_info(w->type)->bytes;
+            const uint8_t *block = (const uint8_t *)w->data + (size_t)row * w->row_bytes + (size_t)(g / 32) * size;
+            float ws = ct_f16_to_f32(ct_le16(block));
+            int sum = 0;
+            for (int i = 0; i < 32; i++) {
+                int wq = w->type == CT_Q8_0 ? (int8_t)block[2 + i]
+                                            : (i < 16 ? block[2 + i] & 15 : block[2 + i - 16] >> 4) - 8;
+                sum += wq * (int)fmaxf(-127, fminf(127, nearbyintf(x[g + i] * r)));
+            }
+            acc = fmaf((float)sum, ws * xs, acc);
+            continue;
+        }
+        float e = 0, o = 0;
+        for (int i = 0; i < n; i++) {
+            float wv = wide[g + i], xv = x[g + i];
+            if (w->type == CT_BF16) {
+                wv = fabsf(wv) < 0x1p-50f ? 0 : wv;
+                if (!exact) {
+                    xv = ct_bf16_to_f32(ct_f32_to_bf16(xv));
+                    xv = fabsf(xv) < 0x1p-50f ? 0 : xv;
+                }
+            }
+            if (i % 2)
+                o = fmaf(wv, xv, o);
+            else
+                e = fmaf(wv, xv, e);
+        }
+        acc = acc + (e + o);
+    }
+    free(wide);
+    return acc;
+}
+
+static void test_project(void **unused)
+{
+    static const enum ct_type types[] = {CT_F32, CT_F16, CT_BF16, CT_Q8_0, CT_Q4_0};
+    static const int columns[] = {8, 24, 32, 56, 64, 72, 160, 256};
+    static const int tokens[] = {1, 2, 8, 9};
+    const struct ct_kernel *k[2];
+    int n_level = levels(k);
+
+    (void)unused;
+    for (size_t a = 0; a < CT_COUNT(types) * CT_COUNT(columns) * CT_COUNT(tokens) * 2; a++) {
+        bool exact = a % 2;
+        enum ct_type type = types[a / 2 % CT_COUNT(types)];
+        int cols = columns[a / 2 / CT_COUNT(types) % CT_COUNT(columns)];
+        int n = tokens[a / 2 / CT_COUNT(types) / CT_COUNT(columns)], rows = 7;
+        if (cols % ct_type_info(type)->block)
+            continue;
+        struct ct_weight w = random_weight(type, rows, cols);
+        struct ct_prepared x;
+        float in[9 * 256], out[2][9 * 7], scratch[4 * 256];
+        enum ct_input form = ct_input_form(type, exact);
+        prepared_alloc(&x, n, cols);
+        fill(in, (size_t)(n * cols), 3);
+        in[0] = 0x1p-60f;
+        for (int i = 0; i < cols && n > 1; i++)
+            in[cols + i] *= 0x1p-100f; /* groups below the threshold */
+        for (int level = 0; level < n_level; level++) {
+            k[level]->prepare(&x, form, in, 0, n);
+            k[level]->project(out[level], (size_t)rows, &w, 0, 3, &x, form, scratch);
+            k[level]->project(out[level], (size_t)rows, &w, 3, rows, &x, form, scratch);
+        }
+        for (int t = 0; t < n; t++)
+            for (int r = 0; r < rows; r++) {
+                float right = by_the_rules(&w, r, in + t * cols, exact);
+                for (int level = 0; level < n_level; level++)
+                    assert_int_equal(ct_f32_bits(out[level][t * rows + r]), ct_f32_bits(right));
+            }
+        prepared_free(&x);
+        free((uint8_t *)(uintptr_t)w.data - 1);
+    }
+}
+
+/* Attention against float64 softmax; bf16 rounds K, V, q and weights to 8 bits, so its bound is 4 roundings of 2^-9
+ * relative to the largest |V|. */
+static void test_attend(void **unused)
+{
+    static const double bound[] = {[CT_KV_BF16] = 4 * 0x1p-9 * 4, [CT_KV_F16] = 4 * 0x1p-11 * 4, [CT_KV_F32] = 1e-5};
+    const struct ct_kernel *k[2];
+    int n_level = levels(k);
+
+    (void)unused;
+    for (int type = 0; type < CT_KV_TYPE_COUNT; type++)
+        for (int dim = 16; dim <= 64; dim += 24)
+            for (int window = 0; window < 2; window++) {
+                int capacity = window ? 512 : 1024, positions = 900;
+                size_t bytes = ct_kv_bytes((enum ct_kv_type)type, capacity, dim);
+                struct ct_kv_head kv = {(enum ct_kv_type)type, capacity, dim, calloc(1, bytes), calloc(1, bytes)};
+                float *keys = malloc(sizeof(float) * 900 * 64), *values = malloc(sizeof(float) * 900 * 64), q[64], out[2][64];
+                assert_true(kv.k && kv.v && keys && values);
+                fill(keys, (size_t)(positions * dim), 1);
+                fill(values, (size_t)(positions * dim), 1);
+                for (int p = 0; p < positions; p++) {
+                    k[0]->store(&kv, p, keys + p * dim, values + p * dim);
+                    if (p % 53 && p != positions - 1)
+                        continue;
+                    int lo = window ? CT_MAX(0, p - 200) : 0;
+                    fill(q, (size_t)dim, 2);
+                    for (int level = 0; level < n_level; level++)
+                        k[level]->attend(out[level], q, &kv, lo, p, 0.5f, 20);
+                    assert_memory_equal(out[0], out[n_level - 1], (size_t)dim * sizeof(float));
+                    double right[64] = {0}, sum = 0;
+                    for (int j = lo; j <= p; j++) {
+                        double s = 0;
+                        for (int d = 0; d < dim; d++)
+                            s += (double)q[d] * keys[j * dim + d];
+                        double e = exp(20 * tanh(s * 0.5 / 20));
+                        sum += e;
+                        for (int d = 0; d < dim; d++)
+                            right[d] += e * values[j * dim + d];
+                    }
+                    for (int d = 0; d < dim; d++)
+                        assert_true(fabs(right[d] / sum - out[0][d]) <= bound[type]);
+                }
+                free(kv.k);
+                free(kv.v);
+                free(keys);
+                free(values);
+            }
+}
+
+static void test_vector_levels(void **unused)
+{
+    const struct ct_kernel *k[2];
+    float x[300], y[2][300], w[300];
+    int n_level = levels(k);
+
+    (void)unused;
+    for (int n = 1; n <= 300; n += 13) {
+        fill(x, 300, 4);
+        fill(w, 300, 2);
+        double ss = 0;
+        for (int i = 0; i < n; i++)
+            ss += (double)x[i] * x[i];
+        for (int level = 0; level < n_level; level++)
+            k[level]->norm(y[level], x, w, n, 1e-6f);
+        assert_memory_equal(y[0], y[n_level - 1], (size_t)n * sizeof(float));
+        for (int i = 0; i < n; i++)
+            assert_true(fabs(y[0][i] - x[i] / sqrt(ss / n + 1e-6) * w[i]) <= 1e-5);
+        for (int level = 0; level < n_level; level++) {
+            memcpy(y[level], x, sizeof x);
+            k[level]->geglu(y[level], w, n);
+            k[level]->softcap(y[level], 3, n);
+        }
+        assert_memory_equal(y[0], y[n_level - 1], (size_t)n * sizeof(float));
+        for (int i = 0; i < n; i++) {
+            double v = x[i], g = 0.5 * v * (1 + tanh(0.7978845608028654 * (v + 0.044715 * v * v * v))) * w[i];
+            assert_true(fabs(y[0][i] - 3 * tanh(g / 3)) <= 4e-6);
+        }
+        assert_true(k[0]->finite(y[0], (size_t)n));
+        y[0][n - 1] = INFINITY;
+        assert_false(k[0]->finite(y[0], (size_t)n));
+    }
+}
+
+static int32_t draw(const float *logits, int n, struct ct_draw d)
+{
+    const struct ct_kernel *k[2];
+    int32_t order[512], id[2];
+    float weight[512];
+    int n_level = levels(k);
+
+    for (int level = 0; level < n_level; level++)
+        id[level] = k[level]->draw(logits, n, &d, order, weight);
+    assert_int_equal(id[0], id[n_level - 1]);
+    return id[0];
+}
+
+static void test_draw(void **unused)
+{
+    float logits[512];
+    int seen[512] = {0};
+
+    (void)unused;
+    fill(logits, 512, 5);
+    logits[77] = logits[300] = 9;
+    const struct ct_draw greedy = {.temperature = 0, .top_p = 1, .top_k = 64};
+    assert_int_equal(draw(logits, 512, greedy), 77); /* a tie goes to the lowest id */
+    assert_int_equal(draw(logits, 512, (struct ct_draw){.top_p = 1, .banned = (int32_t[]){77}, .n_banned = 1}), 300);
+    assert_int_equal(draw(logits, 1, (struct ct_draw){.top_p = 1, .banned = (int32_t[]){0}, .n_banned = 1}), -1);
+
+    /* frequencies follow softmax: 20000 draws, 5 standard deviations */
+    for (int i = 0; i < 512; i++)
+        logits[i] = i < 4 ? (float)i : -100;
+    double sum = 1 + exp(1) + exp(2) + exp(3);
+    for (uint32_t position = 0; position < 20000; position++)
+        seen[draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 1, .seed = 42, .position = position})]++;
+    for (int i = 0; i < 4; i++) {
+        double p = exp(i) / sum;
+        assert_true(fabs(seen[i] - 20000 * p) < 5 * sqrt(20000 * p * (1 - p)));
+    }
+    assert_int_equal(seen[0] + seen[1] + seen[2] + seen[3], 20000);
+
+    /* top-k, top-p and min-p each leave what they should: masses .644 .237 .087 .032 */
+    for (uint32_t position = 0; position < 2000; position++) {
+        assert_true(draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 1, .top_k = 2, .position = position}) >= 2);
+        assert_true(draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 0.9f, .position = position}) >= 1);
+        assert_true(draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 1, .min_p = 0.3f, .position = position}) >= 2);
+        assert_int_equal(draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 0, .position = position}), 3);
+    }
+}
+
+/* Known answers of Philox4x32-10 for counter and key zero (Random123's kat_vectors): the first word is 6627e8d5. */
+static void test_philox(void **unused)
+{
+    float logits[256] = {0};
+    (void)unused;
+    /* equal logits: the draw is floor(u * 256) with u = (x0 >> 8) 2^-24, up to the rounding of 256 sums of 1/256 */
+    assert_int_equal(draw(logits, 256, (struct ct_draw){.temperature = 1, .top_p = 1}), 0x66);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exp),       cmocka_unit_test(test_tanh),          cmocka_unit_test(test_bf16_round),
+        cmocka_unit_test(test_rope_table), cmocka_unit_test(test_project),      cmocka_unit_test(test_attend),
+        cmocka_unit_test(test_vector_levels), cmocka_unit_test(test_draw),      cmocka_unit_test(test_philox),
+    };
+    return cmocka_run_group_tests_name("kernel: ref", tests, NULL, NULL);
+}
