@@ -1,0 +1,359 @@
+/* bpe.c: repeatedly merges the neighbouring pair of lowest rank, leftmost among equals, as both references do.
+ *
+ * A run of up to SHORT symbols is scanned for its best pair again and again: words are short, and nothing
+ * beats a scan there. A long run (one character repeated a million times: no point in it that merges cannot
+ * cross) uses lanes: for every rank a linked list of the positions whose candidate has it, in ascending order.
+ * Merging proceeds from left to right within a rank, so new candidates nearly always belong at the end of
+ * their lane and a merge costs constant time. A position that would have to be sorted in far from the end goes
+ * to an ordinary heap instead, which keeps the worst case at n log n.
+ *
+ * A heap entry is stale when the position's rank has changed. An entry that is stale but happens to name the
+ * present rank again is the same as the live one, so nothing but (rank, position) needs to be kept. */
+#include "text/bpe.h"
+
+#include <stdlib.h>
+
+#define SHORT 64
+#define NEAR 16 /* steps from the end of a lane before the heap is used */
+
+void ct_bpe_init(struct ct_bpe *b, const struct ct_tokenizer *t, carat_tokens *out)
+{
+    memset(b, 0, sizeof *b);
+    b->t = t;
+    b->out = out;
+}
+
+void ct_bpe_free(struct ct_bpe *b)
+{
+    free(b->id);
+    free(b->rank);
+    free(b->at);
+    free(b->text);
+    free(b->next);
+    free(b->prev);
+    free(b->lane_next);
+    free(b->lane_prev);
+    free(b->lane);
+    free(b->ready_set);
+    free(b->ready);
+    free(b->spill);
+}
+
+static carat_status no_memory(carat_error *err)
+{
+    return ct_fail(err, CARAT_E_MEMORY, "no memory to encode the text");
+}
+
+/* Grows *p to hold n elements of size bytes; contents are kept. */
+static bool grow(void *p, size_t n, size_t size)
+{
+    void *old, *grown;
+    size_t bytes;
+    memcpy(&old, p, sizeof old);
+    if (!ct_mul(n, size, &bytes) || !(grown = realloc(old, bytes)))
+        return false;
+    memcpy(p, &grown, sizeof grown);
+    return true;
+}
+
+carat_status ct_bpe_add(struct ct_bpe *b, int32_t id, const char *text, size_t n, carat_error *err)
+{
+    if (b->n == b->capacity) {
+        uint32_t capacity = b->capacity ? b->capacity * 2 : 256;
+        if (!grow(&b->id, capacity, 4) || !grow(&b->rank, capacity, 4) ||
+            (b->t->rank && !grow(&b->at, capacity, 4)))
+            return no_memory(err);
+        b->capacity = capacity;
+    }
+    if (b->t->rank) {
+        if (b->text_capacity - b->n_text < n) {
+            uint32_t capacity = b->text_capacity ? b->text_capacity * 2 : 1024;
+            if (!grow(&b->text, capacity, 1))
+                return no_memory(err);
+            b->text_capacity = capacity;
+        }
+        b->at[b->n] = b->n_text;
+        memcpy(b->text + b->n_text, text, n);
+        b->n_text += (uint32_t)n;
+    }
+    b->id[b->n++] = id;
+    return CARAT_OK;
+}
+
+/* The piece that the text [from, to) makes by merging, or -1. */
+static int32_t product_of_text(const struct ct_bpe *b, uint32_t from, uint32_t to)
+{
+    if (to - from > (uint32_t)b->t->longest)
+        return -1;
+    int32_t id = ct_vocab_find(b->t, b->text + from, to - from);
+    return id >= 0 && b->t->rank[id] != CT_NO_RANK ? id : -1;
+}
+
+/* Rank of merging left and right, whose texts (model, GGUF) are [from, to). */
+static uint32_t candidate(const struct ct_bpe *b, uint32_t left, uint32_t right, uint32_t from, uint32_t to)
+{
+    if (!b->t->rank)
+        return ct_vocab_pair_rank(b->t, b->id[left], b->id[right]);
+    int32_t id = product_of_text(b, from, to);
+    return id < 0 ? CT_NO_RANK : b->t->rank[id];
+}
+
+/* ---- short runs: symbols lie side by side ---- */
+
+static uint32_t short_end(const struct ct_bpe *b, uint32_t i)
+{
+    return i + 1 < b->n ? b->at[i + 1] : b->n_text;
+}
+
+static void short_rank(struct ct_bpe *b, uint32_t i)
+{
+    bool texts = b->t->rank != NULL;
+    b->rank[i] = i + 1 < b->n ? candidate(b, i, i + 1, texts ? b->at[i] : 0, texts ? short_end(b, i + 1) : 0)
+                              : CT_NO_RANK;
+}
+
+static void merge_short(struct ct_bpe *b)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        short_rank(b, i);
+    for (;;) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < b->n; i++)
+            if (b->rank[i] < b->rank[best])
+                best = i;
+        if (b->n == 0 || b->rank[best] == CT_NO_RANK)
+            return;
+        b->id[best] = b->t->rank ? product_of_text(b, b->at[best], short_end(b, best + 1))
+                                 : b->t->product[b->rank[best]];
+        uint32_t tail = b->n - best - 2;
+        memmove(b->id + best + 1, b->id + best + 2, tail * sizeof *b->id);
+        memmove(b->rank + best + 1, b->rank + best + 2, tail * sizeof *b->rank);
+        if (b->t->rank)
+            memmove(b->at + best + 1, b->at + best + 2, tail * sizeof *b->at);
+        b->n--;
+        short_rank(b, best);
+        if (best)
+            short_rank(b, best - 1);
+    }
+}
+
+/* ---- long runs ---- */
+
+static bool ready_push(struct ct_bpe *b, uint32_t rank)
+{
+    if (b->n_ready == b->ready_capacity) {
+        uint32_t capacity = b->ready_capacity ? b->ready_capacity * 2 : 256;
+        if (!grow(&b->ready, capacity, sizeof *b->ready))
+            return false;
+        b->ready_capacity = capacity;
+    }
+    uint32_t i = b->n_ready++;
+    for (; i && b->ready[(i - 1) / 2] > rank; i = (i - 1) / 2)
+        b->ready[i] = b->ready[(i - 1) / 2];
+    b->ready[i] = rank;
+    b->ready_set[rank] = 1;
+    return true;
+}
+
+static void ready_pop(struct ct_bpe *b)
+{
+    b->ready_set[b->ready[0]] = 0;
+    uint32_t last = b->ready[--b->n_ready], i = 0;
+    for (uint32_t c; (c = i * 2 + 1) < b->n_ready; i = c) {
+        c += c + 1 < b->n_ready && b->ready[c + 1] < b->ready[c];
+        if (b->ready[c] >= last)
+            break;
+        b->ready[i] = b->ready[c];
+    }
+    b->ready[i] = last;
+}
+
+static bool spill_push(struct ct_bpe *b, uint64_t key)
+{
+    if (b->n_spill == b->spill_capacity) {
+        size_t capacity = b->spill_capacity ? b->spill_capacity * 2 : 256;
+        if (!grow(&b->spill, capacity, sizeof *b->spill))
+            return false;
+        b->spill_capacity = capacity;
+    }
+    size_t i = b->n_spill++;
+    for (; i && b->spill[(i - 1) / 2] > key; i = (i - 1) / 2)
+        b->spill[i] = b->spill[(i - 1) / 2];
+    b->spill[i] = key;
+    return true;
+}
+
+static void spill_pop(struct ct_bpe *b)
+{
+    uint64_t last = b->spill[--b->n_spill];
+    size_t i = 0;
+    for (size_t c; (c = i * 2 + 1) < b->n_spill; i = c) {
+        c += c + 1 < b->n_spill && b->spill[c + 1] < b->spill[c];
+        if (b->spill[c] >= last)
+            break;
+        b->spill[i] = b->spill[c];
+    }
+    b->spill[i] = last;
+}
+
+/* Takes position i (plus one: p) out of the lane it stands in, if any. */
+static void detach(struct ct_bpe *b, uint32_t i)
+{
+    uint32_t p = i + 1, rank = b->rank[i];
+    b->rank[i] = CT_NO_RANK;
+    if (rank == CT_NO_RANK || (!b->lane_prev[i] && b->lane[rank].head != p))
+        return;
+    uint32_t before = b->lane_prev[i], after = b->lane_next[i];
+    *(before ? &b->lane_next[before - 1] : &b->lane[rank].head) = after;
+    *(after ? &b->lane_prev[after - 1] : &b->lane[rank].tail) = before;
+    b->lane_prev[i] = b->lane_next[i] = 0;
+}
+
+/* Enters position i, which stands in no lane, as a candidate of this rank. */
+static bool attach(struct ct_bpe *b, uint32_t i, uint32_t rank)
+{
+    b->rank[i] = rank;
+    if (rank == CT_NO_RANK)
+        return true;
+    struct ct_bpe_lane *lane = &b->lane[rank];
+    uint32_t p = i + 1, before = lane->tail;
+    for (int step = 0; before > p; before = b->lane_prev[before - 1])
+        if (++step == NEAR && lane->head < p)
+            return spill_push(b, (uint64_t)rank << 32 | i);
+        else if (lane->head > p) {
+            before = 0;
+            break;
+        }
+    uint32_t after = before ? b->lane_next[before - 1] : lane->head;
+    b->lane_prev[i] = before;
+    b->lane_next[i] = after;
+    *(before ? &b->lane_next[before - 1] : &lane->head) = p;
+    *(after ? &b->lane_prev[after - 1] : &lane->tail) = p;
+    return b->ready_set[rank] || ready_push(b, rank);
+}
+
+/* The position of the best candidate; false when there is none. */
+static bool best_position(struct ct_bpe *b, uint32_t *i)
+{
+    while (b->n_ready && !b->lane[b->ready[0]].head)
+        ready_pop(b);
+    while (b->n_spill && b->rank[(uint32_t)b->spill[0]] != (uint32_t)(b->spill[0] >> 32))
+        spill_pop(b);
+    if (!b->n_ready && !b->n_spill)
+        return false;
+    uint64_t key = b->n_ready ? (uint64_t)b->ready[0] << 32 | (b->lane[b->ready[0]].head - 1) : UINT64_MAX;
+    if (b->n_spill && b->spill[0] <= key) {
+        key = b->spill[0];
+        spill_pop(b);
+    }
+    *i = (uint32_t)key;
+    return true;
+}
+
+static bool prepare_long(struct ct_bpe *b)
+{
+    if (b->link_capacity < b->n) {
+        uint32_t n = b->capacity;
+        if (!grow(&b->next, n, 4) || !grow(&b->prev, n, 4) || !grow(&b->lane_next, n, 4) ||
+            !grow(&b->lane_prev, n, 4))
+            return false;
+        b->link_capacity = n;
+    }
+    if (!b->lane) {
+        b->lane = calloc((size_t)b->t->n_rank + 1, sizeof *b->lane);
+        b->ready_set = calloc((size_t)b->t->n_rank + 1, 1);
+    }
+    memset(b->lane_next, 0, b->n * sizeof *b->lane_next);
+    memset(b->lane_prev, 0, b->n * sizeof *b->lane_prev);
+    return b->lane && b->ready_set;
+}
+
+/* Where the text of the symbol at position i ends. */
+static uint32_t long_end(const struct ct_bpe *b, uint32_t i)
+{
+    return b->next[i] ? b->at[b->next[i] - 1] : b->n_text;
+}
+
+static uint32_t long_candidate(const struct ct_bpe *b, uint32_t i)
+{
+    if (!b->next[i])
+        return CT_NO_RANK;
+    uint32_t right = b->next[i] - 1;
+    bool texts = b->t->rank != NULL;
+    return candidate(b, i, right, texts ? b->at[i] : 0, texts ? long_end(b, right) : 0);
+}
+
+static bool merge_long(struct ct_bpe *b)
+{
+    if (!prepare_long(b))
+        return false;
+    for (uint32_t i = 0; i < b->n; i++) {
+        b->next[i] = i + 1 < b->n ? i + 2 : 0;
+        b->prev[i] = i;
+    }
+    for (uint32_t i = 0; i < b->n; i++)
+        if (!attach(b, i, long_candidate(b, i)))
+            return false;
+    for (uint32_t i; best_position(b, &i);) {
+        uint32_t right = b->next[i] - 1;
+        b->id[i] = b->t->rank ? product_of_text(b, b->at[i], long_end(b, right)) : b->t->product[b->rank[i]];
+        detach(b, i);
+        detach(b, right);
+        b->next[i] = b->next[right];
+        if (b->next[i])
+            b->prev[b->next[i] - 1] = i + 1;
+        if (!attach(b, i, long_candidate(b, i)))
+            return false;
+        if (b->prev[i]) {
+            uint32_t left = b->prev[i] - 1;
+            detach(b, left);
+            if (!attach(b, left, long_candidate(b, left)))
+                return false;
+        }
+    }
+    /* Close the gaps, so that the survivors lie side by side as after merge_short. */
+    uint32_t kept = 0;
+    for (uint32_t p = 1; p; p = b->next[p - 1]) {
+        b->id[kept] = b->id[p - 1];
+        if (b->t->rank)
+            b->at[kept] = b->at[p - 1];
+        kept++;
+    }
+    b->n = kept;
+    return true;
+}
+
+/* ---- ids ---- */
+
+/* A symbol that no piece spells: its bytes, or the unknown token. */
+static carat_status emit_unknown(struct ct_bpe *b, const char *text, size_t n, carat_error *err)
+{
+    if (b->t->byte_fallback) {
+        for (size_t i = 0; i < n; i++)
+            CT_TRY(ct_tokens_push(b->out, b->t->byte_id[(uint8_t)text[i]], err));
+        return CARAT_OK;
+    }
+    if (!b->unknown_open || !b->t->fuse_unknown)
+        CT_TRY(ct_tokens_push(b->out, b->t->unknown, err));
+    b->unknown_open = true;
+    return CARAT_OK;
+}
+
+carat_status ct_bpe_run(struct ct_bpe *b, carat_error *err)
+{
+    if (b->n > SHORT) {
+        if (!merge_long(b))
+            return no_memory(err);
+    } else {
+        merge_short(b);
+    }
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->id[i] >= 0) {
+            CT_TRY(ct_tokens_push(b->out, b->id[i], err));
+            b->unknown_open = b->id[i] == b->t->unknown;
+        } else {
+            CT_TRY(emit_unknown(b, b->text + b->at[i], short_end(b, i) - b->at[i], err));
+        }
+    b->n = b->n_text = 0;
+    return CARAT_OK;
+}

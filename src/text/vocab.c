@@ -1,0 +1,505 @@
+/* vocab.c: the store of pieces behind every tokenizer: text <-> id, the merge tables, the matcher for pieces
+ * that are cut out of text before merging, and what follows from the names of pieces. How the three sources
+ * spell all this is left to their readers; how text is encoded, to tokenizer.c and bpe.c.
+ *
+ * Which pieces are control tokens: those that the source declares so; and, because some sources store them as
+ * user-defined, those with one of the names below. A control token spelled in text stays text unless the
+ * caller passes CARAT_SPECIAL. */
+#include "text/vocab.h"
+
+#include <stdlib.h>
+
+#include "base/os.h"
+#include "base/utf8.h"
+
+static const char *const turn_name[] = {"<start_of_turn>", "<end_of_turn>"};
+static const char *const image_name[] = {"<start_of_image>", "<end_of_image>", "<image_soft_token>"};
+static const char *const spoken_name[7] = {
+    "<start_function_declaration>", "<end_function_declaration>", "<start_function_call>",  "<end_function_call>",
+    "<start_function_response>",    "<end_function_response>",    "<escape>",
+};
+
+static carat_status no_memory(carat_error *err)
+{
+    return ct_fail(err, CARAT_E_MEMORY, "no memory for the tokenizer");
+}
+
+carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_source source, carat_error *err)
+{
+    struct ct_tokenizer *t = calloc(1, sizeof *t);
+    if (!t)
+        return no_memory(err);
+    t->source = source;
+    t->seed = ct_os_random();
+    t->unknown = t->bos = -1;
+    memcpy(t->surface, " \xe2\x81\x87 ", 6);
+    *out = t;
+    return CARAT_OK;
+}
+
+void ct_tokenizer_free(struct ct_tokenizer *t)
+{
+    if (!t)
+        return;
+    free(t->piece);
+    free(t->blob);
+    free(t->slot);
+    free(t->merge);
+    free(t->product);
+    free(t->rank);
+    free(t->joint);
+    free(t->character);
+    free(t->node);
+    free(t);
+}
+
+/* ---- text -> id ---- */
+
+static uint64_t hash(const struct ct_tokenizer *t, const char *s, size_t n)
+{
+    uint64_t h = t->seed ^ (uint64_t)n * 0x9e3779b97f4a7c15u;
+    while (n >= 8) {
+        h = (h ^ ct_le64(s)) * 0xa0761d6478bd642fu;
+        h ^= h >> 32;
+        s += 8;
+        n -= 8;
+    }
+    uint64_t tail = 0;
+    if (n >= 4)
+        tail = (uint64_t)ct_le32(s) << 32 | ct_le32(s + n - 4);
+    else if (n)
+        tail = (uint64_t)(uint8_t)s[0] << 16 | (uint64_t)(uint8_t)s[n / 2] << 8 | (uint8_t)s[n - 1];
+    return ct_vocab_mix(h ^ tail);
+}
+
+int32_t ct_vocab_find(const struct ct_tokenizer *t, const char *s, size_t n)
+{
+    if (n == 0 || n > CT_PIECE_MAX || !t->slot)
+        return -1;
+    uint64_t h = hash(t, s, n);
+    for (uint32_t i = (uint32_t)h & t->slot_mask; t->slot[i].next; i = (i + 1) & t->slot_mask)
+        if (t->slot[i].tag == (uint32_t)(h >> 32)) {
+            int32_t id = (int32_t)t->slot[i].next - 1;
+            if (t->piece[id].n == n && memcmp(t->blob + t->piece[id].at, s, n) == 0)
+                return id;
+        }
+    return -1;
+}
+
+static void insert(struct ct_tokenizer *t, int32_t id)
+{
+    uint64_t h = hash(t, t->blob + t->piece[id].at, t->piece[id].n);
+    uint32_t i = (uint32_t)h & t->slot_mask;
+    while (t->slot[i].next)
+        i = (i + 1) & t->slot_mask;
+    t->slot[i] = (struct ct_piece_slot){(uint32_t)(h >> 32), (uint32_t)id + 1};
+    t->n_hashed++;
+}
+
+/* Keeps the table at most half full. */
+static bool grow_slots(struct ct_tokenizer *t)
+{
+    if (t->slot && t->n_hashed < t->slot_mask / 2)
+        return true;
+    uint32_t size = t->slot ? (t->slot_mask + 1) * 2 : 1024;
+    struct ct_piece_slot *old = t->slot;
+    t->slot = calloc(size, sizeof *t->slot);
+    if (!t->slot) {
+        t->slot = old;
+        return false;
+    }
+    t->slot_mask = size - 1;
+    t->n_hashed = 0;
+    free(old);
+    for (int32_t id = 0; id < t->n; id++)
+        if (t->piece[id].n)
+            if (ct_vocab_find(t, t->blob + t->piece[id].at, t->piece[id].n) < 0)
+                insert(t, id);
+    return true;
+}
+
+static bool is_utf8(struct ct_str s)
+{
+    for (size_t i = 0; i < s.n;) {
+        size_t n = ct_utf8_length((const uint8_t *)s.s + i, s.n - i);
+        if (n == 0)
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+/* Appends the text to the blob and lets the id point at it. */
+static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text, carat_error *err)
+{
+    if (text.n > CT_PIECE_MAX)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: token %d is %zu bytes long, expected at most %d", name, id,
+                       text.n, CT_PIECE_MAX);
+    if (!is_utf8(text))
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is not valid UTF-8", name, id);
+    if (t->blob_capacity - t->blob_n < text.n) {
+        size_t capacity = t->blob_capacity ? t->blob_capacity * 2 : 1 << 16;
+        char *grown = realloc(t->blob, capacity);
+        if (!grown)
+            return no_memory(err);
+        t->blob = grown;
+        t->blob_capacity = capacity;
+    }
+    if (text.n)
+        memcpy(t->blob + t->blob_n, text.s, text.n);
+    t->piece[id].at = (uint32_t)t->blob_n; /* at most CT_VOCAB_MAX * CT_PIECE_MAX * 2 < 2^32 */
+    t->piece[id].n = (uint8_t)text.n;
+    t->blob_n += text.n;
+    return CARAT_OK;
+}
+
+carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, struct ct_str text, int kind,
+                          bool may_repeat, carat_error *err)
+{
+    if (id < 0 || id >= CT_VOCAB_MAX)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token id %lld found, expected 0 to %d", name, (long long)id,
+                       CT_VOCAB_MAX - 1);
+    if (text.n == 0 && !may_repeat)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, (int)id);
+    if (id < t->n && t->piece[id].kind != CT_PIECE_ABSENT)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token id %d is given twice", name, (int)id);
+    bool known = ct_vocab_find(t, text.s, text.n) >= 0;
+    if (known && !may_repeat)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: tokens %d and %d are the same text", name,
+                       (int)ct_vocab_find(t, text.s, text.n), (int)id);
+    if ((size_t)id >= t->piece_capacity) {
+        size_t capacity = CT_MAX(t->piece_capacity * 2, (size_t)id + 1024);
+        struct ct_piece *grown = realloc(t->piece, capacity * sizeof *grown);
+        if (!grown)
+            return no_memory(err);
+        memset(grown + t->piece_capacity, 0, (capacity - t->piece_capacity) * sizeof *grown);
+        t->piece = grown;
+        t->piece_capacity = capacity;
+    }
+    if (!grow_slots(t))
+        return no_memory(err);
+    CT_TRY(set_text(t, name, (int32_t)id, text, err));
+    t->piece[id].kind = (uint8_t)kind;
+    t->n = CT_MAX(t->n, (int)id + 1);
+    if (text.n && !known)
+        insert(t, (int32_t)id);
+    return CARAT_OK;
+}
+
+carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text, carat_error *err)
+{
+    if (text.n == 0)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, id);
+    if (ct_vocab_find(t, text.s, text.n) >= 0)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: tokens %d and %d are the same text", name,
+                       ct_vocab_find(t, text.s, text.n), id);
+    if (!grow_slots(t))
+        return no_memory(err);
+    CT_TRY(set_text(t, name, id, text, err)); /* the old slot stays and no longer compares equal */
+    insert(t, id);
+    return CARAT_OK;
+}
+
+int ct_vocab_byte(struct ct_str s)
+{
+    int v = 0;
+    if (s.n != 6 || memcmp(s.s, "<0x", 3) != 0 || s.s[5] != '>')
+        return -1;
+    for (int i = 3; i < 5; i++) {
+        char c = s.s[i];
+        int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        if (d < 0)
+            return -1;
+        v = v << 4 | d;
+    }
+    return v;
+}
+
+bool ct_vocab_is_spoken(const struct ct_tokenizer *t, int32_t id)
+{
+    for (size_t i = 0; i < CT_COUNT(t->spoken); i++)
+        if (t->spoken[i] == id)
+            return true;
+    return false;
+}
+
+/* ---- merge tables ---- */
+
+/* Notes every pair of neighbouring characters of a piece that a merge makes. */
+static void note_joints(struct ct_tokenizer *t, int32_t id)
+{
+    const uint8_t *s = (const uint8_t *)t->blob + t->piece[id].at;
+    uint32_t before = 0;
+    for (size_t i = 0, n = t->piece[id].n; i < n;) {
+        size_t width = s[i] < 0x80 ? 1 : s[i] < 0xe0 ? 2 : s[i] < 0xf0 ? 3 : 4; /* the text is valid */
+        uint32_t c = ct_utf8_decode(s + i, width);
+        if (i) {
+            uint32_t h = ct_vocab_joint_hash(before, c);
+            t->joint[h >> 6] |= (uint64_t)1 << (h & 63);
+        }
+        before = c;
+        i += width;
+    }
+    t->longest = CT_MAX(t->longest, t->piece[id].n);
+}
+
+carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err)
+{
+    uint32_t size = 16;
+    while (size < n * 2)
+        size *= 2;
+    t->merge = malloc(size * sizeof *t->merge);
+    t->product = malloc((n + 1) * sizeof *t->product);
+    t->joint = calloc((size_t)1 << (CT_JOINT_BITS - 6), sizeof *t->joint);
+    if (!t->merge || !t->product || !t->joint)
+        return no_memory(err);
+    memset(t->merge, 0xff, size * sizeof *t->merge);
+    t->merge_mask = size - 1;
+    t->n_rank = (uint32_t)n;
+    for (size_t r = 0; r < n; r++) {
+        int32_t left = triple[r * 3], right = triple[r * 3 + 1], merged = triple[r * 3 + 2];
+        t->product[r] = merged;
+        if (r == 0 || merged != t->product[r - 1])
+            note_joints(t, merged);
+        if (t->piece[left].kind == CT_PIECE_BYTE || t->piece[right].kind == CT_PIECE_BYTE)
+            t->no_cut = true;
+        uint64_t h = ct_vocab_mix(((uint64_t)(uint32_t)left << 32 | (uint32_t)right) ^ t->seed);
+        uint32_t i = (uint32_t)h & t->merge_mask;
+        while (t->merge[i].left >= 0 && (t->merge[i].left != left || t->merge[i].right != right))
+            i = (i + 1) & t->merge_mask;
+        t->merge[i] = (struct ct_merge){left, right, (uint32_t)r}; /* of a repeated pair the last rank holds */
+    }
+    return CARAT_OK;
+}
+
+struct scored {
+    float score;
+    int32_t id;
+};
+
+static int by_score(const void *a, const void *b)
+{
+    const struct scored *x = a, *y = b;
+    return x->score > y->score ? -1 : x->score < y->score ? 1 : (x->id > y->id) - (x->id < y->id);
+}
+
+/* Equal scores share a rank, so that the leftmost wins among them, as in SentencePiece. */
+carat_status ct_vocab_scores(struct ct_tokenizer *t, const char *name, const float *score, carat_error *err)
+{
+    struct scored *order = malloc((size_t)t->n * sizeof *order);
+    t->rank = malloc((size_t)t->n * sizeof *t->rank);
+    t->joint = calloc((size_t)1 << (CT_JOINT_BITS - 6), sizeof *t->joint);
+    if (!order || !t->rank || !t->joint) {
+        free(order);
+        return no_memory(err);
+    }
+    size_t n = 0;
+    bool sorted = true;
+    for (int32_t id = 0; id < t->n; id++) {
+        t->rank[id] = CT_NO_RANK;
+        if (score[id] != score[id]) {
+            free(order);
+            return ct_fail(err, CARAT_E_FORMAT, "%s: the score of token %d is not a number", name, id);
+        }
+        if (t->piece[id].kind != CT_PIECE_NORMAL && t->piece[id].kind != CT_PIECE_USER)
+            continue;
+        order[n] = (struct scored){score[id], id};
+        sorted = sorted && (n == 0 || order[n - 1].score >= score[id]);
+        n++;
+    }
+    if (!sorted)
+        qsort(order, n, sizeof *order, by_score);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || order[i].score != order[i - 1].score)
+            t->n_rank++;
+        t->rank[order[i].id] = t->n_rank - 1;
+        note_joints(t, order[i].id);
+    }
+    free(order);
+    return CARAT_OK;
+}
+
+/* ---- the matcher ---- */
+
+struct match {
+    const uint8_t *s;
+    uint32_t n;
+    int32_t id;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct match *x = a, *y = b;
+    int order = memcmp(x->s, y->s, CT_MIN(x->n, y->n));
+    return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+/* A tree over the sorted pieces, level by level: range[i] are the pieces under node i, which agree in their
+ * first depth[i] bytes. */
+static carat_status build_matcher(struct ct_tokenizer *t, carat_error *err)
+{
+    struct range {
+        uint32_t lo, hi, depth;
+    } *range = NULL;
+    carat_status status = CARAT_E_MEMORY;
+    size_t n = 0, bytes = 1, i = 0;
+    for (int32_t id = 0; id < t->n; id++)
+        if (ct_vocab_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) {
+            n++;
+            bytes += t->piece[id].n;
+        }
+    struct match *m = malloc((n + 1) * sizeof *m);
+    t->node = malloc(bytes * sizeof *t->node);
+    range = malloc(bytes * sizeof *range);
+    if (!m || !t->node || !range)
+        goto fail;
+    for (int32_t id = 0; id < t->n; id++)
+        if ((ct_vocab_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) && t->piece[id].n)
+            m[i++] = (struct match){(const uint8_t *)t->blob + t->piece[id].at, t->piece[id].n, id};
+    n = i;
+    qsort(m, n, sizeof *m, by_text);
+    t->node[0] = (struct ct_match_node){0, 0, -1, 0};
+    range[0].lo = range[0].depth = 0;
+    range[0].hi = (uint32_t)n;
+    t->n_node = 1;
+    for (uint32_t k = 0; k < t->n_node; k++) {
+        uint32_t lo = range[k].lo, depth = range[k].depth;
+        for (; lo < range[k].hi && m[lo].n == depth; lo++) /* equal texts: the first id */
+            t->node[k].id = t->node[k].id < 0 ? m[lo].id : t->node[k].id;
+        t->node[k].first = t->n_node;
+        while (lo < range[k].hi) {
+            uint32_t hi = lo + 1;
+            while (hi < range[k].hi && m[hi].s[depth] == m[lo].s[depth])
+                hi++;
+            t->node[t->n_node] = (struct ct_match_node){0, 0, -1, m[lo].s[depth]};
+            range[t->n_node].lo = lo;
+            range[t->n_node].hi = hi;
+            range[t->n_node].depth = depth + 1;
+            t->n_node++;
+            t->node[k].count++;
+            lo = hi;
+        }
+    }
+    for (uint32_t k = 0; k < t->node[0].count; k++)
+        t->begins[t->node[t->node[0].first + k].byte] = true;
+    if (t->match_normalized)
+        t->begins[' '] = t->begins[0xe2];
+    struct ct_match_node *fitted = realloc(t->node, t->n_node * sizeof *fitted);
+    t->node = fitted ? fitted : t->node;
+    status = CARAT_OK;
+fail:
+    free(m);
+    free(range);
+    return status == CARAT_OK ? CARAT_OK : no_memory(err);
+}
+
+static uint32_t child(const struct ct_tokenizer *t, uint32_t node, uint8_t byte)
+{
+    uint32_t lo = t->node[node].first, hi = lo + t->node[node].count;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (t->node[mid].byte < byte)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < t->node[node].first + t->node[node].count && t->node[lo].byte == byte ? lo : 0;
+}
+
+size_t ct_vocab_match(const struct ct_tokenizer *t, const char *text, size_t n, bool special, int32_t *id)
+{
+    size_t length = 0;
+    uint32_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t c = (uint8_t)text[i];
+        if (c == ' ' && t->match_normalized) {
+            k = child(t, k, 0xe2);
+            k = k ? child(t, k, 0x96) : 0;
+            c = 0x81;
+            if (!k)
+                break;
+        }
+        k = child(t, k, c);
+        if (!k)
+            break;
+        int32_t here = t->node[k].id;
+        if (here >= 0 && (special || !ct_vocab_is_control(t, here))) {
+            *id = here;
+            length = i + 1;
+        }
+    }
+    return length;
+}
+
+/* ---- what follows from the names ---- */
+
+void ct_vocab_add_end(struct ct_tokenizer *t, int32_t id)
+{
+    for (int i = 0; i < t->n_end; i++)
+        if (t->end[i] == id)
+            return;
+    if (id >= 0 && id < t->n && t->n_end < (int)CT_COUNT(t->end))
+        t->end[t->n_end++] = id;
+}
+
+static int32_t find_name(const struct ct_tokenizer *t, const char *name)
+{
+    return ct_vocab_find(t, name, strlen(name));
+}
+
+/* The table of single characters. */
+static bool index_characters(struct ct_tokenizer *t)
+{
+    t->character = malloc(65536 * sizeof *t->character);
+    if (!t->character)
+        return false;
+    memset(t->character, 0xff, 65536 * sizeof *t->character);
+    for (int32_t id = t->n - 1; id >= 0; id--) {
+        const uint8_t *s = (const uint8_t *)t->blob + t->piece[id].at;
+        size_t n = t->piece[id].n;
+        if (n == 0 || n > 3 || ct_utf8_length(s, n) != n)
+            continue;
+        if (t->source == CT_SOURCE_JSON || t->piece[id].kind == CT_PIECE_NORMAL || t->piece[id].kind == CT_PIECE_USER)
+            t->character[ct_utf8_decode(s, n)] = id;
+    }
+    return true;
+}
+
+void ct_vocab_name_controls(struct ct_tokenizer *t)
+{
+    for (size_t i = 0; i < CT_COUNT(turn_name); i++) {
+        int32_t id = find_name(t, turn_name[i]);
+        if (id >= 0)
+            t->piece[id].kind = CT_PIECE_CONTROL;
+    }
+    for (size_t i = 0; i < CT_COUNT(image_name); i++) {
+        int32_t id = find_name(t, image_name[i]);
+        if (id >= 0 && t->piece[id].kind == CT_PIECE_USER)
+            t->piece[id].kind = CT_PIECE_CONTROL;
+    }
+    for (size_t i = 0; i < CT_COUNT(spoken_name); i++) {
+        int32_t id = t->spoken[i] = find_name(t, spoken_name[i]);
+        if (id >= 0)
+            t->piece[id].kind = CT_PIECE_CONTROL;
+    }
+}
+
+carat_status ct_vocab_finish(struct ct_tokenizer *t, const char *name, carat_error *err)
+{
+    for (int b = 0; b < 256; b++) {
+        static const char hex[] = "0123456789ABCDEF";
+        char spelled[6] = {'<', '0', 'x', hex[b >> 4], hex[b & 15], '>'};
+        t->byte_id[b] = ct_vocab_find(t, spelled, 6);
+    }
+    if (t->unknown < 0)
+        t->unknown = find_name(t, "<unk>");
+    if (t->unknown < 0)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the vocabulary has no <unk> token", name);
+    if (t->bos < 0)
+        t->bos = find_name(t, "<bos>");
+    ct_vocab_add_end(t, find_name(t, "<eos>"));
+    ct_vocab_add_end(t, find_name(t, "<end_of_turn>"));
+    if (!index_characters(t))
+        return no_memory(err);
+    return build_matcher(t, err);
+}
