@@ -144,8 +144,8 @@ static carat_status write_call(struct turns *c, size_t i, size_t k)
     snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu]", i, k);
     if (!json_is_string(name) || !json_string_length(name))
         return ct_fail(c->err, CARAT_E_ARGUMENT, "%s: a call needs a function name", where);
+    snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu].arguments", i, k);
     if (json_string_length(arguments)) {
-        snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu].arguments", i, k);
         struct ct_str text = ct_json_str(arguments);
         CT_TRY(ct_tree_parse(&parsed, CARAT_E_ARGUMENT, where, text.s, text.n, c->err));
         arguments = parsed;
