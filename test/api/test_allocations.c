@@ -1,0 +1,163 @@
+/* test_allocations.c: decoding allocates nothing: the memory of an engine is planned once. This program defines the
+ * allocation functions itself and counts calls while a switch is on; what they return comes from the C library. Not
+ * possible together with a sanitizer, which defines them too, or with a C library other than glibc: skipped there. */
+#include "vector_util.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#if defined(__has_feature)
+#define HAS_FEATURE(x) __has_feature(x)
+#else
+#define HAS_FEATURE(x) 0
+#endif
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !HAS_FEATURE(address_sanitizer) && !HAS_FEATURE(thread_sanitizer) && !HAS_FEATURE(memory_sanitizer)
+#define COUNTED 1
+#else
+#define COUNTED 0
+#endif
+
+static atomic_int counting, allocations, releases;
+
+#if COUNTED
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+void *__libc_memalign(size_t alignment, size_t n);
+void __libc_free(void *p);
+/* Declared in stdlib.h only for newer standards than this program asks for. */
+int posix_memalign(void **p, size_t alignment, size_t n);
+
+static void count(atomic_int *counter)
+{
+    if (atomic_load_explicit(&counting, memory_order_relaxed))
+        atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+void *malloc(size_t n)
+{
+    count(&allocations);
+    return __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    count(&allocations);
+    return __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+    count(&allocations);
+    return __libc_realloc(p, n);
+}
+
+void *aligned_alloc(size_t alignment, size_t n)
+{
+    count(&allocations);
+    return __libc_memalign(alignment, n);
+}
+
+int posix_memalign(void **p, size_t alignment, size_t n)
+{
+    count(&allocations);
+    *p = __libc_memalign(alignment, n);
+    return *p ? 0 : ENOMEM;
+}
+
+void free(void *p)
+{
+    if (p)
+        count(&releases);
+    __libc_free(p);
+}
+#endif
+
+#define STEPS 64
+
+static void decode_without_allocating(const char *path, const carat_sampling *sampling, int exact, int threads)
+{
+    carat_model *model = NULL;
+    OK(carat_model_open(&model, path, NULL, err));
+    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    o.exact = exact;
+    o.threads = threads;
+    o.context = 256;
+    struct rig r = rig_open(model, &o);
+    struct ids prompt = scattered_ids(20, model_info(model).n_text_vocab, 3);
+    OK(carat_sync(r.session[0], prompt.id, prompt.n, NULL, err));
+    carat_status status = CARAT_OK;
+    carat_error e = {CARAT_OK, ""};
+    size_t written = 0;
+    char piece[256];
+    atomic_store(&allocations, 0);
+    atomic_store(&releases, 0);
+    atomic_store(&counting, 1);
+    for (int i = 0; i < STEPS && status == CARAT_OK; i++) {
+        int32_t id = 0;
+        status = carat_sample(r.session[0], sampling, &id, &e);
+        if (status == CARAT_OK)
+            written += carat_detokenize(r.session[0], id, piece, sizeof piece);
+        if (status == CARAT_OK)
+            status = carat_append(r.session[0], &id, 1, &e);
+    }
+    atomic_store(&counting, 0);
+    if (status != CARAT_OK)
+        fail_msg("%s: %s", path, e.message);
+    if (model_info(model).has_tokenizer)
+        assert_true(written > 0);
+    if (atomic_load(&allocations) || atomic_load(&releases))
+        fail_msg("%s, exact %d, threads %d: %d allocations and %d releases in %d steps", path, exact, threads,
+                 atomic_load(&allocations), atomic_load(&releases), STEPS);
+    assert_int_equal(carat_held(r.session[0], NULL), 20 + STEPS);
+    free(prompt.id);
+    rig_close(&r);
+    carat_model_close(model);
+}
+
+static void decoding_allocates_nothing(void **state)
+{
+    (void)state;
+    if (!COUNTED)
+        skip();
+    static const char *const paths[] = {CT_TEST_DATA "/../../models/tiny", CT_TEST_DATA "/vectors/models/gemma2-bf16",
+                                        CT_TEST_DATA "/vectors/gguf/mixed.gguf"};
+    carat_sampling greedy = CARAT_SAMPLING, cut = CARAT_SAMPLING, whole = CARAT_SAMPLING;
+    greedy.temperature = 0;
+    cut.seed = 7;
+    whole.top_k = 0;
+    whole.top_p = 1;
+    whole.min_p = 0.01f;
+    const carat_sampling *const samplings[] = {NULL, &greedy, &cut, &whole};
+    for (size_t p = 0; p < sizeof paths / sizeof *paths; p++)
+        for (size_t s = 0; s < sizeof samplings / sizeof *samplings; s++)
+            for (int exact = 0; exact < 2; exact++)
+                decode_without_allocating(paths[p], samplings[s], exact, 1 + (int)(s % 2));
+}
+
+/* The counter itself works. */
+static void allocations_are_counted(void **state)
+{
+    (void)state;
+    if (!COUNTED)
+        skip();
+    atomic_store(&allocations, 0);
+    atomic_store(&releases, 0);
+    atomic_store(&counting, 1);
+    void *volatile p = malloc(10);
+    p = realloc(p, 2000);
+    free(p);
+    atomic_store(&counting, 0);
+    assert_int_equal(atomic_load(&allocations), 2);
+    assert_int_equal(atomic_load(&releases), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocations_are_counted),
+        cmocka_unit_test(decoding_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

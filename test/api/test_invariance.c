@@ -1,0 +1,459 @@
+/* test_invariance.c: carat against itself, bit for bit: the logits of a sequence do not depend on how it was cut into
+ * passes, on threads, on neighbours in a batch, on what a session held before, or on the kernels' level. Runs over every
+ * committed model, both arithmetics and all KV types. Whether the numbers are right is left to test_reference.c. */
+#include "vector_util.h"
+
+#define CONTEXT 1024
+
+/* An arithmetic and a KV type. */
+struct mode {
+    int exact;
+    carat_kv kv;
+    const char *name;
+};
+static const struct mode modes[] = {
+    {1, CARAT_KV_F32, "exact, f32"}, {1, CARAT_KV_F16, "exact, f16"}, {1, CARAT_KV_BF16, "exact, bf16"},
+    {0, CARAT_KV_BF16, "fast, bf16"}, {0, CARAT_KV_F16, "fast, f16"}, {0, CARAT_KV_F32, "fast, f32"},
+};
+#define N_MODE (sizeof modes / sizeof *modes)
+
+/* A sequence and the logits after each of its tokens, from one pass over a fresh engine. */
+struct baseline {
+    struct ids ids;
+    float *logits; /* [n][n_vocab] */
+};
+
+static char where[512]; /* model, mode and variant, for messages */
+
+static carat_engine_options options_of(const struct mode *m, int chunk, int threads)
+{
+    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    o.exact = m->exact;
+    o.kv = m->kv;
+    o.chunk = chunk;
+    o.threads = threads;
+    o.context = CONTEXT;
+    return o;
+}
+
+static void expect_same(const float *a, const float *b, size_t n, const char *what, int at)
+{
+    if (!a)
+        fail_msg("%s: %s: no logits at token %d", where, what, at);
+    if (memcmp(a, b, n * sizeof *a) == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(a + i, b + i, sizeof *a))
+            fail_msg("%s: %s: token %d, logit %zu: %.9g, not %.9g", where, what, at, i, (double)a[i], (double)b[i]);
+}
+
+static float *step_all(struct rig *r, int session, const struct ids *ids)
+{
+    float *logits = malloc((size_t)ids->n * (size_t)r->n_vocab * sizeof *logits);
+    carat_row row = {r->session[session], ids->id, ids->n, logits};
+    OK(carat_step(r->engine, &row, 1, err));
+    return logits;
+}
+
+static struct baseline baseline_of(carat_model *model, const struct mode *m, int n, uint32_t seed)
+{
+    carat_engine_options o = options_of(m, n < 16 ? 16 : n, 1);
+    struct rig r = rig_open(model, &o);
+    struct baseline b = {scattered_ids(n, model_info(model).n_text_vocab, seed), NULL};
+    b.logits = step_all(&r, 0, &b.ids);
+    rig_close(&r);
+    return b;
+}
+
+static void baseline_free(struct baseline *b)
+{
+    free(b->ids.id);
+    free(b->logits);
+}
+
+static const float *row_of(const struct baseline *b, int i, int n_vocab)
+{
+    return b->logits + (size_t)i * (size_t)n_vocab;
+}
+
+/* ---- one variation each ---- */
+
+static void in_chunks(carat_model *model, const struct mode *m, const struct baseline *b, int chunk, int threads,
+                      const char *isa)
+{
+    char what[64];
+    snprintf(what, sizeof what, "chunk %d, threads %d, isa %s", chunk, threads, isa ? isa : "best");
+    carat_engine_options o = options_of(m, chunk, threads);
+    o.isa = isa;
+    struct rig r = rig_open(model, &o);
+    float *logits = step_all(&r, 0, &b->ids);
+    for (int i = 0; i < b->ids.n; i++)
+        expect_same(logits + (size_t)i * (size_t)r.n_vocab, row_of(b, i, r.n_vocab), (size_t)r.n_vocab, what, i);
+    expect_same(carat_logits(r.session[0]), row_of(b, b->ids.n - 1, r.n_vocab), (size_t)r.n_vocab, what, b->ids.n - 1);
+    free(logits);
+    rig_close(&r);
+}
+
+static void token_by_token(carat_model *model, const struct mode *m, const struct baseline *b)
+{
+    carat_engine_options o = options_of(m, 16, 1);
+    struct rig r = rig_open(model, &o);
+    for (int i = 0; i < b->ids.n; i++) {
+        OK(carat_append(r.session[0], b->ids.id + i, 1, err));
+        expect_same(carat_logits(r.session[0]), row_of(b, i, r.n_vocab), (size_t)r.n_vocab, "token by token", i);
+    }
+    rig_close(&r);
+}
+
+/* Three sequences in one engine, each advanced by its own uneven steps, some of them absent from a pass. */
+static void in_a_batch(carat_model *model, const struct mode *m, const struct baseline *b, int threads)
+{
+    static const int stride[3][5] = {{5, 1, 1, 9, 2}, {1, 0, 13, 1, 1}, {0, 17, 1, 3, 0}};
+    carat_engine_options o = options_of(m, 16, threads);
+    o.sessions = 3;
+    struct rig r = rig_open(model, &o);
+    int done[3] = {0}, left = 3;
+    for (int pass = 0; left > 0; pass++) {
+        carat_row row[3];
+        int who[3], n = 0;
+        float *logits[3];
+        left = 0;
+        for (int s = 0; s < 3; s++) {
+            int k = stride[s][pass % 5];
+            if (k > b[s].ids.n - done[s])
+                k = b[s].ids.n - done[s];
+            left += done[s] + k < b[s].ids.n;
+            if (k == 0)
+                continue;
+            /* every other one asks for all its logits */
+            logits[n] = (pass + s) % 2 ? malloc((size_t)k * (size_t)r.n_vocab * sizeof **logits) : NULL;
+            row[n] = (carat_row){r.session[s], b[s].ids.id + done[s], k, logits[n]};
+            who[n++] = s;
+        }
+        if (n == 0)
+            continue;
+        OK(carat_step(r.engine, row, n, err));
+        for (int i = 0; i < n; i++) {
+            const struct baseline *s = &b[who[i]];
+            for (int k = 0; logits[i] && k < row[i].n; k++)
+                expect_same(logits[i] + (size_t)k * (size_t)r.n_vocab, row_of(s, done[who[i]] + k, r.n_vocab),
+                            (size_t)r.n_vocab, "all logits in a batch", done[who[i]] + k);
+            done[who[i]] += row[i].n;
+            expect_same(carat_logits(row[i].session), row_of(s, done[who[i]] - 1, r.n_vocab), (size_t)r.n_vocab,
+                        "in a batch", done[who[i]] - 1);
+            free(logits[i]);
+        }
+    }
+    rig_close(&r);
+}
+
+/* A session that held something else, and one that went back. */
+static void after_other_contents(carat_model *model, const struct mode *m, const struct baseline *b)
+{
+    carat_engine_options o = options_of(m, 16, 1);
+    struct rig r = rig_open(model, &o);
+    int n = b->ids.n, reused = -1, shared = n - n / 3;
+    size_t v = (size_t)r.n_vocab;
+    struct ids other = scattered_ids(n, model_info(model).n_text_vocab, 99);
+    memcpy(other.id, b->ids.id, (size_t)shared * sizeof *other.id);
+    other.id[shared] = 3 + (b->ids.id[shared] + 1) % 7;
+    if (other.id[shared] == b->ids.id[shared])
+        other.id[shared]++;
+    OK(carat_sync(r.session[0], other.id, n, &reused, err));
+    assert_int_equal(reused, 0);
+    OK(carat_sync(r.session[0], b->ids.id, n, &reused, err));
+    assert_int_equal(reused, shared);
+    expect_same(carat_logits(r.session[0]), row_of(b, n - 1, r.n_vocab), v, "sync after a common prefix", n - 1);
+    OK(carat_sync(r.session[0], b->ids.id, n, &reused, err));
+    assert_in_range(reused, n - 1, n);
+    expect_same(carat_logits(r.session[0]), row_of(b, n - 1, r.n_vocab), v, "sync to the same", n - 1);
+    OK(carat_sync(r.session[0], b->ids.id, shared, &reused, err));
+    assert_in_range(reused, shared - 1, shared);
+    expect_same(carat_logits(r.session[0]), row_of(b, shared - 1, r.n_vocab), v, "sync to a prefix", shared - 1);
+    OK(carat_sync(r.session[0], b->ids.id, n, &reused, err));
+    assert_int_equal(reused, shared);
+    for (int keep = n - 1; keep >= 0; keep -= 1 + n / 5) {
+        OK(carat_rewind(r.session[0], keep, err));
+        assert_int_equal(carat_held(r.session[0], NULL), keep);
+        assert_null(carat_logits(r.session[0]));
+        OK(carat_append(r.session[0], b->ids.id + keep, n - keep, err));
+        expect_same(carat_logits(r.session[0]), row_of(b, n - 1, r.n_vocab), v, "rewind and append", n - 1);
+    }
+    free(other.id);
+    rig_close(&r);
+}
+
+/* ---- the tests ---- */
+
+/* Calls one(model, info) for every committed model. */
+static void for_every_model(void (*one)(carat_model *, const carat_model_info *))
+{
+    char path[PATH_SIZE], file[PATH_SIZE], **names;
+    static const char *const folders[] = {"models", "gguf"};
+    int count = 0;
+    for (int f = 0; f < 2; f++) {
+        int n = list_folder(path_join(path, own_vectors(), folders[f]), &names);
+        for (int i = 0; i < n; i++) {
+            carat_model *model = NULL;
+            OK(carat_model_open(&model, path_join(file, path, names[i]), NULL, err));
+            carat_model_info info = model_info(model);
+            snprintf(where, sizeof where, "%s", names[i]);
+            one(model, &info);
+            carat_model_close(model);
+            count++;
+        }
+        free_names(names, n);
+    }
+    assert_int_equal(count, 11);
+}
+
+static void name_mode(const struct mode *m)
+{
+    char *bar = strstr(where, " | ");
+    if (bar)
+        *bar = 0;
+    size_t n = strlen(where);
+    snprintf(where + n, sizeof where - n, " | %s", m->name);
+}
+
+static void every_cut_of_one_model(carat_model *model, const carat_model_info *info)
+{
+    int window = info->sliding_window ? info->sliding_window : 8;
+    const int lengths[] = {window - 1, window, window + 1, 2 * window + 1, 5 * window + 2};
+    for (size_t m = 0; m < N_MODE; m++) {
+        name_mode(&modes[m]);
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+            struct baseline b = baseline_of(model, &modes[m], lengths[l], (uint32_t)l);
+            token_by_token(model, &modes[m], &b);
+            in_chunks(model, &modes[m], &b, 1, 1, NULL);
+            in_chunks(model, &modes[m], &b, 3, 1, NULL);
+            in_chunks(model, &modes[m], &b, 7, 2, NULL);
+            in_chunks(model, &modes[m], &b, 16, 1, NULL);
+            in_chunks(model, &modes[m], &b, 256, 1, NULL);
+            baseline_free(&b);
+        }
+    }
+}
+
+static void chunks_do_not_matter(void **state)
+{
+    (void)state;
+    for_every_model(every_cut_of_one_model);
+}
+
+static void threads_for_one_model(carat_model *model, const carat_model_info *info)
+{
+    (void)info;
+    for (size_t m = 0; m < N_MODE; m++) {
+        name_mode(&modes[m]);
+        struct baseline b = baseline_of(model, &modes[m], 42, 5);
+        in_chunks(model, &modes[m], &b, 16, 2, NULL);
+        in_chunks(model, &modes[m], &b, 5, 3, NULL);
+        in_chunks(model, &modes[m], &b, 256, 3, NULL);
+        baseline_free(&b);
+    }
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    for_every_model(threads_for_one_model);
+}
+
+static void batch_of_one_model(carat_model *model, const carat_model_info *info)
+{
+    (void)info;
+    for (size_t m = 0; m < N_MODE; m++) {
+        name_mode(&modes[m]);
+        struct baseline b[3];
+        for (int i = 0; i < 3; i++)
+            b[i] = baseline_of(model, &modes[m], 42 - 11 * i, 20 + (uint32_t)i);
+        in_a_batch(model, &modes[m], b, 1);
+        in_a_batch(model, &modes[m], b, 3);
+        for (int i = 0; i < 3; i++)
+            baseline_free(&b[i]);
+    }
+}
+
+static void neighbours_do_not_matter(void **state)
+{
+    (void)state;
+    for_every_model(batch_of_one_model);
+}
+
+static void history_of_one_model(carat_model *model, const carat_model_info *info)
+{
+    (void)info;
+    for (size_t m = 0; m < N_MODE; m++) {
+        name_mode(&modes[m]);
+        struct baseline b = baseline_of(model, &modes[m], 42, 7);
+        after_other_contents(model, &modes[m], &b);
+        baseline_free(&b);
+    }
+}
+
+static void history_does_not_matter(void **state)
+{
+    (void)state;
+    for_every_model(history_of_one_model);
+}
+
+static void levels_of_one_model(carat_model *model, const carat_model_info *info)
+{
+    (void)info;
+    int avx2 = has_isa(model, "avx2");
+    if (!avx2)
+        print_message("avx2: not on this machine, only ref is compared with the best level\n");
+    for (size_t m = 0; m < N_MODE; m++) {
+        name_mode(&modes[m]);
+        struct baseline b = baseline_of(model, &modes[m], 42, 8);
+        in_chunks(model, &modes[m], &b, 16, 1, "ref");
+        in_chunks(model, &modes[m], &b, 1, 2, "ref");
+        if (avx2)
+            in_chunks(model, &modes[m], &b, 16, 1, "avx2");
+        baseline_free(&b);
+    }
+}
+
+static void kernel_levels_do_not_matter(void **state)
+{
+    (void)state;
+    for_every_model(levels_of_one_model);
+}
+
+/* Long enough that the rings of local layers wrap and that attention has several blocks of 256 keys. */
+static void long_sequence_of_one_model(carat_model *model, const carat_model_info *info)
+{
+    (void)info;
+    for (size_t m = 0; m < N_MODE; m++) {
+        name_mode(&modes[m]);
+        struct baseline b[3];
+        for (int i = 0; i < 3; i++)
+            b[i] = baseline_of(model, &modes[m], i == 0 ? 800 : i == 1 ? 530 : 257, 30 + (uint32_t)i);
+        in_chunks(model, &modes[m], &b[0], 16, 1, NULL);
+        in_chunks(model, &modes[m], &b[0], 256, 2, NULL);
+        in_chunks(model, &modes[m], &b[0], 250, 1, NULL);
+        token_by_token(model, &modes[m], &b[0]);
+        in_a_batch(model, &modes[m], b, 2);
+        for (int i = 0; i < 3; i++)
+            baseline_free(&b[i]);
+    }
+}
+
+static carat_model *open_own(const char *name)
+{
+    char path[PATH_SIZE];
+    carat_model *model = NULL;
+    OK(carat_model_open(&model, path_join(path, own_vectors(), name), NULL, err));
+    snprintf(where, sizeof where, "%s", name);
+    return model;
+}
+
+static void long_sequences_wrap_the_rings(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"models/gemma3-f16-untied", "models/gemma2-bf16", "gguf/q8_0.gguf"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        carat_model *model = open_own(names[i]);
+        long_sequence_of_one_model(model, NULL);
+        carat_model_close(model);
+    }
+}
+
+/* Behind the ring a rewind must refuse and leave the session alone; sync must evaluate anew. */
+static void rewind_of_one_mode(carat_model *model, const struct mode *m)
+{
+    int n = 800, near = 790, far = 100, reused = -1;
+    struct baseline b = baseline_of(model, m, n, 40);
+    carat_engine_options o = options_of(m, 16, 1);
+    struct rig r = rig_open(model, &o);
+    size_t v = (size_t)r.n_vocab;
+    carat_error e = {CARAT_OK, ""};
+    OK(carat_sync(r.session[0], b.ids.id, n, NULL, err));
+    assert_int_equal(carat_rewind(r.session[0], far, &e), CARAT_E_REWIND);
+    assert_int_equal(e.code, CARAT_E_REWIND);
+    assert_true(e.message[0] != 0);
+    assert_int_equal(carat_held(r.session[0], NULL), n);
+    expect_same(carat_logits(r.session[0]), row_of(&b, n - 1, r.n_vocab), v, "after a refused rewind", n - 1);
+    OK(carat_rewind(r.session[0], near, err));
+    OK(carat_append(r.session[0], b.ids.id + near, n - near, err));
+    expect_same(carat_logits(r.session[0]), row_of(&b, n - 1, r.n_vocab), v, "after a short rewind", n - 1);
+    OK(carat_sync(r.session[0], b.ids.id, far, &reused, err));
+    assert_int_equal(reused, 0);
+    assert_int_equal(carat_held(r.session[0], NULL), far);
+    expect_same(carat_logits(r.session[0]), row_of(&b, far - 1, r.n_vocab), v, "sync behind the ring", far - 1);
+    OK(carat_sync(r.session[0], b.ids.id, n, &reused, err));
+    assert_int_equal(reused, far);
+    expect_same(carat_logits(r.session[0]), row_of(&b, n - 1, r.n_vocab), v, "sync forward again", n - 1);
+    /* Down to nothing is always possible: nothing is needed then. */
+    OK(carat_rewind(r.session[0], 0, err));
+    /* The longest rewind that is granted must be right: try every distance, the last one granted counts. */
+    OK(carat_sync(r.session[0], b.ids.id, n, NULL, err));
+    int deepest = n;
+    for (int keep = n - 1; keep > far; keep--) {
+        if (carat_rewind(r.session[0], keep, NULL) != CARAT_OK)
+            break;
+        deepest = keep;
+    }
+    assert_true(deepest <= near);
+    for (int i = deepest; i < deepest + 20; i++) {
+        OK(carat_append(r.session[0], b.ids.id + i, 1, err));
+        expect_same(carat_logits(r.session[0]), row_of(&b, i, r.n_vocab), v, "after the deepest rewind", i);
+    }
+    rig_close(&r);
+    baseline_free(&b);
+}
+
+static void rewind_behind_the_ring_is_refused(void **state)
+{
+    (void)state;
+    carat_model *model = open_own("models/gemma3-f16-untied");
+    for (size_t m = 0; m < N_MODE; m++) {
+        name_mode(&modes[m]);
+        rewind_of_one_mode(model, &modes[m]);
+    }
+    carat_model_close(model);
+}
+
+/* A model without local layers has no ring: every rewind is possible. */
+static void rewind_without_a_ring_is_free(void **state)
+{
+    (void)state;
+    carat_model *model = open_own("models/gemma1-f32");
+    struct baseline b = baseline_of(model, &modes[3], 600, 41);
+    carat_engine_options o = options_of(&modes[3], 16, 1);
+    struct rig r = rig_open(model, &o);
+    OK(carat_sync(r.session[0], b.ids.id, 600, NULL, err));
+    OK(carat_rewind(r.session[0], 3, err));
+    OK(carat_append(r.session[0], b.ids.id + 3, 597, err));
+    expect_same(carat_logits(r.session[0]), row_of(&b, 599, r.n_vocab), (size_t)r.n_vocab, "full rewind", 599);
+    rig_close(&r);
+    baseline_free(&b);
+    carat_model_close(model);
+}
+
+/* The comparisons above would also pass if everything were constant. */
+static void different_prompts_differ(void **state)
+{
+    (void)state;
+    carat_model *model = open_own("models/gemma3-bf16");
+    int v = model_info(model).n_vocab;
+    struct baseline a = baseline_of(model, &modes[0], 30, 50), b = baseline_of(model, &modes[3], 30, 50);
+    assert_memory_not_equal(a.logits, b.logits, (size_t)v * sizeof(float)); /* fast is not exact */
+    assert_memory_not_equal(row_of(&a, 3, v), row_of(&a, 4, v), (size_t)v * sizeof(float));
+    baseline_free(&a);
+    baseline_free(&b);
+    carat_model_close(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(different_prompts_differ),         cmocka_unit_test(chunks_do_not_matter),
+        cmocka_unit_test(threads_do_not_matter),            cmocka_unit_test(neighbours_do_not_matter),
+        cmocka_unit_test(history_does_not_matter),          cmocka_unit_test(kernel_levels_do_not_matter),
+        cmocka_unit_test(long_sequences_wrap_the_rings),    cmocka_unit_test(rewind_behind_the_ring_is_refused),
+        cmocka_unit_test(rewind_without_a_ring_is_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,435 @@
+/* test_model.c: the promises of carat.h about models and texts: what opening, facts, tokenizing and rendering refuse and with
+ * which status, that errors carry a sentence and leave outputs untouched, that NULL can be closed. Engines and sessions are
+ * left to test_session.c, ids and prompt strings to test/text/. */
+#include "vector_util.h"
+
+
+#define TINY CT_TEST_DATA "/../../models/tiny"
+#define GEMMA2 CT_TEST_DATA "/vectors/models/gemma2-bf16"
+#define Q8_0 CT_TEST_DATA "/vectors/gguf/q8_0.gguf"
+
+static carat_model *tiny, *gemma2; /* with a tokenizer; without one, and no window of 0 */
+
+static int open_models(void **state)
+{
+    (void)state;
+    OK(carat_model_open(&tiny, TINY, NULL, err));
+    OK(carat_model_open(&gemma2, GEMMA2, NULL, err));
+    return 0;
+}
+
+static int close_models(void **state)
+{
+    (void)state;
+    carat_model_close(tiny);
+    carat_model_close(gemma2);
+    return 0;
+}
+
+/* ---- library ---- */
+
+static void names_and_versions(void **state)
+{
+    (void)state;
+    assert_string_equal(carat_version(), CARAT_VERSION);
+    assert_string_equal(carat_status_name(CARAT_OK), "CARAT_OK");
+    assert_string_equal(carat_status_name(CARAT_E_ARGUMENT), "CARAT_E_ARGUMENT");
+    assert_string_equal(carat_status_name(CARAT_E_FORMAT), "CARAT_E_FORMAT");
+    assert_string_equal(carat_status_name(CARAT_E_CANCELLED), "CARAT_E_CANCELLED");
+    assert_non_null(carat_status_name((carat_status)1000));
+    assert_non_null(carat_status_name((carat_status)-1));
+}
+
+static void null_can_be_closed(void **state)
+{
+    (void)state;
+    carat_model_close(NULL);
+    carat_engine_close(NULL);
+    carat_session_close(NULL);
+    carat_tokens_free(NULL);
+    carat_free(NULL);
+}
+
+/* ---- opening ---- */
+
+static void open_refuses(void **state)
+{
+    (void)state;
+    carat_model *const untouched = (carat_model *)&tiny;
+    carat_model *m = untouched;
+    carat_model_options o = CARAT_MODEL_OPTIONS;
+    FAILS(CARAT_E_ARGUMENT, carat_model_open(NULL, TINY, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_open(&m, NULL, NULL, err));
+    o.size = 3;
+    FAILS(CARAT_E_ARGUMENT, carat_model_open(&m, TINY, &o, err));
+    o.size = sizeof o + 8;
+    FAILS(CARAT_E_ARGUMENT, carat_model_open(&m, TINY, &o, err));
+    FAILS(CARAT_E_NOT_FOUND, carat_model_open(&m, CT_TEST_DATA "/no such model", NULL, err));
+    FAILS(CARAT_E_NOT_FOUND, carat_model_open(&m, "", NULL, err));
+    FAILS(CARAT_E_FORMAT, carat_model_open(&m, CT_TEST_DATA "/vectors/expect", NULL, err)); /* no model in it */
+    carat_error e;
+    assert_int_not_equal(carat_model_open(&m, CT_TEST_DATA "/vectors/expect/gemma1-f32/p5.npy", NULL, &e), CARAT_OK);
+    check_sentence(e.message);
+    assert_non_null(strstr(e.message, "p5.npy"));
+    assert_ptr_equal(m, untouched);
+}
+
+static int go_on(void *user, size_t done, size_t total)
+{
+    assert_true(done <= total);
+    ++*(int *)user;
+    return 0;
+}
+
+static void note(void *user, const char *line)
+{
+    assert_null(strchr(line, '\n'));
+    ++*(int *)user;
+}
+
+static void opening_reports_and_can_be_cancelled(void **state)
+{
+    (void)state;
+    carat_model *m = NULL;
+    int calls = 0;
+    carat_model_options o = CARAT_MODEL_OPTIONS;
+    o.user = &calls;
+    o.progress = stop_at_once;
+    FAILS(CARAT_E_CANCELLED, carat_model_open(&m, GEMMA2, &o, err));
+    assert_null(m);
+    assert_true(calls >= 1);
+    calls = 0;
+    o.progress = go_on;
+    OK(carat_model_open(&m, GEMMA2, &o, err));
+    carat_model_close(m);
+    assert_true(calls >= 1);
+    calls = 0;
+    o.progress = NULL;
+    o.log = note;
+    OK(carat_model_open(&m, CT_TEST_DATA "/vectors/models/gemma3-mm", &o, err));
+    assert_true(calls >= 1); /* a vision tower is not used */
+    assert_int_equal(model_info(m).multimodal, 1);
+    carat_model_close(m);
+}
+
+/* Memory gives the same numbers as the path; damaged memory gives an error. */
+static void open_from_memory(void **state)
+{
+    (void)state;
+    carat_model *from_path = NULL, *from_memory = NULL;
+    carat_buffer b = {"model.gguf", NULL, 0};
+    unsigned char *data = read_whole(Q8_0, &b.size);
+    b.data = data;
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(NULL, &b, 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, NULL, 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &b, 0, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &b, -1, NULL, err));
+    carat_buffer unnamed = {NULL, data, b.size}, empty = {"model.gguf", NULL, 0};
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &unnamed, 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &empty, 1, NULL, err));
+    assert_null(from_memory);
+    OK(carat_model_open(&from_path, Q8_0, NULL, err));
+    OK(carat_model_open_memory(&from_memory, &b, 1, NULL, err));
+    carat_engine_options o = small_engine();
+    struct rig r1 = rig_open(from_path, &o), r2 = rig_open(from_memory, &o);
+    const int32_t ids[] = {2, 17, 5};
+    OK(carat_sync(r1.session[0], ids, 3, NULL, err));
+    OK(carat_sync(r2.session[0], ids, 3, NULL, err));
+    assert_memory_equal(carat_logits(r1.session[0]), carat_logits(r2.session[0]), (size_t)r1.n_vocab * sizeof(float));
+    rig_close(&r1);
+    rig_close(&r2);
+    carat_model_close(from_path);
+    carat_model_close(from_memory);
+    from_memory = NULL;
+    for (size_t n = 0; n < b.size; n += 1 + n / 2) { /* every prefix is an error */
+        carat_buffer cut = {"model.gguf", data, n};
+        carat_error e;
+        assert_int_not_equal(carat_model_open_memory(&from_memory, &cut, 1, NULL, &e), CARAT_OK);
+        assert_null(from_memory);
+    }
+    free(data);
+}
+
+static void directory_from_memory(void **state)
+{
+    (void)state;
+    carat_model *m = NULL;
+    carat_buffer b[2] = {{"config.json", NULL, 0}, {"model.safetensors", NULL, 0}};
+    void *data[2] = {read_whole(GEMMA2 "/config.json", &b[0].size), read_whole(GEMMA2 "/model.safetensors", &b[1].size)};
+    b[0].data = data[0];
+    b[1].data = data[1];
+    OK(carat_model_open_memory(&m, b, 2, NULL, err));
+    assert_string_equal(model_info(m).architecture, "gemma2");
+    carat_engine_options o = small_engine();
+    struct rig r1 = rig_open(m, &o), r2 = rig_open(gemma2, &o);
+    const int32_t ids[] = {2, 17, 5};
+    OK(carat_sync(r1.session[0], ids, 3, NULL, err));
+    OK(carat_sync(r2.session[0], ids, 3, NULL, err));
+    assert_memory_equal(carat_logits(r1.session[0]), carat_logits(r2.session[0]), (size_t)r1.n_vocab * sizeof(float));
+    rig_close(&r1);
+    rig_close(&r2);
+    carat_model_close(m);
+    free(data[0]);
+    free(data[1]);
+}
+
+/* ---- facts ---- */
+
+static void facts_about_models(void **state)
+{
+    (void)state;
+    carat_model_info info = {.size = 1};
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_info(gemma2, &info, err));
+    info.size = sizeof info;
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_info(NULL, &info, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_info(gemma2, NULL, err));
+    OK(carat_model_get_info(gemma2, &info, err));
+    assert_int_equal(info.kind, CARAT_GENERATOR);
+    assert_string_equal(info.architecture, "gemma2");
+    assert_int_equal(info.n_layer, 4);
+    assert_int_equal(info.hidden, 40);
+    assert_int_equal(info.ffn, 72);
+    assert_int_equal(info.n_head, 4);
+    assert_int_equal(info.n_kv_head, 2);
+    assert_int_equal(info.head_dim, 14);
+    assert_int_equal(info.n_vocab, 131);
+    assert_int_equal(info.max_context, 2048);
+    assert_int_equal(info.sliding_window, 8);
+    assert_int_equal(info.n_local, 2);
+    assert_float_equal(info.rope_base, 10000.0, 1e-9);
+    assert_float_equal(info.attention_cap, 50.0, 0);
+    assert_float_equal(info.logit_cap, 30.0, 0);
+    assert_float_equal(info.attention_scale, 0.316227766, 1e-7);
+    assert_float_equal(info.embedding_scale, 6.3125, 0);
+    assert_float_equal(info.norm_eps, 1e-6, 1e-12);
+    assert_int_equal(info.tied, 1);
+    assert_int_equal(info.multimodal, 0);
+    assert_int_equal(info.has_tokenizer, 0);
+    assert_string_equal(info.tokenizer, "");
+    assert_int_equal(info.bos, -1);
+    /* embedding, four layers, final norm: two bytes each */
+    uint64_t layer = 40 * 56 * 2 + 40 * 28 * 2 + 40 * 72 * 3 + 4 * 40, all = 131 * 40 + 4 * layer + 40;
+    assert_int_equal(info.n_parameter, all);
+    assert_int_equal(info.weight_bytes, 2 * all);
+
+    carat_model_info t = model_info(tiny);
+    assert_int_equal(t.has_tokenizer, 1);
+    assert_int_equal(t.has_chat_template, 1);
+    assert_string_not_equal(t.tokenizer, "");
+    assert_string_not_equal(t.chat_template, "");
+    assert_true(t.bos >= 0 && t.bos < t.n_vocab);
+    assert_true(t.n_text_vocab <= t.n_vocab);
+}
+
+static void facts_about_tensors(void **state)
+{
+    (void)state;
+    int n = carat_model_tensor_count(gemma2), embedding = 0;
+    carat_tensor_info t = {.size = sizeof t};
+    assert_int_equal(n, 2 + 4 * 11);
+    assert_int_equal(carat_model_tensor_count(NULL), 0);
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_tensor(gemma2, -1, &t, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_tensor(gemma2, n, &t, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_tensor(NULL, 0, &t, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_tensor(gemma2, 0, NULL, err));
+    for (int i = 0; i < n; i++) {
+        OK(carat_model_get_tensor(gemma2, i, &t, err));
+        assert_string_equal(t.type, "BF16");
+        int64_t count = t.dim[0];
+        for (int d = 1; d < t.n_dim; d++)
+            count *= t.dim[d];
+        assert_int_equal(t.bytes, 2 * count);
+        if (strcmp(t.name, "model.embed_tokens.weight") == 0) {
+            embedding = 1;
+            assert_int_equal(t.n_dim, 2);
+            assert_int_equal(t.dim[0], 131);
+            assert_int_equal(t.dim[1], 40);
+        }
+    }
+    assert_true(embedding);
+    t.size = 7;
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_tensor(gemma2, 0, &t, err));
+}
+
+static void stop_ids(void **state)
+{
+    (void)state;
+    const int32_t *ids = NULL;
+    int n = carat_stop_ids(tiny, &ids);
+    assert_true(n >= 1);
+    for (int i = 0; i < n; i++)
+        assert_true(carat_is_stop(tiny, ids[i]));
+    assert_false(carat_is_stop(tiny, -1));
+    assert_false(carat_is_stop(tiny, 1 << 30));
+    assert_false(carat_is_stop(NULL, 1));
+    assert_int_equal(carat_stop_ids(NULL, NULL), 0);
+    assert_int_equal(carat_stop_ids(tiny, NULL), n);
+    assert_true(carat_is_stop(gemma2, 1)); /* eos_token_id of its config.json */
+}
+
+/* ---- text ---- */
+
+static void text_refuses(void **state)
+{
+    (void)state;
+    carat_tokens ids = {0};
+    char *text = NULL;
+    size_t n = 77;
+    const int32_t bad[] = {2, 1 << 30}, negative[] = {-1};
+    FAILS(CARAT_E_NOT_FOUND, carat_tokenize(gemma2, "a", 1, 0, &ids, err));
+    FAILS(CARAT_E_NOT_FOUND, carat_decode(gemma2, bad, 1, 0, &text, &n, err));
+    FAILS(CARAT_E_ARGUMENT, carat_tokenize(NULL, "a", 1, 0, &ids, err));
+    FAILS(CARAT_E_ARGUMENT, carat_tokenize(tiny, NULL, 1, 0, &ids, err));
+    FAILS(CARAT_E_ARGUMENT, carat_tokenize(tiny, "a", 1, 0, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_decode(NULL, bad, 1, 0, &text, &n, err));
+    FAILS(CARAT_E_ARGUMENT, carat_decode(tiny, NULL, 1, 0, &text, &n, err));
+    FAILS(CARAT_E_ARGUMENT, carat_decode(tiny, bad, 2, 0, &text, &n, err));
+    FAILS(CARAT_E_ARGUMENT, carat_decode(tiny, negative, 1, 0, &text, &n, err));
+    FAILS(CARAT_E_ARGUMENT, carat_decode(tiny, bad, -1, 0, &text, &n, err));
+    FAILS(CARAT_E_ARGUMENT, carat_decode(tiny, bad, 1, 0, NULL, &n, err));
+    assert_null(text);
+    assert_int_equal(n, 77);
+    assert_int_equal(ids.n, 0);
+}
+
+static void text_round_trip(void **state)
+{
+    (void)state;
+    const char *s = "The caf\xc3\xa9 opens\n\n at 9:30.";
+    carat_tokens ids = {0};
+    char *text = NULL;
+    size_t n = 0;
+    OK(carat_tokenize(tiny, s, strlen(s), CARAT_BOS, &ids, err));
+    int first = ids.n;
+    assert_true(first > 1);
+    assert_int_equal(ids.ids[0], model_info(tiny).bos);
+    OK(carat_decode(tiny, ids.ids, ids.n, 0, &text, &n, err));
+    assert_string_equal(text, s);
+    assert_int_equal(n, strlen(s));
+    carat_free(text);
+    OK(carat_tokenize(tiny, s, strlen(s), 0, &ids, err)); /* appends */
+    assert_int_equal(ids.n, 2 * first - 1);
+    assert_memory_equal(ids.ids + 1, ids.ids + first, (size_t)(first - 1) * sizeof *ids.ids);
+    OK(carat_tokenize(tiny, "", 0, 0, &ids, err));
+    assert_int_equal(ids.n, 2 * first - 1);
+    OK(carat_decode(tiny, ids.ids, 0, 0, &text, NULL, err));
+    assert_string_equal(text, "");
+    carat_free(text);
+    carat_tokens_free(&ids);
+    assert_null(ids.ids);
+    assert_int_equal(ids.n, 0);
+}
+
+static void render_refuses(void **state)
+{
+    (void)state;
+    carat_tokens ids = {0};
+    char *text = NULL;
+    carat_message user = {"user", "hello", NULL}, nobody = {NULL, "hello", NULL}, silent = {"user", NULL, NULL},
+                  broken = {NULL, NULL, "{\"role\": "}, list = {NULL, NULL, "[1]"}, latin1 = {"user", "caf\xe9", NULL};
+    carat_message answers[] = {{"user", "a", NULL}, {"user", "b", NULL}};
+    carat_render_options o = CARAT_RENDER_OPTIONS;
+    FAILS(CARAT_E_ARGUMENT, carat_render(NULL, &user, 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, NULL, 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, 0, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, -1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &nobody, 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &silent, 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &broken, 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &list, 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &latin1, 1, NULL, &ids, &text, err));
+    o.chat_template = "gemma3"; /* whose template refuses two user turns in a row */
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, answers, 2, &o, &ids, &text, err));
+    o.chat_template = "klingon";
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, 1, &o, &ids, &text, err));
+    o.chat_template = NULL;
+    o.tools = "{";
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, 1, &o, &ids, &text, err));
+    o.tools = NULL;
+    o.size = 1;
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, 1, &o, &ids, &text, err));
+    FAILS(CARAT_E_NOT_FOUND, carat_render(gemma2, &user, 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render_json(NULL, "[]", NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render_json(tiny, NULL, NULL, &ids, &text, err));
+    static const char *const bad[] = {"", "[", "[]", "{}", "3", "[3]", "[[]]", "[{\"role\": 3, \"content\": \"a\"}]", "[null]"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        FAILS(CARAT_E_ARGUMENT, carat_render_json(tiny, bad[i], NULL, &ids, &text, err));
+    assert_null(text);
+    assert_int_equal(ids.n, 0);
+}
+
+static void render_forms_agree(void **state)
+{
+    (void)state;
+    carat_tokens a = {0}, b = {0};
+    char *text_a = NULL, *text_b = NULL, *text_c = NULL;
+    carat_message plain = {"user", "say \"hi\"", NULL}, json = {NULL, NULL, "{\"role\": \"user\", \"content\": \"say \\\"hi\\\"\"}"};
+    OK(carat_render(tiny, &plain, 1, NULL, &a, &text_a, err));
+    OK(carat_render_json(tiny, "[{\"role\": \"user\", \"content\": \"say \\\"hi\\\"\"}]", NULL, &b, &text_b, err));
+    OK(carat_render(tiny, &json, 1, NULL, NULL, &text_c, err));
+    assert_string_equal(text_a, text_b);
+    assert_string_equal(text_a, text_c);
+    assert_int_equal(a.n, b.n);
+    assert_memory_equal(a.ids, b.ids, (size_t)a.n * sizeof *a.ids);
+    int bos = model_info(tiny).bos, count = 0;
+    for (int i = 0; i < a.n; i++)
+        count += a.ids[i] == bos;
+    assert_int_equal(count, 1);
+    assert_int_equal(a.ids[0], bos);
+    carat_free(text_a);
+    carat_free(text_b);
+    carat_free(text_c);
+    carat_tokens_free(&a);
+    carat_tokens_free(&b);
+}
+
+static void tokenizer_only(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {TINY "/tokenizer.json", TINY "/tokenizer.model", TINY};
+    carat_tokens first = {0};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        carat_model *m = NULL;
+        carat_model_options o = CARAT_MODEL_OPTIONS;
+        carat_engine *engine = NULL;
+        carat_tokens ids = {0};
+        o.tokenizer_only = 1;
+        OK(carat_model_open(&m, paths[i], &o, err));
+        assert_int_equal(model_info(m).kind, CARAT_TOKENIZER_ONLY);
+        OK(carat_tokenize(m, "hello there", 11, CARAT_BOS, &ids, err));
+        FAILS(CARAT_E_ARGUMENT, carat_engine_create(&engine, m, NULL, err));
+        assert_null(engine);
+        if (i == 0) {
+            first = ids;
+        } else {
+            assert_int_equal(ids.n, first.n);
+            assert_memory_equal(ids.ids, first.ids, (size_t)ids.n * sizeof *ids.ids);
+            carat_tokens_free(&ids);
+        }
+        carat_model_close(m);
+    }
+    carat_tokens_free(&first);
+    carat_model *m = NULL;
+    FAILS(CARAT_E_FORMAT, carat_model_open(&m, CT_TEST_DATA "/vectors/expect/gemma1-f32", NULL, err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_versions),
+        cmocka_unit_test(null_can_be_closed),
+        cmocka_unit_test(open_refuses),
+        cmocka_unit_test(opening_reports_and_can_be_cancelled),
+        cmocka_unit_test(open_from_memory),
+        cmocka_unit_test(directory_from_memory),
+        cmocka_unit_test(facts_about_models),
+        cmocka_unit_test(facts_about_tensors),
+        cmocka_unit_test(stop_ids),
+        cmocka_unit_test(text_refuses),
+        cmocka_unit_test(text_round_trip),
+        cmocka_unit_test(render_refuses),
+        cmocka_unit_test(render_forms_agree),
+        cmocka_unit_test(tokenizer_only),
+    };
+    return cmocka_run_group_tests(tests, open_models, close_models);
+}

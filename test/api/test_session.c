@@ -1,0 +1,430 @@
+/* test_session.c: the promises of carat.h about engines and sessions: what they refuse and with which status, that a refused
+ * call changes nothing, what sessions hold, what is drawn and streamed. Numbers are left to test_reference.c and
+ * test_invariance.c, opening to test_model.c. */
+#include "vector_util.h"
+
+
+#define TINY CT_TEST_DATA "/../../models/tiny"
+#define GEMMA2 CT_TEST_DATA "/vectors/models/gemma2-bf16"
+
+static carat_model *tiny, *gemma2; /* with a tokenizer; without one, and no window of 0 */
+
+static int open_models(void **state)
+{
+    (void)state;
+    OK(carat_model_open(&tiny, TINY, NULL, err));
+    OK(carat_model_open(&gemma2, GEMMA2, NULL, err));
+    return 0;
+}
+
+static int close_models(void **state)
+{
+    (void)state;
+    carat_model_close(tiny);
+    carat_model_close(gemma2);
+    return 0;
+}
+
+/* ---- engine ---- */
+
+static void engine_refuses(void **state)
+{
+    (void)state;
+    const struct {
+        carat_engine_options o;
+    } bad[] = {
+        {{.size = 1}},
+        {{.size = sizeof(carat_engine_options), .threads = -1}},
+        {{.size = sizeof(carat_engine_options), .threads = 1 << 30}},
+        {{.size = sizeof(carat_engine_options), .context = -1}},
+        {{.size = sizeof(carat_engine_options), .context = 1 << 30}},
+        {{.size = sizeof(carat_engine_options), .sessions = -1}},
+        {{.size = sizeof(carat_engine_options), .sessions = 1 << 30}},
+        {{.size = sizeof(carat_engine_options), .chunk = -1}},
+        {{.size = sizeof(carat_engine_options), .kv = (carat_kv)17}},
+        {{.size = sizeof(carat_engine_options), .isa = "z80"}},
+        {{.size = sizeof(carat_engine_options), .isa = ""}},
+    };
+    carat_plan plan = {.size = sizeof plan};
+    carat_engine *engine = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        FAILS(CARAT_E_ARGUMENT, carat_plan_engine(gemma2, &bad[i].o, &plan, err));
+        FAILS(CARAT_E_ARGUMENT, carat_engine_create(&engine, gemma2, &bad[i].o, err));
+    }
+    FAILS(CARAT_E_ARGUMENT, carat_engine_create(NULL, gemma2, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_engine_create(&engine, NULL, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_plan_engine(NULL, NULL, &plan, err));
+    FAILS(CARAT_E_ARGUMENT, carat_plan_engine(gemma2, NULL, NULL, err));
+    plan.size = 2;
+    FAILS(CARAT_E_ARGUMENT, carat_plan_engine(gemma2, NULL, &plan, err));
+    assert_null(engine);
+    assert_int_equal(plan.context, 0);
+}
+
+static void plan_says_what_an_engine_takes(void **state)
+{
+    (void)state;
+    carat_engine_options o = small_engine();
+    carat_plan plan = {.size = sizeof plan}, other = {.size = sizeof other};
+    carat_engine *engine = NULL;
+    OK(carat_plan_engine(gemma2, NULL, &plan, err));
+    assert_int_equal(plan.context, 2048); /* the model's, below 8192 */
+    assert_int_equal(plan.sessions, 1);
+    assert_int_equal(plan.chunk, 256);
+    assert_true(plan.threads >= 1);
+    assert_string_equal(plan.kv, "bf16");
+    o.exact = 1;
+    o.sessions = 3;
+    o.isa = "ref";
+    OK(carat_plan_engine(gemma2, &o, &plan, err));
+    assert_string_equal(plan.kv, "f32");
+    assert_string_equal(plan.isa, "ref");
+    assert_int_equal(plan.context, 64);
+    assert_true(plan.kv_bytes > 0 && plan.work_bytes > 0);
+    o.context = 2048;
+    OK(carat_plan_engine(gemma2, &o, &other, err));
+    assert_true(other.kv_bytes > plan.kv_bytes);
+    o.context = 64;
+    o.kv = CARAT_KV_F16;
+    OK(carat_plan_engine(gemma2, &o, &other, err));
+    assert_string_equal(other.kv, "f16");
+    assert_true(other.kv_bytes < plan.kv_bytes);
+    o.kv = CARAT_KV_DEFAULT;
+    o.max_bytes = plan.kv_bytes + plan.work_bytes - 1;
+    FAILS(CARAT_E_MEMORY, carat_plan_engine(gemma2, &o, &other, err));
+    FAILS(CARAT_E_MEMORY, carat_engine_create(&engine, gemma2, &o, err));
+    o.max_bytes++;
+    OK(carat_engine_create(&engine, gemma2, &o, err));
+    assert_int_equal(carat_engine_context(engine), 64);
+    carat_engine_close(engine);
+}
+
+static void sessions_are_counted(void **state)
+{
+    (void)state;
+    carat_engine_options o = small_engine();
+    carat_session_options so = CARAT_SESSION_OPTIONS;
+    o.sessions = 2;
+    struct rig r = rig_open(gemma2, &o);
+    carat_session *more = NULL;
+    FAILS(CARAT_E_MEMORY, carat_session_create(&more, r.engine, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_session_create(NULL, r.engine, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_session_create(&more, NULL, NULL, err));
+    assert_null(more);
+    carat_session_close(r.session[0]);
+    so.size = 5;
+    FAILS(CARAT_E_ARGUMENT, carat_session_create(&more, r.engine, &so, err));
+    OK(carat_session_create(&r.session[0], r.engine, NULL, err));
+    assert_int_equal(carat_held(r.session[0], NULL), 0);
+    rig_close(&r);
+}
+
+/* ---- evaluating ---- */
+
+static void evaluating_refuses(void **state)
+{
+    (void)state;
+    carat_engine_options o = small_engine();
+    o.sessions = 2;
+    struct rig r = rig_open(gemma2, &o), alien = rig_open(gemma2, &o);
+    carat_session *s = r.session[0];
+    const int32_t ids[] = {2, 5, 9}, beyond[] = {2, 131}, negative[] = {2, -1}, *held = NULL;
+    int reused = 77;
+    OK(carat_sync(s, ids, 3, NULL, err));
+    float *before = malloc((size_t)r.n_vocab * sizeof *before);
+    memcpy(before, carat_logits(s), (size_t)r.n_vocab * sizeof *before);
+
+    FAILS(CARAT_E_ARGUMENT, carat_sync(NULL, ids, 3, &reused, err));
+    FAILS(CARAT_E_ARGUMENT, carat_sync(s, NULL, 3, &reused, err));
+    FAILS(CARAT_E_ARGUMENT, carat_sync(s, ids, 0, &reused, err));
+    FAILS(CARAT_E_ARGUMENT, carat_sync(s, ids, -1, &reused, err));
+    FAILS(CARAT_E_ARGUMENT, carat_sync(s, beyond, 2, &reused, err));
+    FAILS(CARAT_E_ARGUMENT, carat_sync(s, negative, 2, &reused, err));
+    assert_int_equal(reused, 77);
+    FAILS(CARAT_E_ARGUMENT, carat_append(NULL, ids, 1, err));
+    FAILS(CARAT_E_ARGUMENT, carat_append(s, NULL, 1, err));
+    FAILS(CARAT_E_ARGUMENT, carat_append(s, ids, 0, err));
+    FAILS(CARAT_E_ARGUMENT, carat_append(s, beyond, 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_append(s, negative, 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_rewind(NULL, 0, err));
+    FAILS(CARAT_E_ARGUMENT, carat_rewind(s, -1, err));
+    FAILS(CARAT_E_ARGUMENT, carat_rewind(s, 4, err));
+
+    carat_row rows[] = {{s, ids, 1, NULL}, {r.session[1], ids, 1, NULL}};
+    FAILS(CARAT_E_ARGUMENT, carat_step(NULL, rows, 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, NULL, 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 0, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, -1, err));
+    rows[1].session = s; /* twice the same */
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+    rows[1].session = alien.session[0];
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+    rows[1].session = NULL;
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+    rows[1] = (carat_row){r.session[1], beyond, 2, NULL};
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+    rows[1] = (carat_row){r.session[1], ids, 0, NULL};
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+
+    /* nothing of this has changed anything */
+    assert_int_equal(carat_held(s, &held), 3);
+    assert_memory_equal(held, ids, sizeof ids);
+    assert_int_equal(carat_held(r.session[1], NULL), 0);
+    assert_memory_equal(carat_logits(s), before, (size_t)r.n_vocab * sizeof *before);
+    assert_null(carat_logits(r.session[1]));
+    assert_null(carat_logits(NULL));
+    assert_int_equal(carat_held(NULL, NULL), 0);
+    free(before);
+    rig_close(&r);
+    rig_close(&alien);
+}
+
+static void the_context_ends(void **state)
+{
+    (void)state;
+    carat_engine_options o = small_engine();
+    o.context = 20;
+    struct rig r = rig_open(gemma2, &o), wide;
+    struct ids ids = scattered_ids(30, 131, 1);
+    carat_session *s = r.session[0];
+    FAILS(CARAT_E_CONTEXT, carat_sync(s, ids.id, 21, NULL, err));
+    OK(carat_sync(s, ids.id, 19, NULL, err));
+    FAILS(CARAT_E_CONTEXT, carat_append(s, ids.id + 19, 2, err));
+    assert_int_equal(carat_held(s, NULL), 19);
+    OK(carat_append(s, ids.id + 19, 1, err));
+    FAILS(CARAT_E_CONTEXT, carat_append(s, ids.id, 1, err));
+    assert_int_equal(carat_held(s, NULL), 20);
+    o.context = 64;
+    wide = rig_open(gemma2, &o);
+    OK(carat_sync(wide.session[0], ids.id, 20, NULL, err));
+    assert_memory_equal(carat_logits(s), carat_logits(wide.session[0]), (size_t)r.n_vocab * sizeof(float));
+    OK(carat_rewind(s, 0, err));
+    assert_int_equal(carat_held(s, NULL), 0);
+    OK(carat_append(s, ids.id, 20, err));
+    assert_memory_equal(carat_logits(s), carat_logits(wide.session[0]), (size_t)r.n_vocab * sizeof(float));
+    rig_close(&r);
+    rig_close(&wide);
+    free(ids.id);
+}
+
+static void evaluation_can_be_cancelled(void **state)
+{
+    (void)state;
+    int calls = 0, reused = -1;
+    carat_engine_options o = small_engine();
+    o.chunk = 8;
+    struct rig r = rig_open(gemma2, &o), fresh = rig_open(gemma2, &o);
+    carat_session_options so = CARAT_SESSION_OPTIONS;
+    so.progress = stop_at_once;
+    so.user = &calls;
+    carat_session_close(r.session[0]);
+    OK(carat_session_create(&r.session[0], r.engine, &so, err));
+    struct ids ids = scattered_ids(40, 131, 6);
+    carat_error e;
+    assert_int_equal(carat_sync(r.session[0], ids.id, 40, &reused, &e), CARAT_E_CANCELLED);
+    check_sentence(e.message);
+    int held = carat_held(r.session[0], NULL);
+    assert_in_range(held, 1, 39); /* what was evaluated stays */
+    for (int i = 0; i < 40 && carat_held(r.session[0], NULL) < 40; i++)
+        (void)carat_sync(r.session[0], ids.id, 40, &reused, &e);
+    OK(carat_sync(r.session[0], ids.id, 40, &reused, err));
+    OK(carat_sync(fresh.session[0], ids.id, 40, NULL, err));
+    assert_memory_equal(carat_logits(r.session[0]), carat_logits(fresh.session[0]), (size_t)r.n_vocab * sizeof(float));
+    assert_true(calls >= 1);
+    free(ids.id);
+    rig_close(&r);
+    rig_close(&fresh);
+}
+
+/* A damaged weight gives an error value, not a token. */
+static void nan_is_an_error(void **state)
+{
+    (void)state;
+    carat_buffer b = {"model.gguf", NULL, 0};
+    unsigned char *data = read_whole(CT_TEST_DATA "/vectors/gguf/gemma1-f32.gguf", &b.size);
+    carat_model *m = NULL;
+    static const unsigned char nan[4] = {0, 0, 0xc0, 0x7f};
+    memcpy(data + b.size - 4096, nan, 4); /* tensor data ends the file */
+    b.data = data;
+    OK(carat_model_open_memory(&m, &b, 1, NULL, err));
+    carat_engine_options o = small_engine();
+    struct rig r = rig_open(m, &o);
+    const int32_t ids[] = {2, 5, 9};
+    int32_t id = 77;
+    FAILS(CARAT_E_NUMERIC, carat_sync(r.session[0], ids, 3, NULL, err));
+    assert_null(carat_logits(r.session[0]));
+    assert_int_equal(carat_held(r.session[0], NULL), 0);
+    FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], NULL, &id, err));
+    assert_int_equal(id, 77);
+    rig_close(&r);
+    carat_model_close(m);
+    free(data);
+}
+
+/* ---- sampling ---- */
+
+static void sampling_refuses(void **state)
+{
+    (void)state;
+    carat_engine_options o = small_engine();
+    struct rig r = rig_open(gemma2, &o);
+    const int32_t ids[] = {2, 5, 9};
+    int32_t id = 77, everything[131];
+    carat_sampling good = CARAT_SAMPLING, bad;
+    FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], NULL, &id, err)); /* no logits yet */
+    OK(carat_sync(r.session[0], ids, 3, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_sample(NULL, NULL, &id, err));
+    FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], NULL, NULL, err));
+#define REFUSED(field, value)                                                  \
+    do {                                                                       \
+        bad = good;                                                            \
+        bad.field = (value);                                                   \
+        FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], &bad, &id, err));   \
+    } while (0)
+    REFUSED(size, 1);
+    REFUSED(temperature, -1.0f);
+    REFUSED(temperature, (float)strtod("nan", NULL));
+    REFUSED(temperature, (float)strtod("inf", NULL));
+    REFUSED(top_k, -1);
+    REFUSED(top_p, 0.0f);
+    REFUSED(top_p, -0.1f);
+    REFUSED(top_p, 1.1f);
+    REFUSED(top_p, (float)strtod("nan", NULL));
+    REFUSED(min_p, -0.1f);
+    REFUSED(min_p, 1.1f);
+    REFUSED(min_p, (float)strtod("nan", NULL));
+    REFUSED(n_banned, -1);
+    REFUSED(n_banned, 3); /* without a list */
+    for (int i = 0; i < 131; i++)
+        everything[i] = i;
+    bad = good;
+    bad.banned = everything;
+    bad.n_banned = 131;
+    FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], &bad, &id, err));
+    bad.n_banned = 130;
+    OK(carat_sample(r.session[0], &bad, &id, err));
+    assert_int_equal(id, 130);
+    OK(carat_rewind(r.session[0], 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], NULL, &id, err));
+    rig_close(&r);
+}
+
+static void sampling_is_reproducible(void **state)
+{
+    (void)state;
+    carat_engine_options o = small_engine();
+    struct rig r = rig_open(gemma2, &o);
+    const int32_t ids[] = {2, 5, 9};
+    int32_t a, b, best;
+    carat_sampling s = CARAT_SAMPLING;
+    int seen[131] = {0}, distinct = 0;
+    OK(carat_sync(r.session[0], ids, 3, NULL, err));
+    s.temperature = 0;
+    OK(carat_sample(r.session[0], &s, &best, err));
+    const float *logits = carat_logits(r.session[0]);
+    for (int i = 0; i < 131; i++)
+        assert_true(logits[i] < logits[best] || (logits[i] == logits[best] && i >= best));
+    s.temperature = 5;
+    s.top_k = 0;
+    s.top_p = 1;
+    for (int seed = 0; seed < 64; seed++) {
+        s.seed = (uint64_t)seed;
+        OK(carat_sample(r.session[0], &s, &a, err));
+        OK(carat_sample(r.session[0], &s, &b, err)); /* the same state gives the same id */
+        assert_int_equal(a, b);
+        assert_in_range(a, 0, 130);
+        distinct += !seen[a]++;
+    }
+    assert_true(distinct > 8); /* the seed matters */
+    s.top_k = 1;
+    OK(carat_sample(r.session[0], &s, &a, err));
+    assert_int_equal(a, best);
+    s.top_k = 0;
+    s.top_p = 1e-6f; /* at least the most likely one stays */
+    OK(carat_sample(r.session[0], &s, &a, err));
+    assert_int_equal(a, best);
+    s.top_p = 1;
+    s.min_p = 1;
+    OK(carat_sample(r.session[0], &s, &a, err));
+    assert_int_equal(a, best);
+    carat_sampling mine = carat_default_sampling(gemma2), null = carat_default_sampling(NULL);
+    assert_int_equal(mine.size, sizeof mine);
+    assert_int_equal(null.size, sizeof null);
+    assert_int_equal(mine.top_k, 64);
+    OK(carat_sample(r.session[0], NULL, &a, err));
+    OK(carat_sample(r.session[0], &mine, &b, err));
+    assert_int_equal(a, b);
+    rig_close(&r);
+}
+
+/* Ids beyond the text vocabulary have logits but are never drawn. */
+static void placeholders_are_never_drawn(void **state)
+{
+    (void)state;
+    carat_model *m = NULL;
+    OK(carat_model_open(&m, CT_TEST_DATA "/vectors/models/gemma3-mm", NULL, err));
+    carat_engine_options o = small_engine();
+    struct rig r = rig_open(m, &o);
+    carat_sampling s = CARAT_SAMPLING;
+    s.temperature = 50; /* nearly uniform */
+    s.top_k = 0;
+    s.top_p = 1;
+    const int32_t ids[] = {2, 5, 9};
+    OK(carat_sync(r.session[0], ids, 3, NULL, err));
+    assert_int_equal(r.n_vocab, 141);
+    for (int seed = 0; seed < 2000; seed++) {
+        int32_t id;
+        s.seed = (uint64_t)seed;
+        OK(carat_sample(r.session[0], &s, &id, err));
+        assert_in_range(id, 0, 130);
+    }
+    rig_close(&r);
+    carat_model_close(m);
+}
+
+/* ---- streaming text ---- */
+
+static void detokenizing_streams_the_text(void **state)
+{
+    (void)state;
+    const char *s = "na\xc3\xafve \xe6\x9d\xb1\xe4\xba\xac \xf0\x9f\x99\x82 end";
+    carat_engine_options o = small_engine();
+    struct rig r = rig_open(tiny, &o), mute = rig_open(gemma2, &o);
+    carat_tokens ids = {0};
+    char all[1024] = "", piece[256];
+    OK(carat_tokenize(tiny, s, strlen(s), CARAT_BOS, &ids, err));
+    for (int i = 0; i <= ids.n; i++) {
+        size_t n = carat_detokenize(r.session[0], i < ids.n ? ids.ids[i] : -1, piece, sizeof piece);
+        assert_int_equal(n, strlen(piece));
+        strcat(all, piece);
+    }
+    assert_string_equal(all, s);
+    assert_int_equal(carat_detokenize(NULL, 5, piece, sizeof piece), 0);
+    assert_int_equal(carat_detokenize(r.session[0], 5, NULL, 0), 0);
+    assert_int_equal(carat_detokenize(r.session[0], 5, piece, 0), 0);
+    (void)carat_detokenize(r.session[0], 1 << 30, piece, sizeof piece); /* no such id: any text, no crash */
+    piece[0] = 'x';
+    assert_int_equal(carat_detokenize(mute.session[0], 5, piece, sizeof piece), 0);
+    assert_string_equal(piece, "");
+    carat_tokens_free(&ids);
+    rig_close(&r);
+    rig_close(&mute);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engine_refuses),
+        cmocka_unit_test(plan_says_what_an_engine_takes),
+        cmocka_unit_test(sessions_are_counted),
+        cmocka_unit_test(evaluating_refuses),
+        cmocka_unit_test(the_context_ends),
+        cmocka_unit_test(evaluation_can_be_cancelled),
+        cmocka_unit_test(nan_is_an_error),
+        cmocka_unit_test(sampling_refuses),
+        cmocka_unit_test(sampling_is_reproducible),
+        cmocka_unit_test(placeholders_are_never_drawn),
+        cmocka_unit_test(detokenizing_streams_the_text),
+    };
+    return cmocka_run_group_tests(tests, open_models, close_models);
+}

@@ -1,0 +1,139 @@
+/* test_tiny.c: models/tiny answers conversations it was not trained on. Replays test/data/tiny_heldout.jsonl: the prompt
+ * must be rendered and tokenized exactly as recorded, greedy generation must give the expected text in fast arithmetic
+ * nearly always, and in exact arithmetic the very ids of the reference implementation nearly always (a tie in its float32
+ * may fall the other way). How the file is made: tools/train_tiny.py. */
+#include "vector_util.h"
+
+#define HELDOUT CT_TEST_DATA "/tiny_heldout.jsonl"
+#define TINY CT_TEST_DATA "/../../models/tiny"
+#define MOST_STEPS 256
+
+struct score {
+    int lines, right, same_ids;
+};
+
+/* Greedy ids up to a stop id; the stop id itself is the last one when there is one. */
+static int generate(struct rig *r, const struct ids *prompt, int32_t *out, int most)
+{
+    carat_sampling greedy = CARAT_SAMPLING;
+    greedy.temperature = 0;
+    int n = 0;
+    OK(carat_sync(r->session[0], prompt->id, prompt->n, NULL, err));
+    while (n < most) {
+        OK(carat_sample(r->session[0], &greedy, &out[n], err));
+        if (carat_is_stop(r->model, out[n++]))
+            break;
+        OK(carat_append(r->session[0], &out[n - 1], 1, err));
+    }
+    return n;
+}
+
+static int without_stop(const carat_model *model, const int32_t *ids, int n)
+{
+    return n > 0 && carat_is_stop(model, ids[n - 1]) ? n - 1 : n;
+}
+
+static void check_prompt(const carat_model *model, const json_t *line, const struct ids *expected, int number)
+{
+    carat_render_options options = CARAT_RENDER_OPTIONS;
+    carat_tokens ids = {0};
+    char *messages = json_dumps(json_object_get(line, "messages"), 0), *text = NULL, *tools = NULL;
+    const json_t *t = json_object_get(line, "tools");
+    if (t && !json_is_null(t))
+        tools = json_dumps(t, 0);
+    options.tools = tools;
+    OK(carat_render_json(model, messages, &options, &ids, &text, err));
+    const char *prompt = json_string_value(json_object_get(line, "prompt"));
+    assert_non_null(prompt);
+    if (strcmp(text, prompt))
+        fail_msg("line %d: rendered\n%s\nexpected\n%s", number, text, prompt);
+    if (ids.n != expected->n || memcmp(ids.ids, expected->id, (size_t)ids.n * sizeof *ids.ids))
+        fail_msg("line %d: %d ids, %d expected, or other ids: %s", number, ids.n, expected->n, prompt);
+    carat_tokens_free(&ids);
+    carat_free(text);
+    free(messages);
+    free(tools);
+}
+
+/* The text of ids as a user sees it: control tokens other than call syntax left out, as carat_detokenize does. */
+static void text_of(struct rig *r, const int32_t *ids, int n, char *out, size_t size)
+{
+    size_t at = 0;
+    char piece[256];
+    out[0] = 0;
+    for (int i = 0; i <= n; i++) {
+        size_t k = carat_detokenize(r->session[0], i < n ? ids[i] : -1, piece, sizeof piece);
+        assert_true(at + k < size);
+        memcpy(out + at, piece, k + 1);
+        at += k;
+    }
+}
+
+static struct score replay(int exact)
+{
+    struct score score = {0, 0, 0};
+    carat_model *model = NULL;
+    OK(carat_model_open(&model, TINY, NULL, err));
+    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    o.exact = exact;
+    struct rig r = rig_open(model, &o);
+    FILE *f = fopen(HELDOUT, "rb");
+    if (!f)
+        fail_msg("%s: cannot open", HELDOUT);
+    json_error_t e;
+    json_t *line;
+    while ((line = json_loadf(f, JSON_DISABLE_EOF_CHECK, &e)) != NULL) {
+        int32_t ids[MOST_STEPS];
+        char text[MOST_STEPS * 256];
+        struct ids prompt = json_ids(json_object_get(line, "prompt_ids"));
+        struct ids hf = json_ids(json_object_get(line, "hf_ids"));
+        const char *expected = json_string_value(json_object_get(line, "expected"));
+        assert_true(prompt.n > 0 && hf.n > 0 && hf.n < MOST_STEPS && expected);
+        score.lines++;
+        check_prompt(model, line, &prompt, score.lines);
+        int n = generate(&r, &prompt, ids, MOST_STEPS);
+        int answer = without_stop(model, ids, n), hf_answer = without_stop(model, hf.id, hf.n);
+        text_of(&r, ids, answer, text, sizeof text);
+        if (strcmp(text, expected) == 0)
+            score.right++;
+        else
+            print_message("line %d: \"%s\", expected \"%s\"\n", score.lines, text, expected);
+        if (answer == hf_answer && memcmp(ids, hf.id, (size_t)answer * sizeof *ids) == 0)
+            score.same_ids++;
+        free(prompt.id);
+        free(hf.id);
+        json_decref(line);
+    }
+    if (!feof(f))
+        fail_msg("%s: after line %d: %s", HELDOUT, score.lines, e.text);
+    fclose(f);
+    rig_close(&r);
+    carat_model_close(model);
+    print_message("%s: %d lines, %d right, %d with the ids of the reference\n", exact ? "exact" : "fast", score.lines,
+                  score.right, score.same_ids);
+    assert_true(score.lines >= 20);
+    return score;
+}
+
+static void fast_answers_are_right(void **state)
+{
+    (void)state;
+    struct score s = replay(0);
+    assert_true(100 * s.right >= 95 * s.lines);
+}
+
+static void exact_ids_are_those_of_the_reference(void **state)
+{
+    (void)state;
+    struct score s = replay(1);
+    assert_true(100 * s.same_ids >= 99 * s.lines);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fast_answers_are_right),
+        cmocka_unit_test(exact_ids_are_those_of_the_reference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
