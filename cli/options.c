@@ -77,7 +77,7 @@ const struct option option_table[] = {
     {{"-r", "--repetitions"}, INT, AT(repetitions), ON(BENCH), "N", "runs of each test (default 5)", 1, 1000},
     {{"-c", "--ctx-size"}, INT, AT(context), ON(RUN) | ON(SHOW), "N",
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
-    {{"-t", "--threads"}, INT, AT(threads), EVALUATES, "N", "threads (default 0: the CPUs this process may use)", 0, 4096},
+    {{"-t", "--threads"}, INT, AT(threads), EVALUATES, "N", "threads (default 0: the CPUs this process may use)", 0, 256},
     {{"--chunk"}, INT, AT(chunk), EVALUATES, "N", "most prompt tokens in one pass (default 0: the library's choice)", 0, 1 << 20},
     {{"--naive"}, FLAG, AT(naive), ON(LOGITS), NULL, "recompute everything for every position: an oracle for the cache", 0, 0},
     {{"--exact"}, FLAG, AT(exact), EVALUATES | ON(SHOW), NULL, "float32 arithmetic, for comparisons", 0, 0},

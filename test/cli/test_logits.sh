@@ -3,7 +3,7 @@
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 ids=2
-for i in $(seq 1 47); do ids=$ids,$((i * 37 % 250 + 6)); done # 48 ids
+for i in $(seq 1 23); do ids=$ids,$((i * 37 % 250 + 6)); done # 24 ids
 
 expect 0 logits tiny --ids "$ids" --out last.npy
 [ ! -s out ] || die 'text on standard output'
@@ -18,7 +18,7 @@ head -c 128 last.npy | grep -aq "'descr': '<f4', 'fortran_order': False" || die 
 
 # every row; its last is the file above
 expect 0 logits tiny --ids "$ids" --all --out all.npy
-head -c 128 all.npy | grep -aq "'shape': (48, $vocab)" || die 'wrong shape'
+head -c 128 all.npy | grep -aq "'shape': (24, $vocab)" || die 'wrong shape'
 tail -c $((4 * vocab)) last.npy >a
 tail -c $((4 * vocab)) all.npy >b
 same a b
@@ -28,7 +28,7 @@ expect 0 logits tiny --ids "$ids" --all --naive --out naive.npy
 same all.npy naive.npy
 expect 0 logits tiny --ids "$ids" --naive --out naive.npy
 same last.npy naive.npy
-for chunk in 1 2 7 16 48 1000; do
+for chunk in 1 5 16 1000; do
     expect 0 logits tiny --ids "$ids" --all --chunk $chunk --out other.npy
     same all.npy other.npy
     expect 0 logits tiny --ids "$ids" --chunk $chunk --out other.npy
@@ -51,7 +51,7 @@ same cached.npy naive.npy
 
 # longer than any window of the model, last row only
 long=$ids
-for i in 1 2 3 4; do long=$long,$long; done # 768 ids
+for i in 1 2 3 4; do long=$long,$long; done # 384 ids, six windows of tiny
 expect 0 logits tiny --ids "$long" --out cached.npy
 expect 0 logits tiny --ids "$long" --naive --out naive.npy
 same cached.npy naive.npy
