@@ -46,7 +46,7 @@ carat_status ct_fail(carat_error *err, carat_status code, const char *format, ..
 
 /* ---- checked arithmetic: every size that comes from a file goes through these ---- */
 
-/* True when the result fits; *out is untouched otherwise. */
+/* True when the result fits; otherwise *out is not to be used. */
 static inline bool ct_add(size_t a, size_t b, size_t *out)
 {
     return !__builtin_add_overflow(a, b, out);
