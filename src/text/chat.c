@@ -115,6 +115,8 @@ static carat_status read_side(const struct ct_file *f, const char *name, struct 
         else if (read_template(&j, m) != CARAT_OK)
             break;
     }
+    if (token == CT_JSON_OBJECT_END)
+        ct_json_next(&j); /* complains of what stands behind the document */
     carat_status status = CARAT_OK;
     if (j.error.code != CARAT_OK)
         status = ct_fail(err, j.error.code, "%s: %s", ct_file_path(f), j.error.message);

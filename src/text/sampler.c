@@ -263,7 +263,7 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
     CT_TRY(add_names(&set, f, t, turn, CT_COUNT(turn), err));
     if (chat == CT_CHAT_FUNCTIONGEMMA)
         CT_TRY(add_names(&set, f, t, response, CT_COUNT(response), err));
-    if (!t && n_vocab >= real_vocab && architecture &&
+    if (!t && n_vocab >= real_vocab && architecture && *architecture &&
         !add_id(&set, strncmp(architecture, "gemma3", 6) == 0 ? 106 : 107))
         return too_many(&set, f, "stop ids", err);
     *n = set.n;

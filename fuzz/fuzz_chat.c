@@ -1,0 +1,48 @@
+/* fuzz_chat.c: any messages and tools through every chat template. Input: messages, then after a NUL byte the tools.
+ * Checked besides memory: segments tile the text, the template begins it with one <bos> and writes no other, and a
+ * failure leaves nothing behind. Ids are not made: the tokenizer has a target of its own. */
+#include <stdlib.h>
+
+#include "text/chat.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void render(enum ct_chat chat, const char *messages, const char *tools)
+{
+    struct ct_prompt p;
+    carat_error err = {0};
+    if (ct_chat_render(chat, messages, tools, true, &p, &err) != CARAT_OK) {
+        require(err.code != CARAT_OK && err.message[0] && !p.text && !p.segment);
+        return;
+    }
+    size_t at = 0, starts = 0;
+    for (int i = 0; i < p.n_segment; i++) {
+        require(p.segment[i].begin == at && p.segment[i].end > at);
+        at = p.segment[i].end;
+        for (size_t k = p.segment[i].begin; !p.segment[i].content && k + 5 <= at; k++)
+            starts += memcmp(p.text + k, "<bos>", 5) == 0;
+    }
+    require(at == p.n && p.text[p.n] == 0 && starts == 1);
+    ct_prompt_free(&p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = 0;
+    size_t n = strlen(text);
+    const char *tools = n < size ? text + n + 1 : NULL;
+    for (int chat = CT_CHAT_GEMMA; chat <= CT_CHAT_FUNCTIONGEMMA; chat++)
+        render((enum ct_chat)chat, text, tools);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,53 @@
+/* chat_golden.h: what the tests of the chat templates share: the reference's cases and the shape of a prompt. */
+#ifndef CHAT_GOLDEN_H
+#define CHAT_GOLDEN_H
+
+#include "text_golden.h"
+
+#include "text/chat.h"
+
+#define USER "[{\"role\":\"user\",\"content\":\"u\"}]"
+/* a question, and two calls in answer */
+#define CALL "{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" \
+             "{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":[1,null,true]}\"}}," \
+             "{\"id\":\"2\",\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"\"}}]}"
+
+static inline json_t *load(const char *family)
+{
+    char path[1024];
+    json_error_t why;
+    snprintf(path, sizeof path, "%s/text/templates/%s.json", CT_TEST_DATA, family);
+    json_t *cases = json_load_file(path, 0, &why);
+    if (!cases)
+        fail_msg("%s: %s", path, why.text);
+    return cases;
+}
+
+static inline carat_status render_case(enum ct_chat chat, const json_t *test, struct ct_prompt *p, carat_error *err)
+{
+    char *messages = json_dumps(json_object_get(test, "messages"), 0);
+    json_t *tools = json_object_get(test, "tools");
+    char *tool_text = tools ? json_dumps(tools, 0) : NULL;
+    carat_status status = ct_chat_render(chat, messages, tool_text,
+                                         json_is_true(json_object_get(test, "add_generation_prompt")), p, err);
+    free(messages);
+    free(tool_text);
+    return status;
+}
+
+/* Segments are in order, leave no gap, and alternate. */
+static inline void check_segments(const struct ct_prompt *p)
+{
+    size_t at = 0;
+    assert_true(p->n_segment > 0);
+    for (int i = 0; i < p->n_segment; i++) {
+        assert_int_equal(p->segment[i].begin, at);
+        assert_true(p->segment[i].end > at);
+        assert_true(i == 0 || p->segment[i].content != p->segment[i - 1].content);
+        at = p->segment[i].end;
+    }
+    assert_int_equal(at, p->n);
+    assert_int_equal(strlen(p->text), p->n);
+}
+
+#endif
