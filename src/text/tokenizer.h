@@ -23,7 +23,7 @@ int ct_tokenizer_size(const struct ct_tokenizer *t);           /* ids are [0, si
 int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece);
 /* As stored; {"",0} outside. */
 struct ct_str ct_tokenizer_piece(const struct ct_tokenizer *t, int32_t id);
-/* Control: matched in text only with CARAT_SPECIAL, not printed without it. */
+/* Control: matched in text only with CARAT_SPECIAL; not printed without it, except FunctionGemma's seven tokens. */
 bool ct_tokenizer_is_control(const struct ct_tokenizer *t, int32_t id);
 int32_t ct_tokenizer_bos(const struct ct_tokenizer *t); /* -1: none */
 /* End ids the tokenizer itself declares (GGUF eos/eot keys, <eos>, <end_of_turn>); returns the count, at most cap. */

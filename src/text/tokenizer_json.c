@@ -16,6 +16,14 @@ struct added {
     bool special;
 };
 
+#define BATCH (CT_WARM_MAX / 3)
+
+struct merge {
+    char text[CT_PIECE_MAX]; /* both parts, side by side */
+    size_t left, n;          /* bytes of the left part and of both */
+    size_t at;               /* in the file */
+};
+
 struct reader {
     struct ct_tokenizer *t;
     const char *name;
@@ -184,73 +192,85 @@ static carat_status read_vocab(struct reader *r, struct ct_json *j)
     return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, "a token of the vocabulary");
 }
 
-/* Id of a part of a merge, or of the whole. */
-static carat_status find_part(struct reader *r, struct ct_json *j, const char *s, size_t n, int32_t *id)
-{
-    *id = ct_vocab_find(r->t, s, n);
-    return *id >= 0 ? CARAT_OK : malformed(r, j, "a merge whose parts and whole are in the vocabulary");
-}
-
 /* The next merge, whose first token has been read: "a b" or ["a", "b"]. */
-static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json_token token, int32_t triple[3],
-                               const int32_t *before)
+static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json_token token, struct merge *m)
 {
-    char text[CT_PIECE_MAX];
-    size_t left, n;
     if (token == CT_JSON_ARRAY) {
         CT_TRY(expect(r, j, CT_JSON_STRING, "the left part of a merge"));
-        left = j->string.n;
-        if (left > sizeof text)
+        m->left = j->string.n;
+        if (m->left > sizeof m->text)
             return unsupported(r, j, "a merge is longer than 240 bytes");
-        memcpy(text, j->string.s, left);
+        memcpy(m->text, j->string.s, m->left);
         CT_TRY(expect(r, j, CT_JSON_STRING, "the right part of a merge"));
-        if (j->string.n > sizeof text - left)
+        if (j->string.n > sizeof m->text - m->left)
             return unsupported(r, j, "a merge is longer than 240 bytes");
-        memcpy(text + left, j->string.s, j->string.n);
-        n = left + j->string.n;
+        memcpy(m->text + m->left, j->string.s, j->string.n);
+        m->n = m->left + j->string.n;
         CT_TRY(expect(r, j, CT_JSON_ARRAY_END, "two parts of a merge"));
     } else if (token == CT_JSON_STRING) {
         const char *space = memchr(j->string.s, ' ', j->string.n);
-        left = space ? (size_t)(space - j->string.s) : j->string.n;
-        if (!space || memchr(space + 1, ' ', j->string.n - left - 1))
+        m->left = space ? (size_t)(space - j->string.s) : j->string.n;
+        if (!space || memchr(space + 1, ' ', j->string.n - m->left - 1))
             return malformed(r, j, "a merge with exactly one space");
-        n = j->string.n - 1;
-        if (n > sizeof text)
+        m->n = j->string.n - 1;
+        if (m->n > sizeof m->text)
             return unsupported(r, j, "a merge is longer than 240 bytes");
-        memcpy(text, j->string.s, left);
-        memcpy(text + left, space + 1, n - left);
+        memcpy(m->text, j->string.s, m->left);
+        memcpy(m->text + m->left, space + 1, m->n - m->left);
     } else {
         return malformed(r, j, "a merge");
     }
-    CT_TRY(find_part(r, j, text, left, &triple[0]));
-    CT_TRY(find_part(r, j, text + left, n - left, &triple[1]));
-    /* All ways to make a piece follow each other in Gemma's files, so the previous whole is a good guess. */
-    if (before) {
-        struct ct_str guess = ct_vocab_text(r->t, before[2]);
-        if (guess.n == n && memcmp(guess.s, text, n) == 0) {
-            triple[2] = before[2];
-            return CARAT_OK;
-        }
+    m->at = j->at;
+    return CARAT_OK;
+}
+
+/* Looks up the parts and the whole of the merges read last. */
+static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
+{
+    struct ct_str text[BATCH * 3];
+    if (n == 0)
+        return CARAT_OK;
+    if (!grow(&r->triple, &r->triple_capacity, (r->n_triple + n) * 3, sizeof *r->triple))
+        return no_memory(r);
+    for (size_t i = 0; i < n; i++) {
+        text[i * 3] = (struct ct_str){m[i].text, m[i].left};
+        text[i * 3 + 1] = (struct ct_str){m[i].text + m[i].left, m[i].n - m[i].left};
+        text[i * 3 + 2] = (struct ct_str){m[i].text, m[i].n};
     }
-    return find_part(r, j, text, n, &triple[2]);
+    ct_vocab_warm(r->t, text, n * 3);
+    for (size_t i = 0; i < n * 3; i++) {
+        int32_t id = ct_vocab_find(r->t, text[i].s, text[i].n);
+        if (id < 0)
+            return ct_fail(r->err, CARAT_E_FORMAT,
+                           "%s: at byte %zu: a part or the whole of merge %zu is not in the vocabulary", r->name,
+                           m[i / 3].at, r->n_triple + i / 3);
+        r->triple[r->n_triple * 3 + i] = id;
+    }
+    r->n_triple += n;
+    return CARAT_OK;
 }
 
 static carat_status read_merges(struct reader *r, struct ct_json *j)
 {
+    struct merge batch[BATCH];
+    size_t n = 0;
     CT_TRY(expect(r, j, CT_JSON_ARRAY, "the array of merges"));
+    if (r->t->n == 0)
+        return malformed(r, j, "a vocabulary that is not empty");
     for (;;) {
         enum ct_json_token token = ct_json_next(j);
         if (token == CT_JSON_ARRAY_END)
-            return CARAT_OK;
-        if (token == CT_JSON_STRING && r->n_triple == 0 && j->string.n >= 8 && memcmp(j->string.s, "#version", 8) == 0)
+            return resolve(r, batch, n);
+        if (token == CT_JSON_STRING && r->n_triple + n == 0 && j->string.n >= 8 &&
+            memcmp(j->string.s, "#version", 8) == 0)
             continue; /* the first line of the old merges.txt */
-        if (r->n_triple == CT_MERGES_MAX)
+        if (r->n_triple + n == CT_MERGES_MAX)
             return unsupported(r, j, "more than 8388608 merges");
-        if (!grow(&r->triple, &r->triple_capacity, (r->n_triple + 1) * 3, sizeof *r->triple))
-            return no_memory(r);
-        int32_t *triple = r->triple + r->n_triple * 3;
-        CT_TRY(read_merge(r, j, token, triple, r->n_triple ? triple - 3 : NULL));
-        r->n_triple++;
+        CT_TRY(read_merge(r, j, token, &batch[n]));
+        if (++n == BATCH) {
+            CT_TRY(resolve(r, batch, n));
+            n = 0;
+        }
     }
 }
 

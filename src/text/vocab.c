@@ -55,7 +55,7 @@ void ct_tokenizer_free(struct ct_tokenizer *t)
 
 /* ---- text -> id ---- */
 
-static uint64_t hash(const struct ct_tokenizer *t, const char *s, size_t n)
+static uint32_t hash(const struct ct_tokenizer *t, const char *s, size_t n)
 {
     uint64_t h = t->seed ^ (uint64_t)n * 0x9e3779b97f4a7c15u;
     while (n >= 8) {
@@ -69,16 +69,16 @@ static uint64_t hash(const struct ct_tokenizer *t, const char *s, size_t n)
         tail = (uint64_t)ct_le32(s) << 32 | ct_le32(s + n - 4);
     else if (n)
         tail = (uint64_t)(uint8_t)s[0] << 16 | (uint64_t)(uint8_t)s[n / 2] << 8 | (uint8_t)s[n - 1];
-    return ct_vocab_mix(h ^ tail);
+    return (uint32_t)ct_vocab_mix(h ^ tail);
 }
 
 int32_t ct_vocab_find(const struct ct_tokenizer *t, const char *s, size_t n)
 {
     if (n == 0 || n > CT_PIECE_MAX || !t->slot)
         return -1;
-    uint64_t h = hash(t, s, n);
-    for (uint32_t i = (uint32_t)h & t->slot_mask; t->slot[i].next; i = (i + 1) & t->slot_mask)
-        if (t->slot[i].tag == (uint32_t)(h >> 32)) {
+    uint32_t h = hash(t, s, n);
+    for (uint32_t i = h & t->slot_mask; t->slot[i].next; i = (i + 1) & t->slot_mask)
+        if (t->slot[i].hash == h) {
             int32_t id = (int32_t)t->slot[i].next - 1;
             if (t->piece[id].n == n && memcmp(t->blob + t->piece[id].at, s, n) == 0)
                 return id;
@@ -86,13 +86,28 @@ int32_t ct_vocab_find(const struct ct_tokenizer *t, const char *s, size_t n)
     return -1;
 }
 
-static void insert(struct ct_tokenizer *t, int32_t id)
+void ct_vocab_warm(const struct ct_tokenizer *t, const struct ct_str *text, size_t n)
 {
-    uint64_t h = hash(t, t->blob + t->piece[id].at, t->piece[id].n);
-    uint32_t i = (uint32_t)h & t->slot_mask;
+    uint32_t at[CT_WARM_MAX];
+    assert(n <= CT_WARM_MAX);
+    for (size_t i = 0; i < n; i++) {
+        at[i] = hash(t, text[i].s, text[i].n) & t->slot_mask;
+        __builtin_prefetch(&t->slot[at[i]]);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (t->slot[at[i]].next)
+            __builtin_prefetch(&t->piece[t->slot[at[i]].next - 1]);
+    for (size_t i = 0; i < n; i++)
+        if (t->slot[at[i]].next)
+            __builtin_prefetch(t->blob + t->piece[t->slot[at[i]].next - 1].at);
+}
+
+static void insert(struct ct_tokenizer *t, uint32_t h, int32_t id)
+{
+    uint32_t i = h & t->slot_mask;
     while (t->slot[i].next)
         i = (i + 1) & t->slot_mask;
-    t->slot[i] = (struct ct_piece_slot){(uint32_t)(h >> 32), (uint32_t)id + 1};
+    t->slot[i] = (struct ct_piece_slot){h, (uint32_t)id + 1};
     t->n_hashed++;
 }
 
@@ -101,20 +116,17 @@ static bool grow_slots(struct ct_tokenizer *t)
 {
     if (t->slot && t->n_hashed < t->slot_mask / 2)
         return true;
-    uint32_t size = t->slot ? (t->slot_mask + 1) * 2 : 1024;
-    struct ct_piece_slot *old = t->slot;
-    t->slot = calloc(size, sizeof *t->slot);
-    if (!t->slot) {
-        t->slot = old;
+    uint32_t size = t->slot ? t->slot_mask + 1 : 0;
+    struct ct_piece_slot *old = t->slot, *grown = calloc(size ? (size_t)size * 2 : 1024, sizeof *grown);
+    if (!grown)
         return false;
-    }
-    t->slot_mask = size - 1;
+    t->slot = grown;
+    t->slot_mask = size ? size * 2 - 1 : 1023;
     t->n_hashed = 0;
+    for (uint32_t i = 0; i < size; i++)
+        if (old[i].next)
+            insert(t, old[i].hash, (int32_t)old[i].next - 1);
     free(old);
-    for (int32_t id = 0; id < t->n; id++)
-        if (t->piece[id].n)
-            if (ct_vocab_find(t, t->blob + t->piece[id].at, t->piece[id].n) < 0)
-                insert(t, id);
     return true;
 }
 
@@ -182,7 +194,7 @@ carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, 
     t->piece[id].kind = (uint8_t)kind;
     t->n = CT_MAX(t->n, (int)id + 1);
     if (text.n && !known)
-        insert(t, (int32_t)id);
+        insert(t, hash(t, text.s, text.n), (int32_t)id);
     return CARAT_OK;
 }
 
@@ -196,7 +208,7 @@ carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t i
     if (!grow_slots(t))
         return no_memory(err);
     CT_TRY(set_text(t, name, id, text, err)); /* the old slot stays and no longer compares equal */
-    insert(t, id);
+    insert(t, hash(t, text.s, text.n), id);
     return CARAT_OK;
 }
 
@@ -243,6 +255,8 @@ static void note_joints(struct ct_tokenizer *t, int32_t id)
     t->longest = CT_MAX(t->longest, t->piece[id].n);
 }
 
+#define AHEAD 12 /* merges between asking memory for a slot and using it */
+
 carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err)
 {
     uint32_t size = 16;
@@ -263,8 +277,9 @@ carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size
             note_joints(t, merged);
         if (t->piece[left].kind == CT_PIECE_BYTE || t->piece[right].kind == CT_PIECE_BYTE)
             t->no_cut = true;
-        uint64_t h = ct_vocab_mix(((uint64_t)(uint32_t)left << 32 | (uint32_t)right) ^ t->seed);
-        uint32_t i = (uint32_t)h & t->merge_mask;
+        if (n - r > AHEAD)
+            __builtin_prefetch(&t->merge[ct_vocab_pair_slot(t, triple[(r + AHEAD) * 3], triple[(r + AHEAD) * 3 + 1])]);
+        uint32_t i = ct_vocab_pair_slot(t, left, right);
         while (t->merge[i].left >= 0 && (t->merge[i].left != left || t->merge[i].right != right))
             i = (i + 1) & t->merge_mask;
         t->merge[i] = (struct ct_merge){left, right, (uint32_t)r}; /* of a repeated pair the last rank holds */

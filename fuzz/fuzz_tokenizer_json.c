@@ -1,0 +1,15 @@
+/* fuzz_tokenizer_json.c: any bytes as a tokenizer.json: refused, or a tokenizer that encodes and decodes. */
+#include "fuzz_text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ct_tokenizer *t;
+    carat_error err;
+    if (ct_tokenizer_from_json(&t, "fuzz", (struct ct_bytes){data, size}, &err) != CARAT_OK)
+        return 0;
+    exercise(t, data, size);
+    ct_tokenizer_free(t);
+    return 0;
+}
