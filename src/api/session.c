@@ -265,9 +265,11 @@ carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, in
         row.n -= common;
     }
     ct_detokenizer_init(&session->detokenizer, session->engine->model->tokenizer, 0);
+    if (!complete)
+        CT_TRY(carat_step(session->engine, &row, 1, err));
     if (reused)
         *reused = common;
-    return complete ? CARAT_OK : carat_step(session->engine, &row, 1, err);
+    return CARAT_OK;
 }
 
 carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id, carat_error *err)

@@ -6,13 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#if defined(__has_feature)
-#define HAS_FEATURE(x) __has_feature(x)
-#else
-#define HAS_FEATURE(x) 0
-#endif
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-    !HAS_FEATURE(address_sanitizer) && !HAS_FEATURE(thread_sanitizer) && !HAS_FEATURE(memory_sanitizer)
+#if defined(__GLIBC__) && !SANITIZED
 #define COUNTED 1
 #else
 #define COUNTED 0

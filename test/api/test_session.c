@@ -223,6 +223,7 @@ static void evaluation_can_be_cancelled(void **state)
     carat_error e;
     assert_int_equal(carat_sync(r.session[0], ids.id, 40, &reused, &e), CARAT_E_CANCELLED);
     check_sentence(e.message);
+    assert_int_equal(reused, -1);
     int held = carat_held(r.session[0], NULL);
     assert_in_range(held, 1, 39); /* what was evaluated stays */
     for (int i = 0; i < 40 && carat_held(r.session[0], NULL) < 40; i++)

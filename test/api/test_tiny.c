@@ -42,6 +42,7 @@ static void check_prompt(const carat_model *model, const json_t *line, const str
     if (t && !json_is_null(t))
         tools = json_dumps(t, 0);
     options.tools = tools;
+    options.chat_template = json_string_value(json_object_get(line, "layout")); /* absent: the model's own */
     OK(carat_render_json(model, messages, &options, &ids, &text, err));
     const char *prompt = json_string_value(json_object_get(line, "prompt"));
     assert_non_null(prompt);

@@ -19,6 +19,19 @@
 #define UNUSED __attribute__((unused))
 #define PATH_SIZE 4096
 
+/* 1 in a build with a sanitizer that watches memory. */
+#if defined(__has_feature)
+#define HAS_FEATURE(x) __has_feature(x)
+#else
+#define HAS_FEATURE(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || HAS_FEATURE(address_sanitizer) || \
+    HAS_FEATURE(thread_sanitizer) || HAS_FEATURE(memory_sanitizer)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 /* ---- files ---- */
 
 UNUSED static const char *path_join(char out[PATH_SIZE], const char *dir, const char *name)
