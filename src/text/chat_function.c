@@ -126,6 +126,7 @@ struct turns {
     bool pending;         /* ... and the last thing in it is a call */
     const json_t *calls;  /* the latest tool_calls */
     size_t answered;      /* how many of them have results */
+    json_t *by_id;        /* owned: the id of a call -> its index; results may be as many as calls */
 };
 
 /* The function of call k: {"function": {...}} or the bare object. */
@@ -133,6 +134,20 @@ static const json_t *function_of(const json_t *calls, size_t k)
 {
     const json_t *call = json_array_get(calls, k), *function = json_object_get(call, "function");
     return function ? function : call;
+}
+
+/* Makes the index from ids to the latest calls; of equal ids the first counts. */
+static carat_status index_calls(struct turns *c)
+{
+    json_decref(c->by_id);
+    c->by_id = json_object();
+    bool failed = !c->by_id;
+    for (size_t k = 0; !failed && k < json_array_size(c->calls); k++) {
+        const json_t *id = json_object_get(json_array_get(c->calls, k), "id");
+        if (json_is_string(id) && !json_object_get(c->by_id, json_string_value(id)))
+            failed = json_object_set_new_nocheck(c->by_id, json_string_value(id), json_integer((json_int_t)k)) != 0;
+    }
+    return failed ? ct_fail(c->err, CARAT_E_MEMORY, "out of memory for %zu tool calls", json_array_size(c->calls)) : CARAT_OK;
 }
 
 static carat_status write_call(struct turns *c, size_t i, size_t k)
@@ -183,6 +198,7 @@ static carat_status write_model(struct turns *c, size_t i)
     }
     c->calls = calls;
     c->answered = 0;
+    CT_TRY(index_calls(c));
     for (size_t k = 0; k < json_array_size(calls); k++)
         CT_TRY(write_call(c, i, k));
     return CARAT_OK;
@@ -216,20 +232,17 @@ static carat_status result_name(struct turns *c, size_t i, struct ct_str *name)
 {
     const json_t *message = json_array_get(c->messages, i), *given = json_object_get(message, "name");
     const json_t *id = json_object_get(message, "tool_call_id");
-    size_t k = c->answered, n = json_array_size(c->calls);
+    size_t k = c->answered;
     if (json_is_string(given) && json_string_length(given)) {
         *name = ct_json_str(given);
         return CARAT_OK;
     }
     if (json_is_string(id)) {
-        for (k = 0; k < n; k++) {
-            const json_t *other = json_object_get(json_array_get(c->calls, k), "id");
-            if (json_is_string(other) && strcmp(json_string_value(id), json_string_value(other)) == 0)
-                break;
-        }
-        if (k == n)
+        const json_t *index = json_object_get(c->by_id, json_string_value(id));
+        if (!index)
             return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].tool_call_id: \"%.64s\" is none of the calls before "
                                                      "it", i, json_string_value(id));
+        k = (size_t)json_integer_value(index);
     }
     *name = ct_json_str(json_object_get(function_of(c->calls, k), "name"));
     return CARAT_OK;
@@ -376,19 +389,26 @@ static carat_status write_message(struct turns *c, size_t i)
     return CARAT_OK;
 }
 
+static carat_status write_turns(struct turns *c, const json_t *tools)
+{
+    enum ct_role role;
+    CT_TRY(ct_chat_role(c->messages, 0, &role, c->err));
+    bool has_text = role == CT_ROLE_SYSTEM || role == CT_ROLE_DEVELOPER;
+    CT_TRY(write_head(c, tools, has_text));
+    for (size_t i = has_text; i < json_array_size(c->messages); i++)
+        CT_TRY(write_message(c, i));
+    return CARAT_OK;
+}
+
 carat_status ct_chat_render_function(struct ct_chat_writer *w, const json_t *messages, const json_t *tools,
                                      bool generation_prompt, carat_error *err)
 {
     struct turns c = {.w = w, .messages = messages, .err = err};
-    enum ct_role role;
-    CT_TRY(ct_chat_role(messages, 0, &role, err));
-    bool has_text = role == CT_ROLE_SYSTEM || role == CT_ROLE_DEVELOPER;
-    CT_TRY(write_head(&c, tools, has_text));
-    for (size_t i = has_text; i < json_array_size(messages); i++)
-        CT_TRY(write_message(&c, i));
+    carat_status status = write_turns(&c, tools);
+    json_decref(c.by_id);
     if (c.pending) /* the results come next, not the model */
         ct_chat_literal(w, "<start_function_response>");
     else if (generation_prompt && !c.open)
         ct_chat_literal(w, "<start_of_turn>model\n");
-    return CARAT_OK;
+    return status;
 }
