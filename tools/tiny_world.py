@@ -4,8 +4,8 @@ An Example is a conversation (messages, optional tools) with the answer expected
 draws one; held=False gives only training examples, held=True only examples whose last request was never
 seen in training (the split is by a hash of the request, letter case and punctuation aside).
 
-`render` writes a conversation as the models of the family see it: with tools or a developer message in
-FunctionGemma's layout, otherwise in Gemma 3's (a system message is folded into the first user turn).
+`render` writes a conversation in FunctionGemma's layout: a developer turn where there are tools or a leading system or
+developer message, otherwise the plain frame that all of the family share.
 Standard library only.
 """
 import hashlib
@@ -13,6 +13,10 @@ import re
 from dataclasses import dataclass, field
 
 DEVELOPER = "You are a model that can do function calling with the following functions"
+
+# shares of some kinds of example; train_tiny.py shifts them towards the hard ones for its second stage
+USUAL = {"numbers": 0.35, "one word": 0.12, "missing": 0.12}
+HARDER = {"numbers": 0.50, "one word": 0.25, "missing": 0.28}
 
 # ---------------------------------------------------------------- facts
 #          name        colour    home          food          legs
@@ -215,13 +219,13 @@ def message(role, content):
 
 
 # ---------------------------------------------------------------- conversations
-def question(rng):
+def question(rng, mix):
     """(user text, answer, one-word answer, key or None, subject): anything that is not a request"""
     x = rng.random()
     if x < 0.10:
         texts, answer = rng.choice(SMALL_TALK)
         return rng.choice(texts), answer, None, None, None
-    q, answer, word, subject = fact(rng) if x < 0.65 else number(rng)
+    q, answer, word, subject = fact(rng) if x < 1 - mix["numbers"] else number(rng)
     return user_text(rng, q, False), answer, word, q, subject
 
 
@@ -242,11 +246,11 @@ def follow_up(rng, subject):
     return rng.choice(FOLLOW[what]), answer
 
 
-def english(rng):
+def english(rng, mix):
     """no functions declared: everything is answered in English"""
     messages, keys = [], []
     if rng.random() < 0.22:                       # one earlier exchange
-        text, answer, _, key, subject = question(rng)
+        text, answer, _, key, subject = question(rng, mix)
         messages += [message("user", text), message("assistant", answer)]
         keys += [key] if key else []
         if subject and rng.random() < 0.7:
@@ -258,8 +262,8 @@ def english(rng):
         messages.append(message("user", user_text(rng, q, True)))
         keys.append(q)
     else:
-        text, answer, word, key, _ = question(rng)
-        if word and not messages and rng.random() < 0.12:
+        text, answer, word, key, _ = question(rng, mix)
+        if word and not messages and rng.random() < mix["one word"]:
             messages.append(message(rng.choice(["system", "system", "developer"]), ONE_WORD))
             answer = word
         messages.append(message("user", text))
@@ -269,7 +273,7 @@ def english(rng):
     return Example("english", messages, answer, keys=keys)
 
 
-def with_tools(rng):
+def with_tools(rng, mix):
     """one to four functions declared: call the right one, or answer in English where none fits"""
     intents = rng.sample(list(FUNCTIONS), rng.choice([1, 2, 2, 3, 3, 4]))
     tools = [declare(rng, i) for i in intents]
@@ -279,9 +283,9 @@ def with_tools(rng):
         messages.append(message(rng.choice(["system", "developer"]), rng.choice(SYSTEMS)))
     x = rng.random()
     if x < 0.12:
-        text, answer, _, key, _ = question(rng)
+        text, answer, _, key, _ = question(rng, mix)
         return Example("tools", messages + [message("user", text)], answer, tools, [key] if key else [])
-    if x < 0.24:
+    if x < 0.12 + mix["missing"]:
         intent, q, _, _ = request(rng, rng.choice([i for i in FUNCTIONS if i not in intents]))
         return Example("tools", messages + [message("user", user_text(rng, q, True))], "I have no function for that.", tools, [q])
     wanted = [request(rng, rng.choice(intents))]
@@ -302,11 +306,11 @@ def with_tools(rng):
     return Example("tools", messages, "".join(map(call_text, calls)), tools, keys, stop="<start_function_response>")
 
 
-def draw(rng, kind, held=False):
+def draw(rng, kind, held=False, mix=USUAL):
     """an example of a kind; training examples rest on no held-out request, held-out ones end in one"""
     make = english if kind == "english" else with_tools
     while True:
-        e = make(rng)
+        e = make(rng, mix)
         if held and e.keys and held_out(e.keys[-1]) or not held and not any(map(held_out, e.keys)):
             return e
 
@@ -345,22 +349,16 @@ def declaration(tool):
             f"parameters:{{properties:{{{properties}}},required:[{required}],type:{escaped('OBJECT')}}}}}<end_function_declaration>")
 
 
-def layout(example):
-    return "functiongemma" if example.tools or example.messages[0]["role"] == "developer" else "gemma3"
-
-
 def render(example):
     """list of (text, is it the model's) up to the place where the answer begins"""
-    messages, first, parts = list(example.messages), "", [("<bos>", False)]
-    if layout(example) == "functiongemma":
-        text = messages.pop(0)["content"].strip() if messages[0]["role"] in ("system", "developer") else DEVELOPER
+    messages, parts = list(example.messages), [("<bos>", False)]
+    head = messages[0]["role"] in ("system", "developer")
+    if example.tools or head:
+        text = messages.pop(0)["content"].strip() if head else DEVELOPER
         parts.append(("<start_of_turn>developer\n" + text + "".join(map(declaration, example.tools)) + "<end_of_turn>\n", False))
-    elif messages[0]["role"] == "system":
-        first = messages.pop(0)["content"] + "\n\n"
     for m in messages:
         if m["role"] == "user":
-            parts.append((f"<start_of_turn>user\n{first}{m['content'].strip()}<end_of_turn>\n<start_of_turn>model\n", False))
-            first = ""
+            parts.append((f"<start_of_turn>user\n{m['content'].strip()}<end_of_turn>\n<start_of_turn>model\n", False))
         elif m["role"] == "tool":
             results = m["content"] if isinstance(m["content"], list) else [m["content"]]
             text = "".join(map(response_text, results))
