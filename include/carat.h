@@ -304,7 +304,7 @@ CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens,
 CARAT_API carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
 /* Tokens held; *tokens (may be NULL) points at them until the next call on the session. */
 CARAT_API int carat_held(const carat_session *session, const int32_t **tokens);
-/* Forgets all but the first n tokens; no logits are held then. E_ARGUMENT (n < 0 or more than held), E_REWIND. */
+/* Forgets all but the first n tokens; no logits are held then (n equal to the tokens held changes nothing). E_ARGUMENT (n < 0 or more than held), E_REWIND. */
 CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
 
 /* Advances several sessions of one engine in one pass: row i appends tokens to its session (prompts and

@@ -293,7 +293,7 @@ def with_tools(rng, mix):
         wanted.append(request(rng, rng.choice([i for i in intents if i != wanted[0][0]])))
     text = user_text(rng, " and ".join(w[1] for w in wanted), True)
     messages.append(message("user", text))
-    calls = [{"type": "function", "function": {"name": names[i], "arguments": a}} for i, _, a, _ in wanted]
+    calls = [{"type": "function", "function": {"name": names[i], "arguments": dict(sorted(a.items()))}} for i, _, a, _ in wanted]
     keys = [w[1] for w in wanted]
     if rng.random() < 0.3:                        # the functions have run: say how it went
         good = rng.random() < 0.8

@@ -147,22 +147,23 @@ static void project_value(float *out, size_t ldo, const struct ct_weight *w, int
 
 /* ---- int8 products: exact integer dots, one fma per group ---- */
 
-/* One group of a stored row as int8 with its scale. */
+/* One group of a stored row as int8 with its scale; blocks lie at any byte, so they are read as bytes. */
 static inline float group_q8_0(int8_t q[CT_GROUP], const uint8_t *row, int g)
 {
-    const struct ct_block_q8_0 *b = (const struct ct_block_q8_0 *)(const void *)(row + (size_t)g * sizeof *b);
-    memcpy(q, b->q, CT_GROUP);
-    return f16_value(ct_le16(&b->d));
+    const uint8_t *b = row + (size_t)g * sizeof(struct ct_block_q8_0);
+    memcpy(q, b + offsetof(struct ct_block_q8_0, q), CT_GROUP);
+    return f16_value(ct_le16(b + offsetof(struct ct_block_q8_0, d)));
 }
 
 static inline float group_q4_0(int8_t q[CT_GROUP], const uint8_t *row, int g)
 {
-    const struct ct_block_q4_0 *b = (const struct ct_block_q4_0 *)(const void *)(row + (size_t)g * sizeof *b);
+    const uint8_t *b = row + (size_t)g * sizeof(struct ct_block_q4_0);
+    const uint8_t *nibbles = b + offsetof(struct ct_block_q4_0, q);
     for (int i = 0; i < CT_GROUP / 2; i++) {
-        q[i] = (int8_t)((b->q[i] & 15) - 8);
-        q[i + CT_GROUP / 2] = (int8_t)((b->q[i] >> 4) - 8);
+        q[i] = (int8_t)((nibbles[i] & 15) - 8);
+        q[i + CT_GROUP / 2] = (int8_t)((nibbles[i] >> 4) - 8);
     }
-    return f16_value(ct_le16(&b->d));
+    return f16_value(ct_le16(b + offsetof(struct ct_block_q4_0, d)));
 }
 
 static inline __attribute__((always_inline)) void

@@ -70,9 +70,18 @@ static void text_of(struct rig *r, const int32_t *ids, int n, char *out, size_t 
     }
 }
 
+/* Sanitizers make a token 20 times slower and look for memory errors, not for quality: every eighth line is enough
+ * for them, and too few to measure a share of right answers. */
+#if defined(__SANITIZE_ADDRESS__)
+#define STRIDE 8
+#else
+#define STRIDE 1
+#endif
+
 static struct score replay(int exact)
 {
     struct score score = {0, 0, 0};
+    int read = 0;
     carat_model *model = NULL;
     OK(carat_model_open(&model, TINY, NULL, err));
     carat_engine_options o = CARAT_ENGINE_OPTIONS;
@@ -84,6 +93,10 @@ static struct score replay(int exact)
     json_error_t e;
     json_t *line;
     while ((line = json_loadf(f, JSON_DISABLE_EOF_CHECK, &e)) != NULL) {
+        if (read++ % STRIDE) {
+            json_decref(line);
+            continue;
+        }
         int32_t ids[MOST_STEPS];
         char text[MOST_STEPS * 256];
         struct ids prompt = json_ids(json_object_get(line, "prompt_ids"));
@@ -120,7 +133,7 @@ static void fast_answers_are_right(void **state)
 {
     (void)state;
     struct score s = replay(0);
-    assert_true(100 * s.right >= 95 * s.lines);
+    assert_true(STRIDE > 1 || 100 * s.right >= 95 * s.lines);
 }
 
 static void exact_ids_are_those_of_the_reference(void **state)

@@ -269,7 +269,7 @@ static void shared_vectors(void **state)
     };
     for (size_t i = 0; i < CT_COUNT(models); i++) {
         char path[1024];
-        snprintf(path, sizeof path, "%s/vectors/%s", shared, models[i].path);
+        snprintf(path, sizeof path, "%s/%s", shared, models[i].path);
         struct ct_file *f = accept_path(path, false);
         assert_int_equal(ct_file_kind(f), models[i].kind);
         assert_int_equal(ct_file_tensor_count(f), models[i].tensors);
