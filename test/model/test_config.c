@@ -1,0 +1,151 @@
+/* test_config.c: config.json in its dialects, the defaults that released files rely on, refusals by name, and the
+ * arithmetic of the KV cache. GGUF keys are covered with whole files in test/api/test_reference.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "model/cache.h"
+
+static carat_status read_config(struct ct_config *c, const char *json, carat_error *err)
+{
+    static const uint8_t weights[] = {2, 0, 0, 0, 0, 0, 0, 0, '{', '}'};
+    const struct ct_part part[] = {
+        {"config.json", {(const uint8_t *)json, strlen(json)}},
+        {"model.safetensors", {weights, sizeof weights}},
+    };
+    struct ct_file *f = NULL;
+    CT_TRY(ct_file_open_memory(&f, part, 2, err));
+    carat_status status = ct_config_read(c, f, err);
+    ct_file_close(f);
+    return status;
+}
+
+static struct ct_config accept(const char *json)
+{
+    struct ct_config c;
+    carat_error err;
+    if (read_config(&c, json, &err))
+        fail_msg("%s: %s", json, err.message);
+    return c;
+}
+
+static void refuse(const char *json, carat_status status, const char *part)
+{
+    struct ct_config c;
+    carat_error err;
+    assert_int_equal(read_config(&c, json, &err), status);
+    if (!strstr(err.message, part))
+        fail_msg("\"%s\" does not name %s", err.message, part);
+}
+
+static void test_gemma1(void **unused)
+{
+    struct ct_config c = accept("{\"model_type\":\"gemma\",\"hidden_act\":\"gelu\",\"num_hidden_layers\":18,\"hidden_size\":2048,"
+                                "\"intermediate_size\":16384,\"num_attention_heads\":8,\"num_key_value_heads\":1,\"head_dim\":256}");
+    (void)unused;
+    assert_string_equal(c.architecture, "gemma");
+    assert_false(c.post_norms || c.qk_norms);
+    assert_int_equal(c.n_vocab, 256000);
+    assert_int_equal(c.max_context, 8192);
+    assert_true(c.layer[17].attn_scale == 0.0625f && c.layer[17].attn_cap == 0 && c.logit_cap == 0);
+    for (int i = 0; i < c.n_layer; i++)
+        assert_int_equal(c.layer[i].kind, CT_GLOBAL);
+}
+
+static void test_gemma2(void **unused)
+{
+    struct ct_config c = accept("{\"model_type\":\"gemma2\",\"query_pre_attn_scalar\":144,\"num_hidden_layers\":4}");
+    (void)unused;
+    assert_true(c.layer[0].attn_cap == 50 && c.logit_cap == 30);
+    assert_true(c.layer[0].attn_scale == 1.0f / 12);
+    assert_int_equal(c.kind[CT_LOCAL].window, 4096);
+    assert_int_equal(c.layer[0].kind, CT_LOCAL);
+    assert_int_equal(c.layer[1].kind, CT_GLOBAL);
+    /* an explicit null switches a cap off */
+    c = accept("{\"model_type\":\"gemma2\",\"attn_logit_softcapping\":null,\"final_logit_softcapping\":null}");
+    assert_true(c.layer[0].attn_cap == 0 && c.logit_cap == 0);
+}
+
+/* The released 4B config states little; the rest are the class defaults. */
+static void test_gemma3_sparse(void **unused)
+{
+    struct ct_config c = accept("{\"model_type\":\"gemma3\",\"image_token_index\":262144,\"text_config\":{\"hidden_size\":2560,"
+                                "\"intermediate_size\":10240,\"num_hidden_layers\":34,\"sliding_window\":1024,"
+                                "\"rope_scaling\":{\"factor\":8.0,\"rope_type\":\"linear\"}}}");
+    (void)unused;
+    assert_true(c.multimodal && c.qk_norms && c.post_norms && c.tied);
+    assert_int_equal(c.n_vocab, 262208);
+    assert_int_equal(c.n_text_vocab, 262144);
+    assert_int_equal(c.max_context, 131072);
+    assert_int_equal(c.layer[0].n_head, 8);
+    assert_int_equal(c.layer[0].n_kv_head, 4);
+    assert_int_equal(c.layer[0].head_dim, 256);
+    for (int i = 0; i < c.n_layer; i++)
+        assert_int_equal(c.layer[i].kind, (i + 1) % 6 ? CT_LOCAL : CT_GLOBAL);
+    assert_true(c.kind[CT_GLOBAL].rope_base == 1e6 && c.kind[CT_GLOBAL].rope_factor == 8);
+    assert_true(c.kind[CT_LOCAL].rope_base == 1e4 && c.kind[CT_LOCAL].rope_factor == 1);
+}
+
+static void test_gemma3_dialects(void **unused)
+{
+    struct ct_config old = accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":3,\"sliding_window_pattern\":3,"
+                                  "\"rope_theta\":500000,\"rope_local_base_freq\":20000,\"sliding_window\":512}");
+    struct ct_config now = accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":3,\"_sliding_window_pattern\":6,"
+                                  "\"layer_types\":[\"sliding_attention\",\"sliding_attention\",\"full_attention\"],"
+                                  "\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000,\"rope_type\":\"default\"},"
+                                  "\"sliding_attention\":{\"rope_theta\":20000,\"rope_type\":\"default\"}},\"sliding_window\":512}");
+    (void)unused;
+    assert_memory_equal(old.kind, now.kind, sizeof old.kind);
+    assert_memory_equal(old.layer, now.layer, 3 * sizeof old.layer[0]);
+    assert_int_equal(now.layer[2].kind, CT_GLOBAL);
+}
+
+static void test_refusals(void **unused)
+{
+    (void)unused;
+    refuse("{\"model_type\":\"gemma4\"}", CARAT_E_UNSUPPORTED, "gemma4");
+    refuse("{}", CARAT_E_FORMAT, "model_type");
+    refuse("[1]", CARAT_E_FORMAT, "JSON object");
+    refuse("{\"model_type\":\"gemma\",", CARAT_E_FORMAT, "config.json");
+    refuse("{\"model_type\":\"gemma3\"}", CARAT_E_FORMAT, "text_config");
+    refuse("{\"model_type\":\"gemma\",\"hidden_size\":-5}", CARAT_E_FORMAT, "hidden_size");
+    refuse("{\"model_type\":\"gemma\",\"hidden_size\":1e30}", CARAT_E_FORMAT, "hidden_size");
+    refuse("{\"model_type\":\"gemma\",\"num_hidden_layers\":\"3\"}", CARAT_E_FORMAT, "num_hidden_layers");
+    refuse("{\"model_type\":\"gemma\",\"num_hidden_layers\":100000}", CARAT_E_FORMAT, "num_hidden_layers");
+    refuse("{\"model_type\":\"gemma\",\"num_attention_heads\":16,\"num_key_value_heads\":3}", CARAT_E_FORMAT, "heads");
+    refuse("{\"model_type\":\"gemma\",\"head_dim\":33}", CARAT_E_UNSUPPORTED, "head_dim");
+    refuse("{\"model_type\":\"gemma\",\"quantization_config\":{}}", CARAT_E_UNSUPPORTED, "quantization_config");
+    refuse("{\"model_type\":\"gemma2\",\"hidden_activation\":\"silu\"}", CARAT_E_UNSUPPORTED, "silu");
+    refuse("{\"model_type\":\"gemma3_text\",\"use_bidirectional_attention\":true}", CARAT_E_UNSUPPORTED, "embedding");
+    refuse("{\"model_type\":\"gemma3_text\",\"layer_types\":[\"full_attention\"]}", CARAT_E_FORMAT, "layer_types");
+    refuse("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":1,\"layer_types\":[\"odd\"]}", CARAT_E_FORMAT, "odd");
+    refuse("{\"model_type\":\"gemma3_text\",\"rope_scaling\":{\"rope_type\":\"yarn\"}}", CARAT_E_UNSUPPORTED, "yarn");
+}
+
+static void test_cache(void **unused)
+{
+    struct ct_config c = accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":6,\"sliding_window\":512,"
+                                "\"num_attention_heads\":4,\"num_key_value_heads\":1}");
+    struct ct_cache cache;
+    (void)unused;
+    ct_cache_plan(&cache, &c, CT_KV_BF16, 8192, 256, 3, NULL);
+    assert_int_equal(cache.ring[CT_GLOBAL], 8192);
+    assert_int_equal(cache.ring[CT_LOCAL], 768);
+    assert_int_equal(cache.sequence_bytes, (8192 + 5 * 768) * 256 * 2 * 2);
+    assert_int_equal(cache.bytes, 3 * cache.sequence_bytes);
+    ct_cache_plan(&cache, &c, CT_KV_F32, 300, 256, 1, NULL); /* a ring is never longer than the context */
+    assert_int_equal(cache.ring[CT_LOCAL], 512);
+    assert_int_equal(cache.bytes, 6 * 512 * 256 * 4 * 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gemma1),          cmocka_unit_test(test_gemma2),   cmocka_unit_test(test_gemma3_sparse),
+        cmocka_unit_test(test_gemma3_dialects), cmocka_unit_test(test_refusals), cmocka_unit_test(test_cache),
+    };
+    return cmocka_run_group_tests_name("model: config and cache", tests, NULL, NULL);
+}
