@@ -23,7 +23,7 @@ struct bench {
 struct test {
     const char *kind; /* "pp", "tg" */
     int tokens;
-    int step; /* tokens per call: all of them, or one */
+    int step;               /* tokens per call: all of them, or one */
     double mean, deviation; /* tok/s */
 };
 
@@ -90,14 +90,17 @@ static int run_test(struct bench *b, struct test *t)
 
 static void print_table(const struct bench *b, const struct test *tests, int n)
 {
-    out_print("| model                | size       | params     | backend    | threads | test    |           t/s      |\n"
-              "| -------------------- | ---------: | ---------: | ---------- | ------: | ------: | -----------------: |\n");
+    out_print("| model                | size       | params     | backend    | threads | test    |           "
+              "t/s      |\n"
+              "| -------------------- | ---------: | ---------: | ---------- | ------: | ------: | "
+              "-----------------: |\n");
     for (int i = 0; i < n; i++) {
         char test[16];
         snprintf(test, sizeof test, "%s%d", tests[i].kind, tests[i].tokens);
-        out_print("| %-20.20s | %6.1f MiB | %8.2f M | CPU %-6.6s | %7d | %7s | %10.2f ± %5.2f |\n", model_name(b->o->model),
-                  (double)b->info.weight_bytes / (1 << 20), (double)b->info.n_parameter / 1e6, b->plan.isa,
-                  b->plan.threads, test, tests[i].mean, tests[i].deviation);
+        out_print("| %-20.20s | %6.1f MiB | %8.2f M | CPU %-6.6s | %7d | %7s | %10.2f ± %5.2f |\n",
+                  model_name(b->o->model), (double)b->info.weight_bytes / (1 << 20),
+                  (double)b->info.n_parameter / 1e6, b->plan.isa, b->plan.threads, test, tests[i].mean,
+                  tests[i].deviation);
     }
 }
 
@@ -107,15 +110,15 @@ static int print_json(const struct bench *b, const struct test *tests, int n)
     const char *name = model_name(b->o->model);
 
     for (int i = 0; i < n; i++) {
-        json_t *test = json_pack("{s:s, s:i, s:f, s:f}", "test", tests[i].kind, "tokens", tests[i].tokens, "avg_ts",
-                                 tests[i].mean, "stddev_ts", tests[i].deviation);
+        json_t *test = json_pack("{s:s, s:i, s:f, s:f}", "test", tests[i].kind, "tokens", tests[i].tokens,
+                                 "avg_ts", tests[i].mean, "stddev_ts", tests[i].deviation);
         json_array_append_new(list, test);
     }
-    return out_json(json_pack("{s:o, s:I, s:I, s:s, s:s, s:b, s:i, s:i, s:i, s:o}", "model", json_text(name, strlen(name)),
-                              "model_size", (json_int_t)b->info.weight_bytes, "model_n_params",
-                              (json_int_t)b->info.n_parameter, "isa", b->plan.isa, "kv", b->plan.kv, "exact", b->o->exact,
-                              "chunk", b->plan.chunk, "threads", b->plan.threads, "repetitions", b->o->repetitions,
-                              "tests", list));
+    return out_json(json_pack("{s:o, s:I, s:I, s:s, s:s, s:b, s:i, s:i, s:i, s:o}", "model",
+                              json_text(name, strlen(name)), "model_size", (json_int_t)b->info.weight_bytes,
+                              "model_n_params", (json_int_t)b->info.n_parameter, "isa", b->plan.isa, "kv",
+                              b->plan.kv, "exact", b->o->exact, "chunk", b->plan.chunk, "threads",
+                              b->plan.threads, "repetitions", b->o->repetitions, "tests", list));
 }
 
 static int prepare(struct bench *b, int longest)

@@ -11,7 +11,7 @@
     X(tokenizer_config, "tokenizer_config.json")
 
 #define DECLARE(id, name) extern const unsigned char tiny_##id[], tiny_##id##_end[];
-#define ENTRY(id, name) {name, tiny_##id, tiny_##id##_end},
+#define ENTRY(id, name)   {name, tiny_##id, tiny_##id##_end},
 
 FILES(DECLARE)
 

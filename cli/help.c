@@ -24,11 +24,13 @@ static void print_command(void)
     out_print("carat runs Google's Gemma models.\n\nusage: carat VERB [ARGUMENTS] [OPTIONS]\n\n");
     for (int i = 0; i < N_VERB; i++)
         out_print("  %-12s%s\n", verb_texts[i].name, verb_texts[i].summary);
-    out_print("\nMODEL is a Hugging Face directory or a GGUF file. The name tiny is the small model inside this command\n"
+    out_print("\nMODEL is a Hugging Face directory or a GGUF file. The name tiny is the small model inside "
+              "this command\n"
               "(./tiny is a path).\n\n"
               "  carat run tiny \"Once upon a time\"\n"
               "  carat help run\n\n"
-              "Exit codes: 0 ok, 1 failure, 2 usage, 3 model not found, 4 unsupported or corrupt model, 5 out of memory,\n"
+              "Exit codes: 0 ok, 1 failure, 2 usage, 3 model not found, 4 unsupported or corrupt model, 5 "
+              "out of memory,\n"
               "7 a check failed, 130 interrupted, 141 nobody reads the output.\n");
 }
 
@@ -39,8 +41,8 @@ void print_help(enum verb verb)
         return;
     }
     const struct verb_text *v = &verb_texts[verb];
-    out_print("carat %s: %s\n\nusage: carat %s%s%s [OPTIONS]\n\n", v->name, v->summary, v->name, *v->args ? " " : "",
-              v->args);
+    out_print("carat %s: %s\n\nusage: carat %s%s%s [OPTIONS]\n\n", v->name, v->summary, v->name,
+              *v->args ? " " : "", v->args);
     for (int i = 0; i < option_count; i++) {
         if (option_table[i].verbs >> verb & 1)
             print_option(&option_table[i]);
@@ -59,8 +61,8 @@ int verb_version(const struct options *o)
     const char *compiler = "unknown";
 #endif
     if (o->json)
-        return out_json(json_pack("{s:s, s:i, s:s}", "version", carat_version(), "numerics", CARAT_NUMERICS_VERSION,
-                                  "compiler", compiler));
+        return out_json(json_pack("{s:s, s:i, s:s}", "version", carat_version(), "numerics",
+                                  CARAT_NUMERICS_VERSION, "compiler", compiler));
     out_print("carat %s\nnumerics %d\ncompiler %s\n", carat_version(), CARAT_NUMERICS_VERSION, compiler);
     return DONE;
 }

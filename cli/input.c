@@ -33,7 +33,8 @@ static int slurp(int fd, const char *name, char **data, size_t *n)
         used += (size_t)got;
         if (used > INPUT_LIMIT) {
             free(buffer);
-            return fail(FAILED, "%s is larger than the %d MiB that are read as one text", name, INPUT_LIMIT >> 20);
+            return fail(FAILED, "%s is larger than the %d MiB that are read as one text", name,
+                        INPUT_LIMIT >> 20);
         }
         if (used == capacity - 1) {
             char *larger = realloc(buffer, capacity *= 2);
@@ -64,7 +65,8 @@ int read_json_text(const char *path, char **data)
     int code = read_input(path, data, &n);
 
     if (code == DONE && strlen(*data) != n) {
-        code = fail(FAILED, "%s has a NUL byte at offset %zu, which JSON does not allow", path, strlen(*data));
+        code =
+            fail(FAILED, "%s has a NUL byte at offset %zu, which JSON does not allow", path, strlen(*data));
         free(*data);
         *data = NULL;
     }
@@ -106,7 +108,8 @@ int parse_ids(const char *text, size_t n, const char *what, carat_tokens *out)
         }
         if (!good || value > INT32_MAX) {
             int shown = (int)(end - i < 40 ? end - i : 40);
-            return fail(USAGE, "%s: '%.*s' is not a token id (a number from 0 to %d)", what, shown, text + i, INT32_MAX);
+            return fail(USAGE, "%s: '%.*s' is not a token id (a number from 0 to %d)", what, shown, text + i,
+                        INT32_MAX);
         }
         if (!push_id(out, (int32_t)value))
             return fail_memory();

@@ -17,8 +17,8 @@ struct job {
     carat_tokens ids;
     struct progress bar;
     struct npy npy;
-    int top; /* how many to print per row, 0: none */
-    int *best; /* [top] */
+    int top;      /* how many to print per row, 0: none */
+    int *best;    /* [top] */
     json_t *rows; /* with --json */
 };
 
@@ -49,15 +49,16 @@ static int print_top(struct job *j, int position, const float *row)
         char *text = NULL;
         size_t n_text = 0;
         /* Rows of the embedding beyond the tokenizer's pieces have no text. */
-        if (j->info.has_tokenizer && carat_decode(j->model, &id, 1, CARAT_SPECIAL, &text, &n_text, &err) != CARAT_OK)
+        if (j->info.has_tokenizer &&
+            carat_decode(j->model, &id, 1, CARAT_SPECIAL, &text, &n_text, &err) != CARAT_OK)
             text = NULL;
         json_t *quoted = json_text(text ? text : "", text ? n_text : 0);
         carat_free(text);
         if (!quoted)
             return fail_memory();
         if (j->rows) {
-            json_array_append_new(list, json_pack("{s:i, s:o, s:o}", "id", id, "logit", json_number(row[id]), "text",
-                                                  quoted));
+            json_array_append_new(
+                list, json_pack("{s:i, s:o, s:o}", "id", id, "logit", json_number(row[id]), "text", quoted));
             continue;
         }
         char *line = json_dumps(quoted, JSON_ENCODE_ANY);
@@ -123,7 +124,9 @@ static int every_row(struct job *j, int chunk)
 {
     size_t vocab = (size_t)j->info.n_vocab;
     int most = chunk < j->ids.n ? chunk : j->ids.n, code = new_session(j, NULL);
-    float *logits = vocab <= SIZE_MAX / sizeof(float) / (size_t)most ? malloc((size_t)most * vocab * sizeof(float)) : NULL;
+    float *logits = vocab <= SIZE_MAX / sizeof(float) / (size_t)most
+                        ? malloc((size_t)most * vocab * sizeof(float))
+                        : NULL;
     carat_error err;
 
     if (!logits)
@@ -170,7 +173,8 @@ static int check_ids(const struct job *j)
         return fail(USAGE, "--ids: there is no id in it");
     for (int i = 0; i < j->ids.n; i++) {
         if (j->ids.ids[i] >= j->info.n_vocab)
-            return fail(USAGE, "--ids: id %d is outside the vocabulary of %d", (int)j->ids.ids[i], j->info.n_vocab);
+            return fail(USAGE, "--ids: id %d is outside the vocabulary of %d", (int)j->ids.ids[i],
+                        j->info.n_vocab);
     }
     return DONE;
 }
@@ -194,7 +198,8 @@ static int prepare(struct job *j)
     j->rows = o->json ? json_array() : NULL;
     if (!j->best || (o->json && !j->rows))
         return fail_memory();
-    return o->out ? npy_create(&j->npy, o->out, o->all ? (size_t)j->ids.n : 0, (size_t)j->info.n_vocab) : DONE;
+    return o->out ? npy_create(&j->npy, o->out, o->all ? (size_t)j->ids.n : 0, (size_t)j->info.n_vocab)
+                  : DONE;
 }
 
 int verb_logits(const struct options *o)
@@ -217,7 +222,8 @@ int verb_logits(const struct options *o)
     if (code == DONE && o->out)
         code = npy_finish(&j.npy);
     if (code == DONE && o->json) {
-        code = out_json(json_pack("{s:i, s:i, s:O}", "n", j.ids.n, "n_vocab", j.info.n_vocab, "rows", j.rows));
+        code =
+            out_json(json_pack("{s:i, s:i, s:O}", "n", j.ids.n, "n_vocab", j.info.n_vocab, "rows", j.rows));
     }
     npy_abandon(&j.npy);
     json_decref(j.rows);

@@ -107,7 +107,8 @@ static int distance(const char *a, const char *b)
                 best = cost[i - 1][j] + 1;
             if (cost[i][j - 1] + 1 < best)
                 best = cost[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && cost[i - 2][j - 2] + 1 < best)
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                cost[i - 2][j - 2] + 1 < best)
                 best = cost[i - 2][j - 2] + 1;
             cost[i][j] = best;
         }
@@ -125,7 +126,8 @@ const char *nearest(const char *word, const char *(*next)(void *user, int i), vo
     for (int i = 0; (candidate = next(user, i)) != NULL; i++) {
         size_t m = strlen(candidate), common = n < m ? n : m;
         /* One cut short or drawn out, as --temperature for --temp, is a near miss whatever the length. */
-        int d = letters >= 3 && m > 4 && strncmp(word, candidate, common) == 0 ? 1 : distance(word, candidate);
+        int d =
+            letters >= 3 && m > 4 && strncmp(word, candidate, common) == 0 ? 1 : distance(word, candidate);
         if (d <= limit) {
             best = candidate;
             limit = d - 1;

@@ -60,7 +60,8 @@ int npy_create(struct npy *npy, const char *path, size_t rows, size_t cols)
     else
         snprintf(shape, sizeof shape, "(%zu,)", cols);
     /* Magic, version 1.0 and a length of two bytes, then a Python literal padded so that the data starts on 64. */
-    n = snprintf(header + 10, sizeof header - 10, "{'descr': '" DESCR "', 'fortran_order': False, 'shape': %s, }", shape);
+    n = snprintf(header + 10, sizeof header - 10,
+                 "{'descr': '" DESCR "', 'fortran_order': False, 'shape': %s, }", shape);
     n += 10;
     while ((n + 1) % 64)
         header[n++] = ' ';

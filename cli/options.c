@@ -11,19 +11,25 @@
 
 const struct verb_text verb_texts[N_VERB] = {
     [RUN] = {"run", "MODEL [PROMPT]", "generate text from a prompt", 1, 2,
-             "The prompt is PROMPT, -p, -f or --ids; without any of them it is read from standard input, byte for byte.\n"
-             "It becomes the user's turn of the model's chat template; --raw runs it as it is, control tokens recognised.\n"
-             "Generated text alone goes to standard output; speed, and the seed if it was random, to standard error.\n"},
+             "The prompt is PROMPT, -p, -f or --ids; without any of them it is read from standard input, "
+             "byte for byte.\n"
+             "It becomes the user's turn of the model's chat template; --raw runs it as it is, control "
+             "tokens recognised.\n"
+             "Generated text alone goes to standard output; speed, and the seed if it was random, to "
+             "standard error.\n"},
     [LOGITS] = {"logits", "MODEL --ids IDS", "next-token logits of given ids", 1, 1,
                 "Without --out, --top or --json the ten highest logits are printed.\n"},
-    [TOKENIZE] = {"tokenize", "MODEL [TEXT]", "text to token ids", 1, 2,
-                  "MODEL may be a tokenizer file, or a directory that holds only one. Without TEXT, standard input is "
-                  "read.\n"},
-    [DETOKENIZE] = {"detokenize", "MODEL [IDS]", "token ids to text", 1, 2,
-                    "MODEL is as for tokenize. IDS are separated by commas or white space; without them, standard input "
-                    "is read.\n"},
-    [RENDER] = {"render", "MODEL --messages FILE", "the exact prompt that a conversation becomes", 1, 1,
-                "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n"},
+    [TOKENIZE] =
+        {"tokenize", "MODEL [TEXT]", "text to token ids", 1, 2,
+         "MODEL may be a tokenizer file, or a directory that holds only one. Without TEXT, standard input is "
+         "read.\n"},
+    [DETOKENIZE] =
+        {"detokenize", "MODEL [IDS]", "token ids to text", 1, 2,
+         "MODEL is as for tokenize. IDS are separated by commas or white space; without them, standard input "
+         "is read.\n"},
+    [RENDER] =
+        {"render", "MODEL --messages FILE", "the exact prompt that a conversation becomes", 1, 1,
+         "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n"},
     [BENCH] = {"bench", "MODEL", "measure prompt and generation speed", 1, 1,
                "Random ids, one warm-up; tokenising and sampling are not in the time.\n"},
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
@@ -32,59 +38,244 @@ const struct verb_text verb_texts[N_VERB] = {
 };
 
 #define AT(field) offsetof(struct options, field)
-#define ON(verb) (1u << (verb))
+#define ON(verb)  (1u << (verb))
 #define EVALUATES (ON(RUN) | ON(LOGITS) | ON(BENCH))
-#define TOKENS (ON(TOKENIZE) | ON(DETOKENIZE))
-#define ANY (ON(N_VERB) - 1)
+#define TOKENS    (ON(TOKENIZE) | ON(DETOKENIZE))
+#define ANY       (ON(N_VERB) - 1)
 
 const struct option option_table[] = {
-    {{"-m", "--model"}, TEXT, AT(model), ANY & ~(ON(VERSION) | ON(HELP)), "MODEL", "the model, instead of the first argument", 0, 0},
+    {{"-m", "--model"},
+     TEXT,
+     AT(model),
+     ANY & ~(ON(VERSION) | ON(HELP)),
+     "MODEL",
+     "the model, instead of the first argument",
+     0,
+     0},
     /* what goes in */
-    {{"-p", "--prompt"}, TEXT, AT(prompt), ON(RUN), "TEXT", "the prompt, instead of the second argument", 0, 0},
-    {{"-f", "--file"}, TEXT, AT(file), ON(RUN), "FILE", "read the prompt from FILE (- is standard input)", 0, 0},
-    {{"-sys", "--system-prompt"}, TEXT, AT(system), ON(RUN), "TEXT", "a system message before the prompt", 0, 0},
+    {{"-p", "--prompt"},
+     TEXT,
+     AT(prompt),
+     ON(RUN),
+     "TEXT",
+     "the prompt, instead of the second argument",
+     0,
+     0},
+    {{"-f", "--file"},
+     TEXT,
+     AT(file),
+     ON(RUN),
+     "FILE",
+     "read the prompt from FILE (- is standard input)",
+     0,
+     0},
+    {{"-sys", "--system-prompt"},
+     TEXT,
+     AT(system),
+     ON(RUN),
+     "TEXT",
+     "a system message before the prompt",
+     0,
+     0},
     {{"--ids"}, TEXT, AT(ids), ON(RUN) | ON(LOGITS), "IDS", "token ids instead of text, as in 2,5,9", 0, 0},
     {{"--raw"}, FLAG, AT(raw), ON(RUN), NULL, "no chat template", 0, 0},
-    {{"--messages"}, TEXT, AT(messages), ON(RENDER), "FILE", "the conversation, JSON (- is standard input)", 0, 0},
-    {{"--tools"}, TEXT, AT(tools), ON(RUN) | ON(RENDER), "FILE", "function tools, a JSON array in OpenAI's form", 0, 0},
-    {{"--chat-template"}, CHOICE, AT(chat_template), ON(RUN) | ON(RENDER), "gemma|gemma3|functiongemma",
-     "instead of the model's own", 0, 0},
-    {{"--no-generation-prompt"}, FLAG, AT(no_generation_prompt), ON(RENDER), NULL, "do not open the model's turn", 0, 0},
+    {{"--messages"},
+     TEXT,
+     AT(messages),
+     ON(RENDER),
+     "FILE",
+     "the conversation, JSON (- is standard input)",
+     0,
+     0},
+    {{"--tools"},
+     TEXT,
+     AT(tools),
+     ON(RUN) | ON(RENDER),
+     "FILE",
+     "function tools, a JSON array in OpenAI's form",
+     0,
+     0},
+    {{"--chat-template"},
+     CHOICE,
+     AT(chat_template),
+     ON(RUN) | ON(RENDER),
+     "gemma|gemma3|functiongemma",
+     "instead of the model's own",
+     0,
+     0},
+    {{"--no-generation-prompt"},
+     FLAG,
+     AT(no_generation_prompt),
+     ON(RENDER),
+     NULL,
+     "do not open the model's turn",
+     0,
+     0},
     {{"--no-bos"}, FLAG, AT(no_bos), ON(TOKENIZE), NULL, "do not begin with <bos>", 0, 0},
-    {{"--special"}, FLAG, AT(special), ON(TOKENIZE) | ON(RENDER), NULL, "recognise control tokens in the text", 0, 0},
+    {{"--special"},
+     FLAG,
+     AT(special),
+     ON(TOKENIZE) | ON(RENDER),
+     NULL,
+     "recognise control tokens in the text",
+     0,
+     0},
     {{"--special"}, FLAG, AT(special), ON(DETOKENIZE), NULL, "print control tokens", 0, 0},
-    {{"--jsonl"}, TEXT, AT(jsonl), ON(TOKENIZE), "FILE", "one {\"text\": ...} in, one {\"ids\": ...} out per line", 0, 0},
-    {{"--jsonl"}, TEXT, AT(jsonl), ON(DETOKENIZE), "FILE", "one {\"ids\": ...} in, one {\"text\": ...} out per line", 0, 0},
+    {{"--jsonl"},
+     TEXT,
+     AT(jsonl),
+     ON(TOKENIZE),
+     "FILE",
+     "one {\"text\": ...} in, one {\"ids\": ...} out per line",
+     0,
+     0},
+    {{"--jsonl"},
+     TEXT,
+     AT(jsonl),
+     ON(DETOKENIZE),
+     "FILE",
+     "one {\"ids\": ...} in, one {\"text\": ...} out per line",
+     0,
+     0},
     /* generation */
-    {{"-n", "--predict", "--n-predict"}, INT, AT(predict), ON(RUN), "N",
-     "most tokens to generate (default -1: to the end of the context)", -1, INT_MAX},
-    {{"--temp"}, REAL, AT(temp), ON(RUN), "X", "temperature; 0 takes the highest logit (default: the model's)", 0, 1000},
-    {{"--top-k"}, INT, AT(top_k), ON(RUN), "N", "draw from the N most likely; 0 is all (default: the model's)", 0, INT_MAX},
-    {{"--top-p"}, REAL, AT(top_p), ON(RUN), "X", "draw from the most likely that sum up to X (default: the model's)", 0, 1},
-    {{"--min-p"}, REAL, AT(min_p), ON(RUN), "X", "drop what is less likely than X times the first (default: the model's)", 0, 1},
+    {{"-n", "--predict", "--n-predict"},
+     INT,
+     AT(predict),
+     ON(RUN),
+     "N",
+     "most tokens to generate (default -1: to the end of the context)",
+     -1,
+     INT_MAX},
+    {{"--temp"},
+     REAL,
+     AT(temp),
+     ON(RUN),
+     "X",
+     "temperature; 0 takes the highest logit (default: the model's)",
+     0,
+     1000},
+    {{"--top-k"},
+     INT,
+     AT(top_k),
+     ON(RUN),
+     "N",
+     "draw from the N most likely; 0 is all (default: the model's)",
+     0,
+     INT_MAX},
+    {{"--top-p"},
+     REAL,
+     AT(top_p),
+     ON(RUN),
+     "X",
+     "draw from the most likely that sum up to X (default: the model's)",
+     0,
+     1},
+    {{"--min-p"},
+     REAL,
+     AT(min_p),
+     ON(RUN),
+     "X",
+     "drop what is less likely than X times the first (default: the model's)",
+     0,
+     1},
     {{"-s", "--seed"}, INT64, AT(seed), ON(RUN), "N", "seed of the draws; -1 is random (default -1)", 0, 0},
-    {{"--ignore-eos"}, FLAG, AT(ignore_eos), ON(RUN), NULL, "never generate the ids that end generation", 0, 0},
+    {{"--ignore-eos"},
+     FLAG,
+     AT(ignore_eos),
+     ON(RUN),
+     NULL,
+     "never generate the ids that end generation",
+     0,
+     0},
     /* what comes out */
     {{"--all"}, FLAG, AT(all), ON(LOGITS), NULL, "logits after every id, not only the last", 0, 0},
-    {{"-o", "--out"}, TEXT, AT(out), ON(LOGITS), "FILE", "write float32 NPY, [vocab] or with --all [n][vocab]", 0, 0},
+    {{"-o", "--out"},
+     TEXT,
+     AT(out),
+     ON(LOGITS),
+     "FILE",
+     "write float32 NPY, [vocab] or with --all [n][vocab]",
+     0,
+     0},
     {{"--top"}, INT, AT(top), ON(LOGITS), "K", "print the K highest logits", 1, 1000},
     {{"--ids"}, FLAG, AT(as_ids), ON(RENDER), NULL, "print token ids instead of text", 0, 0},
     {{"--tensors"}, FLAG, AT(tensors), ON(SHOW), NULL, "list every tensor", 0, 0},
     {{"--json"}, FLAG, AT(json), ANY & ~(ON(RENDER) | ON(HELP)), NULL, "print JSON", 0, 0},
     /* computing */
-    {{"-p", "--n-prompt"}, INT, AT(n_prompt), ON(BENCH), "N", "tokens of the prompt test; 0 skips it (default 512)", 0, 1 << 20},
-    {{"-n", "--n-gen"}, INT, AT(n_gen), ON(BENCH), "N", "tokens of the generation test; 0 skips it (default 64)", 0, 1 << 20},
+    {{"-p", "--n-prompt"},
+     INT,
+     AT(n_prompt),
+     ON(BENCH),
+     "N",
+     "tokens of the prompt test; 0 skips it (default 512)",
+     0,
+     1 << 20},
+    {{"-n", "--n-gen"},
+     INT,
+     AT(n_gen),
+     ON(BENCH),
+     "N",
+     "tokens of the generation test; 0 skips it (default 64)",
+     0,
+     1 << 20},
     {{"-r", "--repetitions"}, INT, AT(repetitions), ON(BENCH), "N", "runs of each test (default 5)", 1, 1000},
-    {{"-c", "--ctx-size"}, INT, AT(context), ON(RUN) | ON(SHOW), "N",
-     "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
-    {{"-t", "--threads"}, INT, AT(threads), EVALUATES, "N", "threads (default 0: the CPUs this process may use)", 0, 256},
-    {{"--chunk"}, INT, AT(chunk), EVALUATES, "N", "most prompt tokens in one pass (default 0: the library's choice)", 0, 1 << 20},
-    {{"--naive"}, FLAG, AT(naive), ON(LOGITS), NULL, "recompute everything for every position: an oracle for the cache", 0, 0},
+    {{"-c", "--ctx-size"},
+     INT,
+     AT(context),
+     ON(RUN) | ON(SHOW),
+     "N",
+     "positions of the context; 0 is the default: 8192 or the model's maximum, if less",
+     0,
+     INT_MAX},
+    {{"-t", "--threads"},
+     INT,
+     AT(threads),
+     EVALUATES,
+     "N",
+     "threads (default 0: the CPUs this process may use)",
+     0,
+     256},
+    {{"--chunk"},
+     INT,
+     AT(chunk),
+     EVALUATES,
+     "N",
+     "most prompt tokens in one pass (default 0: the library's choice)",
+     0,
+     1 << 20},
+    {{"--naive"},
+     FLAG,
+     AT(naive),
+     ON(LOGITS),
+     NULL,
+     "recompute everything for every position: an oracle for the cache",
+     0,
+     0},
     {{"--exact"}, FLAG, AT(exact), EVALUATES | ON(SHOW), NULL, "float32 arithmetic, for comparisons", 0, 0},
-    {{"--kv"}, CHOICE, AT(kv), EVALUATES | ON(SHOW), "bf16|f16|f32",
-     "type of the KV cache (default bf16, with --exact f32)", 0, 0},
-    {{"--isa"}, TEXT, AT(isa), EVALUATES | ON(SHOW), "NAME", "use kernels of at most this level: ref, avx2", 0, 0},
-    {{"-v", "--verbose"}, FLAG, AT(verbose), ON(RUN), NULL, "also say how the model is run and why it stopped", 0, 0},
+    {{"--kv"},
+     CHOICE,
+     AT(kv),
+     EVALUATES | ON(SHOW),
+     "bf16|f16|f32",
+     "type of the KV cache (default bf16, with --exact f32)",
+     0,
+     0},
+    {{"--isa"},
+     TEXT,
+     AT(isa),
+     EVALUATES | ON(SHOW),
+     "NAME",
+     "use kernels of at most this level: ref, avx2",
+     0,
+     0},
+    {{"-v", "--verbose"},
+     FLAG,
+     AT(verbose),
+     ON(RUN),
+     NULL,
+     "also say how the model is run and why it stopped",
+     0,
+     0},
     {{"-h", "--help"}, FLAG, AT(help), ANY, NULL, "print this", 0, 0},
 };
 const int option_count = sizeof option_table / sizeof option_table[0];
@@ -135,8 +326,8 @@ static int unknown(enum verb verb, const char *word, size_t n)
         meant = nearest(name, spelling, &verb);
     }
     if (meant)
-        return fail(USAGE, "%s: unknown option '%.*s'; did you mean %s?", verb_texts[verb].name, (int)(n < 80 ? n : 80),
-                    word, meant);
+        return fail(USAGE, "%s: unknown option '%.*s'; did you mean %s?", verb_texts[verb].name,
+                    (int)(n < 80 ? n : 80), word, meant);
     return fail(USAGE, "%s: unknown option '%.*s'; 'carat help %s' lists them", verb_texts[verb].name,
                 (int)(n < 80 ? n : 80), word, verb_texts[verb].name);
 }
@@ -204,20 +395,20 @@ static int store(struct options *o, const struct option *option, const char *nam
         return DONE;
     case INT:
         if (!parse_int64(text, &integer) || integer < (int64_t)option->low || integer > (int64_t)option->high)
-            return fail(USAGE, "option %.*s: '%.80s' is not a whole number from %.0f to %.0f", length, name, text,
-                        option->low, option->high);
+            return fail(USAGE, "option %.*s: '%.80s' is not a whole number from %.0f to %.0f", length, name,
+                        text, option->low, option->high);
         *(int *)field = (int)integer;
         return DONE;
     case INT64:
         if (!parse_int64(text, &integer) || integer < -1)
-            return fail(USAGE, "option %.*s: '%.80s' is not a whole number from -1 to %lld", length, name, text,
-                        (long long)INT64_MAX);
+            return fail(USAGE, "option %.*s: '%.80s' is not a whole number from -1 to %lld", length, name,
+                        text, (long long)INT64_MAX);
         *(int64_t *)field = integer;
         return DONE;
     case REAL:
         if (!parse_real(text, &real) || real < option->low || real > option->high)
-            return fail(USAGE, "option %.*s: '%.80s' is not a number from %g to %g", length, name, text, option->low,
-                        option->high);
+            return fail(USAGE, "option %.*s: '%.80s' is not a number from %g to %g", length, name, text,
+                        option->low, option->high);
         *(double *)field = real;
         return DONE;
     }
@@ -258,8 +449,15 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
     int n_args = 0, code;
     bool only_args = false;
 
-    *o = (struct options){.predict = -1, .top_k = -1, .n_prompt = 512, .n_gen = 64, .repetitions = 5,
-                          .temp = -1, .top_p = -1, .min_p = -1, .seed = -1};
+    *o = (struct options){.predict = -1,
+                          .top_k = -1,
+                          .n_prompt = 512,
+                          .n_gen = 64,
+                          .repetitions = 5,
+                          .temp = -1,
+                          .top_p = -1,
+                          .min_p = -1,
+                          .seed = -1};
     for (int i = 0; i < argc; i++) {
         if (!only_args && strcmp(argv[i], "--") == 0) {
             only_args = true;

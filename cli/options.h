@@ -24,7 +24,8 @@ struct options {
     int predict, context, threads, top_k, chunk, top, n_prompt, n_gen, repetitions;
     double temp, top_p, min_p;
     int64_t seed;
-    bool raw, json, exact, ignore_eos, verbose, all, naive, special, no_bos, no_generation_prompt, as_ids, tensors;
+    bool raw, json, exact, ignore_eos, verbose, all, naive, special, no_bos, no_generation_prompt, as_ids,
+        tensors;
     bool help;
 };
 
@@ -33,8 +34,8 @@ enum option_kind { FLAG, TEXT, CHOICE, INT, INT64, REAL };
 struct option {
     const char *names[4]; /* as typed, dashes included; NULL ends a shorter list */
     enum option_kind kind;
-    size_t field; /* offset in struct options */
-    unsigned verbs; /* bit set of enum verb */
+    size_t field;      /* offset in struct options */
+    unsigned verbs;    /* bit set of enum verb */
     const char *value; /* placeholder in help; for CHOICE the words, separated by | */
     const char *help;
     double low, high; /* INT, REAL: accepted range, both ends included */

@@ -73,7 +73,12 @@ bool out_is_terminal(void)
 /* Length of the well-formed UTF-8 character at s, 0 when there is none. */
 static size_t character(const unsigned char *s, size_t n)
 {
-    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    size_t length = s[0] < 0x80   ? 1
+                    : s[0] < 0xc2 ? 0
+                    : s[0] < 0xe0 ? 2
+                    : s[0] < 0xf0 ? 3
+                    : s[0] < 0xf5 ? 4
+                                  : 0;
 
     if (length > n)
         return 0;

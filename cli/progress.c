@@ -14,7 +14,8 @@ static const double interval = 0.1; /* seconds between drawings */
 
 void progress_begin(struct progress *p, const char *label, const char *unit)
 {
-    *p = (struct progress){.label = label, .unit = unit, .start = seconds(), .terminal = isatty(STDERR_FILENO) != 0};
+    *p = (struct progress){
+        .label = label, .unit = unit, .start = seconds(), .terminal = isatty(STDERR_FILENO) != 0};
 }
 
 static void draw(struct progress *p, double share, double rate, double left)

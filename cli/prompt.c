@@ -14,7 +14,9 @@ int check_prompt_options(const struct options *o)
         return fail(USAGE, "run: more than one prompt; give one of PROMPT, -p, -f and --ids");
     if ((o->raw || o->ids) && (o->system || o->tools || o->chat_template))
         return fail(USAGE, "run: %s uses no chat template, so it takes no %s", o->raw ? "--raw" : "--ids",
-                    o->system ? "--system-prompt" : o->tools ? "--tools" : "--chat-template");
+                    o->system  ? "--system-prompt"
+                    : o->tools ? "--tools"
+                               : "--chat-template");
     return DONE;
 }
 
@@ -36,8 +38,8 @@ static int read_prompt(const struct options *o, char **text, size_t *n)
     return read_input(o->file ? o->file : "-", text, n);
 }
 
-static int render(const carat_model *model, const carat_model_info *info, const struct options *o, const char *text,
-                  carat_tokens *ids)
+static int render(const carat_model *model, const carat_model_info *info, const struct options *o,
+                  const char *text, carat_tokens *ids)
 {
     carat_message messages[2];
     carat_render_options options = CARAT_RENDER_OPTIONS;
@@ -60,27 +62,30 @@ static int render(const carat_model *model, const carat_model_info *info, const 
     return code;
 }
 
-static int encode(const carat_model *model, const carat_model_info *info, const struct options *o, const char *text,
-                  size_t n, carat_tokens *ids)
+static int encode(const carat_model *model, const carat_model_info *info, const struct options *o,
+                  const char *text, size_t n, carat_tokens *ids)
 {
     bool chat = info->has_chat_template || o->tools || o->chat_template;
     carat_error err;
 
     if (chat && !o->raw) {
         if (strlen(text) != n)
-            return fail(USAGE, "the prompt has a NUL byte at offset %zu; only --raw takes that", strlen(text));
+            return fail(USAGE, "the prompt has a NUL byte at offset %zu; only --raw takes that",
+                        strlen(text));
         return render(model, info, o, text, ids);
     }
     if (o->system)
         return fail(USAGE, "%s has no chat template, so it takes no --system-prompt", o->model);
     if (!o->raw)
-        note("%s has no chat template: the prompt is run raw, and the model continues it", model_name(o->model));
+        note("%s has no chat template: the prompt is run raw, and the model continues it",
+             model_name(o->model));
     if (carat_tokenize(model, text, n, CARAT_BOS | CARAT_SPECIAL, ids, &err) != CARAT_OK)
         return fail_status(&err);
     return DONE;
 }
 
-int make_prompt(const carat_model *model, const carat_model_info *info, const struct options *o, carat_tokens *ids)
+int make_prompt(const carat_model *model, const carat_model_info *info, const struct options *o,
+                carat_tokens *ids)
 {
     char *text = NULL;
     size_t n;

@@ -27,8 +27,8 @@ int verb_render(const struct options *o)
         options.chat_template = o->chat_template;
         options.no_generation_prompt = o->no_generation_prompt;
         options.special_in_content = o->special;
-        if (carat_render_json(model, messages, &options, o->as_ids ? &ids : NULL, o->as_ids ? NULL : &text, &err) !=
-            CARAT_OK)
+        if (carat_render_json(model, messages, &options, o->as_ids ? &ids : NULL, o->as_ids ? NULL : &text,
+                              &err) != CARAT_OK)
             code = fail_status(&err);
     }
     if (code == DONE && text)

@@ -144,8 +144,8 @@ static int evaluate_prompt(struct generation *g, struct progress *bar)
     carat_status status;
 
     if (g->prompt.n > context)
-        return fail(FAILED, "the prompt has %d tokens and the context %d positions; -c %d makes room for it", g->prompt.n,
-                    context, g->prompt.n);
+        return fail(FAILED, "the prompt has %d tokens and the context %d positions; -c %d makes room for it",
+                    g->prompt.n, context, g->prompt.n);
     progress_begin(bar, "prompt", "tok");
     status = carat_sync(g->session, g->prompt.ids, g->prompt.n, NULL, &err);
     progress_end(bar);
@@ -163,28 +163,32 @@ static double rate(int n, double s)
 
 static void print_timings(const struct generation *g)
 {
-    fprintf(stderr, "carat: prompt %d tok in %.2f s (%.2f tok/s), generation %d tok in %.2f s (%.2f tok/s)", g->prompt.n,
-            g->prompt_s, rate(g->prompt.n, g->prompt_s), g->ids.n, g->generation_s, rate(g->ids.n, g->generation_s));
+    fprintf(stderr, "carat: prompt %d tok in %.2f s (%.2f tok/s), generation %d tok in %.2f s (%.2f tok/s)",
+            g->prompt.n, g->prompt_s, rate(g->prompt.n, g->prompt_s), g->ids.n, g->generation_s,
+            rate(g->ids.n, g->generation_s));
     if (g->seed_is_random && g->sampling.temperature > 0)
         fprintf(stderr, ", seed %llu", (unsigned long long)g->sampling.seed);
     fputc('\n', stderr);
     if (g->o->verbose)
-        fprintf(stderr, "carat: loaded in %.2f s, stopped: %s, temperature %g, top-k %d, top-p %g, min-p %g, seed %llu\n",
-                g->load_s, g->stop, (double)g->sampling.temperature, g->sampling.top_k, (double)g->sampling.top_p,
-                (double)g->sampling.min_p, (unsigned long long)g->sampling.seed);
+        fprintf(
+            stderr,
+            "carat: loaded in %.2f s, stopped: %s, temperature %g, top-k %d, top-p %g, min-p %g, seed %llu\n",
+            g->load_s, g->stop, (double)g->sampling.temperature, g->sampling.top_k, (double)g->sampling.top_p,
+            (double)g->sampling.min_p, (unsigned long long)g->sampling.seed);
 }
 
 static int print_json(const struct generation *g)
 {
-    json_t *timings = json_pack(
-        "{s:f, s:i, s:f, s:f, s:i, s:f, s:f, s:I}", "load_ms", g->load_s * 1e3, "prompt_n", g->prompt.n, "prompt_ms",
-        g->prompt_s * 1e3, "prompt_per_second", rate(g->prompt.n, g->prompt_s), "predicted_n", g->ids.n,
-        "predicted_ms", g->generation_s * 1e3, "predicted_per_second", rate(g->ids.n, g->generation_s), "seed",
-        (json_int_t)g->sampling.seed);
+    json_t *timings = json_pack("{s:f, s:i, s:f, s:f, s:i, s:f, s:f, s:I}", "load_ms", g->load_s * 1e3,
+                                "prompt_n", g->prompt.n, "prompt_ms", g->prompt_s * 1e3, "prompt_per_second",
+                                rate(g->prompt.n, g->prompt_s), "predicted_n", g->ids.n, "predicted_ms",
+                                g->generation_s * 1e3, "predicted_per_second",
+                                rate(g->ids.n, g->generation_s), "seed", (json_int_t)g->sampling.seed);
 
-    return out_json(json_pack("{s:o, s:o, s:o, s:s, s:o}", "prompt_ids", json_ids(g->prompt.ids, g->prompt.n), "ids",
-                              json_ids(g->ids.ids, g->ids.n), "text", json_text(g->text ? g->text : "", g->n_text),
-                              "stop", g->stop, "timings", timings));
+    return out_json(json_pack("{s:o, s:o, s:o, s:s, s:o}", "prompt_ids", json_ids(g->prompt.ids, g->prompt.n),
+                              "ids", json_ids(g->ids.ids, g->ids.n), "text",
+                              json_text(g->text ? g->text : "", g->n_text), "stop", g->stop, "timings",
+                              timings));
 }
 
 /* Everything between the open model and the last line of output. */

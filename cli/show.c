@@ -34,12 +34,15 @@ static void print_config(const carat_model_info *m)
         out_print("  %-18s%s\n", "name", m->name);
     out_print("  %-18s%s, %s\n", "architecture", m->architecture, m->container);
     out_print("  %-18s%.2f M\n", "parameters", (double)m->n_parameter / 1e6);
-    out_print("  %-18s%d, of them %d local (window %d)\n", "layers", m->n_layer, m->n_local, m->sliding_window);
+    out_print("  %-18s%d, of them %d local (window %d)\n", "layers", m->n_layer, m->n_local,
+              m->sliding_window);
     out_print("  %-18s%d hidden, %d ffn\n", "width", m->hidden, m->ffn);
     out_print("  %-18s%d, %d for keys and values, of %d\n", "heads", m->n_head, m->n_kv_head, m->head_dim);
-    out_print("  %-18s%d, text below %d%s\n", "vocabulary", m->n_vocab, m->n_text_vocab, m->tied ? ", tied head" : "");
+    out_print("  %-18s%d, text below %d%s\n", "vocabulary", m->n_vocab, m->n_text_vocab,
+              m->tied ? ", tied head" : "");
     out_print("  %-18s%d\n", "context", m->max_context);
-    out_print("  %-18s%g global, %g local, factor %g\n", "rope", m->rope_base, m->rope_base_local, m->rope_factor);
+    out_print("  %-18s%g global, %g local, factor %g\n", "rope", m->rope_base, m->rope_base_local,
+              m->rope_factor);
     out_print("  %-18sattention %g, embedding %g\n", "scales", m->attention_scale, m->embedding_scale);
     if (m->attention_cap != 0 || m->logit_cap != 0)
         out_print("  %-18sattention %g, logits %g\n", "soft caps", m->attention_cap, m->logit_cap);
@@ -71,7 +74,8 @@ static void print_memory(const struct subject *s)
     print_bytes("cache", p->kv_bytes);
     print_bytes("work", p->work_bytes);
     print_bytes("sum", s->info.weight_bytes + p->kv_bytes + p->work_bytes);
-    out_print("computing\n  %-18s%d, %s kernels, up to %d tokens in one pass\n", "threads", p->threads, p->isa, p->chunk);
+    out_print("computing\n  %-18s%d, %s kernels, up to %d tokens in one pass\n", "threads", p->threads,
+              p->isa, p->chunk);
 }
 
 static int print_tensors(const struct subject *s)
@@ -87,7 +91,8 @@ static int print_tensors(const struct subject *s)
         if (carat_model_get_tensor(s->model, i, &t, &err) != CARAT_OK)
             return fail_status(&err);
         for (int d = 0; d < t.n_dim && d < 4; d++)
-            used += (size_t)snprintf(dims + used, sizeof dims - used, "%s%lld", d ? " x " : "", (long long)t.dim[d]);
+            used += (size_t)snprintf(dims + used, sizeof dims - used, "%s%lld", d ? " x " : "",
+                                     (long long)t.dim[d]);
         out_print("  %-56s %-6s %12zu  %s\n", t.name, t.type, t.bytes, dims);
     }
     return DONE;
@@ -106,8 +111,9 @@ static json_t *tensors_json(const struct subject *s)
         json_t *shape = json_array();
         for (int d = 0; d < t.n_dim && d < 4; d++)
             json_array_append_new(shape, json_integer(t.dim[d]));
-        json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:I}", "name", json_text(t.name, strlen(t.name)), "type",
-                                              t.type, "shape", shape, "bytes", (json_int_t)t.bytes));
+        json_array_append_new(list,
+                              json_pack("{s:o, s:s, s:o, s:I}", "name", json_text(t.name, strlen(t.name)),
+                                        "type", t.type, "shape", shape, "bytes", (json_int_t)t.bytes));
     }
     return list;
 }
@@ -115,18 +121,18 @@ static json_t *tensors_json(const struct subject *s)
 static json_t *config_json(const carat_model_info *m)
 {
     json_t *config = json_pack(
-        "{s:s, s:s, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "architecture", m->architecture,
-        "container", m->container, "name", json_text(m->name, strlen(m->name)), "n_layer", m->n_layer, "hidden",
-        m->hidden, "ffn", m->ffn, "n_head", m->n_head, "n_kv_head", m->n_kv_head, "head_dim", m->head_dim, "n_vocab",
-        m->n_vocab, "n_text_vocab", m->n_text_vocab, "max_context", m->max_context, "sliding_window", m->sliding_window,
-        "n_local", m->n_local);
+        "{s:s, s:s, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "architecture",
+        m->architecture, "container", m->container, "name", json_text(m->name, strlen(m->name)), "n_layer",
+        m->n_layer, "hidden", m->hidden, "ffn", m->ffn, "n_head", m->n_head, "n_kv_head", m->n_kv_head,
+        "head_dim", m->head_dim, "n_vocab", m->n_vocab, "n_text_vocab", m->n_text_vocab, "max_context",
+        m->max_context, "sliding_window", m->sliding_window, "n_local", m->n_local);
     json_t *rest = json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:b, s:b, s:s, s:s, s:i}", "rope_base", m->rope_base,
-        "rope_base_local", m->rope_base_local, "rope_factor", m->rope_factor, "attention_scale", m->attention_scale,
-        "embedding_scale", m->embedding_scale, "attention_cap", m->attention_cap, "logit_cap", m->logit_cap, "norm_eps",
-        m->norm_eps, "n_parameter", (json_int_t)m->n_parameter, "weight_bytes", (json_int_t)m->weight_bytes, "tied",
-        m->tied, "multimodal", m->multimodal, "tokenizer", m->tokenizer, "chat_template", m->chat_template, "bos",
-        m->bos);
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:b, s:b, s:s, s:s, s:i}", "rope_base",
+        m->rope_base, "rope_base_local", m->rope_base_local, "rope_factor", m->rope_factor, "attention_scale",
+        m->attention_scale, "embedding_scale", m->embedding_scale, "attention_cap", m->attention_cap,
+        "logit_cap", m->logit_cap, "norm_eps", m->norm_eps, "n_parameter", (json_int_t)m->n_parameter,
+        "weight_bytes", (json_int_t)m->weight_bytes, "tied", m->tied, "multimodal", m->multimodal,
+        "tokenizer", m->tokenizer, "chat_template", m->chat_template, "bos", m->bos);
 
     if (!config || !rest || json_object_update(config, rest) != 0) {
         json_decref(config);
@@ -142,14 +148,14 @@ static int print_json(const struct subject *s)
     carat_sampling d = carat_default_sampling(s->model);
     const int32_t *stops;
     int n_stop = carat_stop_ids(s->model, &stops);
-    json_t *sampling = json_pack("{s:f, s:i, s:f, s:f}", "temperature", (double)d.temperature, "top_k", d.top_k, "top_p",
-                                 (double)d.top_p, "min_p", (double)d.min_p);
-    json_t *memory = json_pack("{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "context", p->context, "chunk", p->chunk,
-                               "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
-                               (json_int_t)s->info.weight_bytes, "kv_bytes", (json_int_t)p->kv_bytes, "work_bytes",
-                               (json_int_t)p->work_bytes);
-    json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "model", config_json(&s->info), "sampling", sampling, "stop_ids",
-                            json_ids(stops, n_stop), "memory", memory);
+    json_t *sampling = json_pack("{s:f, s:i, s:f, s:f}", "temperature", (double)d.temperature, "top_k",
+                                 d.top_k, "top_p", (double)d.top_p, "min_p", (double)d.min_p);
+    json_t *memory = json_pack("{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "context", p->context, "chunk",
+                               p->chunk, "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
+                               (json_int_t)s->info.weight_bytes, "kv_bytes", (json_int_t)p->kv_bytes,
+                               "work_bytes", (json_int_t)p->work_bytes);
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "model", config_json(&s->info), "sampling", sampling,
+                            "stop_ids", json_ids(stops, n_stop), "memory", memory);
 
     if (all && s->o->tensors && json_object_set_new(all, "tensors", tensors_json(s)) != 0) {
         json_decref(all);

@@ -30,7 +30,8 @@ static int decode(struct converter *c, char **text, size_t *n)
 {
     carat_error err;
 
-    if (carat_decode(c->model, c->ids.ids, c->ids.n, c->o->special ? CARAT_SPECIAL : 0, text, n, &err) != CARAT_OK)
+    if (carat_decode(c->model, c->ids.ids, c->ids.n, c->o->special ? CARAT_SPECIAL : 0, text, n, &err) !=
+        CARAT_OK)
         return fail_status(&err);
     return DONE;
 }
@@ -101,8 +102,8 @@ static int detokenize_object(struct converter *c, const json_t *object, const ch
 
 typedef int (*object_converter)(struct converter *c, const json_t *object, const char *file, long line);
 
-static int convert_line(struct converter *c, object_converter convert, const char *text, size_t n, const char *file,
-                        long line)
+static int convert_line(struct converter *c, object_converter convert, const char *text, size_t n,
+                        const char *file, long line)
 {
     json_error_t error;
     json_t *object = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);

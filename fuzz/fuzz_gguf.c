@@ -36,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_meta(ct_file_meta_at(f, i));
     for (int i = 0; i < ct_file_tensor_count(f); i++) {
         const struct ct_tensor *t = ct_file_tensor(f, i);
-        if (ct_file_find(f, t->name) != t || t->data < data || t->size > size || (size_t)(t->data - data) > size - t->size)
+        if (ct_file_find(f, t->name) != t || t->data < data || t->size > size ||
+            (size_t)(t->data - data) > size - t->size)
             abort();
     }
     ct_file_close(f);

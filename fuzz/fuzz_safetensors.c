@@ -15,7 +15,8 @@ static void check(const struct ct_part *part, int n, struct ct_bytes b)
         return;
     for (int i = 0; i < ct_file_tensor_count(f); i++) {
         const struct ct_tensor *t = ct_file_tensor(f, i);
-        if (ct_file_find(f, t->name) != t || t->data < b.data || t->size > b.size || (size_t)(t->data - b.data) > b.size - t->size)
+        if (ct_file_find(f, t->name) != t || t->data < b.data || t->size > b.size ||
+            (size_t)(t->data - b.data) > b.size - t->size)
             abort();
     }
     ct_file_close(f);
@@ -23,7 +24,8 @@ static void check(const struct ct_part *part, int n, struct ct_bytes b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char shard[] = "\x3d\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}       \0\0\0\0";
+    static const char shard[] =
+        "\x3d\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}       \0\0\0\0";
     struct ct_bytes config = {(const uint8_t *)"{}", 2}, one = {(const uint8_t *)shard, sizeof shard - 1};
     uint8_t *copy = malloc(size ? size : 1);
     if (!copy)
@@ -39,7 +41,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct ct_bytes b = {copy, size};
     check((struct ct_part[]){{"config.json", config}, {"model.safetensors", b}}, 2, b);
-    check((struct ct_part[]){{"config.json", config}, {"model.safetensors.index.json", {data, size}}, {"a", one}}, 3, one);
+    check((struct ct_part[]){{"config.json", config},
+                             {"model.safetensors.index.json", {data, size}},
+                             {"a", one}},
+          3, one);
     free(copy);
     return 0;
 }

@@ -82,16 +82,16 @@ extern "C" {
 #define CARAT_API
 #endif
 
-#define CARAT_VERSION "0.1.0"
+#define CARAT_VERSION          "0.1.0"
 #define CARAT_NUMERICS_VERSION 1
 
 /* What went wrong, by kind. */
 typedef enum carat_status {
     CARAT_OK = 0,
-    CARAT_E_ARGUMENT,    /* the caller's arguments are wrong: null, out of range, an id beyond the vocabulary */
-    CARAT_E_NOT_FOUND,   /* no such file, or nothing of that kind in it (no tokenizer, no template) */
-    CARAT_E_IO,          /* the system could not read or map */
-    CARAT_E_FORMAT,      /* a file is corrupt or contradicts itself */
+    CARAT_E_ARGUMENT,  /* the caller's arguments are wrong: null, out of range, an id beyond the vocabulary */
+    CARAT_E_NOT_FOUND, /* no such file, or nothing of that kind in it (no tokenizer, no template) */
+    CARAT_E_IO,        /* the system could not read or map */
+    CARAT_E_FORMAT,    /* a file is corrupt or contradicts itself */
     CARAT_E_UNSUPPORTED, /* a sound file of a kind, model or type this library does not run */
     CARAT_E_MEMORY,      /* out of memory, or the plan is larger than the budget */
     CARAT_E_CONTEXT,     /* no position left in the context */
@@ -134,15 +134,18 @@ typedef struct carat_model_options {
     size_t size;
     carat_log log; /* may be NULL */
     carat_progress progress;
-    void *user;         /* given to both callbacks */
+    void *user; /* given to both callbacks */
     int tokenizer_only; /* 1: path may be a tokenizer file, or a directory that holds only one; no weights are opened */
 } carat_model_options;
-#define CARAT_MODEL_OPTIONS {sizeof(carat_model_options), NULL, NULL, NULL, 0}
+#define CARAT_MODEL_OPTIONS                                                                                  \
+    {                                                                                                        \
+        sizeof(carat_model_options), NULL, NULL, NULL, 0                                                     \
+    }
 
 /* Opens an HF directory or a GGUF file (decided by content). Weights are mapped, not read.
  * E_ARGUMENT, E_NOT_FOUND, E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY, E_CANCELLED. */
-CARAT_API carat_status carat_model_open(carat_model **model, const char *path, const carat_model_options *options,
-                                        carat_error *err);
+CARAT_API carat_status carat_model_open(carat_model **model, const char *path,
+                                        const carat_model_options *options, carat_error *err);
 
 /* One named buffer of a model in memory: "model.gguf" alone, or the files of an HF directory by their names. */
 typedef struct carat_buffer {
@@ -165,23 +168,24 @@ typedef struct carat_model_info {
     const char *container;    /* "safetensors", "GGUF" or "tokenizer" */
     const char *name;         /* from the file, or "" */
     int n_layer, hidden, ffn, n_head, n_kv_head, head_dim, n_vocab;
-    int n_text_vocab;         /* ids >= this are never generated */
-    int max_context;          /* positions the model was made for */
-    int sliding_window;       /* 0: none */
-    int n_local;              /* layers with a sliding window */
+    int n_text_vocab;   /* ids >= this are never generated */
+    int max_context;    /* positions the model was made for */
+    int sliding_window; /* 0: none */
+    int n_local;        /* layers with a sliding window */
     double rope_base, rope_base_local, rope_factor, attention_scale, embedding_scale;
     double attention_cap, logit_cap; /* 0: none */
     double norm_eps;
-    uint64_t n_parameter;     /* of the text tower as stored, tied head once */
-    size_t weight_bytes;      /* of the tensors used, as stored */
-    int tied;                 /* head = embedding */
-    int multimodal;           /* a vision tower is there and not used */
+    uint64_t n_parameter; /* of the text tower as stored, tied head once */
+    size_t weight_bytes;  /* of the tensors used, as stored */
+    int tied;             /* head = embedding */
+    int multimodal;       /* a vision tower is there and not used */
     int has_tokenizer, has_chat_template;
-    const char *tokenizer;    /* "tokenizer.json", "tokenizer.model", "gguf", or "" */
-    const char *chat_template;/* "gemma", "gemma3", "functiongemma", or "" */
-    int bos;                  /* -1: none */
+    const char *tokenizer;     /* "tokenizer.json", "tokenizer.model", "gguf", or "" */
+    const char *chat_template; /* "gemma", "gemma3", "functiongemma", or "" */
+    int bos;                   /* -1: none */
 } carat_model_info;
-CARAT_API carat_status carat_model_get_info(const carat_model *model, carat_model_info *info, carat_error *err);
+CARAT_API carat_status carat_model_get_info(const carat_model *model, carat_model_info *info,
+                                            carat_error *err);
 
 /* Tensor i of the model file in file order (used or not). E_ARGUMENT past the end. */
 typedef struct carat_tensor_info {
@@ -192,7 +196,8 @@ typedef struct carat_tensor_info {
     size_t bytes;
 } carat_tensor_info;
 CARAT_API int carat_model_tensor_count(const carat_model *model);
-CARAT_API carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tensor_info *info, carat_error *err);
+CARAT_API carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tensor_info *info,
+                                              carat_error *err);
 
 /* 1 when generation ends at this id. */
 CARAT_API int carat_is_stop(const carat_model *model, int32_t id);
@@ -203,8 +208,9 @@ CARAT_API int carat_stop_ids(const carat_model *model, const int32_t **ids);
 /* ----------------------------------------------------------------- text ---- */
 
 typedef enum carat_text_flags {
-    CARAT_BOS = 1,     /* put <bos> first, unless the text already begins with it */
-    CARAT_SPECIAL = 2, /* encode: control tokens spelled in the text are recognised; decode: they are printed */
+    CARAT_BOS = 1, /* put <bos> first, unless the text already begins with it */
+    CARAT_SPECIAL =
+        2, /* encode: control tokens spelled in the text are recognised; decode: they are printed */
 } carat_text_flags;
 
 /* Appends the ids of n bytes of UTF-8 (invalid bytes are treated as U+FFFD, like the reference).
@@ -213,8 +219,8 @@ CARAT_API carat_status carat_tokenize(const carat_model *model, const char *text
                                       carat_tokens *out, carat_error *err);
 /* The text of ids as one malloc'd, terminated string (*n its length without the terminator; free with
  * carat_free). Control tokens are left out unless CARAT_SPECIAL. E_NOT_FOUND, E_ARGUMENT, E_MEMORY. */
-CARAT_API carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_ids, int flags, char **text,
-                                    size_t *n, carat_error *err);
+CARAT_API carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_ids, int flags,
+                                    char **text, size_t *n, carat_error *err);
 /* Frees what this library returned as char *. */
 CARAT_API void carat_free(void *p);
 
@@ -222,17 +228,21 @@ CARAT_API void carat_free(void *p);
 typedef struct carat_message {
     const char *role;    /* "system", "developer", "user", "assistant" or "model", "tool" */
     const char *content; /* UTF-8, terminated; NULL when json is given */
-    const char *json;    /* the whole message as a JSON object in OpenAI's form (content lists, tool_calls); NULL otherwise */
+    const char *
+        json; /* the whole message as a JSON object in OpenAI's form (content lists, tool_calls); NULL otherwise */
 } carat_message;
 
 typedef struct carat_render_options {
     size_t size;
-    const char *tools;    /* JSON array of OpenAI function tools, or NULL */
+    const char *tools;         /* JSON array of OpenAI function tools, or NULL */
     const char *chat_template; /* "gemma", "gemma3", "functiongemma"; NULL: the model's own */
     int no_generation_prompt;
     int special_in_content; /* 1: control tokens in message texts are recognised, as transformers does; 0: they stay text */
 } carat_render_options;
-#define CARAT_RENDER_OPTIONS {sizeof(carat_render_options), NULL, NULL, 0, 0}
+#define CARAT_RENDER_OPTIONS                                                                                 \
+    {                                                                                                        \
+        sizeof(carat_render_options), NULL, NULL, 0, 0                                                       \
+    }
 
 /* The prompt that a conversation becomes: ids appended to *ids (NULL: not wanted), its text in *text (NULL:
  * not wanted; free with carat_free). Begins with <bos>, exactly once. E_NOT_FOUND: neither the model nor the options name a
@@ -251,30 +261,33 @@ typedef enum carat_kv { CARAT_KV_DEFAULT = 0, CARAT_KV_BF16, CARAT_KV_F16, CARAT
 
 typedef struct carat_engine_options {
     size_t size;
-    int threads;    /* 0: CPUs this process may use */
-    int context;    /* positions per session; 0: min(8192, the model's maximum) */
-    int sessions;   /* sequences that fit at once; 0: 1 */
-    int chunk;      /* most rows in one pass; 0: 256 */
-    int exact;      /* 1: f32 arithmetic, the oracle (NUMERICS.md section 1); KV default is then f32 */
-    carat_kv kv;    /* default bf16, or f32 with exact */
-    const char *isa; /* limit on kernel level: "ref" or "avx2"; NULL: the best this CPU has */
+    int threads;      /* 0: CPUs this process may use */
+    int context;      /* positions per session; 0: min(8192, the model's maximum) */
+    int sessions;     /* sequences that fit at once; 0: 1 */
+    int chunk;        /* most rows in one pass; 0: 256 */
+    int exact;        /* 1: f32 arithmetic, the oracle (NUMERICS.md section 1); KV default is then f32 */
+    carat_kv kv;      /* default bf16, or f32 with exact */
+    const char *isa;  /* limit on kernel level: "ref" or "avx2"; NULL: the best this CPU has */
     size_t max_bytes; /* refuse a plan larger than this (E_MEMORY); 0: no limit */
 } carat_engine_options;
-#define CARAT_ENGINE_OPTIONS {sizeof(carat_engine_options), 0, 0, 0, 0, 0, CARAT_KV_DEFAULT, NULL, 0}
+#define CARAT_ENGINE_OPTIONS                                                                                 \
+    {                                                                                                        \
+        sizeof(carat_engine_options), 0, 0, 0, 0, 0, CARAT_KV_DEFAULT, NULL, 0                               \
+    }
 
 /* What an engine with these options will reserve, in bytes; nothing is allocated. Memory is reserved at
  * creation and touched only as positions are used. */
 typedef struct carat_plan {
     size_t size; /* set by the caller */
     int context, sessions, chunk, threads;
-    const char *kv;     /* "bf16", "f16", "f32" */
-    const char *isa;    /* kernel level that would be used */
-    size_t kv_bytes;    /* all sessions, full context */
-    size_t work_bytes;  /* activations, logits, tables */
+    const char *kv;    /* "bf16", "f16", "f32" */
+    const char *isa;   /* kernel level that would be used */
+    size_t kv_bytes;   /* all sessions, full context */
+    size_t work_bytes; /* activations, logits, tables */
 } carat_plan;
 /* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes). */
-CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options, carat_plan *plan,
-                                         carat_error *err);
+CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
+                                         carat_plan *plan, carat_error *err);
 CARAT_API carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                            const carat_engine_options *options, carat_error *err);
 CARAT_API void carat_engine_close(carat_engine *engine); /* its sessions must be closed */
@@ -284,11 +297,14 @@ CARAT_API int carat_engine_context(const carat_engine *engine);
 
 typedef struct carat_session_options {
     size_t size;
-    uint32_t number; /* the session number that enters random draws (NUMERICS.md section 8) */
+    uint32_t number;         /* the session number that enters random draws (NUMERICS.md section 8) */
     carat_progress progress; /* during sync: tokens done of tokens to evaluate */
     void *user;
 } carat_session_options;
-#define CARAT_SESSION_OPTIONS {sizeof(carat_session_options), 0, NULL, NULL}
+#define CARAT_SESSION_OPTIONS                                                                                \
+    {                                                                                                        \
+        sizeof(carat_session_options), 0, NULL, NULL                                                         \
+    }
 
 /* E_MEMORY: all sequences of the engine are taken. */
 CARAT_API carat_status carat_session_create(carat_session **session, carat_engine *engine,
@@ -299,7 +315,8 @@ CARAT_API void carat_session_close(carat_session *session);
  * rest, leaves the logits after the last token. *reused (may be NULL) gets the number of tokens kept. When the
  * rings no longer allow the rewind this needs, everything is evaluated anew. n >= 1.
  * E_ARGUMENT (n < 1 or an id outside the vocabulary), E_CONTEXT, E_NUMERIC, E_CANCELLED (what was evaluated stays). */
-CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err);
+CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused,
+                                  carat_error *err);
 /* Evaluates n more tokens after what is held. Errors as carat_sync. */
 CARAT_API carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
 /* Tokens held; *tokens (may be NULL) points at them until the next call on the session. */
@@ -332,7 +349,10 @@ typedef struct carat_sampling {
     const int32_t *banned; /* ids never produced, besides the model's own list; may be NULL */
     int n_banned;          /* at most 1024 */
 } carat_sampling;
-#define CARAT_SAMPLING {sizeof(carat_sampling), 1.0f, 64, 0.95f, 0.0f, 0, NULL, 0}
+#define CARAT_SAMPLING                                                                                       \
+    {                                                                                                        \
+        sizeof(carat_sampling), 1.0f, 64, 0.95f, 0.0f, 0, NULL, 0                                            \
+    }
 /* The model's own: generation_config or GGUF keys, else Gemma's card (1.0, 64, 0.95). Seed 0. */
 CARAT_API carat_sampling carat_default_sampling(const carat_model *model);
 

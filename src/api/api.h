@@ -8,8 +8,8 @@
 #include "text/detokenizer.h"
 #include "text/sampler.h"
 
-#define CT_MAX_STOP 64
-#define CT_MAX_BANNED 256    /* of the model itself */
+#define CT_MAX_STOP      64
+#define CT_MAX_BANNED    256  /* of the model itself */
 #define CT_CALLER_BANNED 1024 /* that a caller may add */
 
 struct carat_model {
@@ -44,9 +44,9 @@ struct carat_engine {
     uint8_t *want;
     int32_t *order; /* [n_vocab] scratch of a draw */
     float *weight;
-    float *logits;        /* [sessions][n_vocab] after each session's last token */
-    int32_t *held;        /* [sessions][context] tokens */
-    int32_t *banned;      /* [n_banned + caller's] ids of a draw */
+    float *logits;                  /* [sessions][n_vocab] after each session's last token */
+    int32_t *held;                  /* [sessions][context] tokens */
+    int32_t *banned;                /* [n_banned + caller's] ids of a draw */
     struct carat_session **session; /* [sessions], NULL: free */
 };
 
@@ -56,8 +56,8 @@ struct carat_session {
     uint32_t number;
     carat_progress progress;
     void *user;
-    int n;           /* tokens held */
-    int floor;       /* lowest position whose local K and V are still in the rings */
+    int n;     /* tokens held */
+    int floor; /* lowest position whose local K and V are still in the rings */
     bool has_logits;
     struct ct_detokenizer detokenizer;
 };

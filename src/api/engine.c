@@ -7,18 +7,22 @@
 #include "base/os.h"
 
 #define DEFAULT_CONTEXT 8192
-#define DEFAULT_CHUNK 256
-#define MAX_SESSIONS 1024
-#define MAX_THREADS 256
-#define MIN_LOGIT_ROWS 8
+#define DEFAULT_CHUNK   256
+#define MAX_SESSIONS    1024
+#define MAX_THREADS     256
+#define MIN_LOGIT_ROWS  8
 
 static enum ct_kv_type kv_type(const carat_engine_options *o)
 {
     switch (o->kv) {
-    case CARAT_KV_BF16: return CT_KV_BF16;
-    case CARAT_KV_F16: return CT_KV_F16;
-    case CARAT_KV_F32: return CT_KV_F32;
-    default: return o->exact ? CT_KV_F32 : CT_KV_BF16;
+    case CARAT_KV_BF16:
+        return CT_KV_BF16;
+    case CARAT_KV_F16:
+        return CT_KV_F16;
+    case CARAT_KV_F32:
+        return CT_KV_F32;
+    default:
+        return o->exact ? CT_KV_F32 : CT_KV_BF16;
     }
 }
 
@@ -29,15 +33,21 @@ static void lay_out(struct carat_engine *e)
     size_t n = (size_t)e->plan.chunk, sessions = (size_t)e->plan.sessions, vocab = (size_t)c->n_vocab;
     struct ct_memory memory = {e->work, 0};
     struct ct_cpu_options o = {
-        .kernel = e->kernel, .pool = e->pool, .threads = e->plan.threads, .exact = e->exact, .norm_eps = c->norm_eps,
-        .max_rows = e->plan.chunk, .max_inputs = c->hidden,
+        .kernel = e->kernel,
+        .pool = e->pool,
+        .threads = e->plan.threads,
+        .exact = e->exact,
+        .norm_eps = c->norm_eps,
+        .max_rows = e->plan.chunk,
+        .max_inputs = c->hidden,
     };
 
     for (int i = 0; i < CT_KINDS; i++)
         o.kind[i] = c->kind[i];
     for (int i = 0; i < c->n_layer; i++) {
         o.max_ffn = CT_MAX(o.max_ffn, c->layer[i].ffn);
-        o.max_inputs = CT_MAX(o.max_inputs, CT_MAX(c->layer[i].ffn, c->layer[i].n_head * c->layer[i].head_dim));
+        o.max_inputs =
+            CT_MAX(o.max_inputs, CT_MAX(c->layer[i].ffn, c->layer[i].n_head * c->layer[i].head_dim));
     }
     ct_cpu_backend_init(&e->backend, &o, &memory);
     ct_cache_plan(&e->cache, c, e->kv_type, e->plan.context, e->plan.chunk, e->plan.sessions, e->kv);
@@ -65,14 +75,16 @@ static carat_status range(const char *what, int value, int hi, carat_error *err)
 }
 
 /* Decides everything and counts; allocates nothing. */
-static carat_status plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *options, carat_error *err)
+static carat_status plan(struct carat_engine *e, const carat_model *model,
+                         const carat_engine_options *options, carat_error *err)
 {
     static const carat_engine_options defaults = CARAT_ENGINE_OPTIONS;
     const carat_engine_options *o = options ? options : &defaults;
     static const char *const kv_name[] = {[CT_KV_BF16] = "bf16", [CT_KV_F16] = "f16", [CT_KV_F32] = "f32"};
 
     if (!model || !model->has_weights)
-        return ct_fail(err, CARAT_E_ARGUMENT, "%s", model ? "the model was opened as a tokenizer only" : "model is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s",
+                       model ? "the model was opened as a tokenizer only" : "model is NULL");
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_engine_options", err));
     CT_TRY(range("threads", o->threads, MAX_THREADS, err));
     CT_TRY(range("context", o->context, model->config.max_context, err));
@@ -81,7 +93,8 @@ static carat_status plan(struct carat_engine *e, const carat_model *model, const
     CT_TRY(range("kv", (int)o->kv, CARAT_KV_F32, err));
     struct ct_cpu cpu;
     ct_cpu_detect(&cpu);
-    *e = (struct carat_engine){.model = model, .kernel = ct_kernel_choose(&cpu, o->isa), .exact = o->exact != 0};
+    *e = (struct carat_engine){
+        .model = model, .kernel = ct_kernel_choose(&cpu, o->isa), .exact = o->exact != 0};
     if (!e->kernel)
         return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are ref and avx2", o->isa);
     e->kv_type = kv_type(o);
@@ -101,12 +114,14 @@ static carat_status plan(struct carat_engine *e, const carat_model *model, const
     e->plan.kv_bytes = e->kv_bytes;
     e->plan.work_bytes = e->work_bytes;
     if (o->max_bytes && e->kv_bytes + e->work_bytes > o->max_bytes)
-        return ct_fail(err, CARAT_E_MEMORY, "the plan needs %zu bytes (%zu for KV at context %d), more than the limit of %zu",
+        return ct_fail(err, CARAT_E_MEMORY,
+                       "the plan needs %zu bytes (%zu for KV at context %d), more than the limit of %zu",
                        e->kv_bytes + e->work_bytes, e->kv_bytes, context, o->max_bytes);
     return CARAT_OK;
 }
 
-carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options, carat_plan *result, carat_error *err)
+carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
+                               carat_plan *result, carat_error *err)
 {
     struct carat_engine *e;
     carat_status status;
@@ -124,7 +139,8 @@ carat_status carat_plan_engine(const carat_model *model, const carat_engine_opti
     return status;
 }
 
-carat_status carat_engine_create(carat_engine **engine, const carat_model *model, const carat_engine_options *options, carat_error *err)
+carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
+                                 const carat_engine_options *options, carat_error *err)
 {
     struct carat_engine *e = NULL;
     carat_status status;
@@ -140,7 +156,8 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
     e->kv = ct_os_reserve(e->kv_bytes);
     e->work = ct_os_reserve(e->work_bytes);
     if (!e->kv || !e->work) {
-        status = ct_fail(err, CARAT_E_MEMORY, "the system refuses %zu bytes for KV and %zu for work; a smaller context needs less",
+        status = ct_fail(err, CARAT_E_MEMORY,
+                         "the system refuses %zu bytes for KV and %zu for work; a smaller context needs less",
                          e->kv_bytes, e->work_bytes);
         goto fail;
     }

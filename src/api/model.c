@@ -12,8 +12,9 @@ const char *carat_version(void)
 const char *carat_status_name(carat_status status)
 {
     static const char *const name[] = {
-        "CARAT_OK",          "CARAT_E_ARGUMENT", "CARAT_E_NOT_FOUND", "CARAT_E_IO",      "CARAT_E_FORMAT",   "CARAT_E_UNSUPPORTED",
-        "CARAT_E_MEMORY",    "CARAT_E_CONTEXT",  "CARAT_E_REWIND",    "CARAT_E_NUMERIC", "CARAT_E_CANCELLED",
+        "CARAT_OK",       "CARAT_E_ARGUMENT",    "CARAT_E_NOT_FOUND", "CARAT_E_IO",
+        "CARAT_E_FORMAT", "CARAT_E_UNSUPPORTED", "CARAT_E_MEMORY",    "CARAT_E_CONTEXT",
+        "CARAT_E_REWIND", "CARAT_E_NUMERIC",     "CARAT_E_CANCELLED",
     };
     return (size_t)status < CT_COUNT(name) ? name[status] : "unknown status";
 }
@@ -22,7 +23,8 @@ carat_status ct_check_size(size_t found, size_t expected, const char *what, cara
 {
     if (found == expected)
         return CARAT_OK;
-    return ct_fail(err, CARAT_E_ARGUMENT, "%s has size %zu, expected %zu: initialise it with its macro", what, found, expected);
+    return ct_fail(err, CARAT_E_ARGUMENT, "%s has size %zu, expected %zu: initialise it with its macro", what,
+                   found, expected);
 }
 
 /* Everything after the container is open. On failure the caller closes the model. */
@@ -54,7 +56,8 @@ static carat_status load(carat_model *m, const carat_model_options *o, carat_err
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", ct_file_path(m->file));
     CT_TRY(ct_chat_detect(m->file, architecture, &m->chat, err));
     CT_TRY(ct_sampling_defaults(&m->sampling, m->file, err));
-    CT_TRY(ct_stop_ids(m->file, m->tokenizer, architecture, m->chat, n_vocab, m->stop, CT_MAX_STOP, &m->n_stop, err));
+    CT_TRY(ct_stop_ids(m->file, m->tokenizer, architecture, m->chat, n_vocab, m->stop, CT_MAX_STOP,
+                       &m->n_stop, err));
     CT_TRY(ct_banned_ids(m->file, m->tokenizer, n_vocab, m->banned, CT_MAX_BANNED, &m->n_banned, err));
     if (o->progress)
         o->progress(o->user, 2, 2);
@@ -63,7 +66,8 @@ static carat_status load(carat_model *m, const carat_model_options *o, carat_err
 
 static const carat_model_options default_options = CARAT_MODEL_OPTIONS;
 
-carat_status carat_model_open(carat_model **model, const char *path, const carat_model_options *options, carat_error *err)
+carat_status carat_model_open(carat_model **model, const char *path, const carat_model_options *options,
+                              carat_error *err)
 {
     const carat_model_options *o = options ? options : &default_options;
     carat_model *m = NULL;
@@ -96,11 +100,13 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
     carat_status status;
 
     if (!model || !buffers || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_open_memory: model or buffers is NULL, or n = %d is below 1", n);
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "carat_model_open_memory: model or buffers is NULL, or n = %d is below 1", n);
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_model_options", err));
     for (int i = 0; i < n; i++)
         if (!buffers[i].name || !buffers[i].data)
-            return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_open_memory: buffer %d has no name or no data", i);
+            return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_open_memory: buffer %d has no name or no data",
+                           i);
     m = calloc(1, sizeof *m);
     part = calloc((size_t)n, sizeof *part);
     if (!m || !part) {
@@ -144,7 +150,9 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
         .size = sizeof *info,
         .kind = m->has_weights ? CARAT_GENERATOR : CARAT_TOKENIZER_ONLY,
         .architecture = m->has_weights ? c->architecture : "",
-        .container = ct_file_kind(m->file) == CT_FILE_GGUF ? "GGUF" : m->has_weights ? "safetensors" : "tokenizer",
+        .container = ct_file_kind(m->file) == CT_FILE_GGUF ? "GGUF"
+                     : m->has_weights                      ? "safetensors"
+                                                           : "tokenizer",
         .name = m->name ? m->name : "",
         .has_tokenizer = m->tokenizer != NULL,
         .has_chat_template = m->chat != CT_CHAT_NONE,
@@ -188,10 +196,12 @@ int carat_model_tensor_count(const carat_model *model)
     return model ? ct_file_tensor_count(model->file) : 0;
 }
 
-carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tensor_info *info, carat_error *err)
+carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tensor_info *info,
+                                    carat_error *err)
 {
     if (!model || !info || i < 0 || i >= ct_file_tensor_count(model->file))
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_get_tensor: model or info is NULL, or there is no tensor %d", i);
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "carat_model_get_tensor: model or info is NULL, or there is no tensor %d", i);
     CT_TRY(ct_check_size(info->size, sizeof *info, "carat_tensor_info", err));
     const struct ct_tensor *t = ct_file_tensor(model->file, i);
     *info = (carat_tensor_info){sizeof *info, t->name, t->type_name, t->n_dim, {0}, t->size};

@@ -32,7 +32,8 @@ static void clear(carat_session *s)
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
 }
 
-carat_status carat_session_create(carat_session **session, carat_engine *engine, const carat_session_options *options, carat_error *err)
+carat_status carat_session_create(carat_session **session, carat_engine *engine,
+                                  const carat_session_options *options, carat_error *err)
 {
     static const carat_session_options defaults = CARAT_SESSION_OPTIONS;
     const carat_session_options *o = options ? options : &defaults;
@@ -48,7 +49,8 @@ carat_status carat_session_create(carat_session **session, carat_engine *engine,
     carat_session *s = calloc(1, sizeof *s);
     if (!s)
         return ct_fail(err, CARAT_E_MEMORY, "carat_session_create: out of memory");
-    *s = (carat_session){.engine = engine, .slot = slot, .number = o->number, .progress = o->progress, .user = o->user};
+    *s = (carat_session){
+        .engine = engine, .slot = slot, .number = o->number, .progress = o->progress, .user = o->user};
     engine->session[slot] = s;
     clear(s);
     *session = s;
@@ -81,14 +83,16 @@ static carat_status check_row(const carat_row *row, carat_error *err)
     const carat_session *s = row->session;
 
     if (!s || !row->tokens || row->n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "a session or its tokens are NULL, or there are %d tokens, expected at least 1", row->n);
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "a session or its tokens are NULL, or there are %d tokens, expected at least 1",
+                       row->n);
     for (int i = 0; i < row->n; i++)
         if (row->tokens[i] < 0 || row->tokens[i] >= config_of(s)->n_vocab)
-            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d", row->tokens[i], i,
-                           config_of(s)->n_vocab);
+            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d",
+                           row->tokens[i], i, config_of(s)->n_vocab);
     if (row->n > s->engine->plan.context - s->n)
-        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit after %d held ones in a context of %d", row->n, s->n,
-                       s->engine->plan.context);
+        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit after %d held ones in a context of %d",
+                       row->n, s->n, s->engine->plan.context);
     return CARAT_OK;
 }
 
@@ -176,12 +180,15 @@ static carat_status step(carat_engine *e, const carat_row *rows, int n, carat_er
         if (!sound) {
             for (int r = 0; r < n; r++)
                 clear(rows[r].session);
-            return ct_fail(err, CARAT_E_NUMERIC, "the logits hold NaN or infinity: a weight of the model is damaged, or its range exceeds float32");
+            return ct_fail(err, CARAT_E_NUMERIC,
+                           "the logits hold NaN or infinity: a weight of the model is damaged, or its range "
+                           "exceeds float32");
         }
         done += (size_t)taken;
         carat_session *s = rows[0].session;
         if (s->progress && s->progress(s->user, done, total) && at.row < n)
-            return ct_fail(err, CARAT_E_CANCELLED, "evaluation was cancelled after %zu of %zu tokens", done, total);
+            return ct_fail(err, CARAT_E_CANCELLED, "evaluation was cancelled after %zu of %zu tokens", done,
+                           total);
     }
     return CARAT_OK;
 }
@@ -193,10 +200,12 @@ carat_status carat_step(carat_engine *engine, const carat_row *rows, int n, cara
     for (int i = 0; i < n; i++) {
         CT_TRY(check_row(&rows[i], err));
         if (rows[i].session->engine != engine)
-            return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: the session of row %d belongs to another engine", i);
+            return ct_fail(err, CARAT_E_ARGUMENT,
+                           "carat_step: the session of row %d belongs to another engine", i);
         for (int j = 0; j < i; j++)
             if (rows[j].session == rows[i].session)
-                return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: rows %d and %d name the same session", j, i);
+                return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: rows %d and %d name the same session", j,
+                               i);
     }
     ct_fpenv fp = ct_os_fp_enter();
     carat_status status = step(engine, rows, n, err);
@@ -223,7 +232,8 @@ static bool can_rewind(const carat_session *s, int n)
 carat_status carat_rewind(carat_session *session, int n, carat_error *err)
 {
     if (!session || n < 0 || n > session->n)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_rewind: session is NULL, or n = %d is not within the %d held tokens", n,
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "carat_rewind: session is NULL, or n = %d is not within the %d held tokens", n,
                        session ? session->n : 0);
     if (n == session->n)
         return CARAT_OK;
@@ -232,8 +242,10 @@ carat_status carat_rewind(carat_session *session, int n, carat_error *err)
         return CARAT_OK;
     }
     if (!can_rewind(session, n))
-        return ct_fail(err, CARAT_E_REWIND, "cannot rewind to %d of %d tokens: the local layers hold positions from %d on and need %d",
-                       n, session->n, session->floor, CT_MAX(0, n - config_of(session)->kind[CT_LOCAL].window + 1));
+        return ct_fail(
+            err, CARAT_E_REWIND,
+            "cannot rewind to %d of %d tokens: the local layers hold positions from %d on and need %d", n,
+            session->n, session->floor, CT_MAX(0, n - config_of(session)->kind[CT_LOCAL].window + 1));
     session->n = n;
     session->has_logits = false;
     ct_detokenizer_init(&session->detokenizer, session->engine->model->tokenizer, 0);
@@ -246,13 +258,15 @@ carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, in
     int common = 0;
 
     if (!session || !tokens || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sync: session or tokens is NULL, or n = %d is below 1", n);
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sync: session or tokens is NULL, or n = %d is below 1",
+                       n);
     if (n > session->engine->plan.context)
-        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n, session->engine->plan.context);
+        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
+                       session->engine->plan.context);
     for (int i = 0; i < n; i++)
         if (tokens[i] < 0 || tokens[i] >= config_of(session)->n_vocab)
-            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d", tokens[i], i,
-                           config_of(session)->n_vocab);
+            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d",
+                           tokens[i], i, config_of(session)->n_vocab);
     while (common < CT_MIN(n, session->n) && held_of(session)[common] == tokens[common])
         common++;
     bool complete = common == n && session->n == n && session->has_logits;
@@ -272,7 +286,8 @@ carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, in
     return CARAT_OK;
 }
 
-carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id, carat_error *err)
+carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
+                          carat_error *err)
 {
     if (!session || !id)
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: session or id is NULL");
@@ -281,13 +296,21 @@ carat_status carat_sample(carat_session *session, const carat_sampling *sampling
     const carat_sampling *o = sampling ? sampling : &e->model->sampling;
     CT_TRY(ct_sampling_check(o, c->n_vocab, err));
     if (o->n_banned > CT_CALLER_BANNED)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: %d banned ids, at most %d are taken", o->n_banned, CT_CALLER_BANNED);
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: %d banned ids, at most %d are taken",
+                       o->n_banned, CT_CALLER_BANNED);
     if (!session->has_logits)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: the session holds no logits; evaluate a token first");
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "carat_sample: the session holds no logits; evaluate a token first");
 
     struct ct_draw draw = {
-        .temperature = o->temperature, .top_p = o->top_p, .min_p = o->min_p, .top_k = o->top_k, .seed = o->seed,
-        .position = (uint32_t)session->n, .session = session->number, .banned = e->banned,
+        .temperature = o->temperature,
+        .top_p = o->top_p,
+        .min_p = o->min_p,
+        .top_k = o->top_k,
+        .seed = o->seed,
+        .position = (uint32_t)session->n,
+        .session = session->number,
+        .banned = e->banned,
     };
     memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
     draw.n_banned = e->model->n_banned;

@@ -26,7 +26,8 @@ static carat_status need_tokenizer(const carat_model *model, carat_error *err)
     return CARAT_OK;
 }
 
-carat_status carat_tokenize(const carat_model *model, const char *text, size_t n, int flags, carat_tokens *out, carat_error *err)
+carat_status carat_tokenize(const carat_model *model, const char *text, size_t n, int flags,
+                            carat_tokens *out, carat_error *err)
 {
     CT_TRY(need_tokenizer(model, err));
     if ((!text && n) || !out)
@@ -34,22 +35,26 @@ carat_status carat_tokenize(const carat_model *model, const char *text, size_t n
     return ct_tokenizer_encode(model->tokenizer, text ? text : "", n, flags, out, err);
 }
 
-carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_ids, int flags, char **text, size_t *n, carat_error *err)
+carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_ids, int flags, char **text,
+                          size_t *n, carat_error *err)
 {
     CT_TRY(need_tokenizer(model, err));
     if ((!ids && n_ids) || n_ids < 0 || !text)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_decode: ids or text is NULL, or n_ids = %d is negative", n_ids);
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_decode: ids or text is NULL, or n_ids = %d is negative",
+                       n_ids);
     int n_vocab = ct_tokenizer_size(model->tokenizer);
     for (int i = 0; i < n_ids; i++) /* padding rows are legal ids of the model and decode to nothing */
         if (ids[i] < 0 || ids[i] >= CT_MAX(n_vocab, model->config.n_vocab))
-            return ct_fail(err, CARAT_E_ARGUMENT, "carat_decode: id %d at index %d is outside the vocabulary of %d", ids[i], i,
+            return ct_fail(err, CARAT_E_ARGUMENT,
+                           "carat_decode: id %d at index %d is outside the vocabulary of %d", ids[i], i,
                            CT_MAX(n_vocab, model->config.n_vocab));
     size_t ignored;
     return ct_tokenizer_decode(model->tokenizer, ids, n_ids, flags, text, n ? n : &ignored, err);
 }
 
-carat_status carat_render_json(const carat_model *model, const char *messages, const carat_render_options *options,
-                               carat_tokens *ids, char **text, carat_error *err)
+carat_status carat_render_json(const carat_model *model, const char *messages,
+                               const carat_render_options *options, carat_tokens *ids, char **text,
+                               carat_error *err)
 {
     static const carat_render_options defaults = CARAT_RENDER_OPTIONS;
     const carat_render_options *o = options ? options : &defaults;
@@ -61,10 +66,12 @@ carat_status carat_render_json(const carat_model *model, const char *messages, c
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_render_options", err));
     enum ct_chat chat = model->chat;
     if (o->chat_template && !ct_chat_from_name(o->chat_template, &chat))
-        return ct_fail(err, CARAT_E_ARGUMENT, "chat template \"%s\" is not known; there are gemma, gemma3 and functiongemma",
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "chat template \"%s\" is not known; there are gemma, gemma3 and functiongemma",
                        o->chat_template);
     if (chat == CT_CHAT_NONE)
-        return ct_fail(err, CARAT_E_NOT_FOUND, "%s: the model has no chat template; name one, or use the prompt as it is",
+        return ct_fail(err, CARAT_E_NOT_FOUND,
+                       "%s: the model has no chat template; name one, or use the prompt as it is",
                        ct_file_path(model->file));
     carat_status status = ct_chat_render(chat, messages, o->tools, !o->no_generation_prompt, &prompt, err);
     if (!status && ids)
@@ -77,8 +84,9 @@ carat_status carat_render_json(const carat_model *model, const char *messages, c
     return status;
 }
 
-carat_status carat_render(const carat_model *model, const carat_message *messages, int n, const carat_render_options *options,
-                          carat_tokens *ids, char **text, carat_error *err)
+carat_status carat_render(const carat_model *model, const carat_message *messages, int n,
+                          const carat_render_options *options, carat_tokens *ids, char **text,
+                          carat_error *err)
 {
     carat_status status = CARAT_OK;
     json_t *list = json_array();

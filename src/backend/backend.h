@@ -25,9 +25,9 @@ struct ct_rows {
 
 /* What rows see and how positions turn: one for global layers, one for local ones. */
 struct ct_kind {
-    int window;       /* keys seen, the row's own included; 0: all before it */
-    int head_dim;     /* of the rope table */
-    int rotated;      /* pairs that turn; the rest is copied */
+    int window;   /* keys seen, the row's own included; 0: all before it */
+    int head_dim; /* of the rope table */
+    int rotated;  /* pairs that turn; the rest is copied */
     double rope_base, rope_factor;
 };
 #define CT_KINDS 2
@@ -52,7 +52,8 @@ struct ct_verbs {
     void (*embed)(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale);
     void (*norm)(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w);
     void (*head_norm)(struct ct_backend *b, ct_mat x, const struct ct_weight *w);
-    void (*project)(struct ct_backend *b, ct_mat in, int n, const ct_mat *out, const struct ct_weight *const *w);
+    void (*project)(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
+                    const struct ct_weight *const *w);
     void (*project_geglu)(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
                           const struct ct_weight *up);
     void (*rope)(struct ct_backend *b, ct_mat x, int kind);
@@ -89,7 +90,8 @@ static inline void head_norm(struct ct_backend *b, ct_mat x, const struct ct_wei
         b->verb.head_norm(b, x, w);
 }
 /* out[i] = in * w[i]^T: several outputs of one input, which is prepared once. */
-static inline void project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out, const struct ct_weight *const *w)
+static inline void project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
+                           const struct ct_weight *const *w)
 {
     b->verb.project(b, in, n, out, w);
 }
@@ -115,8 +117,8 @@ static inline void pick(struct ct_backend *b, int n, const ct_mat *m)
     b->verb.pick(b, n, m);
 }
 /* out = softmax(q K^T * scale, capped when cap > 0) V over what each row sees */
-static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
-                          float cap)
+static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
+                          float scale, float cap)
 {
     b->verb.attend(b, out, q, kv, kind, scale, cap);
 }
@@ -160,7 +162,7 @@ struct ct_cpu_backend {
     struct ct_rows rows;      /* current ones; the arrays below */
     int32_t *position, *sequence;
     uint8_t *want;
-    double *inverse[CT_KINDS];          /* [head_dim / 2] rope frequencies */
+    double *inverse[CT_KINDS];                /* [head_dim / 2] rope frequencies */
     float *cosine[CT_KINDS], *sine[CT_KINDS]; /* [row][rotated] */
     struct ct_prepared prepared[CT_INPUT_COUNT];
     float *up;      /* [row][widest ffn]: the second product of project_geglu */
@@ -179,7 +181,8 @@ struct ct_trace {
     void *user;
 };
 void ct_trace_init(struct ct_trace *t, struct ct_backend *inner,
-                   void (*hook)(void *user, struct ct_backend *inner, const char *verb, ct_mat out, double seconds),
+                   void (*hook)(void *user, struct ct_backend *inner, const char *verb, ct_mat out,
+                                double seconds),
                    void *user);
 
 #endif

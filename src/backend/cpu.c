@@ -2,7 +2,8 @@
  * which outputs; what they are is the kernels' business, and no result depends on the split. */
 #include "backend/backend.h"
 
-#define ROWS_PER_ITEM 32 /* output rows a thread claims at once: small, so that a busy neighbour costs little */
+#define ROWS_PER_ITEM                                                                                        \
+    32 /* output rows a thread claims at once: small, so that a busy neighbour costs little */
 
 void *ct_memory_take(struct ct_memory *m, size_t bytes)
 {
@@ -161,8 +162,8 @@ static void rope_item(void *arg, int row, int thread)
 
     (void)thread;
     for (int h = 0; h < j->out.cols; h += kind->head_dim)
-        b->o.kernel->rope(row_of(j->out, row) + h, b->cosine[j->kind] + at, b->sine[j->kind] + at, kind->rotated,
-                          kind->head_dim);
+        b->o.kernel->rope(row_of(j->out, row) + h, b->cosine[j->kind] + at, b->sine[j->kind] + at,
+                          kind->rotated, kind->head_dim);
 }
 
 static void cpu_rope(struct ct_backend *b, ct_mat x, int kind)
@@ -220,13 +221,14 @@ static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_
             continue;
         b->prepared[form].n = b->rows.n;
         b->prepared[form].cols = in.cols;
-        run(&(struct job){.b = b, .in = in, .form = (enum ct_input)form}, (b->rows.n + CT_LANES - 1) / CT_LANES,
-            prepare_item);
+        run(&(struct job){.b = b, .in = in, .form = (enum ct_input)form},
+            (b->rows.n + CT_LANES - 1) / CT_LANES, prepare_item);
     }
 }
 
 /* Rows [r0, r1) of one product for all current tokens. */
-static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_weight *w, int r0, int r1, int thread)
+static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_weight *w, int r0, int r1,
+                         int thread)
 {
     enum ct_input form = ct_input_form(w->type, b->o.exact);
     float *scratch = b->scratch + (size_t)thread * 4 * (size_t)ct_pad_group(b->o.max_inputs);
@@ -281,7 +283,8 @@ static void cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, co
     if (b->rows.n == 0)
         return;
     prepare(b, in, 2, w);
-    run(&(struct job){.b = b, .outs = outs, .ws = w}, (gate->rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, geglu_item);
+    run(&(struct job){.b = b, .outs = outs, .ws = w}, (gate->rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM,
+        geglu_item);
 }
 
 /* ---- attention ---- */
@@ -320,12 +323,13 @@ static void attend_item(void *arg, int item, int thread)
     struct ct_kv_head head = kv_head(j->kv, rows->sequence[row], h / (n_head / j->kv->n_kv_head));
 
     (void)thread;
-    j->b->o.kernel->attend(row_of(j->out, row) + (size_t)h * (size_t)dim, row_of(j->in, row) + (size_t)h * (size_t)dim,
-                           &head, window ? CT_MAX(0, hi - window + 1) : 0, hi, j->scale, j->cap);
+    j->b->o.kernel->attend(row_of(j->out, row) + (size_t)h * (size_t)dim,
+                           row_of(j->in, row) + (size_t)h * (size_t)dim, &head,
+                           window ? CT_MAX(0, hi - window + 1) : 0, hi, j->scale, j->cap);
 }
 
-static void cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
-                       float cap)
+static void cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
+                       float scale, float cap)
 {
     run(&(struct job){.b = self(b), .out = out, .in = q, .kv = kv, .kind = kind, .scale = scale, .cap = cap},
         self(b)->rows.n * (q.cols / kv->head_dim), attend_item);
@@ -333,13 +337,25 @@ static void cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct 
 
 void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory)
 {
-    size_t n = (size_t)o->max_rows, blocks = ct_round_up(n, CT_LANES), k = (size_t)ct_pad_group(o->max_inputs);
+    size_t n = (size_t)o->max_rows, blocks = ct_round_up(n, CT_LANES),
+           k = (size_t)ct_pad_group(o->max_inputs);
 
     *b = (struct ct_cpu_backend){
-        .base.verb = {.name = "cpu", .alloc = cpu_alloc, .place = cpu_place, .copy_out = cpu_copy_out,
-                      .begin = cpu_begin, .embed = cpu_embed, .norm = cpu_norm, .head_norm = cpu_head_norm,
-                      .project = cpu_project, .project_geglu = cpu_project_geglu, .rope = cpu_rope,
-                      .store = cpu_store, .pick = cpu_pick, .attend = cpu_attend, .add_norm = cpu_add_norm,
+        .base.verb = {.name = "cpu",
+                      .alloc = cpu_alloc,
+                      .place = cpu_place,
+                      .copy_out = cpu_copy_out,
+                      .begin = cpu_begin,
+                      .embed = cpu_embed,
+                      .norm = cpu_norm,
+                      .head_norm = cpu_head_norm,
+                      .project = cpu_project,
+                      .project_geglu = cpu_project_geglu,
+                      .rope = cpu_rope,
+                      .store = cpu_store,
+                      .pick = cpu_pick,
+                      .attend = cpu_attend,
+                      .add_norm = cpu_add_norm,
                       .softcap = cpu_softcap},
         .o = *o,
         .memory = memory,

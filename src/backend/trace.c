@@ -43,7 +43,8 @@ static void trace_head_norm(struct ct_backend *b, ct_mat x, const struct ct_weig
 {
     TRACED(b, head_norm, x, x, w);
 }
-static void trace_project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out, const struct ct_weight *const *w)
+static void trace_project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
+                          const struct ct_weight *const *w)
 {
     TRACED(b, project, out[0], in, n, out, w);
 }
@@ -64,8 +65,8 @@ static void trace_pick(struct ct_backend *b, int n, const ct_mat *m)
 {
     TRACED(b, pick, m[0], n, m);
 }
-static void trace_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
-                         float cap)
+static void trace_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
+                         float scale, float cap)
 {
     TRACED(b, attend, out, out, q, kv, kind, scale, cap);
 }
@@ -79,14 +80,26 @@ static void trace_softcap(struct ct_backend *b, ct_mat x, float cap)
 }
 
 void ct_trace_init(struct ct_trace *t, struct ct_backend *inner,
-                   void (*hook)(void *user, struct ct_backend *inner, const char *verb, ct_mat out, double seconds),
+                   void (*hook)(void *user, struct ct_backend *inner, const char *verb, ct_mat out,
+                                double seconds),
                    void *user)
 {
     *t = (struct ct_trace){
-        .base.verb = {.name = "trace", .alloc = trace_alloc, .place = trace_place, .copy_out = trace_copy_out,
-                      .begin = trace_begin, .embed = trace_embed, .norm = trace_norm, .head_norm = trace_head_norm,
-                      .project = trace_project, .project_geglu = trace_project_geglu, .rope = trace_rope,
-                      .store = trace_store, .pick = trace_pick, .attend = trace_attend, .add_norm = trace_add_norm,
+        .base.verb = {.name = "trace",
+                      .alloc = trace_alloc,
+                      .place = trace_place,
+                      .copy_out = trace_copy_out,
+                      .begin = trace_begin,
+                      .embed = trace_embed,
+                      .norm = trace_norm,
+                      .head_norm = trace_head_norm,
+                      .project = trace_project,
+                      .project_geglu = trace_project_geglu,
+                      .rope = trace_rope,
+                      .store = trace_store,
+                      .pick = trace_pick,
+                      .attend = trace_attend,
+                      .add_norm = trace_add_norm,
                       .softcap = trace_softcap},
         .inner = inner,
         .hook = hook,

@@ -48,7 +48,8 @@ uint16_t ct_f32_to_f16(float f)
         return (uint16_t)(sign | 0x7e00u | (rest >> 13 & 0x3ffu));
     if (rest >= 0x477ff000u) /* 65520, halfway between the largest f16 and 2^16, rounds to infinity */
         return (uint16_t)(sign | 0x7c00u);
-    if (rest >= 0x38800000u) { /* normal, at least 2^-14: round away 13 bits; a carry moves into the exponent */
+    if (rest >=
+        0x38800000u) { /* normal, at least 2^-14: round away 13 bits; a carry moves into the exponent */
         rest += 0xfffu + (rest >> 13 & 1);
         return (uint16_t)(sign | (rest - 0x38000000u) >> 13);
     }

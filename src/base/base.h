@@ -26,7 +26,7 @@ struct ct_str {
 
 #define CT_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define CT_MAX(a, b) ((a) > (b) ? (a) : (b))
-#define CT_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define CT_COUNT(a)  (sizeof(a) / sizeof((a)[0]))
 
 /* ---- errors: built at the origin, passed upward untouched ---- */
 

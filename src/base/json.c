@@ -92,7 +92,8 @@ static bool reserve(struct ct_json *j, size_t n)
             capacity = n;
     char *grown = realloc(j->buffer, capacity);
     if (!grown) {
-        ct_fail(&j->error, CARAT_E_MEMORY, "%s: at byte %zu: no memory for %zu bytes of text", j->name, j->at, n);
+        ct_fail(&j->error, CARAT_E_MEMORY, "%s: at byte %zu: no memory for %zu bytes of text", j->name, j->at,
+                n);
         j->expect = EXPECT_ERROR;
         return false;
     }
@@ -109,7 +110,9 @@ static int hex4(const struct ct_json *j, size_t at)
         return -1;
     for (size_t i = at; i < at + 4; i++) {
         uint8_t c = j->text[i];
-        int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        int d = c >= '0' && c <= '9'                 ? c - '0'
+                : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                     : -1;
         if (d < 0)
             return -1;
         v = v << 4 | d;
@@ -217,7 +220,8 @@ static bool string(struct ct_json *j)
 
 /* Decimal digits and a power of ten to the nearest double. Small cases are one exact operation; the others
  * go to strtod in a spelling without a decimal point, so that the locale does not matter. */
-static bool to_double(struct ct_json *j, size_t from, size_t end, uint64_t digits, int n_digits, long exponent)
+static bool to_double(struct ct_json *j, size_t from, size_t end, uint64_t digits, int n_digits,
+                      long exponent)
 {
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};

@@ -28,12 +28,12 @@ struct ct_json {
     size_t size, at;
     uint8_t stack[CT_JSON_DEPTH]; /* '{' or '[' */
     int depth;
-    int expect;            /* reader state, private */
-    struct ct_str string;  /* of KEY and STRING: decoded UTF-8, valid until the next call */
-    double number;         /* of NUMBER */
-    char *buffer;          /* owned; for strings with escapes */
+    int expect;           /* reader state, private */
+    struct ct_str string; /* of KEY and STRING: decoded UTF-8, valid until the next call */
+    double number;        /* of NUMBER */
+    char *buffer;         /* owned; for strings with escapes */
     size_t capacity;
-    carat_error error;     /* the first error: document, byte offset, found and expected */
+    carat_error error; /* the first error: document, byte offset, found and expected */
 };
 
 void ct_json_init(struct ct_json *j, const char *name, struct ct_bytes text);

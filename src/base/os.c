@@ -34,7 +34,10 @@ static const char *reason(int number)
 
 static const char *kind_of(mode_t mode)
 {
-    return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+    return S_ISDIR(mode)    ? "a directory"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
 }
 
 carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)

@@ -25,8 +25,8 @@ struct worker {
 
 struct ct_pool {
     int threads;
-    int started; /* workers that must be joined */
-    double spin; /* seconds */
+    int started;           /* workers that must be joined */
+    double spin;           /* seconds */
     struct worker *worker; /* [threads - 1] */
 
     /* The job. Read only by a thread that has claimed an item, and such an item keeps the job from ending, so
@@ -121,7 +121,8 @@ carat_status ct_pool_create(struct ct_pool **pool, int threads, carat_error *err
     memset(p, 0, sizeof *p);
     p->threads = threads;
     p->spin = threads > ct_os_cpus() ? SPIN_SECONDS_CROWDED : SPIN_SECONDS;
-    p->worker = calloc((size_t)threads, sizeof *p->worker); /* one too many, so that one thread asks for some */
+    p->worker =
+        calloc((size_t)threads, sizeof *p->worker); /* one too many, so that one thread asks for some */
     if (!p->worker) {
         status = ct_fail(err, CARAT_E_MEMORY, "out of memory for a pool of %d threads", threads);
         goto fail;

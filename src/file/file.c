@@ -110,13 +110,15 @@ carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, car
     if (!ix->name)
         return ct_file_no_memory(f, err);
     for (int i = 0; i < ix->n; i++)
-        ix->name[i] = (struct ct_name){{f->tensor[from + i].name, strlen(f->tensor[from + i].name)}, from + i};
+        ix->name[i] =
+            (struct ct_name){{f->tensor[from + i].name, strlen(f->tensor[from + i].name)}, from + i};
     int first, second = ct_index_sort(ix, &first);
     if (second < 0)
         return CARAT_OK;
     const struct ct_tensor *a = &f->tensor[first], *b = &f->tensor[second];
     char q[CT_QUOTE];
-    return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s is there twice: with data at byte %llu, and at byte %llu of %s.", a->file,
+    return ct_fail(err, CARAT_E_FORMAT,
+                   "%s: tensor %s is there twice: with data at byte %llu, and at byte %llu of %s.", a->file,
                    ct_quote(q, (struct ct_str){a->name, strlen(a->name)}), (unsigned long long)a->offset,
                    (unsigned long long)b->offset, b->file);
 }
@@ -224,7 +226,8 @@ static const char *tokenizer_name(struct ct_bytes b)
 }
 
 /* One file, whatever it is. name is its last path component. */
-static carat_status open_single(struct ct_file *f, const char *name, struct ct_bytes bytes, bool tokenizer, carat_error *err)
+static carat_status open_single(struct ct_file *f, const char *name, struct ct_bytes bytes, bool tokenizer,
+                                carat_error *err)
 {
     if (bytes.size >= 4 && memcmp(bytes.data, "GGUF", 4) == 0)
         return ct_gguf_open(f, name, f->path, bytes, err);
@@ -277,8 +280,10 @@ static carat_status open_parts(struct ct_file *f, carat_error *err)
             return ct_fail(err, CARAT_E_ARGUMENT, "Two of the buffers are named %s.", f->part[i].name);
     const struct ct_part *first = &f->part[0];
     struct ct_bytes bytes = part_bytes(first);
-    if ((bytes.size >= 4 && memcmp(bytes.data, "GGUF", 4) == 0) || (f->n_part == 1 && strcmp(first->name, "config.json") != 0))
-        return open_single(f, first->name, bytes, true, err); /* the caller sees by the kind that it is a tokenizer */
+    if ((bytes.size >= 4 && memcmp(bytes.data, "GGUF", 4) == 0) ||
+        (f->n_part == 1 && strcmp(first->name, "config.json") != 0))
+        return open_single(f, first->name, bytes, true,
+                           err); /* the caller sees by the kind that it is a tokenizer */
     return ct_hf_open(f, err);
 }
 

@@ -17,8 +17,9 @@ struct ct_tensor {
     const char *name;
     enum ct_type type;     /* CT_TYPE_COUNT: a type carat does not read; legal unless the model needs it */
     const char *type_name; /* as the file spells it, for messages */
-    int n_dim;       /* 1 or 2 or more; scalars are n_dim 1, dim 1 */
-    int64_t dim[4];  /* row-major, outermost first: a matrix is [rows = outputs][cols = inputs] for both kinds */
+    int n_dim;             /* 1 or 2 or more; scalars are n_dim 1, dim 1 */
+    int64_t
+        dim[4]; /* row-major, outermost first: a matrix is [rows = outputs][cols = inputs] for both kinds */
     const uint8_t *data;
     size_t size;
     const char *file; /* path of the file it lies in, for messages */
@@ -76,7 +77,8 @@ int ct_file_meta_count(const struct ct_file *f);
 const struct ct_meta *ct_file_meta_at(const struct ct_file *f, int i);
 /* Scalars with a type check: E_FORMAT names file, key, offset, found and expected type or range; an absent
  * key leaves *out as it is. */
-carat_status ct_file_meta_int(const struct ct_file *f, const char *key, int64_t lo, int64_t hi, int64_t *out, carat_error *err);
+carat_status ct_file_meta_int(const struct ct_file *f, const char *key, int64_t lo, int64_t hi, int64_t *out,
+                              carat_error *err);
 carat_status ct_file_meta_float(const struct ct_file *f, const char *key, double *out, carat_error *err);
 /* Element i of a numeric or bool array, as double (exact for all 32-bit types). */
 double ct_meta_number(const struct ct_meta *m, uint64_t i);

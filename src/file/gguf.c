@@ -14,8 +14,8 @@ enum {
     MIN_META_BYTES = 8 + 1 + 4 + 1,        /* key length, key, type, value */
     MIN_INFO_BYTES = 8 + 1 + 4 + 8 + 4 + 8 /* name length, name, n_dims, one dim, type, offset */
 };
-#define MAX_STRING ((uint64_t)16 << 20)
-#define MAX_COUNT ((uint64_t)1 << 24)
+#define MAX_STRING     ((uint64_t)16 << 20)
+#define MAX_COUNT      ((uint64_t)1 << 24)
 #define MAX_META_BYTES ((size_t)512 << 20)
 
 /* A position in the file that remembers the first error and reads zeros from then on. */
@@ -28,7 +28,7 @@ struct cursor {
     carat_error *err;
 };
 
-#define FAIL(c, code, ...) \
+#define FAIL(c, code, ...)                                                                                   \
     ((c)->status == CARAT_OK ? ((c)->status = ct_fail((c)->err, (code), __VA_ARGS__)) : (c)->status)
 
 static size_t left(const struct cursor *c)
@@ -43,8 +43,10 @@ static const uint8_t *take(struct cursor *c, uint64_t n, const char *field)
         return NULL;
     if (n > left(c)) {
         FAIL(c, CARAT_E_FORMAT,
-             "%s: the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes; the file is cut off "
-             "or corrupt.", c->path, c->bytes.size, field, c->where, c->at, (unsigned long long)n);
+             "%s: the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes; "
+             "the file is cut off "
+             "or corrupt.",
+             c->path, c->bytes.size, field, c->where, c->at, (unsigned long long)n);
         return NULL;
     }
     const uint8_t *p = c->bytes.data + c->at;
@@ -69,8 +71,8 @@ static struct ct_str string(struct cursor *c, uint64_t max, const char *field)
     size_t at = c->at;
     uint64_t n = u64(c, field);
     if (n > max)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s of %s at byte %zu says it is %llu bytes long; the limit is %llu.", c->path, field,
-             c->where, at, (unsigned long long)n, (unsigned long long)max);
+        FAIL(c, CARAT_E_FORMAT, "%s: %s of %s at byte %zu says it is %llu bytes long; the limit is %llu.",
+             c->path, field, c->where, at, (unsigned long long)n, (unsigned long long)max);
     const uint8_t *p = take(c, n, field);
     return p ? (struct ct_str){(const char *)p, (size_t)n} : (struct ct_str){"", 0};
 }
@@ -84,9 +86,9 @@ static const struct value {
     enum ct_meta_type type;
     int bytes; /* 0: of varying length */
 } values[] = {
-    {CT_META_UINT, 1},  {CT_META_INT, 1},  {CT_META_UINT, 2},  {CT_META_INT, 2},   {CT_META_UINT, 4},
-    {CT_META_INT, 4},   {CT_META_FLOAT, 4}, {CT_META_BOOL, 1}, {CT_META_STRING, 0}, {CT_META_ARRAY, 0},
-    {CT_META_UINT, 8},  {CT_META_INT, 8},  {CT_META_FLOAT, 8},
+    {CT_META_UINT, 1}, {CT_META_INT, 1},   {CT_META_UINT, 2},  {CT_META_INT, 2},    {CT_META_UINT, 4},
+    {CT_META_INT, 4},  {CT_META_FLOAT, 4}, {CT_META_BOOL, 1},  {CT_META_STRING, 0}, {CT_META_ARRAY, 0},
+    {CT_META_UINT, 8}, {CT_META_INT, 8},   {CT_META_FLOAT, 8},
 };
 
 static void bad_bool(struct cursor *c, size_t at)
@@ -100,12 +102,13 @@ static void array(struct cursor *c, struct ct_meta *m)
     size_t at = c->at;
     uint32_t type = u32(c, "the element type");
     if (type >= CT_COUNT(values)) {
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of type %d; types 0 to 12 exist.", c->path, c->where, at,
-             (int32_t)type);
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of type %d; types 0 to 12 exist.", c->path,
+             c->where, at, (int32_t)type);
         return;
     }
     if (type == VALUE_ARRAY) {
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of arrays, which GGUF does not allow.", c->path, c->where, at);
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of arrays, which GGUF does not allow.",
+             c->path, c->where, at);
         return;
     }
     at = c->at;
@@ -114,8 +117,8 @@ static void array(struct cursor *c, struct ct_meta *m)
     m->elem_bytes = values[type].bytes;
     m->count = u64(c, "the number of elements");
     if (m->count > MAX_COUNT)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu says it has %llu elements; the limit is %llu.", c->path, c->where, at,
-             (unsigned long long)m->count, (unsigned long long)MAX_COUNT);
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu says it has %llu elements; the limit is %llu.", c->path,
+             c->where, at, (unsigned long long)m->count, (unsigned long long)MAX_COUNT);
     if (c->status != CARAT_OK)
         return;
     size_t start = c->at;
@@ -136,8 +139,8 @@ static void value(struct cursor *c, struct ct_meta *m)
     size_t at = c->at;
     uint32_t type = u32(c, "the type");
     if (type >= CT_COUNT(values)) {
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu has the value type %d; types 0 to 12 exist.", c->path, c->where, at,
-             (int32_t)type);
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu has the value type %d; types 0 to 12 exist.", c->path,
+             c->where, at, (int32_t)type);
         return;
     }
     m->offset = c->at;
@@ -181,41 +184,46 @@ static carat_status read_metas(struct ct_file *f, struct cursor *c, struct ct_me
         snprintf(c->where, sizeof c->where, "metadata entry %d", i);
         m->key = string(c, MAX_KEY, "the key");
         if (c->status == CARAT_OK && !ct_name_ok(m->key, MAX_KEY))
-            FAIL(c, CARAT_E_FORMAT, "%s: metadata entry %d at byte %zu has the key %s, which is not a name.", c->path, i, at,
-                 ct_quote(q, m->key));
+            FAIL(c, CARAT_E_FORMAT, "%s: metadata entry %d at byte %zu has the key %s, which is not a name.",
+                 c->path, i, at, ct_quote(q, m->key));
         snprintf(c->where, sizeof c->where, "metadata key %s", ct_quote(q, m->key));
         value(c, m);
         if (c->at > MAX_META_BYTES)
-            FAIL(c, CARAT_E_FORMAT, "%s: the metadata is larger than the limit of %zu bytes.", c->path, MAX_META_BYTES);
+            FAIL(c, CARAT_E_FORMAT, "%s: the metadata is larger than the limit of %zu bytes.", c->path,
+                 MAX_META_BYTES);
         CT_TRY(c->status);
         metas->index.name[i] = (struct ct_name){m->key, i};
         metas->n = metas->index.n = i + 1;
     }
     int first, second = ct_index_sort(&metas->index, &first);
     if (second >= 0)
-        return FAIL(c, CARAT_E_FORMAT, "%s: the metadata key %s is there twice: with its value at byte %llu and at byte %llu.",
-                    c->path, ct_quote(q, metas->meta[first].key), (unsigned long long)metas->meta[first].offset,
+        return FAIL(c, CARAT_E_FORMAT,
+                    "%s: the metadata key %s is there twice: with its value at byte %llu and at byte %llu.",
+                    c->path, ct_quote(q, metas->meta[first].key),
+                    (unsigned long long)metas->meta[first].offset,
                     (unsigned long long)metas->meta[second].offset);
     return CARAT_OK;
 }
 
 /* ---- tensors ---- */
 
-static carat_status shape(struct cursor *c, struct ct_tensor *t, uint32_t number, const struct ct_ggml_type *type)
+static carat_status shape(struct cursor *c, struct ct_tensor *t, uint32_t number,
+                          const struct ct_ggml_type *type)
 {
     size_t size = 1;
     for (int i = 0; i < t->n_dim; i++) {
         if (t->dim[i] <= 0)
-            return FAIL(c, CARAT_E_FORMAT, "%s: %s has a dimension of %lld; at least 1 was expected.", c->path, c->where,
-                        (long long)t->dim[i]);
+            return FAIL(c, CARAT_E_FORMAT, "%s: %s has a dimension of %lld; at least 1 was expected.",
+                        c->path, c->where, (long long)t->dim[i]);
         if ((uint64_t)t->dim[i] > SIZE_MAX || !ct_mul(size, (size_t)t->dim[i], &size) || size > INT64_MAX)
-            return FAIL(c, CARAT_E_FORMAT, "%s: %s has more elements than 63 bits can count.", c->path, c->where);
+            return FAIL(c, CARAT_E_FORMAT, "%s: %s has more elements than 63 bits can count.", c->path,
+                        c->where);
     }
     int64_t row = t->dim[t->n_dim - 1];
     if (row % type->block != 0)
         return FAIL(c, CARAT_E_FORMAT,
-                    "%s: %s of type %s (number %u) has rows of %lld elements; a multiple of %d was expected.", c->path,
-                    c->where, type->name, number, (long long)row, type->block);
+                    "%s: %s of type %s (number %u) has rows of %lld elements; a multiple of %d was expected.",
+                    c->path, c->where, type->name, number, (long long)row, type->block);
     if (!ct_mul(size / (size_t)type->block, (size_t)type->bytes, &t->size))
         return FAIL(c, CARAT_E_FORMAT, "%s: %s has more bytes than 64 bits can count.", c->path, c->where);
     return CARAT_OK;
@@ -232,15 +240,16 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
     struct ct_str name = string(c, MAX_NAME, "the name");
     CT_TRY(c->status);
     if (!ct_name_ok(name, MAX_NAME))
-        return FAIL(c, CARAT_E_FORMAT, "%s: tensor %d at byte %zu has the name %s, which is not 1 to %d bytes of plain text.",
+        return FAIL(c, CARAT_E_FORMAT,
+                    "%s: tensor %d at byte %zu has the name %s, which is not 1 to %d bytes of plain text.",
                     c->path, i, at, ct_quote(q, name), MAX_NAME);
     snprintf(c->where, sizeof c->where, "tensor %s", ct_quote(q, name));
     at = c->at;
     uint32_t n_dim = u32(c, "the number of dimensions");
     CT_TRY(c->status);
     if (n_dim < 1 || n_dim > 4)
-        return FAIL(c, CARAT_E_FORMAT, "%s: %s has %u dimensions at byte %zu; 1 to 4 were expected.", c->path, c->where, n_dim,
-                    at);
+        return FAIL(c, CARAT_E_FORMAT, "%s: %s has %u dimensions at byte %zu; 1 to 4 were expected.", c->path,
+                    c->where, n_dim, at);
     t->n_dim = (int)n_dim;
     for (int k = t->n_dim - 1; k >= 0; k--) { /* the file has the contiguous dimension first */
         uint64_t extent = u64(c, "the dimensions");
@@ -252,9 +261,10 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
     CT_TRY(c->status);
     struct ct_ggml_type type;
     if (!ct_ggml_type(number, &type))
-        return FAIL(c, CARAT_E_UNSUPPORTED,
-                    "%s: %s has the type number %d at byte %zu, which GGUF has removed or carat does not know.", c->path,
-                    c->where, (int32_t)number, at);
+        return FAIL(
+            c, CARAT_E_UNSUPPORTED,
+            "%s: %s has the type number %d at byte %zu, which GGUF has removed or carat does not know.",
+            c->path, c->where, (int32_t)number, at);
     CT_TRY(shape(c, t, number, &type));
     if (!ct_type_from_ggml(number, &t->type))
         t->type = CT_TYPE_COUNT;
@@ -273,23 +283,29 @@ static carat_status place(struct ct_file *f, struct cursor *c, int from, size_t 
     if (from == f->n_tensor)
         return CARAT_OK;
     if (data > c->bytes.size)
-        return FAIL(c, CARAT_E_FORMAT, "%s: the file ends at byte %zu before the tensor data, which begin at byte %zu.", c->path,
+        return FAIL(c, CARAT_E_FORMAT,
+                    "%s: the file ends at byte %zu before the tensor data, which begin at byte %zu.", c->path,
                     c->bytes.size, data);
     size_t room = c->bytes.size - data;
     for (int i = from; i < f->n_tensor; i++) {
         struct ct_tensor *t = &f->tensor[i];
         ct_quote(q, (struct ct_str){t->name, strlen(t->name)});
         if (t->offset % alignment != 0)
-            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s has the offset %llu, which is not a multiple of the alignment %zu.",
+            return FAIL(c, CARAT_E_FORMAT,
+                        "%s: tensor %s has the offset %llu, which is not a multiple of the alignment %zu.",
                         c->path, q, (unsigned long long)t->offset, alignment);
         if (t->offset != expected)
-            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s %s: it has the offset %llu, but %zu was expected.", c->path, q,
-                        t->offset < expected ? "overlaps the one before it" : "leaves a gap after the one before it",
+            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s %s: it has the offset %llu, but %zu was expected.",
+                        c->path, q,
+                        t->offset < expected ? "overlaps the one before it"
+                                             : "leaves a gap after the one before it",
                         (unsigned long long)t->offset, expected);
         if (expected > room || t->size > room - expected)
             return FAIL(c, CARAT_E_FORMAT,
-                        "%s: tensor %s takes %zu bytes from byte %zu, but the file ends at byte %zu: at least %zu bytes are "
-                        "missing; download it again.", c->path, q, t->size, data + expected, c->bytes.size,
+                        "%s: tensor %s takes %zu bytes from byte %zu, but the file ends at byte %zu: at "
+                        "least %zu bytes are "
+                        "missing; download it again.",
+                        c->path, q, t->size, data + expected, c->bytes.size,
                         expected > room ? expected - room + t->size : t->size - (room - expected));
         t->offset += data;
         t->data = c->bytes.data + t->offset;
@@ -307,12 +323,14 @@ static carat_status read_version(struct ct_file *f, struct cursor *c)
     uint32_t swapped = v >> 24 | (v >> 8 & 0xff00u) | (v << 8 & 0xff0000u) | v << 24;
     if (swapped >= 1 && swapped <= 3)
         return FAIL(c, CARAT_E_UNSUPPORTED,
-                    "%s is a big-endian GGUF file (version %u); carat reads little-endian ones: convert it.", c->path, swapped);
+                    "%s is a big-endian GGUF file (version %u); carat reads little-endian ones: convert it.",
+                    c->path, swapped);
     if (v == 1)
-        return FAIL(c, CARAT_E_UNSUPPORTED, "%s is a GGUF file of version 1; carat reads 2 and 3: convert it again.", c->path);
+        return FAIL(c, CARAT_E_UNSUPPORTED,
+                    "%s is a GGUF file of version 1; carat reads 2 and 3: convert it again.", c->path);
     if (v != 2 && v != 3)
-        return FAIL(c, v ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT, "%s is a GGUF file of version %u; carat reads 2 and 3.",
-                    c->path, v);
+        return FAIL(c, v ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
+                    "%s is a GGUF file of version %u; carat reads 2 and 3.", c->path, v);
     f->version = (int)v;
     return CARAT_OK;
 }
@@ -322,11 +340,11 @@ static uint64_t entries(struct cursor *c, const char *what, uint64_t max, uint64
     size_t at = c->at;
     uint64_t n = u64(c, what);
     if (n > max)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu; the limit is %llu.", c->path, what, (unsigned long long)n, at,
-             (unsigned long long)max);
+        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu; the limit is %llu.", c->path, what,
+             (unsigned long long)n, at, (unsigned long long)max);
     else if (n > left(c) / min_bytes)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu, but only %zu bytes are left.", c->path, what, (unsigned long long)n,
-             at, left(c));
+        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu, but only %zu bytes are left.", c->path, what,
+             (unsigned long long)n, at, left(c));
     return n;
 }
 
@@ -337,16 +355,18 @@ static carat_status read_alignment(struct cursor *c, const struct ct_metas *meta
         return CARAT_OK;
     if (m->type != CT_META_UINT || m->u < 8 || m->u > MAX_ALIGNMENT || (m->u & (m->u - 1)) != 0)
         return FAIL(c, CARAT_E_FORMAT,
-                    "%s: metadata key \"general.alignment\" at byte %llu must be an unsigned power of two from 8 to %d, found "
-                    "%llu.", c->path, (unsigned long long)m->offset, MAX_ALIGNMENT,
+                    "%s: metadata key \"general.alignment\" at byte %llu must be an unsigned power of two "
+                    "from 8 to %d, found "
+                    "%llu.",
+                    c->path, (unsigned long long)m->offset, MAX_ALIGNMENT,
                     m->type == CT_META_UINT ? (unsigned long long)m->u : 0ull);
     *alignment = (size_t)m->u;
     return CARAT_OK;
 }
 
 /* One file: appends its tensors, fills *metas. */
-static carat_status read_file(struct ct_file *f, const char *path, struct ct_bytes bytes, struct ct_metas *metas,
-                              carat_error *err)
+static carat_status read_file(struct ct_file *f, const char *path, struct ct_bytes bytes,
+                              struct ct_metas *metas, carat_error *err)
 {
     struct cursor c = {.bytes = bytes, .path = path, .where = "the header", .err = err};
     const uint8_t *magic = take(&c, 4, "the magic");
@@ -361,7 +381,8 @@ static carat_status read_file(struct ct_file *f, const char *path, struct ct_byt
     CT_TRY(read_alignment(&c, metas, &alignment));
     int from = f->n_tensor;
     if (n_tensor > left(&c) / MIN_INFO_BYTES) /* again, now that the metadata is gone */
-        return FAIL(&c, CARAT_E_FORMAT, "%s: %llu tensors are announced, but only %zu bytes are left at byte %zu.", path,
+        return FAIL(&c, CARAT_E_FORMAT,
+                    "%s: %llu tensors are announced, but only %zu bytes are left at byte %zu.", path,
                     (unsigned long long)n_tensor, left(&c), c.at);
     for (int i = 0; i < (int)n_tensor; i++)
         CT_TRY(read_info(f, &c, i));
@@ -380,8 +401,8 @@ static bool split_suffix(const char *name, int no, int count, size_t *at)
 }
 
 /* The split.* keys of one part; a file without them is part 0 of 1. */
-static carat_status split_keys(const struct ct_metas *metas, const char *path, int64_t *no, int64_t *count, int64_t *total,
-                               carat_error *err)
+static carat_status split_keys(const struct ct_metas *metas, const char *path, int64_t *no, int64_t *count,
+                               int64_t *total, carat_error *err)
 {
     *no = 0;
     *count = 1;
@@ -391,14 +412,16 @@ static carat_status split_keys(const struct ct_metas *metas, const char *path, i
     return ct_metas_int(metas, path, "split.tensors.count", 0, CT_MAX_TENSOR, total, err);
 }
 
-static carat_status read_parts(struct ct_file *f, const char *name, const char *path, int count, int64_t total,
-                               carat_error *err)
+static carat_status read_parts(struct ct_file *f, const char *name, const char *path, int count,
+                               int64_t total, carat_error *err)
 {
     size_t stem;
     if (!split_suffix(name, 0, count, &stem) || stem > 4000)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s is the first of %d parts, but its name does not end in -00001-of-%05d.gguf, so the others cannot be "
-                       "found: restore the name.", path, count, count);
+                       "%s is the first of %d parts, but its name does not end in -00001-of-%05d.gguf, so "
+                       "the others cannot be "
+                       "found: restore the name.",
+                       path, count, count);
     for (int i = 1; i < count; i++) {
         char other[4096];
         const char *other_path;
@@ -408,30 +431,35 @@ static carat_status read_parts(struct ct_file *f, const char *name, const char *
         snprintf(other, sizeof other, "%.*s-%05d-of-%05d.gguf", (int)stem, name, i + 1, count);
         CT_TRY(ct_file_take(f, other, &bytes, &other_path, err));
         if (!bytes.data)
-            return ct_fail(err, CARAT_E_FORMAT, "%s is missing: it is part %d of the %d that belong to %s.", other_path, i + 1,
-                           count, path);
+            return ct_fail(err, CARAT_E_FORMAT, "%s is missing: it is part %d of the %d that belong to %s.",
+                           other_path, i + 1, count, path);
         CT_TRY(read_file(f, other_path, bytes, &metas, err));
         CT_TRY(split_keys(&metas, other_path, &its_no, &its_count, &its_total, err));
         if (its_no != i || its_count != count || its_total != total)
             return ct_fail(err, CARAT_E_FORMAT,
-                           "%s says it is part %lld of %lld with %lld tensors in all; part %d of %d with %lld was expected: the "
-                           "parts belong to different models.", other_path, (long long)its_no + 1, (long long)its_count,
-                           (long long)its_total, i + 1, count, (long long)total);
+                           "%s says it is part %lld of %lld with %lld tensors in all; part %d of %d with "
+                           "%lld was expected: the "
+                           "parts belong to different models.",
+                           other_path, (long long)its_no + 1, (long long)its_count, (long long)its_total,
+                           i + 1, count, (long long)total);
     }
     if (total >= 0 && f->n_tensor != total)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the %d parts hold %d tensors, but split.tensors.count is %lld.", path, count,
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the %d parts hold %d tensors, but split.tensors.count is %lld.", path, count,
                        f->n_tensor, (long long)total);
     return CARAT_OK;
 }
 
-carat_status ct_gguf_open(struct ct_file *f, const char *name, const char *path, struct ct_bytes bytes, carat_error *err)
+carat_status ct_gguf_open(struct ct_file *f, const char *name, const char *path, struct ct_bytes bytes,
+                          carat_error *err)
 {
     int64_t no, count, total;
     f->kind = CT_FILE_GGUF;
     CT_TRY(read_file(f, path, bytes, &f->metas, err));
     CT_TRY(split_keys(&f->metas, path, &no, &count, &total, err));
     if (no != 0)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s is part %lld of %lld of a split model: open part 1 of them.", path,
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s is part %lld of %lld of a split model: open part 1 of them.", path,
                        (long long)no + 1, (long long)count);
     if (count == 1 || f->tokenizer_only) /* metadata is all in the first part */
         return CARAT_OK;

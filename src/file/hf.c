@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 static const char *const side_name[CT_SIDES] = {
-    "config.json",           "generation_config.json", "tokenizer.json",
-    "tokenizer.model",       "tokenizer_config.json",  "chat_template.jinja",
-    "chat_template.json",    "special_tokens_map.json", "added_tokens.json",
+    "config.json",        "generation_config.json",  "tokenizer.json",
+    "tokenizer.model",    "tokenizer_config.json",   "chat_template.jinja",
+    "chat_template.json", "special_tokens_map.json", "added_tokens.json",
 };
 
-#define INDEX_NAME "model.safetensors.index.json"
+#define INDEX_NAME  "model.safetensors.index.json"
 #define SINGLE_NAME "model.safetensors"
 enum { MAX_FILE_NAME = 255 };
 
@@ -36,8 +36,8 @@ struct map {
 /* A file name that cannot lead out of the directory. */
 static bool plain_file_name(struct ct_str s)
 {
-    return ct_name_ok(s, MAX_FILE_NAME) && !memchr(s.s, '/', s.n) && !memchr(s.s, '\\', s.n) && !ct_str_is(s, ".") &&
-           !ct_str_is(s, "..");
+    return ct_name_ok(s, MAX_FILE_NAME) && !memchr(s.s, '/', s.n) && !memchr(s.s, '\\', s.n) &&
+           !ct_str_is(s, ".") && !ct_str_is(s, "..");
 }
 
 static carat_status fail_json(const struct ct_json *j, carat_error *err)
@@ -125,15 +125,16 @@ static int compare_mapped(const void *a, const void *b)
 }
 
 /* Opens one shard and keeps those of its tensors that the index gives to it. */
-static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n, const char *index_path, carat_error *err)
+static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n, const char *index_path,
+                               carat_error *err)
 {
     char q[CT_QUOTE];
     struct ct_bytes bytes;
     const char *path;
     CT_TRY(ct_file_take(f, m->file, &bytes, &path, err));
     if (!bytes.data)
-        return ct_fail(err, CARAT_E_FORMAT, "%s is missing: %s puts tensor %s and %d more into it.", path, index_path,
-                       ct_quote(q, (struct ct_str){m->tensor, strlen(m->tensor)}), n - 1);
+        return ct_fail(err, CARAT_E_FORMAT, "%s is missing: %s puts tensor %s and %d more into it.", path,
+                       index_path, ct_quote(q, (struct ct_str){m->tensor, strlen(m->tensor)}), n - 1);
     int from = f->n_tensor;
     CT_TRY(ct_safetensors_read(f, path, bytes, err));
 
@@ -146,8 +147,8 @@ static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n,
         struct ct_str name = {m[i].tensor, strlen(m[i].tensor)};
         int at = ct_index_find(&ix, name);
         if (at < 0)
-            return ct_fail(err, CARAT_E_FORMAT, "%s puts tensor %s into %s, but it is not there.", index_path, ct_quote(q, name),
-                           path);
+            return ct_fail(err, CARAT_E_FORMAT, "%s puts tensor %s into %s, but it is not there.", index_path,
+                           ct_quote(q, name), path);
         if (keep[at - from])
             return ct_fail(err, CARAT_E_FORMAT, "%s names tensor %s twice.", index_path, ct_quote(q, name));
         keep[at - from] = true;
@@ -180,7 +181,8 @@ static carat_status read_sharded(struct ct_file *f, struct ct_bytes bytes, const
     struct ct_json j;
     struct map map = {0};
     if (bytes.size > CT_MAX_HEADER)
-        return ct_fail(err, CARAT_E_FORMAT, "%s has %zu bytes; the limit is %d.", path, bytes.size, CT_MAX_HEADER);
+        return ct_fail(err, CARAT_E_FORMAT, "%s has %zu bytes; the limit is %d.", path, bytes.size,
+                       CT_MAX_HEADER);
     ct_json_init(&j, path, bytes);
     carat_status status = read_index(f, &j, &map, err);
     ct_json_free(&j);
@@ -200,16 +202,20 @@ static const char *what(const struct ct_file *f)
 /* Neither index nor model.safetensors: say what is there instead. */
 static carat_status no_weights(struct ct_file *f, carat_error *err)
 {
-    static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json", "consolidated.00.pth", "model.ckpt"};
+    static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
+                                          "consolidated.00.pth", "model.ckpt"};
     for (size_t i = 0; i < CT_COUNT(pickles); i++)
         if (ct_file_has(f, pickles[i]))
             return ct_fail(err, CARAT_E_UNSUPPORTED,
-                           "%s has its weights only in %s, a Python pickle: pickle is never loaded; convert the model to "
-                           "safetensors.", f->path, pickles[i]);
+                           "%s has its weights only in %s, a Python pickle: pickle is never loaded; convert "
+                           "the model to "
+                           "safetensors.",
+                           f->path, pickles[i]);
     if (ct_file_has(f, "adapter_model.safetensors"))
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s holds an adapter (LoRA) without its base model: merge them first.", f->path);
-    return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has no weights: %s or %s was expected in it.", f->path, what(f), SINGLE_NAME,
-                   INDEX_NAME);
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s holds an adapter (LoRA) without its base model: merge them first.", f->path);
+    return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has no weights: %s or %s was expected in it.", f->path,
+                   what(f), SINGLE_NAME, INDEX_NAME);
 }
 
 static carat_status take_sides(struct ct_file *f, carat_error *err)
@@ -226,20 +232,24 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
     struct ct_bytes bytes;
     const char *path;
     CT_TRY(take_sides(f, err));
-    bool has_tokenizer = f->side[ct_hf_side("tokenizer.json")].data || f->side[ct_hf_side("tokenizer.model")].data;
+    bool has_tokenizer =
+        f->side[ct_hf_side("tokenizer.json")].data || f->side[ct_hf_side("tokenizer.model")].data;
 
     if (f->tokenizer_only || (!f->dir && has_tokenizer && !has_weights)) {
         f->kind = CT_FILE_TOKENIZER;
         if (!has_tokenizer)
-            return ct_fail(err, CARAT_E_NOT_FOUND, "%s: the %s has neither tokenizer.json nor tokenizer.model.", f->path, what(f));
+            return ct_fail(err, CARAT_E_NOT_FOUND,
+                           "%s: the %s has neither tokenizer.json nor tokenizer.model.", f->path, what(f));
         return CARAT_OK;
     }
     f->kind = CT_FILE_HF;
     if (!f->side[ct_hf_side("config.json")].data) {
         if (has_weights)
-            return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json.", f->path, what(f));
+            return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json.", f->path,
+                           what(f));
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s is not a model %s: it has no config.json%s; name a Hugging Face directory, or a GGUF file itself.",
+                       "%s is not a model %s: it has no config.json%s; name a Hugging Face directory, or a "
+                       "GGUF file itself.",
                        f->path, what(f), has_tokenizer ? ", only a tokenizer" : "");
     }
     CT_TRY(ct_file_take(f, INDEX_NAME, &bytes, &path, err));

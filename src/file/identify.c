@@ -20,8 +20,10 @@ static const struct kind {
     {0, MAGIC("<!doctype"), CARAT_E_FORMAT, "is an HTML page, probably the error page of a failed download"},
     {0, MAGIC("<html"), CARAT_E_FORMAT, "is an HTML page, probably the error page of a failed download"},
     {0, MAGIC("PK\3\4"), CARAT_E_UNSUPPORTED,
-     "is a ZIP archive, as PyTorch .bin and .pt checkpoints are: pickle is never loaded; convert the model to safetensors"},
-    {0, MAGIC("\x80\2"), CARAT_E_UNSUPPORTED, "is a Python pickle: pickle is never loaded; convert the model to safetensors"},
+     "is a ZIP archive, as PyTorch .bin and .pt checkpoints are: pickle is never loaded; convert the model "
+     "to safetensors"},
+    {0, MAGIC("\x80\2"), CARAT_E_UNSUPPORTED,
+     "is a Python pickle: pickle is never loaded; convert the model to safetensors"},
     {0, MAGIC("\x80\4\x95"), CARAT_E_UNSUPPORTED,
      "is a Python pickle: pickle is never loaded; convert the model to safetensors"},
     {0, MAGIC("lmgg"), CARAT_E_UNSUPPORTED, "is a GGML file, older than GGUF: convert it to GGUF"},
@@ -31,13 +33,20 @@ static const struct kind {
     {0, MAGIC("GGJT"), CARAT_E_UNSUPPORTED, "is a GGJT file, older than GGUF: convert it to GGUF"},
     {0, MAGIC("SBS\n"), CARAT_E_UNSUPPORTED, "is a gemma.cpp SBS file, which carat does not read"},
     {4, MAGIC("TFL3"), CARAT_E_UNSUPPORTED, "is a TensorFlow Lite model, which carat does not read"},
-    {0, MAGIC("\x89HDF"), CARAT_E_UNSUPPORTED, "is an HDF5 file, as Keras weights are, which carat does not read"},
+    {0, MAGIC("\x89HDF"), CARAT_E_UNSUPPORTED,
+     "is an HDF5 file, as Keras weights are, which carat does not read"},
     {0, MAGIC("\x89PNG"), CARAT_E_UNSUPPORTED, "is a PNG image, not a model"},
     {0, MAGIC("\xff\xd8\xff"), CARAT_E_UNSUPPORTED, "is a JPEG image, not a model"},
     {0, MAGIC("%PDF"), CARAT_E_UNSUPPORTED, "is a PDF document, not a model"},
-    {0, MAGIC("\x7f" "ELF"), CARAT_E_UNSUPPORTED, "is an ELF program or library, not a model"},
+    {0,
+     MAGIC("\x7f"
+           "ELF"),
+     CARAT_E_UNSUPPORTED, "is an ELF program or library, not a model"},
     {0, MAGIC("\x1f\x8b"), CARAT_E_UNSUPPORTED, "is compressed with gzip: unpack it first"},
-    {0, MAGIC("\xfd" "7zXZ"), CARAT_E_UNSUPPORTED, "is compressed with xz: unpack it first"},
+    {0,
+     MAGIC("\xfd"
+           "7zXZ"),
+     CARAT_E_UNSUPPORTED, "is compressed with xz: unpack it first"},
     {0, MAGIC("\x28\xb5\x2f\xfd"), CARAT_E_UNSUPPORTED, "is compressed with zstd: unpack it first"},
     {0, MAGIC("BZh"), CARAT_E_UNSUPPORTED, "is compressed with bzip2: unpack it first"},
     {257, MAGIC("ustar"), CARAT_E_UNSUPPORTED, "is a tar archive: unpack it first"},
@@ -54,28 +63,36 @@ static size_t skip_space(struct ct_bytes b)
 carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
 {
     if (b.size == 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s is empty; a GGUF file or a Hugging Face model directory was expected.", path);
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s is empty; a GGUF file or a Hugging Face model directory was expected.", path);
     if (b.size < 4 && memcmp(b.data, "GGUF", b.size) == 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the magic of GGUF.", path, b.size);
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the magic of GGUF.", path,
+                       b.size);
     for (size_t i = 0; i < CT_COUNT(kinds); i++)
         if (b.size >= kinds[i].at && b.size - kinds[i].at >= kinds[i].n &&
             memcmp(b.data + kinds[i].at, kinds[i].magic, kinds[i].n) == 0)
             return ct_fail(err, kinds[i].code, "%s %s.", path, kinds[i].what);
     if (b.size > 8 && b.data[8] == '{' && ct_le64(b.data) <= CT_MAX_HEADER)
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s is a safetensors file, which holds weights only: give the directory it lies in, with its "
-                       "config.json and tokenizer.", path);
+        return ct_fail(
+            err, CARAT_E_UNSUPPORTED,
+            "%s is a safetensors file, which holds weights only: give the directory it lies in, with its "
+            "config.json and tokenizer.",
+            path);
     size_t i = skip_space(b);
     if (i < b.size && (b.data[i] == '{' || b.data[i] == '['))
         return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s is a JSON document, not a model: give the Hugging Face directory it belongs to.", path);
+                       "%s is a JSON document, not a model: give the Hugging Face directory it belongs to.",
+                       path);
     if (b.data[0] == 0x0a)
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s looks like a SentencePiece tokenizer, which has no weights: give the model directory.", path);
+        return ct_fail(
+            err, CARAT_E_UNSUPPORTED,
+            "%s looks like a SentencePiece tokenizer, which has no weights: give the model directory.", path);
     char hex[4 * 3 + 1] = "";
     for (size_t k = 0; k < CT_MIN(b.size, (size_t)4); k++)
         snprintf(hex + 3 * k, 4, " %02x", b.data[k]);
     return ct_fail(err, CARAT_E_UNSUPPORTED,
-                   "%s is no model that carat knows: it begins with bytes%s; a GGUF file (47 47 55 46) or a Hugging Face "
-                   "model directory was expected.", path, hex);
+                   "%s is no model that carat knows: it begins with bytes%s; a GGUF file (47 47 55 46) or a "
+                   "Hugging Face "
+                   "model directory was expected.",
+                   path, hex);
 }

@@ -5,8 +5,12 @@
 #include <math.h>
 
 static const char *const type_name[] = {
-    [CT_META_UINT] = "an unsigned integer", [CT_META_INT] = "a signed integer", [CT_META_FLOAT] = "a float",
-    [CT_META_BOOL] = "a bool",              [CT_META_STRING] = "a string",      [CT_META_ARRAY] = "an array",
+    [CT_META_UINT] = "an unsigned integer",
+    [CT_META_INT] = "a signed integer",
+    [CT_META_FLOAT] = "a float",
+    [CT_META_BOOL] = "a bool",
+    [CT_META_STRING] = "a string",
+    [CT_META_ARRAY] = "an array",
 };
 
 const struct ct_meta *ct_metas_find(const struct ct_metas *m, const char *key)
@@ -31,21 +35,25 @@ const struct ct_meta *ct_file_meta_at(const struct ct_file *f, int i)
     return &f->metas.meta[i];
 }
 
-carat_status ct_metas_int(const struct ct_metas *metas, const char *path, const char *key, int64_t lo, int64_t hi,
-                          int64_t *out, carat_error *err)
+carat_status ct_metas_int(const struct ct_metas *metas, const char *path, const char *key, int64_t lo,
+                          int64_t hi, int64_t *out, carat_error *err)
 {
     const struct ct_meta *m = ct_metas_find(metas, key);
     if (!m)
         return CARAT_OK;
     if (m->type != CT_META_UINT && m->type != CT_META_INT)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %s at byte %llu, but an integer was expected.",
-                       path, key, type_name[m->type], (unsigned long long)m->offset);
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: metadata key \"%s\" is %s at byte %llu, but an integer was expected.", path, key,
+                       type_name[m->type], (unsigned long long)m->offset);
     if (m->type == CT_META_UINT && m->u > INT64_MAX)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %llu at byte %llu, but must be from %lld to %lld.",
-                       path, key, (unsigned long long)m->u, (unsigned long long)m->offset, (long long)lo, (long long)hi);
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: metadata key \"%s\" is %llu at byte %llu, but must be from %lld to %lld.", path,
+                       key, (unsigned long long)m->u, (unsigned long long)m->offset, (long long)lo,
+                       (long long)hi);
     if (m->i < lo || m->i > hi)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %lld at byte %llu, but must be from %lld to %lld.",
-                       path, key, (long long)m->i, (unsigned long long)m->offset, (long long)lo, (long long)hi);
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: metadata key \"%s\" is %lld at byte %llu, but must be from %lld to %lld.", path,
+                       key, (long long)m->i, (unsigned long long)m->offset, (long long)lo, (long long)hi);
     *out = m->i;
     return CARAT_OK;
 }
@@ -64,10 +72,12 @@ carat_status ct_file_meta_float(const struct ct_file *f, const char *key, double
     /* writers disagree on the type of round numbers such as 10000 */
     double v = m->type == CT_META_FLOAT ? m->f : m->type == CT_META_INT ? (double)m->i : (double)m->u;
     if (m->type != CT_META_FLOAT && m->type != CT_META_INT && m->type != CT_META_UINT)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %s at byte %llu, but a number was expected.", f->path,
-                       key, type_name[m->type], (unsigned long long)m->offset);
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: metadata key \"%s\" is %s at byte %llu, but a number was expected.", f->path, key,
+                       type_name[m->type], (unsigned long long)m->offset);
     if (!isfinite(v))
-        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %f at byte %llu, but a finite number was expected.",
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: metadata key \"%s\" is %f at byte %llu, but a finite number was expected.",
                        f->path, key, v, (unsigned long long)m->offset);
     *out = v;
     return CARAT_OK;
@@ -77,7 +87,10 @@ double ct_meta_number(const struct ct_meta *m, uint64_t i)
 {
     assert(m->type == CT_META_ARRAY && m->elem_bytes > 0 && i < m->count);
     const uint8_t *p = m->raw.data + (size_t)i * (size_t)m->elem_bytes;
-    uint64_t u = m->elem_bytes == 1 ? *p : m->elem_bytes == 2 ? ct_le16(p) : m->elem_bytes == 4 ? ct_le32(p) : ct_le64(p);
+    uint64_t u = m->elem_bytes == 1   ? *p
+                 : m->elem_bytes == 2 ? ct_le16(p)
+                 : m->elem_bytes == 4 ? ct_le32(p)
+                                      : ct_le64(p);
     if (m->elem == CT_META_FLOAT) {
         if (m->elem_bytes == 4)
             return (double)ct_f32_from_bits((uint32_t)u);

@@ -80,7 +80,8 @@ carat_status ct_file_no_memory(const struct ct_file *f, carat_error *err);
 carat_status ct_gguf_open(struct ct_file *f, const char *name, const char *path, struct ct_bytes bytes,
                           carat_error *err);
 /* Appends the tensors of one safetensors file, in the order of their data. */
-carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err);
+carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes,
+                                 carat_error *err);
 carat_status ct_hf_open(struct ct_file *f, carat_error *err);
 /* Position of a side file in ct_file.side, -1 for other names. */
 int ct_hf_side(const char *name);

@@ -117,12 +117,16 @@ static bool read_entry(struct ct_json *j, struct entry *e)
             e->end = range[1];
         } else {
             char q[CT_QUOTE];
-            ct_json_fail(j, "found the key %s; dtype, shape and data_offsets were expected", ct_quote(q, j->string));
+            ct_json_fail(j, "found the key %s; dtype, shape and data_offsets were expected",
+                         ct_quote(q, j->string));
             return false;
         }
     }
     if (!e->has_dtype || !e->has_shape || !e->has_offsets)
-        ct_json_fail(j, "the entry ends without %s", !e->has_dtype ? "dtype" : !e->has_shape ? "shape" : "data_offsets");
+        ct_json_fail(j, "the entry ends without %s",
+                     !e->has_dtype   ? "dtype"
+                     : !e->has_shape ? "shape"
+                                     : "data_offsets");
     return e->has_dtype && e->has_shape && e->has_offsets;
 }
 
@@ -165,20 +169,25 @@ static carat_status add_tensor(struct ct_file *f, const char *path, const char *
     struct ct_tensor *t;
     ct_quote(q, (struct ct_str){name, strlen(name)});
     if (e->rank > 4)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: tensor %s has %d dimensions; carat reads at most 4.", path, q, e->rank);
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: tensor %s has %d dimensions; carat reads at most 4.",
+                       path, q, e->rank);
     if (!entry_bytes(e, &need))
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the shape and dtype of tensor %s do not give a countable number of whole bytes.",
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the shape and dtype of tensor %s do not give a countable number of whole bytes.",
                        path, q);
     if (e->begin > e->end)
         return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s has reversed data_offsets: %llu to %llu.", path, q,
                        (unsigned long long)e->begin, (unsigned long long)e->end);
     if (e->end - e->begin != need)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s has data_offsets for %llu bytes, but its shape and dtype %s take %zu.",
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: tensor %s has data_offsets for %llu bytes, but its shape and dtype %s take %zu.",
                        path, q, (unsigned long long)(e->end - e->begin), e->dtype, need);
     if (e->end > data.size)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: tensor %s ends at byte %llu of the data, which are only %zu bytes: at least %llu bytes are missing; "
-                       "download the file again.", path, q, (unsigned long long)e->end, data.size,
+                       "%s: tensor %s ends at byte %llu of the data, which are only %zu bytes: at least %llu "
+                       "bytes are missing; "
+                       "download the file again.",
+                       path, q, (unsigned long long)e->end, data.size,
                        (unsigned long long)(e->end - data.size));
     CT_TRY(ct_file_add(f, &t, err));
     t->name = name;
@@ -199,12 +208,13 @@ static carat_status add_tensor(struct ct_file *f, const char *path, const char *
 static int compare_offset(const void *a, const void *b)
 {
     const struct ct_tensor *x = a, *y = b;
-    return x->offset != y->offset ? (x->offset > y->offset) - (x->offset < y->offset) : (x->size > y->size) - (x->size < y->size);
+    return x->offset != y->offset ? (x->offset > y->offset) - (x->offset < y->offset)
+                                  : (x->size > y->size) - (x->size < y->size);
 }
 
 /* Tensors from `from` on, sorted by place, must fill the file from data_at to its end. */
-static carat_status check_places(struct ct_file *f, int from, const char *path, size_t data_at, size_t file_size,
-                                 carat_error *err)
+static carat_status check_places(struct ct_file *f, int from, const char *path, size_t data_at,
+                                 size_t file_size, carat_error *err)
 {
     char q[CT_QUOTE];
     uint64_t expected = data_at;
@@ -213,21 +223,24 @@ static carat_status check_places(struct ct_file *f, int from, const char *path, 
     for (int i = from; i < f->n_tensor; i++) {
         const struct ct_tensor *t = &f->tensor[i];
         if (t->offset != expected)
-            return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s %s: its data begin at byte %llu of the file, but %llu was expected.",
-                           path, ct_quote(q, (struct ct_str){t->name, strlen(t->name)}),
-                           t->offset < expected ? "overlaps another" : "leaves a gap before it", (unsigned long long)t->offset,
-                           (unsigned long long)expected);
+            return ct_fail(
+                err, CARAT_E_FORMAT,
+                "%s: tensor %s %s: its data begin at byte %llu of the file, but %llu was expected.", path,
+                ct_quote(q, (struct ct_str){t->name, strlen(t->name)}),
+                t->offset < expected ? "overlaps another" : "leaves a gap before it",
+                (unsigned long long)t->offset, (unsigned long long)expected);
         expected += t->size;
     }
     if (expected != file_size)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the last tensor ends at byte %llu, but the file has %zu bytes.", path,
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the last tensor ends at byte %llu, but the file has %zu bytes.", path,
                        (unsigned long long)expected, file_size);
     return CARAT_OK;
 }
 
 /* The header object; j stands before it. */
-static carat_status read_header(struct ct_file *f, struct ct_json *j, const char *path, struct ct_bytes data, size_t data_at,
-                                carat_error *err)
+static carat_status read_header(struct ct_file *f, struct ct_json *j, const char *path, struct ct_bytes data,
+                                size_t data_at, carat_error *err)
 {
     bool has_metadata = false;
     if (ct_json_next(j) != CT_JSON_OBJECT) {
@@ -267,26 +280,32 @@ carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_
 {
     int from = f->n_tensor;
     if (bytes.size < 8)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the header length, which takes 8 bytes.", path,
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the file ends at byte %zu inside the header length, which takes 8 bytes.", path,
                        bytes.size);
     uint64_t n = ct_le64(bytes.data);
     if (n > CT_MAX_HEADER || bytes.size == 8 || bytes.data[8] != '{') {
         if (n > CT_MAX_HEADER && (bytes.size < 9 || bytes.data[8] == '{'))
-            return ct_fail(err, CARAT_E_FORMAT, "%s: the header length is %llu bytes; the limit of the format is %d.", path,
+            return ct_fail(err, CARAT_E_FORMAT,
+                           "%s: the header length is %llu bytes; the limit of the format is %d.", path,
                            (unsigned long long)n, CT_MAX_HEADER);
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s is not a safetensors file: an 8-byte header length and '{' were expected at the start; perhaps a "
-                       "failed download or a Git LFS pointer.", path);
+                       "%s is not a safetensors file: an 8-byte header length and '{' were expected at the "
+                       "start; perhaps a "
+                       "failed download or a Git LFS pointer.",
+                       path);
     }
     if (n > bytes.size - 8)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the header, which takes %llu bytes from byte 8.",
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the file ends at byte %zu inside the header, which takes %llu bytes from byte 8.",
                        path, bytes.size, (unsigned long long)n);
 
     struct ct_json j;
     size_t data_at = 8 + (size_t)n;
     ct_json_init(&j, path, (struct ct_bytes){bytes.data, data_at});
     j.at = 8; /* so that messages count from the start of the file */
-    carat_status status = read_header(f, &j, path, (struct ct_bytes){bytes.data + data_at, bytes.size - data_at}, data_at, err);
+    carat_status status =
+        read_header(f, &j, path, (struct ct_bytes){bytes.data + data_at, bytes.size - data_at}, data_at, err);
     ct_json_free(&j);
     CT_TRY(status);
     return check_places(f, from, path, data_at, bytes.size, err);

@@ -22,10 +22,10 @@ struct ct_weight {
     const void *data;
 };
 
-#define CT_GROUP 32       /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
-#define CT_LANES 8        /* tokens side by side in a prepared input of more than one token */
-#define CT_KEY_BLOCK 256  /* keys of one softmax block (section 7) */
-#define CT_KEY_PANEL 16   /* keys side by side in stored K */
+#define CT_GROUP        32  /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
+#define CT_LANES        8   /* tokens side by side in a prepared input of more than one token */
+#define CT_KEY_BLOCK    256 /* keys of one softmax block (section 7) */
+#define CT_KEY_PANEL    16  /* keys side by side in stored K */
 #define CT_MAX_HEAD_DIM 512
 
 /* What a product wants its input to be. */
@@ -76,8 +76,8 @@ struct ct_kernel {
      * multiple of CT_LANES. */
     void (*prepare)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
     /* out[token][row] for rows [r0, r1) and all tokens, out rows ldo apart; scratch holds 4 * padded cols floats. */
-    void (*project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x,
-                    enum ct_input form, float *scratch);
+    void (*project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                    const struct ct_prepared *x, enum ct_input form, float *scratch);
     /* y = x / rms(x) * w, one row of n; y may be x. */
     void (*norm)(float *y, const float *x, const float *w, int n, float eps);
     /* x += y */
@@ -97,7 +97,8 @@ struct ct_kernel {
     /* Stores one position's K and V, k[head_dim] and v[head_dim]. */
     void (*store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
     /* One query head of one row over keys [lo, hi]: out[head_dim]. cap 0: none. */
-    void (*attend)(float *out, const float *q, const struct ct_kv_head *kv, int lo, int hi, float scale, float cap);
+    void (*attend)(float *out, const float *q, const struct ct_kv_head *kv, int lo, int hi, float scale,
+                   float cap);
     /* True when no value is NaN or infinite. */
     bool (*finite)(const float *x, size_t n);
     /* The next id out of logits[n]; order[n] and weight[n] are scratch. -1 when every id is banned. */

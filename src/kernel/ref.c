@@ -50,7 +50,7 @@ static bool finite(const float *x, size_t n)
 }
 
 #define STRING2(x) #x
-#define STRING(x) STRING2(x)
+#define STRING(x)  STRING2(x)
 
 const struct ct_kernel CT_NAME(ct_kernel);
 const struct ct_kernel CT_NAME(ct_kernel) = {

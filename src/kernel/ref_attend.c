@@ -77,8 +77,8 @@ static void score_panel(float *restrict s, const float *restrict q, const struct
 }
 
 /* out[d] = sum over the keys of the block of weight[j] * V[j][d], groups of 32 keys that hold a visible one. */
-static void weigh_values(float *restrict out, const float *restrict weight, const struct ct_kv_head *kv, size_t slot,
-                         int first, int last)
+static void weigh_values(float *restrict out, const float *restrict weight, const struct ct_kv_head *kv,
+                         size_t slot, int first, int last)
 {
     size_t dim = (size_t)kv->head_dim;
     float e[CT_MAX_HEAD_DIM], o[CT_MAX_HEAD_DIM], even[CT_MAX_HEAD_DIM], odd[CT_MAX_HEAD_DIM];
@@ -99,7 +99,8 @@ static void weigh_values(float *restrict out, const float *restrict weight, cons
     }
 }
 
-void CT_NAME(ct_attend)(float *out, const float *q, const struct ct_kv_head *kv, int lo, int hi, float scale, float cap)
+void CT_NAME(ct_attend)(float *out, const float *q, const struct ct_kv_head *kv, int lo, int hi, float scale,
+                        float cap)
 {
     float query[CT_MAX_HEAD_DIM], block[CT_MAX_HEAD_DIM], s[CT_KEY_BLOCK];
     int dim = kv->head_dim;
@@ -109,7 +110,8 @@ void CT_NAME(ct_attend)(float *out, const float *q, const struct ct_kv_head *kv,
         query[d] = kv->type == CT_KV_BF16 ? ct_bf16_round(q[d]) : q[d];
     for (int b = lo / CT_KEY_BLOCK; b <= hi / CT_KEY_BLOCK; b++) {
         int base = b * CT_KEY_BLOCK;
-        int first = CT_MAX(lo - base, 0), last = CT_MIN(hi - base, CT_KEY_BLOCK - 1); /* visible, in the block */
+        int first = CT_MAX(lo - base, 0),
+            last = CT_MIN(hi - base, CT_KEY_BLOCK - 1); /* visible, in the block */
         size_t slot = (size_t)(base % kv->capacity);
         for (int j = first / CT_KEY_PANEL * CT_KEY_PANEL; j <= last; j += CT_KEY_PANEL)
             score_panel(s + j, query, kv, slot + (size_t)j);

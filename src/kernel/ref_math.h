@@ -6,7 +6,7 @@
 #include "kernel/kernel.h"
 
 #define CT_PASTE2(a, b) a##_##b
-#define CT_PASTE(a, b) CT_PASTE2(a, b)
+#define CT_PASTE(a, b)  CT_PASTE2(a, b)
 /* ct_norm_f32 becomes ct_norm_f32_ref or ct_norm_f32_avx2: the file is compiled once per level. */
 #define CT_NAME(name) CT_PASTE(name, CT_ISA)
 
@@ -23,7 +23,8 @@ static inline float ct_rne(float x)
 static inline float ct_exp(float x)
 {
     float n = ct_rne(CT_MIN(CT_MAX(x, -100.0f), 100.0f) * 1.44269504f);
-    float r = ct_fma(n, -0x1.62e4p-1f, x); /* ln 2 in two parts; the first has 14 bits, so n times it is exact */
+    float r =
+        ct_fma(n, -0x1.62e4p-1f, x); /* ln 2 in two parts; the first has 14 bits, so n times it is exact */
     r = ct_fma(n, -0x1.7f7d1cp-20f, r);
     float p = 1.0f / 5040;
     p = ct_fma(p, r, 1.0f / 720);

@@ -89,8 +89,8 @@ void CT_NAME(ct_prepare)(struct ct_prepared *p, enum ct_input form, const float 
 /* ---- f32 and bf16 products: two chains per group ---- */
 
 /* acc[r][t] of ROWS rows w[r][padded] and `lanes` tokens x[padded][lanes]; lanes is a constant where this is called. */
-static inline __attribute__((always_inline)) void dot_rows(float *restrict acc, const float *restrict w,
-                                                           const float *restrict x, int padded, const int lanes)
+static inline __attribute__((always_inline)) void
+dot_rows(float *restrict acc, const float *restrict w, const float *restrict x, int padded, const int lanes)
 {
     for (int i = 0; i < ROWS * lanes; i++)
         acc[i] = 0;

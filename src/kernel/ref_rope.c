@@ -2,8 +2,8 @@
  * sine and cosine, rounded once to f32. */
 #include "kernel/ref.h"
 
-#define LN2_HI 0x1.62e42fefa39efp-1
-#define LN2_LO 0x1.abc9e3b39803fp-56
+#define LN2_HI     0x1.62e42fefa39efp-1
+#define LN2_LO     0x1.abc9e3b39803fp-56
 #define HALF_PI_HI 0x1.921fb54442d18p+0
 #define HALF_PI_LO 0x1.1a62633145c07p-54
 
@@ -51,10 +51,18 @@ static void sine_cosine(double x, double *sine, double *cosine)
         c = __builtin_fma(-z / (double)(i * (i - 1)), c, 1);
     s *= r;
     switch ((int64_t)n & 3) {
-    case 0: *sine = s, *cosine = c; break;
-    case 1: *sine = c, *cosine = -s; break;
-    case 2: *sine = -s, *cosine = -c; break;
-    default: *sine = -c, *cosine = s; break;
+    case 0:
+        *sine = s, *cosine = c;
+        break;
+    case 1:
+        *sine = c, *cosine = -s;
+        break;
+    case 2:
+        *sine = -s, *cosine = -c;
+        break;
+    default:
+        *sine = -c, *cosine = s;
+        break;
     }
 }
 

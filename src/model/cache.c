@@ -3,8 +3,8 @@
 
 #define PAGE 4096 /* sequences begin on pages so that one can be given back alone */
 
-void ct_cache_plan(struct ct_cache *cache, const struct ct_config *c, enum ct_kv_type type, int context, int chunk,
-                   int sequences, uint8_t *base)
+void ct_cache_plan(struct ct_cache *cache, const struct ct_config *c, enum ct_kv_type type, int context,
+                   int chunk, int sequences, uint8_t *base)
 {
     size_t at = 0;
 

@@ -13,7 +13,7 @@ struct ct_cache {
 };
 
 /* Lays the cache out over base (NULL: only counts, see bytes). */
-void ct_cache_plan(struct ct_cache *cache, const struct ct_config *c, enum ct_kv_type type, int context, int chunk,
-                   int sequences, uint8_t *base);
+void ct_cache_plan(struct ct_cache *cache, const struct ct_config *c, enum ct_kv_type type, int context,
+                   int chunk, int sequences, uint8_t *base);
 
 #endif

@@ -8,11 +8,11 @@ static carat_status check(const struct ct_config *c, const struct ct_file *f, ca
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
         if (l->head_dim % 2 || l->head_dim > CT_MAX_HEAD_DIM)
-            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: head_dim is %d; carat runs even ones up to %d", path, l->head_dim,
-                           CT_MAX_HEAD_DIM);
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: head_dim is %d; carat runs even ones up to %d",
+                           path, l->head_dim, CT_MAX_HEAD_DIM);
         if (l->n_head % l->n_kv_head)
-            return ct_fail(err, CARAT_E_FORMAT, "%s: %d query heads cannot share %d KV heads evenly", path, l->n_head,
-                           l->n_kv_head);
+            return ct_fail(err, CARAT_E_FORMAT, "%s: %d query heads cannot share %d KV heads evenly", path,
+                           l->n_head, l->n_kv_head);
     }
     for (int i = 0; i < CT_KINDS; i++)
         if (!(c->kind[i].rope_base > 1 && c->kind[i].rope_base < 1e12 && c->kind[i].rope_factor > 0 &&

@@ -23,11 +23,11 @@ struct ct_config {
     int n_text_vocab; /* ids from here on are padding or placeholders and are never generated */
     int tied;         /* as config.json says; 1 for GGUF without output.weight */
     bool multimodal;
-    bool norm_plus_one;  /* stored norm weights lack Gemma's 1 (safetensors) */
-    bool post_norms;     /* norms after attention and feed-forward: Gemma 2 and 3 */
-    bool qk_norms;       /* Gemma 3 */
+    bool norm_plus_one; /* stored norm weights lack Gemma's 1 (safetensors) */
+    bool post_norms;    /* norms after attention and feed-forward: Gemma 2 and 3 */
+    bool qk_norms;      /* Gemma 3 */
     float norm_eps, logit_cap;
-    float embed_scale;   /* 0 until weights are bound: depends on the stored type for safetensors */
+    float embed_scale;           /* 0 until weights are bound: depends on the stored type for safetensors */
     double embed_scale_override; /* GGUF key carat.embedding_scale; 0: none */
     struct ct_kind kind[CT_KINDS];
     struct ct_layer_config layer[CT_MAX_LAYERS];

@@ -41,8 +41,8 @@ static double number(struct reader *r, const char *name, double fallback)
     if (!r->status)
         r->status = ct_file_meta_float(r->f, key_of(r, name, key), &v, r->err);
     if (!r->status && !(v >= 0 && v < 1e12))
-        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: key %s is %g, expected a number from 0 to 1e12", ct_file_path(r->f),
-                            key, v);
+        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: key %s is %g, expected a number from 0 to 1e12",
+                            ct_file_path(r->f), key, v);
     return r->status ? fallback : v;
 }
 
@@ -59,8 +59,10 @@ static void read_pattern(struct reader *r, struct ct_config *c, int period)
     if (!m || m->type != CT_META_ARRAY || r->status)
         return;
     if (m->count < (uint64_t)c->n_layer || m->elem == CT_META_STRING || m->elem == CT_META_ARRAY) {
-        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: key %s at offset %llu has %llu entries, expected one bool for each of %d layers",
-                            ct_file_path(r->f), key, (unsigned long long)m->offset, (unsigned long long)m->count, c->n_layer);
+        r->status = ct_fail(
+            r->err, CARAT_E_FORMAT,
+            "%s: key %s at offset %llu has %llu entries, expected one bool for each of %d layers",
+            ct_file_path(r->f), key, (unsigned long long)m->offset, (unsigned long long)m->count, c->n_layer);
         return;
     }
     for (int i = 0; i < c->n_layer; i++)
@@ -76,12 +78,14 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     struct reader r = {f, NULL, CARAT_OK, err};
 
     if (!arch || arch->type != CT_META_STRING)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: key general.architecture is %s", path, arch ? "not a string" : "missing");
+        return ct_fail(err, CARAT_E_FORMAT, "%s: key general.architecture is %s", path,
+                       arch ? "not a string" : "missing");
     for (size_t i = 0; i < CT_COUNT(supported); i++)
         if (ct_str_is(arch->s, supported[i]))
             r.arch = supported[i];
     if (!r.arch)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: general.architecture is \"%.*s\"; carat runs gemma, gemma2 and gemma3", path,
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: general.architecture is \"%.*s\"; carat runs gemma, gemma2 and gemma3", path,
                        (int)CT_MIN(arch->s.n, 64), arch->s.s);
     bool two = strcmp(r.arch, "gemma2") == 0, three = strcmp(r.arch, "gemma3") == 0;
 
@@ -102,8 +106,9 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     l.head_dim = count(&r, "attention.key_length", CT_MAX(1, c->hidden / l.n_head), 1 << 16);
     int value_length = count(&r, "attention.value_length", l.head_dim, 1 << 16);
     if (!r.status && value_length != l.head_dim)
-        r.status = ct_fail(err, CARAT_E_UNSUPPORTED, "%s: attention.value_length is %d, expected key_length = %d", path,
-                           value_length, l.head_dim);
+        r.status =
+            ct_fail(err, CARAT_E_UNSUPPORTED, "%s: attention.value_length is %d, expected key_length = %d",
+                    path, value_length, l.head_dim);
     /* the two 27B models scale by hidden / heads instead of head_dim */
     bool big = (two && c->n_layer == 46) || (three && c->n_layer == 62);
     l.attn_scale = (float)(1 / __builtin_sqrt(big ? (double)c->hidden / l.n_head : l.head_dim));
@@ -117,7 +122,8 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     double local = three ? number(&r, "rope.local.freq_base", 1e4) : base;
     local = number(&r, "rope.freq_base_swa", local);
     for (int i = 0; i < CT_KINDS; i++)
-        c->kind[i] = (struct ct_kind){i == CT_LOCAL ? window : 0, l.head_dim, l.head_dim / 2, i == CT_LOCAL ? local : base, 1};
+        c->kind[i] = (struct ct_kind){i == CT_LOCAL ? window : 0, l.head_dim, l.head_dim / 2,
+                                      i == CT_LOCAL ? local : base, 1};
 
     char key[128];
     const struct ct_meta *type = ct_file_meta(f, key_of(&r, "rope.scaling.type", key));

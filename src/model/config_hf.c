@@ -43,8 +43,9 @@ static double number(struct reader *r, const char *key, double fallback, double 
     double d = json_number_value(v);
     if (!json_is_number(v) || !(d >= lo && d <= hi)) {
         char *found = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
-        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s/config.json: %s is %.64s, expected a number from %g to %g", r->path,
-                            key, found ? found : "?", lo, hi);
+        r->status =
+            ct_fail(r->err, CARAT_E_FORMAT, "%s/config.json: %s is %.64s, expected a number from %g to %g",
+                    r->path, key, found ? found : "?", lo, hi);
         free(found);
         return fallback;
     }
@@ -80,7 +81,8 @@ static void read_rope(struct reader *r, json_t *o, struct ct_kind *kind)
         kind->rope_factor = number(&sub, "factor", 1, 1e-3, 1e5);
     else if (type && strcmp(type, "default") != 0)
         sub.status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
-                             "%s/config.json: rope_type is \"%.64s\"; carat runs \"default\" and \"linear\"", r->path, type);
+                             "%s/config.json: rope_type is \"%.64s\"; carat runs \"default\" and \"linear\"",
+                             r->path, type);
     r->status = sub.status;
 }
 
@@ -93,7 +95,8 @@ static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
     if (!types || r->status)
         return;
     if (!json_is_array(types) || json_array_size(types) != (size_t)c->n_layer) {
-        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s/config.json: layer_types has %zu entries, expected num_hidden_layers = %d",
+        r->status = ct_fail(r->err, CARAT_E_FORMAT,
+                            "%s/config.json: layer_types has %zu entries, expected num_hidden_layers = %d",
                             r->path, json_array_size(types), c->n_layer);
         return;
     }
@@ -105,7 +108,8 @@ static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
             c->layer[i].kind = CT_LOCAL;
         else {
             r->status = ct_fail(r->err, CARAT_E_FORMAT,
-                                "%s/config.json: layer_types[%d] is \"%.64s\", expected \"full_attention\" or \"sliding_attention\"",
+                                "%s/config.json: layer_types[%d] is \"%.64s\", expected \"full_attention\" "
+                                "or \"sliding_attention\"",
                                 r->path, i, s ? s : "not a string");
             return;
         }
@@ -132,7 +136,8 @@ static void read_text(struct reader *r, struct ct_config *c, const struct family
     l.n_kv_head = count(r, "num_key_value_heads", fam->kv_heads, 1024);
     l.head_dim = count(r, "head_dim", DEFAULT_HEAD_DIM, 1 << 16);
     l.attn_cap = (float)number(r, "attn_logit_softcapping", fam->attn_cap, 0, 1e6);
-    double scalar = fam->query_scalar ? number(r, "query_pre_attn_scalar", fam->query_scalar, 1e-6, 1e9) : l.head_dim;
+    double scalar =
+        fam->query_scalar ? number(r, "query_pre_attn_scalar", fam->query_scalar, 1e-6, 1e9) : l.head_dim;
     l.attn_scale = (float)(1 / __builtin_sqrt(scalar));
     if (get(r->o, "attn_logit_softcapping") == NULL && json_object_get(r->o, "attn_logit_softcapping"))
         l.attn_cap = 0; /* an explicit null switches the cap off */
@@ -141,14 +146,17 @@ static void read_text(struct reader *r, struct ct_config *c, const struct family
     for (int i = 0; i < c->n_layer; i++)
         c->layer[i] = l;
 
-    int pattern = count(r, "sliding_window_pattern", count(r, "_sliding_window_pattern", fam->pattern, 1 << 16), 1 << 16);
+    int pattern = count(r, "sliding_window_pattern",
+                        count(r, "_sliding_window_pattern", fam->pattern, 1 << 16), 1 << 16);
     read_layer_kinds(r, c, fam->window ? pattern : 1);
     for (int i = 0; i < CT_KINDS; i++)
-        c->kind[i] = (struct ct_kind){0, l.head_dim, l.head_dim / 2, i == CT_LOCAL ? fam->rope_base_local : fam->rope_base, 1};
+        c->kind[i] = (struct ct_kind){0, l.head_dim, l.head_dim / 2,
+                                      i == CT_LOCAL ? fam->rope_base_local : fam->rope_base, 1};
     c->kind[CT_LOCAL].window = fam->window ? count(r, "sliding_window", fam->window, 1 << 24) : 0;
     c->kind[CT_GLOBAL].rope_base = number(r, "rope_theta", fam->rope_base, 1.0001, 1e12);
-    c->kind[CT_LOCAL].rope_base = fam->qk_norms ? number(r, "rope_local_base_freq", fam->rope_base_local, 1.0001, 1e12)
-                                                : c->kind[CT_GLOBAL].rope_base;
+    c->kind[CT_LOCAL].rope_base = fam->qk_norms
+                                      ? number(r, "rope_local_base_freq", fam->rope_base_local, 1.0001, 1e12)
+                                      : c->kind[CT_GLOBAL].rope_base;
     read_rope(r, get(r->o, "rope_scaling"), &c->kind[CT_GLOBAL]);
     json_t *rope = get(r->o, "rope_parameters");
     if (get(rope, "full_attention") || get(rope, "sliding_attention")) {
@@ -168,16 +176,21 @@ static carat_status refuse(const char *path, json_t *root, json_t *text, carat_e
 
     if (get(root, "quantization_config"))
         return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s/config.json: the checkpoint is quantised (quantization_config); carat reads plain BF16, F16 or F32 safetensors, or a GGUF file",
+                       "%s/config.json: the checkpoint is quantised (quantization_config); carat reads plain "
+                       "BF16, F16 or F32 safetensors, or a GGUF file",
                        path);
     if (activation && strcmp(activation, "gelu_pytorch_tanh") != 0)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s/config.json: hidden_activation is \"%.64s\", expected \"gelu_pytorch_tanh\"", path,
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s/config.json: hidden_activation is \"%.64s\", expected \"gelu_pytorch_tanh\"", path,
                        activation);
     if (json_is_true(get(text, "attention_bias")))
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s/config.json: attention_bias is true; Gemma models have no biases", path);
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s/config.json: attention_bias is true; Gemma models have no biases", path);
     if (json_is_true(get(text, "use_bidirectional_attention")))
         return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s/config.json: use_bidirectional_attention is true: this is an embedding model, carat runs generators", path);
+                       "%s/config.json: use_bidirectional_attention is true: this is an embedding model, "
+                       "carat runs generators",
+                       path);
     return CARAT_OK;
 }
 
@@ -192,8 +205,8 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
     json_t *root = json_loadb((const char *)bytes.data, bytes.size, JSON_REJECT_DUPLICATES, &at);
     if (!json_is_object(root)) {
         json_decref(root);
-        return ct_fail(err, CARAT_E_FORMAT, "%s/config.json: at byte %d: %.200s, expected a JSON object", path, at.position,
-                       root ? "another value" : at.text);
+        return ct_fail(err, CARAT_E_FORMAT, "%s/config.json: at byte %d: %.200s, expected a JSON object",
+                       path, at.position, root ? "another value" : at.text);
     }
     const char *type = json_string_value(get(root, "model_type"));
     bool nested = type && strcmp(type, "gemma3") == 0;
@@ -210,8 +223,9 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
         status = ct_fail(err, CARAT_E_FORMAT, "%s/config.json: model_type is missing", path);
     else if (!fam)
         status = ct_fail(err, CARAT_E_UNSUPPORTED,
-                         "%s/config.json: model_type is \"%.64s\"; carat runs gemma, gemma2, gemma3_text and the text of gemma3", path,
-                         type);
+                         "%s/config.json: model_type is \"%.64s\"; carat runs gemma, gemma2, gemma3_text and "
+                         "the text of gemma3",
+                         path, type);
     else if (!json_is_object(text))
         status = ct_fail(err, CARAT_E_FORMAT, "%s/config.json: text_config is missing", path);
     else
@@ -223,7 +237,8 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
         c->multimodal = nested;
         if (nested) { /* rows from the image token on are padding */
             r.o = root;
-            c->n_text_vocab = count(&r, "image_token_index", count(&r, "image_token_id", 262144, 1 << 24), 1 << 24);
+            c->n_text_vocab =
+                count(&r, "image_token_index", count(&r, "image_token_id", 262144, 1 << 24), 1 << 24);
             status = r.status;
         }
     }

@@ -2,8 +2,8 @@
  * differently is data: an absent norm adds nothing, a cap of 0 does not cap, kinds carry window and rope. */
 #include "model/forward.h"
 
-void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_config *c, const struct ct_weights *w,
-                  const struct ct_cache *cache, int max_rows, int max_logits)
+void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_config *c,
+                  const struct ct_weights *w, const struct ct_cache *cache, int max_rows, int max_logits)
 {
     int q = 0, kv = 0, ffn = 0;
 
@@ -13,7 +13,8 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_confi
         kv = CT_MAX(kv, l->n_kv_head * l->head_dim);
         ffn = CT_MAX(ffn, l->ffn);
     }
-    *p = (struct ct_pass){.backend = b, .config = c, .weights = w, .cache = cache, .first = 0, .end = c->n_layer};
+    *p = (struct ct_pass){
+        .backend = b, .config = c, .weights = w, .cache = cache, .first = 0, .end = c->n_layer};
     p->t.x = b->verb.alloc(b, max_rows, c->hidden); /* the residual stream */
     p->t.h = b->verb.alloc(b, max_rows, c->hidden);
     p->t.q = b->verb.alloc(b, max_rows, q);

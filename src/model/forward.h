@@ -17,8 +17,8 @@ struct ct_pass {
 };
 
 /* Takes the activations of max_rows rows, and logits of max_logits rows, from the backend. */
-void ct_pass_init(struct ct_pass *p, struct ct_backend *backend, const struct ct_config *c, const struct ct_weights *w,
-                  const struct ct_cache *cache, int max_rows, int max_logits);
+void ct_pass_init(struct ct_pass *p, struct ct_backend *backend, const struct ct_config *c,
+                  const struct ct_weights *w, const struct ct_cache *cache, int max_rows, int max_logits);
 
 /* Stores the rows' K and V, leaves the logits of the rows that want them in p->t.logits in their order. */
 void ct_forward(struct ct_pass *p, const struct ct_rows *rows);

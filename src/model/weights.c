@@ -44,7 +44,8 @@ static const struct slot slots[] = {
     {"self_attn.o_proj", "attn_output", AT(o), MATRIX, HIDDEN, Q, always},
     {"self_attn.q_norm", "attn_q_norm", AT(q_norm), NORM, ONE, HEAD, with_qk_norms},
     {"self_attn.k_norm", "attn_k_norm", AT(k_norm), NORM, ONE, HEAD, with_qk_norms},
-    {"post_attention_layernorm", "post_attention_norm", AT(attn_post_norm), NORM, ONE, HIDDEN, with_post_norms},
+    {"post_attention_layernorm", "post_attention_norm", AT(attn_post_norm), NORM, ONE, HIDDEN,
+     with_post_norms},
     /* Gemma 1 calls the norm before its feed-forward post_attention_layernorm in safetensors */
     {"post_attention_layernorm", "ffn_norm", AT(ffn_norm), NORM, ONE, HIDDEN, without_post_norms},
     {"pre_feedforward_layernorm", "ffn_norm", AT(ffn_norm), NORM, ONE, HIDDEN, with_post_norms},
@@ -81,23 +82,27 @@ static carat_status check_shape(const struct binder *b, const struct ct_tensor *
 
     if (t->type == CT_TYPE_COUNT)
         return ct_fail(b->err, CARAT_E_UNSUPPORTED,
-                       "%s: tensor %s is stored as %s, which carat does not read; it reads F32, F16, BF16, Q8_0 and Q4_0",
+                       "%s: tensor %s is stored as %s, which carat does not read; it reads F32, F16, BF16, "
+                       "Q8_0 and Q4_0",
                        t->file, t->name, t->type_name);
     bool vector = rows == 1 && t->n_dim == 1 && t->dim[0] == cols;
     bool matrix = t->n_dim == 2 && t->dim[0] == rows && t->dim[1] == cols;
     if (!vector && !matrix)
-        return ct_fail(b->err, CARAT_E_FORMAT,
-                       "%s: tensor %s at offset %llu has shape [%lld%s%lld], expected [%d x %d] from the configuration",
-                       t->file, t->name, (unsigned long long)t->offset, (long long)t->dim[0],
-                       t->n_dim > 1 ? " x " : "; dimensions: ", (long long)(t->n_dim > 1 ? t->dim[1] : t->n_dim), rows,
-                       cols);
+        return ct_fail(
+            b->err, CARAT_E_FORMAT,
+            "%s: tensor %s at offset %llu has shape [%lld%s%lld], expected [%d x %d] from the configuration",
+            t->file, t->name, (unsigned long long)t->offset, (long long)t->dim[0],
+            t->n_dim > 1 ? " x " : "; dimensions: ", (long long)(t->n_dim > 1 ? t->dim[1] : t->n_dim), rows,
+            cols);
     if (!ct_type_row_bytes(t->type, (size_t)cols, &row_bytes) || row_bytes * (size_t)rows != t->size)
-        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s at offset %llu has %zu bytes, which is not %d rows of %d %s values",
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: tensor %s at offset %llu has %zu bytes, which is not %d rows of %d %s values",
                        t->file, t->name, (unsigned long long)t->offset, t->size, rows, cols, t->type_name);
     return CARAT_OK;
 }
 
-static carat_status matrix(struct binder *b, struct ct_weight *w, const struct ct_tensor *t, int rows, int cols)
+static carat_status matrix(struct binder *b, struct ct_weight *w, const struct ct_tensor *t, int rows,
+                           int cols)
 {
     size_t row_bytes = 0;
 
@@ -174,8 +179,10 @@ static carat_status bind_ends(struct binder *b)
         t = find(b, "embed_tokens", "token_embd", name);
     }
     if (!t)
-        return ct_fail(b->err, CARAT_E_FORMAT, "%s: no token embedding: neither %s nor another known name is there",
-                       ct_file_path(b->f), ct_file_kind(b->f) == CT_FILE_GGUF ? "token_embd.weight" : "model.embed_tokens.weight");
+        return ct_fail(
+            b->err, CARAT_E_FORMAT, "%s: no token embedding: neither %s nor another known name is there",
+            ct_file_path(b->f),
+            ct_file_kind(b->f) == CT_FILE_GGUF ? "token_embd.weight" : "model.embed_tokens.weight");
     if (t->n_dim == 2 && c->n_vocab == 0 && t->dim[0] > 0 && t->dim[0] <= 1 << 24)
         c->n_vocab = (int)t->dim[0]; /* GGUF does not state it apart */
     CT_TRY(matrix(b, &b->w->embed, t, c->n_vocab, c->hidden));
@@ -184,14 +191,18 @@ static carat_status bind_ends(struct binder *b)
 
     b->w->tied = c->tied;
     b->w->head = b->w->embed;
-    const struct ct_tensor *head = ct_file_find(b->f, ct_file_kind(b->f) == CT_FILE_GGUF ? "output.weight" : "lm_head.weight");
+    const struct ct_tensor *head =
+        ct_file_find(b->f, ct_file_kind(b->f) == CT_FILE_GGUF ? "output.weight" : "lm_head.weight");
     if (!head)
-        head = ct_file_kind(b->f) == CT_FILE_GGUF ? NULL : ct_file_find(b->f, "language_model.lm_head.weight");
-    if (head && (!c->tied || ct_file_kind(b->f) == CT_FILE_GGUF)) { /* beside a tied embedding it is a copy of it */
+        head =
+            ct_file_kind(b->f) == CT_FILE_GGUF ? NULL : ct_file_find(b->f, "language_model.lm_head.weight");
+    if (head &&
+        (!c->tied || ct_file_kind(b->f) == CT_FILE_GGUF)) { /* beside a tied embedding it is a copy of it */
         b->w->tied = false;
         CT_TRY(matrix(b, &b->w->head, head, c->n_vocab, c->hidden));
     } else if (!c->tied && ct_file_kind(b->f) == CT_FILE_HF) {
-        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor lm_head.weight is missing, but tie_word_embeddings is false",
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: tensor lm_head.weight is missing, but tie_word_embeddings is false",
                        ct_file_path(b->f));
     }
     t = find(b, "norm", "output_norm", name);
@@ -200,8 +211,8 @@ static carat_status bind_ends(struct binder *b)
     return norm_vector(b, &b->w->final_norm, t, c->hidden);
 }
 
-carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f, struct ct_arena *arena,
-                             carat_error *err)
+carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
+                             struct ct_arena *arena, carat_error *err)
 {
     struct binder b = {w, c, f, arena, prefixes[0], err};
 

@@ -22,7 +22,7 @@ struct ct_weights {
 
 /* Finds and checks every tensor; norm weights become f32 with the 1 added, in the arena; sets c->embed_scale and
  * c->n_vocab. E_FORMAT (missing tensor, wrong shape), E_UNSUPPORTED (type), E_MEMORY. */
-carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f, struct ct_arena *arena,
-                             carat_error *err);
+carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
+                             struct ct_arena *arena, carat_error *err);
 
 #endif

@@ -16,11 +16,11 @@ enum ct_type {
 };
 
 struct ct_type_info {
-    const char *name;   /* "Q4_0", as GGUF and users spell it */
-    int block;          /* elements in a block (1 for plain types) */
-    int bytes;          /* bytes in a block */
-    int ggml;           /* type number in GGUF */
-    const char *hf;     /* dtype string in safetensors, or NULL */
+    const char *name; /* "Q4_0", as GGUF and users spell it */
+    int block;        /* elements in a block (1 for plain types) */
+    int bytes;        /* bytes in a block */
+    int ggml;         /* type number in GGUF */
+    const char *hf;   /* dtype string in safetensors, or NULL */
     /* n elements (a multiple of block) to float32 by the format's formula, bit for bit */
     void (*decode)(float *out, const void *blocks, size_t n);
 };

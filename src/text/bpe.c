@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define SHORT 64
-#define NEAR 16 /* steps from the end of a lane before the heap is used */
+#define NEAR  16 /* steps from the end of a lane before the heap is used */
 
 void ct_bpe_init(struct ct_bpe *b, const struct ct_tokenizer *t, carat_tokens *out)
 {

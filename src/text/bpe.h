@@ -16,19 +16,19 @@ struct ct_bpe {
     uint32_t *at;         /* [capacity] begin of the symbol in text; model, GGUF */
     char *text;           /* the run; model, GGUF */
     uint32_t n_text, text_capacity;
-    bool unknown_open;    /* the last id produced stands for an unknown character */
+    bool unknown_open; /* the last id produced stands for an unknown character */
 
     /* Long runs only. Positions are stored plus one, so that zeroed memory means "none". */
-    uint32_t *next, *prev;             /* [link_capacity] neighbours that are still alive */
-    uint32_t *lane_next, *lane_prev;   /* [link_capacity] neighbours in the lane of the position's rank */
+    uint32_t *next, *prev;           /* [link_capacity] neighbours that are still alive */
+    uint32_t *lane_next, *lane_prev; /* [link_capacity] neighbours in the lane of the position's rank */
     uint32_t link_capacity;
     struct ct_bpe_lane {
         uint32_t head, tail;
-    } *lane;                           /* [n_rank] positions whose candidate has this rank, ascending */
-    uint8_t *ready_set;                /* [n_rank] the rank is in ready */
-    uint32_t *ready;                   /* binary heap of ranks whose lanes may hold something */
+    } * lane;           /* [n_rank] positions whose candidate has this rank, ascending */
+    uint8_t *ready_set; /* [n_rank] the rank is in ready */
+    uint32_t *ready;    /* binary heap of ranks whose lanes may hold something */
     uint32_t n_ready, ready_capacity;
-    uint64_t *spill;                   /* binary heap of rank << 32 | position that came out of order */
+    uint64_t *spill; /* binary heap of rank << 32 | position that came out of order */
     size_t n_spill, spill_capacity;
 };
 

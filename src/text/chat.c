@@ -7,8 +7,10 @@
 
 #include "base/json.h"
 
-static const char *const chat_names[] = {
-    [CT_CHAT_NONE] = "", [CT_CHAT_GEMMA] = "gemma", [CT_CHAT_GEMMA3] = "gemma3", [CT_CHAT_FUNCTIONGEMMA] = "functiongemma"};
+static const char *const chat_names[] = {[CT_CHAT_NONE] = "",
+                                         [CT_CHAT_GEMMA] = "gemma",
+                                         [CT_CHAT_GEMMA3] = "gemma3",
+                                         [CT_CHAT_FUNCTIONGEMMA] = "functiongemma"};
 
 const char *ct_chat_name(enum ct_chat chat)
 {
@@ -45,8 +47,8 @@ static bool contains(struct ct_str text, const char *word)
 
 static struct marks marks_of(struct ct_str text)
 {
-    return (struct marks){true, contains(text, "start_function_declaration"), contains(text, "<start_of_turn>"),
-                          contains(text, "System role not supported")};
+    return (struct marks){true, contains(text, "start_function_declaration"),
+                          contains(text, "<start_of_turn>"), contains(text, "System role not supported")};
 }
 
 /* One entry of the list form, {"name": ..., "template": ...}; the object is open. */
@@ -66,7 +68,8 @@ static carat_status read_entry(struct ct_json *j, struct marks *m, bool *is_defa
         else
             *m = marks_of(j->string);
     }
-    return token == CT_JSON_OBJECT_END ? CARAT_OK : ct_json_fail(j, "chat_template: expected the end of an object");
+    return token == CT_JSON_OBJECT_END ? CARAT_OK
+                                       : ct_json_fail(j, "chat_template: expected the end of an object");
 }
 
 /* The value of "chat_template": a string, null, or a list of named ones of which "default" counts, or the only one. */
@@ -129,8 +132,9 @@ static carat_status read_marks(const struct ct_file *f, struct marks *m, carat_e
     if (ct_file_kind(f) == CT_FILE_GGUF) {
         const struct ct_meta *meta = ct_file_meta(f, "tokenizer.chat_template");
         if (meta && meta->type != CT_META_STRING)
-            return ct_fail(err, CARAT_E_FORMAT, "%s: key tokenizer.chat_template at byte %llu: expected a string",
-                           ct_file_path(f), (unsigned long long)meta->offset);
+            return ct_fail(err, CARAT_E_FORMAT,
+                           "%s: key tokenizer.chat_template at byte %llu: expected a string", ct_file_path(f),
+                           (unsigned long long)meta->offset);
         if (meta)
             *m = marks_of(meta->s);
         return CARAT_OK;
@@ -145,7 +149,8 @@ static carat_status read_marks(const struct ct_file *f, struct marks *m, carat_e
     return CARAT_OK;
 }
 
-carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, enum ct_chat *chat, carat_error *err)
+carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, enum ct_chat *chat,
+                            carat_error *err)
 {
     struct marks m = {0};
     CT_TRY(read_marks(f, &m, err));
@@ -198,7 +203,8 @@ static bool extend_segment(struct ct_prompt *p, bool content, size_t n)
     }
     if (p->n_segment == p->segment_capacity) {
         int capacity = p->segment_capacity ? p->segment_capacity * 2 : 16;
-        struct ct_segment *segment = capacity > 1 << 28 ? NULL : realloc(p->segment, (size_t)capacity * sizeof *segment);
+        struct ct_segment *segment =
+            capacity > 1 << 28 ? NULL : realloc(p->segment, (size_t)capacity * sizeof *segment);
         if (!segment)
             return false;
         p->segment = segment;
@@ -234,8 +240,11 @@ void ct_chat_content(struct ct_chat_writer *w, struct ct_str text)
 
 /* ---- one message ---- */
 
-static const char *const role_names[] = {[CT_ROLE_SYSTEM] = "system", [CT_ROLE_DEVELOPER] = "developer",
-                                         [CT_ROLE_USER] = "user", [CT_ROLE_MODEL] = "model", [CT_ROLE_TOOL] = "tool"};
+static const char *const role_names[] = {[CT_ROLE_SYSTEM] = "system",
+                                         [CT_ROLE_DEVELOPER] = "developer",
+                                         [CT_ROLE_USER] = "user",
+                                         [CT_ROLE_MODEL] = "model",
+                                         [CT_ROLE_TOOL] = "tool"};
 
 const char *ct_role_name(enum ct_role role)
 {
@@ -258,8 +267,10 @@ carat_status ct_chat_role(const json_t *messages, size_t i, enum ct_role *role, 
         *role = CT_ROLE_MODEL;
         return CARAT_OK;
     }
-    return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].role: unknown role \"%.64s\"; known are system, developer, user, "
-                                          "assistant, model and tool", i, json_string_value(name));
+    return ct_fail(err, CARAT_E_ARGUMENT,
+                   "messages[%zu].role: unknown role \"%.64s\"; known are system, developer, user, "
+                   "assistant, model and tool",
+                   i, json_string_value(name));
 }
 
 struct ct_str ct_json_str(const json_t *string)
@@ -270,7 +281,8 @@ struct ct_str ct_json_str(const json_t *string)
 static bool is_space(uint32_t c)
 {
     return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
+           c == 0x3000;
 }
 
 /* The character that begins at s; jansson has checked the UTF-8, and white space has at most three bytes. */
@@ -310,7 +322,8 @@ static carat_status write_item(struct ct_chat_writer *w, const json_t *item, boo
 {
     const json_t *type = json_object_get(item, "type"), *text = json_object_get(item, "text");
     if (!json_is_string(type))
-        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu]: expected an object with a type", i, k);
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu]: expected an object with a type", i,
+                       k);
     const char *name = json_string_value(type);
     if (strcmp(name, "text") == 0) {
         if (!json_is_string(text))
@@ -319,10 +332,12 @@ static carat_status write_item(struct ct_chat_writer *w, const json_t *item, boo
         return CARAT_OK;
     }
     /* OpenAI's carriers of pictures, sound and documents: dropping them would answer another question. */
-    bool carrier = strcmp(name, "image_url") == 0 || strcmp(name, "input_audio") == 0 || strcmp(name, "file") == 0;
+    bool carrier =
+        strcmp(name, "image_url") == 0 || strcmp(name, "input_audio") == 0 || strcmp(name, "file") == 0;
     if (!images || carrier)
-        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu].type: \"%.64s\" cannot be rendered, only text",
-                       i, k, name);
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].content[%zu].type: \"%.64s\" cannot be rendered, only text", i, k,
+                       name);
     if (strcmp(name, "image") == 0)
         ct_chat_literal(w, "<start_of_image>");
     return CARAT_OK;
@@ -337,15 +352,16 @@ carat_status ct_chat_write_content(struct ct_chat_writer *w, const json_t *conte
         for (size_t k = 0; k < json_array_size(content); k++)
             CT_TRY(write_item(w, json_array_get(content, k), images, i, k, err));
     } else {
-        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content: expected a string or a list of text items", i);
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].content: expected a string or a list of text items", i);
     }
     return CARAT_OK;
 }
 
 /* ---- rendering ---- */
 
-static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const json_t *messages, const json_t *tools,
-                           bool generation_prompt, carat_error *err)
+static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const json_t *messages,
+                           const json_t *tools, bool generation_prompt, carat_error *err)
 {
     if (!json_is_array(messages) || json_array_size(messages) == 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "messages: expected a list of at least one message");
@@ -362,21 +378,24 @@ static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const js
     return CARAT_OK;
 }
 
-carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools, bool generation_prompt,
-                            struct ct_prompt *out, carat_error *err)
+carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
+                            bool generation_prompt, struct ct_prompt *out, carat_error *err)
 {
     if (chat == CT_CHAT_NONE)
-        return ct_fail(err, CARAT_E_NOT_FOUND, "there is no chat template: name gemma, gemma3 or functiongemma");
+        return ct_fail(err, CARAT_E_NOT_FOUND,
+                       "there is no chat template: name gemma, gemma3 or functiongemma");
     json_t *message_tree = NULL, *tool_tree = NULL;
     struct ct_chat_writer w = {.prompt = out};
     *out = (struct ct_prompt){0};
-    carat_status status = ct_tree_parse(&message_tree, CARAT_E_ARGUMENT, "messages", messages, strlen(messages), err);
+    carat_status status =
+        ct_tree_parse(&message_tree, CARAT_E_ARGUMENT, "messages", messages, strlen(messages), err);
     if (status == CARAT_OK && tools)
         status = ct_tree_parse(&tool_tree, CARAT_E_ARGUMENT, "tools", tools, strlen(tools), err);
     if (status == CARAT_OK)
         status = render(&w, chat, message_tree, tool_tree, generation_prompt, err);
     if (status == CARAT_OK && w.failed)
-        status = ct_fail(err, CARAT_E_MEMORY, "out of memory after %zu bytes of a rendered conversation", out->n);
+        status =
+            ct_fail(err, CARAT_E_MEMORY, "out of memory after %zu bytes of a rendered conversation", out->n);
     json_decref(message_tree);
     json_decref(tool_tree);
     if (status != CARAT_OK)

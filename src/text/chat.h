@@ -14,7 +14,8 @@ bool ct_chat_from_name(const char *name, enum ct_chat *chat);
  * chat_template.json, tokenizer_config.json; for GGUF the key tokenizer.chat_template. NONE for a checkpoint
  * without one (pretrained) and for a template that is none of ours. architecture tells Gemma 1/2 from Gemma 3 and
  * may be NULL. E_FORMAT (a side file is not JSON, the key has a wrong type), E_MEMORY. */
-carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, enum ct_chat *chat, carat_error *err);
+carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, enum ct_chat *chat,
+                            carat_error *err);
 
 struct ct_segment {
     size_t begin, end; /* in ct_prompt.text */
@@ -31,8 +32,8 @@ void ct_prompt_free(struct ct_prompt *p);
 /* messages: JSON array in OpenAI's form; tools: JSON array or NULL. *out starts from {0} and is freed by the caller;
  * after a failure it is {0} again. E_NOT_FOUND (NONE), E_ARGUMENT (not such JSON, or a conversation the template
  * refuses), E_MEMORY. */
-carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools, bool generation_prompt,
-                            struct ct_prompt *out, carat_error *err);
+carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
+                            bool generation_prompt, struct ct_prompt *out, carat_error *err);
 /* Appends the prompt's ids: control tokens of the template's own text by id, everything between two of them encoded
  * as one text, so that merges cross from template to content as they do in the reference, and a control token
  * spelled in content stays text unless special_in_content. *out is as it was after a failure. */

@@ -61,7 +61,8 @@ static carat_status read_type(const struct declaration *d, const json_t *schema,
     const json_t *type = json_object_get(schema, "type");
     for (size_t i = 0; json_is_array(type) && i < json_array_size(type); i++) {
         const json_t *item = json_array_get(type, i);
-        if (json_array_size(type) == i + 1 || !json_is_string(item) || strcmp(json_string_value(item), "null") != 0) {
+        if (json_array_size(type) == i + 1 || !json_is_string(item) ||
+            strcmp(json_string_value(item), "null") != 0) {
             type = item;
             break;
         }
@@ -81,11 +82,13 @@ static carat_status read_type(const struct declaration *d, const json_t *schema,
             return CARAT_OK;
         }
     }
-    return wrong(d, "a type in the parameters is none of JSON Schema's (string, number, integer, boolean, object, array, null)");
+    return wrong(d, "a type in the parameters is none of JSON Schema's (string, number, integer, boolean, "
+                    "object, array, null)");
 }
 
 /* A list of strings under key; *list NULL when absent or null. */
-static carat_status read_names(const struct declaration *d, const json_t *schema, const char *key, const json_t **list)
+static carat_status read_names(const struct declaration *d, const json_t *schema, const char *key,
+                               const json_t **list)
 {
     *list = json_object_get(schema, key);
     if (json_is_null(*list))
@@ -241,7 +244,8 @@ carat_status ct_chat_declaration(struct ct_chat_writer *w, const json_t *tools, 
         function = tool;
     else if (kind && (!json_is_string(kind) || strcmp(json_string_value(kind), "function") != 0))
         return wrong(&d, "type must be \"function\"");
-    const json_t *name = json_object_get(function, "name"), *parameters = json_object_get(function, "parameters");
+    const json_t *name = json_object_get(function, "name"),
+                 *parameters = json_object_get(function, "parameters");
     if (!json_is_string(name) || !json_string_length(name))
         return wrong(&d, "a function needs a name");
     if (parameters && !json_is_null(parameters) && !json_is_object(parameters))

@@ -3,10 +3,17 @@
 #include "text/chat.h"
 
 /* Every control token a template writes. */
-static const char *const controls[] = {
-    "<bos>", "<start_of_turn>", "<end_of_turn>", "<start_of_image>", "<start_function_declaration>",
-    "<end_function_declaration>", "<start_function_call>", "<end_function_call>", "<start_function_response>",
-    "<end_function_response>", "<escape>"};
+static const char *const controls[] = {"<bos>",
+                                       "<start_of_turn>",
+                                       "<end_of_turn>",
+                                       "<start_of_image>",
+                                       "<start_function_declaration>",
+                                       "<end_function_declaration>",
+                                       "<start_function_call>",
+                                       "<end_function_call>",
+                                       "<start_function_response>",
+                                       "<end_function_response>",
+                                       "<escape>"};
 
 struct encoder {
     const struct ct_tokenizer *t;
@@ -32,8 +39,8 @@ static carat_status encode_span(const struct encoder *e, size_t begin, size_t en
 {
     if (begin == end)
         return CARAT_OK;
-    return ct_tokenizer_encode(e->t, e->text + begin, end - begin, e->special_in_content ? CARAT_SPECIAL : 0, e->out,
-                               e->err);
+    return ct_tokenizer_encode(e->t, e->text + begin, end - begin, e->special_in_content ? CARAT_SPECIAL : 0,
+                               e->out, e->err);
 }
 
 static carat_status encode(const struct encoder *e, const struct ct_prompt *p)
@@ -50,8 +57,10 @@ static carat_status encode(const struct encoder *e, const struct ct_prompt *p)
                 continue;
             }
             if (e->id[k] < 0)
-                return ct_fail(e->err, CARAT_E_ARGUMENT, "the chat template needs the token %s, which this tokenizer (%s) "
-                                                         "does not have", controls[k], ct_tokenizer_source(e->t));
+                return ct_fail(e->err, CARAT_E_ARGUMENT,
+                               "the chat template needs the token %s, which this tokenizer (%s) "
+                               "does not have",
+                               controls[k], ct_tokenizer_source(e->t));
             CT_TRY(encode_span(e, span, i));
             CT_TRY(ct_tokens_push(e->out, e->id[k], e->err));
             i += strlen(controls[k]);
@@ -64,7 +73,8 @@ static carat_status encode(const struct encoder *e, const struct ct_prompt *p)
 carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
                             carat_tokens *out, carat_error *err)
 {
-    struct encoder e = {.t = t, .text = p->text, .special_in_content = special_in_content, .out = out, .err = err};
+    struct encoder e = {
+        .t = t, .text = p->text, .special_in_content = special_in_content, .out = out, .err = err};
     for (size_t k = 0; k < CT_COUNT(controls); k++)
         e.id[k] = ct_tokenizer_id(t, controls[k]);
     if (ct_tokenizer_bos(t) >= 0)

@@ -49,7 +49,8 @@ static void write_real(struct ct_chat_writer *w, double v)
             out[n++] = digit[i];
         n += snprintf(out + n, sizeof out - (size_t)n, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
     } else {
-        int first = CT_MIN(exponent, 0), last = CT_MAX(n_digit - 1, exponent + 1); /* places around the point */
+        int first = CT_MIN(exponent, 0),
+            last = CT_MAX(n_digit - 1, exponent + 1); /* places around the point */
         for (int i = first; i <= last; i++) {
             out[n++] = i >= 0 && i < n_digit ? digit[i] : '0';
             if (i == exponent)
@@ -64,7 +65,8 @@ static void write_members(struct ct_chat_writer *w, const json_t *object)
     const char *key, *comma = "";
     json_t *value;
     ct_chat_literal(w, "{");
-    json_object_foreach((json_t *)object, key, value) {
+    json_object_foreach((json_t *)object, key, value)
+    {
         ct_chat_literal(w, comma);
         ct_chat_content(w, (struct ct_str){key, strlen(key)});
         ct_chat_literal(w, ":");
@@ -122,11 +124,11 @@ struct turns {
     struct ct_chat_writer *w;
     const json_t *messages;
     carat_error *err;
-    bool open;            /* a model turn waits for more: a result, or what the model says to it */
-    bool pending;         /* ... and the last thing in it is a call */
-    const json_t *calls;  /* the latest tool_calls */
-    size_t answered;      /* how many of them have results */
-    json_t *by_id;        /* owned: the id of a call -> its index; results may be as many as calls */
+    bool open;           /* a model turn waits for more: a result, or what the model says to it */
+    bool pending;        /* ... and the last thing in it is a call */
+    const json_t *calls; /* the latest tool_calls */
+    size_t answered;     /* how many of them have results */
+    json_t *by_id;       /* owned: the id of a call -> its index; results may be as many as calls */
 };
 
 /* The function of call k: {"function": {...}} or the bare object. */
@@ -145,15 +147,19 @@ static carat_status index_calls(struct turns *c)
     for (size_t k = 0; !failed && k < json_array_size(c->calls); k++) {
         const json_t *id = json_object_get(json_array_get(c->calls, k), "id");
         if (json_is_string(id) && !json_object_get(c->by_id, json_string_value(id)))
-            failed = json_object_set_new_nocheck(c->by_id, json_string_value(id), json_integer((json_int_t)k)) != 0;
+            failed = json_object_set_new_nocheck(c->by_id, json_string_value(id),
+                                                 json_integer((json_int_t)k)) != 0;
     }
-    return failed ? ct_fail(c->err, CARAT_E_MEMORY, "out of memory for %zu tool calls", json_array_size(c->calls)) : CARAT_OK;
+    return failed ? ct_fail(c->err, CARAT_E_MEMORY, "out of memory for %zu tool calls",
+                            json_array_size(c->calls))
+                  : CARAT_OK;
 }
 
 static carat_status write_call(struct turns *c, size_t i, size_t k)
 {
     const json_t *function = function_of(c->calls, k);
-    const json_t *name = json_object_get(function, "name"), *arguments = json_object_get(function, "arguments");
+    const json_t *name = json_object_get(function, "name"),
+                 *arguments = json_object_get(function, "arguments");
     json_t *parsed = NULL;
     char where[96];
     snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu]", i, k);
@@ -184,7 +190,8 @@ static carat_status write_call(struct turns *c, size_t i, size_t k)
 static carat_status write_model(struct turns *c, size_t i)
 {
     const json_t *message = json_array_get(c->messages, i);
-    const json_t *content = json_object_get(message, "content"), *calls = json_object_get(message, "tool_calls");
+    const json_t *content = json_object_get(message, "content"),
+                 *calls = json_object_get(message, "tool_calls");
     if (calls && !json_is_null(calls) && !json_is_array(calls))
         return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].tool_calls: expected a list", i);
     if (!c->open)
@@ -240,8 +247,10 @@ static carat_status result_name(struct turns *c, size_t i, struct ct_str *name)
     if (json_is_string(id)) {
         const json_t *index = json_object_get(c->by_id, json_string_value(id));
         if (!index)
-            return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].tool_call_id: \"%.64s\" is none of the calls before "
-                                                     "it", i, json_string_value(id));
+            return ct_fail(c->err, CARAT_E_ARGUMENT,
+                           "messages[%zu].tool_call_id: \"%.64s\" is none of the calls before "
+                           "it",
+                           i, json_string_value(id));
         k = (size_t)json_integer_value(index);
     }
     *name = ct_json_str(json_object_get(function_of(c->calls, k), "name"));
@@ -272,11 +281,13 @@ static carat_status write_result(struct turns *c, size_t i, const json_t *conten
 {
     struct ct_str name;
     if (c->answered == json_array_size(c->calls))
-        return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu]: more results than calls: the model asked for %zu", i,
+        return ct_fail(c->err, CARAT_E_ARGUMENT,
+                       "messages[%zu]: more results than calls: the model asked for %zu", i,
                        json_array_size(c->calls));
     if (names_itself(content)) {
         c->answered++;
-        write_response(c, ct_json_str(json_object_get(content, "name")), json_object_get(content, "response"));
+        write_response(c, ct_json_str(json_object_get(content, "name")),
+                       json_object_get(content, "response"));
         return CARAT_OK;
     }
     CT_TRY(result_name(c, i, &name));
@@ -308,7 +319,8 @@ static carat_status write_tool(struct turns *c, size_t i)
 {
     const json_t *content = json_object_get(json_array_get(c->messages, i), "content");
     if (!c->open)
-        return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].role: a tool message without a call before it", i);
+        return ct_fail(c->err, CARAT_E_ARGUMENT,
+                       "messages[%zu].role: a tool message without a call before it", i);
     if (json_is_array(content) && all_text_items(content)) {
         json_t *text = joined_text(content);
         if (!text)
@@ -319,14 +331,17 @@ static carat_status write_tool(struct turns *c, size_t i)
     } else if (json_is_array(content)) {
         for (size_t k = 0; k < json_array_size(content); k++) {
             if (!names_itself(json_array_get(content, k)))
-                return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu]: expected text items, or objects "
-                                                         "with name and response", i, k);
+                return ct_fail(c->err, CARAT_E_ARGUMENT,
+                               "messages[%zu].content[%zu]: expected text items, or objects "
+                               "with name and response",
+                               i, k);
             CT_TRY(write_result(c, i, json_array_get(content, k)));
         }
     } else if (json_is_string(content) || json_is_object(content)) {
         CT_TRY(write_result(c, i, content));
     } else {
-        return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].content: expected a string, a list or an object", i);
+        return ct_fail(c->err, CARAT_E_ARGUMENT,
+                       "messages[%zu].content: expected a string, a list or an object", i);
     }
     c->pending = false;
     return CARAT_OK;
@@ -373,18 +388,20 @@ static carat_status write_message(struct turns *c, size_t i)
     if (role == CT_ROLE_TOOL)
         return write_tool(c, i);
     if (c->pending)
-        return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].role: tool calls want their results next, found %s", i,
+        return ct_fail(c->err, CARAT_E_ARGUMENT,
+                       "messages[%zu].role: tool calls want their results next, found %s", i,
                        ct_role_name(role));
     if (role == CT_ROLE_MODEL)
         return write_model(c, i);
     if (role != CT_ROLE_USER)
-        return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].role: only the first message may be of role %s", i,
-                       ct_role_name(role));
+        return ct_fail(c->err, CARAT_E_ARGUMENT,
+                       "messages[%zu].role: only the first message may be of role %s", i, ct_role_name(role));
     if (c->open) /* the model said nothing to its results */
         ct_chat_literal(c->w, "<end_of_turn>\n");
     c->open = false;
     ct_chat_literal(c->w, "<start_of_turn>user\n");
-    CT_TRY(ct_chat_write_content(c->w, json_object_get(json_array_get(c->messages, i), "content"), false, i, c->err));
+    CT_TRY(ct_chat_write_content(c->w, json_object_get(json_array_get(c->messages, i), "content"), false, i,
+                                 c->err));
     ct_chat_literal(c->w, "<end_of_turn>\n");
     return CARAT_OK;
 }

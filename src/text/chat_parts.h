@@ -37,7 +37,8 @@ void ct_chat_value(struct ct_chat_writer *w, const json_t *v);
 carat_status ct_chat_declaration(struct ct_chat_writer *w, const json_t *tools, size_t i, carat_error *err);
 
 /* The templates: everything after <bos>, with FunctionGemma's generation prompt. */
-carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const json_t *messages, carat_error *err);
+carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const json_t *messages,
+                                  carat_error *err);
 carat_status ct_chat_render_function(struct ct_chat_writer *w, const json_t *messages, const json_t *tools,
                                      bool generation_prompt, carat_error *err);
 

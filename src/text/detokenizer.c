@@ -86,8 +86,8 @@ static size_t close_run(const struct ct_tokenizer *t, char *text, size_t from, s
     return from + out;
 }
 
-carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags, char **text,
-                                 size_t *n, carat_error *err)
+carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags,
+                                 char **text, size_t *n, carat_error *err)
 {
     size_t bound = 1, bytes = 1, used = 0, run = 0; /* run: length of the byte run at the end of the text */
     struct ct_str piece;

@@ -6,8 +6,8 @@
 
 struct ct_detokenizer {
     const struct ct_tokenizer *t;
-    int flags;           /* CARAT_SPECIAL: print control tokens */
-    uint8_t held[8];     /* an unfinished UTF-8 character from byte tokens */
+    int flags;       /* CARAT_SPECIAL: print control tokens */
+    uint8_t held[8]; /* an unfinished UTF-8 character from byte tokens */
     int n_held;
 };
 void ct_detokenizer_init(struct ct_detokenizer *d, const struct ct_tokenizer *t, int flags);

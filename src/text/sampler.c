@@ -22,7 +22,8 @@ static carat_status open_side(const struct source *s, json_t **root)
     *root = NULL;
     if (!text.data)
         return CARAT_OK;
-    carat_status status = ct_tree_parse(root, CARAT_E_FORMAT, s->side, (const char *)text.data, text.size, &why);
+    carat_status status =
+        ct_tree_parse(root, CARAT_E_FORMAT, s->side, (const char *)text.data, text.size, &why);
     if (status != CARAT_OK)
         return ct_fail(s->err, status, "%s: %s", ct_file_path(s->f), why.message);
     if (json_is_object(*root))
@@ -34,7 +35,8 @@ static carat_status open_side(const struct source *s, json_t **root)
 
 static carat_status wrong_key(const struct source *s, const char *key, const char *expected)
 {
-    return ct_fail(s->err, CARAT_E_FORMAT, "%s: %s: key %s: expected %s", ct_file_path(s->f), s->side, key, expected);
+    return ct_fail(s->err, CARAT_E_FORMAT, "%s: %s: key %s: expected %s", ct_file_path(s->f), s->side, key,
+                   expected);
 }
 
 static const json_t *get(const json_t *object, const char *key)
@@ -61,7 +63,8 @@ static const char *out_of_range(const carat_sampling *s, double *value, const ch
 {
     *range = "0 or 0.000001 to 100";
     *value = s->temperature;
-    if (!(s->temperature == 0 || (s->temperature >= CT_TEMPERATURE_MIN && s->temperature <= CT_TEMPERATURE_MAX)))
+    if (!(s->temperature == 0 ||
+          (s->temperature >= CT_TEMPERATURE_MIN && s->temperature <= CT_TEMPERATURE_MAX)))
         return "temperature";
     *range = "0 (all) or more";
     *value = s->top_k;
@@ -83,17 +86,19 @@ carat_status ct_sampling_check(const carat_sampling *s, int n_vocab, carat_error
     const char *range;
     double value;
     if (s->size != sizeof *s)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sampling has size %zu, expected %zu: initialise it with its macro",
-                       s->size, sizeof *s);
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "carat_sampling has size %zu, expected %zu: initialise it with its macro", s->size,
+                       sizeof *s);
     const char *name = out_of_range(s, &value, &range);
     if (name)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is %g, expected %s", name, value, range);
     if (s->n_banned < 0 || (s->n_banned && !s->banned))
-        return ct_fail(err, CARAT_E_ARGUMENT, "banned ids: a list of %d at %s", s->n_banned, s->banned ? "a pointer" : "NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "banned ids: a list of %d at %s", s->n_banned,
+                       s->banned ? "a pointer" : "NULL");
     for (int i = 0; i < s->n_banned; i++)
         if (s->banned[i] < 0 || s->banned[i] >= n_vocab)
-            return ct_fail(err, CARAT_E_ARGUMENT, "banned[%d] is %d, expected an id from 0 to %d", i, (int)s->banned[i],
-                           n_vocab - 1);
+            return ct_fail(err, CARAT_E_ARGUMENT, "banned[%d] is %d, expected an id from 0 to %d", i,
+                           (int)s->banned[i], n_vocab - 1);
     return CARAT_OK;
 }
 
@@ -103,7 +108,8 @@ static carat_status read_generation_config(carat_sampling *out, const struct sou
     CT_TRY(read_float(s, root, "top_p", &out->top_p));
     CT_TRY(read_float(s, root, "min_p", &out->min_p));
     const json_t *top_k = get(root, "top_k"), *sample = get(root, "do_sample");
-    if (top_k && (!json_is_integer(top_k) || json_integer_value(top_k) < 0 || json_integer_value(top_k) > INT_MAX))
+    if (top_k &&
+        (!json_is_integer(top_k) || json_integer_value(top_k) < 0 || json_integer_value(top_k) > INT_MAX))
         return wrong_key(s, "top_k", "an integer from 0 to 2147483647");
     if (top_k)
         out->top_k = (int)json_integer_value(top_k);
@@ -133,8 +139,8 @@ static carat_status read_gguf_sampling(carat_sampling *out, const struct ct_file
     double value;
     const char *range, *name = out_of_range(out, &value, &range);
     if (name)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: key general.sampling.%s: found %g, expected %s", ct_file_path(f),
-                       strcmp(name, "temperature") == 0 ? "temp" : name, value, range);
+        return ct_fail(err, CARAT_E_FORMAT, "%s: key general.sampling.%s: found %g, expected %s",
+                       ct_file_path(f), strcmp(name, "temperature") == 0 ? "temp" : name, value, range);
     return CARAT_OK;
 }
 
@@ -178,9 +184,11 @@ static bool add_id(struct id_set *set, int64_t id)
     return true;
 }
 
-static carat_status too_many(const struct id_set *set, const struct ct_file *f, const char *what, carat_error *err)
+static carat_status too_many(const struct id_set *set, const struct ct_file *f, const char *what,
+                             carat_error *err)
 {
-    return ct_fail(err, CARAT_E_FORMAT, "%s: %s: more than %d different ids", ct_file_path(f), what, set->cap);
+    return ct_fail(err, CARAT_E_FORMAT, "%s: %s: more than %d different ids", ct_file_path(f), what,
+                   set->cap);
 }
 
 static carat_status add_names(struct id_set *set, const struct ct_file *f, const struct ct_tokenizer *t,
@@ -217,7 +225,8 @@ static carat_status add_side(struct id_set *set, const struct ct_file *f, const 
     if (!root)
         return CARAT_OK;
     const json_t *text = text_config ? get(root, "text_config") : NULL;
-    carat_status status = text && !json_is_object(text) ? wrong_key(&s, "text_config", "an object") : CARAT_OK;
+    carat_status status =
+        text && !json_is_object(text) ? wrong_key(&s, "text_config", "an object") : CARAT_OK;
     for (size_t i = 0; i < n && status == CARAT_OK; i++) {
         status = add_key(set, &s, root, key[i]);
         if (status == CARAT_OK && text)
@@ -244,7 +253,7 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
                          enum ct_chat chat, int n_vocab, int32_t *ids, int cap, int *n, carat_error *err)
 {
     static const char *const key[] = {"eos_token_id"}, *const turn[] = {"<end_of_turn>"},
-                      *const response[] = {"<start_function_response>"};
+                             *const response[] = {"<start_function_response>"};
     const int real_vocab = 256000; /* of Gemma 1, the smallest released */
     struct id_set set = {ids, 0, cap, n_vocab};
     int32_t own[16];
@@ -270,14 +279,14 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
     return CARAT_OK;
 }
 
-carat_status ct_banned_ids(const struct ct_file *f, const struct ct_tokenizer *t, int n_vocab, int32_t *ids, int cap,
-                           int *n, carat_error *err)
+carat_status ct_banned_ids(const struct ct_file *f, const struct ct_tokenizer *t, int n_vocab, int32_t *ids,
+                           int cap, int *n, carat_error *err)
 {
-    static const char *const pieces[] = {"<start_of_image>", "<end_of_image>",   "<image_soft_token>",
+    static const char *const pieces[] = {"<start_of_image>", "<end_of_image>", "<image_soft_token>",
                                          "<start_of_audio>", "<end_of_audio>", "<audio_soft_token>"};
-    static const char *const keys[] = {"image_token_index", "image_token_id", "boi_token_index", "boi_token_id",
-                                       "eoi_token_index",   "eoi_token_id",   "audio_token_id",  "boa_token_id",
-                                       "eoa_token_id"};
+    static const char *const keys[] = {"image_token_index", "image_token_id",  "boi_token_index",
+                                       "boi_token_id",      "eoi_token_index", "eoi_token_id",
+                                       "audio_token_id",    "boa_token_id",    "eoa_token_id"};
     static const char *const suppressed[] = {"suppress_tokens"};
     struct id_set set = {ids, 0, cap, n_vocab};
     CT_TRY(add_names(&set, f, t, pieces, CT_COUNT(pieces), err));

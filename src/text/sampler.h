@@ -24,7 +24,7 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
                          enum ct_chat chat, int n_vocab, int32_t *ids, int cap, int *n, carat_error *err);
 /* The ids that stand for pictures or sound and mean nothing as output, and those that generation_config.json
  * suppresses. Like ct_stop_ids. */
-carat_status ct_banned_ids(const struct ct_file *f, const struct ct_tokenizer *t, int n_vocab, int32_t *ids, int cap,
-                           int *n, carat_error *err);
+carat_status ct_banned_ids(const struct ct_file *f, const struct ct_tokenizer *t, int n_vocab, int32_t *ids,
+                           int cap, int *n, carat_error *err);
 
 #endif

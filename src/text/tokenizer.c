@@ -38,7 +38,8 @@ carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f,
     struct ct_bytes model = ct_file_side(f, "tokenizer.model");
     if (model.data)
         return ct_tokenizer_from_model(t, "tokenizer.model", model, err);
-    return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds neither tokenizer.json nor tokenizer.model", ct_file_path(f));
+    return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds neither tokenizer.json nor tokenizer.model",
+                   ct_file_path(f));
 }
 
 const char *ct_tokenizer_source(const struct ct_tokenizer *t)
@@ -174,14 +175,15 @@ static carat_status encode(struct ct_bpe *b, const char *text, size_t n, bool sp
     return from < n ? encode_span(b, text + from, n - from, prefix, err) : CARAT_OK;
 }
 
-carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags, carat_tokens *out,
-                                 carat_error *err)
+carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
+                                 carat_tokens *out, carat_error *err)
 {
     bool special = flags & CARAT_SPECIAL;
     int had = out->n;
     int32_t first = -1;
     if (n > TEXT_MAX)
-        return ct_fail(err, CARAT_E_ARGUMENT, "the text is %zu bytes long, expected at most %zu", n, TEXT_MAX);
+        return ct_fail(err, CARAT_E_ARGUMENT, "the text is %zu bytes long, expected at most %zu", n,
+                       TEXT_MAX);
     if (n)
         ct_vocab_match(t, text, n, special, &first);
     if ((flags & CARAT_BOS) && t->bos >= 0 && first != t->bos)

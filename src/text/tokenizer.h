@@ -12,13 +12,16 @@ struct ct_tokenizer; /* immutable, shared by threads */
 /* Chooses the source by what the file holds: GGUF vocabulary, else tokenizer.json, else tokenizer.model.
  * E_NOT_FOUND when there is none. */
 carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err);
-carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json, carat_error *err);
-carat_status ct_tokenizer_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto, carat_error *err);
+carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
+                                    carat_error *err);
+carat_status ct_tokenizer_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
+                                     carat_error *err);
 carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err);
 void ct_tokenizer_free(struct ct_tokenizer *t); /* NULL is fine */
 
-const char *ct_tokenizer_source(const struct ct_tokenizer *t); /* "tokenizer.json", "tokenizer.model", "gguf" */
-int ct_tokenizer_size(const struct ct_tokenizer *t);           /* ids are [0, size) */
+const char *
+ct_tokenizer_source(const struct ct_tokenizer *t);   /* "tokenizer.json", "tokenizer.model", "gguf" */
+int ct_tokenizer_size(const struct ct_tokenizer *t); /* ids are [0, size) */
 /* The id of a piece as stored ("<start_of_turn>", "▁the"), -1 when absent. */
 int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece);
 /* As stored; {"",0} outside. */
@@ -30,11 +33,11 @@ int32_t ct_tokenizer_bos(const struct ct_tokenizer *t); /* -1: none */
 int ct_tokenizer_end_ids(const struct ct_tokenizer *t, int32_t *ids, int cap);
 
 /* Appends ids to *out; flags as in carat.h (CARAT_BOS, CARAT_SPECIAL). */
-carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags, carat_tokens *out,
-                                 carat_error *err);
+carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
+                                 carat_tokens *out, carat_error *err);
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err);
 /* Whole decode by the source's own rule; malloc'd and terminated. */
-carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags, char **text,
-                                 size_t *n, carat_error *err);
+carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags,
+                                 char **text, size_t *n, carat_error *err);
 
 #endif

@@ -5,10 +5,11 @@
 
 #include "text/vocab.h"
 
-static carat_status bad_key(const struct ct_file *f, const struct ct_meta *m, const char *what, carat_error *err)
+static carat_status bad_key(const struct ct_file *f, const struct ct_meta *m, const char *what,
+                            carat_error *err)
 {
-    return ct_fail(err, CARAT_E_FORMAT, "%s: at byte %llu: %.*s: %s", ct_file_path(f), (unsigned long long)m->offset,
-                   (int)m->key.n, m->key.s, what);
+    return ct_fail(err, CARAT_E_FORMAT, "%s: at byte %llu: %.*s: %s", ct_file_path(f),
+                   (unsigned long long)m->offset, (int)m->key.n, m->key.s, what);
 }
 
 /* An array of n numbers, or NULL in *m when absent. */
@@ -31,8 +32,9 @@ static carat_status read_pieces(struct ct_tokenizer *t, const struct ct_file *f,
     struct ct_str s;
     size_t at = 0;
     for (int id = 0; ct_meta_next_string(tokens, &at, &s); id++) {
-        double kind = types ? ct_meta_number(types, (uint64_t)id)
-                      : ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE : CT_PIECE_NORMAL;
+        double kind = types                   ? ct_meta_number(types, (uint64_t)id)
+                      : ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE
+                                              : CT_PIECE_NORMAL;
         if (!(kind >= CT_PIECE_NORMAL && kind <= CT_PIECE_BYTE))
             kind = kind == 0 ? CT_PIECE_UNUSED : -1; /* 0: a type left undefined */
         if (kind < 0)
@@ -64,8 +66,8 @@ static carat_status read_scores(struct ct_tokenizer *t, const struct ct_file *f,
 }
 
 /* An id in the metadata; an absent one is -1. */
-static carat_status read_id(const struct ct_tokenizer *t, const struct ct_file *f, const char *key, int32_t *id,
-                            carat_error *err)
+static carat_status read_id(const struct ct_tokenizer *t, const struct ct_file *f, const char *key,
+                            int32_t *id, carat_error *err)
 {
     int64_t v = -1;
     CT_TRY(ct_file_meta_int(f, key, 0, t->n - 1, &v, err));

@@ -186,8 +186,8 @@ static carat_status read_vocab(struct reader *r, struct ct_json *j)
         memcpy(text, s.s, s.n);
         s.s = text; /* the number that follows ends the life of j->string */
         CT_TRY(read_id(r, j, &id));
-        CT_TRY(ct_vocab_add(r->t, r->name, id, s, ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE : CT_PIECE_NORMAL, false,
-                            r->err));
+        CT_TRY(ct_vocab_add(r->t, r->name, id, s, ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE : CT_PIECE_NORMAL,
+                            false, r->err));
     }
     return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, "a token of the vocabulary");
 }
@@ -242,8 +242,8 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
         int32_t id = ct_vocab_find(r->t, text[i].s, text[i].n);
         if (id < 0)
             return ct_fail(r->err, CARAT_E_FORMAT,
-                           "%s: at byte %zu: a part or the whole of merge %zu is not in the vocabulary", r->name,
-                           m[i / 3].at, r->n_triple + i / 3);
+                           "%s: at byte %zu: a part or the whole of merge %zu is not in the vocabulary",
+                           r->name, m[i / 3].at, r->n_triple + i / 3);
         r->triple[r->n_triple * 3 + i] = id;
     }
     r->n_triple += n;
@@ -280,8 +280,8 @@ static carat_status read_off(struct reader *r, struct ct_json *j, const char *wh
     enum ct_json_token token = ct_json_next(j);
     if (token == CT_JSON_ERROR)
         return malformed(r, j, "a value");
-    bool off = token == CT_JSON_NULL || token == CT_JSON_FALSE || (token == CT_JSON_STRING && j->string.n == 0) ||
-               (token == CT_JSON_NUMBER && j->number == 0);
+    bool off = token == CT_JSON_NULL || token == CT_JSON_FALSE ||
+               (token == CT_JSON_STRING && j->string.n == 0) || (token == CT_JSON_NUMBER && j->number == 0);
     return off ? CARAT_OK : unsupported(r, j, what);
 }
 
@@ -346,8 +346,8 @@ static void copy(char *out, size_t size, struct ct_str s)
 }
 
 /* Reads the members of an object that is open; nested[] takes the elements of "decoders" or "normalizers". */
-static carat_status read_component(struct reader *r, struct ct_json *j, struct component *c, struct component *nested,
-                                   int *n_nested)
+static carat_status read_component(struct reader *r, struct ct_json *j, struct component *c,
+                                   struct component *nested, int *n_nested)
 {
     enum ct_json_token token;
     memset(c, 0, sizeof *c);
@@ -384,7 +384,8 @@ static carat_status read_component(struct reader *r, struct ct_json *j, struct c
 
 static bool is_replace(const struct component *c, const char *pattern, const char *content)
 {
-    return strcmp(c->type, "Replace") == 0 && strcmp(c->pattern, pattern) == 0 && strcmp(c->content, content) == 0;
+    return strcmp(c->type, "Replace") == 0 && strcmp(c->pattern, pattern) == 0 &&
+           strcmp(c->content, content) == 0;
 }
 
 #define META "\xe2\x96\x81" /* U+2581 */
@@ -399,7 +400,8 @@ static carat_status read_normalizer(struct reader *r, struct ct_json *j)
     if (strcmp(c.type, "Sequence") == 0 && n == 1)
         c = nested[0];
     r->has_normalizer = is_replace(&c, " ", META);
-    return r->has_normalizer ? CARAT_OK : unsupported(r, j, "the normalizer is not \"replace space by U+2581\"");
+    return r->has_normalizer ? CARAT_OK
+                             : unsupported(r, j, "the normalizer is not \"replace space by U+2581\"");
 }
 
 static carat_status read_pre_tokenizer(struct reader *r, struct ct_json *j)
@@ -452,8 +454,8 @@ static carat_status read_document(struct reader *r, struct ct_json *j)
     if (token != CT_JSON_OBJECT_END || ct_json_next(j) != CT_JSON_END)
         return malformed(r, j, "a member of the document");
     if (!r->has_vocab || !r->has_merges || !r->has_normalizer || !r->has_decoder)
-        return ct_fail(r->err, CARAT_E_FORMAT, "%s: expected a normalizer, a decoder and a model with vocab and merges",
-                       r->name);
+        return ct_fail(r->err, CARAT_E_FORMAT,
+                       "%s: expected a normalizer, a decoder and a model with vocab and merges", r->name);
     return CARAT_OK;
 }
 
@@ -475,8 +477,8 @@ static carat_status finish(struct reader *r)
     CT_TRY(apply_added(r));
     for (int32_t id = 0; id < t->n; id++)
         if (t->piece[id].kind == CT_PIECE_ABSENT)
-            return ct_fail(r->err, CARAT_E_FORMAT, "%s: no token has the id %d, expected all up to %d", r->name, id,
-                           t->n - 1);
+            return ct_fail(r->err, CARAT_E_FORMAT, "%s: no token has the id %d, expected all up to %d",
+                           r->name, id, t->n - 1);
     ct_vocab_name_controls(t);
     t->unknown = ct_vocab_find(t, r->unknown, strlen(r->unknown));
     CT_TRY(ct_vocab_merges(t, r->triple, r->n_triple, r->err));
@@ -486,13 +488,14 @@ static carat_status finish(struct reader *r)
         if (t->byte_id[b] < 0 && b < 128)
             t->byte_id[b] = t->character[b];
         if (t->byte_id[b] < 0)
-            return ct_fail(r->err, CARAT_E_FORMAT, "%s: the vocabulary has byte_fallback but not <0x%02X>", r->name,
-                           (unsigned)b);
+            return ct_fail(r->err, CARAT_E_FORMAT, "%s: the vocabulary has byte_fallback but not <0x%02X>",
+                           r->name, (unsigned)b);
     }
     return CARAT_OK;
 }
 
-carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json, carat_error *err)
+carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
+                                    carat_error *err)
 {
     struct reader r;
     struct ct_json j;

@@ -24,7 +24,8 @@ struct field {
 static void fail(struct wire *w, const char *what)
 {
     if (w->status == CARAT_OK)
-        w->status = ct_fail(w->err, CARAT_E_FORMAT, "%s: at byte %zu: %s", w->name, (size_t)(w->p - w->begin), what);
+        w->status =
+            ct_fail(w->err, CARAT_E_FORMAT, "%s: at byte %zu: %s", w->name, (size_t)(w->p - w->begin), what);
     w->p = w->end;
 }
 
@@ -172,13 +173,15 @@ static carat_status read_piece(struct ct_tokenizer *t, struct wire w, struct sco
     if (w.status != CARAT_OK)
         return w.status;
     if (kind == CT_PIECE_UNUSED) /* Gemma has none; they would need the piece taken apart again */
-        return ct_fail(w.err, CARAT_E_UNSUPPORTED, "%s: at byte %zu: piece %d is of type UNUSED", w.name, offset, id);
+        return ct_fail(w.err, CARAT_E_UNSUPPORTED, "%s: at byte %zu: piece %d is of type UNUSED", w.name,
+                       offset, id);
     if (kind < CT_PIECE_NORMAL || kind > CT_PIECE_BYTE)
-        return ct_fail(w.err, CARAT_E_FORMAT, "%s: at byte %zu: piece %d has type %llu, expected 1 to 6", w.name,
-                       offset, id, (unsigned long long)kind);
+        return ct_fail(w.err, CARAT_E_FORMAT, "%s: at byte %zu: piece %d has type %llu, expected 1 to 6",
+                       w.name, offset, id, (unsigned long long)kind);
     if (kind == CT_PIECE_BYTE && ct_vocab_byte(text) < 0)
-        return ct_fail(w.err, CARAT_E_FORMAT, "%s: at byte %zu: the byte piece %d is not spelled <0x00> to <0xFF>",
-                       w.name, offset, id);
+        return ct_fail(w.err, CARAT_E_FORMAT,
+                       "%s: at byte %zu: the byte piece %d is not spelled <0x00> to <0xFF>", w.name, offset,
+                       id);
     if ((size_t)id == s->capacity) {
         size_t capacity = s->capacity ? s->capacity * 2 : 1024;
         float *grown = realloc(s->score, capacity * sizeof *grown);
@@ -204,7 +207,8 @@ static carat_status check_settings(const struct settings *s, const char *name, c
     if (!what && !s->escape_spaces)
         what = "no escape_whitespaces";
     if (what)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the normaliser has %s, which Gemma's has not", name, what);
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the normaliser has %s, which Gemma's has not", name,
+                       what);
     return CARAT_OK;
 }
 
@@ -223,8 +227,8 @@ static carat_status apply_settings(struct ct_tokenizer *t, const struct settings
     t->byte_fallback = s->byte_fallback != 0;
     t->fuse_unknown = true;
     if (s->bos >= t->n || s->eos >= t->n)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: bos id %lld or eos id %lld is beyond the last piece %d", name,
-                       (long long)s->bos, (long long)s->eos, t->n - 1);
+        return ct_fail(err, CARAT_E_FORMAT, "%s: bos id %lld or eos id %lld is beyond the last piece %d",
+                       name, (long long)s->bos, (long long)s->eos, t->n - 1);
     t->bos = s->bos >= 0 ? (int32_t)s->bos : -1;
     if (s->eos >= 0)
         ct_vocab_add_end(t, (int32_t)s->eos);
@@ -237,7 +241,12 @@ static carat_status apply_settings(struct ct_tokenizer *t, const struct settings
 
 static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct scores *scores)
 {
-    struct settings s = {.model_type = 1, .unknown = 0, .bos = 1, .eos = 2, .dummy_prefix = 1, .remove_spaces = 1,
+    struct settings s = {.model_type = 1,
+                         .unknown = 0,
+                         .bos = 1,
+                         .eos = 2,
+                         .dummy_prefix = 1,
+                         .remove_spaces = 1,
                          .escape_spaces = 1}; /* the defaults of the format */
     struct field f;
     while (next_field(w, &f)) {
@@ -252,7 +261,8 @@ static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct sc
     }
     CT_TRY(w->status);
     if (t->n == 0)
-        return ct_fail(w->err, CARAT_E_FORMAT, "%s: no pieces found, expected a SentencePiece model", w->name);
+        return ct_fail(w->err, CARAT_E_FORMAT, "%s: no pieces found, expected a SentencePiece model",
+                       w->name);
     CT_TRY(check_settings(&s, w->name, w->err));
     CT_TRY(apply_settings(t, &s, w->name, w->err));
     ct_vocab_name_controls(t);
@@ -260,8 +270,9 @@ static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct sc
     CT_TRY(ct_vocab_finish(t, w->name, w->err));
     for (int b = 0; b < 256 && t->byte_fallback; b++)
         if (t->byte_id[b] < 0 || t->piece[t->byte_id[b]].kind != CT_PIECE_BYTE)
-            return ct_fail(w->err, CARAT_E_FORMAT, "%s: the model has byte_fallback but no byte piece <0x%02X>",
-                           w->name, (unsigned)b);
+            return ct_fail(w->err, CARAT_E_FORMAT,
+                           "%s: the model has byte_fallback but no byte piece <0x%02X>", w->name,
+                           (unsigned)b);
     return CARAT_OK;
 }
 

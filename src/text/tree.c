@@ -31,7 +31,8 @@ carat_status ct_tree_parse(json_t **root, carat_status code, const char *name, c
 {
     size_t deep = too_deep(text, n);
     if (deep < n)
-        return ct_fail(err, code, "%s: at byte %zu: JSON is nested deeper than %d levels", name, deep, CT_TREE_DEPTH);
+        return ct_fail(err, code, "%s: at byte %zu: JSON is nested deeper than %d levels", name, deep,
+                       CT_TREE_DEPTH);
 
     json_error_t why;
     json_t *tree = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
@@ -40,7 +41,8 @@ carat_status ct_tree_parse(json_t **root, carat_status code, const char *name, c
             return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while reading JSON of %zu bytes", name, n);
         const char *near = strstr(why.text, " near '");
         int length = near ? (int)(near - why.text) : (int)strlen(why.text);
-        return ct_fail(err, code, "%s: at byte %d: not valid JSON: %.*s", name, why.position, length, why.text);
+        return ct_fail(err, code, "%s: at byte %d: not valid JSON: %.*s", name, why.position, length,
+                       why.text);
     }
     *root = tree;
     return CARAT_OK;

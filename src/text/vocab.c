@@ -15,8 +15,13 @@
 static const char *const turn_name[] = {"<start_of_turn>", "<end_of_turn>"};
 static const char *const image_name[] = {"<start_of_image>", "<end_of_image>", "<image_soft_token>"};
 static const char *const spoken_name[7] = {
-    "<start_function_declaration>", "<end_function_declaration>", "<start_function_call>",  "<end_function_call>",
-    "<start_function_response>",    "<end_function_response>",    "<escape>",
+    "<start_function_declaration>",
+    "<end_function_declaration>",
+    "<start_function_call>",
+    "<end_function_call>",
+    "<start_function_response>",
+    "<end_function_response>",
+    "<escape>",
 };
 
 static carat_status no_memory(carat_error *err)
@@ -142,11 +147,12 @@ static bool is_utf8(struct ct_str s)
 }
 
 /* Appends the text to the blob and lets the id point at it. */
-static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text, carat_error *err)
+static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
+                             carat_error *err)
 {
     if (text.n > CT_PIECE_MAX)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: token %d is %zu bytes long, expected at most %d", name, id,
-                       text.n, CT_PIECE_MAX);
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: token %d is %zu bytes long, expected at most %d", name,
+                       id, text.n, CT_PIECE_MAX);
     if (!is_utf8(text))
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is not valid UTF-8", name, id);
     if (t->blob_capacity - t->blob_n < text.n) {
@@ -198,7 +204,8 @@ carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, 
     return CARAT_OK;
 }
 
-carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text, carat_error *err)
+carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
+                             carat_error *err)
 {
     if (text.n == 0)
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, id);
@@ -219,7 +226,9 @@ int ct_vocab_byte(struct ct_str s)
         return -1;
     for (int i = 3; i < 5; i++) {
         char c = s.s[i];
-        int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        int d = c >= '0' && c <= '9'                 ? c - '0'
+                : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                     : -1;
         if (d < 0)
             return -1;
         v = v << 4 | d;
@@ -278,11 +287,13 @@ carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size
         if (t->piece[left].kind == CT_PIECE_BYTE || t->piece[right].kind == CT_PIECE_BYTE)
             t->no_cut = true;
         if (n - r > AHEAD)
-            __builtin_prefetch(&t->merge[ct_vocab_pair_slot(t, triple[(r + AHEAD) * 3], triple[(r + AHEAD) * 3 + 1])]);
+            __builtin_prefetch(
+                &t->merge[ct_vocab_pair_slot(t, triple[(r + AHEAD) * 3], triple[(r + AHEAD) * 3 + 1])]);
         uint32_t i = ct_vocab_pair_slot(t, left, right);
         while (t->merge[i].left >= 0 && (t->merge[i].left != left || t->merge[i].right != right))
             i = (i + 1) & t->merge_mask;
-        t->merge[i] = (struct ct_merge){left, right, (uint32_t)r}; /* of a repeated pair the last rank holds */
+        t->merge[i] =
+            (struct ct_merge){left, right, (uint32_t)r}; /* of a repeated pair the last rank holds */
     }
     return CARAT_OK;
 }
@@ -474,7 +485,8 @@ static bool index_characters(struct ct_tokenizer *t)
         size_t n = t->piece[id].n;
         if (n == 0 || n > 3 || ct_utf8_length(s, n) != n)
             continue;
-        if (t->source == CT_SOURCE_JSON || t->piece[id].kind == CT_PIECE_NORMAL || t->piece[id].kind == CT_PIECE_USER)
+        if (t->source == CT_SOURCE_JSON || t->piece[id].kind == CT_PIECE_NORMAL ||
+            t->piece[id].kind == CT_PIECE_USER)
             t->character[ct_utf8_decode(s, n)] = id;
     }
     return true;

@@ -9,10 +9,10 @@
 #include "text/tokenizer.h"
 
 /* Longest piece in bytes. Gemma's longest is 93; the streaming detokenizer's 256-byte promise rests on it. */
-#define CT_PIECE_MAX 240
-#define CT_VOCAB_MAX (1 << 21)
+#define CT_PIECE_MAX  240
+#define CT_VOCAB_MAX  (1 << 21)
 #define CT_MERGES_MAX (1 << 23)
-#define CT_NO_RANK UINT32_MAX
+#define CT_NO_RANK    UINT32_MAX
 
 /* The numbers are those of SentencePiece and GGUF. */
 enum ct_piece_kind {
@@ -99,7 +99,8 @@ carat_status ct_vocab_create(struct ct_tokenizer **t, enum ct_source source, car
 carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, struct ct_str text, int kind,
                           bool may_repeat, carat_error *err);
 /* Replaces the text of an id that has one. */
-carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text, carat_error *err);
+carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
+                             carat_error *err);
 /* triple [n][3] = left id, right id, product id; the index is the rank. */
 carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err);
 /* score [t->n], higher first; turns them into ranks. E_FORMAT for NaN. */
@@ -151,7 +152,8 @@ static inline bool ct_vocab_joint(const struct ct_tokenizer *t, uint32_t a, uint
 /* Where the search for a pair begins. */
 static inline uint32_t ct_vocab_pair_slot(const struct ct_tokenizer *t, int32_t left, int32_t right)
 {
-    return (uint32_t)ct_vocab_mix(((uint64_t)(uint32_t)left << 32 | (uint32_t)right) ^ t->seed) & t->merge_mask;
+    return (uint32_t)ct_vocab_mix(((uint64_t)(uint32_t)left << 32 | (uint32_t)right) ^ t->seed) &
+           t->merge_mask;
 }
 static inline uint32_t ct_vocab_pair_rank(const struct ct_tokenizer *t, int32_t left, int32_t right)
 {

@@ -70,7 +70,8 @@ void free(void *p)
 
 #define STEPS 64
 
-static void decode_without_allocating(const char *path, const carat_sampling *sampling, int exact, int threads)
+static void decode_without_allocating(const char *path, const carat_sampling *sampling, int exact,
+                                      int threads)
 {
     carat_model *model = NULL;
     OK(carat_model_open(&model, path, NULL, err));
@@ -115,7 +116,8 @@ static void decoding_allocates_nothing(void **state)
     (void)state;
     if (!COUNTED)
         skip();
-    static const char *const paths[] = {CT_TEST_DATA "/../../models/tiny", CT_TEST_DATA "/vectors/models/gemma2-bf16",
+    static const char *const paths[] = {CT_TEST_DATA "/../../models/tiny",
+                                        CT_TEST_DATA "/vectors/models/gemma2-bf16",
                                         CT_TEST_DATA "/vectors/gguf/mixed.gguf"};
     carat_sampling greedy = CARAT_SAMPLING, cut = CARAT_SAMPLING, whole = CARAT_SAMPLING;
     greedy.temperature = 0;

@@ -13,7 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define HASHES CT_TEST_DATA "/hashes.txt"
+#define HASHES    CT_TEST_DATA "/hashes.txt"
 #define MAX_LINES 256
 
 struct line {
@@ -30,14 +30,15 @@ static const struct arithmetic {
     const char *name, *kv_name;
     int exact;
     carat_kv kv;
-} arithmetics[] = {{"exact", "f32", 1, CARAT_KV_F32}, {"fast", "bf16", 0, CARAT_KV_BF16}, {"fast", "f16", 0, CARAT_KV_F16}};
+} arithmetics[] = {
+    {"exact", "f32", 1, CARAT_KV_F32}, {"fast", "bf16", 0, CARAT_KV_BF16}, {"fast", "f16", 0, CARAT_KV_F16}};
 #define N_ARITHMETIC (sizeof arithmetics / sizeof *arithmetics)
 
 /* How one engine runs; none of it may show in the hash. */
 static const struct variant {
     const char *isa;
     int threads, chunk;
-} variants[] = {{"ref", 1, 256}, {"ref", 2, 3},   {"ref", 3, 16},  {"avx2", 1, 256},
+} variants[] = {{"ref", 1, 256}, {"ref", 2, 3},   {"ref", 3, 16}, {"avx2", 1, 256},
                 {"avx2", 2, 7},  {"avx2", 3, 16}, {"avx2", 1, 1}, {NULL, 2, 64}};
 #define N_VARIANT (sizeof variants / sizeof *variants)
 
@@ -81,9 +82,10 @@ static void add_model(struct list *list, const char *path, const char *name)
             if (v == 0)
                 line->hash = hash;
             else if (hash != line->hash)
-                fail_msg("%s %s %s: isa %s, threads %d, chunk %d: %016llx, but isa ref with one thread: %016llx", name,
-                         line->arithmetic, line->kv, variants[v].isa ? variants[v].isa : "best", variants[v].threads,
-                         variants[v].chunk, hash, line->hash);
+                fail_msg(
+                    "%s %s %s: isa %s, threads %d, chunk %d: %016llx, but isa ref with one thread: %016llx",
+                    name, line->arithmetic, line->kv, variants[v].isa ? variants[v].isa : "best",
+                    variants[v].threads, variants[v].chunk, hash, line->hash);
         }
     }
     carat_model_close(model);
@@ -132,8 +134,10 @@ static void write_list(const struct list *list)
     FILE *f = fopen(HASHES, "w");
     if (!f)
         fail_msg("%s: cannot write", HASHES);
-    fprintf(f, "# XXH3-64 of logits, numerics version %d; test/api/test_hashes.c says how to rewrite this file.\n",
-            CARAT_NUMERICS_VERSION);
+    fprintf(
+        f,
+        "# XXH3-64 of logits, numerics version %d; test/api/test_hashes.c says how to rewrite this file.\n",
+        CARAT_NUMERICS_VERSION);
     for (int i = 0; i < list->n; i++) {
         const struct line *l = &list->line[i];
         fprintf(f, "%-28s %-5s %-4s %016llx\n", l->model, l->arithmetic, l->kv, l->hash);
@@ -146,7 +150,8 @@ static const struct line *find(const struct list *list, const struct line *key)
 {
     for (int i = 0; i < list->n; i++) {
         const struct line *l = &list->line[i];
-        if (strcmp(l->model, key->model) == 0 && strcmp(l->arithmetic, key->arithmetic) == 0 && strcmp(l->kv, key->kv) == 0)
+        if (strcmp(l->model, key->model) == 0 && strcmp(l->arithmetic, key->arithmetic) == 0 &&
+            strcmp(l->kv, key->kv) == 0)
             return l;
     }
     return NULL;

@@ -47,7 +47,8 @@ static void expect_same(const float *a, const float *b, size_t n, const char *wh
         return;
     for (size_t i = 0; i < n; i++)
         if (memcmp(a + i, b + i, sizeof *a))
-            fail_msg("%s: %s: token %d, logit %zu: %.9g, not %.9g", where, what, at, i, (double)a[i], (double)b[i]);
+            fail_msg("%s: %s: token %d, logit %zu: %.9g, not %.9g", where, what, at, i, (double)a[i],
+                     (double)b[i]);
 }
 
 static float *step_all(struct rig *r, int session, const struct ids *ids)
@@ -81,8 +82,8 @@ static const float *row_of(const struct baseline *b, int i, int n_vocab)
 
 /* ---- one variation each ---- */
 
-static void in_chunks(carat_model *model, const struct mode *m, const struct baseline *b, int chunk, int threads,
-                      const char *isa)
+static void in_chunks(carat_model *model, const struct mode *m, const struct baseline *b, int chunk,
+                      int threads, const char *isa)
 {
     char what[64];
     snprintf(what, sizeof what, "chunk %d, threads %d, isa %s", chunk, threads, isa ? isa : "best");
@@ -91,8 +92,10 @@ static void in_chunks(carat_model *model, const struct mode *m, const struct bas
     struct rig r = rig_open(model, &o);
     float *logits = step_all(&r, 0, &b->ids);
     for (int i = 0; i < b->ids.n; i++)
-        expect_same(logits + (size_t)i * (size_t)r.n_vocab, row_of(b, i, r.n_vocab), (size_t)r.n_vocab, what, i);
-    expect_same(carat_logits(r.session[0]), row_of(b, b->ids.n - 1, r.n_vocab), (size_t)r.n_vocab, what, b->ids.n - 1);
+        expect_same(logits + (size_t)i * (size_t)r.n_vocab, row_of(b, i, r.n_vocab), (size_t)r.n_vocab, what,
+                    i);
+    expect_same(carat_logits(r.session[0]), row_of(b, b->ids.n - 1, r.n_vocab), (size_t)r.n_vocab, what,
+                b->ids.n - 1);
     free(logits);
     rig_close(&r);
 }
@@ -103,7 +106,8 @@ static void token_by_token(carat_model *model, const struct mode *m, const struc
     struct rig r = rig_open(model, &o);
     for (int i = 0; i < b->ids.n; i++) {
         OK(carat_append(r.session[0], b->ids.id + i, 1, err));
-        expect_same(carat_logits(r.session[0]), row_of(b, i, r.n_vocab), (size_t)r.n_vocab, "token by token", i);
+        expect_same(carat_logits(r.session[0]), row_of(b, i, r.n_vocab), (size_t)r.n_vocab, "token by token",
+                    i);
     }
     rig_close(&r);
 }
@@ -142,8 +146,8 @@ static void in_a_batch(carat_model *model, const struct mode *m, const struct ba
                 expect_same(logits[i] + (size_t)k * (size_t)r.n_vocab, row_of(s, done[who[i]] + k, r.n_vocab),
                             (size_t)r.n_vocab, "all logits in a batch", done[who[i]] + k);
             done[who[i]] += row[i].n;
-            expect_same(carat_logits(row[i].session), row_of(s, done[who[i]] - 1, r.n_vocab), (size_t)r.n_vocab,
-                        "in a batch", done[who[i]] - 1);
+            expect_same(carat_logits(row[i].session), row_of(s, done[who[i]] - 1, r.n_vocab),
+                        (size_t)r.n_vocab, "in a batch", done[who[i]] - 1);
             free(logits[i]);
         }
     }
@@ -166,13 +170,15 @@ static void after_other_contents(carat_model *model, const struct mode *m, const
     assert_int_equal(reused, 0);
     OK(carat_sync(r.session[0], b->ids.id, n, &reused, err));
     assert_int_equal(reused, shared);
-    expect_same(carat_logits(r.session[0]), row_of(b, n - 1, r.n_vocab), v, "sync after a common prefix", n - 1);
+    expect_same(carat_logits(r.session[0]), row_of(b, n - 1, r.n_vocab), v, "sync after a common prefix",
+                n - 1);
     OK(carat_sync(r.session[0], b->ids.id, n, &reused, err));
     assert_in_range(reused, n - 1, n);
     expect_same(carat_logits(r.session[0]), row_of(b, n - 1, r.n_vocab), v, "sync to the same", n - 1);
     OK(carat_sync(r.session[0], b->ids.id, shared, &reused, err));
     assert_in_range(reused, shared - 1, shared);
-    expect_same(carat_logits(r.session[0]), row_of(b, shared - 1, r.n_vocab), v, "sync to a prefix", shared - 1);
+    expect_same(carat_logits(r.session[0]), row_of(b, shared - 1, r.n_vocab), v, "sync to a prefix",
+                shared - 1);
     OK(carat_sync(r.session[0], b->ids.id, n, &reused, err));
     assert_int_equal(reused, shared);
     for (int keep = n - 1; keep >= 0; keep -= 1 + n / 5) {
@@ -384,7 +390,8 @@ static void rewind_of_one_mode(carat_model *model, const struct mode *m)
     OK(carat_sync(r.session[0], b.ids.id, far, &reused, err));
     assert_int_equal(reused, 0);
     assert_int_equal(carat_held(r.session[0], NULL), far);
-    expect_same(carat_logits(r.session[0]), row_of(&b, far - 1, r.n_vocab), v, "sync behind the ring", far - 1);
+    expect_same(carat_logits(r.session[0]), row_of(&b, far - 1, r.n_vocab), v, "sync behind the ring",
+                far - 1);
     OK(carat_sync(r.session[0], b.ids.id, n, &reused, err));
     assert_int_equal(reused, far);
     expect_same(carat_logits(r.session[0]), row_of(&b, n - 1, r.n_vocab), v, "sync forward again", n - 1);
@@ -429,7 +436,8 @@ static void rewind_without_a_ring_is_free(void **state)
     OK(carat_sync(r.session[0], b.ids.id, 600, NULL, err));
     OK(carat_rewind(r.session[0], 3, err));
     OK(carat_append(r.session[0], b.ids.id + 3, 597, err));
-    expect_same(carat_logits(r.session[0]), row_of(&b, 599, r.n_vocab), (size_t)r.n_vocab, "full rewind", 599);
+    expect_same(carat_logits(r.session[0]), row_of(&b, 599, r.n_vocab), (size_t)r.n_vocab, "full rewind",
+                599);
     rig_close(&r);
     baseline_free(&b);
     carat_model_close(model);
@@ -452,10 +460,10 @@ static void different_prompts_differ(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(different_prompts_differ),         cmocka_unit_test(chunks_do_not_matter),
-        cmocka_unit_test(threads_do_not_matter),            cmocka_unit_test(neighbours_do_not_matter),
-        cmocka_unit_test(history_does_not_matter),          cmocka_unit_test(kernel_levels_do_not_matter),
-        cmocka_unit_test(long_sequences_wrap_the_rings),    cmocka_unit_test(rewind_behind_the_ring_is_refused),
+        cmocka_unit_test(different_prompts_differ),      cmocka_unit_test(chunks_do_not_matter),
+        cmocka_unit_test(threads_do_not_matter),         cmocka_unit_test(neighbours_do_not_matter),
+        cmocka_unit_test(history_does_not_matter),       cmocka_unit_test(kernel_levels_do_not_matter),
+        cmocka_unit_test(long_sequences_wrap_the_rings), cmocka_unit_test(rewind_behind_the_ring_is_refused),
         cmocka_unit_test(rewind_without_a_ring_is_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,10 +3,9 @@
  * left to test_session.c, ids and prompt strings to test/text/. */
 #include "vector_util.h"
 
-
-#define TINY CT_TEST_DATA "/../../models/tiny"
+#define TINY   CT_TEST_DATA "/../../models/tiny"
 #define GEMMA2 CT_TEST_DATA "/vectors/models/gemma2-bf16"
-#define Q8_0 CT_TEST_DATA "/vectors/gguf/q8_0.gguf"
+#define Q8_0   CT_TEST_DATA "/vectors/gguf/q8_0.gguf"
 
 static carat_model *tiny, *gemma2; /* with a tokenizer; without one, and no window of 0 */
 
@@ -66,9 +65,11 @@ static void open_refuses(void **state)
     FAILS(CARAT_E_ARGUMENT, carat_model_open(&m, TINY, &o, err));
     FAILS(CARAT_E_NOT_FOUND, carat_model_open(&m, CT_TEST_DATA "/no such model", NULL, err));
     FAILS(CARAT_E_NOT_FOUND, carat_model_open(&m, "", NULL, err));
-    FAILS(CARAT_E_FORMAT, carat_model_open(&m, CT_TEST_DATA "/vectors/expect", NULL, err)); /* no model in it */
+    FAILS(CARAT_E_FORMAT,
+          carat_model_open(&m, CT_TEST_DATA "/vectors/expect", NULL, err)); /* no model in it */
     carat_error e;
-    assert_int_not_equal(carat_model_open(&m, CT_TEST_DATA "/vectors/expect/gemma1-f32/p5.npy", NULL, &e), CARAT_OK);
+    assert_int_not_equal(carat_model_open(&m, CT_TEST_DATA "/vectors/expect/gemma1-f32/p5.npy", NULL, &e),
+                         CARAT_OK);
     check_sentence(e.message);
     assert_non_null(strstr(e.message, "p5.npy"));
     assert_ptr_equal(m, untouched);
@@ -135,7 +136,8 @@ static void open_from_memory(void **state)
     const int32_t ids[] = {2, 17, 5};
     OK(carat_sync(r1.session[0], ids, 3, NULL, err));
     OK(carat_sync(r2.session[0], ids, 3, NULL, err));
-    assert_memory_equal(carat_logits(r1.session[0]), carat_logits(r2.session[0]), (size_t)r1.n_vocab * sizeof(float));
+    assert_memory_equal(carat_logits(r1.session[0]), carat_logits(r2.session[0]),
+                        (size_t)r1.n_vocab * sizeof(float));
     rig_close(&r1);
     rig_close(&r2);
     carat_model_close(from_path);
@@ -155,7 +157,8 @@ static void directory_from_memory(void **state)
     (void)state;
     carat_model *m = NULL;
     carat_buffer b[2] = {{"config.json", NULL, 0}, {"model.safetensors", NULL, 0}};
-    void *data[2] = {read_whole(GEMMA2 "/config.json", &b[0].size), read_whole(GEMMA2 "/model.safetensors", &b[1].size)};
+    void *data[2] = {read_whole(GEMMA2 "/config.json", &b[0].size),
+                     read_whole(GEMMA2 "/model.safetensors", &b[1].size)};
     b[0].data = data[0];
     b[1].data = data[1];
     OK(carat_model_open_memory(&m, b, 2, NULL, err));
@@ -165,7 +168,8 @@ static void directory_from_memory(void **state)
     const int32_t ids[] = {2, 17, 5};
     OK(carat_sync(r1.session[0], ids, 3, NULL, err));
     OK(carat_sync(r2.session[0], ids, 3, NULL, err));
-    assert_memory_equal(carat_logits(r1.session[0]), carat_logits(r2.session[0]), (size_t)r1.n_vocab * sizeof(float));
+    assert_memory_equal(carat_logits(r1.session[0]), carat_logits(r2.session[0]),
+                        (size_t)r1.n_vocab * sizeof(float));
     rig_close(&r1);
     rig_close(&r2);
     carat_model_close(m);
@@ -325,8 +329,9 @@ static void render_refuses(void **state)
     (void)state;
     carat_tokens ids = {0};
     char *text = NULL;
-    carat_message user = {"user", "hello", NULL}, nobody = {NULL, "hello", NULL}, silent = {"user", NULL, NULL},
-                  broken = {NULL, NULL, "{\"role\": "}, list = {NULL, NULL, "[1]"}, latin1 = {"user", "caf\xe9", NULL};
+    carat_message user = {"user", "hello", NULL}, nobody = {NULL, "hello", NULL},
+                  silent = {"user", NULL, NULL}, broken = {NULL, NULL, "{\"role\": "},
+                  list = {NULL, NULL, "[1]"}, latin1 = {"user", "caf\xe9", NULL};
     carat_message answers[] = {{"user", "a", NULL}, {"user", "b", NULL}};
     carat_render_options o = CARAT_RENDER_OPTIONS;
     FAILS(CARAT_E_ARGUMENT, carat_render(NULL, &user, 1, NULL, &ids, &text, err));
@@ -351,7 +356,8 @@ static void render_refuses(void **state)
     FAILS(CARAT_E_NOT_FOUND, carat_render(gemma2, &user, 1, NULL, &ids, &text, err));
     FAILS(CARAT_E_ARGUMENT, carat_render_json(NULL, "[]", NULL, &ids, &text, err));
     FAILS(CARAT_E_ARGUMENT, carat_render_json(tiny, NULL, NULL, &ids, &text, err));
-    static const char *const bad[] = {"", "[", "[]", "{}", "3", "[3]", "[[]]", "[{\"role\": 3, \"content\": \"a\"}]", "[null]"};
+    static const char *const bad[] = {
+        "", "[", "[]", "{}", "3", "[3]", "[[]]", "[{\"role\": 3, \"content\": \"a\"}]", "[null]"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         FAILS(CARAT_E_ARGUMENT, carat_render_json(tiny, bad[i], NULL, &ids, &text, err));
     assert_null(text);
@@ -363,9 +369,11 @@ static void render_forms_agree(void **state)
     (void)state;
     carat_tokens a = {0}, b = {0};
     char *text_a = NULL, *text_b = NULL, *text_c = NULL;
-    carat_message plain = {"user", "say \"hi\"", NULL}, json = {NULL, NULL, "{\"role\": \"user\", \"content\": \"say \\\"hi\\\"\"}"};
+    carat_message plain = {"user", "say \"hi\"", NULL},
+                  json = {NULL, NULL, "{\"role\": \"user\", \"content\": \"say \\\"hi\\\"\"}"};
     OK(carat_render(tiny, &plain, 1, NULL, &a, &text_a, err));
-    OK(carat_render_json(tiny, "[{\"role\": \"user\", \"content\": \"say \\\"hi\\\"\"}]", NULL, &b, &text_b, err));
+    OK(carat_render_json(tiny, "[{\"role\": \"user\", \"content\": \"say \\\"hi\\\"\"}]", NULL, &b, &text_b,
+                         err));
     OK(carat_render(tiny, &json, 1, NULL, NULL, &text_c, err));
     assert_string_equal(text_a, text_b);
     assert_string_equal(text_a, text_c);
@@ -416,20 +424,13 @@ static void tokenizer_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_versions),
-        cmocka_unit_test(null_can_be_closed),
-        cmocka_unit_test(open_refuses),
-        cmocka_unit_test(opening_reports_and_can_be_cancelled),
-        cmocka_unit_test(open_from_memory),
-        cmocka_unit_test(directory_from_memory),
-        cmocka_unit_test(facts_about_models),
-        cmocka_unit_test(facts_about_tensors),
-        cmocka_unit_test(stop_ids),
-        cmocka_unit_test(text_refuses),
-        cmocka_unit_test(text_round_trip),
-        cmocka_unit_test(render_refuses),
-        cmocka_unit_test(render_forms_agree),
-        cmocka_unit_test(tokenizer_only),
+        cmocka_unit_test(names_and_versions), cmocka_unit_test(null_can_be_closed),
+        cmocka_unit_test(open_refuses),       cmocka_unit_test(opening_reports_and_can_be_cancelled),
+        cmocka_unit_test(open_from_memory),   cmocka_unit_test(directory_from_memory),
+        cmocka_unit_test(facts_about_models), cmocka_unit_test(facts_about_tensors),
+        cmocka_unit_test(stop_ids),           cmocka_unit_test(text_refuses),
+        cmocka_unit_test(text_round_trip),    cmocka_unit_test(render_refuses),
+        cmocka_unit_test(render_forms_agree), cmocka_unit_test(tokenizer_only),
     };
     return cmocka_run_group_tests(tests, open_models, close_models);
 }

@@ -9,7 +9,7 @@
 
 /* What ran, so that a run that finds nothing fails. */
 struct tally {
-    int models;      /* paths opened and compared */
+    int models; /* paths opened and compared */
     int prompts, continuations;
     int unsupported; /* files of a type that is not run */
     double worst;
@@ -28,7 +28,8 @@ static double relative_error(const float *a, const float *b, size_t n)
     return difference / largest;
 }
 
-static void check_prompt(struct rig *r, const char *folder, const char *prompt, const char *label, struct tally *t)
+static void check_prompt(struct rig *r, const char *folder, const char *prompt, const char *label,
+                         struct tally *t)
 {
     char name[256];
     snprintf(name, sizeof name, "%s.json", prompt);
@@ -67,7 +68,8 @@ static void check_prompt(struct rig *r, const char *folder, const char *prompt, 
     json_decref(j);
 }
 
-static void check_continuation(struct rig *r, const char *folder, const char *greedy, const char *label, struct tally *t)
+static void check_continuation(struct rig *r, const char *folder, const char *greedy, const char *label,
+                               struct tally *t)
 {
     char name[256];
     snprintf(name, sizeof name, "%s.json", greedy);
@@ -103,7 +105,8 @@ static void check_info(const carat_model *model, const json_t *expected, const c
 }
 
 /* One path that must give the numbers in folder. */
-static void check_model(const char *root, const char *source, const char *folder, const json_t *info, struct tally *t)
+static void check_model(const char *root, const char *source, const char *folder, const json_t *info,
+                        struct tally *t)
 {
     char path[PATH_SIZE], at[128];
     carat_model *model = NULL;
@@ -158,8 +161,8 @@ static struct tally check_root(const char *root)
         json_decref(info);
     }
     free_names(names, n);
-    print_message("%s: %d models, %d prompts, %d continuations; worst %.2g (%s); %d of other types\n", root, t.models,
-                  t.prompts, t.continuations, t.worst, t.worst_at, t.unsupported);
+    print_message("%s: %d models, %d prompts, %d continuations; worst %.2g (%s); %d of other types\n", root,
+                  t.models, t.prompts, t.continuations, t.worst, t.worst_at, t.unsupported);
     return t;
 }
 

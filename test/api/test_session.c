@@ -3,8 +3,7 @@
  * test_invariance.c, opening to test_model.c. */
 #include "vector_util.h"
 
-
-#define TINY CT_TEST_DATA "/../../models/tiny"
+#define TINY   CT_TEST_DATA "/../../models/tiny"
 #define GEMMA2 CT_TEST_DATA "/vectors/models/gemma2-bf16"
 
 static carat_model *tiny, *gemma2; /* with a tokenizer; without one, and no window of 0 */
@@ -230,7 +229,8 @@ static void evaluation_can_be_cancelled(void **state)
         (void)carat_sync(r.session[0], ids.id, 40, &reused, &e);
     OK(carat_sync(r.session[0], ids.id, 40, &reused, err));
     OK(carat_sync(fresh.session[0], ids.id, 40, NULL, err));
-    assert_memory_equal(carat_logits(r.session[0]), carat_logits(fresh.session[0]), (size_t)r.n_vocab * sizeof(float));
+    assert_memory_equal(carat_logits(r.session[0]), carat_logits(fresh.session[0]),
+                        (size_t)r.n_vocab * sizeof(float));
     assert_true(calls >= 1);
     free(ids.id);
     rig_close(&r);
@@ -276,11 +276,11 @@ static void sampling_refuses(void **state)
     OK(carat_sync(r.session[0], ids, 3, NULL, err));
     FAILS(CARAT_E_ARGUMENT, carat_sample(NULL, NULL, &id, err));
     FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], NULL, NULL, err));
-#define REFUSED(field, value)                                                  \
-    do {                                                                       \
-        bad = good;                                                            \
-        bad.field = (value);                                                   \
-        FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], &bad, &id, err));   \
+#define REFUSED(field, value)                                                                                \
+    do {                                                                                                     \
+        bad = good;                                                                                          \
+        bad.field = (value);                                                                                 \
+        FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], &bad, &id, err));                                 \
     } while (0)
     REFUSED(size, 1);
     REFUSED(temperature, -1.0f);

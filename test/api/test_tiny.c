@@ -4,8 +4,8 @@
  * may fall the other way). How the file is made: tools/train_tiny.py. */
 #include "vector_util.h"
 
-#define HELDOUT CT_TEST_DATA "/tiny_heldout.jsonl"
-#define TINY CT_TEST_DATA "/../../models/tiny"
+#define HELDOUT    CT_TEST_DATA "/tiny_heldout.jsonl"
+#define TINY       CT_TEST_DATA "/../../models/tiny"
 #define MOST_STEPS 256
 
 struct score {
@@ -123,8 +123,8 @@ static struct score replay(int exact)
     fclose(f);
     rig_close(&r);
     carat_model_close(model);
-    print_message("%s: %d lines, %d right, %d with the ids of the reference\n", exact ? "exact" : "fast", score.lines,
-                  score.right, score.same_ids);
+    print_message("%s: %d lines, %d right, %d with the ids of the reference\n", exact ? "exact" : "fast",
+                  score.lines, score.right, score.same_ids);
     assert_true(score.lines >= 20);
     return score;
 }

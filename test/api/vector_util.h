@@ -16,7 +16,7 @@
 /* cmocka.h needs the four headers above it. */
 #include <cmocka.h>
 
-#define UNUSED __attribute__((unused))
+#define UNUSED    __attribute__((unused))
 #define PATH_SIZE 4096
 
 /* 1 in a build with a sanitizer that watches memory. */
@@ -25,7 +25,7 @@
 #else
 #define HAS_FEATURE(x) 0
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || HAS_FEATURE(address_sanitizer) || \
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || HAS_FEATURE(address_sanitizer) ||       \
     HAS_FEATURE(thread_sanitizer) || HAS_FEATURE(memory_sanitizer)
 #define SANITIZED 1
 #else
@@ -172,13 +172,13 @@ UNUSED static const char *shared_vectors(char out[PATH_SIZE])
 /* ---- carat ---- */
 
 /* A call that must succeed; the message of the library is the message of the test. */
-#define OK(call)                                                            \
-    do {                                                                    \
-        carat_error ok_err = {CARAT_OK, ""};                                \
-        carat_error *err = &ok_err;                                         \
-        carat_status ok_status = (call);                                    \
-        if (ok_status != CARAT_OK)                                          \
-            fail_msg("%s: %s", carat_status_name(ok_status), err->message); \
+#define OK(call)                                                                                             \
+    do {                                                                                                     \
+        carat_error ok_err = {CARAT_OK, ""};                                                                 \
+        carat_error *err = &ok_err;                                                                          \
+        carat_status ok_status = (call);                                                                     \
+        if (ok_status != CARAT_OK)                                                                           \
+            fail_msg("%s: %s", carat_status_name(ok_status), err->message);                                  \
     } while (0)
 
 #define MAX_SESSIONS 8
@@ -247,16 +247,16 @@ UNUSED static void check_sentence(const char *message)
 }
 
 /* A call that must fail with that status, a sentence, and no crash without an error object. */
-#define FAILS(expected, call)                                                                                   \
-    do {                                                                                                        \
-        carat_error fails_err = {CARAT_OK, ""}, *err = &fails_err;                                              \
-        carat_status fails_status = (call);                                                                     \
-        if (fails_status != (expected))                                                                         \
-            fail_msg("%s gave %s (%s)", #call, carat_status_name(fails_status), fails_err.message);             \
-        assert_int_equal(fails_err.code, (expected));                                                           \
-        check_sentence(fails_err.message);                                                                      \
-        err = NULL;                                                                                             \
-        assert_int_equal((call), (expected));                                                                   \
+#define FAILS(expected, call)                                                                                \
+    do {                                                                                                     \
+        carat_error fails_err = {CARAT_OK, ""}, *err = &fails_err;                                           \
+        carat_status fails_status = (call);                                                                  \
+        if (fails_status != (expected))                                                                      \
+            fail_msg("%s gave %s (%s)", #call, carat_status_name(fails_status), fails_err.message);          \
+        assert_int_equal(fails_err.code, (expected));                                                        \
+        check_sentence(fails_err.message);                                                                   \
+        err = NULL;                                                                                          \
+        assert_int_equal((call), (expected));                                                                \
     } while (0)
 
 UNUSED static carat_engine_options small_engine(void)

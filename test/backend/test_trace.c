@@ -25,7 +25,9 @@ static void hook(void *user, struct ct_backend *inner, const char *verb, ct_mat 
     /* the second add_norm of a layer leaves the residual stream; the last layer holds only picked rows, all of them here */
     if (strcmp(verb, "add_norm") == 0 && ++s->adds % 2 == 0 && s->stream)
         for (int row = 0; row < s->rows; row++)
-            inner->verb.copy_out(inner, s->stream + ((size_t)(s->adds / 2 - 1) * (size_t)s->rows + (size_t)row) * (size_t)s->hidden,
+            inner->verb.copy_out(inner,
+                                 s->stream + ((size_t)(s->adds / 2 - 1) * (size_t)s->rows + (size_t)row) *
+                                                 (size_t)s->hidden,
                                  out, row);
 }
 
@@ -154,6 +156,7 @@ static void test_taps(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trace_changes_nothing), cmocka_unit_test(test_taps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trace_changes_nothing),
+                                       cmocka_unit_test(test_taps)};
     return cmocka_run_group_tests_name("backend: trace", tests, NULL, NULL);
 }

@@ -147,9 +147,12 @@ static void bf16(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checked_arithmetic), cmocka_unit_test(strings_and_little_endian),
-        cmocka_unit_test(errors),             cmocka_unit_test(long_errors),
-        cmocka_unit_test(f16_round_trip),     cmocka_unit_test(f16_ties),
+        cmocka_unit_test(checked_arithmetic),
+        cmocka_unit_test(strings_and_little_endian),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(long_errors),
+        cmocka_unit_test(f16_round_trip),
+        cmocka_unit_test(f16_ties),
         cmocka_unit_test(bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,9 +41,26 @@ static void documents(void **state)
 {
     (void)state;
     static const char *const good[] = {
-        "{}", "[]", " [ ] ", "0", "-0", "1e5", "1E+5", "-1.25e-3", "\"\"", "true", "null", "[[],{}]",
-        "{\"a\":1,\"b\":[true,false,null]}", "\t\r\n{ \"a\" : 1 }\n", "\"\\u0000\"", "\"\\ud83d\\ude42\"", "\"\x7f\"",
-        "\"\xf4\x8f\xbf\xbf\"", "[1,2]", "{\"a\":1,\"a\":2}",
+        "{}",
+        "[]",
+        " [ ] ",
+        "0",
+        "-0",
+        "1e5",
+        "1E+5",
+        "-1.25e-3",
+        "\"\"",
+        "true",
+        "null",
+        "[[],{}]",
+        "{\"a\":1,\"b\":[true,false,null]}",
+        "\t\r\n{ \"a\" : 1 }\n",
+        "\"\\u0000\"",
+        "\"\\ud83d\\ude42\"",
+        "\"\x7f\"",
+        "\"\xf4\x8f\xbf\xbf\"",
+        "[1,2]",
+        "{\"a\":1,\"a\":2}",
     };
     static const struct {
         const char *text, *says;
@@ -125,8 +142,9 @@ static void depth(void **state)
 static void strings(void **state)
 {
     (void)state;
-    static const char text[] = "{\"plain\\n\":\"\xe2\x96\x81the\",\"x\":\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\u2581"
-                               "\\uD83D\\uDE42\\u0000z\"}";
+    static const char text[] =
+        "{\"plain\\n\":\"\xe2\x96\x81the\",\"x\":\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\u2581"
+        "\\uD83D\\uDE42\\u0000z\"}";
     struct ct_json j;
     ct_json_init(&j, NULL, bytes(text));
     assert_int_equal(ct_json_next(&j), CT_JSON_OBJECT);
@@ -170,10 +188,26 @@ static void numbers(void **state)
 {
     (void)state;
     static const char *const spelled[] = {
-        "0", "-0", "1", "-17", "262143", "9007199254740993", "123456789012345678901234567890", "0.1", "1e22", "1e23",
-        "3.141592653589793238462643383279", "2.2250738585072014e-308", "4.9e-324", "1e-400", "1.7976931348623157e308",
-        "0.00000000000000000000000000000000000000000001234", "123456789012345.5e-22", "1e0000000000000000000001",
-        "-1000000e-6", "8.5e-1",
+        "0",
+        "-0",
+        "1",
+        "-17",
+        "262143",
+        "9007199254740993",
+        "123456789012345678901234567890",
+        "0.1",
+        "1e22",
+        "1e23",
+        "3.141592653589793238462643383279",
+        "2.2250738585072014e-308",
+        "4.9e-324",
+        "1e-400",
+        "1.7976931348623157e308",
+        "0.00000000000000000000000000000000000000000001234",
+        "123456789012345.5e-22",
+        "1e0000000000000000000001",
+        "-1000000e-6",
+        "8.5e-1",
     };
     for (size_t i = 0; i < CT_COUNT(spelled); i++) {
         struct ct_json j;
@@ -229,8 +263,9 @@ static void own_complaint(void **state)
 static void agrees_with_jansson(void **state)
 {
     (void)state;
-    static const char document[] = "{\"key\": [1, -2.5e+3, \"t\\u00e9x\\ud83d\\ude42t\xe2\x96\x81\", null, {\"a\": []}],"
-                                   " \"b\": {\"c\": true, \"d\": false}, \"e\": \"\\\"\\\\\"}";
+    static const char document[] =
+        "{\"key\": [1, -2.5e+3, \"t\\u00e9x\\ud83d\\ude42t\xe2\x96\x81\", null, {\"a\": []}],"
+        " \"b\": {\"c\": true, \"d\": false}, \"e\": \"\\\"\\\\\"}";
     static const char pool[] = "{}[]\",:\\u0123456789deEaf+-. \n\x80\xe2ntrls";
     uint64_t seed = 7;
     int refused = 0, accepted = 0;
@@ -256,8 +291,9 @@ static void agrees_with_jansson(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documents), cmocka_unit_test(depth),    cmocka_unit_test(strings),
-        cmocka_unit_test(long_string), cmocka_unit_test(numbers), cmocka_unit_test(skipping),
+        cmocka_unit_test(documents),     cmocka_unit_test(depth),
+        cmocka_unit_test(strings),       cmocka_unit_test(long_string),
+        cmocka_unit_test(numbers),       cmocka_unit_test(skipping),
         cmocka_unit_test(own_complaint), cmocka_unit_test(agrees_with_jansson),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,7 +206,8 @@ static void creation_failure_cleans_up(void **state)
         carat_status status = ct_pool_create(&pool, 5000, &err);
         bool small = ct_pool_create(&pool, 2, NULL) == CARAT_OK; /* room again */
         ct_pool_destroy(pool);
-        _exit(status == CARAT_E_MEMORY && err.code == status && strstr(err.message, "thread") && small ? 0 : 1);
+        _exit(status == CARAT_E_MEMORY && err.code == status && strstr(err.message, "thread") && small ? 0
+                                                                                                       : 1);
     }
     int end = 0;
     assert_int_equal(waitpid(child, &end, 0), child);
@@ -217,8 +218,10 @@ static void creation_failure_cleans_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_item_once),         cmocka_unit_test(many_short_jobs),
-        cmocka_unit_test(caller_sleeps_and_wakes), cmocka_unit_test(workers_have_the_environment),
+        cmocka_unit_test(every_item_once),
+        cmocka_unit_test(many_short_jobs),
+        cmocka_unit_test(caller_sleeps_and_wakes),
+        cmocka_unit_test(workers_have_the_environment),
         cmocka_unit_test(refuses_nonsense),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         cmocka_unit_test(creation_failure_cleans_up),

@@ -83,7 +83,8 @@ static inline void put_meta_u32(struct buf *b, const char *key, uint32_t v)
 {
     put_meta(b, key, 4, &v, 4);
 }
-static inline void put_info(struct buf *b, const char *name, uint32_t n_dim, const uint64_t *ne, uint32_t type, uint64_t offset)
+static inline void put_info(struct buf *b, const char *name, uint32_t n_dim, const uint64_t *ne,
+                            uint32_t type, uint64_t offset)
 {
     put_str(b, name);
     put_u32(b, n_dim);
@@ -168,7 +169,8 @@ static inline void check_tensors(const struct ct_file *f, const uint8_t *data, s
 }
 
 /* Opening must fail with this code and a message that holds this text; the message is one line. */
-static inline void expect_error(carat_status status, const carat_error *err, carat_status code, const char *text)
+static inline void expect_error(carat_status status, const carat_error *err, carat_status code,
+                                const char *text)
 {
     if (status != code || !strstr(err->message, text))
         print_error("status %d (expected %d), message: %s\nexpected in it: %s\n", status, code,

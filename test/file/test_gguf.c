@@ -6,7 +6,8 @@
 
 enum { U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 };
 
-static void put_array(struct buf *b, const char *key, uint32_t elem, uint64_t n, const void *data, size_t size)
+static void put_array(struct buf *b, const char *key, uint32_t elem, uint64_t n, const void *data,
+                      size_t size)
 {
     put_str(b, key);
     put_u32(b, ARRAY);
@@ -42,11 +43,12 @@ static struct buf good(uint32_t version, size_t *data_at)
     put_array(&b, "numbers", I16, 3, (int16_t[]){1, -2, 300}, 6);
     put_array(&b, "scores", F32, 2, (float[]){-1000.0f, 0.5f}, 8);
     put_array(&b, "flags", BOOL, 2, (uint8_t[]){1, 0}, 2);
-    put_array(&b, "words", STRING, 3, "\3\0\0\0\0\0\0\0one\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0t\0o", 8 + 3 + 8 + 8 + 3);
+    put_array(&b, "words", STRING, 3, "\3\0\0\0\0\0\0\0one\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0t\0o",
+              8 + 3 + 8 + 8 + 3);
     put_array(&b, "nothing", STRING, 0, "", 0);
-    put_info(&b, "matrix", 2, (uint64_t[]){64, 3}, 2, 0);    /* Q4_0: 3 * 2 * 18 = 108 bytes */
-    put_info(&b, "foreign", 1, (uint64_t[]){256}, 14, 128);  /* Q6_K: 210 bytes */
-    put_info(&b, "cube", 3, (uint64_t[]){5, 3, 2}, 0, 352);  /* F32: 120 bytes */
+    put_info(&b, "matrix", 2, (uint64_t[]){64, 3}, 2, 0);   /* Q4_0: 3 * 2 * 18 = 108 bytes */
+    put_info(&b, "foreign", 1, (uint64_t[]){256}, 14, 128); /* Q6_K: 210 bytes */
+    put_info(&b, "cube", 3, (uint64_t[]){5, 3, 2}, 0, 352); /* F32: 120 bytes */
     put_pad(&b, 32);
     *data_at = b.n;
     put_zero(&b, 352 + 120);
@@ -54,7 +56,8 @@ static struct buf good(uint32_t version, size_t *data_at)
 }
 
 /* The bytes in a heap block of exactly their size, so that a sanitizer sees the first byte read beyond. */
-static carat_status open_bytes(struct ct_file **f, const uint8_t *p, size_t n, carat_error *err, uint8_t **copy)
+static carat_status open_bytes(struct ct_file **f, const uint8_t *p, size_t n, carat_error *err,
+                               uint8_t **copy)
 {
     static struct ct_part part; /* borrowed until the file is closed */
     *copy = malloc(n ? n : 1);
@@ -118,7 +121,7 @@ static void reads_everything(void **state)
         static const struct {
             const char *key;
             int64_t value;
-        } ints[] = {{"u8", 200},          {"i8", -100},         {"u16", 60000}, {"i16", -30000},
+        } ints[] = {{"u8", 200},          {"i8", -100},         {"u16", 60000},    {"i16", -30000},
                     {"u32", 4000000000u}, {"i32", -2000000000}, {"i64", INT64_MIN}};
         for (size_t i = 0; i < CT_COUNT(ints); i++) {
             int64_t v = 7;
@@ -143,7 +146,8 @@ static void reads_everything(void **state)
         assert_int_equal(m->count, 3);
         assert_true(ct_meta_number(m, 1) == -2.0 && ct_meta_number(m, 2) == 300.0);
         assert_true(ct_meta_number(ct_file_meta(f, "scores"), 1) == 0.5);
-        assert_true(ct_meta_number(ct_file_meta(f, "flags"), 0) == 1.0 && ct_meta_number(ct_file_meta(f, "flags"), 1) == 0.0);
+        assert_true(ct_meta_number(ct_file_meta(f, "flags"), 0) == 1.0 &&
+                    ct_meta_number(ct_file_meta(f, "flags"), 1) == 0.0);
         m = ct_file_meta(f, "words");
         size_t at = 0;
         struct ct_str s;
@@ -158,8 +162,10 @@ static void reads_everything(void **state)
         int64_t v = 5;
         assert_int_equal(ct_file_meta_int(f, "absent", 0, 1, &v, &err), CARAT_OK);
         assert_int_equal(v, 5);
-        expect_error(ct_file_meta_int(f, "u8", 1, 100, &v, &err), &err, CARAT_E_FORMAT, "\"u8\" is 200 at byte ");
-        expect_error(ct_file_meta_int(f, "u64", 1, 100, &v, &err), &err, CARAT_E_FORMAT, "18446744073709551615");
+        expect_error(ct_file_meta_int(f, "u8", 1, 100, &v, &err), &err, CARAT_E_FORMAT,
+                     "\"u8\" is 200 at byte ");
+        expect_error(ct_file_meta_int(f, "u64", 1, 100, &v, &err), &err, CARAT_E_FORMAT,
+                     "18446744073709551615");
         expect_error(ct_file_meta_int(f, "f32", 1, 100, &v, &err), &err, CARAT_E_FORMAT, "is a float");
         expect_error(ct_file_meta_int(f, "bool", 0, 1, &v, &err), &err, CARAT_E_FORMAT, "is a bool");
         expect_error(ct_file_meta_float(f, "words", &d, &err), &err, CARAT_E_FORMAT, "is an array");
@@ -218,7 +224,8 @@ static void survives_every_byte(void **state)
 }
 
 /* A file with one tensor info, its dimensions and type as given, and 64 bytes of data. */
-static struct buf one_tensor(const char *name, uint32_t n_dim, const uint64_t *ne, uint32_t type, uint64_t offset)
+static struct buf one_tensor(const char *name, uint32_t n_dim, const uint64_t *ne, uint32_t type,
+                             uint64_t offset)
 {
     struct buf b = {0};
     put_header(&b, 3, 1, 0);
@@ -235,9 +242,12 @@ static void refuses_headers(void **state)
         uint32_t version;
         carat_status code;
         const char *text;
-    } v[] = {{0, CARAT_E_FORMAT, "version 0"},          {1, CARAT_E_UNSUPPORTED, "version 1"},
-             {4, CARAT_E_UNSUPPORTED, "version 4"},     {0x80000000u, CARAT_E_UNSUPPORTED, "version 2147483648"},
-             {0x03000000u, CARAT_E_UNSUPPORTED, "big-endian"}, {0x02000000u, CARAT_E_UNSUPPORTED, "big-endian"}};
+    } v[] = {{0, CARAT_E_FORMAT, "version 0"},
+             {1, CARAT_E_UNSUPPORTED, "version 1"},
+             {4, CARAT_E_UNSUPPORTED, "version 4"},
+             {0x80000000u, CARAT_E_UNSUPPORTED, "version 2147483648"},
+             {0x03000000u, CARAT_E_UNSUPPORTED, "big-endian"},
+             {0x02000000u, CARAT_E_UNSUPPORTED, "big-endian"}};
     for (size_t i = 0; i < CT_COUNT(v); i++) {
         struct buf b = {0};
         put_header(&b, v[i].version, 0, 0);
@@ -366,8 +376,11 @@ static void refuses_tensors(void **state)
         const char *second;
         uint64_t offset;
         const char *text;
-    } two[] = {{"b", 0, "overlaps"}, {"b", 64, "leaves a gap"}, {"a", 32, "is there twice"},
-               {"b", UINT64_MAX - 31, "leaves a gap"}, {"b", 33, "not a multiple"}};
+    } two[] = {{"b", 0, "overlaps"},
+               {"b", 64, "leaves a gap"},
+               {"a", 32, "is there twice"},
+               {"b", UINT64_MAX - 31, "leaves a gap"},
+               {"b", 33, "not a multiple"}};
     for (size_t i = 0; i < CT_COUNT(two); i++) {
         struct buf c = {0};
         put_header(&c, 3, 2, 0);
@@ -386,7 +399,8 @@ static void many_keys(void **state)
     put_header(&b, 3, 0, 65536);
     for (int i = 0; i < 65536; i++) {
         char key[96];
-        snprintf(key, sizeof key, "the.same.long.prefix.for.every.key.of.the.file.%05d", (int)((unsigned)i * 40503u % 65536));
+        snprintf(key, sizeof key, "the.same.long.prefix.for.every.key.of.the.file.%05d",
+                 (int)((unsigned)i * 40503u % 65536));
         put_meta_u32(&b, key, (uint32_t)i);
     }
     struct ct_file *f;
@@ -395,9 +409,12 @@ static void many_keys(void **state)
     double start = ct_os_seconds();
     assert_int_equal(open_bytes(&f, b.p, b.n, &err, &copy), CARAT_OK);
     int64_t v;
-    assert_int_equal(ct_file_meta_int(f, "the.same.long.prefix.for.every.key.of.the.file.40503", 0, 65536, &v, &err), CARAT_OK);
+    assert_int_equal(
+        ct_file_meta_int(f, "the.same.long.prefix.for.every.key.of.the.file.40503", 0, 65536, &v, &err),
+        CARAT_OK);
     assert_int_equal(v, 1);
-    assert_true(ct_os_seconds() - start < 5); /* a tenth of a second in truth; quadratic lookup would take minutes */
+    assert_true(ct_os_seconds() - start <
+                5); /* a tenth of a second in truth; quadratic lookup would take minutes */
     ct_file_close(f);
     free(copy);
     buf_free(&b);
@@ -457,8 +474,9 @@ static void split_files(void **state)
         uint16_t no, count;
         int32_t total;
         const char *text;
-    } wrong[] = {{"b", 0, 2, 2, "part 1 of 2"}, {"b", 1, 3, 2, "part 2 of 3"}, {"b", 1, 2, 3, "different models"},
-                 {"a", 1, 2, 2, "is there twice"}, {"b", 2, 2, 2, "split.no"}, {"b", 0, 0, 2, "split.count"}};
+    } wrong[] = {{"b", 0, 2, 2, "part 1 of 2"},      {"b", 1, 3, 2, "part 2 of 3"},
+                 {"b", 1, 2, 3, "different models"}, {"a", 1, 2, 2, "is there twice"},
+                 {"b", 2, 2, 2, "split.no"},         {"b", 0, 0, 2, "split.count"}};
     for (size_t i = 0; i < CT_COUNT(wrong); i++) {
         struct buf w = part(wrong[i].tensor, wrong[i].no, wrong[i].count, wrong[i].total);
         write_file(dir, names[1], w.p, w.n);
@@ -510,8 +528,11 @@ static void foreign_writer(void **state)
     static const struct {
         const char *name, *type;
         int64_t rows, columns;
-    } want[] = {{"token_embd.weight", "F16", 6, 64}, {"blk.0.attn_q.weight", "Q4_0", 4, 64}, {"blk.0.attn_k.weight", "Q8_0", 2, 64},
-                {"blk.0.ffn_up.weight", "BF16", 3, 64}, {"output_norm.weight", "F32", 64, 0}};
+    } want[] = {{"token_embd.weight", "F16", 6, 64},
+                {"blk.0.attn_q.weight", "Q4_0", 4, 64},
+                {"blk.0.attn_k.weight", "Q8_0", 2, 64},
+                {"blk.0.ffn_up.weight", "BF16", 3, 64},
+                {"output_norm.weight", "F32", 64, 0}};
     for (size_t i = 0; i < CT_COUNT(want); i++) {
         const struct ct_tensor *t = ct_file_find(f, want[i].name);
         assert_non_null(t);
@@ -545,9 +566,15 @@ static void foreign_writer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_everything),  cmocka_unit_test(refuses_every_prefix), cmocka_unit_test(survives_every_byte),
-        cmocka_unit_test(refuses_headers),   cmocka_unit_test(refuses_metadata),     cmocka_unit_test(refuses_tensors),
-        cmocka_unit_test(many_keys),         cmocka_unit_test(split_files),          cmocka_unit_test(large_file_is_not_read),
+        cmocka_unit_test(reads_everything),
+        cmocka_unit_test(refuses_every_prefix),
+        cmocka_unit_test(survives_every_byte),
+        cmocka_unit_test(refuses_headers),
+        cmocka_unit_test(refuses_metadata),
+        cmocka_unit_test(refuses_tensors),
+        cmocka_unit_test(many_keys),
+        cmocka_unit_test(split_files),
+        cmocka_unit_test(large_file_is_not_read),
         cmocka_unit_test(foreign_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

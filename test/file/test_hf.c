@@ -2,14 +2,25 @@
  * must agree, that nothing outside the directory is opened, and that every wrong thing is called by its name. */
 #include "file/file_build.h"
 
-#define ENTRY(name, begin, end) "\"" name "\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[" begin "," end "]}"
-#define INDEX "model.safetensors.index.json"
+#define ENTRY(name, begin, end)                                                                              \
+    "\"" name "\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[" begin "," end "]}"
+#define INDEX  "model.safetensors.index.json"
 #define SHARD1 "model-00001-of-00002.safetensors"
 #define SHARD2 "model-00002-of-00002.safetensors"
 
-static const char *const all_names[] = {
-    "config.json", "model.safetensors", INDEX, SHARD1, SHARD2, "tokenizer.json", "tokenizer.model", "tokenizer_config.json",
-    "generation_config.json", "pytorch_model.bin", "adapter_model.safetensors", "x", NULL};
+static const char *const all_names[] = {"config.json",
+                                        "model.safetensors",
+                                        INDEX,
+                                        SHARD1,
+                                        SHARD2,
+                                        "tokenizer.json",
+                                        "tokenizer.model",
+                                        "tokenizer_config.json",
+                                        "generation_config.json",
+                                        "pytorch_model.bin",
+                                        "adapter_model.safetensors",
+                                        "x",
+                                        NULL};
 
 static void write_shard(const char *dir, const char *name, const char *header, size_t data)
 {
@@ -113,7 +124,8 @@ static void sharded_directory(void **state)
     write_shard(dir, SHARD2, "{" ENTRY("a", "0", "4") "}", 4);
     refuse_path(dir, false, CARAT_E_FORMAT, "tensor \"a\" is there twice");
 
-    static const char *const outside[] = {"../x.safetensors", "/etc/passwd", "..", ".", "", "a/b.safetensors", "a\\\\b", "a\\u0000b"};
+    static const char *const outside[] = {"../x.safetensors", "/etc/passwd", "..",       ".", "",
+                                          "a/b.safetensors",  "a\\\\b",      "a\\u0000b"};
     for (size_t i = 0; i < CT_COUNT(outside); i++) {
         char map[256];
         snprintf(map, sizeof map, "\"a\":\"%s\"", outside[i]);
@@ -155,8 +167,10 @@ static void buffers(void **state)
     (void)state;
     struct buf w = {0};
     put_safetensors(&w, "{" ENTRY("a", "0", "4") "}", 4);
-    struct ct_part weights = {"model.safetensors", {w.p, w.n}}, config = {"config.json", {(const uint8_t *)"{}", 2}},
-                   json = {"tokenizer.json", {(const uint8_t *)" {}", 3}}, nothing = {"tokenizer.json", {NULL, 0}};
+    struct ct_part weights = {"model.safetensors", {w.p, w.n}},
+                   config = {"config.json", {(const uint8_t *)"{}", 2}},
+                   json = {"tokenizer.json", {(const uint8_t *)" {}", 3}},
+                   nothing = {"tokenizer.json", {NULL, 0}};
     struct ct_file *f = NULL;
     carat_error err;
     assert_int_equal(ct_file_open_memory(&f, (struct ct_part[]){config, json, weights}, 3, &err), CARAT_OK);
@@ -167,7 +181,8 @@ static void buffers(void **state)
     assert_string_equal(ct_file_find(f, "a")->file, "model.safetensors");
     ct_file_close(f);
 
-    assert_int_equal(ct_file_open_memory(&f, (struct ct_part[]){nothing, config, weights}, 3, &err), CARAT_OK);
+    assert_int_equal(ct_file_open_memory(&f, (struct ct_part[]){nothing, config, weights}, 3, &err),
+                     CARAT_OK);
     assert_non_null(ct_file_side(f, "tokenizer.json").data);
     ct_file_close(f);
     assert_int_equal(ct_file_open_memory(&f, &json, 1, &err), CARAT_OK);
@@ -180,12 +195,14 @@ static void buffers(void **state)
 
     f = NULL;
     expect_error(ct_file_open_memory(&f, NULL, 0, &err), &err, CARAT_E_ARGUMENT, "No buffer");
-    expect_error(ct_file_open_memory(&f, (struct ct_part[]){config, weights, config}, 3, &err), &err, CARAT_E_ARGUMENT,
-                 "named config.json");
+    expect_error(ct_file_open_memory(&f, (struct ct_part[]){config, weights, config}, 3, &err), &err,
+                 CARAT_E_ARGUMENT, "named config.json");
     expect_error(ct_file_open_memory(&f, &config, 1, &err), &err, CARAT_E_FORMAT, "has no weights");
-    expect_error(ct_file_open_memory(&f, &weights, 1, &err), &err, CARAT_E_UNSUPPORTED, "is a safetensors file");
+    expect_error(ct_file_open_memory(&f, &weights, 1, &err), &err, CARAT_E_UNSUPPORTED,
+                 "is a safetensors file");
     expect_error(ct_file_open_memory(&f, &nothing, 1, &err), &err, CARAT_E_FORMAT, "is empty");
-    expect_error(ct_file_open_memory(&f, (struct ct_part[]){weights, json}, 2, &err), &err, CARAT_E_FORMAT, "no config.json");
+    expect_error(ct_file_open_memory(&f, (struct ct_part[]){weights, json}, 2, &err), &err, CARAT_E_FORMAT,
+                 "no config.json");
     assert_null(f);
     buf_free(&w);
 }
@@ -210,7 +227,9 @@ static void single_files(void **state)
         {FILE_OF("\x89PNG\r\n\x1a\n"), CARAT_E_UNSUPPORTED, "PNG image"},
         {FILE_OF("PK\3\4...."), CARAT_E_UNSUPPORTED, "pickle is never loaded"},
         {FILE_OF("\x80\2}q\0"), CARAT_E_UNSUPPORTED, "pickle is never loaded"},
-        {FILE_OF("\x7f" "ELF\2\1\1"), CARAT_E_UNSUPPORTED, "ELF"},
+        {FILE_OF("\x7f"
+                 "ELF\2\1\1"),
+         CARAT_E_UNSUPPORTED, "ELF"},
         {FILE_OF("\x1f\x8b\x08"), CARAT_E_UNSUPPORTED, "gzip"},
         {FILE_OF("<!DOCTYPE html>"), CARAT_E_FORMAT, "HTML"},
         {FILE_OF("version https://git-lfs.github.com/spec/v1\n"), CARAT_E_FORMAT, "Git LFS pointer"},
@@ -218,7 +237,8 @@ static void single_files(void **state)
         {FILE_OF("tjgg\3\0\0\0"), CARAT_E_UNSUPPORTED, "GGJT"},
         {FILE_OF("SBS\n............"), CARAT_E_UNSUPPORTED, "SBS"},
         {FILE_OF("\x1c\0\0\0TFL3"), CARAT_E_UNSUPPORTED, "TensorFlow Lite"},
-        {FILE_OF("\2\0\0\0\0\0\0\0{}"), CARAT_E_UNSUPPORTED, "is a safetensors file, which holds weights only: give the directory"},
+        {FILE_OF("\2\0\0\0\0\0\0\0{}"), CARAT_E_UNSUPPORTED,
+         "is a safetensors file, which holds weights only: give the directory"},
         {FILE_OF("  \n{}"), CARAT_E_UNSUPPORTED, "JSON document"},
         {FILE_OF("\n\x0e\n\x05<unk>"), CARAT_E_UNSUPPORTED, "SentencePiece"},
         {FILE_OF("hello"), CARAT_E_UNSUPPORTED, "begins with bytes 68 65 6c 6c;"},
@@ -261,11 +281,16 @@ static void shared_vectors(void **state)
         enum ct_file_kind kind;
         int tensors;
     } models[] = {
-        {"models/gemma1-f32", CT_FILE_HF, 29},          {"models/gemma3-mm-sharded", CT_FILE_HF, 103},
-        {"models/gemma3-mm-sharded-b", CT_FILE_HF, 103}, {"models/gemma3-realvocab", CT_FILE_HF, 80},
-        {"gguf/v2-f16.gguf", CT_FILE_GGUF, 29},         {"gguf/align64-f16.gguf", CT_FILE_GGUF, 46},
-        {"gguf/mixed-q4_0.gguf", CT_FILE_GGUF, 28},     {"gguf/split-bf16-00001-of-00002.gguf", CT_FILE_GGUF, 29},
-        {"gguf/q-IQ4_XS.gguf", CT_FILE_GGUF, 28},       {"gguf/gemma3-62layers.gguf", CT_FILE_GGUF, 808},
+        {"models/gemma1-f32", CT_FILE_HF, 29},
+        {"models/gemma3-mm-sharded", CT_FILE_HF, 103},
+        {"models/gemma3-mm-sharded-b", CT_FILE_HF, 103},
+        {"models/gemma3-realvocab", CT_FILE_HF, 80},
+        {"gguf/v2-f16.gguf", CT_FILE_GGUF, 29},
+        {"gguf/align64-f16.gguf", CT_FILE_GGUF, 46},
+        {"gguf/mixed-q4_0.gguf", CT_FILE_GGUF, 28},
+        {"gguf/split-bf16-00001-of-00002.gguf", CT_FILE_GGUF, 29},
+        {"gguf/q-IQ4_XS.gguf", CT_FILE_GGUF, 28},
+        {"gguf/gemma3-62layers.gguf", CT_FILE_GGUF, 808},
     };
     for (size_t i = 0; i < CT_COUNT(models); i++) {
         char path[1024];

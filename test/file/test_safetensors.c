@@ -11,7 +11,8 @@ static const char good[] =
     "\"f\\u00fcr\":{\"dtype\":\"F8_E4M3\",\"shape\":[1,1,2,2],\"data_offsets\":[48,52]}}    ";
 enum { GOOD_DATA = 52 };
 
-static carat_status open_bytes(struct ct_file **f, const uint8_t *p, size_t n, carat_error *err, uint8_t **copy)
+static carat_status open_bytes(struct ct_file **f, const uint8_t *p, size_t n, carat_error *err,
+                               uint8_t **copy)
 {
     static struct ct_part part[2]; /* borrowed until the file is closed */
     *copy = malloc(n ? n : 1);
@@ -72,7 +73,8 @@ static void reads_everything(void **state)
     assert_null(ct_file_side(f, "model.safetensors").data);
     check_tensors(f, copy, b.n);
 
-    static const char *const order[] = {"model.a", "empty", "model.b", "scalar", "f\xc3\xbcr"}; /* of the data */
+    static const char *const order[] = {"model.a", "empty", "model.b", "scalar",
+                                        "f\xc3\xbcr"}; /* of the data */
     for (int i = 0; i < 5; i++)
         assert_string_equal(ct_file_tensor(f, i)->name, order[i]);
     const struct ct_tensor *t = ct_file_find(f, "model.b");
@@ -225,7 +227,8 @@ static void refuses_entries(void **state)
     refuse_entry(OFFSETS("0", "9223372036854775808"), 4, "plain integer");
     refuse_entry(OFFSETS("0", "18446744073709551616"), 4, "plain integer");
     refuse_entry(OFFSETS("0", "100000000000000000000000"), 4, "plain integer");
-    refuse_entry(OFFSETS("9007199254740993", "9007199254740997"), 4, "9007199254740997"); /* exact above 2^53 */
+    refuse_entry(OFFSETS("9007199254740993", "9007199254740997"), 4,
+                 "9007199254740997"); /* exact above 2^53 */
     refuse_entry(OFFSETS("4", "0"), 4, "reversed");
     refuse_entry(OFFSETS("0", "3"), 4, "take 4");
     refuse_entry(OFFSETS("1", "5"), 5, "leaves a gap");
@@ -236,38 +239,50 @@ static void refuses_entries(void **state)
     refuse_entry("\"dtype\":\"U8\",\"data_offsets\":[0,4]", 4, "without shape");
     refuse_entry("\"shape\":[4],\"data_offsets\":[0,4]", 4, "without dtype");
     refuse_entry("", 0, "without dtype");
-    refuse_entry("\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]", 4, "dtype is there twice");
+    refuse_entry("\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]", 4,
+                 "dtype is there twice");
     refuse_entry("\"shape\":[4],\"shape\":[4]", 4, "shape is there twice");
     refuse_entry("\"data_offsets\":[0,4],\"data_offsets\":[0,4]", 4, "data_offsets is there twice");
     refuse_entry("\"strides\":[1]", 4, "found the key \"strides\"");
     refuse_entry("\"dtype\":8", 4, "dtype must be a string");
     refuse_entry("\"dtype\":\"U8\",\"shape\":[[4]]", 4, "integers");
-    refuse_entry("\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]", 1, "at most 8 integers");
-    refuse_entry("\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]", 0, "countable");
+    refuse_entry("\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]", 1,
+                 "at most 8 integers");
+    refuse_entry("\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]", 0,
+                 "countable");
     refuse_entry("\"dtype\":\"F32\",\"shape\":[4611686018427387904],\"data_offsets\":[0,0]", 0, "countable");
     refuse_entry("\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]", 1, "whole bytes");
 #undef OFFSETS
-    refuse("{\"t\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1],\"data_offsets\":[0,1]}}", 1, CARAT_E_UNSUPPORTED, "5 dimensions");
-    refuse("{\"t\":{\"dtype\":\"I4\",\"shape\":[2],\"data_offsets\":[0,1]}}", 1, CARAT_E_UNSUPPORTED, "dtype \"I4\"");
-    refuse("{\"t\":{\"dtype\":\"bf16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, CARAT_E_UNSUPPORTED, "dtype \"bf16\"");
-    refuse("{\"t\":{\"dtype\":\"\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, CARAT_E_UNSUPPORTED, "dtype \"\"");
+    refuse("{\"t\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1],\"data_offsets\":[0,1]}}", 1, CARAT_E_UNSUPPORTED,
+           "5 dimensions");
+    refuse("{\"t\":{\"dtype\":\"I4\",\"shape\":[2],\"data_offsets\":[0,1]}}", 1, CARAT_E_UNSUPPORTED,
+           "dtype \"I4\"");
+    refuse("{\"t\":{\"dtype\":\"bf16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, CARAT_E_UNSUPPORTED,
+           "dtype \"bf16\"");
+    refuse("{\"t\":{\"dtype\":\"\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, CARAT_E_UNSUPPORTED,
+           "dtype \"\"");
 }
 
 static void refuses_overlap(void **state)
 {
     (void)state;
-#define TWO(a, b) \
-    "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":" a "},\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":" b "}}"
+#define TWO(a, b)                                                                                            \
+    "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":" a                                             \
+    "},\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":" b "}}"
     refuse(TWO("[0,4]", "[0,4]"), 4, CARAT_E_FORMAT, "overlaps");
     refuse(TWO("[0,4]", "[3,7]"), 7, CARAT_E_FORMAT, "overlaps");
     refuse(TWO("[0,4]", "[5,9]"), 9, CARAT_E_FORMAT, "leaves a gap");
     refuse(TWO("[4,8]", "[5,9]"), 9, CARAT_E_FORMAT, "leaves a gap");
 #undef TWO
-    refuse("{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"U8\",\"shape\":[4],"
-           "\"data_offsets\":[4,8]}}", 8, CARAT_E_FORMAT, "tensor \"a\" is there twice");
+    refuse("{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"U8\",\"shape\":"
+           "[4],"
+           "\"data_offsets\":[4,8]}}",
+           8, CARAT_E_FORMAT, "tensor \"a\" is there twice");
     /* a name spelled with an escape is the same name */
-    refuse("{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},\"\\u0061\":{\"dtype\":\"U8\",\"shape\":[4],"
-           "\"data_offsets\":[4,8]}}", 8, CARAT_E_FORMAT, "tensor \"a\" is there twice");
+    refuse("{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},\"\\u0061\":{\"dtype\":\"U8\","
+           "\"shape\":[4],"
+           "\"data_offsets\":[4,8]}}",
+           8, CARAT_E_FORMAT, "tensor \"a\" is there twice");
 }
 
 /* Written by the safetensors package: test/data/file/README.md. */
@@ -300,9 +315,10 @@ static void foreign_writer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_everything), cmocka_unit_test(refuses_every_prefix), cmocka_unit_test(survives_every_byte),
-        cmocka_unit_test(refuses_lengths),  cmocka_unit_test(refuses_json),         cmocka_unit_test(refuses_entries),
-        cmocka_unit_test(refuses_overlap),  cmocka_unit_test(foreign_writer),
+        cmocka_unit_test(reads_everything),    cmocka_unit_test(refuses_every_prefix),
+        cmocka_unit_test(survives_every_byte), cmocka_unit_test(refuses_lengths),
+        cmocka_unit_test(refuses_json),        cmocka_unit_test(refuses_entries),
+        cmocka_unit_test(refuses_overlap),     cmocka_unit_test(foreign_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

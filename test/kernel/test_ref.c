@@ -84,8 +84,8 @@ static void test_tanh(void **unused)
 static void test_bf16_round(void **unused)
 {
     (void)unused;
-    assert_true(ct_bf16_round(0x1.01p0f) == 1.0f);            /* tie to even, down */
-    assert_true(ct_bf16_round(0x1.03p0f) == 0x1.04p0f);       /* tie to even, up */
+    assert_true(ct_bf16_round(0x1.01p0f) == 1.0f);      /* tie to even, down */
+    assert_true(ct_bf16_round(0x1.03p0f) == 0x1.04p0f); /* tie to even, up */
     assert_true(ct_bf16_round(0x1p-50f) == 0x1p-50f);
     assert_int_equal(ct_f32_bits(ct_bf16_round(-0x1.fcp-51f)), 0);
     assert_true(isinf(ct_bf16_round(3.4e38f)));
@@ -158,7 +158,11 @@ static struct ct_weight random_weight(enum ct_type type, int rows, int cols)
 static void prepared_alloc(struct ct_prepared *p, int n, int cols)
 {
     size_t k = (size_t)ct_pad_group(cols), lanes = ct_round_up((size_t)n, CT_LANES);
-    *p = (struct ct_prepared){n, cols, malloc(lanes * k * 4), malloc((size_t)n * k), malloc((size_t)n * k / 32 * 4),
+    *p = (struct ct_prepared){n,
+                              cols,
+                              malloc(lanes * k * 4),
+                              malloc((size_t)n * k),
+                              malloc((size_t)n * k / 32 * 4),
                               malloc((size_t)n * k / 32 * 4)};
     assert_true(p->value && p->q && p->scale && p->sum);
 }
@@ -176,7 +180,8 @@ static float by_the_rules(const struct ct_weight *w, int row, const float *x, bo
     float acc = 0;
     float *wide = malloc((size_t)w->cols * 4);
     assert_non_null(wide);
-    ct_type_info(w->type)->decode(wide, (const uint8_t *)w->data + (size_t)row * w->row_bytes, (size_t)w->cols);
+    ct_type_info(w->type)->decode(wide, (const uint8_t *)w->data + (size_t)row * w->row_bytes,
+                                  (size_t)w->cols);
 
     for (int g = 0; g < w->cols; g += 32) {
         int n = w->cols - g < 32 ? w->cols - g : 32;
@@ -188,7 +193,8 @@ static float by_the_rules(const struct ct_weight *w, int row, const float *x, bo
                 continue;
             float r = 127.0f / a, xs = a / 127.0f;
             size_t size = (size_t)ct_type_info(w->type)->bytes;
-            const uint8_t *block = (const uint8_t *)w->data + (size_t)row * w->row_bytes + (size_t)(g / 32) * size;
+            const uint8_t *block =
+                (const uint8_t *)w->data + (size_t)row * w->row_bytes + (size_t)(g / 32) * size;
             float ws = ct_f16_to_f32(ct_le16(block));
             int sum = 0;
             for (int i = 0; i < 32; i++) {
@@ -265,7 +271,8 @@ static void test_project(void **unused)
  * relative to the largest |V|. */
 static void test_attend(void **unused)
 {
-    static const double bound[] = {[CT_KV_BF16] = 4 * 0x1p-9 * 4, [CT_KV_F16] = 4 * 0x1p-11 * 4, [CT_KV_F32] = 1e-5};
+    static const double bound[] = {
+        [CT_KV_BF16] = 4 * 0x1p-9 * 4, [CT_KV_F16] = 4 * 0x1p-11 * 4, [CT_KV_F32] = 1e-5};
     const struct ct_kernel *k[2];
     int n_level = levels(k);
 
@@ -275,8 +282,10 @@ static void test_attend(void **unused)
             for (int window = 0; window < 2; window++) {
                 int capacity = window ? 512 : 1024, positions = 900;
                 size_t bytes = ct_kv_bytes((enum ct_kv_type)type, capacity, dim);
-                struct ct_kv_head kv = {(enum ct_kv_type)type, capacity, dim, calloc(1, bytes), calloc(1, bytes)};
-                float *keys = malloc(sizeof(float) * 900 * 64), *values = malloc(sizeof(float) * 900 * 64), q[64], out[2][64];
+                struct ct_kv_head kv = {(enum ct_kv_type)type, capacity, dim, calloc(1, bytes),
+                                        calloc(1, bytes)};
+                float *keys = malloc(sizeof(float) * 900 * 64), *values = malloc(sizeof(float) * 900 * 64),
+                      q[64], out[2][64];
                 assert_true(kv.k && kv.v && keys && values);
                 fill(keys, (size_t)(positions * dim), 1);
                 fill(values, (size_t)(positions * dim), 1);
@@ -366,15 +375,18 @@ static void test_draw(void **unused)
     logits[77] = logits[300] = 9;
     const struct ct_draw greedy = {.temperature = 0, .top_p = 1, .top_k = 64};
     assert_int_equal(draw(logits, 512, greedy), 77); /* a tie goes to the lowest id */
-    assert_int_equal(draw(logits, 512, (struct ct_draw){.top_p = 1, .banned = (int32_t[]){77}, .n_banned = 1}), 300);
-    assert_int_equal(draw(logits, 1, (struct ct_draw){.top_p = 1, .banned = (int32_t[]){0}, .n_banned = 1}), -1);
+    assert_int_equal(
+        draw(logits, 512, (struct ct_draw){.top_p = 1, .banned = (int32_t[]){77}, .n_banned = 1}), 300);
+    assert_int_equal(draw(logits, 1, (struct ct_draw){.top_p = 1, .banned = (int32_t[]){0}, .n_banned = 1}),
+                     -1);
 
     /* frequencies follow softmax: 20000 draws, 5 standard deviations */
     for (int i = 0; i < 512; i++)
         logits[i] = i < 4 ? (float)i : -100;
     double sum = 1 + exp(1) + exp(2) + exp(3);
     for (uint32_t position = 0; position < 20000; position++)
-        seen[draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 1, .seed = 42, .position = position})]++;
+        seen[draw(logits, 512,
+                  (struct ct_draw){.temperature = 1, .top_p = 1, .seed = 42, .position = position})]++;
     for (int i = 0; i < 4; i++) {
         double p = exp(i) / sum;
         assert_true(fabs(seen[i] - 20000 * p) < 5 * sqrt(20000 * p * (1 - p)));
@@ -383,10 +395,16 @@ static void test_draw(void **unused)
 
     /* top-k, top-p and min-p each leave what they should: masses .644 .237 .087 .032 */
     for (uint32_t position = 0; position < 2000; position++) {
-        assert_true(draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 1, .top_k = 2, .position = position}) >= 2);
-        assert_true(draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 0.9f, .position = position}) >= 1);
-        assert_true(draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 1, .min_p = 0.3f, .position = position}) >= 2);
-        assert_int_equal(draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 0, .position = position}), 3);
+        assert_true(draw(logits, 512,
+                         (struct ct_draw){.temperature = 1, .top_p = 1, .top_k = 2, .position = position}) >=
+                    2);
+        assert_true(
+            draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 0.9f, .position = position}) >= 1);
+        assert_true(
+            draw(logits, 512,
+                 (struct ct_draw){.temperature = 1, .top_p = 1, .min_p = 0.3f, .position = position}) >= 2);
+        assert_int_equal(
+            draw(logits, 512, (struct ct_draw){.temperature = 1, .top_p = 0, .position = position}), 3);
     }
 }
 
@@ -402,9 +420,11 @@ static void test_philox(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exp),       cmocka_unit_test(test_tanh),          cmocka_unit_test(test_bf16_round),
-        cmocka_unit_test(test_rope_table), cmocka_unit_test(test_project),      cmocka_unit_test(test_attend),
-        cmocka_unit_test(test_vector_levels), cmocka_unit_test(test_draw),      cmocka_unit_test(test_philox),
+        cmocka_unit_test(test_exp),           cmocka_unit_test(test_tanh),
+        cmocka_unit_test(test_bf16_round),    cmocka_unit_test(test_rope_table),
+        cmocka_unit_test(test_project),       cmocka_unit_test(test_attend),
+        cmocka_unit_test(test_vector_levels), cmocka_unit_test(test_draw),
+        cmocka_unit_test(test_philox),
     };
     return cmocka_run_group_tests_name("kernel: ref", tests, NULL, NULL);
 }

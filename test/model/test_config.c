@@ -43,8 +43,9 @@ static void refuse(const char *json, carat_status status, const char *part)
 
 static void test_gemma1(void **unused)
 {
-    struct ct_config c = accept("{\"model_type\":\"gemma\",\"hidden_act\":\"gelu\",\"num_hidden_layers\":18,\"hidden_size\":2048,"
-                                "\"intermediate_size\":16384,\"num_attention_heads\":8,\"num_key_value_heads\":1,\"head_dim\":256}");
+    struct ct_config c = accept(
+        "{\"model_type\":\"gemma\",\"hidden_act\":\"gelu\",\"num_hidden_layers\":18,\"hidden_size\":2048,"
+        "\"intermediate_size\":16384,\"num_attention_heads\":8,\"num_key_value_heads\":1,\"head_dim\":256}");
     (void)unused;
     assert_string_equal(c.architecture, "gemma");
     assert_false(c.post_norms || c.qk_norms);
@@ -57,7 +58,8 @@ static void test_gemma1(void **unused)
 
 static void test_gemma2(void **unused)
 {
-    struct ct_config c = accept("{\"model_type\":\"gemma2\",\"query_pre_attn_scalar\":144,\"num_hidden_layers\":4}");
+    struct ct_config c =
+        accept("{\"model_type\":\"gemma2\",\"query_pre_attn_scalar\":144,\"num_hidden_layers\":4}");
     (void)unused;
     assert_true(c.layer[0].attn_cap == 50 && c.logit_cap == 30);
     assert_true(c.layer[0].attn_scale == 1.0f / 12);
@@ -65,16 +67,18 @@ static void test_gemma2(void **unused)
     assert_int_equal(c.layer[0].kind, CT_LOCAL);
     assert_int_equal(c.layer[1].kind, CT_GLOBAL);
     /* an explicit null switches a cap off */
-    c = accept("{\"model_type\":\"gemma2\",\"attn_logit_softcapping\":null,\"final_logit_softcapping\":null}");
+    c = accept(
+        "{\"model_type\":\"gemma2\",\"attn_logit_softcapping\":null,\"final_logit_softcapping\":null}");
     assert_true(c.layer[0].attn_cap == 0 && c.logit_cap == 0);
 }
 
 /* The released 4B config states little; the rest are the class defaults. */
 static void test_gemma3_sparse(void **unused)
 {
-    struct ct_config c = accept("{\"model_type\":\"gemma3\",\"image_token_index\":262144,\"text_config\":{\"hidden_size\":2560,"
-                                "\"intermediate_size\":10240,\"num_hidden_layers\":34,\"sliding_window\":1024,"
-                                "\"rope_scaling\":{\"factor\":8.0,\"rope_type\":\"linear\"}}}");
+    struct ct_config c = accept(
+        "{\"model_type\":\"gemma3\",\"image_token_index\":262144,\"text_config\":{\"hidden_size\":2560,"
+        "\"intermediate_size\":10240,\"num_hidden_layers\":34,\"sliding_window\":1024,"
+        "\"rope_scaling\":{\"factor\":8.0,\"rope_type\":\"linear\"}}}");
     (void)unused;
     assert_true(c.multimodal && c.qk_norms && c.post_norms && c.tied);
     assert_int_equal(c.n_vocab, 262208);
@@ -91,12 +95,14 @@ static void test_gemma3_sparse(void **unused)
 
 static void test_gemma3_dialects(void **unused)
 {
-    struct ct_config old = accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":3,\"sliding_window_pattern\":3,"
-                                  "\"rope_theta\":500000,\"rope_local_base_freq\":20000,\"sliding_window\":512}");
-    struct ct_config now = accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":3,\"_sliding_window_pattern\":6,"
-                                  "\"layer_types\":[\"sliding_attention\",\"sliding_attention\",\"full_attention\"],"
-                                  "\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000,\"rope_type\":\"default\"},"
-                                  "\"sliding_attention\":{\"rope_theta\":20000,\"rope_type\":\"default\"}},\"sliding_window\":512}");
+    struct ct_config old =
+        accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":3,\"sliding_window_pattern\":3,"
+               "\"rope_theta\":500000,\"rope_local_base_freq\":20000,\"sliding_window\":512}");
+    struct ct_config now = accept(
+        "{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":3,\"_sliding_window_pattern\":6,"
+        "\"layer_types\":[\"sliding_attention\",\"sliding_attention\",\"full_attention\"],"
+        "\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000,\"rope_type\":\"default\"},"
+        "\"sliding_attention\":{\"rope_theta\":20000,\"rope_type\":\"default\"}},\"sliding_window\":512}");
     (void)unused;
     assert_memory_equal(old.kind, now.kind, sizeof old.kind);
     assert_memory_equal(old.layer, now.layer, 3 * sizeof old.layer[0]);
@@ -115,20 +121,27 @@ static void test_refusals(void **unused)
     refuse("{\"model_type\":\"gemma\",\"hidden_size\":1e30}", CARAT_E_FORMAT, "hidden_size");
     refuse("{\"model_type\":\"gemma\",\"num_hidden_layers\":\"3\"}", CARAT_E_FORMAT, "num_hidden_layers");
     refuse("{\"model_type\":\"gemma\",\"num_hidden_layers\":100000}", CARAT_E_FORMAT, "num_hidden_layers");
-    refuse("{\"model_type\":\"gemma\",\"num_attention_heads\":16,\"num_key_value_heads\":3}", CARAT_E_FORMAT, "heads");
+    refuse("{\"model_type\":\"gemma\",\"num_attention_heads\":16,\"num_key_value_heads\":3}", CARAT_E_FORMAT,
+           "heads");
     refuse("{\"model_type\":\"gemma\",\"head_dim\":33}", CARAT_E_UNSUPPORTED, "head_dim");
-    refuse("{\"model_type\":\"gemma\",\"quantization_config\":{}}", CARAT_E_UNSUPPORTED, "quantization_config");
+    refuse("{\"model_type\":\"gemma\",\"quantization_config\":{}}", CARAT_E_UNSUPPORTED,
+           "quantization_config");
     refuse("{\"model_type\":\"gemma2\",\"hidden_activation\":\"silu\"}", CARAT_E_UNSUPPORTED, "silu");
-    refuse("{\"model_type\":\"gemma3_text\",\"use_bidirectional_attention\":true}", CARAT_E_UNSUPPORTED, "embedding");
-    refuse("{\"model_type\":\"gemma3_text\",\"layer_types\":[\"full_attention\"]}", CARAT_E_FORMAT, "layer_types");
-    refuse("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":1,\"layer_types\":[\"odd\"]}", CARAT_E_FORMAT, "odd");
-    refuse("{\"model_type\":\"gemma3_text\",\"rope_scaling\":{\"rope_type\":\"yarn\"}}", CARAT_E_UNSUPPORTED, "yarn");
+    refuse("{\"model_type\":\"gemma3_text\",\"use_bidirectional_attention\":true}", CARAT_E_UNSUPPORTED,
+           "embedding");
+    refuse("{\"model_type\":\"gemma3_text\",\"layer_types\":[\"full_attention\"]}", CARAT_E_FORMAT,
+           "layer_types");
+    refuse("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":1,\"layer_types\":[\"odd\"]}",
+           CARAT_E_FORMAT, "odd");
+    refuse("{\"model_type\":\"gemma3_text\",\"rope_scaling\":{\"rope_type\":\"yarn\"}}", CARAT_E_UNSUPPORTED,
+           "yarn");
 }
 
 static void test_cache(void **unused)
 {
-    struct ct_config c = accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":6,\"sliding_window\":512,"
-                                "\"num_attention_heads\":4,\"num_key_value_heads\":1}");
+    struct ct_config c =
+        accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":6,\"sliding_window\":512,"
+               "\"num_attention_heads\":4,\"num_key_value_heads\":1}");
     struct ct_cache cache;
     (void)unused;
     ct_cache_plan(&cache, &c, CT_KV_BF16, 8192, 256, 3, NULL);
@@ -144,8 +157,9 @@ static void test_cache(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemma1),          cmocka_unit_test(test_gemma2),   cmocka_unit_test(test_gemma3_sparse),
-        cmocka_unit_test(test_gemma3_dialects), cmocka_unit_test(test_refusals), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_gemma1),        cmocka_unit_test(test_gemma2),
+        cmocka_unit_test(test_gemma3_sparse), cmocka_unit_test(test_gemma3_dialects),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests_name("model: config and cache", tests, NULL, NULL);
 }

@@ -151,8 +151,10 @@ static void row_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(q8_0_equals_reference), cmocka_unit_test(q4_0_equals_reference),
-        cmocka_unit_test(plain_types),           cmocka_unit_test(tables),
+        cmocka_unit_test(q8_0_equals_reference),
+        cmocka_unit_test(q4_0_equals_reference),
+        cmocka_unit_test(plain_types),
+        cmocka_unit_test(tables),
         cmocka_unit_test(row_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

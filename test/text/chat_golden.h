@@ -8,9 +8,11 @@
 
 #define USER "[{\"role\":\"user\",\"content\":\"u\"}]"
 /* a question, and two calls in answer */
-#define CALL "{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" \
-             "{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":[1,null,true]}\"}}," \
-             "{\"id\":\"2\",\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"\"}}]}"
+#define CALL                                                                                                 \
+    "{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":null,\"tool_calls\":["        \
+    "{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":[1,null,"   \
+    "true]}\"}},"                                                                                            \
+    "{\"id\":\"2\",\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"\"}}]}"
 
 static inline json_t *load(const char *family)
 {
@@ -23,13 +25,14 @@ static inline json_t *load(const char *family)
     return cases;
 }
 
-static inline carat_status render_case(enum ct_chat chat, const json_t *test, struct ct_prompt *p, carat_error *err)
+static inline carat_status render_case(enum ct_chat chat, const json_t *test, struct ct_prompt *p,
+                                       carat_error *err)
 {
     char *messages = json_dumps(json_object_get(test, "messages"), 0);
     json_t *tools = json_object_get(test, "tools");
     char *tool_text = tools ? json_dumps(tools, 0) : NULL;
-    carat_status status = ct_chat_render(chat, messages, tool_text,
-                                         json_is_true(json_object_get(test, "add_generation_prompt")), p, err);
+    carat_status status = ct_chat_render(
+        chat, messages, tool_text, json_is_true(json_object_get(test, "add_generation_prompt")), p, err);
     free(messages);
     free(tool_text);
     return status;

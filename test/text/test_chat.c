@@ -79,14 +79,20 @@ static void refuse(enum ct_chat chat, const char *messages, const char *tools, c
 static void lists_and_developer(void **state)
 {
     (void)state;
-    check(CT_CHAT_GEMMA, "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\" a \"},{\"type\":\"text\",\"text\":\"b\"}]}]",
+    check(CT_CHAT_GEMMA,
+          "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\" a "
+          "\"},{\"type\":\"text\",\"text\":\"b\"}]}]",
           NULL, "<bos><start_of_turn>user\nab<end_of_turn>\n<start_of_turn>model\n");
-    check(CT_CHAT_GEMMA3, "[{\"role\":\"developer\",\"content\":\"d\"},{\"role\":\"user\",\"content\":\"u\"}]", "[]",
+    check(CT_CHAT_GEMMA3,
+          "[{\"role\":\"developer\",\"content\":\"d\"},{\"role\":\"user\",\"content\":\"u\"}]", "[]",
           "<bos><start_of_turn>user\nd\n\nu<end_of_turn>\n<start_of_turn>model\n");
     /* every kind of white space that Python strips, and two that it does not */
-    check(CT_CHAT_GEMMA3, "[{\"role\":\"user\",\"content\":\"\\u0009\\u000b\\u001c\\u001f\\u0085\\u00a0\\u1680\\u2000\\u200a\\u2028\\u2029"
-          "\\u202f\\u205f\\u3000\\u200bx\\ufeff\\u3000\\u205f\\u202f\\u2029\\u2028\\u200a\\u2000\\u1680\\u00a0\\u0085\\u001f\"}]", NULL,
-          "<bos><start_of_turn>user\n\xe2\x80\x8bx\xef\xbb\xbf<end_of_turn>\n<start_of_turn>model\n");
+    check(CT_CHAT_GEMMA3,
+          "[{\"role\":\"user\",\"content\":"
+          "\"\\u0009\\u000b\\u001c\\u001f\\u0085\\u00a0\\u1680\\u2000\\u200a\\u2028\\u2029"
+          "\\u202f\\u205f\\u3000\\u200bx\\ufeff\\u3000\\u205f\\u202f\\u2029\\u2028\\u200a\\u2000\\u1680\\u00a"
+          "0\\u0085\\u001f\"}]",
+          NULL, "<bos><start_of_turn>user\n\xe2\x80\x8bx\xef\xbb\xbf<end_of_turn>\n<start_of_turn>model\n");
     check(CT_CHAT_GEMMA3, "[{\"role\":\"user\",\"content\":\"\\u3000\\u00a0 \"}]", NULL,
           "<bos><start_of_turn>user\n<end_of_turn>\n<start_of_turn>model\n");
     check(CT_CHAT_GEMMA3, "[{\"role\":\"user\",\"content\":\"\\ud83d\\ude42\"}]", NULL,
@@ -110,13 +116,16 @@ static void bad_messages(void **state)
         refuse(c, "[{\"role\":\"user\"}]", NULL, "messages[0].content");
         refuse(c, "[{\"role\":\"user\",\"content\":null}]", NULL, "messages[0].content");
         refuse(c, "[{\"role\":\"user\",\"content\":[\"x\"]}]", NULL, "messages[0].content[0]");
-        refuse(c, "[{\"role\":\"user\",\"content\":[{\"type\":\"text\"}]}]", NULL, "messages[0].content[0].text");
-        refuse(c, "[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{}}]}]", NULL, "image_url");
+        refuse(c, "[{\"role\":\"user\",\"content\":[{\"type\":\"text\"}]}]", NULL,
+               "messages[0].content[0].text");
+        refuse(c, "[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{}}]}]", NULL,
+               "image_url");
         refuse(c, "[{\"role\":\"user\",\"role\":\"user\",\"content\":\"x\"}]", NULL, "uplicate");
         refuse(c, "[{\"role\":\"user\",\"content\":\"a\\u0000b\"}]", NULL, "messages");
         refuse(c, "[{\"role\":\"user\",\"content\":\"\xff\"}]", NULL, "messages");
         refuse(c, "[{\"role\":\"user\",\"content\":\"\\ud800\"}]", NULL, "messages");
-        refuse(c, "[{\"role\":\"system\",\"content\":\"a\"},{\"role\":\"system\",\"content\":\"b\"}]", NULL, "role");
+        refuse(c, "[{\"role\":\"system\",\"content\":\"a\"},{\"role\":\"system\",\"content\":\"b\"}]", NULL,
+               "role");
         refuse(c, "[{\"role\":\"user\",\"content\":\"a\"}]", "{}", "tools");
         refuse(c, "[{\"role\":\"user\",\"content\":\"a\"}]", "[{\"type\":\"function\"", "tools: at byte");
         char deep[20100];
@@ -124,17 +133,22 @@ static void bad_messages(void **state)
         deep[20000] = 0;
         refuse(c, deep, NULL, "nested deeper");
     }
-    refuse(CT_CHAT_GEMMA3, "[{\"role\":\"user\",\"content\":\"a\"}]", "[{\"name\":\"f\"}]", "gemma3 template has no tools");
+    refuse(CT_CHAT_GEMMA3, "[{\"role\":\"user\",\"content\":\"a\"}]", "[{\"name\":\"f\"}]",
+           "gemma3 template has no tools");
     refuse(CT_CHAT_GEMMA, "[{\"role\":\"user\",\"content\":[{\"type\":\"image\"}]}]", NULL, "image");
-    refuse(CT_CHAT_GEMMA3, "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\",\"tool_calls\":"
-           "[{\"function\":{\"name\":\"f\"}}]}]", NULL, "messages[1].tool_calls");
+    refuse(CT_CHAT_GEMMA3,
+           "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\",\"tool_calls\":"
+           "[{\"function\":{\"name\":\"f\"}}]}]",
+           NULL, "messages[1].tool_calls");
     struct ct_prompt p;
     assert_int_equal(ct_chat_render(CT_CHAT_NONE, "[]", NULL, true, &p, NULL), CARAT_E_NOT_FOUND);
 }
 
-#define HEAD "<bos><start_of_turn>developer\nYou are a model that can do function calling with the following functions"
+#define HEAD                                                                                                 \
+    "<bos><start_of_turn>developer\nYou are a model that can do function calling with the following "        \
+    "functions"
 #define ESC(s) "<escape>" s "<escape>"
-#define ASK "<end_of_turn>\n<start_of_turn>user\nu<end_of_turn>\n<start_of_turn>model\n"
+#define ASK    "<end_of_turn>\n<start_of_turn>user\nu<end_of_turn>\n<start_of_turn>model\n"
 
 static void declarations(void **state)
 {
@@ -142,27 +156,55 @@ static void declarations(void **state)
     enum ct_chat c = CT_CHAT_FUNCTIONGEMMA;
     /* Without a developer message the activating sentence stands by itself; the wrapper may be missing. */
     check(c, USER, "[{\"name\":\"f\"}]",
-          HEAD "<start_function_declaration>declaration:f{description:" ESC("") "}<end_function_declaration>" ASK);
-    check(c, USER, "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":\"object\",\"properties\":{}}}}]",
-          HEAD "<start_function_declaration>declaration:f{description:" ESC("d") ",parameters:{type:" ESC("OBJECT") "}}<end_function_declaration>" ASK);
+          HEAD
+          "<start_function_declaration>declaration:f{description:" ESC("") "}<end_function_declaration>" ASK);
+    check(c, USER,
+          "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{"
+          "\"type\":\"object\",\"properties\":{}}}}]",
+          HEAD "<start_function_declaration>declaration:f{description:" ESC("d") ",parameters:{type:" ESC(
+              "OBJECT") "}}<end_function_declaration>" ASK);
     /* sorted without regard to case; a missing description is empty; null among types; skipped names; items */
-    check(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"b\":{\"type\":\"integer\"},\"C\":{\"type\":[\"null\",\"string\"],\"enum\":[\"x\"]},"
-          "\"A\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"q\"],\"properties\":{\"q\":{\"type\":\"string\"}},\"description\":\"i\"}},"
-          "\"type\":{\"type\":\"string\"},\"d\":{\"type\":\"number\",\"enum\":[1]},\"o\":{\"type\":\"object\"}},\"required\":[]}}]",
-          HEAD "<start_function_declaration>declaration:f{description:" ESC("") ",parameters:{properties:{"
-          "A:{description:" ESC("") ",items:{description:" ESC("i") ",properties:{q:{description:" ESC("") ",type:" ESC("STRING") "}},"
-          "required:[" ESC("q") "],type:" ESC("OBJECT") "},type:" ESC("ARRAY") "},"
-          "b:{description:" ESC("") ",type:" ESC("INTEGER") "},"
-          "C:{description:" ESC("") ",enum:[" ESC("x") "],type:" ESC("STRING") "},"
-          "d:{description:" ESC("") ",type:" ESC("NUMBER") "},"
-          "o:{description:" ESC("") ",properties:{},type:" ESC("OBJECT") "}},type:" ESC("OBJECT") "}}<end_function_declaration>" ASK);
+    check(
+        c, USER,
+        "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"b\":{\"type\":\"integer\"},\"C\":{\"type\":["
+        "\"null\",\"string\"],\"enum\":[\"x\"]},"
+        "\"A\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"q\"],\"properties\":{\"q\":"
+        "{\"type\":\"string\"}},\"description\":\"i\"}},"
+        "\"type\":{\"type\":\"string\"},\"d\":{\"type\":\"number\",\"enum\":[1]},\"o\":{\"type\":\"object\"}}"
+        ",\"required\":[]}}]",
+        HEAD "<start_function_declaration>declaration:f{description:" ESC(
+            "") ",parameters:{properties:{"
+                "A:{description:" ESC("") ",items:{description:" ESC("i") ",properties:{q:{description:" ESC("") ",type:" ESC(
+                    "STRING") "}},"
+                              "required:[" ESC("q") "],type:" ESC("OBJECT") "},type:" ESC(
+                                  "ARRAY") "},"
+                                           "b:{description:" ESC("") ",type:" ESC(
+                                               "INTEGER") "},"
+                                                          "C:{description:" ESC("") ",enum:[" ESC(
+                                                              "x") "],type:" ESC("STRING") "},"
+                                                                                           "d:{"
+                                                                                           "description:" ESC("") ",type:" ESC(
+                                                                                               "NUMBER") "},"
+                                                                                                         "o:{"
+                                                                                                         "des"
+                                                                                                         "cri"
+                                                                                                         "pti"
+                                                                                                         "on"
+                                                                                                         ":" ESC("") ",properties:{},type:" ESC(
+                                                                                                             "OBJECT") "}},type:" ESC("OBJECT") "}}<end_function_declaration>" ASK);
     /* A developer text replaces the sentence, an empty one does not. */
-    check(c, "[{\"role\":\"system\",\"content\":\" T \"},{\"role\":\"user\",\"content\":\"u\"}]", "[{\"name\":\"f\"}]",
-          "<bos><start_of_turn>developer\nT<start_function_declaration>declaration:f{description:" ESC("") "}<end_function_declaration>" ASK);
-    check(c, "[{\"role\":\"developer\",\"content\":\" \"},{\"role\":\"user\",\"content\":\"u\"}]", "[{\"name\":\"f\"}]",
-          HEAD "<start_function_declaration>declaration:f{description:" ESC("") "}<end_function_declaration>" ASK);
-    check(c, "[{\"role\":\"developer\",\"content\":[{\"type\":\"text\",\"text\":\" \"}]},{\"role\":\"user\",\"content\":\"u\"}]", NULL,
-          "<bos><start_of_turn>user\nu<end_of_turn>\n<start_of_turn>model\n");
+    check(c, "[{\"role\":\"system\",\"content\":\" T \"},{\"role\":\"user\",\"content\":\"u\"}]",
+          "[{\"name\":\"f\"}]",
+          "<bos><start_of_turn>developer\nT<start_function_declaration>declaration:f{description:" ESC(
+              "") "}<end_function_declaration>" ASK);
+    check(c, "[{\"role\":\"developer\",\"content\":\" \"},{\"role\":\"user\",\"content\":\"u\"}]",
+          "[{\"name\":\"f\"}]",
+          HEAD
+          "<start_function_declaration>declaration:f{description:" ESC("") "}<end_function_declaration>" ASK);
+    check(c,
+          "[{\"role\":\"developer\",\"content\":[{\"type\":\"text\",\"text\":\" "
+          "\"}]},{\"role\":\"user\",\"content\":\"u\"}]",
+          NULL, "<bos><start_of_turn>user\nu<end_of_turn>\n<start_of_turn>model\n");
 
     refuse(c, USER, "[1]", "tools[0]");
     refuse(c, USER, "[{\"name\":\"\"}]", "name");
@@ -171,14 +213,22 @@ static void declarations(void **state)
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":[]}]", "parameters");
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":[]}}]", "properties");
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":true}}}]", "property");
-    refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"hiccup\"}}}}]", "type");
-    refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"string\",\"enum\":[]}}}}]", "enum");
-    refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"object\",\"properties\":{\"b\":3}}}}}]", "property");
+    refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"hiccup\"}}}}]",
+           "type");
+    refuse(c, USER,
+           "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"string\",\"enum\":[]}}}}]",
+           "enum");
+    refuse(c, USER,
+           "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"object\",\"properties\":{"
+           "\"b\":3}}}}}]",
+           "property");
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"required\":[1]}}]", "required");
 }
 
-#define CALLED "<bos><start_of_turn>user\nu<end_of_turn>\n<start_of_turn>model\n<start_function_call>call:f{a:[1,null,true]}" \
-               "<end_function_call><start_function_call>call:g{}<end_function_call>"
+#define CALLED                                                                                               \
+    "<bos><start_of_turn>user\nu<end_of_turn>\n<start_of_turn>model\n<start_function_call>call:f{a:[1,null," \
+    "true]}"                                                                                                 \
+    "<end_function_call><start_function_call>call:g{}<end_function_call>"
 #define ANSWER(name, value) "<start_function_response>response:" name "{" value "}<end_function_response>"
 
 static void calls(void **state)
@@ -187,43 +237,77 @@ static void calls(void **state)
     enum ct_chat c = CT_CHAT_FUNCTIONGEMMA;
     check(c, "[" CALL "]", NULL, CALLED "<start_function_response>");
     /* OpenAI's form: the name comes from the id, in any order, or from the order */
-    check(c, "[" CALL ",{\"role\":\"tool\",\"tool_call_id\":\"2\",\"content\":\"sunny\"},{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\" {\\\"t\\\":15}\"}]",
+    check(c,
+          "[" CALL ",{\"role\":\"tool\",\"tool_call_id\":\"2\",\"content\":\"sunny\"},{\"role\":\"tool\","
+                   "\"tool_call_id\":\"1\",\"content\":\" {\\\"t\\\":15}\"}]",
           NULL, CALLED ANSWER("g", "value:" ESC("sunny")) ANSWER("f", "t:15"));
-    check(c, "[" CALL ",{\"role\":\"tool\",\"content\":{\"t\":1}},{\"role\":\"tool\",\"content\":[{\"type\":\"text\",\"text\":\"{a\"},{\"type\":\"text\",\"text\":\" b\"}]},"
+    check(c,
+          "[" CALL ",{\"role\":\"tool\",\"content\":{\"t\":1}},{\"role\":\"tool\",\"content\":[{\"type\":"
+                   "\"text\",\"text\":\"{a\"},{\"type\":\"text\",\"text\":\" b\"}]},"
           "{\"role\":\"assistant\",\"content\":\"done\"},{\"role\":\"user\",\"content\":\"v\"}]",
-          NULL, CALLED ANSWER("f", "t:1") ANSWER("g", "value:" ESC("{a b"))
-          "done<end_of_turn>\n<start_of_turn>user\nv<end_of_turn>\n<start_of_turn>model\n");
-    check(c, "[" CALL ",{\"role\":\"tool\",\"name\":\"h\",\"content\":{\"name\":\"x\"}},{\"role\":\"user\",\"content\":\"v\"}]",
-          NULL, CALLED ANSWER("h", "name:" ESC("x")) "<end_of_turn>\n<start_of_turn>user\nv<end_of_turn>\n<start_of_turn>model\n");
+          NULL,
+          CALLED ANSWER("f", "t:1") ANSWER(
+              "g",
+              "value:" ESC(
+                  "{a b")) "done<end_of_turn>\n<start_of_turn>user\nv<end_of_turn>\n<start_of_turn>model\n");
+    check(c,
+          "[" CALL ",{\"role\":\"tool\",\"name\":\"h\",\"content\":{\"name\":\"x\"}},{\"role\":\"user\","
+                   "\"content\":\"v\"}]",
+          NULL,
+          CALLED ANSWER(
+              "h",
+              "name:" ESC("x")) "<end_of_turn>\n<start_of_turn>user\nv<end_of_turn>\n<start_of_turn>model\n");
     /* a second round of calls goes on in the same turn; text stands before calls */
-    check(c, "[" CALL ",{\"role\":\"tool\",\"content\":\"r\"},{\"role\":\"assistant\",\"content\":\"now\",\"tool_calls\":[{\"name\":\"k\",\"arguments\":{}}]},"
+    check(c,
+          "[" CALL ",{\"role\":\"tool\",\"content\":\"r\"},{\"role\":\"assistant\",\"content\":\"now\","
+                   "\"tool_calls\":[{\"name\":\"k\",\"arguments\":{}}]},"
           "{\"role\":\"tool\",\"content\":{\"name\":\"k\",\"response\":2.50}}]",
-          NULL, CALLED ANSWER("f", "value:" ESC("r")) "now<start_function_call>call:k{}<end_function_call>" ANSWER("k", "value:2.5"));
+          NULL,
+          CALLED ANSWER("f", "value:" ESC("r")) "now<start_function_call>call:k{}<end_function_call>" ANSWER(
+              "k", "value:2.5"));
     /* floats as Python prints them */
-    check(c, "[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":{\"a\":[1.0,-0.0,0.1,1e22,1e16,"
-          "1234567890123456.0,0.0001,0.00001,1.5e-7,5e-324,1.7976931348623157e308,100.0,-12.5,9007199254740993]}}]}]", NULL,
-          "<bos><start_of_turn>user\nu<end_of_turn>\n<start_of_turn>model\n<start_function_call>call:f{a:[1.0,-0.0,0.1,1e+22,1e+16,"
-          "1234567890123456.0,0.0001,1e-05,1.5e-07,5e-324,1.7976931348623157e+308,100.0,-12.5,9007199254740993]}<end_function_call><start_function_response>");
+    check(c,
+          "[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\","
+          "\"arguments\":{\"a\":[1.0,-0.0,0.1,1e22,1e16,"
+          "1234567890123456.0,0.0001,0.00001,1.5e-7,5e-324,1.7976931348623157e308,100.0,-12.5,"
+          "9007199254740993]}}]}]",
+          NULL,
+          "<bos><start_of_turn>user\nu<end_of_turn>\n<start_of_turn>model\n<start_function_call>call:f{a:[1."
+          "0,-0.0,0.1,1e+22,1e+16,"
+          "1234567890123456.0,0.0001,1e-05,1.5e-07,5e-324,1.7976931348623157e+308,100.0,-12.5,"
+          "9007199254740993]}<end_function_call><start_function_response>");
 
     refuse(c, "[{\"role\":\"tool\",\"content\":\"x\"}]", NULL, "messages[0].role");
-    refuse(c, "[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"tool\",\"content\":\"x\"}]", NULL, "without a call");
+    refuse(c, "[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"tool\",\"content\":\"x\"}]", NULL,
+           "without a call");
     refuse(c, "[" CALL ",{\"role\":\"user\",\"content\":\"x\"}]", NULL, "messages[2].role");
-    refuse(c, "[" CALL ",{\"role\":\"tool\",\"tool_call_id\":\"3\",\"content\":\"x\"}]", NULL, "messages[2].tool_call_id");
+    refuse(c, "[" CALL ",{\"role\":\"tool\",\"tool_call_id\":\"3\",\"content\":\"x\"}]", NULL,
+           "messages[2].tool_call_id");
     refuse(c, "[" CALL ",{\"role\":\"tool\",\"content\":null}]", NULL, "messages[2].content");
-    refuse(c, "[" CALL ",{\"role\":\"tool\",\"content\":[{\"name\":\"f\"}]}]", NULL, "messages[2].content[0]");
-    refuse(c, "[" CALL ",{\"role\":\"tool\",\"content\":\"a\"},{\"role\":\"tool\",\"content\":\"b\"},{\"role\":\"tool\",\"content\":\"c\"}]", NULL, "more results");
+    refuse(c, "[" CALL ",{\"role\":\"tool\",\"content\":[{\"name\":\"f\"}]}]", NULL,
+           "messages[2].content[0]");
+    refuse(c,
+           "[" CALL ",{\"role\":\"tool\",\"content\":\"a\"},{\"role\":\"tool\",\"content\":\"b\"},{\"role\":"
+                    "\"tool\",\"content\":\"c\"}]",
+           NULL, "more results");
     refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":{}}]", NULL, "tool_calls");
-    refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{}}]}]", NULL, "messages[0].tool_calls[0]");
-    refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":\"{oops\"}]}]", NULL, "messages[0].tool_calls[0].arguments");
-    refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":\"[1]\"}]}]", NULL, "arguments");
-    refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":[]}]}]", NULL, "arguments");
+    refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{}}]}]", NULL,
+           "messages[0].tool_calls[0]");
+    refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":\"{oops\"}]}]", NULL,
+           "messages[0].tool_calls[0].arguments");
+    refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":\"[1]\"}]}]", NULL,
+           "arguments");
+    refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":[]}]}]", NULL,
+           "arguments");
     refuse(c, "[{\"role\":\"assistant\",\"content\":null}]", NULL, "messages[0].content");
-    refuse(c, "[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"developer\",\"content\":\"late\"}]", NULL, "messages[1].role");
+    refuse(c, "[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"developer\",\"content\":\"late\"}]", NULL,
+           "messages[1].role");
 }
 
 /* ---- detection ---- */
 
-static carat_status detect(const char *name, const char *text, const char *architecture, enum ct_chat *chat, carat_error *err)
+static carat_status detect(const char *name, const char *text, const char *architecture, enum ct_chat *chat,
+                           carat_error *err)
 {
     struct ct_file *f = NULL;
     const struct ct_part part[] = {{"tokenizer.json", {(const uint8_t *)"{}", 2}},
@@ -245,17 +329,26 @@ static void detection(void **state)
         {"tokenizer_config.json", "{\"bos_token\":\"<bos>\"}", "gemma3", CT_CHAT_NONE},
         {"tokenizer_config.json", "{\"chat_template\":null}", "gemma3", CT_CHAT_NONE},
         {"tokenizer_config.json", "{\"chat_template\":\"<|im_start|>\"}", "gemma3", CT_CHAT_NONE},
-        {"tokenizer_config.json", "{\"a\":{\"chat_template\":\"<start_of_turn>\"},\"b\":[1]}", "gemma3", CT_CHAT_NONE},
+        {"tokenizer_config.json", "{\"a\":{\"chat_template\":\"<start_of_turn>\"},\"b\":[1]}", "gemma3",
+         CT_CHAT_NONE},
         {"tokenizer_config.json", "{\"chat_template\":\"a<start_of_turn>\"}", "gemma3", CT_CHAT_GEMMA3},
         {"tokenizer_config.json", "{\"chat_template\":\"\\u003cstart_of_turn>\"}", "gemma2", CT_CHAT_GEMMA},
         {"tokenizer_config.json", "{\"chat_template\":\"<start_of_turn>\"}", "gemma", CT_CHAT_GEMMA},
         {"tokenizer_config.json", "{\"chat_template\":\"<start_of_turn>\"}", NULL, CT_CHAT_GEMMA3},
-        {"tokenizer_config.json", "{\"chat_template\":\"System role not supported <start_of_turn>\"}", "", CT_CHAT_GEMMA},
-        {"tokenizer_config.json", "{\"chat_template\":\"<start_of_turn><start_function_declaration>\"}", "gemma3", CT_CHAT_FUNCTIONGEMMA},
-        {"tokenizer_config.json", "{\"chat_template\":[{\"template\":\"<start_of_turn>\",\"name\":\"default\"},"
-                                  "{\"name\":\"tool_use\",\"template\":\"start_function_declaration\"}]}", "gemma3", CT_CHAT_GEMMA3},
-        {"tokenizer_config.json", "{\"chat_template\":[{\"name\":\"x\",\"other\":[{}],\"template\":\"<start_of_turn>\"}]}", "gemma3", CT_CHAT_GEMMA3},
-        {"tokenizer_config.json", "{\"chat_template\":[{\"name\":\"x\",\"template\":\"<start_of_turn>\"},{\"name\":\"y\",\"template\":\"<start_of_turn>\"}]}",
+        {"tokenizer_config.json", "{\"chat_template\":\"System role not supported <start_of_turn>\"}", "",
+         CT_CHAT_GEMMA},
+        {"tokenizer_config.json", "{\"chat_template\":\"<start_of_turn><start_function_declaration>\"}",
+         "gemma3", CT_CHAT_FUNCTIONGEMMA},
+        {"tokenizer_config.json",
+         "{\"chat_template\":[{\"template\":\"<start_of_turn>\",\"name\":\"default\"},"
+         "{\"name\":\"tool_use\",\"template\":\"start_function_declaration\"}]}",
+         "gemma3", CT_CHAT_GEMMA3},
+        {"tokenizer_config.json",
+         "{\"chat_template\":[{\"name\":\"x\",\"other\":[{}],\"template\":\"<start_of_turn>\"}]}", "gemma3",
+         CT_CHAT_GEMMA3},
+        {"tokenizer_config.json",
+         "{\"chat_template\":[{\"name\":\"x\",\"template\":\"<start_of_turn>\"},{\"name\":\"y\",\"template\":"
+         "\"<start_of_turn>\"}]}",
          "gemma3", CT_CHAT_NONE},
         {"chat_template.json", "{\"chat_template\":\"<start_of_turn>\"}", "gemma3", CT_CHAT_GEMMA3},
         {"chat_template.jinja", "<start_of_turn", "gemma3", CT_CHAT_NONE},
@@ -275,8 +368,15 @@ static void detection(void **state)
 static void bad_side_files(void **state)
 {
     (void)state;
-    static const char *const text[] = {" ", "[]", "{", "{\"chat_template\":3}", "{\"chat_template\":{}}", "{\"chat_template\":[3]}",
-                                       "{\"chat_template\":[{\"name\":3}]}", "{\"chat_template\":[{\"template\":\"x\"", "{\"a\" 1}",
+    static const char *const text[] = {" ",
+                                       "[]",
+                                       "{",
+                                       "{\"chat_template\":3}",
+                                       "{\"chat_template\":{}}",
+                                       "{\"chat_template\":[3]}",
+                                       "{\"chat_template\":[{\"name\":3}]}",
+                                       "{\"chat_template\":[{\"template\":\"x\"",
+                                       "{\"a\" 1}",
                                        "{\"chat_template\":\"x\"} y"};
     for (size_t i = 0; i < CT_COUNT(text); i++) {
         enum ct_chat chat = CT_CHAT_GEMMA;
@@ -286,22 +386,21 @@ static void bad_side_files(void **state)
         else
             assert_int_equal(detect("chat_template.json", text[i], "gemma3", &chat, &err), CARAT_E_FORMAT);
         assert_int_equal(chat, CT_CHAT_GEMMA);
-        assert_non_null(strstr(err.message, i != CT_COUNT(text) - 1 ? "tokenizer_config.json" : "chat_template.json"));
+        assert_non_null(
+            strstr(err.message, i != CT_COUNT(text) - 1 ? "tokenizer_config.json" : "chat_template.json"));
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemma_vectors),
-        cmocka_unit_test(gemma3_vectors),
-        cmocka_unit_test(functiongemma_vectors),
-        cmocka_unit_test(lists_and_developer),
-        cmocka_unit_test(bad_messages),
-        cmocka_unit_test(declarations),
-        cmocka_unit_test(calls),
-        cmocka_unit_test(detection),
-        cmocka_unit_test(bad_side_files)
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gemma_vectors),
+                                       cmocka_unit_test(gemma3_vectors),
+                                       cmocka_unit_test(functiongemma_vectors),
+                                       cmocka_unit_test(lists_and_developer),
+                                       cmocka_unit_test(bad_messages),
+                                       cmocka_unit_test(declarations),
+                                       cmocka_unit_test(calls),
+                                       cmocka_unit_test(detection),
+                                       cmocka_unit_test(bad_side_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,15 +7,22 @@
  * it, the image marker; takes text over. */
 static struct ct_bytes with_function_names(struct ct_bytes text, bool image)
 {
-    static const char *const to[] = {"<start_function_declaration>", "<end_function_declaration>", "<start_function_call>",
-                                     "<end_function_call>", "<start_function_response>", "<end_function_response>", "<escape>", "<start_of_image>"};
+    static const char *const to[] = {"<start_function_declaration>",
+                                     "<end_function_declaration>",
+                                     "<start_function_call>",
+                                     "<end_function_call>",
+                                     "<start_function_response>",
+                                     "<end_function_response>",
+                                     "<escape>",
+                                     "<start_of_image>"};
     char last = image ? '7' : '6';
     size_t n = 0;
     uint8_t *out = malloc(text.size + 1024);
     assert_non_null(out);
     for (size_t i = 0; i < text.size;) {
         const char *s = (const char *)text.data + i;
-        if (text.size - i > 12 && memcmp(s, "\"<unused4", 9) == 0 && s[9] >= '0' && s[9] <= last && s[10] == '>') {
+        if (text.size - i > 12 && memcmp(s, "\"<unused4", 9) == 0 && s[9] >= '0' && s[9] <= last &&
+            s[10] == '>') {
             n += (size_t)sprintf((char *)out + n, "\"%s\"", to[s[9] - '0']);
             i += 12;
         } else {
@@ -42,8 +49,8 @@ static void drop(carat_tokens *ids)
     *ids = (carat_tokens){0};
 }
 
-static void render_ids(const struct ct_tokenizer *t, enum ct_chat chat, const char *messages, const char *tools, bool special,
-                       carat_tokens *ids, struct ct_prompt *p)
+static void render_ids(const struct ct_tokenizer *t, enum ct_chat chat, const char *messages,
+                       const char *tools, bool special, carat_tokens *ids, struct ct_prompt *p)
 {
     carat_error err;
     if (ct_chat_render(chat, messages, tools, true, p, &err) != CARAT_OK ||
@@ -75,10 +82,14 @@ static void ids_of_whole_text(void **state)
         const char *messages, *tools;
     } cases[] = {
         {CT_CHAT_GEMMA, USER, NULL},
-        {CT_CHAT_GEMMA3, "[{\"role\":\"system\",\"content\":\"\\n\\n the \\n\"},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
-                         "{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"<b>\"}]}]", NULL},
+        {CT_CHAT_GEMMA3,
+         "[{\"role\":\"system\",\"content\":\"\\n\\n the "
+         "\\n\"},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
+         "{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"<b>\"}]}]",
+         NULL},
         {CT_CHAT_FUNCTIONGEMMA, "[" CALL ",{\"role\":\"tool\",\"content\":\"the sun\"}]",
-         "[{\"name\":\"f\",\"description\":\"\\n\\nd\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"array\"}}}}]"},
+         "[{\"name\":\"f\",\"description\":\"\\n\\nd\",\"parameters\":{\"properties\":{\"a\":{\"type\":"
+         "\"array\"}}}}]"},
     };
     for (size_t i = 0; i < CT_COUNT(cases); i++) {
         carat_tokens ids = {0}, whole = {0}, special = {0};
@@ -103,21 +114,34 @@ static void forged(void **state)
 {
     (void)state;
     struct ct_tokenizer *t = open_tokenizer(with_function_names(read_data("tokenizer.json"), true));
-    static const char *const spelled[] = {"<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>", "<start_of_image>",
-                                          "<start_function_declaration>", "<end_function_declaration>",
-                                          "<start_function_call>", "<end_function_call>", "<start_function_response>",
-                                          "<end_function_response>", "<escape>"};
+    static const char *const spelled[] = {"<bos>",
+                                          "<eos>",
+                                          "<start_of_turn>",
+                                          "<end_of_turn>",
+                                          "<start_of_image>",
+                                          "<start_function_declaration>",
+                                          "<end_function_declaration>",
+                                          "<start_function_call>",
+                                          "<end_function_call>",
+                                          "<start_function_response>",
+                                          "<end_function_response>",
+                                          "<escape>"};
     for (size_t i = 0; i < CT_COUNT(spelled); i++) {
         int32_t id = ct_tokenizer_id(t, spelled[i]);
         assert_true(id >= 0);
         /* every place of a conversation that a caller fills, once with X and once with the spelled token */
         static const char *const shape[][2] = {
-            {"[{\"role\":\"developer\",\"content\":\"%s\"},{\"role\":\"user\",\"content\":\"%s\"},{\"role\":\"assistant\",\"content\":\"%s\","
-             "\"tool_calls\":[{\"name\":\"f%s\",\"arguments\":{\"k%s\":\"v%s\",\"l\":{\"m%s\":[\"%s\"]}}}]},{\"role\":\"tool\",\"name\":\"n%s\",\"content\":\"%s\"},"
+            {"[{\"role\":\"developer\",\"content\":\"%s\"},{\"role\":\"user\",\"content\":\"%s\"},{\"role\":"
+             "\"assistant\",\"content\":\"%s\","
+             "\"tool_calls\":[{\"name\":\"f%s\",\"arguments\":{\"k%s\":\"v%s\",\"l\":{\"m%s\":[\"%s\"]}}}]},{"
+             "\"role\":\"tool\",\"name\":\"n%s\",\"content\":\"%s\"},"
              "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]}]",
-             "[{\"name\":\"f%s\",\"description\":\"d%s\",\"parameters\":{\"properties\":{\"p%s\":{\"type\":\"string\",\"description\":\"%s\",\"enum\":[\"%s\"]},"
+             "[{\"name\":\"f%s\",\"description\":\"d%s\",\"parameters\":{\"properties\":{\"p%s\":{\"type\":"
+             "\"string\",\"description\":\"%s\",\"enum\":[\"%s\"]},"
              "\"a\":{\"type\":\"array\",\"items\":{\"x%s\":\"%s\"}}},\"required\":[\"%s\"]}}]"},
-            {"[{\"role\":\"system\",\"content\":\"%s\"},{\"role\":\"user\",\"content\":\"%s\"},{\"role\":\"assistant\",\"content\":\"%s\"}]", NULL},
+            {"[{\"role\":\"system\",\"content\":\"%s\"},{\"role\":\"user\",\"content\":\"%s\"},{\"role\":"
+             "\"assistant\",\"content\":\"%s\"}]",
+             NULL},
         };
         for (int form = 0; form < 2; form++) {
             enum ct_chat chat = form == 0 ? CT_CHAT_FUNCTIONGEMMA : CT_CHAT_GEMMA3;
@@ -165,7 +189,8 @@ static void missing_token(void **state)
     struct ct_prompt p;
     carat_tokens ids = {0};
     carat_error err = {0};
-    assert_int_equal(ct_chat_render(CT_CHAT_FUNCTIONGEMMA, USER, "[{\"name\":\"f\"}]", true, &p, &err), CARAT_OK);
+    assert_int_equal(ct_chat_render(CT_CHAT_FUNCTIONGEMMA, USER, "[{\"name\":\"f\"}]", true, &p, &err),
+                     CARAT_OK);
     assert_int_equal(ct_tokens_push(&ids, 7, NULL), CARAT_OK);
     assert_int_equal(ct_chat_encode(t, &p, false, &ids, &err), CARAT_E_ARGUMENT);
     assert_non_null(strstr(err.message, "<start_function_declaration>"));
@@ -179,7 +204,8 @@ static void missing_token(void **state)
 static struct ct_tokenizer *real_function_tokenizer(void)
 {
     char command[2048];
-    snprintf(command, sizeof command, "xz -dkc '%s/../tokenizers/gemma3/tokenizer.json.xz' 2>/dev/null", shared());
+    snprintf(command, sizeof command, "xz -dkc '%s/../tokenizers/gemma3/tokenizer.json.xz' 2>/dev/null",
+             shared());
     FILE *pipe = popen(command, "r");
     size_t size = 0, capacity = (size_t)64 << 20, got;
     uint8_t *data = malloc(capacity);
@@ -198,7 +224,8 @@ static struct ct_tokenizer *real_function_tokenizer(void)
  * recognises it: asked for, so do we, and not asked for, we differ. */
 static void check_real(const char *family, const char *tokenizer, int expect_cases, int expect_forged)
 {
-    struct ct_tokenizer *t = strcmp(family, "functiongemma") == 0 ? real_function_tokenizer() : real_tokenizer(tokenizer);
+    struct ct_tokenizer *t =
+        strcmp(family, "functiongemma") == 0 ? real_function_tokenizer() : real_tokenizer(tokenizer);
     enum ct_chat chat;
     assert_true(ct_chat_from_name(family, &chat));
     json_t *cases = load(family);
@@ -220,10 +247,12 @@ static void check_real(const char *family, const char *tokenizer, int expect_cas
             bool spells = false;
             for (int s = 0; s < p.n_segment; s++)
                 for (size_t k = p.segment[s].begin; p.segment[s].content && k < p.segment[s].end; k++)
-                    spells = spells || strncmp(p.text + k, "<start_of_turn>", 15) == 0 || strncmp(p.text + k, "<end_of_turn>", 13) == 0;
+                    spells = spells || strncmp(p.text + k, "<start_of_turn>", 15) == 0 ||
+                             strncmp(p.text + k, "<end_of_turn>", 13) == 0;
             differ += spells && !special;
             if (equal != (special || !spells))
-                fail_msg("%s case %zu, special %d: ids %s", family, i, special, equal ? "are equal" : "differ");
+                fail_msg("%s case %zu, special %d: ids %s", family, i, special,
+                         equal ? "are equal" : "differ");
         }
         n++;
         drop(&ids[0]);
@@ -241,17 +270,21 @@ static void released_function_prompt(void **state)
 {
     (void)state;
     static const int32_t expected[] = {
-        2, 105, 55060, 107, 3048, 659, 496, 2028, 600, 740, 776, 1292, 11687, 607, 506, 2269, 5151, 46, 163688, 236787, 828,
-        236779, 19323, 236782, 7777, 236787, 52, 3407, 1873, 7606, 573, 496, 4563, 52, 236764, 19031, 29616, 15921, 29616, 7125,
-        29616, 7777, 236787, 52, 17698, 1463, 52, 236764, 2084, 236787, 52, 35410, 52, 5237, 15979, 24845, 52, 7125, 52, 1604,
-        2084, 236787, 52, 60688, 52, 1807, 47, 106, 107, 105, 2364, 107, 3689, 236789, 236751, 506, 7606, 528, 9079, 236881, 106,
-        107, 105, 4368, 107};
+        2,    105,    55060, 107,    3048, 659,    496,    2028, 600,    740,    776,    1292,  11687,
+        607,  506,    2269,  5151,   46,   163688, 236787, 828,  236779, 19323,  236782, 7777,  236787,
+        52,   3407,   1873,  7606,   573,  496,    4563,   52,   236764, 19031,  29616,  15921, 29616,
+        7125, 29616,  7777,  236787, 52,   17698,  1463,   52,   236764, 2084,   236787, 52,    35410,
+        52,   5237,   15979, 24845,  52,   7125,   52,     1604, 2084,   236787, 52,     60688, 52,
+        1807, 47,     106,   107,    105,  2364,   107,    3689, 236789, 236751, 506,    7606,  528,
+        9079, 236881, 106,   107,    105,  4368,   107};
     struct ct_tokenizer *t = real_function_tokenizer();
     carat_tokens ids = {0};
     struct ct_prompt p;
     render_ids(t, CT_CHAT_FUNCTIONGEMMA, "[{\"role\":\"user\",\"content\":\"What's the weather in Paris?\"}]",
-               "[{\"type\":\"function\",\"function\":{\"name\":\"get_weather\",\"description\":\"Get current weather for a location\","
-               "\"parameters\":{\"type\":\"object\",\"properties\":{\"location\":{\"type\":\"string\",\"description\":\"City name\"}},"
+               "[{\"type\":\"function\",\"function\":{\"name\":\"get_weather\",\"description\":\"Get current "
+               "weather for a location\","
+               "\"parameters\":{\"type\":\"object\",\"properties\":{\"location\":{\"type\":\"string\","
+               "\"description\":\"City name\"}},"
                "\"required\":[\"location\"]}}}]",
                false, &ids, &p);
     check_equal(&ids, &(carat_tokens){(int32_t *)expected, (int)CT_COUNT(expected), 0});

@@ -70,8 +70,8 @@ static bool holds(const json_t *golden, int first, int last)
 {
     size_t i;
     json_t *id;
-    json_array_foreach(json_object_get(golden, "ids"), i, id) if (json_integer_value(id) >= first &&
-                                                                  json_integer_value(id) <= last) return true;
+    json_array_foreach(json_object_get(golden, "ids"), i,
+                       id) if (json_integer_value(id) >= first && json_integer_value(id) <= last) return true;
     return false;
 }
 
@@ -134,7 +134,8 @@ static void expect_text(const struct ct_tokenizer *t, const int32_t *id, int n, 
 static void bad_bytes(void **state)
 {
     (void)state;
-    static const int32_t good_bad[] = {176 + 0xc3, 176 + 0xa9, 176 + 0xff}, split[] = {176 + 0xc3, 2, 176 + 0xa9};
+    static const int32_t good_bad[] = {176 + 0xc3, 176 + 0xa9, 176 + 0xff},
+                         split[] = {176 + 0xc3, 2, 176 + 0xa9};
     struct ct_tokenizer *json = open_data("tokenizer.json"), *model = open_data("tokenizer.model");
     expect_text(json, good_bad, 3, 0, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     expect_text(model, good_bad, 3, 0, "\xc3\xa9\xef\xbf\xbd");
@@ -156,8 +157,10 @@ static void bad_bytes(void **state)
 
     char *text = NULL;
     size_t n;
-    assert_int_equal(ct_tokenizer_decode(json, (const int32_t[]){600}, 1, 0, &text, &n, NULL), CARAT_E_ARGUMENT);
-    assert_int_equal(ct_tokenizer_decode(json, (const int32_t[]){-1}, 1, 0, &text, &n, NULL), CARAT_E_ARGUMENT);
+    assert_int_equal(ct_tokenizer_decode(json, (const int32_t[]){600}, 1, 0, &text, &n, NULL),
+                     CARAT_E_ARGUMENT);
+    assert_int_equal(ct_tokenizer_decode(json, (const int32_t[]){-1}, 1, 0, &text, &n, NULL),
+                     CARAT_E_ARGUMENT);
     assert_null(text);
     ct_tokenizer_free(json);
     ct_tokenizer_free(model);
@@ -173,11 +176,13 @@ static void spoken_tokens(void **state)
         "\"\xe2\x96\x81\"},\"content\":\" \"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]},"
         "\"added_tokens\":[{\"id\":1,\"content\":\"<escape>\",\"special\":false},"
         "{\"id\":2,\"content\":\"<end_of_turn>\",\"special\":true}],"
-        "\"model\":{\"unk_token\":\"<unk>\",\"vocab\":{\"<unk>\":0,\"<unused46>\":1,\"<end_of_turn>\":2,\"a\":3,"
+        "\"model\":{\"unk_token\":\"<unk>\",\"vocab\":{\"<unk>\":0,\"<unused46>\":1,\"<end_of_turn>\":2,"
+        "\"a\":3,"
         "\"<\":4},\"merges\":[]}}";
     struct ct_tokenizer *t = NULL;
     carat_error err;
-    if (ct_tokenizer_from_json(&t, "x", (struct ct_bytes){(const uint8_t *)text, strlen(text)}, &err) != CARAT_OK)
+    if (ct_tokenizer_from_json(&t, "x", (struct ct_bytes){(const uint8_t *)text, strlen(text)}, &err) !=
+        CARAT_OK)
         fail_msg("%s", err.message);
     assert_true(ct_tokenizer_is_control(t, 1));
     assert_int_equal(ct_tokenizer_id(t, "<escape>"), 1);
@@ -205,7 +210,8 @@ static void real_line(void *t, int line, json_t *golden)
     const json_t *skip = json_object_get(golden, "text_skip");
     check_text(t, line, ids, CARAT_SPECIAL, json_string_value(text), json_string_length(text));
     if (strstr(json_string_value(skip), "_of_turn>")) {
-        char *half = without(json_string_value(skip), "<start_of_turn>"), *cut = without(half, "<end_of_turn>");
+        char *half = without(json_string_value(skip), "<start_of_turn>"),
+             *cut = without(half, "<end_of_turn>");
         check_text(t, line, ids, 0, cut, strlen(cut));
         free(half);
         free(cut);

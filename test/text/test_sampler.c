@@ -7,7 +7,13 @@
 
 #include "text/sampler.h"
 
-#define PART(name, text) {name, {(const uint8_t *)(text), strlen(text)}}
+#define PART(name, text)                                                                                     \
+    {                                                                                                        \
+        name,                                                                                                \
+        {                                                                                                    \
+            (const uint8_t *)(text), strlen(text)                                                            \
+        }                                                                                                    \
+    }
 
 /* A directory that holds only a tokenizer and these two configurations (NULL: absent). */
 static struct ct_file *open_config(const char *config, const char *generation)
@@ -121,11 +127,17 @@ static void defaults(void **state)
     (void)state;
     check_defaults(open_config(NULL, NULL), 1.0f, 64, 0.95f, 0);
     check_defaults(open_config(NULL, "{\"eos_token_id\":1}"), 1.0f, 64, 0.95f, 0);
-    check_defaults(open_config(NULL, "{\"do_sample\":true,\"top_k\":40,\"top_p\":0.5,\"temperature\":0.7,\"min_p\":0.1,\"x\":[]}"),
-                   0.7f, 40, 0.5f, 0.1f);
-    check_defaults(open_config(NULL, "{\"do_sample\":false,\"temperature\":0.7,\"top_k\":0,\"top_p\":1}"), 0, 0, 1.0f, 0);
-    check_defaults(open_config(NULL, "{\"do_sample\":null,\"temperature\":null,\"top_k\":null,\"top_p\":null,\"min_p\":null}"),
-                   1.0f, 64, 0.95f, 0);
+    check_defaults(
+        open_config(
+            NULL,
+            "{\"do_sample\":true,\"top_k\":40,\"top_p\":0.5,\"temperature\":0.7,\"min_p\":0.1,\"x\":[]}"),
+        0.7f, 40, 0.5f, 0.1f);
+    check_defaults(open_config(NULL, "{\"do_sample\":false,\"temperature\":0.7,\"top_k\":0,\"top_p\":1}"), 0,
+                   0, 1.0f, 0);
+    check_defaults(
+        open_config(NULL,
+                    "{\"do_sample\":null,\"temperature\":null,\"top_k\":null,\"top_p\":null,\"min_p\":null}"),
+        1.0f, 64, 0.95f, 0);
     struct gguf g;
     begin_gguf(&g);
     check_defaults(open_gguf(&g), 1.0f, 64, 0.95f, 0);
@@ -140,10 +152,21 @@ static void bad_defaults(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        {"[]", "object"}, {"{", "JSON"}, {"{\"temperature\":\"hot\"}", "temperature"}, {"{\"temperature\":-1}", "temperature"},
-        {"{\"temperature\":1e9}", "temperature"}, {"{\"temperature\":1e300}", "temperature"}, {"{\"top_k\":1.5}", "top_k"}, {"{\"top_k\":-1}", "top_k"},
-        {"{\"top_k\":2147483648}", "top_k"}, {"{\"top_p\":0}", "top_p"}, {"{\"top_p\":1.1}", "top_p"}, {"{\"top_p\":[]}", "top_p"},
-        {"{\"min_p\":-0.1}", "min_p"}, {"{\"min_p\":2}", "min_p"}, {"{\"do_sample\":1}", "do_sample"},
+        {"[]", "object"},
+        {"{", "JSON"},
+        {"{\"temperature\":\"hot\"}", "temperature"},
+        {"{\"temperature\":-1}", "temperature"},
+        {"{\"temperature\":1e9}", "temperature"},
+        {"{\"temperature\":1e300}", "temperature"},
+        {"{\"top_k\":1.5}", "top_k"},
+        {"{\"top_k\":-1}", "top_k"},
+        {"{\"top_k\":2147483648}", "top_k"},
+        {"{\"top_p\":0}", "top_p"},
+        {"{\"top_p\":1.1}", "top_p"},
+        {"{\"top_p\":[]}", "top_p"},
+        {"{\"min_p\":-0.1}", "min_p"},
+        {"{\"min_p\":2}", "min_p"},
+        {"{\"do_sample\":1}", "do_sample"},
         {"{\"do_sample\":false,\"temperature\":true}", "temperature"},
     };
     carat_sampling s = {.top_k = 5};
@@ -156,7 +179,8 @@ static void bad_defaults(void **state)
         assert_int_equal(s.top_k, 5);
         ct_file_close(f);
     }
-    static const char *const keys[] = {"general.sampling.temp", "general.sampling.top_p", "general.sampling.min_p"};
+    static const char *const keys[] = {"general.sampling.temp", "general.sampling.top_p",
+                                       "general.sampling.min_p"};
     for (size_t i = 0; i < CT_COUNT(keys); i++) {
         struct gguf g;
         carat_error err = {0};
@@ -236,7 +260,8 @@ static void expect_ids(const int32_t *ids, int n, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void check_stop(struct ct_file *f, const struct ct_tokenizer *t, const char *architecture, int n_vocab, const char *expected)
+static void check_stop(struct ct_file *f, const struct ct_tokenizer *t, const char *architecture, int n_vocab,
+                       const char *expected)
 {
     int32_t ids[16];
     int n = -1;
@@ -251,9 +276,13 @@ static void stop_ids(void **state)
 {
     (void)state;
     struct ct_tokenizer *t = small_tokenizer();
-    check_stop(open_config("{\"eos_token_id\":[1,106]}", "{\"eos_token_id\":[106,50]}"), NULL, "gemma3", 600, "1 106 50");
-    check_stop(open_config("{\"eos_token_id\":1,\"text_config\":{\"eos_token_id\":[5]}}", "{\"eos_token_id\":null}"), NULL, "gemma3", 600, "1 5");
-    check_stop(open_config("{\"eos_token_id\":[1,700,2147483647]}", NULL), NULL, "gemma", 600, "1"); /* beyond the matrix */
+    check_stop(open_config("{\"eos_token_id\":[1,106]}", "{\"eos_token_id\":[106,50]}"), NULL, "gemma3", 600,
+               "1 106 50");
+    check_stop(
+        open_config("{\"eos_token_id\":1,\"text_config\":{\"eos_token_id\":[5]}}", "{\"eos_token_id\":null}"),
+        NULL, "gemma3", 600, "1 5");
+    check_stop(open_config("{\"eos_token_id\":[1,700,2147483647]}", NULL), NULL, "gemma", 600,
+               "1"); /* beyond the matrix */
     check_stop(open_config(NULL, NULL), NULL, "gemma3", 600, "");
     check_stop(open_config(NULL, NULL), t, "gemma3", 600, "1 106"); /* of the tokenizer */
     check_stop(open_config("{\"eos_token_id\":9}", NULL), t, "gemma", 600, "9 1 106");
@@ -283,7 +312,9 @@ static void stop_ids(void **state)
         }
     struct ct_tokenizer *function = NULL;
     carat_error err;
-    if (ct_tokenizer_from_json(&function, "tokenizer.json", (struct ct_bytes){(uint8_t *)renamed, (size_t)(to - renamed)}, &err) != CARAT_OK)
+    if (ct_tokenizer_from_json(&function, "tokenizer.json",
+                               (struct ct_bytes){(uint8_t *)renamed, (size_t)(to - renamed)},
+                               &err) != CARAT_OK)
         fail_msg("%s", err.message);
     check_stop(open_config(NULL, NULL), function, "gemma3", 600, "1 106 50");
     struct ct_file *f = open_config(NULL, NULL);
@@ -291,7 +322,8 @@ static void stop_ids(void **state)
     int n;
     assert_int_equal(ct_stop_ids(f, function, "gemma3", CT_CHAT_GEMMA3, 600, ids, 4, &n, NULL), CARAT_OK);
     expect_ids(ids, n, "1 106");
-    assert_int_equal(ct_stop_ids(f, function, "gemma3", CT_CHAT_GEMMA3, 600, ids, 1, &n, &err), CARAT_E_FORMAT);
+    assert_int_equal(ct_stop_ids(f, function, "gemma3", CT_CHAT_GEMMA3, 600, ids, 1, &n, &err),
+                     CARAT_E_FORMAT);
     ct_file_close(f);
     ct_tokenizer_free(function);
     ct_tokenizer_free(t);
@@ -304,7 +336,8 @@ static void banned_ids(void **state)
     (void)state;
     int32_t ids[8];
     int n = -1;
-    struct ct_file *f = open_config("{\"image_token_index\":598,\"boi_token_index\":597,\"eoi_token_index\":262144,\"image_token_id\":null}",
+    struct ct_file *f = open_config("{\"image_token_index\":598,\"boi_token_index\":597,\"eoi_token_index\":"
+                                    "262144,\"image_token_id\":null}",
                                     "{\"suppress_tokens\":[3,598,4]}");
     assert_int_equal(ct_banned_ids(f, NULL, 600, ids, 8, &n, NULL), CARAT_OK);
     expect_ids(ids, n, "598 597 3 4");

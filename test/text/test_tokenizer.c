@@ -162,8 +162,9 @@ static void expect_ids(const struct ct_tokenizer *t, const char *text, int flags
         assert_int_equal(out.ids[i], ids[i]);
     free(out.ids);
 }
-#define EXPECT(t, text, flags, ...)                                                                                   \
-    expect_ids(t, text, flags, (int)CT_COUNT(((const int32_t[]){__VA_ARGS__})), (const int32_t[]){__VA_ARGS__})
+#define EXPECT(t, text, flags, ...)                                                                          \
+    expect_ids(t, text, flags, (int)CT_COUNT(((const int32_t[]){__VA_ARGS__})),                              \
+               (const int32_t[]){__VA_ARGS__})
 
 static void control_tokens(void **state)
 {
@@ -224,7 +225,10 @@ static void bad_utf8(void **state)
         const char *bad, *good;
     } pair[] = {
         {"\xff", "\xef\xbf\xbd"},
-        {"a\x80" "b", "a\xef\xbf\xbd" "b"},
+        {"a\x80"
+         "b",
+         "a\xef\xbf\xbd"
+         "b"},
         {"\xf0\x9f\x99", "\xef\xbf\xbd"},
         {"\xf0\x9f\x99x", "\xef\xbf\xbdx"},
         {"\xe2\x96 the", "\xef\xbf\xbd the"},
@@ -237,7 +241,8 @@ static void bad_utf8(void **state)
         struct ct_tokenizer *t = open[k]();
         for (size_t i = 0; i < CT_COUNT(pair); i++) {
             carat_tokens out = {0};
-            assert_int_equal(ct_tokenizer_encode(t, pair[i].good, strlen(pair[i].good), 0, &out, NULL), CARAT_OK);
+            assert_int_equal(ct_tokenizer_encode(t, pair[i].good, strlen(pair[i].good), 0, &out, NULL),
+                             CARAT_OK);
             expect_ids(t, pair[i].bad, 0, out.n, out.ids);
             free(out.ids);
         }
@@ -337,13 +342,16 @@ static struct ct_tokenizer *dense(bool json, bool tied)
     struct ct_tokenizer *t = NULL;
     carat_error err;
     assert_int_equal(ct_vocab_create(&t, json ? CT_SOURCE_JSON : CT_SOURCE_MODEL, &err), CARAT_OK);
-    assert_int_equal(ct_vocab_add(t, "dense", 0, (struct ct_str){"<unk>", 5}, CT_PIECE_NORMAL, false, &err), CARAT_OK);
+    assert_int_equal(ct_vocab_add(t, "dense", 0, (struct ct_str){"<unk>", 5}, CT_PIECE_NORMAL, false, &err),
+                     CARAT_OK);
     for (size_t n = 1; n <= 5; n++)
         for (unsigned bits = 0; bits < 1u << n; bits++) {
             char s[8];
             for (size_t i = 0; i < n; i++)
                 s[i] = bits >> i & 1 ? 'b' : 'a';
-            assert_int_equal(ct_vocab_add(t, "dense", t->n, (struct ct_str){s, n}, CT_PIECE_NORMAL, false, &err), CARAT_OK);
+            assert_int_equal(
+                ct_vocab_add(t, "dense", t->n, (struct ct_str){s, n}, CT_PIECE_NORMAL, false, &err),
+                CARAT_OK);
         }
     uint64_t seed = 99;
     if (json) {
@@ -398,8 +406,10 @@ static void one_character(void **state)
     const size_t n = (size_t)16 << 20;
     char *text = malloc(n);
     assert_non_null(text);
-    struct ct_tokenizer *all[] = {open_json(), open_model(), open_json(), dense(true, false), dense(false, true)};
-    static const char character[] = "X \xff" "aa";
+    struct ct_tokenizer *all[] = {open_json(), open_model(), open_json(), dense(true, false),
+                                  dense(false, true)};
+    static const char character[] = "X \xff"
+                                    "aa";
     for (size_t k = 0; k < CT_COUNT(all); k++) {
         carat_tokens out = {0};
         carat_error err;
@@ -448,9 +458,10 @@ static void broken_files(void **state)
     free((void *)json.data);
 }
 
-#define HEAD "{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"},"           \
-             "\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\",\"pattern\":{\"String\":"             \
-             "\"\xe2\x96\x81\"},\"content\":\" \"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]},"
+#define HEAD                                                                                                 \
+    "{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"},"    \
+    "\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\",\"pattern\":{\"String\":"        \
+    "\"\xe2\x96\x81\"},\"content\":\" \"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]},"
 
 static carat_status open_text(struct ct_tokenizer **t, const char *text, carat_error *err)
 {
@@ -461,9 +472,11 @@ static void small_json(void **state)
 {
     (void)state;
     static const char *const good[] = {
-        HEAD "\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>\",\"fuse_unk\":true,\"vocab\":{\"<unk>\":0,\"a\":1,"
+        HEAD "\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>\",\"fuse_unk\":true,\"vocab\":{\"<unk>\":0,"
+             "\"a\":1,"
              "\"b\":2,\"ab\":3},\"merges\":[\"#version: 0.2\",\"a b\"]}}",
-        HEAD "\"model\":{\"merges\":[[\"a\",\"b\"]],\"unk_token\":\"<unk>\",\"fuse_unk\":true,\"vocab\":{\"<unk>\":0,"
+        HEAD "\"model\":{\"merges\":[[\"a\",\"b\"]],\"unk_token\":\"<unk>\",\"fuse_unk\":true,\"vocab\":{\"<"
+             "unk>\":0,"
              "\"a\":1,\"b\":2,\"ab\":3}}}",
     };
     static const struct {
@@ -472,19 +485,24 @@ static void small_json(void **state)
     } bad[] = {
         {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":2},\"merges\":[]}}", "id 1"},
         {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":0},\"merges\":[]}}", "twice"},
-        {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":1,\"a\":2},\"merges\":[]}}", "same text"},
+        {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":1,\"a\":2},\"merges\":[]}}",
+         "same text"},
         {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":1.5},\"merges\":[]}}", "token id"},
-        {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":2147483648},\"merges\":[]}}", "token id"},
+        {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":2147483648},\"merges\":[]}}",
+         "token id"},
         {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"\":1},\"merges\":[]}}", "empty"},
         {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":1},\"merges\":[\"a a\"]}}", "merge"},
-        {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":1},\"merges\":[\"aa\"]}}", "one space"},
+        {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":1},\"merges\":[\"aa\"]}}",
+         "one space"},
         {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0},\"merges\":[]}} x", "nothing after"},
         {CARAT_E_FORMAT, HEAD "\"added_tokens\":[{\"id\":0,\"content\":\"\"}]}", "empty"},
-        {CARAT_E_FORMAT, HEAD "\"model\":{\"byte_fallback\":true,\"vocab\":{\"<unk>\":0},\"merges\":[]}}", "0x00"},
+        {CARAT_E_FORMAT, HEAD "\"model\":{\"byte_fallback\":true,\"vocab\":{\"<unk>\":0},\"merges\":[]}}",
+         "0x00"},
         {CARAT_E_UNSUPPORTED, HEAD "\"model\":{\"type\":\"WordPiece\",\"vocab\":{}}}", "BPE"},
         {CARAT_E_UNSUPPORTED, HEAD "\"model\":{\"vocab\":{\"a\":0},\"merges\":[]}}", "<unk>"},
         {CARAT_E_UNSUPPORTED, "{\"normalizer\":{\"type\":\"NFC\"}}", "normalizer"},
-        {CARAT_E_UNSUPPORTED, "{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"}}}", "regular"},
+        {CARAT_E_UNSUPPORTED, "{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"}}}",
+         "regular"},
         {CARAT_E_FORMAT, "[]", "object"},
         {CARAT_E_FORMAT, "", "the end of the text"},
     };
@@ -507,10 +525,12 @@ static void small_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_goldens),   cmocka_unit_test(model_goldens),         cmocka_unit_test(gguf_goldens),
-        cmocka_unit_test(control_tokens), cmocka_unit_test(appends),               cmocka_unit_test(bad_utf8),
-        cmocka_unit_test(engines_agree),  cmocka_unit_test(engines_agree_densely), cmocka_unit_test(one_character),
-        cmocka_unit_test(broken_files),   cmocka_unit_test(small_json),            cmocka_unit_test(real_gemma3),
+        cmocka_unit_test(json_goldens),  cmocka_unit_test(model_goldens),
+        cmocka_unit_test(gguf_goldens),  cmocka_unit_test(control_tokens),
+        cmocka_unit_test(appends),       cmocka_unit_test(bad_utf8),
+        cmocka_unit_test(engines_agree), cmocka_unit_test(engines_agree_densely),
+        cmocka_unit_test(one_character), cmocka_unit_test(broken_files),
+        cmocka_unit_test(small_json),    cmocka_unit_test(real_gemma3),
         cmocka_unit_test(real_gemma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

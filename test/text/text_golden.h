@@ -63,7 +63,8 @@ static inline void check_ids(const struct ct_tokenizer *t, int line, const char 
     if (ct_tokenizer_encode(t, text, n, flags, &out, &err) != CARAT_OK)
         fail_msg("line %d: %s", line, err.message);
     if ((size_t)out.n != json_array_size(ids))
-        fail_msg("line %d: %d ids found, expected %zu: %.*s", line, out.n, json_array_size(ids), (int)n, text);
+        fail_msg("line %d: %d ids found, expected %zu: %.*s", line, out.n, json_array_size(ids), (int)n,
+                 text);
     for (int i = 0; i < out.n; i++)
         if (out.ids[i] != json_integer_value(json_array_get(ids, (size_t)i)))
             fail_msg("line %d: id %d is %d, expected %d: %.*s", line, i, out.ids[i],
@@ -81,8 +82,8 @@ static inline int32_t *golden_ids(const json_t *ids, int *n)
     return out;
 }
 
-static inline void check_text(const struct ct_tokenizer *t, int line, const json_t *ids, int flags, const char *text,
-                              size_t size)
+static inline void check_text(const struct ct_tokenizer *t, int line, const json_t *ids, int flags,
+                              const char *text, size_t size)
 {
     int n;
     int32_t *id = golden_ids(ids, &n);
@@ -125,7 +126,8 @@ static inline const char *shared(void)
 static inline struct ct_tokenizer *real_tokenizer(const char *family)
 {
     char command[2048], line[64] = "";
-    snprintf(command, sizeof command, "xz -dkc '%s/../tokenizers/%s/tokenizer.json.xz' 2>/dev/null", shared(), family);
+    snprintf(command, sizeof command, "xz -dkc '%s/../tokenizers/%s/tokenizer.json.xz' 2>/dev/null", shared(),
+             family);
     FILE *pipe = popen(command, "r");
     if (!pipe)
         skip();
