@@ -340,7 +340,8 @@ def new_model(seed):
 # A later stage goes on from the rounded weights of the one before, with fresh optimisers and more of the hard examples.
 STAGES = [dict(steps=600, hold=0.4, end=1000, mix=world.USUAL, first=1.0, english=24, tools=10),
           dict(steps=440, hold=0.35, end=440, mix=world.HARDER, first=4.0, english=32, tools=9),
-          dict(steps=440, hold=0.3, end=440, mix=world.HARDER, first=4.0, english=28, tools=12)]
+          dict(steps=440, hold=0.3, end=440, mix=world.HARDER, first=4.0, english=28, tools=12),
+          dict(steps=220, hold=0.2, end=220, mix=world.HARDER, first=2.0, english=28, tools=12, peak=0.5)]
 
 
 def train(tok, args, out):
@@ -363,7 +364,7 @@ def train_stage(model, tok, args, out, stage, seed):
     seen, mean = 0, {"english": 0.0, "tools": 0.0}
     for step in range(1, stage["steps"] + 1):
         done = step / stage["end"]
-        rate = min(1.0, step / 40) * min(1.0, max(0.02, (1 - done) / (1 - stage["hold"])))      # warm up, hold, go down
+        rate = stage.get("peak", 1.0) * min(1.0, step / 40) * min(1.0, max(0.02, (1 - done) / (1 - stage["hold"])))      # warm up, hold, go down
         rows = [(kind, *encode(tok, world.draw(rng, kind, mix=stage["mix"]), stage["first"])) for kind in mean for _ in range(stage[kind])]
         own_tokens = {kind: sum(w >= 1.0 for r in rows if r[0] == kind for w in r[2]) for kind in mean}
         for part in chunks(rows):
@@ -466,7 +467,7 @@ def main():
     p.add_argument("--out", default=os.path.join(ROOT, "models", "tiny"))
     p.add_argument("--heldout", default=os.path.join(ROOT, "test", "data", "tiny_heldout.jsonl"))
     p.add_argument("--seed", type=int, default=3)
-    p.add_argument("--stage", type=int, default=1, help="first stage to run; 2 and 3 go on from the weights in the output folder")
+    p.add_argument("--stage", type=int, default=1, help="first stage to run; later ones than 1 go on from the weights in the output folder")
     p.add_argument("--report", type=int, default=25)
     p.add_argument("--save", type=int, default=100)
     p.add_argument("--count", type=int, default=1000, help="held-out examples of each kind in the final measurement")
