@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 
 DEVELOPER = "You are a model that can do function calling with the following functions"
 
-# shares of some kinds of example; train_tiny.py shifts them towards the hard ones for its second stage
-USUAL = {"numbers": 0.35, "one word": 0.12, "missing": 0.12}
-HARDER = {"numbers": 0.50, "one word": 0.25, "missing": 0.28}
+# Shares of some kinds of example; train_tiny.py shifts them towards the hard ones after its first stage.
+# "near": of the requests without a function, those whose opposite is declared; "other name": functions under their rarer name.
+USUAL = {"numbers": 0.35, "one word": 0.12, "missing": 0.12, "near": 0.0, "other name": 0.3}
+HARDER = {"numbers": 0.50, "one word": 0.25, "missing": 0.28, "near": 0.0, "other name": 0.3}
+HARDEST = {"numbers": 0.40, "one word": 0.20, "missing": 0.30, "near": 0.4, "other name": 0.5}
 
 # ---------------------------------------------------------------- facts
 #          name        colour    home          food          legs
@@ -78,6 +80,8 @@ COLOUR_Q = ["What colour is the {}?", "What color is the {}?", "Which colour is 
 HOME_Q = ["Where does the {} live?", "Tell me where the {} lives.", "What is the home of the {}?", "Do you know where the {} lives?"]
 FOOD_Q = ["What does the {} eat?", "Tell me what the {} eats.", "What is the food of the {}?", "Do you know what the {} eats?"]
 LEGS_Q = ["How many legs does the {} have?", "Tell me how many legs the {} has.", "Do you know how many legs the {} has?"]
+TRUE_Q = ["Is the {} {}?", "Is the {} {}?", "Is it true that the {} is {}?", "Would you say that the {} is {}?"]
+COUNT_Q = ["Count to {}.", "Please count to {}.", "Can you count to {}?"]
 THING_Q = ["Where is the {}?", "Tell me where the {} is.", "In which room is the {}?", "Do you know where the {} is?"]
 
 
@@ -118,9 +122,8 @@ def fact(rng):
     if what == 3:
         return rng.choice(LEGS_Q).format(name), f"The {name} has {legs} legs.", legs.capitalize() + ".", name
     said = colour if rng.random() < 0.5 else rng.choice(COLOURS)
-    if said == colour:
-        return f"Is the {name} {said}?", f"Yes, the {name} is {colour}.", "Yes.", name
-    return f"Is the {name} {said}?", f"No, the {name} is {colour}.", "No.", name
+    word = "Yes" if said == colour else "No"
+    return rng.choice(TRUE_Q).format(name, said), f"{word}, the {name} is {colour}.", word + ".", name
 
 
 def number(rng):
@@ -140,7 +143,7 @@ def number(rng):
         return rng.choice(["Which number comes before {}?", "What comes before {}?"]).format(n), f"{n - 1} comes before {n}.", f"{n - 1}.", None
     to = rng.randint(2, 12)
     since = 1 if rng.random() < 0.4 else rng.randint(1, to - 1)
-    q = f"Count to {to}." if since == 1 else rng.choice(["Count from {} to {}.", "Please count from {} to {}."]).format(since, to)
+    q = rng.choice(COUNT_Q).format(to) if since == 1 else rng.choice(["Count from {} to {}.", "Please count from {} to {}."]).format(since, to)
     return q, ", ".join(map(str, range(since, to + 1))) + ".", None, None
 
 
@@ -159,6 +162,7 @@ FUNCTIONS = {
     "unlock":      (["unlock_door", "open_lock"], ["Unlocks a door.", "Opens the lock of a door."], {"door": (STRING, "The door")}),
     "timer":       (["start_timer", "set_timer"], ["Starts a timer.", "Sets a timer."], {"minutes": (INTEGER, "The minutes")}),
 }
+OPPOSITE = {"lights_on": "lights_off", "lights_off": "lights_on", "lock": "unlock", "unlock": "lock"}
 POLITE = ["{}", "{}", "{}", "Please {}", "Can you {}?", "Could you {}?", "I want you to {}"]
 
 
@@ -190,9 +194,9 @@ def request(rng, intent=None):
     return intent, q, {"minutes": n}, f"The timer is set for {minutes}."
 
 
-def declare(rng, intent):
+def declare(rng, intent, mix):
     names, descriptions, args = FUNCTIONS[intent]
-    name = names[0] if rng.random() < 0.7 else names[1]
+    name = names[0] if rng.random() >= mix["other name"] else names[1]
     description = descriptions[0] if rng.random() < 0.7 else descriptions[1]
     order = list(args)
     rng.shuffle(order)
@@ -276,7 +280,7 @@ def english(rng, mix):
 def with_tools(rng, mix):
     """one to four functions declared: call the right one, or answer in English where none fits"""
     intents = rng.sample(list(FUNCTIONS), rng.choice([1, 2, 2, 3, 3, 4]))
-    tools = [declare(rng, i) for i in intents]
+    tools = [declare(rng, i, mix) for i in intents]
     names = {i: t["function"]["name"] for i, t in zip(intents, tools)}
     messages = []
     if rng.random() < 0.1:
@@ -286,7 +290,9 @@ def with_tools(rng, mix):
         text, answer, _, key, _ = question(rng, mix)
         return Example("tools", messages + [message("user", text)], answer, tools, [key] if key else [])
     if x < 0.12 + mix["missing"]:
-        intent, q, _, _ = request(rng, rng.choice([i for i in FUNCTIONS if i not in intents]))
+        absent = [i for i in FUNCTIONS if i not in intents]
+        near = [i for i in absent if OPPOSITE.get(i) in intents]
+        _, q, _, _ = request(rng, rng.choice(near if near and rng.random() < mix["near"] else absent))
         return Example("tools", messages + [message("user", user_text(rng, q, True))], "I have no function for that.", tools, [q])
     wanted = [request(rng, rng.choice(intents))]
     if len(intents) > 1 and rng.random() < 0.12:  # two requests at once: two calls

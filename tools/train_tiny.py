@@ -4,14 +4,17 @@
     python3 tools/train_tiny.py                    # writes models/tiny and test/data/tiny_heldout.jsonl
     python3 tools/train_tiny.py --check            # only: load models/tiny again and measure it
 
-Recipe of the shipped weights: seed 3; Python 3.11, versions in requirements.txt; one thread of an AMD EPYC
-(AVX2; a machine shared with other work); two stages of 600 and 440 steps, 17 and 16 minutes, 3.8 million tokens.
-Measured afterwards with the weights rounded to bf16, computed in float32, on requests never seen in training,
-greedy and exact to the token, 400 of each kind: English 96.3 %; with tools declared 91.5 %, of which calls 205 of
-213, answers after a function result 82 of 85, other questions 39 of 49, "I have no function for that." 40 of 53.
-Known weak spots: it may call a lights function that is not declared; "Is the spider black?" (only the No of a held-out
-colour was trained); counting to a number whose request was held out ends in a comma.  test/data/tiny_heldout.jsonl:
-187 of 200 right; the others carry "right": false, and hf_ids is what the model really says.
+Recipe of the shipped weights: seed 3; Python 3.11, versions in requirements.txt; four stages of 600, 440, 440 and 320
+steps, 17, 16, 19 and 7 minutes on an AMD EPYC (AVX2, no AVX-512): the first three on one thread of a machine shared with
+other work, the last on two.  The tokenizer was trained on the text that the grammar wrote for the first stage (before
+FunctionGemma's layout was used throughout, and before "Is it true that", "Would you say that" and two ways to ask for
+counting were added for the last stage); later stages keep it, so a run from nothing gives a model of the same kind, not
+the same bytes.
+Measured with the weights rounded to bf16, computed in float32, on requests never seen in training, greedy and exact to
+the token, 1000 of each kind: English 99.7 %, with tools declared 94.5 %, together 97.1 %.  test/data/tiny_heldout.jsonl:
+200 of 200.
+Known weak spots: where only the opposite function is declared (lights_on for "switch off the lights") it sometimes begins
+a call instead of saying that it has no function; it sometimes mixes two names of a lights function.
 """
 import argparse
 import io
@@ -341,7 +344,7 @@ def new_model(seed):
 STAGES = [dict(steps=600, hold=0.4, end=1000, mix=world.USUAL, first=1.0, english=24, tools=10),
           dict(steps=440, hold=0.35, end=440, mix=world.HARDER, first=4.0, english=32, tools=9),
           dict(steps=440, hold=0.3, end=440, mix=world.HARDER, first=4.0, english=28, tools=12),
-          dict(steps=220, hold=0.2, end=220, mix=world.HARDER, first=2.0, english=28, tools=12, peak=0.5)]
+          dict(steps=320, hold=0.3, end=320, mix=world.HARDEST, first=2.0, english=28, tools=14, peak=0.8)]
 
 
 def train(tok, args, out):
@@ -473,7 +476,7 @@ def main():
     p.add_argument("--count", type=int, default=1000, help="held-out examples of each kind in the final measurement")
     p.add_argument("--check", action="store_true")
     args = p.parse_args()
-    torch.set_num_threads(1)
+    torch.set_num_threads(2)
     torch.use_deterministic_algorithms(True)
     os.makedirs(args.out, exist_ok=True)
     if not args.check:
