@@ -33,14 +33,16 @@ enum {
 #else
 #define PRINTF(text, first)
 #endif
-/* Prints "carat: ..." and returns the code, so that `return fail(USAGE, ...)` reads in one line. */
+/* Prints "error: E_USAGE: ..." and returns the code, so that `return fail(USAGE, ...)` reads in one line. The name
+ * follows from the exit code, FAILED being E_IO; fail_as takes it from a library status. */
 int fail(int code, const char *format, ...) PRINTF(2, 3);
+int fail_as(int code, carat_status status, const char *format, ...) PRINTF(3, 4);
 int fail_memory(void);
 /* What the library reported. E_NOT_FOUND means here that the model lacks something (a tokenizer, a template). */
 int fail_status(const carat_error *err);
 /* The same for opening, where E_NOT_FOUND and E_IO mean that there is no model to be had at that path. */
 int fail_open(const carat_error *err);
-/* "carat: note: ..." */
+/* "note: ..." */
 void note(const char *format, ...) PRINTF(1, 2);
 void note_line(void *user, const char *line); /* a carat_log */
 /* Where the words of a did-you-mean come from: next(user, i) is word i, NULL after the last. Returns the nearest word

@@ -65,8 +65,8 @@ int read_json_text(const char *path, char **data)
     int code = read_input(path, data, &n);
 
     if (code == DONE && strlen(*data) != n) {
-        code =
-            fail(FAILED, "%s has a NUL byte at offset %zu, which JSON does not allow", path, strlen(*data));
+        code = fail_as(FAILED, CARAT_E_FORMAT, "%s has a NUL byte at offset %zu, which JSON does not allow",
+                       path, strlen(*data));
         free(*data);
         *data = NULL;
     }

@@ -4,8 +4,14 @@
 
 #include "cli.h"
 
+/* The code in a message where the command itself, not the library, has found the fault. */
+static const char *const fault_names[] = {
+    [FAILED] = "E_IO",           [USAGE] = "E_USAGE",      [NOT_FOUND] = "E_NOT_FOUND",
+    [BAD_MODEL] = "E_NOT_FOUND", [NO_MEMORY] = "E_MEMORY",
+};
+
 /* Text from files and arguments ends up in messages: no byte of it may move the cursor or forge a second line. */
-static void say(const char *lead, const char *format, va_list args)
+static void say(const char *lead, const char *name, const char *format, va_list args)
 {
     char raw[2048], line[sizeof raw * 4 + 64];
     size_t n = 0;
@@ -19,7 +25,7 @@ static void say(const char *lead, const char *format, va_list args)
             line[n++] = (char)c;
     }
     line[n] = 0;
-    fprintf(stderr, "carat: %s%s\n", lead, line);
+    fprintf(stderr, "%s: %s%s%s\n", lead, name, *name ? ": " : "", line);
 }
 
 int fail(int code, const char *format, ...)
@@ -27,7 +33,17 @@ int fail(int code, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say("", format, args);
+    say("error", fault_names[code], format, args);
+    va_end(args);
+    return code;
+}
+
+int fail_as(int code, carat_status status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say("error", carat_status_name(status) + strlen("CARAT_"), format, args);
     va_end(args);
     return code;
 }
@@ -42,7 +58,7 @@ void note(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say("note: ", format, args);
+    say("note", "", format, args);
     va_end(args);
 }
 
@@ -78,13 +94,13 @@ int fail_status(const carat_error *err)
     case CARAT_E_NUMERIC:
         break;
     }
-    return fail(code, "%s", err->message);
+    return fail_as(code, err->code, "%s", err->message);
 }
 
 int fail_open(const carat_error *err)
 {
     if (err->code == CARAT_E_NOT_FOUND || err->code == CARAT_E_IO)
-        return fail(NOT_FOUND, "%s", err->message);
+        return fail_as(NOT_FOUND, err->code, "%s", err->message);
     return fail_status(err);
 }
 

@@ -144,8 +144,9 @@ static int evaluate_prompt(struct generation *g, struct progress *bar)
     carat_status status;
 
     if (g->prompt.n > context)
-        return fail(FAILED, "the prompt has %d tokens and the context %d positions; -c %d makes room for it",
-                    g->prompt.n, context, g->prompt.n);
+        return fail_as(FAILED, CARAT_E_CONTEXT,
+                       "the prompt has %d tokens and the context %d positions; -c %d makes room for it",
+                       g->prompt.n, context, g->prompt.n);
     progress_begin(bar, "prompt", "tok");
     status = carat_sync(g->session, g->prompt.ids, g->prompt.n, NULL, &err);
     progress_end(bar);
@@ -163,18 +164,17 @@ static double rate(int n, double s)
 
 static void print_timings(const struct generation *g)
 {
-    fprintf(stderr, "carat: prompt %d tok in %.2f s (%.2f tok/s), generation %d tok in %.2f s (%.2f tok/s)",
+    fprintf(stderr, "prompt %d tok in %.2f s (%.2f tok/s), generation %d tok in %.2f s (%.2f tok/s)",
             g->prompt.n, g->prompt_s, rate(g->prompt.n, g->prompt_s), g->ids.n, g->generation_s,
             rate(g->ids.n, g->generation_s));
     if (g->seed_is_random && g->sampling.temperature > 0)
         fprintf(stderr, ", seed %llu", (unsigned long long)g->sampling.seed);
     fputc('\n', stderr);
     if (g->o->verbose)
-        fprintf(
-            stderr,
-            "carat: loaded in %.2f s, stopped: %s, temperature %g, top-k %d, top-p %g, min-p %g, seed %llu\n",
-            g->load_s, g->stop, (double)g->sampling.temperature, g->sampling.top_k, (double)g->sampling.top_p,
-            (double)g->sampling.min_p, (unsigned long long)g->sampling.seed);
+        fprintf(stderr,
+                "loaded in %.2f s, stopped: %s, temperature %g, top-k %d, top-p %g, min-p %g, seed %llu\n",
+                g->load_s, g->stop, (double)g->sampling.temperature, g->sampling.top_k,
+                (double)g->sampling.top_p, (double)g->sampling.min_p, (unsigned long long)g->sampling.seed);
 }
 
 static int print_json(const struct generation *g)

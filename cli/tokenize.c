@@ -79,7 +79,7 @@ static int tokenize_object(struct converter *c, const json_t *object, const char
     const json_t *text = json_object_get(object, "text");
 
     if (!json_is_string(text))
-        return fail(FAILED, "%s:%ld: there is no string \"text\"", file, line);
+        return fail_as(FAILED, CARAT_E_FORMAT, "%s:%ld: there is no string \"text\"", file, line);
     return tokenize_text(c, json_string_value(text), json_string_length(text), true);
 }
 
@@ -88,12 +88,12 @@ static int detokenize_object(struct converter *c, const json_t *object, const ch
     const json_t *ids = json_object_get(object, "ids");
 
     if (!json_is_array(ids))
-        return fail(FAILED, "%s:%ld: there is no list \"ids\"", file, line);
+        return fail_as(FAILED, CARAT_E_FORMAT, "%s:%ld: there is no list \"ids\"", file, line);
     c->ids.n = 0;
     for (size_t i = 0; i < json_array_size(ids); i++) {
         const json_t *id = json_array_get(ids, i);
         if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX)
-            return fail(FAILED, "%s:%ld: ids[%zu] is not a token id", file, line, i);
+            return fail_as(FAILED, CARAT_E_FORMAT, "%s:%ld: ids[%zu] is not a token id", file, line, i);
         if (!push_id(&c->ids, (int32_t)json_integer_value(id)))
             return fail_memory();
     }
@@ -110,8 +110,8 @@ static int convert_line(struct converter *c, object_converter convert, const cha
     int code;
 
     if (!json_is_object(object)) {
-        code = fail(FAILED, "%s:%ld: this is not a JSON object%s%s", file, line, object ? "" : ": ",
-                    object ? "" : error.text);
+        code = fail_as(FAILED, CARAT_E_FORMAT, "%s:%ld: this is not a JSON object%s%s", file, line,
+                       object ? "" : ": ", object ? "" : error.text);
     } else {
         code = convert(c, object, file, line);
     }

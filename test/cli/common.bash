@@ -24,11 +24,11 @@ expect() {
     [ "$code" = "$wanted" ] || die "carat $*: exit code $code, expected $wanted"
 }
 
-# Usage mistakes and other failures say why in exactly one line.
+# Usage mistakes and other failures say why in exactly one line, `error: CODE: ...`.
 refuse() {
     expect "$@"
     [ "$(wc -l <err)" = 1 ] || die "$*: not one line on stderr"
-    grep -q '^carat: ' err || die "$*: the message does not begin with carat:"
+    grep -q '^error: E_[A-Z_]*: ' err || die "$*: the message does not begin with error: CODE:"
 }
 
 out_is() {
