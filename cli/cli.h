@@ -101,6 +101,7 @@ int verb_detokenize(const struct options *o);
 int verb_render(const struct options *o);
 int verb_bench(const struct options *o);
 int verb_show(const struct options *o);
+int verb_doctor(const struct options *o);
 int verb_version(const struct options *o);
 int verb_help(const struct options *o);
 /* verb N_VERB: the command as a whole */

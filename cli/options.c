@@ -33,6 +33,10 @@ const struct verb_text verb_texts[N_VERB] = {
     [BENCH] = {"bench", "MODEL", "measure prompt and generation speed", 1, 1,
                "Random ids, one warm-up; tokenising and sampling are not in the time.\n"},
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
+    [DOCTOR] =
+        {"doctor", "", "describe this machine and how carat would use it", 0, 0,
+         "The report between the lines of ``` is meant to be pasted into a bug report. Under it, a line for "
+         "each thing\nthat makes this machine slow.\n"},
     [VERSION] = {"version", "", "print the version", 0, 0, ""},
     [HELP] = {"help", "[VERB]", "describe a verb and its options", 0, 1, ""},
 };
@@ -47,7 +51,7 @@ const struct option option_table[] = {
     {{"-m", "--model"},
      TEXT,
      AT(model),
-     ANY & ~(ON(VERSION) | ON(HELP)),
+     ANY & ~(ON(DOCTOR) | ON(VERSION) | ON(HELP)),
      "MODEL",
      "the model, instead of the first argument",
      0,

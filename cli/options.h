@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum verb { RUN, LOGITS, TOKENIZE, DETOKENIZE, RENDER, BENCH, SHOW, VERSION, HELP, N_VERB };
+enum verb { RUN, LOGITS, TOKENIZE, DETOKENIZE, RENDER, BENCH, SHOW, DOCTOR, VERSION, HELP, N_VERB };
 
 struct verb_text {
     const char *name, *args, *summary;
