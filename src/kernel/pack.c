@@ -1,0 +1,222 @@
+/* pack.c: stored rows to panels and back. Packing moves bits, it never computes: unpacking gives the stored row again,
+ * except that BF16 weights below 2^-50 become 0 on the way in (NUMERICS.md section 5). Layout: panel.h. */
+#include "kernel/panel.h"
+
+#include "quant/blocks.h"
+
+/* 4 bytes of one row in line `line` behind `lines`. */
+static inline uint8_t *word_at(uint8_t *lines, int line, int r)
+{
+    return lines + 64 * line + 4 * r;
+}
+
+static inline uint32_t get(const uint8_t *p)
+{
+    return ct_le32(p);
+}
+
+static inline void put(uint8_t *p, uint32_t v)
+{
+    memcpy(p, &v, 4);
+}
+
+/* ---- types of 32-blocks: f16 scale, perhaps an f16 minimum, codes ---- */
+
+/* The 32 codes of a block as 8 words of 4 bytes, in order of k: words in, or words out. */
+typedef void codes_in(uint32_t word[8], const uint8_t *block);
+typedef void codes_out(uint8_t *block, const uint32_t word[8]);
+
+static void bytes_in(uint32_t word[8], const uint8_t *q)
+{
+    for (int i = 0; i < 8; i++)
+        word[i] = get(q + 4 * i) ^ 0x80808080u;
+}
+
+static void bytes_out(uint8_t *q, const uint32_t word[8])
+{
+    for (int i = 0; i < 8; i++)
+        put(q + 4 * i, word[i] ^ 0x80808080u);
+}
+
+static void nibbles_in(uint32_t word[8], const uint8_t *q)
+{
+    for (int i = 0; i < 4; i++) {
+        word[i] = get(q + 4 * i) & 0x0f0f0f0fu;
+        word[i + 4] = get(q + 4 * i) >> 4 & 0x0f0f0f0fu;
+    }
+}
+
+static void nibbles_out(uint8_t *q, const uint32_t word[8])
+{
+    for (int i = 0; i < 4; i++)
+        put(q + 4 * i, word[i] | word[i + 4] << 4);
+}
+
+/* Bits 4i .. 4i+3 of h, each moved to bit 4 of a byte. */
+static uint32_t fifth_bits(uint32_t h, int i)
+{
+    uint32_t b = h >> 4 * i;
+    return (b & 1) << 4 | (b >> 1 & 1) << 12 | (b >> 2 & 1) << 20 | (b >> 3 & 1) << 28;
+}
+
+/* Five bits: the fifth ones as one word, then nibbles. As bytes the code is weight + 128; `zero` is the code of weight 0. */
+static void five_in(uint32_t word[8], const uint8_t *q, uint32_t zero)
+{
+    nibbles_in(word, q + 4);
+    for (int i = 0; i < 8; i++)
+        word[i] = (word[i] | fifth_bits(get(q), i)) + (128 - zero) * 0x01010101u;
+}
+
+static void five_out(uint8_t *q, const uint32_t word[8], uint32_t zero)
+{
+    uint32_t low[8], h = 0;
+    for (int i = 0; i < 8; i++) {
+        uint32_t code = word[i] - (128 - zero) * 0x01010101u;
+        low[i] = code & 0x0f0f0f0fu;
+        for (int j = 0; j < 4; j++)
+            h |= (code >> (8 * j + 4) & 1) << (4 * i + j);
+    }
+    put(q, h);
+    nibbles_out(q + 4, low);
+}
+
+static void five_signed_in(uint32_t word[8], const uint8_t *q)
+{
+    five_in(word, q, 16);
+}
+static void five_signed_out(uint8_t *q, const uint32_t word[8])
+{
+    five_out(q, word, 16);
+}
+
+static void five_unsigned_in(uint32_t word[8], const uint8_t *q)
+{
+    five_in(word, q, 0);
+}
+static void five_unsigned_out(uint8_t *q, const uint32_t word[8])
+{
+    five_out(q, word, 0);
+}
+
+/* ---- the table ---- */
+
+static const struct packing {
+    struct ct_panel panel;
+    int block;        /* bytes of a stored block of 32, 0 for plain types */
+    codes_in *in;     /* codes of a block lie behind its scale and minimum */
+    codes_out *out;
+} table[CT_TYPE_COUNT] = {
+    [CT_F32] = {{CT_LINES_32, 32, 0, 2048, false}, 0, NULL, NULL},
+    [CT_F16] = {{CT_LINES_16, 32, 0, 1024, false}, 0, NULL, NULL},
+    [CT_BF16] = {{CT_LINES_16, 32, 0, 1024, false}, 0, NULL, NULL},
+    [CT_Q8_0] = {{CT_LINES_BYTE, 64, 64, 1088, false}, 34, bytes_in, bytes_out},
+    [CT_Q5_0] = {{CT_LINES_BYTE, 64, 64, 1088, false}, 22, five_signed_in, five_signed_out},
+    [CT_Q5_1] = {{CT_LINES_BYTE, 64, 128, 1152, true}, 24, five_unsigned_in, five_unsigned_out},
+    [CT_Q4_0] = {{CT_LINES_NIBBLE, 64, 64, 576, false}, 18, nibbles_in, nibbles_out},
+    [CT_Q4_1] = {{CT_LINES_NIBBLE, 64, 128, 640, true}, 20, nibbles_in, nibbles_out},
+    [CT_IQ4_NL] = {{CT_LINES_NIBBLE, 64, 64, 576, false}, 18, nibbles_in, nibbles_out},
+};
+
+const struct ct_panel *ct_panel_of(enum ct_type type)
+{
+    return &table[type].panel;
+}
+
+/* ---- rows ---- */
+
+/* Where group g of row r keeps its scale (which 0) or minimum (which 1), in its chunk. */
+static size_t scale_offset(int which, int g, int r)
+{
+    return (size_t)(64 * which + 32 * (g & 1) + 2 * r);
+}
+
+static void pack_blocks(const struct packing *t, uint8_t *panel, const uint8_t *row, int r, int cols)
+{
+    int scales = t->panel.minimum ? 2 : 1;
+
+    for (int g = 0; g < cols / CT_GROUP; g++, row += t->block) {
+        uint8_t *chunk = panel + (size_t)(g / 2) * (size_t)t->panel.bytes;
+        uint8_t *lines = chunk + t->panel.scales;
+        uint32_t word[8];
+        for (int s = 0; s < scales; s++)
+            memcpy(chunk + scale_offset(s, g, r), row + 2 * s, 2);
+        t->in(word, row + 2 * scales);
+        for (int i = 0; i < 8 && t->panel.lines == CT_LINES_BYTE; i++)
+            put(word_at(lines, 8 * (g & 1) + i, r), word[i]);
+        for (int i = 0; i < 4 && t->panel.lines == CT_LINES_NIBBLE; i++)
+            put(word_at(lines, 4 * (g & 1) + i, r), word[2 * i] | word[2 * i + 1] << 4);
+    }
+}
+
+static void unpack_blocks(const struct packing *t, uint8_t *row, const uint8_t *panel, int r, int cols)
+{
+    int scales = t->panel.minimum ? 2 : 1;
+
+    for (int g = 0; g < cols / CT_GROUP; g++, row += t->block) {
+        uint8_t *chunk = (uint8_t *)panel + (size_t)(g / 2) * (size_t)t->panel.bytes;
+        uint8_t *lines = chunk + t->panel.scales;
+        uint32_t word[8];
+        for (int s = 0; s < scales; s++)
+            memcpy(row + 2 * s, chunk + scale_offset(s, g, r), 2);
+        for (int i = 0; i < 8 && t->panel.lines == CT_LINES_BYTE; i++)
+            word[i] = get(word_at(lines, 8 * (g & 1) + i, r));
+        for (int i = 0; i < 8 && t->panel.lines == CT_LINES_NIBBLE; i++)
+            word[i] = get(word_at(lines, 4 * (g & 1) + i / 2, r)) >> 4 * (i & 1) & 0x0f0f0f0fu;
+        t->out(row + 2 * scales, word);
+    }
+}
+
+/* Two bf16, each 0 below 2^-50. */
+static uint32_t flush_pair(uint32_t v)
+{
+    uint32_t low = (v & 0x7fffu) < 0x2680u ? 0 : v & 0xffffu;
+    uint32_t high = (v & 0x7fff0000u) < 0x26800000u ? 0 : v & 0xffff0000u;
+    return low | high;
+}
+
+static void pack_plain(enum ct_type type, uint8_t *panel, const uint8_t *row, int r, int cols)
+{
+    int words = type == CT_F32 ? cols : cols / 2; /* lines go on through all chunks: there is nothing between them */
+
+    for (int i = 0; i < words; i++) {
+        uint32_t v = get(row + 4 * (size_t)i);
+        put(panel + 64 * (size_t)i + 4 * (size_t)r, type == CT_BF16 ? flush_pair(v) : v);
+    }
+    if (type != CT_F32 && cols % 2) {
+        uint32_t v = ct_le16(row + 4 * (size_t)words);
+        put(panel + 64 * (size_t)words + 4 * (size_t)r, type == CT_BF16 ? flush_pair(v) : v);
+    }
+}
+
+static void unpack_plain(enum ct_type type, uint8_t *row, const uint8_t *panel, int r, int cols)
+{
+    size_t bytes = (size_t)cols * (type == CT_F32 ? 4 : 2);
+
+    for (size_t at = 0; at < bytes; at += 4)
+        memcpy(row + at, panel + 16 * at + 4 * (size_t)r, CT_MIN(bytes - at, (size_t)4));
+}
+
+void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0)
+{
+    const struct packing *t = &table[w->type];
+
+    memset(panel, 0, ct_panel_bytes(&t->panel, w->cols));
+    for (int r = 0; r < CT_MIN(CT_PANEL_ROWS, w->rows - r0); r++) {
+        const uint8_t *row = (const uint8_t *)w->data + (size_t)(r0 + r) * w->row_bytes;
+        if (t->block)
+            pack_blocks(t, panel, row, r, w->cols);
+        else
+            pack_plain(w->type, panel, row, r, w->cols);
+    }
+}
+
+void ct_unpack(uint8_t *row, const struct ct_weight *w, int r)
+{
+    const struct packing *t = &table[w->type];
+    const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes;
+
+    if (t->block)
+        unpack_blocks(t, row, panel, r % CT_PANEL_ROWS, w->cols);
+    else
+        unpack_plain(w->type, row, panel, r % CT_PANEL_ROWS, w->cols);
+}
