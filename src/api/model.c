@@ -27,7 +27,8 @@ carat_status ct_check_size(size_t found, size_t expected, const char *what, cara
                    found, expected);
 }
 
-/* ---- opening: the steps after the container, in order; on failure the caller closes the model ---- */
+/* ---- opening: the steps after the container, in order; on failure the caller closes the model. The config comes first:
+ * a model that carat does not run is to be called by its name before its tokenizer is found odd. ---- */
 
 static bool wants_weights(const carat_model *m, const carat_model_options *o)
 {
@@ -79,7 +80,7 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
 }
 
 static carat_status (*const steps[])(carat_model *, const carat_model_options *, carat_error *) = {
-    load_tokenizer, load_config, load_weights, load_defaults};
+    load_config, load_tokenizer, load_weights, load_defaults};
 
 static carat_status report(const carat_model_options *o, size_t done, carat_error *err)
 {
