@@ -54,8 +54,16 @@
  * a memory plan, threads and the KV cache of N sequences over one model. A carat_session is one timeline of
  * tokens in an engine. Close in the order session, engine, model; every close function accepts NULL.
  *
- * Threads. Functions on a carat_model may be called from any thread at any time until it is closed. An engine and all its
- * sessions belong to one thread at a time: the caller serialises. Different engines are independent.
+ * Threads. Everything may be called from any thread, under three rules, which the declarations cite:
+ *   - any thread: the call may overlap with every other one. A model never changes, and the sessions of one engine
+ *     may be used by different threads at once: inside, their passes run one at a time, in the order in which they
+ *     were asked for, with the bits they would have alone. Different engines run side by side.
+ *   - one call a session: a call on a session that is inside another call, be it of another thread or of its own
+ *     callback, changes nothing and gives CARAT_E_BUSY; a function without a status then answers as for NULL.
+ *   - last call: closing ends an object; the caller sees to it that nobody uses it then or later.
+ * Callbacks run on the calling thread while the library holds no lock. They may call whatever the rules allow; what
+ * they must not do is close an object of the call they serve. A carat_tokens, carat_error or options struct belongs to
+ * one thread at a time, as any variable.
  *
  * Errors. Functions that can fail return carat_status and take an optional carat_error * last, which is
  * written only on failure: a code and one finished English sentence. Output arguments are untouched on
@@ -98,6 +106,7 @@ typedef enum carat_status {
     CARAT_E_REWIND,      /* the ring of a local layer no longer holds what the rewind needs */
     CARAT_E_NUMERIC,     /* NaN or infinity in logits */
     CARAT_E_CANCELLED,   /* a callback asked to stop */
+    CARAT_E_BUSY,        /* the session is inside another call; nothing has changed */
 } carat_status;
 
 typedef struct carat_error {
@@ -115,7 +124,7 @@ typedef struct carat_engine carat_engine;
 typedef struct carat_session carat_session;
 
 /* Progress of a long call: done of total units (unitless). Return 0 to go on, else the call ends with
- * CARAT_E_CANCELLED. Runs on the calling thread. */
+ * CARAT_E_CANCELLED. Runs on the calling thread; what it may call is said under Threads above. */
 typedef int (*carat_progress)(void *user, size_t done, size_t total);
 /* One finished line without newline about something the user should know (a multimodal checkpoint read as
  * text, a missing template). Runs on the calling thread. */
@@ -143,6 +152,8 @@ typedef struct carat_model_options {
     }
 
 /* Opens an HF directory or a GGUF file (decided by content). Weights are mapped, not read.
+ * Reports progress before the first step and after each: container, tokenizer, configuration, weights, templates and
+ * sampling; the callback may cancel at every report. Any thread.
  * E_ARGUMENT, E_NOT_FOUND, E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY, E_CANCELLED. */
 CARAT_API carat_status carat_model_open(carat_model **model, const char *path,
                                         const carat_model_options *options, carat_error *err);
@@ -156,11 +167,12 @@ typedef struct carat_buffer {
 /* As carat_model_open; the buffers are borrowed until carat_model_close. */
 CARAT_API carat_status carat_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
                                                const carat_model_options *options, carat_error *err);
+/* Last call: the model's engines are closed and nothing it lent is used any more. */
 CARAT_API void carat_model_close(carat_model *model);
 
 typedef enum carat_model_kind { CARAT_GENERATOR = 0, CARAT_TOKENIZER_ONLY } carat_model_kind;
 
-/* Facts about a model. Strings live as long as the model. */
+/* Facts about a model. Strings live as long as the model. Any thread, as all functions on a model below. */
 typedef struct carat_model_info {
     size_t size; /* set by the caller to sizeof(carat_model_info) */
     carat_model_kind kind;
@@ -205,7 +217,8 @@ CARAT_API int carat_is_stop(const carat_model *model, int32_t id);
  * *ids lives as long as the model. */
 CARAT_API int carat_stop_ids(const carat_model *model, const int32_t **ids);
 
-/* ----------------------------------------------------------------- text ---- */
+/* ----------------------------------------------------------------- text ----
+ * Any thread: the model is only read. */
 
 typedef enum carat_text_flags {
     CARAT_BOS = 1, /* put <bos> first, unless the text already begins with it */
@@ -285,15 +298,20 @@ typedef struct carat_plan {
     size_t kv_bytes;   /* all sessions, full context */
     size_t work_bytes; /* activations, logits, tables */
 } carat_plan;
-/* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes). */
+/* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes). Any thread. */
 CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
                                          carat_plan *plan, carat_error *err);
+/* Errors as carat_plan_engine; E_MEMORY also when the system refuses memory or threads. Any thread. */
 CARAT_API carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                            const carat_engine_options *options, carat_error *err);
-CARAT_API void carat_engine_close(carat_engine *engine); /* its sessions must be closed */
+/* Last call: its sessions are closed. */
+CARAT_API void carat_engine_close(carat_engine *engine);
+/* Any thread. */
 CARAT_API int carat_engine_context(const carat_engine *engine);
 
-/* -------------------------------------------------------------- session ---- */
+/* -------------------------------------------------------------- session ----
+ * One call a session: functions that take a carat_session are for one thread at a time and return E_BUSY to a second;
+ * sessions of the same engine may be in calls at once. */
 
 typedef struct carat_session_options {
     size_t size;
@@ -306,9 +324,10 @@ typedef struct carat_session_options {
         sizeof(carat_session_options), 0, NULL, NULL                                                         \
     }
 
-/* E_MEMORY: all sequences of the engine are taken. */
+/* E_MEMORY: all sequences of the engine are taken. Any thread. */
 CARAT_API carat_status carat_session_create(carat_session **session, carat_engine *engine,
                                             const carat_session_options *options, carat_error *err);
+/* Last call on this session; others of the engine go on meanwhile. */
 CARAT_API void carat_session_close(carat_session *session);
 
 /* Makes the session's timeline equal tokens[0..n): keeps the common prefix it already holds, evaluates the
@@ -319,14 +338,15 @@ CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens,
                                   carat_error *err);
 /* Evaluates n more tokens after what is held. Errors as carat_sync. */
 CARAT_API carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
-/* Tokens held; *tokens (may be NULL) points at them until the next call on the session. */
+/* Tokens held; *tokens (may be NULL) points at them until the next call on the session. 0 and NULL while it is busy. */
 CARAT_API int carat_held(const carat_session *session, const int32_t **tokens);
 /* Forgets all but the first n tokens; no logits are held then (n equal to the tokens held changes nothing). E_ARGUMENT (n < 0 or more than held), E_REWIND. */
 CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
 
 /* Advances several sessions of one engine in one pass: row i appends tokens to its session (prompts and
- * single tokens mixed). Each session at most once. Errors as carat_append. On an argument error nothing has changed; after
- * E_NUMERIC every session of the step is empty. */
+ * single tokens mixed). Each session at most once. The callback of the first session hears of the progress. Errors as
+ * carat_append. On an argument error, or when one of the sessions is busy, nothing has changed; after E_NUMERIC every session of
+ * the step is empty. */
 typedef struct carat_row {
     carat_session *session;
     const int32_t *tokens; /* [n] */
@@ -335,8 +355,8 @@ typedef struct carat_row {
 } carat_row;
 CARAT_API carat_status carat_step(carat_engine *engine, const carat_row *rows, int n, carat_error *err);
 
-/* Logits after the last token, [n_vocab], valid until the next evaluating call on the engine; NULL when
- * nothing was evaluated since creation or rewind. */
+/* Logits after the last token, [n_vocab], valid until the next call that evaluates or rewinds this session; NULL when
+ * nothing was evaluated since creation or rewind, and while the session is busy. */
 CARAT_API const float *carat_logits(const carat_session *session);
 
 typedef struct carat_sampling {
@@ -364,7 +384,8 @@ CARAT_API carat_status carat_sample(carat_session *session, const carat_sampling
 
 /* Streams text: writes the bytes that id completes, terminated, and returns their number; a partial UTF-8 character is held
  * back until it is whole. id -1 flushes what is held. capacity >= 256 is always enough. Control tokens give "" unless they are
- * FunctionGemma's call syntax. Order of calls is the order of the text; carat_sync and carat_rewind reset it. */
+ * FunctionGemma's call syntax. Order of calls is the order of the text; carat_sync and carat_rewind reset it. While the session is
+ * busy: "" and 0. */
 CARAT_API size_t carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity);
 
 #ifdef __cplusplus

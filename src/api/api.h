@@ -3,6 +3,7 @@
 #define CT_API_H
 
 #include "base/arena.h"
+#include "base/lock.h"
 #include "model/forward.h"
 #include "text/chat.h"
 #include "text/detokenizer.h"
@@ -27,7 +28,7 @@ struct carat_model {
 };
 
 struct carat_engine {
-    const struct carat_model *model;
+    const struct carat_model *model; /* down to max_logits nothing changes after creation */
     const struct ct_kernel *kernel;
     struct ct_pool *pool;
     carat_plan plan;
@@ -35,7 +36,8 @@ struct carat_engine {
     bool exact;
     int max_logits; /* rows of one pass that may want logits */
 
-    uint8_t *kv, *work; /* two reservations */
+    struct ct_lock lock; /* for whatever below is written after creation, the slots of sessions excepted */
+    uint8_t *kv, *work;  /* two reservations */
     size_t kv_bytes, work_bytes;
     struct ct_cpu_backend backend;
     struct ct_cache cache;
@@ -44,14 +46,15 @@ struct carat_engine {
     uint8_t *want;
     int32_t *order; /* [n_vocab] scratch of a draw */
     float *weight;
-    float *logits;                  /* [sessions][n_vocab] after each session's last token */
-    int32_t *held;                  /* [sessions][context] tokens */
+    float *logits;                  /* [sessions][n_vocab] after each session's last token; who claimed it */
+    int32_t *held;                  /* [sessions][context] tokens; who claimed the session */
     int32_t *banned;                /* [n_banned + caller's] ids of a draw */
     struct carat_session **session; /* [sessions], NULL: free */
 };
 
 struct carat_session {
     struct carat_engine *engine;
+    atomic_bool busy; /* a call is inside */
     int slot;
     uint32_t number;
     carat_progress progress;

@@ -14,7 +14,7 @@ const char *carat_status_name(carat_status status)
     static const char *const name[] = {
         "CARAT_OK",       "CARAT_E_ARGUMENT",    "CARAT_E_NOT_FOUND", "CARAT_E_IO",
         "CARAT_E_FORMAT", "CARAT_E_UNSUPPORTED", "CARAT_E_MEMORY",    "CARAT_E_CONTEXT",
-        "CARAT_E_REWIND", "CARAT_E_NUMERIC",     "CARAT_E_CANCELLED",
+        "CARAT_E_REWIND", "CARAT_E_NUMERIC",     "CARAT_E_CANCELLED", "CARAT_E_BUSY",
     };
     return (size_t)status < CT_COUNT(name) ? name[status] : "unknown status";
 }
@@ -27,28 +27,46 @@ carat_status ct_check_size(size_t found, size_t expected, const char *what, cara
                    found, expected);
 }
 
-/* Everything after the container is open. On failure the caller closes the model. */
-static carat_status load(carat_model *m, const carat_model_options *o, carat_error *err)
-{
-    carat_error none;
-    carat_status status = ct_tokenizer_open(&m->tokenizer, m->file, &none);
-    bool tokenizer_only = ct_file_kind(m->file) == CT_FILE_TOKENIZER || o->tokenizer_only;
+/* ---- opening: the steps after the container, in order; on failure the caller closes the model. The config comes first:
+ * a model that carat does not run is to be called by its name before its tokenizer is found odd. ---- */
 
-    if (status == CARAT_E_NOT_FOUND && !tokenizer_only) {
+static bool wants_weights(const carat_model *m, const carat_model_options *o)
+{
+    return ct_file_kind(m->file) != CT_FILE_TOKENIZER && !o->tokenizer_only;
+}
+
+static carat_status load_tokenizer(carat_model *m, const carat_model_options *o, carat_error *err)
+{
+    carat_error found;
+    carat_status status = ct_tokenizer_open(&m->tokenizer, m->file, &found);
+
+    if (status == CARAT_E_NOT_FOUND && wants_weights(m, o)) {
         if (o->log)
             o->log(o->user, "the model has no tokenizer: it works by ids only");
-    } else if (status) {
-        return ct_fail(err, status, "%s", none.message);
+        return CARAT_OK;
     }
-    if (o->progress && o->progress(o->user, 1, 2))
-        return ct_fail(err, CARAT_E_CANCELLED, "%s: opening was cancelled", ct_file_path(m->file));
-    if (!tokenizer_only) {
-        CT_TRY(ct_config_read(&m->config, m->file, err));
-        CT_TRY(ct_weights_bind(&m->weights, &m->config, m->file, &m->arena, err));
-        m->has_weights = true;
-        if (m->config.multimodal && o->log)
-            o->log(o->user, "a multimodal checkpoint: only its text tower is used");
-    }
+    return status ? ct_fail(err, status, "%s", found.message) : CARAT_OK;
+}
+
+static carat_status load_config(carat_model *m, const carat_model_options *o, carat_error *err)
+{
+    return wants_weights(m, o) ? ct_config_read(&m->config, m->file, err) : CARAT_OK;
+}
+
+static carat_status load_weights(carat_model *m, const carat_model_options *o, carat_error *err)
+{
+    if (!wants_weights(m, o))
+        return CARAT_OK;
+    CT_TRY(ct_weights_bind(&m->weights, &m->config, m->file, &m->arena, err));
+    m->has_weights = true;
+    if (m->config.multimodal && o->log)
+        o->log(o->user, "a multimodal checkpoint: only its text tower is used");
+    return CARAT_OK;
+}
+
+static carat_status load_defaults(carat_model *m, const carat_model_options *o, carat_error *err)
+{
+    (void)o;
     const char *architecture = m->has_weights ? m->config.architecture : "";
     int n_vocab = m->has_weights ? m->config.n_vocab : ct_tokenizer_size(m->tokenizer);
     const struct ct_meta *name = ct_file_meta(m->file, "general.name");
@@ -58,9 +76,29 @@ static carat_status load(carat_model *m, const carat_model_options *o, carat_err
     CT_TRY(ct_sampling_defaults(&m->sampling, m->file, err));
     CT_TRY(ct_stop_ids(m->file, m->tokenizer, architecture, m->chat, n_vocab, m->stop, CT_MAX_STOP,
                        &m->n_stop, err));
-    CT_TRY(ct_banned_ids(m->file, m->tokenizer, n_vocab, m->banned, CT_MAX_BANNED, &m->n_banned, err));
-    if (o->progress)
-        o->progress(o->user, 2, 2);
+    return ct_banned_ids(m->file, m->tokenizer, n_vocab, m->banned, CT_MAX_BANNED, &m->n_banned, err);
+}
+
+static carat_status (*const steps[])(carat_model *, const carat_model_options *, carat_error *) = {
+    load_config, load_tokenizer, load_weights, load_defaults};
+
+static carat_status report(const carat_model_options *o, size_t done, carat_error *err)
+{
+    const size_t total = 1 + CT_COUNT(steps); /* the container is the first */
+
+    if (!o->progress || !o->progress(o->user, done, total))
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_CANCELLED, "opening the model was cancelled after %zu of %zu steps", done,
+                   total);
+}
+
+static carat_status load(carat_model *m, const carat_model_options *o, carat_error *err)
+{
+    CT_TRY(report(o, 1, err));
+    for (size_t i = 0; i < CT_COUNT(steps); i++) {
+        CT_TRY(steps[i](m, o, err));
+        CT_TRY(report(o, 2 + i, err));
+    }
     return CARAT_OK;
 }
 
@@ -76,6 +114,7 @@ carat_status carat_model_open(carat_model **model, const char *path, const carat
     if (!model || !path)
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_open: %s is NULL", model ? "path" : "model");
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_model_options", err));
+    CT_TRY(report(o, 0, err));
     m = calloc(1, sizeof *m);
     if (!m)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
@@ -107,6 +146,7 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
         if (!buffers[i].name || !buffers[i].data)
             return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_open_memory: buffer %d has no name or no data",
                            i);
+    CT_TRY(report(o, 0, err));
     m = calloc(1, sizeof *m);
     part = calloc((size_t)n, sizeof *part);
     if (!m || !part) {

@@ -1,5 +1,8 @@
 /* session.c: timelines of tokens: what a session holds, what must be evaluated, and the passes that do it. Positions,
- * rings and rewinds are decided here; the forward pass only sees rows. */
+ * rings and rewinds are decided here; the forward pass only sees rows.
+ *
+ * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the engine's arrays or
+ * its list of sessions holds the engine's lock: for one pass or one draw, never while a callback runs. */
 #include "api/api.h"
 
 #include <stdlib.h>
@@ -19,6 +22,23 @@ static float *logits_of(const carat_session *s)
 static int32_t *held_of(const carat_session *s)
 {
     return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
+}
+
+/* True when no call is inside the session; then the caller is, until it releases it. A reader claims it too. */
+static bool claim(const carat_session *s)
+{
+    return !atomic_exchange(&((carat_session *)s)->busy, true);
+}
+
+static void release(const carat_session *s)
+{
+    atomic_store(&((carat_session *)s)->busy, false);
+}
+
+static carat_status is_busy(const char *function, carat_error *err)
+{
+    return ct_fail(err, CARAT_E_BUSY, "%s: the session is inside another call, expected one call at a time",
+                   function);
 }
 
 /* Zeroes the session's K and V and forgets its tokens: a new one, or one after an error, starts like this. */
@@ -42,16 +62,21 @@ carat_status carat_session_create(carat_session **session, carat_engine *engine,
     if (!session || !engine)
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_session_create: session or engine is NULL");
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_session_options", err));
-    while (slot < engine->plan.sessions && engine->session[slot])
-        slot++;
-    if (slot == engine->plan.sessions)
-        return ct_fail(err, CARAT_E_MEMORY, "all %d sessions of the engine are taken", engine->plan.sessions);
     carat_session *s = calloc(1, sizeof *s);
     if (!s)
         return ct_fail(err, CARAT_E_MEMORY, "carat_session_create: out of memory");
+    ct_lock_enter(&engine->lock);
+    while (slot < engine->plan.sessions && engine->session[slot])
+        slot++;
+    if (slot < engine->plan.sessions)
+        engine->session[slot] = s;
+    ct_lock_leave(&engine->lock);
+    if (slot == engine->plan.sessions) {
+        free(s);
+        return ct_fail(err, CARAT_E_MEMORY, "all %d sessions of the engine are taken", engine->plan.sessions);
+    }
     *s = (carat_session){
         .engine = engine, .slot = slot, .number = o->number, .progress = o->progress, .user = o->user};
-    engine->session[slot] = s;
     clear(s);
     *session = s;
     return CARAT_OK;
@@ -62,29 +87,40 @@ void carat_session_close(carat_session *session)
     if (!session)
         return;
     clear(session);
+    ct_lock_enter(&session->engine->lock);
     session->engine->session[session->slot] = NULL;
+    ct_lock_leave(&session->engine->lock);
     free(session);
 }
 
 int carat_held(const carat_session *session, const int32_t **tokens)
 {
+    bool claimed = session && claim(session);
+    int n = claimed ? session->n : 0;
+
     if (tokens)
-        *tokens = session ? held_of(session) : NULL;
-    return session ? session->n : 0;
+        *tokens = claimed ? held_of(session) : NULL;
+    if (claimed)
+        release(session);
+    return n;
 }
 
 const float *carat_logits(const carat_session *session)
 {
-    return session && session->has_logits ? logits_of(session) : NULL;
+    if (!session || !claim(session))
+        return NULL;
+    const float *logits = session->has_logits ? logits_of(session) : NULL;
+    release(session);
+    return logits;
 }
 
 static carat_status check_row(const carat_row *row, carat_error *err)
 {
     const carat_session *s = row->session;
 
-    if (!s || !row->tokens || row->n < 1)
+    if (!row->tokens || row->n < 1)
         return ct_fail(err, CARAT_E_ARGUMENT,
-                       "a session or its tokens are NULL, or there are %d tokens, expected at least 1",
+                       "the tokens of a session are NULL, or there are %d of them, expected at least 1",
                        row->n);
     for (int i = 0; i < row->n; i++)
         if (row->tokens[i] < 0 || row->tokens[i] >= config_of(s)->n_vocab)
@@ -164,20 +200,34 @@ static void advance(const carat_row *rows, struct cursor from, struct cursor to)
     }
 }
 
-static carat_status step(carat_engine *e, const carat_row *rows, int n, carat_error *err)
+/* One pass: takes as many tokens as fit from *at on and moves it behind them. False: a logit is not finite. */
+static bool pass(carat_engine *e, const carat_row *rows, int n, struct cursor *at, int *taken)
 {
+    const struct cursor from = *at;
+
+    ct_lock_enter(&e->lock);
+    ct_fpenv fp = ct_os_fp_enter();
+    *taken = gather(e, rows, n, at);
+    ct_forward(&e->pass, &(struct ct_rows){*taken, e->token, e->position, e->sequence, e->want});
+    bool sound = deliver(e, rows, from, *taken);
+    ct_os_fp_leave(fp);
+    ct_lock_leave(&e->lock);
+    advance(rows, from, at->row < n ? *at : (struct cursor){n - 1, rows[n - 1].n});
+    return sound;
+}
+
+/* The passes of a step whose rows are checked and whose sessions are claimed. */
+static carat_status evaluate(carat_engine *e, const carat_row *rows, int n, carat_error *err)
+{
+    const carat_session *first = rows[0].session;
     struct cursor at = {0, 0};
     size_t done = 0, total = 0;
 
     for (int r = 0; r < n; r++)
         total += (size_t)rows[r].n;
     while (at.row < n) {
-        struct cursor from = at;
-        int taken = gather(e, rows, n, &at);
-        ct_forward(&e->pass, &(struct ct_rows){taken, e->token, e->position, e->sequence, e->want});
-        bool sound = deliver(e, rows, from, taken);
-        advance(rows, from, at.row < n ? at : (struct cursor){n - 1, rows[n - 1].n});
-        if (!sound) {
+        int taken;
+        if (!pass(e, rows, n, &at, &taken)) {
             for (int r = 0; r < n; r++)
                 clear(rows[r].session);
             return ct_fail(err, CARAT_E_NUMERIC,
@@ -185,31 +235,46 @@ static carat_status step(carat_engine *e, const carat_row *rows, int n, carat_er
                            "exceeds float32");
         }
         done += (size_t)taken;
-        carat_session *s = rows[0].session;
-        if (s->progress && s->progress(s->user, done, total) && at.row < n)
+        if (first->progress && first->progress(first->user, done, total) && at.row < n)
             return ct_fail(err, CARAT_E_CANCELLED, "evaluation was cancelled after %zu of %zu tokens", done,
                            total);
     }
     return CARAT_OK;
 }
 
-carat_status carat_step(carat_engine *engine, const carat_row *rows, int n, carat_error *err)
+/* What must be right before a session may be claimed: that there is one, of this engine, and only once. */
+static carat_status check_sessions(const carat_engine *engine, const carat_row *rows, int n, carat_error *err)
 {
-    if (!engine || !rows || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: engine or rows is NULL, or n = %d is below 1", n);
     for (int i = 0; i < n; i++) {
-        CT_TRY(check_row(&rows[i], err));
-        if (rows[i].session->engine != engine)
-            return ct_fail(err, CARAT_E_ARGUMENT,
-                           "carat_step: the session of row %d belongs to another engine", i);
+        if (!rows[i].session || rows[i].session->engine != engine)
+            return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: the session of row %d %s", i,
+                           rows[i].session ? "belongs to another engine" : "is NULL");
         for (int j = 0; j < i; j++)
             if (rows[j].session == rows[i].session)
                 return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: rows %d and %d name the same session", j,
                                i);
     }
-    ct_fpenv fp = ct_os_fp_enter();
-    carat_status status = step(engine, rows, n, err);
-    ct_os_fp_leave(fp);
+    return CARAT_OK;
+}
+
+carat_status carat_step(carat_engine *engine, const carat_row *rows, int n, carat_error *err)
+{
+    carat_status status = CARAT_OK;
+    int claimed = 0;
+
+    if (!engine || !rows || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: engine or rows is NULL, or n = %d is below 1", n);
+    CT_TRY(check_sessions(engine, rows, n, err));
+    while (claimed < n && claim(rows[claimed].session))
+        claimed++;
+    if (claimed < n)
+        status = is_busy("carat_step", err);
+    for (int i = 0; i < n && !status; i++)
+        status = check_row(&rows[i], err);
+    if (!status)
+        status = evaluate(engine, rows, n, err);
+    while (claimed-- > 0)
+        release(rows[claimed].session);
     return status;
 }
 
@@ -229,34 +294,62 @@ static bool can_rewind(const carat_session *s, int n)
     return window == 0 || CT_MAX(0, n - window + 1) >= s->floor;
 }
 
-carat_status carat_rewind(carat_session *session, int n, carat_error *err)
+static carat_status rewind_to(carat_session *s, int n, carat_error *err)
 {
-    if (!session || n < 0 || n > session->n)
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "carat_rewind: session is NULL, or n = %d is not within the %d held tokens", n,
-                       session ? session->n : 0);
-    if (n == session->n)
+    if (n < 0 || n > s->n)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_rewind: n = %d is not within the %d held tokens", n,
+                       s->n);
+    if (n == s->n)
         return CARAT_OK;
     if (n == 0) {
-        clear(session);
+        clear(s);
         return CARAT_OK;
     }
-    if (!can_rewind(session, n))
+    if (!can_rewind(s, n))
         return ct_fail(
             err, CARAT_E_REWIND,
             "cannot rewind to %d of %d tokens: the local layers hold positions from %d on and need %d", n,
-            session->n, session->floor, CT_MAX(0, n - config_of(session)->kind[CT_LOCAL].window + 1));
-    session->n = n;
-    session->has_logits = false;
-    ct_detokenizer_init(&session->detokenizer, session->engine->model->tokenizer, 0);
+            s->n, s->floor, CT_MAX(0, n - config_of(s)->kind[CT_LOCAL].window + 1));
+    s->n = n;
+    s->has_logits = false;
+    ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
+    return CARAT_OK;
+}
+
+carat_status carat_rewind(carat_session *session, int n, carat_error *err)
+{
+    if (!session)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_rewind: session is NULL");
+    if (!claim(session))
+        return is_busy("carat_rewind", err);
+    carat_status status = rewind_to(session, n, err);
+    release(session);
+    return status;
+}
+
+static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)
+{
+    int common = 0;
+
+    while (common < CT_MIN(n, s->n) && held_of(s)[common] == tokens[common])
+        common++;
+    bool complete = common == n && s->n == n && s->has_logits;
+    if (!complete) {
+        common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
+        if (common < s->n && !can_rewind(s, common))
+            common = 0;
+        CT_TRY(rewind_to(s, common, err));
+    }
+    ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
+    if (!complete)
+        CT_TRY(evaluate(s->engine, &(carat_row){s, tokens + common, n - common, NULL}, 1, err));
+    if (reused)
+        *reused = common;
     return CARAT_OK;
 }
 
 carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err)
 {
-    carat_row row = {session, tokens, n, NULL};
-    int common = 0;
-
     if (!session || !tokens || n < 1)
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_sync: session or tokens is NULL, or n = %d is below 1",
                        n);
@@ -267,22 +360,43 @@ carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, in
         if (tokens[i] < 0 || tokens[i] >= config_of(session)->n_vocab)
             return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d",
                            tokens[i], i, config_of(session)->n_vocab);
-    while (common < CT_MIN(n, session->n) && held_of(session)[common] == tokens[common])
-        common++;
-    bool complete = common == n && session->n == n && session->has_logits;
-    if (!complete) {
-        common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
-        if (common < session->n && !can_rewind(session, common))
-            common = 0;
-        CT_TRY(carat_rewind(session, common, err));
-        row.tokens += common;
-        row.n -= common;
-    }
-    ct_detokenizer_init(&session->detokenizer, session->engine->model->tokenizer, 0);
-    if (!complete)
-        CT_TRY(carat_step(session->engine, &row, 1, err));
-    if (reused)
-        *reused = common;
+    if (!claim(session))
+        return is_busy("carat_sync", err);
+    carat_status status = sync_to(session, tokens, n, reused, err);
+    release(session);
+    return status;
+}
+
+/* One draw from the logits of a claimed session, over the engine's scratch. */
+static carat_status draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err)
+{
+    carat_engine *e = s->engine;
+    struct ct_draw d = {
+        .temperature = o->temperature,
+        .top_p = o->top_p,
+        .min_p = o->min_p,
+        .top_k = o->top_k,
+        .seed = o->seed,
+        .position = (uint32_t)s->n,
+        .session = s->number,
+        .banned = e->banned,
+        .n_banned = e->model->n_banned,
+    };
+
+    if (!s->has_logits)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "carat_sample: the session holds no logits; evaluate a token first");
+    ct_lock_enter(&e->lock);
+    ct_fpenv fp = ct_os_fp_enter();
+    memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
+    for (int i = 0; i < o->n_banned; i++)
+        e->banned[d.n_banned++] = o->banned[i];
+    int32_t chosen = e->kernel->draw(logits_of(s), config_of(s)->n_text_vocab, &d, e->order, e->weight);
+    ct_os_fp_leave(fp);
+    ct_lock_leave(&e->lock);
+    if (chosen < 0)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: every id is banned");
+    *id = chosen;
     return CARAT_OK;
 }
 
@@ -291,47 +405,28 @@ carat_status carat_sample(carat_session *session, const carat_sampling *sampling
 {
     if (!session || !id)
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: session or id is NULL");
-    carat_engine *e = session->engine;
-    const struct ct_config *c = config_of(session);
-    const carat_sampling *o = sampling ? sampling : &e->model->sampling;
-    CT_TRY(ct_sampling_check(o, c->n_vocab, err));
+    const carat_sampling *o = sampling ? sampling : &session->engine->model->sampling;
+    CT_TRY(ct_sampling_check(o, config_of(session)->n_vocab, err));
     if (o->n_banned > CT_CALLER_BANNED)
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: %d banned ids, at most %d are taken",
                        o->n_banned, CT_CALLER_BANNED);
-    if (!session->has_logits)
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "carat_sample: the session holds no logits; evaluate a token first");
-
-    struct ct_draw draw = {
-        .temperature = o->temperature,
-        .top_p = o->top_p,
-        .min_p = o->min_p,
-        .top_k = o->top_k,
-        .seed = o->seed,
-        .position = (uint32_t)session->n,
-        .session = session->number,
-        .banned = e->banned,
-    };
-    memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
-    draw.n_banned = e->model->n_banned;
-    for (int i = 0; i < o->n_banned; i++)
-        e->banned[draw.n_banned++] = o->banned[i];
-    ct_fpenv fp = ct_os_fp_enter();
-    int32_t chosen = e->kernel->draw(logits_of(session), c->n_text_vocab, &draw, e->order, e->weight);
-    ct_os_fp_leave(fp);
-    if (chosen < 0)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: every id is banned");
-    *id = chosen;
-    return CARAT_OK;
+    if (!claim(session))
+        return is_busy("carat_sample", err);
+    carat_status status = draw(session, o, id, err);
+    release(session);
+    return status;
 }
 
 size_t carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity)
 {
+    size_t n = 0;
+
     if (!session || !out || !capacity)
         return 0;
-    if (!session->engine->model->tokenizer) {
-        out[0] = 0;
+    out[0] = 0;
+    if (!session->engine->model->tokenizer || !claim(session))
         return 0;
-    }
-    return ct_detokenizer_push(&session->detokenizer, id, out, capacity);
+    n = ct_detokenizer_push(&session->detokenizer, id, out, capacity);
+    release(session);
+    return n;
 }

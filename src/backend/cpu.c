@@ -380,7 +380,7 @@ void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *
         }
         p->q = ct_memory_take(memory, n * k);
         p->scale = ct_memory_take(memory, n * k / CT_GROUP * sizeof *p->scale);
-        p->sum = ct_memory_take(memory, n * k / CT_GROUP * sizeof *p->sum);
+        p->sum = ct_memory_take(memory, n * k / CT_HALF * sizeof *p->sum);
     }
     b->up = ct_memory_take(memory, n * (size_t)o->max_ffn * sizeof *b->up);
     b->scratch = ct_memory_take(memory, (size_t)o->threads * 4 * k * sizeof *b->scratch);

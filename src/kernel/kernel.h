@@ -20,9 +20,11 @@ struct ct_weight {
     int rows, cols; /* outputs, inputs */
     size_t row_bytes;
     const void *data;
+    float scale; /* factor on the whole matrix: 1 except in files that store one */
 };
 
 #define CT_GROUP        32  /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
+#define CT_HALF         16  /* some stored types scale the halves of a group apart */
 #define CT_LANES        8   /* tokens side by side in a prepared input of more than one token */
 #define CT_KEY_BLOCK    256 /* keys of one softmax block (section 7) */
 #define CT_KEY_PANEL    16  /* keys side by side in stored K */
@@ -37,7 +39,7 @@ enum ct_input {
 };
 
 /* A prepared input of n tokens and cols values. F32 and BF16: value[block][k][lane], lane = 1 for n == 1, else CT_LANES;
- * k padded to a multiple of CT_GROUP and lanes beyond n with zeros. Q8: q[n][k], scale[n][k/32], sum[n][k/32]. */
+ * k padded to a multiple of CT_GROUP and lanes beyond n with zeros. Q8: q[n][k], scale[n][k/32], sum[n][k/16]. */
 struct ct_prepared {
     int n, cols;
     float *value;
@@ -70,7 +72,7 @@ struct ct_draw {
 struct ct_kernel {
     const char *isa;
 
-    /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
+    /* One row of w as f32, times w->scale (BF16: values below 2^-50 become 0), out[w->cols]. */
     void (*widen)(float *out, const struct ct_weight *w, int row);
     /* Prepares x[n][cols] in one form; p->n and p->cols are set, buffers are large enough. Tokens [t0, t1) only; t0 is a
      * multiple of CT_LANES. */
@@ -122,7 +124,7 @@ static inline enum ct_input ct_input_form(enum ct_type type, bool exact)
 {
     if (exact || type == CT_F32 || type == CT_F16)
         return CT_INPUT_F32;
-    return type == CT_BF16 ? CT_INPUT_BF16 : CT_INPUT_Q8;
+    return type == CT_BF16 || type == CT_SFP ? CT_INPUT_BF16 : CT_INPUT_Q8; /* an SFP code is a bf16 value */
 }
 
 #endif

@@ -2,7 +2,6 @@
  * additions is the definition; lanes are tokens, so compilers can vectorise without changing it. */
 #include "kernel/ref_math.h"
 #include "kernel/ref.h"
-#include "quant/blocks.h"
 
 #define ROWS 4 /* output rows in flight: with two chains each they hide the latency of an fma */
 
@@ -15,7 +14,7 @@ static inline float f16_value(uint16_t h)
     return ct_f32_from_bits(u | (uint32_t)(h & 0x8000) << 16);
 }
 
-void CT_NAME(ct_widen)(float *restrict out, const struct ct_weight *w, int row)
+static void widen_row(float *restrict out, const struct ct_weight *w, int row)
 {
     const uint8_t *p = (const uint8_t *)w->data + (size_t)row * w->row_bytes;
     size_t n = (size_t)w->cols;
@@ -27,7 +26,14 @@ void CT_NAME(ct_widen)(float *restrict out, const struct ct_weight *w, int row)
         for (size_t i = 0; i < n; i++)
             out[i] = f16_value(ct_le16(p + 2 * i));
     else
-        ct_type_info(w->type)->decode(out, p, n);
+        ct_decode(w->type, out, p, n);
+}
+
+void CT_NAME(ct_widen)(float *restrict out, const struct ct_weight *w, int row)
+{
+    widen_row(out, w, row);
+    for (int i = 0; i < w->cols; i++)
+        out[i] *= w->scale;
 }
 
 /* ---- inputs ---- */
@@ -65,16 +71,16 @@ static void prepare_q8(struct ct_prepared *p, const float *x, int t0, int t1)
             float a = ct_f32_from_bits(top);
             bool zero = a < 0x1p-90f;
             float r = zero ? 0 : 127.0f / a;
-            int32_t sum = 0;
+            int32_t sum[2] = {0, 0};
             for (int i = 0; i < CT_GROUP; i++) {
                 float v = i < have ? in[i] * r : 0;
                 v = v < 127.0f ? v : 127.0f;
                 v = v > -127.0f ? v : -127.0f;
                 q[i] = (int8_t)ct_rne(zero ? 0 : v);
-                sum += q[i];
+                sum[i / CT_HALF] += q[i];
             }
             p->scale[(size_t)t * (size_t)groups + (size_t)g] = zero ? 0 : a / 127.0f;
-            p->sum[(size_t)t * (size_t)groups + (size_t)g] = sum;
+            memcpy(p->sum + 2 * ((size_t)t * (size_t)groups + (size_t)g), sum, sizeof sum);
         }
 }
 
@@ -124,7 +130,7 @@ static void project_value(float *out, size_t ldo, const struct ct_weight *w, int
             float *row = scratch + (size_t)i * (size_t)padded;
             int have = i < rows ? w->cols : 0;
             if (have)
-                CT_NAME(ct_widen)(row, w, r + i);
+                widen_row(row, w, r + i);
             for (int k = have; k < padded; k++)
                 row[k] = 0;
         }
@@ -132,7 +138,7 @@ static void project_value(float *out, size_t ldo, const struct ct_weight *w, int
             float acc[ROWS];
             dot_rows(acc, scratch, x->value, padded, 1);
             for (int i = 0; i < rows; i++)
-                out[r + i] = acc[i];
+                out[r + i] = acc[i] * w->scale;
             continue;
         }
         for (int t = 0; t < x->n; t += CT_LANES) {
@@ -140,55 +146,52 @@ static void project_value(float *out, size_t ldo, const struct ct_weight *w, int
             dot_rows(acc, scratch, x->value + (size_t)t * (size_t)padded, padded, CT_LANES);
             for (int lane = 0; lane < CT_MIN(CT_LANES, x->n - t); lane++)
                 for (int i = 0; i < rows; i++)
-                    out[(size_t)(t + lane) * ldo + (size_t)(r + i)] = acc[i * CT_LANES + lane];
+                    out[(size_t)(t + lane) * ldo + (size_t)(r + i)] = acc[i * CT_LANES + lane] * w->scale;
         }
     }
 }
 
 /* ---- int8 products: exact integer dots, one fma per group ---- */
 
-/* One group of a stored row as int8 with its scale; blocks lie at any byte, so they are read as bytes. */
-static inline float group_q8_0(int8_t q[CT_GROUP], const uint8_t *row, int g)
+static inline int32_t dot(const int8_t *a, const int8_t *b, int n)
 {
-    const uint8_t *b = row + (size_t)g * sizeof(struct ct_block_q8_0);
-    memcpy(q, b + offsetof(struct ct_block_q8_0, q), CT_GROUP);
-    return f16_value(ct_le16(b + offsetof(struct ct_block_q8_0, d)));
+    int32_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += (int32_t)a[i] * b[i];
+    return sum;
 }
 
-static inline float group_q4_0(int8_t q[CT_GROUP], const uint8_t *row, int g)
-{
-    const uint8_t *b = row + (size_t)g * sizeof(struct ct_block_q4_0);
-    const uint8_t *nibbles = b + offsetof(struct ct_block_q4_0, q);
-    for (int i = 0; i < CT_GROUP / 2; i++) {
-        q[i] = (int8_t)((nibbles[i] & 15) - 8);
-        q[i + CT_GROUP / 2] = (int8_t)((nibbles[i] >> 4) - 8);
-    }
-    return f16_value(ct_le16(b + offsetof(struct ct_block_q4_0, d)));
-}
-
+/* halves and minimum are constants where this is called. */
 static inline __attribute__((always_inline)) void
 project_groups(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x,
-               float *scratch, float (*group)(int8_t q[CT_GROUP], const uint8_t *row, int g))
+               struct ct_group *group, const bool halves, const bool minimum)
 {
+    const struct ct_type_info *type = ct_type_info(w->type);
     int groups = w->cols / CT_GROUP;
-    int8_t *wq = (int8_t *)scratch; /* [cols], then the scales in the second row of scratch */
-    float *ws = scratch + w->cols;
 
     for (int r = r0; r < r1; r++) {
-        const uint8_t *row = (const uint8_t *)w->data + (size_t)r * w->row_bytes;
-        for (int g = 0; g < groups; g++)
-            ws[g] = group(wq + (size_t)g * CT_GROUP, row, g);
+        type->expand(group, (const uint8_t *)w->data + (size_t)r * w->row_bytes, (size_t)w->cols);
         for (int t = 0; t < x->n; t++) {
             const int8_t *q = x->q + (size_t)t * (size_t)w->cols;
             const float *xs = x->scale + (size_t)t * (size_t)groups;
+            const int32_t *xsum = x->sum + (size_t)t * (size_t)groups * 2;
             float acc = 0;
-            for (int g = 0; g < groups; g++) {
-                int32_t sum = 0;
-                for (int i = 0; i < CT_GROUP; i++)
-                    sum += (int32_t)wq[g * CT_GROUP + i] * q[g * CT_GROUP + i];
-                acc = ct_fma((float)sum, ws[g] * xs[g], acc);
+            for (int g = 0; g < groups; g++, q += CT_GROUP, xsum += 2) {
+                const struct ct_group *b = &group[g];
+                int32_t isum, msum;
+                if (halves) {
+                    isum = b->sc[0] * dot(b->q, q, CT_HALF) +
+                           b->sc[1] * dot(b->q + CT_HALF, q + CT_HALF, CT_HALF);
+                    msum = minimum ? b->mn[0] * xsum[0] + b->mn[1] * xsum[1] : 0;
+                } else {
+                    isum = dot(b->q, q, CT_GROUP);
+                    msum = xsum[0] + xsum[1];
+                }
+                acc = ct_fma((float)isum, b->ws * xs[g], acc);
+                if (minimum)
+                    acc = ct_fma(b->m, xs[g] * (float)msum, acc);
             }
-            out[(size_t)t * ldo + (size_t)r] = acc;
+            out[(size_t)t * ldo + (size_t)r] = acc * w->scale;
         }
     }
 }
@@ -196,10 +199,18 @@ project_groups(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1
 void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                          const struct ct_prepared *x, enum ct_input form, float *scratch)
 {
+    const struct ct_type_info *type = ct_type_info(w->type);
+    struct ct_group *group =
+        (struct ct_group *)(void *)scratch; /* 56 of the 512 bytes that 32 columns have */
+
     if (form != CT_INPUT_Q8)
         project_value(out, ldo, w, r0, r1, x, scratch);
-    else if (w->type == CT_Q8_0)
-        project_groups(out, ldo, w, r0, r1, x, scratch, group_q8_0);
+    else if (type->halves && type->minimum)
+        project_groups(out, ldo, w, r0, r1, x, group, true, true);
+    else if (type->halves)
+        project_groups(out, ldo, w, r0, r1, x, group, true, false);
+    else if (type->minimum)
+        project_groups(out, ldo, w, r0, r1, x, group, false, true);
     else
-        project_groups(out, ldo, w, r0, r1, x, scratch, group_q4_0);
+        project_groups(out, ldo, w, r0, r1, x, group, false, false);
 }

@@ -1,6 +1,7 @@
 /* config_gguf.c: GGUF metadata of the architectures gemma, gemma2 and gemma3. Several facts are not stored in such files
  * and follow from rules (MODEL.md): attention scale, local rope base, the pattern of local layers. */
 #include "model/config.h"
+#include "model/refuse.h"
 
 #include <stdio.h>
 
@@ -71,22 +72,38 @@ static void read_pattern(struct reader *r, struct ct_config *c, int period)
 
 static const char *const supported[] = {"gemma", "gemma2", "gemma3"};
 
-carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err)
+/* The architecture that the file states, when carat runs it. */
+static carat_status read_architecture(const struct ct_file *f, const char **name, carat_error *err)
 {
     const char *path = ct_file_path(f);
     const struct ct_meta *arch = ct_file_meta(f, "general.architecture");
-    struct reader r = {f, NULL, CARAT_OK, err};
+    const struct ct_meta *type = ct_file_meta(f, "general.type"); /* "model", or a part of one */
+    char key[64];
 
+    if (type && type->type == CT_META_STRING && ct_refuse_knows(type->s))
+        return ct_refuse_name(path, "general.type", type->s, err);
     if (!arch || arch->type != CT_META_STRING)
         return ct_fail(err, CARAT_E_FORMAT, "%s: key general.architecture is %s", path,
                        arch ? "not a string" : "missing");
+    *name = NULL;
     for (size_t i = 0; i < CT_COUNT(supported); i++)
         if (ct_str_is(arch->s, supported[i]))
-            r.arch = supported[i];
-    if (!r.arch)
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s: general.architecture is \"%.*s\"; carat runs gemma, gemma2 and gemma3", path,
-                       (int)CT_MIN(arch->s.n, 64), arch->s.s);
+            *name = supported[i];
+    if (!*name)
+        return ct_refuse_name(path, "general.architecture", arch->s, err);
+    snprintf(key, sizeof key, "%s.attention.causal", *name);
+    const struct ct_meta *causal = ct_file_meta(f, key);
+    if (causal && causal->type == CT_META_BOOL && !causal->u)
+        return ct_refuse_bidirectional(path, key, err);
+    return CARAT_OK;
+}
+
+carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err)
+{
+    const char *path = ct_file_path(f);
+    struct reader r = {f, NULL, CARAT_OK, err};
+
+    CT_TRY(read_architecture(f, &r.arch, err));
     bool two = strcmp(r.arch, "gemma2") == 0, three = strcmp(r.arch, "gemma3") == 0;
 
     c->architecture = r.arch;

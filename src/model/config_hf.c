@@ -1,8 +1,10 @@
 /* config_hf.c: config.json in all its spellings. A released multimodal config leaves out what equals the class default,
  * so every field starts from the family's default and is overlaid. */
 #include "model/config.h"
+#include "model/refuse.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 /* The members carat runs, and the defaults of their transformers classes. */
 struct family {
@@ -42,10 +44,9 @@ static double number(struct reader *r, const char *key, double fallback, double 
         return fallback;
     double d = json_number_value(v);
     if (!json_is_number(v) || !(d >= lo && d <= hi)) {
-        char *found = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
-        r->status =
-            ct_fail(r->err, CARAT_E_FORMAT, "%s/config.json: %s is %.64s, expected a number from %g to %g",
-                    r->path, key, found ? found : "?", lo, hi);
+        char *found = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
+        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: %s is %.64s, expected a number from %g to %g",
+                            r->path, key, found ? found : "?", lo, hi);
         free(found);
         return fallback;
     }
@@ -57,32 +58,66 @@ static int count(struct reader *r, const char *key, int fallback, int hi)
     json_t *v = get(r->o, key);
 
     if (v && !r->status && !json_is_integer(v))
-        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s/config.json: %s is not an integer", r->path, key);
+        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: %s is not an integer", r->path, key);
     return (int)number(r, key, fallback, 1, hi);
+}
+
+/* NULL when absent. */
+static json_t *typed(struct reader *r, const char *key, bool (*is)(const json_t *v), const char *expected)
+{
+    json_t *v = get(r->o, key);
+
+    if (!v || r->status || is(v))
+        return r->status ? NULL : v;
+    r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: %s is not %s", r->path, key, expected);
+    return NULL;
+}
+
+static bool is_bool(const json_t *v)
+{
+    return json_is_boolean(v);
+}
+static bool is_string(const json_t *v)
+{
+    return json_is_string(v);
+}
+static bool is_object(const json_t *v)
+{
+    return json_is_object(v);
 }
 
 static bool flag(struct reader *r, const char *key, bool fallback)
 {
-    json_t *v = get(r->o, key);
-    return json_is_boolean(v) ? json_is_true(v) : fallback;
+    json_t *v = typed(r, key, is_bool, "true or false");
+    return v ? json_is_true(v) : fallback;
+}
+
+static const char *string(struct reader *r, const char *key)
+{
+    return json_string_value(typed(r, key, is_string, "a string"));
+}
+
+static json_t *object(struct reader *r, const char *key)
+{
+    return typed(r, key, is_object, "an object");
 }
 
 /* {"rope_theta": .., "rope_type": "linear", "factor": ..} in either dialect. */
 static void read_rope(struct reader *r, json_t *o, struct ct_kind *kind)
 {
-    if (!json_is_object(o) || r->status)
+    if (!o || r->status)
         return;
     struct reader sub = {r->path, o, CARAT_OK, r->err};
-    const char *type = json_string_value(get(o, "rope_type"));
+    const char *type = string(&sub, "rope_type");
     if (!type)
-        type = json_string_value(get(o, "type"));
+        type = string(&sub, "type");
     kind->rope_base = number(&sub, "rope_theta", kind->rope_base, 1.0001, 1e12);
     if (type && strcmp(type, "linear") == 0)
         kind->rope_factor = number(&sub, "factor", 1, 1e-3, 1e5);
-    else if (type && strcmp(type, "default") != 0)
-        sub.status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
-                             "%s/config.json: rope_type is \"%.64s\"; carat runs \"default\" and \"linear\"",
-                             r->path, type);
+    else if (type && strcmp(type, "default") != 0 && !sub.status)
+        sub.status =
+            ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                    "%s: rope_type is \"%.64s\"; carat runs \"default\" and \"linear\"", r->path, type);
     r->status = sub.status;
 }
 
@@ -96,8 +131,8 @@ static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
         return;
     if (!json_is_array(types) || json_array_size(types) != (size_t)c->n_layer) {
         r->status = ct_fail(r->err, CARAT_E_FORMAT,
-                            "%s/config.json: layer_types has %zu entries, expected num_hidden_layers = %d",
-                            r->path, json_array_size(types), c->n_layer);
+                            "%s: layer_types has %zu entries, expected num_hidden_layers = %d", r->path,
+                            json_array_size(types), c->n_layer);
         return;
     }
     for (int i = 0; i < c->n_layer; i++) {
@@ -108,7 +143,7 @@ static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
             c->layer[i].kind = CT_LOCAL;
         else {
             r->status = ct_fail(r->err, CARAT_E_FORMAT,
-                                "%s/config.json: layer_types[%d] is \"%.64s\", expected \"full_attention\" "
+                                "%s: layer_types[%d] is \"%.64s\", expected \"full_attention\" "
                                 "or \"sliding_attention\"",
                                 r->path, i, s ? s : "not a string");
             return;
@@ -157,11 +192,14 @@ static void read_text(struct reader *r, struct ct_config *c, const struct family
     c->kind[CT_LOCAL].rope_base = fam->qk_norms
                                       ? number(r, "rope_local_base_freq", fam->rope_base_local, 1.0001, 1e12)
                                       : c->kind[CT_GLOBAL].rope_base;
-    read_rope(r, get(r->o, "rope_scaling"), &c->kind[CT_GLOBAL]);
-    json_t *rope = get(r->o, "rope_parameters");
-    if (get(rope, "full_attention") || get(rope, "sliding_attention")) {
-        read_rope(r, get(rope, "full_attention"), &c->kind[CT_GLOBAL]);
-        read_rope(r, get(rope, "sliding_attention"), &c->kind[CT_LOCAL]);
+    read_rope(r, object(r, "rope_scaling"), &c->kind[CT_GLOBAL]);
+    json_t *rope = object(r, "rope_parameters");
+    struct reader kinds = {r->path, rope, r->status, r->err};
+    json_t *full = object(&kinds, "full_attention"), *sliding = object(&kinds, "sliding_attention");
+    r->status = kinds.status;
+    if (full || sliding) {
+        read_rope(r, full, &c->kind[CT_GLOBAL]);
+        read_rope(r, sliding, &c->kind[CT_LOCAL]);
     } else {
         read_rope(r, rope, &c->kind[CT_GLOBAL]);
         if (!fam->qk_norms)
@@ -169,79 +207,127 @@ static void read_text(struct reader *r, struct ct_config *c, const struct family
     }
 }
 
-/* What makes a checkpoint of the right model_type one that carat must not run. */
-static carat_status refuse(const char *path, json_t *root, json_t *text, carat_error *err)
-{
-    const char *activation = json_string_value(get(text, "hidden_activation"));
+/* config.json is a few kilobytes; with jansson's tree, this much costs some tens of megabytes. */
+enum { MAX_CONFIG = 1 << 20 };
 
-    if (get(root, "quantization_config"))
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s/config.json: the checkpoint is quantised (quantization_config); carat reads plain "
-                       "BF16, F16 or F32 safetensors, or a GGUF file",
-                       path);
-    if (activation && strcmp(activation, "gelu_pytorch_tanh") != 0)
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s/config.json: hidden_activation is \"%.64s\", expected \"gelu_pytorch_tanh\"", path,
-                       activation);
-    if (json_is_true(get(text, "attention_bias")))
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s/config.json: attention_bias is true; Gemma models have no biases", path);
-    if (json_is_true(get(text, "use_bidirectional_attention")))
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s/config.json: use_bidirectional_attention is true: this is an embedding model, "
-                       "carat runs generators",
-                       path);
+/* Quantisation that config.json states: MLX writes "quantization", everyone else "quantization_config". */
+static carat_status refuse_quantised(const struct reader *r, json_t *root, json_t *text)
+{
+    static const char *const keys[] = {"quantization_config", "compression_config", "quantization"};
+    for (size_t i = 0; i < CT_COUNT(keys); i++) {
+        json_t *q = get(root, keys[i]) ? get(root, keys[i]) : get(text, keys[i]);
+        if (!q)
+            continue;
+        const char *method = json_string_value(get(q, "quant_method")),
+                   *format = json_string_value(get(q, "format"));
+        bool mlx = !method && get(q, "group_size");
+        json_int_t bits = json_is_true(get(q, "load_in_4bit"))   ? 4
+                          : json_is_true(get(q, "load_in_8bit")) ? 8
+                                                                 : json_integer_value(get(q, "bits"));
+        char detail[32] = "";
+        if (format)
+            snprintf(detail, sizeof detail, "%s", format);
+        else if (bits > 0 && bits <= 16)
+            snprintf(detail, sizeof detail, "%d bits", (int)bits);
+        return ct_refuse_quantised(r->path, keys[i],
+                                   mlx      ? "MLX"
+                                   : method ? method
+                                            : "an unnamed method",
+                                   detail, r->err);
+    }
     return CARAT_OK;
+}
+
+/* What makes a checkpoint of the right model_type one that carat must not run. */
+static carat_status refuse(struct reader *r, json_t *root)
+{
+    const char *activation = string(r, "hidden_activation");
+    json_t *bidirectional = get(r->o, "use_bidirectional_attention");
+
+    CT_TRY(refuse_quantised(r, root, r->o));
+    if (activation && strcmp(activation, "gelu_pytorch_tanh") != 0)
+        return ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                       "%s: hidden_activation is \"%.64s\", expected \"gelu_pytorch_tanh\"", r->path,
+                       activation);
+    if (flag(r, "attention_bias", false))
+        return ct_fail(r->err, CARAT_E_UNSUPPORTED, "%s: attention_bias is true; Gemma models have no biases",
+                       r->path);
+    /* "vision" concerns tokens of images only */
+    if (bidirectional && !json_is_false(bidirectional) &&
+        !(json_is_string(bidirectional) && strcmp(json_string_value(bidirectional), "vision") == 0))
+        return ct_refuse_bidirectional(r->path, "use_bidirectional_attention", r->err);
+    return r->status;
+}
+
+static struct ct_str text_of(json_t *string)
+{
+    return (struct ct_str){json_string_value(string), json_string_length(string)};
+}
+
+/* The family by model_type, which nests in a multimodal config; the model_type of text_config then counts too. */
+static carat_status find_family(struct reader *r, json_t *root, const struct family **family, bool *nested)
+{
+    json_t *type = get(root, "model_type"), *class = json_array_get(get(root, "architectures"), 0);
+    const char *key = "model_type";
+
+    if (!json_is_string(type))
+        return ct_fail(r->err, CARAT_E_FORMAT, "%s: model_type is %s", r->path,
+                       type ? "not a string" : "missing");
+    *nested = strcmp(json_string_value(type), "gemma3") == 0;
+    if (*nested) {
+        r->o = get(root, "text_config");
+        if (!json_is_object(r->o))
+            return ct_fail(r->err, CARAT_E_FORMAT, "%s: text_config is %s", r->path,
+                           r->o ? "not an object" : "missing");
+        type = get(r->o, "model_type");
+        key = "model_type in text_config";
+    }
+    const char *name = *nested && !json_is_string(type) ? "gemma3_text" : json_string_value(type);
+    *family = NULL;
+    for (size_t i = 0; i < CT_COUNT(families); i++)
+        if (strcmp(name, families[i].model_type) == 0)
+            *family = &families[i];
+    if (*family)
+        return CARAT_OK;
+    if (!ct_refuse_knows(text_of(type)) && json_is_string(class) && ct_refuse_knows(text_of(class)))
+        return ct_refuse_name(r->path, "architectures", text_of(class), r->err);
+    return ct_refuse_name(r->path, key, text_of(type), r->err);
+}
+
+static carat_status read_root(struct reader *r, json_t *root, struct ct_config *c)
+{
+    const struct family *family;
+    bool nested = false;
+
+    CT_TRY(find_family(r, root, &family, &nested));
+    CT_TRY(refuse(r, root));
+    read_text(r, c, family);
+    c->multimodal = nested;
+    if (nested) { /* rows from the image token on are padding */
+        r->o = root;
+        c->n_text_vocab = count(r, "image_token_index", count(r, "image_token_id", 262144, 1 << 24), 1 << 24);
+    }
+    return r->status;
 }
 
 carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, carat_error *err)
 {
-    const char *path = ct_file_path(f);
     struct ct_bytes bytes = ct_file_side(f, "config.json");
+    char path[4096];
     json_error_t at;
 
+    snprintf(path, sizeof path, "%s/config.json", ct_file_path(f));
     if (!bytes.data)
-        return ct_fail(err, CARAT_E_NOT_FOUND, "%s: there is no config.json", path);
+        return ct_fail(err, CARAT_E_NOT_FOUND, "%s: there is no config.json", ct_file_path(f));
+    if (bytes.size > MAX_CONFIG)
+        return ct_fail(err, CARAT_E_FORMAT, "%s has %zu bytes; the limit is %d", path, bytes.size,
+                       MAX_CONFIG);
     json_t *root = json_loadb((const char *)bytes.data, bytes.size, JSON_REJECT_DUPLICATES, &at);
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return ct_fail(err, CARAT_E_FORMAT, "%s/config.json: at byte %d: %.200s, expected a JSON object",
-                       path, at.position, root ? "another value" : at.text);
-    }
-    const char *type = json_string_value(get(root, "model_type"));
-    bool nested = type && strcmp(type, "gemma3") == 0;
-    json_t *text = nested ? get(root, "text_config") : root;
-    if (nested)
-        type = "gemma3_text";
-    const struct family *fam = NULL;
-    for (size_t i = 0; i < CT_COUNT(families) && type; i++)
-        if (strcmp(type, families[i].model_type) == 0)
-            fam = &families[i];
-
-    carat_status status = CARAT_OK;
-    if (!type)
-        status = ct_fail(err, CARAT_E_FORMAT, "%s/config.json: model_type is missing", path);
-    else if (!fam)
-        status = ct_fail(err, CARAT_E_UNSUPPORTED,
-                         "%s/config.json: model_type is \"%.64s\"; carat runs gemma, gemma2, gemma3_text and "
-                         "the text of gemma3",
-                         path, type);
-    else if (!json_is_object(text))
-        status = ct_fail(err, CARAT_E_FORMAT, "%s/config.json: text_config is missing", path);
-    else
-        status = refuse(path, root, text, err);
-    if (!status) {
-        struct reader r = {path, text, CARAT_OK, err};
-        read_text(&r, c, fam);
-        status = r.status;
-        c->multimodal = nested;
-        if (nested) { /* rows from the image token on are padding */
-            r.o = root;
-            c->n_text_vocab =
-                count(&r, "image_token_index", count(&r, "image_token_id", 262144, 1 << 24), 1 << 24);
-            status = r.status;
-        }
-    }
+    struct reader r = {path, root, CARAT_OK, err};
+    carat_status status = !json_is_object(root)
+                              ? ct_fail(err, CARAT_E_FORMAT, "%s: at byte %d: %.200s, expected a JSON object",
+                                        path, root ? 0 : at.position, root ? "another value" : at.text)
+                              : read_root(&r, root, c);
     json_decref(root);
-    return status;
+    return status ? status : ct_refuse_tensors(f, err);
 }

@@ -108,7 +108,7 @@ static carat_status matrix(struct binder *b, struct ct_weight *w, const struct c
 
     CT_TRY(check_shape(b, t, rows, cols));
     ct_type_row_bytes(t->type, (size_t)cols, &row_bytes);
-    *w = (struct ct_weight){t->type, CT_LAYOUT_ROWS, rows, cols, row_bytes, t->data};
+    *w = (struct ct_weight){t->type, CT_LAYOUT_ROWS, rows, cols, row_bytes, t->data, 1};
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)rows * (uint64_t)cols;
     return CARAT_OK;
@@ -120,10 +120,10 @@ static carat_status norm_vector(struct binder *b, struct ct_weight *w, const str
     float *v = ct_arena_push(b->arena, (size_t)cols, sizeof *v);
     if (!v)
         return ct_fail(b->err, CARAT_E_MEMORY, "%s: out of memory for tensor %s", t->file, t->name);
-    ct_type_info(t->type)->decode(v, t->data, (size_t)cols);
+    ct_decode(t->type, v, t->data, (size_t)cols);
     for (int i = 0; i < cols && b->c->norm_plus_one; i++)
         v[i] = v[i] + 1.0f;
-    *w = (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, cols, (size_t)cols * sizeof *v, v};
+    *w = (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, cols, (size_t)cols * sizeof *v, v, 1};
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)cols;
     return CARAT_OK;

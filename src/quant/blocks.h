@@ -1,23 +1,136 @@
-/* blocks.h: block structs exactly as they lie in GGUF files (little-endian, packed by construction).
- * Formulas: quant/decode.c. */
+/* blocks.h: block structs exactly as they lie in files (little-endian, packed by construction), and what their bits
+ * mean. d, dmin and m are f16; lo and hi are the nibbles of a byte. Reading them: quant/expand.c. */
 #ifndef CT_BLOCKS_H
 #define CT_BLOCKS_H
 
 #include <stdint.h>
 
-/* 32 weights: w[i] = d * q[i] */
+/* ---- 32 weights; of 16 bytes the low nibbles come first, then the high ones ---- */
+
+/* w = d * q */
 struct ct_block_q8_0 {
-    uint16_t d; /* f16 */
+    uint16_t d;
     int8_t q[32];
 };
 
-/* 32 weights: w[i] = d * (low nibble of q[i] - 8), w[i + 16] = d * (high nibble of q[i] - 8) */
+/* w = d * (nibble - 8) */
 struct ct_block_q4_0 {
-    uint16_t d; /* f16 */
+    uint16_t d;
     uint8_t q[16];
+};
+
+/* w = d * nibble + m */
+struct ct_block_q4_1 {
+    uint16_t d, m;
+    uint8_t q[16];
+};
+
+/* w = d * (nibble + 16 * bit i of high - 16) */
+struct ct_block_q5_0 {
+    uint16_t d;
+    uint8_t high[4];
+    uint8_t q[16];
+};
+
+/* w = d * (nibble + 16 * bit i of high) + m */
+struct ct_block_q5_1 {
+    uint16_t d, m;
+    uint8_t high[4];
+    uint8_t q[16];
+};
+
+/* w = d * table[nibble] */
+struct ct_block_iq4_nl {
+    uint16_t d;
+    uint8_t q[16];
+};
+
+/* w = 2^(e - 128) * twice the E2M1 value of the nibble */
+struct ct_block_mxfp4 {
+    uint8_t e;
+    uint8_t q[16];
+};
+
+/* ---- 256 weights in 8 groups of 32 ---- */
+
+/* Half i of a group, 16 weights: w = d * lo(scale) * v - dmin * hi(scale); v has 2 bits: group g has bits 2(g%4) of
+ * the 32 bytes at 32 * (g/4). */
+struct ct_block_q2_k {
+    uint8_t scale[16];
+    uint8_t q[64];
+    uint16_t d, dmin;
+};
+
+/* w = d * (scale - 32) * (v - 4); v has 2 bits as in Q2_K and bit g of high as its third; 16 scales of 6 bits: nibbles
+ * in the first 8 bytes (low ones first), the upper 2 bits in the last 4, scale k at byte k%4, bits 2(k/4). */
+struct ct_block_q3_k {
+    uint8_t high[32];
+    uint8_t q[64];
+    uint8_t scale[12];
+    uint16_t d;
+};
+
+/* w = (d * sc) * v - (dmin * mn), sc and mn of a group in 6 bits each, packed as unpack_6bit says; two groups share 32
+ * bytes, the first has the low nibbles. */
+struct ct_block_q4_k {
+    uint16_t d, dmin;
+    uint8_t scale[12];
+    uint8_t q[128];
+};
+
+/* As Q4_K, and bit g of high is the fifth bit of v. */
+struct ct_block_q5_k {
+    uint16_t d, dmin;
+    uint8_t scale[12];
+    uint8_t high[32];
+    uint8_t q[128];
+};
+
+/* w = d * scale * (v - 32), a scale for each 16; of each half (64 bytes of low, 32 of high): group k has nibble k/2 of
+ * the 32 bytes at 32(k%2), and bits 2k of high above it. */
+struct ct_block_q6_k {
+    uint8_t low[128];
+    uint8_t high[64];
+    int8_t scale[16];
+    uint16_t d;
+};
+
+/* w = (d * (scale - 32)) * table[nibble]; group g has its own 16 bytes; scale: nibble g of low, bits 2g of high. */
+struct ct_block_iq4_xs {
+    uint16_t d;
+    uint16_t scale_high;
+    uint8_t scale_low[4];
+    uint8_t q[128];
+};
+
+/* ---- gemma.cpp ---- */
+
+/* 128 weights: w = fma(scale, q, -(zero * scale)); both are bf16 */
+struct ct_block_i8 {
+    uint16_t scale, zero;
+    int8_t q[128];
+};
+
+/* 256 weights: w = the SFP value centre[nibble], the low nibble first */
+struct ct_block_nuq {
+    uint8_t centre[16];
+    uint8_t q[128];
 };
 
 _Static_assert(sizeof(struct ct_block_q8_0) == 34, "Q8_0 block");
 _Static_assert(sizeof(struct ct_block_q4_0) == 18, "Q4_0 block");
+_Static_assert(sizeof(struct ct_block_q4_1) == 20, "Q4_1 block");
+_Static_assert(sizeof(struct ct_block_q5_0) == 22, "Q5_0 block");
+_Static_assert(sizeof(struct ct_block_q5_1) == 24, "Q5_1 block");
+_Static_assert(sizeof(struct ct_block_iq4_nl) == 18, "IQ4_NL block");
+_Static_assert(sizeof(struct ct_block_mxfp4) == 17, "MXFP4 block");
+_Static_assert(sizeof(struct ct_block_q2_k) == 84, "Q2_K block");
+_Static_assert(sizeof(struct ct_block_q3_k) == 110, "Q3_K block");
+_Static_assert(sizeof(struct ct_block_q4_k) == 144, "Q4_K block");
+_Static_assert(sizeof(struct ct_block_q5_k) == 176, "Q5_K block");
+_Static_assert(sizeof(struct ct_block_q6_k) == 210, "Q6_K block");
+_Static_assert(sizeof(struct ct_block_iq4_xs) == 136, "IQ4_XS block");
+_Static_assert(sizeof(struct ct_block_i8) == 132, "I8 block");
+_Static_assert(sizeof(struct ct_block_nuq) == 144, "NUQ block");
 
 #endif

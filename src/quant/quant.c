@@ -1,16 +1,33 @@
-/* quant.c: the table of stored types. To teach carat a type: a constant in quant.h, its block in blocks.h, a
- * decoder in decode.c, one row here (and its row leaves `foreign`). Bit layouts are in decode.c. */
+/* quant.c: the table of stored types. To teach carat a type: a constant in quant.h, its block in blocks.h, how it expands
+ * to groups in expand.c, one row here (and its row leaves `foreign`). */
 #include "quant/quant.h"
 
 #include "quant/blocks.h"
-#include "quant/decode.h"
+#include "quant/codec.h"
 
+/* name, block, bytes, GGUF number, safetensors dtype, decode, expand, halves, minimum */
 static const struct ct_type_info types[] = {
-    [CT_F32] = {"F32", 1, 4, 0, "F32", ct_decode_f32},
-    [CT_F16] = {"F16", 1, 2, 1, "F16", ct_decode_f16},
-    [CT_BF16] = {"BF16", 1, 2, 30, "BF16", ct_decode_bf16},
-    [CT_Q8_0] = {"Q8_0", 32, sizeof(struct ct_block_q8_0), 8, NULL, ct_decode_q8_0},
-    [CT_Q4_0] = {"Q4_0", 32, sizeof(struct ct_block_q4_0), 2, NULL, ct_decode_q4_0},
+    [CT_F32] = {"F32", 1, 4, 0, "F32", ct_decode_f32, NULL, false, false},
+    [CT_F16] = {"F16", 1, 2, 1, "F16", ct_decode_f16, NULL, false, false},
+    [CT_BF16] = {"BF16", 1, 2, 30, "BF16", ct_decode_bf16, NULL, false, false},
+    [CT_Q8_0] = {"Q8_0", 32, sizeof(struct ct_block_q8_0), 8, NULL, NULL, ct_expand_q8_0, false, false},
+    [CT_Q4_0] = {"Q4_0", 32, sizeof(struct ct_block_q4_0), 2, NULL, NULL, ct_expand_q4_0, false, false},
+    [CT_Q4_1] = {"Q4_1", 32, sizeof(struct ct_block_q4_1), 3, NULL, NULL, ct_expand_q4_1, false, true},
+    [CT_Q5_0] = {"Q5_0", 32, sizeof(struct ct_block_q5_0), 6, NULL, NULL, ct_expand_q5_0, false, false},
+    [CT_Q5_1] = {"Q5_1", 32, sizeof(struct ct_block_q5_1), 7, NULL, NULL, ct_expand_q5_1, false, true},
+    [CT_Q2_K] = {"Q2_K", 256, sizeof(struct ct_block_q2_k), 10, NULL, NULL, ct_expand_q2_k, true, true},
+    [CT_Q3_K] = {"Q3_K", 256, sizeof(struct ct_block_q3_k), 11, NULL, NULL, ct_expand_q3_k, true, false},
+    [CT_Q4_K] = {"Q4_K", 256, sizeof(struct ct_block_q4_k), 12, NULL, NULL, ct_expand_q4_k, false, true},
+    [CT_Q5_K] = {"Q5_K", 256, sizeof(struct ct_block_q5_k), 13, NULL, NULL, ct_expand_q5_k, false, true},
+    [CT_Q6_K] = {"Q6_K", 256, sizeof(struct ct_block_q6_k), 14, NULL, NULL, ct_expand_q6_k, true, false},
+    [CT_IQ4_NL] = {"IQ4_NL", 32, sizeof(struct ct_block_iq4_nl), 20, NULL, NULL, ct_expand_iq4_nl, false,
+                   false},
+    [CT_IQ4_XS] = {"IQ4_XS", 256, sizeof(struct ct_block_iq4_xs), 23, NULL, NULL, ct_expand_iq4_xs, false,
+                   false},
+    [CT_MXFP4] = {"MXFP4", 32, sizeof(struct ct_block_mxfp4), 39, NULL, NULL, ct_expand_mxfp4, false, false},
+    [CT_SFP] = {"SFP", 1, 1, -1, NULL, ct_decode_sfp, NULL, false, false},
+    [CT_NUQ] = {"NUQ", 256, sizeof(struct ct_block_nuq), -1, NULL, ct_decode_nuq, NULL, false, false},
+    [CT_I8] = {"I8", 128, sizeof(struct ct_block_i8), -1, NULL, ct_decode_i8, ct_expand_i8, false, true},
 };
 _Static_assert(CT_COUNT(types) == CT_TYPE_COUNT, "one row per type");
 
@@ -19,16 +36,13 @@ static const struct foreign {
     uint32_t number;
     struct ct_ggml_type type;
 } foreign[] = {
-    {3, {"Q4_1", 32, 20}},      {6, {"Q5_0", 32, 22}},      {7, {"Q5_1", 32, 24}},
-    {9, {"Q8_1", 32, 36}},      {10, {"Q2_K", 256, 84}},    {11, {"Q3_K", 256, 110}},
-    {12, {"Q4_K", 256, 144}},   {13, {"Q5_K", 256, 176}},   {14, {"Q6_K", 256, 210}},
-    {15, {"Q8_K", 256, 292}},   {16, {"IQ2_XXS", 256, 66}}, {17, {"IQ2_XS", 256, 74}},
-    {18, {"IQ3_XXS", 256, 98}}, {19, {"IQ1_S", 256, 50}},   {20, {"IQ4_NL", 32, 18}},
-    {21, {"IQ3_S", 256, 110}},  {22, {"IQ2_S", 256, 82}},   {23, {"IQ4_XS", 256, 136}},
-    {24, {"I8", 1, 1}},         {25, {"I16", 1, 2}},        {26, {"I32", 1, 4}},
-    {27, {"I64", 1, 8}},        {28, {"F64", 1, 8}},        {29, {"IQ1_M", 256, 56}},
-    {34, {"TQ1_0", 256, 54}},   {35, {"TQ2_0", 256, 66}},   {39, {"MXFP4", 32, 17}},
-    {40, {"NVFP4", 64, 36}},    {41, {"Q1_0", 128, 18}},    {42, {"Q2_0", 64, 18}},
+    {9, {"Q8_1", 32, 36}},     {15, {"Q8_K", 256, 292}},   {16, {"IQ2_XXS", 256, 66}},
+    {17, {"IQ2_XS", 256, 74}}, {18, {"IQ3_XXS", 256, 98}}, {19, {"IQ1_S", 256, 50}},
+    {21, {"IQ3_S", 256, 110}}, {22, {"IQ2_S", 256, 82}},   {24, {"I8", 1, 1}},
+    {25, {"I16", 1, 2}},       {26, {"I32", 1, 4}},        {27, {"I64", 1, 8}},
+    {28, {"F64", 1, 8}},       {29, {"IQ1_M", 256, 56}},   {34, {"TQ1_0", 256, 54}},
+    {35, {"TQ2_0", 256, 66}},  {40, {"NVFP4", 64, 36}},    {41, {"Q1_0", 128, 18}},
+    {42, {"Q2_0", 64, 18}},
 };
 
 /* The dtypes of safetensors, with the bits of an element. */
@@ -51,7 +65,7 @@ const struct ct_type_info *ct_type_info(enum ct_type type)
 bool ct_type_from_ggml(uint32_t number, enum ct_type *type)
 {
     for (int i = 0; i < CT_TYPE_COUNT; i++)
-        if ((uint32_t)types[i].ggml == number) {
+        if (types[i].ggml >= 0 && (uint32_t)types[i].ggml == number) {
             *type = (enum ct_type)i;
             return true;
         }

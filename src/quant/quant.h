@@ -1,5 +1,5 @@
-/* quant.h: the stored types and their codecs; the only place that knows bit layouts. Kernels include
- * quant/blocks.h for the structs; readers include this for sizes and names. */
+/* quant.h: the stored types and their codecs; the only place that knows bit layouts. Readers include this for sizes and
+ * names, kernels for values and groups. */
 #ifndef CT_QUANT_H
 #define CT_QUANT_H
 
@@ -12,20 +12,50 @@ enum ct_type {
     CT_BF16,
     CT_Q8_0,
     CT_Q4_0,
+    CT_Q4_1,
+    CT_Q5_0,
+    CT_Q5_1,
+    CT_Q2_K,
+    CT_Q3_K,
+    CT_Q4_K,
+    CT_Q5_K,
+    CT_Q6_K,
+    CT_IQ4_NL,
+    CT_IQ4_XS,
+    CT_MXFP4,
+    CT_SFP, /* the last three are gemma.cpp's */
+    CT_NUQ, /* never a weight: its reader turns it into SFP (ct_nuq_to_sfp) */
+    CT_I8,
     CT_TYPE_COUNT,
+};
+
+/* 32 consecutive elements of a row of integers (NUMERICS.md section 4). Element i is ws * q[i]; where its type has halves
+ * ws is multiplied by sc[i / 16]; where it has a minimum, m is added, with halves m * mn[i / 16]. */
+struct ct_group {
+    int8_t q[32];
+    float ws, m;
+    int32_t sc[2], mn[2];
 };
 
 struct ct_type_info {
     const char *name; /* "Q4_0", as GGUF and users spell it */
     int block;        /* elements in a block (1 for plain types) */
     int bytes;        /* bytes in a block */
-    int ggml;         /* type number in GGUF */
+    int ggml;         /* type number in GGUF, or -1 */
     const char *hf;   /* dtype string in safetensors, or NULL */
-    /* n elements (a multiple of block) to float32 by the format's formula, bit for bit */
+    /* n elements (a multiple of block) to float32; NULL: ct_decode makes it from the groups */
     void (*decode)(float *out, const void *blocks, size_t n);
+    /* n elements (a multiple of block) to n / 32 groups; only the members that the type has are written. NULL: the type
+     * is not one of integers */
+    void (*expand)(struct ct_group *out, const void *blocks, size_t n);
+    bool halves, minimum;
 };
 
 const struct ct_type_info *ct_type_info(enum ct_type type);
+/* n elements (a multiple of the block) to float32 by the format's formula, bit for bit. */
+void ct_decode(enum ct_type type, float *out, const void *blocks, size_t n);
+/* The first n <= 256 elements of a NUQ block as SFP codes, exactly; reads the 16 centres and (n + 1) / 2 bytes. */
+void ct_nuq_to_sfp(uint8_t *codes, const void *block, size_t n);
 /* False when carat does not read the type. */
 bool ct_type_from_ggml(uint32_t number, enum ct_type *type);
 bool ct_type_from_hf(struct ct_str dtype, enum ct_type *type);

@@ -152,7 +152,7 @@ static struct ct_weight random_weight(enum ct_type type, int rows, int cols)
                 memcpy(block, &d, 2);
             }
         }
-    return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row_bytes, p};
+    return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row_bytes, p, 1};
 }
 
 static void prepared_alloc(struct ct_prepared *p, int n, int cols)
@@ -163,7 +163,7 @@ static void prepared_alloc(struct ct_prepared *p, int n, int cols)
                               malloc(lanes * k * 4),
                               malloc((size_t)n * k),
                               malloc((size_t)n * k / 32 * 4),
-                              malloc((size_t)n * k / 32 * 4)};
+                              malloc((size_t)n * k / 16 * 4)};
     assert_true(p->value && p->q && p->scale && p->sum);
 }
 static void prepared_free(struct ct_prepared *p)
@@ -180,7 +180,7 @@ static float by_the_rules(const struct ct_weight *w, int row, const float *x, bo
     float acc = 0;
     float *wide = malloc((size_t)w->cols * 4);
     assert_non_null(wide);
-    ct_type_info(w->type)->decode(wide, (const uint8_t *)w->data + (size_t)row * w->row_bytes,
+    ct_decode(w->type, wide, (const uint8_t *)w->data + (size_t)row * w->row_bytes,
                                   (size_t)w->cols);
 
     for (int g = 0; g < w->cols; g += 32) {

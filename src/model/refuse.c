@@ -1,0 +1,128 @@
+/* refuse.c: what people have that looks like a model for carat and is not: relatives of Gemma, parts of models, and
+ * quantised safetensors, each with what it is and what works instead. One table of names serves both containers. Files
+ * that are no checkpoint at all are src/file's to name, stored types src/quant's. */
+#include "model/refuse.h"
+
+#include <stdio.h>
+
+#define RUNS "it runs Gemma 1, 2, 3 and FunctionGemma"
+
+/* A name as config.json (model_type, class) or GGUF (architecture, general.type) spells it, in lower case and without
+ * separators; it stands for every name that begins so. The first match counts. */
+static const struct relative {
+    const char *name, *what, *instead;
+} relatives[] = {
+    {"gemma3n", "a Gemma 3n model", RUNS},
+    {"gemma4assistant", "a drafter for Gemma 4", RUNS},
+    {"gemma4mtp", "a drafter for Gemma 4", RUNS},
+    {"gemma4", "a Gemma 4 model", RUNS},
+    {"recurrentgemma", "a RecurrentGemma model", RUNS},
+    {"paligemma", "a PaliGemma model, which answers about images", RUNS},
+    {"shieldgemma2", "a ShieldGemma 2 model, which classifies images", RUNS},
+    {"t5gemma", "a T5Gemma model, an encoder with a decoder", RUNS},
+    {"diffusiongemma", "a DiffusionGemma model", RUNS},
+    {"gemmaembedding", "an EmbeddingGemma model, which makes vectors and no text", RUNS},
+    {"embeddinggemma", "an EmbeddingGemma model, which makes vectors and no text", RUNS},
+    {"vaultgemma", "a VaultGemma model", RUNS},
+    {"clip", "the image encoder of a multimodal model (an mmproj file)",
+     "open the language model's own file"},
+    {"mmproj", "the image encoder of a multimodal model (an mmproj file)",
+     "open the language model's own file"},
+    {"adapter", "a LoRA adapter without its base model", "merge it into that model and open the result"},
+    {"imatrix", "an importance matrix, which helps to quantise and holds no weights",
+     "open the model's own file"},
+};
+
+/* Endings of tensor names that only quantised or unmerged checkpoints have; the first that occurs counts. */
+static const struct ending {
+    const char *ending, *what;
+} endings[] = {
+    {".qweight", "is quantised with GPTQ or AWQ"},
+    {".weight_packed", "is quantised with compressed-tensors"},
+    {".weight_scale_inv", "is quantised to FP8"},
+    {".weight_scale", "is quantised to FP8 or INT8"},
+    {".absmax", "is quantised with bitsandbytes (4 bit)"},
+    {".SCB", "is quantised with bitsandbytes (8 bit)"},
+    {".scales", "is quantised with MLX"},
+    {".lora_A.weight", "holds a LoRA adapter that is not merged"},
+    {".lora_A.default.weight", "holds a LoRA adapter that is not merged"},
+};
+
+#define PLAIN                                                                                                \
+    "carat reads plain safetensors (BF16, F16, F32) and quantised GGUF files: open the original or a GGUF "  \
+    "of it"
+
+/* Whether `name`, its case and separators aside, begins with the folded name `row`. */
+static bool begins(struct ct_str name, const char *row)
+{
+    for (size_t i = 0; i < name.n && *row; i++) {
+        char c = name.s[i];
+        if (c == '-' || c == '_')
+            continue;
+        if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != *row)
+            return false;
+        row++;
+    }
+    return *row == 0;
+}
+
+static const struct relative *find(struct ct_str name)
+{
+    for (size_t i = 0; i < CT_COUNT(relatives); i++)
+        if (begins(name, relatives[i].name))
+            return &relatives[i];
+    return NULL;
+}
+
+bool ct_refuse_knows(struct ct_str name)
+{
+    return find(name) != NULL;
+}
+
+carat_status ct_refuse_name(const char *path, const char *key, struct ct_str name, carat_error *err)
+{
+    const struct relative *r = find(name);
+    char shown[65]; /* the name comes from a file: its beginning, in plain ASCII */
+    size_t n = CT_MIN(name.n, sizeof shown - 1);
+
+    for (size_t i = 0; i < n; i++)
+        shown[i] = name.s[i] >= 0x20 && name.s[i] < 0x7f ? name.s[i] : '?';
+    shown[n] = 0;
+    if (r)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s \"%s\" is %s, which carat does not run; %s", path,
+                       key, shown, r->what, r->instead);
+    return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s \"%s\" is no model that carat runs; " RUNS, path, key,
+                   shown);
+}
+
+carat_status ct_refuse_bidirectional(const char *path, const char *key, carat_error *err)
+{
+    return ct_fail(err, CARAT_E_UNSUPPORTED,
+                   "%s: %s says that this is an embedding model, as EmbeddingGemma is, which carat does not "
+                   "run; " RUNS,
+                   path, key);
+}
+
+carat_status ct_refuse_quantised(const char *path, const char *key, const char *method, const char *detail,
+                                 carat_error *err)
+{
+    return ct_fail(err, CARAT_E_UNSUPPORTED,
+                   "%s: %s says that the weights are quantised with %.64s%s%.32s%s; " PLAIN, path, key,
+                   method, *detail ? " (" : "", detail, *detail ? ")" : "");
+}
+
+carat_status ct_refuse_tensors(const struct ct_file *f, carat_error *err)
+{
+    for (size_t e = 0; e < CT_COUNT(endings); e++) {
+        size_t k = strlen(endings[e].ending);
+        for (int i = 0; i < ct_file_tensor_count(f); i++) {
+            const struct ct_tensor *t = ct_file_tensor(f, i);
+            size_t n = strlen(t->name);
+            if (n > k && memcmp(t->name + n - k, endings[e].ending, k) == 0)
+                return ct_fail(err, CARAT_E_UNSUPPORTED,
+                               "%s: tensor %.200s shows that the checkpoint %s; " PLAIN, t->file, t->name,
+                               endings[e].what);
+        }
+    }
+    return CARAT_OK;
+}
