@@ -31,7 +31,6 @@ static const struct kind {
     {0, MAGIC("fmgg"), CARAT_E_UNSUPPORTED, "is a GGMF file, older than GGUF: convert it to GGUF"},
     {0, MAGIC("tjgg"), CARAT_E_UNSUPPORTED, "is a GGJT file, older than GGUF: convert it to GGUF"},
     {0, MAGIC("GGJT"), CARAT_E_UNSUPPORTED, "is a GGJT file, older than GGUF: convert it to GGUF"},
-    {0, MAGIC("SBS\n"), CARAT_E_UNSUPPORTED, "is a gemma.cpp SBS file, which carat does not read"},
     {4, MAGIC("TFL3"), CARAT_E_UNSUPPORTED,
      "is a TensorFlow Lite model, which carat does not read: take the safetensors or a GGUF of it"},
     {0, MAGIC("LITERTLM"), CARAT_E_UNSUPPORTED,

@@ -236,7 +236,7 @@ static void single_files(void **state)
         {FILE_OF("version https://git-lfs.github.com/spec/v1\n"), CARAT_E_FORMAT, "Git LFS pointer"},
         {FILE_OF("lmgg\1\0\0\0"), CARAT_E_UNSUPPORTED, "GGML"},
         {FILE_OF("tjgg\3\0\0\0"), CARAT_E_UNSUPPORTED, "GGJT"},
-        {FILE_OF("SBS\n............"), CARAT_E_UNSUPPORTED, "SBS"},
+        {FILE_OF("SBS\n............"), CARAT_E_FORMAT, "SBS"},
         {FILE_OF("\x1c\0\0\0TFL3"), CARAT_E_UNSUPPORTED, "TensorFlow Lite"},
         {FILE_OF("LITERTLM\1\0\0\0"), CARAT_E_UNSUPPORTED, "LiteRT-LM"},
         {FILE_OF("\2\0\0\0\0\0\0\0{}"), CARAT_E_UNSUPPORTED,
