@@ -208,7 +208,7 @@ static int count_cores(const struct ct_cpu_mask *mask, const char *root)
             continue;
         snprintf(name, sizeof name, "cpu%d/topology/thread_siblings_list", i);
         int first = i;
-        if (read_list(root, name, &siblings)) {
+        if (read_list(root, name, &siblings) && bit_of(&siblings, i)) {
             told++;
             first = first_common(mask, &siblings);
         }
