@@ -274,7 +274,7 @@ typedef enum carat_kv { CARAT_KV_DEFAULT = 0, CARAT_KV_BF16, CARAT_KV_F16, CARAT
 
 typedef struct carat_engine_options {
     size_t size;
-    int threads;      /* 0: CPUs this process may use */
+    int threads;      /* 0: as many as carat_get_host says */
     int context;      /* positions per session; 0: min(8192, the model's maximum) */
     int sessions;     /* sequences that fit at once; 0: 1 */
     int chunk;        /* most rows in one pass; 0: 256 */
@@ -387,6 +387,59 @@ CARAT_API carat_status carat_sample(carat_session *session, const carat_sampling
  * FunctionGemma's call syntax. Order of calls is the order of the text; carat_sync and carat_rewind reset it. While the session is
  * busy: "" and 0. */
 CARAT_API size_t carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity);
+
+/* ----------------------------------------------------------------- host ---- */
+
+/* One level of instructions on which kernels may stand. */
+typedef struct carat_host_level {
+    char name[24]; /* "avx2+fma+f16c"; "" in the places after the last level */
+    int present;   /* 1: the processor has all of it */
+    int usable;    /* 1: and the system lets programs use it (it saves the registers) */
+} carat_host_level;
+
+/* A limit that the control groups of this process set, the tightest on the way to the root. */
+typedef struct carat_host_limit {
+    double value;   /* 0: none is known */
+    char file[512]; /* the file that says it; "" without a limit */
+    char text[64];  /* what stands there, of two files with a space between */
+} carat_host_limit;
+
+/* What this machine is, and what an engine with default options makes of it. Text that cannot be told (a foreign
+ * processor, no /proc or /sys) is "unknown", a number 0. */
+typedef struct carat_host_info {
+    size_t size; /* set by the caller to sizeof(carat_host_info) */
+    /* the linked library */
+    char version[16]; /* CARAT_VERSION */
+    int numerics;     /* CARAT_NUMERICS_VERSION */
+    char compiler[64];
+    char build[64]; /* "release" or "debug", and the sanitizers in it */
+    /* the system */
+    char system[256]; /* kernel, its release, the machine type */
+    char libc[32];
+    /* the processor */
+    char cpu[64];                /* brand */
+    char vendor[16];             /* of CPUID; on Arm the implementer */
+    int family, model, stepping; /* on Arm: implementer, part, 16 * variant + revision */
+    carat_host_level level[16];  /* weakest first */
+    char isa[16];                /* the level of kernels an engine uses: "ref", "avx2" */
+    /* processors, counted as threads of hardware except for cores */
+    int threads;             /* of an engine with threads = 0: the least of the following, at least 1 */
+    char threads_by[16];     /* which of them decided: "online", "affinity", "cpuset", "cores", "quota" */
+    int online;              /* of the machine */
+    int allowed;             /* in the affinity mask of the calling thread, which cpusets narrow too */
+    char allowed_list[128];  /* that mask, as in "0-3,8"; cut with "..." when it is longer */
+    carat_host_limit cpuset; /* processors; allowed has it in it */
+    int cores;               /* physical cores that the mask touches: siblings share one */
+    carat_host_limit quota;  /* processors' worth of time; rounded up it limits threads */
+    /* memory, in bytes */
+    uint64_t memory_total, memory_available; /* of the machine; available without swapping */
+    carat_host_limit memory_limit;           /* bytes */
+    char huge_pages[16];                     /* transparent huge pages: "always", "madvise", "never" */
+    size_t page;
+} carat_host_info;
+/* Fills *info; reads /proc and /sys, takes a few milliseconds, keeps nothing. Any thread, any time.
+ * E_ARGUMENT: info is NULL or of a size that this library does not know. */
+CARAT_API carat_status carat_get_host(carat_host_info *info, carat_error *err);
 
 #ifdef __cplusplus
 }

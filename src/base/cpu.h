@@ -5,9 +5,19 @@
 
 #include "base/base.h"
 
+struct ct_cpu_level {
+    const char *name; /* "avx2+fma+f16c" */
+    bool present;     /* the processor has all of it */
+    bool usable;      /* and the system saves its registers */
+};
+
 struct ct_cpu {
-    bool avx2_fma; /* AVX2 and FMA and F16C, and the OS saves YMM */
-    char name[64]; /* brand string, or the architecture */
+    bool avx2_fma;               /* AVX2 and FMA and F16C, and the OS saves YMM */
+    char name[64];               /* brand string, or the architecture */
+    char vendor[16];             /* of CPUID, or Arm's implementer */
+    int family, model, stepping; /* on Arm: implementer, part, 16 * variant + revision */
+    int n_level;
+    struct ct_cpu_level level[8]; /* [n_level], weakest first */
 };
 void ct_cpu_detect(struct ct_cpu *cpu);
 

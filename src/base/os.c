@@ -1,6 +1,5 @@
-/* os.c: everything that asks Linux: files, address space, clock, random bits, processors and their quotas,
- * threads and futexes, the floating-point environment. What a missing /proc or /sys would have said is taken
- * as "no limit". */
+/* os.c: what asks Linux for something: files, address space, clock, random bits, threads and futexes, the floating-point
+ * environment. What Linux tells about the machine and its limits is limits.c's. */
 #define _GNU_SOURCE
 #include "base/os.h"
 
@@ -8,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +55,16 @@ carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
     } else if (!S_ISREG(st.st_mode)) {
         status = ct_fail(err, CARAT_E_IO, "%s: is %s, expected a regular file", path, kind_of(st.st_mode));
     } else if (st.st_size == 0) {
-        m->bytes = (struct ct_bytes){nothing, 0};
+        /* Files of /proc say that they are empty and are not. */
+        char byte;
+        ssize_t n = read(fd, &byte, 1);
+        if (n < 0)
+            status = ct_fail(err, CARAT_E_IO, "%s: cannot be read: %s", path, reason(errno));
+        else if (n > 0)
+            status = ct_fail(err, CARAT_E_IO, "%s: is made by the kernel on reading, expected a regular file",
+                             path);
+        else
+            m->bytes = (struct ct_bytes){nothing, 0};
     } else {
         size_t size = (size_t)st.st_size;
         void *base = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -108,7 +115,7 @@ void ct_os_discard(void *p, size_t size)
         madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_DONTNEED);
 }
 
-/* ---- clock, random bits, memory ---- */
+/* ---- clock, random bits ---- */
 
 double ct_os_seconds(void)
 {
@@ -131,118 +138,6 @@ uint64_t ct_os_random(void)
     clock_gettime(CLOCK_REALTIME, &t);
     bits = ((uint64_t)t.tv_sec << 30 ^ (uint64_t)t.tv_nsec ^ (uint64_t)getpid() << 44) * 0x9e3779b97f4a7c15u;
     return bits ^ bits >> 32;
-}
-
-size_t ct_os_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    size_t bytes;
-    return pages > 0 && page > 0 && ct_mul((size_t)pages, (size_t)page, &bytes) ? bytes : 0;
-}
-
-/* ---- processors ---- */
-
-/* The first bytes of a small system file as a string; false when it cannot be read. */
-static bool read_small(const char *path, char *text, size_t capacity)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, capacity - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = 0;
-    return n > 0;
-}
-
-/* Processors granted by the limit of one control group: quota / period rounded up, 0 when there is none. */
-static int group_cpus(const char *dir, bool v2)
-{
-    char path[1100], text[64];
-    long long quota = 0, period = 0;
-    if (v2) { /* "max 100000" or "150000 100000" */
-        if (snprintf(path, sizeof path, "%s/cpu.max", dir) >= (int)sizeof path ||
-            !read_small(path, text, sizeof text) || sscanf(text, "%lld %lld", &quota, &period) != 2)
-            return 0;
-    } else { /* a quota of -1 means none */
-        if (snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir) >= (int)sizeof path ||
-            !read_small(path, text, sizeof text) || sscanf(text, "%lld", &quota) != 1 ||
-            snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir) >= (int)sizeof path ||
-            !read_small(path, text, sizeof text) || sscanf(text, "%lld", &period) != 1)
-            return 0;
-    }
-    if (quota <= 0 || period <= 0 || quota / period >= 1 << 20)
-        return 0;
-    return (int)((quota + period - 1) / period);
-}
-
-/* The tightest limit on the way from group up to the root of the hierarchy mounted at mount. The group's path as
- * /proc tells it may lie outside what a container sees; then only the root is there to look at. */
-static int hierarchy_cpus(const char *mount, const char *group, bool v2, int cpus)
-{
-    char dir[1024];
-    int n = snprintf(dir, sizeof dir, "%s%s", mount, group);
-    if (n < 0 || n >= (int)sizeof dir)
-        n = snprintf(dir, sizeof dir, "%s", mount);
-    size_t root = strlen(mount);
-    for (;;) {
-        int limit = group_cpus(dir, v2);
-        if (limit > 0 && limit < cpus)
-            cpus = limit;
-        char *slash = strrchr(dir, '/');
-        if (!slash || (size_t)(slash - dir) < root)
-            return cpus;
-        *slash = 0;
-    }
-}
-
-/* Lines of /proc/self/cgroup are "number:controllers:path"; number 0 without controllers is version 2. */
-int ct_os_quota(const char *root, int cpus)
-{
-    char name[256], text[4096], *next;
-    if (snprintf(name, sizeof name, "%s/proc/self/cgroup", root) >= (int)sizeof name ||
-        !read_small(name, text, sizeof text))
-        return cpus;
-    for (char *line = text; line && *line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = 0;
-        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!group)
-            continue;
-        *controllers++ = 0;
-        *group++ = 0;
-        if (strcmp(group, "/") == 0)
-            group = "";
-        char list[256];
-        if (snprintf(list, sizeof list, ",%s,", controllers) >= (int)sizeof list)
-            continue;
-        bool v2 = !*controllers; /* alone, or beside version 1 */
-        if (!v2 && !strstr(list, ",cpu,"))
-            continue;
-        if (snprintf(name, sizeof name, "%s/sys/fs/cgroup%s", root, v2 ? "" : "/cpu") < (int)sizeof name)
-            cpus = hierarchy_cpus(name, group, v2, cpus);
-    }
-    return cpus;
-}
-
-int ct_os_cpus(void)
-{
-    int cpus = 0;
-    /* The kernel refuses a mask shorter than its own, which a machine with more than 1024 processors has. */
-    for (int room = 1024; room <= 1 << 17 && cpus == 0; room *= 2) {
-        cpu_set_t *set = CPU_ALLOC((size_t)room);
-        if (!set)
-            break;
-        if (sched_getaffinity(0, CPU_ALLOC_SIZE((size_t)room), set) == 0)
-            cpus = CPU_COUNT_S(CPU_ALLOC_SIZE((size_t)room), set);
-        int why = errno;
-        CPU_FREE(set);
-        if (cpus == 0 && why != EINVAL)
-            break;
-    }
-    if (cpus < 1)
-        cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return CT_MAX(ct_os_quota("", cpus), 1);
 }
 
 /* ---- floating-point environment ---- */
@@ -299,9 +194,14 @@ carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, car
         return ct_fail(err, CARAT_E_MEMORY, "out of memory while starting a thread");
     *thread = (struct ct_thread){.fn = fn, .arg = arg};
 
-    /* The host's signals are for the host's threads: a new thread inherits the mask of its creator. */
+    /* The host's signals are for the host's threads: a new thread inherits the mask of its creator. A fault is of the
+     * thread that meets it: were it blocked, the host's handler would not be asked, and a mapped file that shrinks
+     * would end the process. */
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
     sigset_t all, saved;
     sigfillset(&all);
+    for (size_t i = 0; i < CT_COUNT(faults); i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
     int failed = pthread_create(&thread->id, NULL, thread_main, thread);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);

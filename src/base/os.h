@@ -28,13 +28,49 @@ void ct_os_discard(void *p, size_t size);
 double ct_os_seconds(void);
 /* 64 bits from the system's random source. */
 uint64_t ct_os_random(void);
-/* CPUs this process may use: affinity mask, then the cgroup v1/v2 quota rounded up; at least 1. */
+/* ---- what this machine lets us use; root goes before /proc and /sys: "" for this machine, a directory in tests.
+ * All of it is in limits.c. ---- */
+
+/* A limit that control groups set: the tightest on the way to their root. */
+struct ct_limit {
+    double value;   /* 0: none */
+    char file[512]; /* that says it, without root; "" without a limit */
+    char text[64];  /* what stands there; of version 1 quota and period with a space between */
+};
+
+/* Processor i is bit i % 64 of word i / 64; Linux is built for 8192 at most. */
+struct ct_cpu_mask {
+    uint64_t bits[128];
+};
+
+/* How many threads are worth having, and the counts that this follows from; a count of 0 is not known. */
+struct ct_cpus {
+    int use;        /* the least of the counts below, at least 1 */
+    const char *by; /* the count that decided: "online", "affinity", "cpuset", "cores", "quota" */
+    int online;     /* of the machine */
+    int allowed;    /* in the mask, which cpusets narrow too */
+    int cores;      /* physical cores that the mask touches: SMT siblings share one */
+    struct ct_limit cpuset, quota;
+    struct ct_cpu_mask mask;
+};
+/* mask NULL: the calling thread's. */
+void ct_os_count_cpus(struct ct_cpus *c, const char *root, const struct ct_cpu_mask *mask);
+/* Threads for this process: `use` of the above. */
 int ct_os_cpus(void);
-/* The second half of ct_os_cpus: cpus, or the cgroup limit where that is smaller, at least 1. root goes before
- * /proc and /sys: "" for this machine, a directory in tests. */
-int ct_os_quota(const char *root, int cpus);
-/* Bytes of physical memory of the machine. */
-size_t ct_os_memory(void);
+/* As the kernel writes such lists, "0-3,8"; cut with "..." where out is too short. */
+void ct_os_list(const struct ct_cpu_mask *mask, char *out, size_t capacity);
+
+/* Bytes; 0 is not known. */
+struct ct_os_memory {
+    uint64_t total, available; /* of the machine; available without swapping */
+    struct ct_limit limit;
+    size_t page;
+    char huge_pages[16]; /* "always", "madvise", "never"; "" when not known */
+};
+void ct_os_memory(struct ct_os_memory *m, const char *root);
+
+/* Kernel with release and machine type, and the C library. */
+void ct_os_names(char *kernel, size_t n_kernel, char *libc, size_t n_libc);
 
 /* ---- floating-point environment (NUMERICS.md section 2): round to nearest even, FTZ and DAZ off ---- */
 typedef uint64_t ct_fpenv;

@@ -1,5 +1,5 @@
 /* file.c: opening and closing, and what is the same for every container: which reader is asked, where further
- * files come from, lookup by name. Formats are in gguf.c, safetensors.c and hf.c. */
+ * files come from, lookup by name. Formats are in gguf.c, sbs.c, safetensors.c and hf.c. */
 #include "file/reader.h"
 
 #include "base/utf8.h"
@@ -100,6 +100,7 @@ carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *e
         f->capacity = capacity;
     }
     *t = memset(&f->tensor[f->n_tensor++], 0, sizeof **t);
+    (*t)->scale = 1;
     return CARAT_OK;
 }
 
@@ -231,6 +232,8 @@ static carat_status open_single(struct ct_file *f, const char *name, struct ct_b
 {
     if (bytes.size >= 4 && memcmp(bytes.data, "GGUF", 4) == 0)
         return ct_gguf_open(f, name, f->path, bytes, err);
+    if (ct_sbs_is(bytes))
+        return ct_sbs_open(f, f->path, bytes, err);
     const char *side = tokenizer ? tokenizer_name(bytes) : NULL;
     if (!side)
         return ct_identify(f->path, bytes, err);
@@ -280,7 +283,7 @@ static carat_status open_parts(struct ct_file *f, carat_error *err)
             return ct_fail(err, CARAT_E_ARGUMENT, "Two of the buffers are named %s.", f->part[i].name);
     const struct ct_part *first = &f->part[0];
     struct ct_bytes bytes = part_bytes(first);
-    if ((bytes.size >= 4 && memcmp(bytes.data, "GGUF", 4) == 0) ||
+    if ((bytes.size >= 4 && memcmp(bytes.data, "GGUF", 4) == 0) || ct_sbs_is(bytes) ||
         (f->n_part == 1 && strcmp(first->name, "config.json") != 0))
         return open_single(f, first->name, bytes, true,
                            err); /* the caller sees by the kind that it is a tokenizer */

@@ -1,5 +1,5 @@
-/* file.h: one interface over the containers a checkpoint comes in: a Hugging Face directory or a GGUF
- * file, from a path or from memory. Gives named tensors (pointers into the mapping), metadata and the
+/* file.h: one interface over the containers a checkpoint comes in: a Hugging Face directory, a GGUF file or a
+ * file of gemma.cpp, from a path or from memory. Gives named tensors (pointers into the mapping), metadata and the
  * side files. Trusts nothing in them; knows nothing about Gemma. */
 #ifndef CT_FILE_H
 #define CT_FILE_H
@@ -10,6 +10,7 @@
 enum ct_file_kind {
     CT_FILE_HF,        /* directory: config.json, *.safetensors, tokenizer files */
     CT_FILE_GGUF,      /* one GGUF v2/v3 file, or part 1 of a split one, whose other parts lie beside it */
+    CT_FILE_SBS,       /* one file of gemma.cpp, V1 or V2; its configuration: file/sbs.h */
     CT_FILE_TOKENIZER, /* only a tokenizer: tokenizer.json or tokenizer.model, or a directory with one */
 };
 
@@ -22,6 +23,7 @@ struct ct_tensor {
         dim[4]; /* row-major, outermost first: a matrix is [rows = outputs][cols = inputs] for both kinds */
     const uint8_t *data;
     size_t size;
+    float scale;      /* factor on all values: 1 but in SBS files */
     const char *file; /* path of the file it lies in, for messages */
     uint64_t offset;  /* of data in that file, for messages */
 };
@@ -55,14 +57,14 @@ struct ct_part {
  * E_NOT_FOUND (nothing at path), E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY. tokenizer_only: accept a
  * directory or file without weights. */
 carat_status ct_file_open(struct ct_file **f, const char *path, bool tokenizer_only, carat_error *err);
-/* Borrows the buffers until ct_file_close. One buffer: a GGUF file or a tokenizer, by content; several: the files
- * of an HF directory, or the parts of a split GGUF with the first one first. Buffers without weights but with a
+/* Borrows the buffers until ct_file_close. One buffer: a GGUF or SBS file or a tokenizer, by content; several: the files
+ * of an HF directory, the parts of a split GGUF with the first one first, or an SBS file and its "tokenizer.spm". Buffers without weights but with a
  * tokenizer open as CT_FILE_TOKENIZER: who wants a model looks at the kind. */
 carat_status ct_file_open_memory(struct ct_file **f, const struct ct_part *part, int n, carat_error *err);
 void ct_file_close(struct ct_file *f); /* NULL is fine */
 
 enum ct_file_kind ct_file_kind(const struct ct_file *f);
-int ct_file_version(const struct ct_file *f); /* of the GGUF format: 2 or 3; 0 for other kinds */
+int ct_file_version(const struct ct_file *f); /* of GGUF: 2 or 3; of SBS: 1 or 2; 0 for other kinds */
 const char *ct_file_path(const struct ct_file *f);
 int ct_file_tensor_count(const struct ct_file *f);
 const struct ct_tensor *ct_file_tensor(const struct ct_file *f, int i);

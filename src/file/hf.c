@@ -1,6 +1,9 @@
 /* hf.c: reads a Hugging Face directory, or the same files as buffers: which safetensors files make the checkpoint,
  * that index and shards agree, and the side files. The safetensors format is in safetensors.c; what config.json and
- * the tokenizer files say is read by those who need it. */
+ * the tokenizer files say is read by those who need it.
+ *
+ * A name out of the index never leads out of the directory. The entries of the directory themselves may be symbolic
+ * links to elsewhere, as in a hub cache, where they all point into blobs/: whoever made the directory chose those. */
 #include "file/reader.h"
 
 #include <stdlib.h>
@@ -166,11 +169,14 @@ static carat_status read_shards(struct ct_file *f, struct map *map, const char *
     int shards = 0;
     if (map->n > 0) /* grouped by file; a repeated tensor of a file side by side */
         qsort(map->entry, (size_t)map->n, sizeof *map->entry, compare_mapped);
+    for (int i = 0; i < map->n; i++)
+        shards += i == 0 || strcmp(map->entry[i].file, map->entry[i - 1].file) != 0;
+    if (shards > CT_MAX_SHARD)
+        return ct_fail(err, CARAT_E_FORMAT, "%s names %d files; the limit is %d.", index_path, shards,
+                       CT_MAX_SHARD);
     for (int i = 0, end; i < map->n; i = end) {
         for (end = i + 1; end < map->n && strcmp(map->entry[end].file, map->entry[i].file) == 0; end++)
             ;
-        if (++shards > CT_MAX_SHARD)
-            return ct_fail(err, CARAT_E_FORMAT, "%s names more than %d files.", index_path, CT_MAX_SHARD);
         CT_TRY(read_shard(f, &map->entry[i], end - i, index_path, err));
     }
     return CARAT_OK;
@@ -199,21 +205,32 @@ static const char *what(const struct ct_file *f)
     return f->dir ? "directory" : "set of buffers";
 }
 
+#define PICKLE  "a Python pickle: pickle is never loaded; convert the model to safetensors"
+#define CONVERT "which carat does not read; convert the model to safetensors or GGUF"
+
+/* What other programs keep in a directory instead of safetensors. */
+static const struct {
+    const char *name, *what;
+} foreign_weights[] = {
+    {"pytorch_model.bin", PICKLE},
+    {"pytorch_model.bin.index.json", PICKLE},
+    {"consolidated.00.pth", PICKLE},
+    {"model.ckpt", PICKLE},
+    {"flax_model.msgpack", "the format of Flax, " CONVERT},
+    {"tf_model.h5", "the format of TensorFlow, " CONVERT},
+    {"model.weights.h5", "the format of Keras, " CONVERT},
+    {"model.onnx", "the format of ONNX, " CONVERT},
+    {"onnx", "the format of ONNX, " CONVERT},
+    {"openvino_model.xml", "the format of OpenVINO, " CONVERT},
+};
+
 /* Neither index nor model.safetensors: say what is there instead. */
 static carat_status no_weights(struct ct_file *f, carat_error *err)
 {
-    static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
-                                          "consolidated.00.pth", "model.ckpt"};
-    for (size_t i = 0; i < CT_COUNT(pickles); i++)
-        if (ct_file_has(f, pickles[i]))
-            return ct_fail(err, CARAT_E_UNSUPPORTED,
-                           "%s has its weights only in %s, a Python pickle: pickle is never loaded; convert "
-                           "the model to "
-                           "safetensors.",
-                           f->path, pickles[i]);
-    if (ct_file_has(f, "adapter_model.safetensors"))
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s holds an adapter (LoRA) without its base model: merge them first.", f->path);
+    for (size_t i = 0; i < CT_COUNT(foreign_weights); i++)
+        if (ct_file_has(f, foreign_weights[i].name))
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s has its weights only in %s, %s.", f->path,
+                           foreign_weights[i].name, foreign_weights[i].what);
     return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has no weights: %s or %s was expected in it.", f->path,
                    what(f), SINGLE_NAME, INDEX_NAME);
 }
@@ -243,6 +260,12 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
         return CARAT_OK;
     }
     f->kind = CT_FILE_HF;
+    /* also beside whole weights, which would run as if it were not there */
+    if (ct_file_has(f, "adapter_config.json"))
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s holds a LoRA adapter (adapter_config.json), which carat does not apply: merge it "
+                       "into its base model and open the result.",
+                       f->path);
     if (!f->side[ct_hf_side("config.json")].data) {
         if (has_weights)
             return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json.", f->path,

@@ -31,8 +31,10 @@ static const struct kind {
     {0, MAGIC("fmgg"), CARAT_E_UNSUPPORTED, "is a GGMF file, older than GGUF: convert it to GGUF"},
     {0, MAGIC("tjgg"), CARAT_E_UNSUPPORTED, "is a GGJT file, older than GGUF: convert it to GGUF"},
     {0, MAGIC("GGJT"), CARAT_E_UNSUPPORTED, "is a GGJT file, older than GGUF: convert it to GGUF"},
-    {0, MAGIC("SBS\n"), CARAT_E_UNSUPPORTED, "is a gemma.cpp SBS file, which carat does not read"},
-    {4, MAGIC("TFL3"), CARAT_E_UNSUPPORTED, "is a TensorFlow Lite model, which carat does not read"},
+    {4, MAGIC("TFL3"), CARAT_E_UNSUPPORTED,
+     "is a TensorFlow Lite model, which carat does not read: take the safetensors or a GGUF of it"},
+    {0, MAGIC("LITERTLM"), CARAT_E_UNSUPPORTED,
+     "is a LiteRT-LM model, which carat does not read: take the safetensors or a GGUF of it"},
     {0, MAGIC("\x89HDF"), CARAT_E_UNSUPPORTED,
      "is an HDF5 file, as Keras weights are, which carat does not read"},
     {0, MAGIC("\x89PNG"), CARAT_E_UNSUPPORTED, "is a PNG image, not a model"},
@@ -52,6 +54,25 @@ static const struct kind {
     {257, MAGIC("ustar"), CARAT_E_UNSUPPORTED, "is a tar archive: unpack it first"},
 };
 
+/* Files whose first bytes alone do not say enough: the end of the name and the first bytes together do. */
+static const struct named {
+    const char *suffix, *magic, *what;
+} named[] = {
+    {".onnx", "\x08", "is an ONNX model, which carat does not read: take the safetensors or a GGUF of it"},
+    {".task", "PK\3\4",
+     "is a MediaPipe task bundle, which carat does not read: take the safetensors or a GGUF of the model"},
+    {".npz", "PK\3\4",
+     "is an archive of NumPy arrays, which carat does not read: take the safetensors or a GGUF of the model"},
+    {".keras", "PK\3\4",
+     "is a Keras model, which carat does not read: take the safetensors or a GGUF of the model"},
+};
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), k = strlen(end);
+    return n >= k && strcmp(s + n - k, end) == 0;
+}
+
 static size_t skip_space(struct ct_bytes b)
 {
     size_t i = 0;
@@ -68,6 +89,10 @@ carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
     if (b.size < 4 && memcmp(b.data, "GGUF", b.size) == 0)
         return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the magic of GGUF.", path,
                        b.size);
+    for (size_t i = 0; i < CT_COUNT(named); i++)
+        if (ends_with(path, named[i].suffix) && b.size >= strlen(named[i].magic) &&
+            memcmp(b.data, named[i].magic, strlen(named[i].magic)) == 0)
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s %s.", path, named[i].what);
     for (size_t i = 0; i < CT_COUNT(kinds); i++)
         if (b.size >= kinds[i].at && b.size - kinds[i].at >= kinds[i].n &&
             memcmp(b.data + kinds[i].at, kinds[i].magic, kinds[i].n) == 0)

@@ -43,7 +43,7 @@ enum { CT_SIDES = 9 };
 
 struct ct_file {
     enum ct_file_kind kind;
-    int version; /* of GGUF; 0 otherwise */
+    int version; /* of GGUF or SBS; 0 otherwise */
     bool tokenizer_only;
     const char *path;
     struct ct_arena arena; /* names, metadata, indexes */
@@ -53,6 +53,7 @@ struct ct_file {
     struct ct_index index;
     struct ct_metas metas;
     struct ct_bytes side[CT_SIDES];
+    const struct ct_sbs_config *sbs; /* in the arena; NULL for other kinds */
 
     /* where ct_file_take looks: a directory, or when dir is NULL the caller's buffers */
     const char *dir;
@@ -69,7 +70,7 @@ carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *
 bool ct_file_has(const struct ct_file *f, const char *name);
 /* "dir/name" in the arena, as messages and tensors call it; NULL when memory runs out. */
 const char *ct_file_join(struct ct_file *f, const char *name);
-/* One more zeroed tensor at the end of the list. */
+/* One more tensor at the end of the list: zeroed but for its scale of 1. */
 carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err);
 /* An index of tensors [from, n_tensor); E_FORMAT when a name is there twice. */
 carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, carat_error *err);
@@ -79,6 +80,9 @@ carat_status ct_file_no_memory(const struct ct_file *f, carat_error *err);
 
 carat_status ct_gguf_open(struct ct_file *f, const char *name, const char *path, struct ct_bytes bytes,
                           carat_error *err);
+/* True for bytes that begin or end as a file of gemma.cpp does. */
+bool ct_sbs_is(struct ct_bytes bytes);
+carat_status ct_sbs_open(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err);
 /* Appends the tensors of one safetensors file, in the order of their data. */
 carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes,
                                  carat_error *err);

@@ -1,4 +1,4 @@
-/* config.c: what both dialects share: the dispatch, and the checks that hold for every member of the family. */
+/* config.c: what all dialects share: the dispatch, and the checks that hold for every member of the family. */
 #include "model/config.h"
 
 static carat_status check(const struct ct_config *c, const struct ct_file *f, carat_error *err)
@@ -27,6 +27,8 @@ carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_
     *c = (struct ct_config){0};
     if (ct_file_kind(f) == CT_FILE_GGUF)
         CT_TRY(ct_config_read_gguf(c, f, err));
+    else if (ct_file_kind(f) == CT_FILE_SBS)
+        CT_TRY(ct_config_read_sbs(c, f, err));
     else
         CT_TRY(ct_config_read_hf(c, f, err));
     return check(c, f, err);

@@ -1,4 +1,4 @@
-/* config.h: what a checkpoint says it is, as data: shapes, kinds of layers, scales. Read from config.json or GGUF keys;
+/* config.h: what a checkpoint says it is, as data: shapes, kinds of layers, scales. Read from config.json, GGUF keys or an SBS blob;
  * weights are in weights.h. Facts and sources: MODEL.md. */
 #ifndef CT_CONFIG_H
 #define CT_CONFIG_H
@@ -23,7 +23,7 @@ struct ct_config {
     int n_text_vocab; /* ids from here on are padding or placeholders and are never generated */
     int tied;         /* as config.json says; 1 for GGUF without output.weight */
     bool multimodal;
-    bool norm_plus_one; /* stored norm weights lack Gemma's 1 (safetensors) */
+    bool norm_plus_one; /* stored norm weights lack Gemma's 1 (safetensors, SBS) */
     bool post_norms;    /* norms after attention and feed-forward: Gemma 2 and 3 */
     bool qk_norms;      /* Gemma 3 */
     float norm_eps, logit_cap;
@@ -37,5 +37,6 @@ struct ct_config {
 carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_error *err);
 carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, carat_error *err);
 carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err);
+carat_status ct_config_read_sbs(struct ct_config *c, const struct ct_file *f, carat_error *err);
 
 #endif

@@ -7,6 +7,11 @@
 
 #define RUNS "it runs Gemma 1, 2, 3 and FunctionGemma"
 
+#define PLAIN                                                                                                \
+    "carat reads plain safetensors (BF16, F16, F32) and quantised GGUF files: open the original or a GGUF "  \
+    "of it"
+#define MERGE "merge it into the base model and open the result"
+
 /* A name as config.json (model_type, class) or GGUF (architecture, general.type) spells it, in lower case and without
  * separators; it stands for every name that begins so. The first match counts. */
 static const struct relative {
@@ -17,40 +22,36 @@ static const struct relative {
     {"gemma4mtp", "a drafter for Gemma 4", RUNS},
     {"gemma4", "a Gemma 4 model", RUNS},
     {"recurrentgemma", "a RecurrentGemma model", RUNS},
-    {"paligemma", "a PaliGemma model, which answers about images", RUNS},
-    {"shieldgemma2", "a ShieldGemma 2 model, which classifies images", RUNS},
-    {"t5gemma", "a T5Gemma model, an encoder with a decoder", RUNS},
+    {"paligemma", "a PaliGemma model", RUNS},
+    {"shieldgemma2", "a ShieldGemma 2 model", RUNS},
+    {"t5gemma", "a T5Gemma model", RUNS},
     {"diffusiongemma", "a DiffusionGemma model", RUNS},
-    {"gemmaembedding", "an EmbeddingGemma model, which makes vectors and no text", RUNS},
-    {"embeddinggemma", "an EmbeddingGemma model, which makes vectors and no text", RUNS},
+    {"gemmaembedding", "an EmbeddingGemma model", RUNS},
+    {"embeddinggemma", "an EmbeddingGemma model", RUNS},
     {"vaultgemma", "a VaultGemma model", RUNS},
     {"clip", "the image encoder of a multimodal model (an mmproj file)",
      "open the language model's own file"},
     {"mmproj", "the image encoder of a multimodal model (an mmproj file)",
      "open the language model's own file"},
-    {"adapter", "a LoRA adapter without its base model", "merge it into that model and open the result"},
-    {"imatrix", "an importance matrix, which helps to quantise and holds no weights",
+    {"adapter", "a LoRA adapter without its base model", MERGE},
+    {"imatrix", "an importance matrix (a by-product of quantising, without weights)",
      "open the model's own file"},
 };
 
 /* Endings of tensor names that only quantised or unmerged checkpoints have; the first that occurs counts. */
 static const struct ending {
-    const char *ending, *what;
+    const char *ending, *what, *instead;
 } endings[] = {
-    {".qweight", "is quantised with GPTQ or AWQ"},
-    {".weight_packed", "is quantised with compressed-tensors"},
-    {".weight_scale_inv", "is quantised to FP8"},
-    {".weight_scale", "is quantised to FP8 or INT8"},
-    {".absmax", "is quantised with bitsandbytes (4 bit)"},
-    {".SCB", "is quantised with bitsandbytes (8 bit)"},
-    {".scales", "is quantised with MLX"},
-    {".lora_A.weight", "holds a LoRA adapter that is not merged"},
-    {".lora_A.default.weight", "holds a LoRA adapter that is not merged"},
+    {".qweight", "is quantised with GPTQ or AWQ", PLAIN},
+    {".weight_packed", "is quantised with compressed-tensors", PLAIN},
+    {".weight_scale_inv", "is quantised to FP8", PLAIN},
+    {".weight_scale", "is quantised to FP8 or INT8", PLAIN},
+    {".absmax", "is quantised with bitsandbytes (4 bit)", PLAIN},
+    {".SCB", "is quantised with bitsandbytes (8 bit)", PLAIN},
+    {".scales", "is quantised with MLX", PLAIN},
+    {".lora_A.weight", "holds a LoRA adapter that is not merged", MERGE},
+    {".lora_A.default.weight", "holds a LoRA adapter that is not merged", MERGE},
 };
-
-#define PLAIN                                                                                                \
-    "carat reads plain safetensors (BF16, F16, F32) and quantised GGUF files: open the original or a GGUF "  \
-    "of it"
 
 /* Whether `name`, its case and separators aside, begins with the folded name `row`. */
 static bool begins(struct ct_str name, const char *row)
@@ -119,9 +120,8 @@ carat_status ct_refuse_tensors(const struct ct_file *f, carat_error *err)
             const struct ct_tensor *t = ct_file_tensor(f, i);
             size_t n = strlen(t->name);
             if (n > k && memcmp(t->name + n - k, endings[e].ending, k) == 0)
-                return ct_fail(err, CARAT_E_UNSUPPORTED,
-                               "%s: tensor %.200s shows that the checkpoint %s; " PLAIN, t->file, t->name,
-                               endings[e].what);
+                return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: tensor %.200s shows that the checkpoint %s; %s",
+                               t->file, t->name, endings[e].what);
         }
     }
     return CARAT_OK;

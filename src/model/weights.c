@@ -1,6 +1,6 @@
-/* weights.c: names and shapes of the tensors in both containers, as one table. Shapes follow from the config; a tensor
- * that contradicts it is refused here, so that kernels can trust every size. */
-#include "model/weights.h"
+/* weights.c: names and shapes of the tensors, as one table. Shapes follow from the config; a tensor that contradicts it
+ * is refused here, so that kernels can trust every size. Names and fused forms of gemma.cpp are weights_sbs.c's. */
+#include "model/weights_sbs.h"
 
 #include <stdio.h>
 
@@ -64,6 +64,8 @@ struct binder {
     const struct ct_file *f;
     struct ct_arena *arena;
     const char *prefix; /* of safetensors names */
+    bool sbs;
+    struct ct_tensor made; /* of an SBS file: the tensor that is being bound */
     carat_error *err;
 };
 
@@ -108,7 +110,7 @@ static carat_status matrix(struct binder *b, struct ct_weight *w, const struct c
 
     CT_TRY(check_shape(b, t, rows, cols));
     ct_type_row_bytes(t->type, (size_t)cols, &row_bytes);
-    *w = (struct ct_weight){t->type, CT_LAYOUT_ROWS, rows, cols, row_bytes, t->data, 1};
+    *w = (struct ct_weight){t->type, CT_LAYOUT_ROWS, rows, cols, row_bytes, t->data, t->scale};
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)rows * (uint64_t)cols;
     return CARAT_OK;
@@ -121,8 +123,11 @@ static carat_status norm_vector(struct binder *b, struct ct_weight *w, const str
     if (!v)
         return ct_fail(b->err, CARAT_E_MEMORY, "%s: out of memory for tensor %s", t->file, t->name);
     ct_decode(t->type, v, t->data, (size_t)cols);
-    for (int i = 0; i < cols && b->c->norm_plus_one; i++)
-        v[i] = v[i] + 1.0f;
+    for (int i = 0; i < cols; i++) {
+        v[i] = v[i] * t->scale;
+        if (b->c->norm_plus_one)
+            v[i] = v[i] + 1.0f;
+    }
     *w = (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, cols, (size_t)cols * sizeof *v, v, 1};
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)cols;
@@ -147,7 +152,9 @@ static carat_status bind_slot(struct binder *b, struct ct_layer *l, int layer, c
 
     snprintf(hf, sizeof hf, "layers.%d.%s", layer, s->hf);
     snprintf(gguf, sizeof gguf, "blk.%d.%s", layer, s->gguf);
-    const struct ct_tensor *t = find(b, hf, gguf, name);
+    const struct ct_tensor *t = b->sbs ? &b->made : find(b, hf, gguf, name);
+    if (b->sbs)
+        CT_TRY(ct_sbs_place(&b->made, b->f, &l->c, b->c->hidden, layer, s->at, b->arena, b->err));
     if (!t)
         return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s is missing; the configuration says %d layers",
                        ct_file_path(b->f), name, b->c->n_layer);
@@ -163,7 +170,7 @@ static float embed_scale(const struct binder *b, enum ct_type stored)
 
     if (b->c->embed_scale_override > 0)
         return (float)b->c->embed_scale_override;
-    if (ct_file_kind(b->f) == CT_FILE_GGUF || stored == CT_BF16)
+    if (ct_file_kind(b->f) != CT_FILE_HF || stored == CT_BF16)
         return ct_bf16_to_f32(ct_f32_to_bf16(root));
     return stored == CT_F16 ? ct_f16_to_f32(ct_f32_to_f16(root)) : root;
 }
@@ -173,7 +180,9 @@ static carat_status bind_ends(struct binder *b)
     struct ct_config *c = b->c;
     char name[256];
 
-    const struct ct_tensor *t = NULL;
+    const struct ct_tensor *t = b->sbs ? &b->made : NULL;
+    if (b->sbs)
+        CT_TRY(ct_sbs_whole(&b->made, b->f, "c_embedding", b->arena, b->err));
     for (size_t i = 0; i < CT_COUNT(prefixes) && !t; i++) {
         b->prefix = prefixes[i];
         t = find(b, "embed_tokens", "token_embd", name);
@@ -205,7 +214,9 @@ static carat_status bind_ends(struct binder *b)
                        "%s: tensor lm_head.weight is missing, but tie_word_embeddings is false",
                        ct_file_path(b->f));
     }
-    t = find(b, "norm", "output_norm", name);
+    t = b->sbs ? &b->made : find(b, "norm", "output_norm", name);
+    if (b->sbs)
+        CT_TRY(ct_sbs_whole(&b->made, b->f, "c_final_norm", b->arena, b->err));
     if (!t)
         return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s is missing", ct_file_path(b->f), name);
     return norm_vector(b, &b->w->final_norm, t, c->hidden);
@@ -214,9 +225,10 @@ static carat_status bind_ends(struct binder *b)
 carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
                              struct ct_arena *arena, carat_error *err)
 {
-    struct binder b = {w, c, f, arena, prefixes[0], err};
+    struct binder b = {.w = w, .c = c, .f = f, .arena = arena, .prefix = prefixes[0], .err = err};
 
     *w = (struct ct_weights){0};
+    b.sbs = ct_file_kind(f) == CT_FILE_SBS;
     CT_TRY(bind_ends(&b));
     w->layer = ct_arena_push(arena, (size_t)c->n_layer, sizeof *w->layer);
     if (!w->layer)

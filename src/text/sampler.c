@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "file/sbs.h"
 #include "text/tree.h"
 
 /* ---- reading one key ---- */
@@ -258,7 +259,10 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
     struct id_set set = {ids, 0, cap, n_vocab};
     int32_t own[16];
 
-    if (ct_file_kind(f) == CT_FILE_GGUF) {
+    if (ct_file_sbs(f)) {
+        if (!add_id(&set, ct_file_sbs(f)->eos_id) || !add_id(&set, ct_file_sbs(f)->secondary_eos_id))
+            return too_many(&set, f, "eos_id", err);
+    } else if (ct_file_kind(f) == CT_FILE_GGUF) {
         CT_TRY(add_meta(&set, f, err));
     } else {
         CT_TRY(add_side(&set, f, "config.json", true, key, CT_COUNT(key), err));

@@ -1,5 +1,4 @@
-/* test_os.c: mapping and its refusals, address space, processor quotas read from a made-up /proc and /sys, the
- * floating-point environment, threads and what the processor says about itself. */
+/* test_os.c: mapping and its refusals, address space, the floating-point environment, threads and their signals. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,13 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cpu.h"
 #include "base/os.h"
 
 static char scratch[] = "/tmp/carat-test-os-XXXXXX";
@@ -86,6 +85,15 @@ static void refuses_what_is_no_file(void **state)
     refuses(path, CARAT_E_NOT_FOUND, "No such file");
     refuses(scratch, CARAT_E_IO, "a directory");
     refuses("/dev/null", CARAT_E_IO, "a device");
+    refuses("/dev/zero", CARAT_E_IO, "a device");
+    refuses("/proc/self/mem", CARAT_E_IO, "Input/output error"); /* both say that they are empty files */
+    refuses("/proc/self/status", CARAT_E_IO, "made by the kernel");
+    snprintf(path, sizeof path, "%s/dangling", scratch);
+    assert_int_equal(symlink("nowhere", path), 0);
+    refuses(path, CARAT_E_NOT_FOUND, "No such file");
+    snprintf(path, sizeof path, "%s/circle", scratch);
+    assert_int_equal(symlink("circle", path), 0);
+    refuses(path, CARAT_E_IO, "symbolic links");
     snprintf(path, sizeof path, "%s/pipe", scratch);
     assert_int_equal(mkfifo(path, 0600), 0);
     refuses(path, CARAT_E_IO, "a pipe"); /* and returns, though nobody writes */
@@ -126,60 +134,12 @@ static void reserves_and_discards(void **state)
     assert_null(ct_os_reserve(SIZE_MAX / 2));
 }
 
-static void clock_random_memory(void **state)
+static void clock_and_random(void **state)
 {
     (void)state;
     double a = ct_os_seconds(), b = ct_os_seconds();
     assert_true(b >= a && b - a < 60);
     assert_true(ct_os_random() != ct_os_random());
-    assert_true(ct_os_memory() > (size_t)1 << 20);
-    assert_in_range(ct_os_cpus(), 1, 1 << 20);
-}
-
-static void reads_quotas(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name, *cgroup, *file, *text, *file2, *text2;
-        int expect; /* of 64 */
-    } cases[] = {
-        {"none", NULL, NULL, NULL, NULL, NULL, 64},
-        {"v2", "0::/\n", "sys/fs/cgroup/cpu.max", "150000 100000\n", NULL, NULL, 2},
-        {"v2-exact", "0::/\n", "sys/fs/cgroup/cpu.max", "300000 100000\n", NULL, NULL, 3},
-        {"v2-less-than-one", "0::/\n", "sys/fs/cgroup/cpu.max", "1000 100000\n", NULL, NULL, 1},
-        {"v2-max", "0::/\n", "sys/fs/cgroup/cpu.max", "max 100000\n", NULL, NULL, 64},
-        {"v2-nested", "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max", "max 100000\n", "sys/fs/cgroup/a/cpu.max",
-         "400000 100000\n", 4},
-        {"v2-tightest", "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max", "200000 100000\n",
-         "sys/fs/cgroup/a/cpu.max", "400000 100000\n", 2},
-        {"v2-unseen", "0::/docker/4711\n", "sys/fs/cgroup/cpu.max", "500000 100000\n", NULL, NULL, 5},
-        {"v1", "4:memory:/x\n3:cpu,cpuacct:/x\n", "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "250000\n",
-         "sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n", 3},
-        {"v1-none", "3:cpuacct,cpu:/\n0::/\n", "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n",
-         "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n", 64},
-        {"v1-other", "3:cpuset:/\n", "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n",
-         "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n", 64},
-        {"rubbish", "\n:\n0\n::\n0::/\n", "sys/fs/cgroup/cpu.max", "-5 0\n", NULL, NULL, 64},
-    };
-    for (size_t i = 0; i < CT_COUNT(cases); i++) {
-        char name[300], root[300];
-        snprintf(root, sizeof root, "%s/%s", scratch, cases[i].name);
-        snprintf(name, sizeof name, "%s/proc/self/cgroup", cases[i].name);
-        if (cases[i].cgroup)
-            put(name, cases[i].cgroup, strlen(cases[i].cgroup));
-        snprintf(name, sizeof name, "%s/%s", cases[i].name, cases[i].file ? cases[i].file : "");
-        if (cases[i].file)
-            put(name, cases[i].text, strlen(cases[i].text));
-        snprintf(name, sizeof name, "%s/%s", cases[i].name, cases[i].file2 ? cases[i].file2 : "");
-        if (cases[i].file2)
-            put(name, cases[i].text2, strlen(cases[i].text2));
-        int cpus = ct_os_quota(root, 64);
-        if (cpus != cases[i].expect)
-            fail_msg("%s: %d processors, expected %d", cases[i].name, cpus, cases[i].expect);
-    }
-    char root[300];
-    snprintf(root, sizeof root, "%s/v2-exact", scratch);
-    assert_int_equal(ct_os_quota(root, 2), 2);
 }
 
 static void sets_and_restores_the_environment(void **state)
@@ -228,33 +188,34 @@ static void threads_and_futexes(void **state)
     assert_int_equal(answer, 42);
 }
 
-static void processor(void **state)
+/* A handler of the host must be asked about faults, and about nothing else. */
+static void look_at_mask(void *arg)
+{
+    pthread_sigmask(SIG_SETMASK, NULL, arg);
+}
+static void threads_take_faults_only(void **state)
 {
     (void)state;
-    struct ct_cpu cpu;
-    ct_cpu_detect(&cpu);
-    assert_true(strlen(cpu.name) > 0);
-    assert_true(cpu.name[0] != ' ' && cpu.name[strlen(cpu.name) - 1] != ' ');
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    assert_int_equal(cpu.avx2_fma, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
-#else
-    assert_false(cpu.avx2_fma);
-#endif
+    sigset_t set;
+    ct_thread t;
+    assert_int_equal(ct_os_thread_start(&t, look_at_mask, &set, NULL), CARAT_OK);
+    ct_os_thread_join(t);
+    assert_int_equal(sigismember(&set, SIGBUS), 0);
+    assert_int_equal(sigismember(&set, SIGSEGV), 0);
+    assert_int_equal(sigismember(&set, SIGINT), 1);
+    assert_int_equal(sigismember(&set, SIGTERM), 1);
+    assert_int_equal(sigismember(&set, SIGALRM), 1);
+    pthread_sigmask(SIG_SETMASK, NULL, &set);
+    assert_int_equal(sigismember(&set, SIGINT), 0); /* the caller's own is as it was */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_files),
-        cmocka_unit_test(refuses_what_is_no_file),
-        cmocka_unit_test(tells_kinds),
-        cmocka_unit_test(reserves_and_discards),
-        cmocka_unit_test(clock_random_memory),
-        cmocka_unit_test(reads_quotas),
-        cmocka_unit_test(sets_and_restores_the_environment),
-        cmocka_unit_test(threads_and_futexes),
-        cmocka_unit_test(processor),
+        cmocka_unit_test(maps_files),          cmocka_unit_test(refuses_what_is_no_file),
+        cmocka_unit_test(tells_kinds),         cmocka_unit_test(reserves_and_discards),
+        cmocka_unit_test(clock_and_random),    cmocka_unit_test(sets_and_restores_the_environment),
+        cmocka_unit_test(threads_and_futexes), cmocka_unit_test(threads_take_faults_only),
     };
     return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

@@ -1,0 +1,353 @@
+/* sbs.c: reads the container of gemma.cpp files: header or footer, directory of blobs, table of contents, tokenizer. The
+ * serialised structs are sbs_fields.c's, the meaning of names and configuration the model's.
+ *
+ * V1 has its directory behind the header, V2 in front of a copy of the header that ends the file. Only files with the
+ * blobs "config" and "toc", as gemma.cpp writes since 2025, are read. */
+#include "file/sbs_fields.h"
+
+#include <stdio.h>
+
+#define MAGIC "SBS\n"
+enum {
+    HEADER = 16,
+    KEY = 16,   /* bytes of a name */
+    ENTRY = 32, /* of the directory: a name in one half, offset and size in the other */
+    ALIGN = 256,
+    END_ALIGN = 65536,
+    MAX_BLOB = 16384
+};
+
+struct blob {
+    struct ct_str name;
+    uint64_t offset;
+    size_t size;
+};
+
+struct store {
+    struct ct_file *f;
+    const char *path;
+    struct ct_bytes bytes;
+    int version;
+    size_t directory, limit; /* where it lies; where blobs must have ended */
+    struct blob *blob;
+    int n;
+    struct ct_index index;
+    carat_error *err;
+};
+
+/* ---- header and directory ---- */
+
+static bool magic_at(struct ct_bytes b, size_t at)
+{
+    return memcmp(b.data + at, MAGIC, 4) == 0;
+}
+
+bool ct_sbs_is(struct ct_bytes b)
+{
+    /* a V2 file whose first bytes are damaged is still known by its footer */
+    return (b.size >= 4 && magic_at(b, 0)) || (b.size >= HEADER && magic_at(b, b.size - HEADER));
+}
+
+/* The header that counts: version, number of blobs, place of the directory. */
+static carat_status read_header(struct store *s)
+{
+    struct ct_bytes b = s->bytes;
+    size_t end = b.size - HEADER;
+    bool head = magic_at(b, 0) && ct_le32(b.data + 4) != 0, tail = end >= HEADER && magic_at(b, end);
+    if (head && tail)
+        return ct_fail(
+            s->err, CARAT_E_FORMAT,
+            "%s: a header at byte 0 counts %u blobs, and a footer at byte %zu counts %u; an SBS file "
+            "has one or the other.",
+            s->path, (unsigned)ct_le32(b.data + 4), end, (unsigned)ct_le32(b.data + end + 4));
+    if (!head && !tail)
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: the header counts 0 blobs, and there is no SBS footer at byte %zu, 16 before the "
+                       "end: the file is cut off.",
+                       s->path, end);
+    size_t at = head ? 0 : end;
+    uint32_t n = ct_le32(b.data + at + 4);
+    uint64_t size = ct_le64(b.data + at + 8);
+    s->version = head ? 1 : 2;
+    if (n == 0 || n > MAX_BLOB)
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: the header at byte %zu counts %u blobs, expected 1 to %d.", s->path, at,
+                       (unsigned)n, MAX_BLOB);
+    if (size != b.size)
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: the header at byte %zu says %llu bytes, but the file has %zu.", s->path, at,
+                       (unsigned long long)size, b.size);
+    s->n = (int)n;
+    size_t length = (size_t)n * ENTRY; /* at most 2^19 */
+    if (length > b.size - (head ? HEADER : HEADER + ALIGN))
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: a directory of %u blobs takes %zu bytes, which do not fit into %zu.", s->path,
+                       (unsigned)n, length, b.size);
+    s->directory = head ? HEADER : end - length;
+    s->limit = head ? b.size : s->directory;
+    return CARAT_OK;
+}
+
+/* 1 to 16 printable characters, then zeros. */
+static carat_status read_name(struct store *s, struct blob *blob, size_t at)
+{
+    const char *key = (const char *)s->bytes.data + at;
+    size_t n = 0;
+    while (n < KEY && key[n] > 0x20 && key[n] < 0x7f)
+        n++;
+    bool clean = n > 0;
+    for (size_t i = n; i < KEY; i++)
+        clean = clean && key[i] == 0;
+    char q[CT_QUOTE];
+    if (!clean)
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: the blob name at byte %zu is %s, expected 1 to 16 printable ASCII characters and "
+                       "zeros behind them.",
+                       s->path, at, ct_quote(q, (struct ct_str){key, KEY}));
+    blob->name = (struct ct_str){key, n};
+    return CARAT_OK;
+}
+
+/* Blobs lie back to back in the order of the directory, each padded to 256 bytes; pad bytes mean nothing. */
+static carat_status read_directory(struct store *s)
+{
+    size_t keys = s->directory, ranges = keys + (size_t)s->n * KEY;
+    size_t next = s->version == 1 ? ct_round_up(HEADER + (size_t)s->n * ENTRY, ALIGN) : ALIGN, end = next;
+    char q[CT_QUOTE];
+
+    s->blob = ct_arena_push(&s->f->arena, (size_t)s->n, sizeof *s->blob);
+    s->index.name = ct_arena_push(&s->f->arena, (size_t)s->n, sizeof *s->index.name);
+    if (!s->blob || !s->index.name)
+        return ct_file_no_memory(s->f, s->err);
+    for (int i = 0; i < s->n; i++) {
+        struct blob *blob = &s->blob[i];
+        size_t at = ranges + (size_t)i * KEY;
+        CT_TRY(read_name(s, blob, keys + (size_t)i * KEY));
+        uint64_t offset = ct_le64(s->bytes.data + at), size = ct_le64(s->bytes.data + at + 8);
+        const char *why = NULL;
+        if (size == 0)
+            why = "a blob has at least one byte";
+        else if (offset % ALIGN)
+            why = "blobs begin at multiples of 256";
+        else if (offset != next)
+            why = "blobs lie back to back";
+        else if (offset > s->limit || size > s->limit - offset)
+            why = "blobs end before the directory and inside the file";
+        if (why)
+            return ct_fail(s->err, CARAT_E_FORMAT,
+                           "%s: blob %s has %llu bytes at byte %llu, expected it at byte %zu and to end by "
+                           "byte %zu: %s.",
+                           s->path, ct_quote(q, blob->name), (unsigned long long)size,
+                           (unsigned long long)offset, next, s->limit, why);
+        blob->offset = offset;
+        blob->size = (size_t)size;
+        end = (size_t)(offset + size);
+        if (end > SIZE_MAX - ALIGN)
+            return ct_file_no_memory(s->f, s->err);
+        next = ct_round_up(end, ALIGN);
+        s->index.name[i] = (struct ct_name){blob->name, i};
+    }
+    s->index.n = s->n;
+    int first, second = ct_index_sort(&s->index, &first);
+    if (second >= 0)
+        return ct_fail(s->err, CARAT_E_FORMAT, "%s: blob %s is there twice: at byte %llu and at byte %llu.",
+                       s->path, ct_quote(q, s->blob[first].name), (unsigned long long)s->blob[first].offset,
+                       (unsigned long long)s->blob[second].offset);
+    /* the first writers did not pad the end */
+    if (s->version == 1 && s->bytes.size != end && s->bytes.size != next &&
+        s->bytes.size != ct_round_up(next, END_ALIGN))
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: the last blob %s ends at byte %zu, but the file has %zu bytes, expected %zu.",
+                       s->path, ct_quote(q, s->blob[s->n - 1].name), end, s->bytes.size,
+                       ct_round_up(next, END_ALIGN));
+    return CARAT_OK;
+}
+
+static const struct blob *find(const struct store *s, const char *name)
+{
+    int at = ct_index_find(&s->index, (struct ct_str){name, strlen(name)});
+    return at < 0 ? NULL : &s->blob[at];
+}
+
+static struct ct_bytes blob_bytes(const struct store *s, const struct blob *b)
+{
+    return (struct ct_bytes){s->bytes.data + b->offset, b->size};
+}
+
+static carat_status open_fields(struct store *s, const char *name, struct ct_sbs_cursor *c)
+{
+    const struct blob *b = find(s, name);
+    if (!b)
+        return ct_fail(s->err, CARAT_E_FORMAT, "%s: there is no blob \"%s\" among %d.", s->path, name, s->n);
+    return ct_sbs_cursor_init(c, s->path, name, blob_bytes(s, b), b->offset, &s->f->arena, s->err);
+}
+
+/* ---- table of contents ---- */
+
+/* By gemma.cpp's numbers. Groups are cut from the whole tensor, without regard to rows; the last one may be short. */
+static const struct stored {
+    const char *name;
+    int bits;
+    enum ct_type type;
+    int group, head; /* elements of a group, and bytes in front of them */
+} stored[] = {
+    {"unknown", 0, CT_TYPE_COUNT, 1, 0},
+    {"F32", 32, CT_F32, 1, 0},
+    {"BF16", 16, CT_BF16, 1, 0},
+    {"SFP", 8, CT_SFP, 1, 0},
+    {"NUQ", 4, CT_NUQ, 256, 16},
+    {"F64", 64, CT_TYPE_COUNT, 1, 0},
+    {"U32", 32, CT_TYPE_COUNT, 1, 0},
+    {"U64", 64, CT_TYPE_COUNT, 1, 0},
+    {"I8", 8, CT_I8, 128, 4},
+};
+
+/* Bytes of n elements, n at most 2^59. */
+static uint64_t stored_bytes(const struct stored *t, uint64_t n)
+{
+    uint64_t groups = n / (uint64_t)t->group + (n % (uint64_t)t->group != 0);
+    if (t->bits == 4)
+        return groups * (uint64_t)t->head + n / 2 + n % 2;
+    return (t->head ? groups * (uint64_t)t->head : 0) + n * (uint64_t)(t->bits / 8);
+}
+
+static carat_status check_entry(const struct store *s, const struct ct_sbs_entry *e, const struct blob *b,
+                                const struct stored *t)
+{
+    const char *what = NULL;
+    uint64_t found = 0, expected = 0, n = (uint64_t)e->rows * e->cols;
+    const uint64_t limit = (uint64_t)1 << 59; /* so that no size below overflows */
+    uint64_t bytes = n <= limit ? stored_bytes(t, n) : UINT64_MAX;
+    uint64_t unit = (uint64_t)CT_MAX(1, t->bits / 8);
+
+    if (t->bits == 0 || e->element_bytes != unit) {
+        what = "element_bytes";
+        found = e->element_bytes;
+        expected = unit;
+    } else if (n == 0 || n > limit || bytes != b->size) {
+        what = "size of the blob";
+        found = b->size;
+        expected = bytes;
+    } else if (e->num_elements != bytes / unit) {
+        what = "num_elements";
+        found = e->num_elements;
+        expected = bytes / unit;
+    } else if (e->stride != 0 && e->stride != e->cols) { /* 0: an entry that ends before it */
+        what = "stride";
+        found = e->stride;
+        expected = e->cols;
+    } else if (!(e->scale > 0)) {
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: blob \"toc\": the entry of \"%s\" at byte %llu has the scale %g, expected a "
+                       "positive number.",
+                       s->path, e->name, (unsigned long long)e->offset, (double)e->scale);
+    }
+    if (!what)
+        return CARAT_OK;
+    return ct_fail(s->err, CARAT_E_FORMAT,
+                   "%s: blob \"%s\" at byte %llu: the entry in \"toc\" at byte %llu says %u x %u of type %s, "
+                   "and its %s is %llu, expected %llu.",
+                   s->path, e->name, (unsigned long long)b->offset, (unsigned long long)e->offset,
+                   (unsigned)e->rows, (unsigned)e->cols, t->name, what, (unsigned long long)found,
+                   (unsigned long long)expected);
+}
+
+static carat_status add_tensor(struct store *s, const struct ct_sbs_entry *e)
+{
+    const struct blob *b = find(s, e->name);
+    const struct stored *type = &stored[e->type];
+    struct ct_tensor *t;
+    if (!b)
+        return ct_fail(
+            s->err, CARAT_E_FORMAT,
+            "%s: blob \"toc\": the entry at byte %llu names \"%s\", which is no blob of this file.", s->path,
+            (unsigned long long)e->offset, e->name);
+    CT_TRY(check_entry(s, e, b, type));
+    CT_TRY(ct_file_add(s->f, &t, s->err));
+    t->name = e->name;
+    t->type = type->type;
+    t->type_name = type->name;
+    t->n_dim = 2;
+    t->dim[0] = e->rows;
+    t->dim[1] = e->cols;
+    t->data = s->bytes.data + b->offset;
+    t->size = b->size;
+    t->scale = e->scale;
+    t->file = s->path;
+    t->offset = b->offset;
+    return CARAT_OK;
+}
+
+static carat_status read_contents(struct store *s, const struct ct_sbs_config *config)
+{
+    struct ct_sbs_cursor c;
+    struct ct_sbs_entry e;
+    bool more = false;
+    int least = 64;
+    CT_TRY(open_fields(s, "toc", &c));
+    for (int n = 0;; n++) {
+        CT_TRY(ct_sbs_read_entry(&c, &e, &more));
+        if (!more)
+            break;
+        if (n == s->n)
+            return ct_fail(s->err, CARAT_E_FORMAT,
+                           "%s: blob \"toc\": entry %d at byte %llu, but the file has %d blobs.", s->path,
+                           n + 1, (unsigned long long)e.offset, s->n);
+        CT_TRY(add_tensor(s, &e));
+        least = CT_MIN(least, stored[e.type].bits);
+    }
+    if (stored[config->weight].bits != least)
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: ModelConfig.weight is %s, but the narrowest tensor in \"toc\" has %d bits.",
+                       s->path, stored[config->weight].name, least);
+    return CARAT_OK;
+}
+
+/* ---- tokenizer and the whole ---- */
+
+/* V2 files mostly carry it; a blob without a first piece is the mark of a writer that had none. */
+static carat_status take_tokenizer(struct store *s)
+{
+    static const char *const beside[] = {"tokenizer.spm", "tokenizer.model"};
+    const struct blob *b = find(s, "tokenizer");
+    struct ct_bytes *side = &s->f->side[ct_hf_side("tokenizer.model")];
+    const char *path;
+    if (b && s->bytes.data[b->offset] == 0x0a)
+        *side = blob_bytes(s, b);
+    for (size_t i = 0; i < CT_COUNT(beside) && !side->data; i++)
+        CT_TRY(ct_file_take(s->f, beside[i], side, &path, s->err));
+    return CARAT_OK;
+}
+
+carat_status ct_sbs_open(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err)
+{
+    struct store s = {.f = f, .path = path, .bytes = bytes, .err = err};
+    struct ct_sbs_cursor c;
+    if (bytes.size < HEADER + ENTRY)
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the SBS file ends at byte %zu, inside its header or directory.", path,
+                       bytes.size);
+    CT_TRY(read_header(&s));
+    CT_TRY(read_directory(&s));
+    if (!find(&s, "config") && !find(&s, "toc"))
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s is a gemma.cpp file from before 2025, without the blobs \"config\" and \"toc\": "
+                       "write it anew with migrate_weights of gemma.cpp.",
+                       path);
+    struct ct_sbs_config *config = ct_arena_push(&f->arena, 1, sizeof *config);
+    if (!config)
+        return ct_file_no_memory(f, err);
+    CT_TRY(open_fields(&s, "config", &c));
+    CT_TRY(ct_sbs_read_config(&c, config));
+    CT_TRY(read_contents(&s, config));
+    CT_TRY(take_tokenizer(&s));
+    f->kind = CT_FILE_SBS;
+    f->version = s.version;
+    f->sbs = config;
+    return CARAT_OK;
+}
+
+const struct ct_sbs_config *ct_file_sbs(const struct ct_file *f)
+{
+    return f->sbs;
+}

@@ -1,0 +1,124 @@
+/* test_cpu.c: what the processor says about itself, against what the kernel and the compiler make of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "base/cpu.h"
+#include "kernel/kernel.h"
+
+static void has_a_name(void **state)
+{
+    (void)state;
+    struct ct_cpu cpu;
+    ct_cpu_detect(&cpu);
+    assert_true(strlen(cpu.name) > 0);
+    assert_true(cpu.name[0] != ' ' && cpu.name[strlen(cpu.name) - 1] != ' ');
+    for (int i = 0; i < cpu.n_level; i++) {
+        assert_in_range(strlen(cpu.level[i].name), 1, 23); /* the public struct holds 24 */
+        assert_true(cpu.level[i].present || !cpu.level[i].usable);
+    }
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    assert_int_equal(cpu.avx2_fma, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+    assert_int_equal(strlen(cpu.vendor), 12);
+    assert_true(cpu.family >= 6);
+#else
+    assert_false(cpu.avx2_fma);
+#endif
+}
+
+/* Reads the line of /proc/cpuinfo that begins with `name`; false without one. */
+static bool cpuinfo(const char *name, char *line, size_t capacity)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    bool found = false;
+    while (f && !found && fgets(line, (int)capacity, f))
+        found = strncmp(line, name, strlen(name)) == 0;
+    if (f)
+        fclose(f);
+    line[strcspn(line, "\n")] = 0;
+    return found;
+}
+
+/* The kernel lists a flag when the processor has it and the kernel saves what it needs: what is usable here. */
+static void agrees_with_the_kernel(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *level, *flags[5];
+    } table[] = {
+        {"sse2", {" sse2 "}},
+        {"avx", {" avx "}},
+        {"avx2+fma+f16c", {" avx2 ", " fma ", " f16c "}},
+        {"avxvnni", {" avx_vnni "}},
+        {"avx512f+bw+vl+dq", {" avx512f ", " avx512bw ", " avx512vl ", " avx512dq "}},
+        {"avx512vnni", {" avx512_vnni "}},
+        {"amx-tile+int8+bf16", {" amx_tile ", " amx_int8 ", " amx_bf16 "}},
+        {"neon", {" asimd "}},
+        {"dotprod", {" asimddp "}},
+        {"i8mm", {" i8mm "}},
+    };
+    struct ct_cpu cpu;
+    char line[8192];
+    ct_cpu_detect(&cpu);
+    if (!cpuinfo("flags", line, sizeof line - 1) && !cpuinfo("Features", line, sizeof line - 1))
+        skip();
+    strcat(line, " ");
+    for (int i = 0; i < cpu.n_level; i++) {
+        size_t k = 0;
+        while (k < CT_COUNT(table) && strcmp(table[k].level, cpu.level[i].name) != 0)
+            k++;
+        assert_true(k < CT_COUNT(table));
+        bool all = true;
+        for (int j = 0; table[k].flags[j]; j++)
+            all = all && strstr(line, table[k].flags[j]) != NULL;
+        if (all != cpu.level[i].usable)
+            fail_msg("%s: usable is %d, the kernel says %d", cpu.level[i].name, cpu.level[i].usable, all);
+    }
+}
+
+static void agrees_on_the_model(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"cpu family", "model\t", "stepping"};
+    struct ct_cpu cpu;
+    char line[256];
+    ct_cpu_detect(&cpu);
+    const int value[] = {cpu.family, cpu.model, cpu.stepping};
+    for (size_t i = 0; i < CT_COUNT(name); i++) {
+        int wanted;
+        if (!cpuinfo(name[i], line, sizeof line) || !strchr(line, ':') ||
+            sscanf(strchr(line, ':') + 1, "%d", &wanted) != 1)
+            skip(); /* not an x86 */
+        assert_int_equal(value[i], wanted);
+    }
+}
+
+/* A processor without AVX2, as an emulator or an old machine is: the plain kernels, whatever limit is asked for. */
+static void falls_back_to_ref(void **state)
+{
+    (void)state;
+    struct ct_cpu cpu = {.avx2_fma = false};
+    assert_string_equal(ct_kernel_choose(&cpu, NULL)->isa, "ref");
+#if defined(__x86_64__)
+    assert_string_equal(ct_kernel_choose(&cpu, "avx2")->isa, "ref");
+    cpu.avx2_fma = true;
+    assert_string_equal(ct_kernel_choose(&cpu, NULL)->isa, "avx2");
+#endif
+    assert_string_equal(ct_kernel_choose(&cpu, "ref")->isa, "ref");
+    assert_null(ct_kernel_choose(&cpu, "mmx"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_a_name),
+        cmocka_unit_test(agrees_with_the_kernel),
+        cmocka_unit_test(agrees_on_the_model),
+        cmocka_unit_test(falls_back_to_ref),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
