@@ -8,9 +8,10 @@
 #include "base/cpu.h"
 #include "quant/quant.h"
 
-/* How a weight lies in memory. Packed panels of 16 rows will be further tags; the model never looks. */
+/* How a weight lies in memory; the model never looks. */
 enum ct_layout {
-    CT_LAYOUT_ROWS, /* as in the file: rows one after another, row_bytes apart */
+    CT_LAYOUT_ROWS,   /* as in the file: rows one after another, row_bytes apart */
+    CT_LAYOUT_PANELS, /* panels of 16 rows, row_bytes apart: panel.h */
 };
 
 /* A matrix (or, with rows == 1, a vector) of weights. data == NULL means absent. */
@@ -35,6 +36,7 @@ enum ct_input {
     CT_INPUT_F32,  /* f32 as it is */
     CT_INPUT_BF16, /* rounded to bf16, tiny values to 0 (section 5); kept as f32 */
     CT_INPUT_Q8,   /* int8 in groups of 32 (section 4) */
+    CT_INPUT_LANES, /* the same as a level's kernels for panels want it */
     CT_INPUT_COUNT,
 };
 

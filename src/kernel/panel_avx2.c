@@ -22,298 +22,287 @@ INLINE void fetch(const uint8_t *p)
     _mm_prefetch((const char *)p, _MM_HINT_T1);
 }
 
-/* 4 bytes of x in every lane. */
-INLINE __m256i quad(const int8_t *x)
-{
-    int32_t v;
-    memcpy(&v, x, 4);
-    return _mm256_set1_epi32(v);
-}
-
 /* Half a panel's scales (or minima) as f32. */
 INLINE __m256 halves(const uint8_t *p)
 {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
 
-/* ---- integers: one group of 32 k, 8 rows, T tokens ---- */
+/* ---- integers ---- */
 
-/* What the bytes of a line mean. */
+/* How the bytes of a line stand for weights. */
 enum code {
     BYTE,   /* weight + 128 */
-    NIBBLE, /* weight + 8 (Q4_0), or weight (Q4_1): unsigned */
-    TABLE,  /* nibbles that stand for the bytes of a table */
+    NIBBLE, /* weight + zero, below 16 */
+    TABLE,  /* nibbles that stand for the signed bytes of a table */
 };
-
-/* sum[t] += dot of 4 k: signed weights w of 8 rows with x. |w| is at most 128 and |x| at most 127, so two products fit
- * 16 bits: 2 * 128 * 127 = 32512. */
-INLINE __m256i dot_signed(__m256i sum, __m256i magnitude, __m256i w, __m256i x)
-{
-    __m256i pairs = _mm256_maddubs_epi16(magnitude, _mm256_sign_epi8(x, w));
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-
-INLINE void bytes_group(__m256i *sum, const uint8_t *line, const int8_t *const *x, const int T, const bool ahead)
-{
-    for (int t = 0; t < T; t++)
-        sum[t] = _mm256_setzero_si256();
-    UNROLL for (int i = 0; i < 8; i++) {
-        __m256i w = _mm256_xor_si256(load(line + 64 * i), _mm256_set1_epi8((char)0x80));
-        __m256i magnitude = _mm256_abs_epi8(w);
-        if (ahead)
-            fetch(line + 64 * i + AHEAD);
-        UNROLL for (int t = 0; t < T; t++)
-            sum[t] = dot_signed(sum[t], magnitude, w, quad(x[t] + 4 * i));
-    }
-}
-
-/* Unsigned nibbles: eight products of at most 15 * 127 * 2 = 3810 fit 16 bits, so pairs are added once a group. */
-INLINE void nibbles_group(__m256i *sum, const uint8_t *line, const int8_t *const *x, const int T, const bool ahead)
-{
-    const __m256i low = _mm256_set1_epi8(15);
-    for (int t = 0; t < T; t++)
-        sum[t] = _mm256_setzero_si256();
-    UNROLL for (int i = 0; i < 4; i++) {
-        __m256i w = load(line + 64 * i);
-        __m256i a = _mm256_and_si256(w, low), b = _mm256_and_si256(_mm256_srli_epi16(w, 4), low);
-        if (ahead)
-            fetch(line + 64 * i + AHEAD);
-        UNROLL for (int t = 0; t < T; t++) {
-            sum[t] = _mm256_add_epi16(sum[t], _mm256_maddubs_epi16(a, quad(x[t] + 8 * i)));
-            sum[t] = _mm256_add_epi16(sum[t], _mm256_maddubs_epi16(b, quad(x[t] + 8 * i + 4)));
-        }
-    }
-    for (int t = 0; t < T; t++)
-        sum[t] = _mm256_madd_epi16(sum[t], _mm256_set1_epi16(1));
-}
-
-/* Nibbles that stand for signed bytes. */
-INLINE void table_group(__m256i *sum, const uint8_t *line, const int8_t *const *x, const int T, const bool ahead,
-                        __m256i table)
-{
-    const __m256i low = _mm256_set1_epi8(15);
-    for (int t = 0; t < T; t++)
-        sum[t] = _mm256_setzero_si256();
-    UNROLL for (int i = 0; i < 8; i++) {
-        __m256i n = load(line + 64 * (i / 2));
-        __m256i w = _mm256_shuffle_epi8(table, _mm256_and_si256(i % 2 ? _mm256_srli_epi16(n, 4) : n, low));
-        __m256i magnitude = _mm256_abs_epi8(w);
-        if (ahead && i % 2 == 0)
-            fetch(line + 64 * (i / 2) + AHEAD);
-        UNROLL for (int t = 0; t < T; t++)
-            sum[t] = dot_signed(sum[t], magnitude, w, quad(x[t] + 4 * i));
-    }
-}
 
 /* A kind of integer panel, constant where it is used. */
 struct kind {
     enum code code;
     bool minimum;
-    int zero; /* what to take from an unsigned code: the sum of x times this */
+    int zero; /* of NIBBLE: the code of weight 0 */
     const int8_t *table;
 };
 
-/* Tokens of an integer input. */
+/* A block of `lanes` tokens of a prepared input (CT_INPUT_LANES). */
 struct tokens {
-    const int8_t *q;
-    const float *scale;
+    const int8_t *q;     /* [k/4][lanes][4] */
+    const float *scale;  /* [group][lanes] */
     const int32_t *sum;
-    int cols, groups; /* from one token to the next */
 };
 
-/* acc[half][t] += group g of one chunk, for 16 rows and T tokens. */
-INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, int g, const struct tokens *x,
-                      const int T, const bool ahead, __m256i table)
+/* The same 4 bytes in every lane. */
+INLINE __m256i same(const void *p)
 {
-    const int8_t *q[8];
-    const uint8_t *lines = chunk + (kind.minimum ? 128 : 64) + (g & 1) * (kind.code == BYTE ? 512 : 256);
+    int32_t v;
+    memcpy(&v, p, 4);
+    return _mm256_set1_epi32(v);
+}
 
-    for (int t = 0; t < T; t++)
-        q[t] = x->q + (size_t)t * (size_t)x->cols + (size_t)g * CT_GROUP;
-    UNROLL for (int half = 0; half < 2; half++) {
-        __m256i sum[8];
-        if (kind.code == BYTE)
-            bytes_group(sum, lines + 32 * half, q, T, ahead && half == 0);
-        else if (kind.code == NIBBLE)
-            nibbles_group(sum, lines + 32 * half, q, T, ahead && half == 0);
+/* Hides where a pointer comes from. Else both halves of a tile share their broadcasts, which do not fit the registers. */
+INLINE const void *anew(const void *p)
+{
+    __asm__("" : "+r"(p));
+    return p;
+}
+
+/* Integer additions may be reordered, and compilers do it at the price of spilling every product: this pins a sum. */
+INLINE void pin(__m256i *v)
+{
+    __asm__("" : "+x"(*v));
+}
+
+/* sum[t] += 4 k of 8 rows. A byte product wants one side unsigned: |w| and x with the sign of w. |w| is at most 128 and
+ * |x| at most 127, so two products fit 16 bits: 2 * 128 * 127 = 32512. */
+INLINE void dot_bytes(__m256i *sum, __m256i w, const int8_t *x, const int T)
+{
+    __m256i magnitude = _mm256_abs_epi8(w);
+    UNROLL for (int t = 0; t < T; t++)
+    {
+        __m256i pairs = _mm256_maddubs_epi16(magnitude, _mm256_sign_epi8(same(x + 4 * t), w));
+        sum[t] = _mm256_add_epi32(sum[t], _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+        pin(&sum[t]);
+    }
+}
+
+/* sum[t] = one group of 8 rows, nibbles as they are. lanes is how the tokens of x lie, T how many are wanted. */
+INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x, int g,
+                       const int lanes, const int T, const bool ahead, __m256i table)
+{
+    const __m256i low = _mm256_set1_epi8(15);
+    const int8_t *q = anew(x->q + (size_t)g * CT_GROUP * (size_t)lanes);
+
+    UNROLL for (int t = 0; t < T; t++) sum[t] = _mm256_setzero_si256();
+    if (kind.code == NIBBLE) {
+        /* eight sums of two products, each at most 15 * 127 * 2 = 3810, fit 16 bits */
+        UNROLL for (int i = 0; i < 4; i++)
+        {
+            __m256i w = load(line + 64 * i), a = _mm256_and_si256(w, low);
+            __m256i b = _mm256_and_si256(_mm256_srli_epi16(w, 4), low);
+            if (ahead)
+                fetch(line + 64 * i + AHEAD);
+            UNROLL for (int t = 0; t < T; t++)
+            {
+                sum[t] = _mm256_add_epi16(sum[t], _mm256_maddubs_epi16(a, same(q + 4 * (2 * i * lanes + t))));
+                pin(&sum[t]);
+                sum[t] = _mm256_add_epi16(sum[t], _mm256_maddubs_epi16(b, same(q + 4 * ((2 * i + 1) * lanes + t))));
+                pin(&sum[t]);
+            }
+        }
+        UNROLL for (int t = 0; t < T; t++) sum[t] = _mm256_madd_epi16(sum[t], _mm256_set1_epi16(1));
+        return;
+    }
+    UNROLL for (int i = 0; i < 8; i++)
+    {
+        __m256i w = load(line + 64 * (kind.code == TABLE ? i / 2 : i));
+        if (ahead && (kind.code == BYTE || i % 2 == 0))
+            fetch(line + 64 * (kind.code == TABLE ? i / 2 : i) + AHEAD);
+        if (kind.code == TABLE)
+            w = _mm256_shuffle_epi8(table, _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, low));
         else
-            table_group(sum, lines + 32 * half, q, T, ahead && half == 0, table);
-        __m256 ws = halves(chunk + 32 * (g & 1) + 16 * half);
-        UNROLL for (int t = 0; t < T; t++) {
-            size_t at = (size_t)t * (size_t)x->groups + (size_t)g;
+            w = _mm256_xor_si256(w, _mm256_set1_epi8((char)0x80));
+        dot_bytes(sum, w, q + 4 * i * lanes, T);
+    }
+}
+
+/* acc[half][t] += group g, for 16 rows; chunk is the one that the group is in. */
+INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, int g, const struct tokens *x,
+                      const int lanes, const int T, const bool ahead, __m256i table)
+{
+    const uint8_t *scale = chunk + 32 * (g & 1);
+    const uint8_t *line = chunk + (kind.minimum ? 128 : 64) + (g & 1) * (kind.code == BYTE ? 512 : 256);
+    const float *xs = x->scale + (size_t)g * (size_t)lanes;
+    const int32_t *xsum = x->sum + (size_t)g * (size_t)lanes;
+
+    UNROLL for (int half = 0; half < 2; half++)
+    {
+        __m256i sum[8];
+        group_sums(sum, kind, line + 32 * half, x, g, lanes, T, ahead && half == 0, table);
+        __m256 ws = halves(scale + 16 * half);
+        UNROLL for (int t = 0; t < T; t++)
+        {
+            __m256 s = _mm256_set1_ps(xs[t]), a = acc[half * T + t];
             if (kind.zero)
-                sum[t] = _mm256_sub_epi32(sum[t], _mm256_set1_epi32(kind.zero * x->sum[at]));
-            __m256 xs = _mm256_set1_ps(x->scale[at]), *a = &acc[half * T + t];
-            *a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t]), _mm256_mul_ps(ws, xs), *a);
+                sum[t] = _mm256_sub_epi32(sum[t], _mm256_set1_epi32(kind.zero * xsum[t]));
+            a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t]), _mm256_mul_ps(ws, s), a);
             if (kind.minimum)
-                *a = _mm256_fmadd_ps(halves(chunk + 64 + 32 * (g & 1) + 16 * half),
-                                     _mm256_set1_ps(x->scale[at] * (float)x->sum[at]), *a);
+                a = _mm256_fmadd_ps(halves(scale + 64 + 16 * half), _mm256_set1_ps(xs[t] * (float)xsum[t]), a);
+            acc[half * T + t] = a;
         }
     }
 }
 
-INLINE void store(float *out, size_t ldo, const __m256 *acc, const int T, int rows)
+INLINE void store(float *out, size_t ldo, const __m256 *acc, const int T, int rows, float scale)
 {
-    for (int t = 0; t < T; t++) {
-        float *to = out + (size_t)t * ldo;
+    __m256 s = _mm256_set1_ps(scale);
+    UNROLL for (int t = 0; t < T; t++)
+    {
+        float *to = out + (size_t)t * ldo, all[CT_PANEL_ROWS];
+        __m256 low = _mm256_mul_ps(acc[t], s), high = _mm256_mul_ps(acc[T + t], s);
         if (rows == CT_PANEL_ROWS) {
-            _mm256_storeu_ps(to, acc[t]);
-            _mm256_storeu_ps(to + 8, acc[T + t]);
+            _mm256_storeu_ps(to, low);
+            _mm256_storeu_ps(to + 8, high);
         } else {
-            float all[CT_PANEL_ROWS];
-            _mm256_storeu_ps(all, acc[t]);
-            _mm256_storeu_ps(all + 8, acc[T + t]);
+            _mm256_storeu_ps(all, low);
+            _mm256_storeu_ps(all + 8, high);
             memcpy(to, all, (size_t)rows * sizeof *to);
         }
     }
 }
 
-/* A panel of integers and T tokens. */
-INLINE void tile(float *out, size_t ldo, const struct kind kind, const uint8_t *panel, int rows, struct tokens x,
-                 const int T, const bool ahead)
+/* `panels` panels, `apart` bytes from one to the next, and T tokens: as many streams from memory. */
+INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
+                 const struct tokens *x, int groups, const int panels, const int lanes, const int T, const bool ahead)
 {
     const int chunk_bytes = (kind.minimum ? 128 : 64) + (kind.code == BYTE ? 1024 : 512);
-    __m256i table = kind.table ? _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table))
-                               : _mm256_setzero_si256();
-    __m256 acc[16];
+    const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+    __m256i table = _mm256_setzero_si256();
+    __m256 acc[AT_ONCE * 2 * 8];
 
-    for (int i = 0; i < 2 * T; i++)
-        acc[i] = _mm256_setzero_ps();
-    for (int g = 0; g < x.groups; g++) {
-        if (ahead && g % 2 == 0)
-            fetch(panel + AHEAD);
-        add_group(acc, kind, panel, g, &x, T, ahead, table);
-        panel += g % 2 ? chunk_bytes : 0;
-    }
-    store(out, ldo, acc, T, rows);
-}
-
-/* AT_ONCE panels, `apart` bytes from one to the next, and one token. */
-INLINE void column(float *out, const struct kind kind, const uint8_t *panel, size_t apart, struct tokens x)
-{
-    const int chunk_bytes = (kind.minimum ? 128 : 64) + (kind.code == BYTE ? 1024 : 512);
-    __m256i table = kind.table ? _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table))
-                               : _mm256_setzero_si256();
-    __m256 acc[AT_ONCE][2];
-
-    for (int j = 0; j < AT_ONCE; j++)
-        acc[j][0] = acc[j][1] = _mm256_setzero_ps();
-    for (int g = 0; g < x.groups; g++) {
-        UNROLL for (int j = 0; j < AT_ONCE; j++) {
-            if (g % 2 == 0)
-                fetch(panel + j * apart + AHEAD);
-            add_group(acc[j], kind, panel + j * apart, g, &x, 1, true, table);
+    if (kind.code == TABLE)
+        table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
+    UNROLL for (int i = 0; i < panels * 2 * T; i++) acc[i] = _mm256_setzero_ps();
+    for (int g = 0; g < groups; g++) {
+        UNROLL for (int j = 0; j < panels; j++)
+        {
+            if (ahead && g % 2 == 0)
+                fetch(chunk + (size_t)j * w->row_bytes + AHEAD);
+            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, g, x, lanes, T, ahead, table);
         }
-        panel += g % 2 ? chunk_bytes : 0;
+        chunk += g % 2 ? chunk_bytes : 0;
     }
-    for (int j = 0; j < AT_ONCE; j++)
-        store(out + CT_PANEL_ROWS * j, 0, acc[j], 1, CT_PANEL_ROWS);
+    UNROLL for (int j = 0; j < panels; j++)
+        store(out + r0 + j * CT_PANEL_ROWS, ldo, acc + j * 2 * T, T, rows, w->scale);
 }
 
 INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int r1,
                      const struct ct_prepared *p)
 {
-    size_t apart = w->row_bytes;
-    const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * apart;
-    const struct tokens all = {p->q, p->scale, p->sum, p->cols, p->cols / CT_GROUP};
+    const int groups = p->cols / CT_GROUP;
 
-    for (; p->n == 1 && r0 + AT_ONCE * CT_PANEL_ROWS <= r1; r0 += AT_ONCE * CT_PANEL_ROWS, panel += AT_ONCE * apart)
-        column(out + r0, kind, panel, apart, all);
-    for (; r0 < r1; r0 += CT_PANEL_ROWS, panel += apart) {
-        int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0), t = 0;
-        struct tokens x = all;
-#define TILES(T)                                                                                                   \
-    for (; t + T <= p->n; t += T) {                                                                                \
-        tile(out + (size_t)t * ldo + r0, ldo, kind, panel, rows, x, T, t == 0);                                    \
-        x.q += (size_t)T * (size_t)x.cols;                                                                         \
-        x.scale += (size_t)T * (size_t)x.groups;                                                                   \
-        x.sum += (size_t)T * (size_t)x.groups;                                                                     \
+    if (p->n == 1) {
+        struct tokens x = {p->q, p->scale, p->sum};
+        for (; r0 + AT_ONCE * CT_PANEL_ROWS <= r1; r0 += AT_ONCE * CT_PANEL_ROWS)
+            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, &x, groups, AT_ONCE, 1, 1, true);
+        for (; r0 < r1; r0 += CT_PANEL_ROWS)
+            tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1, 1, 1, true);
+        return;
     }
-        TILES(8)
-        TILES(4)
-        TILES(2)
-        TILES(1)
-#undef TILES
+    for (; r0 < r1; r0 += CT_PANEL_ROWS)
+        for (int t = 0; t < p->n; t += CT_LANES) {
+            size_t k = (size_t)t * (size_t)p->cols, g = (size_t)t * (size_t)groups;
+            int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0), left = p->n - t;
+            float *to = out + (size_t)t * ldo;
+            struct tokens x = {p->q + k, p->scale + g, p->sum + g};
+            if (left >= CT_LANES) {
+                tile(to, ldo, kind, w, r0, rows, &x, groups, 1, CT_LANES, 8, t == 0);
+                continue;
+            }
+#define PART(T)                                                                                                    \
+    if (left & T) {                                                                                                \
+        tile(to, ldo, kind, w, r0, rows, &x, groups, 1, CT_LANES, T, t == 0);                                      \
+        to += T * ldo;                                                                                             \
+        x = (struct tokens){x.q + 4 * T, x.scale + T, x.sum + T};                                  \
     }
+            PART(4)
+            PART(2)
+            PART(1)
+#undef PART
+        }
 }
 
 /* ---- floats: two chains a group (sections 3 and 5) ---- */
 
-/* Weights of 8 rows for k = 2i and 2i + 1 of a chunk. */
-INLINE void pair(__m256 *even, __m256 *odd, const enum ct_type type, const uint8_t *lines, int i, int half)
+/* Weights of 8 rows for k = 2i (odd = false) or 2i + 1 of a chunk. */
+INLINE __m256 weights(const enum ct_type type, const uint8_t *lines, int i, int half, const bool odd)
 {
-    if (type == CT_F32) {
-        *even = _mm256_loadu_ps((const float *)(const void *)(lines + 128 * i + 32 * half));
-        *odd = _mm256_loadu_ps((const float *)(const void *)(lines + 128 * i + 64 + 32 * half));
-        return;
-    }
+    if (type == CT_F32)
+        return _mm256_loadu_ps((const float *)(const void *)(lines + 128 * i + 64 * odd + 32 * half));
     __m256i both = load(lines + 64 * i + 32 * half);
-    if (type == CT_BF16) {
-        *even = _mm256_castsi256_ps(_mm256_slli_epi32(both, 16));
-        *odd = _mm256_castsi256_ps(_mm256_and_si256(both, _mm256_set1_epi32((int32_t)0xffff0000)));
-    } else { /* f16: the low halves, then the high ones, side by side */
-        __m256i sorted = _mm256_shuffle_epi8(
-            both, _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15, 0, 1, 4, 5, 8, 9, 12, 13, 2, 3,
-                                   6, 7, 10, 11, 14, 15));
-        sorted = _mm256_permute4x64_epi64(sorted, 0xd8);
-        *even = _mm256_cvtph_ps(_mm256_castsi256_si128(sorted));
-        *odd = _mm256_cvtph_ps(_mm256_extracti128_si256(sorted, 1));
-    }
+    if (type == CT_BF16)
+        return _mm256_castsi256_ps(odd ? _mm256_and_si256(both, _mm256_set1_epi32((int32_t)0xffff0000))
+                                       : _mm256_slli_epi32(both, 16));
+    both = odd ? _mm256_srli_epi32(both, 16) : _mm256_and_si256(both, _mm256_set1_epi32(0xffff));
+    both = _mm256_packus_epi32(both, both); /* 0 to 3 twice, 4 to 7 twice */
+    return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(both, 0x08)));
 }
 
-/* acc[2][T] += a chunk of 32 k; x[k][stride]. */
-INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *lines, const float *x, int stride,
+/* acc[2][T] += a chunk of 32 k; x[k][stride]. One broadcast serves both halves; few values live at once. */
+INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *lines, const float *x, const int stride,
                        const int T, const bool ahead)
 {
-    __m256 e[2 * 4], o[2 * 4];
+    __m256 chain[2][2 * 4];
 
-    for (int i = 0; i < 2 * T; i++)
-        e[i] = o[i] = _mm256_setzero_ps();
-    UNROLL for (int i = 0; i < 16; i++) {
+    UNROLL for (int i = 0; i < 2 * T; i++) chain[0][i] = chain[1][i] = _mm256_setzero_ps();
+    UNROLL for (int i = 0; i < 16; i++)
+    {
         if (ahead) {
             fetch(lines + (type == CT_F32 ? 128 : 64) * i + AHEAD);
             if (type == CT_F32)
                 fetch(lines + 128 * i + 64 + AHEAD);
         }
-        UNROLL for (int half = 0; half < 2; half++) {
-            __m256 even, odd;
-            pair(&even, &odd, type, lines, i, half);
-            UNROLL for (int t = 0; t < T; t++) {
-                e[half * T + t] = _mm256_fmadd_ps(even, _mm256_set1_ps(x[2 * i * stride + t]), e[half * T + t]);
-                o[half * T + t] = _mm256_fmadd_ps(odd, _mm256_set1_ps(x[(2 * i + 1) * stride + t]), o[half * T + t]);
+        UNROLL for (int odd = 0; odd < 2; odd++)
+        {
+            __m256 low = weights(type, lines, i, 0, odd), high = weights(type, lines, i, 1, odd);
+            UNROLL for (int t = 0; t < T; t++)
+            {
+                __m256 v = _mm256_set1_ps(x[(2 * i + odd) * stride + t]);
+                chain[odd][t] = _mm256_fmadd_ps(low, v, chain[odd][t]);
+                chain[odd][T + t] = _mm256_fmadd_ps(high, v, chain[odd][T + t]);
             }
         }
     }
-    for (int i = 0; i < 2 * T; i++)
-        acc[i] = _mm256_add_ps(acc[i], _mm256_add_ps(e[i], o[i]));
+    UNROLL for (int i = 0; i < 2 * T; i++)
+        acc[i] = _mm256_add_ps(acc[i], _mm256_add_ps(chain[0][i], chain[1][i]));
 }
 
 INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const uint8_t *panel, int rows, int chunks,
-                        const float *x, int stride, const int T, const bool ahead)
+                        const float *x, const int stride, const int T, const bool ahead, float scale)
 {
     const int chunk_bytes = type == CT_F32 ? 2048 : 1024;
     __m256 acc[2 * 4];
 
-    for (int i = 0; i < 2 * T; i++)
+    UNROLL for (int i = 0; i < 2 * T; i++)
         acc[i] = _mm256_setzero_ps();
     for (int c = 0; c < chunks; c++, panel += chunk_bytes, x += CT_GROUP * stride)
         add_floats(acc, type, panel, x, stride, T, ahead);
-    store(out, ldo, acc, T, rows);
+    store(out, ldo, acc, T, rows, scale);
 }
 
 INLINE void floats_column(float *out, const enum ct_type type, const uint8_t *panel, size_t apart, int chunks,
-                          const float *x)
+                          const float *x, float scale)
 {
     const int chunk_bytes = type == CT_F32 ? 2048 : 1024;
     __m256 acc[AT_ONCE][2];
 
-    for (int j = 0; j < AT_ONCE; j++)
+    UNROLL for (int j = 0; j < AT_ONCE; j++)
         acc[j][0] = acc[j][1] = _mm256_setzero_ps();
     for (int c = 0; c < chunks; c++, panel += chunk_bytes, x += CT_GROUP)
         UNROLL for (int j = 0; j < AT_ONCE; j++)
             add_floats(acc[j], type, panel + j * apart, x, 1, 1, true);
-    for (int j = 0; j < AT_ONCE; j++)
-        store(out + CT_PANEL_ROWS * j, 0, acc[j], 1, CT_PANEL_ROWS);
+    UNROLL for (int j = 0; j < AT_ONCE; j++)
+        store(out + CT_PANEL_ROWS * j, 0, acc[j], 1, CT_PANEL_ROWS, scale);
 }
 
 INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w, int r0, int r1,
@@ -324,16 +313,16 @@ INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct
     int chunks = ct_pad_group(p->cols) / CT_GROUP;
 
     for (; p->n == 1 && r0 + AT_ONCE * CT_PANEL_ROWS <= r1; r0 += AT_ONCE * CT_PANEL_ROWS, panel += AT_ONCE * apart)
-        floats_column(out + r0, type, panel, apart, chunks, p->value);
+        floats_column(out + r0, type, panel, apart, chunks, p->value, w->scale);
     for (; r0 < r1; r0 += CT_PANEL_ROWS, panel += apart) {
         int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
         if (p->n == 1)
-            floats_tile(out + r0, ldo, type, panel, rows, chunks, p->value, 1, 1, true);
+            floats_tile(out + r0, ldo, type, panel, rows, chunks, p->value, 1, 1, true, w->scale);
         for (int t = 0; p->n > 1 && t < p->n; t += CT_LANES) {
             const float *x = p->value + (size_t)t * padded;
             int left = p->n - t;
 #define TILE(at, T) floats_tile(out + (size_t)(t + at) * ldo + r0, ldo, type, panel, rows, chunks, x + at, CT_LANES, T, \
-                                t == 0 && at == 0)
+                                t == 0 && at == 0, w->scale)
             if (left >= 8) {
                 TILE(0, 3);
                 TILE(3, 3);
@@ -381,5 +370,64 @@ void CT_NAME(ct_project_panels)(float *out, size_t ldo, const struct ct_weight *
         break;
     default:
         integers(out, ldo, (struct kind){BYTE, false, 0, NULL}, w, r0, r1, x);
+    }
+}
+
+/* ---- inputs in lanes (section 4) ---- */
+
+/* 32 values of a token as integers: 8 words of 4, their scale and sum. */
+INLINE void quantise(uint32_t word[8], float *scale, int32_t *sum, const float *x)
+{
+    const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
+    __m256 v[4];
+    __m256i top = _mm256_setzero_si256(), q[4];
+
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+        v[i] = _mm256_loadu_ps(x + 8 * i);
+        /* bits order like magnitudes, and a NaN comes out on top */
+        top = _mm256_max_epi32(top, _mm256_and_si256(_mm256_castps_si256(v[i]), magnitude));
+    }
+    __m128i t = _mm_max_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
+    t = _mm_max_epi32(t, _mm_shuffle_epi32(t, 0x4e));
+    t = _mm_max_epi32(t, _mm_shuffle_epi32(t, 0xb1));
+    float a = ct_f32_from_bits((uint32_t)_mm_cvtsi128_si32(t));
+    bool zero = a < 0x1p-90f;
+    __m256 r = _mm256_set1_ps(zero ? 0 : 127.0f / a);
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+        __m256 y = _mm256_min_ps(_mm256_mul_ps(v[i], r), _mm256_set1_ps(127.0f));
+        q[i] = _mm256_cvtps_epi32(_mm256_max_ps(y, _mm256_set1_ps(-127.0f)));
+    }
+    __m256i s = _mm256_add_epi32(_mm256_add_epi32(q[0], q[1]), _mm256_add_epi32(q[2], q[3]));
+    __m128i total = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
+    total = _mm_add_epi32(total, _mm_shuffle_epi32(total, 0x4e));
+    total = _mm_add_epi32(total, _mm_shuffle_epi32(total, 0xb1));
+    /* packing works within 128 bits: words come out as 0 2 4 6 1 3 5 7 */
+    __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
+    bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    _mm256_storeu_si256((__m256i *)(void *)word, bytes);
+    *scale = zero ? 0 : a / 127.0f;
+    *sum = _mm_cvtsi128_si32(total);
+}
+
+void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1)
+{
+    const int lanes = p->n == 1 ? 1 : CT_LANES;
+    const size_t cols = (size_t)p->cols, groups = cols / CT_GROUP;
+
+    for (int t = t0; t < t1 && t < (p->n + lanes - 1) / lanes * lanes; t++) {
+        int block = t / lanes * lanes, lane = t % lanes;
+        for (size_t g = 0; g < groups; g++) {
+            size_t at = (size_t)block * groups + g * (size_t)lanes + (size_t)lane;
+            size_t to = (size_t)block * cols + (g * CT_GROUP * (size_t)lanes) + 4 * (size_t)lane;
+            uint32_t word[8] = {0};
+            p->scale[at] = 0;
+            p->sum[at] = 0;
+            if (t < p->n)
+                quantise(word, &p->scale[at], &p->sum[at], x + (size_t)t * cols + g * CT_GROUP);
+            for (int i = 0; i < 8; i++, to += 4 * (size_t)lanes)
+                memcpy(p->q + to, &word[i], 4);
+        }
     }
 }
