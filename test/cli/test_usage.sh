@@ -11,7 +11,7 @@ err_has 'carat help'
 # unknown options, with the nearest that the verb has
 refuse 2 run tiny hi --tempp 1
 err_has 'did you mean --temp?'
-refuse 2 run tiny hi --temperature=1
+refuse 2 run tiny hi --temperatures=1
 err_has 'did you mean --temp?'
 refuse 2 logits tiny --chunks 3
 err_has 'did you mean --chunk?'
@@ -69,7 +69,7 @@ for help in help --help -h; do
     expect 0 $help
     out_has 'detokenize'
 done
-for verb in run logits tokenize detokenize render bench show version help; do
+for verb in run logits tokenize detokenize render bench show doctor completion version help; do
     expect 0 help $verb
     out_has "usage: carat $verb"
     cp out wanted
