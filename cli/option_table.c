@@ -30,8 +30,8 @@ const struct verb_text verb_texts[N_VERB] = {
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
     [DOCTOR] =
         {"doctor", "", "describe this machine and how carat would use it", 0, 0,
-         "The report between the lines of ``` is meant to be pasted into a bug report. Under it, a line "
-         "for each thing that makes this machine slow.\n"},
+         "The lines from ``` to ``` are meant to be pasted into a bug report. The last of them are warnings, "
+         "one for each thing that makes this machine slow.\n"},
     [COMPLETION] = {"completion", "bash|zsh|fish", "print a completion script for a shell", 1, 1,
                     "bash: source <(carat completion bash)\n"
                     "zsh: carat completion zsh >DIR/_carat, where DIR is in $fpath\n"
