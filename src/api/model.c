@@ -72,7 +72,10 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
     const struct ct_meta *name = ct_file_meta(m->file, "general.name");
     if (name && name->type == CT_META_STRING && !(m->name = ct_arena_str(&m->arena, name->s.s, name->s.n)))
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", ct_file_path(m->file));
-    CT_TRY(ct_chat_detect(m->file, architecture, &m->chat, err));
+    char note[CT_CHAT_NOTE];
+    CT_TRY(ct_chat_detect(m->file, architecture, &m->chat, note, err));
+    if (*note && o->log)
+        o->log(o->user, note);
     CT_TRY(ct_sampling_defaults(&m->sampling, m->file, err));
     CT_TRY(ct_stop_ids(m->file, m->tokenizer, architecture, m->chat, n_vocab, m->stop, CT_MAX_STOP,
                        &m->n_stop, err));
