@@ -398,12 +398,12 @@ static void engines_agree_densely(void **state)
 
 /* ---- hostile texts and files ---- */
 
-/* 16 MiB of one character: where nothing merges, where user-defined runs match, where every byte is bad, and
+/* 4 MiB of one character: where nothing merges, where user-defined runs match, where every byte is bad, and
  * where no place can be cut, which is what the lanes of the merge engine are for. */
 static void one_character(void **state)
 {
     (void)state;
-    const size_t n = (size_t)16 << 20;
+    const size_t n = (size_t)4 << 20;
     char *text = malloc(n);
     assert_non_null(text);
     struct ct_tokenizer *all[] = {open_json(), open_model(), open_json(), dense(true, false),
