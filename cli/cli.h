@@ -107,6 +107,9 @@ void engine_options(carat_engine_options *e, const struct options *o);
 const char *model_name(const char *path); /* its last component, for tables */
 double seconds(void);                     /* a monotonic clock */
 
+/* stdin.c: as carat_model_open, from standard input. */
+carat_status open_stdin(carat_model **model, const carat_model_options *options, carat_error *err);
+
 /* ---- one function per verb: returns an exit code; out_finish is main's ---- */
 
 int verb_run(const struct options *o);

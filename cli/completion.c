@@ -6,11 +6,6 @@
 
 /* ---- bash ---- */
 
-static void bash_case(const char *pattern, const char *words)
-{
-    out_print("        %s) COMPREPLY=($(compgen -W '%s' -- \"$word\")) ;;\n", pattern, words);
-}
-
 /* "a|b|c" as words between spaces. */
 static const char *words(char *out, size_t capacity, const char *choices)
 {
@@ -28,6 +23,19 @@ static bool takes_file(const struct option *option)
     return option->kind == MODEL || option->kind == READS || option->kind == WRITES;
 }
 
+/* The words that stand before a value: verb:option for every verb and spelling. */
+static void bash_pattern(const struct option *option)
+{
+    bool first = true;
+
+    for (int verb = 0; verb < N_VERB; verb++) {
+        for (int k = 0; option->verbs & ON(verb) && k < MOST_NAMES && option->names[k]; k++) {
+            out_print("%s%s:%s", first ? "    " : "|", verb_texts[verb].name, option->names[k]);
+            first = false;
+        }
+    }
+}
+
 static void bash_values(void)
 {
     char list[96];
@@ -36,57 +44,59 @@ static void bash_values(void)
         const struct option *option = &option_table[i];
         if (option->kind == FLAG || option->kind == SWITCH)
             continue;
-        for (int verb = 0; verb < N_VERB; verb++) {
-            for (int k = 0; option->verbs & ON(verb) && k < MOST_NAMES && option->names[k]; k++)
-                out_print("%s%s:%s", k ? "|" : "        ", verb_texts[verb].name, option->names[k]);
-            if (!(option->verbs & ON(verb)))
-                continue;
-            if (option->kind == CHOICE)
-                out_print(") COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n",
-                          words(list, sizeof list, option->value));
-            else if (takes_file(option))
-                out_print(") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
-            else
-                out_print(") return ;;\n");
-        }
+        bash_pattern(option);
+        if (option->kind == CHOICE)
+            out_print(") _carat_words '%s' ;;\n", words(list, sizeof list, option->value));
+        else
+            out_print(") %s ;;\n", takes_file(option) ? "_carat_files" : "");
     }
+}
+
+static void bash_options(int verb)
+{
+    out_print("    %s:-*) _carat_words '", verb_texts[verb].name);
+    for (int i = 0; i < option_count; i++) {
+        for (int k = 0; option_table[i].verbs & ON(verb) && k < MOST_NAMES && option_table[i].names[k]; k++)
+            out_print("%s ", option_table[i].names[k]);
+    }
+    out_print("' ;;\n");
+}
+
+static void print_verbs(void)
+{
+    for (int verb = 0; verb < N_VERB; verb++)
+        out_print("%s%s", verb ? " " : "", verb_texts[verb].name);
 }
 
 static void print_bash(void)
 {
-    out_print(
-        "# bash completion for carat %s\n"
-        "_carat() {\n"
-        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}\n"
-        "    COMPREPLY=()\n"
-        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-        "        COMPREPLY=($(compgen -W '",
-        carat_version());
-    for (int verb = 0; verb < N_VERB; verb++)
-        out_print("%s%s", verb ? " " : "", verb_texts[verb].name);
-    out_print("' -- \"$word\"))\n"
+    out_print("# bash completion for carat %s\n"
+              "_carat_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$word\"); }\n"
+              "_carat_files() { mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); }\n"
+              "_carat() {\n"
+              "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+              "    local verb=${COMP_WORDS[1]}\n"
+              "    COMPREPLY=()\n"
+              "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+              "        _carat_words '",
+              carat_version());
+    print_verbs();
+    out_print("'\n"
               "        return\n"
               "    fi\n"
               "    case $verb:$before in\n");
     bash_values();
-    out_print("    esac\n"
-              "    case $verb:$word in\n");
-    for (int verb = 0; verb < N_VERB; verb++) {
-        out_print("        %s:-*) COMPREPLY=($(compgen -W '", verb_texts[verb].name);
-        for (int i = 0; i < option_count; i++) {
-            for (int k = 0; option_table[i].verbs & ON(verb) && k < MOST_NAMES && option_table[i].names[k];
-                 k++)
-                out_print("%s ", option_table[i].names[k]);
-        }
-        out_print("' -- \"$word\")) ;;\n");
-    }
-    out_print("        help:*) COMPREPLY=($(compgen -W '");
+    out_print("    *) case $verb:$word in\n");
     for (int verb = 0; verb < N_VERB; verb++)
-        out_print("%s ", verb_texts[verb].name);
-    out_print("' -- \"$word\")) ;;\n");
-    bash_case("completion:*", "bash zsh fish");
-    out_print("        doctor:*|version:*) ;;\n"
-              "        *) COMPREPLY=($(compgen -f -W 'tiny' -- \"$word\")) ;;\n"
+        bash_options(verb);
+    out_print("    help:*) _carat_words '");
+    print_verbs();
+    out_print("' ;;\n"
+              "    completion:*) _carat_words 'bash zsh fish' ;;\n"
+              "    doctor:*|version:*) ;;\n"
+              "    *) _carat_files\n"
+              "        case tiny in \"$word\"*) [ \"$COMP_CWORD\" -ne 2 ] || COMPREPLY+=(tiny) ;; esac ;;\n"
+              "    esac ;;\n"
               "    esac\n"
               "}\n"
               "complete -o filenames -F _carat carat\n");
@@ -135,8 +145,7 @@ static void print_zsh(void)
 {
     out_print("#compdef carat\n# zsh completion for carat %s\n_carat() {\n    local -a verbs\n    verbs=(",
               carat_version());
-    for (int verb = 0; verb < N_VERB; verb++)
-        out_print("%s%s", verb ? " " : "", verb_texts[verb].name);
+    print_verbs();
     out_print(")\n    if (( CURRENT == 2 )); then\n        compadd -- $verbs\n        return\n    fi\n"
               "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n");
     for (int verb = 0; verb < N_VERB; verb++) {
@@ -190,8 +199,7 @@ static void print_fish(void)
     }
     out_print("complete -c carat -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n"
               "complete -c carat -n '__fish_seen_subcommand_from help' -a '");
-    for (int verb = 0; verb < N_VERB; verb++)
-        out_print("%s%s", verb ? " " : "", verb_texts[verb].name);
+    print_verbs();
     out_print("'\n");
 }
 

@@ -54,6 +54,9 @@ int open_model(carat_model **model, const struct options *o, bool tokenizer_only
     options.tokenizer_only = tokenizer_only;
     if (strcmp(o->model, "tiny") == 0) {
         status = open_embedded(model, &options, &err);
+    } else if (strcmp(o->model, "-") == 0) {
+        interrupt_on_fault("standard input");
+        status = open_stdin(model, &options, &err);
     } else {
         interrupt_on_fault(o->model);
         status = carat_model_open(model, o->model, &options, &err);
