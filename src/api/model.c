@@ -2,6 +2,7 @@
  * text/'s. */
 #include "api/api.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 const char *carat_version(void)
@@ -50,6 +51,8 @@ static carat_status load_tokenizer(carat_model *m, const carat_model_options *o,
 
 static carat_status load_config(carat_model *m, const carat_model_options *o, carat_error *err)
 {
+    if (o->log && ct_file_note(m->file))
+        o->log(o->user, ct_file_note(m->file));
     return wants_weights(m, o) ? ct_config_read(&m->config, m->file, err) : CARAT_OK;
 }
 
@@ -59,8 +62,18 @@ static carat_status load_weights(carat_model *m, const carat_model_options *o, c
         return CARAT_OK;
     CT_TRY(ct_weights_bind(&m->weights, &m->config, m->file, &m->arena, err));
     m->has_weights = true;
-    if (m->config.multimodal && o->log)
-        o->log(o->user, "a multimodal checkpoint: only its text tower is used");
+    const struct ct_weights *w = &m->weights;
+    char line[256];
+    if (m->config.multimodal)
+        snprintf(line, sizeof line, "a multimodal checkpoint: only its text tower is used");
+    else if (w->n_unused > 0)
+        snprintf(line, sizeof line, "%d tensor%s in the file %s no part of the model: %s%s", w->n_unused,
+                 w->n_unused == 1 ? "" : "s", w->n_unused == 1 ? "is" : "are", w->unused,
+                 w->n_unused == 1 ? "" : ", ...");
+    else
+        return CARAT_OK;
+    if (o->log)
+        o->log(o->user, line);
     return CARAT_OK;
 }
 
