@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "file/sbs.h"
 
 static const char *const chat_names[] = {[CT_CHAT_NONE] = "",
                                          [CT_CHAT_GEMMA] = "gemma",
@@ -192,6 +193,15 @@ static void write_note(const struct ct_file *f, const struct marks *m, enum ct_c
         }
 }
 
+/* gemma.cpp stores no template: its prompt wrapping says whether there is one, its layers which generation it is of. */
+static enum ct_chat sbs_chat(const struct ct_sbs_config *s)
+{
+    const struct ct_sbs_layer *first = s->layer_configs.element;
+    if (s->layer_configs.n == 0 || (s->wrapping != CT_SBS_WRAP_IT && s->wrapping != CT_SBS_WRAP_VLM))
+        return CT_CHAT_NONE;
+    return first->use_qk_norm ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
+}
+
 carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, enum ct_chat *chat,
                             char note[CT_CHAT_NOTE], carat_error *err)
 {
@@ -203,6 +213,8 @@ carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, e
         *chat = CT_CHAT_FUNCTIONGEMMA;
     else if (m.turns) /* Gemma 1 and 2 are the ones that refuse a system message */
         *chat = gemma3 && !m.refuses_system ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
+    if (ct_file_sbs(f))
+        *chat = sbs_chat(ct_file_sbs(f));
     write_note(f, &m, *chat, note);
     return CARAT_OK;
 }
@@ -311,9 +323,9 @@ carat_status ct_chat_role(const json_t *messages, size_t i, enum ct_role *role, 
         return CARAT_OK;
     }
     return ct_fail(err, CARAT_E_ARGUMENT,
-                   "messages[%zu].role: unknown role \"%.64s\"; known are system, developer, user, "
+                   "messages[%zu].role: unknown role \"%.*s\"; known are system, developer, user, "
                    "assistant, model and tool",
-                   i, json_string_value(name));
+                   i, CT_JSON_QUOTE(name));
 }
 
 struct ct_str ct_json_str(const json_t *string)
@@ -379,8 +391,8 @@ static carat_status write_item(struct ct_chat_writer *w, const json_t *item, boo
         strcmp(name, "image_url") == 0 || strcmp(name, "input_audio") == 0 || strcmp(name, "file") == 0;
     if (!images || carrier)
         return ct_fail(err, CARAT_E_ARGUMENT,
-                       "messages[%zu].content[%zu].type: \"%.64s\" cannot be rendered, only text", i, k,
-                       name);
+                       "messages[%zu].content[%zu].type: \"%.*s\" cannot be rendered, only text", i, k,
+                       CT_JSON_QUOTE(type));
     if (strcmp(name, "image") == 0)
         ct_chat_literal(w, "<start_of_image>");
     return CARAT_OK;
@@ -410,6 +422,9 @@ static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const js
         return ct_fail(err, CARAT_E_ARGUMENT, "messages: expected a list of at least one message");
     if (tools && !json_is_array(tools))
         return ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list");
+    if (json_array_size(tools) > CT_CHAT_TOOLS_MAX)
+        return ct_fail(err, CARAT_E_ARGUMENT, "tools[%d]: %zu tools found, expected at most %d",
+                       CT_CHAT_TOOLS_MAX, json_array_size(tools), CT_CHAT_TOOLS_MAX);
     ct_chat_literal(w, "<bos>");
     if (chat == CT_CHAT_FUNCTIONGEMMA)
         return ct_chat_render_function(w, messages, tools, generation_prompt, err);
