@@ -2,6 +2,8 @@
  * text/'s. */
 #include "api/api.h"
 
+#include "file/sbs.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,7 +45,10 @@ static carat_status load_tokenizer(carat_model *m, const carat_model_options *o,
 
     if (status == CARAT_E_NOT_FOUND && wants_weights(m, o)) {
         if (o->log)
-            o->log(o->user, "the model has no tokenizer: it works by ids only");
+            o->log(o->user, ct_file_sbs(m->file)
+                                ? "the model has no tokenizer: it works by ids only; put its tokenizer.spm "
+                                  "beside the file"
+                                : "the model has no tokenizer: it works by ids only");
         return CARAT_OK;
     }
     return status ? ct_fail(err, status, "%s", found.message) : CARAT_OK;
@@ -83,6 +88,9 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
     const char *architecture = m->has_weights ? m->config.architecture : "";
     int n_vocab = m->has_weights ? m->config.n_vocab : ct_tokenizer_size(m->tokenizer);
     const struct ct_meta *name = ct_file_meta(m->file, "general.name");
+    const struct ct_sbs_config *sbs = ct_file_sbs(m->file);
+    if (sbs)
+        m->name = sbs->display_name; /* lives as long as the file */
     if (name && name->type == CT_META_STRING && !(m->name = ct_arena_str(&m->arena, name->s.s, name->s.n)))
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", ct_file_path(m->file));
     char note[CT_CHAT_NOTE];
@@ -200,15 +208,17 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
     if (!m || !info)
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_get_info: model or info is NULL");
     CT_TRY(ct_check_size(info->size, sizeof *info, "carat_model_info", err));
+    static const char *const container[] = {[CT_FILE_HF] = "safetensors",
+                                            [CT_FILE_GGUF] = "GGUF",
+                                            [CT_FILE_SBS] = "SBS",
+                                            [CT_FILE_TOKENIZER] = "tokenizer"};
     const struct ct_config *c = &m->config;
     const struct ct_layer_config *l = &c->layer[0];
     *info = (carat_model_info){
         .size = sizeof *info,
         .kind = m->has_weights ? CARAT_GENERATOR : CARAT_TOKENIZER_ONLY,
         .architecture = m->has_weights ? c->architecture : "",
-        .container = ct_file_kind(m->file) == CT_FILE_GGUF ? "GGUF"
-                     : m->has_weights                      ? "safetensors"
-                                                           : "tokenizer",
+        .container = container[ct_file_kind(m->file)],
         .name = m->name ? m->name : "",
         .has_tokenizer = m->tokenizer != NULL,
         .has_chat_template = m->chat != CT_CHAT_NONE,
