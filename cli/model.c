@@ -52,6 +52,7 @@ int open_model(carat_model **model, const struct options *o, bool tokenizer_only
     options.progress = progress_update;
     options.user = &bar;
     options.tokenizer_only = tokenizer_only;
+    options.tokenizer = o->tokenizer;
     if (strcmp(o->model, "tiny") == 0) {
         status = open_embedded(model, &options, &err);
     } else if (strcmp(o->model, "-") == 0) {

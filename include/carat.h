@@ -145,10 +145,12 @@ typedef struct carat_model_options {
     carat_progress progress;
     void *user; /* given to both callbacks */
     int tokenizer_only; /* 1: path may be a tokenizer file, or a directory that holds only one; no weights are opened */
+    const char *tokenizer; /* path of a tokenizer file, or of a directory or model that has one, to use instead of the
+                              model's own; may be NULL */
 } carat_model_options;
 #define CARAT_MODEL_OPTIONS                                                                                  \
     {                                                                                                        \
-        sizeof(carat_model_options), NULL, NULL, NULL, 0                                                     \
+        sizeof(carat_model_options), NULL, NULL, NULL, 0, NULL                                               \
     }
 
 /* Opens an HF directory, a GGUF file or a gemma.cpp file (decided by content). Weights are mapped, not read.

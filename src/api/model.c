@@ -41,13 +41,16 @@ static bool wants_weights(const carat_model *m, const carat_model_options *o)
 static carat_status load_tokenizer(carat_model *m, const carat_model_options *o, carat_error *err)
 {
     carat_error found;
-    carat_status status = ct_tokenizer_open(&m->tokenizer, m->file, &found);
+    if (o->tokenizer)
+        CT_TRY(ct_file_open(&m->tokenizer_file, o->tokenizer, true, err));
+    carat_status status =
+        ct_tokenizer_open(&m->tokenizer, o->tokenizer ? m->tokenizer_file : m->file, &found);
 
-    if (status == CARAT_E_NOT_FOUND && wants_weights(m, o)) {
+    if (status == CARAT_E_NOT_FOUND && wants_weights(m, o) && !o->tokenizer) {
         if (o->log)
             o->log(o->user, ct_file_sbs(m->file)
                                 ? "the model has no tokenizer: it works by ids only; put its tokenizer.spm "
-                                  "beside the file"
+                                  "beside the file, or name it as the tokenizer"
                                 : "the model has no tokenizer: it works by ids only");
         return CARAT_OK;
     }
@@ -198,6 +201,7 @@ void carat_model_close(carat_model *model)
     if (!model)
         return;
     ct_tokenizer_free(model->tokenizer);
+    ct_file_close(model->tokenizer_file);
     ct_arena_free(&model->arena);
     ct_file_close(model->file);
     free(model);

@@ -50,8 +50,9 @@ carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f,
     struct ct_bytes model = ct_file_side(f, "tokenizer.model");
     if (model.data)
         return ct_tokenizer_from_model(t, message_name(name, f, "tokenizer.model"), model, err);
-    return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds neither tokenizer.json nor tokenizer.model",
-                   ct_file_path(f));
+    return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds neither tokenizer.json nor tokenizer.model%s",
+                   ct_file_path(f),
+                   ct_file_kind(f) == CT_FILE_SBS ? ", and no tokenizer.spm lies beside it" : "");
 }
 
 const char *ct_tokenizer_source(const struct ct_tokenizer *t)

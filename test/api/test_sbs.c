@@ -158,6 +158,36 @@ static void a_file_and_its_tokenizer_open_from_memory(void **state)
     free(tokenizer);
 }
 
+/* A tokenizer that the caller names is used instead of the file's own, and must be one. */
+static void the_caller_may_name_a_tokenizer(void **state)
+{
+    (void)state;
+    carat_model *model = NULL;
+    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_tokens ids = {0};
+    o.tokenizer = DATA "v1/tokenizer.spm";
+    for (int only = 0; only < 2; only++) {
+        o.tokenizer_only = only;
+        OK(carat_model_open(&model, DATA "g1-sfp.sbs", &o, err));
+        assert_string_equal(model_info(model).tokenizer, "tokenizer.model");
+        OK(carat_tokenize(model, "hello", 5, 0, &ids, err));
+        carat_model_close(model);
+        o.tokenizer = CT_TEST_DATA "/text/tokenizer.json"; /* the same vocabulary */
+        OK(carat_model_open(&model, DATA "g3-sfp.sbs", &o, err));
+        assert_string_equal(model_info(model).tokenizer, "tokenizer.json");
+        carat_model_close(model);
+        o.tokenizer = DATA "g2-f32.sbs"; /* has none */
+        FAILS(CARAT_E_NOT_FOUND, carat_model_open(&model, DATA "g3-sfp.sbs", &o, err));
+        o.tokenizer = DATA "absent";
+        FAILS(CARAT_E_NOT_FOUND, carat_model_open(&model, DATA "g3-sfp.sbs", &o, err));
+        o.tokenizer = DATA "v1";
+        FAILS(CARAT_E_NOT_FOUND, carat_model_open(&model, DATA "g3-sfp.sbs", &o, err));
+        o.tokenizer = DATA "v1/tokenizer.spm";
+    }
+    assert_true(ids.n > 1);
+    carat_tokens_free(&ids);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +195,7 @@ int main(void)
         cmocka_unit_test(facts_are_those_of_the_file),
         cmocka_unit_test(tensors_keep_their_names_and_types),
         cmocka_unit_test(a_file_and_its_tokenizer_open_from_memory),
+        cmocka_unit_test(the_caller_may_name_a_tokenizer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
