@@ -73,6 +73,8 @@ code=0
 "$CARAT" doctor >/dev/full 2>err || code=$?
 [ "$code" = 1 ] || die "a full disk gives $code"
 
+[ -z "${CARAT_CFLAGS:-}" ] || exit 0 # sanitizers need /proc themselves, and no emulator
+
 # without /proc and /sys: what only they know is unknown, the rest is there, and models run
 if unshare -rm sh -c 'mount -t tmpfs none /proc && mount -t tmpfs none /sys' 2>/dev/null; then
     cat >bare <<'END'
@@ -88,4 +90,13 @@ END
     out_has '^memory .*available unknown'
     expect 0 run tiny 'Once upon' --seed 7 -n 8
     same bare-run out
+fi
+
+# a processor without AVX, emulated: the plain kernels, and a warning that says so
+if [ "$(uname -m)" = x86_64 ] && command -v qemu-x86_64 >/dev/null; then
+    qemu-x86_64 -cpu qemu64 "$CARAT" doctor >out 2>err || die 'it needs AVX'
+    out_has '^  levels  *sse2  *has'
+    out_has '^  *avx2+fma+f16c  *-'
+    out_has '^  carat uses  *ref'
+    out_has '^warning .*lacks AVX2'
 fi
