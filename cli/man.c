@@ -118,7 +118,9 @@ void print_man(enum verb verb)
     for (char *p = text; *p; p++)
         *p = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
     title(text);
-    out_print("carat\\-%s \\- %s\n.SH SYNOPSIS\n.B carat %s\n", v->name, v->summary, v->name);
+    out_print("carat\\-%s \\- ", v->name);
+    put_text(v->summary);
+    out_print("\n.SH SYNOPSIS\n.B carat %s\n", v->name);
     if (*v->args)
         request("I", v->args);
     out_print(".RI [ OPTIONS ]\n");
