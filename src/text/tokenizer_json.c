@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "text/vocab.h"
 
 #define ADDED_MAX   (1 << 16)
@@ -94,7 +95,7 @@ static carat_status malformed(const struct reader *r, const struct ct_json *j, e
         return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %.17g", expected, j->number);
     if (token == CT_JSON_KEY || token == CT_JSON_STRING)
         return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s \"%.*s\"", expected, name[token],
-                      (int)CT_MIN(j->string.n, (size_t)QUOTED_MAX), j->string.s);
+                      (int)ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX), j->string.s);
     return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s", expected, name[token]);
 }
 
@@ -331,7 +332,7 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
                           i % 3 == 0   ? "the left part"
                           : i % 3 == 1 ? "the right part"
                                        : "the whole",
-                          (int)CT_MIN(text[i].n, (size_t)QUOTED_MAX), text[i].s);
+                          (int)ct_utf8_cut(text[i].s, text[i].n, QUOTED_MAX), text[i].s);
         }
         r->triple[r->n_triple * 3 + i] = id;
     }
@@ -382,7 +383,7 @@ static carat_status foreign(const struct reader *r, const struct ct_json *j, con
                             struct ct_str type, const char *expected)
 {
     return refuse(r, j->start, CARAT_E_UNSUPPORTED, "unsupported %s \"%.*s\", expected %s", what,
-                  (int)CT_MIN(type.n, (size_t)QUOTED_MAX), type.s, expected);
+                  (int)ct_utf8_cut(type.s, type.n, 200), type.s, expected);
 }
 
 static carat_status read_model(struct reader *r, struct ct_json *j)
@@ -468,7 +469,7 @@ static carat_status read_component(struct reader *r, struct ct_json *j, struct c
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
         if (ct_str_is(j->string, "type")) {
             CT_TRY(expect(r, j, CT_JSON_STRING, "a type"));
-            j->string.n = CT_MIN(j->string.n, (size_t)QUOTED_MAX);
+            j->string.n = ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX);
             copy(c->type, sizeof c->type, j->string);
         } else if (ct_str_is(j->string, "content")) {
             CT_TRY(expect(r, j, CT_JSON_STRING, "a string"));
