@@ -12,7 +12,7 @@ all: build/release/Makefile
 
 demo: build/release/Makefile
 	cmake --build build/release -j$(JOBS) --target carat
-	build/release/carat run tiny "Turn on the kitchen lights"
+	build/release/carat run tiny "Turn on the kitchen lights" </dev/null
 
 check: setup
 	tools/check.sh $(JOBS)

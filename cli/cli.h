@@ -22,11 +22,18 @@ enum {
     NOT_FOUND = 3,
     BAD_MODEL = 4,
     NO_MEMORY = 5,
+    CHECK_FAILED = 7,
     INTERRUPTED = 130,
     PIPE_CLOSED = 141,
 };
 
-/* ---- message.c: one line on stderr, control bytes escaped ---- */
+/* ---- message.c: one line on stderr, control bytes escaped; colours on a terminal ---- */
+
+/* What --color says: on, off, always, never; auto or NULL asks NO_COLOR, CLICOLOR_FORCE and the terminal. */
+void message_color(const char *when);
+/* How a line of the least importance begins and ends: dim, or nothing. */
+const char *dim_on(void);
+const char *dim_off(void);
 
 #if defined(__GNUC__)
 #define PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -53,18 +60,26 @@ const char *nearest(const char *word, const char *(*next)(void *user, int i), vo
 
 void interrupt_install(void);
 bool interrupted(void);
+/* From now on a page that cannot be read any more (SIGBUS) ends the command with a message about path and code 1. */
+void interrupt_on_fault(const char *path);
 
 /* ---- input.c ---- */
 
 enum { INPUT_LIMIT = 64 << 20 };
 /* All of a file ("-" is stdin) as one malloc'd, terminated string. Returns an exit code. */
 int read_input(const char *path, char **data, size_t *n);
-/* As read_input for JSON that the library takes as a terminated string: a NUL byte is refused. */
+/* As read_input for text that the library takes as a terminated string: a NUL byte is refused. */
 int read_json_text(const char *path, char **data);
 /* Ids separated by commas or white space. `what` names their origin in messages. Returns an exit code. */
 int parse_ids(const char *text, size_t n, const char *what, carat_tokens *out);
 /* One more id; false when memory is out. */
 bool push_id(carat_tokens *t, int32_t id);
+/* Offset of the first byte that is not part of well-formed UTF-8; n when all is well. */
+size_t utf8_valid(const char *text, size_t n);
+/* The text with U+FFFD for every byte that is none of UTF-8, malloc'd and terminated; NULL when memory is out. */
+char *utf8_clean(const char *text, size_t n, size_t *n_clean);
+/* What has to be UTF-8: refused with the offset, unless it may be lossy. `what` names it in the message. */
+int check_utf8(const char *what, const char *text, size_t n, bool lossy);
 
 /* ---- output.c: everything on stdout goes through here, so that no write error is lost ---- */
 
@@ -92,6 +107,9 @@ void engine_options(carat_engine_options *e, const struct options *o);
 const char *model_name(const char *path); /* its last component, for tables */
 double seconds(void);                     /* a monotonic clock */
 
+/* stdin.c: as carat_model_open, from standard input. */
+carat_status open_stdin(carat_model **model, const carat_model_options *options, carat_error *err);
+
 /* ---- one function per verb: returns an exit code; out_finish is main's ---- */
 
 int verb_run(const struct options *o);
@@ -102,9 +120,11 @@ int verb_render(const struct options *o);
 int verb_bench(const struct options *o);
 int verb_show(const struct options *o);
 int verb_doctor(const struct options *o);
+int verb_completion(const struct options *o);
 int verb_version(const struct options *o);
 int verb_help(const struct options *o);
 /* verb N_VERB: the command as a whole */
 void print_help(enum verb verb);
+void print_man(enum verb verb);
 
 #endif

@@ -11,6 +11,12 @@
 #include "cli.h"
 
 enum { MOST_WARNINGS = 8, MOST_PATH = 1024 };
+/* Vendor, family, model and stepping in the terms of the architecture. */
+#if defined(__aarch64__)
+#define IDENTITY " (%s, implementer %#x, part %#x, revision %#x)"
+#else
+#define IDENTITY " (%s, family %d, model %d, stepping %d)"
+#endif
 #define LITTLE_MEMORY 2e9 /* bytes: a Gemma of 1B in bf16 fills them */
 
 struct report {
@@ -163,11 +169,10 @@ static const char *reason(const char *by)
 
 static void print_processor(const carat_host_info *h)
 {
+    char identity[96] = ""; /* what the brand does not say */
     if (h->family)
-        line("processor", "%s (%s, family %d, model %d, stepping %d)", h->cpu, h->vendor, h->family, h->model,
-             h->stepping);
-    else
-        line("processor", "%s", h->cpu);
+        snprintf(identity, sizeof identity, IDENTITY, h->vendor, h->family, h->model, h->stepping);
+    line("processor", "%s%s", h->cpu, identity);
     for (int i = 0; *h->level[i].name; i++) {
         const carat_host_level *l = &h->level[i];
         line(i ? "" : "  levels", "%-20s%s", l->name,

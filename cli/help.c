@@ -1,22 +1,57 @@
-/* help.c: prints the tables of options.c, and the version. */
+/* help.c: prints the tables of option_table.c for people, 80 columns wide, and the version. man.c makes pages of them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
 
-static void print_option(const struct option *option)
+enum { WIDTH = 79, LEFT = 28 };
+
+/* Paragraphs, each ended by a newline or the end, wrapped and indented; the first line starts at column `at`. */
+static void wrap(const char *text, int at, int indent)
 {
-    char left[80];
+    int column = at;
+
+    while (*text) {
+        int n = (int)strcspn(text, " \n");
+        bool fresh = column <= indent;
+        if (!fresh && column + 1 + n > WIDTH) {
+            out_print("\n");
+            column = 0;
+            fresh = true;
+        }
+        out_print("%*s%.*s", fresh ? indent - column : 1, "", n, text);
+        column = (fresh ? indent : column + 1) + n;
+        text += n;
+        if (*text == '\n' && text[1]) {
+            out_print("\n");
+            column = 0;
+        }
+        text += *text != 0;
+    }
+    out_print("\n");
+}
+
+static void print_entry(const char *left, const char *text)
+{
+    int n = (int)strlen(left) + 2;
+
+    out_print("  %s", left);
+    if (n > LEFT - 2) {
+        out_print("\n");
+        n = 0;
+    }
+    wrap(text, n, LEFT);
+}
+
+void option_heading(char *out, size_t capacity, const struct option *option)
+{
     size_t n = 0;
 
-    for (int i = 0; i < 4 && option->names[i]; i++)
-        n += (size_t)snprintf(left + n, sizeof left - n, "%s%s", i ? ", " : "", option->names[i]);
-    if (option->value)
-        snprintf(left + n, sizeof left - n, " %s", option->value);
-    if (strlen(left) > 30)
-        out_print("  %s\n  %-30s  %s\n", left, "", option->help);
-    else
-        out_print("  %-30s  %s\n", left, option->help);
+    *out = 0;
+    for (int i = 0; i < MOST_NAMES && option->names[i] && n < capacity; i++)
+        n += (size_t)snprintf(out + n, capacity - n, "%s%s", i ? ", " : "", option->names[i]);
+    if (option->value && n < capacity)
+        snprintf(out + n, capacity - n, option->kind == SWITCH ? " [%s]" : " %s", option->value);
 }
 
 static void print_command(void)
@@ -24,18 +59,22 @@ static void print_command(void)
     out_print("carat runs Google's Gemma models.\n\nusage: carat VERB [ARGUMENTS] [OPTIONS]\n\n");
     for (int i = 0; i < N_VERB; i++)
         out_print("  %-12s%s\n", verb_texts[i].name, verb_texts[i].summary);
-    out_print("\nMODEL is a Hugging Face directory or a GGUF file. The name tiny is the small model inside "
-              "this command\n"
-              "(./tiny is a path).\n\n"
-              "  carat run tiny \"Once upon a time\"\n"
-              "  carat help run\n\n"
-              "Exit codes: 0 ok, 1 failure, 2 usage, 3 model not found, 4 unsupported or corrupt model, 5 "
-              "out of memory,\n"
-              "7 a check failed, 130 interrupted, 141 nobody reads the output.\n");
+    out_print("\n");
+    wrap(model_text, 0, 0);
+    out_print("\n");
+    wrap(llama_text, 0, 0);
+    out_print("\n  carat run tiny \"Once upon a time\"\n  carat help run\n\nexit codes:\n");
+    for (const struct exit_text *e = exit_texts; e->text; e++)
+        out_print("  %-5d%s\n", e->code, e->text);
+    out_print("\nenvironment:\n");
+    for (const struct variable_text *v = variable_texts; v->name; v++)
+        print_entry(v->name, v->text);
 }
 
 void print_help(enum verb verb)
 {
+    char heading[96];
+
     if (verb == N_VERB) {
         print_command();
         return;
@@ -44,11 +83,16 @@ void print_help(enum verb verb)
     out_print("carat %s: %s\n\nusage: carat %s%s%s [OPTIONS]\n\n", v->name, v->summary, v->name,
               *v->args ? " " : "", v->args);
     for (int i = 0; i < option_count; i++) {
-        if (option_table[i].verbs >> verb & 1)
-            print_option(&option_table[i]);
+        if (!(option_table[i].verbs & ON(verb)))
+            continue;
+        option_heading(heading, sizeof heading, &option_table[i]);
+        print_entry(heading, option_table[i].help);
     }
-    if (*v->details)
-        out_print("\n%s", v->details);
+    if (*v->details) {
+        out_print("\n");
+        wrap(v->details, 0, 0);
+    }
+    out_print("\n'carat help' explains MODEL and the exit codes.\n");
 }
 
 int verb_version(const struct options *o)

@@ -1,4 +1,4 @@
-/* input.c: whole files and lists of ids, read with a limit and strictly. JSON lines are read in tokenize.c. */
+/* input.c: whole files, lists of ids and UTF-8, read with a limit and strictly. JSON lines are read in tokenize.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,11 @@
 #include <unistd.h>
 
 #include "cli.h"
+
+static int too_large(const char *name)
+{
+    return fail(FAILED, "%s: is larger than the %d MiB that are read as one text", name, INPUT_LIMIT >> 20);
+}
 
 /* Reads to the end of the file. An exit code. */
 static int slurp(int fd, const char *name, char **data, size_t *n)
@@ -28,13 +33,12 @@ static int slurp(int fd, const char *name, char **data, size_t *n)
             if (code == EINTR && !interrupted())
                 continue;
             free(buffer);
-            return code == EINTR ? INTERRUPTED : fail(FAILED, "cannot read %s: %s", name, strerror(code));
+            return code == EINTR ? INTERRUPTED : fail(FAILED, "%s: cannot be read: %s", name, strerror(code));
         }
         used += (size_t)got;
         if (used > INPUT_LIMIT) {
             free(buffer);
-            return fail(FAILED, "%s is larger than the %d MiB that are read as one text", name,
-                        INPUT_LIMIT >> 20);
+            return too_large(name);
         }
         if (used == capacity - 1) {
             char *larger = realloc(buffer, capacity *= 2);
@@ -49,11 +53,16 @@ static int slurp(int fd, const char *name, char **data, size_t *n)
 int read_input(const char *path, char **data, size_t *n)
 {
     bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), code;
+    struct stat s;
 
     if (fd < 0)
-        return fail(FAILED, "cannot open %s: %s", path, strerror(errno));
-    code = slurp(fd, standard ? "standard input" : path, data, n);
+        return fail(FAILED, "%s: cannot be opened: %s", path, strerror(errno));
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > INPUT_LIMIT)
+        code = too_large(name);
+    else
+        code = slurp(fd, name, data, n);
     if (!standard)
         close(fd);
     return code;
@@ -116,4 +125,67 @@ int parse_ids(const char *text, size_t n, const char *what, carat_tokens *out)
         i = end;
     }
     return DONE;
+}
+
+/* Length of the well-formed UTF-8 character at s, 0 when there is none. */
+static size_t character(const unsigned char *s, size_t n)
+{
+    size_t length = s[0] < 0x80   ? 1
+                    : s[0] < 0xc2 ? 0
+                    : s[0] < 0xe0 ? 2
+                    : s[0] < 0xf0 ? 3
+                    : s[0] < 0xf5 ? 4
+                                  : 0;
+
+    if (length > n)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+size_t utf8_valid(const char *text, size_t n)
+{
+    size_t i = 0, length;
+
+    while (i < n && (length = character((const unsigned char *)text + i, n - i)) > 0)
+        i += length;
+    return i;
+}
+
+char *utf8_clean(const char *text, size_t n, size_t *n_clean)
+{
+    char *clean = n < SIZE_MAX / 3 - 1 ? malloc(n * 3 + 1) : NULL;
+    size_t used = 0;
+
+    if (!clean)
+        return NULL;
+    for (size_t i = 0; i < n;) {
+        size_t good = utf8_valid(text + i, n - i);
+        memcpy(clean + used, text + i, good);
+        used += good;
+        i += good;
+        if (i++ < n) {
+            memcpy(clean + used, "\xef\xbf\xbd", 3);
+            used += 3;
+        }
+    }
+    clean[used] = 0;
+    *n_clean = used;
+    return clean;
+}
+
+int check_utf8(const char *what, const char *text, size_t n, bool lossy)
+{
+    size_t valid = utf8_valid(text, n);
+
+    if (valid == n || lossy)
+        return DONE;
+    return fail(USAGE, "%s is not UTF-8 at byte %zu (found 0x%02x); --lossy replaces what is not", what,
+                valid, (unsigned char)text[valid]);
 }

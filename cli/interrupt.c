@@ -1,12 +1,21 @@
-/* interrupt.c: the first Ctrl-C sets a flag that long work looks at; the handler then steps aside, so that a
- * second one ends the process at once. */
+/* interrupt.c: signals. The first Ctrl-C sets a flag that long work looks at; the handler then steps aside, so that a
+ * second one ends the process at once. A mapped model whose file shrinks, or whose storage fails, is met as SIGBUS: that
+ * ends with a message and an exit code, which is all that can be done about it. */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
 static volatile sig_atomic_t pending;
+
+/* Made ready beforehand: a handler may not format. */
+static char fault[512];
+static size_t fault_length;
+static atomic_flag fault_told = ATOMIC_FLAG_INIT;
 
 static void on_interrupt(int number)
 {
@@ -29,4 +38,40 @@ void interrupt_install(void)
 bool interrupted(void)
 {
     return pending != 0;
+}
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code == BUS_ADRERR ||
+        info->si_code > BUS_OBJERR) { /* nothing behind the page, or broken memory */
+        while (atomic_flag_test_and_set(&fault_told))
+            pause(); /* another thread has met the same and is ending the process */
+        (void)!write(STDERR_FILENO, fault, fault_length);
+        _exit(FAILED);
+    }
+    signal(number,
+           SIG_DFL); /* a fault of another kind comes again, a signal that somebody sent is sent again */
+    if (info->si_code <= 0)
+        raise(number);
+}
+
+void interrupt_on_fault(const char *path)
+{
+    struct sigaction action;
+    int n = snprintf(fault, sizeof fault,
+                     "error: E_IO: %.300s: the file was cut short or changed, or its storage failed, while "
+                     "it was in use\n",
+                     path);
+
+    fault_length = (size_t)n;
+    for (size_t i = 0; i + 1 < fault_length; i++) { /* the path may hold anything */
+        if ((unsigned char)fault[i] < 0x20 || fault[i] == 0x7f)
+            fault[i] = '?';
+    }
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_bus_error;
+    action.sa_flags = SA_SIGINFO;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
 }

@@ -4,9 +4,10 @@
 #include "cli.h"
 
 static int (*const verbs[N_VERB])(const struct options *o) = {
-    [RUN] = verb_run,     [LOGITS] = verb_logits,         [TOKENIZE] = verb_tokenize, [RENDER] = verb_render,
-    [BENCH] = verb_bench, [DETOKENIZE] = verb_detokenize, [SHOW] = verb_show,         [DOCTOR] = verb_doctor,
-    [HELP] = verb_help,   [VERSION] = verb_version,
+    [RUN] = verb_run,       [LOGITS] = verb_logits,   [TOKENIZE] = verb_tokenize,
+    [RENDER] = verb_render, [BENCH] = verb_bench,     [DETOKENIZE] = verb_detokenize,
+    [SHOW] = verb_show,     [DOCTOR] = verb_doctor,   [COMPLETION] = verb_completion,
+    [HELP] = verb_help,     [VERSION] = verb_version,
 };
 
 static const char *verb_name(void *user, int i)
@@ -43,7 +44,10 @@ int verb_help(const struct options *o)
         if (verb == N_VERB)
             return unknown_verb(o->model);
     }
-    print_help(verb);
+    if (o->man)
+        print_man(verb);
+    else
+        print_help(verb);
     return DONE;
 }
 

@@ -1,17 +1,53 @@
 /* message.c: what the command says on stderr, and the exit code that goes with each kind of failure. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
 /* The code in a message where the command itself, not the library, has found the fault. */
 static const char *const fault_names[] = {
     [FAILED] = "E_IO",           [USAGE] = "E_USAGE",      [NOT_FOUND] = "E_NOT_FOUND",
-    [BAD_MODEL] = "E_NOT_FOUND", [NO_MEMORY] = "E_MEMORY",
+    [BAD_MODEL] = "E_NOT_FOUND", [NO_MEMORY] = "E_MEMORY", [CHECK_FAILED] = "E_CHECK",
 };
 
+static enum { AUTO, ALWAYS, NEVER } coloring; /* of --color */
+
+void message_color(const char *when)
+{
+    coloring = !when || strcmp(when, "auto") == 0                       ? AUTO
+               : strcmp(when, "off") == 0 || strcmp(when, "never") == 0 ? NEVER
+                                                                        : ALWAYS;
+}
+
+/* NO_COLOR wins over CLICOLOR_FORCE, and --color over both. */
+static bool colored(void)
+{
+    const char *no = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM");
+
+    if (coloring != AUTO)
+        return coloring == ALWAYS;
+    if (no && *no)
+        return false;
+    if (force && *force && strcmp(force, "0") != 0)
+        return true;
+    return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+}
+
+const char *dim_on(void)
+{
+    return colored() ? "\033[2m" : "";
+}
+
+const char *dim_off(void)
+{
+    return colored() ? "\033[0m" : "";
+}
+
 /* Text from files and arguments ends up in messages: no byte of it may move the cursor or forge a second line. */
-static void say(const char *lead, const char *name, const char *format, va_list args)
+static void say(const char *color, const char *lead, const char *name, const char *format, va_list args)
 {
     char raw[2048], line[sizeof raw * 4 + 64];
     size_t n = 0;
@@ -25,7 +61,10 @@ static void say(const char *lead, const char *name, const char *format, va_list 
             line[n++] = (char)c;
     }
     line[n] = 0;
-    fprintf(stderr, "%s: %s%s%s\n", lead, name, *name ? ": " : "", line);
+    if (colored())
+        fprintf(stderr, "\033[%sm%s:\033[0m %s%s%s\n", color, lead, name, *name ? ": " : "", line);
+    else
+        fprintf(stderr, "%s: %s%s%s\n", lead, name, *name ? ": " : "", line);
 }
 
 int fail(int code, const char *format, ...)
@@ -33,7 +72,7 @@ int fail(int code, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say("error", fault_names[code], format, args);
+    say("1;31", "error", fault_names[code], format, args);
     va_end(args);
     return code;
 }
@@ -43,7 +82,7 @@ int fail_as(int code, carat_status status, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say("error", carat_status_name(status) + strlen("CARAT_"), format, args);
+    say("1;31", "error", carat_status_name(status) + strlen("CARAT_"), format, args);
     va_end(args);
     return code;
 }
@@ -58,7 +97,7 @@ void note(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say("note", "", format, args);
+    say("2", "note", "", format, args);
     va_end(args);
 }
 
@@ -92,6 +131,7 @@ int fail_status(const carat_error *err)
     case CARAT_E_CONTEXT:
     case CARAT_E_REWIND:
     case CARAT_E_NUMERIC:
+    case CARAT_E_BUSY:
         break;
     }
     return fail_as(code, err->code, "%s", err->message);

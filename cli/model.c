@@ -1,4 +1,5 @@
-/* model.c: turns options into an open model and engine options, with the bar while loading. */
+/* model.c: turns options into an open model and engine options, with the bar while loading and a word about
+ * files that shrink while they are mapped. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <time.h>
@@ -51,8 +52,16 @@ int open_model(carat_model **model, const struct options *o, bool tokenizer_only
     options.progress = progress_update;
     options.user = &bar;
     options.tokenizer_only = tokenizer_only;
-    status = strcmp(o->model, "tiny") == 0 ? open_embedded(model, &options, &err)
-                                           : carat_model_open(model, o->model, &options, &err);
+    options.tokenizer = o->tokenizer;
+    if (strcmp(o->model, "tiny") == 0) {
+        status = open_embedded(model, &options, &err);
+    } else if (strcmp(o->model, "-") == 0) {
+        interrupt_on_fault("standard input");
+        status = open_stdin(model, &options, &err);
+    } else {
+        interrupt_on_fault(o->model);
+        status = carat_model_open(model, o->model, &options, &err);
+    }
     progress_end(&bar);
     return status == CARAT_OK ? DONE : fail_open(&err);
 }

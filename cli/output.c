@@ -70,44 +70,16 @@ bool out_is_terminal(void)
     return isatty(STDOUT_FILENO) != 0;
 }
 
-/* Length of the well-formed UTF-8 character at s, 0 when there is none. */
-static size_t character(const unsigned char *s, size_t n)
-{
-    size_t length = s[0] < 0x80   ? 1
-                    : s[0] < 0xc2 ? 0
-                    : s[0] < 0xe0 ? 2
-                    : s[0] < 0xf0 ? 3
-                    : s[0] < 0xf5 ? 4
-                                  : 0;
-
-    if (length > n)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return length;
-}
-
 json_t *json_text(const char *text, size_t n)
 {
     json_t *string = json_stringn(text, n);
 
     if (string)
         return string;
-    char *clean = n < SIZE_MAX / 3 - 1 ? malloc(n * 3 + 1) : NULL;
-    size_t used = 0;
+    size_t used;
+    char *clean = utf8_clean(text, n, &used);
     if (!clean)
         return NULL;
-    for (size_t i = 0; i < n;) {
-        size_t length = character((const unsigned char *)text + i, n - i);
-        memcpy(clean + used, length ? text + i : "\xef\xbf\xbd", length ? length : 3);
-        used += length ? length : 3;
-        i += length ? length : 1;
-    }
     string = json_stringn(clean, used);
     free(clean);
     return string;

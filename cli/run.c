@@ -137,6 +137,21 @@ static int generate(struct generation *g)
     return DONE;
 }
 
+/* With a hint that works: room for the prompt and for an answer, as far as the model goes. */
+static int too_long(const struct generation *g, int context)
+{
+    int most = g->info.max_context, answer = g->o->predict > 0 ? g->o->predict : 256;
+    int room = most - g->prompt.n < answer ? most : g->prompt.n + answer;
+
+    if (g->prompt.n >= most)
+        return fail_as(FAILED, CARAT_E_CONTEXT,
+                       "the prompt has %d tokens, the context %d positions and the model %d", g->prompt.n,
+                       context, most);
+    return fail_as(FAILED, CARAT_E_CONTEXT,
+                   "the prompt has %d tokens and the context %d positions; -c %d makes room for it",
+                   g->prompt.n, context, room);
+}
+
 static int evaluate_prompt(struct generation *g, struct progress *bar)
 {
     int context = carat_engine_context(g->engine);
@@ -144,9 +159,7 @@ static int evaluate_prompt(struct generation *g, struct progress *bar)
     carat_status status;
 
     if (g->prompt.n > context)
-        return fail_as(FAILED, CARAT_E_CONTEXT,
-                       "the prompt has %d tokens and the context %d positions; -c %d makes room for it",
-                       g->prompt.n, context, g->prompt.n);
+        return too_long(g, context);
     progress_begin(bar, "prompt", "tok");
     status = carat_sync(g->session, g->prompt.ids, g->prompt.n, NULL, &err);
     progress_end(bar);
@@ -164,17 +177,19 @@ static double rate(int n, double s)
 
 static void print_timings(const struct generation *g)
 {
-    fprintf(stderr, "prompt %d tok in %.2f s (%.2f tok/s), generation %d tok in %.2f s (%.2f tok/s)",
-            g->prompt.n, g->prompt_s, rate(g->prompt.n, g->prompt_s), g->ids.n, g->generation_s,
+    const carat_sampling *s = &g->sampling;
+
+    fprintf(stderr, "%sprompt %d tok in %.2f s (%.2f tok/s), generation %d tok in %.2f s (%.2f tok/s)",
+            dim_on(), g->prompt.n, g->prompt_s, rate(g->prompt.n, g->prompt_s), g->ids.n, g->generation_s,
             rate(g->ids.n, g->generation_s));
-    if (g->seed_is_random && g->sampling.temperature > 0)
-        fprintf(stderr, ", seed %llu", (unsigned long long)g->sampling.seed);
-    fputc('\n', stderr);
+    if (g->seed_is_random && s->temperature > 0)
+        fprintf(stderr, ", seed %llu", (unsigned long long)s->seed);
     if (g->o->verbose)
         fprintf(stderr,
-                "loaded in %.2f s, stopped: %s, temperature %g, top-k %d, top-p %g, min-p %g, seed %llu\n",
-                g->load_s, g->stop, (double)g->sampling.temperature, g->sampling.top_k,
-                (double)g->sampling.top_p, (double)g->sampling.min_p, (unsigned long long)g->sampling.seed);
+                "\nloaded in %.2f s, stopped: %s, temperature %g, top-k %d, top-p %g, min-p %g, seed %llu",
+                g->load_s, g->stop, (double)s->temperature, s->top_k, (double)s->top_p, (double)s->min_p,
+                (unsigned long long)s->seed);
+    fprintf(stderr, "%s\n", dim_off());
 }
 
 static int print_json(const struct generation *g)
@@ -227,7 +242,7 @@ static int converse(struct generation *g)
     out_flush();
     if (g->context_full)
         note("the context of %d positions is full", carat_engine_context(g->engine));
-    if (!g->o->json || g->o->verbose)
+    if (g->o->verbose || !(g->o->json || g->o->no_perf))
         print_timings(g);
     return code == DONE && strcmp(g->stop, "cancelled") == 0 ? INTERRUPTED : code;
 }

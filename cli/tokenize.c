@@ -130,7 +130,7 @@ static int convert_lines(struct converter *c, object_converter convert)
     int code = DONE;
 
     if (!file)
-        return fail(FAILED, "cannot open %s: %s", name, strerror(errno));
+        return fail(FAILED, "%s: cannot be opened: %s", name, strerror(errno));
     errno = 0;
     for (long line = 1; code == DONE && (n = getline(&text, &capacity, file)) >= 0; line++) {
         code = convert_line(c, convert, text, (size_t)n, name, line);
@@ -140,7 +140,7 @@ static int convert_lines(struct converter *c, object_converter convert)
         errno = 0;
     }
     if (code == DONE && ferror(file))
-        code = fail(FAILED, "cannot read %s: %s", name, strerror(errno));
+        code = fail(FAILED, "%s: cannot be read: %s", name, strerror(errno));
     free(text);
     if (!standard)
         fclose(file);
@@ -189,7 +189,10 @@ int verb_tokenize(const struct options *o)
     if (code == DONE && o->jsonl) {
         code = convert_lines(&c, tokenize_object);
     } else if (code == DONE && (code = read_text(o, &text, &n, &owned)) == DONE) {
-        code = tokenize_text(&c, text, n, o->json);
+        /* What --lossy lets through, the library replaces as the reference does. */
+        code = check_utf8(o->text ? "TEXT" : "standard input", text, n, o->lossy);
+        if (code == DONE)
+            code = tokenize_text(&c, text, n, o->json);
         free(owned);
     }
     finish(&c);

@@ -145,13 +145,15 @@ typedef struct carat_model_options {
     carat_progress progress;
     void *user; /* given to both callbacks */
     int tokenizer_only; /* 1: path may be a tokenizer file, or a directory that holds only one; no weights are opened */
+    const char *tokenizer; /* path of a tokenizer file, or of a directory or model that has one, to use instead of the
+                              model's own; may be NULL */
 } carat_model_options;
 #define CARAT_MODEL_OPTIONS                                                                                  \
     {                                                                                                        \
-        sizeof(carat_model_options), NULL, NULL, NULL, 0                                                     \
+        sizeof(carat_model_options), NULL, NULL, NULL, 0, NULL                                               \
     }
 
-/* Opens an HF directory or a GGUF file (decided by content). Weights are mapped, not read.
+/* Opens an HF directory, a GGUF file or a gemma.cpp file (decided by content). Weights are mapped, not read.
  * Reports progress before the first step and after each: container, tokenizer, configuration, weights, templates and
  * sampling; the callback may cancel at every report. Any thread.
  * E_ARGUMENT, E_NOT_FOUND, E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY, E_CANCELLED. */
@@ -177,7 +179,7 @@ typedef struct carat_model_info {
     size_t size; /* set by the caller to sizeof(carat_model_info) */
     carat_model_kind kind;
     const char *architecture; /* "gemma", "gemma2", "gemma3" */
-    const char *container;    /* "safetensors", "GGUF" or "tokenizer" */
+    const char *container;    /* "safetensors", "GGUF", "SBS" or "tokenizer" */
     const char *name;         /* from the file, or "" */
     int n_layer, hidden, ffn, n_head, n_kv_head, head_dim, n_vocab;
     int n_text_vocab;   /* ids >= this are never generated */

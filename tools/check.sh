@@ -16,7 +16,7 @@ for flavour in release asan; do
         failed=$((failed + 1))
     fi
     log=build/$flavour/ctest.log
-    ctest --test-dir build/$flavour -j2 --timeout 600 --output-on-failure --no-tests=error | tee "$log"
+    ctest --test-dir build/$flavour -j2 --timeout 600 --output-on-failure --no-tests=error </dev/null | tee "$log"
     outcome=${PIPESTATUS[0]}
     results=$(grep -E '^ *[0-9]+/[0-9]+ Test +#[0-9]+: ' "$log")
     good=$(grep -cE ' Passed +[0-9.]+ sec' <<<"$results")

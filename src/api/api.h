@@ -17,6 +17,7 @@ struct carat_model {
     struct ct_file *file;
     struct ct_arena arena;
     struct ct_tokenizer *tokenizer; /* NULL: by ids only */
+    struct ct_file *tokenizer_file; /* where it is from, when the caller named one apart; else NULL */
     enum ct_chat chat;
     const char *name; /* from the file's metadata, or NULL */
     bool has_weights;

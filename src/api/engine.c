@@ -120,6 +120,25 @@ static carat_status plan(struct carat_engine *e, const carat_model *model,
     return CARAT_OK;
 }
 
+/* Weights are mapped and need not all be in memory, but a pass over more than there is would read the disk for every
+ * token; and a reservation is granted whether or not there is memory behind it. */
+static carat_status check_fits(const struct carat_engine *e, carat_error *err)
+{
+    const double gib = 1 << 30;
+    size_t weights = e->model->weights.bytes;
+    struct ct_os_memory m;
+    ct_os_memory(&m, "");
+    uint64_t memory = m.limit.value > 0 ? CT_MIN(m.total, (uint64_t)m.limit.value) : m.total;
+    if (memory == 0 || (weights <= memory && e->kv_bytes + e->work_bytes <= memory - weights))
+        return CARAT_OK;
+    return ct_fail(
+        err, CARAT_E_MEMORY,
+        "the model does not fit: it needs %.1f GiB (weights %.1f, KV %.1f at context %d, work %.1f), "
+        "but there are %.1f GiB of memory; a smaller context or smaller weights need less",
+        ((double)weights + (double)e->kv_bytes + (double)e->work_bytes) / gib, (double)weights / gib,
+        (double)e->kv_bytes / gib, e->plan.context, (double)e->work_bytes / gib, (double)memory / gib);
+}
+
 carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
                                carat_plan *result, carat_error *err)
 {
@@ -151,6 +170,8 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
     if (!e)
         return ct_fail(err, CARAT_E_MEMORY, "carat_engine_create: out of memory");
     status = plan(e, model, options, err);
+    if (!status)
+        status = check_fits(e, err);
     if (status)
         goto fail;
     e->kv = ct_os_reserve(e->kv_bytes);

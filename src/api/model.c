@@ -2,6 +2,9 @@
  * text/'s. */
 #include "api/api.h"
 
+#include "file/sbs.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 
 const char *carat_version(void)
@@ -38,11 +41,17 @@ static bool wants_weights(const carat_model *m, const carat_model_options *o)
 static carat_status load_tokenizer(carat_model *m, const carat_model_options *o, carat_error *err)
 {
     carat_error found;
-    carat_status status = ct_tokenizer_open(&m->tokenizer, m->file, &found);
+    if (o->tokenizer)
+        CT_TRY(ct_file_open(&m->tokenizer_file, o->tokenizer, true, err));
+    carat_status status =
+        ct_tokenizer_open(&m->tokenizer, o->tokenizer ? m->tokenizer_file : m->file, &found);
 
-    if (status == CARAT_E_NOT_FOUND && wants_weights(m, o)) {
+    if (status == CARAT_E_NOT_FOUND && wants_weights(m, o) && !o->tokenizer) {
         if (o->log)
-            o->log(o->user, "the model has no tokenizer: it works by ids only");
+            o->log(o->user, ct_file_sbs(m->file)
+                                ? "the model has no tokenizer: it works by ids only; put its tokenizer.spm "
+                                  "beside the file, or name it as the tokenizer"
+                                : "the model has no tokenizer: it works by ids only");
         return CARAT_OK;
     }
     return status ? ct_fail(err, status, "%s", found.message) : CARAT_OK;
@@ -50,6 +59,8 @@ static carat_status load_tokenizer(carat_model *m, const carat_model_options *o,
 
 static carat_status load_config(carat_model *m, const carat_model_options *o, carat_error *err)
 {
+    if (o->log && ct_file_note(m->file))
+        o->log(o->user, ct_file_note(m->file));
     return wants_weights(m, o) ? ct_config_read(&m->config, m->file, err) : CARAT_OK;
 }
 
@@ -59,8 +70,18 @@ static carat_status load_weights(carat_model *m, const carat_model_options *o, c
         return CARAT_OK;
     CT_TRY(ct_weights_bind(&m->weights, &m->config, m->file, &m->arena, err));
     m->has_weights = true;
-    if (m->config.multimodal && o->log)
-        o->log(o->user, "a multimodal checkpoint: only its text tower is used");
+    const struct ct_weights *w = &m->weights;
+    char line[256];
+    if (m->config.multimodal)
+        snprintf(line, sizeof line, "a multimodal checkpoint: only its text tower is used");
+    else if (w->n_unused > 0)
+        snprintf(line, sizeof line, "%d tensor%s in the file %s no part of the model: %s%s", w->n_unused,
+                 w->n_unused == 1 ? "" : "s", w->n_unused == 1 ? "is" : "are", w->unused,
+                 w->n_unused == 1 ? "" : ", ...");
+    else
+        return CARAT_OK;
+    if (o->log)
+        o->log(o->user, line);
     return CARAT_OK;
 }
 
@@ -70,9 +91,15 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
     const char *architecture = m->has_weights ? m->config.architecture : "";
     int n_vocab = m->has_weights ? m->config.n_vocab : ct_tokenizer_size(m->tokenizer);
     const struct ct_meta *name = ct_file_meta(m->file, "general.name");
+    const struct ct_sbs_config *sbs = ct_file_sbs(m->file);
+    if (sbs)
+        m->name = sbs->display_name; /* lives as long as the file */
     if (name && name->type == CT_META_STRING && !(m->name = ct_arena_str(&m->arena, name->s.s, name->s.n)))
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", ct_file_path(m->file));
-    CT_TRY(ct_chat_detect(m->file, architecture, &m->chat, err));
+    char note[CT_CHAT_NOTE];
+    CT_TRY(ct_chat_detect(m->file, architecture, &m->chat, note, err));
+    if (*note && o->log)
+        o->log(o->user, note);
     CT_TRY(ct_sampling_defaults(&m->sampling, m->file, err));
     CT_TRY(ct_stop_ids(m->file, m->tokenizer, architecture, m->chat, n_vocab, m->stop, CT_MAX_STOP,
                        &m->n_stop, err));
@@ -174,6 +201,7 @@ void carat_model_close(carat_model *model)
     if (!model)
         return;
     ct_tokenizer_free(model->tokenizer);
+    ct_file_close(model->tokenizer_file);
     ct_arena_free(&model->arena);
     ct_file_close(model->file);
     free(model);
@@ -184,15 +212,17 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
     if (!m || !info)
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_get_info: model or info is NULL");
     CT_TRY(ct_check_size(info->size, sizeof *info, "carat_model_info", err));
+    static const char *const container[] = {[CT_FILE_HF] = "safetensors",
+                                            [CT_FILE_GGUF] = "GGUF",
+                                            [CT_FILE_SBS] = "SBS",
+                                            [CT_FILE_TOKENIZER] = "tokenizer"};
     const struct ct_config *c = &m->config;
     const struct ct_layer_config *l = &c->layer[0];
     *info = (carat_model_info){
         .size = sizeof *info,
         .kind = m->has_weights ? CARAT_GENERATOR : CARAT_TOKENIZER_ONLY,
         .architecture = m->has_weights ? c->architecture : "",
-        .container = ct_file_kind(m->file) == CT_FILE_GGUF ? "GGUF"
-                     : m->has_weights                      ? "safetensors"
-                                                           : "tokenizer",
+        .container = container[ct_file_kind(m->file)],
         .name = m->name ? m->name : "",
         .has_tokenizer = m->tokenizer != NULL,
         .has_chat_template = m->chat != CT_CHAT_NONE,

@@ -1,8 +1,11 @@
 /* text.c: tokenizer, templates and decoding behind the public handles. */
 #include "api/api.h"
 
-#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
 
 void carat_tokens_free(carat_tokens *t)
 {
@@ -84,36 +87,93 @@ carat_status carat_render_json(const carat_model *model, const char *messages,
     return status;
 }
 
+static bool is_utf8(const char *s)
+{
+    const uint8_t *p = (const uint8_t *)s;
+    size_t n = strlen(s), span = 1;
+
+    for (; n && span; p += span, n -= span)
+        span = ct_utf8_length(p, n);
+    return n == 0;
+}
+
+/* That m becomes one object: either form is checked here, so that put_message cannot fail. */
+static carat_status check_message(const carat_message *m, int i, carat_error *err)
+{
+    struct ct_json j;
+    enum ct_json_token token;
+    char name[32];
+
+    snprintf(name, sizeof name, "message %d", i);
+    if (!m->json && (!m->role || !m->content))
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s has no %s", name, m->role ? "content" : "role");
+    if (!m->json && (!is_utf8(m->role) || !is_utf8(m->content)))
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s: its %s is not UTF-8", name,
+                       is_utf8(m->role) ? "content" : "role");
+    if (!m->json)
+        return CARAT_OK;
+    ct_json_init(&j, name, (struct ct_bytes){(const uint8_t *)m->json, strlen(m->json)});
+    if ((token = ct_json_next(&j)) != CT_JSON_OBJECT)
+        ct_json_fail(&j, "expected an object");
+    while (j.error.code == CARAT_OK && token != CT_JSON_END)
+        token = ct_json_next(&j);
+    carat_status status = j.error.code == CARAT_E_FORMAT ? CARAT_E_ARGUMENT : j.error.code;
+    ct_json_free(&j);
+    return status ? ct_fail(err, status, "%s", j.error.message) : CARAT_OK;
+}
+
+/* s as a JSON string, at most 6 bytes for one and the quotes. */
+static char *put_string(char *to, const char *s)
+{
+    *to++ = '"';
+    for (; *s; s++)
+        if ((unsigned char)*s < 0x20)
+            to += sprintf(to, "\\u%04x", (unsigned char)*s);
+        else {
+            if (*s == '"' || *s == '\\')
+                *to++ = '\\';
+            *to++ = *s;
+        }
+    *to++ = '"';
+    return to;
+}
+
+static char *put(char *to, const char *s)
+{
+    size_t n = strlen(s);
+    memcpy(to, s, n);
+    return to + n;
+}
+
+static char *put_message(char *to, const carat_message *m)
+{
+    if (m->json)
+        return put(to, m->json);
+    to = put_string(put(to, "{\"role\":"), m->role);
+    to = put_string(put(to, ",\"content\":"), m->content);
+    return put(to, "}");
+}
+
 carat_status carat_render(const carat_model *model, const carat_message *messages, int n,
                           const carat_render_options *options, carat_tokens *ids, char **text,
                           carat_error *err)
 {
-    carat_status status = CARAT_OK;
-    json_t *list = json_array();
-    char *dump = NULL;
+    size_t size = 3; /* brackets and the terminator */
 
     if (!messages || n < 1)
-        status = ct_fail(err, CARAT_E_ARGUMENT, "carat_render: messages is NULL or n = %d is below 1", n);
-    for (int i = 0; i < n && !status; i++) {
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_render: messages is NULL or n = %d is below 1", n);
+    for (int i = 0; i < n; i++) {
         const carat_message *m = &messages[i];
-        json_error_t at;
-        if (!m->json && (!m->role || !m->content)) {
-            status = ct_fail(err, CARAT_E_ARGUMENT, "carat_render: message %d has no role or no content", i);
-            break;
-        }
-        json_t *o = m->json ? json_loads(m->json, JSON_REJECT_DUPLICATES, &at)
-                            : json_pack("{s:s, s:s}", "role", m->role, "content", m->content);
-        if (!o)
-            status = ct_fail(err, CARAT_E_ARGUMENT, "carat_render: message %d is not valid: %s", i,
-                             m->json ? at.text : "its text is not UTF-8");
-        else if (json_array_append_new(list, o))
-            status = ct_fail(err, CARAT_E_MEMORY, "carat_render: out of memory");
+        CT_TRY(check_message(m, i, err));
+        size += 32 + (m->json ? strlen(m->json) : 6 * (strlen(m->role) + strlen(m->content)));
     }
-    if (!status && !(dump = json_dumps(list, JSON_COMPACT)))
-        status = ct_fail(err, CARAT_E_MEMORY, "carat_render: out of memory");
-    if (!status)
-        status = carat_render_json(model, dump, options, ids, text, err);
-    free(dump);
-    json_decref(list);
+    char *list = malloc(size), *to = list;
+    if (!list)
+        return ct_fail(err, CARAT_E_MEMORY, "carat_render: out of memory for %zu bytes of messages", size);
+    for (int i = 0; i < n; i++)
+        to = put_message(put(to, i ? "," : "["), &messages[i]);
+    *put(to, "]") = 0;
+    carat_status status = carat_render_json(model, list, options, ids, text, err);
+    free(list);
     return status;
 }

@@ -65,7 +65,7 @@ static enum ct_json_token refuse(struct ct_json *j, const char *expected)
 /* Pretty-printed files are a newline and a run of spaces between most tokens, hence the eight at a time. */
 static void skip_space(struct ct_json *j)
 {
-    const uint8_t *p = j->text + j->at, *end = j->text + j->size;
+    const uint8_t *p = j->text + j->at, *end = p + CT_MIN(j->size - j->at, (size_t)CT_JSON_SPACE_MAX);
     while (p < end) {
         if (*p == ' ') {
             while (end - p >= 8 && ct_le64(p) == 0x2020202020202020u)
@@ -162,10 +162,10 @@ static size_t escape(struct ct_json *j, char *out)
     return ct_utf8_encode((uint32_t)c, out);
 }
 
-/* Index of the first byte from at on that is '"', '\\', a control character or invalid UTF-8. */
-static size_t plain_run(const struct ct_json *j, size_t at)
+/* Index of the first byte from at on that is '"', '\\', a control character or invalid UTF-8, or lies beyond end. */
+static size_t plain_run(const struct ct_json *j, size_t at, size_t end)
 {
-    while (at < j->size) {
+    while (at < end) {
         uint8_t c = j->text[at];
         if (c == '"' || c == '\\' || c < 0x20)
             break;
@@ -180,10 +180,10 @@ static size_t plain_run(const struct ct_json *j, size_t at)
 /* The string whose opening quote is at the cursor, into j->string. */
 static bool string(struct ct_json *j)
 {
-    size_t start = ++j->at, used = 0;
+    size_t start = ++j->at, end = start + CT_MIN(j->size - start, (size_t)CT_JSON_STRING_MAX), used = 0;
     bool escaped = false;
     for (;;) {
-        size_t stop = plain_run(j, j->at);
+        size_t stop = plain_run(j, j->at, end);
         if (escaped || (stop < j->size && j->text[stop] == '\\')) {
             size_t run = stop - j->at;
             if (!reserve(j, used + run + 4))
@@ -195,6 +195,10 @@ static bool string(struct ct_json *j)
         j->at = stop;
         if (stop >= j->size) {
             refuse(j, "the closing '\"' of a string");
+            return false;
+        }
+        if (stop >= end && j->text[stop] != '"') {
+            ct_json_fail(j, "the string is longer than %d bytes", CT_JSON_STRING_MAX);
             return false;
         }
         uint8_t c = j->text[stop];
@@ -253,6 +257,12 @@ static bool is_digit(const struct ct_json *j, size_t at)
     return at < j->size && j->text[at] >= '0' && j->text[at] <= '9';
 }
 
+/* Another digit that still belongs to a number of bearable length. */
+static bool more_digits(const struct ct_json *j, size_t from, size_t at)
+{
+    return is_digit(j, at) && at - from <= CT_JSON_NUMBER_MAX;
+}
+
 static enum ct_json_token number(struct ct_json *j)
 {
     size_t from = j->at, at = from;
@@ -265,7 +275,7 @@ static enum ct_json_token number(struct ct_json *j)
     if (!is_digit(j, at))
         return refuse(j, "a digit");
     size_t first = at;
-    for (; is_digit(j, at); at++) {
+    for (; more_digits(j, from, at); at++) {
         digits = n_digits < 19 ? digits * 10 + (uint64_t)(j->text[at] - '0') : digits;
         n_digits = CT_MIN(n_digits + 1, 20);
     }
@@ -275,7 +285,7 @@ static enum ct_json_token number(struct ct_json *j)
         j->at = ++at;
         if (!is_digit(j, at))
             return refuse(j, "a digit");
-        for (; is_digit(j, at); at++) {
+        for (; more_digits(j, from, at); at++) {
             digits = n_digits < 19 ? digits * 10 + (uint64_t)(j->text[at] - '0') : digits;
             n_digits = CT_MIN(n_digits + 1, 20);
             exponent--;
@@ -290,11 +300,13 @@ static enum ct_json_token number(struct ct_json *j)
         if (!is_digit(j, at))
             return refuse(j, "a digit");
         long e = 0;
-        for (; is_digit(j, at); at++)
+        for (; more_digits(j, from, at); at++)
             e = CT_MIN(e * 10 + (j->text[at] - '0'), 100000000L);
         exponent += negative ? -e : e;
     }
     j->at = at;
+    if (at - from > CT_JSON_NUMBER_MAX)
+        return ct_json_fail(j, "the number is longer than %d characters", CT_JSON_NUMBER_MAX), CT_JSON_ERROR;
     return to_double(j, from, at, digits, n_digits, exponent) ? CT_JSON_NUMBER : CT_JSON_ERROR;
 }
 
@@ -326,6 +338,7 @@ static enum ct_json_token begin(struct ct_json *j, uint8_t bracket)
 static enum ct_json_token finish(struct ct_json *j)
 {
     uint8_t bracket = j->stack[--j->depth];
+    j->start = j->at;
     j->at++;
     value_done(j);
     return bracket == '{' ? CT_JSON_OBJECT_END : CT_JSON_ARRAY_END;
@@ -334,6 +347,7 @@ static enum ct_json_token finish(struct ct_json *j)
 static enum ct_json_token value(struct ct_json *j)
 {
     enum ct_json_token token;
+    j->start = j->at;
     if (j->at >= j->size)
         return refuse(j, "a value");
     switch (j->text[j->at]) {
@@ -365,6 +379,7 @@ static enum ct_json_token value(struct ct_json *j)
 /* The key whose quote is at the cursor and its colon. */
 static enum ct_json_token key(struct ct_json *j)
 {
+    j->start = j->at;
     if (j->at >= j->size || j->text[j->at] != '"')
         return refuse(j, "a key");
     if (!string(j))

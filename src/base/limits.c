@@ -26,14 +26,14 @@ static bool read_small(const char *path, char *text, size_t capacity)
     return n > 0;
 }
 
-/* Digits at *text, which moves behind them; -1 when there are none or too many. */
+/* Digits at *text, which moves behind them; -1 when there are none, or more than 18, which would overflow. */
 static long long digits(const char **text)
 {
     long long value = 0;
     int n = 0;
-    for (; **text >= '0' && **text <= '9' && n < 19; n++)
-        value = value * 10 + (*(*text)++ - '0');
-    return n > 0 && n < 19 ? value : -1;
+    for (; **text >= '0' && **text <= '9'; n++, ++*text)
+        value = n < 18 ? value * 10 + (**text - '0') : -1;
+    return n > 0 ? value : -1;
 }
 
 static bool bit_of(const struct ct_cpu_mask *m, int i)

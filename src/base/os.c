@@ -38,6 +38,19 @@ static const char *kind_of(mode_t mode)
                             : "a device";
 }
 
+/* A path in a message: of a very long one the end, so that the reason still has room. */
+struct shown {
+    char text[260];
+};
+static struct shown shown(const char *path)
+{
+    struct shown s;
+    size_t n = strlen(path);
+    snprintf(s.text, sizeof s.text, "%s%s", n < sizeof s.text ? "" : "...",
+             n < sizeof s.text ? path : path + n - 256);
+    return s;
+}
+
 carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
 {
     static const uint8_t nothing[1];
@@ -49,20 +62,21 @@ carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return ct_fail(err, errno == ENOENT || errno == ENOTDIR ? CARAT_E_NOT_FOUND : CARAT_E_IO,
-                       "%s: cannot be opened: %s", path, reason(errno));
+                       "%s: cannot be opened: %s", shown(path).text, reason(errno));
     if (fstat(fd, &st) != 0) {
-        status = ct_fail(err, CARAT_E_IO, "%s: cannot be examined: %s", path, reason(errno));
+        status = ct_fail(err, CARAT_E_IO, "%s: cannot be examined: %s", shown(path).text, reason(errno));
     } else if (!S_ISREG(st.st_mode)) {
-        status = ct_fail(err, CARAT_E_IO, "%s: is %s, expected a regular file", path, kind_of(st.st_mode));
+        status = ct_fail(err, CARAT_E_IO, "%s: is %s, expected a regular file", shown(path).text,
+                         kind_of(st.st_mode));
     } else if (st.st_size == 0) {
         /* Files of /proc say that they are empty and are not. */
         char byte;
         ssize_t n = read(fd, &byte, 1);
         if (n < 0)
-            status = ct_fail(err, CARAT_E_IO, "%s: cannot be read: %s", path, reason(errno));
+            status = ct_fail(err, CARAT_E_IO, "%s: cannot be read: %s", shown(path).text, reason(errno));
         else if (n > 0)
             status = ct_fail(err, CARAT_E_IO, "%s: is made by the kernel on reading, expected a regular file",
-                             path);
+                             shown(path).text);
         else
             m->bytes = (struct ct_bytes){nothing, 0};
     } else {
@@ -70,7 +84,7 @@ carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
         void *base = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (base == MAP_FAILED)
             status = ct_fail(err, errno == ENOMEM ? CARAT_E_MEMORY : CARAT_E_IO,
-                             "%s: %zu bytes cannot be mapped: %s", path, size, reason(errno));
+                             "%s: %zu bytes cannot be mapped: %s", shown(path).text, size, reason(errno));
         else
             *m = (struct ct_map){{base, size}, base, size};
     }
@@ -91,6 +105,19 @@ int ct_os_kind(const char *path)
     if (stat(path, &st) != 0)
         return 0;
     return S_ISDIR(st.st_mode) ? 2 : 1;
+}
+
+carat_status ct_os_enter(const char *dir, carat_error *err)
+{
+    struct stat st;
+    carat_status status = CARAT_OK;
+    int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fstatat(fd, ".", &st, 0) != 0)
+        status = ct_fail(err, CARAT_E_IO, "%s: the directory cannot be searched: %s", shown(dir).text,
+                         reason(errno));
+    if (fd >= 0)
+        close(fd);
+    return status;
 }
 
 /* ---- address space ---- */

@@ -16,6 +16,8 @@ void ct_os_unmap(struct ct_map *m);
 
 /* 0 = nothing there, 1 = regular file (or something that reads like one), 2 = directory. */
 int ct_os_kind(const char *path);
+/* E_IO when the names in a directory cannot be looked up, so that all files in it would seem to be missing. */
+carat_status ct_os_enter(const char *dir, carat_error *err);
 
 /* Zeroed address space of size bytes, page-aligned, backed by memory only where it is touched; NULL when
  * the system refuses. */

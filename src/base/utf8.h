@@ -49,6 +49,16 @@ static inline uint32_t ct_utf8_decode(const uint8_t *p, size_t n)
     return c;
 }
 
+/* How much of valid text fits into max bytes without cutting a character: for quoting in messages. */
+static inline size_t ct_utf8_cut(const char *s, size_t n, size_t max)
+{
+    if (n <= max)
+        return n;
+    while (max && ((uint8_t)s[max] & 0xc0) == 0x80)
+        max--;
+    return max;
+}
+
 /* Writes the character c (a code point, no surrogate), returns its bytes (1 to 4). */
 static inline size_t ct_utf8_encode(uint32_t c, char *out)
 {

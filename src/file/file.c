@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -64,6 +65,18 @@ const char *ct_quote(char out[CT_QUOTE], struct ct_str s)
     return out;
 }
 
+const char *ct_file_types(char out[CT_TYPE_LIST])
+{
+    size_t n = 0;
+    out[0] = 0;
+    for (int i = 0; i < CT_TYPE_COUNT; i++) {
+        const struct ct_type_info *t = ct_type_info((enum ct_type)i);
+        if (t->ggml >= 0 && n < CT_TYPE_LIST)
+            n += (size_t)snprintf(out + n, CT_TYPE_LIST - n, "%s%s", n ? ", " : "", t->name);
+    }
+    return out;
+}
+
 size_t ct_utf8_check(struct ct_str s)
 {
     size_t i = 0, n = 1;
@@ -85,6 +98,19 @@ bool ct_name_ok(struct ct_str s, size_t max)
 carat_status ct_file_no_memory(const struct ct_file *f, carat_error *err)
 {
     return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened.", f->path);
+}
+
+carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    if (f->note)
+        return CARAT_OK;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    f->note = ct_arena_str(&f->arena, text, strlen(text));
+    return f->note ? CARAT_OK : ct_file_no_memory(f, err);
 }
 
 carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err)
@@ -338,6 +364,11 @@ int ct_file_version(const struct ct_file *f)
 const char *ct_file_path(const struct ct_file *f)
 {
     return f->path;
+}
+
+const char *ct_file_note(const struct ct_file *f)
+{
+    return f->note;
 }
 
 int ct_file_tensor_count(const struct ct_file *f)

@@ -66,6 +66,8 @@ void ct_file_close(struct ct_file *f); /* NULL is fine */
 enum ct_file_kind ct_file_kind(const struct ct_file *f);
 int ct_file_version(const struct ct_file *f); /* of GGUF: 2 or 3; of SBS: 1 or 2; 0 for other kinds */
 const char *ct_file_path(const struct ct_file *f);
+/* What is odd about the file and does no harm, as one sentence; NULL when nothing is. */
+const char *ct_file_note(const struct ct_file *f);
 int ct_file_tensor_count(const struct ct_file *f);
 const struct ct_tensor *ct_file_tensor(const struct ct_file *f, int i);
 const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name); /* NULL when absent */
@@ -86,5 +88,14 @@ carat_status ct_file_meta_float(const struct ct_file *f, const char *key, double
 double ct_meta_number(const struct ct_meta *m, uint64_t i);
 /* Walks a string array: *at starts at 0 and is a byte offset into raw; false at the end. */
 bool ct_meta_next_string(const struct ct_meta *m, size_t *at, struct ct_str *s);
+
+/* ---- for messages ---- */
+
+/* s in quotes: at most 128 bytes of it, everything but printable ASCII escaped. Returns out. */
+enum { CT_QUOTE = 4 * 128 + 8 };
+const char *ct_quote(char out[CT_QUOTE], struct ct_str s);
+/* The names of the types that carat reads in GGUF files, "F32, F16, ...". Returns out. */
+enum { CT_TYPE_LIST = 256 };
+const char *ct_file_types(char out[CT_TYPE_LIST]);
 
 #endif

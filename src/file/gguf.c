@@ -17,6 +17,7 @@ enum {
 #define MAX_STRING     ((uint64_t)16 << 20)
 #define MAX_COUNT      ((uint64_t)1 << 24)
 #define MAX_META_BYTES ((size_t)512 << 20)
+#define WINDOW         ((size_t)16 << 20)
 
 /* A position in the file that remembers the first error and reads zeros from then on. */
 struct cursor {
@@ -24,6 +25,8 @@ struct cursor {
     size_t at;
     const char *path;
     char where[CT_QUOTE + 32]; /* what is being read, for messages: "metadata entry 3", "tensor \"x\"" */
+    bool mapped;               /* the bytes are a mapped file, not a buffer of the caller */
+    size_t kept;               /* where the pages begin that have not been given back */
     carat_status status;
     carat_error *err;
 };
@@ -43,11 +46,16 @@ static const uint8_t *take(struct cursor *c, uint64_t n, const char *field)
         return NULL;
     if (n > left(c)) {
         FAIL(c, CARAT_E_FORMAT,
-             "%s: the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes; "
-             "the file is cut off "
-             "or corrupt.",
+             "%s: the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes: "
+             "it "
+             "is cut off or corrupt; download it again.",
              c->path, c->bytes.size, field, c->where, c->at, (unsigned long long)n);
         return NULL;
+    }
+    /* Metadata may be as large as its limit; what has been read need not stay in memory while the rest is. */
+    if (c->mapped && c->at - c->kept > WINDOW) {
+        ct_os_discard((void *)(uintptr_t)(c->bytes.data + c->kept), c->at - c->kept);
+        c->kept = c->at;
     }
     const uint8_t *p = c->bytes.data + c->at;
     c->at += (size_t)n;
@@ -260,11 +268,13 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
     t->offset = u64(c, "the offset");
     CT_TRY(c->status);
     struct ct_ggml_type type;
-    if (!ct_ggml_type(number, &type))
-        return FAIL(
-            c, CARAT_E_UNSUPPORTED,
-            "%s: %s has the type number %d at byte %zu, which GGUF has removed or carat does not know.",
-            c->path, c->where, (int32_t)number, at);
+    if (!ct_ggml_type(number, &type)) {
+        char list[CT_TYPE_LIST];
+        return FAIL(c, CARAT_E_UNSUPPORTED,
+                    "%s: %s has the type number %d at byte %zu, which GGUF has removed or carat does not "
+                    "know; it reads %s.",
+                    c->path, c->where, (int32_t)number, at, ct_file_types(list));
+    }
     CT_TRY(shape(c, t, number, &type));
     if (!ct_type_from_ggml(number, &t->type))
         t->type = CT_TYPE_COUNT;
@@ -275,42 +285,70 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
 }
 
 /* Offsets must be what the reference reader demands: each tensor begins where the one before it ends, rounded up
- * to the alignment. That rules out overlap, gaps and reuse in one pass. */
-static carat_status place(struct ct_file *f, struct cursor *c, int from, size_t alignment)
+ * to the alignment. That rules out overlap, gaps and reuse in one pass. *end: where the last one ends. */
+static carat_status check_offsets(struct ct_file *f, struct cursor *c, int from, size_t alignment,
+                                  size_t *end)
 {
     char q[CT_QUOTE];
-    size_t data = ct_round_up(c->at, alignment), expected = 0;
-    if (from == f->n_tensor)
-        return CARAT_OK;
-    if (data > c->bytes.size)
-        return FAIL(c, CARAT_E_FORMAT,
-                    "%s: the file ends at byte %zu before the tensor data, which begin at byte %zu.", c->path,
-                    c->bytes.size, data);
-    size_t room = c->bytes.size - data;
+    size_t expected = ct_round_up(c->at, alignment), data = expected;
+    *end = data;
     for (int i = from; i < f->n_tensor; i++) {
         struct ct_tensor *t = &f->tensor[i];
         ct_quote(q, (struct ct_str){t->name, strlen(t->name)});
         if (t->offset % alignment != 0)
             return FAIL(c, CARAT_E_FORMAT,
-                        "%s: tensor %s has the offset %llu, which is not a multiple of the alignment %zu.",
-                        c->path, q, (unsigned long long)t->offset, alignment);
-        if (t->offset != expected)
-            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s %s: it has the offset %llu, but %zu was expected.",
-                        c->path, q,
-                        t->offset < expected ? "overlaps the one before it"
-                                             : "leaves a gap after the one before it",
-                        (unsigned long long)t->offset, expected);
-        if (expected > room || t->size > room - expected)
+                        "%s: tensor %s of %zu bytes has the offset %llu, which is not a multiple of the "
+                        "alignment %zu; the file has %zu bytes.",
+                        c->path, q, t->size, (unsigned long long)t->offset, alignment, c->bytes.size);
+        if (t->offset != expected - data && *end > c->bytes.size) /* then it is the one before that lies */
+            return FAIL(
+                c, CARAT_E_FORMAT,
+                "%s: tensor %s of %zu bytes from byte %llu ends beyond the file, which has %zu bytes.",
+                c->path, ct_quote(q, (struct ct_str){t[-1].name, strlen(t[-1].name)}), t[-1].size,
+                (unsigned long long)t[-1].offset, c->bytes.size);
+        if (t->offset != expected - data)
             return FAIL(c, CARAT_E_FORMAT,
-                        "%s: tensor %s takes %zu bytes from byte %zu, but the file ends at byte %zu: at "
-                        "least %zu bytes are "
-                        "missing; download it again.",
-                        c->path, q, t->size, data + expected, c->bytes.size,
-                        expected > room ? expected - room + t->size : t->size - (room - expected));
-        t->offset += data;
-        t->data = c->bytes.data + t->offset;
-        expected = ct_round_up(expected + t->size, alignment);
+                        "%s: tensor %s of %zu bytes %s: it has the offset %llu, but %zu was expected; the "
+                        "file has %zu bytes.",
+                        c->path, q, t->size,
+                        t->offset < expected - data ? "overlaps the one before it"
+                                                    : "leaves a gap after the one before it",
+                        (unsigned long long)t->offset, expected - data, c->bytes.size);
+        t->offset = expected;
+        if (!ct_add(expected, t->size, end) || *end > SIZE_MAX - alignment)
+            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s of %zu bytes ends where 64 bits cannot count.",
+                        c->path, q, t->size);
+        expected = ct_round_up(*end, alignment);
     }
+    return CARAT_OK;
+}
+
+/* Offsets become positions in the file, and every tensor is proved to lie inside it. */
+static carat_status place(struct ct_file *f, struct cursor *c, int from, size_t alignment)
+{
+    size_t end;
+    if (from == f->n_tensor)
+        return CARAT_OK;
+    CT_TRY(check_offsets(f, c, from, alignment, &end));
+    for (int i = from; i < f->n_tensor; i++) {
+        struct ct_tensor *t = &f->tensor[i];
+        size_t missing = end > c->bytes.size ? end - c->bytes.size : 0;
+        if (t->offset + t->size > c->bytes.size) {
+            char q[CT_QUOTE];
+            return FAIL(c, CARAT_E_FORMAT,
+                        "%s: the file ends at byte %zu, but tensor %s takes %zu bytes from byte %llu: "
+                        "%zu %s missing; download it again.",
+                        c->path, c->bytes.size, ct_quote(q, (struct ct_str){t->name, strlen(t->name)}),
+                        t->size, (unsigned long long)t->offset, missing,
+                        missing == 1 ? "byte is" : "bytes are");
+        }
+        t->data = c->bytes.data + t->offset;
+    }
+    end = ct_round_up(end, alignment); /* writers pad the last tensor, too */
+    if (end < c->bytes.size)
+        return ct_file_set_note(f, c->err, "%s: %zu byte%s after the last tensor, from byte %zu, %s ignored.",
+                                c->path, c->bytes.size - end, c->bytes.size - end == 1 ? "" : "s", end,
+                                c->bytes.size - end == 1 ? "is" : "are");
     return CARAT_OK;
 }
 
@@ -335,17 +373,18 @@ static carat_status read_version(struct ct_file *f, struct cursor *c)
     return CARAT_OK;
 }
 
-static uint64_t entries(struct cursor *c, const char *what, uint64_t max, uint64_t min_bytes)
+/* Refuses a count of things that take at least min_bytes each. at: where it stands. */
+static void check_count(struct cursor *c, const char *what, uint64_t n, size_t at, uint64_t max,
+                        uint64_t min_bytes)
 {
-    size_t at = c->at;
-    uint64_t n = u64(c, what);
     if (n > max)
         FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu; the limit is %llu.", c->path, what,
              (unsigned long long)n, at, (unsigned long long)max);
     else if (n > left(c) / min_bytes)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu, but only %zu bytes are left.", c->path, what,
-             (unsigned long long)n, at, left(c));
-    return n;
+        FAIL(c, CARAT_E_FORMAT,
+             "%s: %s is %llu at byte %zu, more than there is room for from byte %zu to byte %zu, where the "
+             "file ends; download it again.",
+             c->path, what, (unsigned long long)n, at, c->at, c->bytes.size);
 }
 
 static carat_status read_alignment(struct cursor *c, const struct ct_metas *metas, size_t *alignment)
@@ -353,14 +392,14 @@ static carat_status read_alignment(struct cursor *c, const struct ct_metas *meta
     const struct ct_meta *m = ct_metas_find(metas, "general.alignment");
     if (!m)
         return CARAT_OK;
-    if (m->type != CT_META_UINT || m->u < 8 || m->u > MAX_ALIGNMENT || (m->u & (m->u - 1)) != 0)
+    int64_t n = 0;
+    CT_TRY(ct_metas_int(metas, c->path, "general.alignment", INT64_MIN, INT64_MAX, &n, c->err));
+    if (n < 8 || n > MAX_ALIGNMENT || (n & (n - 1)) != 0)
         return FAIL(c, CARAT_E_FORMAT,
-                    "%s: metadata key \"general.alignment\" at byte %llu must be an unsigned power of two "
-                    "from 8 to %d, found "
-                    "%llu.",
-                    c->path, (unsigned long long)m->offset, MAX_ALIGNMENT,
-                    m->type == CT_META_UINT ? (unsigned long long)m->u : 0ull);
-    *alignment = (size_t)m->u;
+                    "%s: metadata key \"general.alignment\" is %lld at byte %llu, but must be a power of two "
+                    "from 8 to %d.",
+                    c->path, (long long)n, (unsigned long long)m->offset, MAX_ALIGNMENT);
+    *alignment = (size_t)n;
     return CARAT_OK;
 }
 
@@ -369,21 +408,24 @@ static carat_status read_file(struct ct_file *f, const char *path, struct ct_byt
                               struct ct_metas *metas, carat_error *err)
 {
     struct cursor c = {.bytes = bytes, .path = path, .where = "the header", .err = err};
+    c.mapped = f->n_map > 0 && f->map[f->n_map - 1].base == bytes.data;
     const uint8_t *magic = take(&c, 4, "the magic");
     if (!magic || memcmp(magic, "GGUF", 4) != 0)
         return magic ? ct_identify(path, bytes, err) : c.status;
     CT_TRY(read_version(f, &c));
-    uint64_t n_tensor = entries(&c, "the number of tensors", CT_MAX_GGUF, MIN_INFO_BYTES);
-    uint64_t n_meta = entries(&c, "the number of metadata entries", CT_MAX_META, MIN_META_BYTES);
+    uint64_t n_tensor = u64(&c, "the number of tensors");
+    uint64_t n_meta = u64(&c, "the number of metadata entries");
+    CT_TRY(c.status);
+    check_count(&c, "the number of tensors", n_tensor, 8, CT_MAX_GGUF, MIN_INFO_BYTES);
+    check_count(&c, "the number of metadata entries", n_meta, 16, CT_MAX_META, MIN_META_BYTES);
     CT_TRY(c.status);
     CT_TRY(read_metas(f, &c, metas, n_meta));
     size_t alignment = 32;
     CT_TRY(read_alignment(&c, metas, &alignment));
     int from = f->n_tensor;
-    if (n_tensor > left(&c) / MIN_INFO_BYTES) /* again, now that the metadata is gone */
-        return FAIL(&c, CARAT_E_FORMAT,
-                    "%s: %llu tensors are announced, but only %zu bytes are left at byte %zu.", path,
-                    (unsigned long long)n_tensor, left(&c), c.at);
+    /* again, now that the metadata is gone */
+    check_count(&c, "the number of tensors", n_tensor, 8, CT_MAX_GGUF, MIN_INFO_BYTES);
+    CT_TRY(c.status);
     for (int i = 0; i < (int)n_tensor; i++)
         CT_TRY(read_info(f, &c, i));
     return place(f, &c, from, alignment);

@@ -245,6 +245,8 @@ static carat_status take_sides(struct ct_file *f, carat_error *err)
 
 carat_status ct_hf_open(struct ct_file *f, carat_error *err)
 {
+    if (f->dir)
+        CT_TRY(ct_os_enter(f->dir, err));
     bool has_weights = ct_file_has(f, INDEX_NAME) || ct_file_has(f, SINGLE_NAME);
     struct ct_bytes bytes;
     const char *path;
@@ -270,7 +272,7 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
         if (has_weights)
             return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json.", f->path,
                            what(f));
-        return ct_fail(err, CARAT_E_FORMAT,
+        return ct_fail(err, CARAT_E_NOT_FOUND,
                        "%s is not a model %s: it has no config.json%s; name a Hugging Face directory, or a "
                        "GGUF file itself.",
                        f->path, what(f), has_tokenizer ? ", only a tokenizer" : "");

@@ -53,6 +53,7 @@ struct ct_file {
     struct ct_index index;
     struct ct_metas metas;
     struct ct_bytes side[CT_SIDES];
+    const char *note;                /* for ct_file_note */
     const struct ct_sbs_config *sbs; /* in the arena; NULL for other kinds */
 
     /* where ct_file_take looks: a directory, or when dir is NULL the caller's buffers */
@@ -74,6 +75,12 @@ const char *ct_file_join(struct ct_file *f, const char *name);
 carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err);
 /* An index of tensors [from, n_tensor); E_FORMAT when a name is there twice. */
 carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, carat_error *err);
+/* Keeps one sentence for ct_file_note, unless there is one already. */
+carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
 carat_status ct_file_no_memory(const struct ct_file *f, carat_error *err);
 
 /* ---- the readers ---- */
@@ -98,9 +105,6 @@ const struct ct_meta *ct_metas_find(const struct ct_metas *m, const char *key);
 
 /* ---- text from files ---- */
 
-/* s in quotes for a message: at most 128 bytes of it, everything but printable ASCII escaped. Returns out. */
-enum { CT_QUOTE = 4 * 128 + 8 };
-const char *ct_quote(char out[CT_QUOTE], struct ct_str s);
 /* Offset of the first byte that does not belong to valid UTF-8; s.n when there is none. */
 size_t ct_utf8_check(struct ct_str s);
 /* Valid UTF-8 without control characters, 1 to max bytes. */

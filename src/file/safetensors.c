@@ -1,8 +1,8 @@
 /* safetensors.c: reads the header of one safetensors file and proves that its tensors fill the data buffer exactly,
  * without overlap or hole. Tensor data is not touched. Which files make a checkpoint is hf.c's.
  *
- * Format: the README of huggingface/safetensors. Stricter than its library in one point: a repeated name is refused
- * at every level instead of the last one winning. */
+ * Format: the README of huggingface/safetensors. Stricter than its library in one point: of a repeated name that
+ * means something the last one does not win; it is refused. */
 #include "file/reader.h"
 
 #include <stdlib.h>
@@ -257,6 +257,10 @@ static carat_status read_header(struct ct_file *f, struct ct_json *j, const char
             if (!once(j, &has_metadata, "__metadata__") || !skip_metadata(j))
                 return json_error(j, err);
             continue;
+        }
+        if (f->n_tensor == CT_MAX_TENSOR) {
+            ct_json_fail(j, "more than %d tensors in the checkpoint", CT_MAX_TENSOR);
+            return json_error(j, err);
         }
         if (!ct_name_ok(j->string, MAX_NAME)) {
             ct_json_fail(j, "the name of a tensor must be 1 to %d bytes of plain text", MAX_NAME);

@@ -78,8 +78,8 @@ static carat_status read_header(struct store *s)
                        "%s: the header at byte %zu says %llu bytes, but the file has %zu.", s->path, at,
                        (unsigned long long)size, b.size);
     s->n = (int)n;
-    size_t length = (size_t)n * ENTRY; /* at most 2^19 */
-    if (length > b.size - (head ? HEADER : HEADER + ALIGN))
+    size_t length = (size_t)n * ENTRY /* at most 2^19 */, rest = head ? HEADER : HEADER + ALIGN;
+    if (b.size < rest || length > b.size - rest)
         return ct_fail(s->err, CARAT_E_FORMAT,
                        "%s: a directory of %u blobs takes %zu bytes, which do not fit into %zu.", s->path,
                        (unsigned)n, length, b.size);

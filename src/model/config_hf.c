@@ -1,9 +1,9 @@
 /* config_hf.c: config.json in all its spellings. A released multimodal config leaves out what equals the class default,
  * so every field starts from the family's default and is overlaid. */
+#include "base/json_tree.h"
 #include "model/config.h"
 #include "model/refuse.h"
 
-#include <jansson.h>
 #include <stdio.h>
 
 /* The members carat runs, and the defaults of their transformers classes. */
@@ -314,7 +314,7 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
 {
     struct ct_bytes bytes = ct_file_side(f, "config.json");
     char path[4096];
-    json_error_t at;
+    json_t *root = NULL;
 
     snprintf(path, sizeof path, "%s/config.json", ct_file_path(f));
     if (!bytes.data)
@@ -322,12 +322,11 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
     if (bytes.size > MAX_CONFIG)
         return ct_fail(err, CARAT_E_FORMAT, "%s has %zu bytes; the limit is %d", path, bytes.size,
                        MAX_CONFIG);
-    json_t *root = json_loadb((const char *)bytes.data, bytes.size, JSON_REJECT_DUPLICATES, &at);
+    CT_TRY(ct_json_tree(&root, CARAT_E_FORMAT, path, bytes, err));
     struct reader r = {path, root, CARAT_OK, err};
-    carat_status status = !json_is_object(root)
-                              ? ct_fail(err, CARAT_E_FORMAT, "%s: at byte %d: %.200s, expected a JSON object",
-                                        path, root ? 0 : at.position, root ? "another value" : at.text)
-                              : read_root(&r, root, c);
+    carat_status status = json_is_object(root)
+                              ? read_root(&r, root, c)
+                              : ct_fail(err, CARAT_E_FORMAT, "%s: a list, expected a JSON object", path);
     json_decref(root);
     return status ? status : ct_refuse_tensors(f, err);
 }

@@ -121,7 +121,7 @@ carat_status ct_refuse_tensors(const struct ct_file *f, carat_error *err)
             size_t n = strlen(t->name);
             if (n > k && memcmp(t->name + n - k, endings[e].ending, k) == 0)
                 return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: tensor %.200s shows that the checkpoint %s; %s",
-                               t->file, t->name, endings[e].what);
+                               t->file, t->name, endings[e].what, endings[e].instead);
         }
     }
     return CARAT_OK;

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+enum { MOST_NAMED = 5 }; /* missing tensors in one message */
+
 enum slot_kind { MATRIX, NORM };
 
 /* Extents that a shape is made of. */
@@ -64,10 +66,21 @@ struct binder {
     const struct ct_file *f;
     struct ct_arena *arena;
     const char *prefix; /* of safetensors names */
+    bool *used;         /* by number of the tensor */
+    char missing[512];  /* the first names, for the message */
+    int n_missing;
     bool sbs;
     struct ct_tensor made; /* of an SBS file: the tensor that is being bound */
     carat_error *err;
 };
+
+static const struct ct_tensor *use(const struct binder *b, const char *name)
+{
+    const struct ct_tensor *t = ct_file_find(b->f, name);
+    if (t)
+        b->used[t - ct_file_tensor(b->f, 0)] = true;
+    return t;
+}
 
 static const struct ct_tensor *find(const struct binder *b, const char *hf, const char *gguf, char name[256])
 {
@@ -75,30 +88,62 @@ static const struct ct_tensor *find(const struct binder *b, const char *hf, cons
         snprintf(name, 256, "%s.weight", gguf);
     else
         snprintf(name, 256, "%s%s.weight", b->prefix, hf);
-    return ct_file_find(b->f, name);
+    return use(b, name);
+}
+
+/* Every missing tensor is looked for before the model is refused: one name alone does not tell whether a tensor was lost or
+ * half of the file. */
+static void note_missing(struct binder *b, const char *name)
+{
+    size_t n = strlen(b->missing);
+    if (b->n_missing++ < MOST_NAMED)
+        snprintf(b->missing + n, sizeof b->missing - n, "%s%s", n ? ", " : "", name);
+}
+
+static carat_status check_missing(struct binder *b)
+{
+    if (b->n_missing == 0)
+        return CARAT_OK;
+    return ct_fail(b->err, CARAT_E_FORMAT,
+                   "%s: %d tensor%s missing: %s%s; the configuration says %d layers of architecture %s",
+                   ct_file_path(b->f), b->n_missing, b->n_missing == 1 ? " is" : "s are", b->missing,
+                   b->n_missing > MOST_NAMED ? ", ..." : "", b->c->n_layer, b->c->architecture);
+}
+
+/* Tensors of the file that have no place in the model. */
+static void count_unused(const struct binder *b)
+{
+    for (int i = 0; i < ct_file_tensor_count(b->f) && !b->sbs; i++)
+        if (!b->used[i] && b->w->n_unused++ == 0)
+            b->w->unused = ct_file_tensor(b->f, i)->name;
 }
 
 static carat_status check_shape(const struct binder *b, const struct ct_tensor *t, int rows, int cols)
 {
     size_t row_bytes;
 
+    char types[CT_TYPE_LIST];
     if (t->type == CT_TYPE_COUNT)
         return ct_fail(b->err, CARAT_E_UNSUPPORTED,
-                       "%s: tensor %s is stored as %s, which carat does not read; it reads F32, F16, BF16, "
-                       "Q8_0 and Q4_0",
-                       t->file, t->name, t->type_name);
+                       "%s: tensor %s at byte %llu is stored as %s, which carat does not read; it reads %s",
+                       t->file, t->name, (unsigned long long)t->offset, t->type_name,
+                       ct_file_kind(b->f) == CT_FILE_HF ? "F32, F16 and BF16" : ct_file_types(types));
     bool vector = rows == 1 && t->n_dim == 1 && t->dim[0] == cols;
     bool matrix = t->n_dim == 2 && t->dim[0] == rows && t->dim[1] == cols;
-    if (!vector && !matrix)
-        return ct_fail(
-            b->err, CARAT_E_FORMAT,
-            "%s: tensor %s at offset %llu has shape [%lld%s%lld], expected [%d x %d] from the configuration",
-            t->file, t->name, (unsigned long long)t->offset, (long long)t->dim[0],
-            t->n_dim > 1 ? " x " : "; dimensions: ", (long long)(t->n_dim > 1 ? t->dim[1] : t->n_dim), rows,
-            cols);
+    if (!vector && !matrix) {
+        char found[96], expected[32];
+        size_t n = 0;
+        for (int i = 0; i < t->n_dim; i++)
+            n +=
+                (size_t)snprintf(found + n, sizeof found - n, "%s%lld", i ? " x " : "", (long long)t->dim[i]);
+        snprintf(expected, sizeof expected, rows == 1 ? "%d" : "%d x %d", rows == 1 ? cols : rows, cols);
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: tensor %s at byte %llu has shape [%s], expected [%s] from the configuration",
+                       t->file, t->name, (unsigned long long)t->offset, found, expected);
+    }
     if (!ct_type_row_bytes(t->type, (size_t)cols, &row_bytes) || row_bytes * (size_t)rows != t->size)
         return ct_fail(b->err, CARAT_E_FORMAT,
-                       "%s: tensor %s at offset %llu has %zu bytes, which is not %d rows of %d %s values",
+                       "%s: tensor %s at byte %llu has %zu bytes, which is not %d rows of %d %s values",
                        t->file, t->name, (unsigned long long)t->offset, t->size, rows, cols, t->type_name);
     return CARAT_OK;
 }
@@ -155,9 +200,10 @@ static carat_status bind_slot(struct binder *b, struct ct_layer *l, int layer, c
     const struct ct_tensor *t = b->sbs ? &b->made : find(b, hf, gguf, name);
     if (b->sbs)
         CT_TRY(ct_sbs_place(&b->made, b->f, &l->c, b->c->hidden, layer, s->at, b->arena, b->err));
-    if (!t)
-        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s is missing; the configuration says %d layers",
-                       ct_file_path(b->f), name, b->c->n_layer);
+    if (!t) {
+        note_missing(b, name);
+        return CARAT_OK;
+    }
     if (s->kind == NORM)
         return norm_vector(b, w, t, extent(b, &l->c, s->cols));
     return matrix(b, w, t, extent(b, &l->c, s->rows), extent(b, &l->c, s->cols));
@@ -200,13 +246,11 @@ static carat_status bind_ends(struct binder *b)
 
     b->w->tied = c->tied;
     b->w->head = b->w->embed;
-    const struct ct_tensor *head =
-        ct_file_find(b->f, ct_file_kind(b->f) == CT_FILE_GGUF ? "output.weight" : "lm_head.weight");
-    if (!head)
-        head =
-            ct_file_kind(b->f) == CT_FILE_GGUF ? NULL : ct_file_find(b->f, "language_model.lm_head.weight");
-    if (head &&
-        (!c->tied || ct_file_kind(b->f) == CT_FILE_GGUF)) { /* beside a tied embedding it is a copy of it */
+    bool gguf = ct_file_kind(b->f) == CT_FILE_GGUF;
+    const struct ct_tensor *head = use(b, gguf ? "output.weight" : "lm_head.weight");
+    if (!head && !gguf)
+        head = use(b, "language_model.lm_head.weight");
+    if (head && (!c->tied || gguf)) { /* beside a tied embedding it is a copy of it */
         b->w->tied = false;
         CT_TRY(matrix(b, &b->w->head, head, c->n_vocab, c->hidden));
     } else if (!c->tied && ct_file_kind(b->f) == CT_FILE_HF) {
@@ -217,9 +261,10 @@ static carat_status bind_ends(struct binder *b)
     t = b->sbs ? &b->made : find(b, "norm", "output_norm", name);
     if (b->sbs)
         CT_TRY(ct_sbs_whole(&b->made, b->f, "c_final_norm", b->arena, b->err));
-    if (!t)
-        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s is missing", ct_file_path(b->f), name);
-    return norm_vector(b, &b->w->final_norm, t, c->hidden);
+    if (t)
+        return norm_vector(b, &b->w->final_norm, t, c->hidden);
+    note_missing(b, name);
+    return CARAT_OK;
 }
 
 carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
@@ -229,15 +274,17 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
 
     *w = (struct ct_weights){0};
     b.sbs = ct_file_kind(f) == CT_FILE_SBS;
-    CT_TRY(bind_ends(&b));
     w->layer = ct_arena_push(arena, (size_t)c->n_layer, sizeof *w->layer);
-    if (!w->layer)
+    b.used = ct_arena_push(arena, (size_t)ct_file_tensor_count(f), sizeof *b.used);
+    if (!w->layer || !b.used)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for %d layers", ct_file_path(f), c->n_layer);
+    CT_TRY(bind_ends(&b));
     for (int i = 0; i < c->n_layer; i++) {
         w->layer[i].c = c->layer[i];
         for (size_t s = 0; s < CT_COUNT(slots); s++)
             if (slots[s].used(c))
                 CT_TRY(bind_slot(&b, &w->layer[i], i, &slots[s]));
     }
-    return CARAT_OK;
+    count_unused(&b);
+    return check_missing(&b);
 }

@@ -18,6 +18,8 @@ struct ct_weights {
     bool tied;
     size_t bytes;         /* of the tensors used, as stored, a tied head once */
     uint64_t n_parameter; /* the same in elements */
+    int n_unused;         /* tensors of the file that have no place in the model */
+    const char *unused;   /* the first of them */
 };
 
 /* Finds and checks every tensor; norm weights become f32 with the 1 added, in the arena; sets c->embed_scale and

@@ -5,48 +5,51 @@
 
 #include <stdint.h>
 
+/* Tensors in a file may start at any byte, so that a pointer to a block promises nothing. */
+#define CT_BLOCK __attribute__((packed, may_alias))
+
 /* ---- 32 weights; of 16 bytes the low nibbles come first, then the high ones ---- */
 
 /* w = d * q */
-struct ct_block_q8_0 {
+struct CT_BLOCK ct_block_q8_0 {
     uint16_t d;
     int8_t q[32];
 };
 
 /* w = d * (nibble - 8) */
-struct ct_block_q4_0 {
+struct CT_BLOCK ct_block_q4_0 {
     uint16_t d;
     uint8_t q[16];
 };
 
 /* w = d * nibble + m */
-struct ct_block_q4_1 {
+struct CT_BLOCK ct_block_q4_1 {
     uint16_t d, m;
     uint8_t q[16];
 };
 
 /* w = d * (nibble + 16 * bit i of high - 16) */
-struct ct_block_q5_0 {
+struct CT_BLOCK ct_block_q5_0 {
     uint16_t d;
     uint8_t high[4];
     uint8_t q[16];
 };
 
 /* w = d * (nibble + 16 * bit i of high) + m */
-struct ct_block_q5_1 {
+struct CT_BLOCK ct_block_q5_1 {
     uint16_t d, m;
     uint8_t high[4];
     uint8_t q[16];
 };
 
 /* w = d * table[nibble] */
-struct ct_block_iq4_nl {
+struct CT_BLOCK ct_block_iq4_nl {
     uint16_t d;
     uint8_t q[16];
 };
 
 /* w = 2^(e - 128) * twice the E2M1 value of the nibble */
-struct ct_block_mxfp4 {
+struct CT_BLOCK ct_block_mxfp4 {
     uint8_t e;
     uint8_t q[16];
 };
@@ -55,7 +58,7 @@ struct ct_block_mxfp4 {
 
 /* Half i of a group, 16 weights: w = d * lo(scale) * v - dmin * hi(scale); v has 2 bits: group g has bits 2(g%4) of
  * the 32 bytes at 32 * (g/4). */
-struct ct_block_q2_k {
+struct CT_BLOCK ct_block_q2_k {
     uint8_t scale[16];
     uint8_t q[64];
     uint16_t d, dmin;
@@ -63,7 +66,7 @@ struct ct_block_q2_k {
 
 /* w = d * (scale - 32) * (v - 4); v has 2 bits as in Q2_K and bit g of high as its third; 16 scales of 6 bits: nibbles
  * in the first 8 bytes (low ones first), the upper 2 bits in the last 4, scale k at byte k%4, bits 2(k/4). */
-struct ct_block_q3_k {
+struct CT_BLOCK ct_block_q3_k {
     uint8_t high[32];
     uint8_t q[64];
     uint8_t scale[12];
@@ -72,14 +75,14 @@ struct ct_block_q3_k {
 
 /* w = (d * sc) * v - (dmin * mn), sc and mn of a group in 6 bits each, packed as unpack_6bit says; two groups share 32
  * bytes, the first has the low nibbles. */
-struct ct_block_q4_k {
+struct CT_BLOCK ct_block_q4_k {
     uint16_t d, dmin;
     uint8_t scale[12];
     uint8_t q[128];
 };
 
 /* As Q4_K, and bit g of high is the fifth bit of v. */
-struct ct_block_q5_k {
+struct CT_BLOCK ct_block_q5_k {
     uint16_t d, dmin;
     uint8_t scale[12];
     uint8_t high[32];
@@ -88,7 +91,7 @@ struct ct_block_q5_k {
 
 /* w = d * scale * (v - 32), a scale for each 16; of each half (64 bytes of low, 32 of high): group k has nibble k/2 of
  * the 32 bytes at 32(k%2), and bits 2k of high above it. */
-struct ct_block_q6_k {
+struct CT_BLOCK ct_block_q6_k {
     uint8_t low[128];
     uint8_t high[64];
     int8_t scale[16];
@@ -96,7 +99,7 @@ struct ct_block_q6_k {
 };
 
 /* w = (d * (scale - 32)) * table[nibble]; group g has its own 16 bytes; scale: nibble g of low, bits 2g of high. */
-struct ct_block_iq4_xs {
+struct CT_BLOCK ct_block_iq4_xs {
     uint16_t d;
     uint16_t scale_high;
     uint8_t scale_low[4];
@@ -106,13 +109,13 @@ struct ct_block_iq4_xs {
 /* ---- gemma.cpp ---- */
 
 /* 128 weights: w = fma(scale, q, -(zero * scale)); both are bf16 */
-struct ct_block_i8 {
+struct CT_BLOCK ct_block_i8 {
     uint16_t scale, zero;
     int8_t q[128];
 };
 
 /* 256 weights: w = the SFP value centre[nibble], the low nibble first */
-struct ct_block_nuq {
+struct CT_BLOCK ct_block_nuq {
     uint8_t centre[16];
     uint8_t q[128];
 };

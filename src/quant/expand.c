@@ -1,30 +1,26 @@
 /* expand.c: the bits of every block type as groups of 32 small integers with their factors; blocks.h says what lies
- * where. The only statement of these layouts: decoding (ct_decode) and the integer products both start here.
- *
- * Blocks are read through memcpy: tensors in a file may start at any byte. */
+ * where. The only statement of these layouts: decoding (ct_decode) and the integer products both start here. */
 #include "quant/blocks.h"
 #include "quant/codec.h"
 
 /* Defines ct_expand_<name>: a loop over blocks of so many weights; what follows says how one becomes groups. */
 #define EXPANDER(name, weights)                                                                              \
-    static inline void name##_block(struct ct_group *g, const struct ct_block_##name *b);                    \
+    static inline void name##_block(struct ct_group *restrict g, const struct ct_block_##name *restrict b);  \
     void ct_expand_##name(struct ct_group *out, const void *blocks, size_t n)                                \
     {                                                                                                        \
         const uint8_t *p = blocks;                                                                           \
         assert(n % (weights) == 0);                                                                          \
         for (size_t at = 0; at < n; at += (weights), p += sizeof(struct ct_block_##name)) {                  \
-            struct ct_block_##name block;                                                                    \
-            memcpy(&block, p, sizeof block);                                                                 \
-            name##_block(out + at / 32, &block);                                                             \
+            name##_block(out + at / 32, (const struct ct_block_##name *)p);                                  \
         }                                                                                                    \
     }                                                                                                        \
-    static inline void name##_block(struct ct_group *g, const struct ct_block_##name *b)
+    static inline void name##_block(struct ct_group *restrict g, const struct ct_block_##name *restrict b)
 
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                       1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-static inline void nibbles(int8_t q[32], const uint8_t packed[16], int minus)
+static inline void nibbles(int8_t q[restrict 32], const uint8_t packed[restrict 16], int minus)
 {
     for (int i = 0; i < 16; i++) {
         q[i] = (int8_t)((packed[i] & 15) - minus);
@@ -33,7 +29,8 @@ static inline void nibbles(int8_t q[32], const uint8_t packed[16], int minus)
 }
 
 /* Nibbles with a fifth bit for each weight. */
-static inline void five_bits(int8_t q[32], const uint8_t packed[16], const uint8_t high[4], int minus)
+static inline void five_bits(int8_t q[restrict 32], const uint8_t packed[restrict 16], const uint8_t high[4],
+                             int minus)
 {
     uint32_t bits = ct_le32(high);
     nibbles(q, packed, minus);
@@ -41,7 +38,7 @@ static inline void five_bits(int8_t q[32], const uint8_t packed[16], const uint8
         q[i] = (int8_t)(q[i] + (int)((bits >> i & 1) << 4));
 }
 
-static inline void looked_up(int8_t q[32], const uint8_t packed[16], const int8_t table[16])
+static inline void looked_up(int8_t q[restrict 32], const uint8_t packed[restrict 16], const int8_t table[16])
 {
     for (int i = 0; i < 16; i++) {
         q[i] = table[packed[i] & 15];

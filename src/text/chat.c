@@ -3,9 +3,12 @@
  * chat_function.c. */
 #include "text/chat_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
+#include "file/sbs.h"
 
 static const char *const chat_names[] = {[CT_CHAT_NONE] = "",
                                          [CT_CHAT_GEMMA] = "gemma",
@@ -27,10 +30,19 @@ bool ct_chat_from_name(const char *name, enum ct_chat *chat)
     return false;
 }
 
-/* ---- detection: three words of the Jinja text are enough, it is never run ---- */
+/* ---- detection: some words of the Jinja text are enough, it is never run ---- */
+
+/* What a template may have that a built-in one has not; "tools" only counts where there are none. */
+static const struct foreign {
+    const char *word;
+    bool tools;
+} foreign_words[] = {
+    {"tool_calls", true}, {"tools", true}, {"enable_thinking", false}, {"reasoning_content", false},
+    {"<think", false},    {"<|", false},   {"[INST]", false}};
 
 struct marks {
-    bool present, function, turns, refuses_system;
+    bool present, sound, function, turns, refuses_system;
+    bool foreign[CT_COUNT(foreign_words)];
 };
 
 static bool contains(struct ct_str text, const char *word)
@@ -47,8 +59,18 @@ static bool contains(struct ct_str text, const char *word)
 
 static struct marks marks_of(struct ct_str text)
 {
-    return (struct marks){true, contains(text, "start_function_declaration"),
-                          contains(text, "<start_of_turn>"), contains(text, "System role not supported")};
+    struct marks m = {.present = true};
+    m.sound = text.n <= CT_CHAT_TEMPLATE_MAX && !(text.n && memchr(text.s, 0, text.n));
+    for (size_t i = 0, n; m.sound && i < text.n; i += n)
+        m.sound = (n = ct_utf8_length((const uint8_t *)text.s + i, text.n - i)) > 0;
+    if (!m.sound)
+        return m;
+    m.function = contains(text, "start_function_declaration");
+    m.turns = contains(text, "<start_of_turn>");
+    m.refuses_system = contains(text, "System role not supported");
+    for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
+        m.foreign[i] = contains(text, foreign_words[i].word);
+    return m;
 }
 
 /* One entry of the list form, {"name": ..., "template": ...}; the object is open. */
@@ -99,6 +121,8 @@ static carat_status read_template(struct ct_json *j, struct marks *m)
         return ct_json_fail(j, "chat_template: the list must hold objects with name and template");
     if (n == 1)
         *m = only;
+    else if (n && !m->present) /* several, and none that is meant: as good as a template that is not known */
+        *m = (struct marks){.present = true, .sound = true};
     return CARAT_OK;
 }
 
@@ -149,18 +173,49 @@ static carat_status read_marks(const struct ct_file *f, struct marks *m, carat_e
     return CARAT_OK;
 }
 
+/* Says what people should know about the choice; a template that differs must not be replaced in silence. */
+static void write_note(const struct ct_file *f, const struct marks *m, enum ct_chat chat, char *note)
+{
+    note[0] = 0;
+    if (m->present && chat == CT_CHAT_NONE)
+        snprintf(note, CT_CHAT_NOTE,
+                 "%.300s: its chat template is %s, so none is used; gemma, gemma3 and functiongemma are "
+                 "built in and can be named",
+                 ct_file_path(f),
+                 m->sound ? "none of Gemma's" : "no UTF-8 text of at most 1 MiB without NUL");
+    for (size_t i = 0; chat != CT_CHAT_NONE && i < CT_COUNT(foreign_words); i++)
+        if (m->foreign[i] && !(foreign_words[i].tools && chat == CT_CHAT_FUNCTIONGEMMA)) {
+            snprintf(note, CT_CHAT_NOTE,
+                     "%.300s: its chat template has \"%s\"; the built-in template %s, which has not, is used "
+                     "in its place",
+                     ct_file_path(f), foreign_words[i].word, ct_chat_name(chat));
+            return;
+        }
+}
+
+/* gemma.cpp stores no template: its prompt wrapping says whether there is one, its layers which generation it is of. */
+static enum ct_chat sbs_chat(const struct ct_sbs_config *s)
+{
+    const struct ct_sbs_layer *first = s->layer_configs.element;
+    if (s->layer_configs.n == 0 || (s->wrapping != CT_SBS_WRAP_IT && s->wrapping != CT_SBS_WRAP_VLM))
+        return CT_CHAT_NONE;
+    return first->use_qk_norm ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
+}
+
 carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, enum ct_chat *chat,
-                            carat_error *err)
+                            char note[CT_CHAT_NOTE], carat_error *err)
 {
     struct marks m = {0};
     CT_TRY(read_marks(f, &m, err));
+    bool gemma3 = !architecture || !*architecture || strncmp(architecture, "gemma3", 6) == 0;
     *chat = CT_CHAT_NONE;
     if (m.function)
         *chat = CT_CHAT_FUNCTIONGEMMA;
-    else if (m.turns && architecture && *architecture)
-        *chat = strncmp(architecture, "gemma3", 6) == 0 ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
-    else if (m.turns) /* a tokenizer alone: Gemma 1 and 2 are the ones that refuse a system message */
-        *chat = m.refuses_system ? CT_CHAT_GEMMA : CT_CHAT_GEMMA3;
+    else if (m.turns) /* Gemma 1 and 2 are the ones that refuse a system message */
+        *chat = gemma3 && !m.refuses_system ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
+    if (ct_file_sbs(f))
+        *chat = sbs_chat(ct_file_sbs(f));
+    write_note(f, &m, *chat, note);
     return CARAT_OK;
 }
 
@@ -268,9 +323,9 @@ carat_status ct_chat_role(const json_t *messages, size_t i, enum ct_role *role, 
         return CARAT_OK;
     }
     return ct_fail(err, CARAT_E_ARGUMENT,
-                   "messages[%zu].role: unknown role \"%.64s\"; known are system, developer, user, "
+                   "messages[%zu].role: unknown role \"%.*s\"; known are system, developer, user, "
                    "assistant, model and tool",
-                   i, json_string_value(name));
+                   i, CT_JSON_QUOTE(name));
 }
 
 struct ct_str ct_json_str(const json_t *string)
@@ -336,8 +391,8 @@ static carat_status write_item(struct ct_chat_writer *w, const json_t *item, boo
         strcmp(name, "image_url") == 0 || strcmp(name, "input_audio") == 0 || strcmp(name, "file") == 0;
     if (!images || carrier)
         return ct_fail(err, CARAT_E_ARGUMENT,
-                       "messages[%zu].content[%zu].type: \"%.64s\" cannot be rendered, only text", i, k,
-                       name);
+                       "messages[%zu].content[%zu].type: \"%.*s\" cannot be rendered, only text", i, k,
+                       CT_JSON_QUOTE(type));
     if (strcmp(name, "image") == 0)
         ct_chat_literal(w, "<start_of_image>");
     return CARAT_OK;
@@ -367,6 +422,9 @@ static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const js
         return ct_fail(err, CARAT_E_ARGUMENT, "messages: expected a list of at least one message");
     if (tools && !json_is_array(tools))
         return ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list");
+    if (json_array_size(tools) > CT_CHAT_TOOLS_MAX)
+        return ct_fail(err, CARAT_E_ARGUMENT, "tools[%d]: %zu tools found, expected at most %d",
+                       CT_CHAT_TOOLS_MAX, json_array_size(tools), CT_CHAT_TOOLS_MAX);
     ct_chat_literal(w, "<bos>");
     if (chat == CT_CHAT_FUNCTIONGEMMA)
         return ct_chat_render_function(w, messages, tools, generation_prompt, err);

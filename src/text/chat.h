@@ -13,9 +13,12 @@ bool ct_chat_from_name(const char *name, enum ct_chat *chat);
 /* The template that a checkpoint's files ask for, in the order of transformers: chat_template.jinja,
  * chat_template.json, tokenizer_config.json; for GGUF the key tokenizer.chat_template. NONE for a checkpoint
  * without one (pretrained) and for a template that is none of ours. architecture tells Gemma 1/2 from Gemma 3 and
- * may be NULL. E_FORMAT (a side file is not JSON, the key has a wrong type), E_MEMORY. */
+ * may be NULL. The template is recognised, never run: note becomes a sentence for people when it is none of ours or
+ * has what the built-in one does not have, and empty otherwise. E_FORMAT (a side file is not JSON, the key has a
+ * wrong type), E_MEMORY. */
+enum { CT_CHAT_NOTE = 512, CT_CHAT_TEMPLATE_MAX = 1 << 20, CT_CHAT_TOOLS_MAX = 1024 };
 carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, enum ct_chat *chat,
-                            carat_error *err);
+                            char note[CT_CHAT_NOTE], carat_error *err);
 
 struct ct_segment {
     size_t begin, end; /* in ct_prompt.text */

@@ -7,14 +7,18 @@
 
 struct declaration {
     struct ct_chat_writer *w;
-    size_t tool; /* index, for messages */
+    size_t tool;          /* index, for messages */
+    const char *property; /* the innermost one being written, for messages; or NULL */
     const char *comma;
     carat_error *err;
 };
 
 static carat_status wrong(const struct declaration *d, const char *what)
 {
-    return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: %s", d->tool, what);
+    if (!d->property)
+        return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: %s", d->tool, what);
+    return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: at property \"%.*s\": %s", d->tool,
+                   (int)ct_utf8_cut(d->property, strlen(d->property), 64), d->property, what);
 }
 
 /* Keys sorted as Jinja's dictsort does, without regard to case (of ASCII letters). */
@@ -182,6 +186,7 @@ static carat_status write_property(struct declaration *d, const char *key, const
 {
     const char *type;
     struct ct_str description;
+    d->property = key;
     if (!json_is_object(schema))
         return wrong(d, "a property in the parameters is not an object");
     CT_TRY(read_type(d, schema, &type));
@@ -237,7 +242,7 @@ static carat_status write_properties(struct declaration *d, const json_t *proper
 
 carat_status ct_chat_declaration(struct ct_chat_writer *w, const json_t *tools, size_t i, carat_error *err)
 {
-    struct declaration d = {w, i, "", err};
+    struct declaration d = {w, i, NULL, "", err};
     const json_t *tool = json_array_get(tools, i), *function = json_object_get(tool, "function");
     const json_t *kind = json_object_get(tool, "type");
     if (!function) /* a bare function object has no wrapper */

@@ -248,9 +248,9 @@ static carat_status result_name(struct turns *c, size_t i, struct ct_str *name)
         const json_t *index = json_object_get(c->by_id, json_string_value(id));
         if (!index)
             return ct_fail(c->err, CARAT_E_ARGUMENT,
-                           "messages[%zu].tool_call_id: \"%.64s\" is none of the calls before "
+                           "messages[%zu].tool_call_id: \"%.*s\" is none of the calls before "
                            "it",
-                           i, json_string_value(id));
+                           i, CT_JSON_QUOTE(id));
         k = (size_t)json_integer_value(index);
     }
     *name = ct_json_str(json_object_get(function_of(c->calls, k), "name"));

@@ -3,6 +3,7 @@
 #ifndef CT_CHAT_PARTS_H
 #define CT_CHAT_PARTS_H
 
+#include "base/utf8.h"
 #include "text/chat.h"
 #include "text/tree.h"
 
@@ -23,6 +24,9 @@ const char *ct_role_name(enum ct_role role);
 carat_status ct_chat_role(const json_t *messages, size_t i, enum ct_role *role, carat_error *err);
 
 struct ct_str ct_json_str(const json_t *string);
+/* For a message: at most 64 bytes of a JSON string, as the two arguments of %.*s. */
+#define CT_JSON_QUOTE(string)                                                                                \
+    (int)ct_utf8_cut(json_string_value(string), json_string_length(string), 64), json_string_value(string)
 /* Python's str.strip(): Unicode white space off both ends. */
 struct ct_str ct_chat_trim(struct ct_str s);
 /* Writes the content of message i: a string trimmed, or a list whose text items are trimmed one by one and joined. With

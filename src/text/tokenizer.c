@@ -20,6 +20,7 @@
  *    Gemma it means one word at a time.
  * 4. A character without a piece becomes byte tokens (before merging for JSON, after it for the others). */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -28,18 +29,30 @@
 
 #define TEXT_MAX ((size_t)1 << 29) /* positions are 32 bits, and a byte may become three */
 
+/* How messages call the tokenizer: by the path, and by its name in there where the path does not end with it. */
+static const char *message_name(char out[512], const struct ct_file *f, const char *name)
+{
+    const char *path = ct_file_path(f);
+    size_t n = strlen(path), m = strlen(name);
+    bool itself = n >= m && strcmp(path + n - m, name) == 0;
+    snprintf(out, 512, "%.480s%s%s", path, itself ? "" : ": ", itself ? "" : name);
+    return out;
+}
+
 carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err)
 {
     if (ct_file_kind(f) == CT_FILE_GGUF)
         return ct_tokenizer_from_gguf(t, f, err);
+    char name[512];
     struct ct_bytes json = ct_file_side(f, "tokenizer.json");
     if (json.data)
-        return ct_tokenizer_from_json(t, "tokenizer.json", json, err);
+        return ct_tokenizer_from_json(t, message_name(name, f, "tokenizer.json"), json, err);
     struct ct_bytes model = ct_file_side(f, "tokenizer.model");
     if (model.data)
-        return ct_tokenizer_from_model(t, "tokenizer.model", model, err);
-    return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds neither tokenizer.json nor tokenizer.model",
-                   ct_file_path(f));
+        return ct_tokenizer_from_model(t, message_name(name, f, "tokenizer.model"), model, err);
+    return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds neither tokenizer.json nor tokenizer.model%s",
+                   ct_file_path(f),
+                   ct_file_kind(f) == CT_FILE_SBS ? ", and no tokenizer.spm lies beside it" : "");
 }
 
 const char *ct_tokenizer_source(const struct ct_tokenizer *t)

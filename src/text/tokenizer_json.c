@@ -5,14 +5,21 @@
  *
  * Members may come in any order. Merges name pieces, so when they come before the vocabulary, their place is
  * remembered and they are read at the end. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "text/vocab.h"
+
+#define ADDED_MAX   (1 << 16)
+#define UNKNOWN_MAX (1 << 20) /* values in members that are passed over */
 
 struct added {
     int64_t id;
     size_t at, n; /* in reader.text */
+    size_t byte;  /* in the file */
     bool special;
 };
 
@@ -29,6 +36,8 @@ struct reader {
     const char *name;
     struct ct_bytes json;
     carat_error *err;
+    const char *part; /* what is being read, for messages; its element item, where item is not NO_ITEM */
+    size_t item;
 
     struct added *added;
     size_t n_added, added_capacity;
@@ -39,22 +48,61 @@ struct reader {
     size_t n_triple, triple_capacity;
     size_t merges_at; /* where merges that must wait begin; 0: none wait */
 
-    bool has_model, has_vocab, has_merges, has_decoder, has_normalizer;
+    unsigned seen; /* members of the document */
+    bool has_vocab, has_merges;
     char unknown[CT_PIECE_MAX + 1];
 };
 
-static carat_status unsupported(const struct reader *r, const struct ct_json *j, const char *what)
+#define NO_ITEM SIZE_MAX
+
+/* "file: added_tokens[3]: sentence (at byte 123)" */
+static carat_status refuse(const struct reader *r, size_t byte, carat_status code, const char *format, ...)
 {
-    return ct_fail(r->err, CARAT_E_UNSUPPORTED, "%s: at byte %zu: %s", r->name, j->at, what);
+    char sentence[512], item[24] = "";
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    if (r->item != NO_ITEM)
+        snprintf(item, sizeof item, "[%zu]", r->item);
+    return ct_fail(r->err, code, "%s: %s%s: %s (at byte %zu)", r->name, r->part, item, sentence, byte);
 }
 
-/* The reader's own complaint, or that the document has an unexpected shape. */
-static carat_status malformed(const struct reader *r, struct ct_json *j, const char *expected)
+static carat_status unsupported(const struct reader *r, const struct ct_json *j, const char *what)
 {
-    ct_json_fail(j, "expected %s", expected);
-    if (r->err)
-        *r->err = j->error;
-    return j->error.code;
+    return refuse(r, j->start, CARAT_E_UNSUPPORTED, "%s", what);
+}
+
+#define QUOTED_MAX 64 /* bytes of the file in a message */
+
+/* The reader's own complaint, or that the token read last is not what should stand there. */
+static carat_status malformed(const struct reader *r, const struct ct_json *j, enum ct_json_token token,
+                              const char *expected)
+{
+    static const char *const name[] = {[CT_JSON_END] = "the end of the document",
+                                       [CT_JSON_OBJECT] = "an object",
+                                       [CT_JSON_OBJECT_END] = "the end of an object",
+                                       [CT_JSON_ARRAY] = "a list",
+                                       [CT_JSON_ARRAY_END] = "the end of a list",
+                                       [CT_JSON_KEY] = "the key",
+                                       [CT_JSON_STRING] = "the string",
+                                       [CT_JSON_TRUE] = "true",
+                                       [CT_JSON_FALSE] = "false",
+                                       [CT_JSON_NULL] = "null"};
+    if (token == CT_JSON_ERROR)
+        return ct_fail(r->err, j->error.code, "%s (in %s)", j->error.message, r->part);
+    if (token == CT_JSON_NUMBER)
+        return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %.17g", expected, j->number);
+    if (token == CT_JSON_KEY || token == CT_JSON_STRING)
+        return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s \"%.*s\"", expected, name[token],
+                      (int)ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX), j->string.s);
+    return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s", expected, name[token]);
+}
+
+/* What the store of pieces said, with the place. */
+static carat_status place(const struct reader *r, size_t byte, const carat_error *why)
+{
+    return ct_fail(r->err, why->code, "%s (%s, at byte %zu)", why->message, r->part, byte);
 }
 
 static carat_status no_memory(const struct reader *r)
@@ -80,27 +128,40 @@ static bool grow(void *p, size_t *capacity, size_t need, size_t size)
 
 static carat_status expect(struct reader *r, struct ct_json *j, enum ct_json_token token, const char *what)
 {
-    return ct_json_next(j) == token ? CARAT_OK : malformed(r, j, what);
+    enum ct_json_token found = ct_json_next(j);
+    return found == token ? CARAT_OK : malformed(r, j, found, what);
 }
 
-static carat_status skip(struct reader *r, struct ct_json *j)
+/* Passes over a value of at most so many tokens: a file of nothing else is refused early. */
+static carat_status skip(struct reader *r, struct ct_json *j, size_t most)
 {
-    return ct_json_skip(j) ? CARAT_OK : malformed(r, j, "a value");
+    int depth = j->depth;
+    enum ct_json_token token;
+    size_t n = 0;
+    do {
+        token = ct_json_next(j);
+        if (token == CT_JSON_ERROR)
+            return malformed(r, j, token, "a value");
+        if (++n > most)
+            return refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu values", most);
+    } while (j->depth > depth || token == CT_JSON_KEY);
+    return CARAT_OK;
 }
 
 static carat_status read_bool(struct reader *r, struct ct_json *j, bool *out)
 {
     enum ct_json_token token = ct_json_next(j);
     *out = token == CT_JSON_TRUE;
-    return token == CT_JSON_TRUE || token == CT_JSON_FALSE ? CARAT_OK : malformed(r, j, "true or false");
+    return token == CT_JSON_TRUE || token == CT_JSON_FALSE ? CARAT_OK
+                                                           : malformed(r, j, token, "true or false");
 }
 
 static carat_status read_id(struct reader *r, struct ct_json *j, int64_t *id)
 {
-    if (ct_json_next(j) != CT_JSON_NUMBER)
-        return malformed(r, j, "a token id");
-    if (!(j->number >= 0 && j->number < CT_VOCAB_MAX) || j->number != (double)(int64_t)j->number)
-        return malformed(r, j, "a token id from 0 to 2097151");
+    enum ct_json_token token = ct_json_next(j);
+    if (token != CT_JSON_NUMBER || !(j->number >= 0 && j->number < CT_VOCAB_MAX) ||
+        j->number != (double)(int64_t)j->number)
+        return malformed(r, j, token, "a token id from 0 to 2097151");
     *id = (int64_t)j->number;
     return CARAT_OK;
 }
@@ -109,14 +170,17 @@ static carat_status read_id(struct reader *r, struct ct_json *j, int64_t *id)
 
 static carat_status read_added(struct reader *r, struct ct_json *j)
 {
-    CT_TRY(expect(r, j, CT_JSON_ARRAY, "the array of added tokens"));
+    CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
     for (;;) {
+        r->item = r->n_added;
         enum ct_json_token token = ct_json_next(j);
         if (token == CT_JSON_ARRAY_END)
             return CARAT_OK;
         if (token != CT_JSON_OBJECT)
-            return malformed(r, j, "an added token");
-        struct added a = {-1, 0, 0, false};
+            return malformed(r, j, token, "an object");
+        if (r->n_added == ADDED_MAX)
+            return refuse(r, j->start, CARAT_E_UNSUPPORTED, "expected at most %d added tokens", ADDED_MAX);
+        struct added a = {-1, 0, 0, j->start, false};
         bool has_content = false;
         while ((token = ct_json_next(j)) == CT_JSON_KEY) {
             bool flag = false;
@@ -124,8 +188,10 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
                 CT_TRY(read_id(r, j, &a.id));
             } else if (ct_str_is(j->string, "content")) {
                 CT_TRY(expect(r, j, CT_JSON_STRING, "the content of an added token"));
-                if (j->string.n == 0)
-                    return malformed(r, j, "an added token that is not empty");
+                if (j->string.n == 0 || j->string.n > CT_PIECE_MAX)
+                    return refuse(r, j->start, j->string.n ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
+                                  "the content is %zu bytes long, expected 1 to %d", j->string.n,
+                                  CT_PIECE_MAX);
                 if (!grow(&r->text, &r->text_capacity, r->n_text + j->string.n, 1))
                     return no_memory(r);
                 memcpy(r->text + r->n_text, j->string.s, j->string.n);
@@ -139,35 +205,44 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
                        ct_str_is(j->string, "rstrip") || ct_str_is(j->string, "normalized")) {
                 CT_TRY(read_bool(r, j, &flag));
                 if (flag)
-                    return unsupported(r, j, "an added token is single_word, lstrip, rstrip or normalized");
+                    return unsupported(
+                        r, j, "single_word, lstrip, rstrip and normalized are not supported; expected false");
             } else {
-                CT_TRY(skip(r, j));
+                CT_TRY(skip(r, j, UNKNOWN_MAX));
             }
         }
         if (token != CT_JSON_OBJECT_END || a.id < 0 || !has_content)
-            return malformed(r, j, "an added token with id and content");
+            return malformed(r, j, token, "an added token with id and content");
         if (!grow(&r->added, &r->added_capacity, r->n_added + 1, sizeof *r->added))
             return no_memory(r);
         r->added[r->n_added++] = a;
     }
 }
 
-/* Added tokens give pieces their kind; they may also name ids beyond the vocabulary, or rename an id. */
+/* An added token gives a piece its kind; it may also name an id beyond the vocabulary, or rename an id. */
+static carat_status apply(struct reader *r, const struct added *a, carat_error *why)
+{
+    struct ct_tokenizer *t = r->t;
+    struct ct_str text = {r->text + a->at, a->n};
+    int kind = a->special ? CT_PIECE_CONTROL : CT_PIECE_USER;
+    if (a->id >= t->n || t->piece[a->id].kind == CT_PIECE_ABSENT)
+        return ct_vocab_add(t, r->name, a->id, text, kind, false, why);
+    if (t->piece[a->id].kind != CT_PIECE_NORMAL && t->piece[a->id].kind != CT_PIECE_BYTE)
+        return ct_fail(why, CARAT_E_FORMAT, "%s: two added tokens have the id %d", r->name, (int)a->id);
+    struct ct_str stored = ct_vocab_text(t, (int32_t)a->id);
+    if (stored.n != text.n || memcmp(stored.s, text.s, text.n) != 0)
+        CT_TRY(ct_vocab_rename(t, r->name, (int32_t)a->id, text, why));
+    t->piece[a->id].kind = (uint8_t)kind;
+    return CARAT_OK;
+}
+
 static carat_status apply_added(struct reader *r)
 {
-    for (size_t i = 0; i < r->n_added; i++) {
-        const struct added *a = &r->added[i];
-        struct ct_str text = {r->text + a->at, a->n};
-        int kind = a->special ? CT_PIECE_CONTROL : CT_PIECE_USER;
-        if (a->id < r->t->n && r->t->piece[a->id].kind != CT_PIECE_ABSENT) {
-            struct ct_str stored = ct_vocab_text(r->t, (int32_t)a->id);
-            if (stored.n != text.n || memcmp(stored.s, text.s, text.n) != 0)
-                CT_TRY(ct_vocab_rename(r->t, r->name, (int32_t)a->id, text, r->err));
-            r->t->piece[a->id].kind = (uint8_t)kind;
-        } else {
-            CT_TRY(ct_vocab_add(r->t, r->name, a->id, text, kind, false, r->err));
-        }
-    }
+    carat_error why;
+    r->part = "added_tokens";
+    for (size_t i = 0; i < r->n_added; i++)
+        if (apply(r, &r->added[i], &why) != CARAT_OK)
+            return place(r, r->added[i].byte, &why);
     return CARAT_OK;
 }
 
@@ -176,20 +251,30 @@ static carat_status apply_added(struct reader *r)
 static carat_status read_vocab(struct reader *r, struct ct_json *j)
 {
     enum ct_json_token token;
-    CT_TRY(expect(r, j, CT_JSON_OBJECT, "the vocabulary"));
+    carat_error why;
+    r->part = "model.vocab";
+    CT_TRY(expect(r, j, CT_JSON_OBJECT, "an object"));
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
         char text[CT_PIECE_MAX];
         struct ct_str s = j->string;
+        size_t byte = j->start;
         int64_t id;
         if (s.n > sizeof text)
-            return unsupported(r, j, "a token is longer than 240 bytes");
+            return refuse(r, byte, CARAT_E_UNSUPPORTED, "a token is %zu bytes long, expected at most %d", s.n,
+                          CT_PIECE_MAX);
         memcpy(text, s.s, s.n);
         s.s = text; /* the number that follows ends the life of j->string */
         CT_TRY(read_id(r, j, &id));
-        CT_TRY(ct_vocab_add(r->t, r->name, id, s, ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE : CT_PIECE_NORMAL,
-                            false, r->err));
+        if (ct_vocab_add(r->t, r->name, id, s, ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE : CT_PIECE_NORMAL, false,
+                         &why) != CARAT_OK)
+            return place(r, byte, &why);
     }
-    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, "a token of the vocabulary");
+    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a token");
+}
+
+static carat_status long_merge(const struct reader *r, const struct ct_json *j)
+{
+    return refuse(r, j->start, CARAT_E_UNSUPPORTED, "a merge is longer than %d bytes", CT_PIECE_MAX);
 }
 
 /* The next merge, whose first token has been read: "a b" or ["a", "b"]. */
@@ -199,11 +284,11 @@ static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json
         CT_TRY(expect(r, j, CT_JSON_STRING, "the left part of a merge"));
         m->left = j->string.n;
         if (m->left > sizeof m->text)
-            return unsupported(r, j, "a merge is longer than 240 bytes");
+            return long_merge(r, j);
         memcpy(m->text, j->string.s, m->left);
         CT_TRY(expect(r, j, CT_JSON_STRING, "the right part of a merge"));
         if (j->string.n > sizeof m->text - m->left)
-            return unsupported(r, j, "a merge is longer than 240 bytes");
+            return long_merge(r, j);
         memcpy(m->text + m->left, j->string.s, j->string.n);
         m->n = m->left + j->string.n;
         CT_TRY(expect(r, j, CT_JSON_ARRAY_END, "two parts of a merge"));
@@ -211,16 +296,16 @@ static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json
         const char *space = memchr(j->string.s, ' ', j->string.n);
         m->left = space ? (size_t)(space - j->string.s) : j->string.n;
         if (!space || memchr(space + 1, ' ', j->string.n - m->left - 1))
-            return malformed(r, j, "a merge with exactly one space");
+            return malformed(r, j, token, "two parts with one space between them");
         m->n = j->string.n - 1;
         if (m->n > sizeof m->text)
-            return unsupported(r, j, "a merge is longer than 240 bytes");
+            return long_merge(r, j);
         memcpy(m->text, j->string.s, m->left);
         memcpy(m->text + m->left, space + 1, m->n - m->left);
     } else {
-        return malformed(r, j, "a merge");
+        return malformed(r, j, token, "a merge");
     }
-    m->at = j->at;
+    m->at = j->start;
     return CARAT_OK;
 }
 
@@ -240,10 +325,15 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
     ct_vocab_warm(r->t, text, n * 3);
     for (size_t i = 0; i < n * 3; i++) {
         int32_t id = ct_vocab_find(r->t, text[i].s, text[i].n);
-        if (id < 0)
-            return ct_fail(r->err, CARAT_E_FORMAT,
-                           "%s: at byte %zu: a part or the whole of merge %zu is not in the vocabulary",
-                           r->name, m[i / 3].at, r->n_triple + i / 3);
+        if (id < 0) {
+            r->item = r->n_triple + i / 3;
+            return refuse(r, m[i / 3].at, CARAT_E_FORMAT,
+                          "%s of the merge, \"%.*s\", is not in the vocabulary",
+                          i % 3 == 0   ? "the left part"
+                          : i % 3 == 1 ? "the right part"
+                                       : "the whole",
+                          (int)ct_utf8_cut(text[i].s, text[i].n, QUOTED_MAX), text[i].s);
+        }
         r->triple[r->n_triple * 3 + i] = id;
     }
     r->n_triple += n;
@@ -253,19 +343,22 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
 static carat_status read_merges(struct reader *r, struct ct_json *j)
 {
     struct merge batch[BATCH];
-    size_t n = 0;
-    CT_TRY(expect(r, j, CT_JSON_ARRAY, "the array of merges"));
+    size_t n = 0, most = CT_MIN((size_t)CT_MERGES_MAX, r->t->blob_n); /* no token divides in more places */
+    r->part = "model.merges";
+    CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
     if (r->t->n == 0)
-        return malformed(r, j, "a vocabulary that is not empty");
+        return unsupported(r, j, "there are merges, but no vocabulary");
     for (;;) {
+        r->item = r->n_triple + n;
         enum ct_json_token token = ct_json_next(j);
         if (token == CT_JSON_ARRAY_END)
             return resolve(r, batch, n);
         if (token == CT_JSON_STRING && r->n_triple + n == 0 && j->string.n >= 8 &&
             memcmp(j->string.s, "#version", 8) == 0)
             continue; /* the first line of the old merges.txt */
-        if (r->n_triple + n == CT_MERGES_MAX)
-            return unsupported(r, j, "more than 8388608 merges");
+        if (r->item == most)
+            return refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu merges for this vocabulary",
+                          most);
         CT_TRY(read_merge(r, j, token, &batch[n]));
         if (++n == BATCH) {
             CT_TRY(resolve(r, batch, n));
@@ -279,39 +372,48 @@ static carat_status read_off(struct reader *r, struct ct_json *j, const char *wh
 {
     enum ct_json_token token = ct_json_next(j);
     if (token == CT_JSON_ERROR)
-        return malformed(r, j, "a value");
+        return malformed(r, j, token, "a value");
     bool off = token == CT_JSON_NULL || token == CT_JSON_FALSE ||
                (token == CT_JSON_STRING && j->string.n == 0) || (token == CT_JSON_NUMBER && j->number == 0);
     return off ? CARAT_OK : unsupported(r, j, what);
 }
 
+/* A type that is none of Gemma's, by its name. */
+static carat_status foreign(const struct reader *r, const struct ct_json *j, const char *what,
+                            struct ct_str type, const char *expected)
+{
+    return refuse(r, j->start, CARAT_E_UNSUPPORTED, "unsupported %s \"%.*s\", expected %s", what,
+                  (int)ct_utf8_cut(type.s, type.n, 200), type.s, expected);
+}
+
 static carat_status read_model(struct reader *r, struct ct_json *j)
 {
     enum ct_json_token token;
-    CT_TRY(expect(r, j, CT_JSON_OBJECT, "the model"));
-    if (r->has_model)
-        return malformed(r, j, "only one model");
-    r->has_model = true;
+    CT_TRY(expect(r, j, CT_JSON_OBJECT, "an object"));
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
         struct ct_str key = j->string;
         if (ct_str_is(key, "type")) {
             CT_TRY(expect(r, j, CT_JSON_STRING, "the type of the model"));
             if (!ct_str_is(j->string, "BPE"))
-                return unsupported(r, j, "the model is not of type BPE");
+                return foreign(r, j, "model", j->string, "BPE");
         } else if (ct_str_is(key, "vocab")) {
             if (r->has_vocab)
-                return malformed(r, j, "only one vocabulary");
+                return malformed(r, j, token, "one vocabulary");
             r->has_vocab = true;
             CT_TRY(read_vocab(r, j));
+            r->part = "model";
         } else if (ct_str_is(key, "merges")) {
             if (r->has_merges)
-                return malformed(r, j, "only one list of merges");
+                return malformed(r, j, token, "one list of merges");
             r->has_merges = true;
             r->merges_at = r->has_vocab ? 0 : j->at;
-            CT_TRY(r->has_vocab ? read_merges(r, j) : skip(r, j));
+            CT_TRY(r->has_vocab ? read_merges(r, j) : skip(r, j, (size_t)CT_MERGES_MAX * 4 + 2));
+            r->part = "model";
+            r->item = NO_ITEM;
         } else if (ct_str_is(key, "unk_token")) {
-            if (ct_json_next(j) != CT_JSON_STRING || j->string.n > CT_PIECE_MAX)
-                return malformed(r, j, "the name of the unknown token");
+            CT_TRY(expect(r, j, CT_JSON_STRING, "the name of the unknown token"));
+            if (j->string.n > CT_PIECE_MAX)
+                return malformed(r, j, CT_JSON_STRING, "the name of the unknown token");
             memcpy(r->unknown, j->string.s, j->string.n);
             r->unknown[j->string.n] = 0;
         } else if (ct_str_is(key, "byte_fallback")) {
@@ -325,17 +427,20 @@ static carat_status read_model(struct reader *r, struct ct_json *j)
         } else if (ct_str_is(key, "ignore_merges")) {
             CT_TRY(read_off(r, j, "the model sets ignore_merges"));
         } else {
-            CT_TRY(skip(r, j));
+            CT_TRY(skip(r, j, UNKNOWN_MAX));
         }
     }
-    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, "a member of the model");
+    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a member of the model");
 }
 
 /* ---- normalizer, pre-tokenizer, decoder ---- */
 
 /* A component as far as Gemma's are concerned: {"type", "pattern": {"String"}, "content", "decoders"}. */
 struct component {
-    char type[24], pattern[8], content[8];
+    char type[QUOTED_MAX + 1], pattern[8], content[8];
+    bool regex;   /* the pattern is a regular expression, which is never run */
+    bool invert;  /* what does not match is split off */
+    int n_nested; /* more than 3: a sequence longer than Gemma's */
 };
 
 static void copy(char *out, size_t size, struct ct_str s)
@@ -345,63 +450,85 @@ static void copy(char *out, size_t size, struct ct_str s)
     out[n] = 0;
 }
 
-/* Reads the members of an object that is open; nested[] takes the elements of "decoders" or "normalizers". */
+static carat_status read_pattern(struct reader *r, struct ct_json *j, struct component *c)
+{
+    CT_TRY(expect(r, j, CT_JSON_OBJECT, "a pattern"));
+    CT_TRY(expect(r, j, CT_JSON_KEY, "a pattern"));
+    c->regex = !ct_str_is(j->string, "String");
+    CT_TRY(expect(r, j, CT_JSON_STRING, "a pattern"));
+    copy(c->pattern, sizeof c->pattern, j->string);
+    return expect(r, j, CT_JSON_OBJECT_END, "one pattern");
+}
+
+/* Reads the members of an object that is open; nested[3] takes the elements of "decoders" or "normalizers". */
 static carat_status read_component(struct reader *r, struct ct_json *j, struct component *c,
-                                   struct component *nested, int *n_nested)
+                                   struct component *nested)
 {
     enum ct_json_token token;
     memset(c, 0, sizeof *c);
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
         if (ct_str_is(j->string, "type")) {
             CT_TRY(expect(r, j, CT_JSON_STRING, "a type"));
+            j->string.n = ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX);
             copy(c->type, sizeof c->type, j->string);
         } else if (ct_str_is(j->string, "content")) {
             CT_TRY(expect(r, j, CT_JSON_STRING, "a string"));
             copy(c->content, sizeof c->content, j->string);
+        } else if (ct_str_is(j->string, "invert")) {
+            CT_TRY(read_bool(r, j, &c->invert));
         } else if (ct_str_is(j->string, "pattern")) {
-            CT_TRY(expect(r, j, CT_JSON_OBJECT, "a pattern"));
-            CT_TRY(expect(r, j, CT_JSON_KEY, "a pattern"));
-            if (!ct_str_is(j->string, "String"))
-                return unsupported(r, j, "a pattern is a regular expression");
-            CT_TRY(expect(r, j, CT_JSON_STRING, "a pattern"));
-            copy(c->pattern, sizeof c->pattern, j->string);
-            CT_TRY(expect(r, j, CT_JSON_OBJECT_END, "one pattern"));
+            CT_TRY(read_pattern(r, j, c));
         } else if (nested && (ct_str_is(j->string, "decoders") || ct_str_is(j->string, "normalizers"))) {
-            CT_TRY(expect(r, j, CT_JSON_ARRAY, "an array"));
-            while ((token = ct_json_next(j)) == CT_JSON_OBJECT) {
-                if (*n_nested == 3)
-                    return unsupported(r, j, "a sequence is longer than Gemma's");
-                CT_TRY(read_component(r, j, &nested[(*n_nested)++], NULL, NULL)); /* one level: no deeper */
-            }
+            CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
+            while ((token = ct_json_next(j)) == CT_JSON_OBJECT && c->n_nested < 3)
+                CT_TRY(read_component(r, j, &nested[c->n_nested++], NULL)); /* one level: no deeper */
+            if (token == CT_JSON_OBJECT)
+                return unsupported(r, j, "the sequence is longer than Gemma's");
             if (token != CT_JSON_ARRAY_END)
-                return malformed(r, j, "an array of objects");
+                return malformed(r, j, token, "an object");
         } else {
-            CT_TRY(skip(r, j));
+            CT_TRY(skip(r, j, UNKNOWN_MAX));
         }
     }
-    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, "a member of an object");
+    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a member of an object");
 }
 
 static bool is_replace(const struct component *c, const char *pattern, const char *content)
 {
-    return strcmp(c->type, "Replace") == 0 && strcmp(c->pattern, pattern) == 0 &&
+    return strcmp(c->type, "Replace") == 0 && !c->regex && strcmp(c->pattern, pattern) == 0 &&
            strcmp(c->content, content) == 0;
+}
+
+/* The types of the component and of what is nested in it, by which people know their file. */
+static carat_status foreign_component(struct reader *r, const struct ct_json *j, const struct component *c,
+                                      const struct component *nested, const char *expected)
+{
+    char types[4 * (QUOTED_MAX + 20)];
+    size_t n = 0;
+    for (int i = 0; i <= c->n_nested; i++) {
+        const struct component *one = i ? &nested[i - 1] : c;
+        n += (size_t)snprintf(types + n, sizeof types - n, "%s%s%s",
+                              i == 0   ? ""
+                              : i == 1 ? " of "
+                                       : ", ",
+                              one->type, one->regex ? " (a regular expression)" : "");
+    }
+    return foreign(r, j, r->part, (struct ct_str){types, n}, expected);
 }
 
 #define META "\xe2\x96\x81" /* U+2581 */
 
 static carat_status read_normalizer(struct reader *r, struct ct_json *j)
 {
-    struct component c, nested[3];
-    int n = 0;
-    if (ct_json_next(j) != CT_JSON_OBJECT)
-        return malformed(r, j, "a normalizer");
-    CT_TRY(read_component(r, j, &c, nested, &n));
-    if (strcmp(c.type, "Sequence") == 0 && n == 1)
-        c = nested[0];
-    r->has_normalizer = is_replace(&c, " ", META);
-    return r->has_normalizer ? CARAT_OK
-                             : unsupported(r, j, "the normalizer is not \"replace space by U+2581\"");
+    static const char expected[] = "Replace of \" \" by U+2581";
+    struct component c = {.n_nested = 0}, nested[3];
+    enum ct_json_token token = ct_json_next(j);
+    if (token != CT_JSON_OBJECT)
+        return malformed(r, j, token, expected);
+    CT_TRY(read_component(r, j, &c, nested));
+    bool wrapped = strcmp(c.type, "Sequence") == 0 && c.n_nested == 1;
+    return is_replace(wrapped ? &nested[0] : &c, " ", META) ? CARAT_OK
+                                                            : foreign_component(r, j, &c, nested, expected);
 }
 
 static carat_status read_pre_tokenizer(struct reader *r, struct ct_json *j)
@@ -411,51 +538,69 @@ static carat_status read_pre_tokenizer(struct reader *r, struct ct_json *j)
     if (token == CT_JSON_NULL)
         return CARAT_OK;
     if (token != CT_JSON_OBJECT)
-        return malformed(r, j, "a pre-tokenizer");
-    CT_TRY(read_component(r, j, &c, NULL, NULL));
+        return malformed(r, j, token, "an object or null");
+    CT_TRY(read_component(r, j, &c, NULL));
     /* A split at spaces finds none, for they have been replaced. */
-    if (strcmp(c.type, "Split") != 0 || strcmp(c.pattern, " ") != 0)
-        return unsupported(r, j, "the pre-tokenizer is not \"split at spaces\"");
-    return CARAT_OK;
+    bool spaces = strcmp(c.type, "Split") == 0 && !c.regex && !c.invert && strcmp(c.pattern, " ") == 0;
+    return spaces ? CARAT_OK : foreign_component(r, j, &c, NULL, "Split at \" \"");
 }
 
 static carat_status read_decoder(struct reader *r, struct ct_json *j)
 {
-    struct component c, nested[3];
-    int n = 0;
-    if (ct_json_next(j) != CT_JSON_OBJECT)
-        return malformed(r, j, "a decoder");
-    CT_TRY(read_component(r, j, &c, nested, &n));
-    r->has_decoder = strcmp(c.type, "Sequence") == 0 && n == 3 && is_replace(&nested[0], META, " ") &&
-                     strcmp(nested[1].type, "ByteFallback") == 0 && strcmp(nested[2].type, "Fuse") == 0;
-    return r->has_decoder ? CARAT_OK : unsupported(r, j, "the decoder is not Replace, ByteFallback, Fuse");
+    static const char expected[] = "Sequence of Replace, ByteFallback, Fuse";
+    struct component c = {.n_nested = 0}, nested[3];
+    enum ct_json_token token = ct_json_next(j);
+    if (token != CT_JSON_OBJECT)
+        return malformed(r, j, token, expected);
+    CT_TRY(read_component(r, j, &c, nested));
+    bool right = strcmp(c.type, "Sequence") == 0 && c.n_nested == 3 && is_replace(&nested[0], META, " ") &&
+                 strcmp(nested[1].type, "ByteFallback") == 0 && strcmp(nested[2].type, "Fuse") == 0;
+    return right ? CARAT_OK : foreign_component(r, j, &c, nested, expected);
 }
 
 /* ---- the document ---- */
+
+static const struct member {
+    const char *key;
+    carat_status (*read)(struct reader *r, struct ct_json *j);
+    bool needed;
+} members[] = {{"added_tokens", read_added, false},
+               {"normalizer", read_normalizer, true},
+               {"pre_tokenizer", read_pre_tokenizer, false},
+               {"decoder", read_decoder, true},
+               {"model", read_model, true}};
+
+static carat_status read_member(struct reader *r, struct ct_json *j)
+{
+    r->item = NO_ITEM;
+    for (size_t i = 0; i < CT_COUNT(members); i++)
+        if (ct_str_is(j->string, members[i].key)) {
+            if (r->seen & 1u << i)
+                return refuse(r, j->start, CARAT_E_FORMAT, "\"%s\" is there twice", members[i].key);
+            r->seen |= 1u << i;
+            r->part = members[i].key;
+            return members[i].read(r, j);
+        }
+    return skip(r, j, UNKNOWN_MAX);
+}
 
 static carat_status read_document(struct reader *r, struct ct_json *j)
 {
     enum ct_json_token token;
     CT_TRY(expect(r, j, CT_JSON_OBJECT, "an object"));
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
-        if (ct_str_is(j->string, "added_tokens"))
-            CT_TRY(read_added(r, j));
-        else if (ct_str_is(j->string, "model"))
-            CT_TRY(read_model(r, j));
-        else if (ct_str_is(j->string, "normalizer"))
-            CT_TRY(read_normalizer(r, j));
-        else if (ct_str_is(j->string, "pre_tokenizer"))
-            CT_TRY(read_pre_tokenizer(r, j));
-        else if (ct_str_is(j->string, "decoder"))
-            CT_TRY(read_decoder(r, j));
-        else
-            CT_TRY(skip(r, j));
+        CT_TRY(read_member(r, j));
+        r->part = "the document";
+        r->item = NO_ITEM;
     }
-    if (token != CT_JSON_OBJECT_END || ct_json_next(j) != CT_JSON_END)
-        return malformed(r, j, "a member of the document");
-    if (!r->has_vocab || !r->has_merges || !r->has_normalizer || !r->has_decoder)
-        return ct_fail(r->err, CARAT_E_FORMAT,
-                       "%s: expected a normalizer, a decoder and a model with vocab and merges", r->name);
+    if (token != CT_JSON_OBJECT_END || (token = ct_json_next(j)) != CT_JSON_END)
+        return malformed(r, j, token, "a member of the document");
+    for (size_t i = 0; i < CT_COUNT(members); i++)
+        if (members[i].needed && !(r->seen & 1u << i))
+            return refuse(r, j->start, CARAT_E_FORMAT, "expected a member \"%s\", found none",
+                          members[i].key);
+    if (!r->has_vocab || !r->has_merges)
+        return refuse(r, j->start, CARAT_E_FORMAT, "expected a model with vocab and merges");
     return CARAT_OK;
 }
 
@@ -474,11 +619,13 @@ static carat_status finish(struct reader *r)
     struct ct_tokenizer *t = r->t;
     if (r->merges_at)
         CT_TRY(read_waiting_merges(r));
+    r->item = NO_ITEM;
     CT_TRY(apply_added(r));
     for (int32_t id = 0; id < t->n; id++)
         if (t->piece[id].kind == CT_PIECE_ABSENT)
-            return ct_fail(r->err, CARAT_E_FORMAT, "%s: no token has the id %d, expected all up to %d",
-                           r->name, id, t->n - 1);
+            return ct_fail(r->err, CARAT_E_FORMAT,
+                           "%s: model.vocab: no token has the id %d, expected all up to %d", r->name, id,
+                           t->n - 1);
     ct_vocab_name_controls(t);
     t->unknown = ct_vocab_find(t, r->unknown, strlen(r->unknown));
     CT_TRY(ct_vocab_merges(t, r->triple, r->n_triple, r->err));
@@ -488,7 +635,8 @@ static carat_status finish(struct reader *r)
         if (t->byte_id[b] < 0 && b < 128)
             t->byte_id[b] = t->character[b];
         if (t->byte_id[b] < 0)
-            return ct_fail(r->err, CARAT_E_FORMAT, "%s: the vocabulary has byte_fallback but not <0x%02X>",
+            return ct_fail(r->err, CARAT_E_FORMAT,
+                           "%s: model.vocab: expected <0x%02X>, since byte_fallback is set, found none",
                            r->name, (unsigned)b);
     }
     return CARAT_OK;
@@ -499,8 +647,12 @@ carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, s
 {
     struct reader r;
     struct ct_json j;
+    if (json.size > CT_TOKENIZER_MAX)
+        return ct_vocab_too_large(name, json.size, err);
     memset(&r, 0, sizeof r);
     r.name = name;
+    r.part = "the document";
+    r.item = NO_ITEM;
     r.json = json;
     r.err = err;
     ct_json_init(&j, name, json);

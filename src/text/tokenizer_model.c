@@ -1,6 +1,8 @@
 /* tokenizer_model.c: reads tokenizer.model, a SentencePiece ModelProto in protobuf wire format, as far as Gemma
  * uses it: BPE, identity normalisation, spaces escaped and kept, no dummy prefix. Anything else is refused.
  * Nothing is nested deeper than model, piece or spec, so there is no recursion. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "text/vocab.h"
@@ -8,6 +10,8 @@
 /* A cursor over one message. The first error is kept; after it, every field reads as the end. */
 struct wire {
     const char *name;
+    uint64_t outer,
+        number; /* the field this message is, 0 for the model, and the field read last; for messages */
     const uint8_t *begin; /* of the file, for offsets in messages */
     const uint8_t *p, *end;
     carat_error *err;
@@ -21,11 +25,25 @@ struct field {
     struct ct_bytes bytes; /* type 2 */
 };
 
+/* "file: field 1.2: sentence (at byte 123)" */
+static carat_status refuse(const struct wire *w, carat_status code, size_t byte, const char *format, ...)
+{
+    char sentence[512], outer[24] = "", number[24] = "?";
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    if (w->outer)
+        snprintf(outer, sizeof outer, "%llu.", (unsigned long long)w->outer);
+    if (w->number)
+        snprintf(number, sizeof number, "%llu", (unsigned long long)w->number);
+    return ct_fail(w->err, code, "%s: field %s%s: %s (at byte %zu)", w->name, outer, number, sentence, byte);
+}
+
 static void fail(struct wire *w, const char *what)
 {
     if (w->status == CARAT_OK)
-        w->status =
-            ct_fail(w->err, CARAT_E_FORMAT, "%s: at byte %zu: %s", w->name, (size_t)(w->p - w->begin), what);
+        w->status = refuse(w, CARAT_E_FORMAT, (size_t)(w->p - w->begin), "%s", what);
     w->p = w->end;
 }
 
@@ -52,8 +70,10 @@ static bool next_field(struct wire *w, struct field *f)
     if (w->status != CARAT_OK || w->p == w->end)
         return false;
     memset(f, 0, sizeof *f);
+    w->number = 0;
     uint64_t key = varint(w);
     f->number = key >> 3;
+    w->number = f->number;
     f->type = (int)(key & 7);
     size_t left = (size_t)(w->end - w->p);
     if (w->status == CARAT_OK && (f->number == 0 || f->number > 0x1fffffff))
@@ -64,7 +84,9 @@ static bool next_field(struct wire *w, struct field *f)
         uint64_t n = varint(w);
         left = (size_t)(w->end - w->p);
         if (w->status == CARAT_OK && n > left)
-            fail(w, "a field is longer than what holds it");
+            w->status = refuse(w, CARAT_E_FORMAT, (size_t)(w->p - w->begin),
+                               "a length of %llu bytes found, expected at most the %zu that are left",
+                               (unsigned long long)n, left);
         if (w->status == CARAT_OK) {
             f->bytes = (struct ct_bytes){w->p, (size_t)n};
             w->p += n;
@@ -78,7 +100,7 @@ static bool next_field(struct wire *w, struct field *f)
             w->p += n;
         }
     } else {
-        fail(w, "expected a wire type of proto2 without groups");
+        fail(w, "a wire type for groups, or none at all, found; expected 0, 1, 2 or 5");
     }
     return w->status == CARAT_OK;
 }
@@ -86,6 +108,8 @@ static bool next_field(struct wire *w, struct field *f)
 static struct wire inside(const struct wire *w, struct ct_bytes bytes)
 {
     struct wire inner = *w;
+    inner.outer = w->number;
+    inner.number = 0;
     inner.p = bytes.data;
     inner.end = bytes.data + bytes.size;
     return inner;
@@ -95,7 +119,7 @@ struct settings {
     uint64_t model_type, byte_fallback, suffix;
     int64_t unknown, bos, eos;
     uint64_t dummy_prefix, remove_spaces, escape_spaces;
-    size_t charsmap;
+    size_t charsmap, denormalizer;
     struct ct_bytes surface;
 };
 
@@ -149,6 +173,26 @@ static carat_status read_normalizer(struct wire w, struct settings *s)
     return w.status;
 }
 
+/* The denormaliser is a second normaliser, for decoding. */
+static carat_status read_denormalizer(struct wire w, struct settings *s)
+{
+    struct settings its = {0};
+    CT_TRY(read_normalizer(w, &its));
+    s->denormalizer += its.charsmap;
+    return CARAT_OK;
+}
+
+/* Whether there are more pieces than there may be, before memory is spent on the first ones. */
+static bool too_many_pieces(struct wire w)
+{
+    struct field f;
+    int n = 0;
+    w.err = NULL; /* what is wrong with the fields is said when they are read */
+    while (n <= CT_VOCAB_MAX && next_field(&w, &f))
+        n += f.number == 1 && f.type == 2;
+    return n > CT_VOCAB_MAX;
+}
+
 struct scores {
     float *score;
     size_t capacity;
@@ -172,16 +216,18 @@ static carat_status read_piece(struct ct_tokenizer *t, struct wire w, struct sco
     }
     if (w.status != CARAT_OK)
         return w.status;
+    w.number = 3;
     if (kind == CT_PIECE_UNUSED) /* Gemma has none; they would need the piece taken apart again */
-        return ct_fail(w.err, CARAT_E_UNSUPPORTED, "%s: at byte %zu: piece %d is of type UNUSED", w.name,
-                       offset, id);
+        return refuse(&w, CARAT_E_UNSUPPORTED, offset, "piece %d is of type UNUSED", id);
     if (kind < CT_PIECE_NORMAL || kind > CT_PIECE_BYTE)
-        return ct_fail(w.err, CARAT_E_FORMAT, "%s: at byte %zu: piece %d has type %llu, expected 1 to 6",
-                       w.name, offset, id, (unsigned long long)kind);
+        return refuse(&w, CARAT_E_FORMAT, offset, "piece %d has type %llu, expected 1 to 6", id,
+                      (unsigned long long)kind);
+    w.number = 2;
+    if (ct_f32_from_bits(score) != ct_f32_from_bits(score))
+        return refuse(&w, CARAT_E_FORMAT, offset, "the score of piece %d is not a number", id);
+    w.number = 1;
     if (kind == CT_PIECE_BYTE && ct_vocab_byte(text) < 0)
-        return ct_fail(w.err, CARAT_E_FORMAT,
-                       "%s: at byte %zu: the byte piece %d is not spelled <0x00> to <0xFF>", w.name, offset,
-                       id);
+        return refuse(&w, CARAT_E_FORMAT, offset, "the byte piece %d is not spelled <0x00> to <0xFF>", id);
     if ((size_t)id == s->capacity) {
         size_t capacity = s->capacity ? s->capacity * 2 : 1024;
         float *grown = realloc(s->score, capacity * sizeof *grown);
@@ -191,7 +237,11 @@ static carat_status read_piece(struct ct_tokenizer *t, struct wire w, struct sco
         s->capacity = capacity;
     }
     s->score[id] = ct_f32_from_bits(score);
-    return ct_vocab_add(t, w.name, id, text, (int)kind, false, w.err);
+    carat_error why;
+    carat_status status = ct_vocab_add(t, w.name, id, text, (int)kind, false, &why);
+    return status == CARAT_OK ? status
+                              : ct_fail(w.err, status, "%s (field %llu.1, at byte %zu)", why.message,
+                                        (unsigned long long)w.outer, offset);
 }
 
 static carat_status check_settings(const struct settings *s, const char *name, carat_error *err)
@@ -200,6 +250,7 @@ static carat_status check_settings(const struct settings *s, const char *name, c
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: model type %llu found, expected 2 (BPE)", name,
                        (unsigned long long)s->model_type);
     const char *what = s->charsmap        ? "a character map"
+                       : s->denormalizer  ? "a denormaliser"
                        : s->dummy_prefix  ? "add_dummy_prefix"
                        : s->remove_spaces ? "remove_extra_whitespaces"
                        : s->suffix        ? "treat_whitespace_as_suffix"
@@ -249,6 +300,9 @@ static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct sc
                          .remove_spaces = 1,
                          .escape_spaces = 1}; /* the defaults of the format */
     struct field f;
+    if (too_many_pieces(*w))
+        return ct_fail(w->err, CARAT_E_UNSUPPORTED, "%s: field 1: more than %d pieces found", w->name,
+                       CT_VOCAB_MAX);
     while (next_field(w, &f)) {
         if (f.type != 2)
             continue;
@@ -258,6 +312,8 @@ static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct sc
             CT_TRY(read_trainer(inside(w, f.bytes), &s));
         else if (f.number == 3)
             CT_TRY(read_normalizer(inside(w, f.bytes), &s));
+        else if (f.number == 5)
+            CT_TRY(read_denormalizer(inside(w, f.bytes), &s));
     }
     CT_TRY(w->status);
     if (t->n == 0)
@@ -281,7 +337,9 @@ carat_status ct_tokenizer_from_model(struct ct_tokenizer **out, const char *name
 {
     struct ct_tokenizer *t = NULL;
     struct scores scores = {NULL, 0};
-    struct wire w = {name, proto.data, proto.data, proto.data, err, CARAT_OK};
+    struct wire w = {name, 0, 0, proto.data, proto.data, proto.data, err, CARAT_OK};
+    if (proto.size > CT_TOKENIZER_MAX)
+        return ct_vocab_too_large(name, proto.size, err);
     if (proto.size)
         w.end += proto.size;
     carat_status status = ct_vocab_create(&t, CT_SOURCE_MODEL, err);

@@ -29,6 +29,12 @@ static carat_status no_memory(carat_error *err)
     return ct_fail(err, CARAT_E_MEMORY, "no memory for the tokenizer");
 }
 
+carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err)
+{
+    return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the tokenizer is %zu bytes long, expected at most %zu",
+                   name, size, CT_TOKENIZER_MAX);
+}
+
 carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_source source, carat_error *err)
 {
     struct ct_tokenizer *t = calloc(1, sizeof *t);

@@ -9,10 +9,11 @@
 #include "text/tokenizer.h"
 
 /* Longest piece in bytes. Gemma's longest is 93; the streaming detokenizer's 256-byte promise rests on it. */
-#define CT_PIECE_MAX  240
-#define CT_VOCAB_MAX  (1 << 21)
-#define CT_MERGES_MAX (1 << 23)
-#define CT_NO_RANK    UINT32_MAX
+#define CT_PIECE_MAX     240
+#define CT_VOCAB_MAX     (1 << 21)
+#define CT_MERGES_MAX    (1 << 23)
+#define CT_TOKENIZER_MAX ((size_t)512 << 20) /* bytes of a tokenizer file */
+#define CT_NO_RANK       UINT32_MAX
 
 /* The numbers are those of SentencePiece and GGUF. */
 enum ct_piece_kind {
@@ -93,6 +94,7 @@ struct ct_tokenizer {
 };
 
 /* ---- building; name is the path for messages ---- */
+carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err); /* always fails */
 carat_status ct_vocab_create(struct ct_tokenizer **t, enum ct_source source, carat_error *err);
 /* Gives id its text and kind. E_FORMAT when the id or the text is taken (text: duplicates are let pass when
  * may_repeat), out of range, too long or not UTF-8. */

@@ -176,6 +176,16 @@ static void own_models_agree_with_the_reference(void **state)
     assert_int_equal(t.unsupported, 0);
 }
 
+static void gemma_cpp_files_agree_with_the_reference(void **state)
+{
+    (void)state;
+    struct tally t = check_root(CT_TEST_DATA "/sbs");
+    assert_int_equal(t.models, 6);
+    assert_int_equal(t.prompts, 6);
+    assert_int_equal(t.continuations, 6);
+    assert_int_equal(t.unsupported, 0);
+}
+
 static void shared_models_agree_with_the_reference(void **state)
 {
     (void)state;
@@ -193,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_models_agree_with_the_reference),
+        cmocka_unit_test(gemma_cpp_files_agree_with_the_reference),
         cmocka_unit_test(shared_models_agree_with_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,40 @@ static void agrees_with_jansson(void **state)
     assert_true(accepted > 1000 && refused > 1000);
 }
 
+/* A document of nothing but one endless token is refused before much of it has been looked at. */
+static void endless(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before;
+        char filling;
+        size_t n; /* so much of it is legal */
+        const char *after, *says;
+    } cases[] = {
+        {"[\"", 'x', CT_JSON_STRING_MAX, "\"]", "the string is longer than 16777216 bytes"},
+        {"[\"\\n", 'x', CT_JSON_STRING_MAX - 2, "\"]", "the string is longer"},
+        {"[", '9', 300, "]", NULL}, /* one more digit is still a number */
+        {"[-0.", '0', CT_JSON_NUMBER_MAX - 3, "]", "the number is longer than 1024 characters"},
+        {"[1e", '0', CT_JSON_NUMBER_MAX - 2, "]", "the number is longer"},
+        {"[", ' ', CT_JSON_SPACE_MAX, "]", "found the byte 0x20"},
+    };
+    char *text = malloc(CT_JSON_STRING_MAX + 16);
+    assert_non_null(text);
+    for (size_t i = 0; i < CT_COUNT(cases); i++)
+        for (size_t more = 0; more < 2; more++) {
+            size_t n = strlen(cases[i].before), filled = cases[i].n + more;
+            memcpy(text, cases[i].before, n);
+            memset(text + n, cases[i].filling, filled);
+            strcpy(text + n + filled, cases[i].after);
+            carat_error err = {0};
+            bool good =
+                sound((struct ct_bytes){(const uint8_t *)text, n + filled + strlen(cases[i].after)}, &err);
+            if (good != (more == 0 || !cases[i].says) || (!good && !strstr(err.message, cases[i].says)))
+                fail_msg("case %zu and %zu: %s", i, more, err.message);
+        }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +329,7 @@ int main(void)
         cmocka_unit_test(strings),       cmocka_unit_test(long_string),
         cmocka_unit_test(numbers),       cmocka_unit_test(skipping),
         cmocka_unit_test(own_complaint), cmocka_unit_test(agrees_with_jansson),
+        cmocka_unit_test(endless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,50 @@ same first out
 expect 0 run tiny --seed 5 -n 20 -f - <prompt.txt
 same first out
 refuse 1 run tiny -f absent.txt
+err_has '^error: E_IO: absent.txt: '
+# standard input is appended to PROMPT and -p, after an empty line
+prompt_ids() { grep -o '"prompt_ids":[^]]*' out; }
+expect 0 run tiny $'Say it\n\nOnce upon a time' -n 0 --json
+wanted=$(prompt_ids)
+expect 0 run tiny 'Say it' -n 0 --json <prompt.txt
+[ "$(prompt_ids)" = "$wanted" ] || die 'a file on standard input is not appended'
+expect 0 run tiny -p 'Say it' -n 0 --json < <(cat prompt.txt)
+[ "$(prompt_ids)" = "$wanted" ] || die 'a pipe on standard input is not appended'
+expect 0 run tiny "$prompt" -n 0 --json
+wanted=$(prompt_ids)
+expect 0 run tiny "$prompt" -n 0 --json < <(:)
+[ "$(prompt_ids)" = "$wanted" ] || die 'an empty pipe changes the prompt'
+expect 0 run tiny '' -n 0 --json <prompt.txt
+[ "$(prompt_ids)" = "$wanted" ] || die 'an empty prompt leaves a line'
+expect 0 run tiny "$prompt" -n 0 --json <&-
+[ "$(prompt_ids)" = "$wanted" ] || die 'a closed standard input changes the prompt'
+if command -v script >/dev/null; then # an open terminal is not waited for
+    timeout 20 script -qec "$CARAT run tiny '$prompt' -n 0 --json" /dev/null < <(sleep 30) >out || die 'it waits for the terminal'
+    [ "$(prompt_ids)" = "$wanted" ] || die 'a terminal changes the prompt'
+fi
+# files that are no prompts
+refuse 1 run tiny -f .
+refuse 2 run tiny -f "$tiny/model.safetensors"
+truncate -s 10G huge
+refuse 1 run tiny -f huge
+err_has 'huge: is larger than the 64 MiB'
+refuse 1 run tiny -f /dev/zero
+rm huge
+
+# what is not UTF-8 is named, or replaced
+for bad in 'ab\xff' 'ab\xc0\x80' 'ab\xed\xa0\x80' 'ab\xf4\x90\x80\x80' 'ab\xe2\x82'; do
+    printf "$bad" >bad.txt
+    refuse 2 run tiny -f bad.txt
+    err_has 'not UTF-8 at byte 2 '
+    refuse 2 run tiny --raw "$(cat bad.txt)"
+    expect 0 run tiny -f bad.txt --lossy -n 0 --json
+    expect 0 run tiny --raw -f bad.txt --lossy -n 0 --json
+    refuse 2 run tiny hi -sys "$(cat bad.txt)"
+done
+expect 0 run tiny $'a\xffb' --lossy -n 0 --json
+wanted=$(prompt_ids)
+expect 0 run tiny $'a\xef\xbf\xbdb' -n 0 --json
+[ "$(prompt_ids)" = "$wanted" ] || die 'a bad byte is not U+FFFD'
 
 # --json: one object, whose ids are the text
 expect 0 run tiny "$prompt" --seed 5 -n 20 --json
@@ -95,6 +139,10 @@ given=$(printf '%s\n' "$ids" | tr ',' '\n' | wc -l)
 [ $((generated + given)) = 20 ] || die "$given ids became $generated more in a context of 20"
 refuse 1 run tiny --ids "$ids" -c 3
 err_has 'the context 3 positions'
+many=$ids
+for i in 1 2 3 4 5 6 7 8 9 10 11; do many=$many,$many; done
+refuse 1 run tiny --ids "$many"
+err_has 'and the model [0-9]*$'
 
 # system prompt and tools reach the template
 expect 0 run tiny "$prompt" -n 0 --json -sys 'You are brief.'
@@ -121,3 +169,8 @@ code=0
 code=0
 "$CARAT" run tiny <&- >out 2>err || code=$?
 [ "$code" = 1 ] || die "a closed standard input gives $code"
+
+# only a few lines are wanted
+code=0
+{ "$CARAT" help 2>err || echo $? >code; } | head -n 1 >/dev/null
+[ ! -s err ] || die 'a reader that goes away is worth no word'

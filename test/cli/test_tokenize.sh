@@ -17,6 +17,52 @@ for text in 'Once upon a time' '' '  two  spaces ' $'lines\n\n\n\tand tabs\n' 'Ã
     out_is "$text"
 done
 
+# what is not UTF-8 is refused by place, or replaced as the reference does
+refuse 2 tokenize tiny $'h\xe2\x82x'
+err_has 'TEXT is not UTF-8 at byte 1 (found 0xe2)'
+printf 'h\xe2\x82x' >bad
+code=0
+"$CARAT" tokenize tiny <bad >out 2>err || code=$?
+[ "$code" = 2 ] || die "bad UTF-8 on standard input: $code"
+err_has 'standard input is not UTF-8 at byte 1'
+expect 0 tokenize tiny --lossy --no-bos <bad
+cp out ids
+expect 0 detokenize tiny --special <ids
+grep -q $'^h\xef\xbf\xbd' out || die 'no U+FFFD'
+printf '{"text":"h\xe2\x82x"}\n' >bad
+refuse 1 tokenize tiny --jsonl bad
+err_has 'bad:1: '
+
+# MODEL from standard input: a file, a pipe, a tokenizer or a model
+expect 0 tokenize tiny hi
+cp out wanted
+for file in tokenizer.json tokenizer.model; do
+    expect 0 tokenize - hi <"$tiny/$file"
+    same wanted out
+    expect 0 tokenize -m - hi < <(cat "$tiny/$file")
+    same wanted out
+done
+code=0
+"$CARAT" run - hi <"$tiny/tokenizer.json" >out 2>err || code=$?
+[ "$code" = 4 ] || die "a tokenizer as a model: $code"
+refuse 4 run - hi < <(cat "$tiny/tokenizer.json")
+err_has 'a tokenizer, not a model'
+refuse 4 show - < <(cat "$tiny/model.safetensors")
+refuse 4 show - < <(head -c 70000000 /dev/zero)
+err_has 'not a GGUF file'
+refuse 4 show -
+refuse 3 show - <&-
+for gguf in "${CARAT_SHARED:-}"/gguf/*.gguf; do
+    [ -e "$gguf" ] || break
+    expect 0 logits "$gguf" --ids 2,3 --out file.npy
+    expect 0 logits - --ids 2,3 --out pipe.npy < <(cat "$gguf")
+    same file.npy pipe.npy
+    expect 0 logits - --ids 2,3 --out pipe.npy <"$gguf"
+    same file.npy pipe.npy
+    refuse 4 show - < <(head -c 5000 "$gguf")
+    break
+done
+
 # <bos> is there unless it is refused; control tokens are recognised and printed on request only
 expect 0 tokenize tiny hi
 with=$(cat out)

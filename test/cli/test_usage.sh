@@ -11,7 +11,7 @@ err_has 'carat help'
 # unknown options, with the nearest that the verb has
 refuse 2 run tiny hi --tempp 1
 err_has 'did you mean --temp?'
-refuse 2 run tiny hi --temperature=1
+refuse 2 run tiny hi --temperatures=1
 err_has 'did you mean --temp?'
 refuse 2 logits tiny --chunks 3
 err_has 'did you mean --chunk?'
@@ -36,6 +36,10 @@ refuse 2 run tiny hi --kv q4
 err_has 'bf16|f16|f32'
 refuse 2 run tiny hi --kv ''
 refuse 2 run tiny hi --kv 'bf16|f16'
+refuse 2 run tiny hi -n 99999999999999999999
+err_has 'option -n: .* is not a whole number from -1 to 2147483647'
+refuse 2 run tiny hi --top-p 2
+err_has 'is not a number from 0 to 1'
 refuse 2 run tiny hi -n
 err_has 'needs a value'
 refuse 2 run tiny hi --json=1
@@ -49,6 +53,22 @@ err_has 'one argument too many'
 refuse 2 run -m tiny two words
 refuse 2 run two words -m tiny
 refuse 2 run tiny hi --prompt ho
+refuse 2 run tiny --prompt ho --file x
+# the context: beyond what the model was made for, beyond what a number holds, too small for the prompt
+refuse 2 run tiny hi -c 2147483648
+refuse 2 run tiny hi -c -1
+refuse 2 run tiny hi -c 1000000
+err_has 'context'
+refuse 1 run tiny hi -c 1
+err_has '^error: E_CONTEXT: the prompt has [0-9]* tokens and the context 1 positions; -c [0-9]* makes room for it'
+expect 0 run tiny hi -n 1 $(sed -n 's/.*; \(-c [0-9]*\) makes.*/\1/p' err)
+expect 0 run tiny hi -n 1 -c 0
+# one standard input, two readers
+for arguments in 'run - -f -' 'run -' 'run tiny -f - -sysf -' 'run tiny hi --tools - -sysf -' 'tokenize -' 'detokenize -m -' \
+    'render - --messages -' 'render tiny --messages - --tools -' 'tokenize - --jsonl -'; do
+    refuse 2 $arguments
+    err_has 'cannot both be standard input'
+done
 refuse 2 run tiny hi --ids 2
 refuse 2 run tiny hi --raw -sys x
 refuse 2 show tiny tiny
@@ -69,7 +89,7 @@ for help in help --help -h; do
     expect 0 $help
     out_has 'detokenize'
 done
-for verb in run logits tokenize detokenize render bench show version help; do
+for verb in run logits tokenize detokenize render bench show doctor completion version help; do
     expect 0 help $verb
     out_has "usage: carat $verb"
     cp out wanted
@@ -87,3 +107,50 @@ out_has '"numerics":[0-9]'
 # after -- an argument may begin with a dash
 expect 0 tokenize tiny --json -- --temp
 out_has '"ids":\['
+
+# an odd place to start from: no locale, no home, no working directory, a long line of arguments
+code=0
+env -i "$CARAT" tokenize tiny hi >out 2>err || code=$?
+[ "$code" = 0 ] || die "without an environment: $code"
+mkdir gone
+code=0
+(cd gone && rmdir ../gone && "$CARAT" tokenize tiny hi) >out 2>err || code=$?
+[ "$code" = 0 ] || die "in a deleted directory: $code"
+long=$(head -c 100000 /dev/zero | tr '\0' x)
+refuse 2 run tiny "$long" "$long" "$long"
+refuse 2 "$long"
+refuse 2 run tiny "--$long"
+refuse 3 run "$long" hi
+
+# colours: on a terminal only, unless somebody says otherwise; NO_COLOR beats CLICOLOR_FORCE, --color both
+esc=$(printf '\033')
+plain() { ! grep -q "$esc" err || die "colours: $*"; }
+colored() { grep -q "^$esc\[1;31merror:$esc\[0m E_" err || die "no colours: $*"; }
+expect 3 run absent hi
+plain default
+CLICOLOR_FORCE=1 expect 3 run absent hi
+colored CLICOLOR_FORCE
+CLICOLOR_FORCE=0 expect 3 run absent hi
+plain CLICOLOR_FORCE=0
+NO_COLOR=1 CLICOLOR_FORCE=1 expect 3 run absent hi
+plain NO_COLOR
+for color in --color '--color on' --color=always; do
+    NO_COLOR=1 expect 3 run absent hi $color
+    colored "$color"
+done
+for color in '--color never' --color=off; do
+    CLICOLOR_FORCE=1 expect 3 run absent hi $color
+    plain "$color"
+done
+refuse 2 run tiny hi --color=red
+CLICOLOR_FORCE=1 expect 0 run tiny hi -n 1 --seed 1
+! grep -q "$esc" out || die 'colours in the text'
+if command -v script >/dev/null; then
+    on_terminal() { script -qec "$*" /dev/null </dev/null >err 2>&1 || true; }
+    TERM=xterm on_terminal "$CARAT" run absent hi
+    colored 'on a terminal'
+    TERM=dumb on_terminal "$CARAT" run absent hi
+    plain 'on a dumb terminal'
+    NO_COLOR=1 TERM=xterm on_terminal "$CARAT" run absent hi
+    plain 'NO_COLOR on a terminal'
+fi

@@ -264,14 +264,14 @@ static void refuses_headers(void **state)
     struct buf b = {0};
     put_header(&b, 3, 65536, 0);
     put_zero(&b, 1000);
-    refuse(&b, CARAT_E_FORMAT, "but only 1008 bytes are left");
+    refuse(&b, CARAT_E_FORMAT, "is 65536 at byte 8, more than there is room for from byte 24 to byte 1024");
     put_header(&b, 3, 0, 65536);
     put_zero(&b, 1000);
-    refuse(&b, CARAT_E_FORMAT, "but only 1000 bytes are left");
+    refuse(&b, CARAT_E_FORMAT, "is 65536 at byte 16, more than there is room for from byte 24 to byte 1024");
     /* enough bytes before the metadata was read, not after it */
     put_header(&b, 3, 10, 1);
     put_array(&b, "a", U8, 400, (uint8_t[400]){0}, 400);
-    refuse(&b, CARAT_E_FORMAT, "10 tensors are announced");
+    refuse(&b, CARAT_E_FORMAT, "the number of tensors is 10 at byte 8, more than there is room for from byte 449");
     /* nothing at all is fine */
     struct ct_file *f;
     uint8_t *copy;
@@ -365,7 +365,7 @@ static void refuses_tensors(void **state)
     ONE("the limit is 63", "0123456789012345678901234567890123456789012345678901234567890123", 2, ok, 0, 0);
     ONE("not a multiple of the alignment", "t", 2, ok, 0, 8);
     ONE("leaves a gap", "t", 2, ok, 0, 32);
-    ONE("1 bytes are missing", "t", 1, ((uint64_t[]){65}), 24, 0);
+    ONE("1 byte is missing", "t", 1, ((uint64_t[]){65}), 24, 0);
 #undef ONE
     static const uint32_t types[] = {UINT32_MAX, 4, 31, 43, 0x80000000u};
     for (size_t i = 0; i < CT_COUNT(types); i++) {
@@ -512,7 +512,7 @@ static void large_file_is_not_read(void **state)
     assert_int_equal(ct_file_tensor(f, 0)->size, 4 * n);
     ct_file_close(f);
     assert_int_equal(truncate(path_in(dir, names[0]), (off_t)(b.n - 64 + 4 * n - 1)), 0);
-    refuse_path(path_in(dir, names[0]), false, CARAT_E_FORMAT, "at least 1 bytes are missing");
+    refuse_path(path_in(dir, names[0]), false, CARAT_E_FORMAT, ": 1 byte is missing");
     buf_free(&b);
     remove_dir(dir, names);
 }

@@ -41,10 +41,10 @@ static void plain_directory(void **state)
 {
     (void)state;
     char *dir = temp_dir();
-    refuse_path(dir, false, CARAT_E_FORMAT, "it has no config.json;");
+    refuse_path(dir, false, CARAT_E_NOT_FOUND, "it has no config.json;");
     refuse_path(dir, true, CARAT_E_NOT_FOUND, "neither tokenizer.json nor tokenizer.model");
     write_text(dir, "tokenizer.model", "\n\x05xxxxx");
-    refuse_path(dir, false, CARAT_E_FORMAT, "it has no config.json, only a tokenizer");
+    refuse_path(dir, false, CARAT_E_NOT_FOUND, "it has no config.json, only a tokenizer");
     write_text(dir, "pytorch_model.bin", "PK\3\4");
     write_text(dir, "config.json", "{}");
     refuse_path(dir, false, CARAT_E_UNSUPPORTED, "pytorch_model.bin, a Python pickle");

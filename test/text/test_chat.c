@@ -127,7 +127,8 @@ static void bad_messages(void **state)
         refuse(c, "[{\"role\":\"system\",\"content\":\"a\"},{\"role\":\"system\",\"content\":\"b\"}]", NULL,
                "role");
         refuse(c, "[{\"role\":\"user\",\"content\":\"a\"}]", "{}", "tools");
-        refuse(c, "[{\"role\":\"user\",\"content\":\"a\"}]", "[{\"type\":\"function\"", "tools: at byte");
+        refuse(c, "[{\"role\":\"user\",\"content\":\"a\"}]", "[{\"type\":\"function\"",
+               "tools[0].type: at byte");
         char deep[20100];
         memset(deep, '[', 20000);
         deep[20000] = 0;
@@ -239,11 +240,11 @@ static void calls(void **state)
     /* OpenAI's form: the name comes from the id, in any order, or from the order */
     check(c,
           "[" CALL ",{\"role\":\"tool\",\"tool_call_id\":\"2\",\"content\":\"sunny\"},{\"role\":\"tool\","
-                   "\"tool_call_id\":\"1\",\"content\":\" {\\\"t\\\":15}\"}]",
+          "\"tool_call_id\":\"1\",\"content\":\" {\\\"t\\\":15}\"}]",
           NULL, CALLED ANSWER("g", "value:" ESC("sunny")) ANSWER("f", "t:15"));
     check(c,
           "[" CALL ",{\"role\":\"tool\",\"content\":{\"t\":1}},{\"role\":\"tool\",\"content\":[{\"type\":"
-                   "\"text\",\"text\":\"{a\"},{\"type\":\"text\",\"text\":\" b\"}]},"
+          "\"text\",\"text\":\"{a\"},{\"type\":\"text\",\"text\":\" b\"}]},"
           "{\"role\":\"assistant\",\"content\":\"done\"},{\"role\":\"user\",\"content\":\"v\"}]",
           NULL,
           CALLED ANSWER("f", "t:1") ANSWER(
@@ -252,7 +253,7 @@ static void calls(void **state)
                   "{a b")) "done<end_of_turn>\n<start_of_turn>user\nv<end_of_turn>\n<start_of_turn>model\n");
     check(c,
           "[" CALL ",{\"role\":\"tool\",\"name\":\"h\",\"content\":{\"name\":\"x\"}},{\"role\":\"user\","
-                   "\"content\":\"v\"}]",
+          "\"content\":\"v\"}]",
           NULL,
           CALLED ANSWER(
               "h",
@@ -260,7 +261,7 @@ static void calls(void **state)
     /* a second round of calls goes on in the same turn; text stands before calls */
     check(c,
           "[" CALL ",{\"role\":\"tool\",\"content\":\"r\"},{\"role\":\"assistant\",\"content\":\"now\","
-                   "\"tool_calls\":[{\"name\":\"k\",\"arguments\":{}}]},"
+          "\"tool_calls\":[{\"name\":\"k\",\"arguments\":{}}]},"
           "{\"role\":\"tool\",\"content\":{\"name\":\"k\",\"response\":2.50}}]",
           NULL,
           CALLED ANSWER("f", "value:" ESC("r")) "now<start_function_call>call:k{}<end_function_call>" ANSWER(
@@ -288,7 +289,7 @@ static void calls(void **state)
            "messages[2].content[0]");
     refuse(c,
            "[" CALL ",{\"role\":\"tool\",\"content\":\"a\"},{\"role\":\"tool\",\"content\":\"b\"},{\"role\":"
-                    "\"tool\",\"content\":\"c\"}]",
+           "\"tool\",\"content\":\"c\"}]",
            NULL, "more results");
     refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":{}}]", NULL, "tool_calls");
     refuse(c, "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{}}]}]", NULL,
@@ -306,6 +307,8 @@ static void calls(void **state)
 
 /* ---- detection ---- */
 
+static char note[CT_CHAT_NOTE]; /* of the last detection */
+
 static carat_status detect(const char *name, const char *text, const char *architecture, enum ct_chat *chat,
                            carat_error *err)
 {
@@ -314,7 +317,7 @@ static carat_status detect(const char *name, const char *text, const char *archi
                                    {name, {(const uint8_t *)text, strlen(text)}}};
     if (ct_file_open_memory(&f, part, 2, err) != CARAT_OK)
         fail_msg("%s", err->message);
-    carat_status status = ct_chat_detect(f, architecture, chat, err);
+    carat_status status = ct_chat_detect(f, architecture, chat, note, err);
     ct_file_close(f);
     return status;
 }
@@ -365,6 +368,75 @@ static void detection(void **state)
     }
 }
 
+/* What the built-in template has not is said, and a template that is none of ours is never replaced. */
+static void notes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *architecture;
+        enum ct_chat expected;
+        const char *says[2]; /* NULL: no note */
+    } cases[] = {
+        {"chat_template.jinja", "a<start_of_turn>", "gemma3", CT_CHAT_GEMMA3, {NULL}},
+        {"chat_template.jinja", "System role not supported<start_of_turn>", "gemma3", CT_CHAT_GEMMA, {NULL}},
+        {"chat_template.jinja",
+         "start_function_declaration tools tool_calls",
+         "gemma3",
+         CT_CHAT_FUNCTIONGEMMA,
+         {NULL}},
+        {"tokenizer_config.json", "{\"chat_template\":null}", "gemma3", CT_CHAT_NONE, {NULL}},
+        {"tokenizer_config.json", "{}", "gemma3", CT_CHAT_NONE, {NULL}},
+        {"chat_template.jinja", "<|turn>user", "gemma3", CT_CHAT_NONE, {"none of Gemma's", "can be named"}},
+        {"chat_template.jinja", "", "gemma3", CT_CHAT_NONE, {"none of Gemma's"}},
+        {"chat_template.jinja", "\xff<start_of_turn>", "gemma3", CT_CHAT_NONE, {"no UTF-8 text"}},
+        {"chat_template.json",
+         "{\"chat_template\":\"<start_of_turn>\\u0000\"}",
+         "gemma3",
+         CT_CHAT_NONE,
+         {"NUL"}},
+        {"tokenizer_config.json",
+         "{\"chat_template\":[{\"name\":\"a\",\"template\":\"<start_of_turn>\"},{\"name\":\"b\"}]}",
+         "gemma3",
+         CT_CHAT_NONE,
+         {"none of Gemma's"}},
+        {"chat_template.jinja",
+         "<start_of_turn>{% if tools %}",
+         "gemma3",
+         CT_CHAT_GEMMA3,
+         {"has \"tools\"", "built-in template gemma3"}},
+        {"chat_template.jinja",
+         "<start_of_turn>{{ enable_thinking }}",
+         "gemma2",
+         CT_CHAT_GEMMA,
+         {"has \"enable_thinking\"", "built-in template gemma,"}},
+        {"chat_template.jinja",
+         "start_function_declaration <think>",
+         "gemma3",
+         CT_CHAT_FUNCTIONGEMMA,
+         {"\"<think\""}},
+    };
+    enum ct_chat chat;
+    carat_error err;
+    for (size_t i = 0; i < CT_COUNT(cases); i++) {
+        assert_int_equal(detect(cases[i].name, cases[i].text, cases[i].architecture, &chat, &err), CARAT_OK);
+        bool right = chat == cases[i].expected && (cases[i].says[0] || !*note);
+        for (size_t k = 0; k < 2 && cases[i].says[k]; k++)
+            right = right && strstr(note, cases[i].says[k]);
+        if (!right)
+            fail_msg("case %zu: \"%s\" found, note \"%s\"", i, ct_chat_name(chat), note);
+    }
+    char *large = malloc(CT_CHAT_TEMPLATE_MAX + 2);
+    assert_non_null(large);
+    for (int more = 0; more < 2; more++) {
+        memset(large, 'x', CT_CHAT_TEMPLATE_MAX + 1);
+        memcpy(large, "<start_of_turn>", 15);
+        large[CT_CHAT_TEMPLATE_MAX + more] = 0;
+        assert_int_equal(detect("chat_template.jinja", large, "gemma3", &chat, &err), CARAT_OK);
+        assert_int_equal(chat, more ? CT_CHAT_NONE : CT_CHAT_GEMMA3);
+    }
+    free(large);
+}
+
 static void bad_side_files(void **state)
 {
     (void)state;
@@ -401,6 +473,7 @@ int main(void)
                                        cmocka_unit_test(declarations),
                                        cmocka_unit_test(calls),
                                        cmocka_unit_test(detection),
+                                       cmocka_unit_test(notes),
                                        cmocka_unit_test(bad_side_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

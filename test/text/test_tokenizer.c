@@ -398,12 +398,12 @@ static void engines_agree_densely(void **state)
 
 /* ---- hostile texts and files ---- */
 
-/* 16 MiB of one character: where nothing merges, where user-defined runs match, where every byte is bad, and
+/* 4 MiB of one character: where nothing merges, where user-defined runs match, where every byte is bad, and
  * where no place can be cut, which is what the lanes of the merge engine are for. */
 static void one_character(void **state)
 {
     (void)state;
-    const size_t n = (size_t)16 << 20;
+    const size_t n = (size_t)4 << 20;
     char *text = malloc(n);
     assert_non_null(text);
     struct ct_tokenizer *all[] = {open_json(), open_model(), open_json(), dense(true, false),
@@ -495,14 +495,37 @@ static void small_json(void **state)
         {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":1},\"merges\":[\"aa\"]}}",
          "one space"},
         {CARAT_E_FORMAT, HEAD "\"model\":{\"vocab\":{\"<unk>\":0},\"merges\":[]}} x", "nothing after"},
-        {CARAT_E_FORMAT, HEAD "\"added_tokens\":[{\"id\":0,\"content\":\"\"}]}", "empty"},
+        {CARAT_E_FORMAT, HEAD "\"added_tokens\":[{\"id\":0,\"content\":\"\"}]}",
+         "added_tokens[0]: the content is 0"},
         {CARAT_E_FORMAT, HEAD "\"model\":{\"byte_fallback\":true,\"vocab\":{\"<unk>\":0},\"merges\":[]}}",
          "0x00"},
         {CARAT_E_UNSUPPORTED, HEAD "\"model\":{\"type\":\"WordPiece\",\"vocab\":{}}}", "BPE"},
         {CARAT_E_UNSUPPORTED, HEAD "\"model\":{\"vocab\":{\"a\":0},\"merges\":[]}}", "<unk>"},
-        {CARAT_E_UNSUPPORTED, "{\"normalizer\":{\"type\":\"NFC\"}}", "normalizer"},
-        {CARAT_E_UNSUPPORTED, "{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"}}}",
-         "regular"},
+        {CARAT_E_UNSUPPORTED, "{\"normalizer\":{\"type\":\"NFC\"}}",
+         "normalizer: unsupported normalizer \"NFC\""},
+        {CARAT_E_UNSUPPORTED,
+         "{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{}]}}",
+         "\"Sequence of NFC, \""},
+        {CARAT_E_UNSUPPORTED, "{\"pre_tokenizer\":{\"pattern\":{\"Regex\":\"(a+)+$\"},\"type\":\"Split\"}}",
+         "unsupported pre_tokenizer \"Split (a regular expression)\""},
+        {CARAT_E_UNSUPPORTED,
+         "{\"pre_tokenizer\":{\"pattern\":{\"String\":\" \"},\"type\":\"Split\",\"invert\":true}}", "Split"},
+        {CARAT_E_UNSUPPORTED, "{\"decoder\":{\"type\":\"WordPiece\"}}", "unsupported decoder \"WordPiece\""},
+        {CARAT_E_FORMAT, "{\"normalizer\":null}", "found null (at byte 14)"},
+        {CARAT_E_FORMAT, HEAD "\"normalizer\":{}}", "\"normalizer\" is there twice"},
+        {CARAT_E_FORMAT, HEAD "\"added_tokens\":[]}", "expected a member \"model\""},
+        {CARAT_E_FORMAT,
+         HEAD
+         "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":1},\"merges\":[]},\"added_tokens\":[{\"id\":0,\"content\":"
+         "\"x\"},{\"id\":0,\"content\":\"y\"}]}",
+         "two added tokens have the id 0 (added_tokens"},
+        {CARAT_E_FORMAT,
+         HEAD "\"model\":{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"],[\"a\",\"c\"]]}}",
+         "model.merges[1]: the right part of the merge, \"c\","},
+        {CARAT_E_FORMAT,
+         HEAD "\"model\":{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[\"a b\",\"a b\",\"a b\",\"a "
+              "b\",\"a b\"]}}",
+         "model.merges[4]: expected at most 4 merges"},
         {CARAT_E_FORMAT, "[]", "object"},
         {CARAT_E_FORMAT, "", "the end of the text"},
     };

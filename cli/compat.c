@@ -1,0 +1,168 @@
+/* compat.c: llama.cpp's options that carat does not have. Those that cannot change the text are accepted, so that
+ * commands that people have written keep working; those that would change it are refused by name, never ignored.
+ * Options that mean the same in both programs are in option_table.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum takes {
+    NOTHING,
+    A_VALUE,
+    ON_OFF, /* on, off, auto, 1 or 0, or nothing */
+};
+
+struct foreign {
+    const char *names; /* spellings between spaces, one at each end */
+    enum takes takes;
+    const char *refusal; /* what carat does instead, NULL: accepted whatever the value */
+    const char *neutral; /* the number that asks for nothing and is accepted in spite of refusal, or NULL */
+};
+
+#define HARMLESS NULL, NULL
+
+static const char no_penalty[] = "carat draws by temperature, top-k, top-p and min-p only";
+static const char no_grammar[] = "carat does not constrain what is generated";
+static const char no_image[] = "carat runs the text part of a model only";
+static const char no_adapter[] = "merge the adapter into the model first";
+static const char no_rope[] = "carat takes the positions as the model file describes them";
+static const char no_download[] = "carat downloads nothing; give the path of a model";
+static const char no_chat[] = "carat run answers one prompt";
+static const char no_template[] = "carat knows Gemma's templates by name (--chat-template)";
+
+/* clang-format off */
+static const struct foreign table[] = {
+    /* where and how it is computed: the same bits everywhere */
+    {" -ngl --gpu-layers --n-gpu-layers ", A_VALUE, HARMLESS},
+    {" -dev --device ", A_VALUE, HARMLESS},
+    {" -sm --split-mode ", A_VALUE, HARMLESS},
+    {" -ts --tensor-split ", A_VALUE, HARMLESS},
+    {" -mg --main-gpu ", A_VALUE, HARMLESS},
+    {" -ot --override-tensor ", A_VALUE, HARMLESS},
+    {" -ncmoe --n-cpu-moe ", A_VALUE, HARMLESS},
+    {" -cmoe --cpu-moe -nkvo --no-kv-offload -kvo --kv-offload --op-offload --no-op-offload --no-host ",
+     NOTHING, HARMLESS},
+    {" --repack -nr --no-repack --mlock --mmap --no-mmap -dio --direct-io ", NOTHING, HARMLESS},
+    {" -fa --flash-attn ", ON_OFF, HARMLESS},
+    {" -fit --fit ", ON_OFF, HARMLESS},
+    {" -b --batch-size ", A_VALUE, HARMLESS},
+    {" -tb --threads-batch ", A_VALUE, HARMLESS},
+    {" --numa ", A_VALUE, HARMLESS},
+    {" --prio --prio-batch --poll --poll-batch ", A_VALUE, HARMLESS},
+    {" -C --cpu-mask -Cb --cpu-mask-batch -Cr --cpu-range -Crb --cpu-range-batch ", A_VALUE, HARMLESS},
+    {" --cpu-strict --cpu-strict-batch ", A_VALUE, HARMLESS},
+    {" -np --parallel ", A_VALUE, HARMLESS},
+    {" -cb --cont-batching -nocb --no-cont-batching -kvu --kv-unified ", NOTHING, HARMLESS},
+    {" --warmup --no-warmup --swa-full --no-context-shift ", NOTHING, HARMLESS},
+    {" --prompt-cache --cache-reuse -cram --cache-ram --ctx-checkpoints ", A_VALUE, HARMLESS},
+    {" --prompt-cache-all --prompt-cache-ro --cache-prompt --no-cache-prompt ", NOTHING, HARMLESS},
+    {" -md --model-draft --draft --draft-n --draft-max --draft-min --draft-p-min ", A_VALUE, HARMLESS},
+    {" --keep ", A_VALUE, HARMLESS},
+    {" --offline ", NOTHING, HARMLESS},
+    /* how it looks: carat prints the text alone */
+    {" -cnv --conversation -st --single-turn --jinja --no-jinja --no-escape ", NOTHING, HARMLESS},
+    {" --no-display-prompt --simple-io --show-timings --perf --verbose-prompt --log-disable ",
+     NOTHING, HARMLESS},
+    {" --log-prefix --log-timestamps --no-log-prefix --no-log-timestamps ", NOTHING, HARMLESS},
+    {" --log-file -lv --verbosity --log-verbosity ", A_VALUE, HARMLESS},
+    {" --log-colors ", ON_OFF, HARMLESS},
+    {" --reasoning-format --reasoning-budget ", A_VALUE, HARMLESS},
+    /* what belongs to a penalty that is off */
+    {" --repeat-last-n --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker ",
+     A_VALUE, HARMLESS},
+    {" --xtc-threshold --dynatemp-exp --mirostat-lr --mirostat-ent ", A_VALUE, HARMLESS},
+    /* what would change the text */
+    {" --repeat-penalty --typical --typical-p ", A_VALUE, no_penalty, "1"},
+    {" --presence-penalty --frequency-penalty --dry-multiplier --xtc-probability --dynatemp-range --mirostat ",
+     A_VALUE, no_penalty, "0"},
+    {" --top-nsigma --top-n-sigma --adaptive-target ", A_VALUE, no_penalty, "-1"},
+    {" --samplers --sampling-seq --sampler-seq -l --logit-bias ", A_VALUE, no_penalty, NULL},
+    {" --grammar --grammar-file -j --json-schema -jf --json-schema-file ", A_VALUE, no_grammar, NULL},
+    {" --image --audio --video -mm --mmproj -mmu --mmproj-url ", A_VALUE, no_image, NULL},
+    {" --lora --lora-scaled --control-vector --control-vector-scaled ", A_VALUE, no_adapter, NULL},
+    {" --rope-scaling --rope-scale --rope-freq-base --rope-freq-scale -gan --grp-attn-n -gaw --grp-attn-w ",
+     A_VALUE, no_rope, NULL},
+    {" --yarn-ext-factor --yarn-attn-factor --yarn-beta-slow --yarn-beta-fast --yarn-orig-ctx ",
+     A_VALUE, no_rope, NULL},
+    {" --override-kv ", A_VALUE, "carat takes the model file as it is", NULL},
+    {" -hf -hfr --hf-repo -hff --hf-file -mu --model-url -hft --hf-token -dr --docker-repo ",
+     A_VALUE, no_download, NULL},
+    {" --chat-template-file --chat-template-kwargs ", A_VALUE, no_template, NULL},
+    {" -i --interactive -if --interactive-first -mli --multiline-input ", NOTHING, no_chat, NULL},
+    {" -r --reverse-prompt --in-prefix --in-suffix ", A_VALUE, no_chat, NULL},
+    {" --context-shift ", NOTHING, "carat stops where the context ends", NULL},
+    {" -e --escape ",
+     NOTHING, "carat takes the prompt as it is; the shell writes escapes, as in $'a\\nb'", NULL},
+    {" -bf --binary-file ", A_VALUE, "-f FILE with --raw reads any bytes", NULL},
+    {" -sp --special ", NOTHING, "carat run prints no control tokens", NULL},
+    {" --check-tensors ", NOTHING, "carat checks the layout of a file, not every number in it", NULL},
+    {" --embedding --embeddings ", NOTHING, "carat makes no embeddings", NULL},
+};
+/* clang-format on */
+
+const struct foreign *foreign_find(const char *word, size_t n)
+{
+    char padded[64];
+
+    if (n + 3 > sizeof padded || memchr(word, ' ', n))
+        return NULL;
+    snprintf(padded, sizeof padded, " %.*s ", (int)n, word);
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (strstr(table[i].names, padded))
+            return &table[i];
+    }
+    return NULL;
+}
+
+/* A word that begins with a dash is the next option, unless it is a negative number. */
+static bool is_value(const char *word)
+{
+    return word && (word[0] != '-' || word[1] == 0 || strspn(word + 1, ".0123456789") > 0);
+}
+
+static bool same_number(const char *text, const char *number)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    return end != text && *end == 0 && value == strtod(number, NULL);
+}
+
+int foreign_take(const struct foreign *f, const char *verb, const char *name, const char *attached,
+                 const char *next, bool *took_next)
+{
+    const char *value = attached;
+
+    if (f->takes == NOTHING && attached)
+        return fail(USAGE, "option %s takes no value", name);
+    if (!value &&
+        (f->takes == A_VALUE || (f->takes == ON_OFF && next && is_choice("on|off|auto|1|0", next)))) {
+        if (!is_value(next))
+            return fail(USAGE, "option %s needs a value", name);
+        value = next;
+        *took_next = true;
+    }
+    if (f->refusal && !(f->neutral && value && same_number(value, f->neutral)))
+        return fail(USAGE, "%s: %s is not supported: %s", verb, name, f->refusal);
+    return DONE;
+}
+
+int settle_cache_types(struct options *o, const char *verb)
+{
+    const char *k = o->cache_k, *v = o->cache_v;
+
+    if (!k && !v)
+        return DONE;
+    if (!k || !v || strcmp(k, v) != 0)
+        return fail(USAGE,
+                    "%s: -ctk and -ctv have to be given together and equal: carat keeps keys and values in "
+                    "one type",
+                    verb);
+    if (!is_choice("bf16|f16|f32", k))
+        return fail(USAGE, "%s: a KV cache of type '%.40s' is not supported; bf16, f16 and f32 are", verb, k);
+    if (o->kv && strcmp(o->kv, k) != 0)
+        return fail(USAGE, "%s: --kv %s and -ctk %s contradict each other", verb, o->kv, k);
+    o->kv = k;
+    return DONE;
+}

@@ -1,0 +1,143 @@
+/* man.c: the tables of option_table.c as man pages: carat.1 for the command, carat-VERB.1 for a verb. The build writes
+ * them by calling the command, so no page can say what the command does not know. */
+#include <string.h>
+
+#include "cli.h"
+
+/* Text for roff: nothing of it may become a request or an escape, and dashes are those that one can type. */
+static void put(const char *text, size_t n)
+{
+    bool line_begins = true;
+
+    for (size_t i = 0; i < n; i++) {
+        if (line_begins && (text[i] == '.' || text[i] == '\''))
+            out_print("\\&");
+        line_begins = text[i] == '\n';
+        if (text[i] == '\\')
+            out_print("\\e");
+        else if (text[i] == '-')
+            out_print("\\-");
+        else if (text[i] == '"')
+            out_print("\\(dq");
+        else if (text[i] == '`' || text[i] == '\'' || text[i] == '^' || text[i] == '~')
+            out_print("%s", text[i] == '`'    ? "\\(ga"
+                            : text[i] == '\'' ? "\\(aq"
+                            : text[i] == '^'  ? "\\(ha"
+                                              : "\\(ti");
+        else
+            out_write(text + i, 1);
+    }
+}
+
+static void put_text(const char *text)
+{
+    put(text, strlen(text));
+}
+
+/* One request with the rest of its line, then a newline. */
+static void request(const char *name, const char *text)
+{
+    out_print(".%s ", name);
+    put_text(text);
+    out_print("\n");
+}
+
+/* Paragraphs, each ended by a newline or the end. */
+static void paragraphs(const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        put(text, n);
+        text += n + (text[n] == '\n');
+        out_print(*text ? "\n.PP\n" : "\n");
+    }
+}
+
+static void title(const char *page)
+{
+    out_print(".TH %s 1 \"\" \"carat %s\" \"carat\"\n.SH NAME\n", page, carat_version());
+}
+
+static void see_also(enum verb except)
+{
+    bool first = true;
+
+    out_print(".SH SEE ALSO\n");
+    if (except != N_VERB)
+        out_print(".BR carat (1)");
+    for (int i = 0; i < N_VERB; i++) {
+        if (i == (int)except)
+            continue;
+        out_print("%s.BR carat\\-%s (1)", first && except == N_VERB ? "" : ",\n", verb_texts[i].name);
+        first = false;
+    }
+    out_print("\n");
+}
+
+static void print_command(void)
+{
+    title("CARAT");
+    out_print("carat \\- run Google's Gemma models\n.SH SYNOPSIS\n.B carat\n.I VERB\n"
+              ".RI [ ARGUMENTS ]\n.RI [ OPTIONS ]\n.SH DESCRIPTION\n");
+    paragraphs(model_text);
+    out_print(".PP\n");
+    paragraphs(llama_text);
+    out_print(".SH VERBS\n");
+    for (int i = 0; i < N_VERB; i++) {
+        out_print(".TP\n.BR carat\\-%s (1)\n", verb_texts[i].name);
+        put_text(verb_texts[i].summary);
+        out_print("\n");
+    }
+    out_print(".SH EXIT STATUS\n");
+    for (const struct exit_text *e = exit_texts; e->text; e++) {
+        out_print(".TP\n.B %d\n", e->code);
+        put_text(e->text);
+        out_print("\n");
+    }
+    out_print(".SH ENVIRONMENT\n");
+    for (const struct variable_text *v = variable_texts; v->name; v++) {
+        out_print(".TP\n");
+        request("B", v->name);
+        put_text(v->text);
+        out_print("\n");
+    }
+    out_print(".SH EXAMPLES\n.EX\ncarat run tiny \\(dqOnce upon a time\\(dq\ncarat help run\n.EE\n");
+    see_also(N_VERB);
+}
+
+void print_man(enum verb verb)
+{
+    char text[96];
+
+    if (verb == N_VERB) {
+        print_command();
+        return;
+    }
+    const struct verb_text *v = &verb_texts[verb];
+    snprintf(text, sizeof text, "CARAT\\-%s", v->name);
+    for (char *p = text; *p; p++)
+        *p = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
+    title(text);
+    out_print("carat\\-%s \\- ", v->name);
+    put_text(v->summary);
+    out_print("\n.SH SYNOPSIS\n.B carat %s\n", v->name);
+    if (*v->args)
+        request("I", v->args);
+    out_print(".RI [ OPTIONS ]\n");
+    if (*v->details) {
+        out_print(".SH DESCRIPTION\n");
+        paragraphs(v->details);
+    }
+    out_print(".SH OPTIONS\n");
+    for (int i = 0; i < option_count; i++) {
+        if (!(option_table[i].verbs & ON(verb)))
+            continue;
+        option_heading(text, sizeof text, &option_table[i]);
+        out_print(".TP\n");
+        request("B", text);
+        put_text(option_table[i].help);
+        out_print("\n");
+    }
+    out_print(".SH EXIT STATUS\n.BR carat (1)\nlists the exit codes.\n");
+    see_also(verb);
+}

@@ -1,0 +1,166 @@
+/* option_table.c: every verb, option, exit code and variable of the command, as data. Who reads it is in options.h. */
+#include <limits.h>
+#include <stddef.h>
+
+#include "cli.h"
+
+const struct verb_text verb_texts[N_VERB] = {
+    [RUN] =
+        {"run", "MODEL [PROMPT]", "generate text from a prompt", 1, 2,
+         "The prompt is PROMPT, -p, -f or --ids; without any of them it is standard input, byte for byte. "
+         "Beside PROMPT or -p, standard input is appended after an empty line when it is a file or a pipe "
+         "(in a script, </dev/null keeps it out).\n"
+         "The prompt becomes the user's turn of the model's chat template, and may be empty; --raw runs it "
+         "as it is, control tokens recognised.\n"
+         "Generated text alone goes to standard output; speed, and the seed if it was random, to standard "
+         "error. A given seed repeats a run.\n"},
+    [LOGITS] = {"logits", "MODEL --ids IDS", "next-token logits of given ids", 1, 1,
+                "Without --out, --top or --json the ten highest logits are printed.\n"},
+    [TOKENIZE] = {"tokenize", "MODEL [TEXT]", "text to token ids", 1, 2,
+                  "MODEL may be a tokenizer file, or a directory that holds only one. Without TEXT, standard "
+                  "input is read.\n"},
+    [DETOKENIZE] = {"detokenize", "MODEL [IDS]", "token ids to text", 1, 2,
+                    "MODEL is as for tokenize. IDS are separated by commas or white space; without them, "
+                    "standard input is read.\n"},
+    [RENDER] =
+        {"render", "MODEL --messages FILE", "the exact prompt that a conversation becomes", 1, 1,
+         "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n"},
+    [BENCH] = {"bench", "MODEL", "measure prompt and generation speed", 1, 1,
+               "Random ids, one warm-up; tokenising and sampling are not in the time.\n"},
+    [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
+    [DOCTOR] =
+        {"doctor", "", "describe this machine and how carat would use it", 0, 0,
+         "The lines from ``` to ``` are meant to be pasted into a bug report. The last of them are warnings, "
+         "one for each thing that makes this machine slow.\n"},
+    [COMPLETION] = {"completion", "bash|zsh|fish", "print a completion script for a shell", 1, 1,
+                    "bash: source <(carat completion bash)\n"
+                    "zsh: carat completion zsh >DIR/_carat, where DIR is in $fpath\n"
+                    "fish: carat completion fish | source\n"},
+    [VERSION] = {"version", "", "print the version", 0, 0, ""},
+    [HELP] = {"help", "[VERB]", "describe a verb and its options", 0, 1, ""},
+};
+
+#define AT(field) offsetof(struct options, field)
+#define EVALUATES (ON(RUN) | ON(LOGITS) | ON(BENCH))
+#define ANY       (ON(N_VERB) - 1)
+
+/* An entry in two or three lines is a table, one value a line is not. */
+/* clang-format off */
+const struct option option_table[] = {
+    {{"-m", "--model"}, MODEL, AT(model), ANY & ~NO_MODEL, "MODEL",
+     "the model, instead of the first argument", 0, 0},
+    {{"--tokenizer"}, TEXT, AT(tokenizer), ANY & ~NO_MODEL, "FILE",
+     "a tokenizer file, instead of the model's own", 0, 0},
+    /* what goes in */
+    {{"-p", "--prompt"}, TEXT, AT(prompt), ON(RUN), "TEXT", "the prompt, instead of the second argument", 0, 0},
+    {{"-f", "--file"}, READS, AT(file), ON(RUN), "FILE", "read the prompt from FILE", 0, 0},
+    {{"-sys", "--system-prompt"}, TEXT, AT(system), ON(RUN), "TEXT",
+     "a system message before the prompt", 0, 0},
+    {{"-sysf", "--system-prompt-file"}, READS, AT(system_file), ON(RUN), "FILE",
+     "read the system message from FILE", 0, 0},
+    {{"--ids"}, TEXT, AT(ids), ON(RUN) | ON(LOGITS), "IDS", "token ids instead of text, as in 2,5,9", 0, 0},
+    {{"--raw", "-no-cnv", "--no-conversation"}, FLAG, AT(raw), ON(RUN), NULL, "no chat template", 0, 0},
+    {{"--messages"}, READS, AT(messages), ON(RENDER), "FILE", "the conversation, JSON", 0, 0},
+    {{"--tools"}, READS, AT(tools), ON(RUN) | ON(RENDER), "FILE",
+     "function tools, a JSON array in OpenAI's form", 0, 0},
+    {{"--chat-template"}, CHOICE, AT(chat_template), ON(RUN) | ON(RENDER), "gemma|gemma3|functiongemma",
+     "instead of the model's own", 0, 0},
+    {{"--no-generation-prompt"}, FLAG, AT(no_generation_prompt), ON(RENDER), NULL,
+     "do not open the model's turn", 0, 0},
+    {{"--no-bos"}, FLAG, AT(no_bos), ON(TOKENIZE), NULL, "do not begin with <bos>", 0, 0},
+    {{"--special"}, FLAG, AT(special), ON(TOKENIZE) | ON(RENDER), NULL,
+     "recognise control tokens in the text", 0, 0},
+    {{"--special"}, FLAG, AT(special), ON(DETOKENIZE), NULL, "print control tokens", 0, 0},
+    {{"--lossy"}, FLAG, AT(lossy), ON(RUN) | ON(TOKENIZE), NULL,
+     "replace what is not UTF-8 by U+FFFD instead of refusing it", 0, 0},
+    {{"--jsonl"}, READS, AT(jsonl), ON(TOKENIZE), "FILE",
+     "one {\"text\": ...} in, one {\"ids\": ...} out per line", 0, 0},
+    {{"--jsonl"}, READS, AT(jsonl), ON(DETOKENIZE), "FILE",
+     "one {\"ids\": ...} in, one {\"text\": ...} out per line", 0, 0},
+    /* generation */
+    {{"-n", "--predict", "--n-predict"}, INT, AT(predict), ON(RUN), "N",
+     "most tokens to generate (default -1: to the end of the context)", -1, INT_MAX},
+    {{"--temp", "--temperature"}, REAL, AT(temp), ON(RUN), "X",
+     "temperature; 0 takes the highest logit (default: the model's)", 0, 1000},
+    {{"--top-k"}, INT, AT(top_k), ON(RUN), "N",
+     "draw from the N most likely; 0 is all (default: the model's)", 0, INT_MAX},
+    {{"--top-p"}, REAL, AT(top_p), ON(RUN), "X",
+     "draw from the most likely that sum up to X (default: the model's)", 0, 1},
+    {{"--min-p"}, REAL, AT(min_p), ON(RUN), "X",
+     "drop what is less likely than X times the first (default: the model's)", 0, 1},
+    {{"-s", "--seed"}, INT64, AT(seed), ON(RUN), "N", "seed of the draws; -1 is random (default -1)", 0, 0},
+    {{"--ignore-eos"}, FLAG, AT(ignore_eos), ON(RUN), NULL, "never generate the ids that end generation", 0, 0},
+    /* what comes out */
+    {{"--all"}, FLAG, AT(all), ON(LOGITS), NULL, "logits after every id, not only the last", 0, 0},
+    {{"-o", "--out"}, WRITES, AT(out), ON(LOGITS), "FILE",
+     "write float32 NPY, [vocab] or with --all [n][vocab] (- is standard output)", 0, 0},
+    {{"--top"}, INT, AT(top), ON(LOGITS), "K", "print the K highest logits", 1, 1000},
+    {{"--ids"}, FLAG, AT(as_ids), ON(RENDER), NULL, "print token ids instead of text", 0, 0},
+    {{"--tensors"}, FLAG, AT(tensors), ON(SHOW), NULL, "list every tensor", 0, 0},
+    {{"--json"}, FLAG, AT(json), ANY & ~(ON(RENDER) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},
+    /* computing */
+    {{"-p", "--n-prompt"}, INT, AT(n_prompt), ON(BENCH), "N",
+     "tokens of the prompt test; 0 skips it (default 512)", 0, 1 << 20},
+    {{"-n", "--n-gen"}, INT, AT(n_gen), ON(BENCH), "N",
+     "tokens of the generation test; 0 skips it (default 64)", 0, 1 << 20},
+    {{"-r", "--repetitions"}, INT, AT(repetitions), ON(BENCH), "N", "runs of each test (default 5)", 1, 1000},
+    {{"-c", "--ctx-size"}, INT, AT(context), ON(RUN) | ON(SHOW), "N",
+     "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
+    {{"-t", "--threads"}, INT, AT(threads), EVALUATES, "N",
+     "threads (default 0: the CPUs this process may use)", 0, 256},
+    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), EVALUATES, "N",
+     "most prompt tokens in one pass (default 0: the library's choice)", 0, 1 << 20},
+    {{"--naive"}, FLAG, AT(naive), ON(LOGITS), NULL,
+     "recompute everything for every position: an oracle for the cache", 0, 0},
+    {{"--exact"}, FLAG, AT(exact), EVALUATES | ON(SHOW), NULL, "float32 arithmetic, for comparisons", 0, 0},
+    {{"--kv"}, CHOICE, AT(kv), EVALUATES | ON(SHOW), "bf16|f16|f32",
+     "type of the KV cache (default bf16, with --exact f32)", 0, 0},
+    {{"-ctk", "--cache-type-k"}, TEXT, AT(cache_k), EVALUATES | ON(SHOW), "TYPE",
+     "with -ctv of the same type: another spelling of --kv", 0, 0},
+    {{"-ctv", "--cache-type-v"}, TEXT, AT(cache_v), EVALUATES | ON(SHOW), "TYPE",
+     "with -ctk of the same type: another spelling of --kv", 0, 0},
+    {{"--isa"}, TEXT, AT(isa), EVALUATES | ON(SHOW), "NAME",
+     "use kernels of at most this level: ref, avx2", 0, 0},
+    /* messages */
+    {{"-v", "--verbose"}, FLAG, AT(verbose), ON(RUN), NULL,
+     "also say how the model is run and why it stopped", 0, 0},
+    {{"--no-perf"}, FLAG, AT(no_perf), ON(RUN), NULL, "do not print speed", 0, 0},
+    {{"--color"}, SWITCH, AT(color), ANY, "on|off|auto|always|never",
+     "colours in messages (default auto: on a terminal)", 0, 0},
+    {{"--man"}, FLAG, AT(man), ON(HELP), NULL, "print a man page, for man -l", 0, 0},
+    {{"-h", "--help", "--usage"}, FLAG, AT(help), ANY, NULL, "print this", 0, 0},
+};
+/* clang-format on */
+const int option_count = sizeof option_table / sizeof option_table[0];
+
+const struct exit_text exit_texts[] = {
+    {DONE, "success"},
+    {FAILED, "failure while running, reading or writing"},
+    {USAGE, "usage"},
+    {NOT_FOUND, "model not found or not readable"},
+    {BAD_MODEL, "unsupported or corrupt model"},
+    {NO_MEMORY, "out of memory"},
+    {CHECK_FAILED, "a check failed"},
+    {INTERRUPTED, "interrupted"},
+    {PIPE_CLOSED, "nobody reads the output"},
+    {143, "terminated"},
+    {0, NULL},
+};
+
+const struct variable_text variable_texts[] = {
+    {"CARAT_ARG_<OPTION>", "the value of an option that is not given, as in CARAT_ARG_THREADS=4 or "
+                           "CARAT_ARG_TOP_P=0.9; every option "
+                           "that takes a number or one of several words, and every flag (1 or 0)"},
+    {"NO_COLOR", "no colours, unless --color asks for them"},
+    {"CLICOLOR_FORCE", "colours even where there is no terminal"},
+    {NULL, NULL},
+};
+
+const char model_text[] =
+    "MODEL is a Hugging Face directory or a GGUF file. The name tiny is the small model inside this command "
+    "(./tiny is a path). Where a file is read, - is standard input, for MODEL too.\n";
+const char llama_text[] = "Options of llama.cpp are understood. Those that cannot change the text (threads "
+                          "of a batch, layers on a GPU, "
+                          "locking of memory) are accepted with a note; those that would change it and that "
+                          "carat does not have are "
+                          "refused by name.\n";

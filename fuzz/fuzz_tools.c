@@ -1,0 +1,61 @@
+/* fuzz_tools.c: any tools through FunctionGemma's template, with a conversation that calls one and gets its result. Checked
+ * besides memory: what is refused names the tools and leaves nothing behind; what is rendered holds no more control
+ * tokens of the template's own than the tools ask for, whatever their names and descriptions spell. The messages have a
+ * target of their own. */
+#include <stdlib.h>
+
+#include "text/chat.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char messages[] =
+    "[{\"role\":\"developer\",\"content\":\"d\"},{\"role\":\"user\",\"content\":\"u\"},{\"role\":"
+    "\"assistant\","
+    "\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":{\"x\":1}}}]},"
+    "{\"role\":\"tool\",\"content\":\"r\"},{\"role\":\"assistant\",\"content\":\"a\"},"
+    "{\"role\":\"user\",\"content\":\"v\"}]";
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static size_t count(const struct ct_prompt *p, const char *token)
+{
+    size_t n = 0, length = strlen(token);
+    for (int i = 0; i < p->n_segment; i++)
+        for (size_t k = p->segment[i].begin; !p->segment[i].content && k + length <= p->segment[i].end; k++)
+            n += memcmp(p->text + k, token, length) == 0;
+    return n;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ct_prompt p;
+    carat_error err = {0};
+    char *tools = malloc(size + 1);
+    if (!tools)
+        return 0;
+    memcpy(tools, data, size);
+    tools[size] = 0;
+    carat_status status = ct_chat_render(CT_CHAT_FUNCTIONGEMMA, messages, tools, true, &p, &err);
+    if (status == CARAT_OK) {
+        size_t at = 0;
+        for (int i = 0; i < p.n_segment; i++) {
+            require(p.segment[i].begin == at && p.segment[i].end > at);
+            at = p.segment[i].end;
+        }
+        require(at == p.n && p.text[p.n] == 0);
+        require(count(&p, "<bos>") == 1 && count(&p, "<start_of_turn>") == 5 &&
+                count(&p, "<end_of_turn>") == 4);
+        require(count(&p, "<start_function_declaration>") == count(&p, "<end_function_declaration>"));
+        require(count(&p, "<escape>") % 2 == 0);
+        ct_prompt_free(&p);
+    } else {
+        require(status == CARAT_E_ARGUMENT && strncmp(err.message, "tools", 5) == 0);
+        require(!p.text && !p.segment);
+    }
+    free(tools);
+    return 0;
+}
