@@ -36,8 +36,8 @@ extern const struct verb_text verb_texts[N_VERB];
 struct options {
     const char *model; /* first argument, or -m: a model, for help a verb, for completion a shell */
     const char *text;  /* second argument: prompt, text or ids */
-    const char *prompt, *file, *system, *system_file, *ids, *tools, *messages, *chat_template, *tokenizer, *jsonl, *out,
-        *kv, *isa, *color, *cache_k, *cache_v;
+    const char *prompt, *file, *system, *system_file, *ids, *tools, *messages, *chat_template, *tokenizer,
+        *jsonl, *out, *kv, *isa, *color, *cache_k, *cache_v;
     int predict, context, threads, top_k, chunk, top, n_prompt, n_gen, repetitions;
     double temp, top_p, min_p;
     int64_t seed;

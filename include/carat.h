@@ -1,6 +1,6 @@
 /* carat.h: the one public header of libcarat, an inference engine for Google's Gemma models.
  *
- * A complete program (test/api/example_test.sh compiles and runs exactly this text):
+ * A complete program (test/api/test_example.sh compiles and runs exactly this text):
  *
  * example-begin
  * #include <carat.h>
@@ -145,8 +145,7 @@ typedef struct carat_model_options {
     carat_progress progress;
     void *user; /* given to both callbacks */
     int tokenizer_only; /* 1: path may be a tokenizer file, or a directory that holds only one; no weights are opened */
-    const char *tokenizer; /* path of a tokenizer file, or of a directory or model that has one, to use instead of the
-                              model's own; may be NULL */
+    const char *tokenizer; /* path of a tokenizer to use instead of the model's own; NULL: none */
 } carat_model_options;
 #define CARAT_MODEL_OPTIONS                                                                                  \
     {                                                                                                        \
