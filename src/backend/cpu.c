@@ -2,8 +2,11 @@
  * which outputs; what they are is the kernels' business, and no result depends on the split. */
 #include "backend/backend.h"
 
-#define ROWS_PER_ITEM                                                                                        \
-    32 /* output rows a thread claims at once: small, so that a busy neighbour costs little */
+#include "kernel/panel.h"
+
+/* Output rows a thread claims at once: small, so that a busy neighbour costs little; the four panels that a product
+ * of one token reads side by side. */
+#define ROWS_PER_ITEM 64
 
 void *ct_memory_take(struct ct_memory *m, size_t bytes)
 {
@@ -26,12 +29,6 @@ static ct_mat cpu_alloc(struct ct_backend *b, int rows, int cols)
 {
     struct ct_memory *m = self(b)->memory;
     return (ct_mat){ct_memory_take(m, (size_t)rows * (size_t)cols * sizeof(float)), cols};
-}
-
-static struct ct_weight cpu_place(struct ct_backend *b, struct ct_weight w)
-{
-    (void)b;
-    return w;
 }
 
 static void cpu_copy_out(struct ct_backend *b, float *to, ct_mat m, int row)
@@ -57,9 +54,53 @@ struct job {
     float scale, cap;
 };
 
+static float *scratch_of(const struct ct_cpu_backend *b, int thread)
+{
+    return b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_inputs);
+}
+
 static void run(struct job *j, int items, void (*fn)(void *job, int item, int thread))
 {
     ct_pool_run(j->b->o.pool, items, fn, j);
+}
+
+/* ---- weights ---- */
+
+#define PANELS_PER_ITEM 64
+
+static void pack_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    const struct ct_weight *from = j->ws[0], *to = j->ws[1];
+    int r0 = item * PANELS_PER_ITEM * CT_PANEL_ROWS, r1 = CT_MIN(r0 + PANELS_PER_ITEM * CT_PANEL_ROWS, from->rows);
+
+    (void)thread;
+    for (int r = r0; r < r1; r += CT_PANEL_ROWS)
+        ct_pack((uint8_t *)to->data + (size_t)(r / CT_PANEL_ROWS) * to->row_bytes, from, r);
+    if (j->b->o.done_with)
+        j->b->o.done_with((const uint8_t *)from->data + (size_t)r0 * from->row_bytes,
+                          (size_t)(r1 - r0) * from->row_bytes);
+}
+
+/* Packs where the kernels want panels and the type has them; exact arithmetic works on decoded rows. */
+static struct ct_weight cpu_place(struct ct_backend *base, struct ct_weight w)
+{
+    struct ct_cpu_backend *b = self(base);
+    const struct ct_panel *panel = ct_panel_of(w.type);
+    bool floats = panel->lines == CT_LINES_16 || panel->lines == CT_LINES_32;
+    struct ct_weight packed = w;
+
+    if (b->o.kernel->layout != CT_LAYOUT_PANELS || w.layout != CT_LAYOUT_ROWS || panel->lines == CT_LINES_NONE ||
+        (b->o.exact && !floats))
+        return w;
+    packed.layout = CT_LAYOUT_PANELS;
+    packed.row_bytes = ct_panel_bytes(panel, w.cols);
+    int panels = (w.rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
+    packed.data = ct_memory_take(b->weights, (size_t)panels * packed.row_bytes);
+    if (packed.data)
+        run(&(struct job){.b = b, .ws = (const struct ct_weight *[]){&w, &packed}},
+            (panels + PANELS_PER_ITEM - 1) / PANELS_PER_ITEM, pack_item);
+    return packed;
 }
 
 /* ---- rows of the pass ---- */
@@ -114,8 +155,7 @@ static void embed_item(void *arg, int row, int thread)
     struct job *j = arg;
     const struct ct_kernel *k = j->b->o.kernel;
 
-    (void)thread;
-    k->widen(row_of(j->out, row), j->w, j->b->rows.token[row]);
+    k->widen(row_of(j->out, row), j->w, j->b->rows.token[row], scratch_of(j->b, thread));
     k->scale(row_of(j->out, row), j->value, j->out.cols);
 }
 
@@ -207,7 +247,10 @@ static void prepare_item(void *arg, int item, int thread)
     int t0 = item * CT_LANES;
 
     (void)thread;
-    j->b->o.kernel->prepare(&j->b->prepared[j->form], j->form, j->in.handle, t0, t0 + CT_LANES);
+    if (j->form == CT_INPUT_LANES)
+        j->b->o.kernel->prepare_lanes(&j->b->prepared[j->form], j->in.handle, t0, t0 + CT_LANES);
+    else
+        j->b->o.kernel->prepare(&j->b->prepared[j->form], j->form, j->in.handle, t0, t0 + CT_LANES);
 }
 
 /* Prepares the current rows of in once for every form that the weights ask for. */
@@ -216,7 +259,7 @@ static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_
     for (int form = 0; form < CT_INPUT_COUNT; form++) {
         bool wanted = false;
         for (int i = 0; i < n; i++)
-            wanted |= ct_input_form(w[i]->type, b->o.exact) == (enum ct_input)form;
+            wanted |= ct_input_form(w[i], b->o.exact) == (enum ct_input)form;
         if (!wanted)
             continue;
         b->prepared[form].n = b->rows.n;
@@ -230,10 +273,11 @@ static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_
 static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_weight *w, int r0, int r1,
                          int thread)
 {
-    enum ct_input form = ct_input_form(w->type, b->o.exact);
-    float *scratch = b->scratch + (size_t)thread * 4 * (size_t)ct_pad_group(b->o.max_inputs);
+    enum ct_input form = ct_input_form(w, b->o.exact);
+    const struct ct_kernel *k = b->o.kernel;
 
-    b->o.kernel->project(out.handle, (size_t)out.cols, w, r0, r1, &b->prepared[form], form, scratch);
+    (w->layout == CT_LAYOUT_PANELS ? k->project_panels : k->project)(
+        out.handle, (size_t)out.cols, w, r0, r1, &b->prepared[form], form, scratch_of(b, thread));
 }
 
 static void project_item(void *arg, int item, int thread)
@@ -335,7 +379,8 @@ static void cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct 
         self(b)->rows.n * (q.cols / kv->head_dim), attend_item);
 }
 
-void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory)
+void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory,
+                         struct ct_memory *weights)
 {
     size_t n = (size_t)o->max_rows, blocks = ct_round_up(n, CT_LANES),
            k = (size_t)ct_pad_group(o->max_inputs);
@@ -359,6 +404,7 @@ void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *
                       .softcap = cpu_softcap},
         .o = *o,
         .memory = memory,
+        .weights = weights,
     };
     b->position = ct_memory_take(memory, n * sizeof *b->position);
     b->sequence = ct_memory_take(memory, n * sizeof *b->sequence);
@@ -374,14 +420,14 @@ void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *
     }
     for (int form = 0; form < CT_INPUT_COUNT; form++) {
         struct ct_prepared *p = &b->prepared[form];
-        if (form != CT_INPUT_Q8) {
+        if (form != CT_INPUT_Q8 && form != CT_INPUT_LANES) {
             p->value = ct_memory_take(memory, blocks * k * sizeof *p->value);
             continue;
         }
-        p->q = ct_memory_take(memory, n * k);
-        p->scale = ct_memory_take(memory, n * k / CT_GROUP * sizeof *p->scale);
-        p->sum = ct_memory_take(memory, n * k / CT_HALF * sizeof *p->sum);
+        p->q = ct_memory_take(memory, blocks * k);
+        p->scale = ct_memory_take(memory, blocks * k / CT_GROUP * sizeof *p->scale);
+        p->sum = ct_memory_take(memory, blocks * k / CT_HALF * sizeof *p->sum);
     }
     b->up = ct_memory_take(memory, n * (size_t)o->max_ffn * sizeof *b->up);
-    b->scratch = ct_memory_take(memory, (size_t)o->threads * 4 * k * sizeof *b->scratch);
+    b->scratch = ct_memory_take(memory, (size_t)o->threads * CT_SCRATCH(o->max_inputs) * sizeof *b->scratch);
 }

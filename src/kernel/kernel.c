@@ -1,33 +1,42 @@
-/* kernel.c: chooses a kernel table; the tables themselves are filled by ref.c, once per ISA level. */
+/* kernel.c: fills a kernel table for a CPU: the definition first (ref.c, once per ISA level), then what a level does
+ * better. */
 #include "kernel/kernel.h"
 
-extern const struct ct_kernel ct_kernel_ref;
+/* A file of kernels writes its entries over those of the levels below it. */
+typedef void init(struct ct_kernel *k);
+init ct_kernel_init_ref;
 #if defined(__x86_64__)
-extern const struct ct_kernel ct_kernel_avx2;
+init ct_kernel_init_avx2, ct_panels_init_avx2;
 #endif
 
-const struct ct_kernel *ct_kernel_choose(const struct ct_cpu *cpu, const char *limit)
+bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit)
 {
     const struct {
         const char *isa;
-        const struct ct_kernel *table; /* NULL: known, but not for this CPU */
-    } level[] = {
-        /* ascending: the best usable one up to the limit wins */
-        {"ref", &ct_kernel_ref},
+        bool usable;
+        init *init;
+    } step[] = {
+        /* ascending; every usable one up to the limit */
+        {"ref", true, ct_kernel_init_ref},
 #if defined(__x86_64__)
-        {"avx2", cpu->avx2_fma ? &ct_kernel_avx2 : NULL},
+        {"avx2", cpu->avx2_fma, ct_kernel_init_avx2},
+        {"avx2", cpu->avx2_fma, ct_panels_init_avx2},
 #endif
     };
-    const struct ct_kernel *best = NULL;
+    bool found = !limit;
 
     (void)cpu;
-    for (size_t i = 0; i < CT_COUNT(level); i++) {
-        if (level[i].table)
-            best = level[i].table;
-        if (limit && strcmp(limit, level[i].isa) == 0)
-            return best;
+    for (size_t i = 0; i < CT_COUNT(step); i++) {
+        bool named = limit && strcmp(limit, step[i].isa) == 0;
+        if (limit && found && !named)
+            break;
+        found |= named;
+        if (step[i].usable) {
+            step[i].init(k);
+            k->isa = step[i].isa;
+        }
     }
-    return limit ? NULL : best;
+    return found;
 }
 
 size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim)

@@ -71,17 +71,27 @@ struct ct_draw {
     int n_banned;
 };
 
+/* Floats of scratch that widen and project need for rows of cols values. */
+#define CT_SCRATCH(cols) (5 * (size_t)ct_pad_group(cols))
+
 struct ct_kernel {
     const char *isa;
+    /* How this level wants weights to lie whose type has panels (panel.h). It takes both. */
+    enum ct_layout layout;
 
-    /* One row of w as f32, times w->scale (BF16: values below 2^-50 become 0), out[w->cols]. */
-    void (*widen)(float *out, const struct ct_weight *w, int row);
-    /* Prepares x[n][cols] in one form; p->n and p->cols are set, buffers are large enough. Tokens [t0, t1) only; t0 is a
-     * multiple of CT_LANES. */
+    /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
+    void (*widen)(float *out, const struct ct_weight *w, int row, float *scratch);
+    /* Prepares x[n][cols] in one form but LANES; p->n and p->cols are set, buffers are large enough. Tokens [t0, t1) only;
+     * t0 is a multiple of CT_LANES. */
     void (*prepare)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
-    /* out[token][row] for rows [r0, r1) and all tokens, out rows ldo apart; scratch holds 4 * padded cols floats. */
+    /* The same for LANES. What it writes, only project_panels of the same level reads. */
+    void (*prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1);
+    /* out[token][row] for rows [r0, r1) and all tokens, out rows ldo apart. */
     void (*project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                     const struct ct_prepared *x, enum ct_input form, float *scratch);
+    /* The same for weights in panels; r0 is a multiple of 16. */
+    void (*project_panels)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                           const struct ct_prepared *x, enum ct_input form, float *scratch);
     /* y = x / rms(x) * w, one row of n; y may be x. */
     void (*norm)(float *y, const float *x, const float *w, int n, float eps);
     /* x += y */
@@ -109,9 +119,8 @@ struct ct_kernel {
     int32_t (*draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
 };
 
-/* The table of the best level the CPU has, at most limit ("ref", "avx2"; NULL: no limit); NULL for an
- * unknown limit. */
-const struct ct_kernel *ct_kernel_choose(const struct ct_cpu *cpu, const char *limit);
+/* Fills k with the best level the CPU has, at most limit ("ref", "avx2"; NULL: no limit); false for an unknown limit. */
+bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
 
 /* Bytes of K (or of V) of one head with that many slots. */
 size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim);
@@ -121,12 +130,14 @@ static inline int ct_pad_group(int n)
     return (n + CT_GROUP - 1) / CT_GROUP * CT_GROUP;
 }
 
-/* The form in which a weight of that type wants its input. */
-static inline enum ct_input ct_input_form(enum ct_type type, bool exact)
+/* The form in which a weight wants its input. */
+static inline enum ct_input ct_input_form(const struct ct_weight *w, bool exact)
 {
-    if (exact || type == CT_F32 || type == CT_F16)
+    if (exact || w->type == CT_F32 || w->type == CT_F16)
         return CT_INPUT_F32;
-    return type == CT_BF16 || type == CT_SFP ? CT_INPUT_BF16 : CT_INPUT_Q8; /* an SFP code is a bf16 value */
+    if (w->type == CT_BF16 || w->type == CT_SFP)
+        return CT_INPUT_BF16;
+    return w->layout == CT_LAYOUT_PANELS ? CT_INPUT_LANES : CT_INPUT_Q8;
 }
 
 #endif

@@ -4,7 +4,7 @@
 #include <immintrin.h>
 
 #include "kernel/panel.h"
-#include "kernel/ref.h"
+#include "kernel/ref_math.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
@@ -341,9 +341,11 @@ INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct
     }
 }
 
-void CT_NAME(ct_project_panels)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                                const struct ct_prepared *x)
+static void project_panels(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                           const struct ct_prepared *x, enum ct_input form, float *scratch)
 {
+    (void)form; /* follows from the type */
+    (void)scratch;
     static const int8_t iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
     switch (w->type) {
@@ -411,7 +413,7 @@ INLINE void quantise(uint32_t word[8], float *scale, int32_t *sum, const float *
     *sum = _mm_cvtsi128_si32(total);
 }
 
-void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1)
+static void prepare_lanes(struct ct_prepared *p, const float *x, int t0, int t1)
 {
     const int lanes = p->n == 1 ? 1 : CT_LANES;
     const size_t cols = (size_t)p->cols, groups = cols / CT_GROUP;
@@ -430,4 +432,11 @@ void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, in
                 memcpy(p->q + to, &word[i], 4);
         }
     }
+}
+
+void CT_NAME(ct_panels_init)(struct ct_kernel *k)
+{
+    k->layout = CT_LAYOUT_PANELS;
+    k->prepare_lanes = prepare_lanes;
+    k->project_panels = project_panels;
 }

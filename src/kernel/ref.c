@@ -49,25 +49,26 @@ static bool finite(const float *x, size_t n)
     return !bad;
 }
 
-#define STRING2(x) #x
-#define STRING(x)  STRING2(x)
-
-const struct ct_kernel CT_NAME(ct_kernel);
-const struct ct_kernel CT_NAME(ct_kernel) = {
-    .isa = STRING(CT_ISA),
-    .widen = CT_NAME(ct_widen),
-    .prepare = CT_NAME(ct_prepare),
-    .project = CT_NAME(ct_project),
-    .norm = norm,
-    .add = add,
-    .scale = scale,
-    .geglu = geglu,
-    .softcap = softcap,
-    .rope_frequencies = CT_NAME(ct_rope_frequencies),
-    .rope_table = CT_NAME(ct_rope_table),
-    .rope = CT_NAME(ct_rope),
-    .store = CT_NAME(ct_store),
-    .attend = CT_NAME(ct_attend),
-    .finite = finite,
-    .draw = CT_NAME(ct_draw),
-};
+void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
+{
+    *k = (struct ct_kernel){
+        .layout = CT_LAYOUT_ROWS,
+        .widen = CT_NAME(ct_widen),
+        .prepare = CT_NAME(ct_prepare),
+        .prepare_lanes = CT_NAME(ct_prepare_lanes),
+        .project = CT_NAME(ct_project),
+        .project_panels = CT_NAME(ct_project),
+        .norm = norm,
+        .add = add,
+        .scale = scale,
+        .geglu = geglu,
+        .softcap = softcap,
+        .rope_frequencies = CT_NAME(ct_rope_frequencies),
+        .rope_table = CT_NAME(ct_rope_table),
+        .rope = CT_NAME(ct_rope),
+        .store = CT_NAME(ct_store),
+        .attend = CT_NAME(ct_attend),
+        .finite = finite,
+        .draw = CT_NAME(ct_draw),
+    };
+}

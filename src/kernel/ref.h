@@ -1,11 +1,13 @@
-/* ref.h: the entries that ref*.c define for the level being compiled; ref.c gathers them in a table. */
+/* ref.h: the entries that ref*.c define for the level being compiled; ref.c puts them into a table. */
 #ifndef CT_REF_H
 #define CT_REF_H
 
 #include "kernel/ref_math.h"
 
-void CT_NAME(ct_widen)(float *out, const struct ct_weight *w, int row);
+void CT_NAME(ct_kernel_init)(struct ct_kernel *k);
+void CT_NAME(ct_widen)(float *out, const struct ct_weight *w, int row, float *scratch);
 void CT_NAME(ct_prepare)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
+void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1);
 void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                          const struct ct_prepared *x, enum ct_input form, float *scratch);
 void CT_NAME(ct_store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);

@@ -1,6 +1,7 @@
 /* ref_project.c: matrix products of NUMERICS.md sections 3 to 5, and the preparation of their inputs. The order of
  * additions is the definition; lanes are tokens, so compilers can vectorise without changing it. */
 #include "kernel/ref_math.h"
+#include "kernel/panel.h"
 #include "kernel/ref.h"
 
 #define ROWS 4 /* output rows in flight: with two chains each they hide the latency of an fma */
@@ -14,9 +15,18 @@ static inline float f16_value(uint16_t h)
     return ct_f32_from_bits(u | (uint32_t)(h & 0x8000) << 16);
 }
 
-static void widen_row(float *restrict out, const struct ct_weight *w, int row)
+/* A row as it is stored; spare holds 4 * cols bytes for one that lies in a panel. */
+static const uint8_t *stored_row(const struct ct_weight *w, int row, void *spare)
 {
-    const uint8_t *p = (const uint8_t *)w->data + (size_t)row * w->row_bytes;
+    if (w->layout == CT_LAYOUT_ROWS)
+        return (const uint8_t *)w->data + (size_t)row * w->row_bytes;
+    ct_unpack(spare, w, row);
+    return spare;
+}
+
+static void widen_row(float *restrict out, const struct ct_weight *w, int row, float *spare)
+{
+    const uint8_t *p = stored_row(w, row, spare);
     size_t n = (size_t)w->cols;
 
     if (w->type == CT_BF16)
@@ -29,9 +39,9 @@ static void widen_row(float *restrict out, const struct ct_weight *w, int row)
         ct_decode(w->type, out, p, n);
 }
 
-void CT_NAME(ct_widen)(float *restrict out, const struct ct_weight *w, int row)
+void CT_NAME(ct_widen)(float *restrict out, const struct ct_weight *w, int row, float *scratch)
 {
-    widen_row(out, w, row);
+    widen_row(out, w, row, scratch);
     for (int i = 0; i < w->cols; i++)
         out[i] *= w->scale;
 }
@@ -92,6 +102,12 @@ void CT_NAME(ct_prepare)(struct ct_prepared *p, enum ct_input form, const float 
         prepare_value(p, form == CT_INPUT_BF16, x, t0, t1);
 }
 
+/* Panels are read row by row here, so their input is the one of rows. */
+void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1)
+{
+    prepare_q8(p, x, t0, t1);
+}
+
 /* ---- f32 and bf16 products: two chains per group ---- */
 
 /* acc[r][t] of ROWS rows w[r][padded] and `lanes` tokens x[padded][lanes]; lanes is a constant where this is called. */
@@ -130,7 +146,7 @@ static void project_value(float *out, size_t ldo, const struct ct_weight *w, int
             float *row = scratch + (size_t)i * (size_t)padded;
             int have = i < rows ? w->cols : 0;
             if (have)
-                widen_row(row, w, r + i);
+                widen_row(row, w, r + i, scratch + (size_t)ROWS * (size_t)padded);
             for (int k = have; k < padded; k++)
                 row[k] = 0;
         }
@@ -170,7 +186,7 @@ project_groups(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1
     int groups = w->cols / CT_GROUP;
 
     for (int r = r0; r < r1; r++) {
-        type->expand(group, (const uint8_t *)w->data + (size_t)r * w->row_bytes, (size_t)w->cols);
+        type->expand(group, stored_row(w, r, group + groups), (size_t)w->cols);
         for (int t = 0; t < x->n; t++) {
             const int8_t *q = x->q + (size_t)t * (size_t)w->cols;
             const float *xs = x->scale + (size_t)t * (size_t)groups;
@@ -201,9 +217,9 @@ void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int 
 {
     const struct ct_type_info *type = ct_type_info(w->type);
     struct ct_group *group =
-        (struct ct_group *)(void *)scratch; /* 56 of the 512 bytes that 32 columns have */
+        (struct ct_group *)(void *)scratch; /* 56 of the 640 bytes that 32 columns have, then a stored row */
 
-    if (form != CT_INPUT_Q8)
+    if (form != CT_INPUT_Q8 && form != CT_INPUT_LANES)
         project_value(out, ldo, w, r0, r1, x, scratch);
     else if (type->halves && type->minimum)
         project_groups(out, ldo, w, r0, r1, x, group, true, true);
