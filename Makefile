@@ -27,7 +27,7 @@ fuzz:
 
 install: setup
 	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
-	cmake --build build/release -j$(JOBS)
+	cmake --build build/release -j$(JOBS) --target carat carat_static carat_shared
 	DESTDIR=$(DESTDIR) cmake --install build/release
 
 build/release/Makefile: | setup

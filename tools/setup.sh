@@ -9,6 +9,8 @@ need_command() { command -v "$1" >/dev/null || packages+=("${@:2}"); }
 need_header() { echo "#include <$1>" | gcc -E - >/dev/null 2>&1 || packages+=("$2"); }
 
 need_command gcc gcc
+need_command g++ g++ # carat.h must be C++17 too
+need_command pkg-config pkgconf
 need_command cmake cmake
 need_header stdio.h libc6-dev
 need_header jansson.h libjansson-dev

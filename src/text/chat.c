@@ -131,6 +131,9 @@ static carat_status read_side(const struct ct_file *f, const char *name, struct 
     struct ct_bytes text = ct_file_side(f, name);
     if (!text.data)
         return CARAT_OK;
+    if (text.size > CT_CHAT_SIDE_MAX)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: %s: %zu bytes found, expected at most %d", ct_file_path(f),
+                       name, text.size, CT_CHAT_SIDE_MAX);
     struct ct_json j;
     ct_json_init(&j, name, text);
     enum ct_json_token token = ct_json_next(&j);

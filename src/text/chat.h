@@ -16,7 +16,12 @@ bool ct_chat_from_name(const char *name, enum ct_chat *chat);
  * may be NULL. The template is recognised, never run: note becomes a sentence for people when it is none of ours or
  * has what the built-in one does not have, and empty otherwise. E_FORMAT (a side file is not JSON, the key has a
  * wrong type), E_MEMORY. */
-enum { CT_CHAT_NOTE = 512, CT_CHAT_TEMPLATE_MAX = 1 << 20, CT_CHAT_TOOLS_MAX = 1024 };
+enum {
+    CT_CHAT_NOTE = 512,
+    CT_CHAT_TEMPLATE_MAX = 1 << 20,
+    CT_CHAT_SIDE_MAX = 16 << 20,
+    CT_CHAT_TOOLS_MAX = 1024
+};
 carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, enum ct_chat *chat,
                             char note[CT_CHAT_NOTE], carat_error *err);
 

@@ -23,6 +23,9 @@ static carat_status open_side(const struct source *s, json_t **root)
     *root = NULL;
     if (!text.data)
         return CARAT_OK;
+    if (text.size > CT_TREE_FILE_MAX)
+        return ct_fail(s->err, CARAT_E_FORMAT, "%s: %s: %zu bytes found, expected at most %d",
+                       ct_file_path(s->f), s->side, text.size, CT_TREE_FILE_MAX);
     carat_status status =
         ct_tree_parse(root, CARAT_E_FORMAT, s->side, (const char *)text.data, text.size, &why);
     if (status != CARAT_OK)

@@ -188,6 +188,8 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
                 CT_TRY(read_id(r, j, &a.id));
             } else if (ct_str_is(j->string, "content")) {
                 CT_TRY(expect(r, j, CT_JSON_STRING, "the content of an added token"));
+                if (has_content)
+                    return malformed(r, j, CT_JSON_STRING, "one content");
                 if (j->string.n == 0 || j->string.n > CT_PIECE_MAX)
                     return refuse(r, j->start, j->string.n ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
                                   "the content is %zu bytes long, expected 1 to %d", j->string.n,

@@ -9,6 +9,8 @@
 
 /* Nesting that is accepted. Everything that walks a tree may recurse: this is what bounds the stack. */
 #define CT_TREE_DEPTH 64
+/* A tree may take fifty times the room of its text; no side file of a checkpoint that is read as one comes near this. */
+#define CT_TREE_FILE_MAX (1 << 20)
 
 /* Parses n bytes; the caller gives *root back with json_decref. name says in messages what the text is. Fails with
  * code (E_ARGUMENT for a caller's text, E_FORMAT for a file), or E_MEMORY. Duplicate keys are an error. */

@@ -78,6 +78,14 @@ static void huge(struct bad_place *p, const void *with)
         p->skip = true;
 }
 
+/* The same beside a tokenizer that is good. */
+static void huge_side(struct bad_place *p, const void *with)
+{
+    bad_tiny(p);
+    huge(p, with);
+    bad_model(p, "");
+}
+
 static void deep(struct bad_place *p, const void *with)
 {
     struct buf b = {0};
@@ -565,6 +573,27 @@ static void config_text(struct bad_place *p, const void *with)
 }
 
 static const struct bad_case templates[] = {
+    {"T10",
+     "a template of 300 MiB",
+     huge_side,
+     &(struct huge){"chat_template.jinja", "", "<start_of_turn>"},
+     0,
+     {"at most 1 MiB", "run raw"},
+     {"run", "@", "--no-perf", "-n", "1", "a"}},
+    {"T10",
+     "a side file of 300 MiB",
+     huge_side,
+     &(struct huge){"tokenizer_config.json", "[0", ",0"},
+     4,
+     {"tokenizer_config.json: 314572800 bytes found, expected at most 16777216"},
+     TOKENIZE},
+    {"C1",
+     "generation_config.json of 300 MiB",
+     huge_side,
+     &(struct huge){"generation_config.json", "{\"a\":[0", ",0"},
+     4,
+     {"generation_config.json: 314572800 bytes found, expected at most 1048576"},
+     TOKENIZE},
     {"T10",
      "none of ours, run",
      template_text,

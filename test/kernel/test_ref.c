@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "kernel/kernel.h"
-#include "quant/blocks.h"
+#include "block_oracle.h"
 
 #define CT_ISA test
 #include "kernel/ref_math.h"
@@ -120,38 +120,53 @@ static void test_rope_table(void **unused)
     }
 }
 
-struct case_weight {
-    enum ct_type type;
-    int cols;
-};
+/* Where the f16 factors of a block lie (bf16 for I8); the rest may be any bits. */
+static void set_factors(enum ct_type type, uint8_t *block, float d, float m)
+{
+    static const int at[CT_TYPE_COUNT][2] = {
+        [CT_Q8_0] = {0, -1},   [CT_Q4_0] = {0, -1},   [CT_Q4_1] = {0, 2},    [CT_Q5_0] = {0, -1},
+        [CT_Q5_1] = {0, 2},    [CT_Q2_K] = {80, 82},  [CT_Q3_K] = {108, -1}, [CT_Q4_K] = {0, 2},
+        [CT_Q5_K] = {0, 2},    [CT_Q6_K] = {208, -1}, [CT_IQ4_NL] = {0, -1}, [CT_IQ4_XS] = {0, -1},
+        [CT_MXFP4] = {-1, -1}, [CT_I8] = {0, 2}};
+    const float value[2] = {d, m};
+
+    for (int i = 0; i < 2; i++) {
+        uint16_t half = type == CT_I8 ? ct_f32_to_bf16(value[i]) : ct_f32_to_f16(value[i]);
+        if (at[type][i] >= 0)
+            memcpy(block + at[type][i], &half, 2);
+    }
+    if (type == CT_MXFP4)
+        block[0] = (uint8_t)(110 + next_random() % 20);
+}
 
 /* Random rows of a stored type, extremes included; every column count that the type allows. */
 static struct ct_weight random_weight(enum ct_type type, int rows, int cols)
 {
+    const struct ct_type_info *t = ct_type_info(type);
     size_t row_bytes;
     assert_true(ct_type_row_bytes(type, (size_t)cols, &row_bytes));
-    uint8_t *data = malloc(row_bytes * (size_t)rows + 1);
+    size_t size = row_bytes * (size_t)rows;
+    uint8_t *data = malloc(size + 1);
     assert_non_null(data);
     uint8_t *p = data + 1; /* unaligned: files promise nothing */
 
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < cols; c++) {
+    if (t->block == 1 && type != CT_SFP) {
+        for (int i = 0; i < rows * cols; i++) {
             float v = uniform(-1, 1) * (next_random() % 16 ? 1 : 0x1p-52f);
-            uint8_t *row = p + (size_t)r * row_bytes;
             uint16_t half = type == CT_BF16 ? ct_f32_to_bf16(v) : ct_f32_to_f16(v);
-            if (type == CT_F32)
-                memcpy(row + 4 * c, &v, 4);
-            else if (type == CT_F16 || type == CT_BF16)
-                memcpy(row + 2 * c, &half, 2);
-            else if (c % 32 == 0) {
-                size_t size = (size_t)ct_type_info(type)->bytes;
-                uint8_t *block = row + (size_t)(c / 32) * size;
-                uint16_t d = ct_f32_to_f16(uniform(-0.1f, 0.1f));
-                for (size_t i = 2; i < size; i++)
-                    block[i] = next_random() % 5 ? (uint8_t)next_random() : 0x80;
-                memcpy(block, &d, 2);
-            }
+            memcpy(p + (size_t)(i * t->bytes), type == CT_F32 ? (void *)&v : &half, (size_t)t->bytes);
         }
+        return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row_bytes, p, 1};
+    }
+    for (size_t at = 0; at < size; at += (size_t)t->bytes) {
+        static const uint8_t same[] = {0x00, 0xff, 0x80, 0x7f};
+        uint32_t kind = next_random() % 12; /* some blocks are extreme throughout */
+        for (int i = 0; i < t->bytes; i++)
+            p[at + (size_t)i] = kind < 4 ? same[kind] : next_random() % 5 ? (uint8_t)next_random() : 0x80;
+        float subnormal = next_random() % 8 ? 1 : 0x1p-13f;
+        if (type != CT_SFP)
+            set_factors(type, p + at, uniform(-0.1f, 0.1f) * subnormal, uniform(-0.1f, 0.1f));
+    }
     return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row_bytes, p, 1};
 }
 
@@ -177,38 +192,20 @@ static void prepared_free(struct ct_prepared *p)
 /* One output by the page: groups of 32, written from the rules and not from the kernel. */
 static float by_the_rules(const struct ct_weight *w, int row, const float *x, bool exact)
 {
+    const uint8_t *stored = (const uint8_t *)w->data + (size_t)row * w->row_bytes;
     float acc = 0;
+    if (ct_input_form(w->type, exact) == CT_INPUT_Q8)
+        return product_of_integers(w->type, stored, x, w->cols) * w->scale;
     float *wide = malloc((size_t)w->cols * 4);
     assert_non_null(wide);
-    ct_decode(w->type, wide, (const uint8_t *)w->data + (size_t)row * w->row_bytes,
-                                  (size_t)w->cols);
+    ct_decode(w->type, wide, stored, (size_t)w->cols);
 
     for (int g = 0; g < w->cols; g += 32) {
         int n = w->cols - g < 32 ? w->cols - g : 32;
-        if (!exact && (w->type == CT_Q8_0 || w->type == CT_Q4_0)) {
-            float a = 0;
-            for (int i = 0; i < n; i++)
-                a = fmaxf(a, fabsf(x[g + i]));
-            if (a < 0x1p-90f)
-                continue;
-            float r = 127.0f / a, xs = a / 127.0f;
-            size_t size = (size_t)ct_type_info(w->type)->bytes;
-            const uint8_t *block =
-                (const uint8_t *)w->data + (size_t)row * w->row_bytes + (size_t)(g / 32) * size;
-            float ws = ct_f16_to_f32(ct_le16(block));
-            int sum = 0;
-            for (int i = 0; i < 32; i++) {
-                int wq = w->type == CT_Q8_0 ? (int8_t)block[2 + i]
-                                            : (i < 16 ? block[2 + i] & 15 : block[2 + i - 16] >> 4) - 8;
-                sum += wq * (int)fmaxf(-127, fminf(127, nearbyintf(x[g + i] * r)));
-            }
-            acc = fmaf((float)sum, ws * xs, acc);
-            continue;
-        }
         float e = 0, o = 0;
         for (int i = 0; i < n; i++) {
             float wv = wide[g + i], xv = x[g + i];
-            if (w->type == CT_BF16) {
+            if (w->type == CT_BF16 || w->type == CT_SFP) {
                 wv = fabsf(wv) < 0x1p-50f ? 0 : wv;
                 if (!exact) {
                     xv = ct_bf16_to_f32(ct_f32_to_bf16(xv));
@@ -223,29 +220,29 @@ static float by_the_rules(const struct ct_weight *w, int row, const float *x, bo
         acc = acc + (e + o);
     }
     free(wide);
-    return acc;
+    return acc * w->scale;
 }
 
 static void test_project(void **unused)
 {
-    static const enum ct_type types[] = {CT_F32, CT_F16, CT_BF16, CT_Q8_0, CT_Q4_0};
-    static const int columns[] = {8, 24, 32, 56, 64, 72, 160, 256};
+    static const int columns[] = {8, 24, 32, 56, 64, 72, 160, 256, 512};
     static const int tokens[] = {1, 2, 8, 9};
     const struct ct_kernel *k[2];
     int n_level = levels(k);
 
     (void)unused;
-    for (size_t a = 0; a < CT_COUNT(types) * CT_COUNT(columns) * CT_COUNT(tokens) * 2; a++) {
+    for (size_t a = 0; a < CT_TYPE_COUNT * CT_COUNT(columns) * CT_COUNT(tokens) * 2; a++) {
         bool exact = a % 2;
-        enum ct_type type = types[a / 2 % CT_COUNT(types)];
-        int cols = columns[a / 2 / CT_COUNT(types) % CT_COUNT(columns)];
-        int n = tokens[a / 2 / CT_COUNT(types) / CT_COUNT(columns)], rows = 7;
-        if (cols % ct_type_info(type)->block)
+        enum ct_type type = (enum ct_type)(a / 2 % CT_TYPE_COUNT);
+        int cols = columns[a / 2 / CT_TYPE_COUNT % CT_COUNT(columns)];
+        int n = tokens[a / 2 / CT_TYPE_COUNT / CT_COUNT(columns)], rows = 7;
+        if (cols % ct_type_info(type)->block || type == CT_NUQ)
             continue;
         struct ct_weight w = random_weight(type, rows, cols);
         struct ct_prepared x;
-        float in[9 * 256], out[2][9 * 7], scratch[4 * 256];
+        float in[9 * 512], out[2][9 * 7], scratch[4 * 512], wide[2][512], plain[512];
         enum ct_input form = ct_input_form(type, exact);
+        w.scale = n == 8 ? 0.37f : 1;
         prepared_alloc(&x, n, cols);
         fill(in, (size_t)(n * cols), 3);
         in[0] = 0x1p-60f;
@@ -255,6 +252,13 @@ static void test_project(void **unused)
             k[level]->prepare(&x, form, in, 0, n);
             k[level]->project(out[level], (size_t)rows, &w, 0, 3, &x, form, scratch);
             k[level]->project(out[level], (size_t)rows, &w, 3, rows, &x, form, scratch);
+            k[level]->widen(wide[level], &w, 5);
+        }
+        ct_decode(type, plain, (const uint8_t *)w.data + 5 * w.row_bytes, (size_t)cols);
+        for (int i = 0; i < cols; i++) {
+            float right = (type == CT_BF16 && fabsf(plain[i]) < 0x1p-50f ? 0 : plain[i]) * w.scale;
+            for (int level = 0; level < n_level; level++)
+                assert_int_equal(ct_f32_bits(wide[level][i]), ct_f32_bits(right));
         }
         for (int t = 0; t < n; t++)
             for (int r = 0; r < rows; r++) {
@@ -265,6 +269,41 @@ static void test_project(void **unused)
         prepared_free(&x);
         free((uint8_t *)(uintptr_t)w.data - 1);
     }
+}
+
+/* Any bits may stand in a file: a NaN or an infinite factor gives such a result, at every level, and nothing worse. */
+static void test_project_any_bits(void **unused)
+{
+    static const uint8_t same[] = {0x00, 0xff, 0x80, 0x7f, 0x7c, 0xfc};
+    const struct ct_kernel *k[2];
+    int n_level = levels(k);
+
+    (void)unused;
+    for (int type = 0; type < CT_TYPE_COUNT; type++)
+        for (size_t a = 0; a < CT_COUNT(same) * 2; a++) {
+            bool exact = a % 2;
+            if (type == CT_NUQ)
+                continue;
+            struct ct_weight w = random_weight((enum ct_type)type, 2, 512);
+            struct ct_prepared x;
+            float in[512], out[2][2], scratch[4 * 512];
+            enum ct_input form = ct_input_form((enum ct_type)type, exact);
+            memset((uint8_t *)(uintptr_t)w.data, same[a / 2], w.row_bytes);
+            fill(in, 512, 3);
+            prepared_alloc(&x, 1, 512);
+            for (int level = 0; level < n_level; level++) {
+                k[level]->prepare(&x, form, in, 0, 1);
+                k[level]->project(out[level], 2, &w, 0, 2, &x, form, scratch);
+            }
+            assert_true(isfinite(out[0][1])); /* the row beside it is as it was */
+            assert_int_equal(isnan(out[0][0]), isnan(out[n_level - 1][0]));
+            if (!isnan(out[0][0]))
+                assert_int_equal(ct_f32_bits(out[0][0]), ct_f32_bits(out[n_level - 1][0]));
+            if (same[a / 2] == 0)
+                assert_true(out[0][0] == 0);
+            prepared_free(&x);
+            free((uint8_t *)(uintptr_t)w.data - 1);
+        }
 }
 
 /* Attention against float64 softmax; bf16 rounds K, V, q and weights to 8 bits, so its bound is 4 roundings of 2^-9
@@ -420,11 +459,11 @@ static void test_philox(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exp),           cmocka_unit_test(test_tanh),
-        cmocka_unit_test(test_bf16_round),    cmocka_unit_test(test_rope_table),
-        cmocka_unit_test(test_project),       cmocka_unit_test(test_attend),
-        cmocka_unit_test(test_vector_levels), cmocka_unit_test(test_draw),
-        cmocka_unit_test(test_philox),
+        cmocka_unit_test(test_exp),        cmocka_unit_test(test_tanh),
+        cmocka_unit_test(test_bf16_round), cmocka_unit_test(test_rope_table),
+        cmocka_unit_test(test_project),    cmocka_unit_test(test_project_any_bits),
+        cmocka_unit_test(test_attend),     cmocka_unit_test(test_vector_levels),
+        cmocka_unit_test(test_draw),       cmocka_unit_test(test_philox),
     };
     return cmocka_run_group_tests_name("kernel: ref", tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
-/* test_decode.c: the stored types give exactly the float32 values that the gguf package gives (test/data/quant:
- * raw blocks and their values, with the extreme scales), and the tables answer what the formats say. */
+/* test_decode.c: the stored types give exactly the float32 values that the gguf package gives (test/data/quant, and
+ * blocks/ of the larger set: raw blocks and their values, with the extreme scales), gemma.cpp's those of its rules; the
+ * integers of a group stay within NUMERICS.md section 4; the tables answer what the formats say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "quant/quant.h"
@@ -20,14 +22,15 @@ static uint8_t *slurp(const char *path, size_t *size)
     return p;
 }
 
-static void blocks(enum ct_type type)
+/* folder/TYPE.bin against folder/TYPE.npy */
+static void check_blocks(const char *folder, enum ct_type type)
 {
     const struct ct_type_info *t = ct_type_info(type);
     char path[512];
     size_t n_bin, n_npy;
-    snprintf(path, sizeof path, "%s/quant/%s.bin", CT_TEST_DATA, t->name);
+    snprintf(path, sizeof path, "%s/%s.bin", folder, t->name);
     uint8_t *bin = slurp(path, &n_bin);
-    snprintf(path, sizeof path, "%s/quant/%s.npy", CT_TEST_DATA, t->name);
+    snprintf(path, sizeof path, "%s/%s.npy", folder, t->name);
     uint8_t *npy = slurp(path, &n_npy);
 
     assert_int_equal(n_bin % (size_t)t->bytes, 0);
@@ -35,7 +38,7 @@ static void blocks(enum ct_type type)
     assert_true(n >= 64 * 32);
     assert_int_equal(n_npy, head + 4 * n);
 
-    /* at an odd address, as a file may have it */
+    /* at an odd address, as a file may have it, and with an end that a sanitizer sees */
     uint8_t *odd = malloc(n_bin + 1);
     float *out = malloc(n * sizeof *out);
     assert_non_null(odd);
@@ -43,23 +46,143 @@ static void blocks(enum ct_type type)
     memcpy(odd + 1, bin, n_bin);
     ct_decode(type, out, odd + 1, n);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(ct_f32_bits(out[i]), ct_le32(npy + head + 4 * i));
+        if (ct_f32_bits(out[i]) != ct_le32(npy + head + 4 * i))
+            fail_msg("%s: element %zu is %a", t->name, i, (double)out[i]);
     free(odd);
     free(out);
     free(bin);
     free(npy);
 }
 
-static void q8_0_equals_reference(void **state)
+static void check_folder(const char *folder)
 {
-    (void)state;
-    blocks(CT_Q8_0);
+    int checked = 0;
+    for (int i = 0; i < CT_TYPE_COUNT; i++)
+        if (ct_type_info((enum ct_type)i)->ggml >= 0 && ct_type_info((enum ct_type)i)->block > 1) {
+            check_blocks(folder, (enum ct_type)i);
+            checked++;
+        }
+    assert_int_equal(checked, 13);
 }
 
-static void q4_0_equals_reference(void **state)
+static void blocks_equal_the_reference(void **state)
 {
     (void)state;
-    blocks(CT_Q4_0);
+    check_folder(CT_TEST_DATA "/quant");
+}
+
+static void shared_blocks_equal_the_reference(void **state)
+{
+    (void)state;
+    char folder[512];
+    const char *shared = getenv("CARAT_SHARED");
+    if (!shared)
+        skip();
+    snprintf(folder, sizeof folder, "%s/blocks", shared);
+    check_folder(folder);
+}
+
+/* The rule of the format, by the two bytes of a bf16; all 256 codes. */
+static void sfp_codes(void **state)
+{
+    (void)state;
+    uint8_t code[256];
+    float out[256];
+    for (int i = 0; i < 256; i++)
+        code[i] = (uint8_t)i;
+    ct_decode(CT_SFP, out, code, 256);
+    for (int i = 0; i < 256; i++) {
+        int sign = i & 0x80, m = i & 0x7f;
+        int high = m & 0x40 ? 0x38 + (m >> 4) : 0x34 + (m >> 3),
+            low = m & 0x40 ? m << 4 & 0xf0 : m << 5 & 0xe0;
+        uint32_t right = m ? (uint32_t)(high | sign) << 24 | (uint32_t)low << 16 : 0;
+        assert_int_equal(ct_f32_bits(out[i]), right);
+    }
+    assert_true(out[1] == 0x1.4p-23f && out[127] == 1.875f && out[255] == -1.875f);
+    assert_int_equal(ct_f32_bits(out[0x80]), 0); /* no writer makes it */
+    for (int i = 1; i < 128; i++)
+        assert_true(out[i] > out[i - 1]);
+}
+
+static void nuq_is_sfp(void **state)
+{
+    (void)state;
+    uint8_t block[2 * 144], codes[256];
+    float out[512], right[256];
+    for (int i = 0; i < 2 * 144; i++)
+        block[i] = (uint8_t)(i * 37 + i / 144);
+    ct_decode(CT_NUQ, out, block, 512);
+    for (int b = 0; b < 2; b++) {
+        const uint8_t *p = block + 144 * b;
+        for (int i = 0; i < 256; i++)
+            codes[i] =
+                p[i % 2 ? p[16 + i / 2] / 16 : p[16 + i / 2] % 16]; /* the low nibble is the even element */
+        ct_decode(CT_SFP, right, codes, 256);
+        assert_memory_equal(out + 256 * b, right, sizeof right);
+    }
+    /* a short last group: 5 elements take the centres and 3 bytes */
+    uint8_t *cut = malloc(16 + 3), few[6] = {0, 0, 0, 0, 0, 99};
+    assert_non_null(cut);
+    memcpy(cut, block + 144, 16 + 3);
+    ct_nuq_to_sfp(few, cut, 5);
+    assert_memory_equal(few, codes, 5);
+    assert_int_equal(few[5], 99);
+    free(cut);
+}
+
+static void i8_values(void **state)
+{
+    (void)state;
+    uint8_t block[2 * 132];
+    float out[256];
+    for (int i = 0; i < 2 * 132; i++)
+        block[i] = (uint8_t)(i * 29);
+    const uint16_t factors[2][2] = {{0x3c23, 0xc2f7}, {0x3f81, 0x4300}}; /* inverse scale, zero point: bf16 */
+    for (int b = 0; b < 2; b++)
+        memcpy(block + 132 * b, factors[b], 4);
+    ct_decode(CT_I8, out, block, 256);
+    for (int i = 0; i < 256; i++) {
+        float scale = ct_bf16_to_f32(factors[i / 128][0]), zero = ct_bf16_to_f32(factors[i / 128][1]);
+        float right = fmaf(scale, (float)(int8_t)block[132 * (i / 128) + 4 + i % 128], -zero * scale);
+        assert_int_equal(ct_f32_bits(out[i]), ct_f32_bits(right));
+    }
+}
+
+/* Whatever the bits, a sum of 32 products with activations of at most 127 is below 2^24, so its conversion to float is
+ * exact; the worst activations have the signs of the weights. */
+static void integers_stay_exact(void **state)
+{
+    (void)state;
+    static const uint8_t same[] = {0x00, 0xff, 0x80, 0x7f, 0x08, 0x0f, 0xf0, 0x20};
+    uint8_t block[256];
+    struct ct_group g[8];
+    uint32_t random = 1;
+    for (int i = 0; i < CT_TYPE_COUNT; i++) {
+        const struct ct_type_info *t = ct_type_info((enum ct_type)i);
+        int64_t worst = 0;
+        for (int round = 0; t->expand && round < 4000; round++) {
+            for (int k = 0; k < t->bytes; k++) {
+                random = random * 1664525 + 1013904223;
+                block[k] = round < 8            ? same[round]
+                           : random >> 24 < 128 ? same[random >> 16 & 7]
+                                                : (uint8_t)(random >> 20);
+            }
+            t->expand(g, block, (size_t)t->block);
+            for (int k = 0; k < t->block / 32; k++) {
+                int64_t sum = 0, least = 0;
+                for (int e = 0; e < 32; e++) {
+                    sum += llabs((t->halves ? g[k].sc[e / 16] : 1) * (int64_t)g[k].q[e] * 127);
+                    least += llabs((t->halves && t->minimum ? g[k].mn[e / 16] : 1) * (int64_t)127);
+                }
+                worst = CT_MAX(worst, CT_MAX(sum, least));
+            }
+        }
+        assert_true(worst < 1 << 24);
+        if (i == CT_Q8_0 || i == CT_I8)
+            assert_true(worst == 32 * 128 * 127); /* the extremes were there */
+        if (i == CT_Q6_K)
+            assert_true(worst == 32 * 32 * 128 * 127);
+    }
 }
 
 static void plain_types(void **state)
@@ -154,8 +277,12 @@ static void row_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(q8_0_equals_reference),
-        cmocka_unit_test(q4_0_equals_reference),
+        cmocka_unit_test(blocks_equal_the_reference),
+        cmocka_unit_test(shared_blocks_equal_the_reference),
+        cmocka_unit_test(sfp_codes),
+        cmocka_unit_test(nuq_is_sfp),
+        cmocka_unit_test(i8_values),
+        cmocka_unit_test(integers_stay_exact),
         cmocka_unit_test(plain_types),
         cmocka_unit_test(tables),
         cmocka_unit_test(row_bytes),

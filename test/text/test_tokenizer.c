@@ -514,6 +514,8 @@ static void small_json(void **state)
         {CARAT_E_FORMAT, "{\"normalizer\":null}", "found null (at byte 14)"},
         {CARAT_E_FORMAT, HEAD "\"normalizer\":{}}", "\"normalizer\" is there twice"},
         {CARAT_E_FORMAT, HEAD "\"added_tokens\":[]}", "expected a member \"model\""},
+        {CARAT_E_FORMAT, HEAD "\"added_tokens\":[{\"content\":\"a\",\"content\":\"b\"}]}",
+         "added_tokens[0]: expected one content, found the string \"b\""},
         {CARAT_E_FORMAT,
          HEAD
          "\"model\":{\"vocab\":{\"<unk>\":0,\"a\":1},\"merges\":[]},\"added_tokens\":[{\"id\":0,\"content\":"
