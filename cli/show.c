@@ -70,10 +70,10 @@ static void print_memory(const struct subject *s)
     const carat_plan *p = &s->plan;
 
     out_print("memory for a context of %d, %s cache\n", p->context, p->kv);
-    print_bytes("weights", s->info.weight_bytes);
+    print_bytes("weights", p->weight_bytes);
     print_bytes("cache", p->kv_bytes);
     print_bytes("work", p->work_bytes);
-    print_bytes("sum", s->info.weight_bytes + p->kv_bytes + p->work_bytes);
+    print_bytes("sum", p->weight_bytes + p->kv_bytes + p->work_bytes);
     out_print("computing\n  %-18s%d, %s kernels, up to %d tokens in one pass\n", "threads", p->threads,
               p->isa, p->chunk);
 }
@@ -152,7 +152,7 @@ static int print_json(const struct subject *s)
                                  d.top_k, "top_p", (double)d.top_p, "min_p", (double)d.min_p);
     json_t *memory = json_pack("{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "context", p->context, "chunk",
                                p->chunk, "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
-                               (json_int_t)s->info.weight_bytes, "kv_bytes", (json_int_t)p->kv_bytes,
+                               (json_int_t)p->weight_bytes, "kv_bytes", (json_int_t)p->kv_bytes,
                                "work_bytes", (json_int_t)p->work_bytes);
     json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "model", config_json(&s->info), "sampling", sampling,
                             "stop_ids", json_ids(stops, n_stop), "memory", memory);

@@ -298,6 +298,7 @@ typedef struct carat_plan {
     const char *isa;   /* kernel level that would be used */
     size_t kv_bytes;   /* all sessions, full context */
     size_t work_bytes; /* activations, logits, tables */
+    size_t weight_bytes; /* weights: packed for this CPU at creation, or as they lie in the file */
 } carat_plan;
 /* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes). Any thread. */
 CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,

@@ -30,7 +30,7 @@ struct carat_model {
 
 struct carat_engine {
     const struct carat_model *model; /* down to max_logits nothing changes after creation */
-    const struct ct_kernel *kernel;
+    struct ct_kernel kernel;
     struct ct_pool *pool;
     carat_plan plan;
     enum ct_kv_type kv_type;
@@ -38,8 +38,9 @@ struct carat_engine {
     int max_logits; /* rows of one pass that may want logits */
 
     struct ct_lock lock; /* for whatever below is written after creation, the slots of sessions excepted */
-    uint8_t *kv, *work;  /* two reservations */
-    size_t kv_bytes, work_bytes;
+    uint8_t *kv, *work, *packed; /* three reservations: caches, activations and tables, weights in panels */
+    size_t kv_bytes, work_bytes, packed_bytes;
+    struct ct_weights weights; /* the model's, where the backend wants them */
     struct ct_cpu_backend backend;
     struct ct_cache cache;
     struct ct_pass pass;

@@ -26,20 +26,28 @@ static enum ct_kv_type kv_type(const carat_engine_options *o)
     }
 }
 
+/* Stored weights that were packed: their pages need not stay. */
+static void done_with(void *file, const void *p, size_t bytes)
+{
+    ct_file_forget(file, p, bytes);
+}
+
 /* Fills e from the options: choices first, then every address relative to e->kv and e->work (NULL: only sizes). */
 static void lay_out(struct carat_engine *e)
 {
     const struct ct_config *c = &e->model->config;
     size_t n = (size_t)e->plan.chunk, sessions = (size_t)e->plan.sessions, vocab = (size_t)c->n_vocab;
-    struct ct_memory memory = {e->work, 0};
+    struct ct_memory memory = {e->work, 0}, packed = {e->packed, 0};
     struct ct_cpu_options o = {
-        .kernel = e->kernel,
+        .kernel = &e->kernel,
         .pool = e->pool,
         .threads = e->plan.threads,
         .exact = e->exact,
         .norm_eps = c->norm_eps,
         .max_rows = e->plan.chunk,
         .max_inputs = c->hidden,
+        .done_with = done_with,
+        .user = e->model->file,
     };
 
     for (int i = 0; i < CT_KINDS; i++)
@@ -49,9 +57,11 @@ static void lay_out(struct carat_engine *e)
         o.max_inputs =
             CT_MAX(o.max_inputs, CT_MAX(c->layer[i].ffn, c->layer[i].n_head * c->layer[i].head_dim));
     }
-    ct_cpu_backend_init(&e->backend, &o, &memory);
+    ct_cpu_backend_init(&e->backend, &o, &memory, &packed);
+    ct_weights_place(&e->weights, &e->model->weights, c,
+                     ct_memory_take(&memory, (size_t)c->n_layer * sizeof *e->weights.layer), &e->backend.base);
     ct_cache_plan(&e->cache, c, e->kv_type, e->plan.context, e->plan.chunk, e->plan.sessions, e->kv);
-    ct_pass_init(&e->pass, &e->backend.base, c, &e->model->weights, &e->cache, e->plan.chunk, e->max_logits);
+    ct_pass_init(&e->pass, &e->backend.base, c, &e->weights, &e->cache, e->plan.chunk, e->max_logits);
     e->token = ct_memory_take(&memory, n * sizeof *e->token);
     e->position = ct_memory_take(&memory, n * sizeof *e->position);
     e->sequence = ct_memory_take(&memory, n * sizeof *e->sequence);
@@ -62,8 +72,9 @@ static void lay_out(struct carat_engine *e)
     e->held = ct_memory_take(&memory, sessions * (size_t)e->plan.context * sizeof *e->held);
     e->banned = ct_memory_take(&memory, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
     e->session = ct_memory_take(&memory, sessions * sizeof *e->session);
-    e->backend.memory = NULL; /* it took what it needs */
+    e->backend.memory = e->backend.weights = NULL; /* it took what it needs */
     e->kv_bytes = e->cache.bytes;
+    e->packed_bytes = packed.used;
     e->work_bytes = memory.used;
 }
 
@@ -94,8 +105,8 @@ static carat_status plan(struct carat_engine *e, const carat_model *model,
     struct ct_cpu cpu;
     ct_cpu_detect(&cpu);
     *e = (struct carat_engine){
-        .model = model, .kernel = ct_kernel_choose(&cpu, o->isa), .exact = o->exact != 0};
-    if (!e->kernel)
+        .model = model, .exact = o->exact != 0};
+    if (!ct_kernel_choose(&e->kernel, &cpu, o->isa))
         return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are ref and avx2", o->isa);
     e->kv_type = kv_type(o);
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, model->config.max_context);
@@ -106,17 +117,20 @@ static carat_status plan(struct carat_engine *e, const carat_model *model,
         .chunk = CT_MIN(o->chunk ? o->chunk : DEFAULT_CHUNK, context),
         .threads = o->threads ? o->threads : ct_os_cpus(),
         .kv = kv_name[e->kv_type],
-        .isa = e->kernel->isa,
+        .isa = e->kernel.isa,
     };
     e->plan.chunk = CT_MAX(e->plan.chunk, CT_MIN(e->plan.sessions, context));
     e->max_logits = CT_MIN(e->plan.chunk, CT_MAX(MIN_LOGIT_ROWS, e->plan.sessions));
     lay_out(e);
     e->plan.kv_bytes = e->kv_bytes;
     e->plan.work_bytes = e->work_bytes;
-    if (o->max_bytes && e->kv_bytes + e->work_bytes > o->max_bytes)
+    e->plan.weight_bytes = e->weights.bytes;
+    size_t bytes = e->kv_bytes + e->work_bytes + e->packed_bytes;
+    if (o->max_bytes && bytes > o->max_bytes)
         return ct_fail(err, CARAT_E_MEMORY,
-                       "the plan needs %zu bytes (%zu for KV at context %d), more than the limit of %zu",
-                       e->kv_bytes + e->work_bytes, e->kv_bytes, context, o->max_bytes);
+                       "the plan needs %zu bytes (%zu for KV at context %d, %zu for packed weights), more than the "
+                       "limit of %zu",
+                       bytes, e->kv_bytes, context, e->packed_bytes, o->max_bytes);
     return CARAT_OK;
 }
 
@@ -125,7 +139,7 @@ static carat_status plan(struct carat_engine *e, const carat_model *model,
 static carat_status check_fits(const struct carat_engine *e, carat_error *err)
 {
     const double gib = 1 << 30;
-    size_t weights = e->model->weights.bytes;
+    size_t weights = e->weights.bytes;
     struct ct_os_memory m;
     ct_os_memory(&m, "");
     uint64_t memory = m.limit.value > 0 ? CT_MIN(m.total, (uint64_t)m.limit.value) : m.total;
@@ -176,10 +190,12 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
         goto fail;
     e->kv = ct_os_reserve(e->kv_bytes);
     e->work = ct_os_reserve(e->work_bytes);
-    if (!e->kv || !e->work) {
+    e->packed = e->packed_bytes ? ct_os_reserve(e->packed_bytes) : NULL;
+    if (!e->kv || !e->work || (e->packed_bytes && !e->packed)) {
         status = ct_fail(err, CARAT_E_MEMORY,
-                         "the system refuses %zu bytes for KV and %zu for work; a smaller context needs less",
-                         e->kv_bytes, e->work_bytes);
+                         "the system refuses %zu bytes for KV, %zu for work and %zu for weights; a smaller context "
+                         "needs less",
+                         e->kv_bytes, e->work_bytes, e->packed_bytes);
         goto fail;
     }
     status = ct_pool_create(&e->pool, e->plan.threads, err);
@@ -204,6 +220,8 @@ void carat_engine_close(carat_engine *e)
         ct_os_release(e->kv, e->kv_bytes);
     if (e->work)
         ct_os_release(e->work, e->work_bytes);
+    if (e->packed)
+        ct_os_release(e->packed, e->packed_bytes);
     free(e);
 }
 

@@ -65,7 +65,9 @@ static void tell_cpu(carat_host_info *info)
         info->level[i].present = cpu.level[i].present;
         info->level[i].usable = cpu.level[i].usable;
     }
-    TEXT(info->isa, ct_kernel_choose(&cpu, NULL)->isa);
+    struct ct_kernel kernel;
+    ct_kernel_choose(&kernel, &cpu, NULL);
+    TEXT(info->isa, kernel.isa);
 }
 
 static void tell_cpus(carat_host_info *info)

@@ -174,7 +174,7 @@ static bool deliver(carat_engine *e, const carat_row *rows, struct cursor c, int
         if (e->want[i]) {
             float *to = last ? logits_of(row->session) : row->all_logits + (size_t)c.token * vocab;
             b->verb.copy_out(b, to, e->pass.t.logits, logit_row++);
-            sound &= e->kernel->finite(to, vocab);
+            sound &= e->kernel.finite(to, vocab);
             if (last && row->all_logits)
                 memcpy(row->all_logits + (size_t)c.token * vocab, to, vocab * sizeof *to);
         }
@@ -391,7 +391,7 @@ static carat_status draw(const carat_session *s, const carat_sampling *o, int32_
     memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
     for (int i = 0; i < o->n_banned; i++)
         e->banned[d.n_banned++] = o->banned[i];
-    int32_t chosen = e->kernel->draw(logits_of(s), config_of(s)->n_text_vocab, &d, e->order, e->weight);
+    int32_t chosen = e->kernel.draw(logits_of(s), config_of(s)->n_text_vocab, &d, e->order, e->weight);
     ct_os_fp_leave(fp);
     ct_lock_leave(&e->lock);
     if (chosen < 0)

@@ -45,6 +45,7 @@ struct ct_verbs {
     const char *name;
     /* memory, decided at creation; alloc returns zeroed memory that lives as long as the backend */
     ct_mat (*alloc)(struct ct_backend *b, int rows, int cols);
+    /* the weight as the backend wants it: w itself, or a copy in its memory */
     struct ct_weight (*place)(struct ct_backend *b, struct ct_weight w);
     void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);
     /* the pass */
@@ -146,6 +147,9 @@ struct ct_cpu_options {
     int max_inputs; /* widest input of a product, in values */
     int max_ffn;
     struct ct_kind kind[CT_KINDS];
+    /* Called when stored bytes were packed and will not be read again, from any thread; may be NULL. */
+    void (*done_with)(void *user, const void *p, size_t bytes);
+    void *user;
 };
 /* Where a CPU backend takes its memory from. base == NULL: nothing is written, taking only counts, so that the same
  * code plans and allocates. */
@@ -158,7 +162,8 @@ void *ct_memory_take(struct ct_memory *m, size_t bytes);
 struct ct_cpu_backend {
     struct ct_backend base; /* what the model gets */
     struct ct_cpu_options o;
-    struct ct_memory *memory; /* borrowed; used until creation is over */
+    /* borrowed; used until creation is over */
+    struct ct_memory *memory, *weights;
     struct ct_rows rows;      /* current ones; the arrays below */
     int32_t *position, *sequence;
     uint8_t *want;
@@ -166,10 +171,12 @@ struct ct_cpu_backend {
     float *cosine[CT_KINDS], *sine[CT_KINDS]; /* [row][rotated] */
     struct ct_prepared prepared[CT_INPUT_COUNT];
     float *up;      /* [row][widest ffn]: the second product of project_geglu */
-    float *scratch; /* [thread][4 * padded widest input] */
+    float *scratch; /* [thread][CT_SCRATCH(widest input)] */
 };
-/* Takes its buffers from memory; with memory->base == NULL the backend may only be asked to alloc. */
-void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory);
+/* Takes its buffers from memory and what place packs from weights; with base == NULL the backend may only be asked to alloc
+ * and to place. */
+void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory,
+                         struct ct_memory *weights);
 
 /* ---- tracing: any backend, each verb followed by a call of the hook ---- */
 

@@ -78,7 +78,7 @@ static void pack_item(void *arg, int item, int thread)
     for (int r = r0; r < r1; r += CT_PANEL_ROWS)
         ct_pack((uint8_t *)to->data + (size_t)(r / CT_PANEL_ROWS) * to->row_bytes, from, r);
     if (j->b->o.done_with)
-        j->b->o.done_with((const uint8_t *)from->data + (size_t)r0 * from->row_bytes,
+        j->b->o.done_with(j->b->o.user, (const uint8_t *)from->data + (size_t)r0 * from->row_bytes,
                           (size_t)(r1 - r0) * from->row_bytes);
 }
 

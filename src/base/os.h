@@ -26,6 +26,9 @@ void ct_os_release(void *p, size_t size);
 /* Gives the pages that lie wholly inside [p, p+size) back; they read as zeros afterwards. */
 void ct_os_discard(void *p, size_t size);
 
+/* Drops the pages of a ct_os_map that lie wholly inside [p, p+size); they come back from the file when touched. */
+void ct_os_forget(const void *p, size_t size);
+
 /* Monotonic seconds. */
 double ct_os_seconds(void);
 /* 64 bits from the system's random source. */

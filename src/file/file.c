@@ -349,6 +349,15 @@ void ct_file_close(struct ct_file *f)
     free(f);
 }
 
+void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes)
+{
+    for (int i = 0; i < f->n_map; i++) {
+        const uint8_t *from = f->map[i].bytes.data, *at = p;
+        if (at >= from && at < from + f->map[i].bytes.size)
+            ct_os_forget(p, CT_MIN(bytes, (size_t)(from + f->map[i].bytes.size - at)));
+    }
+}
+
 /* ---- answers ---- */
 
 enum ct_file_kind ct_file_kind(const struct ct_file *f)

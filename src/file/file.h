@@ -63,6 +63,10 @@ carat_status ct_file_open(struct ct_file **f, const char *path, bool tokenizer_o
 carat_status ct_file_open_memory(struct ct_file **f, const struct ct_part *part, int n, carat_error *err);
 void ct_file_close(struct ct_file *f); /* NULL is fine */
 
+/* Gives the memory behind bytes of a mapped file back; they are read again when they are touched. Nothing happens
+ * where p is not in a mapping of f. Any thread. */
+void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes);
+
 enum ct_file_kind ct_file_kind(const struct ct_file *f);
 int ct_file_version(const struct ct_file *f); /* of GGUF: 2 or 3; of SBS: 1 or 2; 0 for other kinds */
 const char *ct_file_path(const struct ct_file *f);

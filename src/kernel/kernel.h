@@ -24,6 +24,13 @@ struct ct_weight {
     float scale; /* factor on the whole matrix: 1 except in files that store one */
 };
 
+/* Bytes of all its rows, or panels. */
+static inline size_t ct_weight_bytes(const struct ct_weight *w)
+{
+    size_t pieces = w->layout == CT_LAYOUT_PANELS ? ((size_t)w->rows + 15) / 16 : (size_t)w->rows;
+    return pieces * w->row_bytes;
+}
+
 #define CT_GROUP        32  /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
 #define CT_HALF         16  /* some stored types scale the halves of a group apart */
 #define CT_LANES        8   /* tokens side by side in a prepared input of more than one token */

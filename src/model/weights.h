@@ -27,4 +27,8 @@ struct ct_weights {
 carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
                              struct ct_arena *arena, carat_error *err);
 
+/* The same weights where the backend wants them. layer[c->n_layer] becomes to->layer; NULL: the backend only counts. */
+void ct_weights_place(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
+                      struct ct_layer *layer, struct ct_backend *b);
+
 #endif

@@ -34,11 +34,13 @@ static void fill(float *x, size_t n, float scale)
 /* The levels this CPU runs, the baseline first. */
 static int levels(const struct ct_kernel *k[2])
 {
+    static struct ct_kernel table[2];
     struct ct_cpu cpu;
     ct_cpu_detect(&cpu);
-    k[0] = ct_kernel_choose(&cpu, "ref");
-    k[1] = ct_kernel_choose(&cpu, NULL);
-    return k[0] == k[1] ? 1 : 2;
+    assert_true(ct_kernel_choose(&table[0], &cpu, "ref") && ct_kernel_choose(&table[1], &cpu, NULL));
+    k[0] = &table[0];
+    k[1] = &table[1];
+    return strcmp(table[0].isa, table[1].isa) == 0 ? 1 : 2;
 }
 
 /* NUMERICS.md section 6: at most 2 ulp, over every f32 (every 61st here: the stride is odd, so all exponents and low bits
@@ -194,7 +196,7 @@ static float by_the_rules(const struct ct_weight *w, int row, const float *x, bo
 {
     const uint8_t *stored = (const uint8_t *)w->data + (size_t)row * w->row_bytes;
     float acc = 0;
-    if (ct_input_form(w->type, exact) == CT_INPUT_Q8)
+    if (ct_input_form(w, exact) == CT_INPUT_Q8)
         return product_of_integers(w->type, stored, x, w->cols) * w->scale;
     float *wide = malloc((size_t)w->cols * 4);
     assert_non_null(wide);
@@ -240,8 +242,8 @@ static void test_project(void **unused)
             continue;
         struct ct_weight w = random_weight(type, rows, cols);
         struct ct_prepared x;
-        float in[9 * 512], out[2][9 * 7], scratch[4 * 512], wide[2][512], plain[512];
-        enum ct_input form = ct_input_form(type, exact);
+        float in[9 * 512], out[2][9 * 7], scratch[CT_SCRATCH(512)], wide[2][512], plain[512];
+        enum ct_input form = ct_input_form(&w, exact);
         w.scale = n == 8 ? 0.37f : 1;
         prepared_alloc(&x, n, cols);
         fill(in, (size_t)(n * cols), 3);
@@ -252,7 +254,7 @@ static void test_project(void **unused)
             k[level]->prepare(&x, form, in, 0, n);
             k[level]->project(out[level], (size_t)rows, &w, 0, 3, &x, form, scratch);
             k[level]->project(out[level], (size_t)rows, &w, 3, rows, &x, form, scratch);
-            k[level]->widen(wide[level], &w, 5);
+            k[level]->widen(wide[level], &w, 5, scratch);
         }
         ct_decode(type, plain, (const uint8_t *)w.data + 5 * w.row_bytes, (size_t)cols);
         for (int i = 0; i < cols; i++) {
@@ -286,8 +288,8 @@ static void test_project_any_bits(void **unused)
                 continue;
             struct ct_weight w = random_weight((enum ct_type)type, 2, 512);
             struct ct_prepared x;
-            float in[512], out[2][2], scratch[4 * 512];
-            enum ct_input form = ct_input_form((enum ct_type)type, exact);
+            float in[512], out[2][2], scratch[CT_SCRATCH(512)];
+            enum ct_input form = ct_input_form(&w, exact);
             memset((uint8_t *)(uintptr_t)w.data, same[a / 2], w.row_bytes);
             fill(in, 512, 3);
             prepared_alloc(&x, 1, 512);
