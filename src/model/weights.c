@@ -143,10 +143,12 @@ static carat_status check_shape(const struct binder *b, const struct ct_tensor *
 
     char types[CT_TYPE_LIST];
     if (t->type == CT_TYPE_COUNT)
-        return ct_fail(b->err, CARAT_E_UNSUPPORTED,
-                       "%s: tensor %s at byte %llu is stored as %s, which carat does not read; it reads %s",
-                       t->file, t->name, (unsigned long long)t->offset, t->type_name,
-                       ct_file_kind(b->f) == CT_FILE_HF ? "F32, F16 and BF16" : ct_file_types(types));
+        return ct_fail(
+            b->err, CARAT_E_UNSUPPORTED,
+            "%s: tensor %s at byte %llu is stored as %s, which carat does not read; it reads %s%s", t->file,
+            t->name, (unsigned long long)t->offset, t->type_name,
+            ct_file_kind(b->f) == CT_FILE_HF ? "F32, F16 and BF16" : ct_file_types(types),
+            ct_file_kind(b->f) == CT_FILE_HF ? "" : "; the same model as a Q4_0, Q4_K_M or Q8_0 file works");
     bool vector = rows == 1 && t->n_dim == 1 && t->dim[0] == cols;
     bool matrix = t->n_dim == 2 && t->dim[0] == rows && t->dim[1] == cols;
     if (!vector && !matrix) {
