@@ -20,7 +20,7 @@ static const char *words(char *out, size_t capacity, const char *choices)
 
 static bool takes_file(const struct option *option)
 {
-    return option->kind == MODEL || option->kind == READS || option->kind == WRITES;
+    return option->kind >= MODEL && option->kind <= WRITES;
 }
 
 /* The words that stand before a value: verb:option for every verb and spelling. */

@@ -46,6 +46,15 @@ const char *dim_off(void)
     return colored() ? "\033[0m" : "";
 }
 
+/* A byte of a control character: C0, DEL, or C1 in its two bytes. */
+static bool controls(const char *begin, const char *p)
+{
+    unsigned char c = (unsigned char)p[0], next = (unsigned char)p[1];
+    unsigned char before = p > begin ? (unsigned char)p[-1] : 0;
+
+    return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0) || (before == 0xc2 && c < 0xa0);
+}
+
 /* Text from files and arguments ends up in messages: no byte of it may move the cursor or forge a second line. */
 static void say(const char *color, const char *lead, const char *name, const char *format, va_list args)
 {
@@ -53,9 +62,11 @@ static void say(const char *color, const char *lead, const char *name, const cha
     size_t n = 0;
 
     vsnprintf(raw, sizeof raw, format, args);
-    for (const char *p = raw; *p; p++) {
+    for (const char *p = raw, *valid = raw; *p; p++) {
         unsigned char c = (unsigned char)*p;
-        if (c < 0x20 || c == 0x7f)
+        if (p >= valid)
+            valid = p + utf8_valid(p, strlen(p));
+        if (p >= valid || controls(raw, p))
             n += (size_t)snprintf(line + n, sizeof line - n, "\\x%02x", c);
         else
             line[n++] = (char)c;

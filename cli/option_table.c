@@ -49,7 +49,7 @@ const struct verb_text verb_texts[N_VERB] = {
 const struct option option_table[] = {
     {{"-m", "--model"}, MODEL, AT(model), ANY & ~NO_MODEL, "MODEL",
      "the model, instead of the first argument", 0, 0},
-    {{"--tokenizer"}, TEXT, AT(tokenizer), ANY & ~NO_MODEL, "FILE",
+    {{"--tokenizer"}, PATH, AT(tokenizer), ANY & ~NO_MODEL, "FILE",
      "a tokenizer file, instead of the model's own", 0, 0},
     /* what goes in */
     {{"-p", "--prompt"}, TEXT, AT(prompt), ON(RUN), "TEXT", "the prompt, instead of the second argument", 0, 0},

@@ -112,6 +112,7 @@ int option_store(struct options *o, const struct option *option, const char *wha
         return DONE;
     case TEXT:
     case MODEL:
+    case PATH:
     case READS:
     case WRITES:
         *(const char **)field = text;

@@ -51,6 +51,7 @@ enum option_kind {
     FLAG,
     TEXT,
     MODEL,  /* a path to read, "tiny", or - */
+    PATH,   /* a file to read that the library opens by its name */
     READS,  /* a file to read, - is standard input */
     WRITES, /* a file to write, - is standard output */
     CHOICE,

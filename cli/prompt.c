@@ -50,6 +50,8 @@ static int append_stdin(const char *given, char **text, size_t *n)
     int code;
 
     note_waiting();
+    if (interrupted())
+        return INTERRUPTED;
     if ((code = read_input("-", &more, &n_more)) != DONE)
         return code;
     *text = malloc(n_given + 2 + n_more + 1);

@@ -1,10 +1,25 @@
-/* fuzz_gguf.c: any bytes as a GGUF file in memory: opens or is refused, and what opened can be read to the last byte of
- * tensors and metadata. The corpus begins with the magic, so that mutations reach the parser. */
+/* fuzz_gguf.c: any bytes as a GGUF file in memory: opens or is refused, what opened can be read to the last byte of
+ * tensors and metadata, and so can what the rest of carat makes of it: config, weights, vocabulary, the choices about chat
+ * and sampling. The corpus begins with the magic, so that mutations reach the parser. */
 #include <stdlib.h>
 
 #include "file/file.h"
+#include "model/weights.h"
+#include "text/chat.h"
+#include "text/sampler.h"
+#include "text/tokenizer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Every byte of [p, p + n) can be read. */
+static void touch(const void *p, size_t n)
+{
+    volatile uint8_t sum = 0;
+    for (size_t i = 0; i < n; i += 64)
+        sum = (uint8_t)(sum + ((const uint8_t *)p)[i]);
+    if (n)
+        sum = (uint8_t)(sum + ((const uint8_t *)p)[n - 1]);
+}
 
 static void read_meta(const struct ct_meta *m)
 {
@@ -25,13 +40,8 @@ static void read_meta(const struct ct_meta *m)
     (void)sum;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_file(const struct ct_file *f, const uint8_t *data, size_t size)
 {
-    struct ct_part part = {"model.gguf", {data, size}};
-    struct ct_file *f;
-    carat_error err;
-    if (ct_file_open_memory(&f, &part, 1, &err) != CARAT_OK)
-        return 0;
     for (int i = 0; i < ct_file_meta_count(f); i++)
         read_meta(ct_file_meta_at(f, i));
     for (int i = 0; i < ct_file_tensor_count(f); i++) {
@@ -39,6 +49,71 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (ct_file_find(f, t->name) != t || t->data < data || t->size > size ||
             (size_t)(t->data - data) > size - t->size)
             abort();
+    }
+}
+
+static void read_weight(const struct ct_weight *w)
+{
+    if (w->data)
+        touch(w->data, (size_t)w->rows * w->row_bytes);
+}
+
+static void read_model(const struct ct_file *f)
+{
+    static struct ct_config c;
+    struct ct_weights w;
+    struct ct_arena arena = {0};
+    carat_error err;
+    if (ct_config_read(&c, f, &err) == CARAT_OK && ct_weights_bind(&w, &c, f, &arena, &err) == CARAT_OK) {
+        read_weight(&w.embed);
+        read_weight(&w.head);
+        read_weight(&w.final_norm);
+        for (int i = 0; i < c.n_layer; i++) {
+            const struct ct_layer *l = &w.layer[i];
+            const struct ct_weight *all[] = {
+                &l->attn_norm,    &l->q,    &l->k,  &l->v,    &l->o,        &l->q_norm,
+                &l->k_norm,       &l->gate, &l->up, &l->down, &l->ffn_norm, &l->attn_post_norm,
+                &l->ffn_post_norm};
+            for (size_t k = 0; k < CT_COUNT(all); k++)
+                read_weight(all[k]);
+        }
+    }
+    ct_arena_free(&arena);
+}
+
+static void read_text(const struct ct_file *f, const uint8_t *data, size_t size)
+{
+    struct ct_tokenizer *t = NULL;
+    carat_error err;
+    if (ct_tokenizer_from_gguf(&t, f, &err) != CARAT_OK)
+        return;
+    carat_tokens ids = {0};
+    if (ct_tokenizer_encode(t, (const char *)data, CT_MIN(size, (size_t)256), CARAT_SPECIAL, &ids, NULL) !=
+        CARAT_OK)
+        abort();
+    for (int i = 0; i < ids.n; i++)
+        if (ids.ids[i] < 0 || ids.ids[i] >= ct_tokenizer_size(t))
+            abort();
+    free(ids.ids);
+    ct_tokenizer_free(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ct_part part = {"model.gguf", {data, size}};
+    struct ct_file *f;
+    carat_error err;
+    if (ct_file_open_memory(&f, &part, 1, &err) != CARAT_OK)
+        return 0;
+    if (ct_file_kind(f) == CT_FILE_GGUF) {
+        enum ct_chat chat;
+        carat_sampling sampling;
+        char note[CT_CHAT_NOTE];
+        read_file(f, data, size);
+        read_model(f);
+        read_text(f, data, size);
+        ct_chat_detect(f, "gemma3", &chat, note, &err);
+        ct_sampling_defaults(&sampling, f, &err);
     }
     ct_file_close(f);
     return 0;

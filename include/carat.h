@@ -155,6 +155,8 @@ typedef struct carat_model_options {
 /* Opens an HF directory, a GGUF file or a gemma.cpp file (decided by content). Weights are mapped, not read.
  * Reports progress before the first step and after each: container, tokenizer, configuration, weights, templates and
  * sampling; the callback may cancel at every report. Any thread.
+ * A file that is cut short while the model is open, or whose storage fails, is met as the signal SIGBUS in the thread that
+ * computes, workers included: the library handles no signals, a program that must outlive it installs a handler.
  * E_ARGUMENT, E_NOT_FOUND, E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY, E_CANCELLED. */
 CARAT_API carat_status carat_model_open(carat_model **model, const char *path,
                                         const carat_model_options *options, carat_error *err);

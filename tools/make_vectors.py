@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The project's own golden vectors: tiny random models and what the reference implementation computes from them.
 
-    python3 tools/make_vectors.py [OUT]          (OUT: test/data/vectors)
+    python3 tools/make_vectors.py [OUT]          (OUT: test/data)
 
-Writes OUT/models/<name>/ (Hugging Face folders), OUT/gguf/<name>.gguf, and OUT/expect/<name>/ with info.json, one
-<prompt>.json and <prompt>.npy per prompt, and greedy1.json. Needs torch, transformers, safetensors and numpy as in
+Writes OUT/vectors/: models/<name>/ (Hugging Face folders), gguf/<name>.gguf, and expect/<name>/ with info.json, one
+<prompt>.json and <prompt>.npy per prompt, and greedy1.json; and OUT/quant/<TYPE>.bin and .npy: blocks of every GGUF
+type that carat reads, scales at their extremes among them, and their values by the gguf package. Needs torch, transformers, safetensors and numpy as in
 tools/requirements.txt, and gguf 0.19.0; nothing here is needed to build or to test carat, the output is committed.
 
 The numbers come from transformers alone: the folder is opened with from_pretrained in float32 with eager attention, and
@@ -92,8 +93,19 @@ BASES = {
         hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=24, sliding_window=8, layer_types=kinds("LLG"),
         rope_theta=1000000.0, rope_local_base_freq=10000.0, torch_dtype="float32")),
 }
+# The same for types of 256 weights a block: rows of attn_output and ffn_down are too short for those, as in real files.
+WIDE = dict(BASES["blocks"]["config"], **sizes(256, 32, 1, 2, 1, 16, 71), layer_types=kinds("L"),
+            query_pre_attn_scalar=16)
+BASES["wide"] = dict(stored="F32", window=8, post=12.0, config=WIDE)
+BASES["wide-untied"] = dict(stored="F32", window=8, config=dict(WIDE, tie_word_embeddings=False))
 
-# `types` names exceptions from `type` by the tensor's last name part.
+
+def layers(q="Q4_0", k="Q4_0", v="Q4_0", o="Q4_0", gate="Q4_0", up="Q4_0", down="Q4_0"):
+    return {"attn_q": q, "attn_k": k, "attn_v": v, "attn_output": o, "ffn_gate": gate, "ffn_up": up, "ffn_down": down}
+
+
+# `types` names exceptions from `type` by the tensor's last name part. Every type is an embedding or a head once, and the
+# weight of a layer.
 GGUFS = {
     "gemma1-f32": dict(source="gemma1-f32", type="F32"),
     "gemma2-bf16": dict(source="gemma2-bf16", type="BF16"),
@@ -102,6 +114,21 @@ GGUFS = {
     "q4_0": dict(source="blocks", type="Q4_0", period=3),
     "mixed": dict(source="blocks", type="Q4_0", types={"token_embd": "Q8_0", "attn_v": "F16", "ffn_down": "Q8_0",
                                                        "ffn_up": "BF16", "attn_output": "F32"}, flags=True),
+    "qat-f16": dict(source="blocks", type="Q4_0", types={"token_embd": "F16"}, period=3),
+    "qat-q6_k": dict(source="wide", type="Q4_0", types={"token_embd": "Q6_K"}, period=2),
+    "q4_k_m": dict(source="wide", type="Q4_K", period=2, types=dict(
+        layers("Q4_K", "Q4_K", "Q6_K", "Q5_0", "Q4_K", "Q4_K", "Q8_0"), token_embd="Q6_K")),
+    "q2_k": dict(source="wide-untied", type="Q2_K", period=2, types=dict(
+        layers("Q2_K", "Q3_K", "Q3_K", "IQ4_NL", "Q2_K", "Q3_K", "Q4_1"), token_embd="Q2_K", output="Q3_K")),
+    "q5_k": dict(source="wide-untied", type="Q5_K", period=2, types=dict(
+        layers("Q5_K", "Q6_K", "Q5_K", "Q5_1", "Q5_K", "Q6_K", "Q5_1"), token_embd="Q5_K", output="Q4_K")),
+    "iq4": dict(source="wide-untied", type="IQ4_XS", period=2, types=dict(
+        layers("IQ4_XS", "IQ4_NL", "IQ4_XS", "MXFP4", "IQ4_XS", "IQ4_XS", "IQ4_NL"),
+        token_embd="IQ4_XS", output="IQ4_NL")),
+    "q5": dict(source="wide-untied", type="Q5_0", period=2, types=dict(
+        layers("Q5_1", "Q5_0", "Q5_1", "Q5_0", "Q5_0", "Q5_1", "Q5_0"), token_embd="Q5_0", output="Q5_1")),
+    "q4_1": dict(source="wide-untied", type="Q4_1", period=2, types=dict(
+        layers("Q4_1", "MXFP4", "Q4_1", "MXFP4", "MXFP4", "Q4_1", "Q4_1"), token_embd="Q4_1", output="MXFP4")),
 }
 
 # ------------------------------------------------------------------------------------------------ weights
@@ -122,7 +149,7 @@ def draw(name, shape, text, spec, rng):
         elif name.endswith("model.norm.weight"):
             level = spec.get("loud", 4.0) / 1.5
         elif generation > 1 and re.search(r"post_(attention|feedforward)_layernorm", name):
-            level = 4.5 / math.sqrt(text["num_hidden_layers"])  # else the embedding wins and every id repeats itself
+            level = spec.get("post", 4.5) / math.sqrt(text["num_hidden_layers"])  # else an id only repeats itself
         return level * (1 + 0.3 * noise) - 1
     if "embed_tokens" in name or "lm_head" in name:
         return noise * 1.5 / math.sqrt(shape[-1])
@@ -192,11 +219,74 @@ TENSOR = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_at
           "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
 
 
+# The blocks that carat reads: where their f16 factors lie (the second is the minimum's), and for K-quants with a
+# minimum the mean integer, which a random block needs as the ratio of the two if it is to be centred.
+QUANTS = {"Q8_0": ([0], 0), "Q4_0": ([0], 0), "Q4_1": ([0, 2], 0), "Q5_0": ([0], 0), "Q5_1": ([0, 2], 0),
+          "Q2_K": ([80, 82], 1.5), "Q3_K": ([108], 0), "Q4_K": ([0, 2], 7.5), "Q5_K": ([0, 2], 15.5),
+          "Q6_K": ([208], 0), "IQ4_NL": ([0], 0), "IQ4_XS": ([0], 0), "MXFP4": ([], 0)}
+
+
+def put_f16(blocks, at, values):
+    blocks[:, at:at + 2] = np.asarray(values, np.float16).reshape(-1, 1).view(np.uint8)
+
+
+def values_of(blocks, kind):
+    kind = gguf.GGMLQuantizationType[kind]
+    with np.errstate(over="ignore"):
+        return gguf.quants.dequantize(blocks.reshape(1, -1), kind).reshape(len(blocks), -1)
+
+
+def random_rows(kind, shape, std, rng):
+    """Valid random blocks with values of that spread, for types that the gguf package reads but cannot write."""
+    n, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
+    (d, *dmin), ratio = QUANTS[kind]
+    blocks = rng.integers(0, 256, (shape[0] * shape[1] // n, size), dtype=np.uint8)
+    if kind == "Q2_K":  # like scales and minimums, so that they cancel on average
+        low = rng.integers(2, 16, (len(blocks), 16), dtype=np.uint8)
+        blocks[:, :16] = low | low << 4
+    elif dmin:
+        low = rng.integers(0, 256, (len(blocks), 4), dtype=np.uint8)  # 6-bit scales: 4 whole ones, 4 in nibbles
+        blocks[:, 4:8] = blocks[:, 8:12] = low
+        blocks[:, 12:16] = (blocks[:, 12:16] & 15) * 17
+    put_f16(blocks, d, np.ones(len(blocks)))
+    for at in dmin:
+        put_f16(blocks, at, np.full(len(blocks), ratio))
+    scale = std / values_of(blocks, kind).std() * rng.uniform(0.7, 1.3, len(blocks))
+    put_f16(blocks, d, scale)
+    for at in dmin:
+        put_f16(blocks, at, scale.astype(np.float16).astype(np.float64) * ratio)
+    return blocks.reshape(shape[0], -1)
+
+
+def write_blocks(folder):
+    """Random blocks; in the first ones a factor is extreme, in the last ones the payload."""
+    os.makedirs(folder)
+    extremes = [0.0, -0.0, 2.0 ** -24, -2.0 ** -24, 2.0 ** -14, 65504.0, -65504.0, 1.0]
+    for kind, (factors, _) in QUANTS.items():
+        rng = seeded("blocks", kind)
+        n, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
+        count = 64 if n == 32 else 24
+        blocks = rng.integers(0, 256, (count, size), dtype=np.uint8)
+        blocks[-4:] = np.array([0x00, 0xff, 0x0f, 0xf0], np.uint8).reshape(4, 1)
+        for f, at in enumerate(factors):
+            put_f16(blocks, at, rng.uniform(-0.2, 0.2, count))
+            put_f16(blocks[8 * f:8 * f + 8], at, extremes)
+        if not factors:
+            blocks[:, 0] = rng.integers(0, 253, count)  # 253 and 254 overflow, 255 means nothing
+            blocks[:8, 0] = [0, 1, 2, 3, 127, 128, 251, 252]
+        values = values_of(blocks, kind)
+        assert np.isfinite(values).all(), kind
+        blocks.tofile(os.path.join(folder, kind + ".bin"))
+        np.save(os.path.join(folder, kind + ".npy"), values)
+
+
 def gguf_name(key, generation):
     if key == "model.embed_tokens.weight":
         return "token_embd.weight"
     if key == "model.norm.weight":
         return "output_norm.weight"
+    if key == "lm_head.weight":
+        return "output.weight"
     layer, rest = re.fullmatch(r"model\.layers\.(\d+)\.(.*)\.weight", key).groups()
     if generation == 1 and rest == "post_attention_layernorm":  # Gemma 1 has one norm before each half
         rest = "pre_feedforward_layernorm"
@@ -238,11 +328,15 @@ def write_gguf(path, spec, config, tensors):
         if value.ndim == 1:
             w.add_tensor(name, value + np.float32(1))  # the converter folds the 1 of Gemma's norms in
             continue
-        kind = gguf.GGMLQuantizationType[kind]
-        if kind == gguf.GGMLQuantizationType.F32:
+        number = gguf.GGMLQuantizationType[kind]
+        if kind == "F32":
             w.add_tensor(name, value)
-        else:
-            w.add_tensor(name, gguf.quants.quantize(value, kind), raw_dtype=kind)
+            continue
+        try:
+            data = gguf.quants.quantize(value, number)
+        except NotImplementedError:
+            data = random_rows(kind, value.shape, value.std(), seeded("blocks", os.path.basename(path), name))
+        w.add_tensor(name, data, raw_dtype=number)
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
@@ -264,7 +358,7 @@ def model_from_gguf(path, config):
     model = cls(c).eval().float()
     state = {}
     for key, old in model.state_dict().items():
-        if key == "lm_head.weight":
+        if key == "lm_head.weight" and config.get("tie_word_embeddings", True):
             continue
         v = values.pop(gguf_name(key, generation))
         if v.ndim == 1:
@@ -272,8 +366,10 @@ def model_from_gguf(path, config):
         state[key] = torch.from_numpy(v.reshape(tuple(old.shape)))
     assert not values, list(values)
     missing, unexpected = model.load_state_dict(state, strict=False)
-    assert not unexpected and missing == ["lm_head.weight"], (missing, unexpected)
-    model.tie_weights()
+    tied = config.get("tie_word_embeddings", True)
+    assert not unexpected and missing == (["lm_head.weight"] if tied else []), (missing, unexpected)
+    if tied:
+        model.tie_weights()
     return model
 
 
@@ -345,7 +441,10 @@ def write_expectation(out, name, source, model, spec, scale, files=None):
 
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
-    out = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "..", "test", "data", "vectors")
+    data = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "..", "test", "data")
+    out = os.path.join(data, "vectors")
+    shutil.rmtree(os.path.join(data, "quant"), ignore_errors=True)
+    write_blocks(os.path.join(data, "quant"))
     for part in ("models", "gguf", "expect"):
         shutil.rmtree(os.path.join(out, part), ignore_errors=True)
     os.makedirs(os.path.join(out, "gguf"))

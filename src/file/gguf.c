@@ -300,7 +300,8 @@ static carat_status check_offsets(struct ct_file *f, struct cursor *c, int from,
                         "%s: tensor %s of %zu bytes has the offset %llu, which is not a multiple of the "
                         "alignment %zu; the file has %zu bytes.",
                         c->path, q, t->size, (unsigned long long)t->offset, alignment, c->bytes.size);
-        if (t->offset != expected - data && *end > c->bytes.size) /* then it is the one before that lies */
+        if (t->offset != expected - data && i > from &&
+            *end > c->bytes.size) /* then it is the one before that lies */
             return FAIL(
                 c, CARAT_E_FORMAT,
                 "%s: tensor %s of %zu bytes from byte %llu ends beyond the file, which has %zu bytes.",

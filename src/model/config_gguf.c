@@ -28,23 +28,31 @@ static int count(struct reader *r, const char *name, int fallback, int hi)
         return 1;
     key_of(r, name, key);
     if (!ct_file_meta(r->f, key) && fallback < 0)
-        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: key %s is missing", ct_file_path(r->f), key);
+        r->status = ct_fail(r->err, CARAT_E_FORMAT,
+                            "%s: metadata key \"%s\" is missing; an integer from 1 to %d was expected",
+                            ct_file_path(r->f), key, hi);
     else
         r->status = ct_file_meta_int(r->f, key, 1, hi, &v, r->err);
     return r->status ? 1 : (int)v;
 }
 
-static double number(struct reader *r, const char *name, double fallback)
+static double number_at(struct reader *r, const char *key, double fallback, double lo, double hi)
 {
-    char key[128];
     double v = fallback;
 
     if (!r->status)
-        r->status = ct_file_meta_float(r->f, key_of(r, name, key), &v, r->err);
-    if (!r->status && !(v >= 0 && v < 1e12))
-        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: key %s is %g, expected a number from 0 to 1e12",
-                            ct_file_path(r->f), key, v);
+        r->status = ct_file_meta_float(r->f, key, &v, r->err);
+    if (!r->status && ct_file_meta(r->f, key) && !(v >= lo && v <= hi))
+        r->status = ct_fail(
+            r->err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %g at byte %llu, but must be from %g to %g",
+            ct_file_path(r->f), key, v, (unsigned long long)ct_file_meta(r->f, key)->offset, lo, hi);
     return r->status ? fallback : v;
+}
+
+static double number(struct reader *r, const char *name, double fallback, double lo, double hi)
+{
+    char key[128];
+    return number_at(r, key_of(r, name, key), fallback, lo, hi);
 }
 
 /* A bool array (true = local), a period, or the architecture's own period when the key is absent. */
@@ -59,10 +67,10 @@ static void read_pattern(struct reader *r, struct ct_config *c, int period)
         c->layer[i].kind = (i + 1) % period == 0 ? CT_GLOBAL : CT_LOCAL;
     if (!m || m->type != CT_META_ARRAY || r->status)
         return;
-    if (m->count < (uint64_t)c->n_layer || m->elem == CT_META_STRING || m->elem == CT_META_ARRAY) {
+    if (m->count != (uint64_t)c->n_layer || m->elem == CT_META_STRING || m->elem == CT_META_ARRAY) {
         r->status = ct_fail(
             r->err, CARAT_E_FORMAT,
-            "%s: key %s at offset %llu has %llu entries, expected one bool for each of %d layers",
+            "%s: metadata key \"%s\" at byte %llu has %llu entries, expected one bool for each of %d layers",
             ct_file_path(r->f), key, (unsigned long long)m->offset, (unsigned long long)m->count, c->n_layer);
         return;
     }
@@ -83,7 +91,7 @@ static carat_status read_architecture(const struct ct_file *f, const char **name
     if (type && type->type == CT_META_STRING && ct_refuse_knows(type->s))
         return ct_refuse_name(path, "general.type", type->s, err);
     if (!arch || arch->type != CT_META_STRING)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: key general.architecture is %s", path,
+        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"general.architecture\" is %s", path,
                        arch ? "not a string" : "missing");
     *name = NULL;
     for (size_t i = 0; i < CT_COUNT(supported); i++)
@@ -113,8 +121,8 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     c->n_layer = count(&r, "block_count", -1, CT_MAX_LAYERS);
     c->hidden = count(&r, "embedding_length", -1, 1 << 17);
     c->max_context = count(&r, "context_length", 8192, 1 << 24);
-    c->norm_eps = (float)number(&r, "attention.layer_norm_rms_epsilon", 1e-6);
-    c->logit_cap = (float)number(&r, "final_logit_softcapping", two ? 30 : 0);
+    c->norm_eps = (float)number(&r, "attention.layer_norm_rms_epsilon", 1e-6, 0, 1);
+    c->logit_cap = (float)number(&r, "final_logit_softcapping", two ? 30 : 0, 0, 1e6);
 
     struct ct_layer_config l = {0};
     l.ffn = count(&r, "feed_forward_length", -1, 1 << 20);
@@ -123,21 +131,22 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     l.head_dim = count(&r, "attention.key_length", CT_MAX(1, c->hidden / l.n_head), 1 << 16);
     int value_length = count(&r, "attention.value_length", l.head_dim, 1 << 16);
     if (!r.status && value_length != l.head_dim)
-        r.status =
-            ct_fail(err, CARAT_E_UNSUPPORTED, "%s: attention.value_length is %d, expected key_length = %d",
-                    path, value_length, l.head_dim);
+        r.status = ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s: metadata key \"%s.attention.value_length\" is %d, expected key_length = %d",
+                           path, r.arch, value_length, l.head_dim);
     /* the two 27B models scale by hidden / heads instead of head_dim */
     bool big = (two && c->n_layer == 46) || (three && c->n_layer == 62);
     l.attn_scale = (float)(1 / __builtin_sqrt(big ? (double)c->hidden / l.n_head : l.head_dim));
-    l.attn_cap = (float)number(&r, "attn_logit_softcapping", two ? 50 : 0);
+    l.attn_cap = (float)number(&r, "attn_logit_softcapping", two ? 50 : 0, 0, 1e6);
     for (int i = 0; i < c->n_layer; i++)
         c->layer[i] = l;
 
     int window = two || three ? count(&r, "attention.sliding_window", two ? 4096 : 512, 1 << 24) : 0;
     read_pattern(&r, c, three ? 6 : two ? 2 : 1);
-    double base = number(&r, "rope.freq_base", three ? 1e6 : 1e4);
-    double local = three ? number(&r, "rope.local.freq_base", 1e4) : base;
-    local = number(&r, "rope.freq_base_swa", local);
+    const double least_base = 1.0001;
+    double base = number(&r, "rope.freq_base", three ? 1e6 : 1e4, least_base, 1e12);
+    double local = three ? number(&r, "rope.local.freq_base", 1e4, least_base, 1e12) : base;
+    local = number(&r, "rope.freq_base_swa", local, least_base, 1e12);
     for (int i = 0; i < CT_KINDS; i++)
         c->kind[i] = (struct ct_kind){i == CT_LOCAL ? window : 0, l.head_dim, l.head_dim / 2,
                                       i == CT_LOCAL ? local : base, 1};
@@ -145,13 +154,24 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     char key[128];
     const struct ct_meta *type = ct_file_meta(f, key_of(&r, "rope.scaling.type", key));
     if (type && type->type == CT_META_STRING && ct_str_is(type->s, "linear"))
-        c->kind[CT_GLOBAL].rope_factor = number(&r, "rope.scaling.factor", 1);
+        c->kind[CT_GLOBAL].rope_factor = number(&r, "rope.scaling.factor", 1, 1e-3, 1e5);
     else if (type && !(type->type == CT_META_STRING && ct_str_is(type->s, "none")) && !r.status)
-        r.status = ct_fail(err, CARAT_E_UNSUPPORTED, "%s: key %s is not \"linear\" or \"none\"", path, key);
-    if (!r.status)
-        r.status = ct_file_meta_float(f, "carat.embedding_scale", &c->embed_scale_override, err);
+        r.status = ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s: metadata key \"%s\" at byte %llu is not \"linear\" or \"none\"", path, key,
+                           (unsigned long long)type->offset);
+    c->embed_scale_override = number_at(&r, "carat.embedding_scale", 0, 0, 1e6);
 
+    /* every token needs a row: its id comes from the tokenizer and is not looked at again */
     const struct ct_meta *tokens = ct_file_meta(f, "tokenizer.ggml.tokens");
+    const struct ct_tensor *embed = ct_file_find(f, "token_embd.weight");
+    if (!r.status && tokens && tokens->type == CT_META_ARRAY && embed &&
+        tokens->count > (uint64_t)embed->dim[0])
+        r.status = ct_fail(
+            err, CARAT_E_FORMAT,
+            "%s: tensor token_embd.weight at byte %llu has %lld rows, expected at least %llu, one for "
+            "each entry of metadata key \"tokenizer.ggml.tokens\"",
+            path, (unsigned long long)embed->offset, (long long)embed->dim[0],
+            (unsigned long long)tokens->count);
     if (tokens && tokens->type == CT_META_ARRAY && tokens->count < 1 << 24)
         c->n_text_vocab = (int)tokens->count;
     if (three && c->n_text_vocab > 262144)

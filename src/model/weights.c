@@ -8,8 +8,19 @@ enum { MOST_NAMED = 5 }; /* missing tensors in one message */
 
 enum slot_kind { MATRIX, NORM };
 
-/* Extents that a shape is made of. */
-enum extent { ONE, HIDDEN, Q, KV, FFN, HEAD };
+/* Extents that a shape is made of, and the keys of config.json and GGUF that say them. */
+enum extent { ONE, HIDDEN, Q, KV, FFN, HEAD, VOCAB };
+static const struct {
+    const char *hf, *gguf;
+} keys[] = {
+    [ONE] = {"1", "1"},
+    [HIDDEN] = {"hidden_size", "embedding_length"},
+    [Q] = {"num_attention_heads * head_dim", "attention.head_count * attention.key_length"},
+    [KV] = {"num_key_value_heads * head_dim", "attention.head_count_kv * attention.key_length"},
+    [FFN] = {"intermediate_size", "feed_forward_length"},
+    [HEAD] = {"head_dim", "attention.key_length"},
+    [VOCAB] = {"vocab_size", "the rows of token_embd.weight"},
+};
 
 struct slot {
     const char *hf, *gguf; /* below the layer's prefix */
@@ -69,6 +80,7 @@ struct binder {
     bool *used;         /* by number of the tensor */
     char missing[512];  /* the first names, for the message */
     int n_missing;
+    enum extent rows, cols; /* what the next shape is made of, for messages */
     bool sbs;
     struct ct_tensor made; /* of an SBS file: the tensor that is being bound */
     carat_error *err;
@@ -105,9 +117,11 @@ static carat_status check_missing(struct binder *b)
     if (b->n_missing == 0)
         return CARAT_OK;
     return ct_fail(b->err, CARAT_E_FORMAT,
-                   "%s: %d tensor%s missing: %s%s; the configuration says %d layers of architecture %s",
+                   "%s: %d tensor%s missing: %s%s; the configuration says %d layers (%s) of architecture %s",
                    ct_file_path(b->f), b->n_missing, b->n_missing == 1 ? " is" : "s are", b->missing,
-                   b->n_missing > MOST_NAMED ? ", ..." : "", b->c->n_layer, b->c->architecture);
+                   b->n_missing > MOST_NAMED ? ", ..." : "", b->c->n_layer,
+                   ct_file_kind(b->f) == CT_FILE_GGUF ? "block_count" : "num_hidden_layers",
+                   b->c->architecture);
 }
 
 /* Tensors of the file that have no place in the model. */
@@ -118,16 +132,23 @@ static void count_unused(const struct binder *b)
             b->w->unused = ct_file_tensor(b->f, i)->name;
 }
 
+static const char *key_of(const struct binder *b, enum extent e)
+{
+    return ct_file_kind(b->f) == CT_FILE_GGUF ? keys[e].gguf : keys[e].hf;
+}
+
 static carat_status check_shape(const struct binder *b, const struct ct_tensor *t, int rows, int cols)
 {
     size_t row_bytes;
 
     char types[CT_TYPE_LIST];
     if (t->type == CT_TYPE_COUNT)
-        return ct_fail(b->err, CARAT_E_UNSUPPORTED,
-                       "%s: tensor %s at byte %llu is stored as %s, which carat does not read; it reads %s",
-                       t->file, t->name, (unsigned long long)t->offset, t->type_name,
-                       ct_file_kind(b->f) == CT_FILE_HF ? "F32, F16 and BF16" : ct_file_types(types));
+        return ct_fail(
+            b->err, CARAT_E_UNSUPPORTED,
+            "%s: tensor %s at byte %llu is stored as %s, which carat does not read; it reads %s%s", t->file,
+            t->name, (unsigned long long)t->offset, t->type_name,
+            ct_file_kind(b->f) == CT_FILE_HF ? "F32, F16 and BF16" : ct_file_types(types),
+            ct_file_kind(b->f) == CT_FILE_HF ? "" : "; the same model as a Q4_0, Q4_K_M or Q8_0 file works");
     bool vector = rows == 1 && t->n_dim == 1 && t->dim[0] == cols;
     bool matrix = t->n_dim == 2 && t->dim[0] == rows && t->dim[1] == cols;
     if (!vector && !matrix) {
@@ -138,8 +159,10 @@ static carat_status check_shape(const struct binder *b, const struct ct_tensor *
                 (size_t)snprintf(found + n, sizeof found - n, "%s%lld", i ? " x " : "", (long long)t->dim[i]);
         snprintf(expected, sizeof expected, rows == 1 ? "%d" : "%d x %d", rows == 1 ? cols : rows, cols);
         return ct_fail(b->err, CARAT_E_FORMAT,
-                       "%s: tensor %s at byte %llu has shape [%s], expected [%s] from the configuration",
-                       t->file, t->name, (unsigned long long)t->offset, found, expected);
+                       "%s: tensor %s at byte %llu has shape [%s], expected [%s] from the configuration "
+                       "(%s%s%s)",
+                       t->file, t->name, (unsigned long long)t->offset, found, expected,
+                       rows == 1 ? "" : key_of(b, b->rows), rows == 1 ? "" : " x ", key_of(b, b->cols));
     }
     if (!ct_type_row_bytes(t->type, (size_t)cols, &row_bytes) || row_bytes * (size_t)rows != t->size)
         return ct_fail(b->err, CARAT_E_FORMAT,
@@ -204,6 +227,8 @@ static carat_status bind_slot(struct binder *b, struct ct_layer *l, int layer, c
         note_missing(b, name);
         return CARAT_OK;
     }
+    b->rows = s->rows;
+    b->cols = s->cols;
     if (s->kind == NORM)
         return norm_vector(b, w, t, extent(b, &l->c, s->cols));
     return matrix(b, w, t, extent(b, &l->c, s->rows), extent(b, &l->c, s->cols));
@@ -235,11 +260,12 @@ static carat_status bind_ends(struct binder *b)
     }
     if (!t)
         return ct_fail(
-            b->err, CARAT_E_FORMAT, "%s: no token embedding: neither %s nor another known name is there",
-            ct_file_path(b->f),
+            b->err, CARAT_E_FORMAT, "%s: no token embedding: tensor %s is missing", ct_file_path(b->f),
             ct_file_kind(b->f) == CT_FILE_GGUF ? "token_embd.weight" : "model.embed_tokens.weight");
     if (t->n_dim == 2 && c->n_vocab == 0 && t->dim[0] > 0 && t->dim[0] <= 1 << 24)
         c->n_vocab = (int)t->dim[0]; /* GGUF does not state it apart */
+    b->rows = VOCAB;
+    b->cols = HIDDEN;
     CT_TRY(matrix(b, &b->w->embed, t, c->n_vocab, c->hidden));
     c->n_text_vocab = CT_MIN(c->n_text_vocab ? c->n_text_vocab : c->n_vocab, c->n_vocab);
     c->embed_scale = embed_scale(b, t->type);
@@ -267,6 +293,23 @@ static carat_status bind_ends(struct binder *b)
     return CARAT_OK;
 }
 
+/* A layer more than the configuration counts would be left out in silence. */
+static carat_status check_last_layer(const struct binder *b)
+{
+    bool gguf = ct_file_kind(b->f) == CT_FILE_GGUF;
+    char hf[128], block[128], name[256];
+
+    snprintf(hf, sizeof hf, "layers.%d.%s", b->c->n_layer, slots[0].hf);
+    snprintf(block, sizeof block, "blk.%d.%s", b->c->n_layer, slots[0].gguf);
+    const struct ct_tensor *t = b->sbs ? NULL : find(b, hf, block, name);
+    if (!t)
+        return CARAT_OK;
+    return ct_fail(b->err, CARAT_E_FORMAT,
+                   "%s: tensor %s at byte %llu belongs to a layer beyond the %d that %s says", t->file,
+                   t->name, (unsigned long long)t->offset, b->c->n_layer,
+                   gguf ? "block_count" : "num_hidden_layers");
+}
+
 carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
                              struct ct_arena *arena, carat_error *err)
 {
@@ -285,8 +328,10 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
             if (slots[s].used(c))
                 CT_TRY(bind_slot(&b, &w->layer[i], i, &slots[s]));
     }
+    CT_TRY(check_missing(&b));
+    CT_TRY(check_last_layer(&b));
     count_unused(&b);
-    return check_missing(&b);
+    return CARAT_OK;
 }
 
 /* One matrix; keeps account of the bytes that its place takes. */

@@ -8,8 +8,8 @@
 static carat_status bad_key(const struct ct_file *f, const struct ct_meta *m, const char *what,
                             carat_error *err)
 {
-    return ct_fail(err, CARAT_E_FORMAT, "%s: at byte %llu: %.*s: %s", ct_file_path(f),
-                   (unsigned long long)m->offset, (int)m->key.n, m->key.s, what);
+    return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%.*s\" at byte %llu: %s", ct_file_path(f),
+                   (int)m->key.n, m->key.s, (unsigned long long)m->offset, what);
 }
 
 /* An array of n numbers, or NULL in *m when absent. */
@@ -22,7 +22,11 @@ static carat_status find_array(const struct ct_file *f, const char *key, uint64_
     if ((*m)->type != CT_META_ARRAY || (*m)->elem == CT_META_STRING || (*m)->elem == CT_META_ARRAY)
         return bad_key(f, *m, "expected an array of numbers", err);
     if ((*m)->count != n)
-        return bad_key(f, *m, "expected as many numbers as there are tokens", err);
+        return ct_fail(
+            err, CARAT_E_FORMAT,
+            "%s: metadata key \"%s\" at byte %llu has %llu numbers, expected %llu, one for each token",
+            ct_file_path(f), key, (unsigned long long)(*m)->offset, (unsigned long long)(*m)->count,
+            (unsigned long long)n);
     return CARAT_OK;
 }
 
@@ -35,13 +39,20 @@ static carat_status read_pieces(struct ct_tokenizer *t, const struct ct_file *f,
         double kind = types                   ? ct_meta_number(types, (uint64_t)id)
                       : ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE
                                               : CT_PIECE_NORMAL;
-        if (!(kind >= CT_PIECE_NORMAL && kind <= CT_PIECE_BYTE))
-            kind = kind == 0 ? CT_PIECE_UNUSED : -1; /* 0: a type left undefined */
-        if (kind < 0)
-            return bad_key(f, types, "expected token types from 0 to 6", err);
-        if (kind == CT_PIECE_BYTE && ct_vocab_byte(s) < 0)
-            return ct_fail(err, CARAT_E_FORMAT, "%s: the byte token %d is not spelled <0x00> to <0xFF>",
-                           ct_file_path(f), id);
+        if (kind == 0) /* a type left undefined */
+            kind = CT_PIECE_UNUSED;
+        if (!(kind >= CT_PIECE_NORMAL && kind <= CT_PIECE_BYTE) || kind != (int)kind)
+            return ct_fail(
+                err, CARAT_E_FORMAT,
+                "%s: metadata key \"%.*s\" at byte %llu: the type of token %d is %g, expected 0 to 6",
+                ct_file_path(f), (int)types->key.n, types->key.s, (unsigned long long)types->offset, id,
+                kind);
+        if (kind == CT_PIECE_BYTE && ct_vocab_byte(s) < 0) {
+            char q[CT_QUOTE];
+            return ct_fail(err, CARAT_E_FORMAT,
+                           "%s: token %d is a byte, but is spelled %s instead of <0x00> to <0xFF>",
+                           ct_file_path(f), id, ct_quote(q, s));
+        }
         CT_TRY(ct_vocab_add(t, ct_file_path(f), id, s, (int)kind, true, err));
     }
     if ((uint64_t)t->n != tokens->count)
@@ -54,7 +65,8 @@ static carat_status read_scores(struct ct_tokenizer *t, const struct ct_file *f,
     const struct ct_meta *m;
     CT_TRY(find_array(f, "tokenizer.ggml.scores", (uint64_t)t->n, &m, err));
     if (!m)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: tokenizer.ggml.scores is missing", ct_file_path(f));
+        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"tokenizer.ggml.scores\" is missing",
+                       ct_file_path(f));
     float *score = malloc((size_t)t->n * sizeof *score);
     if (!score)
         return ct_fail(err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", ct_file_path(f));
@@ -83,7 +95,9 @@ static carat_status read_all(struct ct_tokenizer *t, const struct ct_file *f, ca
     if (!tokens || !model)
         return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds no tokenizer", ct_file_path(f));
     if (model->type != CT_META_STRING || !ct_str_is(model->s, "llama"))
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: at byte %llu: tokenizer.ggml.model is not \"llama\"",
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: metadata key \"tokenizer.ggml.model\" at byte %llu is not \"llama\", the kind "
+                       "that Gemma has",
                        ct_file_path(f), (unsigned long long)model->offset);
     if (tokens->type != CT_META_ARRAY || tokens->elem != CT_META_STRING)
         return bad_key(f, tokens, "expected an array of strings", err);

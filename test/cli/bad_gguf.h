@@ -240,4 +240,32 @@ static inline void gguf_write(struct bad_place *p, struct gguf *g)
     gguf_done(g);
 }
 
+/* ---- makers that more than one table uses ---- */
+
+#define BYTES(s) s, sizeof(s) - 1
+
+static inline void gguf_make_good(struct bad_place *p, const void *with)
+{
+    struct gguf g;
+    (void)with;
+    gguf_init(&g);
+    gguf_write(p, &g);
+}
+
+/* The good file with this metadata entry added or replaced. */
+struct gguf_value {
+    const char *key;
+    uint32_t type;
+    const void *p;
+    size_t n;
+};
+static inline void gguf_make_set(struct bad_place *p, const void *with)
+{
+    const struct gguf_value *v = with;
+    struct gguf g;
+    gguf_init(&g);
+    gguf_set(&g, v->key, v->type, v->p, v->n);
+    gguf_write(p, &g);
+}
+
 #endif

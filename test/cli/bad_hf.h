@@ -126,7 +126,7 @@ static inline void finish(struct bad_place *p, const struct damage *d, const cha
         put(&file, data->p, data->n);
         bad_write(p, name, file.p, file.n);
     } else if (!gone) {
-        bad_write(p, name, b.p, b.n);
+        bad_write(p, name, b.p ? (const void *)b.p : "", b.n);
     }
     buf_free(&b);
     buf_free(&file);

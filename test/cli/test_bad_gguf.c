@@ -3,17 +3,7 @@
  * offsets in messages are the business of test/file/test_gguf.c. */
 #include "cli/bad_gguf.h"
 
-#define BYTES(s) s, sizeof(s) - 1
-
 /* ---- makers ---- */
-
-static void good(struct bad_place *p, const void *with)
-{
-    struct gguf g;
-    (void)with;
-    gguf_init(&g);
-    gguf_write(p, &g);
-}
 
 struct bytes {
     const char *p;
@@ -74,22 +64,6 @@ static void trailing(struct bad_place *p, const void *with)
     bad_file(p, "model.gguf", b.p, b.n);
     buf_free(&b);
     gguf_done(&g);
-}
-
-struct set {
-    const char *key;
-    uint32_t type;
-    const char *p;
-    size_t n;
-};
-/* One more metadata entry. */
-static void set(struct bad_place *p, const void *with)
-{
-    const struct set *c = with;
-    struct gguf g;
-    gguf_init(&g);
-    gguf_set(&g, c->key, c->type, c->p, c->n);
-    gguf_write(p, &g);
 }
 
 struct info {
@@ -254,8 +228,8 @@ static void huge(struct bad_place *p, const void *with)
 /* ---- rows ---- */
 
 static const struct bad_case base[] = {
-    {"G0", "the file that the others damage", good, NULL, 0},
-    {"G0", "its logits", good, NULL, 0, {NULL}, {"run", "@", "hi", "-n", "1"}},
+    {"G0", "the file that the others damage", gguf_make_good, NULL, 0},
+    {"G0", "its logits", gguf_make_good, NULL, 0, {NULL}, {"run", "@", "hi", "-n", "1"}},
     {"G0", "in two parts", split, &(struct split){{0, 1}, {2, 2}, {0, 0}, FIRST}, 0},
 };
 
@@ -307,7 +281,11 @@ static const struct bad_case beginnings[] = {
     {"G4", "2^32 tensors", PATCH(8, "\0\0\0\0\1\0\0\0"), 4, LIMIT},
     {"G4", "2^63 tensors", PATCH(8, "\0\0\0\0\0\0\0\x80"), 4, LIMIT},
     {"G4", "2^64 - 1 tensors", PATCH(8, "\xff\xff\xff\xff\xff\xff\xff\xff"), 4, LIMIT},
-    {"G4", "2^16 tensors in few bytes", PATCH(8, "\0\0\1\0\0\0\0\0"), 4, {"65536", "more than there is room for"}},
+    {"G4",
+     "2^16 tensors in few bytes",
+     PATCH(8, "\0\0\1\0\0\0\0\0"),
+     4,
+     {"65536", "more than there is room for"}},
     {"G4",
      "2^16 + 1 entries",
      PATCH(16, "\1\0\1\0\0\0\0\0"),
@@ -337,21 +315,29 @@ static const struct bad_case beginnings[] = {
      {"general.architecture", "ends at byte"}},
 };
 
-#define SET(key, type, s)                                                                                    \
-    set, &(const struct set)                                                                                 \
-    {                                                                                                        \
-        key, type, BYTES(s)                                                                                  \
-    }
+#define SET(...) gguf_make_set, &(const struct gguf_value){__VA_ARGS__}
 #define ONE   "\1\0\0\0\0\0\0\0"
 #define LARGE "\0\0\0\0\0\0\0\x20" /* 2^61 */
 static const struct bad_case metadata[] = {
-    {"G7", "an array of arrays", SET("odd", ARRAY, "\x09\0\0\0" ONE), 4, {"\"odd\"", "array of arrays"}},
-    {"G7", "an array of type 13", SET("odd", ARRAY, "\x0d\0\0\0" ONE), 4, {"\"odd\"", "type 13"}},
-    {"G7", "an array of type 255", SET("odd", ARRAY, "\xff\0\0\0" ONE), 4, {"\"odd\"", "type 255"}},
-    {"G7", "a bool of 2", SET("odd", BOOL, "\2"), 4, {"\"odd\"", "bool of 2"}},
-    {"G7", "a bool of 2 in an array", SET("odd", ARRAY, "\7\0\0\0" ONE "\2"), 4, {"\"odd\"", "bool of 2"}},
-    {"G7", "a size that wraps", SET("odd", ARRAY, "\x0a\0\0\0" LARGE), 4, {"\"odd\"", "2305843009213693952"}},
-    {"G7", "a value of type 13", SET("odd", 13, "\0\0\0\0"), 4, {"\"odd\"", "type 13"}},
+    {"G7",
+     "an array of arrays",
+     SET("odd", ARRAY, BYTES("\x09\0\0\0" ONE)),
+     4,
+     {"\"odd\"", "array of arrays"}},
+    {"G7", "an array of type 13", SET("odd", ARRAY, BYTES("\x0d\0\0\0" ONE)), 4, {"\"odd\"", "type 13"}},
+    {"G7", "an array of type 255", SET("odd", ARRAY, BYTES("\xff\0\0\0" ONE)), 4, {"\"odd\"", "type 255"}},
+    {"G7", "a bool of 2", SET("odd", BOOL, BYTES("\2")), 4, {"\"odd\"", "bool of 2"}},
+    {"G7",
+     "a bool of 2 in an array",
+     SET("odd", ARRAY, BYTES("\7\0\0\0" ONE "\2")),
+     4,
+     {"\"odd\"", "bool of 2"}},
+    {"G7",
+     "a size that wraps",
+     SET("odd", ARRAY, BYTES("\x0a\0\0\0" LARGE)),
+     4,
+     {"\"odd\"", "2305843009213693952"}},
+    {"G7", "a value of type 13", SET("odd", 13, BYTES("\0\0\0\0")), 4, {"\"odd\"", "type 13"}},
     {"G8",
      "2^30 empty strings",
      strings,
@@ -365,7 +351,7 @@ static const struct bad_case metadata[] = {
     {"G9", "a key more", many_keys, &(int){1}, 4, {"65537"}},
 #define ALIGN(what, s)                                                                                       \
     {                                                                                                        \
-        "G10", what, SET("general.alignment", U32, s), 4,                                                    \
+        "G10", what, SET("general.alignment", U32, BYTES(s)), 4,                                             \
         {                                                                                                    \
             "general.alignment", "power of two", "byte"                                                      \
         }                                                                                                    \
@@ -376,12 +362,12 @@ static const struct bad_case metadata[] = {
     ALIGN("alignment 2^31", "\0\0\0\x80"),
     {"G10",
      "alignment as text",
-     SET("general.alignment", STRING, "32"),
+     SET("general.alignment", STRING, BYTES("32")),
      4,
      {"general.alignment", "a string"}},
     {"G10",
      "alignment as float",
-     SET("general.alignment", F32, "\0\0\0\x42"),
+     SET("general.alignment", F32, BYTES("\0\0\0\x42")),
      4,
      {"general.alignment", "a float"}},
 };

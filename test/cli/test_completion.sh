@@ -28,6 +28,8 @@ out_has '^model.gguf$'
 out_has '^with space.txt$'
 complete_bash carat run tiny -f with
 out_is $'with space.txt\n'
+complete_bash carat run tiny --tokenizer mod
+out_is $'model.gguf\n'
 complete_bash carat run tiny -n ''
 out_is $'\n'
 complete_bash carat show t

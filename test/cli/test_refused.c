@@ -28,6 +28,13 @@ static void directory(struct bad_place *p, const void *with)
         write_text(p->dir, hf->name[i], "");
 }
 
+/* With a tokenizer that carat cannot read, as relatives have: the model is named, not the tokenizer. */
+static void odd_tokenizer(struct bad_place *p, const void *with)
+{
+    directory(p, with);
+    write_text(p->dir, "tokenizer.json", "{\"model\":{\"type\":\"WordPiece\"}}");
+}
+
 #define CONFIG(text)   directory, &(const struct hf){.config = "{" text "}"}, 4
 #define HEADER(header) directory, &(const struct hf){"{\"model_type\":\"gemma3_text\"}", header, {NULL}}, 4
 #define FILES(...)     directory, &(const struct hf){"{\"model_type\":\"gemma2\"}", NULL, {__VA_ARGS__}}, 4
@@ -42,6 +49,12 @@ static const struct bad_case relatives[] = {
     {"refused", "Gemma 3n", TYPE("gemma3n"), {WHERE, "is a Gemma 3n model, " RUNS}},
     {"refused", "Gemma 3n, text only", TYPE("gemma3n_text"), {WHERE, "is a Gemma 3n model, " RUNS}},
     {"refused", "Gemma 4", TYPE("gemma4"), {WHERE, "is a Gemma 4 model, " RUNS}},
+    {"refused",
+     "Gemma 4 with an odd tokenizer",
+     odd_tokenizer,
+     &(const struct hf){.config = "{\"model_type\":\"gemma4\"}"},
+     4,
+     {WHERE, "is a Gemma 4 model, " RUNS}},
     {"refused", "Gemma 4, text only", TYPE("gemma4_text"), {WHERE, "is a Gemma 4 model, " RUNS}},
     {"refused", "Gemma 4 without encoders", TYPE("gemma4_unified"), {WHERE, "is a Gemma 4 model, " RUNS}},
     {"refused", "a drafter", TYPE("gemma4_assistant"), {WHERE, "is a drafter for Gemma 4, " RUNS}},

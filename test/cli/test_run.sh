@@ -63,6 +63,8 @@ expect 0 run tiny '' -n 0 --json <prompt.txt
 [ "$(prompt_ids)" = "$wanted" ] || die 'an empty prompt leaves a line'
 expect 0 run tiny "$prompt" -n 0 --json <&-
 [ "$(prompt_ids)" = "$wanted" ] || die 'a closed standard input changes the prompt'
+expect 0 run tiny "$prompt" -n 0 --json < <(sleep 2.5)
+err_has '^note: waiting for standard input'
 if command -v script >/dev/null; then # an open terminal is not waited for
     timeout 20 script -qec "$CARAT run tiny '$prompt' -n 0 --json" /dev/null < <(sleep 30) >out || die 'it waits for the terminal'
     [ "$(prompt_ids)" = "$wanted" ] || die 'a terminal changes the prompt'

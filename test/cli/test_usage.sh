@@ -121,6 +121,9 @@ refuse 2 run tiny "$long" "$long" "$long"
 refuse 2 "$long"
 refuse 2 run tiny "--$long"
 refuse 3 run "$long" hi
+# nothing of an argument moves the cursor; letters stay letters
+refuse 2 $'a\x1b[2J\xc2\x9b\xff\xc3\xa9'
+grep -qF $'\'a\\x1b[2J\\xc2\\x9b\\xff\xc3\xa9\'' err || die 'escapes'
 
 # colours: on a terminal only, unless somebody says otherwise; NO_COLOR beats CLICOLOR_FORCE, --color both
 esc=$(printf '\033')

@@ -271,7 +271,8 @@ static void refuses_headers(void **state)
     /* enough bytes before the metadata was read, not after it */
     put_header(&b, 3, 10, 1);
     put_array(&b, "a", U8, 400, (uint8_t[400]){0}, 400);
-    refuse(&b, CARAT_E_FORMAT, "the number of tensors is 10 at byte 8, more than there is room for from byte 449");
+    refuse(&b, CARAT_E_FORMAT,
+           "the number of tensors is 10 at byte 8, more than there is room for from byte 449");
     /* nothing at all is fine */
     struct ct_file *f;
     uint8_t *copy;
@@ -367,6 +368,11 @@ static void refuses_tensors(void **state)
     ONE("leaves a gap", "t", 2, ok, 0, 32);
     ONE("1 byte is missing", "t", 1, ((uint64_t[]){65}), 24, 0);
 #undef ONE
+    /* a first tensor that does not begin at 0, in a file that ends before its data would */
+    b = (struct buf){0};
+    put_header(&b, 3, 1, 0);
+    put_info(&b, "t", 2, ok, 0, 32);
+    refuse(&b, CARAT_E_FORMAT, "leaves a gap");
     static const uint32_t types[] = {UINT32_MAX, 4, 31, 43, 0x80000000u};
     for (size_t i = 0; i < CT_COUNT(types); i++) {
         b = one_tensor("t", 2, ok, types[i], 0);

@@ -137,6 +137,80 @@ static void test_refusals(void **unused)
            "yarn");
 }
 
+/* Every key that is read, with every kind of value that it cannot have: the key is named. */
+static void test_wrong_values(void **unused)
+{
+    static const struct {
+        const char *key,
+            *good; /* a value of the right type; kinds of values below are matched by its first byte */
+    } keys[] = {{"vocab_size", "1"},
+                {"hidden_size", "1"},
+                {"num_hidden_layers", "1"},
+                {"max_position_embeddings", "1"},
+                {"intermediate_size", "1"},
+                {"num_attention_heads", "1"},
+                {"num_key_value_heads", "1"},
+                {"head_dim", "1"},
+                {"sliding_window", "1"},
+                {"sliding_window_pattern", "1"},
+                {"_sliding_window_pattern", "1"},
+                {"rms_norm_eps", "0.1"},
+                {"final_logit_softcapping", "0.1"},
+                {"attn_logit_softcapping", "0.1"},
+                {"query_pre_attn_scalar", "0.1"},
+                {"rope_theta", "0.1"},
+                {"rope_local_base_freq", "0.1"},
+                {"tie_word_embeddings", "t"},
+                {"attention_bias", "t"},
+                {"hidden_activation", "\""},
+                {"rope_scaling", "{"},
+                {"rope_parameters", "{"},
+                {"layer_types", "["}};
+    static const char *const values[] = {"-1",   "1e300", "99999999999", "-1e-300",   "0.5",
+                                         "true", "\"x\"", "[1, 2]",      "{\"a\": 1}"};
+    (void)unused;
+    for (size_t k = 0; k < CT_COUNT(keys); k++)
+        for (size_t v = 0; v < CT_COUNT(values); v++) {
+            bool number = strchr("-019", values[v][0]) != NULL,
+                 wants_number = strchr("01", keys[k].good[0]) != NULL;
+            bool integer = strcmp(keys[k].good, "1") == 0;
+            if ((!wants_number &&
+                 keys[k].good[0] == values[v][0]) || /* of its type, so judged by its value */
+                (wants_number && number && !integer))
+                continue;
+            char json[256];
+            snprintf(json, sizeof json, "{\"model_type\":\"gemma3_text\",\"%s\":%s}", keys[k].key, values[v]);
+            struct ct_config c;
+            carat_error err;
+            carat_status status = read_config(&c, json, &err);
+            if (status != CARAT_E_FORMAT || !strstr(err.message, keys[k].key))
+                fail_msg("%s: status %d, %s", json, status, status ? err.message : "accepted");
+        }
+    refuse("{\"model_type\":\"gemma3_text\",\"rope_theta\":-1}", CARAT_E_FORMAT, "rope_theta is -1");
+    refuse("{\"model_type\":\"gemma3_text\",\"rms_norm_eps\":2}", CARAT_E_FORMAT, "rms_norm_eps is 2");
+    refuse("{\"model_type\":\"gemma3_text\",\"rope_parameters\":{\"full_attention\":[]}}", CARAT_E_FORMAT,
+           "full_attention is not an object");
+    refuse("{\"model_type\":\"gemma3_text\",\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":0}}",
+           CARAT_E_FORMAT, "factor is 0");
+    refuse("{\"model_type\":\"gemma3\",\"text_config\":[]}", CARAT_E_FORMAT, "text_config is not an object");
+    refuse("{\"model_type\":[]}", CARAT_E_FORMAT, "model_type is not a string");
+}
+
+static void test_every_prefix(void **unused)
+{
+    static const char whole[] =
+        "{\"model_type\":\"gemma3\",\"image_token_index\":262144,\"text_config\":{\"hidden_size\":2560,"
+        "\"layer_types\":null,\"rope_scaling\":{\"factor\":8.0,\"rope_type\":\"linear\"}}}";
+    char text[sizeof whole];
+    (void)unused;
+    accept(whole);
+    for (size_t n = 0; n + 1 < sizeof whole; n++) {
+        memcpy(text, whole, n);
+        text[n] = 0;
+        refuse(text, CARAT_E_FORMAT, "config.json");
+    }
+}
+
 static void test_cache(void **unused)
 {
     struct ct_config c =
@@ -159,7 +233,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemma1),        cmocka_unit_test(test_gemma2),
         cmocka_unit_test(test_gemma3_sparse), cmocka_unit_test(test_gemma3_dialects),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_every_prefix),  cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests_name("model: config and cache", tests, NULL, NULL);
 }

@@ -1,0 +1,114 @@
+/* test_bad_config.c: the rows C1 and C2 of the list of bad inputs: config.json that is broken or contradicts the weights,
+ * given to the command. Rows S are in test_bad_hf.c, the dialects of config.json in test/model/test_config.c. */
+#include "cli/bad_hf.h"
+
+static const struct bad_case sound[] = {
+    {"C1",
+     "a key that nobody knows",
+     whole,
+     D({"config.json", "{", "{\"colour\":[1,{\"a\":null}],"}),
+     0,
+     {NULL},
+     LOGITS},
+};
+
+static void config_of_spaces(struct bad_place *p, const void *with)
+{
+    struct buf b = {0};
+    whole(p, with);
+    repeat(&b, "                ", 1 << 20);
+    bad_write(p, "config.json", b.p, b.n);
+    buf_free(&b);
+}
+#define JSON(text) whole, D({"config.json", NULL, text}), 4
+#define WHERE      "/config.json: "
+
+static const struct bad_case configs[] = {
+    {"C1", "missing", whole, D({"config.json", NULL, NULL}), 4, {"has weights but no config.json"}},
+    {"C1", "empty", JSON(""), {WHERE, "at byte 0"}},
+    {"C1", "a list", JSON("[]"), {WHERE, "expected a JSON object"}},
+    {"C1", "cut short", IN("config.json", "\"eos_token_id\":1}", "\"eos_token_id\":1"), {WHERE, "at byte "}},
+    {"C1", "not JSON", JSON("model_type: gemma3"), {WHERE, "at byte "}},
+    {"C1", "more after it", IN("config.json", "1}", "1} {}"), {WHERE, "at byte "}},
+    {"C1", "16 MB", config_of_spaces, NULL, 4, {"/config.json has 16777216 bytes; the limit is"}},
+    {"C1", "nested 3000 deep", JSON("{\"a\":[[[[[[[[[["), {WHERE, "at byte "}},
+    {"C1",
+     "a key twice",
+     IN("config.json", "{", "{\"hidden_size\":1,"),
+     {WHERE, "at byte ", "duplicate key"}},
+    {"C1", "no model_type", IN("config.json", "model_type", "type"), {WHERE "model_type is missing"}},
+    {"C1", "a wrong type", SET("model_type", "\"gemma3_text\"", "3"), {WHERE "model_type is not a string"}},
+    {"C1", "0 layers", SET("num_hidden_layers", "2", "0"), {WHERE "num_hidden_layers is 0, expected a num"}},
+    {"C1", "1e9 layers", SET("num_hidden_layers", "2", "1000000000"), {"num_hidden_layers is 1000000000"}},
+    {"C1", "1e9 as a float", SET("num_hidden_layers", "2", "1e9"), {"num_hidden_layers is not an integer"}},
+    {"C1", "negative", SET("hidden_size", "16", "-16"), {WHERE "hidden_size is -16, expected a number"}},
+    {"C1", "2^31", SET("vocab_size", "1024", "2147483648"), {WHERE "vocab_size is 2147483648"}},
+    {"C1", "2^64", SET("vocab_size", "1024", "18446744073709551616"), {WHERE "vocab_size is not an integer"}},
+    {"C1", "1e400", SET("rope_theta", "1000000.0", "1e400"), {WHERE, "at byte ", "beyond the range"}},
+    {"C1", "NaN", SET("rms_norm_eps", "1e-06", "NaN"), {WHERE, "at byte ", "expected a value, found 'N'"}},
+    {"C1", "a base of 0", SET("rope_theta", "1000000.0", "0"), {WHERE "rope_theta is 0, expected a number"}},
+    {"C1", "a string", SET("head_dim", "8", "\"8\""), {WHERE "head_dim is not an integer"}},
+    {"C1", "a list", SET("head_dim", "8", "[8]"), {WHERE "head_dim is not an integer"}},
+    {"C1", "a fraction", SET("head_dim", "8", "8.5"), {WHERE "head_dim is not an integer"}},
+    {"C1",
+     "not a flag",
+     SET("tie_word_embeddings", "true", "\"yes\""),
+     {WHERE "tie_word_embeddings is not true"}},
+    {"C1", "odd heads", SET("num_attention_heads", "2", "3"), {"tensor", "q_proj", "num_attention_heads"}},
+    {"C1",
+     "scaling of a wrong type",
+     IN("config.json", "{", "{\"rope_scaling\":3,"),
+     {WHERE "rope_scaling is not"}},
+    {"C1", "layers of no kind", IN("config.json", "{", "{\"layer_types\":[1,2],"), {WHERE "layer_types[0]"}},
+    {"C1",
+     "layers of one kind",
+     IN("config.json", "{", "{\"layer_types\":7,"),
+     {WHERE "layer_types has 0 entries"}},
+    {"C2",
+     "vocab_size",
+     SET("vocab_size", "1024", "1000"),
+     {"embed_tokens.weight", "[1000 x 16]", "vocab_size"}},
+    {"C2",
+     "hidden_size",
+     SET("hidden_size", "16", "32"),
+     {"embed_tokens.weight", "[1024 x 32]", "hidden_size"}},
+    {"C2",
+     "intermediate_size",
+     SET("intermediate_size", "32", "48"),
+     {"tensor model.layers.0.mlp.gate_proj.weight", "[32 x 16], expected [48 x 16]", "intermediate_size"}},
+    {"C2",
+     "num_key_value_heads",
+     SET("num_key_value_heads", "1", "2"),
+     {"tensor model.layers.0.self_attn.k_proj.weight", "[8 x 16], expected [16 x 16]",
+      "num_key_value_heads"}},
+    {"C2", "head_dim", SET("head_dim", "8", "16"), {"self_attn.q_proj.weight", "[32 x 16]", "head_dim"}},
+    {"C2",
+     "too many layers",
+     SET("num_hidden_layers", "2", "3"),
+     {"13 tensors are missing: model.layers.2.input_layernorm.weight, ", "num_hidden_layers"}},
+    {"C2",
+     "too few layers",
+     SET("num_hidden_layers", "2", "1"),
+     {"tensor model.layers.1.input_layernorm.weight", "num_hidden_layers"}},
+    {"C2",
+     "a head",
+     SET("tie_word_embeddings", "true", "false"),
+     {"lm_head.weight is missing", "tie_word_em"}},
+};
+
+static void sound_configs(void **state)
+{
+    (void)state;
+    BAD_RUN(sound);
+}
+static void bad_configs(void **state)
+{
+    (void)state;
+    BAD_RUN(configs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sound_configs), cmocka_unit_test(bad_configs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
