@@ -100,10 +100,15 @@ static void five_unsigned_out(uint8_t *q, const uint32_t word[8])
 
 /* ---- the table ---- */
 
+#define PLANES(k, scales, bits, factors, minimum)                                                            \
+    {                                                                                                        \
+        CT_LINES_PLANES, k, scales, scales + k / CT_GROUP * 64 * bits, minimum, bits, factors                \
+    }
+
 static const struct packing {
     struct ct_panel panel;
-    int block;        /* bytes of a stored block of 32, 0 for plain types */
-    codes_in *in;     /* codes of a block lie behind its scale and minimum */
+    int block;    /* bytes of a stored block of 32, 0 for plain types and planes */
+    codes_in *in; /* codes of a block lie behind its scale and minimum */
     codes_out *out;
 } table[CT_TYPE_COUNT] = {
     [CT_F32] = {{CT_LINES_32, 32, 0, 2048, false}, 0, NULL, NULL},
@@ -115,6 +120,14 @@ static const struct packing {
     [CT_Q4_0] = {{CT_LINES_NIBBLE, 64, 64, 576, false}, 18, nibbles_in, nibbles_out},
     [CT_Q4_1] = {{CT_LINES_NIBBLE, 64, 128, 640, true}, 20, nibbles_in, nibbles_out},
     [CT_IQ4_NL] = {{CT_LINES_NIBBLE, 64, 64, 576, false}, 18, nibbles_in, nibbles_out},
+    [CT_Q2_K] = {.panel = PLANES(256, 64 + 256, 2, 2, true)},
+    [CT_Q3_K] = {.panel = PLANES(256, 64 + 256, 3, 2, false)},
+    [CT_Q4_K] = {.panel = PLANES(256, 64 + 256, 4, 2, true)},
+    [CT_Q5_K] = {.panel = PLANES(256, 64 + 256, 5, 2, true)},
+    [CT_Q6_K] = {.panel = PLANES(256, 64 + 256, 6, 2, false)},
+    [CT_IQ4_XS] = {.panel = PLANES(256, 64 + 128, 4, 1, false)},
+    [CT_MXFP4] = {.panel = PLANES(128, 64, 4, 1, false)},
+    [CT_I8] = {.panel = PLANES(128, 64, 8, 0, true)},
 };
 
 const struct ct_panel *ct_panel_of(enum ct_type type)
@@ -176,7 +189,8 @@ static uint32_t flush_pair(uint32_t v)
 
 static void pack_plain(enum ct_type type, uint8_t *panel, const uint8_t *row, int r, int cols)
 {
-    int words = type == CT_F32 ? cols : cols / 2; /* lines go on through all chunks: there is nothing between them */
+    int words =
+        type == CT_F32 ? cols : cols / 2; /* lines go on through all chunks: there is nothing between them */
 
     for (int i = 0; i < words; i++) {
         uint32_t v = get(row + 4 * (size_t)i);
@@ -203,7 +217,9 @@ void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0)
     memset(panel, 0, ct_panel_bytes(&t->panel, w->cols));
     for (int r = 0; r < CT_MIN(CT_PANEL_ROWS, w->rows - r0); r++) {
         const uint8_t *row = (const uint8_t *)w->data + (size_t)(r0 + r) * w->row_bytes;
-        if (t->block)
+        if (t->panel.lines == CT_LINES_PLANES)
+            ct_pack_planes(panel, w->type, row, r, w->cols);
+        else if (t->block)
             pack_blocks(t, panel, row, r, w->cols);
         else
             pack_plain(w->type, panel, row, r, w->cols);
@@ -215,7 +231,9 @@ void ct_unpack(uint8_t *row, const struct ct_weight *w, int r)
     const struct packing *t = &table[w->type];
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes;
 
-    if (t->block)
+    if (t->panel.lines == CT_LINES_PLANES)
+        ct_unpack_planes(row, w->type, panel, r % CT_PANEL_ROWS, w->cols);
+    else if (t->block)
         unpack_blocks(t, row, panel, r % CT_PANEL_ROWS, w->cols);
     else
         unpack_plain(w->type, row, panel, r % CT_PANEL_ROWS, w->cols);

@@ -7,6 +7,12 @@
  *   nibbles  64 k: the same before 8 lines of [16][4] bytes: low nibbles are k 0..3 of 8, high nibbles k 4..7
  *   16 bit   32 k: 16 lines of [16][2]
  *   32 bit   32 k: 32 lines of [16]
+ *   planes   256 or 128 k: perhaps [16] 16 bit factors twice, then [groups][16][1 or 2] bytes, small integer factors (both
+ *            padded to 64 bytes), then for each group of 32 as many lines as a weight has bits: planes of 8, 4 or 2 bits,
+ *            then perhaps one of the 1 or 2 above them. In a plane of b bits a line has 32 / b words of [16][4] k in a row,
+ *            the first in the lowest bits; the nibbles above are such a plane too
+ * Factors of planes: Q4_K, Q5_K d, dmin; scale, minimum of a group. Q2_K the same, one byte of two nibbles for each half of
+ * a group. Q6_K, Q3_K d; a signed scale for each half. IQ4_XS d; signed scale. MXFP4 the exponent. I8 bf16 scale, zero.
  * Rows are padded to 16 and k to whole chunks; what is padded has scale 0 or weight 0. */
 #ifndef CT_PANEL_H
 #define CT_PANEL_H
@@ -15,7 +21,7 @@
 
 #define CT_PANEL_ROWS 16
 
-enum ct_lines { CT_LINES_NONE, CT_LINES_BYTE, CT_LINES_NIBBLE, CT_LINES_16, CT_LINES_32 };
+enum ct_lines { CT_LINES_NONE, CT_LINES_BYTE, CT_LINES_NIBBLE, CT_LINES_16, CT_LINES_32, CT_LINES_PLANES };
 
 struct ct_panel {
     enum ct_lines lines; /* NONE: the type is not packed */
@@ -23,6 +29,8 @@ struct ct_panel {
     int scales;          /* bytes of scales and minima before the lines of a chunk */
     int bytes;           /* of a chunk */
     bool minimum;
+    int bits;    /* of a weight in planes */
+    int factors; /* bytes of small factors of a group in planes */
 };
 
 /* The panel form of a type. */
@@ -33,9 +41,23 @@ static inline size_t ct_panel_bytes(const struct ct_panel *p, int cols)
     return (size_t)((cols + p->k - 1) / p->k) * (size_t)p->bytes;
 }
 
+/* How many of the bits of a weight the first plane has. */
+static inline int ct_plane_bits(int bits)
+{
+    return bits < 4 ? 2 : bits < 8 ? 4 : 8;
+}
+
 /* Packs rows [r0, r0 + 16) of w (layout ROWS) into one panel; rows that w does not have become zeros. */
 void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0);
 /* Row r of w (layout PANELS; row_bytes are the bytes of a panel) as it was stored. */
 void ct_unpack(uint8_t *row, const struct ct_weight *w, int r);
+
+/* The same for row r of one panel of planes (pack_planes.c); for pack.c. */
+void ct_pack_planes(uint8_t *panel, enum ct_type type, const uint8_t *row, int r, int cols);
+void ct_unpack_planes(uint8_t *row, enum ct_type type, const uint8_t *panel, int r, int cols);
+
+/* Products over panels of planes with inputs as panel_avx2.c prepares them; for its project_panels. */
+void ct_project_planes_avx2(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                            const struct ct_prepared *x);
 
 #endif

@@ -348,6 +348,10 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
     (void)scratch;
     static const int8_t iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
+    if (ct_panel_of(w->type)->lines == CT_LINES_PLANES) {
+        CT_NAME(ct_project_planes)(out, ldo, w, r0, r1, x);
+        return;
+    }
     switch (w->type) {
     case CT_F32:
         floats(out, ldo, CT_F32, w, r0, r1, x);
@@ -377,8 +381,11 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
 
 /* ---- inputs in lanes (section 4) ---- */
 
-/* 32 values of a token as integers: 8 words of 4, their scale and sum. */
-INLINE void quantise(uint32_t word[8], float *scale, int32_t *sum, const float *x)
+/* q[k/4][lanes][4], scale[group][lanes] and sum[group][lanes] of each block of tokens; behind the sums of all blocks the
+ * same again with the sums of both halves of a group as 16 bits, the first half low. */
+
+/* 32 values of a token as integers: 8 words of 4, their scale and sum, and the sums of both halves in 16 bits each. */
+INLINE void quantise(uint32_t word[8], float *scale, int32_t *sum, int32_t *pair, const float *x)
 {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
     __m256 v[4];
@@ -401,24 +408,27 @@ INLINE void quantise(uint32_t word[8], float *scale, int32_t *sum, const float *
         __m256 y = _mm256_min_ps(_mm256_mul_ps(v[i], r), _mm256_set1_ps(127.0f));
         q[i] = _mm256_cvtps_epi32(_mm256_max_ps(y, _mm256_set1_ps(-127.0f)));
     }
-    __m256i s = _mm256_add_epi32(_mm256_add_epi32(q[0], q[1]), _mm256_add_epi32(q[2], q[3]));
+    __m256i s = _mm256_hadd_epi32(_mm256_add_epi32(q[0], q[1]), _mm256_add_epi32(q[2], q[3]));
     __m128i total = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
-    total = _mm_add_epi32(total, _mm_shuffle_epi32(total, 0x4e));
-    total = _mm_add_epi32(total, _mm_shuffle_epi32(total, 0xb1));
+    total = _mm_hadd_epi32(total, total);
     /* packing works within 128 bits: words come out as 0 2 4 6 1 3 5 7 */
     __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
     bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     _mm256_storeu_si256((__m256i *)(void *)word, bytes);
     *scale = zero ? 0 : a / 127.0f;
-    *sum = _mm_cvtsi128_si32(total);
+    int32_t low = _mm_cvtsi128_si32(total), high = _mm_extract_epi32(total, 1);
+    *sum = low + high;
+    *pair = (int32_t)((uint32_t)high << 16 | ((uint32_t)low & 0xffff));
 }
 
 static void prepare_lanes(struct ct_prepared *p, const float *x, int t0, int t1)
 {
     const int lanes = p->n == 1 ? 1 : CT_LANES;
     const size_t cols = (size_t)p->cols, groups = cols / CT_GROUP;
+    const int padded = (p->n + lanes - 1) / lanes * lanes;
+    int32_t *pair = p->sum + (size_t)padded * groups;
 
-    for (int t = t0; t < t1 && t < (p->n + lanes - 1) / lanes * lanes; t++) {
+    for (int t = t0; t < t1 && t < padded; t++) {
         int block = t / lanes * lanes, lane = t % lanes;
         for (size_t g = 0; g < groups; g++) {
             size_t at = (size_t)block * groups + g * (size_t)lanes + (size_t)lane;
@@ -426,8 +436,9 @@ static void prepare_lanes(struct ct_prepared *p, const float *x, int t0, int t1)
             uint32_t word[8] = {0};
             p->scale[at] = 0;
             p->sum[at] = 0;
+            pair[at] = 0;
             if (t < p->n)
-                quantise(word, &p->scale[at], &p->sum[at], x + (size_t)t * cols + g * CT_GROUP);
+                quantise(word, &p->scale[at], &p->sum[at], &pair[at], x + (size_t)t * cols + g * CT_GROUP);
             for (int i = 0; i < 8; i++, to += 4 * (size_t)lanes)
                 memcpy(p->q + to, &word[i], 4);
         }
