@@ -53,7 +53,7 @@ static void prepare_value(struct ct_prepared *p, bool bf16, const float *x, int 
     int cols = p->cols, padded = ct_pad_group(cols);
     int lanes = p->n == 1 ? 1 : CT_LANES;
 
-    for (int t = t0; t < t1; t += lanes) {
+    for (int t = t0; t < CT_MIN(t1, p->n); t += lanes) {
         float *out = p->value + (size_t)t * (size_t)padded;
         for (int lane = 0; lane < lanes; lane++) {
             const float *in = x + (size_t)(t + lane) * (size_t)cols;

@@ -1,0 +1,110 @@
+/* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory, comparison and
+ * reporting. kcheck_product.c and kcheck_vector.c say what is compared, kcheck_bench.c what is timed. */
+#ifndef KCHECK_H
+#define KCHECK_H
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel/kernel.h"
+#include "kernel/panel.h"
+
+enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 24, KC_WANTED = 4 };
+
+/* Memory between two pages that nobody may touch, and canaries where the pages leave room. */
+struct kc_pen {
+    uint8_t *low, *high; /* what may be touched */
+    uint8_t *at;         /* what was asked for */
+    size_t bytes;
+    bool frozen;
+};
+
+struct kcheck {
+    /* options */
+    uint64_t seed;
+    double seconds;
+    size_t room; /* between data and forbidden pages */
+    int type;    /* -1: all */
+    const char *only;
+    bool verbose;
+
+    int n_level;
+    struct ct_kernel level[KC_LEVELS]; /* the first is ref */
+
+    /* the case being run; the signal handler reads it */
+    uint64_t random, case_seed;
+    int now; /* index of the level */
+    const char *entry;
+    char shape[256];
+    struct kc_pen pen[KC_PENS];
+    int pens;
+    struct {
+        void *data;
+        size_t bytes;
+    } want[KC_WANTED]; /* what ref gave */
+
+    /* what was done */
+    struct {
+        const char *name;
+        long cases[KC_LEVELS];
+    } done[KC_ENTRIES];
+    int failures;
+};
+
+/* ---- kcheck_data.c: random numbers, memory, comparison ---- */
+
+uint32_t kc_random(struct kcheck *c);
+/* Uniform below n; n >= 1. */
+int kc_below(struct kcheck *c, int n);
+float kc_uniform(struct kcheck *c, float lo, float hi);
+static inline bool kc_chance(struct kcheck *c, int one_in)
+{
+    return kc_below(c, one_in) == 0;
+}
+
+/* Inputs of a product: ordinary ones, or groups that are zero, below the threshold, subnormal, huge, full of ties. */
+void kc_fill_inputs(struct kcheck *c, float *x, size_t n);
+/* The same without NaN and infinity, for entries whose contract leaves those out. */
+void kc_fill_finite(struct kcheck *c, float *x, size_t n);
+/* Stored weights with ordinary, extreme or arbitrary bits. */
+void kc_fill_weights(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes);
+
+/* Memory of that size, next to a forbidden page on one side, filled with a pattern. */
+void *kc_take(struct kcheck *c, size_t bytes, size_t align);
+/* From here on nobody may write into it. */
+void kc_freeze(struct kcheck *c, const void *at);
+/* Checks the canaries of what was taken since mark (a former c->pens) and gives it back. */
+void kc_release(struct kcheck *c, int mark);
+
+/* Says what runs from here on. */
+void kc_enter(struct kcheck *c, int level, const char *entry);
+/* Values of ref are kept (level 0), those of other levels compared with what was kept at that place. */
+void kc_floats(struct kcheck *c, int place, const float *got, size_t n);
+void kc_bytes(struct kcheck *c, int place, const void *got, size_t n);
+/* The same, but ref is compared too. */
+void kc_keep(struct kcheck *c, int place, const void *data, size_t bytes);
+void kc_compare_floats(struct kcheck *c, int place, const float *got, size_t n);
+void kc_compare_bytes(struct kcheck *c, int place, const void *got, size_t n);
+void kc_fail(struct kcheck *c, const char *what);
+
+/* ---- what is compared: one random case each ---- */
+
+void kc_product_case(struct kcheck *c, enum ct_type type);
+extern const struct kc_vector_case {
+    const char *name;
+    void (*run)(struct kcheck *c);
+} kc_vector_cases[];
+extern const int kc_vector_case_count;
+
+/* ---- kcheck_bench.c ---- */
+
+struct kc_bench {
+    int type; /* -1: all that have panels */
+    const char *level, *shapes, *tokens;
+    int threads;
+};
+int kc_bench(const struct kcheck *c, const struct kc_bench *b);
+
+#endif

@@ -1,0 +1,228 @@
+/* kcheck_vector.c: kcheck's random cases of everything but matrix products: norms, activations, positions, storing and
+ * attending, sampling. Each runs the same call on fresh copies at every level; ref comes first and is kept. */
+#include "kcheck.h"
+
+static float *copy(struct kcheck *c, const float *x, size_t n)
+{
+    float *y = kc_take(c, n * sizeof *y, 4);
+    memcpy(y, x, n * sizeof *y);
+    return y;
+}
+
+/* Arguments that nobody may write to. */
+static const float *inputs(struct kcheck *c, size_t n, bool finite)
+{
+    float *x = kc_take(c, n * sizeof *x, 4);
+    (finite ? kc_fill_finite : kc_fill_inputs)(c, x, n);
+    kc_freeze(c, x);
+    return x;
+}
+
+static int draw_length(struct kcheck *c)
+{
+    int n = 1 + kc_below(c, kc_chance(c, 4) ? 3000 : 130);
+    snprintf(c->shape, sizeof c->shape, "%d values", n);
+    return n;
+}
+
+static void norm_case(struct kcheck *c)
+{
+    int n = draw_length(c);
+    const float *x = inputs(c, (size_t)n, false), *w = inputs(c, (size_t)n, true);
+    float eps = kc_chance(c, 2) ? 1e-6f : kc_uniform(c, 0, 1e-3f);
+    bool in_place = kc_chance(c, 2);
+
+    for (int l = 0; l < c->n_level; l++) {
+        int mark = c->pens;
+        float *y = in_place ? copy(c, x, (size_t)n) : kc_take(c, (size_t)n * sizeof *y, 4);
+        kc_enter(c, l, "norm");
+        c->level[l].norm(y, in_place ? y : x, w, n, eps);
+        kc_floats(c, 0, y, (size_t)n);
+        kc_release(c, mark);
+    }
+}
+
+/* The three that change one vector by another or by a number, and the soft-cap. */
+enum elementwise { ADD, SCALE, GEGLU, SOFTCAP };
+
+static void elementwise_case(struct kcheck *c, enum elementwise what)
+{
+    static const char *const name[] = {"add", "scale", "geglu", "softcap"};
+    int n = draw_length(c);
+    const float *x = inputs(c, (size_t)n, false), *y = inputs(c, (size_t)n, false);
+    float factor = kc_chance(c, 2) ? 30 : kc_uniform(c, 0.01f, 100);
+
+    for (int l = 0; l < c->n_level; l++) {
+        const struct ct_kernel *k = &c->level[l];
+        int mark = c->pens;
+        float *out = copy(c, x, (size_t)n);
+        kc_enter(c, l, name[what]);
+        if (what == ADD)
+            k->add(out, y, n);
+        else if (what == SCALE)
+            k->scale(out, factor, n);
+        else if (what == GEGLU)
+            k->geglu(out, y, n);
+        else
+            k->softcap(out, factor, n);
+        kc_floats(c, 0, out, (size_t)n);
+        kc_release(c, mark);
+    }
+}
+
+static void add_case(struct kcheck *c)
+{
+    elementwise_case(c, ADD);
+}
+static void scale_case(struct kcheck *c)
+{
+    elementwise_case(c, SCALE);
+}
+static void geglu_case(struct kcheck *c)
+{
+    elementwise_case(c, GEGLU);
+}
+static void softcap_case(struct kcheck *c)
+{
+    elementwise_case(c, SOFTCAP);
+}
+
+/* Frequencies, then a table of one position, then a head rotated by it. */
+static void rope_case(struct kcheck *c)
+{
+    static const double bases[] = {10000, 1000000, 500000, 2.5};
+    int dim = 2 * (1 + kc_below(c, CT_MAX_HEAD_DIM / 2)),
+        pairs = kc_chance(c, 3) ? 1 + kc_below(c, dim / 2) : dim / 2;
+    int position = kc_chance(c, 2) ? kc_below(c, 4096) : kc_below(c, 1 << 20);
+    double base = bases[kc_below(c, (int)CT_COUNT(bases))], factor = kc_chance(c, 2) ? 1 : 8;
+    size_t n_inverse = (size_t)dim / 2, n_pairs = (size_t)pairs;
+    const float *x = inputs(c, (size_t)dim, false);
+
+    snprintf(c->shape, sizeof c->shape, "head of %d, %d pairs, position %d, base %g", dim, pairs, position,
+             base);
+    for (int l = 0; l < c->n_level; l++) {
+        const struct ct_kernel *k = &c->level[l];
+        int mark = c->pens;
+        double *inverse = kc_take(c, n_inverse * sizeof *inverse, 8);
+        float *cosine = kc_take(c, n_pairs * sizeof *cosine, 4),
+              *sine = kc_take(c, n_pairs * sizeof *sine, 4);
+        float *head = copy(c, x, (size_t)dim);
+        kc_enter(c, l, "rope_frequencies");
+        k->rope_frequencies(inverse, dim, base, factor);
+        kc_bytes(c, 0, inverse, n_inverse * sizeof *inverse);
+        kc_enter(c, l, "rope_table");
+        k->rope_table(cosine, sine, inverse, pairs, position);
+        kc_floats(c, 1, cosine, n_pairs);
+        kc_floats(c, 2, sine, n_pairs);
+        kc_enter(c, l, "rope");
+        k->rope(head, cosine, sine, pairs, dim);
+        kc_floats(c, 3, head, (size_t)dim);
+        kc_release(c, mark);
+    }
+}
+
+/* Stores a run of positions into a ring that holds older ones, then attends to it. K and V are finite: an engine stops
+ * at the first value that is not. */
+static void attend_case(struct kcheck *c)
+{
+    static const char *const name[] = {"bf16", "f16", "f32"};
+    int dim = kc_chance(c, 3) ? 2 * (1 + kc_below(c, 80)) : 32 << kc_below(c, 4);
+    enum ct_kv_type type = (enum ct_kv_type)kc_below(c, CT_KV_TYPE_COUNT);
+    int capacity = CT_KEY_BLOCK * (1 + kc_below(c, 3));
+    int hi = kc_chance(c, 2) ? kc_below(c, capacity) : kc_below(c, 3 * capacity);
+    int most = kc_chance(c, 2) ? 40 : capacity, length = 1 + kc_below(c, CT_MIN(hi + 1, most)),
+        lo = hi - length + 1;
+    float scale = kc_uniform(c, 0.01f, 1), cap = kc_chance(c, 2) ? 0 : 50;
+    size_t bytes = ct_kv_bytes(type, capacity, dim), n = (size_t)dim;
+    int stored = CT_MIN(length, 6);
+    const float *q = inputs(c, n, true), *rows = inputs(c, 2 * n * (size_t)stored, true);
+    uint64_t random = c->random;
+
+    snprintf(c->shape, sizeof c->shape, "KV %s, head of %d, %d slots, keys %d to %d, cap %g", name[type], dim,
+             capacity, lo, hi, (double)cap);
+    for (int l = 0; l < c->n_level; l++) {
+        const struct ct_kernel *k = &c->level[l];
+        struct ct_kv_head kv = {type, capacity, dim, NULL, NULL};
+        int mark = c->pens;
+        kv.k = kc_take(c, bytes, 64);
+        kv.v = kc_take(c, bytes, 64);
+        c->random = random; /* the same older keys for every level */
+        for (size_t i = 0; i < bytes / (type == CT_KV_F32 ? 4 : 2); i++) {
+            uint32_t u = kc_random(c);
+            for (int of_v = 0; of_v < 2; of_v++, u >>= 16) {
+                float v = (float)((int32_t)(u & 0xffff) - 0x8000) * 0x1p-14f;
+                uint16_t h = type == CT_KV_F16 ? ct_f32_to_f16(v) : ct_f32_to_bf16(v);
+                void *base = of_v ? kv.v : kv.k;
+                memcpy((uint8_t *)base + i * (type == CT_KV_F32 ? 4 : 2), type == CT_KV_F32 ? (void *)&v : &h,
+                       type == CT_KV_F32 ? 4 : 2);
+            }
+        }
+        kc_enter(c, l, "store");
+        for (int i = 0; i < stored; i++)
+            k->store(&kv, hi - i, rows + 2 * n * (size_t)i, rows + 2 * n * (size_t)i + n);
+        kc_bytes(c, 0, kv.k, bytes);
+        kc_bytes(c, 1, kv.v, bytes);
+        kc_freeze(c, kv.k);
+        kc_freeze(c, kv.v);
+        float *out = kc_take(c, n * sizeof *out, 4);
+        kc_enter(c, l, "attend");
+        k->attend(out, q, &kv, lo, hi, scale, cap);
+        kc_floats(c, 2, out, n);
+        kc_release(c, mark);
+    }
+}
+
+static void finite_case(struct kcheck *c)
+{
+    int n = draw_length(c);
+    const float *x = inputs(c, (size_t)n, false);
+
+    for (int l = 0; l < c->n_level; l++) {
+        kc_enter(c, l, "finite");
+        bool finite = c->level[l].finite(x, (size_t)n);
+        kc_bytes(c, 0, &finite, sizeof finite);
+    }
+}
+
+static void draw_case(struct kcheck *c)
+{
+    int n = 1 + kc_below(c, kc_chance(c, 8) ? 20000 : 300);
+    float *logits = kc_take(c, (size_t)n * sizeof *logits, 4);
+    bool coarse = kc_chance(c, 2); /* many equal ones */
+    int32_t banned[3];
+    struct ct_draw d = {
+        .temperature = kc_chance(c, 5) ? 0 : kc_uniform(c, 0.05f, 3),
+        .top_p = kc_chance(c, 2) ? 1 : kc_uniform(c, 0, 1),
+        .min_p = kc_chance(c, 2) ? 0 : kc_uniform(c, 0, 1),
+        .top_k = kc_chance(c, 3) ? 0 : 1 + kc_below(c, 70),
+        .seed = (uint64_t)kc_random(c) << 32 | kc_random(c),
+        .position = kc_random(c),
+        .session = (uint32_t)kc_below(c, 5),
+        .banned = banned,
+        .n_banned = kc_below(c, 4),
+    };
+
+    for (int i = 0; i < n; i++)
+        logits[i] = coarse ? (float)kc_below(c, 40) - 20 : kc_uniform(c, -30, 30);
+    kc_freeze(c, logits);
+    for (size_t i = 0; i < CT_COUNT(banned); i++)
+        banned[i] = kc_below(c, n);
+    snprintf(c->shape, sizeof c->shape, "%d logits, temperature %g, top-k %d, top-p %g, min-p %g", n,
+             (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p);
+    for (int l = 0; l < c->n_level; l++) {
+        int mark = c->pens;
+        int32_t *order = kc_take(c, (size_t)n * sizeof *order, 4);
+        float *weight = kc_take(c, (size_t)n * sizeof *weight, 4);
+        kc_enter(c, l, "draw");
+        int32_t id = c->level[l].draw(logits, n, &d, order, weight);
+        kc_bytes(c, 0, &id, sizeof id);
+        kc_release(c, mark);
+    }
+}
+
+const struct kc_vector_case kc_vector_cases[] = {
+    {"norm", norm_case},     {"add", add_case},         {"scale", scale_case},
+    {"geglu", geglu_case},   {"softcap", softcap_case}, {"rope", rope_case},
+    {"attend", attend_case}, {"finite", finite_case},   {"draw", draw_case},
+};
+const int kc_vector_case_count = (int)CT_COUNT(kc_vector_cases);
