@@ -10,7 +10,11 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #define AHEAD  2048 /* bytes between a line and what is prefetched with it */
 
-enum { AT_ONCE = 4 }; /* panels of one token in flight: as many streams from memory */
+enum {
+    AT_ONCE = 4, /* panels of one token in flight: as many streams from memory */
+    BLOCKS = 4,  /* blocks of tokens that share decoded weights */
+    TOKENS = BLOCKS * CT_LANES,
+};
 
 /* What the factors of a group are; panel.h says where they lie. */
 enum factor {
@@ -32,6 +36,11 @@ struct kind {
     const int8_t *table; /* what nibbles stand for, NULL: themselves */
 };
 
+INLINE bool by_halves(const struct kind kind)
+{
+    return kind.factor == HALVES || kind.factor == NIBBLES;
+}
+
 static const int8_t iq4_xs[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 /* doubled, plus 12 */
 static const int8_t mxfp4[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
@@ -42,6 +51,7 @@ struct tokens {
     const int8_t *q;
     const float *scale;
     const int32_t *sum, *pair;
+    size_t groups;
 };
 
 INLINE __m256i load(const uint8_t *p)
@@ -73,14 +83,17 @@ INLINE __m256i shift(__m256i v, const int by)
     return by > 0 ? _mm256_slli_epi16(v, by) : by < 0 ? _mm256_srli_epi16(v, -by) : v;
 }
 
-/* A group of 8 rows as 8 words of 4 bytes. */
-INLINE void decode(__m256i w[8], const struct kind kind, const uint8_t *lines, __m256i table)
+/* Words [from, to) of the 8 words of 4 bytes that a group of 8 rows is. */
+INLINE void decode(__m256i w[8], const struct kind kind, const uint8_t *lines, const int from, const int to,
+                   const bool ahead, __m256i table)
 {
     const int low = ct_plane_bits(kind.bits), high = kind.bits - low;
 
-    UNROLL for (int i = 0; i < 8; i++)
+    UNROLL for (int i = from; i < to; i++)
     {
         w[i] = load(lines + 64 * (i * low / 8));
+        if (ahead && i < kind.bits)
+            fetch(lines + 64 * i + AHEAD);
         if (low < 8)
             w[i] = _mm256_and_si256(shift(w[i], -(i * low % 8)), _mm256_set1_epi8((char)((1 << low) - 1)));
         if (high) {
@@ -152,60 +165,79 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
     return f;
 }
 
-/* The products of a group of 8 rows with a token, scaled by halves where the kind has them. */
-INLINE __m256i dot(const struct kind kind, const __m256i w[8], const struct factors *f, const int8_t *q,
-                   const int lanes)
+/* sum + the products of words [from, to) of a group of 8 rows with a token, scaled by halves where the kind has them;
+ * size is |w| where weights are signed. */
+INLINE __m256i dot(__m256i sum, const struct kind kind, const __m256i w[8], const __m256i size[8],
+                   const __m256i scale[2], const int8_t *q, const int lanes, const int from, const int to)
 {
-    const bool halves = kind.factor == HALVES || kind.factor == NIBBLES;
     const int run = kind.run ? kind.run : 1;
-    __m256i sum = _mm256_setzero_si256();
 
-    UNROLL for (int i = 0; i < 8; i += run)
+    UNROLL for (int i = from; i < to; i += run)
     {
         __m256i pairs = _mm256_setzero_si256();
         if (kind.run)
             UNROLL for (int j = i; j < i + run; j++) pairs =
                 _mm256_add_epi16(pairs, _mm256_maddubs_epi16(w[j], same(q + 4 * j * lanes)));
-        else
-            /* |w| is at most 128 and |x| at most 127: 2 * 128 * 127 = 32512 fits 16 bits */
-            pairs =
-                _mm256_maddubs_epi16(_mm256_abs_epi8(w[i]), _mm256_sign_epi8(same(q + 4 * i * lanes), w[i]));
-        sum =
-            _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, halves ? f->scale[i / 4] : _mm256_set1_epi16(1)));
+        else /* |w| is at most 128 and |x| at most 127: 2 * 128 * 127 = 32512 fits 16 bits */
+            pairs = _mm256_maddubs_epi16(size[i], _mm256_sign_epi8(same(q + 4 * i * lanes), w[i]));
+        sum = _mm256_add_epi32(
+            sum, _mm256_madd_epi16(pairs, by_halves(kind) ? scale[i / 4] : _mm256_set1_epi16(1)));
     }
     return sum;
 }
 
-/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in. */
+/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in, `at` the group in the row. */
 INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, int g, const uint8_t *lines,
-                      const struct tokens *x, int at, const int lanes, int T, __m256i table)
+                      const struct tokens *x, int at, const int lanes, int T, const bool ahead, __m256i table)
 {
-    const int8_t *q = x->q + (size_t)at * CT_GROUP * (size_t)lanes;
-    const float *xs = x->scale + (size_t)at * (size_t)lanes;
-    const int32_t *sum = x->sum + (size_t)at * (size_t)lanes, *pair = x->pair + (size_t)at * (size_t)lanes;
-    const bool halves = kind.factor == HALVES || kind.factor == NIBBLES;
-    const bool minimum = kind.factor == PAIR || kind.factor == BLOCK;
+    const size_t of_group = (size_t)at * (size_t)lanes;
+    /* signed weights want two registers a word: those of many tokens are taken in two parts */
+    const int part = kind.run || lanes == 1 ? 0 : 4;
+    __m256i first[TOKENS];
+    float sums[TOKENS];
 
+    if (kind.factor == PAIR || kind.factor == BLOCK)
+        for (int t0 = 0; t0 < T; t0 += lanes)
+            for (int t = 0; t < lanes; t++)
+                sums[t0 + t] =
+                    x->scale[x->groups * t0 + of_group + t] * (float)x->sum[x->groups * t0 + of_group + t];
     UNROLL for (int half = 0; half < 2; half++)
     {
-        __m256i w[8];
-        decode(w, kind, lines + 32 * half, table);
         const struct factors f = factors_of(kind, chunk, g, half);
-        for (int t = 0; t < T; t++) {
-            __m256 a = acc[half * CT_LANES + t], s = _mm256_set1_ps(xs[t]);
-            __m256i isum = dot(kind, w, &f, q + 4 * t, lanes);
-            if (kind.zero && halves)
-                isum = _mm256_add_epi32(isum, _mm256_madd_epi16(f.zero, _mm256_set1_epi32(pair[t])));
-            else if (kind.zero)
-                isum = _mm256_sub_epi32(isum, _mm256_set1_epi32(kind.zero * sum[t]));
-            a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(isum), _mm256_mul_ps(f.ws, s), a);
-            if (minimum)
-                a = _mm256_fnmadd_ps(f.m, _mm256_set1_ps(xs[t] * (float)sum[t]), a);
-            if (kind.factor == NIBBLES) {
-                __m256i msum = _mm256_madd_epi16(f.minimum, _mm256_set1_epi32(pair[t]));
-                a = _mm256_fnmadd_ps(f.m, _mm256_mul_ps(s, _mm256_cvtepi32_ps(msum)), a);
+        __m256i w[8], size[8];
+        decode(w, kind, lines + 32 * half, 0, part, ahead && half == 0, table);
+        UNROLL for (int i = 0; i < part; i++) size[i] = _mm256_abs_epi8(w[i]);
+        for (int t0 = 0; part && t0 < T; t0 += lanes) {
+            const int8_t *q = x->q + (x->groups * t0 + of_group) * CT_GROUP;
+            for (int t = 0; t < CT_MIN(lanes, T - t0); t++)
+                first[t0 + t] =
+                    dot(_mm256_setzero_si256(), kind, w, size, f.scale, q + 4 * t, lanes, 0, part);
+        }
+        decode(w, kind, lines + 32 * half, part, 8, ahead && half == 0, table);
+        if (!kind.run)
+            UNROLL for (int i = part; i < 8; i++) size[i] = _mm256_abs_epi8(w[i]);
+        for (int t0 = 0; t0 < T; t0 += lanes) {
+            const int8_t *q = x->q + (x->groups * t0 + of_group) * CT_GROUP;
+            const float *xs = x->scale + x->groups * t0 + of_group;
+            const int32_t *sum = x->sum + x->groups * t0 + of_group,
+                          *pair = x->pair + x->groups * t0 + of_group;
+            for (int t = 0; t < CT_MIN(lanes, T - t0); t++) {
+                __m256 *to = &acc[half * TOKENS + t0 + t], s = _mm256_set1_ps(xs[t]), a = *to;
+                __m256i isum = part ? first[t0 + t] : _mm256_setzero_si256();
+                isum = dot(isum, kind, w, size, f.scale, q + 4 * t, lanes, part, 8);
+                if (kind.zero && by_halves(kind))
+                    isum = _mm256_add_epi32(isum, _mm256_madd_epi16(f.zero, _mm256_set1_epi32(pair[t])));
+                else if (kind.zero)
+                    isum = _mm256_sub_epi32(isum, _mm256_set1_epi32(kind.zero * sum[t]));
+                a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(isum), _mm256_mul_ps(f.ws, s), a);
+                if (kind.factor == PAIR || kind.factor == BLOCK)
+                    a = _mm256_fnmadd_ps(f.m, _mm256_set1_ps(sums[t0 + t]), a);
+                if (kind.factor == NIBBLES) {
+                    __m256i msum = _mm256_madd_epi16(f.minimum, _mm256_set1_epi32(pair[t]));
+                    a = _mm256_fnmadd_ps(f.m, _mm256_mul_ps(s, _mm256_cvtepi32_ps(msum)), a);
+                }
+                *to = a;
             }
-            acc[half * CT_LANES + t] = a;
         }
     }
 }
@@ -224,30 +256,32 @@ INLINE void store(float *out, __m256 low, __m256 high, int rows, float scale)
 INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
                  const struct tokens *x, int groups, const int panels, const int lanes, int T, bool ahead)
 {
-    const struct ct_panel *p = ct_panel_of(kind.type);
     const int in_chunk = kind.factor == EXPONENT || kind.factor == BLOCK ? 4 : 8, line_bytes = 64 * kind.bits;
-    const int header = p->scales, chunk_bytes = p->bytes;
+    const int factors = kind.factor == BLOCK ? 0 : kind.factor == EXPONENT || kind.factor == SIGNED ? 1 : 2;
+    const int header = (kind.factor == EXPONENT ? 0 : 64) + in_chunk * CT_PANEL_ROWS * factors;
+    const int chunk_bytes = header + in_chunk * line_bytes;
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     __m256i table = _mm256_setzero_si256();
-    __m256 acc[AT_ONCE * 2 * CT_LANES];
+    __m256 acc[AT_ONCE * 2 * TOKENS];
 
     if (kind.table)
         table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
-    UNROLL for (int j = 0; j < panels; j++) for (int t = 0; t < T; t++) acc[(2 * j) * CT_LANES + t] =
-        acc[(2 * j + 1) * CT_LANES + t] = _mm256_setzero_ps();
+    UNROLL for (int j = 0; j < panels; j++) for (int t = 0; t < T; t++) acc[2 * j * TOKENS + t] =
+        acc[(2 * j + 1) * TOKENS + t] = _mm256_setzero_ps();
     for (int g0 = 0; g0 < groups; g0 += in_chunk, chunk += chunk_bytes) {
+        if (ahead)
+            UNROLL for (int j = 0; j < panels; j++) UNROLL for (int i = 0; i < header; i += 64)
+                fetch(chunk + (size_t)j * w->row_bytes + i + AHEAD);
         for (int g = 0; g < in_chunk && g0 + g < groups; g++)
             UNROLL for (int j = 0; j < panels; j++)
             {
                 const uint8_t *c = chunk + (size_t)j * w->row_bytes, *lines = c + header + g * line_bytes;
-                for (int i = 0; ahead && i < kind.bits; i++)
-                    fetch(lines + 64 * i + AHEAD);
-                add_group(acc + j * 2 * CT_LANES, kind, c, g, lines, x, g0 + g, lanes, T, table);
+                add_group(acc + j * 2 * TOKENS, kind, c, g, lines, x, g0 + g, lanes, T, ahead, table);
             }
     }
     UNROLL for (int j = 0; j < panels; j++) for (int t = 0; t < T; t++)
-        store(out + (size_t)t * ldo + r0 + j * CT_PANEL_ROWS, acc[2 * j * CT_LANES + t],
-              acc[(2 * j + 1) * CT_LANES + t], rows, w->scale);
+        store(out + (size_t)t * ldo + r0 + j * CT_PANEL_ROWS, acc[2 * j * TOKENS + t],
+              acc[(2 * j + 1) * TOKENS + t], rows, w->scale);
 }
 
 INLINE void project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int r1,
@@ -256,7 +290,7 @@ INLINE void project(float *out, size_t ldo, const struct kind kind, const struct
     const int groups = p->cols / CT_GROUP;
 
     if (p->n == 1) {
-        struct tokens x = {p->q, p->scale, p->sum, p->sum + groups};
+        struct tokens x = {p->q, p->scale, p->sum, p->sum + groups, (size_t)groups};
         for (; r0 + AT_ONCE * CT_PANEL_ROWS <= r1; r0 += AT_ONCE * CT_PANEL_ROWS)
             tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, &x, groups, AT_ONCE, 1, 1, true);
         for (; r0 < r1; r0 += CT_PANEL_ROWS)
@@ -265,12 +299,12 @@ INLINE void project(float *out, size_t ldo, const struct kind kind, const struct
     }
     const size_t tokens = (size_t)(p->n + CT_LANES - 1) / CT_LANES * CT_LANES;
     for (; r0 < r1; r0 += CT_PANEL_ROWS)
-        for (int t = 0; t < p->n; t += CT_LANES) {
+        for (int t = 0; t < p->n; t += TOKENS) {
             size_t g = (size_t)t * (size_t)groups;
             struct tokens x = {p->q + (size_t)t * (size_t)p->cols, p->scale + g, p->sum + g,
-                               p->sum + tokens * (size_t)groups + g};
+                               p->sum + tokens * (size_t)groups + g, (size_t)groups};
             tile(out + (size_t)t * ldo, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1,
-                 CT_LANES, CT_MIN(CT_LANES, p->n - t), t == 0);
+                 CT_LANES, CT_MIN(TOKENS, p->n - t), t == 0);
         }
 }
 
