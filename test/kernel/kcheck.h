@@ -68,8 +68,9 @@ static inline bool kc_chance(struct kcheck *c, int one_in)
 void kc_fill_inputs(struct kcheck *c, float *x, size_t n);
 /* The same without NaN and infinity, for entries whose contract leaves those out. */
 void kc_fill_finite(struct kcheck *c, float *x, size_t n);
-/* Stored weights with ordinary, extreme or arbitrary bits. */
-void kc_fill_weights(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes);
+/* Stored weights. */
+enum kc_bits { KC_ORDINARY, KC_EXTREME_CODES, KC_EXTREME_FACTORS, KC_ANY_BITS, KC_BITS };
+void kc_fill_weights(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes, enum kc_bits bits);
 
 /* Memory of that size, next to a forbidden page on one side, filled with a pattern. */
 void *kc_take(struct kcheck *c, size_t bytes, size_t align);
@@ -101,10 +102,10 @@ extern const int kc_vector_case_count;
 /* ---- kcheck_bench.c ---- */
 
 struct kc_bench {
-    int type; /* -1: all that have panels */
-    const char *level, *shapes, *tokens;
+    int type;                    /* -1: all that have panels */
+    const char *shapes, *tokens; /* separated by commas */
     int threads;
 };
-int kc_bench(const struct kcheck *c, const struct kc_bench *b);
+int kc_bench(struct kcheck *c, const struct kc_bench *b);
 
 #endif

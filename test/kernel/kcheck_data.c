@@ -138,16 +138,18 @@ static void put_value(enum ct_type type, uint8_t *at, float v)
     memcpy(at, type == CT_F32 ? (const void *)&v : &h, type == CT_F32 ? 4 : 2);
 }
 
-static void fill_plain(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes, int mode)
+static void fill_plain(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes, enum kc_bits bits)
 {
     size_t size = (size_t)ct_type_info(type)->bytes;
 
     for (size_t i = 0; i < bytes; i += size)
         put_value(type, data + i,
-                  mode == 1 || (mode == 2 && kc_chance(c, 20)) ? hard_value(c) : kc_uniform(c, -1, 1));
+                  bits == KC_EXTREME_CODES || (bits == KC_EXTREME_FACTORS && kc_chance(c, 20))
+                      ? hard_value(c)
+                      : kc_uniform(c, -1, 1));
 }
 
-static void fill_blocks(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes, int mode)
+static void fill_blocks(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes, enum kc_bits bits)
 {
     static const uint8_t codes[] = {0x00, 0x80, 0xff, 0x7f, 0x88, 0x0f, 0xf0, 0x81};
     static const uint16_t halves[] = {0, 0x8000, 1, 0x3ff, 0x8001, 0x400, 0x7bff, 0xfbff, 0x3c00};
@@ -156,32 +158,31 @@ static void fill_blocks(struct kcheck *c, enum ct_type type, uint8_t *data, size
 
     for (uint8_t *b = data; b < data + bytes; b += block) {
         uint8_t same = codes[kc_below(c, (int)CT_COUNT(codes))];
-        for (size_t i = 0; mode == 1 && i < block; i++)
+        for (size_t i = 0; bits == KC_EXTREME_CODES && i < block; i++)
             b[i] = kc_chance(c, 4) ? codes[kc_below(c, (int)CT_COUNT(codes))] : same;
         for (int i = 0; i < f->count; i++) {
             float v = kc_uniform(c, -0.1f, 0.1f);
             uint16_t h = f->bf16 ? ct_f32_to_bf16(v) : ct_f32_to_f16(v);
-            if (mode == 2)
+            if (bits == KC_EXTREME_FACTORS)
                 h = halves[kc_below(c, (int)CT_COUNT(halves))];
             memcpy(b + f->at[i], &h, 2);
         }
         if (type == CT_MXFP4)
-            b[0] = (uint8_t)(mode == 2 ? 255 * kc_below(c, 2) + kc_below(c, 2) : 120 + kc_below(c, 10));
+            b[0] = (uint8_t)(bits == KC_EXTREME_FACTORS ? 255 * kc_below(c, 2) + kc_below(c, 2)
+                                                        : 120 + kc_below(c, 10));
     }
 }
 
-void kc_fill_weights(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes)
+void kc_fill_weights(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes, enum kc_bits bits)
 {
-    int mode = kc_below(c, 5); /* 1: extreme codes, 2: extreme factors, 3: any bits */
-
     for (size_t i = 0; i < bytes; i++)
         data[i] = (uint8_t)kc_random(c);
-    if (mode == 3)
+    if (bits == KC_ANY_BITS)
         return;
     if (type == CT_F32 || type == CT_F16 || type == CT_BF16)
-        fill_plain(c, type, data, bytes, mode);
+        fill_plain(c, type, data, bytes, bits);
     else if (type != CT_SFP)
-        fill_blocks(c, type, data, bytes, mode);
+        fill_blocks(c, type, data, bytes, bits);
 }
 
 /* ---- fenced memory ---- */

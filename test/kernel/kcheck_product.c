@@ -45,7 +45,7 @@ static void draw_weight(struct kcheck *c, struct product *p, enum ct_type type)
     };
     size_t bytes = ct_weight_bytes(w);
     uint8_t *data = kc_take(c, bytes, 1);
-    kc_fill_weights(c, type, data, bytes);
+    kc_fill_weights(c, type, data, bytes, (enum kc_bits)kc_below(c, KC_BITS));
     kc_freeze(c, data);
     w->data = data;
 }
