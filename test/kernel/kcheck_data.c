@@ -34,10 +34,30 @@ float kc_uniform(struct kcheck *c, float lo, float hi)
 
 /* ---- hard values ---- */
 
-static const float hard[] = {
-    0,         -0.0f,     1,           -1,        0x1p-149f,   -0x1p-149f,      0x1.fffffcp-127f,
-    0x1p-126f, 0x1p-50f,  0x1.fep-51f, -0x1p-50f, 0x1p-90f,    0x1.fffffep-91f, FLT_MAX,
-    -FLT_MAX,  0x1p-114f, 0x1p60f,     0x1p-60f,  0x1.fep127f, 0x1.ff8p127f};
+static const float hard[] = {0,
+                             -0.0f,
+                             1,
+                             -1,
+                             0x1p-149f,
+                             -0x1p-149f,
+                             0x1.fffffcp-127f,
+                             0x1p-126f,
+                             0x1p-50f,
+                             0x1.ffp-51f,
+                             0x1.fdp-51f,
+                             0x1.01p0f,
+                             0x1.03p0f,
+                             0x1.fep-51f,
+                             -0x1p-50f,
+                             0x1p-90f,
+                             0x1.fffffep-91f,
+                             FLT_MAX,
+                             -FLT_MAX,
+                             0x1p-114f,
+                             0x1p60f,
+                             0x1p-60f,
+                             0x1.fep127f,
+                             0x1.ff8p127f};
 
 static float hard_value(struct kcheck *c)
 {
@@ -47,7 +67,8 @@ static float hard_value(struct kcheck *c)
 /* One group of 32 that quantisation must get right. */
 static void fill_group(struct kcheck *c, float *x, size_t n)
 {
-    float scale = 1;
+    static const float edges[] = {0x1.fffffep-91f, 0x1p-90f, -0x1p-90f, 0x1.000002p-90f};
+    float scale = 1, edge = edges[kc_below(c, (int)CT_COUNT(edges))];
     int kind = kc_below(c, 8);
 
     for (size_t i = 0; i < n; i++)
@@ -55,8 +76,8 @@ static void fill_group(struct kcheck *c, float *x, size_t n)
         case 0:
             x[i] = kc_chance(c, 2) ? 0 : -0.0f;
             break;
-        case 1: /* at and below the threshold */
-            x[i] = kc_uniform(c, -0x1p-90f, 0x1p-90f) * (kc_chance(c, 40) ? 1.01f : 1);
+        case 1: /* the largest just below, at or just above the threshold */
+            x[i] = i == 0 ? edge : kc_uniform(c, -0x1.8p-91f, 0x1.8p-91f);
             break;
         case 2: /* subnormal */
             x[i] = ct_f32_from_bits(kc_random(c) & 0x807fffffu);
