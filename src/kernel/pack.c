@@ -127,6 +127,7 @@ static const struct packing {
     [CT_Q6_K] = {.panel = PLANES(256, 64 + 256, 6, 2, false)},
     [CT_IQ4_XS] = {.panel = PLANES(256, 64 + 128, 4, 1, false)},
     [CT_MXFP4] = {.panel = PLANES(128, 64, 4, 1, false)},
+    [CT_SFP] = {{CT_LINES_BYTE, 32, 0, 512, false}, 0, NULL, NULL},
     [CT_I8] = {.panel = PLANES(128, 64, 8, 0, true)},
 };
 
@@ -187,24 +188,27 @@ static uint32_t flush_pair(uint32_t v)
     return low | high;
 }
 
+/* Lines go on through all chunks: there is nothing between them. */
 static void pack_plain(enum ct_type type, uint8_t *panel, const uint8_t *row, int r, int cols)
 {
-    int words =
-        type == CT_F32 ? cols : cols / 2; /* lines go on through all chunks: there is nothing between them */
+    size_t bytes = (size_t)cols * (size_t)ct_type_info(type)->bytes, at = 0;
+    uint32_t v;
 
-    for (int i = 0; i < words; i++) {
-        uint32_t v = get(row + 4 * (size_t)i);
-        put(panel + 64 * (size_t)i + 4 * (size_t)r, type == CT_BF16 ? flush_pair(v) : v);
+    panel += 4 * (size_t)r;
+    for (; at + 4 <= bytes; at += 4) {
+        v = get(row + at);
+        put(panel + 16 * at, type == CT_BF16 ? flush_pair(v) : v);
     }
-    if (type != CT_F32 && cols % 2) {
-        uint32_t v = ct_le16(row + 4 * (size_t)words);
-        put(panel + 64 * (size_t)words + 4 * (size_t)r, type == CT_BF16 ? flush_pair(v) : v);
+    if (at < bytes) {
+        v = 0;
+        memcpy(&v, row + at, bytes - at);
+        put(panel + 16 * at, type == CT_BF16 ? flush_pair(v) : v);
     }
 }
 
 static void unpack_plain(enum ct_type type, uint8_t *row, const uint8_t *panel, int r, int cols)
 {
-    size_t bytes = (size_t)cols * (type == CT_F32 ? 4 : 2);
+    size_t bytes = (size_t)cols * (size_t)ct_type_info(type)->bytes;
 
     for (size_t at = 0; at < bytes; at += 4)
         memcpy(row + at, panel + 16 * at + 4 * (size_t)r, CT_MIN(bytes - at, (size_t)4));

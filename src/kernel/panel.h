@@ -6,6 +6,7 @@
  *   bytes    64 k: [2 groups][16] f16 scales, as many minima, then 16 lines of [16][4] bytes, weight + 128
  *   nibbles  64 k: the same before 8 lines of [16][4] bytes: low nibbles are k 0..3 of 8, high nibbles k 4..7
  *   16 bit   32 k: 16 lines of [16][2]
+ *   SFP      32 k: 8 lines of [16][4] codes
  *   32 bit   32 k: 32 lines of [16]
  *   planes   256 or 128 k: perhaps [16] 16 bit factors twice, then [groups][16][1 or 2] bytes, small integer factors (both
  *            padded to 64 bytes), then for each group of 32 as many lines as a weight has bits: planes of 8, 4 or 2 bits,
@@ -56,8 +57,11 @@ void ct_unpack(uint8_t *row, const struct ct_weight *w, int r);
 void ct_pack_planes(uint8_t *panel, enum ct_type type, const uint8_t *row, int r, int cols);
 void ct_unpack_planes(uint8_t *row, enum ct_type type, const uint8_t *panel, int r, int cols);
 
-/* Products over panels of planes with inputs as panel_avx2.c prepares them; for its project_panels. */
+/* Products over panels of planes with inputs as panel_avx2.c prepares them; for its project_panels. The
+ * same for panels of SFP with inputs in bf16. */
 void ct_project_planes_avx2(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                             const struct ct_prepared *x);
+void ct_project_sfp_avx2(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                         const struct ct_prepared *x);
 
 #endif

@@ -362,6 +362,9 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
     case CT_BF16:
         floats(out, ldo, CT_BF16, w, r0, r1, x);
         break;
+    case CT_SFP:
+        CT_NAME(ct_project_sfp)(out, ldo, w, r0, r1, x);
+        break;
     case CT_Q4_0:
         integers(out, ldo, (struct kind){NIBBLE, false, 8, NULL}, w, r0, r1, x);
         break;
