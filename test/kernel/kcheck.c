@@ -12,50 +12,73 @@ static const char usage[] =
     "usage: kcheck [--seed N] [--time SECONDS] [--type T] [--level L] [--entry E] [--room BYTES] [-v]\n"
     "       kcheck --bench [--type T] [--level L] [--tokens 1,4,8,512] [--shapes 270m|1b|4b] [-t THREADS]\n";
 
-/* Every name that ct_kernel_choose may know, weakest first. */
-static const char *const level_names[] = {"ref", "avx2", "avxvnni", "avx512", "vnni", "amx"};
+/* Every name that ct_kernel_choose may know, weakest first. What this CPU lacks may be in the build as an emulation
+ * (emulate.h), which adds to avx2 and the levels between. */
+typedef void init(struct ct_kernel *k);
+#define EMULATED(level) extern init ct_panels_init_emulated_##level __attribute__((weak))
+EMULATED(avxvnni);
+EMULATED(avx512);
+EMULATED(vnni);
+EMULATED(amx);
+static const struct {
+    const char *name, *emulated_name;
+    init *emulated;
+} levels[] = {
+    {"ref", NULL, NULL},
+    {"avx2", NULL, NULL},
+    {"avxvnni", "emulated avxvnni", ct_panels_init_emulated_avxvnni},
+    {"avx512", "emulated avx512", ct_panels_init_emulated_avx512},
+    {"vnni", "emulated vnni", ct_panels_init_emulated_vnni},
+    {"amx", "emulated amx", ct_panels_init_emulated_amx},
+};
 
 static struct kcheck state; /* the signal handler's only way to it */
 
 /* ---- levels ---- */
 
-static const char *why_not(const struct ct_cpu *cpu, const char *name)
+/* Fills k with a level and says how it can run; "not ..." when it cannot. */
+static const char *take_level(struct ct_kernel *k, const struct ct_cpu *cpu, size_t level)
 {
-    struct ct_kernel k;
+    bool built = ct_kernel_choose(k, cpu, levels[level].name);
 
-    if (!ct_kernel_choose(&k, cpu, name))
-        return "not in this build";
-    return strcmp(k.isa, name) == 0 ? NULL : "not on this CPU";
+    if (built && strcmp(k->isa, levels[level].name) == 0)
+        return "runs";
+    if (!levels[level].emulated || !cpu->avx2_fma)
+        return built ? "not on this CPU" : "not in this build";
+    ct_kernel_choose(k, cpu, "avx2");
+    for (size_t i = 0; i <= level; i++)
+        if (levels[i].emulated)
+            levels[i].emulated(k);
+    k->isa = levels[level].emulated_name;
+    return "emulated";
 }
 
-/* Takes the levels that can run; with `only`, ref and that one. */
-static bool find_levels(struct kcheck *c, const char *only)
+/* Takes the levels that can run; with `only`, ref and that one. Timing an emulation says nothing. */
+static bool find_levels(struct kcheck *c, const char *only, bool emulations)
 {
     struct ct_cpu cpu;
     struct ct_kernel best;
-    bool known = false;
+    bool asked = only == NULL, known = false;
 
     ct_cpu_detect(&cpu);
+    ct_kernel_choose(&best, &cpu, NULL);
     printf("kcheck: %s;", cpu.name);
-    for (size_t i = 0; i < CT_COUNT(level_names); i++) {
-        const char *name = level_names[i], *missing = why_not(&cpu, name);
-        if (i > 0 && only && strcmp(only, name) != 0)
+    for (size_t i = 0; i < CT_COUNT(levels); i++) {
+        known |= strcmp(best.isa, levels[i].name) == 0;
+        if (i > 0 && only && strcmp(only, levels[i].name) != 0)
             continue;
-        if (missing) {
-            printf(" %s: %s;", name, missing);
-            continue;
-        }
-        ct_kernel_choose(&c->level[c->n_level++], &cpu, name);
-        printf(" %s: runs;", name);
-        known = true;
+        const char *how = take_level(&c->level[c->n_level], &cpu, i);
+        bool runs = strcmp(how, "runs") == 0 || (emulations && strcmp(how, "emulated") == 0);
+        printf(" %s: %s;", levels[i].name, how);
+        c->n_level += runs;
+        asked |= runs && only && strcmp(only, levels[i].name) == 0;
     }
     printf(" seed %llu\n", (unsigned long long)c->seed);
-    ct_kernel_choose(&best, &cpu, NULL);
-    for (size_t i = 0; i < CT_COUNT(level_names); i++)
-        if (strcmp(best.isa, level_names[i]) == 0)
-            return known;
-    printf("kcheck: level %s is missing in kcheck.c\n", best.isa);
-    return false;
+    if (!known)
+        printf("kcheck: kcheck.c does not know level %s\n", best.isa);
+    if (!asked)
+        printf("kcheck: level %s cannot run here\n", only);
+    return known && asked;
 }
 
 /* ---- faults ---- */
@@ -133,7 +156,7 @@ static int check(struct kcheck *c)
         for (int i = 0; i < KC_ENTRIES && c->done[i].name; i++) {
             cases += c->done[i].cases[l];
             if (c->verbose)
-                printf("%-8s %-16s %ld cases\n", c->level[l].isa, c->done[i].name, c->done[i].cases[l]);
+                printf("%-16s %-16s %ld cases\n", c->level[l].isa, c->done[i].name, c->done[i].cases[l]);
         }
     printf("kcheck: %ld rounds, %ld cases, %d levels, %d differences, %.1f s\n", rounds, cases, c->n_level,
            c->failures, now() - start);
@@ -194,7 +217,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (!find_levels(c, level))
+    if (!find_levels(c, level, !benching))
         return 1;
     catch_signals();
     return benching ? kc_bench(c, &bench) : check(c);
