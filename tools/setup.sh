@@ -16,6 +16,7 @@ need_header stdio.h libc6-dev
 need_header jansson.h libjansson-dev
 need_header xxhash.h libxxhash-dev
 need_header cmocka.h libcmocka-dev
+need_header simde/x86/avx512.h libsimde-dev # emulates levels of kernels in tests
 # Runs kernels on processors that this machine is not (test/kernel/test_kcheck_qemu.sh).
 [ "$(uname -m)" != x86_64 ] || need_command qemu-x86_64 qemu-user
 [ "${1:-}" != fuzz ] || need_command clang clang libclang-rt-14-dev

@@ -4,6 +4,14 @@
 
 #include <stdio.h>
 
+bool ct_cpu_usable(const struct ct_cpu *cpu, const char *level)
+{
+    for (int i = 0; i < cpu->n_level; i++)
+        if (strcmp(cpu->level[i].name, level) == 0)
+            return cpu->level[i].usable;
+    return false;
+}
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
@@ -113,9 +121,7 @@ void ct_cpu_detect(struct ct_cpu *cpu)
     find_levels(cpu);
     identify(cpu);
     brand(cpu->name);
-    for (int i = 0; i < cpu->n_level; i++)
-        if (strcmp(cpu->level[i].name, "avx2+fma+f16c") == 0)
-            cpu->avx2_fma = cpu->level[i].usable;
+    cpu->avx2_fma = ct_cpu_usable(cpu, "avx2+fma+f16c");
 }
 
 #elif defined(__aarch64__)

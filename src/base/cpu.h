@@ -20,5 +20,7 @@ struct ct_cpu {
     struct ct_cpu_level level[8]; /* [n_level], weakest first */
 };
 void ct_cpu_detect(struct ct_cpu *cpu);
+/* Whether the level of that name is usable; false for a name that this architecture does not know. */
+bool ct_cpu_usable(const struct ct_cpu *cpu, const char *level);
 
 #endif

@@ -6,11 +6,14 @@
 typedef void init(struct ct_kernel *k);
 init ct_kernel_init_ref;
 #if defined(__x86_64__)
-init ct_kernel_init_avx2, ct_panels_init_avx2;
+init ct_kernel_init_avx2, ct_panels_init_avx2, ct_panels_init_avxvnni, ct_panels_init_avx512, ct_panels_init_vnni;
 #endif
 
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit)
 {
+#if defined(__x86_64__)
+    bool avx2 = cpu->avx2_fma, avx512 = avx2 && ct_cpu_usable(cpu, "avx512f+bw+vl+dq");
+#endif
     const struct {
         const char *isa;
         bool usable;
@@ -19,8 +22,11 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
         /* ascending; every usable one up to the limit */
         {"ref", true, ct_kernel_init_ref},
 #if defined(__x86_64__)
-        {"avx2", cpu->avx2_fma, ct_kernel_init_avx2},
-        {"avx2", cpu->avx2_fma, ct_panels_init_avx2},
+        {"avx2", avx2, ct_kernel_init_avx2},
+        {"avx2", avx2, ct_panels_init_avx2},
+        {"avxvnni", avx2 && ct_cpu_usable(cpu, "avxvnni"), ct_panels_init_avxvnni},
+        {"avx512", avx512, ct_panels_init_avx512},
+        {"vnni", avx512 && ct_cpu_usable(cpu, "avx512vnni"), ct_panels_init_vnni},
 #endif
     };
     bool found = !limit;

@@ -1,14 +1,11 @@
 /* panel_avx2.c: products over panels for 256-bit vectors: one token (bound by memory) and tiles of tokens (bound by
- * arithmetic). Compiled for AVX2 and again for AVX-VNNI, where a byte dot is one instruction (DOT_VNNI). Lanes are rows,
+ * arithmetic). Compiled for AVX2 and again for AVX-VNNI, where a byte dot is one instruction (CT_DOT_VNNI). Lanes are rows,
  * so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Layout: panel.h; everything else: ref*.c. */
 #include <immintrin.h>
 
-#include "kernel/panel.h"
-#include "kernel/ref_math.h"
+#include "kernel/panel_kind.h"
 
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
-#define AHEAD  2048 /* bytes between a line and what is prefetched with it */
+#define AHEAD 2048 /* bytes between a line and what is prefetched with it */
 
 enum { AT_ONCE = 4 }; /* panels of one token in flight: as many streams from memory */
 
@@ -29,28 +26,6 @@ INLINE __m256 halves(const uint8_t *p)
 }
 
 /* ---- integers ---- */
-
-/* How the bytes of a line stand for weights. */
-enum code {
-    BYTE,   /* weight + 128 */
-    NIBBLE, /* weight + zero, below 16 */
-    TABLE,  /* nibbles that stand for the signed bytes of a table */
-};
-
-/* A kind of integer panel, constant where it is used. */
-struct kind {
-    enum code code;
-    bool minimum;
-    int zero; /* of NIBBLE: the code of weight 0 */
-    const int8_t *table;
-};
-
-/* A block of `lanes` tokens of a prepared input (CT_INPUT_LANES). */
-struct tokens {
-    const int8_t *q;     /* [k/4][lanes][4] */
-    const float *scale;  /* [group][lanes] */
-    const int32_t *sum;
-};
 
 /* The same 4 bytes in every lane. */
 INLINE __m256i same(const void *p)
@@ -73,6 +48,33 @@ INLINE void pin(__m256i *v)
     __asm__("" : "+x"(*v));
 }
 
+#ifdef CT_DOT_VNNI
+
+/* sum[t] = one group of 8 rows. lanes is how the tokens of x lie, T how many are wanted. A byte product wants one side
+ * unsigned: the code as it is, and sums begin at -zero times the sum of x. */
+INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x, int g,
+                       const int lanes, const int T, const bool ahead, __m256i table)
+{
+    const int each = kind.code == BYTE ? 1 : 2, zero = kind.code == TABLE ? 128 : kind.zero;
+    const int8_t *q = anew(x->q + (size_t)g * CT_GROUP * (size_t)lanes);
+    const int32_t *xsum = x->sum + (size_t)g * (size_t)lanes;
+
+    UNROLL for (int t = 0; t < T; t++) sum[t] = _mm256_set1_epi32(-zero * xsum[t]);
+    UNROLL for (int i = 0; i < 8; i++)
+    {
+        __m256i w = load(line + 64 * (i / each));
+        if (ahead && i % each == 0)
+            fetch(line + 64 * (i / each) + AHEAD);
+        if (kind.code != BYTE)
+            w = _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, _mm256_set1_epi8(15));
+        if (kind.code == TABLE)
+            w = _mm256_shuffle_epi8(table, w); /* plus 128 */
+        UNROLL for (int t = 0; t < T; t++) sum[t] = _mm256_dpbusd_avx_epi32(sum[t], w, same(q + 4 * (i * lanes + t)));
+    }
+}
+
+#else
+
 /* sum[t] += 4 k of 8 rows. A byte product wants one side unsigned: |w| and x with the sign of w. |w| is at most 128 and
  * |x| at most 127, so two products fit 16 bits: 2 * 128 * 127 = 32512. */
 INLINE void dot_bytes(__m256i *sum, __m256i w, const int8_t *x, const int T)
@@ -86,12 +88,13 @@ INLINE void dot_bytes(__m256i *sum, __m256i w, const int8_t *x, const int T)
     }
 }
 
-/* sum[t] = one group of 8 rows, nibbles as they are. lanes is how the tokens of x lie, T how many are wanted. */
+/* sum[t] = one group of 8 rows. lanes is how the tokens of x lie, T how many are wanted. */
 INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x, int g,
                        const int lanes, const int T, const bool ahead, __m256i table)
 {
     const __m256i low = _mm256_set1_epi8(15);
     const int8_t *q = anew(x->q + (size_t)g * CT_GROUP * (size_t)lanes);
+    const int32_t *xsum = x->sum + (size_t)g * (size_t)lanes;
 
     UNROLL for (int t = 0; t < T; t++) sum[t] = _mm256_setzero_si256();
     if (kind.code == NIBBLE) {
@@ -110,7 +113,12 @@ INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line
                 pin(&sum[t]);
             }
         }
-        UNROLL for (int t = 0; t < T; t++) sum[t] = _mm256_madd_epi16(sum[t], _mm256_set1_epi16(1));
+        UNROLL for (int t = 0; t < T; t++)
+        {
+            sum[t] = _mm256_madd_epi16(sum[t], _mm256_set1_epi16(1));
+            if (kind.zero)
+                sum[t] = _mm256_sub_epi32(sum[t], _mm256_set1_epi32(kind.zero * xsum[t]));
+        }
         return;
     }
     UNROLL for (int i = 0; i < 8; i++)
@@ -126,12 +134,14 @@ INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line
     }
 }
 
+#endif
+
 /* acc[half][t] += group g, for 16 rows; chunk is the one that the group is in. */
 INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, int g, const struct tokens *x,
                       const int lanes, const int T, const bool ahead, __m256i table)
 {
     const uint8_t *scale = chunk + 32 * (g & 1);
-    const uint8_t *line = chunk + (kind.minimum ? 128 : 64) + (g & 1) * (kind.code == BYTE ? 512 : 256);
+    const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
     const float *xs = x->scale + (size_t)g * (size_t)lanes;
     const int32_t *xsum = x->sum + (size_t)g * (size_t)lanes;
 
@@ -143,8 +153,6 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
         UNROLL for (int t = 0; t < T; t++)
         {
             __m256 s = _mm256_set1_ps(xs[t]), a = acc[half * T + t];
-            if (kind.zero)
-                sum[t] = _mm256_sub_epi32(sum[t], _mm256_set1_epi32(kind.zero * xsum[t]));
             a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t]), _mm256_mul_ps(ws, s), a);
             if (kind.minimum)
                 a = _mm256_fmadd_ps(halves(scale + 64 + 16 * half), _mm256_set1_ps(xs[t] * (float)xsum[t]), a);
@@ -175,13 +183,15 @@ INLINE void store(float *out, size_t ldo, const __m256 *acc, const int T, int ro
 INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
                  const struct tokens *x, int groups, const int panels, const int lanes, const int T, const bool ahead)
 {
-    const int chunk_bytes = (kind.minimum ? 128 : 64) + (kind.code == BYTE ? 1024 : 512);
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     __m256i table = _mm256_setzero_si256();
     __m256 acc[AT_ONCE * 2 * 8];
 
     if (kind.code == TABLE)
         table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
+#ifdef CT_DOT_VNNI
+    table = _mm256_xor_si256(table, _mm256_set1_epi8((char)0x80));
+#endif
     UNROLL for (int i = 0; i < panels * 2 * T; i++) acc[i] = _mm256_setzero_ps();
     for (int g = 0; g < groups; g++) {
         UNROLL for (int j = 0; j < panels; j++)
@@ -190,7 +200,7 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
                 fetch(chunk + (size_t)j * w->row_bytes + AHEAD);
             add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, g, x, lanes, T, ahead, table);
         }
-        chunk += g % 2 ? chunk_bytes : 0;
+        chunk += g % 2 ? chunk_bytes(kind) : 0;
     }
     UNROLL for (int j = 0; j < panels; j++)
         store(out + r0 + j * CT_PANEL_ROWS, ldo, acc + j * 2 * T, T, rows, w->scale);
@@ -280,12 +290,12 @@ INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *line
 INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const uint8_t *panel, int rows, int chunks,
                         const float *x, const int stride, const int T, const bool ahead, float scale)
 {
-    const int chunk_bytes = type == CT_F32 ? 2048 : 1024;
+    const int bytes = type == CT_F32 ? 2048 : 1024;
     __m256 acc[2 * 4];
 
     UNROLL for (int i = 0; i < 2 * T; i++)
         acc[i] = _mm256_setzero_ps();
-    for (int c = 0; c < chunks; c++, panel += chunk_bytes, x += CT_GROUP * stride)
+    for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP * stride)
         add_floats(acc, type, panel, x, stride, T, ahead);
     store(out, ldo, acc, T, rows, scale);
 }
@@ -293,12 +303,12 @@ INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const u
 INLINE void floats_column(float *out, const enum ct_type type, const uint8_t *panel, size_t apart, int chunks,
                           const float *x, float scale)
 {
-    const int chunk_bytes = type == CT_F32 ? 2048 : 1024;
+    const int bytes = type == CT_F32 ? 2048 : 1024;
     __m256 acc[AT_ONCE][2];
 
     UNROLL for (int j = 0; j < AT_ONCE; j++)
         acc[j][0] = acc[j][1] = _mm256_setzero_ps();
-    for (int c = 0; c < chunks; c++, panel += chunk_bytes, x += CT_GROUP)
+    for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP)
         UNROLL for (int j = 0; j < AT_ONCE; j++)
             add_floats(acc[j], type, panel + j * apart, x, 1, 1, true);
     UNROLL for (int j = 0; j < AT_ONCE; j++)
@@ -306,8 +316,9 @@ INLINE void floats_column(float *out, const enum ct_type type, const uint8_t *pa
 }
 
 INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w, int r0, int r1,
-                   const struct ct_prepared *p)
+                   const struct ct_prepared *p, enum ct_input form)
 {
+    (void)form; /* F32 and BF16 lie alike */
     size_t apart = w->row_bytes, padded = (size_t)ct_pad_group(p->cols);
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * apart;
     int chunks = ct_pad_group(p->cols) / CT_GROUP;
@@ -338,47 +349,6 @@ INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct
             }
 #undef TILE
         }
-    }
-}
-
-static void project_panels(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                           const struct ct_prepared *x, enum ct_input form, float *scratch)
-{
-    (void)form; /* follows from the type */
-    (void)scratch;
-    static const int8_t iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-
-    if (ct_panel_of(w->type)->lines == CT_LINES_PLANES) {
-        CT_NAME(ct_project_planes)(out, ldo, w, r0, r1, x);
-        return;
-    }
-    switch (w->type) {
-    case CT_F32:
-        floats(out, ldo, CT_F32, w, r0, r1, x);
-        break;
-    case CT_F16:
-        floats(out, ldo, CT_F16, w, r0, r1, x);
-        break;
-    case CT_BF16:
-        floats(out, ldo, CT_BF16, w, r0, r1, x);
-        break;
-    case CT_SFP:
-        CT_NAME(ct_project_sfp)(out, ldo, w, r0, r1, x);
-        break;
-    case CT_Q4_0:
-        integers(out, ldo, (struct kind){NIBBLE, false, 8, NULL}, w, r0, r1, x);
-        break;
-    case CT_Q4_1:
-        integers(out, ldo, (struct kind){NIBBLE, true, 0, NULL}, w, r0, r1, x);
-        break;
-    case CT_IQ4_NL:
-        integers(out, ldo, (struct kind){TABLE, false, 0, iq4_nl}, w, r0, r1, x);
-        break;
-    case CT_Q5_1:
-        integers(out, ldo, (struct kind){BYTE, true, 0, NULL}, w, r0, r1, x);
-        break;
-    default:
-        integers(out, ldo, (struct kind){BYTE, false, 0, NULL}, w, r0, r1, x);
     }
 }
 
@@ -424,7 +394,7 @@ INLINE void quantise(uint32_t word[8], float *scale, int32_t *sum, int32_t *pair
     *pair = (int32_t)((uint32_t)high << 16 | ((uint32_t)low & 0xffff));
 }
 
-static void prepare_lanes(struct ct_prepared *p, const float *x, int t0, int t1)
+void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, int t1)
 {
     const int lanes = p->n == 1 ? 1 : CT_LANES;
     const size_t cols = (size_t)p->cols, groups = cols / CT_GROUP;
@@ -451,6 +421,6 @@ static void prepare_lanes(struct ct_prepared *p, const float *x, int t0, int t1)
 void CT_NAME(ct_panels_init)(struct ct_kernel *k)
 {
     k->layout = CT_LAYOUT_PANELS;
-    k->prepare_lanes = prepare_lanes;
-    k->project_panels = project_panels;
+    k->prepare_lanes = CT_NAME(ct_panels_prepare);
+    k->project_panels = CT_NAME(ct_panels_project);
 }

@@ -1,0 +1,81 @@
+/* emulate.h: lets kernels for instruction sets that this CPU lacks run on one that has AVX2. Included before a file of
+ * kernels; SIMDe (libsimde-dev) gives the intrinsics, what it lacks stands here. Bits are what is proved, not speed. */
+#ifndef CT_TEST_EMULATE_H
+#define CT_TEST_EMULATE_H
+
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+#include <simde/x86/f16c.h>
+
+/* GCC declares these types itself, with other vectors inside. */
+#define __m512i simde__m512i
+#define __m512  simde__m512
+
+static inline simde__m512 emulate_cvtph_ps(__m256i h)
+{
+    simde__m512_private r;
+    r.m256[0] = _mm256_cvtph_ps(_mm256_castsi256_si128(h));
+    r.m256[1] = _mm256_cvtph_ps(_mm256_extracti128_si256(h, 1));
+    return simde__m512_from_private(r);
+}
+
+static inline simde__m512 emulate_cvtepi32_ps(simde__m512i a)
+{
+    simde__m512i_private v = simde__m512i_to_private(a);
+    simde__m512_private r;
+    for (int i = 0; i < 2; i++)
+        r.m256[i] = _mm256_cvtepi32_ps(v.m256i[i]);
+    return simde__m512_from_private(r);
+}
+
+static inline __m256i emulate_cvtepi32_epi16(simde__m512i a)
+{
+    simde__m512i_private v = simde__m512i_to_private(a);
+    simde__m256i_private r;
+    for (int i = 0; i < 16; i++)
+        r.i16[i] = (int16_t)v.i32[i];
+    return simde__m256i_from_private(r);
+}
+
+static inline void emulate_mask_storeu_ps(float *to, unsigned mask, simde__m512 a)
+{
+    simde__m512_private v = simde__m512_to_private(a);
+    for (int i = 0; i < 16; i++)
+        if (mask >> i & 1)
+            to[i] = v.f32[i];
+}
+
+/* Four products of unsigned and signed bytes, none of which saturates. */
+static inline __m256i emulate_dpbusd_256(__m256i sum, __m256i u, __m256i v)
+{
+    __m256i even = _mm256_madd_epi16(_mm256_and_si256(u, _mm256_set1_epi16(255)),
+                                     _mm256_srai_epi16(_mm256_slli_epi16(v, 8), 8));
+    __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(u, 8), _mm256_srai_epi16(v, 8));
+    return _mm256_add_epi32(sum, _mm256_add_epi32(even, odd));
+}
+
+static inline simde__m512i emulate_dpbusd(simde__m512i sum, simde__m512i a, simde__m512i b)
+{
+    simde__m512i_private s = simde__m512i_to_private(sum), u = simde__m512i_to_private(a),
+                         v = simde__m512i_to_private(b);
+    for (int i = 0; i < 2; i++)
+        s.m256i[i] = emulate_dpbusd_256(s.m256i[i], u.m256i[i], v.m256i[i]);
+    return simde__m512i_from_private(s);
+}
+
+#undef _mm512_cvtph_ps
+#undef _mm512_cvtepi32_ps
+#undef _mm512_cvtepi32_epi16
+#undef _mm512_mask_storeu_ps
+#undef _mm512_dpbusd_epi32
+#undef _mm512_madd_epi16 /* SIMDe 0.7.4 gives it four parameters */
+#undef _mm256_dpbusd_avx_epi32
+#define _mm512_cvtph_ps(a)                 emulate_cvtph_ps(a)
+#define _mm512_cvtepi32_ps(a)              emulate_cvtepi32_ps(a)
+#define _mm512_cvtepi32_epi16(a)           emulate_cvtepi32_epi16(a)
+#define _mm512_mask_storeu_ps(to, m, a)    emulate_mask_storeu_ps(to, m, a)
+#define _mm512_madd_epi16(a, b)            simde_mm512_madd_epi16(a, b)
+#define _mm512_dpbusd_epi32(sum, a, b)     emulate_dpbusd(sum, a, b)
+#define _mm256_dpbusd_avx_epi32(sum, a, b) emulate_dpbusd_256(sum, a, b)
+
+#endif
