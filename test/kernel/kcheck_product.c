@@ -243,7 +243,8 @@ void kc_product_case(struct kcheck *c, enum ct_type type)
     check_widen(c, &p);
     check_prepare(c, &p, p.form);
     expect_product(c, &p);
-    bool floats = ct_type_info(type)->expand == NULL;
+    enum ct_lines lines = ct_panel_of(type)->lines;
+    bool floats = lines == CT_LINES_16 || lines == CT_LINES_32;
     for (int l = 0; l < c->n_level; l++) {
         check_project(c, &p, &p.rows, l);
         if (p.packed && (floats || !exact)) /* exact arithmetic leaves blocks as rows */
