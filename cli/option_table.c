@@ -26,7 +26,8 @@ const struct verb_text verb_texts[N_VERB] = {
         {"render", "MODEL --messages FILE", "the exact prompt that a conversation becomes", 1, 1,
          "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n"},
     [BENCH] = {"bench", "MODEL", "measure prompt and generation speed", 1, 1,
-               "Random ids, one warm-up; tokenising and sampling are not in the time.\n"},
+               "Random ids, one warm-up; tokenising and sampling are not in the time. Generation is compared with the "
+               "memory bandwidth measured in the same run.\n"},
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
     [DOCTOR] =
         {"doctor", "", "describe this machine and how carat would use it", 0, 0,
@@ -99,10 +100,12 @@ const struct option option_table[] = {
     {{"--tensors"}, FLAG, AT(tensors), ON(SHOW), NULL, "list every tensor", 0, 0},
     {{"--json"}, FLAG, AT(json), ANY & ~(ON(RENDER) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},
     /* computing */
-    {{"-p", "--n-prompt"}, INT, AT(n_prompt), ON(BENCH), "N",
-     "tokens of the prompt test; 0 skips it (default 512)", 0, 1 << 20},
-    {{"-n", "--n-gen"}, INT, AT(n_gen), ON(BENCH), "N",
-     "tokens of the generation test; 0 skips it (default 64)", 0, 1 << 20},
+    {{"-p", "--n-prompt"}, TEXT, AT(n_prompt), ON(BENCH), "N[,N...]",
+     "tokens of the prompt tests; 0 is none (default 512)", 0, 0},
+    {{"-n", "--n-gen"}, TEXT, AT(n_gen), ON(BENCH), "N[,N...]",
+     "tokens of the generation tests; 0 is none (default 64)", 0, 0},
+    {{"-d", "--n-depth"}, TEXT, AT(n_depth), ON(BENCH), "N[,N...]",
+     "tokens in the context before each test (default 0)", 0, 0},
     {{"-r", "--repetitions"}, INT, AT(repetitions), ON(BENCH), "N", "runs of each test (default 5)", 1, 1000},
     {{"-c", "--ctx-size"}, INT, AT(context), ON(RUN) | ON(SHOW), "N",
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},

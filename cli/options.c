@@ -267,8 +267,9 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
 
     *o = (struct options){.predict = -1,
                           .top_k = -1,
-                          .n_prompt = 512,
-                          .n_gen = 64,
+                          .n_prompt = "512",
+                          .n_gen = "64",
+                          .n_depth = "0",
                           .repetitions = 5,
                           .temp = -1,
                           .top_p = -1,
