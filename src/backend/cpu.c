@@ -427,6 +427,8 @@ void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *
         p->q = ct_memory_take(memory, blocks * k);
         p->scale = ct_memory_take(memory, blocks * k / CT_GROUP * sizeof *p->scale);
         p->sum = ct_memory_take(memory, blocks * k / CT_HALF * sizeof *p->sum);
+        if (form == CT_INPUT_LANES)
+            p->tile = ct_memory_take(memory, blocks * k);
     }
     b->up = ct_memory_take(memory, n * (size_t)o->max_ffn * sizeof *b->up);
     b->scratch = ct_memory_take(memory, (size_t)o->threads * CT_SCRATCH(o->max_inputs) * sizeof *b->scratch);

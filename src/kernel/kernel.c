@@ -2,17 +2,24 @@
  * better. */
 #include "kernel/kernel.h"
 
+#include "base/os.h"
+
 /* A file of kernels writes its entries over those of the levels below it. */
 typedef void init(struct ct_kernel *k);
 init ct_kernel_init_ref;
 #if defined(__x86_64__)
-init ct_kernel_init_avx2, ct_panels_init_avx2, ct_panels_init_avxvnni, ct_panels_init_avx512, ct_panels_init_vnni;
+init ct_kernel_init_avx2, ct_panels_init_avx2, ct_panels_init_avxvnni, ct_panels_init_avx512, ct_panels_init_vnni,
+    ct_panels_init_amx;
 #endif
 
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit)
 {
 #if defined(__x86_64__)
     bool avx2 = cpu->avx2_fma, avx512 = avx2 && ct_cpu_usable(cpu, "avx512f+bw+vl+dq");
+    bool vnni = avx512 && ct_cpu_usable(cpu, "avx512vnni");
+    /* The system is asked for tiles last, only where they may be used. */
+    bool amx = vnni && ct_cpu_usable(cpu, "amx-tile+int8+bf16") && (!limit || strcmp(limit, "amx") == 0) &&
+               ct_os_allow_tiles();
 #endif
     const struct {
         const char *isa;
@@ -26,7 +33,8 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
         {"avx2", avx2, ct_panels_init_avx2},
         {"avxvnni", avx2 && ct_cpu_usable(cpu, "avxvnni"), ct_panels_init_avxvnni},
         {"avx512", avx512, ct_panels_init_avx512},
-        {"vnni", avx512 && ct_cpu_usable(cpu, "avx512vnni"), ct_panels_init_vnni},
+        {"vnni", vnni, ct_panels_init_vnni},
+        {"amx", amx, ct_panels_init_amx},
 #endif
     };
     bool found = !limit;

@@ -44,6 +44,7 @@ enum ct_input {
     CT_INPUT_BF16, /* rounded to bf16, tiny values to 0 (section 5); kept as f32 */
     CT_INPUT_Q8,   /* int8 in groups of 32 (section 4) */
     CT_INPUT_LANES, /* the same as a level's kernels for panels want it */
+    CT_INPUT_BF16_LANES, /* BF16 as they do; below AMX the same again */
     CT_INPUT_COUNT,
 };
 
@@ -55,6 +56,7 @@ struct ct_prepared {
     int8_t *q;
     float *scale;
     int32_t *sum;
+    void *tile; /* of LANES: as many bytes as q, for a level that wants them; NULL: it does without */
 };
 
 /* Stored K and V of one KV head of one sequence; slots are positions modulo capacity.
@@ -126,7 +128,7 @@ struct ct_kernel {
     int32_t (*draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
 };
 
-/* Fills k with the best level the CPU has, at most limit ("ref", "avx2"; NULL: no limit); false for an unknown limit. */
+/* Fills k with the best level the CPU has, at most limit ("ref", "avx2", ... "amx"; NULL: no limit); false for an unknown limit. */
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
 
 /* Bytes of K (or of V) of one head with that many slots. */
@@ -142,6 +144,8 @@ static inline enum ct_input ct_input_form(const struct ct_weight *w, bool exact)
 {
     if (exact || w->type == CT_F32 || w->type == CT_F16)
         return CT_INPUT_F32;
+    if (w->type == CT_BF16 && w->layout == CT_LAYOUT_PANELS)
+        return CT_INPUT_BF16_LANES;
     if (w->type == CT_BF16 || w->type == CT_SFP)
         return CT_INPUT_BF16;
     return w->layout == CT_LAYOUT_PANELS ? CT_INPUT_LANES : CT_INPUT_Q8;

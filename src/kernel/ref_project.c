@@ -99,7 +99,7 @@ void CT_NAME(ct_prepare)(struct ct_prepared *p, enum ct_input form, const float 
     if (form == CT_INPUT_Q8)
         prepare_q8(p, x, t0, t1);
     else
-        prepare_value(p, form == CT_INPUT_BF16, x, t0, t1);
+        prepare_value(p, form != CT_INPUT_F32, x, t0, t1);
 }
 
 /* Panels are read row by row here, so their input is the one of rows. */

@@ -15,6 +15,7 @@
 void ct_panels_init_emulated_avxvnni(struct ct_kernel *k);
 void ct_panels_init_emulated_avx512(struct ct_kernel *k);
 void ct_panels_init_emulated_vnni(struct ct_kernel *k);
+void ct_panels_init_emulated_amx(struct ct_kernel *k);
 static const struct {
     const char *name;
     void (*emulated)(struct ct_kernel *k);
@@ -22,6 +23,7 @@ static const struct {
     {"avxvnni", ct_panels_init_emulated_avxvnni},
     {"avx512", ct_panels_init_emulated_avx512},
     {"vnni", ct_panels_init_emulated_vnni},
+    {"amx", ct_panels_init_emulated_amx},
 };
 #endif
 
@@ -163,6 +165,7 @@ static struct ct_prepared prepare(const struct ct_kernel *k, enum ct_input form,
         p.q = room(values);
         p.scale = room(values / CT_GROUP * sizeof *p.scale);
         p.sum = room(values / CT_HALF * sizeof *p.sum);
+        p.tile = form == CT_INPUT_LANES && below(8) ? room(values) : NULL;
     } else
         p.value = room(values * sizeof *p.value);
     for (int t = 0; t < n; t += CT_LANES)
@@ -179,13 +182,15 @@ static void drop(struct ct_prepared *p)
     free(p->q);
     free(p->scale);
     free(p->sum);
+    free(p->tile);
 }
 
 /* ---- the comparison ---- */
 
-static void compare(const struct ct_kernel *ref, const struct ct_kernel *k, enum ct_type type, int n)
+static void compare(const struct ct_kernel *ref, const struct ct_kernel *k, enum ct_type type, int n,
+                    int groups)
 {
-    int rows = 1 + below(150), cols = CT_GROUP * (1 + below(9)), ldo = rows + below(3);
+    int rows = 1 + below(150), cols = CT_GROUP * groups, ldo = rows + below(3);
     if (type == CT_F32 || type == CT_F16 || type == CT_BF16)
         cols -= below(CT_GROUP);
     struct ct_weight w = make_weight(type, rows, cols), panels = pack(&w);
@@ -236,9 +241,16 @@ static void equal_ref(void **state)
         }
         printf("%s: %s\n", levels[l].name, native ? "native" : "emulated");
         for (size_t i = 0; i < CT_COUNT(types); i++)
-            for (int n = 1; n <= 18; n++)
-                for (int again = 0; again < 4; again++)
-                    compare(&ref, &k, types[i], n <= 17 ? n : 40);
+            for (int again = 0; again < 3; again++) {
+                static const int more[] = {24, 33, 40, 64};
+                for (int n = 1; n <= 17; n++)
+                    compare(&ref, &k, types[i], n, 1 + below(9));
+                for (size_t n = 0; n < CT_COUNT(more); n++)
+                    compare(&ref, &k, types[i], more[n], 1 + below(9));
+                /* more than stays in a cache at once */
+                compare(&ref, &k, types[i], 17 + below(8), 80 + below(9));
+                compare(&ref, &k, types[i], 193 + below(60), 1 + below(4));
+            }
     }
 #else
     (void)compare;
