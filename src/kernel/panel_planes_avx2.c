@@ -11,8 +11,8 @@
 #define AHEAD  2048 /* bytes between a line and what is prefetched with it */
 
 enum {
-    AT_ONCE = 4, /* panels of one token in flight: as many streams from memory */
-    BLOCKS = 4,  /* blocks of tokens that share decoded weights */
+    MOST = 4,   /* panels in flight */
+    BLOCKS = 4, /* blocks of tokens that share decoded weights */
     TOKENS = BLOCKS * CT_LANES,
 };
 
@@ -31,8 +31,9 @@ struct kind {
     enum ct_type type;
     int bits;
     enum factor factor;
-    int run;  /* words whose byte products fit one 16-bit sum; 0: weights are signed bytes, none do */
-    int zero; /* unsigned codes: the code of weight 0 */
+    int run;     /* words whose byte products fit one 16-bit sum; 0: weights are signed bytes, none do */
+    int zero;    /* unsigned codes: the code of weight 0 */
+    int at_once; /* panels of one token in flight: as many streams from memory */
     const int8_t *table; /* what nibbles stand for, NULL: themselves */
 };
 
@@ -262,7 +263,7 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
     const int chunk_bytes = header + in_chunk * line_bytes;
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     __m256i table = _mm256_setzero_si256();
-    __m256 acc[AT_ONCE * 2 * TOKENS];
+    __m256 acc[MOST * 2 * TOKENS];
 
     if (kind.table)
         table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
@@ -290,9 +291,10 @@ INLINE void project(float *out, size_t ldo, const struct kind kind, const struct
     const int groups = p->cols / CT_GROUP;
 
     if (p->n == 1) {
+        const int together = kind.at_once * CT_PANEL_ROWS;
         struct tokens x = {p->q, p->scale, p->sum, p->sum + groups, (size_t)groups};
-        for (; r0 + AT_ONCE * CT_PANEL_ROWS <= r1; r0 += AT_ONCE * CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, &x, groups, AT_ONCE, 1, 1, true);
+        for (; r0 + together <= r1; r0 += together)
+            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, &x, groups, kind.at_once, 1, 1, true);
         for (; r0 < r1; r0 += CT_PANEL_ROWS)
             tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1, 1, 1, true);
         return;
@@ -311,30 +313,30 @@ INLINE void project(float *out, size_t ldo, const struct kind kind, const struct
 void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                 const struct ct_prepared *x)
 {
-    /* byte products of `run` words: 2 * run * 127 * the largest code is below 2^15 */
+    /* Where decoding takes longer than memory one stream is faster than four. Byte products of `run` words: 2 * run * 127 * the largest code is below 2^15 */
     switch (w->type) {
     case CT_Q2_K:
-        project(out, ldo, (struct kind){CT_Q2_K, 2, NIBBLES, 4, 0, NULL}, w, r0, r1, x);
+        project(out, ldo, (struct kind){CT_Q2_K, 2, NIBBLES, 4, 0, 1, NULL}, w, r0, r1, x);
         break;
     case CT_Q3_K:
-        project(out, ldo, (struct kind){CT_Q3_K, 3, HALVES, 4, 4, NULL}, w, r0, r1, x);
+        project(out, ldo, (struct kind){CT_Q3_K, 3, HALVES, 4, 4, 1, NULL}, w, r0, r1, x);
         break;
     case CT_Q4_K:
-        project(out, ldo, (struct kind){CT_Q4_K, 4, PAIR, 8, 0, NULL}, w, r0, r1, x);
+        project(out, ldo, (struct kind){CT_Q4_K, 4, PAIR, 8, 0, 4, NULL}, w, r0, r1, x);
         break;
     case CT_Q5_K:
-        project(out, ldo, (struct kind){CT_Q5_K, 5, PAIR, 4, 0, NULL}, w, r0, r1, x);
+        project(out, ldo, (struct kind){CT_Q5_K, 5, PAIR, 4, 0, 1, NULL}, w, r0, r1, x);
         break;
     case CT_Q6_K:
-        project(out, ldo, (struct kind){CT_Q6_K, 6, HALVES, 2, 32, NULL}, w, r0, r1, x);
+        project(out, ldo, (struct kind){CT_Q6_K, 6, HALVES, 2, 32, 1, NULL}, w, r0, r1, x);
         break;
     case CT_IQ4_XS:
-        project(out, ldo, (struct kind){CT_IQ4_XS, 4, SIGNED, 0, 0, iq4_xs}, w, r0, r1, x);
+        project(out, ldo, (struct kind){CT_IQ4_XS, 4, SIGNED, 0, 0, 1, iq4_xs}, w, r0, r1, x);
         break;
     case CT_MXFP4:
-        project(out, ldo, (struct kind){CT_MXFP4, 4, EXPONENT, 4, 12, mxfp4}, w, r0, r1, x);
+        project(out, ldo, (struct kind){CT_MXFP4, 4, EXPONENT, 4, 12, 4, mxfp4}, w, r0, r1, x);
         break;
     default:
-        project(out, ldo, (struct kind){CT_I8, 8, BLOCK, 0, 0, NULL}, w, r0, r1, x);
+        project(out, ldo, (struct kind){CT_I8, 8, BLOCK, 0, 0, 4, NULL}, w, r0, r1, x);
     }
 }

@@ -11,7 +11,6 @@
 
 enum {
     CHUNK_BYTES = CT_GROUP * CT_PANEL_ROWS,
-    AT_ONCE = 4,           /* panels of one token in flight: as many streams from memory */
     TOKENS = 8 * CT_LANES, /* that share decoded weights */
     GROUPS = 8,            /* decoded at a time: with their inputs they fit the first cache */
 };
@@ -58,30 +57,28 @@ INLINE void store(float *out, __m256 low, __m256 high, int rows, float scale)
 
 /* ---- one token ---- */
 
-INLINE void column(float *out, const uint8_t *panel, size_t apart, const int panels, int rows, int groups,
-                   const float *x, float scale)
+/* Decoding takes longer than memory: one stream is faster than several. */
+static void column(float *out, const uint8_t *panel, int rows, int groups, const float *x, float scale)
 {
-    __m256 acc[2 * AT_ONCE];
+    __m256 acc[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
 
-    UNROLL for (int i = 0; i < 2 * panels; i++) acc[i] = _mm256_setzero_ps();
     for (int g = 0; g < groups; g++, panel += CHUNK_BYTES, x += CT_GROUP)
-        UNROLL for (int j = 0; j < 2 * panels; j++)
+        UNROLL for (int half = 0; half < 2; half++)
         {
-            const uint8_t *p = panel + (size_t)(j / 2) * apart + 32 * (j % 2);
+            const uint8_t *p = panel + 32 * half;
             __m256 chain[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
             UNROLL for (int i = 0; i < 8; i++)
             {
                 __m256 w[4];
-                if (j % 2 == 0)
+                if (half == 0)
                     _mm_prefetch((const char *)(p + 64 * i + AHEAD), _MM_HINT_T1);
                 decode(w, load(p + 64 * i));
                 UNROLL for (int k = 0; k < 4; k++) chain[k % 2] =
                     _mm256_fmadd_ps(w[k], _mm256_set1_ps(x[4 * i + k]), chain[k % 2]);
             }
-            acc[j] = _mm256_add_ps(acc[j], _mm256_add_ps(chain[0], chain[1]));
+            acc[half] = _mm256_add_ps(acc[half], _mm256_add_ps(chain[0], chain[1]));
         }
-    UNROLL for (int j = 0; j < panels; j++)
-        store(out + j * CT_PANEL_ROWS, acc[2 * j], acc[2 * j + 1], rows, scale);
+    store(out, acc[0], acc[1], rows, scale);
 }
 
 /* ---- more tokens ---- */
@@ -157,13 +154,10 @@ void CT_NAME(ct_project_sfp)(float *out, size_t ldo, const struct ct_weight *w, 
     const int groups = (int)padded / CT_GROUP;
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * apart;
 
-    for (; p->n == 1 && r0 + AT_ONCE * CT_PANEL_ROWS <= r1;
-         r0 += AT_ONCE * CT_PANEL_ROWS, panel += AT_ONCE * apart)
-        column(out + r0, panel, apart, AT_ONCE, CT_PANEL_ROWS, groups, p->value, w->scale);
     for (; r0 < r1; r0 += CT_PANEL_ROWS, panel += apart) {
         int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
         if (p->n == 1)
-            column(out + r0, panel, apart, 1, rows, groups, p->value, w->scale);
+            column(out + r0, panel, rows, groups, p->value, w->scale);
         for (int t = 0; p->n > 1 && t < p->n; t += TOKENS)
             tile(out + (size_t)t * ldo + r0, ldo, panel, rows, groups, p->value + (size_t)t * padded, padded,
                  CT_MIN(TOKENS, p->n - t), w->scale);
