@@ -9,7 +9,8 @@ struct product {
     int n;
     const float *x;
     size_t ldo;
-    enum ct_input form;
+    bool exact;
+    enum ct_input form; /* of rows */
 };
 
 static size_t stored_bytes(enum ct_type type, int cols)
@@ -29,7 +30,7 @@ static void draw_weight(struct kcheck *c, struct product *p, enum ct_type type)
     /* most cases small, so that there are many */
     int work = kc_chance(c, 8) ? 1 << 20 : 1 << 17;
 
-    p->n = kc_chance(c, 3) ? 1 : kc_chance(c, 6) ? 1 + kc_below(c, 48) : 1 + kc_below(c, 17);
+    p->n = kc_chance(c, 3) ? 1 : kc_chance(c, 4) ? 1 + kc_below(c, 70) : 1 + kc_below(c, 17);
     int cols = block == 1 ? 1 + kc_below(c, 400) : block * (1 + kc_below(c, 1 + 640 / block));
     if (block == 1 && kc_chance(c, 3))
         cols = ct_pad_group(cols);
@@ -119,6 +120,8 @@ static struct ct_prepared take_prepared(struct kcheck *c, const struct product *
         x.q = kc_take(c, n * padded, 64);
         x.scale = kc_take(c, n * padded / CT_GROUP * sizeof *x.scale, 64);
         x.sum = kc_take(c, n * padded / CT_HALF * sizeof *x.sum, 64);
+        if (form == CT_INPUT_LANES && !kc_chance(c, 4))
+            x.tile = kc_take(c, n * padded, 64);
     } else {
         x.value = kc_take(c, n * padded * sizeof *x.value, 64);
     }
@@ -184,7 +187,7 @@ static void check_project(struct kcheck *c, const struct product *p, const struc
 {
     const struct ct_kernel *k = &c->level[level];
     bool panels = w->layout == CT_LAYOUT_PANELS;
-    enum ct_input form = panels && p->form == CT_INPUT_Q8 ? CT_INPUT_LANES : p->form;
+    enum ct_input form = ct_input_form(w, p->exact);
     int mark = c->pens, step = panels ? CT_PANEL_ROWS * (1 + kc_below(c, 9)) : 1 + kc_below(c, w->rows);
 
     kc_enter(c, level, panels ? "project_panels" : "project");
@@ -234,10 +237,10 @@ void kc_product_case(struct kcheck *c, enum ct_type type)
     kc_freeze(c, x);
     p.x = x;
     /* exact arithmetic takes f32 with any stored row */
-    bool exact = kc_chance(c, 4);
-    p.form = ct_input_form(&p.rows, exact);
+    p.exact = kc_chance(c, 4);
+    p.form = ct_input_form(&p.rows, p.exact);
     snprintf(c->shape, sizeof c->shape, "type %s, %d rows, %d columns, %d tokens%s", ct_type_info(type)->name,
-             p.rows.rows, p.rows.cols, p.n, exact ? ", exact" : "");
+             p.rows.rows, p.rows.cols, p.n, p.exact ? ", exact" : "");
 
     check_pack(c, &p);
     check_widen(c, &p);
@@ -247,7 +250,7 @@ void kc_product_case(struct kcheck *c, enum ct_type type)
     bool floats = lines == CT_LINES_16 || lines == CT_LINES_32;
     for (int l = 0; l < c->n_level; l++) {
         check_project(c, &p, &p.rows, l);
-        if (p.packed && (floats || !exact)) /* exact arithmetic leaves blocks as rows */
+        if (p.packed && (floats || !p.exact)) /* exact arithmetic leaves blocks as rows */
             check_project(c, &p, &p.panels, l);
     }
     kc_release(c, mark);
