@@ -117,6 +117,42 @@ static void falls_back_to_ref(void **state)
     assert_false(ct_kernel_choose(&k, &cpu, "mmx"));
 }
 
+/* What a processor has, with a limit, names the level; nothing of it is run. */
+static void takes_the_best_level(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    static const struct {
+        int n; /* of the levels below */
+        const char *limit, *isa;
+    } table[] = {
+        {0, NULL, "avx2"},       {0, "vnni", "avx2"}, {1, NULL, "avxvnni"},      {1, "amx", "avxvnni"},
+        {1, "avx2", "avx2"},     {2, NULL, "avx512"}, {2, "avxvnni", "avxvnni"}, {3, "vnni", "vnni"},
+        {3, "avx512", "avx512"}, {3, NULL, "vnni"},   {4, "vnni", "vnni"},       {4, "ref", "ref"},
+    };
+    struct ct_cpu cpu = {.avx2_fma = true,
+                         .level = {{"avxvnni", true, true},
+                                   {"avx512f+bw+vl+dq", true, true},
+                                   {"avx512vnni", true, true},
+                                   {"amx-tile+int8+bf16", true, true}}};
+    struct ct_kernel k;
+    for (size_t i = 0; i < CT_COUNT(table); i++) {
+        cpu.n_level = table[i].n;
+        assert_true(ct_kernel_choose(&k, &cpu, table[i].limit));
+        assert_string_equal(k.isa, table[i].isa);
+    }
+    cpu.n_level = 4; /* the system has the last word */
+    assert_true(ct_kernel_choose(&k, &cpu, NULL));
+    assert_true(strcmp(k.isa, "amx") == 0 || strcmp(k.isa, "vnni") == 0);
+    assert_false(ct_cpu_usable(&cpu, "avx"));
+    cpu.level[1].usable = false; /* VNNI is no use without the rest */
+    assert_true(ct_kernel_choose(&k, &cpu, NULL));
+    assert_string_equal(k.isa, "avxvnni");
+#else
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +160,7 @@ int main(void)
         cmocka_unit_test(agrees_with_the_kernel),
         cmocka_unit_test(agrees_on_the_model),
         cmocka_unit_test(falls_back_to_ref),
+        cmocka_unit_test(takes_the_best_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
