@@ -159,9 +159,9 @@ const struct variable_text variable_texts[] = {
     {NULL, NULL},
 };
 
-const char model_text[] =
-    "MODEL is a Hugging Face directory or a GGUF file. The name tiny is the small model inside this command "
-    "(./tiny is a path). Where a file is read, - is standard input, for MODEL too.\n";
+const char model_text[] = "MODEL is a Hugging Face directory, a GGUF file or a gemma.cpp file. The name tiny "
+                          "is the small model inside this command "
+                          "(./tiny is a path). Where a file is read, - is standard input, for MODEL too.\n";
 const char llama_text[] = "Options of llama.cpp are understood. Those that cannot change the text (threads "
                           "of a batch, layers on a GPU, "
                           "locking of memory) are accepted with a note; those that would change it and that "

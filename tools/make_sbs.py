@@ -13,7 +13,6 @@ Layout of OUT as in test/data/vectors: expect/<name>/ with info.json, p11.json, 
 beside it. hf/ holds the weights of "g2-f32" once more as a Hugging Face folder.
 """
 import json
-import math
 import os
 import shutil
 import struct

@@ -216,8 +216,8 @@ void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int 
                          const struct ct_prepared *x, enum ct_input form, float *scratch)
 {
     const struct ct_type_info *type = ct_type_info(w->type);
-    struct ct_group *group =
-        (struct ct_group *)(void *)scratch; /* 56 of the 640 bytes that 32 columns have, then a stored row */
+    struct ct_group *group = (struct ct_group *)(void *)scratch;
+    _Static_assert(sizeof *group <= 4 * CT_GROUP * sizeof *scratch, "scratch holds a row of groups, and behind them a stored row");
 
     if (form != CT_INPUT_Q8 && form != CT_INPUT_LANES)
         project_value(out, ldo, w, r0, r1, x, scratch);

@@ -213,7 +213,7 @@ static void for_every_model(void (*one)(carat_model *, const carat_model_info *)
         }
         free_names(names, n);
     }
-    assert_int_equal(count, 11);
+    assert_int_equal(count, 19);
 }
 
 static void name_mode(const struct mode *m)

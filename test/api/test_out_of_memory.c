@@ -401,6 +401,9 @@ static void every_refusal_is_clean(void **state)
         {CT_TEST_DATA "/../../models/tiny", 0, 1},
         {CT_TEST_DATA "/vectors/gguf/mixed.gguf", 0, 0},
         {CT_TEST_DATA "/vectors/models/gemma3-f16-untied", 0, 0},
+        {CT_TEST_DATA "/vectors/models/gemma3-mm", 0, 0},
+        {CT_TEST_DATA "/sbs/g3-sfp.sbs", 0, 0},
+        {CT_TEST_DATA "/sbs/v1/g2-bf16.sbs", 0, 0},
         {CT_TEST_DATA "/text/vocab.gguf", 1, 0},
         {CT_TEST_DATA "/text/tokenizer.model", 1, 0},
     };

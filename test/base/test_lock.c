@@ -18,6 +18,8 @@ static void *count_up(void *arg)
     for (int i = 0; i < 5000; i++) {
         ct_lock_enter(&lock);
         inside++;
+        if (i % 64 == 0)
+            sched_yield(); /* a good moment for the others to come in wrongly */
         total += inside == 1;
         inside--;
         ct_lock_leave(&lock);
@@ -63,6 +65,7 @@ static void in_the_order_of_asking(void **state)
         while (atomic_load(&lock.next) == before) /* until it stands in the row */
             sched_yield();
     }
+    assert_int_equal(n_order, 0);
     ct_lock_leave(&lock);
     ct_lock_enter(&lock);
     assert_int_equal(n_order, THREADS);

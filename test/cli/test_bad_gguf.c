@@ -315,7 +315,11 @@ static const struct bad_case beginnings[] = {
      {"general.architecture", "ends at byte"}},
 };
 
-#define SET(...) gguf_make_set, &(const struct gguf_value){__VA_ARGS__}
+#define SET(...)                                                                                             \
+    gguf_make_set, &(const struct gguf_value)                                                                \
+    {                                                                                                        \
+        __VA_ARGS__                                                                                          \
+    }
 #define ONE   "\1\0\0\0\0\0\0\0"
 #define LARGE "\0\0\0\0\0\0\0\x20" /* 2^61 */
 static const struct bad_case metadata[] = {

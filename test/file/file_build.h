@@ -117,7 +117,7 @@ static inline char *temp_dir(void)
 }
 static inline const char *path_in(const char *dir, const char *name)
 {
-    static char path[8][1024];
+    static char path[8][2048];
     static int turn;
     turn = (turn + 1) % 8;
     snprintf(path[turn], sizeof path[turn], "%s/%s", dir, name);
