@@ -198,6 +198,8 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
                          e->kv_bytes, e->work_bytes, e->packed_bytes);
         goto fail;
     }
+    if (e->packed)
+        ct_os_huge(e->packed, e->packed_bytes); /* read whole for every token */
     status = ct_pool_create(&e->pool, e->plan.threads, err);
     if (status)
         goto fail;

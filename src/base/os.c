@@ -134,6 +134,11 @@ void ct_os_release(void *p, size_t size)
         munmap(p, size);
 }
 
+void ct_os_huge(void *p, size_t size)
+{
+    madvise(p, size, MADV_HUGEPAGE);
+}
+
 void ct_os_discard(void *p, size_t size)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
