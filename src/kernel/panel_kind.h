@@ -7,8 +7,9 @@
 #include "kernel/panel.h"
 #include "kernel/ref_math.h"
 
-/* Kernels are one function each, with all that is constant folded in. Emulation has no use for speed, and compiles. */
-#ifdef CT_EMULATE
+/* Kernels are one function each, with all that is constant folded in. Emulation and sanitizers have no use for speed, and
+ * would compile for minutes. */
+#if defined(CT_EMULATE) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define INLINE static
 #define UNROLL
 #else
