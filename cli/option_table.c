@@ -26,7 +26,8 @@ const struct verb_text verb_texts[N_VERB] = {
         {"render", "MODEL --messages FILE", "the exact prompt that a conversation becomes", 1, 1,
          "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n"},
     [BENCH] = {"bench", "MODEL", "measure prompt and generation speed", 1, 1,
-               "Random ids, one warm-up; tokenising and sampling are not in the time. Generation is compared with the "
+               "Random ids, one warm-up; tokenising and sampling are not in the time. Generation is compared "
+               "with the "
                "memory bandwidth measured in the same run.\n"},
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
     [DOCTOR] =

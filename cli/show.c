@@ -172,8 +172,8 @@ static int print_json(const struct subject *s)
                                  d.top_k, "top_p", (double)d.top_p, "min_p", (double)d.min_p);
     json_t *memory = json_pack("{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "context", p->context, "chunk",
                                p->chunk, "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
-                               (json_int_t)p->weight_bytes, "kv_bytes", (json_int_t)p->kv_bytes,
-                               "work_bytes", (json_int_t)p->work_bytes);
+                               (json_int_t)p->weight_bytes, "kv_bytes", (json_int_t)p->kv_bytes, "work_bytes",
+                               (json_int_t)p->work_bytes);
     json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "model", config_json(&s->info), "sampling", sampling,
                             "stop_ids", json_ids(stops, n_stop), "memory", memory);
 

@@ -278,13 +278,14 @@ typedef enum carat_kv { CARAT_KV_DEFAULT = 0, CARAT_KV_BF16, CARAT_KV_F16, CARAT
 
 typedef struct carat_engine_options {
     size_t size;
-    int threads;      /* 0: as many as carat_get_host says */
-    int context;      /* positions per session; 0: min(8192, the model's maximum) */
-    int sessions;     /* sequences that fit at once; 0: 1 */
-    int chunk;        /* most rows in one pass; 0: 256 */
-    int exact;        /* 1: f32 arithmetic, the oracle (NUMERICS.md section 1); KV default is then f32 */
-    carat_kv kv;      /* default bf16, or f32 with exact */
-    const char *isa;  /* limit on kernel level: "ref", "avx2", "avxvnni", "avx512", "vnni", "amx"; NULL: none */
+    int threads;  /* 0: as many as carat_get_host says */
+    int context;  /* positions per session; 0: min(8192, the model's maximum) */
+    int sessions; /* sequences that fit at once; 0: 1 */
+    int chunk;    /* most rows in one pass; 0: 256 */
+    int exact;    /* 1: f32 arithmetic, the oracle (NUMERICS.md section 1); KV default is then f32 */
+    carat_kv kv;  /* default bf16, or f32 with exact */
+    const char
+        *isa; /* limit on kernel level: "ref", "avx2", "avxvnni", "avx512", "vnni", "amx"; NULL: none */
     size_t max_bytes; /* refuse a plan larger than this (E_MEMORY); 0: no limit */
 } carat_engine_options;
 #define CARAT_ENGINE_OPTIONS                                                                                 \
@@ -297,10 +298,10 @@ typedef struct carat_engine_options {
 typedef struct carat_plan {
     size_t size; /* set by the caller */
     int context, sessions, chunk, threads;
-    const char *kv;    /* "bf16", "f16", "f32" */
-    const char *isa;   /* kernel level that would be used */
-    size_t kv_bytes;   /* all sessions, full context */
-    size_t work_bytes; /* activations, logits, tables */
+    const char *kv;      /* "bf16", "f16", "f32" */
+    const char *isa;     /* kernel level that would be used */
+    size_t kv_bytes;     /* all sessions, full context */
+    size_t work_bytes;   /* activations, logits, tables */
     size_t weight_bytes; /* weights: packed for this CPU at creation, or as they lie in the file */
 } carat_plan;
 /* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes). Any thread. */

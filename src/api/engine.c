@@ -59,7 +59,8 @@ static void lay_out(struct carat_engine *e)
     }
     ct_cpu_backend_init(&e->backend, &o, &memory, &packed);
     ct_weights_place(&e->weights, &e->model->weights, c,
-                     ct_memory_take(&memory, (size_t)c->n_layer * sizeof *e->weights.layer), &e->backend.base);
+                     ct_memory_take(&memory, (size_t)c->n_layer * sizeof *e->weights.layer),
+                     &e->backend.base);
     ct_cache_plan(&e->cache, c, e->kv_type, e->plan.context, e->plan.chunk, e->plan.sessions, e->kv);
     ct_pass_init(&e->pass, &e->backend.base, c, &e->weights, &e->cache, e->plan.chunk, e->max_logits);
     e->token = ct_memory_take(&memory, n * sizeof *e->token);
@@ -104,10 +105,10 @@ static carat_status plan(struct carat_engine *e, const carat_model *model,
     CT_TRY(range("kv", (int)o->kv, CARAT_KV_F32, err));
     struct ct_cpu cpu;
     ct_cpu_detect(&cpu);
-    *e = (struct carat_engine){
-        .model = model, .exact = o->exact != 0};
+    *e = (struct carat_engine){.model = model, .exact = o->exact != 0};
     if (!ct_kernel_choose(&e->kernel, &cpu, o->isa))
-        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are ref, avx2, avxvnni, avx512, vnni and amx", o->isa);
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "isa is \"%s\"; there are ref, avx2, avxvnni, avx512, vnni and amx", o->isa);
     e->kv_type = kv_type(o);
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, model->config.max_context);
     e->plan = (carat_plan){
@@ -127,10 +128,11 @@ static carat_status plan(struct carat_engine *e, const carat_model *model,
     e->plan.weight_bytes = e->weights.bytes;
     size_t bytes = e->kv_bytes + e->work_bytes + e->packed_bytes;
     if (o->max_bytes && bytes > o->max_bytes)
-        return ct_fail(err, CARAT_E_MEMORY,
-                       "the plan needs %zu bytes (%zu for KV at context %d, %zu for packed weights), more than the "
-                       "limit of %zu",
-                       bytes, e->kv_bytes, context, e->packed_bytes, o->max_bytes);
+        return ct_fail(
+            err, CARAT_E_MEMORY,
+            "the plan needs %zu bytes (%zu for KV at context %d, %zu for packed weights), more than the "
+            "limit of %zu",
+            bytes, e->kv_bytes, context, e->packed_bytes, o->max_bytes);
     return CARAT_OK;
 }
 
@@ -192,10 +194,11 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
     e->work = ct_os_reserve(e->work_bytes);
     e->packed = e->packed_bytes ? ct_os_reserve(e->packed_bytes) : NULL;
     if (!e->kv || !e->work || (e->packed_bytes && !e->packed)) {
-        status = ct_fail(err, CARAT_E_MEMORY,
-                         "the system refuses %zu bytes for KV, %zu for work and %zu for weights; a smaller context "
-                         "needs less",
-                         e->kv_bytes, e->work_bytes, e->packed_bytes);
+        status = ct_fail(
+            err, CARAT_E_MEMORY,
+            "the system refuses %zu bytes for KV, %zu for work and %zu for weights; a smaller context "
+            "needs less",
+            e->kv_bytes, e->work_bytes, e->packed_bytes);
         goto fail;
     }
     if (e->packed)

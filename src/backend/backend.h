@@ -164,7 +164,7 @@ struct ct_cpu_backend {
     struct ct_cpu_options o;
     /* borrowed; used until creation is over */
     struct ct_memory *memory, *weights;
-    struct ct_rows rows;      /* current ones; the arrays below */
+    struct ct_rows rows; /* current ones; the arrays below */
     int32_t *position, *sequence;
     uint8_t *want;
     double *inverse[CT_KINDS];                /* [head_dim / 2] rope frequencies */

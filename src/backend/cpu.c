@@ -72,7 +72,8 @@ static void pack_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
     const struct ct_weight *from = j->ws[0], *to = j->ws[1];
-    int r0 = item * PANELS_PER_ITEM * CT_PANEL_ROWS, r1 = CT_MIN(r0 + PANELS_PER_ITEM * CT_PANEL_ROWS, from->rows);
+    int r0 = item * PANELS_PER_ITEM * CT_PANEL_ROWS,
+        r1 = CT_MIN(r0 + PANELS_PER_ITEM * CT_PANEL_ROWS, from->rows);
 
     (void)thread;
     for (int r = r0; r < r1; r += CT_PANEL_ROWS)
@@ -90,8 +91,8 @@ static struct ct_weight cpu_place(struct ct_backend *base, struct ct_weight w)
     bool floats = panel->lines == CT_LINES_16 || panel->lines == CT_LINES_32;
     struct ct_weight packed = w;
 
-    if (b->o.kernel->layout != CT_LAYOUT_PANELS || w.layout != CT_LAYOUT_ROWS || panel->lines == CT_LINES_NONE ||
-        (b->o.exact && !floats))
+    if (b->o.kernel->layout != CT_LAYOUT_PANELS || w.layout != CT_LAYOUT_ROWS ||
+        panel->lines == CT_LINES_NONE || (b->o.exact && !floats))
         return w;
     packed.layout = CT_LAYOUT_PANELS;
     packed.row_bytes = ct_panel_bytes(panel, w.cols);

@@ -24,13 +24,14 @@ enum ct_json_token {
 /* What a hostile document may make the reader look at before it says no; the JSON of a checkpoint stays far below. */
 #define CT_JSON_STRING_MAX (16 << 20) /* bytes of one string as spelled */
 #define CT_JSON_NUMBER_MAX 1024       /* characters of one number */
-#define CT_JSON_SPACE_MAX  (1 << 20)  /* white space between two tokens; beyond it, the next byte of it is refused */
+#define CT_JSON_SPACE_MAX                                                                                    \
+    (1 << 20) /* white space between two tokens; beyond it, the next byte of it is refused */
 
 struct ct_json {
     const char *name; /* for messages: path of the document */
     const uint8_t *text;
     size_t size, at;
-    size_t start; /* where the token that came last begins */
+    size_t start;                 /* where the token that came last begins */
     uint8_t stack[CT_JSON_DEPTH]; /* '{' or '[' */
     int depth;
     int expect;           /* reader state, private */

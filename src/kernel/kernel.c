@@ -8,8 +8,8 @@
 typedef void init(struct ct_kernel *k);
 init ct_kernel_init_ref;
 #if defined(__x86_64__)
-init ct_kernel_init_avx2, ct_panels_init_avx2, ct_panels_init_avxvnni, ct_panels_init_avx512, ct_panels_init_vnni,
-    ct_panels_init_amx;
+init ct_kernel_init_avx2, ct_panels_init_avx2, ct_panels_init_avxvnni, ct_panels_init_avx512,
+    ct_panels_init_vnni, ct_panels_init_amx;
 #endif
 
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit)

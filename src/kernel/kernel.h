@@ -40,10 +40,10 @@ static inline size_t ct_weight_bytes(const struct ct_weight *w)
 
 /* What a product wants its input to be. */
 enum ct_input {
-    CT_INPUT_F32,  /* f32 as it is */
-    CT_INPUT_BF16, /* rounded to bf16, tiny values to 0 (section 5); kept as f32 */
-    CT_INPUT_Q8,   /* int8 in groups of 32 (section 4) */
-    CT_INPUT_LANES, /* the same as a level's kernels for panels want it */
+    CT_INPUT_F32,        /* f32 as it is */
+    CT_INPUT_BF16,       /* rounded to bf16, tiny values to 0 (section 5); kept as f32 */
+    CT_INPUT_Q8,         /* int8 in groups of 32 (section 4) */
+    CT_INPUT_LANES,      /* the same as a level's kernels for panels want it */
     CT_INPUT_BF16_LANES, /* BF16 as they do; below AMX the same again */
     CT_INPUT_COUNT,
 };

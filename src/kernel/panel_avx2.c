@@ -52,8 +52,8 @@ INLINE void pin(__m256i *v)
 
 /* sum[t] = one group of 8 rows. lanes is how the tokens of x lie, T how many are wanted. A byte product wants one side
  * unsigned: the code as it is, and sums begin at -zero times the sum of x. */
-INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x, int g,
-                       const int lanes, const int T, const bool ahead, __m256i table)
+INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x,
+                       int g, const int lanes, const int T, const bool ahead, __m256i table)
 {
     const int each = kind.code == BYTE ? 1 : 2, zero = kind.code == TABLE ? 128 : kind.zero;
     const int8_t *q = anew(x->q + (size_t)g * CT_GROUP * (size_t)lanes);
@@ -69,7 +69,8 @@ INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line
             w = _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, _mm256_set1_epi8(15));
         if (kind.code == TABLE)
             w = _mm256_shuffle_epi8(table, w); /* plus 128 */
-        UNROLL for (int t = 0; t < T; t++) sum[t] = _mm256_dpbusd_avx_epi32(sum[t], w, same(q + 4 * (i * lanes + t)));
+        UNROLL for (int t = 0; t < T; t++) sum[t] =
+            _mm256_dpbusd_avx_epi32(sum[t], w, same(q + 4 * (i * lanes + t)));
     }
 }
 
@@ -89,8 +90,8 @@ INLINE void dot_bytes(__m256i *sum, __m256i w, const int8_t *x, const int T)
 }
 
 /* sum[t] = one group of 8 rows. lanes is how the tokens of x lie, T how many are wanted. */
-INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x, int g,
-                       const int lanes, const int T, const bool ahead, __m256i table)
+INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x,
+                       int g, const int lanes, const int T, const bool ahead, __m256i table)
 {
     const __m256i low = _mm256_set1_epi8(15);
     const int8_t *q = anew(x->q + (size_t)g * CT_GROUP * (size_t)lanes);
@@ -109,7 +110,8 @@ INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line
             {
                 sum[t] = _mm256_add_epi16(sum[t], _mm256_maddubs_epi16(a, same(q + 4 * (2 * i * lanes + t))));
                 pin(&sum[t]);
-                sum[t] = _mm256_add_epi16(sum[t], _mm256_maddubs_epi16(b, same(q + 4 * ((2 * i + 1) * lanes + t))));
+                sum[t] = _mm256_add_epi16(sum[t],
+                                          _mm256_maddubs_epi16(b, same(q + 4 * ((2 * i + 1) * lanes + t))));
                 pin(&sum[t]);
             }
         }
@@ -137,8 +139,8 @@ INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line
 #endif
 
 /* acc[half][t] += group g, for 16 rows; chunk is the one that the group is in. */
-INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, int g, const struct tokens *x,
-                      const int lanes, const int T, const bool ahead, __m256i table)
+INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, int g,
+                      const struct tokens *x, const int lanes, const int T, const bool ahead, __m256i table)
 {
     const uint8_t *scale = chunk + 32 * (g & 1);
     const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
@@ -155,7 +157,8 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
             __m256 s = _mm256_set1_ps(xs[t]), a = acc[half * T + t];
             a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t]), _mm256_mul_ps(ws, s), a);
             if (kind.minimum)
-                a = _mm256_fmadd_ps(halves(scale + 64 + 16 * half), _mm256_set1_ps(xs[t] * (float)xsum[t]), a);
+                a = _mm256_fmadd_ps(halves(scale + 64 + 16 * half), _mm256_set1_ps(xs[t] * (float)xsum[t]),
+                                    a);
             acc[half * T + t] = a;
         }
     }
@@ -181,7 +184,8 @@ INLINE void store(float *out, size_t ldo, const __m256 *acc, const int T, int ro
 
 /* `panels` panels, `apart` bytes from one to the next, and T tokens: as many streams from memory. */
 INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
-                 const struct tokens *x, int groups, const int panels, const int lanes, const int T, const bool ahead)
+                 const struct tokens *x, int groups, const int panels, const int lanes, const int T,
+                 const bool ahead)
 {
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     __m256i table = _mm256_setzero_si256();
@@ -206,8 +210,8 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
         store(out + r0 + j * CT_PANEL_ROWS, ldo, acc + j * 2 * T, T, rows, w->scale);
 }
 
-INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int r1,
-                     const struct ct_prepared *p)
+INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
+                     int r1, const struct ct_prepared *p)
 {
     const int groups = p->cols / CT_GROUP;
 
@@ -229,11 +233,11 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
                 tile(to, ldo, kind, w, r0, rows, &x, groups, 1, CT_LANES, 8, t == 0);
                 continue;
             }
-#define PART(T)                                                                                                    \
-    if (left & T) {                                                                                                \
-        tile(to, ldo, kind, w, r0, rows, &x, groups, 1, CT_LANES, T, t == 0);                                      \
-        to += T * ldo;                                                                                             \
-        x = (struct tokens){x.q + 4 * T, x.scale + T, x.sum + T};                                  \
+#define PART(T)                                                                                              \
+    if (left & T) {                                                                                          \
+        tile(to, ldo, kind, w, r0, rows, &x, groups, 1, CT_LANES, T, t == 0);                                \
+        to += T * ldo;                                                                                       \
+        x = (struct tokens){x.q + 4 * T, x.scale + T, x.sum + T};                                            \
     }
             PART(4)
             PART(2)
@@ -259,8 +263,8 @@ INLINE __m256 weights(const enum ct_type type, const uint8_t *lines, int i, int 
 }
 
 /* acc[2][T] += a chunk of 32 k; x[k][stride]. One broadcast serves both halves; few values live at once. */
-INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *lines, const float *x, const int stride,
-                       const int T, const bool ahead)
+INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *lines, const float *x,
+                       const int stride, const int T, const bool ahead)
 {
     __m256 chain[2][2 * 4];
 
@@ -283,18 +287,18 @@ INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *line
             }
         }
     }
-    UNROLL for (int i = 0; i < 2 * T; i++)
-        acc[i] = _mm256_add_ps(acc[i], _mm256_add_ps(chain[0][i], chain[1][i]));
+    UNROLL for (int i = 0; i < 2 * T; i++) acc[i] =
+        _mm256_add_ps(acc[i], _mm256_add_ps(chain[0][i], chain[1][i]));
 }
 
-INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const uint8_t *panel, int rows, int chunks,
-                        const float *x, const int stride, const int T, const bool ahead, float scale)
+INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const uint8_t *panel, int rows,
+                        int chunks, const float *x, const int stride, const int T, const bool ahead,
+                        float scale)
 {
     const int bytes = type == CT_F32 ? 2048 : 1024;
     __m256 acc[2 * 4];
 
-    UNROLL for (int i = 0; i < 2 * T; i++)
-        acc[i] = _mm256_setzero_ps();
+    UNROLL for (int i = 0; i < 2 * T; i++) acc[i] = _mm256_setzero_ps();
     for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP * stride)
         add_floats(acc, type, panel, x, stride, T, ahead);
     store(out, ldo, acc, T, rows, scale);
@@ -306,11 +310,9 @@ INLINE void floats_column(float *out, const enum ct_type type, const uint8_t *pa
     const int bytes = type == CT_F32 ? 2048 : 1024;
     __m256 acc[AT_ONCE][2];
 
-    UNROLL for (int j = 0; j < AT_ONCE; j++)
-        acc[j][0] = acc[j][1] = _mm256_setzero_ps();
+    UNROLL for (int j = 0; j < AT_ONCE; j++) acc[j][0] = acc[j][1] = _mm256_setzero_ps();
     for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP)
-        UNROLL for (int j = 0; j < AT_ONCE; j++)
-            add_floats(acc[j], type, panel + j * apart, x, 1, 1, true);
+        UNROLL for (int j = 0; j < AT_ONCE; j++) add_floats(acc[j], type, panel + j * apart, x, 1, 1, true);
     UNROLL for (int j = 0; j < AT_ONCE; j++)
         store(out + CT_PANEL_ROWS * j, 0, acc[j], 1, CT_PANEL_ROWS, scale);
 }
@@ -323,7 +325,8 @@ INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * apart;
     int chunks = ct_pad_group(p->cols) / CT_GROUP;
 
-    for (; p->n == 1 && r0 + AT_ONCE * CT_PANEL_ROWS <= r1; r0 += AT_ONCE * CT_PANEL_ROWS, panel += AT_ONCE * apart)
+    for (; p->n == 1 && r0 + AT_ONCE * CT_PANEL_ROWS <= r1;
+         r0 += AT_ONCE * CT_PANEL_ROWS, panel += AT_ONCE * apart)
         floats_column(out + r0, type, panel, apart, chunks, p->value, w->scale);
     for (; r0 < r1; r0 += CT_PANEL_ROWS, panel += apart) {
         int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
@@ -332,8 +335,9 @@ INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct
         for (int t = 0; p->n > 1 && t < p->n; t += CT_LANES) {
             const float *x = p->value + (size_t)t * padded;
             int left = p->n - t;
-#define TILE(at, T) floats_tile(out + (size_t)(t + at) * ldo + r0, ldo, type, panel, rows, chunks, x + at, CT_LANES, T, \
-                                t == 0 && at == 0, w->scale)
+#define TILE(at, T)                                                                                          \
+    floats_tile(out + (size_t)(t + at) * ldo + r0, ldo, type, panel, rows, chunks, x + at, CT_LANES, T,      \
+                t == 0 && at == 0, w->scale)
             if (left >= 8) {
                 TILE(0, 3);
                 TILE(3, 3);

@@ -217,7 +217,8 @@ void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int 
 {
     const struct ct_type_info *type = ct_type_info(w->type);
     struct ct_group *group = (struct ct_group *)(void *)scratch;
-    _Static_assert(sizeof *group <= 4 * CT_GROUP * sizeof *scratch, "scratch holds a row of groups, and behind them a stored row");
+    _Static_assert(sizeof *group <= 4 * CT_GROUP * sizeof *scratch,
+                   "scratch holds a row of groups, and behind them a stored row");
 
     if (form != CT_INPUT_Q8 && form != CT_INPUT_LANES)
         project_value(out, ldo, w, r0, r1, x, scratch);

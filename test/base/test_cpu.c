@@ -156,10 +156,8 @@ static void takes_the_best_level(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_a_name),
-        cmocka_unit_test(agrees_with_the_kernel),
-        cmocka_unit_test(agrees_on_the_model),
-        cmocka_unit_test(falls_back_to_ref),
+        cmocka_unit_test(has_a_name),           cmocka_unit_test(agrees_with_the_kernel),
+        cmocka_unit_test(agrees_on_the_model),  cmocka_unit_test(falls_back_to_ref),
         cmocka_unit_test(takes_the_best_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
