@@ -4,9 +4,9 @@
 
 #include "kernel/panel.h"
 
-/* Output rows a thread claims at once: small, so that a busy neighbour costs little; the four panels that a product
- * of one token reads side by side. */
-#define ROWS_PER_ITEM 64
+/* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little; the four panels
+ * that a product of one token reads side by side. */
+#define ROWS_PER_BLOCK 64
 
 void *ct_memory_take(struct ct_memory *m, size_t bytes)
 {
@@ -45,7 +45,8 @@ struct job {
     float value;
     int kind;
     /* products */
-    int n_out, items_before[5];
+    int n_out, blocks_before[5];
+    int shares, share; /* the first items are so many shares of so many blocks, the others a block each */
     const ct_mat *outs;
     const struct ct_weight *const *ws;
     enum ct_input form;
@@ -281,15 +282,42 @@ static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_w
         out.handle, (size_t)out.cols, w, r0, r1, &b->prepared[form], form, scratch_of(b, thread));
 }
 
+static int blocks_of(const struct ct_weight *w)
+{
+    return (w->rows + ROWS_PER_BLOCK - 1) / ROWS_PER_BLOCK;
+}
+
+/* Runs fn over `blocks` blocks of output rows. Three quarters are cut into a share for every thread, long runs that memory
+ * delivers best; the rest goes block by block to whoever is free. */
+static void run_blocks(struct job *j, int blocks, void (*fn)(void *job, int item, int thread))
+{
+    j->shares = j->b->o.threads;
+    j->share = blocks * 3 / 4 / j->shares;
+    if (j->share == 0)
+        j->shares = 0;
+    run(j, j->shares + blocks - j->shares * j->share, fn);
+}
+
+/* Blocks [*first, *end) of an item. */
+static void blocks_of_item(const struct job *j, int item, int *first, int *end)
+{
+    bool share = item < j->shares;
+    *first = share ? item * j->share : j->shares * j->share + item - j->shares;
+    *end = *first + (share ? j->share : 1);
+}
+
 static void project_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
-    int i = 0;
+    int first, end;
 
-    while (item >= j->items_before[i + 1])
-        i++;
-    int r0 = (item - j->items_before[i]) * ROWS_PER_ITEM;
-    product_rows(j->b, j->outs[i], j->ws[i], r0, CT_MIN(r0 + ROWS_PER_ITEM, j->ws[i]->rows), thread);
+    blocks_of_item(j, item, &first, &end);
+    for (int i = 0; i < j->n_out; i++) {
+        int begin = CT_MAX(first, j->blocks_before[i]), stop = CT_MIN(end, j->blocks_before[i + 1]);
+        if (begin < stop)
+            product_rows(j->b, j->outs[i], j->ws[i], (begin - j->blocks_before[i]) * ROWS_PER_BLOCK,
+                         CT_MIN((stop - j->blocks_before[i]) * ROWS_PER_BLOCK, j->ws[i]->rows), thread);
+    }
 }
 
 static void cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out,
@@ -298,20 +326,22 @@ static void cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat 
     struct ct_cpu_backend *b = self(base);
     struct job j = {.b = b, .n_out = n, .outs = out, .ws = w};
 
-    assert(n < (int)CT_COUNT(j.items_before));
+    assert(n < (int)CT_COUNT(j.blocks_before));
     if (b->rows.n == 0)
         return;
     prepare(b, in, n, w);
     for (int i = 0; i < n; i++)
-        j.items_before[i + 1] = j.items_before[i] + (w[i]->rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM;
-    run(&j, j.items_before[n], project_item);
+        j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(w[i]);
+    run_blocks(&j, j.blocks_before[n], project_item);
 }
 
 static void geglu_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
-    int r0 = item * ROWS_PER_ITEM, r1 = CT_MIN(r0 + ROWS_PER_ITEM, j->ws[0]->rows);
+    int first, end;
 
+    blocks_of_item(j, item, &first, &end);
+    int r0 = first * ROWS_PER_BLOCK, r1 = CT_MIN(end * ROWS_PER_BLOCK, j->ws[0]->rows);
     product_rows(j->b, j->outs[0], j->ws[0], r0, r1, thread);
     product_rows(j->b, j->outs[1], j->ws[1], r0, r1, thread);
     for (int t = 0; t < j->b->rows.n; t++)
@@ -328,8 +358,7 @@ static void cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, co
     if (b->rows.n == 0)
         return;
     prepare(b, in, 2, w);
-    run(&(struct job){.b = b, .outs = outs, .ws = w}, (gate->rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM,
-        geglu_item);
+    run_blocks(&(struct job){.b = b, .outs = outs, .ws = w}, blocks_of(gate), geglu_item);
 }
 
 /* ---- attention ---- */

@@ -5,7 +5,7 @@
 
 #include "kernel/panel_kind.h"
 
-#define AHEAD 2048 /* bytes between a line and what is prefetched with it */
+#define AHEAD 2048 /* bytes between a line and what is prefetched with it, where the panel goes on */
 
 enum { AT_ONCE = 4 }; /* panels of one token in flight: as many streams from memory */
 
@@ -53,7 +53,7 @@ INLINE void pin(__m256i *v)
 /* sum[t] = one group of 8 rows. lanes is how the tokens of x lie, T how many are wanted. A byte product wants one side
  * unsigned: the code as it is, and sums begin at -zero times the sum of x. */
 INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x,
-                       int g, const int lanes, const int T, const bool ahead, __m256i table)
+                       int g, const int lanes, const int T, const bool ask, size_t ahead, __m256i table)
 {
     const int each = kind.code == BYTE ? 1 : 2, zero = kind.code == TABLE ? 128 : kind.zero;
     const int8_t *q = anew(x->q + (size_t)g * CT_GROUP * (size_t)lanes);
@@ -63,8 +63,8 @@ INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line
     UNROLL for (int i = 0; i < 8; i++)
     {
         __m256i w = load(line + 64 * (i / each));
-        if (ahead && i % each == 0)
-            fetch(line + 64 * (i / each) + AHEAD);
+        if (ask && i % each == 0)
+            fetch(line + 64 * (i / each) + ahead);
         if (kind.code != BYTE)
             w = _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, _mm256_set1_epi8(15));
         if (kind.code == TABLE)
@@ -91,7 +91,7 @@ INLINE void dot_bytes(__m256i *sum, __m256i w, const int8_t *x, const int T)
 
 /* sum[t] = one group of 8 rows. lanes is how the tokens of x lie, T how many are wanted. */
 INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x,
-                       int g, const int lanes, const int T, const bool ahead, __m256i table)
+                       int g, const int lanes, const int T, const bool ask, size_t ahead, __m256i table)
 {
     const __m256i low = _mm256_set1_epi8(15);
     const int8_t *q = anew(x->q + (size_t)g * CT_GROUP * (size_t)lanes);
@@ -104,8 +104,8 @@ INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line
         {
             __m256i w = load(line + 64 * i), a = _mm256_and_si256(w, low);
             __m256i b = _mm256_and_si256(_mm256_srli_epi16(w, 4), low);
-            if (ahead)
-                fetch(line + 64 * i + AHEAD);
+            if (ask)
+                fetch(line + 64 * i + ahead);
             UNROLL for (int t = 0; t < T; t++)
             {
                 sum[t] = _mm256_add_epi16(sum[t], _mm256_maddubs_epi16(a, same(q + 4 * (2 * i * lanes + t))));
@@ -126,8 +126,8 @@ INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line
     UNROLL for (int i = 0; i < 8; i++)
     {
         __m256i w = load(line + 64 * (kind.code == TABLE ? i / 2 : i));
-        if (ahead && (kind.code == BYTE || i % 2 == 0))
-            fetch(line + 64 * (kind.code == TABLE ? i / 2 : i) + AHEAD);
+        if (ask && (kind.code == BYTE || i % 2 == 0))
+            fetch(line + 64 * (kind.code == TABLE ? i / 2 : i) + ahead);
         if (kind.code == TABLE)
             w = _mm256_shuffle_epi8(table, _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, low));
         else
@@ -140,7 +140,8 @@ INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line
 
 /* acc[half][t] += group g, for 16 rows; chunk is the one that the group is in. */
 INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, int g,
-                      const struct tokens *x, const int lanes, const int T, const bool ahead, __m256i table)
+                      const struct tokens *x, const int lanes, const int T, const bool ask, size_t ahead,
+                      __m256i table)
 {
     const uint8_t *scale = chunk + 32 * (g & 1);
     const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
@@ -150,7 +151,7 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
     UNROLL for (int half = 0; half < 2; half++)
     {
         __m256i sum[8];
-        group_sums(sum, kind, line + 32 * half, x, g, lanes, T, ahead && half == 0, table);
+        group_sums(sum, kind, line + 32 * half, x, g, lanes, T, ask && half == 0, ahead, table);
         __m256 ws = halves(scale + 16 * half);
         UNROLL for (int t = 0; t < T; t++)
         {
@@ -182,12 +183,20 @@ INLINE void store(float *out, size_t ldo, const __m256 *acc, const int T, int ro
     }
 }
 
+/* How far ahead of a line to ask for memory, at a byte of its panel: near its end, in the panel that this stream reads
+ * next. */
+INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
+{
+    return at + AHEAD < apart ? AHEAD : AHEAD + (size_t)(panels - 1) * apart;
+}
+
 /* `panels` panels, `apart` bytes from one to the next, and T tokens: as many streams from memory. */
 INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
                  const struct tokens *x, int groups, const int panels, const int lanes, const int T,
-                 const bool ahead)
+                 const bool ask)
 {
-    const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+    const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+    const uint8_t *chunk = panel;
     __m256i table = _mm256_setzero_si256();
     __m256 acc[AT_ONCE * 2 * 8];
 
@@ -198,11 +207,13 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
 #endif
     UNROLL for (int i = 0; i < panels * 2 * T; i++) acc[i] = _mm256_setzero_ps();
     for (int g = 0; g < groups; g++) {
+        size_t ahead = ahead_of((size_t)(chunk - panel), w->row_bytes, panels);
         UNROLL for (int j = 0; j < panels; j++)
         {
-            if (ahead && g % 2 == 0)
-                fetch(chunk + (size_t)j * w->row_bytes + AHEAD);
-            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, g, x, lanes, T, ahead, table);
+            if (ask && g % 2 == 0)
+                fetch(chunk + (size_t)j * w->row_bytes + ahead);
+            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, g, x, lanes, T, ask, ahead,
+                      table);
         }
         chunk += g % 2 ? chunk_bytes(kind) : 0;
     }
@@ -264,17 +275,17 @@ INLINE __m256 weights(const enum ct_type type, const uint8_t *lines, int i, int 
 
 /* acc[2][T] += a chunk of 32 k; x[k][stride]. One broadcast serves both halves; few values live at once. */
 INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *lines, const float *x,
-                       const int stride, const int T, const bool ahead)
+                       const int stride, const int T, const bool ask, size_t ahead)
 {
     __m256 chain[2][2 * 4];
 
     UNROLL for (int i = 0; i < 2 * T; i++) chain[0][i] = chain[1][i] = _mm256_setzero_ps();
     UNROLL for (int i = 0; i < 16; i++)
     {
-        if (ahead) {
-            fetch(lines + (type == CT_F32 ? 128 : 64) * i + AHEAD);
+        if (ask) {
+            fetch(lines + (type == CT_F32 ? 128 : 64) * i + ahead);
             if (type == CT_F32)
-                fetch(lines + 128 * i + 64 + AHEAD);
+                fetch(lines + 128 * i + 64 + ahead);
         }
         UNROLL for (int odd = 0; odd < 2; odd++)
         {
@@ -292,7 +303,7 @@ INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *line
 }
 
 INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const uint8_t *panel, int rows,
-                        int chunks, const float *x, const int stride, const int T, const bool ahead,
+                        int chunks, const float *x, const int stride, const int T, const bool ask,
                         float scale)
 {
     const int bytes = type == CT_F32 ? 2048 : 1024;
@@ -300,7 +311,7 @@ INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const u
 
     UNROLL for (int i = 0; i < 2 * T; i++) acc[i] = _mm256_setzero_ps();
     for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP * stride)
-        add_floats(acc, type, panel, x, stride, T, ahead);
+        add_floats(acc, type, panel, x, stride, T, ask, AHEAD);
     store(out, ldo, acc, T, rows, scale);
 }
 
@@ -311,8 +322,11 @@ INLINE void floats_column(float *out, const enum ct_type type, const uint8_t *pa
     __m256 acc[AT_ONCE][2];
 
     UNROLL for (int j = 0; j < AT_ONCE; j++) acc[j][0] = acc[j][1] = _mm256_setzero_ps();
-    for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP)
-        UNROLL for (int j = 0; j < AT_ONCE; j++) add_floats(acc[j], type, panel + j * apart, x, 1, 1, true);
+    for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP) {
+        size_t ahead = ahead_of((size_t)c * (size_t)bytes, apart, AT_ONCE);
+        UNROLL for (int j = 0; j < AT_ONCE; j++)
+            add_floats(acc[j], type, panel + j * apart, x, 1, 1, true, ahead);
+    }
     UNROLL for (int j = 0; j < AT_ONCE; j++)
         store(out + CT_PANEL_ROWS * j, 0, acc[j], 1, CT_PANEL_ROWS, scale);
 }
