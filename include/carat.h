@@ -307,7 +307,8 @@ typedef struct carat_plan {
 /* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes). Any thread. */
 CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
                                          carat_plan *plan, carat_error *err);
-/* Errors as carat_plan_engine; E_MEMORY also when the system refuses memory or threads. Any thread. */
+/* Reads all weights and packs them for this CPU, with the engine's threads, where its kernels ask for that. Errors as
+ * carat_plan_engine; E_MEMORY also when the system refuses memory or threads. Any thread. */
 CARAT_API carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                            const carat_engine_options *options, carat_error *err);
 /* Last call: its sessions are closed. */
