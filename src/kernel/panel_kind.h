@@ -10,7 +10,7 @@
 /* Kernels are one function each, with all that is constant folded in. Emulation and sanitizers have no use for speed, and
  * would compile for minutes. */
 #if defined(CT_EMULATE) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define INLINE static
+#define INLINE static __attribute__((unused))
 #define UNROLL
 #else
 #define INLINE static inline __attribute__((always_inline))
