@@ -1,50 +1,15 @@
 /* test_limits.c: threads, quotas, cpusets, cores and memory read from a made-up /proc and /sys, whole, missing, wrong and
  * far too large. */
-#define _XOPEN_SOURCE 700
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "scratch.h"
 
 #include "base/os.h"
-
-static char scratch[] = "/tmp/carat-test-limits-XXXXXX";
-
-static int make_scratch(void **state)
-{
-    (void)state;
-    return mkdtemp(scratch) ? 0 : -1;
-}
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-    (void)st, (void)kind, (void)where;
-    return remove(path);
-}
-static int drop_scratch(void **state)
-{
-    (void)state;
-    return nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 /* Writes a file below scratch/root, with the directories it needs. */
 static void put(const char *root, const char *name, const char *text)
 {
     char path[1024];
     snprintf(path, sizeof path, "%s/%s/%s", scratch, root, name);
-    for (char *slash = path + strlen(scratch) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
-        *slash = 0;
-        mkdir(path, 0755);
-    }
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
-    assert_int_equal(fclose(f), 0);
+    write_file(path, text, strlen(text));
 }
 
 static struct ct_cpu_mask first(int n)

@@ -1,51 +1,17 @@
 /* test_os.c: mapping and its refusals, address space, the floating-point environment, threads and their signals. */
-#define _XOPEN_SOURCE 700
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <ftw.h>
+#include "scratch.h"
+
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/os.h"
-
-static char scratch[] = "/tmp/carat-test-os-XXXXXX";
-
-static int make_scratch(void **state)
-{
-    (void)state;
-    return mkdtemp(scratch) ? 0 : -1;
-}
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-    (void)st, (void)kind, (void)where;
-    return remove(path);
-}
-static int drop_scratch(void **state)
-{
-    (void)state;
-    return nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 /* Writes a file below scratch, with the directories it needs, and returns its path in a static buffer. */
 static const char *put(const char *name, const char *text, size_t n)
 {
     static char path[512];
     snprintf(path, sizeof path, "%s/%s", scratch, name);
-    for (char *slash = path + strlen(scratch) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
-        *slash = 0;
-        mkdir(path, 0755);
-    }
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(text, 1, n, f), n);
-    assert_int_equal(fclose(f), 0);
+    write_file(path, text, n);
     return path;
 }
 
