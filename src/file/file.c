@@ -284,22 +284,25 @@ static carat_status open_path(struct ct_file *f, carat_error *err)
     return open_single(f, name, bytes, f->tokenizer_only, err);
 }
 
+/* The end of opening, wherever the bytes are from: the index of names over what the readers found. */
+static carat_status finish(struct ct_file **out, struct ct_file *f, carat_status status, carat_error *err)
+{
+    if (status == CARAT_OK)
+        status = ct_file_index(f, 0, &f->index, err);
+    if (status != CARAT_OK)
+        ct_file_close(f);
+    else
+        *out = f;
+    return status;
+}
+
 carat_status ct_file_open(struct ct_file **out, const char *path, bool tokenizer_only, carat_error *err)
 {
     struct ct_file *f = new_file(path);
     if (!f)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened.", path);
     f->tokenizer_only = tokenizer_only;
-    carat_status status = open_path(f, err);
-    if (status == CARAT_OK)
-        status = ct_file_index(f, 0, &f->index, err);
-    if (status != CARAT_OK)
-        goto fail;
-    *out = f;
-    return CARAT_OK;
-fail:
-    ct_file_close(f);
-    return status;
+    return finish(out, f, open_path(f, err), err);
 }
 
 static carat_status open_parts(struct ct_file *f, carat_error *err)
@@ -325,16 +328,7 @@ carat_status ct_file_open_memory(struct ct_file **out, const struct ct_part *par
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the buffers were opened.", part[0].name);
     f->part = part;
     f->n_part = n;
-    carat_status status = open_parts(f, err);
-    if (status == CARAT_OK)
-        status = ct_file_index(f, 0, &f->index, err);
-    if (status != CARAT_OK)
-        goto fail;
-    *out = f;
-    return CARAT_OK;
-fail:
-    ct_file_close(f);
-    return status;
+    return finish(out, f, open_parts(f, err), err);
 }
 
 void ct_file_close(struct ct_file *f)

@@ -54,7 +54,7 @@ static const uint8_t *take(struct cursor *c, uint64_t n, const char *field)
     }
     /* Metadata may be as large as its limit; what has been read need not stay in memory while the rest is. */
     if (c->mapped && c->at - c->kept > WINDOW) {
-        ct_os_discard((void *)(uintptr_t)(c->bytes.data + c->kept), c->at - c->kept);
+        ct_os_forget(c->bytes.data + c->kept, c->at - c->kept);
         c->kept = c->at;
     }
     const uint8_t *p = c->bytes.data + c->at;
