@@ -97,11 +97,10 @@ static struct ct_weight cpu_place(struct ct_backend *base, struct ct_weight w)
         return w;
     packed.layout = CT_LAYOUT_PANELS;
     packed.row_bytes = ct_panel_bytes(panel, w.cols);
-    int panels = (w.rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
-    packed.data = ct_memory_take(b->weights, (size_t)panels * packed.row_bytes);
+    packed.data = ct_memory_take(b->weights, ct_weight_bytes(&packed));
     if (packed.data)
         run(&(struct job){.b = b, .ws = (const struct ct_weight *[]){&w, &packed}},
-            (panels + PANELS_PER_ITEM - 1) / PANELS_PER_ITEM, pack_item);
+            (ct_weight_pieces(&packed) + PANELS_PER_ITEM - 1) / PANELS_PER_ITEM, pack_item);
     return packed;
 }
 

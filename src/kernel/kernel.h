@@ -8,10 +8,12 @@
 #include "base/cpu.h"
 #include "quant/quant.h"
 
+#define CT_PANEL_ROWS 16 /* rows side by side in a packed weight */
+
 /* How a weight lies in memory; the model never looks. */
 enum ct_layout {
     CT_LAYOUT_ROWS,   /* as in the file: rows one after another, row_bytes apart */
-    CT_LAYOUT_PANELS, /* panels of 16 rows, row_bytes apart: panel.h */
+    CT_LAYOUT_PANELS, /* panels of CT_PANEL_ROWS rows, row_bytes apart: panel.h */
 };
 
 /* A matrix (or, with rows == 1, a vector) of weights. data == NULL means absent. */
@@ -24,11 +26,14 @@ struct ct_weight {
     float scale; /* factor on the whole matrix: 1 except in files that store one */
 };
 
-/* Bytes of all its rows, or panels. */
+/* Its rows, or panels; the last panel may not be full. */
+static inline int ct_weight_pieces(const struct ct_weight *w)
+{
+    return w->layout == CT_LAYOUT_PANELS ? (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS : w->rows;
+}
 static inline size_t ct_weight_bytes(const struct ct_weight *w)
 {
-    size_t pieces = w->layout == CT_LAYOUT_PANELS ? ((size_t)w->rows + 15) / 16 : (size_t)w->rows;
-    return pieces * w->row_bytes;
+    return (size_t)ct_weight_pieces(w) * w->row_bytes;
 }
 
 #define CT_GROUP        32  /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */

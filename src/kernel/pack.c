@@ -2,8 +2,6 @@
  * except that BF16 weights below 2^-50 become 0 on the way in (NUMERICS.md section 5). Layout: panel.h. */
 #include "kernel/panel.h"
 
-#include "quant/blocks.h"
-
 /* 4 bytes of one row in line `line` behind `lines`. */
 static inline uint8_t *word_at(uint8_t *lines, int line, int r)
 {

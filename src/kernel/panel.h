@@ -20,8 +20,6 @@
 
 #include "kernel/kernel.h"
 
-#define CT_PANEL_ROWS 16
-
 enum ct_lines { CT_LINES_NONE, CT_LINES_BYTE, CT_LINES_NIBBLE, CT_LINES_16, CT_LINES_32, CT_LINES_PLANES };
 
 struct ct_panel {

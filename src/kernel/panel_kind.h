@@ -70,9 +70,6 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
 void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                 const struct ct_prepared *x, enum ct_input form, float *scratch)
 {
-    static const int8_t iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                      1,    13,   25,  38,  53,  69,  89,  113};
-
     (void)scratch;
     if (ct_panel_of(w->type)->lines == CT_LINES_PLANES) {
         ct_project_planes_avx2(out, ldo, w, r0, r1, x);
@@ -98,7 +95,7 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
         integers(out, ldo, (struct kind){NIBBLE, true, 0, NULL}, w, r0, r1, x);
         break;
     case CT_IQ4_NL:
-        integers(out, ldo, (struct kind){TABLE, false, 0, iq4_nl}, w, r0, r1, x);
+        integers(out, ldo, (struct kind){TABLE, false, 0, ct_iq4_values}, w, r0, r1, x);
         break;
     case CT_Q5_1:
         integers(out, ldo, (struct kind){BYTE, true, 128, NULL}, w, r0, r1, x);

@@ -42,7 +42,6 @@ INLINE bool by_halves(const struct kind kind)
     return kind.factor == HALVES || kind.factor == NIBBLES;
 }
 
-static const int8_t iq4_xs[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 /* doubled, plus 12 */
 static const int8_t mxfp4[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
@@ -313,7 +312,8 @@ INLINE void project(float *out, size_t ldo, const struct kind kind, const struct
 void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                 const struct ct_prepared *x)
 {
-    /* Where decoding takes longer than memory one stream is faster than four. Byte products of `run` words: 2 * run * 127 * the largest code is below 2^15 */
+    /* Where decoding takes longer than memory one stream is faster than four. Byte products of `run` words:
+     * 2 * run * 127 * the largest code is below 2^15. */
     switch (w->type) {
     case CT_Q2_K:
         project(out, ldo, (struct kind){CT_Q2_K, 2, NIBBLES, 4, 0, 1, NULL}, w, r0, r1, x);
@@ -331,7 +331,7 @@ void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *
         project(out, ldo, (struct kind){CT_Q6_K, 6, HALVES, 2, 32, 1, NULL}, w, r0, r1, x);
         break;
     case CT_IQ4_XS:
-        project(out, ldo, (struct kind){CT_IQ4_XS, 4, SIGNED, 0, 0, 1, iq4_xs}, w, r0, r1, x);
+        project(out, ldo, (struct kind){CT_IQ4_XS, 4, SIGNED, 0, 0, 1, ct_iq4_values}, w, r0, r1, x);
         break;
     case CT_MXFP4:
         project(out, ldo, (struct kind){CT_MXFP4, 4, EXPONENT, 4, 12, 4, mxfp4}, w, r0, r1, x);

@@ -16,8 +16,8 @@
     }                                                                                                        \
     static inline void name##_block(struct ct_group *restrict g, const struct ct_block_##name *restrict b)
 
-static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                      1,    13,   25,  38,  53,  69,  89,  113};
+const int8_t ct_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                  1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 static inline void nibbles(int8_t q[restrict 32], const uint8_t packed[restrict 16], int minus)
@@ -80,7 +80,7 @@ EXPANDER(q5_1, 32)
 
 EXPANDER(iq4_nl, 32)
 {
-    looked_up(g->q, b->q, iq4_values);
+    looked_up(g->q, b->q, ct_iq4_values);
     g->ws = ct_f16_to_f32(b->d);
 }
 
@@ -172,7 +172,7 @@ EXPANDER(iq4_xs, 256)
 {
     for (int k = 0; k < 8; k++) {
         int scale = (b->scale_low[k / 2] >> 4 * (k % 2) & 15) | (b->scale_high >> 2 * k & 3) << 4;
-        looked_up(g[k].q, b->q + 16 * k, iq4_values);
+        looked_up(g[k].q, b->q + 16 * k, ct_iq4_values);
         g[k].ws = ct_f16_to_f32(b->d) * (float)(scale - 32);
     }
 }
