@@ -316,6 +316,41 @@ CARAT_API void carat_engine_close(carat_engine *engine);
 /* Any thread. */
 CARAT_API int carat_engine_context(const carat_engine *engine);
 
+/* -------------------------------------------------------------- profile ---- */
+
+/* What the multiplications of a product are made with; a processor has its own speed for each. */
+typedef enum carat_arithmetic {
+    CARAT_BY_F32 = 0, /* weights of f32 and f16, and all of exact arithmetic */
+    CARAT_BY_BF16,    /* bf16 and SFP, summed in f32 */
+    CARAT_BY_INT8,    /* int8 by int8 */
+    CARAT_BY_INT4,    /* int8 by weights of 4 bits */
+    CARAT_N_ARITHMETIC
+} carat_arithmetic;
+
+/* One kind of step of a pass, all layers together. */
+typedef struct carat_operation {
+    const char *name; /* "qkv", "attention", "gate+up", "down", "head", ...; lives for ever */
+    uint64_t calls;
+    double seconds;
+    uint64_t bytes; /* of weights, K and V, each counted once a pass; activations are not counted */
+    /* of products and attention; a multiplication and an addition are two */
+    uint64_t operations[CARAT_N_ARITHMETIC];
+} carat_operation;
+
+enum { CARAT_MOST_OPERATIONS = 24 };
+typedef struct carat_profile {
+    size_t size;           /* set by the caller to sizeof(carat_profile) */
+    uint64_t passes, rows; /* rows: tokens evaluated */
+    int n;
+    carat_operation operation[CARAT_MOST_OPERATIONS]; /* [n] in the order of a pass */
+} carat_profile;
+
+/* Notes from now on what the engine's passes spend their time on, which costs a microsecond or so a layer and changes no
+ * bit; what was noted before is forgotten. NULL is fine. Any thread. */
+CARAT_API void carat_profile_begin(carat_engine *engine);
+/* What was noted since; from now on nothing is. E_ARGUMENT. Any thread. */
+CARAT_API carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err);
+
 /* -------------------------------------------------------------- session ----
  * One call a session: functions that take a carat_session are for one thread at a time and return E_BUSY to a second;
  * sessions of the same engine may be in calls at once. */
@@ -447,6 +482,20 @@ typedef struct carat_host_info {
 /* Fills *info; reads /proc and /sys, takes a few milliseconds, keeps nothing. Any thread, any time.
  * E_ARGUMENT: info is NULL or of a size that this library does not know. */
 CARAT_API carat_status carat_get_host(carat_host_info *info, carat_error *err);
+
+/* What this machine can do at most, measured: no pass reads or multiplies faster. */
+typedef struct carat_limits {
+    size_t size;     /* set by the caller to sizeof(carat_limits) */
+    int threads;     /* that measured */
+    const char *isa; /* level of kernels whose instructions were measured */
+    double read;     /* bytes a second from memory */
+    /* a second, counted as in carat_operation; 0: not known at this level */
+    double operations[CARAT_N_ARITHMETIC];
+} carat_limits;
+/* threads and isa as in carat_engine_options. Takes half a second and 256 MiB, or four times the largest cache; the best of
+ * several rounds counts, since neighbours only ever take away. Any thread. E_ARGUMENT, E_MEMORY. */
+CARAT_API carat_status carat_measure_limits(int threads, const char *isa, carat_limits *limits,
+                                            carat_error *err);
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,8 @@ struct carat_engine {
     struct ct_cpu_backend backend;
     struct ct_cache cache;
     struct ct_pass pass;
+    struct ct_trace trace; /* around the backend while the engine is profiled */
+    carat_profile profile;
     int32_t *token, *position, *sequence; /* [chunk] rows of the pass under way */
     uint8_t *want;
     int32_t *order; /* [n_vocab] scratch of a draw */

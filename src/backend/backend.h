@@ -180,16 +180,30 @@ void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *
 
 /* ---- tracing: any backend, each verb followed by a call of the hook ---- */
 
+/* A verb that has run; what it does not take is 0. */
+struct ct_event {
+    const char *verb;
+    double seconds;
+    const struct ct_rows *rows; /* of the pass */
+    bool picked;                /* only those that want logits are left */
+    int n_left;                 /* rows that the verb ran on */
+    ct_mat out;                 /* the first output */
+    int n;                      /* weights that it takes */
+    const struct ct_weight *const *w;
+    const struct ct_kv *kv;
+    int kind;
+};
+typedef void ct_hook(void *user, struct ct_backend *inner, const struct ct_event *event);
+
 struct ct_trace {
     struct ct_backend base; /* what the model gets */
     struct ct_backend *inner;
-    /* After a verb: its name, its first output matrix, and the seconds it took. */
-    void (*hook)(void *user, struct ct_backend *inner, const char *verb, ct_mat out, double seconds);
+    ct_hook *hook;
     void *user;
+    struct ct_rows rows; /* of the pass under way: the caller's arrays */
+    bool picked;
+    int n_left;
 };
-void ct_trace_init(struct ct_trace *t, struct ct_backend *inner,
-                   void (*hook)(void *user, struct ct_backend *inner, const char *verb, ct_mat out,
-                                double seconds),
-                   void *user);
+void ct_trace_init(struct ct_trace *t, struct ct_backend *inner, ct_hook *hook, void *user);
 
 #endif

@@ -139,6 +139,12 @@ void ct_os_huge(void *p, size_t size)
     madvise(p, size, MADV_HUGEPAGE);
 }
 
+size_t ct_os_cache(void)
+{
+    long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return (size_t)CT_MAX(bytes, 0);
+}
+
 void ct_os_discard(void *p, size_t size)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

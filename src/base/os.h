@@ -25,6 +25,8 @@ void *ct_os_reserve(size_t size);
 void ct_os_release(void *p, size_t size);
 /* Asks for huge pages behind a reservation that will be filled whole; nothing happens where there are none. */
 void ct_os_huge(void *p, size_t size);
+/* Bytes of the largest cache; 0: not known. */
+size_t ct_os_cache(void);
 /* Gives the pages that lie wholly inside [p, p+size) back; they read as zeros afterwards. */
 void ct_os_discard(void *p, size_t size);
 

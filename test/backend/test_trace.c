@@ -12,23 +12,25 @@
 
 struct seen {
     int verbs, adds, rows, hidden;
+    int left;      /* rows of the last verb */
     float *stream; /* [layers + 1][rows][hidden]; NULL: only count */
     double seconds;
 };
 
-static void hook(void *user, struct ct_backend *inner, const char *verb, ct_mat out, double seconds)
+static void hook(void *user, struct ct_backend *inner, const struct ct_event *event)
 {
     struct seen *s = user;
 
     s->verbs++;
-    s->seconds += seconds;
+    s->seconds += event->seconds;
+    s->left = event->n_left;
     /* the second add_norm of a layer leaves the residual stream; the last layer holds only picked rows, all of them here */
-    if (strcmp(verb, "add_norm") == 0 && ++s->adds % 2 == 0 && s->stream)
+    if (strcmp(event->verb, "add_norm") == 0 && ++s->adds % 2 == 0 && s->stream)
         for (int row = 0; row < s->rows; row++)
             inner->verb.copy_out(inner,
                                  s->stream + ((size_t)(s->adds / 2 - 1) * (size_t)s->rows + (size_t)row) *
                                                  (size_t)s->hidden,
-                                 out, row);
+                                 event->out, row);
 }
 
 /* Logits of every one of n rows, through the trace when seen is given. */
@@ -75,6 +77,7 @@ static void test_trace_changes_nothing(void **unused)
     /* begin, embed, 14 verbs a layer, pick, final norm, head; no soft-cap in Gemma 3 */
     assert_int_equal(seen.verbs, 2 + 14 * layers + 1 + 2);
     assert_int_equal(seen.adds, 2 * layers);
+    assert_int_equal(seen.left, 6);
     assert_true(seen.seconds > 0);
     free(plain);
     free(traced);
