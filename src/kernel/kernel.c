@@ -8,7 +8,7 @@
 typedef void init(struct ct_kernel *k);
 init ct_kernel_init_ref;
 #if defined(__x86_64__)
-init ct_kernel_init_avx2, ct_panels_init_avx2, ct_panels_init_avxvnni, ct_panels_init_avx512,
+init ct_kernel_init_avx2, ct_vector_init_avx2, ct_vector_init_avx512, ct_panels_init_avx2, ct_panels_init_avxvnni, ct_panels_init_avx512,
     ct_panels_init_vnni, ct_panels_init_amx;
 #endif
 
@@ -30,8 +30,10 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
         {"ref", true, ct_kernel_init_ref},
 #if defined(__x86_64__)
         {"avx2", avx2, ct_kernel_init_avx2},
+        {"avx2", avx2, ct_vector_init_avx2},
         {"avx2", avx2, ct_panels_init_avx2},
         {"avxvnni", avx2 && ct_cpu_usable(cpu, "avxvnni"), ct_panels_init_avxvnni},
+        {"avx512", avx512, ct_vector_init_avx512},
         {"avx512", avx512, ct_panels_init_avx512},
         {"vnni", vnni, ct_panels_init_vnni},
         {"amx", amx, ct_panels_init_amx},

@@ -37,6 +37,15 @@ static inline __m256i emulate_cvtepi32_epi16(simde__m512i a)
     return simde__m256i_from_private(r);
 }
 
+/* SIMDe's multiplies by 2^n, which is infinite where the product is not yet. */
+static inline simde__m512 emulate_scalef_ps(simde__m512 a, simde__m512 n)
+{
+    simde__m512_private v = simde__m512_to_private(a), e = simde__m512_to_private(n);
+    for (int i = 0; i < 16; i++)
+        v.f32[i] = e.f32[i] != e.f32[i] ? e.f32[i] : __builtin_ldexpf(v.f32[i], (int)e.f32[i]);
+    return simde__m512_from_private(v);
+}
+
 static inline void emulate_mask_storeu_ps(float *to, unsigned mask, simde__m512 a)
 {
     simde__m512_private v = simde__m512_to_private(a);
@@ -67,6 +76,7 @@ static inline simde__m512i emulate_dpbusd(simde__m512i sum, simde__m512i a, simd
 #undef _mm512_cvtepi32_ps
 #undef _mm512_cvtepi32_epi16
 #undef _mm512_mask_storeu_ps
+#undef _mm512_scalef_ps
 #undef _mm512_dpbusd_epi32
 #undef _mm512_madd_epi16 /* SIMDe 0.7.4 gives it four parameters */
 #undef _mm256_dpbusd_avx_epi32
@@ -74,6 +84,7 @@ static inline simde__m512i emulate_dpbusd(simde__m512i sum, simde__m512i a, simd
 #define _mm512_cvtepi32_ps(a)              emulate_cvtepi32_ps(a)
 #define _mm512_cvtepi32_epi16(a)           emulate_cvtepi32_epi16(a)
 #define _mm512_mask_storeu_ps(to, m, a)    emulate_mask_storeu_ps(to, m, a)
+#define _mm512_scalef_ps(a, n)             emulate_scalef_ps(a, n)
 #define _mm512_madd_epi16(a, b)            simde_mm512_madd_epi16(a, b)
 #define _mm512_dpbusd_epi32(sum, a, b)     emulate_dpbusd(sum, a, b)
 #define _mm256_dpbusd_avx_epi32(sum, a, b) emulate_dpbusd_256(sum, a, b)

@@ -15,21 +15,22 @@ static const char usage[] =
 /* Every name that ct_kernel_choose may know, weakest first. What this CPU lacks may be in the build as an emulation
  * (emulate.h), which adds to avx2 and the levels between. */
 typedef void init(struct ct_kernel *k);
-#define EMULATED(level) extern init ct_panels_init_emulated_##level __attribute__((weak))
-EMULATED(avxvnni);
-EMULATED(avx512);
-EMULATED(vnni);
-EMULATED(amx);
+#define EMULATED(room, level) extern init ct_##room##_init_emulated_##level __attribute__((weak))
+EMULATED(panels, avxvnni);
+EMULATED(panels, avx512);
+EMULATED(vector, avx512);
+EMULATED(panels, vnni);
+EMULATED(panels, amx);
 static const struct {
     const char *name, *emulated_name;
-    init *emulated;
+    init *emulated, *vectors; /* the second may be NULL */
 } levels[] = {
-    {"ref", NULL, NULL},
-    {"avx2", NULL, NULL},
-    {"avxvnni", "emulated avxvnni", ct_panels_init_emulated_avxvnni},
-    {"avx512", "emulated avx512", ct_panels_init_emulated_avx512},
-    {"vnni", "emulated vnni", ct_panels_init_emulated_vnni},
-    {"amx", "emulated amx", ct_panels_init_emulated_amx},
+    {"ref", NULL, NULL, NULL},
+    {"avx2", NULL, NULL, NULL},
+    {"avxvnni", "emulated avxvnni", ct_panels_init_emulated_avxvnni, NULL},
+    {"avx512", "emulated avx512", ct_panels_init_emulated_avx512, ct_vector_init_emulated_avx512},
+    {"vnni", "emulated vnni", ct_panels_init_emulated_vnni, NULL},
+    {"amx", "emulated amx", ct_panels_init_emulated_amx, NULL},
 };
 
 static struct kcheck state; /* the signal handler's only way to it */
@@ -46,9 +47,12 @@ static const char *take_level(struct ct_kernel *k, const struct ct_cpu *cpu, siz
     if (!levels[level].emulated || !cpu->avx2_fma)
         return built ? "not on this CPU" : "not in this build";
     ct_kernel_choose(k, cpu, "avx2");
-    for (size_t i = 0; i <= level; i++)
+    for (size_t i = 0; i <= level; i++) {
         if (levels[i].emulated)
             levels[i].emulated(k);
+        if (levels[i].vectors)
+            levels[i].vectors(k);
+    }
     k->isa = levels[level].emulated_name;
     return "emulated";
 }
