@@ -15,6 +15,7 @@ demo: build/release/Makefile
 	build/release/carat run tiny "Turn on the kitchen lights" </dev/null
 
 check: setup
+	tools/setup_arm.sh
 	tools/check.sh $(JOBS)
 
 bench: build/release/Makefile

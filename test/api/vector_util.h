@@ -222,8 +222,8 @@ UNUSED static int has_isa(const carat_model *model, const char *isa)
     carat_engine_options o = CARAT_ENGINE_OPTIONS;
     carat_plan plan = {.size = sizeof plan};
     o.isa = isa;
-    OK(carat_plan_engine(model, &o, &plan, err));
-    return strcmp(plan.isa, isa) == 0;
+    /* it fails for a level of another architecture */
+    return carat_plan_engine(model, &o, &plan, NULL) == CARAT_OK && strcmp(plan.isa, isa) == 0;
 }
 
 /* Ids that are the same on every machine and look like nothing in particular: 2, then from [3, n_vocab). */

@@ -30,6 +30,13 @@ static void has_a_name(void **state)
 #endif
 }
 
+/* What the kernel calls the line of flags. */
+#if defined(__x86_64__)
+#define FLAGS "flags"
+#else
+#define FLAGS "Features"
+#endif
+
 /* Reads the line of /proc/cpuinfo that begins with `name`; false without one. */
 static bool cpuinfo(const char *name, char *line, size_t capacity)
 {
@@ -64,8 +71,8 @@ static void agrees_with_the_kernel(void **state)
     struct ct_cpu cpu;
     char line[8192];
     ct_cpu_detect(&cpu);
-    if (!cpuinfo("flags", line, sizeof line - 1) && !cpuinfo("Features", line, sizeof line - 1))
-        skip();
+    if (!cpuinfo(FLAGS, line, sizeof line - 1))
+        skip(); /* or an emulator that shows the host's */
     strcat(line, " ");
     for (int i = 0; i < cpu.n_level; i++) {
         size_t k = 0;
@@ -83,6 +90,7 @@ static void agrees_with_the_kernel(void **state)
 static void agrees_on_the_model(void **state)
 {
     (void)state;
+#if defined(__x86_64__)
     static const char *const name[] = {"cpu family", "model\t", "stepping"};
     struct ct_cpu cpu;
     char line[256];
@@ -92,9 +100,12 @@ static void agrees_on_the_model(void **state)
         int wanted;
         if (!cpuinfo(name[i], line, sizeof line) || !strchr(line, ':') ||
             sscanf(strchr(line, ':') + 1, "%d", &wanted) != 1)
-            skip(); /* not an x86 */
+            skip();
         assert_int_equal(value[i], wanted);
     }
+#else
+    skip(); /* other systems say less, and emulators what the host is */
+#endif
 }
 
 /* A processor without AVX2, as an emulator or an old machine is: the plain kernels, whatever limit is asked for. */

@@ -1,6 +1,6 @@
 /* test_pool.c: every item of every job runs exactly once, on a thread number in range, in the floating-point
  * environment of NUMERICS.md, whether the workers spin or sleep. Run under ThreadSanitizer as well. */
-#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,12 +8,14 @@
 #include <cmocka.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/os.h"
 #include "base/pool.h"
+#include "host_fp.h"
 
 enum { MOST = 3000 };
 
@@ -156,22 +158,17 @@ static void workers_have_the_environment(void **state)
 {
     (void)state;
     struct ct_pool *pool = NULL;
-#if defined(__x86_64__)
-    /* A worker inherits its creator's state: create the pool under FTZ, DAZ and rounding up. */
-    unsigned saved = __builtin_ia32_stmxcsr();
-    __builtin_ia32_ldmxcsr(saved | 0x8000 | 0x0040 | 0x4000);
-#endif
+    /* A worker inherits its creator's state. */
+    uint64_t saved = host_fp_enter();
     carat_status status = ct_pool_create(&pool, 2, NULL);
     ct_fpenv caller = ct_os_fp_enter();
     struct environment e = {0};
     if (status == CARAT_OK)
         ct_pool_run(pool, 2, compute, &e);
     ct_os_fp_leave(caller);
-#if defined(__x86_64__)
-    unsigned after = __builtin_ia32_stmxcsr();
-    __builtin_ia32_ldmxcsr(saved);
-    assert_int_equal(after & 0xe040, 0xc040);
-#endif
+    uint64_t after = host_fp_read();
+    host_fp_write(saved);
+    assert_int_equal(after, saved | HOST_FP);
     assert_int_equal(status, CARAT_OK);
     assert_true(e.right[0]);
     assert_true(e.right[1]);
@@ -203,6 +200,8 @@ static void creation_failure_cleans_up(void **state)
         carat_error err = {0};
         alarm(20);
         setrlimit(RLIMIT_AS, &limit);
+        if (mmap(NULL, 2 * limit.rlim_cur, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+            _exit(77); /* emulators keep no limits */
         carat_status status = ct_pool_create(&pool, 5000, &err);
         bool small = ct_pool_create(&pool, 2, NULL) == CARAT_OK; /* room again */
         ct_pool_destroy(pool);
@@ -211,6 +210,8 @@ static void creation_failure_cleans_up(void **state)
     }
     int end = 0;
     assert_int_equal(waitpid(child, &end, 0), child);
+    if (WIFEXITED(end) && WEXITSTATUS(end) == 77)
+        skip();
     assert_true(WIFEXITED(end) && WEXITSTATUS(end) == 0);
 }
 #endif
