@@ -55,11 +55,4 @@ void ct_unpack(uint8_t *row, const struct ct_weight *w, int r);
 void ct_pack_planes(uint8_t *panel, enum ct_type type, const uint8_t *row, int r, int cols);
 void ct_unpack_planes(uint8_t *row, enum ct_type type, const uint8_t *panel, int r, int cols);
 
-/* Products over panels of planes with inputs as panel_avx2.c prepares them; for its project_panels. The
- * same for panels of SFP with inputs in bf16. */
-void ct_project_planes_avx2(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                            const struct ct_prepared *x);
-void ct_project_sfp_avx2(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                         const struct ct_prepared *x);
-
 #endif

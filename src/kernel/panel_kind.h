@@ -6,16 +6,7 @@
 
 #include "kernel/panel.h"
 #include "kernel/ref_math.h"
-
-/* Kernels are one function each, with all that is constant folded in. Emulation and sanitizers have no use for speed, and
- * would compile for minutes. */
-#if defined(CT_EMULATE) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define INLINE static __attribute__((unused))
-#define UNROLL
-#else
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "kernel/unroll.h"
 
 /* How the bytes of a line stand for weights. */
 enum code {
@@ -37,6 +28,7 @@ struct tokens {
     const int8_t *q;    /* [k/4][lanes][4] */
     const float *scale; /* [group][lanes] */
     const int32_t *sum;
+    const int32_t *pair; /* both halves' sums in 16 bits, the first low; 256-bit levels have them */
 };
 
 /* out[token][row] for rows [r0, r1); type and kind are constants here. */
@@ -61,6 +53,18 @@ INLINE int chunk_bytes(const struct kind kind)
     return scale_bytes(kind) + 2 * group_bytes(kind);
 }
 
+/* Products over panels of planes and of SFP are in files of their own, with inputs as panel_avx2.c and ref prepare them; a
+ * level that has none of its own takes those of the level below. */
+#ifdef CT_BELOW
+#define OWN(name) CT_PASTE(name, CT_BELOW)
+#else
+#define OWN(name) CT_NAME(name)
+#endif
+void OWN(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                            const struct ct_prepared *x);
+void OWN(ct_project_sfp)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                         const struct ct_prepared *x);
+
 /* The entries of a level's table, and what levels above it use. */
 void CT_NAME(ct_panels_init)(struct ct_kernel *k);
 void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, int t1);
@@ -72,7 +76,7 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
 {
     (void)scratch;
     if (ct_panel_of(w->type)->lines == CT_LINES_PLANES) {
-        ct_project_planes_avx2(out, ldo, w, r0, r1, x);
+        OWN(ct_project_planes)(out, ldo, w, r0, r1, x);
         return;
     }
     switch (w->type) {
@@ -86,7 +90,7 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
         floats(out, ldo, CT_BF16, w, r0, r1, x, form);
         break;
     case CT_SFP:
-        ct_project_sfp_avx2(out, ldo, w, r0, r1, x);
+        OWN(ct_project_sfp)(out, ldo, w, r0, r1, x);
         break;
     case CT_Q4_0:
         integers(out, ldo, (struct kind){NIBBLE, false, 8, NULL}, w, r0, r1, x);

@@ -6,6 +6,7 @@
 #define SIMDE_ENABLE_NATIVE_ALIASES
 #include <simde/x86/avx512.h>
 #include <simde/x86/f16c.h>
+#include <string.h>
 
 /* GCC declares these types itself, with other vectors inside. */
 #define __m512i simde__m512i
@@ -54,6 +55,24 @@ static inline void emulate_mask_storeu_ps(float *to, unsigned mask, simde__m512 
             to[i] = v.f32[i];
 }
 
+/* Widening: each half of the result comes of half of the source. */
+#define EMULATE_WIDEN(name, source)                                                                          \
+    static inline simde__m512i emulate_##name(source a)                                                      \
+    {                                                                                                        \
+        simde__m512i_private r;                                                                              \
+        __m128i part[2];                                                                                     \
+        memset(part, 0, sizeof part);                                                                        \
+        for (int i = 0; i < 2; i++) {                                                                        \
+            memcpy(&part[i], (const char *)&a + sizeof a / 2 * i, sizeof a / 2);                             \
+            r.m256i[i] = _mm256_##name(part[i]);                                                             \
+        }                                                                                                    \
+        return simde__m512i_from_private(r);                                                                 \
+    }
+EMULATE_WIDEN(cvtepu16_epi32, __m256i)
+EMULATE_WIDEN(cvtepu8_epi16, __m256i)
+EMULATE_WIDEN(cvtepi8_epi32, __m128i)
+EMULATE_WIDEN(cvtepu8_epi32, __m128i)
+
 /* Four products of unsigned and signed bytes, none of which saturates. */
 static inline __m256i emulate_dpbusd_256(__m256i sum, __m256i u, __m256i v)
 {
@@ -80,6 +99,10 @@ static inline simde__m512i emulate_dpbusd(simde__m512i sum, simde__m512i a, simd
 #undef _mm512_dpbusd_epi32
 #undef _mm512_madd_epi16 /* SIMDe 0.7.4 gives it four parameters */
 #undef _mm256_dpbusd_avx_epi32
+#define _mm512_cvtepu16_epi32(a)           emulate_cvtepu16_epi32(a)
+#define _mm512_cvtepu8_epi16(a)            emulate_cvtepu8_epi16(a)
+#define _mm512_cvtepi8_epi32(a)            emulate_cvtepi8_epi32(a)
+#define _mm512_cvtepu8_epi32(a)            emulate_cvtepu8_epi32(a)
 #define _mm512_cvtph_ps(a)                 emulate_cvtph_ps(a)
 #define _mm512_cvtepi32_ps(a)              emulate_cvtepi32_ps(a)
 #define _mm512_cvtepi32_epi16(a)           emulate_cvtepi32_epi16(a)
