@@ -16,6 +16,9 @@ enum {
 #else
     INTEGERS_AT_ONCE = 1,
 #endif
+    TOKENS =
+        4, /* of a tile: two sums of each, two vectors of weights and what is on its way fill the registers */
+
 };
 
 INLINE __m256i load(const uint8_t *p)
@@ -44,132 +47,173 @@ INLINE __m256i same(const void *p)
     return _mm256_set1_epi32(v);
 }
 
-/* Hides where a pointer comes from. Else both halves of a tile share their broadcasts, which do not fit the registers. */
-INLINE const void *anew(const void *p)
-{
-    __asm__("" : "+r"(p));
-    return p;
-}
+/* What the sums of a group begin with and what its minimum is multiplied by, for every token: vectors that are read back
+ * one value at a time. */
+struct begin {
+    int32_t sum[TOKENS];
+    float minimum[TOKENS];
+} __attribute__((aligned(16)));
 
-/* Integer additions may be reordered, and compilers do it at the price of spilling every product: this pins a sum. */
-INLINE void pin(__m256i *v)
-{
-    __asm__("" : "+x"(*v));
-}
+/* What 4 k of 16 rows are multiplied as: codes or weights of both halves, and in weights() the magnitudes behind them. */
+struct factors {
+    __m256i v[4];
+};
 
 #ifdef CT_DOT_VNNI
 
-/* sum[t] = one group of 8 rows. lanes is how the tokens of x lie, T how many are wanted. A byte product wants one side
- * unsigned: the code as it is, and sums begin at -zero times the sum of x. */
-INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x,
-                       int g, const int lanes, const int T, const bool ask, size_t ahead, __m256i table)
+/* A byte product wants one side unsigned: the code as it is, and sums begin at -zero times the sum of x. */
+INLINE bool by_weight(const struct kind kind)
 {
-    const int each = kind.code == BYTE ? 1 : 2, zero = kind.code == TABLE ? 128 : kind.zero;
-    const int8_t *q = anew(x->q + (size_t)g * CT_GROUP * (size_t)lanes);
-    const int32_t *xsum = x->sum + (size_t)g * (size_t)lanes;
+    (void)kind;
+    return false;
+}
 
-    UNROLL for (int t = 0; t < T; t++) sum[t] = _mm256_set1_epi32(-zero * xsum[t]);
-    UNROLL for (int i = 0; i < 8; i++)
-    {
-        __m256i w = load(line + 64 * (i / each));
-        if (ask && i % each == 0)
-            fetch(line + 64 * (i / each) + ahead);
-        if (kind.code != BYTE)
-            w = _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, _mm256_set1_epi8(15));
-        if (kind.code == TABLE)
-            w = _mm256_shuffle_epi8(table, w); /* plus 128 */
-        UNROLL for (int t = 0; t < T; t++) sum[t] =
-            _mm256_dpbusd_avx_epi32(sum[t], w, same(q + 4 * (i * lanes + t)));
-    }
+INLINE __m128i first_sum(const struct kind kind, __m128i xsum, __m128i pair)
+{
+    (void)pair;
+    return _mm_mullo_epi32(xsum, _mm_set1_epi32(kind.code == TABLE ? -128 : -kind.zero));
+}
+
+INLINE void dot(__m256i *low, __m256i *high, const struct kind kind, const struct factors *w, const int8_t *x)
+{
+    __m256i v = same(x);
+    (void)kind;
+    *low = _mm256_dpbusd_avx_epi32(*low, w->v[0], v);
+    *high = _mm256_dpbusd_avx_epi32(*high, w->v[1], v);
+}
+
+INLINE __m256 total(const struct kind kind, __m256i sum)
+{
+    (void)kind;
+    return _mm256_cvtepi32_ps(sum);
 }
 
 #else
 
-/* sum[t] += 4 k of 8 rows. A byte product wants one side unsigned: |w| and x with the sign of w. |w| is at most 128 and
- * |x| at most 127, so two products fit 16 bits: 2 * 128 * 127 = 32512. */
-INLINE void dot_bytes(__m256i *sum, __m256i w, const int8_t *x, const int T)
+/* A byte product wants one side unsigned and adds two products in 16 bits. For nibbles that is the code, and eight such sums
+ * fit. For others it is |w|, and x gets the sign of w: |w| is at most 128 and |x| at most 127, 2 * 128 * 127 = 32512. */
+INLINE bool by_weight(const struct kind kind)
 {
-    __m256i magnitude = _mm256_abs_epi8(w);
-    UNROLL for (int t = 0; t < T; t++)
-    {
-        __m256i pairs = _mm256_maddubs_epi16(magnitude, _mm256_sign_epi8(same(x + 4 * t), w));
-        sum[t] = _mm256_add_epi32(sum[t], _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-        pin(&sum[t]);
-    }
+    return kind.code != NIBBLE;
 }
 
-/* sum[t] = one group of 8 rows. lanes is how the tokens of x lie, T how many are wanted. */
-INLINE void group_sums(__m256i *sum, const struct kind kind, const uint8_t *line, const struct tokens *x,
-                       int g, const int lanes, const int T, const bool ask, size_t ahead, __m256i table)
+/* -zero times the sums of both halves of x: together what the codes give too much. With it every sum of 16 bits is that of
+ * 16 products of at most (15 - 8) * 127, 8 * 127 or 15 * 127. */
+INLINE __m128i first_sum(const struct kind kind, __m128i xsum, __m128i pair)
 {
-    const __m256i low = _mm256_set1_epi8(15);
-    const int8_t *q = anew(x->q + (size_t)g * CT_GROUP * (size_t)lanes);
-    const int32_t *xsum = x->sum + (size_t)g * (size_t)lanes;
+    (void)xsum;
+    return by_weight(kind) ? _mm_setzero_si128() : _mm_mullo_epi16(pair, _mm_set1_epi16((short)-kind.zero));
+}
 
-    UNROLL for (int t = 0; t < T; t++) sum[t] = _mm256_setzero_si256();
-    if (kind.code == NIBBLE) {
-        /* eight sums of two products, each at most 15 * 127 * 2 = 3810, fit 16 bits */
-        UNROLL for (int i = 0; i < 4; i++)
-        {
-            __m256i w = load(line + 64 * i), a = _mm256_and_si256(w, low);
-            __m256i b = _mm256_and_si256(_mm256_srli_epi16(w, 4), low);
-            if (ask)
-                fetch(line + 64 * i + ahead);
-            UNROLL for (int t = 0; t < T; t++)
-            {
-                sum[t] = _mm256_add_epi16(sum[t], _mm256_maddubs_epi16(a, same(q + 4 * (2 * i * lanes + t))));
-                pin(&sum[t]);
-                sum[t] = _mm256_add_epi16(sum[t],
-                                          _mm256_maddubs_epi16(b, same(q + 4 * ((2 * i + 1) * lanes + t))));
-                pin(&sum[t]);
-            }
-        }
-        UNROLL for (int t = 0; t < T; t++)
-        {
-            sum[t] = _mm256_madd_epi16(sum[t], _mm256_set1_epi16(1));
-            if (kind.zero)
-                sum[t] = _mm256_sub_epi32(sum[t], _mm256_set1_epi32(kind.zero * xsum[t]));
-        }
-        return;
-    }
-    UNROLL for (int i = 0; i < 8; i++)
-    {
-        __m256i w = load(line + 64 * (kind.code == TABLE ? i / 2 : i));
-        if (ask && (kind.code == BYTE || i % 2 == 0))
-            fetch(line + 64 * (kind.code == TABLE ? i / 2 : i) + ahead);
-        if (kind.code == TABLE)
-            w = _mm256_shuffle_epi8(table, _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, low));
-        else
-            w = _mm256_xor_si256(w, _mm256_set1_epi8((char)0x80));
-        dot_bytes(sum, w, q + 4 * i * lanes, T);
-    }
+/* Written out, because integer additions may be reordered, and compilers do that at the price of spilling every product. */
+INLINE void dot(__m256i *low, __m256i *high, const struct kind kind, const struct factors *w, const int8_t *x)
+{
+    __m256i a, b;
+
+    if (by_weight(kind))
+        __asm__("vpbroadcastd %[x], %[a]\n\t"
+                "vpsignb %[w1], %[a], %[b]\n\t"
+                "vpsignb %[w0], %[a], %[a]\n\t"
+                "vpmaddubsw %[a], %[m0], %[a]\n\t"
+                "vpmaddubsw %[b], %[m1], %[b]\n\t"
+                "vpmaddwd %[one], %[a], %[a]\n\t"
+                "vpmaddwd %[one], %[b], %[b]\n\t"
+                "vpaddd %[a], %[low], %[low]\n\t"
+                "vpaddd %[b], %[high], %[high]"
+                : [low] "+x"(*low), [high] "+x"(*high), [a] "=&x"(a), [b] "=&x"(b)
+                : [x] "m"(*(const int8_t(*)[4])x), [w0] "x"(w->v[0]), [w1] "x"(w->v[1]), [m0] "x"(w->v[2]),
+                  [m1] "x"(w->v[3]), [one] "x"(_mm256_set1_epi16(1)));
+    else
+        __asm__("vpbroadcastd %[x], %[a]\n\t"
+                "vpmaddubsw %[a], %[w1], %[b]\n\t"
+                "vpmaddubsw %[a], %[w0], %[a]\n\t"
+                "vpaddw %[b], %[high], %[high]\n\t"
+                "vpaddw %[a], %[low], %[low]"
+                : [low] "+x"(*low), [high] "+x"(*high), [a] "=&x"(a), [b] "=&x"(b)
+                : [x] "m"(*(const int8_t(*)[4])x), [w0] "x"(w->v[0]), [w1] "x"(w->v[1]));
+}
+
+INLINE __m256 total(const struct kind kind, __m256i sum)
+{
+    return _mm256_cvtepi32_ps(by_weight(kind) ? sum : _mm256_madd_epi16(sum, _mm256_set1_epi16(1)));
 }
 
 #endif
 
-/* acc[half][t] += group g, for 16 rows; chunk is the one that the group is in. */
+/* Factor i of 8 of a group whose lines are as stored. */
+INLINE void take(struct factors *f, const struct kind kind, const uint8_t *line, int i, __m256i table)
+{
+    UNROLL for (int half = 0; half < 2; half++)
+    {
+        const uint8_t *at = line + 64 * (kind.code == BYTE ? i : i / 2) + 32 * half;
+        __m256i w = load(at);
+        if (kind.code != BYTE)
+            w = _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, _mm256_set1_epi8(15));
+        if (kind.code == TABLE)
+            w = _mm256_shuffle_epi8(table, w);
+        if (kind.code == BYTE && by_weight(kind))
+            w = _mm256_xor_si256(w, _mm256_set1_epi8((char)0x80));
+        f->v[half] = w;
+        if (by_weight(kind))
+            f->v[2 + half] = _mm256_abs_epi8(w);
+    }
+}
+
+INLINE __m256i table_of(const struct kind kind)
+{
+    __m256i table = _mm256_setzero_si256();
+
+    if (kind.code == TABLE)
+        table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
+    return by_weight(kind) ? table : _mm256_xor_si256(table, _mm256_set1_epi8((char)0x80));
+}
+
+/* What group g begins with. lanes is how the tokens of x lie: one, or TOKENS are there to be read. */
+INLINE void begin_group(struct begin *b, const struct kind kind, const struct tokens *x, int g,
+                        const int lanes)
+{
+    const size_t at = (size_t)g * (size_t)lanes, bytes = 4 * (size_t)CT_MIN(lanes, TOKENS);
+    __m128i xsum = _mm_setzero_si128(), pair = xsum;
+    __m128 scale = _mm_setzero_ps();
+
+    memcpy(&xsum, x->sum + at, bytes);
+    memcpy(&pair, x->pair + at, bytes);
+    memcpy(&scale, x->scale + at, bytes);
+    _mm_store_si128((__m128i *)(void *)b->sum, first_sum(kind, xsum, pair));
+    if (kind.minimum)
+        _mm_store_ps(b->minimum, _mm_mul_ps(scale, _mm_cvtepi32_ps(xsum)));
+}
+
+/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in. A broadcast serves both halves. */
 INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, int g,
-                      const struct tokens *x, const int lanes, const int T, const bool ask, size_t ahead,
-                      __m256i table)
+                      const struct tokens *x, const int lanes, const int T, const struct begin *begin,
+                      const bool ask, size_t ahead, __m256i table)
 {
     const uint8_t *scale = chunk + 32 * (g & 1);
     const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
     const float *xs = x->scale + (size_t)g * (size_t)lanes;
-    const int32_t *xsum = x->sum + (size_t)g * (size_t)lanes;
+    const int8_t *q = x->q + (size_t)g * CT_GROUP * (size_t)lanes;
+    __m256i sum[2 * TOKENS];
 
-    UNROLL for (int half = 0; half < 2; half++)
+    UNROLL for (int t = 0; t < T; t++) sum[t] = sum[T + t] = same(&begin->sum[t]);
+    UNROLL for (int i = 0; i < 8; i++)
     {
-        __m256i sum[8];
-        group_sums(sum, kind, line + 32 * half, x, g, lanes, T, ask && half == 0, ahead, table);
-        __m256 ws = halves(scale + 16 * half);
-        UNROLL for (int t = 0; t < T; t++)
-        {
-            __m256 s = _mm256_set1_ps(xs[t]), a = acc[half * T + t];
-            a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[t]), _mm256_mul_ps(ws, s), a);
-            if (kind.minimum)
-                a = _mm256_fmadd_ps(halves(scale + 64 + 16 * half), _mm256_set1_ps(xs[t] * (float)xsum[t]),
-                                    a);
-            acc[half * T + t] = a;
+        struct factors f;
+        if (ask && (kind.code == BYTE || i % 2 == 0))
+            fetch(line + 64 * (kind.code == BYTE ? i : i / 2) + ahead);
+        take(&f, kind, line, i, table);
+        UNROLL for (int t = 0; t < T; t++) dot(&sum[t], &sum[T + t], kind, &f, q + 4 * (i * lanes + t));
+    }
+    __m256 low = halves(scale), high = halves(scale + 16);
+    UNROLL for (int t = 0; t < T; t++)
+    {
+        __m256 s = _mm256_broadcast_ss(xs + t);
+        acc[t] = _mm256_fmadd_ps(total(kind, sum[t]), _mm256_mul_ps(low, s), acc[t]);
+        acc[T + t] = _mm256_fmadd_ps(total(kind, sum[T + t]), _mm256_mul_ps(high, s), acc[T + t]);
+        if (kind.minimum) {
+            __m256 m = _mm256_broadcast_ss(&begin->minimum[t]);
+            acc[t] = _mm256_fmadd_ps(halves(scale + 64), m, acc[t]);
+            acc[T + t] = _mm256_fmadd_ps(halves(scale + 80), m, acc[T + t]);
         }
     }
 }
@@ -199,35 +243,43 @@ INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
     return at + AHEAD < apart ? AHEAD : AHEAD + (size_t)(panels - 1) * apart;
 }
 
-/* `panels` panels, `apart` bytes from one to the next, and T tokens: as many streams from memory. */
+/* `panels` panels, one after another in memory, and T tokens: as many streams from memory. */
 INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
                  const struct tokens *x, int groups, const int panels, const int lanes, const int T,
                  const bool ask)
 {
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     const uint8_t *chunk = panel;
-    __m256i table = _mm256_setzero_si256();
-    __m256 acc[INTEGERS_AT_ONCE * 2 * 8];
+    const __m256i table = table_of(kind);
+    __m256 acc[INTEGERS_AT_ONCE * 2 * TOKENS];
 
-    if (kind.code == TABLE)
-        table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
-#ifdef CT_DOT_VNNI
-    table = _mm256_xor_si256(table, _mm256_set1_epi8((char)0x80));
-#endif
     UNROLL for (int i = 0; i < panels * 2 * T; i++) acc[i] = _mm256_setzero_ps();
     for (int g = 0; g < groups; g++) {
         size_t ahead = ahead_of((size_t)(chunk - panel), w->row_bytes, panels);
+        struct begin begin;
+        begin_group(&begin, kind, x, g, lanes);
         UNROLL for (int j = 0; j < panels; j++)
         {
             if (ask && g % 2 == 0)
                 fetch(chunk + (size_t)j * w->row_bytes + ahead);
-            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, g, x, lanes, T, ask, ahead,
-                      table);
+            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, g, x, lanes, T, &begin, ask,
+                      ahead, table);
         }
         chunk += g % 2 ? chunk_bytes(kind) : 0;
     }
     UNROLL for (int j = 0; j < panels; j++)
         store(out + r0 + j * CT_PANEL_ROWS, ldo, acc + j * 2 * T, T, rows, w->scale);
+}
+
+/* Tokens [t, t + T) of block t / CT_LANES. */
+INLINE struct tokens tokens_at(const struct ct_prepared *p, int t)
+{
+    const size_t groups = (size_t)p->cols / CT_GROUP, lanes = p->n == 1 ? 1 : CT_LANES;
+    const size_t block = (size_t)t / lanes * lanes, lane = (size_t)t % lanes, g = block * groups + lane;
+    const size_t padded = ((size_t)p->n + lanes - 1) / lanes * lanes;
+
+    return (struct tokens){p->q + block * (size_t)p->cols + 4 * lane, p->scale + g, p->sum + g,
+                           p->sum + padded * groups + g};
 }
 
 INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
@@ -236,34 +288,29 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
     const int groups = p->cols / CT_GROUP;
 
     if (p->n == 1) {
-        struct tokens x = {p->q, p->scale, p->sum};
+        struct tokens x = tokens_at(p, 0);
         for (; r0 + INTEGERS_AT_ONCE * CT_PANEL_ROWS <= r1; r0 += INTEGERS_AT_ONCE * CT_PANEL_ROWS)
             tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, &x, groups, INTEGERS_AT_ONCE, 1, 1, true);
         for (; r0 < r1; r0 += CT_PANEL_ROWS)
             tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1, 1, 1, true);
         return;
     }
-    for (; r0 < r1; r0 += CT_PANEL_ROWS)
-        for (int t = 0; t < p->n; t += CT_LANES) {
-            size_t k = (size_t)t * (size_t)p->cols, g = (size_t)t * (size_t)groups;
-            int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0), left = p->n - t;
-            float *to = out + (size_t)t * ldo;
-            struct tokens x = {p->q + k, p->scale + g, p->sum + g};
-            if (left >= CT_LANES) {
-                tile(to, ldo, kind, w, r0, rows, &x, groups, 1, CT_LANES, 8, t == 0);
-                continue;
-            }
-#define PART(T)                                                                                              \
-    if (left & T) {                                                                                          \
-        tile(to, ldo, kind, w, r0, rows, &x, groups, 1, CT_LANES, T, t == 0);                                \
-        to += T * ldo;                                                                                       \
-        x = (struct tokens){x.q + 4 * T, x.scale + T, x.sum + T};                                            \
-    }
-            PART(4)
-            PART(2)
-            PART(1)
-#undef PART
+    for (; r0 < r1; r0 += CT_PANEL_ROWS) {
+        int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
+        for (int t = 0; t < p->n; t += TOKENS) {
+            struct tokens x = tokens_at(p, t);
+#define TILE(T) tile(out + (size_t)t * ldo, ldo, kind, w, r0, rows, &x, groups, 1, CT_LANES, T, t == 0)
+            if (p->n - t >= TOKENS)
+                TILE(TOKENS);
+            else if (p->n - t == 3)
+                TILE(3);
+            else if (p->n - t == 2)
+                TILE(2);
+            else
+                TILE(1);
+#undef TILE
         }
+    }
 }
 
 /* ---- floats: two chains a group (sections 3 and 5) ---- */

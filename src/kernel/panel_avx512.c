@@ -220,7 +220,7 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
         int fit = (r1 - r0) / CT_PANEL_ROWS, rows = CT_MIN(CT_PANEL_ROWS, r1 - r0), panels = 1;
         for (int t = 0; t < n; t += CT_LANES) {
             size_t k = (size_t)t * (size_t)p->cols, g = (size_t)t * (size_t)groups;
-            struct tokens x = {p->q + k, p->scale + g, p->sum + g};
+            struct tokens x = {p->q + k, p->scale + g, p->sum + g, NULL};
             float *to = out + (size_t)t * ldo + r0;
             int tokens = CT_MIN(CT_LANES, n - t);
 #define BLOCK(most, lanes) block(to, ldo, kind, w, r0, rows, &x, groups, panels = most, lanes, tokens, t == 0)
