@@ -46,6 +46,7 @@ static void lay_out(struct carat_engine *e)
         .norm_eps = c->norm_eps,
         .max_rows = e->plan.chunk,
         .max_inputs = c->hidden,
+        .context = e->plan.context,
         .done_with = done_with,
         .user = e->model->file,
     };
@@ -54,6 +55,8 @@ static void lay_out(struct carat_engine *e)
         o.kind[i] = c->kind[i];
     for (int i = 0; i < c->n_layer; i++) {
         o.max_ffn = CT_MAX(o.max_ffn, c->layer[i].ffn);
+        o.max_heads = CT_MAX(o.max_heads, c->layer[i].n_head);
+        o.max_head_dim = CT_MAX(o.max_head_dim, c->layer[i].head_dim);
         o.max_inputs =
             CT_MAX(o.max_inputs, CT_MAX(c->layer[i].ffn, c->layer[i].n_head * c->layer[i].head_dim));
     }

@@ -146,6 +146,8 @@ struct ct_cpu_options {
     int max_rows;   /* of a pass */
     int max_inputs; /* widest input of a product, in values */
     int max_ffn;
+    int max_heads, max_head_dim; /* query heads of a layer; values of a head */
+    int context;                 /* positions of a sequence, at most */
     struct ct_kind kind[CT_KINDS];
     /* Called when stored bytes were packed and will not be read again, from any thread; may be NULL. */
     void (*done_with)(void *user, const void *p, size_t bytes);
@@ -159,6 +161,15 @@ struct ct_memory {
 };
 void *ct_memory_take(struct ct_memory *m, size_t bytes);
 
+/* Memory of attention; cpu_attend.c says what for. */
+struct ct_cpu_attention {
+    struct ct_tile *tile;
+    _Atomic int *left; /* [tile][KV head] parts to come of one that is split */
+    float *part;       /* what they gave */
+    size_t part_floats;
+    float *scratch; /* [thread] */
+};
+
 struct ct_cpu_backend {
     struct ct_backend base; /* what the model gets */
     struct ct_cpu_options o;
@@ -170,6 +181,7 @@ struct ct_cpu_backend {
     double *inverse[CT_KINDS];                /* [head_dim / 2] rope frequencies */
     float *cosine[CT_KINDS], *sine[CT_KINDS]; /* [row][rotated] */
     struct ct_prepared prepared[CT_INPUT_COUNT];
+    struct ct_cpu_attention attention;
     float *up;      /* [row][widest ffn]: the second product of project_geglu */
     float *scratch; /* [thread][CT_SCRATCH(widest input)] */
 };

@@ -1,6 +1,7 @@
 /* cpu.c: the CPU backend: a complete table of verbs over kernels and a pool of threads. It says which thread computes
- * which outputs; what they are is the kernels' business, and no result depends on the split. */
-#include "backend/backend.h"
+ * which outputs; what they are is the kernels' business, and no result depends on the split. Attention is in
+ * cpu_attend.c. */
+#include "backend/cpu_backend.h"
 
 #include "kernel/panel.h"
 
@@ -20,11 +21,6 @@ static struct ct_cpu_backend *self(struct ct_backend *b)
     return (struct ct_cpu_backend *)b; /* base is the first member */
 }
 
-static float *row_of(ct_mat m, int row)
-{
-    return (float *)m.handle + (size_t)row * (size_t)m.cols;
-}
-
 static ct_mat cpu_alloc(struct ct_backend *b, int rows, int cols)
 {
     struct ct_memory *m = self(b)->memory;
@@ -34,7 +30,7 @@ static ct_mat cpu_alloc(struct ct_backend *b, int rows, int cols)
 static void cpu_copy_out(struct ct_backend *b, float *to, ct_mat m, int row)
 {
     (void)b;
-    memcpy(to, row_of(m, row), (size_t)m.cols * sizeof *to);
+    memcpy(to, ct_row(m, row), (size_t)m.cols * sizeof *to);
 }
 
 /* One verb over the current rows: what the pool's items need. */
@@ -50,9 +46,8 @@ struct job {
     const ct_mat *outs;
     const struct ct_weight *const *ws;
     enum ct_input form;
-    /* attention */
     const struct ct_kv *kv;
-    float scale, cap;
+    float cap;
 };
 
 static float *scratch_of(const struct ct_cpu_backend *b, int thread)
@@ -143,7 +138,7 @@ static void cpu_pick(struct ct_backend *base, int n, const ct_mat *m)
         b->position[kept] = b->position[r];
         b->sequence[kept] = b->sequence[r];
         for (int i = 0; i < n && kept != r; i++)
-            memcpy(row_of(m[i], kept), row_of(m[i], r), (size_t)m[i].cols * sizeof(float));
+            memcpy(ct_row(m[i], kept), ct_row(m[i], r), (size_t)m[i].cols * sizeof(float));
         kept++;
     }
     b->rows.n = kept;
@@ -156,8 +151,8 @@ static void embed_item(void *arg, int row, int thread)
     struct job *j = arg;
     const struct ct_kernel *k = j->b->o.kernel;
 
-    k->widen(row_of(j->out, row), j->w, j->b->rows.token[row], scratch_of(j->b, thread));
-    k->scale(row_of(j->out, row), j->value, j->out.cols);
+    k->widen(ct_row(j->out, row), j->w, j->b->rows.token[row], scratch_of(j->b, thread));
+    k->scale(ct_row(j->out, row), j->value, j->out.cols);
 }
 
 static void cpu_embed(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale)
@@ -170,7 +165,7 @@ static void norm_item(void *arg, int row, int thread)
     struct job *j = arg;
 
     (void)thread;
-    j->b->o.kernel->norm(row_of(j->out, row), row_of(j->in, row), j->w->data, j->in.cols, j->b->o.norm_eps);
+    j->b->o.kernel->norm(ct_row(j->out, row), ct_row(j->in, row), j->w->data, j->in.cols, j->b->o.norm_eps);
 }
 
 static void cpu_norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
@@ -184,7 +179,7 @@ static void head_norm_item(void *arg, int row, int thread)
 
     (void)thread;
     for (int at = 0; at < j->out.cols; at += j->w->cols) {
-        float *head = row_of(j->out, row) + at;
+        float *head = ct_row(j->out, row) + at;
         j->b->o.kernel->norm(head, head, j->w->data, j->w->cols, j->b->o.norm_eps);
     }
 }
@@ -203,7 +198,7 @@ static void rope_item(void *arg, int row, int thread)
 
     (void)thread;
     for (int h = 0; h < j->out.cols; h += kind->head_dim)
-        b->o.kernel->rope(row_of(j->out, row) + h, b->cosine[j->kind] + at, b->sine[j->kind] + at,
+        b->o.kernel->rope(ct_row(j->out, row) + h, b->cosine[j->kind] + at, b->sine[j->kind] + at,
                           kind->rotated, kind->head_dim);
 }
 
@@ -215,11 +210,11 @@ static void cpu_rope(struct ct_backend *b, ct_mat x, int kind)
 static void add_norm_item(void *arg, int row, int thread)
 {
     struct job *j = arg;
-    float *y = row_of(j->in, row);
+    float *y = ct_row(j->in, row);
 
     if (j->w->data)
         norm_item(&(struct job){.b = j->b, .out = j->in, .in = j->in, .w = j->w}, row, thread);
-    j->b->o.kernel->add(row_of(j->out, row), y, j->out.cols);
+    j->b->o.kernel->add(ct_row(j->out, row), y, j->out.cols);
 }
 
 static void cpu_add_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
@@ -232,7 +227,7 @@ static void softcap_item(void *arg, int row, int thread)
     struct job *j = arg;
 
     (void)thread;
-    j->b->o.kernel->softcap(row_of(j->out, row), j->cap, j->out.cols);
+    j->b->o.kernel->softcap(ct_row(j->out, row), j->cap, j->out.cols);
 }
 
 static void cpu_softcap(struct ct_backend *b, ct_mat x, float cap)
@@ -344,7 +339,7 @@ static void geglu_item(void *arg, int item, int thread)
     product_rows(j->b, j->outs[0], j->ws[0], r0, r1, thread);
     product_rows(j->b, j->outs[1], j->ws[1], r0, r1, thread);
     for (int t = 0; t < j->b->rows.n; t++)
-        j->b->o.kernel->geglu(row_of(j->outs[0], t) + r0, row_of(j->outs[1], t) + r0, r1 - r0);
+        j->b->o.kernel->geglu(ct_row(j->outs[0], t) + r0, ct_row(j->outs[1], t) + r0, r1 - r0);
 }
 
 static void cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const struct ct_weight *gate,
@@ -360,13 +355,7 @@ static void cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, co
     run_blocks(&(struct job){.b = b, .outs = outs, .ws = w}, blocks_of(gate), geglu_item);
 }
 
-/* ---- attention ---- */
-
-static struct ct_kv_head kv_head(const struct ct_kv *kv, int sequence, int head)
-{
-    size_t at = (size_t)sequence * kv->sequence_bytes + (size_t)head * kv->head_bytes;
-    return (struct ct_kv_head){kv->type, kv->capacity, kv->head_dim, kv->k + at, kv->v + at};
-}
+/* ---- K and V ---- */
 
 static void store_item(void *arg, int row, int thread)
 {
@@ -375,37 +364,15 @@ static void store_item(void *arg, int row, int thread)
 
     (void)thread;
     for (int h = 0; h < j->kv->n_kv_head; h++) {
-        struct ct_kv_head head = kv_head(j->kv, rows->sequence[row], h);
+        struct ct_kv_head head = ct_kv_head(j->kv, rows->sequence[row], h);
         int at = h * j->kv->head_dim;
-        j->b->o.kernel->store(&head, rows->position[row], row_of(j->out, row) + at, row_of(j->in, row) + at);
+        j->b->o.kernel->store(&head, rows->position[row], ct_row(j->out, row) + at, ct_row(j->in, row) + at);
     }
 }
 
 static void cpu_store(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v)
 {
     run(&(struct job){.b = self(b), .kv = kv, .out = k, .in = v}, self(b)->rows.n, store_item);
-}
-
-static void attend_item(void *arg, int item, int thread)
-{
-    struct job *j = arg;
-    const struct ct_rows *rows = &j->b->rows;
-    int dim = j->kv->head_dim, n_head = j->in.cols / dim;
-    int row = item / n_head, h = item % n_head;
-    int window = j->b->o.kind[j->kind].window, hi = rows->position[row];
-    struct ct_kv_head head = kv_head(j->kv, rows->sequence[row], h / (n_head / j->kv->n_kv_head));
-
-    (void)thread;
-    j->b->o.kernel->attend(row_of(j->out, row) + (size_t)h * (size_t)dim,
-                           row_of(j->in, row) + (size_t)h * (size_t)dim, &head,
-                           window ? CT_MAX(0, hi - window + 1) : 0, hi, j->scale, j->cap);
-}
-
-static void cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
-                       float scale, float cap)
-{
-    run(&(struct job){.b = self(b), .out = out, .in = q, .kv = kv, .kind = kind, .scale = scale, .cap = cap},
-        self(b)->rows.n * (q.cols / kv->head_dim), attend_item);
 }
 
 void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory,
@@ -428,7 +395,7 @@ void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *
                       .rope = cpu_rope,
                       .store = cpu_store,
                       .pick = cpu_pick,
-                      .attend = cpu_attend,
+                      .attend = ct_cpu_attend,
                       .add_norm = cpu_add_norm,
                       .softcap = cpu_softcap},
         .o = *o,
@@ -459,6 +426,7 @@ void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *
         if (form == CT_INPUT_LANES)
             p->tile = ct_memory_take(memory, blocks * k);
     }
+    ct_cpu_attention_init(&b->attention, o, memory);
     b->up = ct_memory_take(memory, n * (size_t)o->max_ffn * sizeof *b->up);
     b->scratch = ct_memory_take(memory, (size_t)o->threads * CT_SCRATCH(o->max_inputs) * sizeof *b->scratch);
 }

@@ -41,6 +41,7 @@ static inline size_t ct_weight_bytes(const struct ct_weight *w)
 #define CT_LANES        8   /* tokens side by side in a prepared input of more than one token */
 #define CT_KEY_BLOCK    256 /* keys of one softmax block (section 7) */
 #define CT_KEY_PANEL    16  /* keys side by side in stored K */
+#define CT_QUERIES      32  /* most queries of a tile */
 #define CT_MAX_HEAD_DIM 512
 
 /* What a product wants its input to be. */
@@ -74,6 +75,21 @@ struct ct_kv_head {
     int head_dim;
     void *k, *v;
 };
+
+/* A tile: queries that read one KV head of one sequence, and the positions that each sees. */
+struct ct_queries {
+    int n; /* 1 to CT_QUERIES */
+    int lo[CT_QUERIES], hi[CT_QUERIES];
+    float *q; /* [CT_QUERIES][head_dim], 64-byte aligned; attend_query wrote it */
+};
+
+/* What n queries made of some blocks of keys (NUMERICS.md section 7): the largest score, the sum of the weights, and of
+ * weights times values. A sum of 0 means that the query saw none of them; then the other two say nothing. */
+struct ct_attended {
+    float *max, *sum; /* [n] */
+    float *out;       /* [n][head_dim], 64-byte aligned */
+};
+#define CT_ATTEND_SCRATCH (CT_QUERIES * (size_t)CT_KEY_BLOCK) /* floats, 64-byte aligned */
 
 /* Parameters of a draw (NUMERICS.md section 8). */
 struct ct_draw {
@@ -124,9 +140,18 @@ struct ct_kernel {
     void (*rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
     /* Stores one position's K and V, k[head_dim] and v[head_dim]. */
     void (*store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
-    /* One query head of one row over keys [lo, hi]: out[head_dim]. cap 0: none. */
-    void (*attend)(float *out, const float *q, const struct ct_kv_head *kv, int lo, int hi, float scale,
-                   float cap);
+    /* Queries that this level likes to have in a tile, at most CT_QUERIES. */
+    int queries;
+    /* Brings q[head_dim] into query i of a tile, in the form that attend_block of the same level reads. */
+    void (*attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
+    /* What each query of a tile makes of positions [256 * block, 256 * block + 255]. cap 0: none. s is scratch of
+     * CT_ATTEND_SCRATCH floats. */
+    void (*attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                         int block, float scale, float cap, float *s);
+    /* Adds the next block of n queries to what they made of all before it. */
+    void (*attend_merge)(struct ct_attended *all, const struct ct_attended *block, int n, int dim);
+    /* out[dim] of query i, when every block was added. */
+    void (*attend_finish)(float *out, const struct ct_attended *all, int i, int dim);
     /* True when no value is NaN or infinite. */
     bool (*finite)(const float *x, size_t n);
     /* The next id out of logits[n]; order[n] and weight[n] are scratch. -1 when every id is banned. */

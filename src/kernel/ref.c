@@ -67,7 +67,11 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .rope_table = CT_NAME(ct_rope_table),
         .rope = CT_NAME(ct_rope),
         .store = CT_NAME(ct_store),
-        .attend = CT_NAME(ct_attend),
+        .queries = 16,
+        .attend_query = CT_NAME(ct_attend_query),
+        .attend_block = CT_NAME(ct_attend_block),
+        .attend_merge = CT_NAME(ct_attend_merge),
+        .attend_finish = CT_NAME(ct_attend_finish),
         .finite = finite,
         .draw = CT_NAME(ct_draw),
     };

@@ -11,8 +11,11 @@ void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, in
 void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                          const struct ct_prepared *x, enum ct_input form, float *scratch);
 void CT_NAME(ct_store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
-void CT_NAME(ct_attend)(float *out, const float *q, const struct ct_kv_head *kv, int lo, int hi, float scale,
-                        float cap);
+void CT_NAME(ct_attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
+void CT_NAME(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                              int block, float scale, float cap, float *s);
+void CT_NAME(ct_attend_merge)(struct ct_attended *all, const struct ct_attended *block, int n, int dim);
+void CT_NAME(ct_attend_finish)(float *out, const struct ct_attended *all, int i, int dim);
 void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor);
 void CT_NAME(ct_rope_table)(float *cosine, float *sine, const double *inv, int pairs, int position);
 void CT_NAME(ct_rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);

@@ -1,5 +1,5 @@
-/* ref_attend.c: storing K and V, and attention of one query head over stored keys (NUMERICS.md section 7). Keys lie in
- * lanes for the scores, channels for the weighted sum. */
+/* ref_attend.c: storing K and V, and attention of queries over blocks of stored keys (NUMERICS.md section 7), one query
+ * after another. Keys lie in lanes for the scores, channels for the weighted sum. Which queries and blocks: the backend. */
 #include "kernel/ref_math.h"
 #include "kernel/ref.h"
 
@@ -99,22 +99,29 @@ static void weigh_values(float *restrict out, const float *restrict weight, cons
     }
 }
 
-void CT_NAME(ct_attend)(float *out, const float *q, const struct ct_kv_head *kv, int lo, int hi, float scale,
-                        float cap)
+void CT_NAME(ct_attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv)
 {
-    float query[CT_MAX_HEAD_DIM], block[CT_MAX_HEAD_DIM], s[CT_KEY_BLOCK];
-    int dim = kv->head_dim;
-    float M = 0, L = 0;
+    float *to = t->q + (size_t)i * (size_t)kv->head_dim;
 
-    for (int d = 0; d < dim; d++)
-        query[d] = kv->type == CT_KV_BF16 ? ct_bf16_round(q[d]) : q[d];
-    for (int b = lo / CT_KEY_BLOCK; b <= hi / CT_KEY_BLOCK; b++) {
-        int base = b * CT_KEY_BLOCK;
-        int first = CT_MAX(lo - base, 0),
-            last = CT_MIN(hi - base, CT_KEY_BLOCK - 1); /* visible, in the block */
-        size_t slot = (size_t)(base % kv->capacity);
+    for (int d = 0; d < kv->head_dim; d++)
+        to[d] = kv->type == CT_KV_BF16 ? ct_bf16_round(q[d]) : q[d];
+}
+
+void CT_NAME(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                              int block, float scale, float cap, float *s)
+{
+    size_t dim = (size_t)kv->head_dim;
+    int base = block * CT_KEY_BLOCK;
+    size_t slot = (size_t)(base % kv->capacity);
+
+    for (int i = 0; i < t->n; i++) {
+        int first = CT_MAX(t->lo[i] - base, 0),
+            last = CT_MIN(t->hi[i] - base, CT_KEY_BLOCK - 1); /* visible, in the block */
+        a->sum[i] = 0;
+        if (first > last)
+            continue;
         for (int j = first / CT_KEY_PANEL * CT_KEY_PANEL; j <= last; j += CT_KEY_PANEL)
-            score_panel(s + j, query, kv, slot + (size_t)j);
+            score_panel(s + j, t->q + (size_t)i * dim, kv, slot + (size_t)j);
 
         float m = 0;
         for (int j = first; j <= last; j++) {
@@ -130,22 +137,38 @@ void CT_NAME(ct_attend)(float *out, const float *q, const struct ct_kv_head *kv,
             s[j] = kv->type == CT_KV_BF16 ? ct_bf16_round(weight) : weight;
             p[j % 32] += s[j];
         }
-        float l = ct_fold(p);
-        weigh_values(block, s, kv, slot, first, last);
+        a->max[i] = m;
+        a->sum[i] = ct_fold(p);
+        weigh_values(a->out + (size_t)i * dim, s, kv, slot, first, last);
+    }
+}
 
-        if (b == lo / CT_KEY_BLOCK) {
-            M = m;
-            L = l;
-            memcpy(out, block, (size_t)dim * sizeof *out);
+void CT_NAME(ct_attend_merge)(struct ct_attended *all, const struct ct_attended *block, int n, int dim)
+{
+    for (int i = 0; i < n; i++) {
+        float *out = all->out + (size_t)i * (size_t)dim;
+        const float *more = block->out + (size_t)i * (size_t)dim;
+        if (block->sum[i] == 0)
+            continue;
+        if (all->sum[i] == 0) {
+            all->max[i] = block->max[i];
+            all->sum[i] = block->sum[i];
+            memcpy(out, more, (size_t)dim * sizeof *out);
             continue;
         }
-        float top = M > m ? M : m;
-        float alpha = ct_exp(M - top), beta = ct_exp(m - top);
-        L = ct_fma(L, alpha, l * beta);
+        float top = CT_MAX(all->max[i], block->max[i]);
+        float alpha = ct_exp(all->max[i] - top), beta = ct_exp(block->max[i] - top);
+        all->sum[i] = ct_fma(all->sum[i], alpha, block->sum[i] * beta);
         for (int d = 0; d < dim; d++)
-            out[d] = ct_fma(out[d], alpha, block[d] * beta);
-        M = top;
+            out[d] = ct_fma(out[d], alpha, more[d] * beta);
+        all->max[i] = top;
     }
+}
+
+void CT_NAME(ct_attend_finish)(float *out, const struct ct_attended *all, int i, int dim)
+{
+    const float *o = all->out + (size_t)i * (size_t)dim;
+
     for (int d = 0; d < dim; d++)
-        out[d] = out[d] / L;
+        out[d] = o[d] / all->sum[i];
 }

@@ -1,5 +1,5 @@
 /* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory, comparison and
- * reporting. kcheck_product.c and kcheck_vector.c say what is compared, kcheck_bench.c what is timed. */
+ * reporting. kcheck_{product,attend,vector}.c say what is compared, kcheck_bench.c what is timed. */
 #ifndef KCHECK_H
 #define KCHECK_H
 
@@ -93,6 +93,7 @@ void kc_fail(struct kcheck *c, const char *what);
 /* ---- what is compared: one random case each ---- */
 
 void kc_product_case(struct kcheck *c, enum ct_type type);
+void kc_attend_case(struct kcheck *c);
 extern const struct kc_vector_case {
     const char *name;
     void (*run)(struct kcheck *c);

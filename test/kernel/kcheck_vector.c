@@ -1,5 +1,5 @@
-/* kcheck_vector.c: kcheck's random cases of everything but matrix products: norms, activations, positions, storing and
- * attending, sampling. Each runs the same call on fresh copies at every level; ref comes first and is kept. */
+/* kcheck_vector.c: kcheck's random cases of everything but matrix products and attention: norms, activations, positions,
+ * sampling. Each runs the same call on fresh copies at every level; ref comes first and is kept. */
 #include "kcheck.h"
 
 static float *copy(struct kcheck *c, const float *x, size_t n)
@@ -121,57 +121,6 @@ static void rope_case(struct kcheck *c)
     }
 }
 
-/* Stores a run of positions into a ring that holds older ones, then attends to it. K and V are finite: an engine stops
- * at the first value that is not. */
-static void attend_case(struct kcheck *c)
-{
-    static const char *const name[] = {"bf16", "f16", "f32"};
-    int dim = kc_chance(c, 3) ? 2 * (1 + kc_below(c, 80)) : 32 << kc_below(c, 4);
-    enum ct_kv_type type = (enum ct_kv_type)kc_below(c, CT_KV_TYPE_COUNT);
-    int capacity = CT_KEY_BLOCK * (1 + kc_below(c, 3));
-    int hi = kc_chance(c, 2) ? kc_below(c, capacity) : kc_below(c, 3 * capacity);
-    int most = kc_chance(c, 2) ? 40 : capacity, length = 1 + kc_below(c, CT_MIN(hi + 1, most)),
-        lo = hi - length + 1;
-    float scale = kc_uniform(c, 0.01f, 1), cap = kc_chance(c, 2) ? 0 : 50;
-    size_t bytes = ct_kv_bytes(type, capacity, dim), n = (size_t)dim;
-    int stored = CT_MIN(length, 6);
-    const float *q = inputs(c, n, true), *rows = inputs(c, 2 * n * (size_t)stored, true);
-    uint64_t random = c->random;
-
-    snprintf(c->shape, sizeof c->shape, "KV %s, head of %d, %d slots, keys %d to %d, cap %g", name[type], dim,
-             capacity, lo, hi, (double)cap);
-    for (int l = 0; l < c->n_level; l++) {
-        const struct ct_kernel *k = &c->level[l];
-        struct ct_kv_head kv = {type, capacity, dim, NULL, NULL};
-        int mark = c->pens;
-        kv.k = kc_take(c, bytes, 64);
-        kv.v = kc_take(c, bytes, 64);
-        c->random = random; /* the same older keys for every level */
-        for (size_t i = 0; i < bytes / (type == CT_KV_F32 ? 4 : 2); i++) {
-            uint32_t u = kc_random(c);
-            for (int of_v = 0; of_v < 2; of_v++, u >>= 16) {
-                float v = (float)((int32_t)(u & 0xffff) - 0x8000) * 0x1p-14f;
-                uint16_t h = type == CT_KV_F16 ? ct_f32_to_f16(v) : ct_f32_to_bf16(v);
-                void *base = of_v ? kv.v : kv.k;
-                memcpy((uint8_t *)base + i * (type == CT_KV_F32 ? 4 : 2), type == CT_KV_F32 ? (void *)&v : &h,
-                       type == CT_KV_F32 ? 4 : 2);
-            }
-        }
-        kc_enter(c, l, "store");
-        for (int i = 0; i < stored; i++)
-            k->store(&kv, hi - i, rows + 2 * n * (size_t)i, rows + 2 * n * (size_t)i + n);
-        kc_bytes(c, 0, kv.k, bytes);
-        kc_bytes(c, 1, kv.v, bytes);
-        kc_freeze(c, kv.k);
-        kc_freeze(c, kv.v);
-        float *out = kc_take(c, n * sizeof *out, 4);
-        kc_enter(c, l, "attend");
-        k->attend(out, q, &kv, lo, hi, scale, cap);
-        kc_floats(c, 2, out, n);
-        kc_release(c, mark);
-    }
-}
-
 static void finite_case(struct kcheck *c)
 {
     int n = draw_length(c);
@@ -221,8 +170,8 @@ static void draw_case(struct kcheck *c)
 }
 
 const struct kc_vector_case kc_vector_cases[] = {
-    {"norm", norm_case},     {"add", add_case},         {"scale", scale_case},
-    {"geglu", geglu_case},   {"softcap", softcap_case}, {"rope", rope_case},
-    {"attend", attend_case}, {"finite", finite_case},   {"draw", draw_case},
+    {"norm", norm_case},        {"add", add_case},         {"scale", scale_case},
+    {"geglu", geglu_case},      {"softcap", softcap_case}, {"rope", rope_case},
+    {"attend", kc_attend_case}, {"finite", finite_case},   {"draw", draw_case},
 };
 const int kc_vector_case_count = (int)CT_COUNT(kc_vector_cases);
