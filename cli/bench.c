@@ -1,34 +1,13 @@
-/* bench.c: `carat bench`: prompt (pp) and generation (tg) speed on random ids, at depths of context, in the table that
- * users of this field know. Neither tokenising nor sampling is in the time. The memory bandwidth that generation is
- * compared with is measured in the same run (bandwidth.c). */
+/* bench.c: `carat bench`: prompt (pp) and generation (tg) speed on random ids, at depths of context, against what the
+ * machine can read and compute at most, measured in the same run. Neither tokenising nor sampling is in the time. How it
+ * is told: bench_report.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli.h"
+#include "bench.h"
 
 enum { MOST_REPETITIONS = 1000, MOST_TESTS = 64, MOST_NUMBERS = 16 };
-
-struct bench {
-    const struct options *o;
-    carat_model *model;
-    carat_engine *engine;
-    carat_session *session;
-    carat_model_info info;
-    carat_plan plan;
-    struct progress bar;
-    int32_t *ids;     /* [longest] */
-    double bandwidth; /* bytes per second */
-};
-
-struct test {
-    const char *kind; /* "pp", "tg" */
-    int tokens, depth;
-    int step;      /* tokens per call: all of them, or one */
-    double *speed; /* [repetitions], tok/s */
-    double mean, deviation, median, low, high;
-};
 
 /* "512" or "128,512": numbers in list. */
 static int parse_list(const char *option, const char *text, int *list, int *n)
@@ -63,8 +42,8 @@ static void fill_ids(struct bench *b, int n)
     }
 }
 
-/* One timed run in a fresh session that holds `depth` tokens already. */
-static int run_once(struct bench *b, const struct test *t, double *spent)
+/* One timed run in a fresh session that holds `depth` tokens already; with a profile unless that is NULL. */
+static int run_once(struct bench *b, const struct test *t, double *spent, carat_profile *profile)
 {
     carat_session_options options = CARAT_SESSION_OPTIONS;
     carat_error err;
@@ -80,6 +59,8 @@ static int run_once(struct bench *b, const struct test *t, double *spent)
     if (carat_session_create(&b->session, b->engine, &options, &err) != CARAT_OK ||
         (t->depth > 0 && carat_append(b->session, b->ids, t->depth, &err) != CARAT_OK))
         return fail_status(&err);
+    if (profile)
+        carat_profile_begin(b->engine);
     start = seconds();
     for (int i = 0; i < t->tokens; i += t->step) {
         if (carat_append(b->session, b->ids + t->depth + i, t->step, &err) != CARAT_OK)
@@ -87,7 +68,9 @@ static int run_once(struct bench *b, const struct test *t, double *spent)
         if (progress_update(&b->bar, (size_t)(i + t->step), (size_t)t->tokens))
             return INTERRUPTED;
     }
-    *spent = seconds() - start;
+    *spent = fmax(seconds() - start, 1e-9);
+    if (profile && carat_profile_end(b->engine, profile, &err) != CARAT_OK)
+        return fail_status(&err);
     progress_end(&b->bar);
     return DONE;
 }
@@ -101,16 +84,24 @@ static int ascending(const void *a, const void *b)
 static int run_test(struct bench *b, struct test *t)
 {
     double sorted[MOST_REPETITIONS], spent, sum = 0, squares = 0;
-    int n = b->o->repetitions, code = run_once(b, t, &spent); /* warm-up */
+    carat_profile profile = {.size = sizeof profile};
+    int n = b->o->repetitions, code;
 
+    t->profile.size = sizeof t->profile;
+    t->seconds = INFINITY;
+    code = run_once(b, t, &spent, &t->profile); /* warm-up */
     t->speed = calloc((size_t)n, sizeof *t->speed);
     if (!t->speed)
         return fail_memory();
     for (int i = 0; i < n && code == DONE; i++) {
-        code = run_once(b, t, &spent);
-        if (code == DONE) {
-            t->speed[i] = sorted[i] = t->tokens / (spent > 0 ? spent : 1e-9);
-            sum += t->speed[i];
+        code = run_once(b, t, &spent, b->o->profile ? &profile : NULL);
+        if (code != DONE)
+            break;
+        t->speed[i] = sorted[i] = t->tokens / spent;
+        sum += t->speed[i];
+        if (b->o->profile && spent < t->seconds) {
+            t->seconds = spent;
+            t->profile = profile;
         }
     }
     if (code != DONE)
@@ -126,65 +117,6 @@ static int run_test(struct bench *b, struct test *t)
     return DONE;
 }
 
-/* Bytes of weights that a second of this test reads, one token at a time; 0 where a pass takes many. */
-static double bytes_per_second(const struct bench *b, const struct test *t)
-{
-    return t->step == 1 ? t->median * (double)b->plan.weight_bytes : 0;
-}
-
-static void print_table(const struct bench *b, const struct test *tests, int n)
-{
-    out_print("| model                | size       | params     | backend     | threads | test            |  "
-              "         "
-              "t/s      |   median |  GB/s | of limit |\n"
-              "| -------------------- | ---------: | ---------: | ----------- | ------: | --------------: | "
-              "-----------------: | -------: | ----: | -------: |\n");
-    for (int i = 0; i < n; i++) {
-        char test[32], read[32] = "      |         ";
-        double bytes = bytes_per_second(b, &tests[i]);
-        snprintf(test, sizeof test, tests[i].depth ? "%s%d @ d%d" : "%s%d", tests[i].kind, tests[i].tokens,
-                 tests[i].depth);
-        if (bytes > 0)
-            snprintf(read, sizeof read, "%5.1f | %6.0f %%", bytes / 1e9, 100 * bytes / b->bandwidth);
-        out_print(
-            "| %-20.20s | %6.1f MiB | %8.2f M | CPU %-7.7s | %7d | %15s | %10.2f ± %5.2f | %8.2f | %s |\n",
-            model_name(b->o->model), (double)b->info.weight_bytes / (1 << 20),
-            (double)b->info.n_parameter / 1e6, b->plan.isa, b->plan.threads, test, tests[i].mean,
-            tests[i].deviation, tests[i].median, read);
-    }
-    out_print(
-        "\nlimit: %.1f GB/s read from memory by %d threads, measured in this run; GB/s: weights read, by the "
-        "median\n",
-        b->bandwidth / 1e9, b->plan.threads);
-}
-
-static json_t *test_json(const struct bench *b, const struct test *t)
-{
-    json_t *samples = json_array();
-
-    for (int i = 0; i < b->o->repetitions; i++)
-        json_array_append_new(samples, json_number(t->speed[i]));
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "test", t->kind,
-                     "tokens", t->tokens, "n_prompt", t->step > 1 ? t->tokens : 0, "n_gen",
-                     t->step > 1 ? 0 : t->tokens, "n_depth", t->depth, "avg_ts", t->mean, "stddev_ts",
-                     t->deviation, "median_ts", t->median, "min_ts", t->low, "max_ts", t->high, "read_gb_s",
-                     bytes_per_second(b, t) / 1e9, "samples_ts", samples);
-}
-
-static int print_json(const struct bench *b, const struct test *tests, int n)
-{
-    json_t *list = json_array();
-    const char *name = model_name(b->o->model);
-
-    for (int i = 0; i < n; i++)
-        json_array_append_new(list, test_json(b, &tests[i]));
-    return out_json(json_pack(
-        "{s:o, s:I, s:I, s:s, s:s, s:b, s:i, s:i, s:i, s:f, s:o}", "model", json_text(name, strlen(name)),
-        "model_size", (json_int_t)b->info.weight_bytes, "model_n_params", (json_int_t)b->info.n_parameter,
-        "isa", b->plan.isa, "kv", b->plan.kv, "exact", b->o->exact, "chunk", b->plan.chunk, "threads",
-        b->plan.threads, "repetitions", b->o->repetitions, "limit_gb_s", b->bandwidth / 1e9, "tests", list));
-}
-
 static int prepare(struct bench *b, int longest)
 {
     carat_engine_options options;
@@ -197,13 +129,27 @@ static int prepare(struct bench *b, int longest)
     options.context = longest;
     if (carat_model_get_info(b->model, &b->info, &err) != CARAT_OK ||
         carat_plan_engine(b->model, &options, &b->plan, &err) != CARAT_OK ||
+        carat_measure_limits(b->plan.threads, b->o->isa, &b->limits, &err) != CARAT_OK ||
         carat_engine_create(&b->engine, b->model, &options, &err) != CARAT_OK)
         return fail_status(&err);
     b->ids = calloc((size_t)longest, sizeof *b->ids);
-    b->bandwidth = measure_bandwidth(b->plan.threads);
-    if (!b->ids || b->bandwidth <= 0)
+    if (!b->ids)
         return fail_memory();
     fill_ids(b, longest);
+    return DONE;
+}
+
+/* Measures the limits again and keeps the higher: neighbours only ever take away. */
+static int measure_again(struct bench *b)
+{
+    carat_limits again = {.size = sizeof again};
+    carat_error err;
+
+    if (carat_measure_limits(b->plan.threads, b->o->isa, &again, &err) != CARAT_OK)
+        return fail_status(&err);
+    b->limits.read = fmax(b->limits.read, again.read);
+    for (int a = 0; a < CARAT_N_ARITHMETIC; a++)
+        b->limits.operations[a] = fmax(b->limits.operations[a], again.operations[a]);
     return DONE;
 }
 
@@ -234,7 +180,8 @@ static int plan_tests(const struct options *o, struct test *tests, int *n, int *
 
 int verb_bench(const struct options *o)
 {
-    struct bench b = {.o = o, .info.size = sizeof b.info, .plan.size = sizeof b.plan};
+    struct bench b = {
+        .o = o, .info.size = sizeof b.info, .plan.size = sizeof b.plan, .limits.size = sizeof b.limits};
     struct test tests[MOST_TESTS];
     int n, longest, code = plan_tests(o, tests, &n, &longest);
 
@@ -246,10 +193,12 @@ int verb_bench(const struct options *o)
         code = run_test(&b, &tests[i]);
         progress_end(&b.bar);
     }
+    if (code == DONE)
+        code = measure_again(&b);
     if (code == DONE && o->json)
-        code = print_json(&b, tests, n);
+        code = bench_print_json(&b, tests, n);
     else if (code == DONE)
-        print_table(&b, tests, n);
+        bench_print(&b, tests, n);
     for (int i = 0; i < n; i++)
         free(tests[i].speed);
     free(b.ids);

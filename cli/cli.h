@@ -110,11 +110,6 @@ double seconds(void);                     /* a monotonic clock */
 /* stdin.c: as carat_model_open, from standard input. */
 carat_status open_stdin(carat_model **model, const carat_model_options *options, carat_error *err);
 
-/* ---- bandwidth.c ---- */
-
-/* Bytes a second that so many threads read from memory, the best of a few rounds; 0 when there is no memory for it. */
-double measure_bandwidth(int threads);
-
 /* ---- one function per verb: returns an exit code; out_finish is main's ---- */
 
 int verb_run(const struct options *o);

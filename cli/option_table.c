@@ -26,9 +26,8 @@ const struct verb_text verb_texts[N_VERB] = {
         {"render", "MODEL --messages FILE", "the exact prompt that a conversation becomes", 1, 1,
          "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n"},
     [BENCH] = {"bench", "MODEL", "measure prompt and generation speed", 1, 1,
-               "Random ids, one warm-up; tokenising and sampling are not in the time. Generation is compared "
-               "with the "
-               "memory bandwidth measured in the same run.\n"},
+               "Random ids, one warm-up; tokenising and sampling are not in the time. What was read and "
+               "computed is compared with what the machine can do at most, measured in the same run.\n"},
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
     [DOCTOR] =
         {"doctor", "", "describe this machine and how carat would use it", 0, 0,
@@ -108,6 +107,8 @@ const struct option option_table[] = {
     {{"-d", "--n-depth"}, TEXT, AT(n_depth), ON(BENCH), "N[,N...]",
      "tokens in the context before each test (default 0)", 0, 0},
     {{"-r", "--repetitions"}, INT, AT(repetitions), ON(BENCH), "N", "runs of each test (default 5)", 1, 1000},
+    {{"--profile"}, FLAG, AT(profile), ON(BENCH), NULL,
+     "also print where the time goes, operation by operation", 0, 0},
     {{"-c", "--ctx-size"}, INT, AT(context), ON(RUN) | ON(SHOW), "N",
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
     {{"-t", "--threads"}, INT, AT(threads), EVALUATES, "N",

@@ -42,7 +42,7 @@ struct options {
     double temp, top_p, min_p;
     int64_t seed;
     bool raw, json, exact, ignore_eos, verbose, all, naive, special, no_bos, no_generation_prompt, as_ids,
-        tensors, lossy, no_perf, man;
+        tensors, lossy, no_perf, man, profile;
     bool help;
     bool stdin_taken; /* an option or argument reads standard input */
 };

@@ -492,8 +492,8 @@ typedef struct carat_limits {
     /* a second, counted as in carat_operation; 0: not known at this level */
     double operations[CARAT_N_ARITHMETIC];
 } carat_limits;
-/* threads and isa as in carat_engine_options. Takes half a second and 256 MiB, or four times the largest cache; the best of
- * several rounds counts, since neighbours only ever take away. Any thread. E_ARGUMENT, E_MEMORY. */
+/* threads and isa as in carat_engine_options. Takes half a second and at least 256 MiB, beyond every cache; the best of
+ * many rounds counts, since neighbours only ever take away. Any thread. E_ARGUMENT, E_MEMORY. */
 CARAT_API carat_status carat_measure_limits(int threads, const char *isa, carat_limits *limits,
                                             carat_error *err);
 

@@ -6,11 +6,16 @@
 #include "kernel/peak.h"
 
 #define MOST_THREADS   256
-#define ROUNDS         11
-#define ROUND_SECONDS  0.005             /* of multiplying */
-#define PIECE          ((size_t)4 << 20) /* bytes that a thread reads at a time */
-#define LEAST_BYTES    ((size_t)256 << 20)
-#define ITEMS_A_THREAD 8 /* so that a thread that comes late costs little */
+#define PIECE          ((size_t)1 << 20)   /* bytes that a thread reads at a time */
+#define LEAST_BYTES    ((size_t)256 << 20) /* of memory to read */
+#define LEAST_A_THREAD ((size_t)8 << 20)
+#define ITEMS_A_THREAD 8 /* of multiplying, so that a thread that comes late costs little */
+
+/* Many short rounds: one of them passes without a neighbour. A round of reading is a part of the memory, so that the
+ * others have left the caches when it comes again. */
+#define ROUNDS        48
+#define PARTS         8
+#define ROUND_SECONDS 0.001 /* of multiplying */
 
 struct limit_job {
     uint8_t *data;
@@ -46,7 +51,6 @@ static void multiply(void *arg, int item, int thread)
     j->peak.run(j->turns);
 }
 
-/* Seconds of one round. */
 static double time_round(struct ct_pool *pool, int items, void (*fn)(void *, int, int), struct limit_job *j)
 {
     double start = ct_os_seconds();
@@ -55,27 +59,24 @@ static double time_round(struct ct_pool *pool, int items, void (*fn)(void *, int
     return fmax(ct_os_seconds() - start, 1e-9);
 }
 
-static double best_round(struct ct_pool *pool, int items, void (*fn)(void *, int, int), struct limit_job *j)
-{
-    double best = INFINITY;
-
-    for (int i = 0; i < ROUNDS; i++)
-        best = fmin(best, time_round(pool, items, fn, j));
-    return best;
-}
-
 static carat_status measure_read(struct ct_pool *pool, double *read, carat_error *err)
 {
-    size_t bytes = ct_round_up(CT_MAX(LEAST_BYTES, 4 * ct_os_cache()), PIECE);
-    int items = (int)(bytes / PIECE);
-    struct limit_job j = {.data = ct_os_reserve(bytes)};
+    size_t least = CT_MAX(LEAST_BYTES, (size_t)ct_pool_threads(pool) * LEAST_A_THREAD);
+    size_t part = ct_round_up(CT_MAX(least, 2 * ct_os_cache()) / PARTS, PIECE), bytes = part * PARTS;
+    uint8_t *data = ct_os_reserve(bytes);
+    struct limit_job j = {.data = data};
+    double best = INFINITY;
 
-    if (!j.data)
+    if (!data)
         return ct_fail(err, CARAT_E_MEMORY, "carat_measure_limits: the system refuses %zu bytes", bytes);
-    ct_os_huge(j.data, bytes);
-    ct_pool_run(pool, items, fill_piece, &j);
-    *read = (double)bytes / best_round(pool, items, read_piece, &j);
-    ct_os_release(j.data, bytes);
+    ct_os_huge(data, bytes);
+    ct_pool_run(pool, (int)(bytes / PIECE), fill_piece, &j);
+    for (int i = 0; i < ROUNDS; i++) {
+        j.data = data + (size_t)(i % PARTS) * part;
+        best = fmin(best, time_round(pool, (int)(part / PIECE), read_piece, &j));
+    }
+    *read = (double)part / best;
+    ct_os_release(data, bytes);
     return CARAT_OK;
 }
 
@@ -83,10 +84,13 @@ static double measure_operations(struct ct_pool *pool, struct ct_peak peak)
 {
     int items = ct_pool_threads(pool) * ITEMS_A_THREAD;
     struct limit_job j = {.peak = peak, .turns = 1000};
+    double best = INFINITY;
 
     time_round(pool, items, multiply, &j); /* wakes the units up */
     j.turns = (long)(ROUND_SECONDS / time_round(pool, items, multiply, &j) * (double)j.turns) + 1;
-    return (double)j.turns * items * peak.operations / best_round(pool, items, multiply, &j);
+    for (int i = 0; i < ROUNDS; i++)
+        best = fmin(best, time_round(pool, items, multiply, &j));
+    return (double)j.turns * items * peak.operations / best;
 }
 
 carat_status carat_measure_limits(int threads, const char *isa, carat_limits *limits, carat_error *err)

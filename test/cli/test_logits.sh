@@ -72,25 +72,3 @@ expect 0 logits tiny --ids "$ids" --top 1 --json
 best=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' out)
 expect 0 run tiny --ids "$ids" -n 1 --temp 0 --json --ignore-eos
 out_has "\"ids\":\[$best\]"
-
-# bench prints a table and an object
-expect 0 bench tiny -p 16 -n 4 -r 2
-out_has 'pp16 '
-out_has 'tg4 '
-out_has 'limit: [0-9.]* GB/s read'
-expect 0 bench tiny -p 16 -n 0 -r 1 --json
-out_has '"avg_ts":[0-9]'
-out_has '"limit_gb_s":[0-9]'
-# several lengths and depths
-expect 0 bench tiny -p 8,4 -n 2 -d 0,32 -r 2
-for t in 'pp8 ' 'pp4 ' 'tg2 ' 'pp8 @ d32' 'pp4 @ d32' 'tg2 @ d32'; do out_has "$t"; done
-[ "$(grep -c 'avx2\|ref\|CPU' out)" = 6 ] || die 'not six rows'
-expect 0 bench tiny -p 0 -n 3 -d 5 -r 3 --json
-out_has '"n_depth":5'
-out_has '"samples_ts":\[[0-9.e+]*,[0-9.e+]*,[0-9.e+]*\]'
-for list in '' , 1, ,1 x 1x -1 1048577 99999999999; do
-    refuse 2 bench tiny -p "$list"
-    err_has 'option -p'
-done
-refuse 2 bench tiny -d 1,y
-refuse 2 bench tiny -p 0 -n 0 -d 4
