@@ -1,9 +1,16 @@
 /* kcheck_bench.c: times products of the shapes of real models: per level, type, shape and number of tokens. For few
- * tokens the weights are more than the caches hold, so that GB/s means memory. Shares are of what kcheck_limits.c measures
- * in the same run. */
-#include "kcheck_bench.h"
+ * tokens the weights are more than the caches hold, so that GB/s means memory. Shares are of what carat_measure_limits
+ * finds in the same run. */
+#define _GNU_SOURCE
+#include "kcheck.h"
 
-enum { MOST_PASSES = 101, FEW = 16, TOKENS_OF_REF = 8, ROWS_OF_REF = 64 };
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "base/os.h"
+#include "kernel/peak.h"
+
+enum { MOST_PASSES = 101, MOST_THREADS = 64, FEW = 16, TOKENS_OF_REF = 8, ROWS_OF_REF = 64 };
 
 /* Rows and columns of the matrices of a layer, and a slice of the head. */
 static const struct shape {
@@ -17,6 +24,77 @@ static const struct shape {
     {"4b", "q", 2048, 2560},     {"4b", "kv", 1024, 2560},    {"4b", "o", 2560, 2048},
     {"4b", "gate", 10240, 2560}, {"4b", "down", 2560, 10240}, {"4b", "head/8", 32768, 2560},
 };
+
+/* ---- threads ---- */
+
+struct member {
+    pthread_t thread;
+    pthread_barrier_t *barrier;
+    void (*work)(void *arg, int id, int threads);
+    void *arg;
+    int id, threads;
+};
+
+static void *run_member(void *p)
+{
+    struct member *m = p;
+    pthread_barrier_wait(m->barrier);
+    m->work(m->arg, m->id, m->threads);
+    pthread_barrier_wait(m->barrier);
+    return NULL;
+}
+
+/* Runs work on so many threads at once; the seconds from the first to the last. */
+static double together(int threads, void (*work)(void *arg, int id, int threads), void *arg)
+{
+    struct member m[MOST_THREADS];
+    pthread_barrier_t barrier;
+
+    pthread_barrier_init(&barrier, NULL, (unsigned)threads);
+    for (int i = 0; i < threads; i++) {
+        m[i] = (struct member){.barrier = &barrier, .work = work, .arg = arg, .id = i, .threads = threads};
+        if (i > 0 && pthread_create(&m[i].thread, NULL, run_member, &m[i])) {
+            perror("kcheck: pthread_create");
+            exit(2);
+        }
+    }
+    pthread_barrier_wait(&barrier);
+    double start = ct_os_seconds();
+    work(arg, 0, threads);
+    pthread_barrier_wait(&barrier);
+    double seconds = ct_os_seconds() - start;
+    for (int i = 1; i < threads; i++)
+        pthread_join(m[i].thread, NULL);
+    pthread_barrier_destroy(&barrier);
+    return seconds;
+}
+
+/* ---- memory ---- */
+
+/* Fresh zeros on whole pages. */
+static void *map(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) {
+        perror("kcheck: mmap");
+        exit(2);
+    }
+    madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+static void unmap(void *p, size_t bytes)
+{
+    munmap(p, bytes);
+}
+
+/* Bytes that no cache holds for the next pass. */
+static size_t beyond_caches(void)
+{
+    return CT_MAX((size_t)256 << 20, 2 * ct_os_cache());
+}
+
+/* ---- one product ---- */
 
 /* The same product with one matrix after another. */
 struct timing {
@@ -64,10 +142,10 @@ static double time_product(struct timing *t, int threads)
     double seconds[MOST_PASSES], start;
     int n = 0;
 
-    kc_together(threads, multiply, t);
-    start = kc_now();
-    while (n < 3 || (n < MOST_PASSES && kc_now() - start < 0.3))
-        seconds[n++] = kc_together(threads, multiply, t);
+    together(threads, multiply, t);
+    start = ct_os_seconds();
+    while (n < 3 || (n < MOST_PASSES && ct_os_seconds() - start < 0.3))
+        seconds[n++] = together(threads, multiply, t);
     return median(seconds, n) / t->matrices;
 }
 
@@ -163,8 +241,8 @@ static double time_level(const struct ct_kernel *k, const struct material *m, in
     *bytes = ct_weight_bytes(&t.w);
     t.apart = ct_round_up(*bytes, 64);
     if (tokens <= FEW)
-        t.matrices = (int)CT_MIN((kc_beyond_caches() + t.apart - 1) / t.apart, (size_t)1 << 20);
-    uint8_t *data = kc_map(t.apart * (size_t)t.matrices);
+        t.matrices = (int)CT_MIN((beyond_caches() + t.apart - 1) / t.apart, (size_t)1 << 20);
+    uint8_t *data = map(t.apart * (size_t)t.matrices);
     for (int r = 0; packed && r < t.w.rows; r += CT_PANEL_ROWS)
         ct_pack(data + (size_t)(r / CT_PANEL_ROWS) * t.w.row_bytes, &m->rows, r);
     if (!packed)
@@ -179,24 +257,11 @@ static double time_level(const struct ct_kernel *k, const struct material *m, in
     t.scratch = need((size_t)threads * CT_SCRATCH(t.w.cols) * sizeof(float));
     double seconds = time_product(&t, threads);
     forget(&t);
-    kc_unmap(data, t.apart * (size_t)t.matrices);
+    unmap(data, t.apart * (size_t)t.matrices);
     return seconds;
 }
 
-static enum kc_peak peak_of(enum ct_type type)
-{
-    if (type == CT_F32 || type == CT_F16)
-        return KC_F32;
-    if (type == CT_BF16 || type == CT_SFP)
-        return KC_BF16;
-    return type == CT_Q4_0 || type == CT_Q4_1 || type == CT_Q4_K ? KC_NIBBLES : KC_INT8;
-}
-
 /* ---- the table ---- */
-
-struct limits {
-    double bandwidth, peak[KC_LEVELS][KC_PEAKS];
-};
 
 static void percent(double part, double whole)
 {
@@ -207,7 +272,7 @@ static void percent(double part, double whole)
 }
 
 static void one_line(const struct kcheck *c, int level, const struct material *m, const struct shape *s,
-                     int tokens, int threads, const struct limits *l, double ref)
+                     int tokens, int threads, const carat_limits *limits, double ref)
 {
     size_t bytes;
     double seconds = time_level(&c->level[level], m, tokens, threads, &bytes);
@@ -215,9 +280,9 @@ static void one_line(const struct kcheck *c, int level, const struct material *m
 
     printf("%-8s %-7s %-5s %-7s %6d %6d %6d %11.1f %8.2f", c->level[level].isa,
            ct_type_info(m->rows.type)->name, s->model, s->name, s->rows, s->cols, tokens, seconds * 1e6, gbs);
-    percent(gbs, l->bandwidth);
+    percent(gbs, 1e-9 * limits->read);
     printf(" %9.1f", gops);
-    percent(gops, l->peak[level][peak_of(m->rows.type)]);
+    percent(gops, 1e-9 * limits->operations[ct_peak_of(m->rows.type, false)]);
     printf(" %8.2f\n", ref / threads / seconds);
 }
 
@@ -230,8 +295,8 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-static void one_matrix(struct kcheck *c, const struct kc_bench *b, const struct limits *l, enum ct_type type,
-                       const struct shape *s)
+static void one_matrix(struct kcheck *c, const struct kc_bench *b, const carat_limits *limits,
+                       enum ct_type type, const struct shape *s)
 {
     for (const char *p = b->tokens; *p; p += strcspn(p, ","), p += *p == ',') {
         int tokens = atoi(p);
@@ -240,26 +305,36 @@ static void one_matrix(struct kcheck *c, const struct kc_bench *b, const struct 
         struct material m = make(c, type, s, tokens);
         double ref = time_ref(c, &m, tokens);
         for (int level = c->n_level > 1; level < c->n_level; level++)
-            one_line(c, level, &m, s, tokens, b->threads, l, ref);
+            one_line(c, level, &m, s, tokens, b->threads, &limits[level], ref);
         free(m.data);
         free(m.x);
     }
 }
 
+/* What each level can do at most; of an emulated one only the reading is known. */
+static void measure(const struct kcheck *c, int threads, carat_limits *limits)
+{
+    static const char *const names[] = {"f32", "bf16", "int8", "int8 by nibbles"};
+
+    for (int level = 0; level < c->n_level; level++) {
+        limits[level] = (carat_limits){.size = sizeof *limits};
+        if (carat_measure_limits(threads, c->level[level].isa, &limits[level], NULL))
+            limits[level].read = limits[0].read;
+        if (level == 0)
+            printf("%d threads; reading %.1f GB/s", threads, 1e-9 * limits->read);
+        for (int i = 0; i < CARAT_N_ARITHMETIC; i++)
+            if (limits[level].operations[i] > 0)
+                printf("%s%s %s %.0f", i ? "," : "; Gop/s of ", i ? "" : c->level[level].isa, names[i],
+                       1e-9 * limits[level].operations[i]);
+    }
+}
+
 int kc_bench(struct kcheck *c, const struct kc_bench *b)
 {
-    static const char *const peak_name[] = {"f32", "bf16", "int8", "int8 by nibbles"};
-    struct limits l = {.bandwidth = kc_bandwidth(b->threads)};
+    carat_limits limits[KC_LEVELS];
     int lines = 0;
 
-    printf("%d threads; reading %.1f GB/s", b->threads, l.bandwidth);
-    for (int level = 0; level < c->n_level; level++)
-        for (int i = 0; i < KC_PEAKS; i++) {
-            l.peak[level][i] = kc_peak(c->level[level].isa, (enum kc_peak)i, b->threads);
-            if (l.peak[level][i] > 0)
-                printf("%s%s %s %.0f", i ? "," : "; Gop/s of ", i ? "" : c->level[level].isa, peak_name[i],
-                       l.peak[level][i]);
-        }
+    measure(c, b->threads, limits);
     printf("\n%-8s %-7s %-5s %-7s %6s %6s %6s %11s %8s %6s %9s %6s %8s\n", "level", "type", "model", "matrix",
            "rows", "cols", "tokens", "us", "GB/s", "limit", "GOP/s", "limit", "x ref");
     for (int type = 0; type < CT_TYPE_COUNT; type++)
@@ -269,7 +344,7 @@ int kc_bench(struct kcheck *c, const struct kc_bench *b)
             if (!wanted || !in_list(b->shapes, shapes[s].model) ||
                 shapes[s].cols % ct_type_info((enum ct_type)type)->block)
                 continue;
-            one_matrix(c, b, &l, (enum ct_type)type, &shapes[s]);
+            one_matrix(c, b, limits, (enum ct_type)type, &shapes[s]);
             lines++;
         }
     if (!lines)
