@@ -50,52 +50,6 @@ static void nibbles_out(uint8_t *q, const uint32_t word[8])
         put(q + 4 * i, word[i] | word[i + 4] << 4);
 }
 
-/* Bits 4i .. 4i+3 of h, each moved to bit 4 of a byte. */
-static uint32_t fifth_bits(uint32_t h, int i)
-{
-    uint32_t b = h >> 4 * i;
-    return (b & 1) << 4 | (b >> 1 & 1) << 12 | (b >> 2 & 1) << 20 | (b >> 3 & 1) << 28;
-}
-
-/* Five bits: the fifth ones as one word, then nibbles. As bytes the code is weight + 128; `zero` is the code of weight 0. */
-static void five_in(uint32_t word[8], const uint8_t *q, uint32_t zero)
-{
-    nibbles_in(word, q + 4);
-    for (int i = 0; i < 8; i++)
-        word[i] = (word[i] | fifth_bits(get(q), i)) + (128 - zero) * 0x01010101u;
-}
-
-static void five_out(uint8_t *q, const uint32_t word[8], uint32_t zero)
-{
-    uint32_t low[8], h = 0;
-    for (int i = 0; i < 8; i++) {
-        uint32_t code = word[i] - (128 - zero) * 0x01010101u;
-        low[i] = code & 0x0f0f0f0fu;
-        for (int j = 0; j < 4; j++)
-            h |= (code >> (8 * j + 4) & 1) << (4 * i + j);
-    }
-    put(q, h);
-    nibbles_out(q + 4, low);
-}
-
-static void five_signed_in(uint32_t word[8], const uint8_t *q)
-{
-    five_in(word, q, 16);
-}
-static void five_signed_out(uint8_t *q, const uint32_t word[8])
-{
-    five_out(q, word, 16);
-}
-
-static void five_unsigned_in(uint32_t word[8], const uint8_t *q)
-{
-    five_in(word, q, 0);
-}
-static void five_unsigned_out(uint8_t *q, const uint32_t word[8])
-{
-    five_out(q, word, 0);
-}
-
 /* ---- the table ---- */
 
 #define PLANES(k, scales, bits, factors, minimum)                                                            \
@@ -113,8 +67,8 @@ static const struct packing {
     [CT_F16] = {{CT_LINES_16, 32, 0, 1024, false}, 0, NULL, NULL},
     [CT_BF16] = {{CT_LINES_16, 32, 0, 1024, false}, 0, NULL, NULL},
     [CT_Q8_0] = {{CT_LINES_BYTE, 64, 64, 1088, false}, 34, bytes_in, bytes_out},
-    [CT_Q5_0] = {{CT_LINES_BYTE, 64, 64, 1088, false}, 22, five_signed_in, five_signed_out},
-    [CT_Q5_1] = {{CT_LINES_BYTE, 64, 128, 1152, true}, 24, five_unsigned_in, five_unsigned_out},
+    [CT_Q5_0] = {.panel = PLANES(64, 64, 5, 2, false)},
+    [CT_Q5_1] = {.panel = PLANES(32, 64, 5, 0, true)},
     [CT_Q4_0] = {{CT_LINES_NIBBLE, 64, 64, 576, false}, 18, nibbles_in, nibbles_out},
     [CT_Q4_1] = {{CT_LINES_NIBBLE, 64, 128, 640, true}, 20, nibbles_in, nibbles_out},
     [CT_IQ4_NL] = {{CT_LINES_NIBBLE, 64, 64, 576, false}, 18, nibbles_in, nibbles_out},

@@ -1,5 +1,5 @@
-/* pack_planes.c: rows of the types with small integer factors (K-quants, IQ4_XS, MXFP4, I8) to panels of bit planes and
- * back, losing nothing. Layout: panel.h; what the bits of a stored block mean: quant/blocks.h. */
+/* pack_planes.c: rows of the types whose bits fill no nibbles or whose factors are small integers (Q5_0, Q5_1, K-quants,
+ * IQ4_XS, MXFP4, I8) to panels of bit planes and back, losing nothing. Layout: panel.h; what the bits of a stored block mean: quant/blocks.h. */
 #include "kernel/panel.h"
 
 #include "quant/blocks.h"
@@ -24,14 +24,15 @@ static inline uint32_t mask_of(int width)
 
 /* Where a stored block keeps one plane of its codes. */
 struct source {
-    enum { NONE, SHARED, CROSSED, HALVED, BYTES } order;
+    enum { NONE, SHARED, CROSSED, HALVED, BYTES, ROW } order;
     int at;    /* offset in the block */
     int width; /* bits of each code */
     int to;    /* the bit of the code that the lowest of them is */
 };
 
 /* SHARED: 8 / width groups one after another share 32 bytes, the first has the lowest bits. CROSSED: the same with the
- * middle groups of each four exchanged (Q6_K). HALVED: 16 bytes for a group, low nibbles first. BYTES: signed bytes.
+ * middle groups of each four exchanged (Q6_K). HALVED: 16 bytes for a group, low nibbles first. BYTES: signed bytes. ROW:
+ * 32 single bits in a row, of which a word has the next 4.
  * Gives the offset of word i of group g and the shift of its bits. */
 static inline int place(const struct source *s, int g, int i, int *shift)
 {
@@ -43,10 +44,28 @@ static inline int place(const struct source *s, int g, int i, int *shift)
         *shift = i / 4 * 4;
         return s->at + 16 * g + 4 * (i % 4);
     }
+    if (s->order == ROW) {
+        *shift = 4 * i;
+        return s->at;
+    }
     if (s->order == CROSSED)
         g = (g & ~3) | (g & 1) << 1 | (g >> 1 & 1);
     *shift = g * s->width % 8;
     return s->at + g * s->width / 8 * 32 + 4 * i;
+}
+
+/* The codes of a word out of the stored bits that begin at place(), and those bits of a word's codes. */
+static inline uint32_t codes_of(const struct source *s, uint32_t bits)
+{
+    if (s->order == ROW)
+        return (bits & 1) | (bits & 2) << 7 | (bits & 4) << 14 | (bits & 8) << 21;
+    return bits & mask_of(s->width);
+}
+
+static inline uint32_t bits_of(const struct source *s, uint32_t codes)
+{
+    codes &= mask_of(s->width);
+    return s->order == ROW ? (codes | codes >> 7 | codes >> 14 | codes >> 21) & 15 : codes;
 }
 
 /* ---- factors: the small integers of a block as bytes, in the order of groups ---- */
@@ -119,6 +138,15 @@ static void sixteen_out(uint8_t *s, const uint8_t *f)
     memcpy(s, f, 16);
 }
 
+static void two_in(uint8_t *f, const uint8_t *s)
+{
+    memcpy(f, s, 2);
+}
+static void two_out(uint8_t *s, const uint8_t *f)
+{
+    memcpy(s, f, 2);
+}
+
 static void one_in(uint8_t *f, const uint8_t *s)
 {
     f[0] = s[0];
@@ -139,6 +167,13 @@ static const struct packing {
     factors_in *in; /* NULL: there are none */
     factors_out *out;
 } table[CT_TYPE_COUNT] = {
+    [CT_Q5_0] =
+        {{{HALVED, AT(q5_0, q), 4, 0}, {ROW, AT(q5_0, high), 1, 4}}, {-1, -1}, AT(q5_0, d), two_in, two_out},
+    [CT_Q5_1] = {{{HALVED, AT(q5_1, q), 4, 0}, {ROW, AT(q5_1, high), 1, 4}},
+                 {AT(q5_1, d), AT(q5_1, m)},
+                 0,
+                 NULL,
+                 NULL},
     [CT_Q2_K] = {{{SHARED, AT(q2_k, q), 2, 0}},
                  {AT(q2_k, d), AT(q2_k, dmin)},
                  AT(q2_k, scale),
@@ -207,7 +242,7 @@ static inline void pack_group(uint8_t *lines, int r, const struct packing *t, in
     for (const struct source *s = t->source; s < t->source + 2 && s->order; s++)
         for (int i = 0; i < 8; i++) {
             int shift, at = place(s, g, i, &shift);
-            word[i] |= (get(block + at) >> shift & mask_of(s->width)) << s->to;
+            word[i] |= codes_of(s, get(block + at) >> shift) << s->to;
         }
     for (int i = 0; i < 8 && bits == 8; i++)
         word[i] ^= 0x80808080u;
@@ -230,7 +265,7 @@ static inline void unpack_group(uint8_t *block, int g, const struct packing *t, 
     for (const struct source *s = t->source; s < t->source + 2 && s->order; s++)
         for (int i = 0; i < 8; i++) {
             int shift, at = place(s, g, i, &shift);
-            put(block + at, get(block + at) | (word[i] >> s->to & mask_of(s->width)) << shift);
+            put(block + at, get(block + at) | bits_of(s, word[i] >> s->to) << shift);
         }
 }
 

@@ -8,12 +8,13 @@
  *   16 bit   32 k: 16 lines of [16][2]
  *   SFP      32 k: 8 lines of [16][4] codes
  *   32 bit   32 k: 32 lines of [16]
- *   planes   256 or 128 k: perhaps [16] 16 bit factors twice, then [groups][16][1 or 2] bytes, small integer factors (both
- *            padded to 64 bytes), then for each group of 32 as many lines as a weight has bits: planes of 8, 4 or 2 bits,
- *            then perhaps one of the 1 or 2 above them. In a plane of b bits a line has 32 / b words of [16][4] k in a row,
- *            the first in the lowest bits; the nibbles above are such a plane too
+ *   planes   32 to 256 k: perhaps [16] 16 bit factors twice, then [groups][16][1 or 2] bytes, factors of groups (both padded
+ *            to 64 bytes), then for each group of 32 as many lines as a weight has bits: planes of 8, 4 or 2 bits, then
+ *            perhaps one of the 1 or 2 above them. In a plane of b bits a line has 32 / b words of [16][4] k in a row, the
+ *            first in the lowest bits; the nibbles above are such a plane too
  * Factors of planes: Q4_K, Q5_K d, dmin; scale, minimum of a group. Q2_K the same, one byte of two nibbles for each half of
- * a group. Q6_K, Q3_K d; a signed scale for each half. IQ4_XS d; signed scale. MXFP4 the exponent. I8 bf16 scale, zero.
+ * a group. Q6_K, Q3_K d; a signed scale for each half. IQ4_XS d; signed scale. MXFP4 the exponent. Q5_0 an f16 scale of a
+ * group. Q5_1, of a group to a chunk, scale, minimum. I8 bf16 scale, zero.
  * Rows are padded to 16 and k to whole chunks; what is padded has scale 0 or weight 0. */
 #ifndef CT_PANEL_H
 #define CT_PANEL_H

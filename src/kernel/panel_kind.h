@@ -101,9 +101,6 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
     case CT_IQ4_NL:
         integers(out, ldo, (struct kind){TABLE, false, 0, ct_iq4_values}, w, r0, r1, x);
         break;
-    case CT_Q5_1:
-        integers(out, ldo, (struct kind){BYTE, true, 128, NULL}, w, r0, r1, x);
-        break;
     default:
         integers(out, ldo, (struct kind){BYTE, false, 128, NULL}, w, r0, r1, x);
     }

@@ -358,6 +358,8 @@ void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *
     case type:                                                                                               \
         project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                                         \
         break;
+        KIND(CT_Q5_0, 5, OWN, 4, 16, 2, 64, 1, NULL)
+        KIND(CT_Q5_1, 5, OWN_PAIR, 4, 0, 1, 64, 1, NULL)
         KIND(CT_Q2_K, 2, NIBBLES, 4, 0, 8, 320, 1, NULL)
         KIND(CT_Q3_K, 3, HALVES, 4, 4, 8, 320, 1, NULL)
         KIND(CT_Q4_K, 4, PAIR, 8, 0, 8, 320, 4, NULL)

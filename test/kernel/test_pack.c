@@ -102,14 +102,14 @@ static void packing_loses_nothing(void **unused)
     }
 }
 
-/* Panels cost at most 6 % more than the rows of a matrix whose tails fill its chunks, but for five bits kept as bytes. */
+/* Panels cost at most 6 % more than the rows of a matrix whose tails fill its chunks. */
 static void panels_are_small(void **unused)
 {
     (void)unused;
     for (int type = 0; type < CT_TYPE_COUNT; type++) {
         const struct ct_panel *form = ct_panel_of((enum ct_type)type);
         size_t row;
-        if (form->lines == CT_LINES_NONE || type == CT_Q5_0 || type == CT_Q5_1)
+        if (form->lines == CT_LINES_NONE)
             continue;
         assert_true(ct_type_row_bytes((enum ct_type)type, 1024, &row));
         size_t panel = ct_panel_bytes(form, 1024);
@@ -156,6 +156,10 @@ static void weights_lie_where_the_layout_says(void **unused)
     } cases[] = {
         /* groups 2 and 3, word 1: the high nibbles of their first lines */
         {CT_Q4_K, 256, 16 + 32 + 5, 0x93, {320 + 64 * 8 + 9, 320 + 64 * 12 + 9}, {0x30, 0x90}},
+        /* the second chunk: the fifth bit of k 64 + 32 + 21, byte 1 of word 5, in the last line of its second group */
+        {CT_Q5_0, 128, 22 * 3 + 2 + 2, 0x20, {704 + 64 + 64 * 9 + 9}, {0x20}},
+        /* the minimum of the second chunk */
+        {CT_Q5_1, 64, 24 + 3, 0x3c, {384 + 32 + 5}, {0x3c}},
         /* fifth bits of k 224 + 31 in the last line of group 7 */
         {CT_Q5_K, 256, 16 + 31, 0x80, {320 + 64 * 39 + 11}, {0x80}},
         /* the second block; two high bits of k 128 + 96 + 16: word 4 of group 7 */
