@@ -18,6 +18,16 @@ static const float *inputs(struct kcheck *c, size_t n, bool finite)
     return x;
 }
 
+/* The same over the range in which exp goes from 0 to infinity. */
+static const float *spread(struct kcheck *c, size_t n)
+{
+    float *x = kc_take(c, n * sizeof *x, 4);
+    for (size_t i = 0; i < n; i++)
+        x[i] = kc_uniform(c, -1, 1) * (float)(1 << kc_below(c, 8));
+    kc_freeze(c, x);
+    return x;
+}
+
 static int draw_length(struct kcheck *c)
 {
     int n = 1 + kc_below(c, kc_chance(c, 4) ? 3000 : 130);
@@ -49,7 +59,8 @@ static void elementwise_case(struct kcheck *c, enum elementwise what)
 {
     static const char *const name[] = {"add", "scale", "geglu", "softcap"};
     int n = draw_length(c);
-    const float *x = inputs(c, (size_t)n, false), *y = inputs(c, (size_t)n, false);
+    const float *x = kc_chance(c, 2) ? spread(c, (size_t)n) : inputs(c, (size_t)n, false);
+    const float *y = inputs(c, (size_t)n, false);
     float factor = kc_chance(c, 2) ? 30 : kc_uniform(c, 0.01f, 100);
 
     for (int l = 0; l < c->n_level; l++) {
@@ -152,19 +163,29 @@ static void draw_case(struct kcheck *c)
     };
 
     for (int i = 0; i < n; i++)
-        logits[i] = coarse ? (float)kc_below(c, 40) - 20 : kc_uniform(c, -30, 30);
+        logits[i] = coarse ? (kc_chance(c, 2) ? 1.0f : -1.0f) * (float)kc_below(c, 20) : kc_uniform(c, -30, 30);
     kc_freeze(c, logits);
+    /* The same among so many worse ones that the best are found in another way, where there are as many as asked for. */
+    int among = d.top_k && d.top_k + (int)CT_COUNT(banned) <= n ? n + 64 * (d.top_k + 1) : 0;
+    float *worse = kc_take(c, (size_t)among * sizeof *worse, 4);
+    for (int i = 0; i < among; i++)
+        worse[i] = i < n ? logits[i] : -1000;
+    kc_freeze(c, worse);
     for (size_t i = 0; i < CT_COUNT(banned); i++)
         banned[i] = kc_below(c, n);
     snprintf(c->shape, sizeof c->shape, "%d logits, temperature %g, top-k %d, top-p %g, min-p %g", n,
              (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p);
     for (int l = 0; l < c->n_level; l++) {
         int mark = c->pens;
-        int32_t *order = kc_take(c, (size_t)n * sizeof *order, 4);
-        float *weight = kc_take(c, (size_t)n * sizeof *weight, 4);
+        int32_t *order = kc_take(c, (size_t)CT_MAX(n, among) * sizeof *order, 4);
+        float *weight = kc_take(c, (size_t)CT_MAX(n, among) * sizeof *weight, 4);
         kc_enter(c, l, "draw");
         int32_t id = c->level[l].draw(logits, n, &d, order, weight);
         kc_bytes(c, 0, &id, sizeof id);
+        if (among) {
+            id = c->level[l].draw(worse, among, &d, order, weight);
+            kc_compare_bytes(c, 0, &id, sizeof id);
+        }
         kc_release(c, mark);
     }
 }
