@@ -10,6 +10,8 @@ init ct_kernel_init_ref;
 #if defined(__x86_64__)
 init ct_kernel_init_avx2, ct_vector_init_avx2, ct_vector_init_avx512, ct_panels_init_avx2, ct_panels_init_avxvnni, ct_panels_init_avx512,
     ct_panels_init_vnni, ct_panels_init_amx;
+#elif defined(__aarch64__)
+init ct_panels_init_neon, ct_panels_init_dotprod, ct_panels_init_i8mm;
 #endif
 
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit)
@@ -20,6 +22,9 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
     /* The system is asked for tiles last, only where they may be used. */
     bool amx = vnni && ct_cpu_usable(cpu, "amx-tile+int8+bf16") && (!limit || strcmp(limit, "amx") == 0) &&
                ct_os_allow_tiles();
+#elif defined(__aarch64__)
+    bool neon = ct_cpu_usable(cpu, "neon"), dotprod = neon && ct_cpu_usable(cpu, "dotprod");
+    bool i8mm = dotprod && ct_cpu_usable(cpu, "i8mm");
 #endif
     const struct {
         const char *isa;
@@ -37,6 +42,10 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
         {"avx512", avx512, ct_panels_init_avx512},
         {"vnni", vnni, ct_panels_init_vnni},
         {"amx", amx, ct_panels_init_amx},
+#elif defined(__aarch64__)
+        {"neon", neon, ct_panels_init_neon},
+        {"dotprod", dotprod, ct_panels_init_dotprod},
+        {"i8mm", i8mm, ct_panels_init_i8mm},
 #endif
     };
     bool found = !limit;

@@ -31,6 +31,9 @@ static const struct {
     {"avx512", "emulated avx512", ct_panels_init_emulated_avx512, ct_vector_init_emulated_avx512},
     {"vnni", "emulated vnni", ct_panels_init_emulated_vnni, NULL},
     {"amx", "emulated amx", ct_panels_init_emulated_amx, NULL},
+    {"neon", NULL, NULL, NULL},
+    {"dotprod", NULL, NULL, NULL},
+    {"i8mm", NULL, NULL, NULL},
 };
 
 static struct kcheck state; /* the signal handler's only way to it */

@@ -259,7 +259,7 @@ static void protect(const struct kc_pen *p, int how)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (size_t)(p->at - p->low) / page * page;
     size_t to = ct_round_up((size_t)(p->at - p->low) + p->bytes, page);
-    if (mprotect(p->low + from, to - from, how))
+    if (to > from && mprotect(p->low + from, to - from, how)) /* qemu refuses 0 bytes */
         perror("kcheck: mprotect");
 }
 
