@@ -113,7 +113,7 @@ const struct option option_table[] = {
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
     {{"-t", "--threads"}, INT, AT(threads), EVALUATES, "N",
      "threads (default 0: the CPUs this process may use)", 0, 256},
-    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), EVALUATES, "N",
+    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), EVALUATES | ON(SHOW), "N",
      "most prompt tokens in one pass (default 0: the library's choice)", 0, 1 << 20},
     {{"--naive"}, FLAG, AT(naive), ON(LOGITS), NULL,
      "recompute everything for every position: an oracle for the cache", 0, 0},

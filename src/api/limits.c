@@ -17,25 +17,31 @@
 #define PARTS         8
 #define ROUND_SECONDS 0.001 /* of multiplying */
 
-struct limit_job {
-    uint8_t *data;
-    struct ct_peak peak;
+/* What is measured: rounds of `items` calls of fn. */
+struct loop {
+    void (*fn)(void *loop, int item, int thread);
+    int items;
+    uint8_t *data; /* reading: [PARTS][items][PIECE] */
+    int part;
+    struct ct_peak peak; /* multiplying */
     long turns;
+    double amount; /* bytes or operations of a round */
+    double best;   /* seconds */
 };
 
 static void fill_piece(void *arg, int item, int thread)
 {
-    struct limit_job *j = arg;
+    struct loop *l = arg;
 
     (void)thread;
-    memset(j->data + (size_t)item * PIECE, 1, PIECE);
+    memset(l->data + (size_t)item * PIECE, 1, PIECE);
 }
 
 /* What is read ends in the bytes themselves, so that no compiler leaves the reading out. */
 static void read_piece(void *arg, int item, int thread)
 {
-    struct limit_job *j = arg;
-    uint8_t *piece = j->data + (size_t)item * PIECE;
+    struct loop *l = arg;
+    uint8_t *piece = l->data + ((size_t)l->part * (size_t)l->items + (size_t)item) * PIECE;
     uint64_t sum = ct_peak_read(piece, PIECE);
 
     (void)thread;
@@ -44,53 +50,53 @@ static void read_piece(void *arg, int item, int thread)
 
 static void multiply(void *arg, int item, int thread)
 {
-    struct limit_job *j = arg;
+    struct loop *l = arg;
 
     (void)item;
     (void)thread;
-    j->peak.run(j->turns);
+    l->peak.run(l->turns);
 }
 
-static double time_round(struct ct_pool *pool, int items, void (*fn)(void *, int, int), struct limit_job *j)
+static double time_round(struct ct_pool *pool, struct loop *l)
 {
     double start = ct_os_seconds();
 
-    ct_pool_run(pool, items, fn, j);
+    ct_pool_run(pool, l->items, l->fn, l);
     return fmax(ct_os_seconds() - start, 1e-9);
 }
 
-static carat_status measure_read(struct ct_pool *pool, double *read, carat_error *err)
+static struct loop reading(struct ct_pool *pool, uint8_t *data, size_t bytes)
 {
-    size_t least = CT_MAX(LEAST_BYTES, (size_t)ct_pool_threads(pool) * LEAST_A_THREAD);
-    size_t part = ct_round_up(CT_MAX(least, 2 * ct_os_cache()) / PARTS, PIECE), bytes = part * PARTS;
-    uint8_t *data = ct_os_reserve(bytes);
-    struct limit_job j = {.data = data};
-    double best = INFINITY;
+    struct loop l = {.data = data, .items = (int)(bytes / PIECE), .fn = fill_piece};
 
-    if (!data)
-        return ct_fail(err, CARAT_E_MEMORY, "carat_measure_limits: the system refuses %zu bytes", bytes);
-    ct_os_huge(data, bytes);
-    ct_pool_run(pool, (int)(bytes / PIECE), fill_piece, &j);
-    for (int i = 0; i < ROUNDS; i++) {
-        j.data = data + (size_t)(i % PARTS) * part;
-        best = fmin(best, time_round(pool, (int)(part / PIECE), read_piece, &j));
-    }
-    *read = (double)part / best;
-    ct_os_release(data, bytes);
-    return CARAT_OK;
+    time_round(pool, &l);
+    l.fn = read_piece;
+    l.items /= PARTS;
+    l.amount = (double)(bytes / PARTS);
+    return l;
 }
 
-static double measure_operations(struct ct_pool *pool, struct ct_peak peak)
+static struct loop multiplying(struct ct_pool *pool, struct ct_peak peak)
 {
-    int items = ct_pool_threads(pool) * ITEMS_A_THREAD;
-    struct limit_job j = {.peak = peak, .turns = 1000};
-    double best = INFINITY;
+    struct loop l = {.fn = multiply, .items = ct_pool_threads(pool) * ITEMS_A_THREAD, .peak = peak};
 
-    time_round(pool, items, multiply, &j); /* wakes the units up */
-    j.turns = (long)(ROUND_SECONDS / time_round(pool, items, multiply, &j) * (double)j.turns) + 1;
-    for (int i = 0; i < ROUNDS; i++)
-        best = fmin(best, time_round(pool, items, multiply, &j));
-    return (double)j.turns * items * peak.operations / best;
+    l.turns = 1000;
+    time_round(pool, &l); /* wakes the units up */
+    l.turns = (long)(ROUND_SECONDS / time_round(pool, &l) * (double)l.turns) + 1;
+    l.amount = (double)l.turns * l.items * peak.operations;
+    return l;
+}
+
+/* The loops take turns, so that each sees all of the time that this takes. */
+static void measure(struct ct_pool *pool, struct loop *loop, int n)
+{
+    for (int i = 0; i < n; i++)
+        loop[i].best = INFINITY;
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < n; i++) {
+            loop[i].part = round % PARTS;
+            loop[i].best = fmin(loop[i].best, time_round(pool, &loop[i]));
+        }
 }
 
 carat_status carat_measure_limits(int threads, const char *isa, carat_limits *limits, carat_error *err)
@@ -110,16 +116,29 @@ carat_status carat_measure_limits(int threads, const char *isa, carat_limits *li
                        "isa is \"%s\"; there are ref, avx2, avxvnni, avx512, vnni and amx", isa);
     carat_limits l = {.size = sizeof l, .threads = threads ? threads : ct_os_cpus(), .isa = kernel.isa};
     CT_TRY(ct_pool_create(&pool, l.threads, err));
-    carat_status status = measure_read(pool, &l.read, err);
-    for (int a = 0; a < CARAT_N_ARITHMETIC && !status; a++) {
-        struct ct_peak peak = ct_peak_loop(kernel.isa, (carat_arithmetic)a), last = {0};
-        if (a > 0)
-            last = ct_peak_loop(kernel.isa, (carat_arithmetic)(a - 1));
-        if (peak.run)
-            l.operations[a] = peak.run == last.run ? l.operations[a - 1] : measure_operations(pool, peak);
+    size_t least = CT_MAX(LEAST_BYTES, (size_t)l.threads * LEAST_A_THREAD);
+    size_t bytes = ct_round_up(CT_MAX(least, 2 * ct_os_cache()), PARTS * PIECE);
+    uint8_t *data = ct_os_reserve(bytes);
+    if (!data) {
+        ct_pool_destroy(pool);
+        return ct_fail(err, CARAT_E_MEMORY, "carat_measure_limits: the system refuses %zu bytes", bytes);
     }
+    ct_os_huge(data, bytes);
+    struct loop loop[1 + CARAT_N_ARITHMETIC] = {reading(pool, data, bytes)};
+    int n = 1, loop_of[CARAT_N_ARITHMETIC];
+    for (int a = 0; a < CARAT_N_ARITHMETIC; a++) {
+        struct ct_peak peak = ct_peak_loop(kernel.isa, (carat_arithmetic)a);
+        if (peak.run && peak.run != loop[n - 1].peak.run) /* a level may do two with one instruction */
+            loop[n++] = multiplying(pool, peak);
+        loop_of[a] = peak.run ? n - 1 : 0;
+    }
+    measure(pool, loop, n);
+    l.read = loop[0].amount / loop[0].best;
+    for (int a = 0; a < CARAT_N_ARITHMETIC; a++)
+        if (loop_of[a] > 0)
+            l.operations[a] = loop[loop_of[a]].amount / loop[loop_of[a]].best;
+    ct_os_release(data, bytes);
     ct_pool_destroy(pool);
-    if (!status)
-        *limits = l;
-    return status;
+    *limits = l;
+    return CARAT_OK;
 }
