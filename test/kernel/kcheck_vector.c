@@ -148,7 +148,7 @@ static void draw_case(struct kcheck *c)
 {
     int n = 1 + kc_below(c, kc_chance(c, 8) ? 20000 : 300);
     float *logits = kc_take(c, (size_t)n * sizeof *logits, 4);
-    bool coarse = kc_chance(c, 2); /* many equal ones */
+    int coarse = kc_chance(c, 2) ? 0 : kc_chance(c, 2) ? 2 : 20; /* many equal ones, and -0 beside 0 */
     int32_t banned[3];
     struct ct_draw d = {
         .temperature = kc_chance(c, 5) ? 0 : kc_uniform(c, 0.05f, 3),
@@ -163,7 +163,8 @@ static void draw_case(struct kcheck *c)
     };
 
     for (int i = 0; i < n; i++)
-        logits[i] = coarse ? (kc_chance(c, 2) ? 1.0f : -1.0f) * (float)kc_below(c, 20) : kc_uniform(c, -30, 30);
+        logits[i] =
+            coarse ? (kc_chance(c, 2) ? 1.0f : -1.0f) * (float)kc_below(c, coarse) : kc_uniform(c, -30, 30);
     kc_freeze(c, logits);
     /* The same among so many worse ones that the best are found in another way, where there are as many as asked for. */
     int among = d.top_k && d.top_k + (int)CT_COUNT(banned) <= n ? n + 64 * (d.top_k + 1) : 0;
