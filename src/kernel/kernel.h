@@ -89,7 +89,7 @@ struct ct_attended {
     float *max, *sum; /* [n] */
     float *out;       /* [n][head_dim], 64-byte aligned */
 };
-#define CT_ATTEND_SCRATCH (CT_QUERIES * (size_t)CT_KEY_BLOCK) /* floats, 64-byte aligned */
+#define CT_ATTEND_SCRATCH (CT_QUERIES * (size_t)(CT_KEY_BLOCK + 16)) /* floats, 64-byte aligned */
 
 /* Parameters of a draw (NUMERICS.md section 8). */
 struct ct_draw {
