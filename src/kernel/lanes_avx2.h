@@ -97,6 +97,12 @@ INLINE vec zero_like(vec v, vec like)
 /* Keeps a value in a register: compilers read it from memory again for each of its uses, and loads run out first. */
 #define PIN(v) __asm__("" : "+x"(v))
 
+/* Hides where a pointer comes from: else what is read through it is shared with what was read before, and kept. */
+#define ANEW(p) __asm__("" : "+r"(p))
+
+/* Has what is read through p wait for v: compilers read early, and registers run out. */
+#define AFTER(p, v) __asm__("" : "+r"(p) : "x"(v))
+
 /* Stores a panel's rows of one token. */
 INLINE void store(float *out, const real acc[PARTS], int rows, float scale)
 {

@@ -92,10 +92,13 @@ INLINE vec zero_like(vec v, vec like)
 #define DOT_BYTES(sum, u, s) _mm512_dpbusd_epi32(sum, u, s)
 
 /* An emulated vector has no register to be kept in. */
+#define ANEW(p) __asm__("" : "+r"(p))
 #ifdef CT_EMULATE
-#define PIN(v) (void)(v)
+#define PIN(v)      (void)(v)
+#define AFTER(p, v) (void)(v)
 #else
-#define PIN(v) __asm__("" : "+v"(v))
+#define PIN(v)      __asm__("" : "+v"(v))
+#define AFTER(p, v) __asm__("" : "+r"(p) : "v"(v))
 #endif
 
 INLINE void store(float *out, const real acc[PARTS], int rows, float scale)

@@ -1,8 +1,7 @@
 /* panel_planes.h: products over panels of planes (Q5_0, Q5_1, K-quants, IQ4_XS, MXFP4, I8); all other panels and the
  * inputs are panel_avx2.c's. panel_planes_X.c includes the lanes of its instruction set before this, which is all that the
- * levels differ in, but for CT_DOT_VNNI: with it a dot of bytes is one instruction. Eight words of weights are decoded once
- * and stay in registers for all tokens of a block. Lanes are rows, so every sum is the chain of NUMERICS.md section 4.
- * Layout: panel.h. */
+ * levels differ in, but for CT_DOT_VNNI: with it a dot of bytes is one instruction. The words of a group are decoded once for
+ * all tokens of some blocks. Lanes are rows, so every sum is the chain of NUMERICS.md section 4. Layout: panel.h. */
 #ifndef CT_PANEL_PLANES_H
 #define CT_PANEL_PLANES_H
 
@@ -19,7 +18,8 @@ enum {
     BYTE_DOTS = 0,
     SIGNED_ZERO = 0,
 #endif
-    MOST = 4, /* panels in flight */
+    MOST = 4,                  /* panels in flight */
+    TILE = PARTS == 1 ? 8 : 4, /* tokens whose sums are in registers at once */
 };
 
 /* What the factors of a group are; panel.h says where they lie. */
@@ -51,12 +51,6 @@ INLINE bool by_halves(const struct kind kind)
     return kind.factor == HALVES || kind.factor == NIBBLES;
 }
 
-/* Something times the sum of a token's group is added or taken away. */
-INLINE bool with_sum(const struct kind kind)
-{
-    return kind.factor == PAIR || kind.factor == OWN_PAIR || kind.factor == BLOCK;
-}
-
 /* doubled, plus 12 */
 static const int8_t mxfp4[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
@@ -66,7 +60,6 @@ struct tokens {
     const int8_t *q;
     const float *scale;
     const int32_t *sum, *pair;
-    size_t groups;
 };
 
 /* 16-bit lanes shifted left by a constant of either sign. */
@@ -75,11 +68,6 @@ INLINE vec shift(vec v, const int by)
     return by > 0 ? V(slli_epi16)(v, by) : by < 0 ? V(srli_epi16)(v, -by) : v;
 }
 
-/* The words of a group of a part; size: |w| of signed ones. */
-struct group {
-    vec w[8], size[8];
-};
-
 /* The table of nibbles, of unsigned values where dots want them. */
 INLINE vec table_of(const struct kind kind)
 {
@@ -87,31 +75,37 @@ INLINE vec table_of(const struct kind kind)
     return kind.run ? table : BITS(xor)(table, V(set1_epi8)((char)SIGNED_ZERO));
 }
 
-/* Words [from, to) of the 8 words of 4 bytes that a group of a part is. */
-INLINE void decode(struct group *of, const struct kind kind, const uint8_t *lines, const int from,
-                   const int to, const bool ahead, vec table)
+/* Word i of the 8 words of 4 bytes that a group of a part is. */
+INLINE vec word(const struct kind kind, const uint8_t *lines, const int i, vec table)
 {
-    vec *w = of->w;
-
     const int low = ct_plane_bits(kind.bits), high = kind.bits - low;
+    vec w = load(lines + 64 * (i * low / 8));
 
-    UNROLL for (int i = from; i < to; i++)
+    if (low < 8)
+        w = BITS(and)(shift(w, -(i * low % 8)), V(set1_epi8)((char)((1 << low) - 1)));
+    if (high) {
+        vec h = shift(load(lines + 64 * (low + i * high / 8)), low - i * high % 8);
+        w = BITS(or)(w, BITS(and)(h, V(set1_epi8)((char)(((1 << high) - 1) << low))));
+    }
+    if (kind.table)
+        w = V(shuffle_epi8)(table, w);
+    if (kind.bits == 8 && SIGNED_ZERO == 0)
+        w = BITS(xor)(w, V(set1_epi8)((char)0x80));
+    return w;
+}
+
+/* The words of a group, for tokens that share them; size: |w| of signed ones. */
+struct words {
+    vec w[8][PARTS], size[8][PARTS];
+};
+
+INLINE void decode(struct words *to, const struct kind kind, const uint8_t *lines, vec table)
+{
+    UNROLL for (int i = 0; i < 8; i++) UNROLL for (int p = 0; p < PARTS; p++)
     {
-        w[i] = load(lines + 64 * (i * low / 8));
-        if (ahead && i < kind.bits)
-            fetch(lines + 64 * i + AHEAD);
-        if (low < 8)
-            w[i] = BITS(and)(shift(w[i], -(i * low % 8)), V(set1_epi8)((char)((1 << low) - 1)));
-        if (high) {
-            vec h = shift(load(lines + 64 * (low + i * high / 8)), low - i * high % 8);
-            h = BITS(and)(h, V(set1_epi8)((char)(((1 << high) - 1) << low)));
-            w[i] = BITS(or)(w[i], h);
-        }
-        if (kind.table)
-            w[i] = V(shuffle_epi8)(table, w[i]);
-        if (kind.bits == 8 && SIGNED_ZERO == 0)
-            w[i] = BITS(xor)(w[i], V(set1_epi8)((char)0x80));
-        of->size[i] = kind.run ? w[i] : V(abs_epi8)(w[i]);
+        to->w[i][p] = word(kind, lines + 4 * ROWS * p, i, table);
+        if (!kind.run && !BYTE_DOTS)
+            to->size[i][p] = V(abs_epi8)(to->w[i][p]);
     }
 }
 
@@ -192,160 +186,250 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
     return f;
 }
 
-#ifdef CT_DOT_VNNI
+/* A group of weights: decoded, or on its way from its lines where only one token wants it. */
+struct group {
+    const struct words *words;
+    const uint8_t *lines;
+    vec table;
+    struct factors factors[PARTS];
+};
 
-/* sum + the products of words [from, to) of a group with a token. */
-INLINE vec dot(vec sum, const struct kind kind, const struct factors *f, const struct group *of,
-               const int8_t *q, const int lanes, const int from, const int to)
+INLINE vec word_of(const struct kind kind, const struct group *of, const int i, const int part)
 {
-    (void)kind, (void)f;
-    UNROLL for (int i = from; i < to; i++) sum = DOT_BYTES(sum, of->w[i], same(q + 4 * i * lanes));
-    return sum;
+    return of->words ? of->words->w[i][part] : word(kind, of->lines + 4 * ROWS * part, i, of->table);
 }
 
-/* What the scales of the halves, if there are any, make of the products of a group with a token, as a number: integers
- * below 2^24 all the way. `first` has those of the words before `from`; sum and pair are the token's. */
-INLINE real total(vec first, const int from, const struct kind kind, const struct factors *f,
-                  const struct group *of, const int8_t *q, const int lanes, int32_t sum, int32_t pair)
+/* sum[t][part] += the products of words [from, to) with T tokens. A word serves all of them, and what is broadcast of a
+ * token all parts. */
+#ifdef CT_DOT_VNNI
+
+INLINE void dot(vec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                const int lanes, const int T, const int from, const int to)
+{
+    UNROLL for (int i = from; i < to; i++)
+    {
+        vec w[PARTS];
+        UNROLL for (int p = 0; p < PARTS; p++) w[p] = word_of(kind, of, i, p);
+        UNROLL for (int t = 0; t < T; t++)
+        {
+            vec x = same(q + 4 * (i * lanes + t));
+            UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] = DOT_BYTES(sum[t][p], w[p], x);
+        }
+    }
+}
+
+/* value[t][part] = what the scales of the halves, if there are any, make of a group's products with T tokens, as numbers:
+ * integers below 2^24 all the way. */
+INLINE void total(real (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                  const int32_t *xsum, const int32_t *pair, const int lanes, const int T)
 {
     const int zero = kind.run ? kind.zero : SIGNED_ZERO;
+    vec sum[TILE][PARTS];
 
-    (void)first, (void)from; /* there are none */
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] =
+        V(set1_epi32)(-zero * (by_halves(kind) ? (int16_t)pair[t] : xsum[t]));
+    dot(sum, kind, of, q, lanes, T, 0, by_halves(kind) ? 4 : 8);
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
+        V(cvtepi32_ps)(sum[t][p]);
     if (!by_halves(kind))
-        return V(cvtepi32_ps)(dot(V(set1_epi32)(-zero * sum), kind, f, of, q, lanes, 0, 8));
-    vec a = dot(V(set1_epi32)(-zero * (int16_t)pair), kind, f, of, q, lanes, 0, 4);
-    vec b = dot(V(set1_epi32)(-zero * (pair >> 16)), kind, f, of, q, lanes, 4, 8);
-    return V(fmadd_ps)(V(cvtepi32_ps)(b), f->weight[1], V(mul_ps)(V(cvtepi32_ps)(a), f->weight[0]));
+        return;
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
+    {
+        value[t][p] = V(mul_ps)(value[t][p], of->factors[p].weight[0]);
+        sum[t][p] = V(set1_epi32)(-zero * (pair[t] >> 16));
+    }
+    dot(sum, kind, of, q, lanes, T, 4, 8);
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
+        V(fmadd_ps)(V(cvtepi32_ps)(sum[t][p]), of->factors[p].weight[1], value[t][p]);
 }
 
 #else
 
-INLINE vec dot(vec sum, const struct kind kind, const struct factors *f, const struct group *of,
-               const int8_t *q, const int lanes, const int from, const int to)
+/* Two words at a time, in 16 bits as long as a run allows. */
+INLINE void dot(vec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                const int lanes, const int T)
 {
-    const int run = kind.run ? kind.run : 1;
+    const int run = kind.run ? kind.run : 1, step = run == 2 ? 2 : 1;
+    vec pairs[TILE][PARTS];
 
-    UNROLL for (int i = from; i < to; i += run)
+    UNROLL for (int i = 0; i < 8; i += step)
     {
-        vec pairs = kind.run ? V(maddubs_epi16)(of->w[i], same(q + 4 * i * lanes))
-                             : signed_pairs(of->size[i], of->w[i], same(q + 4 * i * lanes));
-        UNROLL for (int j = i + 1; j < i + run; j++) pairs =
-            V(add_epi16)(pairs, V(maddubs_epi16)(of->w[j], same(q + 4 * j * lanes)));
-        sum = V(add_epi32)(sum, V(madd_epi16)(pairs, by_halves(kind) ? f->scale[i / 4] : V(set1_epi16)(1)));
-    }
-    return sum;
-}
-
-INLINE real total(vec first, const int from, const struct kind kind, const struct factors *f,
-                  const struct group *of, const int8_t *q, const int lanes, int32_t sum, int32_t pair)
-{
-    vec all = dot(first, kind, f, of, q, lanes, from, 8);
-
-    if (kind.zero && by_halves(kind))
-        all = V(add_epi32)(all, V(madd_epi16)(f->zero, V(set1_epi32)(pair)));
-    else if (kind.zero)
-        all = V(sub_epi32)(all, V(set1_epi32)(kind.zero * sum));
-    return V(cvtepi32_ps)(all);
-}
-
-#endif
-
-/* acc[t][part] += group g for 16 rows and T tokens; chunk is the one that the group is in, `at` the group in the row. */
-INLINE void add_group(real (*acc)[PARTS], const struct kind kind, const uint8_t *chunk, int g,
-                      const struct tokens *x, int at, const int lanes, int T, const bool ahead, vec table)
-{
-    const uint8_t *lines = chunk + kind.header + 64 * kind.bits * g;
-    /* plain AVX2 wants two registers for a signed word: those of many tokens are taken in two halves */
-    const int half = kind.run || BYTE_DOTS || PARTS == 1 || lanes == 1 ? 0 : 4;
-    float sums[TOKENS];
-    vec first[TOKENS];
-
-    if (with_sum(kind))
-        for (int t0 = 0; t0 < T; t0 += lanes) {
-            size_t of = x->groups * (size_t)t0 + (size_t)(at * lanes);
-            for (int t = 0; t < lanes; t++)
-                sums[t0 + t] = x->scale[of + t] * (float)x->sum[of + t];
+        vec w[2][PARTS], size[PARTS];
+        UNROLL for (int p = 0; p < PARTS; p++)
+        {
+            UNROLL for (int j = 0; j < step; j++)
+            {
+                w[j][p] = word_of(kind, of, i + j, p);
+                if (kind.run)
+                    PIN(w[j][p]);
+            }
+            if (!kind.run)
+                size[p] = of->words ? of->words->size[i][p] : V(abs_epi8)(w[0][p]);
         }
-    UNROLL for (int part = 0; part < PARTS; part++)
-    {
-        const struct factors f = factors_of(kind, chunk, g, ROWS * part);
-        struct group of;
-        if (half)
-            decode(&of, kind, lines + 4 * ROWS * part, 0, half, ahead && part == 0, table);
-        for (int t0 = 0; half && t0 < T; t0 += lanes) {
-            const int8_t *q = x->q + (x->groups * (size_t)t0 + (size_t)(at * lanes)) * CT_GROUP;
-            for (int t = 0; t < CT_MIN(lanes, T - t0); t++)
-                first[t0 + t] = dot(V(set1_epi32)(0), kind, &f, &of, q + 4 * t, lanes, 0, half);
-        }
-        decode(&of, kind, lines + 4 * ROWS * part, half, 8, ahead && part == 0, table);
-        for (int t0 = 0; t0 < T; t0 += lanes) {
-            const size_t of_group = x->groups * (size_t)t0 + (size_t)(at * lanes);
-            const int8_t *q = x->q + of_group * CT_GROUP;
-            for (int t = 0; t < CT_MIN(lanes, T - t0); t++) {
-                real *to = &acc[t0 + t][part], s = V(set1_ps)(x->scale[of_group + t]), a = *to;
-                real v = total(half ? first[t0 + t] : V(set1_epi32)(0), half, kind, &f, &of, q + 4 * t, lanes,
-                               x->sum[of_group + t], x->pair[of_group + t]);
-                a = V(fmadd_ps)(v, V(mul_ps)(f.ws, s), a);
-                if (kind.factor == OWN_PAIR)
-                    a = V(fmadd_ps)(f.m, V(set1_ps)(sums[t0 + t]), a);
-                else if (with_sum(kind))
-                    a = V(fnmadd_ps)(f.m, V(set1_ps)(sums[t0 + t]), a);
-                if (kind.factor == NIBBLES) {
-                    vec sum = V(madd_epi16)(f.minimum, V(set1_epi32)(x->pair[of_group + t]));
-                    a = V(fnmadd_ps)(f.m, V(mul_ps)(s, V(cvtepi32_ps)(sum)), a);
-                }
-                *to = a;
+        UNROLL for (int t = 0; t < T; t++)
+        {
+            vec x[2];
+            UNROLL for (int j = 0; j < step; j++) x[j] = same(q + 4 * ((i + j) * lanes + t));
+            UNROLL for (int p = 0; p < PARTS; p++)
+            {
+                vec two = kind.run ? V(maddubs_epi16)(w[0][p], x[0]) : signed_pairs(size[p], w[0][p], x[0]);
+                if (step == 2)
+                    two = V(add_epi16)(two, V(maddubs_epi16)(w[1][p], x[1]));
+                pairs[t][p] = i % run ? V(add_epi16)(pairs[t][p], two) : two;
+                PIN(pairs[t][p]);
+                if ((i + step) % run)
+                    continue;
+                two = V(madd_epi16)(pairs[t][p],
+                                    by_halves(kind) ? of->factors[p].scale[i / 4] : V(set1_epi16)(1));
+                sum[t][p] = i + step > run ? V(add_epi32)(sum[t][p], two) : two;
+                PIN(sum[t][p]);
             }
         }
     }
 }
 
-/* `panels` panels and T tokens. */
-INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
-                 const struct tokens *x, int groups, const int panels, const int lanes, int T, bool ahead)
+INLINE void total(real (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                  const int32_t *xsum, const int32_t *pair, const int lanes, const int T)
+{
+    vec sum[TILE][PARTS];
+
+    dot(sum, kind, of, q, lanes, T);
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
+    {
+        vec all = sum[t][p];
+        if (kind.zero && by_halves(kind))
+            all = V(add_epi32)(all, V(madd_epi16)(of->factors[p].zero, V(set1_epi32)(pair[t])));
+        else if (kind.zero)
+            all = V(sub_epi32)(all, V(set1_epi32)(kind.zero * xsum[t]));
+        value[t][p] = V(cvtepi32_ps)(all);
+    }
+}
+
+#endif
+
+/* acc[t][part] += a group for T tokens, of which x is the first; at: the group in the row */
+INLINE void add_group(real (*acc)[PARTS], const struct kind kind, const struct group *of,
+                      const struct tokens *x, size_t at, const int lanes, const int T)
+{
+    const float *scale = x->scale + at * (size_t)lanes;
+    const int32_t *sum = x->sum + at * (size_t)lanes, *pair = x->pair + at * (size_t)lanes;
+    const int8_t *q = x->q + at * CT_GROUP * (size_t)lanes;
+
+    real value[TILE][PARTS];
+    total(value, kind, of, q, sum, pair, lanes, T);
+    AFTER(scale, value[T - 1][PARTS - 1]);
+    UNROLL for (int t = 0; t < T; t++)
+    {
+        const real s = V(set1_ps)(scale[t]), xsum = V(set1_ps)(scale[t] * (float)sum[t]);
+        UNROLL for (int p = 0; p < PARTS; p++)
+        {
+            const struct factors *f = &of->factors[p];
+            real a = V(fmadd_ps)(value[t][p], V(mul_ps)(f->ws, s), acc[t][p]);
+            if (kind.factor == OWN_PAIR)
+                a = V(fmadd_ps)(f->m, xsum, a);
+            if (kind.factor == PAIR || kind.factor == BLOCK)
+                a = V(fnmadd_ps)(f->m, xsum, a);
+            if (kind.factor == NIBBLES) {
+                vec minima = V(madd_epi16)(f->minimum, V(set1_epi32)(pair[t]));
+                a = V(fnmadd_ps)(f->m, V(mul_ps)(s, V(cvtepi32_ps)(minima)), a);
+            }
+            acc[t][p] = a;
+        }
+    }
+}
+
+/* Group g of a chunk, but for its words. */
+INLINE void read_group(struct group *of, const struct kind kind, const uint8_t *chunk, int g,
+                       const bool ahead)
+{
+    of->lines = chunk + kind.header + 64 * kind.bits * g;
+    if (ahead)
+        UNROLL for (int i = 0; i < kind.bits; i++) fetch(of->lines + 64 * i + AHEAD);
+    UNROLL for (int p = 0; p < PARTS; p++) of->factors[p] = factors_of(kind, chunk, g, ROWS * p);
+}
+
+INLINE int chunk_bytes(const struct kind kind)
+{
+    return kind.header + kind.groups * 64 * kind.bits;
+}
+
+/* `panels` panels and one token. */
+INLINE void column(float *out, const struct kind kind, const struct ct_weight *w, int r0, int rows,
+                   const struct tokens *x, int groups, const int panels)
 {
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
-    const vec table = table_of(kind);
-    real acc[MOST * TOKENS][PARTS];
+    struct group of = {.table = table_of(kind)};
+    real acc[MOST][1][PARTS];
 
-    UNROLL for (int j = 0; j < panels; j++) for (int t = 0; t < T; t++) UNROLL for (int i = 0; i < PARTS; i++)
-        acc[j * TOKENS + t][i] = V(setzero_ps)();
-    for (int g0 = 0; g0 < groups; g0 += kind.groups) {
-        if (ahead)
-            UNROLL for (int j = 0; j < panels; j++) UNROLL for (int i = 0; i < kind.header; i += 64)
-                fetch(chunk + (size_t)j * w->row_bytes + i + AHEAD);
+    UNROLL for (int j = 0; j < panels; j++) UNROLL for (int p = 0; p < PARTS; p++) acc[j][0][p] =
+        V(setzero_ps)();
+    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind)) {
+        UNROLL for (int j = 0; j < panels; j++) UNROLL for (int i = 0; i < kind.header; i += 64)
+            fetch(chunk + (size_t)j * w->row_bytes + i + AHEAD);
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
             UNROLL for (int j = 0; j < panels; j++)
-                add_group(acc + j * TOKENS, kind, chunk + (size_t)j * w->row_bytes, g, x, g0 + g, lanes, T,
-                          ahead, table);
-        chunk += kind.header + kind.groups * 64 * kind.bits;
+            {
+                read_group(&of, kind, chunk + (size_t)j * w->row_bytes, g, true);
+                add_group(acc[j], kind, &of, x, (size_t)(g0 + g), 1, 1);
+            }
     }
-    UNROLL for (int j = 0; j < panels; j++) for (int t = 0; t < T; t++)
-        store(out + (size_t)t * ldo + r0 + j * CT_PANEL_ROWS, acc[j * TOKENS + t], rows, w->scale);
+    UNROLL for (int j = 0; j < panels; j++) store(out + r0 + j * CT_PANEL_ROWS, acc[j][0], rows, w->scale);
+}
+
+/* One panel and n tokens, CT_LANES to a block; lanes that no token has may be computed, and are dropped. */
+INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
+                 const struct tokens *x, int groups, int n, bool ahead)
+{
+    const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+    struct words words;
+    struct group of = {.words = &words, .table = table_of(kind)};
+    real acc[TOKENS][PARTS];
+
+    for (int t = 0; t < TOKENS; t++)
+        UNROLL for (int p = 0; p < PARTS; p++) acc[t][p] = V(setzero_ps)();
+    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind))
+        for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++) {
+            read_group(&of, kind, chunk, g, ahead);
+            decode(&words, kind, of.lines, of.table);
+            for (int t = 0; t < n; t += CT_LANES) {
+                const size_t first = (size_t)t * (size_t)groups + (size_t)(g0 + g) * CT_LANES;
+                const int8_t *q = x->q + first * CT_GROUP;
+                UNROLL for (int i = 0; i < CT_LANES; i += TILE)
+                {
+                    ANEW(q);
+                    const struct tokens some = {q + 4 * i, x->scale + first + i, x->sum + first + i,
+                                                x->pair + first + i};
+                    if (n - t > i + TILE / 2)
+                        add_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE);
+                    else if (n - t > i)
+                        add_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE / 2);
+                }
+            }
+        }
+    for (int t = 0; t < n; t++)
+        store(out + (size_t)t * ldo + r0, acc[t], rows, w->scale);
 }
 
 INLINE void project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int r1,
                     const struct ct_prepared *p)
 {
-    const int groups = p->cols / CT_GROUP;
+    const int groups = p->cols / CT_GROUP, at_once = BYTE_DOTS || PARTS == 1 ? MOST : kind.zen;
+    const int32_t *pair = p->sum + (p->n == 1 ? 1 : ct_round_up((size_t)p->n, CT_LANES)) * (size_t)groups;
 
     if (p->n == 1) {
-        const int at_once = BYTE_DOTS || PARTS == 1 ? MOST : kind.zen;
-        struct tokens x = {p->q, p->scale, p->sum, p->sum + groups, (size_t)groups};
+        const struct tokens x = {p->q, p->scale, p->sum, pair};
         for (; r0 + at_once * CT_PANEL_ROWS <= r1; r0 += at_once * CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, &x, groups, at_once, 1, 1, true);
+            column(out, kind, w, r0, CT_PANEL_ROWS, &x, groups, at_once);
         for (; r0 < r1; r0 += CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1, 1, 1, true);
+            column(out, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1);
         return;
     }
-    const size_t tokens = ct_round_up((size_t)p->n, CT_LANES);
     for (; r0 < r1; r0 += CT_PANEL_ROWS)
         for (int t = 0; t < p->n; t += TOKENS) {
             size_t g = (size_t)t * (size_t)groups;
-            struct tokens x = {p->q + (size_t)t * (size_t)p->cols, p->scale + g, p->sum + g,
-                               p->sum + tokens * (size_t)groups + g, (size_t)groups};
-            tile(out + (size_t)t * ldo, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1,
-                 CT_LANES, CT_MIN(TOKENS, p->n - t), t == 0);
+            const struct tokens x = {p->q + g * CT_GROUP, p->scale + g, p->sum + g, pair + g};
+            tile(out + (size_t)t * ldo, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups,
+                 CT_MIN(TOKENS, p->n - t), t == 0);
         }
 }
 
