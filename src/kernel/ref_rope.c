@@ -39,10 +39,20 @@ static double exponential(double x)
     return p * scale;
 }
 
-/* Both at once; pi/2 in two parts leaves an error below 1e-26 for the angles of a million positions. */
-static void sine_cosine(double x, double *sine, double *cosine)
+static inline double flip(double v, uint64_t sign)
 {
-    double n = (x * 0.6366197723675814 + 0x1.8p52) - 0x1.8p52;
+    uint64_t u;
+    memcpy(&u, &v, 8);
+    u ^= sign;
+    memcpy(&v, &u, 8);
+    return v;
+}
+
+/* Both at once; pi/2 in two parts leaves an error below 1e-26 for the angles of a million positions. The quadrant is the
+ * lowest bits of the sum that rounds, and is chosen by without a branch, so that pairs go side by side in vectors. */
+static inline void sine_cosine(double x, double *sine, double *cosine)
+{
+    double turned = x * 0.6366197723675814 + 0x1.8p52, n = turned - 0x1.8p52;
     double r = __builtin_fma(n, -HALF_PI_LO, __builtin_fma(n, -HALF_PI_HI, x)), z = r * r;
     double s = 1, c = 1;
     for (int i = 17; i >= 3; i -= 2) /* 1 - z/(2*3) (1 - z/(4*5) (... */
@@ -50,20 +60,10 @@ static void sine_cosine(double x, double *sine, double *cosine)
     for (int i = 18; i >= 2; i -= 2)
         c = __builtin_fma(-z / (double)(i * (i - 1)), c, 1);
     s *= r;
-    switch ((int64_t)n & 3) {
-    case 0:
-        *sine = s, *cosine = c;
-        break;
-    case 1:
-        *sine = c, *cosine = -s;
-        break;
-    case 2:
-        *sine = -s, *cosine = -c;
-        break;
-    default:
-        *sine = -c, *cosine = s;
-        break;
-    }
+    uint64_t quadrant;
+    memcpy(&quadrant, &turned, 8);
+    *sine = flip(quadrant & 1 ? c : s, (quadrant & 2) << 62);
+    *cosine = flip(quadrant & 1 ? s : c, ((quadrant + 1) & 2) << 62);
 }
 
 void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor)
