@@ -11,12 +11,6 @@ enum {
     ROW = CT_KEY_BLOCK + 16, /* of scores: rows 1 KiB apart would fall on each other in the first cache */
 };
 
-/* Prefetching: for the first queries of a tile only, which are the first to need a line. */
-INLINE void fetch(const uint8_t *p)
-{
-    _mm_prefetch((const char *)p, _MM_HINT_T1);
-}
-
 INLINE __m256i load(const uint8_t *p)
 {
     return _mm256_loadu_si256((const __m256i *)(const void *)p);
@@ -24,11 +18,12 @@ INLINE __m256i load(const uint8_t *p)
 
 /* ---- products ---- */
 
-/* Where the 16 lines of a group lie: pairs of lines, for bf16 interleaved. */
+/* A group of 32 lines: pairs, for bf16 interleaved. And a stretch of memory to ask for meanwhile. */
 struct lines {
     const uint8_t *at;
     size_t stride; /* bytes between lines; for bf16 between pairs */
-    size_t ahead;  /* bytes to what will be read soon */
+    const uint8_t *soon;
+    size_t soon_bytes;
 };
 
 /* Eight values of line 2p + odd, from value 8 * half on. */
@@ -51,17 +46,17 @@ INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, con
                       const float *x, size_t ld_x, const int T, bool first)
 {
     /* Even and odd values of bf16 lie side by side; unless compilers think of two places they read once and keep both,
-     * which do not fit the registers beside twelve sums. */
+     * which do not fit the registers beside the twelve sums of three queries. */
     const uint8_t *at[2] = {l.at, l.at};
     vec sum[2][2][3]; /* [odd][half][query] */
 
-    __asm__("" : "+r"(at[1]));
-
+    for (size_t i = 0; i < l.soon_bytes; i += 64)
+        _mm_prefetch((const char *)l.soon + i, _MM_HINT_T1);
+    if (T == 3)
+        __asm__("" : "+r"(at[1]));
     UNROLL for (int i = 0; i < 4; i++) UNROLL for (int t = 0; t < T; t++) sum[i / 2][i % 2][t] = vec_all(0);
     _Pragma("GCC unroll 4") for (int p = 0; p < CT_GROUP / 2; p++)
     {
-        if (l.ahead)
-            fetch(l.at + (size_t)(type == CT_KV_BF16 ? p : 2 * p) * l.stride + l.ahead);
         UNROLL for (int odd = 0; odd < 2; odd++)
         {
             vec low = line_values(type, at[odd], l.stride, p, odd, 0),
@@ -87,26 +82,25 @@ INLINE size_t value_bytes(const enum ct_kv_type type)
     return type == CT_KV_F32 ? 4 : 2;
 }
 
-/* Scores of T queries for the 16 keys of a panel. */
+/* Scores of T queries for the 16 keys of a panel. Of `soon`, a share of bytes for every group. */
 INLINE void score_panel(float *s, const float *q, const enum ct_kv_type type, const uint8_t *panel,
-                        size_t dim, const int T, const size_t ahead)
+                        size_t dim, const int T, const uint8_t *soon, size_t share)
 {
-    const size_t line = CT_KEY_PANEL * value_bytes(type);
+    const size_t line = CT_KEY_PANEL * value_bytes(type), stride = type == CT_KV_BF16 ? 2 * line : line;
 
-    for (size_t d = 0; d < dim; d += CT_GROUP)
-        add_group(s, ROW, type, (struct lines){panel + d * line, type == CT_KV_BF16 ? 2 * line : line, ahead},
-                  q + d, dim, T, d == 0);
+    for (size_t d = 0; d < dim; d += CT_GROUP, soon += share)
+        add_group(s, ROW, type, (struct lines){panel + d * line, stride, soon, share}, q + d, dim, T, d == 0);
 }
 
-/* Adds 32 keys' values times the weights of T queries. */
+/* Adds 32 keys' values times the weights of T queries. Of `soon`, a share of bytes for every 16 channels. */
 INLINE void weigh_group(float *out, const float *s, const enum ct_kv_type type, const uint8_t *v, size_t dim,
-                        const int T, bool first, size_t ahead)
+                        const int T, bool first, const uint8_t *soon, size_t share)
 {
-    const size_t line = dim * value_bytes(type), strip = (type == CT_KV_BF16 ? 32 : 16) * value_bytes(type);
+    const size_t line = dim * value_bytes(type), stride = type == CT_KV_BF16 ? 2 * line : line;
+    const size_t strip = (type == CT_KV_BF16 ? 32 : 16) * value_bytes(type);
 
-    for (size_t c = 0; c < dim; c += 16, v += strip)
-        add_group(out + c, dim, type, (struct lines){v, type == CT_KV_BF16 ? 2 * line : line, ahead}, s, ROW,
-                  T, first);
+    for (size_t c = 0; c < dim; c += 16, v += strip, soon += share)
+        add_group(out + c, dim, type, (struct lines){v, stride, soon, share}, s, ROW, T, first);
 }
 
 /* Three queries at a time; four are two and two. */
@@ -227,20 +221,25 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
     if (first > last)
         return;
 
-    for (int j = first / CT_KEY_PANEL * CT_KEY_PANEL; j <= last; j += CT_KEY_PANEL)
-        for (int i = 0, T; i < t->n; i += T) {
-            const uint8_t *panel = k + (size_t)j * dim * each;
+    /* What is read next is asked for in equal shares while the tile works on what is here. */
+    const int begin = first / CT_GROUP * CT_GROUP, end = last / CT_GROUP * CT_GROUP + CT_GROUP;
+    const size_t share = CT_GROUP * 16 * each / (size_t)((t->n + 2) / 3);
+    for (int j = first / CT_KEY_PANEL * CT_KEY_PANEL; j <= last; j += CT_KEY_PANEL) {
+        const uint8_t *panel = k + (size_t)j * dim * each;
+        const uint8_t *soon =
+            j + CT_KEY_PANEL <= last ? panel + CT_KEY_PANEL * dim * each : v + (size_t)begin * dim * each;
+        for (int i = 0, T; i < t->n; i += T, soon += share * (dim / CT_GROUP)) {
             const float *q = t->q + (size_t)i * dim;
             T = next_queries(t->n - i);
             if (T == 3)
-                score_panel(s + i * ROW + j, q, type, panel, dim, 3, 0);
+                score_panel(s + i * ROW + j, q, type, panel, dim, 3, soon, share);
             else if (T == 2)
-                score_panel(s + i * ROW + j, q, type, panel, dim, 2, i ? 0 : 4096);
+                score_panel(s + i * ROW + j, q, type, panel, dim, 2, soon, share);
             else
-                score_panel(s + i * ROW + j, q, type, panel, dim, 1, i ? 0 : 4096);
+                score_panel(s + i * ROW + j, q, type, panel, dim, 1, soon, share);
         }
+    }
 
-    const int begin = first / CT_GROUP * CT_GROUP, end = last / CT_GROUP * CT_GROUP + CT_GROUP;
     for (int i = 0; i < t->n; i++) {
         int from = CT_MAX(t->lo[i] - base, 0), to = CT_MIN(t->hi[i] - base, CT_KEY_BLOCK - 1);
         if (from <= to)
@@ -249,19 +248,21 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
             memset(s + i * ROW + begin, 0, (size_t)(end - begin) * sizeof *s);
     }
 
-    for (int j = begin; j < end; j += CT_GROUP)
-        for (int i = 0, T; i < t->n; i += T) {
-            const uint8_t *values = v + (size_t)j * dim * each;
+    for (int j = begin; j < end; j += CT_GROUP) {
+        const uint8_t *values = v + (size_t)j * dim * each;
+        const uint8_t *soon =
+            j + CT_GROUP < end ? values + CT_GROUP * dim * each : k + CT_KEY_BLOCK * dim * each;
+        for (int i = 0, T; i < t->n; i += T, soon += share * (dim / 16)) {
             float *out = a->out + (size_t)i * dim;
-            const size_t ahead = i ? 0 : CT_GROUP * dim * each;
             T = next_queries(t->n - i);
             if (T == 3)
-                weigh_group(out, s + i * ROW + j, type, values, dim, 3, j == begin, 0);
+                weigh_group(out, s + i * ROW + j, type, values, dim, 3, j == begin, soon, share);
             else if (T == 2)
-                weigh_group(out, s + i * ROW + j, type, values, dim, 2, j == begin, ahead);
+                weigh_group(out, s + i * ROW + j, type, values, dim, 2, j == begin, soon, share);
             else
-                weigh_group(out, s + i * ROW + j, type, values, dim, 1, j == begin, ahead);
+                weigh_group(out, s + i * ROW + j, type, values, dim, 1, j == begin, soon, share);
         }
+    }
 }
 
 static void attend_block(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
