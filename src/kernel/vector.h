@@ -63,7 +63,6 @@ VECTOR vec vec_limit(vec v, vec x, float lo, float hi)
     v = _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(x, vec_all(lo), _CMP_LT_OQ), vec_all(0));
     return _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(x, vec_all(hi), _CMP_GT_OQ), vec_all(__builtin_inff()));
 }
-/* The bits of v that bits has, and those of v with the ones of bits added */
 VECTOR vec vec_and(vec v, uint32_t bits)
 {
     return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32((int32_t)bits)));

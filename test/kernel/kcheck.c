@@ -10,7 +10,8 @@
 
 static const char usage[] =
     "usage: kcheck [--seed N] [--time SECONDS] [--type T] [--level L] [--entry E] [--room BYTES] [-v]\n"
-    "       kcheck --bench [--type T] [--level L] [--tokens 1,4,8,512] [--shapes 270m|1b|4b] [-t THREADS]\n";
+    "       kcheck --bench [--type T] [--level L] [--tokens 1,4,8,512] [--shapes 270m|1b|4b] [-t THREADS]\n"
+    "       kcheck --bench --entry E|all [--level L]\n";
 
 /* Every name that ct_kernel_choose may know, weakest first. What this CPU lacks may be in the build as an emulation
  * (emulate.h), which adds to avx2 and the levels between. */
@@ -227,5 +228,7 @@ int main(int argc, char **argv)
     if (!find_levels(c, level, !benching))
         return 1;
     catch_signals();
-    return benching ? kc_bench(c, &bench) : check(c);
+    if (benching)
+        return c->only ? kc_bench_vector(c) : kc_bench(c, &bench);
+    return check(c);
 }

@@ -109,4 +109,8 @@ struct kc_bench {
 };
 int kc_bench(struct kcheck *c, const struct kc_bench *b);
 
+/* ---- kcheck_bench_vector.c: the entry c->only, or all of the small ones ---- */
+
+int kc_bench_vector(struct kcheck *c);
+
 #endif

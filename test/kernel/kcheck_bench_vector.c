@@ -1,0 +1,139 @@
+/* kcheck_bench_vector.c: times the small operators: nanoseconds a value per level, one thread, data in the caches. Timed is
+ * the shape of one token of a small model, and of a large vocabulary; the fastest of many turns. */
+#include "kcheck.h"
+
+#include "base/os.h"
+
+enum { WIDTH = 2048, VOCABULARY = 262144, HEAD = 256, TURNS = 400 };
+
+struct bench {
+    const struct ct_kernel *k;
+    float *x, *y, *w, *logits, *weight;
+    int32_t *order;
+    double inverse[HEAD / 2];
+    struct ct_kv_head kv;
+    volatile bool sound;
+    volatile int32_t id;
+};
+
+static void run_norm(struct bench *b)
+{
+    b->k->norm(b->y, b->x, b->w, WIDTH, 1e-6f);
+}
+static void run_add(struct bench *b)
+{
+    b->k->add(b->y, b->x, WIDTH);
+}
+static void run_geglu(struct bench *b)
+{
+    memcpy(b->y, b->x, WIDTH * sizeof *b->y);
+    b->k->geglu(b->y, b->w, WIDTH);
+}
+static void run_softcap(struct bench *b)
+{
+    memcpy(b->y, b->x, WIDTH * sizeof *b->y);
+    b->k->softcap(b->y, 30, WIDTH);
+}
+static void run_rope(struct bench *b)
+{
+    b->k->rope(b->y, b->x, b->w, HEAD / 2, HEAD);
+}
+static void run_table(struct bench *b)
+{
+    b->k->rope_table(b->y, b->y + HEAD, b->inverse, HEAD / 2, 1234);
+}
+static void run_store(struct bench *b)
+{
+    b->k->store(&b->kv, 100, b->x, b->w);
+}
+static void run_finite(struct bench *b)
+{
+    b->sound = b->k->finite(b->logits, VOCABULARY);
+}
+static void draw(struct bench *b, float temperature, int top_k)
+{
+    struct ct_draw d = {.temperature = temperature, .top_p = 0.95f, .top_k = top_k, .seed = 1};
+    b->id = b->k->draw(b->logits, VOCABULARY, &d, b->order, b->weight);
+}
+static void run_greedy(struct bench *b)
+{
+    draw(b, 0, 0);
+}
+static void run_draw(struct bench *b)
+{
+    draw(b, 1, 64);
+}
+
+static const struct entry {
+    const char *name, *what;
+    int values;
+    void (*run)(struct bench *b);
+} entries[] = {
+    {"norm", "a row", WIDTH, run_norm},
+    {"add", "a row", WIDTH, run_add},
+    {"geglu", "a row", WIDTH, run_geglu},
+    {"softcap", "a row", WIDTH, run_softcap},
+    {"rope", "a head", HEAD, run_rope},
+    {"rope_table", "a position", HEAD, run_table},
+    {"store", "bf16 K and V of a head", 2 * HEAD, run_store},
+    {"finite", "logits", VOCABULARY, run_finite},
+    {"draw", "greedy", VOCABULARY, run_greedy},
+    {"draw", "top-k 64, top-p 0.95", VOCABULARY, run_draw},
+};
+
+static double fastest(struct bench *b, const struct entry *e)
+{
+    double best = INFINITY;
+    for (int turn = 0; turn < TURNS; turn++) {
+        double start = ct_os_seconds();
+        e->run(b);
+        best = fmin(best, ct_os_seconds() - start);
+    }
+    return best;
+}
+
+static void fill(struct kcheck *c, float *x, int n, float most)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = kc_uniform(c, -most, most);
+}
+
+int kc_bench_vector(struct kcheck *c)
+{
+    struct bench b = {.kv = {CT_KV_BF16, CT_KEY_BLOCK, HEAD, NULL, NULL}};
+    size_t bytes = VOCABULARY * sizeof(float);
+    void *arrays = aligned_alloc(4096, 8 * bytes);
+    int lines = 0;
+
+    if (!arrays)
+        abort();
+    memset(arrays, 0, 8 * bytes);
+    b.x = arrays;
+    b.y = b.x + VOCABULARY;
+    b.w = b.y + VOCABULARY;
+    b.logits = b.w + VOCABULARY;
+    b.weight = b.logits + VOCABULARY;
+    b.order = (int32_t *)(void *)(b.weight + VOCABULARY);
+    b.kv.k = b.order + VOCABULARY;
+    b.kv.v = (uint8_t *)b.kv.k + ct_kv_bytes(b.kv.type, b.kv.capacity, HEAD);
+    fill(c, b.x, WIDTH, 4);
+    fill(c, b.w, WIDTH, 1);
+    fill(c, b.logits, VOCABULARY, 20);
+    c->level[0].rope_frequencies(b.inverse, HEAD, 10000, 1);
+    printf("%-8s %-12s %-24s %10s %12s\n", "level", "entry", "of", "us", "ns a value");
+    for (size_t i = 0; i < CT_COUNT(entries); i++)
+        for (int level = 0; level < c->n_level; level++) {
+            const struct entry *e = &entries[i];
+            if (strcmp(c->only, "all") != 0 && strcmp(c->only, e->name) != 0)
+                continue;
+            b.k = &c->level[level];
+            double seconds = fastest(&b, e);
+            printf("%-8s %-12s %-24s %10.2f %12.3f\n", b.k->isa, e->name, e->what, seconds * 1e6,
+                   seconds * 1e9 / e->values);
+            lines++;
+        }
+    free(arrays);
+    if (!lines)
+        printf("no entry of that name is timed\n");
+    return lines ? 0 : 1;
+}
