@@ -129,29 +129,42 @@ static void falls_back_to_ref(void **state)
 }
 
 /* What a processor has, with a limit, names the level; nothing of it is run. */
+static const struct best {
+    int n; /* of the levels below */
+    const char *limit, *isa;
+} best[] = {
+#if defined(__x86_64__)
+    {0, NULL, "avx2"},       {0, "vnni", "avx2"}, {1, NULL, "avxvnni"},      {1, "amx", "avxvnni"},
+    {1, "avx2", "avx2"},     {2, NULL, "avx512"}, {2, "avxvnni", "avxvnni"}, {3, "vnni", "vnni"},
+    {3, "avx512", "avx512"}, {3, NULL, "vnni"},   {4, "vnni", "vnni"},       {4, "ref", "ref"},
+#elif defined(__aarch64__)
+    {0, NULL, "ref"},          {1, NULL, "neon"},   {2, NULL, "dotprod"},
+    {3, NULL, "i8mm"},         {3, "ref", "ref"},   {3, "neon", "neon"},
+    {3, "dotprod", "dotprod"}, {1, "i8mm", "neon"}, {0, "neon", "ref"},
+#endif
+};
+
 static void takes_the_best_level(void **state)
 {
     (void)state;
+    struct ct_cpu cpu = {
 #if defined(__x86_64__)
-    static const struct {
-        int n; /* of the levels below */
-        const char *limit, *isa;
-    } table[] = {
-        {0, NULL, "avx2"},       {0, "vnni", "avx2"}, {1, NULL, "avxvnni"},      {1, "amx", "avxvnni"},
-        {1, "avx2", "avx2"},     {2, NULL, "avx512"}, {2, "avxvnni", "avxvnni"}, {3, "vnni", "vnni"},
-        {3, "avx512", "avx512"}, {3, NULL, "vnni"},   {4, "vnni", "vnni"},       {4, "ref", "ref"},
+        .avx2_fma = true,
+        .level = {{"avxvnni", true, true},
+                  {"avx512f+bw+vl+dq", true, true},
+                  {"avx512vnni", true, true},
+                  {"amx-tile+int8+bf16", true, true}},
+#elif defined(__aarch64__)
+        .level = {{"neon", true, true}, {"dotprod", true, true}, {"i8mm", true, true}},
+#endif
     };
-    struct ct_cpu cpu = {.avx2_fma = true,
-                         .level = {{"avxvnni", true, true},
-                                   {"avx512f+bw+vl+dq", true, true},
-                                   {"avx512vnni", true, true},
-                                   {"amx-tile+int8+bf16", true, true}}};
     struct ct_kernel k;
-    for (size_t i = 0; i < CT_COUNT(table); i++) {
-        cpu.n_level = table[i].n;
-        assert_true(ct_kernel_choose(&k, &cpu, table[i].limit));
-        assert_string_equal(k.isa, table[i].isa);
+    for (size_t i = 0; i < CT_COUNT(best); i++) {
+        cpu.n_level = best[i].n;
+        assert_true(ct_kernel_choose(&k, &cpu, best[i].limit));
+        assert_string_equal(k.isa, best[i].isa);
     }
+#if defined(__x86_64__)
     cpu.n_level = 4; /* the system has the last word */
     assert_true(ct_kernel_choose(&k, &cpu, NULL));
     assert_true(strcmp(k.isa, "amx") == 0 || strcmp(k.isa, "vnni") == 0);
@@ -159,8 +172,11 @@ static void takes_the_best_level(void **state)
     cpu.level[1].usable = false; /* VNNI is no use without the rest */
     assert_true(ct_kernel_choose(&k, &cpu, NULL));
     assert_string_equal(k.isa, "avxvnni");
-#else
-    skip();
+#elif defined(__aarch64__)
+    cpu.level[1].usable = false; /* i8mm alone is no use: one token wants dots */
+    assert_true(ct_kernel_choose(&k, &cpu, NULL));
+    assert_string_equal(k.isa, "neon");
+    assert_false(ct_kernel_choose(&k, &cpu, "avx2"));
 #endif
 }
 

@@ -41,8 +41,28 @@ passes() { # processor program arguments...
     }
 }
 
+# The emulator must refuse what the processor has not, else nothing below means anything.
+refuses() { # processor instruction
+    echo "int main(void) { __asm__ volatile(\".arch armv8.2-a+dotprod+i8mm\\n$2\"); return 0; }" |
+        aarch64-linux-gnu-gcc -x c - -o "$work/one"
+    ! (on "$1" "$work/one") >/dev/null 2>&1 || die "qemu-aarch64 runs \"$2\" as $1"
+}
+refuses cortex-a53 "sdot v0.4s, v1.16b, v2.16b"
+refuses cortex-a76 "smmla v0.4s, v1.16b, v2.16b"
+
+says() { # processor, seconds, what kcheck must say of dotprod and of i8mm
+    passes "$1" "$arm/kcheck" --time "$2"
+    [[ $(cat "$work/out") == *" ref: runs;"*" neon: runs; dotprod: $3; i8mm: $4;"* ]] || {
+        cat "$work/out"
+        die "kcheck on $1 should say \"dotprod: $3; i8mm: $4\""
+    }
+}
+says cortex-a53 5 "not on this CPU" "not on this CPU"
+says cortex-a76 5 runs "not on this CPU"
+says max 10 runs runs
 for program in "${programs[@]}"; do passes max "$arm/test/$program"; done
-passes max "$arm/kcheck" --time 10
+on max "$arm/carat" doctor >"$work/out" 2>&1 || die "carat doctor"
+grep -q '^  carat uses  *i8mm$' "$work/out" || die "carat doctor does not use i8mm"
 
 # The command says the same here and there.
 same() { # arguments...
