@@ -20,21 +20,24 @@ typedef void init(struct ct_kernel *k);
 EMULATED(panels, avxvnni);
 EMULATED(panels, avx512);
 EMULATED(vector, avx512);
+EMULATED(attend, avx512);
 EMULATED(panels, vnni);
 EMULATED(panels, amx);
 static const struct {
     const char *name, *emulated_name;
-    init *emulated, *vectors; /* the second may be NULL */
+    init *emulated[3]; /* NULL: no more */
 } levels[] = {
-    {"ref", NULL, NULL, NULL},
-    {"avx2", NULL, NULL, NULL},
-    {"avxvnni", "emulated avxvnni", ct_panels_init_emulated_avxvnni, NULL},
-    {"avx512", "emulated avx512", ct_panels_init_emulated_avx512, ct_vector_init_emulated_avx512},
-    {"vnni", "emulated vnni", ct_panels_init_emulated_vnni, NULL},
-    {"amx", "emulated amx", ct_panels_init_emulated_amx, NULL},
-    {"neon", NULL, NULL, NULL},
-    {"dotprod", NULL, NULL, NULL},
-    {"i8mm", NULL, NULL, NULL},
+    {"ref", NULL, {NULL}},
+    {"avx2", NULL, {NULL}},
+    {"avxvnni", "emulated avxvnni", {ct_panels_init_emulated_avxvnni}},
+    {"avx512",
+     "emulated avx512",
+     {ct_panels_init_emulated_avx512, ct_vector_init_emulated_avx512, ct_attend_init_emulated_avx512}},
+    {"vnni", "emulated vnni", {ct_panels_init_emulated_vnni}},
+    {"amx", "emulated amx", {ct_panels_init_emulated_amx}},
+    {"neon", NULL, {NULL}},
+    {"dotprod", NULL, {NULL}},
+    {"i8mm", NULL, {NULL}},
 };
 
 static struct kcheck state; /* the signal handler's only way to it */
@@ -48,15 +51,12 @@ static const char *take_level(struct ct_kernel *k, const struct ct_cpu *cpu, siz
 
     if (built && strcmp(k->isa, levels[level].name) == 0)
         return "runs";
-    if (!levels[level].emulated || !cpu->avx2_fma)
+    if (!levels[level].emulated[0] || !cpu->avx2_fma)
         return built ? "not on this CPU" : "not in this build";
     ct_kernel_choose(k, cpu, "avx2");
-    for (size_t i = 0; i <= level; i++) {
-        if (levels[i].emulated)
-            levels[i].emulated(k);
-        if (levels[i].vectors)
-            levels[i].vectors(k);
-    }
+    for (size_t i = 0; i <= level; i++)
+        for (size_t e = 0; e < CT_COUNT(levels[i].emulated) && levels[i].emulated[e]; e++)
+            levels[i].emulated[e](k);
     k->isa = levels[level].emulated_name;
     return "emulated";
 }
