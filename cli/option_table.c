@@ -125,7 +125,9 @@ const struct option option_table[] = {
     {{"-ctv", "--cache-type-v"}, TEXT, AT(cache_v), EVALUATES | ON(SHOW), "TYPE",
      "with -ctk of the same type: another spelling of --kv", 0, 0},
     {{"--isa"}, TEXT, AT(isa), EVALUATES | ON(SHOW), "NAME",
-     "use kernels of at most this level: ref, avx2, avxvnni, avx512, vnni, amx", 0, 0},
+     "use kernels of at most this level: ref, avx2, avxvnni, avx512, vnni, amx; on Arm ref, neon, dotprod, "
+     "i8mm",
+     0, 0},
     /* messages */
     {{"-v", "--verbose"}, FLAG, AT(verbose), ON(RUN), NULL,
      "also say how the model is run and why it stopped", 0, 0},

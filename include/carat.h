@@ -285,7 +285,8 @@ typedef struct carat_engine_options {
     int exact;    /* 1: f32 arithmetic, the oracle (NUMERICS.md section 1); KV default is then f32 */
     carat_kv kv;  /* default bf16, or f32 with exact */
     const char
-        *isa; /* limit on kernel level: "ref", "avx2", "avxvnni", "avx512", "vnni", "amx"; NULL: none */
+        *isa; /* limit on kernel level: "ref", "avx2", "avxvnni", "avx512", "vnni", "amx", or on Arm "ref",
+               * "neon", "dotprod", "i8mm"; NULL: none */
     size_t max_bytes; /* refuse a plan larger than this (E_MEMORY); 0: no limit */
 } carat_engine_options;
 #define CARAT_ENGINE_OPTIONS                                                                                 \
@@ -463,7 +464,7 @@ typedef struct carat_host_info {
     char vendor[16];             /* of CPUID; on Arm the implementer */
     int family, model, stepping; /* on Arm: implementer, part, 16 * variant + revision */
     carat_host_level level[16];  /* weakest first */
-    char isa[16];                /* the level of kernels an engine uses: "ref" to "amx" */
+    char isa[16];                /* the level of kernels an engine uses, as "avx2" */
     /* processors, counted as threads of hardware except for cores */
     int threads;             /* of an engine with threads = 0: the least of the following, at least 1 */
     char threads_by[16];     /* which of them decided: "online", "affinity", "cpuset", "cores", "quota" */

@@ -111,7 +111,7 @@ static carat_status plan(struct carat_engine *e, const carat_model *model,
     *e = (struct carat_engine){.model = model, .exact = o->exact != 0};
     if (!ct_kernel_choose(&e->kernel, &cpu, o->isa))
         return ct_fail(err, CARAT_E_ARGUMENT,
-                       "isa is \"%s\"; there are ref, avx2, avxvnni, avx512, vnni and amx", o->isa);
+                       "isa is \"%s\"; there are " CT_KERNEL_LEVELS, o->isa);
     e->kv_type = kv_type(o);
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, model->config.max_context);
     e->plan = (carat_plan){

@@ -113,7 +113,7 @@ carat_status carat_measure_limits(int threads, const char *isa, carat_limits *li
     ct_cpu_detect(&cpu);
     if (!ct_kernel_choose(&kernel, &cpu, isa))
         return ct_fail(err, CARAT_E_ARGUMENT,
-                       "isa is \"%s\"; there are ref, avx2, avxvnni, avx512, vnni and amx", isa);
+                       "isa is \"%s\"; there are " CT_KERNEL_LEVELS, isa);
     carat_limits l = {.size = sizeof l, .threads = threads ? threads : ct_os_cpus(), .isa = kernel.isa};
     CT_TRY(ct_pool_create(&pool, l.threads, err));
     size_t least = CT_MAX(LEAST_BYTES, (size_t)l.threads * LEAST_A_THREAD);

@@ -158,7 +158,11 @@ struct ct_kernel {
     int32_t (*draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
 };
 
-/* Fills k with the best level the CPU has, at most limit ("ref", "avx2", ... "amx"; NULL: no limit); false for an unknown limit. */
+/* For messages. Only those of the architecture are known. */
+#define CT_KERNEL_LEVELS "ref, avx2, avxvnni, avx512, vnni and amx; on Arm ref, neon, dotprod and i8mm"
+
+/* Fills k with the best level the CPU has, at most limit (a name of CT_KERNEL_LEVELS; NULL: no limit); false for an
+ * unknown limit. */
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
 
 /* Bytes of K (or of V) of one head with that many slots. */
