@@ -159,8 +159,11 @@ int settle_cache_types(struct options *o, const char *verb)
                     "%s: -ctk and -ctv have to be given together and equal: carat keeps keys and values in "
                     "one type",
                     verb);
-    if (!is_choice("bf16|f16|f32", k))
-        return fail(USAGE, "%s: a KV cache of type '%.40s' is not supported; bf16, f16 and f32 are", verb, k);
+    if (strcmp(k, "q8_0") == 0) /* the same idea: int8, and one f16 for 32 */
+        k = "q8";
+    if (!is_choice("bf16|f16|f32|q8", k))
+        return fail(USAGE, "%s: a KV cache of type '%.40s' is not supported; bf16, f16, f32 and q8 are", verb,
+                    k);
     if (o->kv && strcmp(o->kv, k) != 0)
         return fail(USAGE, "%s: --kv %s and -ctk %s contradict each other", verb, o->kv, k);
     o->kv = k;

@@ -74,8 +74,9 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->chunk = o->chunk;
     e->exact = o->exact;
     e->isa = o->isa;
-    if (o->kv) /* the option table allows these three words only */
+    if (o->kv) /* the option table allows these words only */
         e->kv = strcmp(o->kv, "bf16") == 0  ? CARAT_KV_BF16
                 : strcmp(o->kv, "f16") == 0 ? CARAT_KV_F16
-                                            : CARAT_KV_F32;
+                : strcmp(o->kv, "f32") == 0 ? CARAT_KV_F32
+                                            : CARAT_KV_Q8;
 }

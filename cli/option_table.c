@@ -118,7 +118,7 @@ const struct option option_table[] = {
     {{"--naive"}, FLAG, AT(naive), ON(LOGITS), NULL,
      "recompute everything for every position: an oracle for the cache", 0, 0},
     {{"--exact"}, FLAG, AT(exact), EVALUATES | ON(SHOW), NULL, "float32 arithmetic, for comparisons", 0, 0},
-    {{"--kv"}, CHOICE, AT(kv), EVALUATES | ON(SHOW), "bf16|f16|f32",
+    {{"--kv"}, CHOICE, AT(kv), EVALUATES | ON(SHOW), "bf16|f16|f32|q8",
      "type of the KV cache (default bf16, with --exact f32)", 0, 0},
     {{"-ctk", "--cache-type-k"}, TEXT, AT(cache_k), EVALUATES | ON(SHOW), "TYPE",
      "with -ctv of the same type: another spelling of --kv", 0, 0},

@@ -274,7 +274,7 @@ CARAT_API carat_status carat_render_json(const carat_model *model, const char *m
 
 /* --------------------------------------------------------------- engine ---- */
 
-typedef enum carat_kv { CARAT_KV_DEFAULT = 0, CARAT_KV_BF16, CARAT_KV_F16, CARAT_KV_F32 } carat_kv;
+typedef enum carat_kv { CARAT_KV_DEFAULT = 0, CARAT_KV_BF16, CARAT_KV_F16, CARAT_KV_F32, CARAT_KV_Q8 } carat_kv;
 
 typedef struct carat_engine_options {
     size_t size;
@@ -299,7 +299,7 @@ typedef struct carat_engine_options {
 typedef struct carat_plan {
     size_t size; /* set by the caller */
     int context, sessions, chunk, threads;
-    const char *kv;      /* "bf16", "f16", "f32" */
+    const char *kv;      /* "bf16", "f16", "f32", "q8" */
     const char *isa;     /* kernel level that would be used */
     size_t kv_bytes;     /* all sessions, full context */
     size_t work_bytes;   /* activations, logits, tables */

@@ -21,6 +21,8 @@ static enum ct_kv_type kv_type(const carat_engine_options *o)
         return CT_KV_F16;
     case CARAT_KV_F32:
         return CT_KV_F32;
+    case CARAT_KV_Q8:
+        return CT_KV_Q8;
     default:
         return o->exact ? CT_KV_F32 : CT_KV_BF16;
     }
@@ -95,7 +97,8 @@ static carat_status plan(struct carat_engine *e, const carat_model *model,
 {
     static const carat_engine_options defaults = CARAT_ENGINE_OPTIONS;
     const carat_engine_options *o = options ? options : &defaults;
-    static const char *const kv_name[] = {[CT_KV_BF16] = "bf16", [CT_KV_F16] = "f16", [CT_KV_F32] = "f32"};
+    static const char *const kv_name[] = {
+        [CT_KV_BF16] = "bf16", [CT_KV_F16] = "f16", [CT_KV_F32] = "f32", [CT_KV_Q8] = "q8"};
 
     if (!model || !model->has_weights)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s",
@@ -105,13 +108,12 @@ static carat_status plan(struct carat_engine *e, const carat_model *model,
     CT_TRY(range("context", o->context, model->config.max_context, err));
     CT_TRY(range("sessions", o->sessions, MAX_SESSIONS, err));
     CT_TRY(range("chunk", o->chunk, model->config.max_context, err));
-    CT_TRY(range("kv", (int)o->kv, CARAT_KV_F32, err));
+    CT_TRY(range("kv", (int)o->kv, CARAT_KV_Q8, err));
     struct ct_cpu cpu;
     ct_cpu_detect(&cpu);
     *e = (struct carat_engine){.model = model, .exact = o->exact != 0};
     if (!ct_kernel_choose(&e->kernel, &cpu, o->isa))
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "isa is \"%s\"; there are " CT_KERNEL_LEVELS, o->isa);
+        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are " CT_KERNEL_LEVELS, o->isa);
     e->kv_type = kv_type(o);
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, model->config.max_context);
     e->plan = (carat_plan){

@@ -366,7 +366,8 @@ static void store_item(void *arg, int row, int thread)
     for (int h = 0; h < j->kv->n_kv_head; h++) {
         struct ct_kv_head head = ct_kv_head(j->kv, rows->sequence[row], h);
         int at = h * j->kv->head_dim;
-        j->b->o.kernel->store(&head, rows->position[row], ct_row(j->out, row) + at, ct_row(j->in, row) + at);
+        ct_kv_store(j->b->o.kernel, &head, rows->position[row], ct_row(j->out, row) + at,
+                    ct_row(j->in, row) + at);
     }
 }
 

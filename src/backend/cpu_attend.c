@@ -172,7 +172,7 @@ static void attend_item(void *arg, int item, int thread)
     memset(all.sum, 0, (size_t)t->n * sizeof *all.sum);
     if (t->parts > 1) {
         block = attended_at(parts + (size_t)part * floats, t->n, dim);
-        k->attend_block(&block, &queries, &kv, t->block + part, j->scale, j->cap, scratch);
+        ct_kv_attend(k, &block, &queries, &kv, t->block + part, j->scale, j->cap, scratch);
         if (atomic_fetch_sub_explicit(&a->left[tile * j->kv->n_kv_head + head], 1, memory_order_acq_rel) > 1)
             return;
     }
@@ -180,7 +180,7 @@ static void attend_item(void *arg, int item, int thread)
         if (t->parts > 1)
             block = attended_at(parts + (size_t)b * floats, t->n, dim);
         else
-            k->attend_block(&block, &queries, &kv, t->block + b, j->scale, j->cap, scratch);
+            ct_kv_attend(k, &block, &queries, &kv, t->block + b, j->scale, j->cap, scratch);
         k->attend_merge(&all, &block, t->n, dim);
     }
     finish(j, t, head, &all);

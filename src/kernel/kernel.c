@@ -69,5 +69,8 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
 
 size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim)
 {
+    if (type == CT_KV_Q8) /* a block and its scales are as many bytes for each of its keys */
+        return (size_t)capacity * (size_t)(ct_pad_group(head_dim) / CT_GROUP) *
+               (sizeof(struct ct_kv_q8) / CT_KEY_PANEL);
     return (size_t)capacity * (size_t)head_dim * (type == CT_KV_F32 ? 4 : 2);
 }

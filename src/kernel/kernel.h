@@ -67,8 +67,17 @@ struct ct_prepared {
 
 /* Stored K and V of one KV head of one sequence; slots are positions modulo capacity.
  * bf16: K as [capacity/16][head_dim/2][16][2], V as [capacity/2][head_dim][2];
- * f16 and f32: K as [capacity/16][head_dim][16], V as [capacity][head_dim]. */
-enum ct_kv_type { CT_KV_BF16, CT_KV_F16, CT_KV_F32, CT_KV_TYPE_COUNT };
+ * f16 and f32: K as [capacity/16][head_dim][16], V as [capacity][head_dim];
+ * q8: both as [capacity/16][head_dim/32] of struct ct_kv_q8, whose last one in a row may have channels that nobody reads. */
+enum ct_kv_type { CT_KV_BF16, CT_KV_F16, CT_KV_F32, CT_KV_Q8, CT_KV_TYPE_COUNT };
+/* 16 keys and 32 channels: lanes are what a vector of the product holds, keys for scores, channels for weighted sums. */
+struct ct_kv_q8 {
+    uint16_t scale[CT_KEY_PANEL]; /* f16, of each key */
+    union {
+        int8_t k[CT_GROUP][CT_KEY_PANEL]; /* [channel][key] */
+        int8_t v[CT_KEY_PANEL][CT_GROUP]; /* [key][channel] */
+    };
+};
 struct ct_kv_head {
     enum ct_kv_type type;
     int capacity; /* slots, a multiple of CT_KEY_BLOCK */
@@ -140,6 +149,8 @@ struct ct_kernel {
     void (*rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
     /* Stores one position's K and V, k[head_dim] and v[head_dim]. */
     void (*store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
+    /* The same for q8, which shares little with the types whose values stand alone: a level may have one without the other. */
+    void (*store_q8)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
     /* Queries that this level likes to have in a tile, at most CT_QUERIES. */
     int queries;
     /* Brings q[head_dim] into query i of a tile, in the form that attend_block of the same level reads. */
@@ -148,6 +159,9 @@ struct ct_kernel {
      * CT_ATTEND_SCRATCH floats. */
     void (*attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                          int block, float scale, float cap, float *s);
+    /* The same for q8. */
+    void (*attend_block_q8)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                            int block, float scale, float cap, float *s);
     /* Adds the next block of n queries to what they made of all before it. */
     void (*attend_merge)(struct ct_attended *all, const struct ct_attended *block, int n, int dim);
     /* out[dim] of query i, when every block was added. */
@@ -167,6 +181,19 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
 
 /* Bytes of K (or of V) of one head with that many slots. */
 size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim);
+
+/* The entries for a head's type. */
+static inline void ct_kv_store(const struct ct_kernel *kernel, const struct ct_kv_head *kv, int position,
+                               const float *k, const float *v)
+{
+    (kv->type == CT_KV_Q8 ? kernel->store_q8 : kernel->store)(kv, position, k, v);
+}
+static inline void ct_kv_attend(const struct ct_kernel *kernel, struct ct_attended *a,
+                                const struct ct_queries *t, const struct ct_kv_head *kv, int block,
+                                float scale, float cap, float *s)
+{
+    (kv->type == CT_KV_Q8 ? kernel->attend_block_q8 : kernel->attend_block)(a, t, kv, block, scale, cap, s);
+}
 
 static inline int ct_pad_group(int n)
 {

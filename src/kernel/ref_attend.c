@@ -1,15 +1,61 @@
 /* ref_attend.c: storing K and V, and attention of queries over blocks of stored keys (NUMERICS.md section 7), one query
  * after another. Keys lie in lanes for the scores, channels for the weighted sum. Which queries and blocks: the backend. */
+#include <float.h>
+
 #include "kernel/ref_math.h"
 #include "kernel/ref.h"
 
-#define PAIRS (CT_GROUP / 2)
+enum { LARGEST_F16 = 0x7bff, NAN_F16 = 0x7e00 };
+
+/* The block of q8 that holds a slot's channel d. */
+static struct ct_kv_q8 *q8_block(const void *base, size_t dim, size_t slot, size_t d)
+{
+    size_t groups = (dim + CT_GROUP - 1) / CT_GROUP;
+    return (struct ct_kv_q8 *)(uintptr_t)base + slot / CT_KEY_PANEL * groups + d / CT_GROUP;
+}
+
+/* n values, at most a group of 32, as int8 and the f16 scale that is returned. */
+static uint16_t quantise(int8_t q[CT_GROUP], const float *v, size_t n)
+{
+    float a = 0;
+    bool finite = true;
+
+    for (size_t i = 0; i < n; i++) {
+        float magnitude = ct_f32_from_bits(ct_f32_bits(v[i]) & 0x7fffffffu);
+        finite &= magnitude <= FLT_MAX;
+        a = CT_MAX(a, magnitude);
+    }
+    uint16_t scale = finite ? CT_MIN(ct_f32_to_f16(a / 127), LARGEST_F16) : NAN_F16;
+    float d = ct_f16_to_f32(scale);
+    for (size_t i = 0; i < n; i++)
+        q[i] = (int8_t)(d > 0 ? CT_MIN(CT_MAX(ct_rne(v[i] / d), -127), 127) : 0);
+    return scale;
+}
+
+static void store_q8(const struct ct_kv_head *kv, size_t slot, const float *k, const float *v)
+{
+    size_t dim = (size_t)kv->head_dim, lane = slot % CT_KEY_PANEL;
+    struct ct_kv_q8 *to_k = q8_block(kv->k, dim, slot, 0), *to_v = q8_block(kv->v, dim, slot, 0);
+
+    for (size_t d = 0; d < dim; d += CT_GROUP, to_k++, to_v++) {
+        int8_t q[CT_GROUP];
+        size_t n = CT_MIN(dim - d, CT_GROUP);
+        to_k->scale[lane] = quantise(q, k + d, n);
+        for (size_t i = 0; i < n; i++)
+            to_k->k[i][lane] = q[i];
+        to_v->scale[lane] = quantise(to_v->v[lane], v + d, n);
+    }
+}
 
 void CT_NAME(ct_store)(const struct ct_kv_head *kv, int position, const float *k, const float *v)
 {
     size_t slot = (size_t)(position % kv->capacity), dim = (size_t)kv->head_dim;
     size_t lane = slot % CT_KEY_PANEL, panel = slot / CT_KEY_PANEL * dim * CT_KEY_PANEL;
 
+    if (kv->type == CT_KV_Q8) {
+        store_q8(kv, slot, k, v);
+        return;
+    }
     for (size_t d = 0; d < dim; d++) {
         size_t ki = panel + d * CT_KEY_PANEL + lane, vi = slot * dim + d;
         if (kv->type == CT_KV_BF16) {
@@ -54,10 +100,48 @@ static inline __attribute__((always_inline)) void load_pair(float *restrict even
     }
 }
 
+/* The two lines of channels d and d + 1 of 16 keys. */
+static inline __attribute__((always_inline)) void
+load_channels(float *restrict even, float *restrict odd, const struct ct_kv_head *kv, size_t slot, size_t d)
+{
+    size_t dim = (size_t)kv->head_dim, panel = slot / CT_KEY_PANEL * dim * CT_KEY_PANEL;
+
+    if (kv->type != CT_KV_Q8) {
+        load_pair(even, odd, kv->type, kv->k, panel + d * CT_KEY_PANEL, CT_KEY_PANEL, CT_KEY_PANEL);
+        return;
+    }
+    const struct ct_kv_q8 *b = q8_block(kv->k, dim, slot, d);
+    for (int i = 0; i < CT_KEY_PANEL; i++) {
+        float scale = ct_f16_to_f32(b->scale[i]);
+        even[i] = scale * (float)b->k[d % CT_GROUP][i];
+        odd[i] = scale * (float)b->k[d % CT_GROUP + 1][i];
+    }
+}
+
+/* Values of two keys, the first of which has an even slot. */
+static inline __attribute__((always_inline)) void load_keys(float *restrict even, float *restrict odd,
+                                                            const struct ct_kv_head *kv, size_t slot)
+{
+    size_t dim = (size_t)kv->head_dim, lane = slot % CT_KEY_PANEL;
+
+    if (kv->type != CT_KV_Q8) {
+        load_pair(even, odd, kv->type, kv->v, slot * dim, dim, (int)dim);
+        return;
+    }
+    const struct ct_kv_q8 *b = q8_block(kv->v, dim, slot, 0);
+    for (size_t d = 0; d < dim; d += CT_GROUP, b++) {
+        float first = ct_f16_to_f32(b->scale[lane]), second = ct_f16_to_f32(b->scale[lane + 1]);
+        for (size_t i = 0; i < CT_MIN(dim - d, CT_GROUP); i++) {
+            even[d + i] = first * (float)b->v[lane][i];
+            odd[d + i] = second * (float)b->v[lane + 1][i];
+        }
+    }
+}
+
 /* Scores of the 16 keys of one panel: q . k by groups of 32 channels; head_dim is even. */
 static void score_panel(float *restrict s, const float *restrict q, const struct ct_kv_head *kv, size_t slot)
 {
-    size_t dim = (size_t)kv->head_dim, panel = slot / CT_KEY_PANEL * dim * CT_KEY_PANEL;
+    size_t dim = (size_t)kv->head_dim;
 
     for (int i = 0; i < CT_KEY_PANEL; i++)
         s[i] = 0;
@@ -65,7 +149,7 @@ static void score_panel(float *restrict s, const float *restrict q, const struct
         float e[CT_KEY_PANEL] = {0}, o[CT_KEY_PANEL] = {0};
         for (size_t d = g; d < CT_MIN(dim, g + CT_GROUP); d += 2) {
             float even[CT_KEY_PANEL], odd[CT_KEY_PANEL];
-            load_pair(even, odd, kv->type, kv->k, panel + d * CT_KEY_PANEL, CT_KEY_PANEL, CT_KEY_PANEL);
+            load_channels(even, odd, kv, slot, d);
             for (int i = 0; i < CT_KEY_PANEL; i++) {
                 e[i] = ct_fma(even[i], q[d], e[i]);
                 o[i] = ct_fma(odd[i], q[d + 1], o[i]);
@@ -88,7 +172,7 @@ static void weigh_values(float *restrict out, const float *restrict weight, cons
         memset(e, 0, dim * sizeof *e);
         memset(o, 0, dim * sizeof *o);
         for (int j = g * CT_GROUP; j < (g + 1) * CT_GROUP; j += 2) {
-            load_pair(even, odd, kv->type, kv->v, (slot + (size_t)j) * dim, dim, (int)dim);
+            load_keys(even, odd, kv, slot + (size_t)j);
             for (size_t d = 0; d < dim; d++) {
                 e[d] = ct_fma(weight[j], even[d], e[d]);
                 o[d] = ct_fma(weight[j + 1], odd[d], o[d]);

@@ -31,7 +31,9 @@ static const struct arithmetic {
     int exact;
     carat_kv kv;
 } arithmetics[] = {
-    {"exact", "f32", 1, CARAT_KV_F32}, {"fast", "bf16", 0, CARAT_KV_BF16}, {"fast", "f16", 0, CARAT_KV_F16}};
+    {"exact", "f32", 1, CARAT_KV_F32}, {"exact", "q8", 1, CARAT_KV_Q8}, {"fast", "bf16", 0, CARAT_KV_BF16},
+    {"fast", "f16", 0, CARAT_KV_F16},  {"fast", "q8", 0, CARAT_KV_Q8},
+};
 #define N_ARITHMETIC (sizeof arithmetics / sizeof *arithmetics)
 
 /* How one engine runs; none of it may show in the hash. */

@@ -13,8 +13,8 @@ struct mode {
 };
 static const struct mode modes[] = {
     {1, CARAT_KV_F32, "exact, f32"}, {0, CARAT_KV_BF16, "fast, bf16"}, /* the defaults */
-    {0, CARAT_KV_F16, "fast, f16"},  {1, CARAT_KV_BF16, "exact, bf16"},
-    {1, CARAT_KV_F16, "exact, f16"}, {0, CARAT_KV_F32, "fast, f32"},
+    {0, CARAT_KV_F16, "fast, f16"},  {1, CARAT_KV_BF16, "exact, bf16"}, {1, CARAT_KV_F16, "exact, f16"},
+    {0, CARAT_KV_F32, "fast, f32"},  {0, CARAT_KV_Q8, "fast, q8"},      {1, CARAT_KV_Q8, "exact, q8"},
 };
 #define FAST 1
 /* A sanitizer looks for other mistakes, and makes this ten times slower: it gets the defaults. */

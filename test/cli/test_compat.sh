@@ -46,14 +46,16 @@ expect 0 run tiny hi -sys 'You are brief.' -n 0 --json
 grep -o '"prompt_ids":[^]]*' out >b
 same a b
 refuse 2 run tiny hi -sys x -sysf system.txt
-for type in bf16 f16 f32; do
+for type in bf16 f16 f32 q8; do
     expect 0 run tiny hi -ctk $type --cache-type-v $type -n 8 --seed 3
     cp out other
     expect 0 run tiny hi --kv $type -n 8 --seed 3
     same other out
 done
-refuse 2 run tiny hi -ctk q8_0 -ctv q8_0
-err_has "'q8_0' is not supported; bf16, f16 and f32 are"
+expect 0 run tiny hi -ctk q8_0 -ctv q8_0 -n 8 --seed 3
+same other out
+refuse 2 run tiny hi -ctk q4_0 -ctv q4_0
+err_has "'q4_0' is not supported; bf16, f16, f32 and q8 are"
 refuse 2 run tiny hi -ctk f16
 refuse 2 run tiny hi -ctk f16 -ctv f32
 refuse 2 run tiny hi --kv bf16 -ctk f16 -ctv f16

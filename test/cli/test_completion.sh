@@ -19,7 +19,7 @@ for verb in run logits tokenize detokenize render bench show doctor completion v
 complete_bash carat run tiny --temp
 out_is $'--temp\n--temperature\n'
 complete_bash carat run tiny --kv ''
-out_is $'bf16\nf16\nf32\n'
+out_is $'bf16\nf16\nf32\nq8\n'
 complete_bash carat bench tiny --kv b
 out_is $'bf16\n'
 complete_bash carat run ''

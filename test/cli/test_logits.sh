@@ -40,7 +40,7 @@ for threads in 1 2 3; do
 done
 expect 0 logits tiny --ids "$ids" --all --isa ref --out other.npy
 same all.npy other.npy
-for kv in bf16 f16 f32; do
+for kv in bf16 f16 f32 q8; do
     expect 0 logits tiny --ids "$ids" --all --kv $kv --out cached.npy
     expect 0 logits tiny --ids "$ids" --all --kv $kv --naive --out naive.npy
     same cached.npy naive.npy

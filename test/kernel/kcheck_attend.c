@@ -2,7 +2,7 @@
  * block that one of them sees, the blocks merged, the sums divided. All of it is compared at every level. */
 #include "kcheck.h"
 
-static const char *const name[] = {"bf16", "f16", "f32"};
+static const char *const name[] = {"bf16", "f16", "f32", "q8"};
 
 /* Which positions the queries see: rows of a prompt with or without a window, or any. */
 static void draw_intervals(struct kcheck *c, struct ct_queries *t, int capacity)
@@ -19,9 +19,28 @@ static void draw_intervals(struct kcheck *c, struct ct_queries *t, int capacity)
     }
 }
 
+/* Any int8 and scales of either sign up to 2 / 127, in blocks of 16 keys and 32 channels. */
+static void fill_blocks(struct kcheck *c, struct ct_kv_q8 *b, size_t n)
+{
+    for (; n > 0; n--, b++) {
+        for (size_t i = 0; i < sizeof *b / 4; i++) {
+            uint32_t u = kc_random(c);
+            memcpy((uint8_t *)b + 4 * i, &u, 4);
+        }
+        for (int key = 0; key < CT_KEY_PANEL; key++)
+            b->scale[key] = ct_f32_to_f16(kc_uniform(c, -2, 2) / 127);
+    }
+}
+
 /* Older keys and values everywhere, of either sign, up to 2. */
 static void fill_ring(struct kcheck *c, const struct ct_kv_head *kv)
 {
+    if (kv->type == CT_KV_Q8) {
+        size_t blocks = ct_kv_bytes(kv->type, kv->capacity, kv->head_dim) / sizeof(struct ct_kv_q8);
+        fill_blocks(c, kv->k, blocks);
+        fill_blocks(c, kv->v, blocks);
+        return;
+    }
     size_t each = kv->type == CT_KV_F32 ? 4 : 2, n = ct_kv_bytes(kv->type, kv->capacity, kv->head_dim) / each;
 
     for (size_t i = 0; i < n; i++) {
@@ -93,7 +112,7 @@ void kc_attend_case(struct kcheck *c)
         fill_ring(c, &kv);
         kc_enter(c, l, "store");
         for (int i = 0; i < CT_MIN(6, hi + 1); i++)
-            k->store(&kv, hi - i, rows + 2 * n * (size_t)i, rows + 2 * n * (size_t)i + n);
+            ct_kv_store(k, &kv, hi - i, rows + 2 * n * (size_t)i, rows + 2 * n * (size_t)i + n);
         kc_bytes(c, 0, kv.k, bytes);
         kc_bytes(c, 1, kv.v, bytes);
         kc_freeze(c, kv.k);
@@ -107,7 +126,7 @@ void kc_attend_case(struct kcheck *c)
         for (int i = 0; i < tile.n; i++)
             k->attend_query(&tile, i, q + (size_t)i * n, &kv);
         for (int b = lo / CT_KEY_BLOCK; b <= hi / CT_KEY_BLOCK; b++) {
-            k->attend_block(&block, &tile, &kv, b, scale, cap, scratch);
+            ct_kv_attend(k, &block, &tile, &kv, b, scale, cap, scratch);
             k->attend_merge(&all, &block, tile.n, dim);
         }
         compare(c, 2, &block, tile.n, dim);

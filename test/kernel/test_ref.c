@@ -320,7 +320,7 @@ static void attend(float *out, const struct ct_kernel *k, const float *q, const 
 
     k->attend_query(&tile, 0, q, kv);
     for (int b = lo / CT_KEY_BLOCK; b <= hi / CT_KEY_BLOCK; b++) {
-        k->attend_block(&block, &tile, kv, b, scale, cap, scratch);
+        ct_kv_attend(k, &block, &tile, kv, b, scale, cap, scratch);
         k->attend_merge(&all, &block, 1, kv->head_dim);
     }
     k->attend_finish(out, &all, 0, kv->head_dim);
@@ -336,7 +336,7 @@ static void test_attend(void **unused)
     int n_level = levels(k);
 
     (void)unused;
-    for (int type = 0; type < CT_KV_TYPE_COUNT; type++)
+    for (int type = 0; type < (int)CT_COUNT(bound); type++) /* q8 has test_kv_q8.c */
         for (int dim = 16; dim <= 64; dim += 24)
             for (int window = 0; window < 2; window++) {
                 int capacity = window ? 512 : 1024, positions = 900;
@@ -349,7 +349,7 @@ static void test_attend(void **unused)
                 fill(keys, (size_t)(positions * dim), 1);
                 fill(values, (size_t)(positions * dim), 1);
                 for (int p = 0; p < positions; p++) {
-                    k[0]->store(&kv, p, keys + p * dim, values + p * dim);
+                    ct_kv_store(k[0], &kv, p, keys + p * dim, values + p * dim);
                     if (p % 53 && p != positions - 1)
                         continue;
                     int lo = window ? CT_MAX(0, p - 200) : 0;
