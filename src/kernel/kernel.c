@@ -12,7 +12,8 @@ init ct_kernel_init_avx2, ct_attend_init_avx2, ct_vector_init_avx2, ct_panels_in
     ct_panels_init_avxvnni, ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512,
     ct_panels_init_vnni, ct_panels_init_amx;
 #elif defined(__aarch64__)
-init ct_panels_init_neon, ct_panels_init_dotprod, ct_panels_init_i8mm;
+init ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon, ct_panels_init_dotprod,
+    ct_panels_init_i8mm;
 #endif
 
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit)
@@ -46,6 +47,8 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
         {"vnni", vnni, ct_panels_init_vnni},
         {"amx", amx, ct_panels_init_amx},
 #elif defined(__aarch64__)
+        {"neon", neon, ct_attend_init_neon},
+        {"neon", neon, ct_vector_init_neon},
         {"neon", neon, ct_panels_init_neon},
         {"dotprod", dotprod, ct_panels_init_dotprod},
         {"i8mm", i8mm, ct_panels_init_i8mm},
