@@ -10,7 +10,7 @@ init ct_kernel_init_ref;
 #if defined(__x86_64__)
 init ct_kernel_init_avx2, ct_attend_init_avx2, ct_vector_init_avx2, ct_panels_init_avx2,
     ct_panels_init_avxvnni, ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512,
-    ct_panels_init_vnni, ct_panels_init_amx;
+    ct_panels_init_vnni, ct_attend_init_amx, ct_panels_init_amx;
 #elif defined(__aarch64__)
 init ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon, ct_panels_init_dotprod,
     ct_panels_init_i8mm;
@@ -45,6 +45,7 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
         {"avx512", avx512, ct_attend_init_avx512},
         {"avx512", avx512, ct_panels_init_avx512},
         {"vnni", vnni, ct_panels_init_vnni},
+        {"amx", amx, ct_attend_init_amx},
         {"amx", amx, ct_panels_init_amx},
 #elif defined(__aarch64__)
         {"neon", neon, ct_attend_init_neon},

@@ -122,7 +122,7 @@ INLINE void run(float *acc, const struct kind kind, const int8_t *weights, const
         CT_TILE_DOT_BYTES(c, tokens, lines);                                                                 \
     }                                                                                                        \
     if ((g) >= 1 && (g) <= groups)                                                                           \
-        CT_TILE_STORE(d, sums[d]);                                                                           \
+        CT_TILE_STORE(d, sums[d], 64);                                                                       \
     if ((g) >= 2 && (g) <= groups + 1)                                                                       \
         add_group(a, kind, sums[c], part, x, (g)-2);
     for (int g = 0; g < groups + 2; g += 2) {
@@ -214,10 +214,10 @@ INLINE void tile(float *out, size_t ldo, const uint8_t *w, size_t apart, const u
         if (panels && blocks)
             CT_TILE_DOT_BF16(3, 5, 7);
     }
-    CT_TILE_STORE(0, sums[0]);
-    CT_TILE_STORE(1, sums[1]);
-    CT_TILE_STORE(2, sums[2]);
-    CT_TILE_STORE(3, sums[3]);
+    CT_TILE_STORE(0, sums[0], 64);
+    CT_TILE_STORE(1, sums[1], 64);
+    CT_TILE_STORE(2, sums[2], 64);
+    CT_TILE_STORE(3, sums[3], 64);
     for (int b = 0; b < 1 + blocks; b++)
         for (int j = 0; j < 1 + panels; j++)
             store(out + (size_t)(b * TOKENS) * ldo + CT_PANEL_ROWS * j, ldo, sums[2 * b + j], rows, scale);

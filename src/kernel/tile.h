@@ -20,8 +20,8 @@ struct ct_tile_config {
 #define CT_TILE_RELEASE() __asm__ volatile("tilerelease" ::: "memory")
 #define CT_TILE_LOAD(t, p, apart)                                                                            \
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(p), "r"((long)(apart)) : "memory")
-#define CT_TILE_STORE(t, p)                                                                                  \
-    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(p), "r"(64l) : "memory")
+#define CT_TILE_STORE(t, p, apart)                                                                           \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(p), "r"((long)(apart)) : "memory")
 #define CT_TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t ::)
 /* c[row][column] += 4 signed bytes of a[row] times 4 of b[][column], for all of k; with two bf16, by the chains of
  * NUMERICS.md section 5 */
@@ -42,10 +42,10 @@ static inline void ct_tile_load(int t, const void *p, size_t apart)
         memcpy(ct_tiles.tile[t][r], (const uint8_t *)p + (size_t)r * apart, ct_tiles.config.row_bytes[t]);
 }
 
-static inline void ct_tile_store(int t, void *p)
+static inline void ct_tile_store(int t, void *p, size_t apart)
 {
     for (int r = 0; r < ct_tiles.config.rows[t]; r++)
-        memcpy((uint8_t *)p + 64 * r, ct_tiles.tile[t][r], ct_tiles.config.row_bytes[t]);
+        memcpy((uint8_t *)p + (size_t)r * apart, ct_tiles.tile[t][r], ct_tiles.config.row_bytes[t]);
 }
 
 static inline void ct_tile_dot_bytes(int c, int a, int b)
@@ -84,7 +84,7 @@ static inline void ct_tile_dot_bf16(int c, int a, int b)
 #define CT_TILE_CONFIG(c)          (ct_tiles.config = *(c))
 #define CT_TILE_RELEASE()          memset(&ct_tiles, 0, sizeof ct_tiles)
 #define CT_TILE_LOAD(t, p, apart)  ct_tile_load(t, p, apart)
-#define CT_TILE_STORE(t, p)        ct_tile_store(t, p)
+#define CT_TILE_STORE(t, p, apart) ct_tile_store(t, p, apart)
 #define CT_TILE_ZERO(t)            memset(ct_tiles.tile[t], 0, sizeof ct_tiles.tile[t])
 #define CT_TILE_DOT_BYTES(c, a, b) ct_tile_dot_bytes(c, a, b)
 #define CT_TILE_DOT_BF16(c, a, b)  ct_tile_dot_bf16(c, a, b)

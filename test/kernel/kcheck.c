@@ -23,6 +23,7 @@ EMULATED(vector, avx512);
 EMULATED(attend, avx512);
 EMULATED(panels, vnni);
 EMULATED(panels, amx);
+EMULATED(attend, amx);
 static const struct {
     const char *name, *emulated_name;
     init *emulated[3]; /* NULL: no more */
@@ -34,7 +35,7 @@ static const struct {
      "emulated avx512",
      {ct_panels_init_emulated_avx512, ct_vector_init_emulated_avx512, ct_attend_init_emulated_avx512}},
     {"vnni", "emulated vnni", {ct_panels_init_emulated_vnni}},
-    {"amx", "emulated amx", {ct_panels_init_emulated_amx}},
+    {"amx", "emulated amx", {ct_panels_init_emulated_amx, ct_attend_init_emulated_amx}},
     {"neon", NULL, {NULL}},
     {"dotprod", NULL, {NULL}},
     {"i8mm", NULL, {NULL}},
