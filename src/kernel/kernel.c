@@ -8,9 +8,9 @@
 typedef void init(struct ct_kernel *k);
 init ct_kernel_init_ref;
 #if defined(__x86_64__)
-init ct_kernel_init_avx2, ct_attend_init_avx2, ct_vector_init_avx2, ct_panels_init_avx2,
-    ct_panels_init_avxvnni, ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512,
-    ct_panels_init_vnni, ct_attend_init_amx, ct_panels_init_amx;
+init ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2, ct_vector_init_avx2,
+    ct_panels_init_avx2, ct_panels_init_avxvnni, ct_vector_init_avx512, ct_attend_init_avx512,
+    ct_panels_init_avx512, ct_panels_init_vnni, ct_attend_init_amx, ct_panels_init_amx;
 #elif defined(__aarch64__)
 init ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon, ct_panels_init_dotprod,
     ct_panels_init_i8mm;
@@ -38,6 +38,7 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
 #if defined(__x86_64__)
         {"avx2", avx2, ct_kernel_init_avx2},
         {"avx2", avx2, ct_attend_init_avx2},
+        {"avx2", avx2, ct_attend_q8_init_avx2},
         {"avx2", avx2, ct_vector_init_avx2},
         {"avx2", avx2, ct_panels_init_avx2},
         {"avxvnni", avx2 && ct_cpu_usable(cpu, "avxvnni"), ct_panels_init_avxvnni},
