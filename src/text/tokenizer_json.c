@@ -260,7 +260,7 @@ static carat_status read_vocab(struct reader *r, struct ct_json *j)
         char text[CT_PIECE_MAX];
         struct ct_str s = j->string;
         size_t byte = j->start;
-        int64_t id;
+        int64_t id = 0;
         if (s.n > sizeof text)
             return refuse(r, byte, CARAT_E_UNSUPPORTED, "a token is %zu bytes long, expected at most %d", s.n,
                           CT_PIECE_MAX);
