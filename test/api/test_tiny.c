@@ -1,7 +1,7 @@
 /* test_tiny.c: models/tiny answers conversations it was not trained on. Replays test/data/tiny_heldout.jsonl: the prompt
  * must be rendered and tokenized exactly as recorded, greedy generation must give the expected text in fast arithmetic
- * nearly always, and in exact arithmetic the very ids of the reference implementation nearly always (a tie in its float32
- * may fall the other way). How the file is made: tools/train_tiny.py. */
+ * nearly always, with KV of the default type and of q8, and in exact arithmetic the very ids of the reference
+ * implementation nearly always (a tie in its float32 may fall the other way). How the file is made: tools/train_tiny.py. */
 #include "vector_util.h"
 
 #define HELDOUT    CT_TEST_DATA "/tiny_heldout.jsonl"
@@ -78,7 +78,7 @@ static void text_of(struct rig *r, const int32_t *ids, int n, char *out, size_t 
 #define STRIDE 1
 #endif
 
-static struct score replay(int exact)
+static struct score replay(int exact, carat_kv kv, const char *name)
 {
     struct score score = {0, 0, 0};
     int read = 0;
@@ -86,6 +86,7 @@ static struct score replay(int exact)
     OK(carat_model_open(&model, TINY, NULL, err));
     carat_engine_options o = CARAT_ENGINE_OPTIONS;
     o.exact = exact;
+    o.kv = kv;
     struct rig r = rig_open(model, &o);
     FILE *f = fopen(HELDOUT, "rb");
     if (!f)
@@ -123,8 +124,8 @@ static struct score replay(int exact)
     fclose(f);
     rig_close(&r);
     carat_model_close(model);
-    print_message("%s: %d lines, %d right, %d with the ids of the reference\n", exact ? "exact" : "fast",
-                  score.lines, score.right, score.same_ids);
+    print_message("%s: %d lines, %d right, %d with the ids of the reference\n", name, score.lines,
+                  score.right, score.same_ids);
     assert_true(score.lines >= 20);
     return score;
 }
@@ -132,14 +133,21 @@ static struct score replay(int exact)
 static void fast_answers_are_right(void **state)
 {
     (void)state;
-    struct score s = replay(0);
+    struct score s = replay(0, CARAT_KV_DEFAULT, "fast");
+    assert_true(STRIDE > 1 || 100 * s.right >= 95 * s.lines);
+}
+
+static void so_they_are_with_int8_keys_and_values(void **state)
+{
+    (void)state;
+    struct score s = replay(0, CARAT_KV_Q8, "fast, q8");
     assert_true(STRIDE > 1 || 100 * s.right >= 95 * s.lines);
 }
 
 static void exact_ids_are_those_of_the_reference(void **state)
 {
     (void)state;
-    struct score s = replay(1);
+    struct score s = replay(1, CARAT_KV_DEFAULT, "exact");
     assert_true(100 * s.same_ids >= 99 * s.lines);
 }
 
@@ -147,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fast_answers_are_right),
+        cmocka_unit_test(so_they_are_with_int8_keys_and_values),
         cmocka_unit_test(exact_ids_are_those_of_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
