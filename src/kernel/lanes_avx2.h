@@ -104,7 +104,7 @@ INLINE vec zero_like(vec v, vec like)
 #define AFTER(p, v) __asm__("" : "+r"(p) : "x"(v))
 
 /* Stores a panel's rows of one token. */
-INLINE void store(float *out, const real acc[PARTS], int rows, float scale)
+INLINE void store_rows(float *out, const real acc[PARTS], int rows, float scale)
 {
     real s = _mm256_set1_ps(scale), low = _mm256_mul_ps(acc[0], s), high = _mm256_mul_ps(acc[1], s);
     float all[CT_PANEL_ROWS];

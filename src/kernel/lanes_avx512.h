@@ -101,7 +101,7 @@ INLINE vec zero_like(vec v, vec like)
 #define AFTER(p, v) __asm__("" : "+r"(p) : "v"(v))
 #endif
 
-INLINE void store(float *out, const real acc[PARTS], int rows, float scale)
+INLINE void store_rows(float *out, const real acc[PARTS], int rows, float scale)
 {
     _mm512_mask_storeu_ps(out, (__mmask16)((1u << rows) - 1), _mm512_mul_ps(acc[0], _mm512_set1_ps(scale)));
 }

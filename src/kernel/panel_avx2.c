@@ -1,7 +1,7 @@
 /* panel_avx2.c: products over panels for 256-bit vectors: one token (bound by memory) and tiles of tokens (bound by
  * arithmetic). Compiled for AVX2 and again for AVX-VNNI, where a byte dot is one instruction (CT_DOT_VNNI). Lanes are rows,
  * so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Layout: panel.h; everything else: ref*.c. */
-#include <immintrin.h>
+#include "kernel/lanes_avx2.h"
 
 #include "kernel/panel_kind.h"
 
@@ -21,31 +21,7 @@ enum {
 
 };
 
-INLINE __m256i load(const uint8_t *p)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)p);
-}
-
-INLINE void fetch(const uint8_t *p)
-{
-    _mm_prefetch((const char *)p, _MM_HINT_T1);
-}
-
-/* Half a panel's scales (or minima) as f32. */
-INLINE __m256 halves(const uint8_t *p)
-{
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-
 /* ---- integers ---- */
-
-/* The same 4 bytes in every lane. */
-INLINE __m256i same(const void *p)
-{
-    int32_t v;
-    memcpy(&v, p, 4);
-    return _mm256_set1_epi32(v);
-}
 
 /* What the sums of a group begin with and what its minimum is multiplied by, for every token: vectors that are read back
  * one value at a time. */
@@ -220,20 +196,8 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
 
 INLINE void store(float *out, size_t ldo, const __m256 *acc, const int T, int rows, float scale)
 {
-    __m256 s = _mm256_set1_ps(scale);
     UNROLL for (int t = 0; t < T; t++)
-    {
-        float *to = out + (size_t)t * ldo, all[CT_PANEL_ROWS];
-        __m256 low = _mm256_mul_ps(acc[t], s), high = _mm256_mul_ps(acc[T + t], s);
-        if (rows == CT_PANEL_ROWS) {
-            _mm256_storeu_ps(to, low);
-            _mm256_storeu_ps(to + 8, high);
-        } else {
-            _mm256_storeu_ps(all, low);
-            _mm256_storeu_ps(all + 8, high);
-            memcpy(to, all, (size_t)rows * sizeof *to);
-        }
-    }
+        store_rows(out + (size_t)t * ldo, (const real[]){acc[t], acc[T + t]}, rows, scale);
 }
 
 /* How far ahead of a line to ask for memory, at a byte of its panel: near its end, in the panel that this stream reads

@@ -1,44 +1,9 @@
 /* panel_avx512.c: products over panels for 512-bit vectors, a line to a vector: one token (bound by memory) and tiles of
  * up to 8 tokens (bound by arithmetic). Compiled for AVX-512 without byte dots and again with them (CT_DOT_VNNI). Lanes
  * are rows, so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Inputs are those of panel_avx2.c. */
-#include <immintrin.h>
+#include "kernel/lanes_avx512.h"
 
 #include "kernel/panel_kind.h"
-
-INLINE __m512i load(const uint8_t *p)
-{
-    return _mm512_loadu_si512((const void *)p);
-}
-
-INLINE void fetch(const uint8_t *p)
-{
-    _mm_prefetch((const char *)p, _MM_HINT_T1);
-}
-
-/* A panel's scales (or minima) as f32. */
-INLINE __m512 halves(const uint8_t *p)
-{
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-
-/* The same 4 bytes in every lane. */
-INLINE __m512i same(const void *p)
-{
-    int32_t v;
-    memcpy(&v, p, 4);
-    return _mm512_set1_epi32(v);
-}
-
-/* Additions of integers may be reordered, and compilers do it at the price of spilling every product: this pins a sum. An
- * emulated vector has no register to be pinned to. */
-INLINE void pin(__m512i *v)
-{
-#ifdef CT_EMULATE
-    (void)v;
-#else
-    __asm__("" : "+v"(*v));
-#endif
-}
 
 /* `panels` panels at once, `apart` bytes from one to the next: as many streams from memory. How many of them and of
  * tokens fit the 32 registers: panels * T <= 16 sums in flight. */
@@ -46,9 +11,8 @@ enum { MOST = 16 };
 
 INLINE void store(float *out, size_t ldo, const __m512 *acc, const int T, int rows, int tokens, float scale)
 {
-    __m512 s = _mm512_set1_ps(scale);
     UNROLL for (int t = 0; t < T; t++) if (t < tokens)
-        _mm512_mask_storeu_ps(out + (size_t)t * ldo, (__mmask16)((1u << rows) - 1), _mm512_mul_ps(acc[t], s));
+        store_rows(out + (size_t)t * ldo, acc + t, rows, scale);
 }
 
 /* ---- integers ---- */
@@ -94,7 +58,7 @@ INLINE void dot(__m512i *sum, const struct kind kind, const __m512i *w, const in
                 kind.code == NIBBLE ? v : _mm512_mask_sub_epi8(v, negative[j], _mm512_setzero_si512(), v);
             u = _mm512_madd_epi16(_mm512_maddubs_epi16(magnitude[j], u), one);
             sum[j * T + t] = _mm512_add_epi32(sum[j * T + t], u);
-            pin(&sum[j * T + t]);
+            PIN(sum[j * T + t]);
         }
     }
 }
@@ -154,7 +118,7 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const uint8_t *chunk,
                 w[j] = _mm512_and_si512(i % 2 ? _mm512_srli_epi16(w[j], 4) : w[j], low);
             if (kind.code == TABLE)
                 w[j] = _mm512_shuffle_epi8(table, w[j]);
-            pin(&w[j]);
+            PIN(w[j]);
         }
         dot(sum, kind, w, panels, q + 4 * i * lanes, T);
     }

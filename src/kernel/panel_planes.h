@@ -373,7 +373,8 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
                 add_group(acc[j], kind, &of, x, (size_t)(g0 + g), 1, 1);
             }
     }
-    UNROLL for (int j = 0; j < panels; j++) store(out + r0 + j * CT_PANEL_ROWS, acc[j][0], rows, w->scale);
+    UNROLL for (int j = 0; j < panels; j++)
+        store_rows(out + r0 + j * CT_PANEL_ROWS, acc[j][0], rows, w->scale);
 }
 
 /* One panel and n tokens, CT_LANES to a block; lanes that no token has may be computed, and are dropped. */
@@ -407,7 +408,7 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
             }
         }
     for (int t = 0; t < n; t++)
-        store(out + (size_t)t * ldo + r0, acc[t], rows, w->scale);
+        store_rows(out + (size_t)t * ldo + r0, acc[t], rows, w->scale);
 }
 
 INLINE void project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int r1,

@@ -62,7 +62,7 @@ static void column(float *out, const uint8_t *panel, int rows, int groups, const
             }
             acc[part] = V(add_ps)(acc[part], V(add_ps)(chain[0], chain[1]));
         }
-    store(out, acc, rows, scale);
+    store_rows(out, acc, rows, scale);
 }
 
 /* ---- more tokens ---- */
@@ -135,7 +135,7 @@ static void tile(float *out, size_t ldo, const uint8_t *panel, int rows, int gro
         }
     }
     for (int t = 0; t < tokens; t++)
-        store(out + (size_t)t * ldo, acc[t], rows, scale);
+        store_rows(out + (size_t)t * ldo, acc[t], rows, scale);
 }
 
 void CT_NAME(ct_project_sfp)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
