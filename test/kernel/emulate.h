@@ -55,6 +55,16 @@ static inline void emulate_mask_storeu_ps(float *to, unsigned mask, simde__m512 
             to[i] = v.f32[i];
 }
 
+/* SIMDe shifts a 1 into the sign. */
+static inline uint32_t emulate_test_epi16_mask(simde__m512i a, simde__m512i b)
+{
+    simde__m512i_private v = simde__m512i_to_private(a), w = simde__m512i_to_private(b);
+    uint32_t mask = 0;
+    for (int i = 0; i < 32; i++)
+        mask |= (uint32_t)((v.i16[i] & w.i16[i]) != 0) << i;
+    return mask;
+}
+
 /* Widening: each half of the result comes of half of the source. */
 #define EMULATE_WIDEN(name, source)                                                                          \
     static inline simde__m512i emulate_##name(source a)                                                      \
@@ -99,6 +109,8 @@ static inline simde__m512i emulate_dpbusd(simde__m512i sum, simde__m512i a, simd
 #undef _mm512_dpbusd_epi32
 #undef _mm512_madd_epi16 /* SIMDe 0.7.4 gives it four parameters */
 #undef _mm256_dpbusd_avx_epi32
+#undef _mm512_test_epi16_mask
+#define _mm512_test_epi16_mask(a, b)       emulate_test_epi16_mask(a, b)
 #define _mm512_cvtepu16_epi32(a)           emulate_cvtepu16_epi32(a)
 #define _mm512_cvtepu8_epi16(a)            emulate_cvtepu8_epi16(a)
 #define _mm512_cvtepi8_epi32(a)            emulate_cvtepi8_epi32(a)
