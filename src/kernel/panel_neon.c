@@ -65,8 +65,9 @@ INLINE void decode(int8x16_t w[8], const struct kind kind, const uint8_t *lines,
     UNROLL for (int i = 0; i < 8; i++)
     {
         uint8x16_t v = vld1q_u8(lines + 64 * (i * low / 8));
-        if (low < 8)
-            v = (v >> (i * low % 8)) & vdupq_n_u8((uint8_t)((1 << low) - 1));
+        v = v >> (i * low % 8);
+        if (i * low % 8 + low < 8)
+            v = v & vdupq_n_u8((uint8_t)((1 << low) - 1));
         if (high) {
             uint8x16_t h = vld1q_u8(lines + 64 * (low + i * high / 8)) >> (i * high % 8);
             v |= (h & vdupq_n_u8((uint8_t)((1 << high) - 1))) << low;
