@@ -50,9 +50,9 @@ INLINE void fetch(const uint8_t *p)
 }
 
 /* Four tiles of C: 32 columns of two tiles of queries, or 64 of one. Tiles of B are `apart` from column to column; what
- * lies like them at `soon` is fetched, unless it is NULL. */
+ * lies like them at v is fetched, and at k too, unless they are NULL. */
 INLINE void product(float *c, size_t ld_c, struct tiles a, struct tiles b, size_t apart, int steps,
-                    const bool two, const uint8_t *soon)
+                    const bool two, const uint8_t *v, const uint8_t *k)
 {
     CT_TILE_ZERO(0);
     CT_TILE_ZERO(1);
@@ -74,9 +74,13 @@ INLINE void product(float *c, size_t ld_c, struct tiles a, struct tiles b, size_
             CT_TILE_LOAD(6, b.at + 3 * apart, b.row);
             CT_TILE_DOT_BF16(3, 4, 6);
         }
-        if (soon)
-            for (int beside = 0; beside < (two ? 2 : 4); beside++)
-                fetch(soon + (size_t)i * b.step + (size_t)beside * apart);
+        for (int beside = 0; beside < (two ? 2 : 4); beside++) {
+            const size_t at = (size_t)i * b.step + (size_t)beside * apart;
+            if (v)
+                fetch(v + at);
+            if (k)
+                fetch(k + at);
+        }
     }
     float *rest = two ? c + HEIGHT * ld_c : c + 2 * HEIGHT;
     CT_TILE_STORE(0, c, 4 * ld_c);
@@ -85,7 +89,8 @@ INLINE void product(float *c, size_t ld_c, struct tiles a, struct tiles b, size_
     CT_TILE_STORE(3, rest + HEIGHT, 4 * ld_c);
 }
 
-/* Scores; and the values of the same keys lie as many bytes behind v as the keys behind k. */
+/* Scores. The values of the same keys, which lie as many bytes behind v as the keys behind k, are fetched meanwhile, and
+ * for few queries, whose products would wait, the next keys too. */
 INLINE void score(const struct ct_queries *t, const uint8_t *k, const uint8_t *v, size_t dim,
                   struct seen groups, float *s, const bool two)
 {
@@ -95,7 +100,8 @@ INLINE void score(const struct ct_queries *t, const uint8_t *k, const uint8_t *v
     for (int j = groups.first / keys * keys; j < groups.last; j += keys) {
         const size_t at = (size_t)j * dim * 2;
         product(s + j, ROW, q, (struct tiles){k + at, LINE, CT_KEY_PANEL * LINE}, CT_KEY_PANEL * dim * 2,
-                (int)dim / CT_GROUP, two, v + at);
+                (int)dim / CT_GROUP, two, v + at,
+                two || j + keys >= groups.last ? NULL : k + at + (size_t)keys * dim * 2);
     }
 }
 
@@ -108,7 +114,7 @@ INLINE void add_values(const struct ct_attended *a, const uint8_t *v, size_t dim
     for (size_t c = 0; c < dim; c += two ? 32 : 64)
         product(a->out + c, dim, weights,
                 (struct tiles){v + (size_t)groups.first * dim * 2 + 4 * c, 4 * dim, CT_GROUP * dim * 2}, LINE,
-                steps, two, NULL);
+                steps, two, NULL, NULL);
 }
 
 static void attend_block(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,

@@ -20,9 +20,9 @@ INLINE size_t value_bytes(const enum ct_kv_type type)
 /* Where the 16 pairs of lines of a group lie. */
 struct lines {
     const uint8_t *at;
-    size_t stride; /* bytes between lines; for bf16, whose pairs are interleaved, between pairs */
-    size_t apart;  /* bytes to the lines beside them */
-    size_t ahead;  /* bytes to what will be read soon; 0: another reads it before */
+    size_t stride;       /* bytes between lines; for bf16, whose pairs are interleaved, between pairs */
+    size_t apart;        /* bytes to the lines beside them */
+    const uint8_t *soon; /* as many bytes, in a row, that will be read next; or NULL */
 };
 
 /* Sixteen values of each line of pair p. */
@@ -46,21 +46,25 @@ INLINE void line_values(vec v[2], const enum ct_kv_type type, const uint8_t *at,
 INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, const struct lines l,
                       const float *x, size_t ld_x, const int T, const int beside, bool first)
 {
+    const int bytes = beside * CT_GROUP * VEC * (int)value_bytes(type);
     vec sum[2][2][12]; /* [odd][beside][query] */
 
-    UNROLL for (int b = 0; b < beside; b++) UNROLL for (int t = 0; t < T; t++) sum[0][b][t] = sum[1][b][t] =
-        vec_all(0);
+    for (int i = 0; l.soon && i < bytes; i += 64)
+        _mm_prefetch((const char *)(l.soon + i), _MM_HINT_T1);
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int b = 0; b < beside; b++)
+    {
+        sum[0][b][t] = vec_all(0);
+        sum[1][b][t] = vec_all(0);
+    }
     _Pragma("GCC unroll 4") for (int p = 0; p < CT_GROUP / 2; p++)
     {
+        vec v[2][2];
         UNROLL for (int b = 0; b < beside; b++)
+            line_values(v[b], type, l.at + (size_t)b * l.apart, l.stride, p);
+        UNROLL for (int odd = 0; odd < 2; odd++) UNROLL for (int t = 0; t < T; t++)
         {
-            vec v[2];
-            line_values(v, type, l.at + (size_t)b * l.apart, l.stride, p);
-            UNROLL for (int odd = 0; odd < 2; odd++) UNROLL for (int t = 0; t < T; t++)
-            {
-                vec by = vec_all(x[(size_t)t * ld_x + (size_t)(2 * p + odd)]);
-                sum[odd][b][t] = vec_fma(v[odd], by, sum[odd][b][t]);
-            }
+            vec by = vec_all(x[(size_t)t * ld_x + (size_t)(2 * p + odd)]);
+            UNROLL for (int b = 0; b < beside; b++) sum[odd][b][t] = vec_fma(v[b][odd], by, sum[odd][b][t]);
         }
     }
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int b = 0; b < beside; b++)
@@ -69,15 +73,6 @@ INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, con
         vec before = first ? vec_all(0) : vec_load(to);
         vec_store(to, vec_add(before, vec_add(sum[0][b][t], sum[1][b][t])));
     }
-}
-
-/* Asks for the lines ahead of a group; out of the way of its products. */
-INLINE void fetch_ahead(const enum ct_kv_type type, const struct lines l)
-{
-    const int n = type == CT_KV_BF16 ? CT_GROUP / 2 : CT_GROUP;
-
-    for (int i = 0; l.ahead && i < n; i++)
-        _mm_prefetch((const char *)(l.at + (size_t)i * l.stride + l.ahead), _MM_HINT_T1);
 }
 
 /* What a block asks of its products. */
@@ -90,37 +85,46 @@ struct work {
     struct seen groups;
 };
 
+/* What is read after the products of keys from key j on, 32 or half of them: as many keys, or the first values. Of all
+ * queries the first ask for it. */
+INLINE const uint8_t *after(const struct work *w, size_t line, int i, int j, const bool values)
+{
+    const int next = j + CT_GROUP;
+
+    if (i > 0 || (values && next >= w->groups.last))
+        return NULL;
+    if (!values && next >= w->groups.last)
+        return w->v + (size_t)(w->groups.first + j % CT_GROUP) * line;
+    return (values ? w->v : w->k) + (size_t)next * line;
+}
+
 /* Scores of T queries from query i on for the keys of panels from key j on, as many as lie beside each other. */
 INLINE void score(const struct work *w, const enum ct_kv_type type, int i, int j, const int T,
                   const int beside)
 {
-    const size_t line = CT_KEY_PANEL * value_bytes(type), panel = line * w->dim, n = (size_t)w->t->n;
-    struct lines l = {w->k + (size_t)(j / CT_KEY_PANEL) * panel, type == CT_KV_BF16 ? 2 * line : line, panel,
-                      i ? 0 : 2 * panel};
+    const size_t each = value_bytes(type), line = CT_KEY_PANEL * each, n = (size_t)w->t->n;
+    const uint8_t *panel = w->k + (size_t)j * w->dim * each, *soon = after(w, w->dim * each, i, j, false);
 
-    for (size_t d = 0; d < w->dim; d += CT_GROUP, l.at += CT_GROUP * line) {
-        UNROLL for (int b = 0; b < beside; b++)
-            fetch_ahead(type, (struct lines){l.at + (size_t)b * panel, l.stride, 0, l.ahead});
-        add_group(w->s + i * ROW + j, ROW, type, l, w->t->q + d * n + (size_t)i * CT_GROUP, CT_GROUP, T,
-                  beside, d == 0);
-    }
+    for (size_t d = 0; d < w->dim; d += CT_GROUP)
+        add_group(w->s + i * ROW + j, ROW, type,
+                  (struct lines){panel + d * line, type == CT_KV_BF16 ? 2 * line : line, w->dim * line,
+                                 soon ? soon + d * line * (size_t)beside : NULL},
+                  w->t->q + d * n + (size_t)i * CT_GROUP, CT_GROUP, T, beside, d == 0);
 }
 
 /* Adds the values of 32 keys from key j on times the weights of T queries. */
 INLINE void add_values(const struct work *w, const enum ct_kv_type type, int i, int j, const int T,
                        const int beside)
 {
-    const size_t line = w->dim * value_bytes(type),
-                 strip = VEC * (type == CT_KV_BF16 ? 4 : value_bytes(type));
-    struct lines l = {w->v + (size_t)j * line, type == CT_KV_BF16 ? 2 * line : line, strip,
-                      i ? 0 : CT_GROUP * line};
+    const size_t each = value_bytes(type), line = w->dim * each;
+    const uint8_t *values = w->v + (size_t)j * line, *soon = after(w, line, i, j, true);
 
-    for (size_t c = 0; c < w->dim; c += (size_t)(VEC * beside), l.at += (size_t)beside * strip) {
-        UNROLL for (int b = 0; b < beside; b++)
-            fetch_ahead(type, (struct lines){l.at + (size_t)b * strip, l.stride, 0, l.ahead});
-        add_group(w->a->out + (size_t)i * w->dim + c, w->dim, type, l, w->s + i * ROW + j, ROW, T, beside,
-                  j == w->groups.first);
-    }
+    for (size_t c = 0; c < w->dim; c += (size_t)(VEC * beside))
+        add_group(w->a->out + (size_t)i * w->dim + c, w->dim, type,
+                  (struct lines){values + c * (type == CT_KV_BF16 ? 4 : each),
+                                 type == CT_KV_BF16 ? 2 * line : line, VEC * (type == CT_KV_BF16 ? 4 : each),
+                                 soon ? soon + c * CT_GROUP * each : NULL},
+                  w->s + i * ROW + j, ROW, T, beside, j == w->groups.first);
 }
 
 /* Either for all queries, keys from j on. Few queries take two panels, or strips of channels, to keep more sums in
@@ -176,9 +180,11 @@ void CT_NAME(ct_attend_query)(struct ct_queries *t, int i, const float *q, const
         ct_attend_query_avx2(t, i, q, kv);
         return;
     }
-    for (int d = 0; d < kv->head_dim; d++)
-        t->q[(d / CT_GROUP * t->n + i) * CT_GROUP + d % CT_GROUP] =
-            kv->type == CT_KV_BF16 ? ct_bf16_round(q[d]) : q[d];
+    for (int d = 0; d < kv->head_dim; d += CT_GROUP) {
+        float *to = t->q + d * t->n + i * CT_GROUP;
+        for (int c = 0; c < CT_GROUP; c++)
+            to[c] = kv->type == CT_KV_BF16 ? ct_bf16_round(q[d + c]) : q[d + c];
+    }
 }
 
 void CT_NAME(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,

@@ -119,50 +119,62 @@ INLINE void put(float *s, int j, const enum weights form, vec low, vec high)
     }
 }
 
-/* Turns the scores of one query, which sees some keys, into weights of all groups, and gives largest score and sum. A
- * score that is not a number makes all of the result one, whatever the largest is. */
-INLINE void weigh(float *s, float *max, float *sum, struct seen seen, struct seen groups, float scale,
-                  float cap, const enum weights form)
+/* Scales and caps the scores of one query, makes those of keys that it does not see minus infinity, in all groups of which
+ * it sees a key, and gives the largest. One that is not a number makes all of the result one, whatever the largest is. */
+INLINE float scale_scores(float *s, struct seen seen, float scale, float cap)
 {
-    const int from = seen.first / CT_GROUP * CT_GROUP, to = seen.last / CT_GROUP * CT_GROUP + CT_GROUP;
-    const vec zero = vec_all(0);
-    vec most = vec_all(-__builtin_inff()), low = zero, high = zero;
+    vec most[2] = {vec_all(-__builtin_inff()), vec_all(-__builtin_inff())};
 
-    for (int j = from; j < to; j += VEC) {
-        vec v = vec_mul(vec_load(s + j), vec_all(scale));
-        if (cap != 0)
-            v = vec_mul(vec_all(cap), vec_tanh(vec_div(v, vec_all(cap))));
-        if (j < seen.first || j + VEC - 1 > seen.last)
-            v = only_seen(v, j, seen);
-        most = _mm512_max_ps(most, v);
-        vec_store(s + j, v);
-    }
-    *max = largest(most);
-    for (int j = groups.first; j < from; j += CT_GROUP)
+    for (int j = seen.first / CT_GROUP * CT_GROUP; j <= seen.last; j += CT_GROUP)
+        UNROLL for (int half = 0; half < 2; half++)
+        {
+            const int at = j + half * VEC;
+            vec v = vec_mul(vec_load(s + at), vec_all(scale));
+            if (cap != 0)
+                v = vec_mul(vec_all(cap), vec_tanh(vec_div(v, vec_all(cap))));
+            if (at < seen.first || at + VEC - 1 > seen.last)
+                v = only_seen(v, at, seen);
+            most[half] = _mm512_max_ps(most[half], v);
+            vec_store(s + at, v);
+        }
+    return largest(_mm512_max_ps(most[0], most[1]));
+}
+
+/* Turns those scores into weights of all groups, and gives their sum. */
+INLINE float weigh(float *s, struct seen seen, struct seen groups, float max, const enum weights form)
+{
+    const vec zero = vec_all(0), top = vec_all(max);
+    vec low = zero, high = zero;
+    int j = groups.first;
+
+    for (; j + CT_GROUP <= seen.first; j += CT_GROUP)
         put(s, j, form, zero, zero);
-    for (int j = from; j < to; j += CT_GROUP) {
-        vec a = weight(vec_sub(vec_load(s + j), vec_all(*max)), form != FLOATS);
-        vec b = weight(vec_sub(vec_load(s + j + VEC), vec_all(*max)), form != FLOATS);
+    for (; j <= seen.last; j += CT_GROUP) {
+        vec a = weight(vec_sub(vec_load(s + j), top), form != FLOATS);
+        vec b = weight(vec_sub(vec_load(s + j + VEC), top), form != FLOATS);
         put(s, j, form, a, b);
         low = vec_add(low, a);
         high = vec_add(high, b);
     }
-    for (int j = to; j < groups.last; j += CT_GROUP)
+    for (; j < groups.last; j += CT_GROUP)
         put(s, j, form, zero, zero);
-    *sum = fold(low, high);
+    return fold(low, high);
 }
 
-/* The same for all queries of a tile; who sees nothing weighs nothing. */
+/* Scores of a tile become weights; a query that sees nothing weighs nothing. All largest ones come first, so that no query
+ * waits for its own. */
 INLINE void weigh_all(struct ct_attended *a, const struct ct_queries *t, int block, struct seen groups,
                       float *s, float scale, float cap, const enum weights form)
 {
     for (int i = 0; i < t->n; i++) {
         const struct seen seen = seen_by(t, i, block);
         if (seen.first <= seen.last)
-            weigh(s + i * ROW, &a->max[i], &a->sum[i], seen, groups, scale, cap, form);
-        else
-            for (int j = groups.first; j < groups.last; j += CT_GROUP)
-                put(s + i * ROW, j, form, vec_all(0), vec_all(0));
+            a->max[i] = scale_scores(s + i * ROW, seen, scale, cap);
+    }
+    for (int i = 0; i < t->n; i++) {
+        const struct seen seen = seen_by(t, i, block), none = {groups.last, -1};
+        const bool any = seen.first <= seen.last;
+        a->sum[i] = weigh(s + i * ROW, any ? seen : none, groups, a->max[i], form);
     }
 }
 

@@ -77,6 +77,17 @@ static void compare(struct kcheck *c, int place, const struct ct_attended *a, in
     kc_floats(c, place, all, (size_t)(n * (dim + 2)));
 }
 
+/* Makes scores that differ by up to 160, so that all of exp and of the rounding of weights is seen: a query is one channel
+ * of the keys. Else the largest score leaves next to nothing to most others. */
+static void spread_scores(struct kcheck *c, float *q, int n, int dim, float *rows, size_t n_row)
+{
+    memset(q, 0, (size_t)n * (size_t)dim * sizeof *q);
+    for (int i = 0; i < n; i++)
+        q[i * dim + kc_below(c, dim)] = kc_uniform(c, 1, 40);
+    for (size_t i = 0; i < n_row; i++)
+        rows[i] = CT_MIN(CT_MAX(rows[i], -2.0f), 2.0f);
+}
+
 void kc_attend_case(struct kcheck *c)
 {
     int dim = kc_chance(c, 3) ? 2 * (1 + kc_below(c, 80)) : 32 << kc_below(c, 5);
@@ -91,6 +102,10 @@ void kc_attend_case(struct kcheck *c)
     kc_fill_finite(c, rows, 2 * n * 6);
     for (size_t i = 0; i < 2 * n * 6; i++)
         rows[i] = CT_MIN(CT_MAX(rows[i], -60000.0f), 60000.0f); /* finite in f16 too */
+    if (kc_chance(c, 2)) {
+        spread_scores(c, q, tile.n, dim, rows, 2 * n * 6);
+        scale = 1;
+    }
     kc_freeze(c, q);
     kc_freeze(c, rows);
     draw_intervals(c, &tile, capacity);
