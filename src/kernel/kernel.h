@@ -111,7 +111,7 @@ struct ct_draw {
 };
 
 /* Floats of scratch that widen and project need for rows of cols values. */
-#define CT_SCRATCH(cols) (5 * (size_t)ct_pad_group(cols))
+#define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
 
 struct ct_kernel {
     const char *isa;

@@ -161,7 +161,7 @@ INLINE void panel_of_bytes(float *out, size_t ldo, const struct kind kind, const
 }
 
 INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                     int r1, const struct ct_prepared *p)
+                     int r1, const struct ct_prepared *p, float *scratch)
 {
     const int n = p->tile ? tiled(p) : 0;
     const size_t groups = (size_t)n * (size_t)(p->cols / CT_GROUP);
@@ -180,7 +180,7 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
                                    .q = p->q + (size_t)n * (size_t)p->cols,
                                    .scale = p->scale + groups,
                                    .sum = p->sum + groups};
-        BELOW(out + (size_t)n * ldo, ldo, w, r0, r1, &rest, CT_INPUT_LANES, NULL);
+        BELOW(out + (size_t)n * ldo, ldo, w, r0, r1, &rest, CT_INPUT_LANES, scratch);
     }
 }
 

@@ -16,9 +16,9 @@ enum {
 #else
     INTEGERS_AT_ONCE = 1,
 #endif
-    TOKENS =
-        4, /* of a tile: two sums of each, two vectors of weights and what is on its way fill the registers */
-
+    TOKENS = 4,         /* of a tile: more would not fit the registers */
+    MANY = 16,          /* tokens that pay for taking the factors of a panel beforehand */
+    CACHED = 128 << 10, /* bytes of inputs that stay in a cache of 512 KiB while panels go by */
 };
 
 /* ---- integers ---- */
@@ -135,6 +135,18 @@ INLINE void take(struct factors *f, const struct kind kind, const uint8_t *line,
     }
 }
 
+/* Bytes of a group of factors that were taken beforehand, for many tokens. */
+INLINE int factor_bytes(const struct kind kind)
+{
+    return by_weight(kind) ? 8 * 128 : 8 * 64;
+}
+
+/* Whether a factor is more than what is stored. */
+INLINE bool pays(const struct kind kind)
+{
+    return by_weight(kind) || kind.code != BYTE;
+}
+
 INLINE __m256i table_of(const struct kind kind)
 {
     __m256i table = _mm256_setzero_si256();
@@ -142,6 +154,24 @@ INLINE __m256i table_of(const struct kind kind)
     if (kind.code == TABLE)
         table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
     return by_weight(kind) ? table : _mm256_xor_si256(table, _mm256_set1_epi8((char)0x80));
+}
+
+/* Takes the factors of a whole panel. */
+INLINE void take_all(uint8_t *to, const struct kind kind, const uint8_t *chunk, int groups)
+{
+    const __m256i table = table_of(kind);
+
+    for (int g = 0; g < groups; g++) {
+        const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
+        UNROLL for (int i = 0; i < 8; i++)
+        {
+            struct factors f;
+            take(&f, kind, line, i, table);
+            UNROLL for (int j = 0; j < factor_bytes(kind) / 256; j++, to += 32)
+                _mm256_storeu_si256((__m256i *)(void *)to, f.v[j]);
+        }
+        chunk += g % 2 ? chunk_bytes(kind) : 0;
+    }
 }
 
 /* What group g begins with. lanes is how the tokens of x lie: one, or TOKENS are there to be read. */
@@ -160,8 +190,9 @@ INLINE void begin_group(struct begin *b, const struct kind kind, const struct to
         _mm_store_ps(b->minimum, _mm_mul_ps(scale, _mm_cvtepi32_ps(xsum)));
 }
 
-/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in. A broadcast serves both halves. */
-INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, int g,
+/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in, taken its factors if they were
+ * taken before, else NULL. A broadcast serves both halves. */
+INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, const uint8_t *taken, int g,
                       const struct tokens *x, const int lanes, const int T, const struct begin *begin,
                       const bool ask, size_t ahead, __m256i table)
 {
@@ -177,7 +208,12 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
         struct factors f;
         if (ask && (kind.code == BYTE || i % 2 == 0))
             fetch(line + 64 * (kind.code == BYTE ? i : i / 2) + ahead);
-        take(&f, kind, line, i, table);
+        if (taken) {
+            UNROLL for (int j = 0; j < factor_bytes(kind) / 256; j++) f.v[j] =
+                load(taken + i * factor_bytes(kind) / 8 + 32 * j);
+        } else {
+            take(&f, kind, line, i, table);
+        }
         UNROLL for (int t = 0; t < T; t++) dot(&sum[t], &sum[T + t], kind, &f, q + 4 * (i * lanes + t));
     }
     __m256 low = halves(scale), high = halves(scale + 16);
@@ -207,10 +243,11 @@ INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
     return at + AHEAD < apart ? AHEAD : AHEAD + (size_t)(panels - 1) * apart;
 }
 
-/* `panels` panels, one after another in memory, and T tokens: as many streams from memory. */
+/* `panels` panels, one after another in memory, and T tokens: as many streams from memory. Factors of the one panel may
+ * have been taken. */
 INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
-                 const struct tokens *x, int groups, const int panels, const int lanes, const int T,
-                 const bool ask)
+                 const uint8_t *taken, const struct tokens *x, int groups, const int panels, const int lanes,
+                 const int T, const bool ask)
 {
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     const uint8_t *chunk = panel;
@@ -226,10 +263,11 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
         {
             if (ask && g % 2 == 0)
                 fetch(chunk + (size_t)j * w->row_bytes + ahead);
-            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, g, x, lanes, T, &begin, ask,
-                      ahead, table);
+            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, taken, g, x, lanes, T, &begin,
+                      ask, ahead, table);
         }
         chunk += g % 2 ? chunk_bytes(kind) : 0;
+        taken += taken ? factor_bytes(kind) : 0;
     }
     UNROLL for (int j = 0; j < panels; j++)
         store(out + r0 + j * CT_PANEL_ROWS, ldo, acc + j * 2 * T, T, rows, w->scale);
@@ -246,35 +284,50 @@ INLINE struct tokens tokens_at(const struct ct_prepared *p, int t)
                            p->sum + padded * groups + g};
 }
 
-INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                     int r1, const struct ct_prepared *p)
+/* Tokens whose inputs of `bytes` each stay in the cache while all panels go by. */
+INLINE int block_of(size_t bytes)
 {
-    const int groups = p->cols / CT_GROUP;
+    return (int)CT_MAX(CACHED / bytes / CT_LANES, 2) * CT_LANES;
+}
+
+INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
+                     int r1, const struct ct_prepared *p, float *scratch)
+{
+    const int groups = p->cols / CT_GROUP, each = block_of((size_t)p->cols);
+    const uint8_t *data = w->data, *taken = (const uint8_t *)scratch;
 
     if (p->n == 1) {
         struct tokens x = tokens_at(p, 0);
         for (; r0 + INTEGERS_AT_ONCE * CT_PANEL_ROWS <= r1; r0 += INTEGERS_AT_ONCE * CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, &x, groups, INTEGERS_AT_ONCE, 1, 1, true);
+            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, NULL, &x, groups, INTEGERS_AT_ONCE, 1, 1, true);
         for (; r0 < r1; r0 += CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1, 1, 1, true);
+            tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), NULL, &x, groups, 1, 1, 1, true);
         return;
     }
-    for (; r0 < r1; r0 += CT_PANEL_ROWS) {
-        int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
-        for (int t = 0; t < p->n; t += TOKENS) {
-            struct tokens x = tokens_at(p, t);
-#define TILE(T) tile(out + (size_t)t * ldo, ldo, kind, w, r0, rows, &x, groups, 1, CT_LANES, T, t == 0)
-            if (p->n - t >= TOKENS)
-                TILE(TOKENS);
-            else if (p->n - t == 3)
-                TILE(3);
-            else if (p->n - t == 2)
-                TILE(2);
-            else
-                TILE(1);
+    for (int from = 0; from < p->n; from += each)
+        for (int r = r0, end = CT_MIN(from + each, p->n); r < r1; r += CT_PANEL_ROWS) {
+            int t = from, rows = CT_MIN(CT_PANEL_ROWS, r1 - r);
+#define TILE(T, before, ask)                                                                                 \
+    do {                                                                                                     \
+        struct tokens x = tokens_at(p, t);                                                                   \
+        tile(out + (size_t)t * ldo, ldo, kind, w, r, rows, before, &x, groups, 1, CT_LANES, T, ask);         \
+        t += T;                                                                                              \
+    } while (0)
+            if (end - t >= MANY && pays(kind) && groups * factor_bytes(kind) <= CACHED / 2) {
+                take_all((uint8_t *)scratch, kind, data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes, groups);
+                while (t + TOKENS <= end)
+                    TILE(TOKENS, taken, false);
+            }
+            while (t + TOKENS <= end)
+                TILE(TOKENS, NULL, t == 0);
+            if (end - t == 3)
+                TILE(3, NULL, t == 0);
+            else if (end - t == 2)
+                TILE(2, NULL, t == 0);
+            else if (end - t == 1)
+                TILE(1, NULL, t == 0);
 #undef TILE
         }
-    }
 }
 
 /* ---- floats: two chains a group (sections 3 and 5) ---- */

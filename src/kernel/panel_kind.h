@@ -31,11 +31,11 @@ struct tokens {
     const int32_t *pair; /* both halves' sums in 16 bits, the first low; 256-bit levels have them */
 };
 
-/* out[token][row] for rows [r0, r1); type and kind are constants here. */
+/* out[token][row] for rows [r0, r1); type and kind are constants here. scratch as project_panels has it. */
 INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w, int r0, int r1,
                    const struct ct_prepared *p, enum ct_input form);
 INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                     int r1, const struct ct_prepared *p);
+                     int r1, const struct ct_prepared *p, float *scratch);
 
 /* Bytes of a chunk's scales and minima, of a group's lines, and of a chunk. */
 INLINE int scale_bytes(const struct kind kind)
@@ -74,7 +74,6 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
 void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                 const struct ct_prepared *x, enum ct_input form, float *scratch)
 {
-    (void)scratch;
     if (ct_panel_of(w->type)->lines == CT_LINES_PLANES) {
         OWN(ct_project_planes)(out, ldo, w, r0, r1, x);
         return;
@@ -93,16 +92,16 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
         OWN(ct_project_sfp)(out, ldo, w, r0, r1, x);
         break;
     case CT_Q4_0:
-        integers(out, ldo, (struct kind){NIBBLE, false, 8, NULL}, w, r0, r1, x);
+        integers(out, ldo, (struct kind){NIBBLE, false, 8, NULL}, w, r0, r1, x, scratch);
         break;
     case CT_Q4_1:
-        integers(out, ldo, (struct kind){NIBBLE, true, 0, NULL}, w, r0, r1, x);
+        integers(out, ldo, (struct kind){NIBBLE, true, 0, NULL}, w, r0, r1, x, scratch);
         break;
     case CT_IQ4_NL:
-        integers(out, ldo, (struct kind){TABLE, false, 0, ct_iq4_values}, w, r0, r1, x);
+        integers(out, ldo, (struct kind){TABLE, false, 0, ct_iq4_values}, w, r0, r1, x, scratch);
         break;
     default:
-        integers(out, ldo, (struct kind){BYTE, false, 128, NULL}, w, r0, r1, x);
+        integers(out, ldo, (struct kind){BYTE, false, 128, NULL}, w, r0, r1, x, scratch);
     }
 }
 
