@@ -42,28 +42,50 @@ static void fill_ids(struct bench *b, int n)
     }
 }
 
-/* One timed run in a fresh session that holds `depth` tokens already; with a profile unless that is NULL. */
-static int run_once(struct bench *b, const struct test *t, double *spent, carat_profile *profile)
+static void close_sessions(struct bench *b)
+{
+    for (int i = 0; i < BENCH_PARALLEL; i++) {
+        carat_session_close(b->session[i]);
+        b->session[i] = NULL;
+    }
+}
+
+/* Fresh sessions that hold `depth` tokens. */
+static int open_sessions(struct bench *b, const struct test *t)
 {
     carat_session_options options = CARAT_SESSION_OPTIONS;
     carat_error err;
-    double start;
 
-    progress_begin(&b->bar, t->kind, "tok");
     if (t->step > 1 || t->depth > 0) {
         options.progress = progress_update;
         options.user = &b->bar;
     }
-    carat_session_close(b->session);
-    b->session = NULL;
-    if (carat_session_create(&b->session, b->engine, &options, &err) != CARAT_OK ||
-        (t->depth > 0 && carat_append(b->session, b->ids, t->depth, &err) != CARAT_OK))
-        return fail_status(&err);
+    close_sessions(b);
+    for (int i = 0; i < t->parallel; i++)
+        if (carat_session_create(&b->session[i], b->engine, &options, &err) != CARAT_OK ||
+            (t->depth > 0 && carat_append(b->session[i], b->ids, t->depth, &err) != CARAT_OK))
+            return fail_status(&err);
+    return DONE;
+}
+
+/* One timed run; with a profile unless that is NULL. */
+static int run_once(struct bench *b, const struct test *t, double *spent, carat_profile *profile)
+{
+    carat_row rows[BENCH_PARALLEL];
+    carat_error err;
+    double start;
+    int code;
+
+    progress_begin(&b->bar, t->kind, "tok");
+    if ((code = open_sessions(b, t)) != DONE)
+        return code;
     if (profile)
         carat_profile_begin(b->engine);
     start = seconds();
     for (int i = 0; i < t->tokens; i += t->step) {
-        if (carat_append(b->session, b->ids + t->depth + i, t->step, &err) != CARAT_OK)
+        for (int s = 0; s < t->parallel; s++)
+            rows[s] = (carat_row){.session = b->session[s], .tokens = b->ids + t->depth + i, .n = t->step};
+        if (carat_step(b->engine, rows, t->parallel, &err) != CARAT_OK)
             return fail_status(&err);
         if (progress_update(&b->bar, (size_t)(i + t->step), (size_t)t->tokens))
             return INTERRUPTED;
@@ -97,7 +119,7 @@ static int run_test(struct bench *b, struct test *t)
         code = run_once(b, t, &spent, b->o->profile ? &profile : NULL);
         if (code != DONE)
             break;
-        t->speed[i] = sorted[i] = t->tokens / spent;
+        t->speed[i] = sorted[i] = (double)t->tokens * t->parallel / spent;
         sum += t->speed[i];
         if (b->o->profile && spent < t->seconds) {
             t->seconds = spent;
@@ -117,7 +139,7 @@ static int run_test(struct bench *b, struct test *t)
     return DONE;
 }
 
-static int prepare(struct bench *b, int longest)
+static int prepare(struct bench *b, int longest, int parallel)
 {
     carat_engine_options options;
     carat_error err;
@@ -127,6 +149,7 @@ static int prepare(struct bench *b, int longest)
         return code;
     engine_options(&options, b->o);
     options.context = longest;
+    options.sessions = parallel;
     if (carat_model_get_info(b->model, &b->info, &err) != CARAT_OK ||
         carat_plan_engine(b->model, &options, &b->plan, &err) != CARAT_OK ||
         carat_measure_limits(b->plan.threads, b->o->isa, &b->limits, &err) != CARAT_OK ||
@@ -153,27 +176,39 @@ static int measure_again(struct bench *b)
     return DONE;
 }
 
-/* Every length at every depth; prompts first, as llama-bench orders them. */
-static int plan_tests(const struct options *o, struct test *tests, int *n, int *longest)
+/* Every length at every depth; prompts first, as llama-bench orders them. Generation for every number of sequences. */
+static int plan_tests(const struct options *o, struct test *tests, int *n, int *longest, int *widest)
 {
-    int prompt[MOST_NUMBERS], gen[MOST_NUMBERS], depth[MOST_NUMBERS], n_prompt, n_gen, n_depth, code;
+    int prompt[MOST_NUMBERS], gen[MOST_NUMBERS], depth[MOST_NUMBERS], parallel[MOST_NUMBERS];
+    int n_prompt, n_gen, n_depth, n_parallel, code;
 
     if ((code = parse_list("-p", o->n_prompt, prompt, &n_prompt)) != DONE ||
         (code = parse_list("-n", o->n_gen, gen, &n_gen)) != DONE ||
-        (code = parse_list("-d", o->n_depth, depth, &n_depth)) != DONE)
+        (code = parse_list("-d", o->n_depth, depth, &n_depth)) != DONE ||
+        (code = parse_list("-npl", o->n_parallel, parallel, &n_parallel)) != DONE)
         return code;
     *n = *longest = 0;
+    *widest = 1;
+    for (int i = 0; i < n_parallel; i++)
+        if (parallel[i] < 1 || parallel[i] > BENCH_PARALLEL)
+            return fail(USAGE, "bench: option -npl: %d is not a number of sequences from 1 to %d",
+                        parallel[i], BENCH_PARALLEL);
     for (int d = 0; d < n_depth; d++)
-        for (int i = 0; i < n_prompt + n_gen; i++) {
+        for (int i = 0; i < n_prompt + n_gen * n_parallel; i++) {
             bool pp = i < n_prompt;
-            int tokens = pp ? prompt[i] : gen[i - n_prompt];
+            int side = pp ? 1 : parallel[(i - n_prompt) % n_parallel];
+            int tokens = pp ? prompt[i] : gen[(i - n_prompt) / n_parallel];
             if (tokens == 0)
                 continue;
             if (*n == MOST_TESTS)
                 return fail(USAGE, "bench: more than %d tests", MOST_TESTS);
-            tests[(*n)++] = (struct test){
-                .kind = pp ? "pp" : "tg", .tokens = tokens, .depth = depth[d], .step = pp ? tokens : 1};
+            tests[(*n)++] = (struct test){.kind = pp ? "pp" : "tg",
+                                          .tokens = tokens,
+                                          .depth = depth[d],
+                                          .step = pp ? tokens : 1,
+                                          .parallel = side};
             *longest = *longest > depth[d] + tokens ? *longest : depth[d] + tokens;
+            *widest = *widest > side ? *widest : side;
         }
     return *n ? DONE : fail(USAGE, "bench: with -p 0 and -n 0 there is nothing to measure");
 }
@@ -183,12 +218,12 @@ int verb_bench(const struct options *o)
     struct bench b = {
         .o = o, .info.size = sizeof b.info, .plan.size = sizeof b.plan, .limits.size = sizeof b.limits};
     struct test tests[MOST_TESTS];
-    int n, longest, code = plan_tests(o, tests, &n, &longest);
+    int n, longest, widest, code = plan_tests(o, tests, &n, &longest, &widest);
 
     if (code != DONE)
         return code;
     interrupt_install();
-    code = prepare(&b, longest);
+    code = prepare(&b, longest, widest);
     for (int i = 0; i < n && code == DONE; i++) {
         code = run_test(&b, &tests[i]);
         progress_end(&b.bar);
@@ -202,7 +237,7 @@ int verb_bench(const struct options *o)
     for (int i = 0; i < n; i++)
         free(tests[i].speed);
     free(b.ids);
-    carat_session_close(b.session);
+    close_sessions(&b);
     carat_engine_close(b.engine);
     carat_model_close(b.model);
     return code;

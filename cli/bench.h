@@ -4,11 +4,13 @@
 
 #include "cli.h"
 
+enum { BENCH_PARALLEL = 256 };
+
 struct bench {
     const struct options *o;
     carat_model *model;
     carat_engine *engine;
-    carat_session *session;
+    carat_session *session[BENCH_PARALLEL];
     carat_model_info info;
     carat_plan plan;
     carat_limits limits;
@@ -19,8 +21,9 @@ struct bench {
 struct test {
     const char *kind; /* "pp", "tg" */
     int tokens, depth;
-    int step;      /* tokens per call: all of them, or one */
-    double *speed; /* [repetitions], tok/s */
+    int step;      /* tokens of a sequence per call: all of them, or one */
+    int parallel;  /* sequences in a call */
+    double *speed; /* [repetitions], tok/s of all sequences */
     double mean, deviation, median, low, high;
     carat_profile
         profile; /* of the fastest run with --profile, else of the warm-up, of which only the counts are used */

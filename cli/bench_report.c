@@ -53,7 +53,7 @@ static carat_operation sum_of(const carat_profile *p)
 static struct work work_of_test(const struct bench *b, const struct test *t)
 {
     carat_operation sum = sum_of(&t->profile);
-    return work_of(b, &sum, t->tokens / t->median);
+    return work_of(b, &sum, (double)t->tokens * t->parallel / t->median);
 }
 
 static double per_second(uint64_t n, double seconds)
@@ -65,7 +65,10 @@ static double per_second(uint64_t n, double seconds)
 
 static const char *test_name(char *out, size_t capacity, const struct test *t)
 {
-    snprintf(out, capacity, t->depth ? "%s%d @ d%d" : "%s%d", t->kind, t->tokens, t->depth);
+    int n = snprintf(out, capacity, t->parallel > 1 ? "%s%d x%d" : "%s%d", t->kind, t->tokens, t->parallel);
+
+    if (t->depth)
+        snprintf(out + n, capacity - (size_t)n, " @ d%d", t->depth);
     return out;
 }
 
@@ -191,13 +194,13 @@ static json_t *test_json(const struct bench *b, const struct test *t)
 
     for (int i = 0; i < b->o->repetitions; i++)
         json_array_append_new(samples, json_number(t->speed[i]));
-    json_t *test =
-        json_pack("{s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "test",
-                  t->kind, "tokens", t->tokens, "n_prompt", t->step > 1 ? t->tokens : 0, "n_gen",
-                  t->step > 1 ? 0 : t->tokens, "n_depth", t->depth, "avg_ts", t->mean, "stddev_ts",
-                  t->deviation, "median_ts", t->median, "min_ts", t->low, "max_ts", t->high, "read_gb_s",
-                  per_second(w.bytes, w.seconds), "gop_s", per_second(w.operations, w.seconds), "of_read",
-                  share(w.of_read), "of_compute", share(w.of_compute), "samples_ts", samples);
+    json_t *test = json_pack(
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "test", t->kind,
+        "tokens", t->tokens, "n_prompt", t->step > 1 ? t->tokens : 0, "n_gen", t->step > 1 ? 0 : t->tokens,
+        "n_depth", t->depth, "n_parallel", t->parallel, "avg_ts", t->mean, "stddev_ts", t->deviation,
+        "median_ts", t->median, "min_ts", t->low, "max_ts", t->high, "read_gb_s",
+        per_second(w.bytes, w.seconds), "gop_s", per_second(w.operations, w.seconds), "of_read",
+        share(w.of_read), "of_compute", share(w.of_compute), "samples_ts", samples);
     if (test && b->o->profile && json_object_set_new(test, "profile", profile_json(b, t)) != 0) {
         json_decref(test);
         return NULL;

@@ -106,6 +106,8 @@ const struct option option_table[] = {
      "tokens of the generation tests; 0 is none (default 64)", 0, 0},
     {{"-d", "--n-depth"}, TEXT, AT(n_depth), ON(BENCH), "N[,N...]",
      "tokens in the context before each test (default 0)", 0, 0},
+    {{"-npl", "--n-parallel"}, TEXT, AT(n_parallel), ON(BENCH), "N[,N...]",
+     "sequences that the generation tests advance in one pass (default 1)", 0, 0},
     {{"-r", "--repetitions"}, INT, AT(repetitions), ON(BENCH), "N", "runs of each test (default 5)", 1, 1000},
     {{"--profile"}, FLAG, AT(profile), ON(BENCH), NULL,
      "also print where the time goes, operation by operation", 0, 0},

@@ -270,6 +270,7 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
                           .n_prompt = "512",
                           .n_gen = "64",
                           .n_depth = "0",
+                          .n_parallel = "1",
                           .repetitions = 5,
                           .temp = -1,
                           .top_p = -1,

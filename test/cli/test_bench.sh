@@ -17,6 +17,12 @@ for list in '' , 1, ,1 x 1x -1 1048577 99999999999; do
     refuse 2 bench tiny -p "$list"
     err_has 'option -p'
 done
+# several sequences in a pass; a prompt test has one
+expect 0 bench tiny -p 4 -n 2 -d 0,3 -r 1 -npl 1,3 --profile
+for t in '| *pp4 |' '| *tg2 |' '| *tg2 x3 |' '| *tg2 x3 @ d3 |' '^tg2 x3: .* in 2 passes'; do out_has "$t"; done
+[ "$(grep -c 'CPU' out)" = 6 ] || die 'not six rows'
+refuse 2 bench tiny -npl 0
+refuse 2 bench tiny -npl 257
 refuse 2 bench tiny -d 1,y
 refuse 2 bench tiny -p 0 -n 0 -d 4
 
