@@ -1,15 +1,11 @@
 /* attend_q8_avx2.c: the KV type q8 in vectors of 256 bits (NUMERICS.md section 7): storing, and attention of a tile of
  * queries over a block of keys with the product and the weights of attend_avx2.h. A group is turned into floats once for
  * all queries of the tile, which stay in the first cache. Heads that groups of 32 do not fill are left to ref_attend.c. */
-#include <float.h>
-
 #include "kernel/attend_avx2.h"
 
 enum {
     LANES = 16,               /* of a line: keys, or channels */
     LINES = CT_GROUP * LANES, /* floats of a group's lines */
-    LARGEST_F16 = 0x7bff,
-    NAN_F16 = 0x7e00,
 };
 
 /* ---- storing ---- */
@@ -17,37 +13,28 @@ enum {
 /* 32 values as int8, and their scale in f16. */
 VECTOR uint16_t quantise(int8_t q[CT_GROUP], const float *v)
 {
-    const vec all = vec_all(127), largest_f32 = vec_all(FLT_MAX);
-    vec most = vec_all(0), finite = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
-    __m256i whole[4];
+    __m256i most = _mm256_setzero_si256(), whole[4];
 
-    for (int i = 0; i < 4; i++) {
-        vec magnitude = vec_and(vec_load(v + 8 * i), 0x7fffffffu);
-        finite = _mm256_and_ps(finite, _mm256_cmp_ps(magnitude, largest_f32, _CMP_LE_OQ));
-        most = _mm256_max_ps(most, magnitude);
-    }
-    if (_mm256_movemask_ps(finite) != 0xff) {
+    for (int i = 0; i < 4; i++) /* as integers, so that what is no number is the largest */
+        most = _mm256_max_epu32(most, _mm256_castps_si256(vec_and(vec_load(v + 8 * i), 0x7fffffffu)));
+    __m128i m = _mm_max_epu32(_mm256_castsi256_si128(most), _mm256_extracti128_si256(most, 1));
+    m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0x4e));
+    m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0xb1));
+    const uint16_t scale = ct_q8_scale((uint32_t)_mm_cvtsi128_si32(m));
+    const float d = ct_f16_to_f32(scale);
+    if (!(d > 0)) {
         memset(q, 0, CT_GROUP);
-        return NAN_F16;
-    }
-    uint32_t scale =
-        (uint32_t)_mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(largest(most) / 127), _MM_FROUND_TO_NEAREST_INT));
-    scale = CT_MIN(scale & 0xffff, (uint32_t)LARGEST_F16);
-    float d = ct_f16_to_f32((uint16_t)scale);
-    if (d == 0) {
-        memset(q, 0, CT_GROUP);
-        return (uint16_t)scale;
+        return scale;
     }
     for (int i = 0; i < 4; i++) {
         vec ratio = vec_div(vec_load(v + 8 * i), vec_all(d));
-        ratio = _mm256_min_ps(_mm256_max_ps(ratio, vec_all(-127)), all);
-        whole[i] = _mm256_cvtps_epi32(ratio);
+        whole[i] = _mm256_cvtps_epi32(vec_clamp(ratio, -127, 127));
     }
     __m256i bytes =
         _mm256_packs_epi16(_mm256_packs_epi32(whole[0], whole[1]), _mm256_packs_epi32(whole[2], whole[3]));
     bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     _mm256_storeu_si256((__m256i *)(void *)q, bytes);
-    return (uint16_t)scale;
+    return scale;
 }
 
 static void store_q8(const struct ct_kv_head *kv, int position, const float *k, const float *v)

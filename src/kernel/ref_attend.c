@@ -1,11 +1,7 @@
 /* ref_attend.c: storing K and V, and attention of queries over blocks of stored keys (NUMERICS.md section 7), one query
  * after another. Keys lie in lanes for the scores, channels for the weighted sum. Which queries and blocks: the backend. */
-#include <float.h>
-
 #include "kernel/ref_math.h"
 #include "kernel/ref.h"
-
-enum { LARGEST_F16 = 0x7bff, NAN_F16 = 0x7e00 };
 
 /* The block of q8 that holds a slot's channel d. */
 static struct ct_kv_q8 *q8_block(const void *base, size_t dim, size_t slot, size_t d)
@@ -17,15 +13,11 @@ static struct ct_kv_q8 *q8_block(const void *base, size_t dim, size_t slot, size
 /* n values, at most a group of 32, as int8 and the f16 scale that is returned. */
 static uint16_t quantise(int8_t q[CT_GROUP], const float *v, size_t n)
 {
-    float a = 0;
-    bool finite = true;
+    uint32_t most = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        float magnitude = ct_f32_from_bits(ct_f32_bits(v[i]) & 0x7fffffffu);
-        finite &= magnitude <= FLT_MAX;
-        a = CT_MAX(a, magnitude);
-    }
-    uint16_t scale = finite ? CT_MIN(ct_f32_to_f16(a / 127), LARGEST_F16) : NAN_F16;
+    for (size_t i = 0; i < n; i++)
+        most = CT_MAX(most, ct_f32_bits(v[i]) & 0x7fffffffu);
+    uint16_t scale = ct_q8_scale(most);
     float d = ct_f16_to_f32(scale);
     for (size_t i = 0; i < n; i++)
         q[i] = (int8_t)(d > 0 ? CT_MIN(CT_MAX(ct_rne(v[i] / d), -127), 127) : 0);

@@ -66,6 +66,14 @@ static inline float ct_bf16_round(float v)
     return ct_flush(ct_f32_from_bits(rounded));
 }
 
+/* The f16 scale of a group of q8 (section 7) from the bits of its largest value without the sign; of one that holds what
+ * is no number, NaN. */
+static inline uint16_t ct_q8_scale(uint32_t most)
+{
+    uint16_t scale = ct_f32_to_f16(ct_f32_from_bits(most) / 127);
+    return most >= 0x7f800000u ? 0x7e00 : CT_MIN(scale, 0x7bff);
+}
+
 /* Section 3: 32 partial sums folded by halves. */
 static inline float ct_fold(float p[32])
 {
