@@ -182,7 +182,7 @@ struct ct_cpu_backend {
     float *cosine[CT_KINDS], *sine[CT_KINDS]; /* [row][rotated] */
     struct ct_prepared prepared[CT_INPUT_COUNT];
     struct ct_cpu_attention attention;
-    float *up;      /* [row][widest ffn]: the second product of project_geglu */
+    float *up;      /* [thread]: the second product of project_geglu, as far as a thread is */
     float *scratch; /* [thread][CT_SCRATCH(widest input)] */
 };
 /* Takes its buffers from memory and what place packs from weights; with base == NULL the backend may only be asked to alloc

@@ -329,17 +329,41 @@ static void cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat 
     run_blocks(&j, j.blocks_before[n], project_item);
 }
 
+/* Values of the second product of project_geglu that a thread holds at a time: a few rows of the whole width, or a block
+ * of many, which both products then find in the cache. */
+static size_t up_values(const struct ct_cpu_options *o)
+{
+    return CT_MAX((size_t)CT_MIN(o->max_rows, CT_LANES) * (size_t)o->max_ffn,
+                  (size_t)o->max_rows * ROWS_PER_BLOCK);
+}
+
+/* Rows [r0, r1) of w; r0 begins a panel. */
+static struct ct_weight part(const struct ct_weight *w, int r0, int r1)
+{
+    struct ct_weight p = *w;
+    int piece = w->layout == CT_LAYOUT_PANELS ? r0 / CT_PANEL_ROWS : r0;
+
+    p.data = (const uint8_t *)w->data + (size_t)piece * w->row_bytes;
+    p.rows = r1 - r0;
+    return p;
+}
+
 static void geglu_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
     int first, end;
 
     blocks_of_item(j, item, &first, &end);
-    int r0 = first * ROWS_PER_BLOCK, r1 = CT_MIN(end * ROWS_PER_BLOCK, j->ws[0]->rows);
-    product_rows(j->b, j->outs[0], j->ws[0], r0, r1, thread);
-    product_rows(j->b, j->outs[1], j->ws[1], r0, r1, thread);
-    for (int t = 0; t < j->b->rows.n; t++)
-        j->b->o.kernel->geglu(ct_row(j->outs[0], t) + r0, ct_row(j->outs[1], t) + r0, r1 - r0);
+    int r0 = first * ROWS_PER_BLOCK, r1 = CT_MIN(end * ROWS_PER_BLOCK, j->ws[1]->rows);
+    int n = j->b->rows.n, step = n > CT_LANES ? ROWS_PER_BLOCK : r1 - r0;
+    for (int r = r0; r < r1; r += step) {
+        struct ct_weight up = part(j->ws[1], r, CT_MIN(r + step, r1));
+        ct_mat beside = {j->b->up + (size_t)thread * up_values(&j->b->o), up.rows};
+        product_rows(j->b, j->out, j->ws[0], r, r + up.rows, thread);
+        product_rows(j->b, beside, &up, 0, up.rows, thread);
+        for (int t = 0; t < n; t++)
+            j->b->o.kernel->geglu(ct_row(j->out, t) + r, ct_row(beside, t), up.rows);
+    }
 }
 
 static void cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const struct ct_weight *gate,
@@ -347,12 +371,11 @@ static void cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, co
 {
     struct ct_cpu_backend *b = self(base);
     const struct ct_weight *w[] = {gate, up};
-    ct_mat outs[] = {out, {b->up, out.cols}};
 
     if (b->rows.n == 0)
         return;
     prepare(b, in, 2, w);
-    run_blocks(&(struct job){.b = b, .outs = outs, .ws = w}, blocks_of(gate), geglu_item);
+    run_blocks(&(struct job){.b = b, .out = out, .ws = w}, blocks_of(gate), geglu_item);
 }
 
 /* ---- K and V ---- */
@@ -428,6 +451,6 @@ void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *
             p->tile = ct_memory_take(memory, blocks * k);
     }
     ct_cpu_attention_init(&b->attention, o, memory);
-    b->up = ct_memory_take(memory, n * (size_t)o->max_ffn * sizeof *b->up);
+    b->up = ct_memory_take(memory, (size_t)o->threads * up_values(o) * sizeof *b->up);
     b->scratch = ct_memory_take(memory, (size_t)o->threads * CT_SCRATCH(o->max_inputs) * sizeof *b->scratch);
 }
