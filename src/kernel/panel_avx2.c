@@ -236,6 +236,10 @@ INLINE void store(float *out, size_t ldo, const __m256 *acc, const int T, int ro
         store_rows(out + (size_t)t * ldo, (const real[]){acc[t], acc[T + t]}, rows, scale);
 }
 
+/* What memory a tile asks for: what this stream reads a little later, or the same place of the next panel, which was 7 to
+ * 12 % faster for two tokens and not for four; a panel that was read already asks for nothing. */
+enum ask { NOTHING, AHEAD_OF_LINE, NEXT_PANEL };
+
 /* How far ahead of a line to ask for memory, at a byte of its panel: near its end, in the panel that this stream reads
  * next. */
 INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
@@ -247,7 +251,7 @@ INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
  * have been taken. */
 INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
                  const uint8_t *taken, const struct tokens *x, int groups, const int panels, const int lanes,
-                 const int T, const bool ask)
+                 const int T, const enum ask ask)
 {
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     const uint8_t *chunk = panel;
@@ -256,15 +260,16 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
 
     UNROLL for (int i = 0; i < panels * 2 * T; i++) acc[i] = _mm256_setzero_ps();
     for (int g = 0; g < groups; g++) {
-        size_t ahead = ahead_of((size_t)(chunk - panel), w->row_bytes, panels);
+        size_t ahead =
+            ask == NEXT_PANEL ? w->row_bytes : ahead_of((size_t)(chunk - panel), w->row_bytes, panels);
         struct begin begin;
         begin_group(&begin, kind, x, g, lanes);
         UNROLL for (int j = 0; j < panels; j++)
         {
-            if (ask && g % 2 == 0)
+            if (ask != NOTHING && g % 2 == 0)
                 fetch(chunk + (size_t)j * w->row_bytes + ahead);
             add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, taken, g, x, lanes, T, &begin,
-                      ask, ahead, table);
+                      ask != NOTHING, ahead, table);
         }
         chunk += g % 2 ? chunk_bytes(kind) : 0;
         taken += taken ? factor_bytes(kind) : 0;
@@ -295,13 +300,16 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
 {
     const int groups = p->cols / CT_GROUP, each = block_of((size_t)p->cols);
     const uint8_t *data = w->data, *taken = (const uint8_t *)scratch;
+    const enum ask first = p->n == 2 ? NEXT_PANEL : AHEAD_OF_LINE;
 
     if (p->n == 1) {
         struct tokens x = tokens_at(p, 0);
         for (; r0 + INTEGERS_AT_ONCE * CT_PANEL_ROWS <= r1; r0 += INTEGERS_AT_ONCE * CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, NULL, &x, groups, INTEGERS_AT_ONCE, 1, 1, true);
+            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, NULL, &x, groups, INTEGERS_AT_ONCE, 1, 1,
+                 AHEAD_OF_LINE);
         for (; r0 < r1; r0 += CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), NULL, &x, groups, 1, 1, 1, true);
+            tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), NULL, &x, groups, 1, 1, 1,
+                 AHEAD_OF_LINE);
         return;
     }
     for (int from = 0; from < p->n; from += each)
@@ -316,16 +324,16 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
             if (end - t >= MANY && pays(kind) && groups * factor_bytes(kind) <= CACHED / 2) {
                 take_all((uint8_t *)scratch, kind, data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes, groups);
                 while (t + TOKENS <= end)
-                    TILE(TOKENS, taken, false);
+                    TILE(TOKENS, taken, NOTHING);
             }
             while (t + TOKENS <= end)
-                TILE(TOKENS, NULL, t == 0);
+                TILE(TOKENS, NULL, t == 0 ? first : NOTHING);
             if (end - t == 3)
-                TILE(3, NULL, t == 0);
+                TILE(3, NULL, t == 0 ? first : NOTHING);
             else if (end - t == 2)
-                TILE(2, NULL, t == 0);
+                TILE(2, NULL, t == 0 ? first : NOTHING);
             else if (end - t == 1)
-                TILE(1, NULL, t == 0);
+                TILE(1, NULL, t == 0 ? first : NOTHING);
 #undef TILE
         }
 }
