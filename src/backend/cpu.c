@@ -5,9 +5,14 @@
 
 #include "kernel/panel.h"
 
-/* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little; the four panels
- * that a product of one token reads side by side. */
-#define ROWS_PER_BLOCK 64
+/* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little. For few tokens the
+ * four panels that a product of one token reads side by side; for many, whose blocks take longer, two. */
+enum { ROWS_FOR_FEW = 64, ROWS_FOR_MANY = 32 };
+
+static int rows_of_block(int tokens)
+{
+    return tokens > CT_LANES ? ROWS_FOR_MANY : ROWS_FOR_FEW;
+}
 
 void *ct_memory_take(struct ct_memory *m, size_t bytes)
 {
@@ -276,9 +281,9 @@ static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_w
         out.handle, (size_t)out.cols, w, r0, r1, &b->prepared[form], form, scratch_of(b, thread));
 }
 
-static int blocks_of(const struct ct_weight *w)
+static int blocks_of(const struct ct_weight *w, int tokens)
 {
-    return (w->rows + ROWS_PER_BLOCK - 1) / ROWS_PER_BLOCK;
+    return (w->rows + rows_of_block(tokens) - 1) / rows_of_block(tokens);
 }
 
 /* Runs fn over `blocks` blocks of output rows. Three quarters are cut into a share for every thread, long runs that memory
@@ -303,14 +308,14 @@ static void blocks_of_item(const struct job *j, int item, int *first, int *end)
 static void project_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
-    int first, end;
+    int first, end, rows = rows_of_block(j->b->rows.n);
 
     blocks_of_item(j, item, &first, &end);
     for (int i = 0; i < j->n_out; i++) {
         int begin = CT_MAX(first, j->blocks_before[i]), stop = CT_MIN(end, j->blocks_before[i + 1]);
         if (begin < stop)
-            product_rows(j->b, j->outs[i], j->ws[i], (begin - j->blocks_before[i]) * ROWS_PER_BLOCK,
-                         CT_MIN((stop - j->blocks_before[i]) * ROWS_PER_BLOCK, j->ws[i]->rows), thread);
+            product_rows(j->b, j->outs[i], j->ws[i], (begin - j->blocks_before[i]) * rows,
+                         CT_MIN((stop - j->blocks_before[i]) * rows, j->ws[i]->rows), thread);
     }
 }
 
@@ -325,7 +330,7 @@ static void cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat 
         return;
     prepare(b, in, n, w);
     for (int i = 0; i < n; i++)
-        j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(w[i]);
+        j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(w[i], b->rows.n);
     run_blocks(&j, j.blocks_before[n], project_item);
 }
 
@@ -334,7 +339,7 @@ static void cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat 
 static size_t up_values(const struct ct_cpu_options *o)
 {
     return CT_MAX((size_t)CT_MIN(o->max_rows, CT_LANES) * (size_t)o->max_ffn,
-                  (size_t)o->max_rows * ROWS_PER_BLOCK);
+                  (size_t)o->max_rows * ROWS_FOR_MANY);
 }
 
 /* Rows [r0, r1) of w; r0 begins a panel. */
@@ -354,8 +359,8 @@ static void geglu_item(void *arg, int item, int thread)
     int first, end;
 
     blocks_of_item(j, item, &first, &end);
-    int r0 = first * ROWS_PER_BLOCK, r1 = CT_MIN(end * ROWS_PER_BLOCK, j->ws[1]->rows);
-    int n = j->b->rows.n, step = n > CT_LANES ? ROWS_PER_BLOCK : r1 - r0;
+    int n = j->b->rows.n, rows = rows_of_block(n);
+    int r0 = first * rows, r1 = CT_MIN(end * rows, j->ws[1]->rows), step = n > CT_LANES ? rows : r1 - r0;
     for (int r = r0; r < r1; r += step) {
         struct ct_weight up = part(j->ws[1], r, CT_MIN(r + step, r1));
         ct_mat beside = {j->b->up + (size_t)thread * up_values(&j->b->o), up.rows};
@@ -375,7 +380,7 @@ static void cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, co
     if (b->rows.n == 0)
         return;
     prepare(b, in, 2, w);
-    run_blocks(&(struct job){.b = b, .out = out, .ws = w}, blocks_of(gate), geglu_item);
+    run_blocks(&(struct job){.b = b, .out = out, .ws = w}, blocks_of(gate, b->rows.n), geglu_item);
 }
 
 /* ---- K and V ---- */
