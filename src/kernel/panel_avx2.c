@@ -190,11 +190,11 @@ INLINE void begin_group(struct begin *b, const struct kind kind, const struct to
         _mm_store_ps(b->minimum, _mm_mul_ps(scale, _mm_cvtepi32_ps(xsum)));
 }
 
-/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in, taken its factors if they were
- * taken before, else NULL. A broadcast serves both halves. */
-INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, const uint8_t *taken, int g,
-                      const struct tokens *x, const int lanes, const int T, const struct begin *begin,
-                      const bool ask, size_t ahead, __m256i table)
+/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in, taken its factors where they
+ * were taken before. A broadcast serves both halves. */
+INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, const bool before,
+                      const uint8_t *taken, int g, const struct tokens *x, const int lanes, const int T,
+                      const struct begin *begin, const bool ask, size_t ahead, __m256i table)
 {
     const uint8_t *scale = chunk + 32 * (g & 1);
     const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
@@ -208,7 +208,7 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
         struct factors f;
         if (ask && (kind.code == BYTE || i % 2 == 0))
             fetch(line + 64 * (kind.code == BYTE ? i : i / 2) + ahead);
-        if (taken) {
+        if (before) {
             UNROLL for (int j = 0; j < factor_bytes(kind) / 256; j++) f.v[j] =
                 load(taken + i * factor_bytes(kind) / 8 + 32 * j);
         } else {
@@ -248,10 +248,10 @@ INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
 }
 
 /* `panels` panels, one after another in memory, and T tokens: as many streams from memory. Factors of the one panel may
- * have been taken. */
+ * have been taken before. */
 INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
-                 const uint8_t *taken, const struct tokens *x, int groups, const int panels, const int lanes,
-                 const int T, const enum ask ask)
+                 const bool before, const uint8_t *taken, const struct tokens *x, int groups,
+                 const int panels, const int lanes, const int T, const enum ask ask)
 {
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     const uint8_t *chunk = panel;
@@ -268,11 +268,11 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
         {
             if (ask != NOTHING && g % 2 == 0)
                 fetch(chunk + (size_t)j * w->row_bytes + ahead);
-            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, taken, g, x, lanes, T, &begin,
-                      ask != NOTHING, ahead, table);
+            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, before, taken, g, x, lanes, T,
+                      &begin, ask != NOTHING, ahead, table);
         }
         chunk += g % 2 ? chunk_bytes(kind) : 0;
-        taken += taken ? factor_bytes(kind) : 0;
+        taken += before ? factor_bytes(kind) : 0;
     }
     UNROLL for (int j = 0; j < panels; j++)
         store(out + r0 + j * CT_PANEL_ROWS, ldo, acc + j * 2 * T, T, rows, w->scale);
@@ -305,10 +305,10 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
     if (p->n == 1) {
         struct tokens x = tokens_at(p, 0);
         for (; r0 + INTEGERS_AT_ONCE * CT_PANEL_ROWS <= r1; r0 += INTEGERS_AT_ONCE * CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, NULL, &x, groups, INTEGERS_AT_ONCE, 1, 1,
+            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, false, NULL, &x, groups, INTEGERS_AT_ONCE, 1, 1,
                  AHEAD_OF_LINE);
         for (; r0 < r1; r0 += CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), NULL, &x, groups, 1, 1, 1,
+            tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), false, NULL, &x, groups, 1, 1, 1,
                  AHEAD_OF_LINE);
         return;
     }
@@ -318,22 +318,22 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
 #define TILE(T, before, ask)                                                                                 \
     do {                                                                                                     \
         struct tokens x = tokens_at(p, t);                                                                   \
-        tile(out + (size_t)t * ldo, ldo, kind, w, r, rows, before, &x, groups, 1, CT_LANES, T, ask);         \
+        tile(out + (size_t)t * ldo, ldo, kind, w, r, rows, before, taken, &x, groups, 1, CT_LANES, T, ask);  \
         t += T;                                                                                              \
     } while (0)
             if (end - t >= MANY && pays(kind) && groups * factor_bytes(kind) <= CACHED / 2) {
                 take_all((uint8_t *)scratch, kind, data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes, groups);
                 while (t + TOKENS <= end)
-                    TILE(TOKENS, taken, NOTHING);
+                    TILE(TOKENS, true, NOTHING);
             }
             while (t + TOKENS <= end)
-                TILE(TOKENS, NULL, t == 0 ? first : NOTHING);
+                TILE(TOKENS, false, t == 0 ? first : NOTHING);
             if (end - t == 3)
-                TILE(3, NULL, t == 0 ? first : NOTHING);
+                TILE(3, false, t == 0 ? first : NOTHING);
             else if (end - t == 2)
-                TILE(2, NULL, t == 0 ? first : NOTHING);
+                TILE(2, false, t == 0 ? first : NOTHING);
             else if (end - t == 1)
-                TILE(1, NULL, t == 0 ? first : NOTHING);
+                TILE(1, false, t == 0 ? first : NOTHING);
 #undef TILE
         }
 }
