@@ -120,15 +120,7 @@ INLINE vec weight(vec x, const bool bf16)
     /* for bf16 all below 2^-50 becomes 0 anyway, and 2^-127 is 0 here */
     x = bf16 ? _mm256_max_ps(vec_all(-88.0f), x) : x;
     vec whole = vec_add(vec_mul(x, vec_all(1.44269504f)), magic), n = vec_sub(whole, magic);
-    vec r = vec_fma(n, vec_all(-0x1.7f7d1cp-20f), vec_fma(n, vec_all(-0x1.62e4p-1f), x));
-    vec p = vec_all(1.0f / 5040);
-    p = vec_fma(p, r, vec_all(1.0f / 720));
-    p = vec_fma(p, r, vec_all(1.0f / 120));
-    p = vec_fma(p, r, vec_all(1.0f / 24));
-    p = vec_fma(p, r, vec_all(1.0f / 6));
-    p = vec_fma(p, r, vec_all(0.5f));
-    p = vec_fma(p, r, vec_all(1.0f));
-    p = vec_fma(p, r, vec_all(1.0f));
+    vec p = vec_exp_part(x, n);
     /* the low bits of `whole` are n; 2^n is a float down to -126, so one factor rounds like ct_exp's two */
     __m256i power =
         _mm256_add_epi32(_mm256_slli_epi32(_mm256_castps_si256(whole), 23), _mm256_set1_epi32(127 << 23));

@@ -46,16 +46,7 @@ INLINE vec weight(vec x, const bool bf16)
     /* for bf16 all below 2^-50 becomes 0 anyway */
     x = bf16 ? _mm512_max_ps(vec_all(-88.0f), x) : x;
     vec n = vec_sub(vec_add(vec_mul(x, vec_all(1.44269504f)), magic), magic);
-    vec r = vec_fma(n, vec_all(-0x1.7f7d1cp-20f), vec_fma(n, vec_all(-0x1.62e4p-1f), x));
-    vec p = vec_all(1.0f / 5040);
-    p = vec_fma(p, r, vec_all(1.0f / 720));
-    p = vec_fma(p, r, vec_all(1.0f / 120));
-    p = vec_fma(p, r, vec_all(1.0f / 24));
-    p = vec_fma(p, r, vec_all(1.0f / 6));
-    p = vec_fma(p, r, vec_all(0.5f));
-    p = vec_fma(p, r, vec_all(1.0f));
-    p = vec_fma(p, r, vec_all(1.0f));
-    p = vec_scale(p, n);
+    vec p = vec_scale(vec_exp_part(x, n), n);
     if (!bf16)
         return _mm512_maskz_mov_ps(far, p);
     const __m512i u = _mm512_castps_si512(p),

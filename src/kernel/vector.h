@@ -140,11 +140,9 @@ VECTOR vec vec_or(vec v, vec w)
 
 #endif
 
-/* ct_exp; NaN stays NaN without being asked for. */
-VECTOR vec vec_exp(vec x)
+/* e^(x - n ln 2) for x near n ln 2: the polynomial of ct_exp. */
+VECTOR vec vec_exp_part(vec x, vec n)
 {
-    const vec magic = vec_all(0x1.8p23f);
-    vec n = vec_sub(vec_add(vec_mul(vec_clamp(x, -100.0f, 100.0f), vec_all(1.44269504f)), magic), magic);
     vec r = vec_fma(n, vec_all(-0x1.7f7d1cp-20f), vec_fma(n, vec_all(-0x1.62e4p-1f), x));
     vec p = vec_all(1.0f / 5040);
     p = vec_fma(p, r, vec_all(1.0f / 720));
@@ -153,8 +151,15 @@ VECTOR vec vec_exp(vec x)
     p = vec_fma(p, r, vec_all(1.0f / 6));
     p = vec_fma(p, r, vec_all(0.5f));
     p = vec_fma(p, r, vec_all(1.0f));
-    p = vec_fma(p, r, vec_all(1.0f));
-    return vec_limit(vec_scale(p, n), x, -87.33655f, 88.72284f);
+    return vec_fma(p, r, vec_all(1.0f));
+}
+
+/* ct_exp; NaN stays NaN without being asked for. */
+VECTOR vec vec_exp(vec x)
+{
+    const vec magic = vec_all(0x1.8p23f);
+    vec n = vec_sub(vec_add(vec_mul(vec_clamp(x, -100.0f, 100.0f), vec_all(1.44269504f)), magic), magic);
+    return vec_limit(vec_scale(vec_exp_part(x, n), n), x, -87.33655f, 88.72284f);
 }
 
 /* ct_tanh */
