@@ -4,9 +4,8 @@
  * panel_float_neon.c; layout: panel.h. */
 #include <arm_neon.h>
 
-#include "kernel/panel.h"
+#include "kernel/panel_factor.h"
 #include "kernel/ref_math.h"
-#include "kernel/unroll.h"
 
 enum {
     ROWS = 4, /* of a vector; a panel has as many vectors */
@@ -18,18 +17,6 @@ enum {
 #endif
 };
 
-/* What the factors of a group are; panel.h says where they lie. */
-enum factor {
-    OWN,      /* an f16 scale of each group */
-    OWN_PAIR, /* an f16 scale, an f16 minimum */
-    PAIR,     /* d * scale, dmin * minimum */
-    HALVES,   /* d, a signed scale for each half */
-    NIBBLES,  /* d, dmin, a scale and a minimum for each half */
-    SIGNED,   /* d * signed scale */
-    EXPONENT, /* 2^(e - 128) */
-    BLOCK,    /* scale, zero * scale */
-};
-
 /* A kind of panel, constant where it is used. */
 struct kind {
     int bits; /* of a code; 8: a weight + 128 */
@@ -39,11 +26,6 @@ struct kind {
     int groups, header;  /* of a chunk, and bytes before its lines */
     const int8_t *table; /* what nibbles stand for, NULL: themselves */
 };
-
-INLINE bool by_halves(const struct kind kind)
-{
-    return kind.factor == HALVES || kind.factor == NIBBLES;
-}
 
 /* doubled */
 static const int8_t mxfp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
@@ -292,8 +274,8 @@ INLINE void add_group(float32x4_t *acc, const struct kind kind, const uint8_t *c
 
     decode(w, kind, chunk + kind.header + 64 * kind.bits * g + 4 * row, table);
     arrange(w, lanes);
-    dot(all, kind, w, q, lanes, T, 0, by_halves(kind) ? 4 : 8);
-    if (by_halves(kind)) {
+    dot(all, kind, w, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
+    if (by_halves(kind.factor)) {
         dot(second, kind, w, q, lanes, T, 4, 8);
         UNROLL for (int t = 0; t < T; t++) all[t] =
             vmlaq_s32(vmulq_s32(all[t], f.scale[0]), second[t], f.scale[1]);

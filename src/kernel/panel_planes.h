@@ -5,6 +5,7 @@
 #ifndef CT_PANEL_PLANES_H
 #define CT_PANEL_PLANES_H
 
+#include "kernel/panel_factor.h"
 #include "kernel/ref_math.h"
 
 enum {
@@ -22,18 +23,6 @@ enum {
     TILE = PARTS == 1 ? 8 : 4, /* tokens whose sums are in registers at once */
 };
 
-/* What the factors of a group are; panel.h says where they lie. */
-enum factor {
-    OWN,      /* an f16 scale of each group */
-    OWN_PAIR, /* an f16 scale, an f16 minimum */
-    PAIR,     /* d * scale, dmin * minimum */
-    HALVES,   /* d, a signed scale for each half */
-    NIBBLES,  /* d, dmin, a scale and a minimum for each half */
-    SIGNED,   /* d * signed scale */
-    EXPONENT, /* 2^(e - 128) */
-    BLOCK,    /* scale, zero * scale */
-};
-
 /* A kind of panel, constant where it is used. */
 struct kind {
     int bits;
@@ -45,11 +34,6 @@ struct kind {
     int zen;    /* panels of one token in flight on plain AVX2, MOST elsewhere */
     const int8_t *table; /* what nibbles stand for, NULL: themselves */
 };
-
-INLINE bool by_halves(const struct kind kind)
-{
-    return kind.factor == HALVES || kind.factor == NIBBLES;
-}
 
 /* doubled, plus 12 */
 static const int8_t mxfp4[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
@@ -227,11 +211,11 @@ INLINE void total(real (*value)[PARTS], const struct kind kind, const struct gro
     vec sum[TILE][PARTS];
 
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] =
-        V(set1_epi32)(-zero * (by_halves(kind) ? (int16_t)pair[t] : xsum[t]));
-    dot(sum, kind, of, q, lanes, T, 0, by_halves(kind) ? 4 : 8);
+        V(set1_epi32)(-zero * (by_halves(kind.factor) ? (int16_t)pair[t] : xsum[t]));
+    dot(sum, kind, of, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
         V(cvtepi32_ps)(sum[t][p]);
-    if (!by_halves(kind))
+    if (!by_halves(kind.factor))
         return;
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
     {
@@ -280,7 +264,7 @@ INLINE void dot(vec (*sum)[PARTS], const struct kind kind, const struct group *o
                 if ((i + step) % run)
                     continue;
                 two = V(madd_epi16)(pairs[t][p],
-                                    by_halves(kind) ? of->factors[p].scale[i / 4] : V(set1_epi16)(1));
+                                    by_halves(kind.factor) ? of->factors[p].scale[i / 4] : V(set1_epi16)(1));
                 sum[t][p] = i + step > run ? V(add_epi32)(sum[t][p], two) : two;
                 PIN(sum[t][p]);
             }
@@ -297,7 +281,7 @@ INLINE void total(real (*value)[PARTS], const struct kind kind, const struct gro
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
     {
         vec all = sum[t][p];
-        if (kind.zero && by_halves(kind))
+        if (kind.zero && by_halves(kind.factor))
             all = V(add_epi32)(all, V(madd_epi16)(of->factors[p].zero, V(set1_epi32)(pair[t])));
         else if (kind.zero)
             all = V(sub_epi32)(all, V(set1_epi32)(kind.zero * xsum[t]));
