@@ -107,6 +107,16 @@ void engine_options(carat_engine_options *e, const struct options *o);
 const char *model_name(const char *path); /* its last component, for tables */
 double seconds(void);                     /* a monotonic clock */
 
+/* ---- cache.c ---- */
+
+enum { MOST_CACHE_PATH = 1024 };
+struct cache_place {
+    char path[MOST_CACHE_PATH]; /* "" when no place is known */
+    bool exists, writable;
+    const char *note; /* the same in words */
+};
+void cache_find(struct cache_place *c);
+
 /* stdin.c: as carat_model_open, from standard input. */
 carat_status open_stdin(carat_model **model, const carat_model_options *options, carat_error *err);
 

@@ -1,16 +1,11 @@
 /* doctor.c: `carat doctor`: what this machine is, how carat would use it and what makes it slow, for people, bug reports
- * and programs. The facts are the library's (carat_get_host); the cache directory and the judgement are the command's. */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
+ * and programs. The facts are the library's (carat_get_host); the judgement is the command's. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
 
-enum { MOST_WARNINGS = 8, MOST_PATH = 1024 };
+enum { MOST_WARNINGS = 8 };
 /* Vendor, family, model and stepping in the terms of the architecture. */
 #if defined(__aarch64__)
 #define IDENTITY " (%s, implementer %#x, part %#x, revision %#x)"
@@ -21,52 +16,10 @@ enum { MOST_WARNINGS = 8, MOST_PATH = 1024 };
 
 struct report {
     carat_host_info host;
-    char cache[MOST_PATH]; /* "" when no place is known */
-    bool cache_exists, cache_writable;
-    const char *cache_note;
+    struct cache_place cache;
     char warning[MOST_WARNINGS][320];
     int n_warning;
 };
-
-/* ---- the cache directory ---- */
-
-/* Could the directory be made, or is it there and takes files? Looks at the nearest parent that exists. */
-static bool can_write(const char *path)
-{
-    char parent[MOST_PATH];
-
-    snprintf(parent, sizeof parent, "%s", path);
-    while (access(parent, F_OK) != 0 && errno == ENOENT) {
-        char *slash = strrchr(parent, '/');
-        if (!slash)
-            return false;
-        slash[slash == parent] = 0;
-    }
-    struct stat st;
-    return stat(parent, &st) == 0 && S_ISDIR(st.st_mode) && access(parent, W_OK | X_OK) == 0;
-}
-
-static void find_cache(struct report *r)
-{
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n = -1;
-
-    /* The standard of these variables says that a relative path is to be ignored. */
-    if (xdg && *xdg == '/')
-        n = snprintf(r->cache, sizeof r->cache, "%s/carat", xdg);
-    else if (home && *home == '/')
-        n = snprintf(r->cache, sizeof r->cache, "%s/.cache/carat", home);
-    if (n < 0 || n >= (int)sizeof r->cache) {
-        r->cache[0] = 0;
-        r->cache_note = n < 0 ? "none: neither XDG_CACHE_HOME nor HOME is an absolute path"
-                              : "none: its path is too long";
-        return;
-    }
-    r->cache_exists = access(r->cache, F_OK) == 0;
-    r->cache_writable = can_write(r->cache);
-    r->cache_note = r->cache_exists ? (r->cache_writable ? "exists" : "exists, not writable")
-                                    : (r->cache_writable ? "can be made" : "cannot be made");
-}
 
 /* ---- judgement ---- */
 
@@ -116,7 +69,7 @@ static void judge(struct report *r)
 static void line(const char *name, const char *format, ...) PRINTF(2, 3);
 static void line(const char *name, const char *format, ...)
 {
-    char text[MOST_PATH + 256];
+    char text[MOST_CACHE_PATH + 256];
     va_list args;
 
     va_start(args, format);
@@ -228,7 +181,7 @@ static int print_text(const struct report *r)
     print_processor(h);
     print_threads(h);
     print_memory(h);
-    line("cache", "%s%s%s; not used yet", r->cache, *r->cache ? ": " : "", r->cache_note);
+    line("cache", "%s%s%s; not used yet", r->cache.path, *r->cache.path ? ": " : "", r->cache.note);
     for (int i = 0; i < r->n_warning; i++)
         line("warning", "%s", r->warning[i]);
     out_print("```\n");
@@ -294,8 +247,8 @@ static int print_json(const struct report *r)
         json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:b, s:b, s:b}, s:o}", "version",
                   h->version, "numerics", h->numerics, "compiler", h->compiler, "build", h->build, "system",
                   text_json(h->system), "libc", text_json(h->libc), "processor", processor_json(h), "threads",
-                  threads_json(h), "memory", memory_json(h), "cache", "directory", text_json(r->cache),
-                  "exists", r->cache_exists, "writable", r->cache_writable, "used", 0, "warnings", warnings));
+                  threads_json(h), "memory", memory_json(h), "cache", "directory", text_json(r->cache.path),
+                  "exists", r->cache.exists, "writable", r->cache.writable, "used", 0, "warnings", warnings));
 }
 
 int verb_doctor(const struct options *o)
@@ -305,7 +258,7 @@ int verb_doctor(const struct options *o)
 
     if (carat_get_host(&r.host, &err) != CARAT_OK)
         return fail_status(&err);
-    find_cache(&r);
+    cache_find(&r.cache);
     judge(&r);
     return o->json ? print_json(&r) : print_text(&r);
 }

@@ -203,6 +203,15 @@ typedef struct carat_model_info {
 CARAT_API carat_status carat_model_get_info(const carat_model *model, carat_model_info *info,
                                             carat_error *err);
 
+/* Where the time of opening went, in seconds. */
+typedef struct carat_setup {
+    size_t size;      /* set by the caller to sizeof(carat_setup) */
+    double open;      /* finding and mapping the container, reading its headers */
+    double tokenizer; /* reading the vocabulary */
+    double parse;     /* configuration, weights, templates and sampling */
+} carat_setup;
+CARAT_API carat_status carat_model_get_setup(const carat_model *model, carat_setup *setup, carat_error *err);
+
 /* Tensor i of the model file in file order (used or not). E_ARGUMENT past the end. */
 typedef struct carat_tensor_info {
     size_t size; /* set by the caller */

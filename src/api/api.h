@@ -24,6 +24,7 @@ struct carat_model {
     struct ct_config config;
     struct ct_weights weights;
     carat_sampling sampling; /* the model's defaults */
+    carat_setup setup;       /* seconds */
     int32_t stop[CT_MAX_STOP], banned[CT_MAX_BANNED];
     int n_stop, n_banned;
 };

@@ -2,6 +2,7 @@
  * text/'s. */
 #include "api/api.h"
 
+#include "base/os.h"
 #include "file/sbs.h"
 
 #include <stdio.h>
@@ -106,8 +107,15 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
     return ct_banned_ids(m->file, m->tokenizer, n_vocab, m->banned, CT_MAX_BANNED, &m->n_banned, err);
 }
 
-static carat_status (*const steps[])(carat_model *, const carat_model_options *, carat_error *) = {
-    load_config, load_tokenizer, load_weights, load_defaults};
+static const struct step {
+    carat_status (*run)(carat_model *, const carat_model_options *, carat_error *);
+    size_t seconds; /* where in carat_setup its time goes */
+} steps[] = {
+    {load_config, offsetof(carat_setup, parse)},
+    {load_tokenizer, offsetof(carat_setup, tokenizer)},
+    {load_weights, offsetof(carat_setup, parse)},
+    {load_defaults, offsetof(carat_setup, parse)},
+};
 
 static carat_status report(const carat_model_options *o, size_t done, carat_error *err)
 {
@@ -119,11 +127,15 @@ static carat_status report(const carat_model_options *o, size_t done, carat_erro
                    total);
 }
 
-static carat_status load(carat_model *m, const carat_model_options *o, carat_error *err)
+/* began: when the container was asked for. */
+static carat_status load(carat_model *m, const carat_model_options *o, double began, carat_error *err)
 {
+    m->setup.open = ct_os_seconds() - began;
     CT_TRY(report(o, 1, err));
     for (size_t i = 0; i < CT_COUNT(steps); i++) {
-        CT_TRY(steps[i](m, o, err));
+        double start = ct_os_seconds();
+        CT_TRY(steps[i].run(m, o, err));
+        *(double *)(void *)((char *)&m->setup + steps[i].seconds) += ct_os_seconds() - start;
         CT_TRY(report(o, 2 + i, err));
     }
     return CARAT_OK;
@@ -145,9 +157,10 @@ carat_status carat_model_open(carat_model **model, const char *path, const carat
     m = calloc(1, sizeof *m);
     if (!m)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
+    double began = ct_os_seconds();
     status = ct_file_open(&m->file, path, o->tokenizer_only != 0, err);
     if (!status)
-        status = load(m, o, err);
+        status = load(m, o, began, err);
     if (status)
         goto fail;
     *model = m;
@@ -163,6 +176,7 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
     const carat_model_options *o = options ? options : &default_options;
     carat_model *m = NULL;
     struct ct_part *part = NULL;
+    double began = ct_os_seconds();
     carat_status status;
 
     if (!model || !buffers || n < 1)
@@ -184,7 +198,7 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
         part[i] = (struct ct_part){buffers[i].name, {buffers[i].data, buffers[i].size}};
     status = ct_file_open_memory(&m->file, part, n, err);
     if (!status)
-        status = load(m, o, err);
+        status = load(m, o, began, err);
     if (status)
         goto fail;
     free(part);
@@ -258,6 +272,16 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
     info->weight_bytes = m->weights.bytes;
     info->tied = m->weights.tied;
     info->multimodal = c->multimodal;
+    return CARAT_OK;
+}
+
+carat_status carat_model_get_setup(const carat_model *m, carat_setup *setup, carat_error *err)
+{
+    if (!m || !setup)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_get_setup: model or setup is NULL");
+    CT_TRY(ct_check_size(setup->size, sizeof *setup, "carat_setup", err));
+    *setup = m->setup;
+    setup->size = sizeof *setup;
     return CARAT_OK;
 }
 
