@@ -6,24 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cli.h"
 
-/* Could the directory be made, or is it there and takes files? Looks at the nearest parent that exists. */
-static bool can_write(const char *path)
+/* Could the directory be made, or is it there and takes files? Looks at the nearest parent that exists. A directory that
+ * somebody else made is left alone: root in a user's home would leave files there that the user cannot remove. */
+static void look(struct cache_place *c)
 {
     char parent[MOST_CACHE_PATH];
+    struct statvfs disk;
+    struct stat st;
 
-    snprintf(parent, sizeof parent, "%s", path);
+    c->exists = access(c->path, F_OK) == 0;
+    snprintf(parent, sizeof parent, "%s", c->path);
     while (access(parent, F_OK) != 0 && errno == ENOENT) {
         char *slash = strrchr(parent, '/');
         if (!slash)
-            return false;
+            break;
         slash[slash == parent] = 0;
     }
-    struct stat st;
-    return stat(parent, &st) == 0 && S_ISDIR(st.st_mode) && access(parent, W_OK | X_OK) == 0;
+    bool found = stat(parent, &st) == 0 && S_ISDIR(st.st_mode);
+    bool foreign = found && c->exists && st.st_uid != geteuid();
+    c->writable = found && !foreign && access(parent, W_OK | X_OK) == 0;
+    c->note = c->writable ? (c->exists ? "exists" : "can be made")
+              : foreign   ? "belongs to another user"
+              : c->exists ? "exists, not writable"
+                          : "cannot be made";
+    if (found && statvfs(parent, &disk) == 0) {
+        c->disk = (double)disk.f_blocks * (double)disk.f_frsize;
+        c->disk_free = (double)disk.f_bavail * (double)disk.f_frsize;
+    }
 }
 
 void cache_find(struct cache_place *c)
@@ -43,8 +57,5 @@ void cache_find(struct cache_place *c)
                         : "none: its path is too long";
         return;
     }
-    c->exists = access(c->path, F_OK) == 0;
-    c->writable = can_write(c->path);
-    c->note = c->exists ? (c->writable ? "exists" : "exists, not writable")
-                        : (c->writable ? "can be made" : "cannot be made");
+    look(c);
 }

@@ -1,75 +1,24 @@
-/* doctor.c: `carat doctor`: what this machine is, how carat would use it and what makes it slow, for people, bug reports
- * and programs. The facts are the library's (carat_get_host); the judgement is the command's. */
+/* doctor.c: `carat doctor`: what this machine is, how carat would use it, what it can do at most and what makes it slow,
+ * for people, bug reports and programs. The facts are the library's (carat_get_host, carat_measure_limits) and those of
+ * conditions.c; the judgement is doctor_advice.c's. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "doctor.h"
 
-enum { MOST_WARNINGS = 8 };
 /* Vendor, family, model and stepping in the terms of the architecture. */
 #if defined(__aarch64__)
 #define IDENTITY " (%s, implementer %#x, part %#x, revision %#x)"
 #else
 #define IDENTITY " (%s, family %d, model %d, stepping %d)"
 #endif
-#define LITTLE_MEMORY 2e9 /* bytes: a Gemma of 1B in bf16 fills them */
-
-struct report {
-    carat_host_info host;
-    struct cache_place cache;
-    char warning[MOST_WARNINGS][320];
-    int n_warning;
-};
-
-/* ---- judgement ---- */
-
-static void warn(struct report *r, const char *format, ...) PRINTF(2, 3);
-static void warn(struct report *r, const char *format, ...)
-{
-    va_list args;
-
-    if (r->n_warning == MOST_WARNINGS)
-        return;
-    va_start(args, format);
-    vsnprintf(r->warning[r->n_warning++], sizeof r->warning[0], format, args);
-    va_end(args);
-}
-
-static void judge(struct report *r)
-{
-    const carat_host_info *h = &r->host;
-    int cores = h->cores ? h->cores : h->allowed;
-
-    if (h->quota.value > 0 && h->quota.value < cores)
-        warn(r, "the CPU quota grants %g of %d cores", h->quota.value, cores);
-    if (h->online > 0 && h->allowed > 0 && h->allowed < h->online)
-        warn(r, "the process may use %d of %d processors", h->allowed, h->online);
-#if defined(__x86_64__)
-    if (strcmp(h->isa, "ref") == 0)
-        warn(r, "the processor or the system lacks AVX2, FMA or F16C: the plain kernels are used, which are "
-                "several "
-                "times slower");
-#endif
-    double memory = (double)h->memory_available;
-    bool limited = h->memory_limit.value > 0 && (memory <= 0 || h->memory_limit.value < memory);
-    if (limited)
-        memory = h->memory_limit.value;
-    if (memory > 0 && memory < LITTLE_MEMORY)
-        warn(r, "%s %.1f GiB of memory: larger models do not fit or are read from disk again and again",
-             limited ? "control groups allow only" : "there are only", memory / (1 << 30));
-    if (strcmp(h->huge_pages, "never") == 0)
-        warn(r, "transparent huge pages are switched off");
-    if (strcmp(h->build, "release") != 0)
-        warn(r, "this is no plain release build but: %s", h->build);
-}
-
-/* ---- for people ---- */
 
 /* Text from the machine and the environment: no byte of it may end the block or move the cursor. */
 static void line(const char *name, const char *format, ...) PRINTF(2, 3);
 static void line(const char *name, const char *format, ...)
 {
-    char text[MOST_CACHE_PATH + 256];
+    char text[2 * MOST_CACHE_PATH + 512];
     va_list args;
 
     va_start(args, format);
@@ -100,6 +49,15 @@ static const char *gib(char buffer[32], double bytes)
     return buffer;
 }
 
+static const char *percent(char buffer[16], double share)
+{
+    if (share >= 0)
+        snprintf(buffer, 16, "%.1f %%", 100 * share);
+    else
+        snprintf(buffer, 16, "unknown");
+    return buffer;
+}
+
 /* What decided, in words. */
 static const char *reason(const char *by)
 {
@@ -120,8 +78,9 @@ static const char *reason(const char *by)
     return by;
 }
 
-static void print_processor(const carat_host_info *h)
+static void print_processor(const struct report *r)
 {
+    const carat_host_info *h = &r->host;
     char identity[96] = ""; /* what the brand does not say */
     if (h->family)
         snprintf(identity, sizeof identity, IDENTITY, h->vendor, h->family, h->model, h->stepping);
@@ -134,6 +93,7 @@ static void print_processor(const carat_host_info *h)
                           : "-");
     }
     line("  carat uses", "%s", h->isa);
+    line("  why not more", "%s", r->kernels_why);
 }
 
 static void print_threads(const carat_host_info *h)
@@ -155,8 +115,9 @@ static void print_threads(const carat_host_info *h)
         line("  quota", "none");
 }
 
-static void print_memory(const carat_host_info *h)
+static void print_memory(const struct report *r)
 {
+    const carat_host_info *h = &r->host;
     char total[32], available[32];
 
     line("memory", "%s, available %s", gib(total, (double)h->memory_total),
@@ -166,8 +127,70 @@ static void print_memory(const carat_host_info *h)
              h->memory_limit.text);
     else
         line("  limit", "none");
+    if (r->now.swap > 0)
+        line("  swap", "%.2f of %.2f GiB used", r->now.swap_used / (1 << 30), r->now.swap / (1 << 30));
+    else
+        line("  swap", "none");
     line("  huge pages", "%s", h->huge_pages);
     line("  page size", "%zu", h->page);
+}
+
+static void print_now(const struct conditions *c)
+{
+    char buffer[16], limit[48] = "";
+
+    line("load", "processes waited for a processor %s of the last ten seconds",
+         percent(buffer, c->cpu_waiting));
+    line("  hypervisor", "gave %s of the processors' time to others", percent(buffer, c->stolen));
+    if (c->hz_most > 0)
+        snprintf(limit, sizeof limit, ", up to %.2f of %.2f GHz", c->hz_limit / 1e9, c->hz_most / 1e9);
+    line("  frequency", "%s%s%s%s%s%s", *c->governor ? c->governor : "unknown", *c->driver ? " (" : "",
+         c->driver, *c->driver ? ")" : "", limit, c->no_boost ? ", no boost" : "");
+}
+
+/* "2026-11-21T22:11:25Z" as people read it. */
+static void print_limits(const struct machine *m)
+{
+    struct speed s;
+    char others[48] = "";
+
+    if (m->limits.read <= 0) {
+        line("at most", "not measured");
+        return;
+    }
+    if (m->others >= 0)
+        snprintf(others, sizeof others, "; others kept %.1f processors busy", m->others);
+    line("at most", "measured %.10s %.5s UTC, %s%s", m->measured_at, m->measured_at + 11,
+         m->remembered ? "remembered" : "just now", others);
+    line("  kept in", "%s%s%s", m->file, *m->file ? "" : "nothing: ", *m->file ? "" : m->why_not);
+    if (m->limits.threads > 1)
+        line("  memory", "%.1f GB/s read by %d threads, %.1f by one", m->limits.read / 1e9, m->limits.threads,
+             m->read_one / 1e9);
+    else
+        line("  memory", "%.1f GB/s read by one thread", m->limits.read / 1e9);
+    for (int a = 0; a < CARAT_N_ARITHMETIC; a++) {
+        char name[16];
+        snprintf(name, sizeof name, "  %s", arithmetic_names[a]);
+        if (m->limits.operations[a] > 0)
+            line(name, "%.0f GOP/s", m->limits.operations[a] / 1e9);
+    }
+    for (int i = 0; doctor_speed(&s, i, &m->limits); i++) {
+        char name[32], prompt[48] = "";
+        snprintf(name, sizeof name, "%s %s", s.model, s.type);
+        if (s.prompt > 0)
+            snprintf(prompt, sizeof prompt, "%8.0f tokens/s of prompt, ", s.prompt);
+        line(i ? "" : "  so at most", "%-20s%s%7.1f generated", name, prompt, s.generation);
+    }
+}
+
+static void print_cache(const struct cache_place *c)
+{
+    char disk[96] = "";
+
+    if (c->disk > 0)
+        snprintf(disk, sizeof disk, ", %.0f GiB (%.0f %%) of its disk free", c->disk_free / (1 << 30),
+                 100 * c->disk_free / c->disk);
+    line("cache", "%s%s%s%s", c->path, *c->path ? ": " : "", c->note, disk);
 }
 
 static int print_text(const struct report *r)
@@ -178,87 +201,49 @@ static int print_text(const struct report *r)
     line("carat", "%s, numerics %d", h->version, h->numerics);
     line("build", "%s, %s", h->build, h->compiler);
     line("system", "%s, %s", h->system, h->libc);
-    print_processor(h);
+    print_processor(r);
     print_threads(h);
-    print_memory(h);
-    line("cache", "%s%s%s; not used yet", r->cache.path, *r->cache.path ? ": " : "", r->cache.note);
-    for (int i = 0; i < r->n_warning; i++)
-        line("warning", "%s", r->warning[i]);
+    print_memory(r);
+    print_now(&r->now);
+    print_limits(&r->machine);
+    print_cache(&r->cache);
+    for (int i = 0; i < r->n_advice; i++)
+        line("advice", "%s", r->advice[i].text);
+    if (r->n_advice == 0)
+        line("advice", "none: nothing was found that makes this machine slower than it is");
     out_print("```\n");
     return DONE;
 }
 
-/* ---- for programs ---- */
-
-static json_t *limit_json(const carat_host_limit *l)
+/* What is remembered, unless it shall be measured anew. */
+static int find_limits(struct report *r, const char *when)
 {
-    return l->value > 0
-               ? json_pack("{s:f, s:o, s:o}", "value", l->value, "file", json_text(l->file, strlen(l->file)),
-                           "text", json_text(l->text, strlen(l->text)))
-               : json_null();
-}
+    bool on = when && strcmp(when, "on") == 0, off = when && strcmp(when, "off") == 0;
+    int code;
 
-/* What is not known is null. */
-static json_t *known(double value)
-{
-    return value > 0 ? json_integer((json_int_t)value) : json_null();
-}
-
-static json_t *text_json(const char *text)
-{
-    return *text ? json_text(text, strlen(text)) : json_null();
-}
-
-static json_t *processor_json(const carat_host_info *h)
-{
-    json_t *levels = json_array();
-
-    for (int i = 0; *h->level[i].name; i++)
-        json_array_append_new(levels, json_pack("{s:s, s:b, s:b}", "name", h->level[i].name, "present",
-                                                h->level[i].present, "usable", h->level[i].usable));
-    return json_pack("{s:o, s:o, s:i, s:i, s:i, s:o, s:s}", "name", text_json(h->cpu), "vendor",
-                     text_json(h->vendor), "family", h->family, "model", h->model, "stepping", h->stepping,
-                     "levels", levels, "isa", h->isa);
-}
-
-static json_t *threads_json(const carat_host_info *h)
-{
-    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "threads", h->threads, "decided_by",
-                     h->threads_by, "online", known(h->online), "allowed", known(h->allowed), "allowed_list",
-                     text_json(h->allowed_list), "cpuset", limit_json(&h->cpuset), "cores", known(h->cores),
-                     "quota", limit_json(&h->quota));
-}
-
-static json_t *memory_json(const carat_host_info *h)
-{
-    return json_pack("{s:o, s:o, s:o, s:s, s:o}", "total", known((double)h->memory_total), "available",
-                     known((double)h->memory_available), "limit", limit_json(&h->memory_limit), "huge_pages",
-                     h->huge_pages, "page", known((double)h->page));
-}
-
-static int print_json(const struct report *r)
-{
-    const carat_host_info *h = &r->host;
-    json_t *warnings = json_array();
-
-    for (int i = 0; i < r->n_warning; i++)
-        json_array_append_new(warnings, text_json(r->warning[i]));
-    return out_json(
-        json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:b, s:b, s:b}, s:o}", "version",
-                  h->version, "numerics", h->numerics, "compiler", h->compiler, "build", h->build, "system",
-                  text_json(h->system), "libc", text_json(h->libc), "processor", processor_json(h), "threads",
-                  threads_json(h), "memory", memory_json(h), "cache", "directory", text_json(r->cache.path),
-                  "exists", r->cache.exists, "writable", r->cache.writable, "used", 0, "warnings", warnings));
+    if ((!on && machine_recall(&r->machine, &r->host, &r->cache)) || off)
+        return DONE;
+    interrupt_install();
+    code = machine_measure(&r->machine, &r->host);
+    if (code == DONE) {
+        machine_keep(&r->machine, &r->host, &r->cache);
+        cache_find(&r->cache); /* it may be there only now */
+    }
+    return code;
 }
 
 int verb_doctor(const struct options *o)
 {
     struct report r = {.host.size = sizeof r.host};
     carat_error err;
+    int code;
 
     if (carat_get_host(&r.host, &err) != CARAT_OK)
         return fail_status(&err);
     cache_find(&r.cache);
-    judge(&r);
-    return o->json ? print_json(&r) : print_text(&r);
+    conditions_read(&r.now, atoi(r.host.allowed_list)); /* before measuring is part of them */
+    if ((code = find_limits(&r, o->measure)) != DONE)
+        return code;
+    doctor_judge(&r);
+    return o->json ? doctor_print_json(&r) : print_text(&r);
 }

@@ -31,7 +31,8 @@ const struct verb_text verb_texts[N_VERB] = {
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
     [DOCTOR] =
         {"doctor", "", "describe this machine and how carat would use it", 0, 0,
-         "The lines from ``` to ``` are meant to be pasted into a bug report. The last of them are warnings, "
+         "The lines from ``` to ``` are meant to be pasted into a bug report. What memory and arithmetic "
+         "can do at most is measured in two seconds and remembered in the cache. The last lines are advice, "
          "one for each thing that makes this machine slow.\n"},
     [COMPLETION] = {"completion", "bash|zsh|fish", "print a completion script for a shell", 1, 1,
                     "bash: source <(carat completion bash)\n"
@@ -111,6 +112,8 @@ const struct option option_table[] = {
     {{"-r", "--repetitions"}, INT, AT(repetitions), ON(BENCH), "N", "runs of each test (default 5)", 1, 1000},
     {{"--profile"}, FLAG, AT(profile), ON(BENCH), NULL,
      "also print where the time goes, operation by operation", 0, 0},
+    {{"--measure"}, SWITCH, AT(measure), ON(DOCTOR), "on|off|auto",
+     "measure this machine; auto measures what is not remembered (default auto)", 0, 0},
     {{"-c", "--ctx-size"}, INT, AT(context), ON(RUN) | ON(SHOW), "N",
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
     {{"-t", "--threads"}, INT, AT(threads), EVALUATES, "N",
