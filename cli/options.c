@@ -85,6 +85,32 @@ static bool parse_real(const char *text, double *value)
     return end != text && *end == 0 && *value - *value == 0;
 }
 
+/* "2G", "1.5GiB", "800M", "4096". */
+static bool parse_size(const char *text, double *value)
+{
+    static const char units[] = "KMGT";
+    size_t n = strspn(text, "0123456789.");
+    char number[32];
+    const char *unit = NULL;
+
+    if (n == 0 || n >= sizeof number || text[0] == '.')
+        return false;
+    memcpy(number, text, n);
+    number[n] = 0;
+    text += n;
+    if (*text && (unit = strchr(units, *text & ~0x20)) != NULL)
+        text++;
+    if (unit && *text == 'i' && (text[1] & ~0x20) == 'B')
+        text++;
+    if ((*text & ~0x20) == 'B')
+        text++;
+    if (*text || !parse_real(number, value))
+        return false;
+    for (int i = 0; unit && i <= unit - units; i++)
+        *value *= 1024;
+    return true;
+}
+
 bool is_choice(const char *choices, const char *word)
 {
     size_t n = strlen(word);
@@ -140,6 +166,12 @@ int option_store(struct options *o, const struct option *option, const char *wha
             return fail(USAGE, "%s: '%.80s' is not a number from %g to %g", what, text, option->low,
                         option->high);
         *(double *)field = real;
+        return DONE;
+    case SIZE:
+        if (!parse_size(text, &real) || real < option->low || real > option->high)
+            return fail(USAGE, "%s: '%.80s' is not a size from %.0f to %.0f bytes, as in 800M or 2G", what,
+                        text, option->low, option->high);
+        *(uint64_t *)field = (uint64_t)real;
         return DONE;
     }
     return DONE;

@@ -58,7 +58,8 @@ enum option_kind {
     SWITCH, /* a CHOICE that may be left out, which means on */
     INT,
     INT64,
-    REAL
+    REAL,
+    SIZE /* bytes, with K, M, G or T for powers of 1024 */
 };
 
 enum { MOST_NAMES = 4 };
@@ -70,7 +71,7 @@ struct option {
     unsigned verbs;    /* bit set of enum verb */
     const char *value; /* placeholder in help; for CHOICE and SWITCH the words, separated by | */
     const char *help;
-    double low, high; /* INT, REAL: accepted range, both ends included */
+    double low, high; /* INT, REAL, SIZE: accepted range, both ends included */
 };
 extern const struct option option_table[];
 extern const int option_count;
