@@ -1,10 +1,64 @@
-/* bench.h: what `carat bench` measured (bench.c) and how it is told (bench_report.c). */
+/* bench.h: what `carat bench` is made of: tests that are planned (bench.c), run (bench_run.c) under a watch on the machine
+ * (bench_load.c), summed up (bench_figures.c) and told: as a table for people (bench_report.c), as fields for programs
+ * (bench_fields.c), against an older result (bench_compare.c) and as a picture (bench_plot.c). */
 #ifndef BENCH_H
 #define BENCH_H
 
 #include "cli.h"
 
-enum { BENCH_PARALLEL = 256 };
+enum { BENCH_PARALLEL = 256, MOST_TESTS = 64, MOST_REPETITIONS = 1000 };
+
+/* Samples in a few numbers; NAN where there are too few of them. */
+struct spread {
+    int n;
+    double mean, deviation, median, p90, low, high;
+    double noise; /* standard deviation over median, estimated by the median distance from the median */
+};
+
+/* What else happened on the machine while a test ran: shares of the time of all its processors, except for throttled,
+ * which is a share of the time that passed. NAN: not known, or too short to be known. */
+struct load {
+    double foreign, steal, throttled;
+    double mhz,
+        mhz_most;      /* of the fastest processor right after a run, and the most it can do; 0: not known */
+    char governor[32]; /* of its frequency; "" when not known */
+};
+
+/* What something had to read and compute, and how long it took. */
+struct work {
+    uint64_t bytes, operations;
+    double seconds;
+    double gb_s, gop_s;
+    double of_read,
+        of_compute; /* of what could be done in that time; NAN: nothing to do, or limit not known */
+};
+
+/* Beside the same test of an older result. */
+struct verdict {
+    const char *word; /* "" without an older one */
+    double old, ratio, old_noise;
+    double allowed; /* the share that noise explains */
+};
+
+struct test {
+    int n_prompt, n_gen, depth;
+    int parallel; /* sequences in a pass */
+    char time[24];
+    double *spent; /* [repetitions] seconds */
+    double *speed; /* [repetitions] tok/s of all sequences */
+    double *first; /* [repetitions] seconds of the prompt and one draw; without a prompt not set */
+    double *step;  /* [repetitions][n_gen] seconds */
+    struct spread ns, ts, first_ms, step_ms;
+    struct load load;
+    size_t peak_rss;
+    carat_profile
+        profile; /* of the fastest run with --profile, else of the warm-up, of which only the counts are used */
+    double seconds; /* that the profiled run took */
+    struct work work;
+    double limit; /* tok/s that the limits allow; NAN: not known */
+    struct verdict old;
+    char notes[512]; /* what explains or distorts its figures, sentences with semicolons between; "" */
+};
 
 struct bench {
     const struct options *o;
@@ -12,26 +66,71 @@ struct bench {
     carat_engine *engine;
     carat_session *session[BENCH_PARALLEL];
     carat_model_info info;
+    carat_setup setup;
     carat_plan plan;
     carat_limits limits;
+    carat_host_info host;
     struct progress bar;
-    int32_t *ids; /* [longest] */
+    int32_t *ids;          /* [longest] */
+    double engine_seconds; /* of its creation */
+    double start_seconds;  /* of all of opening, and of it */
+    const char *path;
+    int exact;
+    char type[64]; /* as "gemma3 270M Q4_0" */
+    char build[32];
+    char *command; /* that repeats the run */
+    struct test test[MOST_TESTS];
+    int n, longest, widest;
 };
 
-struct test {
-    const char *kind; /* "pp", "tg" */
-    int tokens, depth;
-    int step;      /* tokens of a sequence per call: all of them, or one */
-    int parallel;  /* sequences in a call */
-    double *speed; /* [repetitions], tok/s of all sequences */
-    double mean, deviation, median, low, high;
-    carat_profile
-        profile; /* of the fastest run with --profile, else of the warm-up, of which only the counts are used */
-    double seconds; /* that the profiled run took */
-};
+/* ---- bench_run.c: exit codes ---- */
 
-/* Returns an exit code; the table cannot fail. */
-void bench_print(const struct bench *b, const struct test *tests, int n);
-int bench_print_json(const struct bench *b, const struct test *tests, int n);
+int bench_open(struct bench *b);
+int bench_run(struct bench *b, struct test *t);
+int bench_close(struct bench *b); /* measures the limits once more, when all else is closed */
+
+/* ---- bench_figures.c ---- */
+
+/* False when memory is out. */
+bool spread_of(struct spread *s, const double *sample, int n, double scale);
+struct work work_of(const struct bench *b, const carat_operation *o, double seconds);
+carat_operation sum_of(const carat_profile *p); /* all operations together */
+/* "pp512 @ d4096"; returns out. */
+const char *test_name(char *out, size_t capacity, const struct test *t);
+int tokens_of(const struct test *t); /* of all sequences */
+int bench_describe(struct bench *b); /* the model's type and the command; an exit code */
+void bench_sum_up(const struct bench *b, struct test *t);
+
+/* ---- bench_load.c ---- */
+
+struct load_mark {
+    double wall, own, busy, steal, throttled; /* seconds; NAN: not known */
+};
+void load_begin(const carat_host_info *host, struct load_mark *m);
+void load_end(const carat_host_info *host, const struct load_mark *m, struct load *load);
+void load_frequency(struct load *load); /* notes the highest of several calls */
+size_t peak_rss(void);
+
+/* ---- bench_table.c: a markdown table as wide as what is in it ---- */
+
+enum { MOST_COLUMNS = 12, MOST_ROWS = MOST_TESTS + 1, CELL = 48 };
+
+struct table {
+    int columns, cells;
+    const char *title[MOST_COLUMNS]; /* a colon at its end aligns to the right */
+    char cell[MOST_ROWS * MOST_COLUMNS][CELL];
+};
+/* titles are ended by NULL. */
+void table_begin(struct table *t, const char *const *titles);
+void table_cell(struct table *t, const char *format, ...) PRINTF(2, 3);
+/* Nothing where there is nothing to say: the number is NAN or not above 0. */
+void table_number(struct table *t, const char *format, double value);
+void table_print(const struct table *t);
+
+/* ---- bench_report.c, bench_fields.c ---- */
+
+void bench_print(const struct bench *b);
+/* format: "csv", "json", "jsonl" */
+int bench_print_fields(const struct bench *b, const char *format);
 
 #endif

@@ -38,6 +38,7 @@ struct options {
     const char *text;  /* second argument: prompt, text or ids */
     const char *prompt, *file, *system, *system_file, *ids, *tools, *messages, *chat_template, *tokenizer,
         *jsonl, *out, *kv, *isa, *color, *cache_k, *cache_v, *n_prompt, *n_gen, *n_depth, *n_parallel, *measure;
+    const char *n_pair, *output, *compare, *plot; /* of bench */
     int predict, context, threads, top_k, chunk, top, repetitions;
     double temp, top_p, min_p;
     int64_t seed;
