@@ -296,15 +296,16 @@ typedef struct carat_engine_options {
     const char
         *isa; /* limit on kernel level: "ref", "avx2", "avxvnni", "avx512", "vnni", "amx", or on Arm "ref",
                * "neon", "dotprod", "i8mm"; NULL: none */
-    size_t max_bytes; /* refuse a plan larger than this (E_MEMORY); 0: no limit */
+    size_t max_bytes; /* refuse a plan of more bytes than this (E_MEMORY); 0: no limit */
 } carat_engine_options;
 #define CARAT_ENGINE_OPTIONS                                                                                 \
     {                                                                                                        \
         sizeof(carat_engine_options), 0, 0, 0, 0, 0, CARAT_KV_DEFAULT, NULL, 0                               \
     }
 
-/* What an engine with these options will reserve, in bytes; nothing is allocated. Memory is reserved at
- * creation and touched only as positions are used. */
+/* The memory of an engine with these options, in bytes, all of it whole pages; nothing is allocated. It is reserved at
+ * creation and touched only as positions are used. Not in it: the model's own (tokenizer tables, norms) and the library's
+ * code. */
 typedef struct carat_plan {
     size_t size; /* set by the caller */
     int context, sessions, chunk, threads;
@@ -312,13 +313,26 @@ typedef struct carat_plan {
     const char *isa;     /* kernel level that would be used */
     size_t kv_bytes;     /* all sessions, full context */
     size_t work_bytes;   /* activations, logits, tables */
+    size_t stack_bytes;  /* of all threads but the caller's */
     size_t weight_bytes; /* weights: packed for this CPU at creation, or as they lie in the file */
+    size_t packed_bytes; /* the part of weight_bytes that is packed; the rest is mapped already */
+    size_t bytes;        /* weight_bytes + kv_bytes + work_bytes + stack_bytes */
 } carat_plan;
-/* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes). Any thread. */
+/* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes; the message says what would fit). Any
+ * thread. */
 CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
                                          carat_plan *plan, carat_error *err);
+/* Chooses what options leave open, so that carat_plan.bytes is at most bytes:
+ *   - context 0 becomes the largest that fits, up to the model's maximum, with the default KV type;
+ *   - kv CARAT_KV_DEFAULT becomes that default (bf16, or f32 with exact), or q8 without exact, when this makes the context
+ *     longer and the default type leaves less than min(8192, the model's maximum), or when a given context fits only so.
+ * What is given stays and is only checked; max_bytes takes no part. E_MEMORY: it does not fit, or no context of 256 does;
+ * the message says what would; options are unchanged. E_ARGUMENT. Any thread. */
+CARAT_API carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
+                                        carat_error *err);
 /* Reads all weights and packs them for this CPU, with the engine's threads, where its kernels ask for that. Errors as
- * carat_plan_engine; E_MEMORY also when the system refuses memory or threads. Any thread. */
+ * carat_plan_engine; E_MEMORY also when the plan is more than the memory that this process may use, or the system refuses
+ * memory or threads. Any thread. */
 CARAT_API carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                            const carat_engine_options *options, carat_error *err);
 /* Last call: its sessions are closed. */

@@ -40,8 +40,7 @@ struct carat_engine {
 
     struct ct_lock lock; /* for whatever below is written after creation, the slots of sessions excepted */
     uint8_t *kv, *work, *packed; /* three reservations: caches, activations and tables, weights in panels */
-    size_t kv_bytes, work_bytes, packed_bytes;
-    struct ct_weights weights; /* the model's, where the backend wants them */
+    struct ct_weights weights;   /* the model's, where the backend wants them */
     struct ct_cpu_backend backend;
     struct ct_cache cache;
     struct ct_pass pass;
@@ -69,6 +68,15 @@ struct carat_session {
     bool has_logits;
     struct ct_detokenizer detokenizer;
 };
+
+/* plan.c: decides everything that o leaves open and counts; reserves nothing. E_ARGUMENT, E_MEMORY (over o->max_bytes). */
+carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
+                     carat_error *err);
+/* E_MEMORY: the plan of e needs more than the memory that this process may use. */
+carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_options *o, carat_error *err);
+/* Fills e by its plan: sizes into the plan, and every address relative to e->kv, e->work and e->packed (NULL: only
+ * sizes). */
+void ct_lay_out(struct carat_engine *e);
 
 /* Checks the size field that begins every options struct. */
 carat_status ct_check_size(size_t found, size_t expected, const char *what, carat_error *err);

@@ -180,6 +180,7 @@ struct ct_cpu_backend {
     uint8_t *want;
     double *inverse[CT_KINDS];                /* [head_dim / 2] rope frequencies */
     float *cosine[CT_KINDS], *sine[CT_KINDS]; /* [row][rotated] */
+    int widest[CT_INPUT_COUNT]; /* values of the widest input in each form that placed weights ask for */
     struct ct_prepared prepared[CT_INPUT_COUNT];
     struct ct_cpu_attention attention;
     float *up;      /* [thread]: the second product of project_geglu, as far as a thread is */
@@ -189,6 +190,8 @@ struct ct_cpu_backend {
  * and to place. */
 void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory,
                          struct ct_memory *weights);
+/* Takes the buffers that depend on the weights. To be called once they are placed, before the first product. */
+void ct_cpu_backend_finish(struct ct_cpu_backend *b);
 
 /* ---- tracing: any backend, each verb followed by a call of the hook ---- */
 

@@ -85,9 +85,8 @@ static void pack_item(void *arg, int item, int thread)
 }
 
 /* Packs where the kernels want panels and the type has them; exact arithmetic works on decoded rows. */
-static struct ct_weight cpu_place(struct ct_backend *base, struct ct_weight w)
+static struct ct_weight pack(struct ct_cpu_backend *b, struct ct_weight w)
 {
-    struct ct_cpu_backend *b = self(base);
     const struct ct_panel *panel = ct_panel_of(w.type);
     bool floats = panel->lines == CT_LINES_16 || panel->lines == CT_LINES_32;
     struct ct_weight packed = w;
@@ -102,6 +101,16 @@ static struct ct_weight cpu_place(struct ct_backend *base, struct ct_weight w)
         run(&(struct job){.b = b, .ws = (const struct ct_weight *[]){&w, &packed}},
             (ct_weight_pieces(&packed) + PANELS_PER_ITEM - 1) / PANELS_PER_ITEM, pack_item);
     return packed;
+}
+
+static struct ct_weight cpu_place(struct ct_backend *base, struct ct_weight w)
+{
+    struct ct_cpu_backend *b = self(base);
+    struct ct_weight placed = pack(b, w);
+    int *widest = &b->widest[ct_input_form(&placed, b->o.exact)];
+
+    *widest = CT_MAX(*widest, placed.cols);
+    return placed;
 }
 
 /* ---- rows of the pass ---- */
@@ -407,8 +416,7 @@ static void cpu_store(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct
 void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory,
                          struct ct_memory *weights)
 {
-    size_t n = (size_t)o->max_rows, blocks = ct_round_up(n, CT_LANES),
-           k = (size_t)ct_pad_group(o->max_inputs);
+    size_t n = (size_t)o->max_rows;
 
     *b = (struct ct_cpu_backend){
         .base.verb = {.name = "cpu",
@@ -443,19 +451,27 @@ void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *
             o->kernel->rope_frequencies(b->inverse[i], o->kind[i].head_dim, o->kind[i].rope_base,
                                         o->kind[i].rope_factor);
     }
-    for (int form = 0; form < CT_INPUT_COUNT; form++) {
-        struct ct_prepared *p = &b->prepared[form];
-        if (form != CT_INPUT_Q8 && form != CT_INPUT_LANES) {
-            p->value = ct_memory_take(memory, blocks * k * sizeof *p->value);
-            continue;
-        }
-        p->q = ct_memory_take(memory, blocks * k);
-        p->scale = ct_memory_take(memory, blocks * k / CT_GROUP * sizeof *p->scale);
-        p->sum = ct_memory_take(memory, blocks * k / CT_HALF * sizeof *p->sum);
-        if (form == CT_INPUT_LANES)
-            p->tile = ct_memory_take(memory, blocks * k);
-    }
     ct_cpu_attention_init(&b->attention, o, memory);
     b->up = ct_memory_take(memory, (size_t)o->threads * up_values(o) * sizeof *b->up);
     b->scratch = ct_memory_take(memory, (size_t)o->threads * CT_SCRATCH(o->max_inputs) * sizeof *b->scratch);
+}
+
+void ct_cpu_backend_finish(struct ct_cpu_backend *b)
+{
+    struct ct_memory *memory = b->memory;
+    size_t rows = ct_round_up((size_t)b->o.max_rows, CT_LANES);
+
+    for (int form = 0; form < CT_INPUT_COUNT; form++) {
+        struct ct_prepared *p = &b->prepared[form];
+        size_t values = rows * (size_t)ct_pad_group(b->widest[form]);
+        if (form != CT_INPUT_Q8 && form != CT_INPUT_LANES) {
+            p->value = ct_memory_take(memory, values * sizeof *p->value);
+            continue;
+        }
+        p->q = ct_memory_take(memory, values);
+        p->scale = ct_memory_take(memory, values / CT_GROUP * sizeof *p->scale);
+        p->sum = ct_memory_take(memory, values / CT_HALF * sizeof *p->sum);
+        if (form == CT_INPUT_LANES && b->o.kernel->tiles)
+            p->tile = ct_memory_take(memory, values);
+    }
 }

@@ -145,9 +145,14 @@ size_t ct_os_cache(void)
     return (size_t)CT_MAX(bytes, 0);
 }
 
+size_t ct_os_page(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 void ct_os_discard(void *p, size_t size)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t page = ct_os_page();
     uintptr_t begin = ((uintptr_t)p + page - 1) & ~(page - 1), end = ((uintptr_t)p + size) & ~(page - 1);
     if (begin < end)
         madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_DONTNEED);
@@ -256,7 +261,17 @@ carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, car
     for (size_t i = 0; i < CT_COUNT(faults); i++)
         sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
-    int failed = pthread_create(&thread->id, NULL, thread_main, thread);
+    /* A stack of known size, so that memory can be planned; one that thread-local data of the host would fill becomes the
+     * system's own. */
+    pthread_attr_t small;
+    int failed = pthread_attr_init(&small);
+    if (!failed) {
+        pthread_attr_setstacksize(&small, CT_OS_STACK);
+        failed = pthread_create(&thread->id, &small, thread_main, thread);
+        pthread_attr_destroy(&small);
+    }
+    if (failed == EINVAL)
+        failed = pthread_create(&thread->id, NULL, thread_main, thread);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
     if (failed) {
         free(thread);

@@ -23,6 +23,8 @@ carat_status ct_os_enter(const char *dir, carat_error *err);
  * the system refuses. */
 void *ct_os_reserve(size_t size);
 void ct_os_release(void *p, size_t size);
+/* Bytes of a page. */
+size_t ct_os_page(void);
 /* Asks for huge pages behind a reservation that will be filled whole; nothing happens where there are none. */
 void ct_os_huge(void *p, size_t size);
 /* Bytes of the largest cache; 0: not known. */
@@ -91,6 +93,8 @@ bool ct_os_allow_tiles(void);
 
 /* ---- threads: thin names for what the pool needs ---- */
 typedef struct ct_thread *ct_thread;
+/* Bytes of a thread's stack, of which pages become memory as they are touched; kernels take up to 40 KiB of it. */
+#define CT_OS_STACK ((size_t)512 << 10)
 carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, carat_error *err);
 void ct_os_thread_join(ct_thread t);
 /* Sleeps while *word == expected (spurious returns allowed); wakes every sleeper. */

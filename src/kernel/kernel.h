@@ -62,7 +62,7 @@ struct ct_prepared {
     int8_t *q;
     float *scale;
     int32_t *sum;
-    void *tile; /* of LANES: as many bytes as q, for a level that wants them; NULL: it does without */
+    void *tile; /* of LANES: as many bytes as q, for a level with tiles; NULL: it does without */
 };
 
 /* Stored K and V of one KV head of one sequence; slots are positions modulo capacity.
@@ -117,6 +117,8 @@ struct ct_kernel {
     const char *isa;
     /* How this level wants weights to lie whose type has panels (panel.h). It takes both. */
     enum ct_layout layout;
+    /* Whether it wants the tile of a prepared input. */
+    bool tiles;
 
     /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
     void (*widen)(float *out, const struct ct_weight *w, int row, float *scratch);

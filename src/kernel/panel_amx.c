@@ -317,6 +317,7 @@ static void prepare(struct ct_prepared *p, enum ct_input form, const float *x, i
 
 void CT_NAME(ct_panels_init)(struct ct_kernel *k)
 {
+    k->tiles = true;
     k->prepare = prepare;
     k->prepare_lanes = CT_NAME(ct_panels_prepare);
     k->project_panels = CT_NAME(ct_panels_project);

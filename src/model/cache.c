@@ -1,7 +1,7 @@
 /* cache.c: the arithmetic of the KV cache's layout. */
 #include "model/cache.h"
 
-#define PAGE 4096 /* sequences begin on pages so that one can be given back alone */
+#include "base/os.h"
 
 void ct_cache_plan(struct ct_cache *cache, const struct ct_config *c, enum ct_kv_type type, int context,
                    int chunk, int sequences, uint8_t *base)
@@ -28,7 +28,7 @@ void ct_cache_plan(struct ct_cache *cache, const struct ct_config *c, enum ct_kv
         kv->v = base ? base + at : NULL;
         at += kv->head_bytes * (size_t)l->n_kv_head;
     }
-    cache->sequence_bytes = ct_round_up(at, PAGE);
+    cache->sequence_bytes = ct_round_up(at, ct_os_page()); /* so that a sequence can be given back alone */
     cache->bytes = cache->sequence_bytes * (size_t)sequences;
     for (int i = 0; i < c->n_layer; i++)
         cache->layer[i].sequence_bytes = cache->sequence_bytes;

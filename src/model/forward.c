@@ -16,12 +16,11 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_confi
     *p = (struct ct_pass){
         .backend = b, .config = c, .weights = w, .cache = cache, .first = 0, .end = c->n_layer};
     p->t.x = b->verb.alloc(b, max_rows, c->hidden); /* the residual stream */
-    p->t.h = b->verb.alloc(b, max_rows, c->hidden);
+    p->t.h = b->verb.alloc(b, max_rows, c->hidden); /* what a block reads, then what it gives */
     p->t.q = b->verb.alloc(b, max_rows, q);
     p->t.k = b->verb.alloc(b, max_rows, kv);
     p->t.v = b->verb.alloc(b, max_rows, kv);
     p->t.a = b->verb.alloc(b, max_rows, q);
-    p->t.o = b->verb.alloc(b, max_rows, c->hidden);
     p->t.gate = b->verb.alloc(b, max_rows, ffn);
     p->t.logits = b->verb.alloc(b, max_logits, c->n_vocab);
 }
@@ -31,7 +30,7 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows)
     struct ct_backend *b = p->backend;
     const struct ct_config *c = p->config;
     const struct ct_weights *w = p->weights;
-    const ct_mat x = p->t.x, h = p->t.h, q = p->t.q, k = p->t.k, v = p->t.v, a = p->t.a, o = p->t.o;
+    const ct_mat x = p->t.x, h = p->t.h, q = p->t.q, k = p->t.k, v = p->t.v, a = p->t.a;
 
     begin(b, rows);
     embed(b, x, &w->embed, c->embed_scale);
@@ -49,13 +48,13 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows)
         if (i == p->end - 1)
             pick(b, 2, (ct_mat[]){x, q}); /* every K and V is stored: only rows that want logits go on */
         attend(b, a, q, kv, l->c.kind, l->c.attn_scale, l->c.attn_cap);
-        project(b, a, 1, &o, (const struct ct_weight *[]){&l->o});
-        add_norm(b, x, o, &l->attn_post_norm);
+        project(b, a, 1, &h, (const struct ct_weight *[]){&l->o});
+        add_norm(b, x, h, &l->attn_post_norm);
 
         norm(b, h, x, &l->ffn_norm);
         project_geglu(b, p->t.gate, h, &l->gate, &l->up);
-        project(b, p->t.gate, 1, &o, (const struct ct_weight *[]){&l->down});
-        add_norm(b, x, o, &l->ffn_post_norm);
+        project(b, p->t.gate, 1, &h, (const struct ct_weight *[]){&l->down});
+        add_norm(b, x, h, &l->ffn_post_norm);
     }
     norm(b, h, x, &w->final_norm);
     project(b, h, 1, &p->t.logits, (const struct ct_weight *[]){&w->head});

@@ -12,7 +12,7 @@ struct ct_pass {
     const struct ct_cache *cache;
     int first, end; /* layers [first, end) are run */
     struct {
-        ct_mat x, h, q, k, v, a, o, gate, logits;
+        ct_mat x, h, q, k, v, a, gate, logits;
     } t;
 };
 

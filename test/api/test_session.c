@@ -89,7 +89,7 @@ static void plan_says_what_an_engine_takes(void **state)
     assert_string_equal(other.kv, "f16");
     assert_true(other.kv_bytes < plan.kv_bytes);
     o.kv = CARAT_KV_DEFAULT;
-    o.max_bytes = plan.kv_bytes + plan.work_bytes - 1;
+    o.max_bytes = plan.bytes - 1;
     FAILS(CARAT_E_MEMORY, carat_plan_engine(gemma2, &o, &other, err));
     FAILS(CARAT_E_MEMORY, carat_engine_create(&engine, gemma2, &o, err));
     o.max_bytes++;
