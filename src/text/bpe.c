@@ -61,11 +61,11 @@ carat_status ct_bpe_add(struct ct_bpe *b, int32_t id, const char *text, size_t n
     if (b->n == b->capacity) {
         uint32_t capacity = b->capacity ? b->capacity * 2 : 256;
         if (!grow(&b->id, capacity, 4) || !grow(&b->rank, capacity, 4) ||
-            (b->t->rank && !grow(&b->at, capacity, 4)))
+            (ct_vocab_by_text(b->t) && !grow(&b->at, capacity, 4)))
             return no_memory(err);
         b->capacity = capacity;
     }
-    if (b->t->rank) {
+    if (ct_vocab_by_text(b->t)) {
         if (b->text_capacity - b->n_text < n) {
             uint32_t capacity = b->text_capacity ? b->text_capacity * 2 : 1024;
             if (!grow(&b->text, capacity, 1))
@@ -86,16 +86,16 @@ static int32_t product_of_text(const struct ct_bpe *b, uint32_t from, uint32_t t
     if (to - from > (uint32_t)b->t->longest)
         return -1;
     int32_t id = ct_vocab_find(b->t, b->text + from, to - from);
-    return id >= 0 && b->t->rank[id] != CT_NO_RANK ? id : -1;
+    return id >= 0 && b->t->piece[id].rank != CT_NO_RANK ? id : -1;
 }
 
 /* Rank of merging left and right, whose texts (model, GGUF) are [from, to). */
 static uint32_t candidate(const struct ct_bpe *b, uint32_t left, uint32_t right, uint32_t from, uint32_t to)
 {
-    if (!b->t->rank)
+    if (!ct_vocab_by_text(b->t))
         return ct_vocab_pair_rank(b->t, b->id[left], b->id[right]);
     int32_t id = product_of_text(b, from, to);
-    return id < 0 ? CT_NO_RANK : b->t->rank[id];
+    return id < 0 ? CT_NO_RANK : b->t->piece[id].rank;
 }
 
 /* ---- short runs: symbols lie side by side ---- */
@@ -107,7 +107,7 @@ static uint32_t short_end(const struct ct_bpe *b, uint32_t i)
 
 static void short_rank(struct ct_bpe *b, uint32_t i)
 {
-    bool texts = b->t->rank != NULL;
+    bool texts = ct_vocab_by_text(b->t);
     b->rank[i] = i + 1 < b->n ? candidate(b, i, i + 1, texts ? b->at[i] : 0, texts ? short_end(b, i + 1) : 0)
                               : CT_NO_RANK;
 }
@@ -123,12 +123,12 @@ static void merge_short(struct ct_bpe *b)
                 best = i;
         if (b->n == 0 || b->rank[best] == CT_NO_RANK)
             return;
-        b->id[best] = b->t->rank ? product_of_text(b, b->at[best], short_end(b, best + 1))
-                                 : b->t->product[b->rank[best]];
+        b->id[best] = ct_vocab_by_text(b->t) ? product_of_text(b, b->at[best], short_end(b, best + 1))
+                                             : b->t->product[b->rank[best]];
         uint32_t tail = b->n - best - 2;
         memmove(b->id + best + 1, b->id + best + 2, tail * sizeof *b->id);
         memmove(b->rank + best + 1, b->rank + best + 2, tail * sizeof *b->rank);
-        if (b->t->rank)
+        if (ct_vocab_by_text(b->t))
             memmove(b->at + best + 1, b->at + best + 2, tail * sizeof *b->at);
         b->n--;
         short_rank(b, best);
@@ -279,7 +279,7 @@ static uint32_t long_candidate(const struct ct_bpe *b, uint32_t i)
     if (!b->next[i])
         return CT_NO_RANK;
     uint32_t right = b->next[i] - 1;
-    bool texts = b->t->rank != NULL;
+    bool texts = ct_vocab_by_text(b->t);
     return candidate(b, i, right, texts ? b->at[i] : 0, texts ? long_end(b, right) : 0);
 }
 
@@ -296,7 +296,8 @@ static bool merge_long(struct ct_bpe *b)
             return false;
     for (uint32_t i; best_position(b, &i);) {
         uint32_t right = b->next[i] - 1;
-        b->id[i] = b->t->rank ? product_of_text(b, b->at[i], long_end(b, right)) : b->t->product[b->rank[i]];
+        b->id[i] = ct_vocab_by_text(b->t) ? product_of_text(b, b->at[i], long_end(b, right))
+                                          : b->t->product[b->rank[i]];
         detach(b, i);
         detach(b, right);
         b->next[i] = b->next[right];
@@ -315,7 +316,7 @@ static bool merge_long(struct ct_bpe *b)
     uint32_t kept = 0;
     for (uint32_t p = 1; p; p = b->next[p - 1]) {
         b->id[kept] = b->id[p - 1];
-        if (b->t->rank)
+        if (ct_vocab_by_text(b->t))
             b->at[kept] = b->at[p - 1];
         kept++;
     }

@@ -132,8 +132,8 @@ static struct character next_character(const char *text, size_t n)
 static carat_status add_character(struct ct_bpe *b, struct character c, uint32_t code, carat_error *err)
 {
     const struct ct_tokenizer *t = b->t;
-    int32_t id = code < 65536 ? t->character[code] : ct_vocab_find(t, c.s, c.n);
-    if (id >= 0 || t->rank) /* by text: what is unknown may still be part of a known piece */
+    int32_t id = code < CT_CHARACTERS ? ct_vocab_character(t, code) : ct_vocab_find(t, c.s, c.n);
+    if (id >= 0 || ct_vocab_by_text(t)) /* by text: what is unknown may still be part of a known piece */
         return ct_bpe_add(b, id, c.s, c.n, err);
     if (t->byte_fallback) {
         for (size_t i = 0; i < c.n; i++)

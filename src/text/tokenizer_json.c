@@ -234,7 +234,7 @@ static carat_status apply(struct reader *r, const struct added *a, carat_error *
     struct ct_str stored = ct_vocab_text(t, (int32_t)a->id);
     if (stored.n != text.n || memcmp(stored.s, text.s, text.n) != 0)
         CT_TRY(ct_vocab_rename(t, r->name, (int32_t)a->id, text, why));
-    t->piece[a->id].kind = (uint8_t)kind;
+    t->piece[a->id].kind = (unsigned)kind & 7;
     return CARAT_OK;
 }
 
@@ -345,7 +345,7 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
 static carat_status read_merges(struct reader *r, struct ct_json *j)
 {
     struct merge batch[BATCH];
-    size_t n = 0, most = CT_MIN((size_t)CT_MERGES_MAX, r->t->blob_n); /* no token divides in more places */
+    size_t n = 0, most = CT_MIN((size_t)CT_MERGES_MAX, r->t->n_blob); /* no token divides in more places */
     r->part = "model.merges";
     CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
     if (r->t->n == 0)
@@ -635,7 +635,7 @@ static carat_status finish(struct reader *r)
     for (int b = 0; b < 256 && t->byte_fallback; b++) {
         /* Gemma 1 spells <0x09> "\t": a byte that is a character of the vocabulary needs no token. */
         if (t->byte_id[b] < 0 && b < 128)
-            t->byte_id[b] = t->character[b];
+            t->byte_id[b] = ct_vocab_character(t, (uint32_t)b);
         if (t->byte_id[b] < 0)
             return ct_fail(r->err, CARAT_E_FORMAT,
                            "%s: model.vocab: expected <0x%02X>, since byte_fallback is set, found none",

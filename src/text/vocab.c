@@ -50,17 +50,17 @@ carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_source source, c
 
 void ct_tokenizer_free(struct ct_tokenizer *t)
 {
-    if (!t)
-        return;
-    free(t->piece);
-    free(t->blob);
-    free(t->slot);
-    free(t->merge);
-    free(t->product);
-    free(t->rank);
-    free(t->joint);
-    free(t->character);
-    free(t->node);
+    if (t && !t->borrowed) {
+        free(t->piece);
+        free(t->blob);
+        free(t->slot);
+        free(t->merge);
+        free(t->bucket);
+        free(t->product);
+        free(t->joint);
+        free(t->character);
+        free(t->node);
+    }
     free(t);
 }
 
@@ -88,9 +88,9 @@ int32_t ct_vocab_find(const struct ct_tokenizer *t, const char *s, size_t n)
     if (n == 0 || n > CT_PIECE_MAX || !t->slot)
         return -1;
     uint32_t h = hash(t, s, n);
-    for (uint32_t i = h & t->slot_mask; t->slot[i].next; i = (i + 1) & t->slot_mask)
-        if (t->slot[i].hash == h) {
-            int32_t id = (int32_t)t->slot[i].next - 1;
+    for (uint32_t i = h & t->slot_mask; t->slot[i]; i = (i + 1) & t->slot_mask)
+        if (t->slot[i] >> CT_SLOT_BITS == h >> CT_SLOT_BITS) {
+            int32_t id = CT_SLOT_ID(t->slot[i]);
             if (t->piece[id].n == n && memcmp(t->blob + t->piece[id].at, s, n) == 0)
                 return id;
         }
@@ -106,42 +106,46 @@ void ct_vocab_warm(const struct ct_tokenizer *t, const struct ct_str *text, size
         __builtin_prefetch(&t->slot[at[i]]);
     }
     for (size_t i = 0; i < n; i++)
-        if (t->slot[at[i]].next)
-            __builtin_prefetch(&t->piece[t->slot[at[i]].next - 1]);
+        if (t->slot[at[i]])
+            __builtin_prefetch(&t->piece[CT_SLOT_ID(t->slot[at[i]])]);
     for (size_t i = 0; i < n; i++)
-        if (t->slot[at[i]].next)
-            __builtin_prefetch(t->blob + t->piece[t->slot[at[i]].next - 1].at);
+        if (t->slot[at[i]])
+            __builtin_prefetch(t->blob + t->piece[CT_SLOT_ID(t->slot[at[i]])].at);
 }
 
-static void insert(struct ct_tokenizer *t, uint32_t h, int32_t id)
+static void insert(struct ct_tokenizer *t, int32_t id)
 {
-    uint32_t i = h & t->slot_mask;
-    while (t->slot[i].next)
+    struct ct_str text = ct_vocab_text(t, id);
+    uint32_t h = hash(t, text.s, text.n), i = h & t->slot_mask;
+    while (t->slot[i])
         i = (i + 1) & t->slot_mask;
-    t->slot[i] = (struct ct_piece_slot){h, (uint32_t)id + 1};
+    t->slot[i] = h >> CT_SLOT_BITS << CT_SLOT_BITS | ((uint32_t)id + 1);
     t->n_hashed++;
 }
 
-/* Keeps the table at most half full. */
+/* Keeps the table at most five eighths full: those 2^18 pieces of Gemma's fit into 2^19 slots. */
 static bool grow_slots(struct ct_tokenizer *t)
 {
-    if (t->slot && t->n_hashed < t->slot_mask / 2)
-        return true;
     uint32_t size = t->slot ? t->slot_mask + 1 : 0;
-    struct ct_piece_slot *old = t->slot, *grown = calloc(size ? (size_t)size * 2 : 1024, sizeof *grown);
+    if (t->n_hashed < size / 8 * 5)
+        return true;
+    size = size ? size * 2 : 1024;
+    uint32_t *grown = calloc(size, sizeof *grown);
     if (!grown)
         return false;
+    free(t->slot);
     t->slot = grown;
-    t->slot_mask = size ? size * 2 - 1 : 1023;
+    t->slot_mask = size - 1;
     t->n_hashed = 0;
-    for (uint32_t i = 0; i < size; i++)
-        if (old[i].next)
-            insert(t, old[i].hash, (int32_t)old[i].next - 1);
-    free(old);
+    for (int32_t id = 0; id < t->n; id++) {
+        struct ct_str text = ct_vocab_text(t, id);
+        if (ct_vocab_find(t, text.s, text.n) < 0 && text.n) /* of equal texts the first counts */
+            insert(t, id);
+    }
     return true;
 }
 
-static bool is_utf8(struct ct_str s)
+bool ct_vocab_is_utf8(struct ct_str s)
 {
     for (size_t i = 0; i < s.n;) {
         size_t n = ct_utf8_length((const uint8_t *)s.s + i, s.n - i);
@@ -159,9 +163,9 @@ static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t i
     if (text.n > CT_PIECE_MAX)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: token %d is %zu bytes long, expected at most %d", name,
                        id, text.n, CT_PIECE_MAX);
-    if (!is_utf8(text))
+    if (!ct_vocab_is_utf8(text))
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is not valid UTF-8", name, id);
-    if (t->blob_capacity - t->blob_n < text.n) {
+    if (t->blob_capacity - t->n_blob < text.n) {
         size_t capacity = t->blob_capacity ? t->blob_capacity * 2 : 1 << 16;
         char *grown = realloc(t->blob, capacity);
         if (!grown)
@@ -170,10 +174,10 @@ static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t i
         t->blob_capacity = capacity;
     }
     if (text.n)
-        memcpy(t->blob + t->blob_n, text.s, text.n);
-    t->piece[id].at = (uint32_t)t->blob_n; /* at most CT_VOCAB_MAX * CT_PIECE_MAX * 2 < 2^32 */
-    t->piece[id].n = (uint8_t)text.n;
-    t->blob_n += text.n;
+        memcpy(t->blob + t->n_blob, text.s, text.n);
+    t->piece[id].at = t->n_blob;
+    t->piece[id].n = text.n & 0xff;
+    t->n_blob += (uint32_t)text.n;
     return CARAT_OK;
 }
 
@@ -203,10 +207,10 @@ carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, 
     if (!grow_slots(t))
         return no_memory(err);
     CT_TRY(set_text(t, name, (int32_t)id, text, err));
-    t->piece[id].kind = (uint8_t)kind;
+    t->piece[id].kind = (unsigned)kind & 7;
     t->n = CT_MAX(t->n, (int)id + 1);
     if (text.n && !known)
-        insert(t, hash(t, text.s, text.n), (int32_t)id);
+        insert(t, (int32_t)id);
     return CARAT_OK;
 }
 
@@ -221,7 +225,7 @@ carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t i
     if (!grow_slots(t))
         return no_memory(err);
     CT_TRY(set_text(t, name, id, text, err)); /* the old slot stays and no longer compares equal */
-    insert(t, hash(t, text.s, text.n), id);
+    insert(t, id);
     return CARAT_OK;
 }
 
@@ -252,6 +256,15 @@ bool ct_vocab_is_spoken(const struct ct_tokenizer *t, int32_t id)
 
 /* ---- merge tables ---- */
 
+/* Room for the pairs of characters, few of which are to share a bit. */
+static uint64_t *create_joints(struct ct_tokenizer *t)
+{
+    t->joint_bits = 10;
+    while ((size_t)1 << t->joint_bits < (size_t)t->n * 12)
+        t->joint_bits++;
+    return calloc((size_t)1 << (t->joint_bits - 6), sizeof *t->joint);
+}
+
 /* Notes every pair of neighbouring characters of a piece that a merge makes. */
 static void note_joints(struct ct_tokenizer *t, int32_t id)
 {
@@ -261,29 +274,52 @@ static void note_joints(struct ct_tokenizer *t, int32_t id)
         size_t width = s[i] < 0x80 ? 1 : s[i] < 0xe0 ? 2 : s[i] < 0xf0 ? 3 : 4; /* the text is valid */
         uint32_t c = ct_utf8_decode(s + i, width);
         if (i) {
-            uint32_t h = ct_vocab_joint_hash(before, c);
+            uint32_t h = ct_vocab_joint_hash(t, before, c);
             t->joint[h >> 6] |= (uint64_t)1 << (h & 63);
         }
         before = c;
         i += width;
     }
-    t->longest = CT_MAX(t->longest, t->piece[id].n);
+    t->longest = CT_MAX(t->longest, (int)t->piece[id].n);
 }
 
-#define AHEAD 12 /* merges between asking memory for a slot and using it */
+/* Sorts the merges into their buckets, by rank in each; of a repeated pair the last rank holds. */
+static void fill_buckets(struct ct_tokenizer *t, const int32_t *triple, size_t n)
+{
+    uint32_t kept = 0;
+    for (size_t r = 0; r < n; r++)
+        t->bucket[ct_vocab_bucket(t, ct_vocab_pair(triple[r * 3], triple[r * 3 + 1]))]++;
+    for (uint32_t b = 1; b <= t->bucket_mask + 1; b++)
+        t->bucket[b] += t->bucket[b - 1];
+    for (size_t r = n; r--;) {
+        uint64_t pair = ct_vocab_pair(triple[r * 3], triple[r * 3 + 1]);
+        t->merge[--t->bucket[ct_vocab_bucket(t, pair)]] = pair << CT_RANK_BITS | r;
+    }
+    for (uint32_t b = 0; b <= t->bucket_mask; b++) {
+        uint32_t begin = kept, k;
+        for (uint32_t i = t->bucket[b]; i < t->bucket[b + 1]; i++) {
+            for (k = begin; k < kept && t->merge[k] >> CT_RANK_BITS != t->merge[i] >> CT_RANK_BITS;)
+                k++;
+            kept += k == kept;
+            t->merge[k] = t->merge[i];
+        }
+        t->bucket[b] = begin;
+    }
+    t->bucket[t->bucket_mask + 1] = t->n_merge = kept;
+}
 
 carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err)
 {
-    uint32_t size = 16;
-    while (size < n * 2)
-        size *= 2;
-    t->merge = malloc(size * sizeof *t->merge);
+    uint32_t buckets = 16;
+    while (buckets < n / 3)
+        buckets *= 2;
+    t->merge = malloc((n + 1) * sizeof *t->merge);
+    t->bucket = calloc((size_t)buckets + 1, sizeof *t->bucket);
     t->product = malloc((n + 1) * sizeof *t->product);
-    t->joint = calloc((size_t)1 << (CT_JOINT_BITS - 6), sizeof *t->joint);
-    if (!t->merge || !t->product || !t->joint)
+    t->joint = create_joints(t);
+    if (!t->merge || !t->bucket || !t->product || !t->joint)
         return no_memory(err);
-    memset(t->merge, 0xff, size * sizeof *t->merge);
-    t->merge_mask = size - 1;
+    t->bucket_mask = buckets - 1;
     t->n_rank = (uint32_t)n;
     for (size_t r = 0; r < n; r++) {
         int32_t left = triple[r * 3], right = triple[r * 3 + 1], merged = triple[r * 3 + 2];
@@ -292,15 +328,8 @@ carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size
             note_joints(t, merged);
         if (t->piece[left].kind == CT_PIECE_BYTE || t->piece[right].kind == CT_PIECE_BYTE)
             t->no_cut = true;
-        if (n - r > AHEAD)
-            __builtin_prefetch(
-                &t->merge[ct_vocab_pair_slot(t, triple[(r + AHEAD) * 3], triple[(r + AHEAD) * 3 + 1])]);
-        uint32_t i = ct_vocab_pair_slot(t, left, right);
-        while (t->merge[i].left >= 0 && (t->merge[i].left != left || t->merge[i].right != right))
-            i = (i + 1) & t->merge_mask;
-        t->merge[i] =
-            (struct ct_merge){left, right, (uint32_t)r}; /* of a repeated pair the last rank holds */
     }
+    fill_buckets(t, triple, n);
     return CARAT_OK;
 }
 
@@ -319,16 +348,15 @@ static int by_score(const void *a, const void *b)
 carat_status ct_vocab_scores(struct ct_tokenizer *t, const char *name, const float *score, carat_error *err)
 {
     struct scored *order = malloc((size_t)t->n * sizeof *order);
-    t->rank = malloc((size_t)t->n * sizeof *t->rank);
-    t->joint = calloc((size_t)1 << (CT_JOINT_BITS - 6), sizeof *t->joint);
-    if (!order || !t->rank || !t->joint) {
+    t->joint = create_joints(t);
+    if (!order || !t->joint) {
         free(order);
         return no_memory(err);
     }
     size_t n = 0;
     bool sorted = true;
     for (int32_t id = 0; id < t->n; id++) {
-        t->rank[id] = CT_NO_RANK;
+        t->piece[id].rank = CT_NO_RANK;
         if (score[id] != score[id]) {
             free(order);
             return ct_fail(err, CARAT_E_FORMAT, "%s: the score of token %d is not a number", name, id);
@@ -344,7 +372,7 @@ carat_status ct_vocab_scores(struct ct_tokenizer *t, const char *name, const flo
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || order[i].score != order[i - 1].score)
             t->n_rank++;
-        t->rank[order[i].id] = t->n_rank - 1;
+        t->piece[order[i].id].rank = (t->n_rank - 1) & (CT_NO_RANK - 1);
         note_joints(t, order[i].id);
     }
     free(order);
@@ -390,7 +418,7 @@ static carat_status build_matcher(struct ct_tokenizer *t, carat_error *err)
             m[i++] = (struct match){(const uint8_t *)t->blob + t->piece[id].at, t->piece[id].n, id};
     n = i;
     qsort(m, n, sizeof *m, by_text);
-    t->node[0] = (struct ct_match_node){0, 0, -1, 0};
+    t->node[0] = (struct ct_match_node){.id = -1};
     range[0].lo = range[0].depth = 0;
     range[0].hi = (uint32_t)n;
     t->n_node = 1;
@@ -403,7 +431,7 @@ static carat_status build_matcher(struct ct_tokenizer *t, carat_error *err)
             uint32_t hi = lo + 1;
             while (hi < range[k].hi && m[hi].s[depth] == m[lo].s[depth])
                 hi++;
-            t->node[t->n_node] = (struct ct_match_node){0, 0, -1, m[lo].s[depth]};
+            t->node[t->n_node] = (struct ct_match_node){.id = -1, .byte = m[lo].s[depth]};
             range[t->n_node].lo = lo;
             range[t->n_node].hi = hi;
             range[t->n_node].depth = depth + 1;
@@ -479,21 +507,32 @@ static int32_t find_name(const struct ct_tokenizer *t, const char *name)
     return ct_vocab_find(t, name, strlen(name));
 }
 
-/* The table of single characters. */
+/* The code point of a piece that is one character below U+10000; CT_CHARACTERS for every other piece. */
+static uint32_t only_character(const struct ct_tokenizer *t, int32_t id)
+{
+    const uint8_t *s = (const uint8_t *)t->blob + t->piece[id].at;
+    size_t n = t->piece[id].n;
+    bool symbol = t->source == CT_SOURCE_JSON || t->piece[id].kind == CT_PIECE_NORMAL ||
+                  t->piece[id].kind == CT_PIECE_USER;
+    return symbol && n && n <= 3 && ct_utf8_length(s, n) == n ? ct_utf8_decode(s, n) : CT_CHARACTERS;
+}
+
+/* The table of single characters, as far as the highest. */
 static bool index_characters(struct ct_tokenizer *t)
 {
-    t->character = malloc(65536 * sizeof *t->character);
+    for (int32_t id = 0; id < t->n; id++) {
+        uint32_t c = only_character(t, id);
+        if (c < CT_CHARACTERS)
+            t->n_character = CT_MAX(t->n_character, c + 1);
+    }
+    t->character = malloc((t->n_character + 1) * sizeof *t->character);
     if (!t->character)
         return false;
-    memset(t->character, 0xff, 65536 * sizeof *t->character);
+    memset(t->character, 0xff, t->n_character * sizeof *t->character);
     for (int32_t id = t->n - 1; id >= 0; id--) {
-        const uint8_t *s = (const uint8_t *)t->blob + t->piece[id].at;
-        size_t n = t->piece[id].n;
-        if (n == 0 || n > 3 || ct_utf8_length(s, n) != n)
-            continue;
-        if (t->source == CT_SOURCE_JSON || t->piece[id].kind == CT_PIECE_NORMAL ||
-            t->piece[id].kind == CT_PIECE_USER)
-            t->character[ct_utf8_decode(s, n)] = id;
+        uint32_t c = only_character(t, id);
+        if (c < CT_CHARACTERS)
+            t->character[c] = id;
     }
     return true;
 }

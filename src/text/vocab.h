@@ -10,10 +10,13 @@
 
 /* Longest piece in bytes. Gemma's longest is 93; the streaming detokenizer's 256-byte promise rests on it. */
 #define CT_PIECE_MAX     240
-#define CT_VOCAB_MAX     (1 << 21)
-#define CT_MERGES_MAX    (1 << 23)
+#define CT_ID_BITS       21
+#define CT_VOCAB_MAX     (1 << CT_ID_BITS)
+#define CT_RANK_BITS     22
+#define CT_MERGES_MAX    (1 << CT_RANK_BITS)
+#define CT_CHARACTERS    65536
 #define CT_TOKENIZER_MAX ((size_t)512 << 20) /* bytes of a tokenizer file */
-#define CT_NO_RANK       UINT32_MAX
+#define CT_NO_RANK       ((uint32_t)1 << CT_RANK_BITS)
 
 /* The numbers are those of SentencePiece and GGUF. */
 enum ct_piece_kind {
@@ -29,69 +32,71 @@ enum ct_piece_kind {
 enum ct_source { CT_SOURCE_JSON, CT_SOURCE_MODEL, CT_SOURCE_GGUF };
 
 struct ct_piece {
-    uint32_t at; /* in blob */
-    uint8_t n, kind;
-};
-
-/* One slot of the hash from text to id. */
-struct ct_piece_slot {
-    uint32_t hash; /* kept, so that growing need not look at the texts */
-    uint32_t next; /* id + 1; 0: empty */
-};
-
-/* One slot of the hash from a pair of ids to its rank; left < 0: empty. */
-struct ct_merge {
-    int32_t left, right;
-    uint32_t rank;
+    uint64_t at : 30; /* in blob: CT_VOCAB_MAX * CT_PIECE_MAX * 2 < 2^30 */
+    uint64_t n : 8, kind : 3;
+    uint64_t rank : 23; /* model, GGUF: of the merge that makes the piece, CT_NO_RANK where none does */
 };
 
 /* A node of the matcher; its children lie together, ordered by byte. */
 struct ct_match_node {
-    uint32_t first, count;
+    uint32_t first;
     int32_t id; /* piece that ends here, or -1 */
-    uint8_t byte;
+    uint16_t count;
+    uint8_t byte, zero;
 };
 
 struct ct_tokenizer {
-    enum ct_source source;
-    uint64_t seed; /* of both hashes, so that no file can be made to collide */
-
-    int n;                  /* ids are [0, n) */
-    struct ct_piece *piece; /* [n] */
-    size_t piece_capacity;
-    char *blob; /* all pieces, one after another */
-    size_t blob_n, blob_capacity;
-    struct ct_piece_slot *slot;
-    uint32_t slot_mask, n_hashed;
-    int longest; /* bytes of the longest piece that a merge can make */
-
-    /* The merge rule: pairs of ids (JSON), or the rank of the piece that two texts form (model, GGUF). */
-    struct ct_merge *merge;
-    uint32_t merge_mask;
-    int32_t *product; /* [n_rank], by rank; JSON */
-    uint32_t *rank;   /* [n], CT_NO_RANK where no merge makes the piece; model, GGUF */
-    uint32_t n_rank;
-    uint64_t *joint; /* bitmap by hash: these two characters stand side by side in some merged piece */
-    bool no_cut;     /* a merge contains byte tokens: text cannot be cut by looking at characters */
-
-    int32_t *character; /* [65536] id of a character below U+10000, or -1 */
+    /* Fixed sizes and no holes, from here to piece: tables.c stores this part as it lies, and the arrays after it. */
+    uint64_t seed;  /* of both hashes, so that no file can be made to collide */
+    int32_t source; /* enum ct_source */
+    int32_t n;      /* ids are [0, n) */
+    uint32_t n_blob, slot_mask, n_rank, n_merge, bucket_mask, n_node;
+    uint32_t n_character, joint_bits;
+    int32_t longest; /* bytes of the longest piece that a merge can make */
+    int32_t unknown; /* id for what cannot be spelled, or -1 while it is being read */
+    int32_t bos;
+    int32_t n_end;
+    int32_t end[8];
+    int32_t spoken[7]; /* FunctionGemma's control tokens, printed even without CARAT_SPECIAL; -1: absent */
     int32_t byte_id[256];
+    char surface[16]; /* what an unknown piece decodes to (model, GGUF) */
+    bool begins[256]; /* a matchable piece begins with this byte */
+    bool no_cut;      /* a merge contains byte tokens: text cannot be cut by looking at characters */
     bool byte_fallback;
-    int32_t unknown; /* id for what cannot be spelled, or -1 */
     bool fuse_unknown;
-
-    struct ct_match_node *node; /* [0] is the root */
-    uint32_t n_node;
-    bool begins[256];      /* a matchable piece begins with this byte */
     bool match_normalized; /* pieces are matched after space -> U+2581 (model), not in the raw text */
     bool space_prefix;     /* GGUF: text begins as if with a space */
+    bool zero[7];
 
-    int32_t bos;
-    int32_t end[8];
-    int n_end;
-    int32_t spoken[7]; /* FunctionGemma's control tokens, printed even without CARAT_SPECIAL; -1: absent */
-    char surface[16];  /* what an unknown piece decodes to (model, GGUF) */
+    struct ct_piece *piece; /* [n] */
+    char *blob;             /* [n_blob] all pieces, one after another */
+    /* The hash from text to id: id + 1, and above it the highest bits of the hash, so that few texts are looked at in
+     * vain; 0: empty. */
+#define CT_SLOT_BITS     (CT_ID_BITS + 1)
+#define CT_SLOT_ID(slot) ((int32_t)((slot) & (((uint32_t)1 << CT_SLOT_BITS) - 1)) - 1)
+    uint32_t *slot; /* [slot_mask + 1] */
+
+    /* The merge rule. JSON: pairs of ids, sorted into buckets by their hash. Model, GGUF: the rank of the piece
+     * that two texts form. */
+    uint64_t *merge;  /* [n_merge] left id, right id, rank, from the highest bits to the lowest */
+    uint32_t *bucket; /* [bucket_mask + 2] where each begins in merge, and where the last one ends */
+    int32_t *product; /* [n_rank], by rank */
+    uint64_t *
+        joint; /* [2^joint_bits / 64] bitmap by hash: these two characters stand side by side in some merged piece */
+
+    int32_t *character;         /* [n_character] id of a character, or -1 */
+    struct ct_match_node *node; /* [n_node], [0] is the root */
+
+    bool borrowed; /* the arrays lie in tables that somebody else owns */
+    size_t piece_capacity, blob_capacity;
+    uint32_t n_hashed; /* slots in use */
 };
+
+/* The merge rule looks at texts instead of pairs of ids. */
+static inline bool ct_vocab_by_text(const struct ct_tokenizer *t)
+{
+    return t->source != CT_SOURCE_JSON;
+}
 
 /* ---- building; name is the path for messages ---- */
 carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err); /* always fails */
@@ -124,6 +129,7 @@ static inline struct ct_str ct_vocab_text(const struct ct_tokenizer *t, int32_t 
 {
     return (struct ct_str){t->blob + t->piece[id].at, t->piece[id].n};
 }
+bool ct_vocab_is_utf8(struct ct_str text);
 /* The value of "<0x41>", -1 when the text is not of that form. */
 int ct_vocab_byte(struct ct_str text);
 static inline bool ct_vocab_is_control(const struct ct_tokenizer *t, int32_t id)
@@ -131,6 +137,12 @@ static inline bool ct_vocab_is_control(const struct ct_tokenizer *t, int32_t id)
     return t->piece[id].kind == CT_PIECE_CONTROL || t->piece[id].kind == CT_PIECE_UNKNOWN;
 }
 bool ct_vocab_is_spoken(const struct ct_tokenizer *t, int32_t id);
+
+/* The id of a character below U+10000, -1: absent. */
+static inline int32_t ct_vocab_character(const struct ct_tokenizer *t, uint32_t code)
+{
+    return code < t->n_character ? t->character[code] : -1;
+}
 
 static inline uint64_t ct_vocab_mix(uint64_t h)
 {
@@ -140,32 +152,33 @@ static inline uint64_t ct_vocab_mix(uint64_t h)
     h *= 0xa0761d6478bd642fu;
     return h ^ h >> 32;
 }
-#define CT_JOINT_BITS 22
-static inline uint32_t ct_vocab_joint_hash(uint32_t a, uint32_t b)
+static inline uint32_t ct_vocab_joint_hash(const struct ct_tokenizer *t, uint32_t a, uint32_t b)
 {
-    return (uint32_t)(((uint64_t)a << 21 ^ b) * 0x9e3779b97f4a7c15u >> (64 - CT_JOINT_BITS));
+    return (uint32_t)(((uint64_t)a << 21 ^ b) * 0x9e3779b97f4a7c15u >> (64 - t->joint_bits));
 }
 /* False: no merge ever joins symbols across the border between these two characters. */
 static inline bool ct_vocab_joint(const struct ct_tokenizer *t, uint32_t a, uint32_t b)
 {
-    uint32_t h = ct_vocab_joint_hash(a, b);
+    uint32_t h = ct_vocab_joint_hash(t, a, b);
     return t->no_cut || (t->joint[h >> 6] >> (h & 63) & 1);
 }
-/* Where the search for a pair begins. */
-static inline uint32_t ct_vocab_pair_slot(const struct ct_tokenizer *t, int32_t left, int32_t right)
+/* A pair of ids as it stands above the rank in merge, and its bucket. */
+static inline uint64_t ct_vocab_pair(int32_t left, int32_t right)
 {
-    return (uint32_t)ct_vocab_mix(((uint64_t)(uint32_t)left << 32 | (uint32_t)right) ^ t->seed) &
-           t->merge_mask;
+    return (uint64_t)(uint32_t)left << CT_ID_BITS | (uint32_t)right;
+}
+static inline uint32_t ct_vocab_bucket(const struct ct_tokenizer *t, uint64_t pair)
+{
+    return (uint32_t)ct_vocab_mix(pair ^ t->seed) & t->bucket_mask;
 }
 static inline uint32_t ct_vocab_pair_rank(const struct ct_tokenizer *t, int32_t left, int32_t right)
 {
-    for (uint32_t i = ct_vocab_pair_slot(t, left, right);; i = (i + 1) & t->merge_mask) {
-        const struct ct_merge *m = &t->merge[i];
-        if (m->left == left && m->right == right)
-            return m->rank;
-        if (m->left < 0)
-            return CT_NO_RANK;
-    }
+    uint64_t pair = ct_vocab_pair(left, right);
+    const uint32_t *bucket = t->bucket + ct_vocab_bucket(t, pair);
+    for (uint32_t i = bucket[0]; i < bucket[1]; i++)
+        if (t->merge[i] >> CT_RANK_BITS == pair)
+            return (uint32_t)t->merge[i] & (CT_NO_RANK - 1);
+    return CT_NO_RANK;
 }
 /* Longest matchable piece at the start of text; returns the bytes of text it covers, 0 for none. */
 size_t ct_vocab_match(const struct ct_tokenizer *t, const char *text, size_t n, bool special, int32_t *id);

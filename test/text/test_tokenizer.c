@@ -260,7 +260,7 @@ static int merge_plainly(const struct ct_tokenizer *t, const char *text, size_t 
     int count = 0;
     for (size_t i = 0; i < n; i++) {
         id[count] = ct_vocab_find(t, text + i, 1);
-        if (id[count] < 0 && !t->rank)
+        if (id[count] < 0 && !ct_vocab_by_text(t))
             id[count] = t->byte_id[(uint8_t)text[i]];
         at[count++] = i;
     }
@@ -272,14 +272,14 @@ static int merge_plainly(const struct ct_tokenizer *t, const char *text, size_t 
         for (int i = 0; i + 1 < count; i++) {
             uint32_t rank = CT_NO_RANK;
             int32_t whole = ct_vocab_find(t, text + at[i], at[i + 2] - at[i]);
-            if (!t->rank)
+            if (!ct_vocab_by_text(t))
                 rank = ct_vocab_pair_rank(t, id[i], id[i + 1]);
             else if (whole >= 0)
-                rank = t->rank[whole];
+                rank = t->piece[whole].rank;
             if (rank < best_rank) {
                 best = i;
                 best_rank = rank;
-                product = t->rank ? whole : t->product[rank];
+                product = ct_vocab_by_text(t) ? whole : t->product[rank];
             }
         }
         if (best < 0)
