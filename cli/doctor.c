@@ -1,9 +1,11 @@
 /* doctor.c: `carat doctor`: what this machine is, how carat would use it, what it can do at most and what makes it slow,
  * for people, bug reports and programs. The facts are the library's (carat_get_host, carat_measure_limits) and those of
  * conditions.c; the judgement is doctor_advice.c's. */
+#define _GNU_SOURCE /* environ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "doctor.h"
 
@@ -46,15 +48,6 @@ static const char *gib(char buffer[32], double bytes)
         snprintf(buffer, 32, "%.2f GiB", bytes / (1 << 30));
     else
         snprintf(buffer, 32, "unknown");
-    return buffer;
-}
-
-static const char *percent(char buffer[16], double share)
-{
-    if (share >= 0)
-        snprintf(buffer, 16, "%.1f %%", 100 * share);
-    else
-        snprintf(buffer, 16, "unknown");
     return buffer;
 }
 
@@ -135,52 +128,79 @@ static void print_memory(const struct report *r)
     line("  page size", "%zu", h->page);
 }
 
+/* A share of time in words, or that it is not known. */
+static void print_share(const char *name, double share, const char *of)
+{
+    if (share >= 0)
+        line(name, "%.1f %% of %s", 100 * share, of);
+    else
+        line(name, "unknown");
+}
+
 static void print_now(const struct conditions *c)
 {
-    char buffer[16], limit[48] = "";
+    char limit[48] = "";
 
-    line("load", "processes waited for a processor %s of the last ten seconds",
-         percent(buffer, c->cpu_waiting));
-    line("  hypervisor", "gave %s of the processors' time to others", percent(buffer, c->stolen));
+    print_share("load", c->cpu_waiting, "the last ten seconds, processes waited for a processor");
+    print_share("  stolen", c->stolen, "the processors' time went to other guests, since the start");
     if (c->hz_most > 0)
         snprintf(limit, sizeof limit, ", up to %.2f of %.2f GHz", c->hz_limit / 1e9, c->hz_most / 1e9);
     line("  frequency", "%s%s%s%s%s%s", *c->governor ? c->governor : "unknown", *c->driver ? " (" : "",
          c->driver, *c->driver ? ")" : "", limit, c->no_boost ? ", no boost" : "");
 }
 
-/* "2026-11-21T22:11:25Z" as people read it. */
-static void print_limits(const struct machine *m)
+/* Settings that change what carat does; each is named, none is hidden in a bug report. */
+static void print_variables(void)
+{
+    char text[512];
+    size_t used = 0;
+
+    for (char **p = environ; *p && used < sizeof text; p++)
+        if (strncmp(*p, "CARAT_ARG_", 10) == 0 || strncmp(*p, "OMP_NUM_THREADS=", 16) == 0)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? " " : "", *p);
+    line("variables", "%s", used ? text : "none");
+}
+
+static void print_speed(const carat_limits *limits)
 {
     struct speed s;
-    char others[48] = "";
+
+    for (int i = 0; doctor_speed(&s, i, limits); i++) {
+        char name[32], prompt[48] = "";
+        snprintf(name, sizeof name, "%s %s", s.model, s.type);
+        if (s.prompt > 0)
+            snprintf(prompt, sizeof prompt, "%6.0f tokens/s of prompt, ", s.prompt);
+        line(i ? "" : "  so at most", "%-18s%5.0f MB  %s%6.1f generated", name, s.bytes / 1e6, prompt,
+             s.generation);
+    }
+}
+
+static void print_limits(const struct machine *m)
+{
+    char text[128] = "";
+    size_t used = 0;
 
     if (m->limits.read <= 0) {
-        line("at most", "not measured");
+        line("limits", "not measured: carat doctor --measure");
         return;
     }
     if (m->others >= 0)
-        snprintf(others, sizeof others, "; others kept %.1f processors busy", m->others);
-    line("at most", "measured %.10s %.5s UTC, %s%s", m->measured_at, m->measured_at + 11,
-         m->remembered ? "remembered" : "just now", others);
+        snprintf(text, sizeof text, "; others kept %.1f processors busy", m->others);
+    /* "2026-11-21T22:11:25Z" as people read it */
+    line("limits", "measured %.10s %.5s UTC, %s%s", m->measured_at, m->measured_at + 11,
+         m->remembered ? "remembered" : "just now", text);
     line("  kept in", "%s%s%s", m->file, *m->file ? "" : "nothing: ", *m->file ? "" : m->why_not);
     if (m->limits.threads > 1)
         line("  memory", "%.1f GB/s read by %d threads, %.1f by one", m->limits.read / 1e9, m->limits.threads,
              m->read_one / 1e9);
     else
         line("  memory", "%.1f GB/s read by one thread", m->limits.read / 1e9);
-    for (int a = 0; a < CARAT_N_ARITHMETIC; a++) {
-        char name[16];
-        snprintf(name, sizeof name, "  %s", arithmetic_names[a]);
+    for (int a = 0; a < CARAT_N_ARITHMETIC; a++)
         if (m->limits.operations[a] > 0)
-            line(name, "%.0f GOP/s", m->limits.operations[a] / 1e9);
-    }
-    for (int i = 0; doctor_speed(&s, i, &m->limits); i++) {
-        char name[32], prompt[48] = "";
-        snprintf(name, sizeof name, "%s %s", s.model, s.type);
-        if (s.prompt > 0)
-            snprintf(prompt, sizeof prompt, "%8.0f tokens/s of prompt, ", s.prompt);
-        line(i ? "" : "  so at most", "%-20s%s%7.1f generated", name, prompt, s.generation);
-    }
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.0f %s", used ? ", " : "",
+                                     m->limits.operations[a] / 1e9, arithmetic_names[a]);
+    line("  arithmetic", "%s%s", used ? text : "unknown for these kernels", used ? " GOP/s" : "");
+    print_speed(&m->limits);
 }
 
 static void print_cache(const struct cache_place *c)
@@ -205,6 +225,7 @@ static int print_text(const struct report *r)
     print_threads(h);
     print_memory(r);
     print_now(&r->now);
+    print_variables();
     print_limits(&r->machine);
     print_cache(&r->cache);
     for (int i = 0; i < r->n_advice; i++)

@@ -1,6 +1,7 @@
 /* doctor_advice.c: what would make this machine faster. Each sentence follows from one fact that was read or measured;
  * what cannot be told gives none. Thresholds are where an effect exceeds what one run differs from the next. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "doctor.h"
@@ -13,6 +14,7 @@
 #define DISTURBED     0.05  /* share of the processors */
 #define HELD          0.95  /* of the highest frequency */
 #define SCALES        1.15  /* times one thread: less is no gain */
+#define SLOW_READ     9.6e9 /* bytes a second */
 
 static void advise(struct report *r, const char *id, const char *format, ...) PRINTF(3, 4);
 static void advise(struct report *r, const char *id, const char *format, ...)
@@ -181,23 +183,44 @@ static void judge_memory(struct report *r)
 
 /* ---- what was measured ---- */
 
+/* Neighbours only ever take away: what was measured beside them proves nothing about memory. */
 static void judge_limits(struct report *r)
 {
     const struct machine *m = &r->machine;
-    int threads = m->limits.threads;
+    double read = m->limits.read;
 
-    if (m->limits.read <= 0)
+    if (read <= 0)
         return;
-    if (r->host.online > 0 && m->others > DISTURBED * r->host.online)
+    if (r->host.online > 0 && m->others > DISTURBED * r->host.online) {
         advise(r, "disturbed",
                "others kept %.1f of %d processors busy while this was measured, so that it may be too low: "
                "carat doctor --measure, when they are done",
                m->others, r->host.online);
-    if (threads > 1 && m->limits.read < SCALES * m->read_one)
+        return;
+    }
+    if (m->limits.threads > 1 && read < SCALES * m->read_one)
         advise(r, "scaling",
                "%d threads read no faster than one alone, %.1f against %.1f GB/s: memory is what limits "
                "generation here, not processors",
-               threads, m->limits.read / 1e9, m->read_one / 1e9);
+               m->limits.threads, read / 1e9, m->read_one / 1e9);
+    if (read < SLOW_READ)
+        advise(r, "slow_memory",
+               "memory gives %.1f GB/s, less than half of what one channel of DDR4-2400 carries (19.2): "
+               "generation cannot be faster than that",
+               read / 1e9);
+}
+
+/* ---- variables ---- */
+
+static void judge_variables(struct report *r)
+{
+    const char *threads = getenv("CARAT_ARG_THREADS"), *omp = getenv("OMP_NUM_THREADS");
+
+    if (threads && atoi(threads) > 0 && atoi(threads) != r->host.threads)
+        advise(r, "threads_variable", "CARAT_ARG_THREADS is %d where %d threads are right", atoi(threads),
+               r->host.threads);
+    if (omp && *omp)
+        advise(r, "omp_variable", "OMP_NUM_THREADS is set and not obeyed: -t, or CARAT_ARG_THREADS, is");
 }
 
 /* ---- the cache ---- */
@@ -205,8 +228,8 @@ static void judge_limits(struct report *r)
 static void judge_cache(struct report *r)
 {
     if (!r->cache.writable)
-        advise(r, "cache", "nothing can be kept from one start to the next: the cache is %s",
-               *r->cache.path ? r->cache.note : "nowhere; set XDG_CACHE_HOME or HOME");
+        advise(r, "cache", "nothing can be kept from one start to the next: %s%s",
+               *r->cache.path ? "the cache " : "there is ", r->cache.note);
     else if (r->cache.disk > 0 && r->cache.disk_free < CACHE_LEAVES_FREE * r->cache.disk)
         advise(r, "disk", "%.0f %% of the cache's disk are free: below %.0f %% nothing is added to the cache",
                100 * r->cache.disk_free / r->cache.disk, 100 * CACHE_LEAVES_FREE);
@@ -220,5 +243,6 @@ void doctor_judge(struct report *r)
     judge_load(r);
     judge_memory(r);
     judge_limits(r);
+    judge_variables(r);
     judge_cache(r);
 }

@@ -13,8 +13,8 @@ expect 0 doctor
 [ "$(tail -1 out)" = '```' ] || die 'the block does not end'
 [ "$(grep -c '`' out)" = 2 ] || die 'the block is broken'
 for name in carat build system processor levels 'carat uses' threads online 'affinity mask' cpuset 'physical cores' \
-    quota memory limit swap 'huge pages' 'page size' load hypervisor frequency 'at most' 'kept in' 'so at most' \
-    cache advice; do
+    quota memory limit swap 'huge pages' 'page size' load stolen frequency variables limits 'kept in' arithmetic \
+    'so at most' 'why not more' cache advice; do
     out_has "^ *$name  *[^ ]"
 done
 out_has "^carat  *$("$CARAT" version | sed -n 's/^carat //p'), numerics [0-9]"
@@ -34,6 +34,13 @@ for key in version numerics compiler build system libc processor levels isa thre
 done
 out_has "\"threads\":{\"threads\":$(sed -n 's/^threads  *\([0-9]*\):.*/\1/p' report),"
 out_has "\"isa\":\"$(sed -n 's/^  carat uses  *//p' report)\""
+
+# variables that change what carat does are named
+CARAT_ARG_THREADS=251 OMP_NUM_THREADS=$'3\n`' CARAT_ARG_MEASURE=off "$CARAT" doctor >out
+out_has '^variables .*CARAT_ARG_THREADS=251'
+out_has '^variables .*OMP_NUM_THREADS=3??\($\| \)'
+out_has '^advice  *CARAT_ARG_THREADS is 251'
+out_has '^advice  *OMP_NUM_THREADS '
 
 # one processor left: one thread, named, and a warning where the machine has more
 first=$(taskset -pc $$ 2>/dev/null | sed 's/.*: //; s/[-,].*//') || first=
@@ -96,6 +103,79 @@ END
     out_has '^memory .*available unknown'
     expect 0 run tiny 'Once upon' --seed 7 -n 8
     same bare-run out
+fi
+
+# A made-up machine on which everything is wrong, then one on which nothing is: each fact has its advice, and no other.
+tell() { # file, text: below made-up/
+    mkdir -p "made-up/$(dirname "$1")"
+    printf '%s\n' "$2" >"made-up/$1"
+}
+cpu=sys/devices/system/cpu
+sick() {
+    tell proc/self/cgroup 0::/
+    tell sys/fs/cgroup/cpu.max '50000 100000'
+    tell sys/fs/cgroup/memory.max 1073741824
+    tell sys/kernel/mm/transparent_hugepage/enabled 'always madvise [never]'
+    tell $cpu/online 0-4095
+    tell $cpu/cpufreq/boost 0
+    for name in governor:powersave driver:acpi-cpufreq max_freq:1500000; do
+        tell "$cpu/cpu$first/cpufreq/scaling_${name%:*}" "${name#*:}"
+    done
+    tell "$cpu/cpu$first/cpufreq/cpuinfo_max_freq" 3000000
+    tell proc/pressure/cpu $'some avg10=51.25 avg60=0.00 avg300=0.00 total=1\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0'
+    tell proc/pressure/memory $'some avg10=0.00 avg60=7.00 avg300=0.00 total=1\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0'
+    tell proc/loadavg '9.00 8.00 7.00 1/100 1000'
+    tell proc/stat 'cpu  500 100 200 9000 10 40 60 100 0 0'
+    tell proc/meminfo $'MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\nSwapTotal: 4194304 kB\nSwapFree: 1048576 kB'
+}
+well() {
+    rm -r made-up/sys/fs
+    tell sys/kernel/mm/transparent_hugepage/enabled '[always] madvise never'
+    tell $cpu/online "$(sed -n 's/.*"allowed_list":"\([^"]*\)".*/\1/p' out)"
+    tell $cpu/cpufreq/boost 1
+    tell "$cpu/cpu$first/cpufreq/scaling_driver" intel_pstate # its powersave is another
+    tell "$cpu/cpu$first/cpufreq/scaling_max_freq" 2900000
+    tell proc/pressure/cpu 'some avg10=9.00 avg60=99.00 avg300=99.00 total=1'
+    tell proc/pressure/memory 'some avg10=99.00 avg60=0.50 avg300=99.00 total=1'
+    tell proc/stat 'cpu  500 100 200 9000 10 40 60 10 0 0'
+    tell proc/meminfo $'MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\nSwapTotal: 4194304 kB\nSwapFree: 4100000 kB'
+}
+cat >made-up.sh <<'END'
+mount -t tmpfs none /sys && mount -t tmpfs none /proc && mount -t tmpfs -o size=1m none "$XDG_CACHE_HOME" &&
+    cp -r made-up/sys made-up/proc / && mkdir "$XDG_CACHE_HOME/carat" || exit 99
+[ -z "${FULL:-}" ] || head -c 900000 /dev/zero >"$XDG_CACHE_HOME/full"
+[ -z "${FULL:-}" ] || mount -o remount,ro "$XDG_CACHE_HOME" || exit 99
+"$CARAT" doctor --json >out && "$CARAT" doctor >text || exit 1
+[ -z "${FULL:-}" ] || mount -o remount,rw "$XDG_CACHE_HOME" || exit 99
+"$CARAT" doctor --json >out-disk || exit 1
+END
+has_advice() { grep -o '"id":"[a-z_]*"' "$1" | tr '\n' ' '; }
+expect 0 doctor --json
+if [ -n "$first" ] && [ "$(uname -m)" = x86_64 ] && unshare -rm true 2>/dev/null; then
+    mkdir -p "$XDG_CACHE_HOME"
+    sick
+    FULL=1 CARAT=$CARAT unshare -rm sh made-up.sh || die "a machine on which everything is wrong: $?"
+    for id in quota affinity governor frequency boost busy stolen memory huge_pages swap memory_waiting cache; do
+        has_advice out | grep -q "\"$id\"" || die "no advice about $id: $(has_advice out)"
+    done
+    has_advice out-disk | grep -q '"disk"' || die "no advice about the disk"
+    cp text out
+    out_has '^threads  *1: the CPU quota, rounded up'
+    out_has '^load  *51.2 % of the last ten seconds'
+    out_has '^  stolen  *10.0 % of'
+    out_has '^  frequency  *powersave (acpi-cpufreq), up to 1.50 of 3.00 GHz, no boost'
+    out_has '^  swap  *3.00 of 4.00 GiB used'
+    out_has '^cache .*: exists, not writable, .*([0-9]* %) of its disk free'
+    out_has '^advice .* the CPU quota grants 0.5 of '
+    out_has '^advice .*may use [0-9]* of 4096 processors'
+    expect 0 doctor --json
+    well
+    CARAT=$CARAT unshare -rm sh made-up.sh || die "a machine on which nothing is wrong: $?"
+    [ -z "$(has_advice out | sed 's/"id":"kernels_[a-z]*" //g; s/"id":"build" //')" ] ||
+        die "advice where nothing is wrong: $(has_advice out)"
+    tell proc/pressure/cpu nonsense # and without a word about waiting the load decides
+    CARAT=$CARAT unshare -rm sh made-up.sh || die 'a machine without pressure'
+    has_advice out | grep -q '"busy"' || die 'no advice about load'
 fi
 
 # a processor without AVX, emulated: the plain kernels, and a warning that says so
