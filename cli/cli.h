@@ -131,6 +131,7 @@ int verb_detokenize(const struct options *o);
 int verb_render(const struct options *o);
 int verb_bench(const struct options *o);
 int verb_show(const struct options *o);
+int verb_verify(const struct options *o);
 int verb_doctor(const struct options *o);
 int verb_completion(const struct options *o);
 int verb_version(const struct options *o);

@@ -4,10 +4,12 @@
 #include "cli.h"
 
 static int (*const verbs[N_VERB])(const struct options *o) = {
-    [RUN] = verb_run,       [LOGITS] = verb_logits,   [TOKENIZE] = verb_tokenize,
-    [RENDER] = verb_render, [BENCH] = verb_bench,     [DETOKENIZE] = verb_detokenize,
-    [SHOW] = verb_show,     [DOCTOR] = verb_doctor,   [COMPLETION] = verb_completion,
-    [HELP] = verb_help,     [VERSION] = verb_version,
+    [RUN] = verb_run,           [LOGITS] = verb_logits,
+    [TOKENIZE] = verb_tokenize, [RENDER] = verb_render,
+    [BENCH] = verb_bench,       [DETOKENIZE] = verb_detokenize,
+    [SHOW] = verb_show,         [VERIFY] = verb_verify,
+    [DOCTOR] = verb_doctor,     [COMPLETION] = verb_completion,
+    [HELP] = verb_help,         [VERSION] = verb_version,
 };
 
 static const char *verb_name(void *user, int i)

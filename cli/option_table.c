@@ -29,6 +29,13 @@ const struct verb_text verb_texts[N_VERB] = {
                "Random ids, one warm-up; tokenising and sampling are not in the time. What was read and "
                "computed is compared with what the machine can do at most, measured in the same run.\n"},
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
+    [VERIFY] =
+        {"verify", "MODEL", "check a model file and how this machine computes it", 1, 1,
+         "Looks for NaN and infinity in every weight, compares shapes with the family's published members, "
+         "sends texts and all pieces of the vocabulary through the tokenizer and back, and compares every "
+         "kernel that this processor can run with the plain ones, bit for bit, on this model's weights. The "
+         "content hash is the same for the same configuration, types and values, whatever the container. A "
+         "failed check is exit code 7.\n"},
     [DOCTOR] =
         {"doctor", "", "describe this machine and how carat would use it", 0, 0,
          "The lines from ``` to ``` are meant to be pasted into a bug report. What memory and arithmetic "
@@ -120,7 +127,7 @@ const struct option option_table[] = {
      "measure this machine; auto measures what is not remembered (default auto)", 0, 0},
     {{"-c", "--ctx-size"}, INT, AT(context), ON(RUN) | ON(SHOW), "N",
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
-    {{"-t", "--threads"}, INT, AT(threads), EVALUATES, "N",
+    {{"-t", "--threads"}, INT, AT(threads), EVALUATES | ON(VERIFY), "N",
      "threads (default 0: the CPUs this process may use)", 0, 256},
     {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), EVALUATES | ON(SHOW), "N",
      "most prompt tokens in one pass (default 0: the library's choice)", 0, 1 << 20},
@@ -133,7 +140,7 @@ const struct option option_table[] = {
      "with -ctv of the same type: another spelling of --kv", 0, 0},
     {{"-ctv", "--cache-type-v"}, TEXT, AT(cache_v), EVALUATES | ON(SHOW), "TYPE",
      "with -ctk of the same type: another spelling of --kv", 0, 0},
-    {{"--isa"}, TEXT, AT(isa), EVALUATES | ON(SHOW), "NAME",
+    {{"--isa"}, TEXT, AT(isa), EVALUATES | ON(SHOW) | ON(VERIFY), "NAME",
      "use kernels of at most this level: ref, avx2, avxvnni, avx512, vnni, amx; on Arm ref, neon, dotprod, "
      "i8mm",
      0, 0},

@@ -16,6 +16,7 @@ enum verb {
     RENDER,
     BENCH,
     SHOW,
+    VERIFY,
     DOCTOR,
     COMPLETION,
     VERSION,

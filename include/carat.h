@@ -521,6 +521,57 @@ typedef struct carat_limits {
 CARAT_API carat_status carat_measure_limits(int threads, const char *isa, carat_limits *limits,
                                             carat_error *err);
 
+/* --------------------------------------------------------------- verify ---- */
+
+/* What one check of a model found. */
+typedef struct carat_check {
+    size_t size;        /* sizeof(carat_check) of the library */
+    const char *name;   /* "values", "content", "shapes", ...; lives for ever */
+    int verdict;        /* 1: passed, 0: failed, -1: there was nothing to check */
+    const char *detail; /* in words, UTF-8 without a newline; lives until the callback returns */
+    double seconds;
+} carat_check;
+/* Hears of each check when it is over. Return 0 to go on, else the call ends with CARAT_E_CANCELLED. Runs on the calling
+ * thread. */
+typedef int (*carat_check_report)(void *user, const carat_check *check);
+
+typedef struct carat_verify_options {
+    size_t size;
+    int threads;               /* as in carat_engine_options */
+    const char *isa;           /* the same: kernels of higher levels are not looked at */
+    carat_check_report report; /* may be NULL */
+    carat_progress progress;   /* may be NULL */
+    void *user;                /* given to both callbacks */
+} carat_verify_options;
+#define CARAT_VERIFY_OPTIONS                                                                                 \
+    {                                                                                                        \
+        sizeof(carat_verify_options), 0, NULL, NULL, NULL, NULL                                              \
+    }
+
+typedef struct carat_verdict {
+    size_t size;        /* set by the caller to sizeof(carat_verdict) */
+    int passed, failed; /* checks; those that had nothing to check are neither */
+    /* XXH3-128 in hexadecimal over configuration and weights, the same for the same types and values in any container;
+     * of what exactly: src/api/verify_weights.c. "" when only a tokenizer is open. */
+    char content[33];
+} carat_verdict;
+
+/* Looks at all of a model, in this order:
+ *   values      every weight, decoded, is a finite number; offenders are named with their place
+ *   content     tells the hash of carat_verdict, for comparison with somebody else's
+ *   shapes      a model with depth and width of a published member has its other numbers and its parameter count too;
+ *               the published numbers are those of Google's reports and checkpoints
+ *   tokenizer   pieces, bytes, control tokens and texts in many scripts come back from ids as they went in; there are
+ *               no more pieces than rows of the embedding
+ *   vocabulary  one of the family's gives the reference's ids for texts that are known
+ *   chat        the template and the ids that end generation are known
+ *   kernels     every level of instructions that this processor has, up to isa, gives the bits of "ref" on this model's
+ *               weights, shapes and parameters (NUMERICS.md)
+ * A check that fails is no error: the call goes on, returns CARAT_OK and counts it. Reads each weight once, gives mapped
+ * memory back after it, and needs some 10 MB a thread besides. Any thread. E_ARGUMENT, E_MEMORY, E_CANCELLED. */
+CARAT_API carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
+                                    carat_verdict *verdict, carat_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -76,9 +76,8 @@ struct binder {
     struct ct_config *c;
     const struct ct_file *f;
     struct ct_arena *arena;
-    const char *prefix; /* of safetensors names */
-    bool *used;         /* by number of the tensor */
-    char missing[512];  /* the first names, for the message */
+    bool *used;        /* by number of the tensor */
+    char missing[512]; /* the first names, for the message */
     int n_missing;
     enum extent rows, cols; /* what the next shape is made of, for messages */
     bool sbs;
@@ -94,12 +93,25 @@ static const struct ct_tensor *use(const struct binder *b, const char *name)
     return t;
 }
 
-static const struct ct_tensor *find(const struct binder *b, const char *hf, const char *gguf, char name[256])
+/* What the tensor of a place is called in the file; prefix is that of safetensors. */
+static void name_tensor(char name[256], const struct ct_file *f, const char *prefix, const char *hf,
+                        const char *gguf)
 {
-    if (ct_file_kind(b->f) == CT_FILE_GGUF)
+    if (ct_file_kind(f) == CT_FILE_GGUF)
         snprintf(name, 256, "%s.weight", gguf);
     else
-        snprintf(name, 256, "%s%s.weight", b->prefix, hf);
+        snprintf(name, 256, "%s%s.weight", prefix, hf);
+}
+
+static void name_slot(char hf[128], char gguf[128], int layer, const struct slot *s)
+{
+    snprintf(hf, 128, "layers.%d.%s", layer, s->hf);
+    snprintf(gguf, 128, "blk.%d.%s", layer, s->gguf);
+}
+
+static const struct ct_tensor *find(const struct binder *b, const char *hf, const char *gguf, char name[256])
+{
+    name_tensor(name, b->f, b->w->prefix, hf, gguf);
     return use(b, name);
 }
 
@@ -218,8 +230,7 @@ static carat_status bind_slot(struct binder *b, struct ct_layer *l, int layer, c
     struct ct_weight *w = (struct ct_weight *)(void *)((char *)l + s->at);
     char hf[128], gguf[128], name[256];
 
-    snprintf(hf, sizeof hf, "layers.%d.%s", layer, s->hf);
-    snprintf(gguf, sizeof gguf, "blk.%d.%s", layer, s->gguf);
+    name_slot(hf, gguf, layer, s);
     const struct ct_tensor *t = b->sbs ? &b->made : find(b, hf, gguf, name);
     if (b->sbs)
         CT_TRY(ct_sbs_place(&b->made, b->f, &l->c, b->c->hidden, layer, s->at, b->arena, b->err));
@@ -255,7 +266,7 @@ static carat_status bind_ends(struct binder *b)
     if (b->sbs)
         CT_TRY(ct_sbs_whole(&b->made, b->f, "c_embedding", b->arena, b->err));
     for (size_t i = 0; i < CT_COUNT(prefixes) && !t; i++) {
-        b->prefix = prefixes[i];
+        b->w->prefix = prefixes[i];
         t = find(b, "embed_tokens", "token_embd", name);
     }
     if (!t)
@@ -299,8 +310,7 @@ static carat_status check_last_layer(const struct binder *b)
     bool gguf = ct_file_kind(b->f) == CT_FILE_GGUF;
     char hf[128], block[128], name[256];
 
-    snprintf(hf, sizeof hf, "layers.%d.%s", b->c->n_layer, slots[0].hf);
-    snprintf(block, sizeof block, "blk.%d.%s", b->c->n_layer, slots[0].gguf);
+    name_slot(hf, block, b->c->n_layer, &slots[0]);
     const struct ct_tensor *t = b->sbs ? NULL : find(b, hf, block, name);
     if (!t)
         return CARAT_OK;
@@ -313,9 +323,9 @@ static carat_status check_last_layer(const struct binder *b)
 carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
                              struct ct_arena *arena, carat_error *err)
 {
-    struct binder b = {.w = w, .c = c, .f = f, .arena = arena, .prefix = prefixes[0], .err = err};
+    struct binder b = {.w = w, .c = c, .f = f, .arena = arena, .err = err};
 
-    *w = (struct ct_weights){0};
+    *w = (struct ct_weights){.prefix = prefixes[0]};
     b.sbs = ct_file_kind(f) == CT_FILE_SBS;
     w->layer = ct_arena_push(arena, (size_t)c->n_layer, sizeof *w->layer);
     b.used = ct_arena_push(arena, (size_t)ct_file_tensor_count(f), sizeof *b.used);
@@ -360,4 +370,27 @@ void ct_weights_place(struct ct_weights *to, const struct ct_weights *from, cons
         if (layer)
             layer[i] = l;
     }
+}
+
+carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config *c, const struct ct_file *f,
+                             ct_weight_visit *visit, void *user)
+{
+    bool gguf_file = ct_file_kind(f) == CT_FILE_GGUF;
+    char hf[128], gguf[128], name[256];
+
+    name_tensor(name, f, w->prefix, "embed_tokens", "token_embd");
+    CT_TRY(visit(user, "token_embd", name, &w->embed));
+    for (int i = 0; i < c->n_layer; i++)
+        for (size_t s = 0; s < CT_COUNT(slots); s++) {
+            if (!slots[s].used(c))
+                continue;
+            name_slot(hf, gguf, i, &slots[s]);
+            name_tensor(name, f, w->prefix, hf, gguf);
+            CT_TRY(visit(user, gguf, name,
+                         (const struct ct_weight *)(const void *)((const char *)&w->layer[i] + slots[s].at)));
+        }
+    name_tensor(name, f, w->prefix, "norm", "output_norm");
+    CT_TRY(visit(user, "output_norm", name, &w->final_norm));
+    return w->tied ? CARAT_OK
+                   : visit(user, "output", gguf_file ? "output.weight" : "lm_head.weight", &w->head);
 }

@@ -66,6 +66,11 @@ int ct_tokenizer_size(const struct ct_tokenizer *t)
     return t->n;
 }
 
+int32_t ct_tokenizer_find(const struct ct_tokenizer *t, struct ct_str piece)
+{
+    return ct_vocab_find(t, piece.s, piece.n);
+}
+
 int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece)
 {
     return ct_vocab_find(t, piece, strlen(piece));

@@ -33,6 +33,7 @@ ct_tokenizer_source(const struct ct_tokenizer *t);   /* "tokenizer.json", "token
 int ct_tokenizer_size(const struct ct_tokenizer *t); /* ids are [0, size) */
 /* The id of a piece as stored ("<start_of_turn>", "▁the"), -1 when absent. */
 int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece);
+int32_t ct_tokenizer_find(const struct ct_tokenizer *t, struct ct_str piece);
 /* As stored; {"",0} outside. */
 struct ct_str ct_tokenizer_piece(const struct ct_tokenizer *t, int32_t id);
 /* Control: matched in text only with CARAT_SPECIAL; not printed without it, except FunctionGemma's seven tokens. */

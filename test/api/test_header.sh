@@ -21,6 +21,7 @@ carat_render_options r = CARAT_RENDER_OPTIONS;
 carat_engine_options e = CARAT_ENGINE_OPTIONS;
 carat_session_options s = CARAT_SESSION_OPTIONS;
 carat_sampling g = CARAT_SAMPLING;
+carat_verify_options v = CARAT_VERIFY_OPTIONS;
 C
 "${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Wmissing-field-initializers -Werror -I"$source/include" -fsyntax-only "$dir/init.c"
 

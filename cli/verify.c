@@ -1,0 +1,93 @@
+/* verify.c: `carat verify`: the library's checks of a model, for people and as JSON. Checks and verdicts are carat_verify's.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+struct job {
+    const struct options *o;
+    struct progress bar;
+    json_t *checks; /* with --json */
+};
+
+/* A detail may hold names out of a file: no byte of it may move the cursor or forge a line. */
+static void print_detail(const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == 0x7f)
+            out_print("\\x%02x", c);
+        else
+            out_write(text, 1);
+    }
+}
+
+static int report(void *user, const carat_check *check)
+{
+    static const char *const text[] = {"-", "FAILED", "ok"};
+    static const char *const json[] = {"nothing to check", "failed", "passed"};
+    struct job *j = user;
+
+    if (j->o->json) {
+        json_array_append_new(j->checks, json_pack("{s:s, s:s, s:o, s:f}", "name", check->name, "verdict",
+                                                   json[check->verdict + 1], "detail",
+                                                   json_text(check->detail, strlen(check->detail)), "seconds",
+                                                   check->seconds));
+    } else {
+        progress_end(&j->bar);
+        out_print("%-12s%-8s", check->name, text[check->verdict + 1]);
+        print_detail(check->detail);
+        out_print("\n");
+        if (!out_flush())
+            return 1;
+    }
+    return interrupted();
+}
+
+static int progress(void *user, size_t done, size_t total)
+{
+    return progress_update(&((struct job *)user)->bar, done, total);
+}
+
+static int verify(struct job *j, const carat_model *model)
+{
+    carat_verify_options options = CARAT_VERIFY_OPTIONS;
+    carat_verdict verdict = {.size = sizeof verdict};
+    carat_error err;
+
+    options.threads = j->o->threads;
+    options.isa = j->o->isa;
+    options.report = report;
+    options.progress = progress;
+    options.user = j;
+    progress_begin(&j->bar, "verifying", NULL);
+    carat_status status = carat_verify(model, &options, &verdict, &err);
+    progress_end(&j->bar);
+    if (status == CARAT_E_CANCELLED && !interrupted()) /* nobody takes the output */
+        return FAILED;
+    if (status != CARAT_OK)
+        return fail_status(&err);
+    int code = verdict.failed ? CHECK_FAILED : DONE;
+    if (!j->o->json)
+        return code;
+    int printed =
+        out_json(json_pack("{s:b, s:i, s:i, s:s, s:O}", "ok", verdict.failed == 0, "passed", verdict.passed,
+                           "failed", verdict.failed, "content", verdict.content, "checks", j->checks));
+    return printed == DONE ? code : printed;
+}
+
+int verb_verify(const struct options *o)
+{
+    struct job j = {.o = o};
+    carat_model *model = NULL;
+
+    interrupt_install();
+    j.checks = o->json ? json_array() : NULL;
+    int code = o->json && !j.checks ? fail_memory() : open_model(&model, o, false);
+    if (code == DONE)
+        code = verify(&j, model);
+    json_decref(j.checks);
+    carat_model_close(model);
+    return code;
+}

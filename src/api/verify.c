@@ -1,0 +1,161 @@
+/* verify.c: carat_verify: the checks of a model as a table, run in order. What a check looks at is in verify_weights.c,
+ * verify_shapes.c, verify_tokenizer.c and verify_kernels.c. */
+#include "api/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/os.h"
+
+enum { MOST_THREADS = 256 };
+
+/* ---- checks that only look at what opening has found ---- */
+
+static carat_status content(struct ct_verify *v, int *verdict, carat_error *err)
+{
+    (void)err;
+    if (!*v->content)
+        return CARAT_OK;
+    ct_verify_say(v, "XXH3-128 %s over the configuration, and type, shape and bytes of %.2f M weights",
+                  v->content, (double)v->model->weights.n_parameter / 1e6);
+    *verdict = CT_PASSED;
+    return CARAT_OK;
+}
+
+static carat_status chat(struct ct_verify *v, int *verdict, carat_error *err)
+{
+    const struct carat_model *m = v->model;
+    char quoted[CT_QUOTE];
+
+    (void)err;
+    ct_verify_say(v, m->chat == CT_CHAT_NONE ? "no chat template that carat knows" : "template %s",
+                  ct_chat_name(m->chat));
+    ct_verify_say(v, m->n_stop ? "; generation ends at" : "; no token ends generation");
+    for (int i = 0; i < m->n_stop; i++) {
+        ct_verify_say(v, "%s %d", i ? "," : "", (int)m->stop[i]);
+        if (m->tokenizer)
+            ct_verify_say(v, " %s", ct_quote(quoted, ct_tokenizer_piece(m->tokenizer, m->stop[i])));
+    }
+    if (m->chat != CT_CHAT_NONE && m->n_stop)
+        *verdict = CT_PASSED;
+    return CARAT_OK;
+}
+
+static const struct entry {
+    const char *name;
+    ct_check *run;
+    bool weights, tokenizer; /* asks for them */
+    size_t share;            /* of the progress */
+} entries[] = {
+    {"values", ct_verify_values, true, false, 800},       {"content", content, true, false, 0},
+    {"shapes", ct_verify_shapes, true, false, 0},         {"tokenizer", ct_verify_tokenizer, false, true, 50},
+    {"vocabulary", ct_verify_vocabulary, false, true, 0}, {"chat", chat, false, false, 0},
+    {"kernels", ct_verify_kernels, true, false, 150},
+};
+
+/* ---- what checks call ---- */
+
+void ct_verify_say(struct ct_verify *v, const char *format, ...)
+{
+    size_t n = strlen(v->detail);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(v->detail + n, sizeof v->detail - n, format, args);
+    va_end(args);
+}
+
+void ct_verify_run(struct ct_verify *v, int items, void (*fn)(void *arg, int item, int thread), void *arg)
+{
+    ct_fpenv fp = ct_os_fp_enter();
+
+    ct_pool_run(v->pool, items, fn, arg);
+    ct_os_fp_leave(fp);
+}
+
+static carat_status cancelled(carat_error *err)
+{
+    return ct_fail(err, CARAT_E_CANCELLED, "verifying the model was cancelled");
+}
+
+carat_status ct_verify_step(struct ct_verify *v, size_t done, size_t total, carat_error *err)
+{
+    size_t at = v->done + (size_t)((double)v->share * (double)done / (double)total);
+
+    return v->o->progress && v->o->progress(v->o->user, at, v->total) ? cancelled(err) : CARAT_OK;
+}
+
+/* ---- running them ---- */
+
+static carat_status run_check(struct ct_verify *v, const struct entry *e, int *verdict, carat_error *err)
+{
+    if (e->weights && !v->model->has_weights)
+        ct_verify_say(v, "only a tokenizer was opened");
+    else if (e->tokenizer && !v->model->tokenizer)
+        ct_verify_say(v, "the model has no tokenizer");
+    else
+        return e->run(v, verdict, err);
+    return CARAT_OK;
+}
+
+static carat_status run_all(struct ct_verify *v, carat_verdict *result, carat_error *err)
+{
+    for (size_t i = 0; i < CT_COUNT(entries); i++)
+        v->total += entries[i].share;
+    for (size_t i = 0; i < CT_COUNT(entries); i++) {
+        double began = ct_os_seconds();
+        int verdict = CT_NOTHING;
+        *v->detail = 0;
+        v->share = entries[i].share;
+        CT_TRY(run_check(v, &entries[i], &verdict, err));
+        CT_TRY(ct_verify_step(v, 1, 1, err));
+        v->done += v->share;
+        result->passed += verdict == CT_PASSED;
+        result->failed += verdict == CT_FAILED;
+        carat_check check = {sizeof check, entries[i].name, verdict, v->detail, ct_os_seconds() - began};
+        if (v->o->report && v->o->report(v->o->user, &check))
+            return cancelled(err);
+    }
+    memcpy(result->content, v->content, sizeof result->content);
+    return CARAT_OK;
+}
+
+static carat_status prepare(struct ct_verify *v, carat_error *err)
+{
+    struct ct_cpu cpu;
+    int threads = v->o->threads;
+
+    if (threads < 0 || threads > MOST_THREADS)
+        return ct_fail(err, CARAT_E_ARGUMENT, "threads is %d, expected 0 to %d", threads, MOST_THREADS);
+    ct_cpu_detect(&cpu);
+    if (!ct_kernel_choose(&v->kernel, &cpu, v->o->isa))
+        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are " CT_KERNEL_LEVELS, v->o->isa);
+    return ct_pool_create(&v->pool, threads ? threads : ct_os_cpus(), err);
+}
+
+carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
+                          carat_verdict *verdict, carat_error *err)
+{
+    static const carat_verify_options defaults = CARAT_VERIFY_OPTIONS;
+    const carat_verify_options *o = options ? options : &defaults;
+    carat_verdict result = {.size = sizeof result};
+
+    if (!model || !verdict)
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_verify: %s is NULL", model ? "verdict" : "model");
+    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_verify_options", err));
+    CT_TRY(ct_check_size(verdict->size, sizeof *verdict, "carat_verdict", err));
+    struct ct_verify *v = calloc(1, sizeof *v);
+    if (!v)
+        return ct_fail(err, CARAT_E_MEMORY, "carat_verify: out of memory");
+    v->model = model;
+    v->o = o;
+    carat_status status = prepare(v, err);
+    if (!status)
+        status = run_all(v, &result, err);
+    ct_pool_destroy(v->pool);
+    free(v);
+    if (!status)
+        *verdict = result;
+    return status;
+}

@@ -1,0 +1,75 @@
+/* verify.h: what the checks of carat_verify share. verify.c runs them in order and tells the caller; each verify_*.c is one
+ * subject. */
+#ifndef CT_VERIFY_H
+#define CT_VERIFY_H
+
+#include "api/api.h"
+
+enum {
+    CT_DETAIL = 1024,
+    CT_FAILED = 0,
+    CT_PASSED = 1,
+    CT_NOTHING = -1, /* there is nothing to check */
+};
+
+struct ct_verify {
+    const struct carat_model *model;
+    const carat_verify_options *o;
+    struct ct_pool *pool;
+    struct ct_kernel kernel; /* the best level that is allowed */
+    size_t done, share;      /* progress before the check under way, and what it is worth */
+    size_t total;
+    char detail[CT_DETAIL]; /* what the check under way has to say */
+    char content[33];       /* the hash, when the weights were read; else "" */
+};
+
+/* A check says in *verdict what it found and in v->detail why. It fails only when it cannot be finished. */
+typedef carat_status ct_check(struct ct_verify *v, int *verdict, carat_error *err);
+
+ct_check ct_verify_values;     /* verify_weights.c; also hashes, since it reads everything */
+ct_check ct_verify_shapes;     /* verify_shapes.c */
+ct_check ct_verify_tokenizer;  /* verify_tokenizer.c */
+ct_check ct_verify_vocabulary; /* the same */
+ct_check ct_verify_kernels;    /* verify_kernels.c */
+
+/* Adds to the detail; what does not fit is cut. */
+void ct_verify_say(struct ct_verify *v, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+/* ct_pool_run in the floating-point environment of NUMERICS.md. */
+void ct_verify_run(struct ct_verify *v, int items, void (*fn)(void *arg, int item, int thread), void *arg);
+/* Reports that part done of total of the check is over. CARAT_E_CANCELLED. */
+carat_status ct_verify_step(struct ct_verify *v, size_t done, size_t total, carat_error *err);
+
+/* ---- verify_shapes.c ---- */
+
+/* A published member of the family; zeros are what it does not have. */
+struct ct_member {
+    const char *name, *architecture;
+    int n_layer, hidden, ffn, n_head, n_kv_head, head_dim;
+    int n_vocab;          /* rows of the embedding */
+    uint64_t n_parameter; /* of the text tower, published */
+    int window, period;   /* every period-th layer is global */
+    double rope_base, rope_base_local, rope_factor;
+    double query_scalar; /* attention scores are divided by its root */
+    double attention_cap, logit_cap;
+};
+extern const struct ct_member ct_members[];
+extern const int ct_member_count;
+/* Parameters that a model of these shapes has, its head tied. */
+uint64_t ct_member_parameters(const struct ct_member *m);
+/* The member that has as many layers of the same width; NULL: none. */
+const struct ct_member *ct_member_find(const struct ct_config *c);
+/* What differs from the member, as a sentence into out; false when nothing does. */
+bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, char *out, size_t capacity);
+
+/* ---- verify_kernels.c ---- */
+
+/* Compares levels 1 to n - 1 with level 0, which is ref, on this model's weights and shapes; also one alone, since ref takes
+ * rows and panels. */
+carat_status ct_verify_levels(struct ct_verify *v, const struct ct_kernel *level, int n, int *verdict,
+                              carat_error *err);
+
+#endif

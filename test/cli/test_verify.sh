@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# test_verify.sh: `carat verify` passes a sound model, fails a damaged one with exit code 7 and says where, and says the same
+# as JSON. What each check finds is tested in test/api/test_verify.c.
+. "$CARAT_SOURCE/test/cli/common.bash"
+
+expect 0 verify tiny
+[ ! -s err ] || die 'there are messages'
+for name in values content tokenizer chat kernels; do out_has "^$name  *ok  *[^ ]"; done
+for name in shapes vocabulary; do out_has "^$name  *-  *[^ ]"; done
+[ "$(wc -l <out)" = 7 ] || die 'not seven lines'
+hash=$(sed -n 's/^content .*XXH3-128 \([0-9a-f]*\) .*/\1/p' out)
+[ ${#hash} = 32 ] || die "the hash is '$hash'"
+cp out once
+
+# the same for any number of threads, and for the folder that `tiny` was made from
+expect 0 verify tiny -t 1
+same once out
+expect 0 verify "$tiny" -t 3
+same once out
+
+expect 0 verify tiny --isa ref
+out_has '^kernels .* ref$'
+
+expect 0 verify tiny --json
+[ "$(wc -l <out)" = 1 ] || die 'JSON is not one line'
+out_has '"ok":true,"passed":5,"failed":0,"content":"'"$hash"'"'
+out_has '"name":"values","verdict":"passed","detail":"all of '
+out_has '"name":"shapes","verdict":"nothing to check"'
+
+# one weight changed to infinity: bytes 8 to 9 of the data of a safetensors file, which is BF16
+cp -r "$tiny" broken
+chmod -R u+w broken
+size=$(od -An -t u8 -N 8 broken/model.safetensors | tr -d ' ')
+printf '\x80\x7f' | dd of=broken/model.safetensors bs=1 seek=$((size + 16)) conv=notrunc status=none
+expect 7 verify broken
+out_has '^values  *FAILED .* has 1 that is NaN or infinite, the first in row 0, column 4 '
+out_has "byte $((size + 16)) of broken/model.safetensors"
+out_has '^kernels '
+! grep -q "$hash" out || die 'the hash is the same'
+expect 7 verify broken --json
+out_has '"ok":false,"passed":4,"failed":1'
+
+refuse 3 verify absent
+refuse 4 verify "$CARAT"
+refuse 2 verify
+refuse 2 verify tiny --isa mmx
+refuse 2 verify tiny --temp 1
+code=0
+"$CARAT" verify tiny >/dev/full 2>err || code=$?
+[ "$code" = 1 ] || die "a full disk gives $code"
