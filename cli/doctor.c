@@ -181,7 +181,7 @@ static void print_limits(const struct machine *m)
     size_t used = 0;
 
     if (m->limits.read <= 0) {
-        line("limits", "not measured: carat doctor --measure");
+        line("limits", "not measured: %s", m->why_not);
         return;
     }
     if (m->others >= 0)
@@ -236,21 +236,25 @@ static int print_text(const struct report *r)
     return DONE;
 }
 
-/* What is remembered, unless it shall be measured anew. */
+/* What is remembered, unless it shall be measured anew. An exit code. */
 static int find_limits(struct report *r, const char *when)
 {
     bool on = when && strcmp(when, "on") == 0, off = when && strcmp(when, "off") == 0;
-    int code;
 
-    if ((!on && machine_recall(&r->machine, &r->host, &r->cache)) || off)
+    if (!on && machine_recall(&r->machine, &r->host, &r->cache))
         return DONE;
+    if (off) {
+        snprintf(r->machine.why_not, sizeof r->machine.why_not, "carat doctor --measure does");
+        return DONE;
+    }
     interrupt_install();
-    code = machine_measure(&r->machine, &r->host);
-    if (code == DONE) {
+    if (!machine_measure(&r->machine, &r->host))
+        return INTERRUPTED;
+    if (r->machine.limits.read > 0) {
         machine_keep(&r->machine, &r->host, &r->cache);
         cache_find(&r->cache); /* it may be there only now */
     }
-    return code;
+    return DONE;
 }
 
 int verb_doctor(const struct options *o)

@@ -21,6 +21,7 @@
 /* Seconds of measuring: all threads, then one alone, which is asked once. */
 #define PATIENCE     2.0
 #define PATIENCE_ALL 1.6
+#define NEEDS_MEMORY ((double)(1 << 30)) /* bytes */
 /* A file has some 700 bytes. */
 enum { MOST_FILE = 16 << 10 };
 
@@ -30,6 +31,7 @@ const char *const arithmetic_names[CARAT_N_ARITHMETIC] = {"f32", "bf16", "int8",
 
 static void keep_best(carat_limits *best, const carat_limits *l)
 {
+    best->threads = l->threads;
     best->read = fmax(best->read, l->read);
     for (int a = 0; a < CARAT_N_ARITHMETIC; a++)
         best->operations[a] = fmax(best->operations[a], l->operations[a]);
@@ -45,7 +47,17 @@ static void now_text(char out[24])
         strftime(out, 24, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-int machine_measure(struct machine *m, const carat_host_info *host)
+/* Memory beyond every cache is filled: where there is too little, the system would end this process. */
+static bool has_memory(const carat_host_info *h)
+{
+    double memory = (double)h->memory_available;
+
+    if (h->memory_limit.value > 0 && (memory <= 0 || h->memory_limit.value < memory))
+        memory = h->memory_limit.value;
+    return memory <= 0 || memory >= NEEDS_MEMORY;
+}
+
+bool machine_measure(struct machine *m, const carat_host_info *host)
 {
     struct cpu_time before = cpu_time_now(), after;
     struct progress bar;
@@ -54,28 +66,35 @@ int machine_measure(struct machine *m, const carat_host_info *host)
     double start = seconds();
     bool stop = false;
 
-    *m = (struct machine){.limits = {.size = sizeof m->limits, .threads = host->threads, .isa = host->isa}};
+    *m = (struct machine){.limits = {.size = sizeof m->limits, .isa = host->isa}};
+    if (!has_memory(host)) {
+        snprintf(m->why_not, sizeof m->why_not, "it takes up to %.0f GiB of memory",
+                 NEEDS_MEMORY / (1 << 30));
+        return true;
+    }
     progress_begin(&bar, "measuring this machine", NULL);
     do {
         carat_limits l = {.size = sizeof l};
-        status = carat_measure_limits(host->threads, host->isa, &l, &err);
+        status = carat_measure_limits(0, NULL, &l, &err);
         if (status == CARAT_OK)
             keep_best(&m->limits, &l);
         stop = progress_update(&bar, (size_t)(1e3 * (seconds() - start)), (size_t)(1e3 * PATIENCE));
     } while (status == CARAT_OK && !stop && seconds() - start < PATIENCE_ALL);
     m->read_one = m->limits.read;
-    if (status == CARAT_OK && !stop && host->threads > 1) {
+    if (status == CARAT_OK && !stop && m->limits.threads > 1) {
         carat_limits one = {.size = sizeof one};
-        status = carat_measure_limits(1, host->isa, &one, &err);
+        status = carat_measure_limits(1, NULL, &one, &err);
         m->read_one = one.read;
     }
     progress_end(&bar);
-    if (status != CARAT_OK)
-        return fail_status(&err);
+    if (status != CARAT_OK) {
+        m->limits.read = 0;
+        snprintf(m->why_not, sizeof m->why_not, "%s", err.message);
+    }
     after = cpu_time_now();
     m->others = cpu_time_others(&before, &after);
     now_text(m->measured_at);
-    return stop ? INTERRUPTED : DONE;
+    return !stop;
 }
 
 /* ---- what is remembered ---- */

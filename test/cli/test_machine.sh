@@ -46,6 +46,17 @@ out_has "^  kept in  *$file\$"
 CARAT_ARG_MEASURE=off expect 0 doctor
 out_has ', remembered'
 
+# what cannot be measured is said, and the rest of the report is there
+if [ -z "${CARAT_CFLAGS:-}" ]; then # sanitizers take more memory than that
+    (
+        ulimit -v 200000
+        expect 0 doctor --measure
+    )
+    out_has '^limits  *not measured: .*the system refuses'
+    out_has '^cache '
+    same good "$file"
+fi
+
 # ---- what the figures become ----
 
 change() { # sed expression: the good file changed
