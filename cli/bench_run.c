@@ -91,7 +91,7 @@ int bench_open(struct bench *b)
     carat_engine_options options;
     double start = seconds(), opened, begun;
     carat_error err;
-    int code = open_model(&b->model, b->o, false);
+    int code = open_packed(&b->model, b->o);
 
     if (code != DONE)
         return code;

@@ -86,6 +86,8 @@ int check_utf8(const char *what, const char *text, size_t n, bool lossy);
 void output_start(void); /* keeps descriptors 0 to 2 from being taken by other files; ignores SIGPIPE */
 void out_write(const void *data, size_t n);
 void out_print(const char *format, ...) PRINTF(1, 2);
+/* A name out of a file: no byte of it may move the cursor or forge a line, and a long one says no more than `most`. */
+void out_name(const char *name, size_t most);
 bool out_flush(void); /* false once a write has failed */
 /* Last word of a verb: the given code, or the code of a write error, which it reports. */
 int out_finish(int code);
@@ -103,6 +105,8 @@ int out_json(json_t *value);
 
 /* The name `tiny` is the model inside the command; all else is a path (so `./tiny` is a file). */
 int open_model(carat_model **model, const struct options *o, bool tokenizer_only);
+/* The same; what is not in the cache is put there. For verbs that compute. */
+int open_packed(carat_model **model, const struct options *o);
 void engine_options(carat_engine_options *e, const struct options *o);
 const char *model_name(const char *path); /* its last component, for tables */
 double seconds(void);                     /* a monotonic clock */
@@ -132,6 +136,8 @@ int verb_render(const struct options *o);
 int verb_bench(const struct options *o);
 int verb_show(const struct options *o);
 int verb_verify(const struct options *o);
+int verb_pack(const struct options *o);
+int verb_cache(const struct options *o);
 int verb_doctor(const struct options *o);
 int verb_completion(const struct options *o);
 int verb_version(const struct options *o);

@@ -186,7 +186,7 @@ static int prepare(struct job *j)
     int code = parse_ids(o->ids, strlen(o->ids), "--ids", &j->ids);
 
     if (code == DONE)
-        code = open_model(&j->model, o, false);
+        code = open_packed(&j->model, o);
     if (code == DONE && carat_model_get_info(j->model, &j->info, &err) != CARAT_OK)
         code = fail_status(&err);
     if (code == DONE)

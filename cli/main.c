@@ -10,6 +10,7 @@ static int (*const verbs[N_VERB])(const struct options *o) = {
     [SHOW] = verb_show,         [VERIFY] = verb_verify,
     [DOCTOR] = verb_doctor,     [COMPLETION] = verb_completion,
     [HELP] = verb_help,         [VERSION] = verb_version,
+    [PACK] = verb_pack,         [CACHE] = verb_cache,
 };
 
 static const char *verb_name(void *user, int i)

@@ -40,9 +40,10 @@ static carat_status open_embedded(carat_model **model, const carat_model_options
     return carat_model_open_memory(model, files, n, options, err);
 }
 
-int open_model(carat_model **model, const struct options *o, bool tokenizer_only)
+static int open_with(carat_model **model, const struct options *o, bool tokenizer_only, bool packs)
 {
     carat_model_options options = CARAT_MODEL_OPTIONS;
+    struct cache_place cache;
     struct progress bar;
     carat_error err;
     carat_status status;
@@ -53,6 +54,12 @@ int open_model(carat_model **model, const struct options *o, bool tokenizer_only
     options.user = &bar;
     options.tokenizer_only = tokenizer_only;
     options.tokenizer = o->tokenizer;
+    if (!o->no_cache) {
+        cache_find(&cache);
+        options.cache = *cache.path ? cache.path : NULL;
+        options.cache_bytes = o->cache_size;
+        options.cache_read_only = !packs;
+    }
     if (strcmp(o->model, "tiny") == 0) {
         status = open_embedded(model, &options, &err);
     } else if (strcmp(o->model, "-") == 0) {
@@ -64,6 +71,16 @@ int open_model(carat_model **model, const struct options *o, bool tokenizer_only
     }
     progress_end(&bar);
     return status == CARAT_OK ? DONE : fail_open(&err);
+}
+
+int open_model(carat_model **model, const struct options *o, bool tokenizer_only)
+{
+    return open_with(model, o, tokenizer_only, false);
+}
+
+int open_packed(carat_model **model, const struct options *o)
+{
+    return open_with(model, o, false, true);
 }
 
 void engine_options(carat_engine_options *e, const struct options *o)

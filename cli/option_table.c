@@ -36,6 +36,13 @@ const struct verb_text verb_texts[N_VERB] = {
          "kernel that this processor can run with the plain ones, bit for bit, on this model's weights. The "
          "content hash is the same for the same configuration, types and values, whatever the container. A "
          "failed check is exit code 7.\n"},
+    [PACK] = {"pack", "MODEL", "write a model in the form that starts at once", 1, 1,
+              "Without -o the packed form goes into the cache, as the first run of a model puts it there. With it, "
+              "FILE is a model of its own, which can be moved to other machines and processors.\n"},
+    [CACHE] = {"cache", "list|prune|clear", "look after the cache of packed models", 1, 1,
+               "list: what is there, the one used last first. prune: removes what is of no use (its model has "
+               "changed or is gone, it is damaged or of another version), and the ones used longest ago until the rest "
+               "fits. clear: removes all. A process that runs one keeps it until it ends.\n"},
     [DOCTOR] =
         {"doctor", "", "describe this machine and how carat would use it", 0, 0,
          "The lines from ``` to ``` are meant to be pasted into a bug report. What memory and arithmetic "
@@ -52,6 +59,7 @@ const struct verb_text verb_texts[N_VERB] = {
 #define AT(field) offsetof(struct options, field)
 #define EVALUATES (ON(RUN) | ON(LOGITS) | ON(BENCH))
 #define ANY       (ON(N_VERB) - 1)
+#define OPENS     (ANY & ~NO_MODEL) /* a model */
 
 /* An entry in two or three lines is a table, one value a line is not. */
 /* clang-format off */
@@ -60,6 +68,9 @@ const struct option option_table[] = {
      "the model, instead of the first argument", 0, 0},
     {{"--tokenizer"}, PATH, AT(tokenizer), ANY & ~NO_MODEL, "FILE",
      "a tokenizer file, instead of the model's own", 0, 0},
+    {{"--no-cache"}, FLAG, AT(no_cache), OPENS, NULL, "neither read nor write the cache of packed models", 0, 0},
+    {{"--cache-size"}, SIZE, AT(cache_size), EVALUATES | ON(PACK) | ON(CACHE), "SIZE",
+     "what all packed models together may take (default 4G)", 1, 1e18},
     /* what goes in */
     {{"-p", "--prompt"}, TEXT, AT(prompt), ON(RUN), "TEXT", "the prompt, instead of the second argument", 0, 0},
     {{"-f", "--file"}, READS, AT(file), ON(RUN), "FILE", "read the prompt from FILE", 0, 0},
@@ -103,10 +114,11 @@ const struct option option_table[] = {
     {{"--all"}, FLAG, AT(all), ON(LOGITS), NULL, "logits after every id, not only the last", 0, 0},
     {{"-o", "--out"}, WRITES, AT(out), ON(LOGITS), "FILE",
      "write float32 NPY, [vocab] or with --all [n][vocab] (- is standard output)", 0, 0},
+    {{"-o", "--out"}, WRITES, AT(out), ON(PACK), "FILE", "write the packed form there, not into the cache", 0, 0},
     {{"--top"}, INT, AT(top), ON(LOGITS), "K", "print the K highest logits", 1, 1000},
     {{"--ids"}, FLAG, AT(as_ids), ON(RENDER), NULL, "print token ids instead of text", 0, 0},
     {{"--tensors"}, FLAG, AT(tensors), ON(SHOW), NULL, "list every tensor", 0, 0},
-    {{"--json"}, FLAG, AT(json), ANY & ~(ON(RENDER) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},
+    {{"--json"}, FLAG, AT(json), ANY & ~(ON(RENDER) | ON(PACK) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},
     /* computing */
     {{"-p", "--n-prompt"}, TEXT, AT(n_prompt), ON(BENCH), "N[,N...]",
      "tokens of the prompt tests; 0 is none (default 512)", 0, 0},

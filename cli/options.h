@@ -17,6 +17,8 @@ enum verb {
     BENCH,
     SHOW,
     VERIFY,
+    PACK,
+    CACHE,
     DOCTOR,
     COMPLETION,
     VERSION,
@@ -24,7 +26,7 @@ enum verb {
     N_VERB
 };
 #define ON(verb) (1u << (verb))
-#define NO_MODEL (ON(DOCTOR) | ON(COMPLETION) | ON(VERSION) | ON(HELP)) /* verbs without one */
+#define NO_MODEL (ON(CACHE) | ON(DOCTOR) | ON(COMPLETION) | ON(VERSION) | ON(HELP)) /* verbs without one */
 
 struct verb_text {
     const char *name, *args, *summary;
@@ -44,7 +46,8 @@ struct options {
     double temp, top_p, min_p;
     int64_t seed;
     bool raw, json, exact, ignore_eos, verbose, all, naive, special, no_bos, no_generation_prompt, as_ids,
-        tensors, lossy, no_perf, man, profile;
+        tensors, lossy, no_perf, man, profile, no_cache;
+    uint64_t cache_size;
     bool help;
     bool stdin_taken; /* an option or argument reads standard input */
 };

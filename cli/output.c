@@ -121,3 +121,22 @@ int out_json(json_t *value)
     out_print("\n");
     return DONE;
 }
+
+void out_name(const char *name, size_t most)
+{
+    size_t n = strlen(name), end = n < most ? n : most;
+    bool text = utf8_valid(name, n) == n;
+
+    for (size_t i = 0; i < end; i++) {
+        unsigned char c = (unsigned char)name[i];
+        /* terminals obey U+0080 to U+009F, too */
+        bool c1 = (c == 0xc2 && (unsigned char)name[i + 1] < 0xa0) ||
+                  (c < 0xa0 && c >= 0x80 && i > 0 && (unsigned char)name[i - 1] == 0xc2);
+        if (c < 0x20 || c == 0x7f || c1 || (c >= 0x80 && !text))
+            out_print("\\x%02x", c);
+        else
+            out_write(&name[i], 1);
+    }
+    if (n > most)
+        out_print("...");
+}

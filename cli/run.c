@@ -257,7 +257,7 @@ int verb_run(const struct options *o)
     interrupt_install();
     code = check_prompt_options(o);
     if (code == DONE)
-        code = open_model(&g.model, o, false);
+        code = open_packed(&g.model, o);
     if (code == DONE && carat_model_get_info(g.model, &g.info, &err) != CARAT_OK)
         code = fail_status(&err);
     g.load_s = seconds() - start;

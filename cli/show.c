@@ -27,31 +27,14 @@ static void print_bytes(const char *name, size_t bytes)
     out_print("  %-18s%s\n", name, size_text(buffer, sizeof buffer, bytes));
 }
 
-/* A name out of a file: no byte of it may move the cursor or forge a line, and a long one says no more. */
-static void print_name(const char *name)
-{
-    size_t n = strlen(name), most = n < 128 ? n : 128;
-    bool text = utf8_valid(name, n) == n;
-
-    out_print("  %-18s", "name");
-    for (size_t i = 0; i < most; i++) {
-        unsigned char c = (unsigned char)name[i];
-        /* terminals obey U+0080 to U+009F, too */
-        bool c1 = (c == 0xc2 && (unsigned char)name[i + 1] < 0xa0) ||
-                  (c < 0xa0 && c >= 0x80 && i > 0 && (unsigned char)name[i - 1] == 0xc2);
-        if (c < 0x20 || c == 0x7f || c1 || (c >= 0x80 && !text))
-            out_print("\\x%02x", c);
-        else
-            out_write(&name[i], 1);
-    }
-    out_print("%s\n", n > most ? "..." : "");
-}
-
 static void print_config(const carat_model_info *m)
 {
     out_print("model\n");
-    if (*m->name)
-        print_name(m->name);
+    if (*m->name) {
+        out_print("  %-18s", "name");
+        out_name(m->name, 128);
+        out_print("\n");
+    }
     out_print("  %-18s%s, %s\n", "architecture", m->architecture, m->container);
     out_print("  %-18s%.2f M\n", "parameters", (double)m->n_parameter / 1e6);
     out_print("  %-18s%d, of them %d local (window %d)\n", "layers", m->n_layer, m->n_local,

@@ -146,13 +146,22 @@ typedef struct carat_model_options {
     void *user; /* given to both callbacks */
     int tokenizer_only; /* 1: path may be a tokenizer file, or a directory that holds only one; no weights are opened */
     const char *tokenizer; /* path of a tokenizer to use instead of the model's own; NULL: none */
+    const char *cache;     /* directory of packed models, made if absent; NULL: none (see below) */
+    uint64_t cache_bytes;  /* that all of them may take; 0: 4 GiB */
+    int cache_read_only;   /* 1: what is there is used, nothing is written */
 } carat_model_options;
 #define CARAT_MODEL_OPTIONS                                                                                  \
     {                                                                                                        \
-        sizeof(carat_model_options), NULL, NULL, NULL, 0, NULL                                               \
+        sizeof(carat_model_options), NULL, NULL, NULL, 0, NULL, NULL, 0, 0                                   \
     }
 
-/* Opens an HF directory, a GGUF file or a gemma.cpp file (decided by content). Weights are mapped, not read.
+/* Opens an HF directory, a GGUF file, a gemma.cpp file or a packed file (decided by content). Weights are mapped, not read.
+ * With a cache the first opening of a model writes its packed form there, with a thread for each processor, and later ones map
+ * that: nothing is parsed or copied again, and an engine has no weights of its own. It is used while device, inode, size and
+ * times of the origin's files and the hash of their headers are what they were; a copy that was touched since it was made is
+ * read whole and checked before it is trusted. The ones used longest ago leave when there are more than cache_bytes, or less
+ * than a fifth of the disk is free; whatever is wrong with the cache, the model opens without it, and the log has one line.
+ * The directory must belong to the caller's user alone. No copy is made for a tokenizer of one's own or without weights.
  * Reports progress before the first step and after each: container, tokenizer, configuration, weights, templates and
  * sampling; the callback may cancel at every report. Any thread.
  * A file that is cut short while the model is open, or whose storage fails, is met as the signal SIGBUS in the thread that
@@ -209,8 +218,39 @@ typedef struct carat_setup {
     double open;      /* finding and mapping the container, reading its headers */
     double tokenizer; /* reading the vocabulary */
     double parse;     /* configuration, weights, templates and sampling */
+    double map;       /* looking into the cache and mapping what is there */
+    double pack;      /* writing the packed form */
+    int packed;       /* 1: the weights are mapped from a packed file */
+    int made;         /* 1: and this opening has written it */
 } carat_setup;
 CARAT_API carat_status carat_model_get_setup(const carat_model *model, carat_setup *setup, carat_error *err);
+
+/* Writes the packed form of a model to a file of its own, which opens wherever the model does, on every processor. The file
+ * comes to its name when it is whole, and replaces one that is there. Progress is in KiB. E_ARGUMENT, E_IO, E_MEMORY,
+ * E_BUSY (another process writes it), E_CANCELLED. Any thread. */
+CARAT_API carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress,
+                                        void *user, carat_error *err);
+
+typedef enum carat_cache_state {
+    CARAT_CACHE_CURRENT = 0, /* would be mapped */
+    CARAT_CACHE_STALE,       /* the origin has changed */
+    CARAT_CACHE_GONE,        /* nothing is at the origin's path any more */
+    CARAT_CACHE_USELESS,     /* damaged, or of another version */
+} carat_cache_state;
+/* A file in a cache; strings live during the visit. */
+typedef struct carat_cache_entry {
+    size_t size;
+    const char *file;
+    const char *origin; /* path it was packed from; "" when that is not known */
+    uint64_t bytes;
+    int64_t used; /* seconds since 1970 of the last use */
+    carat_cache_state state;
+} carat_cache_entry;
+/* Return 1 to remove the file, 0 to keep it; who has it mapped keeps it until closing. */
+typedef int (*carat_cache_visit)(void *user, const carat_cache_entry *entry);
+/* Visits every packed model of a cache, the one used last first. A directory that is not there is empty. Any thread.
+ * E_ARGUMENT, E_MEMORY. */
+CARAT_API carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err);
 
 /* Tensor i of the model file in file order (used or not). E_ARGUMENT past the end. */
 typedef struct carat_tensor_info {

@@ -84,15 +84,21 @@ static void pack_item(void *arg, int item, int thread)
                           (size_t)(r1 - r0) * from->row_bytes);
 }
 
+/* The types whose panels exact arithmetic reads; of the others it decodes row by row. */
+static bool floats(enum ct_type type)
+{
+    enum ct_lines lines = ct_panel_of(type)->lines;
+    return lines == CT_LINES_16 || lines == CT_LINES_32;
+}
+
 /* Packs where the kernels want panels and the type has them; exact arithmetic works on decoded rows. */
 static struct ct_weight pack(struct ct_cpu_backend *b, struct ct_weight w)
 {
     const struct ct_panel *panel = ct_panel_of(w.type);
-    bool floats = panel->lines == CT_LINES_16 || panel->lines == CT_LINES_32;
     struct ct_weight packed = w;
 
     if (b->o.kernel->layout != CT_LAYOUT_PANELS || w.layout != CT_LAYOUT_ROWS ||
-        panel->lines == CT_LINES_NONE || (b->o.exact && !floats))
+        panel->lines == CT_LINES_NONE || (b->o.exact && !floats(w.type)))
         return w;
     packed.layout = CT_LAYOUT_PANELS;
     packed.row_bytes = ct_panel_bytes(panel, w.cols);
@@ -286,8 +292,10 @@ static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_w
     enum ct_input form = ct_input_form(w, b->o.exact);
     const struct ct_kernel *k = b->o.kernel;
 
-    (w->layout == CT_LAYOUT_PANELS ? k->project_panels : k->project)(
-        out.handle, (size_t)out.cols, w, r0, r1, &b->prepared[form], form, scratch_of(b, thread));
+    bool panels = w->layout == CT_LAYOUT_PANELS && (!b->o.exact || floats(w->type));
+
+    (panels ? k->project_panels : k->project)(out.handle, (size_t)out.cols, w, r0, r1, &b->prepared[form],
+                                              form, scratch_of(b, thread));
 }
 
 static int blocks_of(const struct ct_weight *w, int tokens)

@@ -51,6 +51,21 @@ static struct shown shown(const char *path)
     return s;
 }
 
+static struct ct_os_id id_of(const struct stat *st)
+{
+    return (struct ct_os_id){st->st_dev, st->st_ino, (uint64_t)st->st_size,
+                             (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+                             (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec};
+}
+
+bool ct_os_identify(struct ct_os_id *id, const char *path)
+{
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    *id = there ? id_of(&st) : (struct ct_os_id){0};
+    return there;
+}
+
 carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
 {
     static const uint8_t nothing[1];
@@ -86,7 +101,11 @@ carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
             status = ct_fail(err, errno == ENOMEM ? CARAT_E_MEMORY : CARAT_E_IO,
                              "%s: %zu bytes cannot be mapped: %s", shown(path).text, size, reason(errno));
         else
-            *m = (struct ct_map){{base, size}, base, size};
+            *m = (struct ct_map){.bytes = {base, size}, .base = base, .length = size};
+    }
+    if (status == CARAT_OK) {
+        m->id = id_of(&st);
+        m->ours = st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
     }
     close(fd);
     return status;

@@ -5,19 +5,70 @@
 
 #include "base/base.h"
 
+/* What tells one state of a file from another; nanoseconds since 1970. */
+struct ct_os_id {
+    uint64_t device, inode, size;
+    int64_t modified, changed;
+};
+
 /* A read-only mapping of a whole file. An empty file maps to data != NULL, size 0. */
 struct ct_map {
     struct ct_bytes bytes;
     void *base;
     size_t length;
+    struct ct_os_id id;
+    bool ours; /* belongs to this user, and nobody else may write it */
 };
 carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err);
 void ct_os_unmap(struct ct_map *m);
 
 /* 0 = nothing there, 1 = regular file (or something that reads like one), 2 = directory. */
 int ct_os_kind(const char *path);
+/* False when there is nothing at path. */
+bool ct_os_identify(struct ct_os_id *id, const char *path);
 /* E_IO when the names in a directory cannot be looked up, so that all files in it would seem to be missing. */
 carat_status ct_os_enter(const char *dir, carat_error *err);
+
+/* Gives the first n bytes of a file to feed, a piece at a time; false when they cannot be read. */
+bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, const void *p, size_t n), void *user);
+
+/* ---- files that carat writes; all of it is in files.c ---- */
+
+/* A directory of this user alone; with make it is made when absent, with its parents. *why, when false: what is wrong, the
+ * end of a sentence. */
+bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char **why);
+/* Bytes of the disk that dir is on, and those of them that this user may still take; false when not known. */
+bool ct_os_disk(const char *dir, uint64_t *total, uint64_t *left);
+
+/* A new file, which comes to its name only when it is whole. While it is made nobody else makes it. */
+struct ct_os_new {
+    int fd;
+    const char *path; /* borrowed */
+    uint8_t *base;    /* [size] to be filled */
+    size_t size;
+};
+/* E_BUSY: another process makes the file; E_IO. */
+carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, carat_error *err);
+/* Takes size bytes of the disk and maps them, zeroed; E_IO when the disk has no room. */
+carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err);
+/* Unmaps what was written; the file still has the name it was begun with. */
+void ct_os_new_written(struct ct_os_new *n);
+/* Brings it to the disk and gives it its name. */
+carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, carat_error *err);
+/* Takes it back, in every state. */
+void ct_os_new_abandon(struct ct_os_new *n);
+
+/* The names in a directory, in no order; nothing when there is none. */
+void ct_os_names_in(const char *dir, void (*visit)(void *user, const char *name), void *user);
+/* A small file, written whole or not at all; false when that fails. */
+bool ct_os_put(const char *path, const void *data, size_t n);
+/* At most n bytes of a small file; the count. */
+size_t ct_os_get(const char *path, void *data, size_t n);
+bool ct_os_remove(const char *path);
+/* Sets its times to now. */
+void ct_os_touch(const char *path);
+/* Sleeps. */
+void ct_os_sleep(double seconds);
 
 /* Zeroed address space of size bytes, page-aligned, backed by memory only where it is touched; NULL when
  * the system refuses. */

@@ -130,19 +130,19 @@ carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *e
     return CARAT_OK;
 }
 
-carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, carat_error *err)
+static carat_status index_tensors(struct ct_file *f, const struct ct_tensor *tensor, int from, int to,
+                                  struct ct_index *ix, carat_error *err)
 {
-    ix->n = f->n_tensor - from;
+    ix->n = to - from;
     ix->name = ct_arena_push(&f->arena, (size_t)ix->n, sizeof *ix->name);
     if (!ix->name)
         return ct_file_no_memory(f, err);
     for (int i = 0; i < ix->n; i++)
-        ix->name[i] =
-            (struct ct_name){{f->tensor[from + i].name, strlen(f->tensor[from + i].name)}, from + i};
+        ix->name[i] = (struct ct_name){{tensor[from + i].name, strlen(tensor[from + i].name)}, from + i};
     int first, second = ct_index_sort(ix, &first);
     if (second < 0)
         return CARAT_OK;
-    const struct ct_tensor *a = &f->tensor[first], *b = &f->tensor[second];
+    const struct ct_tensor *a = &tensor[first], *b = &tensor[second];
     char q[CT_QUOTE];
     return ct_fail(err, CARAT_E_FORMAT,
                    "%s: tensor %s is there twice: with data at byte %llu, and at byte %llu of %s.", a->file,
@@ -150,7 +150,48 @@ carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, car
                    (unsigned long long)b->offset, b->file);
 }
 
+carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, carat_error *err)
+{
+    return index_tensors(f, f->tensor, from, f->n_tensor, ix, err);
+}
+
+carat_status ct_file_index_weights(struct ct_file *f, carat_error *err)
+{
+    return index_tensors(f, f->weight, 0, f->n_weight, &f->weight_index, err);
+}
+
 /* ---- where bytes come from ---- */
+
+/* Remembers that this file was asked for; m: what was found. */
+static carat_status note_source(struct ct_file *f, const char *name, const char *path, const struct ct_map *m,
+                                carat_error *err)
+{
+    if (f->n_source == f->source_capacity) {
+        int capacity = CT_MAX(32, 2 * f->source_capacity);
+        struct ct_source *grown = realloc(f->source, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return ct_file_no_memory(f, err);
+        f->source = grown;
+        f->source_capacity = capacity;
+    }
+    struct ct_source *s = &f->source[f->n_source++];
+    *s = (struct ct_source){.name = {name, strlen(name)}, .path = path};
+    if (m) {
+        s->present = 1;
+        s->id = m->id;
+        s->head = CT_MIN(m->bytes.size, (size_t)CT_PACKED_HEAD);
+    }
+    return CARAT_OK;
+}
+
+void ct_file_header(struct ct_file *f, const uint8_t *p, size_t head)
+{
+    for (int i = 0; i < f->n_map; i++)
+        for (int k = 0; k < f->n_source && f->map[i].bytes.data == p; k++)
+            if (f->source[k].present && f->source[k].id.inode == f->map[i].id.inode &&
+                f->source[k].id.device == f->map[i].id.device)
+                f->source[k].head = head;
+}
 
 const char *ct_file_join(struct ct_file *f, const char *name)
 {
@@ -168,7 +209,8 @@ const char *ct_file_join(struct ct_file *f, const char *name)
     return p;
 }
 
-static carat_status map_file(struct ct_file *f, const char *path, struct ct_bytes *bytes, carat_error *err)
+static carat_status map_file(struct ct_file *f, const char *name, const char *path, struct ct_bytes *bytes,
+                             carat_error *err)
 {
     if (f->n_map == f->map_capacity) {
         int capacity = CT_MAX(8, 2 * f->map_capacity);
@@ -180,7 +222,7 @@ static carat_status map_file(struct ct_file *f, const char *path, struct ct_byte
     }
     CT_TRY(ct_os_map(&f->map[f->n_map], path, err));
     *bytes = f->map[f->n_map++].bytes;
-    return CARAT_OK;
+    return note_source(f, name, path, &f->map[f->n_map - 1], err);
 }
 
 /* A buffer of the caller; never with a null pointer, which would read as "absent". */
@@ -197,7 +239,7 @@ static const struct ct_part *find_part(const struct ct_file *f, const char *name
     return NULL;
 }
 
-bool ct_file_has(const struct ct_file *f, const char *name)
+bool ct_file_has(struct ct_file *f, const char *name)
 {
     if (!f->dir)
         return find_part(f, name) != NULL;
@@ -222,10 +264,10 @@ carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *
     }
     int kind = ct_os_kind(*path);
     if (kind == 0)
-        return CARAT_OK;
+        return note_source(f, *path + strlen(*path) - strlen(name), *path, NULL, err);
     if (kind == 2)
         return ct_fail(err, CARAT_E_FORMAT, "%s is a directory; a file was expected there.", *path);
-    return map_file(f, *path, bytes, err);
+    return map_file(f, *path + strlen(*path) - strlen(name), *path, bytes, err);
 }
 
 /* ---- opening ---- */
@@ -260,6 +302,8 @@ static carat_status open_single(struct ct_file *f, const char *name, struct ct_b
         return ct_gguf_open(f, name, f->path, bytes, err);
     if (ct_sbs_is(bytes))
         return ct_sbs_open(f, f->path, bytes, err);
+    if (bytes.size >= 8 && memcmp(bytes.data, CT_PACKED_MAGIC, 8) == 0)
+        return ct_packed_file(f, f->path, f->n_map ? &f->map[0] : &(struct ct_map){.bytes = bytes}, err);
     const char *side = tokenizer ? tokenizer_name(bytes) : NULL;
     if (!side)
         return ct_identify(f->path, bytes, err);
@@ -280,7 +324,7 @@ static carat_status open_path(struct ct_file *f, carat_error *err)
     if (!f->dir)
         return ct_file_no_memory(f, err);
     struct ct_bytes bytes;
-    CT_TRY(map_file(f, f->path, &bytes, err));
+    CT_TRY(map_file(f, "", f->path, &bytes, err));
     return open_single(f, name, bytes, f->tokenizer_only, err);
 }
 
@@ -303,6 +347,22 @@ carat_status ct_file_open(struct ct_file **out, const char *path, bool tokenizer
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened.", path);
     f->tokenizer_only = tokenizer_only;
     return finish(out, f, open_path(f, err), err);
+}
+
+carat_status ct_packed_open(struct ct_file **out, const char *packed, const char *origin, bool trusted,
+                            carat_error *err)
+{
+    struct ct_file *f = new_file(origin);
+    struct ct_bytes bytes;
+    if (!f)
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened.", origin);
+    carat_status status = map_file(f, "", packed, &bytes, err);
+    f->trusted = trusted;
+    if (!status && !(packed = ct_arena_str(&f->arena, packed, strlen(packed))))
+        status = ct_file_no_memory(f, err);
+    if (!status)
+        status = ct_packed_file(f, packed, &f->map[0], err);
+    return finish(out, f, status, err);
 }
 
 static carat_status open_parts(struct ct_file *f, carat_error *err)
@@ -338,6 +398,7 @@ void ct_file_close(struct ct_file *f)
     for (int i = 0; i < f->n_map; i++)
         ct_os_unmap(&f->map[i]);
     free(f->map);
+    free(f->source);
     free(f->tensor);
     ct_arena_free(&f->arena);
     free(f);
@@ -389,6 +450,23 @@ const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name)
 {
     int at = ct_index_find(&f->index, (struct ct_str){name, strlen(name)});
     return at < 0 ? NULL : &f->tensor[at];
+}
+
+const struct ct_tensor *ct_file_weight(const struct ct_file *f, const char *name)
+{
+    int at = ct_index_find(&f->weight_index, (struct ct_str){name, strlen(name)});
+    return at < 0 ? NULL : &f->weight[at];
+}
+
+bool ct_file_is_packed(const struct ct_file *f)
+{
+    return f->packed != NULL;
+}
+
+struct ct_bytes ct_file_tables(const struct ct_file *f, bool *trusted)
+{
+    *trusted = f->trusted;
+    return f->tables;
 }
 
 struct ct_bytes ct_file_side(const struct ct_file *f, const char *name)

@@ -21,8 +21,9 @@ struct ct_tensor {
     int n_dim;             /* 1 or 2 or more; scalars are n_dim 1, dim 1 */
     int64_t
         dim[4]; /* row-major, outermost first: a matrix is [rows = outputs][cols = inputs] for both kinds */
-    const uint8_t *data;
+    const uint8_t *data; /* NULL: its place in a packed file has another form (ct_file_weight) */
     size_t size;
+    bool panels;      /* 16 rows side by side, as kernels read them */
     float scale;      /* factor on all values: 1 but in SBS files */
     const char *file; /* path of the file it lies in, for messages */
     uint64_t offset;  /* of data in that file, for messages */
@@ -75,6 +76,12 @@ const char *ct_file_note(const struct ct_file *f);
 int ct_file_tensor_count(const struct ct_file *f);
 const struct ct_tensor *ct_file_tensor(const struct ct_file *f, int i);
 const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name); /* NULL when absent */
+/* A weight of a packed file by GGUF's name for it, whatever the origin; NULL when absent, or f is no packed file. */
+const struct ct_tensor *ct_file_weight(const struct ct_file *f, const char *name);
+bool ct_file_is_packed(const struct ct_file *f);
+/* The tables of a tokenizer that a packed file holds; data == NULL: none. Trusted: nobody can have changed them since they
+ * were written. */
+struct ct_bytes ct_file_tables(const struct ct_file *f, bool *trusted);
 /* HF side file ("config.json", "generation_config.json", "tokenizer.json", "tokenizer.model",
  * "tokenizer_config.json", "chat_template.jinja", "chat_template.json", "special_tokens_map.json");
  * data == NULL when absent. Mapped when the file is opened. */

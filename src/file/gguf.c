@@ -429,6 +429,7 @@ static carat_status read_file(struct ct_file *f, const char *path, struct ct_byt
     CT_TRY(c.status);
     for (int i = 0; i < (int)n_tensor; i++)
         CT_TRY(read_info(f, &c, i));
+    ct_file_header(f, bytes.data, c.at);
     return place(f, &c, from, alignment);
 }
 

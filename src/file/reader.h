@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "file/file.h"
+#include "file/packed.h"
 
 /* Limits on what a hostile file may ask for; far above every real checkpoint. */
 enum {
@@ -55,6 +56,18 @@ struct ct_file {
     struct ct_bytes side[CT_SIDES];
     const char *note;                /* for ct_file_note */
     const struct ct_sbs_config *sbs; /* in the arena; NULL for other kinds */
+    struct ct_bytes sbs_blob;        /* that it was read from */
+    struct ct_source *source;        /* [n_source] what opening asked for, in order */
+    int n_source, source_capacity;
+
+    /* of a packed file */
+    const struct ct_packed *packed; /* in the arena; NULL for other files */
+    struct ct_map packed_map;
+    bool trusted;
+    struct ct_bytes tables;
+    struct ct_tensor *weight; /* [n_weight] */
+    int n_weight;
+    struct ct_index weight_index;
 
     /* where ct_file_take looks: a directory, or when dir is NULL the caller's buffers */
     const char *dir;
@@ -68,13 +81,17 @@ struct ct_file {
  * is none; that is no error. */
 carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *bytes, const char **path,
                           carat_error *err);
-bool ct_file_has(const struct ct_file *f, const char *name);
+bool ct_file_has(struct ct_file *f, const char *name);
 /* "dir/name" in the arena, as messages and tensors call it; NULL when memory runs out. */
 const char *ct_file_join(struct ct_file *f, const char *name);
 /* One more tensor at the end of the list: zeroed but for its scale of 1. */
 carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err);
 /* An index of tensors [from, n_tensor); E_FORMAT when a name is there twice. */
 carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, carat_error *err);
+/* The same of the weights of a packed file. */
+carat_status ct_file_index_weights(struct ct_file *f, carat_error *err);
+/* How many bytes at the front of the mapped file at p are its header. */
+void ct_file_header(struct ct_file *f, const uint8_t *p, size_t head);
 /* Keeps one sentence for ct_file_note, unless there is one already. */
 carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *format, ...)
 #if defined(__GNUC__)
@@ -89,6 +106,8 @@ carat_status ct_gguf_open(struct ct_file *f, const char *name, const char *path,
                           carat_error *err);
 /* True for bytes that begin or end as a file of gemma.cpp does. */
 bool ct_sbs_is(struct ct_bytes bytes);
+/* The packed file in map; path is its own. */
+carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct_map *map, carat_error *err);
 carat_status ct_sbs_open(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err);
 /* Appends the tensors of one safetensors file, in the order of their data. */
 carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes,

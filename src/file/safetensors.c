@@ -306,6 +306,7 @@ carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_
 
     struct ct_json j;
     size_t data_at = 8 + (size_t)n;
+    ct_file_header(f, bytes.data, data_at);
     ct_json_init(&j, path, (struct ct_bytes){bytes.data, data_at});
     j.at = 8; /* so that messages count from the start of the file */
     carat_status status =

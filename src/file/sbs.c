@@ -344,6 +344,7 @@ carat_status ct_sbs_open(struct ct_file *f, const char *path, struct ct_bytes by
     f->kind = CT_FILE_SBS;
     f->version = s.version;
     f->sbs = config;
+    f->sbs_blob = c.bytes;
     return CARAT_OK;
 }
 

@@ -36,6 +36,9 @@ static inline size_t ct_weight_bytes(const struct ct_weight *w)
     return (size_t)ct_weight_pieces(w) * w->row_bytes;
 }
 
+/* Bytes of a panel of a type; 0: the type is not packed. */
+size_t ct_panel_size(enum ct_type type, int cols);
+
 #define CT_GROUP        32  /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
 #define CT_HALF         16  /* some stored types scale the halves of a group apart */
 #define CT_LANES        8   /* tokens side by side in a prepared input of more than one token */

@@ -88,6 +88,12 @@ const struct ct_panel *ct_panel_of(enum ct_type type)
     return &table[type].panel;
 }
 
+size_t ct_panel_size(enum ct_type type, int cols)
+{
+    const struct ct_panel *p = &table[type].panel;
+    return p->lines == CT_LINES_NONE ? 0 : ct_panel_bytes(p, cols);
+}
+
 /* ---- rows ---- */
 
 /* Where group g of row r keeps its scale (which 0) or minimum (which 1), in its chunk. */

@@ -1,5 +1,6 @@
 /* weights.c: names and shapes of the tensors, as one table. Shapes follow from the config; a tensor that contradicts it
  * is refused here, so that kernels can trust every size. Names and fused forms of gemma.cpp are weights_sbs.c's. */
+#include "file/packed.h"
 #include "model/weights_sbs.h"
 
 #include <stdio.h>
@@ -80,15 +81,17 @@ struct binder {
     char missing[512]; /* the first names, for the message */
     int n_missing;
     enum extent rows, cols; /* what the next shape is made of, for messages */
-    bool sbs;
-    struct ct_tensor made; /* of an SBS file: the tensor that is being bound */
+    bool gguf;              /* names are GGUF's: of such a file, and of every packed one */
+    bool sbs;               /* unpacked */
+    struct ct_tensor made;  /* of an SBS file: the tensor that is being bound */
     carat_error *err;
 };
 
 static const struct ct_tensor *use(const struct binder *b, const char *name)
 {
-    const struct ct_tensor *t = ct_file_find(b->f, name);
-    if (t)
+    const struct ct_tensor *t =
+        ct_file_is_packed(b->f) ? ct_file_weight(b->f, name) : ct_file_find(b->f, name);
+    if (t && !ct_file_is_packed(b->f))
         b->used[t - ct_file_tensor(b->f, 0)] = true;
     return t;
 }
@@ -97,7 +100,7 @@ static const struct ct_tensor *use(const struct binder *b, const char *name)
 static void name_tensor(char name[256], const struct ct_file *f, const char *prefix, const char *hf,
                         const char *gguf)
 {
-    if (ct_file_kind(f) == CT_FILE_GGUF)
+    if (ct_file_kind(f) == CT_FILE_GGUF || ct_file_is_packed(f))
         snprintf(name, 256, "%s.weight", gguf);
     else
         snprintf(name, 256, "%s%s.weight", prefix, hf);
@@ -139,7 +142,7 @@ static carat_status check_missing(struct binder *b)
 /* Tensors of the file that have no place in the model. */
 static void count_unused(const struct binder *b)
 {
-    for (int i = 0; i < ct_file_tensor_count(b->f) && !b->sbs; i++)
+    for (int i = 0; i < ct_file_tensor_count(b->f) && !b->sbs && !ct_file_is_packed(b->f); i++)
         if (!b->used[i] && b->w->n_unused++ == 0)
             b->w->unused = ct_file_tensor(b->f, i)->name;
 }
@@ -147,6 +150,21 @@ static void count_unused(const struct binder *b)
 static const char *key_of(const struct binder *b, enum extent e)
 {
     return ct_file_kind(b->f) == CT_FILE_GGUF ? keys[e].gguf : keys[e].hf;
+}
+
+/* Bytes of a row, or of a panel; false for a type that has no such rows. */
+static bool piece_bytes(const struct ct_tensor *t, int cols, size_t *bytes)
+{
+    if (!ct_type_row_bytes(t->type, (size_t)cols, bytes))
+        return false;
+    if (t->panels)
+        *bytes = ct_panel_size(t->type, cols);
+    return *bytes > 0;
+}
+
+static size_t pieces(const struct ct_tensor *t, int rows)
+{
+    return t->panels ? ((size_t)rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS : (size_t)rows;
 }
 
 static carat_status check_shape(const struct binder *b, const struct ct_tensor *t, int rows, int cols)
@@ -176,7 +194,7 @@ static carat_status check_shape(const struct binder *b, const struct ct_tensor *
                        t->file, t->name, (unsigned long long)t->offset, found, expected,
                        rows == 1 ? "" : key_of(b, b->rows), rows == 1 ? "" : " x ", key_of(b, b->cols));
     }
-    if (!ct_type_row_bytes(t->type, (size_t)cols, &row_bytes) || row_bytes * (size_t)rows != t->size)
+    if (!piece_bytes(t, cols, &row_bytes) || row_bytes * pieces(t, rows) != t->size)
         return ct_fail(b->err, CARAT_E_FORMAT,
                        "%s: tensor %s at byte %llu has %zu bytes, which is not %d rows of %d %s values",
                        t->file, t->name, (unsigned long long)t->offset, t->size, rows, cols, t->type_name);
@@ -189,8 +207,9 @@ static carat_status matrix(struct binder *b, struct ct_weight *w, const struct c
     size_t row_bytes = 0;
 
     CT_TRY(check_shape(b, t, rows, cols));
-    ct_type_row_bytes(t->type, (size_t)cols, &row_bytes);
-    *w = (struct ct_weight){t->type, CT_LAYOUT_ROWS, rows, cols, row_bytes, t->data, t->scale};
+    piece_bytes(t, cols, &row_bytes);
+    *w = (struct ct_weight){
+        t->type, t->panels ? CT_LAYOUT_PANELS : CT_LAYOUT_ROWS, rows, cols, row_bytes, t->data, t->scale};
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)rows * (uint64_t)cols;
     return CARAT_OK;
@@ -205,7 +224,7 @@ static carat_status norm_vector(struct binder *b, struct ct_weight *w, const str
     ct_decode(t->type, v, t->data, (size_t)cols);
     for (int i = 0; i < cols; i++) {
         v[i] = v[i] * t->scale;
-        if (b->c->norm_plus_one)
+        if (b->c->norm_plus_one && !ct_file_is_packed(b->f)) /* there it was added before */
             v[i] = v[i] + 1.0f;
     }
     *w = (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, cols, (size_t)cols * sizeof *v, v, 1};
@@ -270,9 +289,8 @@ static carat_status bind_ends(struct binder *b)
         t = find(b, "embed_tokens", "token_embd", name);
     }
     if (!t)
-        return ct_fail(
-            b->err, CARAT_E_FORMAT, "%s: no token embedding: tensor %s is missing", ct_file_path(b->f),
-            ct_file_kind(b->f) == CT_FILE_GGUF ? "token_embd.weight" : "model.embed_tokens.weight");
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: no token embedding: tensor %s is missing",
+                       ct_file_path(b->f), b->gguf ? "token_embd.weight" : "model.embed_tokens.weight");
     if (t->n_dim == 2 && c->n_vocab == 0 && t->dim[0] > 0 && t->dim[0] <= 1 << 24)
         c->n_vocab = (int)t->dim[0]; /* GGUF does not state it apart */
     b->rows = VOCAB;
@@ -283,11 +301,10 @@ static carat_status bind_ends(struct binder *b)
 
     b->w->tied = c->tied;
     b->w->head = b->w->embed;
-    bool gguf = ct_file_kind(b->f) == CT_FILE_GGUF;
-    const struct ct_tensor *head = use(b, gguf ? "output.weight" : "lm_head.weight");
-    if (!head && !gguf)
+    const struct ct_tensor *head = use(b, b->gguf ? "output.weight" : "lm_head.weight");
+    if (!head && !b->gguf)
         head = use(b, "language_model.lm_head.weight");
-    if (head && (!c->tied || gguf)) { /* beside a tied embedding it is a copy of it */
+    if (head && (!c->tied || b->gguf)) { /* beside a tied embedding it is a copy of it */
         b->w->tied = false;
         CT_TRY(matrix(b, &b->w->head, head, c->n_vocab, c->hidden));
     } else if (!c->tied && ct_file_kind(b->f) == CT_FILE_HF) {
@@ -326,7 +343,8 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
     struct binder b = {.w = w, .c = c, .f = f, .arena = arena, .err = err};
 
     *w = (struct ct_weights){.prefix = prefixes[0]};
-    b.sbs = ct_file_kind(f) == CT_FILE_SBS;
+    b.gguf = ct_file_kind(f) == CT_FILE_GGUF || ct_file_is_packed(f);
+    b.sbs = ct_file_kind(f) == CT_FILE_SBS && !ct_file_is_packed(f);
     w->layer = ct_arena_push(arena, (size_t)c->n_layer, sizeof *w->layer);
     b.used = ct_arena_push(arena, (size_t)ct_file_tensor_count(f), sizeof *b.used);
     if (!w->layer || !b.used)
@@ -341,6 +359,12 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
     CT_TRY(check_missing(&b));
     CT_TRY(check_last_layer(&b));
     count_unused(&b);
+    if (ct_file_is_packed(f)) { /* what counting gave when it was packed */
+        const struct ct_packed *p = ct_file_packed(f);
+        w->bytes = p->weight_bytes;
+        w->n_unused = (int)p->n_unused;
+        w->unused = p->unused.s;
+    }
     return CARAT_OK;
 }
 

@@ -41,9 +41,15 @@ static const char *message_name(char out[512], const struct ct_file *f, const ch
 
 carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err)
 {
+    char name[512];
+    bool trusted;
+    struct ct_bytes tables = ct_file_tables(f, &trusted);
+    if (tables.data)
+        return ct_tokenizer_from_tables(t, ct_file_path(f), tables, trusted, err);
+    if (ct_file_is_packed(f))
+        return ct_fail(err, CARAT_E_NOT_FOUND, "%s: was packed without a tokenizer", ct_file_path(f));
     if (ct_file_kind(f) == CT_FILE_GGUF)
         return ct_tokenizer_from_gguf(t, f, err);
-    char name[512];
     struct ct_bytes json = ct_file_side(f, "tokenizer.json");
     if (json.data)
         return ct_tokenizer_from_json(t, message_name(name, f, "tokenizer.json"), json, err);

@@ -9,6 +9,7 @@ tiny=$CARAT_SOURCE/models/tiny
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+export XDG_CACHE_HOME=$work/cache # never the caller's
 # `run` appends standard input to its prompt; colours and settings of the caller are not part of a test.
 exec </dev/null
 unset NO_COLOR CLICOLOR_FORCE ${!CARAT_ARG_@}

@@ -39,7 +39,7 @@ for threads in 1 2; do
         mkdir model
         cp "$tiny"/* model/
         name=./model
-        shrink $size run ./model --seed 1 -n 4 -t $threads
+        shrink $size run ./model --no-cache --seed 1 -n 4 -t $threads
         [ ! -s out ] || die 'there is output of a model that is gone'
     done
 done

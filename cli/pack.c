@@ -1,0 +1,137 @@
+/* pack.c: `carat pack` and `carat cache`: packed models, one by one and in the cache. Packing and the rules of the cache are the
+ * library's; where the cache lies, cache.c's. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+
+#define DEFAULT_CACHE ((uint64_t)4 << 30)
+
+static int pack_to(const carat_model *model, const struct options *o)
+{
+    struct progress bar;
+    carat_error err;
+
+    progress_begin(&bar, "packing", "KiB");
+    carat_status status = carat_model_pack(model, o->out, progress_update, &bar, &err);
+    progress_end(&bar);
+    return status == CARAT_OK ? DONE : fail_status(&err);
+}
+
+/* Opening with the cache packs; what is left is to say that it is so. */
+static int pack_cached(const carat_model *model)
+{
+    carat_setup setup = {.size = sizeof setup};
+    carat_error err;
+
+    if (carat_model_get_setup(model, &setup, &err) != CARAT_OK)
+        return fail_status(&err);
+    if (!setup.packed)
+        return fail(FAILED, "the model is not in the cache");
+    if (!setup.made)
+        note("the model is in the cache already, or a packed file itself");
+    return DONE;
+}
+
+int verb_pack(const struct options *o)
+{
+    carat_model *model = NULL;
+    int code;
+
+    if (strcmp(o->model, "tiny") == 0 && !o->out)
+        return fail(USAGE, "pack: the model inside the command needs no cache; with -o it can be written");
+    if (o->out && strcmp(o->out, "-") == 0)
+        return fail(USAGE, "pack: a packed file cannot be written to standard output");
+    if (!o->out && o->no_cache)
+        return fail(USAGE, "pack: with --no-cache it needs -o FILE");
+    interrupt_install();
+    code = o->out ? open_model(&model, o, false) : open_packed(&model, o);
+    if (code == DONE)
+        code = o->out ? pack_to(model, o) : pack_cached(model);
+    carat_model_close(model);
+    return code;
+}
+
+/* ---- the cache ---- */
+
+struct walk {
+    bool json, prune, clear;
+    uint64_t cap, kept, removed;
+    int n_kept, n_removed;
+    json_t *list;
+};
+
+static const char *const state_names[] = {[CARAT_CACHE_CURRENT] = "current",
+                                          [CARAT_CACHE_STALE] = "stale",
+                                          [CARAT_CACHE_GONE] = "gone",
+                                          [CARAT_CACHE_USELESS] = "useless"};
+
+static const char *last(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void print_entry(const struct walk *w, const carat_cache_entry *e, bool removed)
+{
+    char when[32] = "";
+    time_t used = (time_t)e->used;
+    struct tm *t = localtime(&used);
+
+    if (t)
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M", t);
+    if (w->json) {
+        json_array_append_new(w->list, json_pack("{s:o, s:o, s:I, s:I, s:s, s:b}", "file",
+                                                 json_text(e->file, strlen(e->file)), "origin",
+                                                 json_text(e->origin, strlen(e->origin)), "bytes",
+                                                 (json_int_t)e->bytes, "used", (json_int_t)e->used, "state",
+                                                 state_names[e->state], "removed", removed));
+        return;
+    }
+    out_print("%s%9.1f MB  %-16s  %-8s  %-22s  ", removed ? "removed " : "", (double)e->bytes / 1e6, when,
+              state_names[e->state], last(e->file));
+    out_name(*e->origin ? e->origin : "?", 4096);
+    out_print("\n");
+}
+
+static int visit(void *user, const carat_cache_entry *e)
+{
+    struct walk *w = user;
+    bool remove = w->clear || (w->prune && (e->state != CARAT_CACHE_CURRENT || w->kept + e->bytes > w->cap));
+
+    *(remove ? &w->removed : &w->kept) += e->bytes;
+    *(remove ? &w->n_removed : &w->n_kept) += 1;
+    print_entry(w, e, remove);
+    return remove;
+}
+
+int verb_cache(const struct options *o)
+{
+    struct walk w = {.json = o->json,
+                     .prune = strcmp(o->model, "prune") == 0,
+                     .clear = strcmp(o->model, "clear") == 0,
+                     .cap = o->cache_size ? o->cache_size : DEFAULT_CACHE};
+    struct cache_place place;
+    carat_error err;
+
+    if (!w.prune && !w.clear && strcmp(o->model, "list") != 0)
+        return fail(USAGE, "cache: '%.80s' is none of list, prune and clear", o->model);
+    cache_find(&place);
+    if (!*place.path)
+        return fail(FAILED, "cache: %s", place.note);
+    if (o->json && !(w.list = json_array()))
+        return fail_memory();
+    if (carat_cache_walk(place.path, visit, &w, &err) != CARAT_OK)
+        return fail_status(&err);
+    if (o->json)
+        return out_json(json_pack("{s:o, s:I, s:o}", "directory", json_text(place.path, strlen(place.path)),
+                                  "cap", (json_int_t)w.cap, "models", w.list));
+    if (w.n_removed)
+        out_print("%d removed, %.1f MB\n", w.n_removed, (double)w.removed / 1e6);
+    out_print("%d packed model%s, %.1f MB of %.1f, in ", w.n_kept, w.n_kept == 1 ? "" : "s",
+              (double)w.kept / 1e6, (double)w.cap / 1e6);
+    out_name(place.path, 4096);
+    out_print("\n");
+    return DONE;
+}

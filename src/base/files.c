@@ -1,0 +1,248 @@
+/* files.c: what asks Linux to write: directories, new files that appear whole, small files, the room on a disk. Reading is
+ * os.c's; what is written and where, api/'s. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+static const char *reason(int number)
+{
+    const char *text = strerrordesc_np(number);
+    return text ? text : "unknown system error";
+}
+
+bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, const void *p, size_t n),
+                     void *user)
+{
+    enum { PIECE = 1 << 18 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    uint8_t *piece = fd < 0 ? NULL : malloc(PIECE);
+    uint64_t done = 0;
+
+    while (piece && done < n) {
+        ssize_t got = read(fd, piece, (size_t)CT_MIN((uint64_t)PIECE, n - done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        feed(user, piece, (size_t)got);
+        done += (uint64_t)got;
+    }
+    free(piece);
+    if (fd >= 0)
+        close(fd);
+    return piece && done == n;
+}
+
+/* ---- directories ---- */
+
+static bool make_with_parents(const char *dir)
+{
+    char path[4096];
+    size_t n = strlen(dir);
+
+    if (n == 0 || n >= sizeof path)
+        return false;
+    memcpy(path, dir, n + 1);
+    for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = 0;
+        if (mkdir(path, 0700) != 0 && errno != EEXIST && access(path, F_OK) != 0)
+            return false;
+        *slash = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char **why)
+{
+    struct stat st;
+
+    if (stat(dir, &st) != 0 && (errno != ENOENT || !make || !make_with_parents(dir) || stat(dir, &st) != 0)) {
+        *why = make ? "it cannot be made" : "it is not there";
+        return false;
+    }
+    *why = !S_ISDIR(st.st_mode)                 ? "it is no directory"
+           : st.st_uid != geteuid()             ? "it belongs to another user"
+           : (st.st_mode & (S_IWGRP | S_IWOTH)) ? "others may write to it"
+                                                : NULL;
+    *writable = !*why && access(dir, W_OK | X_OK) == 0;
+    return !*why;
+}
+
+bool ct_os_disk(const char *dir, uint64_t *total, uint64_t *left)
+{
+    struct statvfs st;
+
+    if (statvfs(dir, &st) != 0)
+        return false;
+    *total = (uint64_t)st.f_blocks * st.f_frsize;
+    *left = (uint64_t)st.f_bavail * st.f_frsize;
+    return true;
+}
+
+void ct_os_names_in(const char *dir, void (*visit)(void *user, const char *name), void *user)
+{
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+
+    while (d && (entry = readdir(d)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            visit(user, entry->d_name);
+    if (d)
+        closedir(d);
+}
+
+bool ct_os_remove(const char *path)
+{
+    return unlink(path) == 0;
+}
+
+/* ---- a file that appears whole ---- */
+
+/* A lock on the file itself: a process that dies leaves a file that nobody holds, which the next one takes over. */
+carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, carat_error *err)
+{
+    *n = (struct ct_os_new){.fd = -1, .path = path};
+    for (int attempt = 0; attempt < 100; attempt++) {
+        struct stat held, named;
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+            return ct_fail(err, CARAT_E_IO, "%s: cannot be made: %s", path, reason(errno));
+        if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+            int number = errno;
+            close(fd);
+            return ct_fail(err, number == EWOULDBLOCK ? CARAT_E_BUSY : CARAT_E_IO, "%s: cannot be locked: %s",
+                           path, reason(number));
+        }
+        /* Who held it before may have given it its name: then the lock is on that, and nothing is here. */
+        if (fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
+            held.st_dev == named.st_dev) {
+            n->fd = fd;
+            return CARAT_OK;
+        }
+        close(fd);
+    }
+    return ct_fail(err, CARAT_E_BUSY, "%s: others keep making it", path);
+}
+
+carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err)
+{
+    int number = ftruncate(n->fd, 0) != 0 ? errno : 0;
+
+    /* Room is taken before a byte is written: a write into a mapping cannot fail, only kill. */
+    if (!number)
+        number = posix_fallocate(n->fd, 0, (off_t)size);
+    if (number)
+        return ct_fail(err, CARAT_E_IO, "%s: %zu bytes cannot be taken: %s", n->path, size, reason(number));
+    void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, n->fd, 0);
+    if (base == MAP_FAILED)
+        return ct_fail(err, CARAT_E_IO, "%s: %zu bytes cannot be mapped: %s", n->path, size, reason(errno));
+    n->base = base;
+    n->size = size;
+    return CARAT_OK;
+}
+
+void ct_os_new_written(struct ct_os_new *n)
+{
+    if (n->base)
+        munmap(n->base, n->size);
+    n->base = NULL;
+}
+
+static void let_go(struct ct_os_new *n)
+{
+    ct_os_new_written(n);
+    if (n->fd >= 0) {
+        flock(n->fd, LOCK_UN); /* a mapping of the file would keep the lock */
+        close(n->fd);
+    }
+    n->fd = -1;
+}
+
+/* So that the new name outlives a power cut. */
+static void sync_directory_of(const char *path)
+{
+    char dir[4096];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+
+    if (n >= sizeof dir)
+        return;
+    memcpy(dir, n ? path : "./", n ? n : 2);
+    dir[n ? n : 2] = 0;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, carat_error *err)
+{
+    ct_os_new_written(n);
+    if (fsync(n->fd) != 0 || rename(n->path, name) != 0) {
+        carat_status status =
+            ct_fail(err, CARAT_E_IO, "%s: cannot be brought to the disk: %s", name, reason(errno));
+        ct_os_new_abandon(n);
+        return status;
+    }
+    sync_directory_of(name);
+    let_go(n);
+    return CARAT_OK;
+}
+
+void ct_os_new_abandon(struct ct_os_new *n)
+{
+    if (n->fd >= 0)
+        unlink(n->path);
+    let_go(n);
+}
+
+/* ---- small files ---- */
+
+bool ct_os_put(const char *path, const void *data, size_t n)
+{
+    char part[4096];
+
+    if (snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid()) >= (int)sizeof part)
+        return false;
+    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return false;
+    bool whole = write(fd, data, n) == (ssize_t)n;
+    whole = close(fd) == 0 && whole && rename(part, path) == 0;
+    if (!whole)
+        unlink(part);
+    return whole;
+}
+
+size_t ct_os_get(const char *path, void *data, size_t n)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t got = fd < 0 ? -1 : read(fd, data, n);
+
+    if (fd >= 0)
+        close(fd);
+    return got < 0 ? 0 : (size_t)got;
+}
+
+void ct_os_touch(const char *path)
+{
+    utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+void ct_os_sleep(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&t, NULL);
+}

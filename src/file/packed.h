@@ -1,0 +1,109 @@
+/* packed.h: a packed file: a checkpoint as carat computes with it. Weights lie in panels (kernel/panel.h), the vocabulary as
+ * the tokenizer's tables, everything else as the origin had it, so that what reads a checkpoint reads this. Reading is
+ * packed.c's; writing, which needs kernels and threads, api/pack.c's.
+ *
+ *   header   struct ct_packed_header
+ *   sections each on a boundary of 64 bytes, large ones on a page
+ *   index    struct ct_packed, field by field; its hash is in the header, those of the sections are in the index
+ * Integers are little-endian. A file of another layout or numerics version is of no use and says so. */
+#ifndef CT_PACKED_H
+#define CT_PACKED_H
+
+#include "base/arena.h"
+#include "base/os.h"
+#include "file/file.h"
+
+#define CT_PACKED_MAGIC "caratpak"
+enum {
+    CT_PACKED_LAYOUT = 1,    /* of this file and of panels */
+    CT_PACKED_ALIGN = 64,    /* of a section */
+    CT_PACKED_PAGE = 4096,   /* of one that is larger */
+    CT_PACKED_HEAD = 1 << 20 /* bytes of a source that are its header where its format does not say */
+};
+#define CT_PACKED_BLOCK ((size_t)1 << 20) /* bytes that are hashed at a time */
+
+struct ct_packed_header {
+    char magic[8];
+    uint32_t layout, numerics;
+    uint64_t file_size, index_at, index_size;
+    uint64_t index_hash;
+    uint64_t header_hash; /* of the bytes before */
+};
+
+/* Bytes of the file; size 0: absent. The hash is XXH3-64 over those of its blocks of CT_PACKED_BLOCK bytes. */
+struct ct_section {
+    uint64_t at, size, hash;
+};
+
+/* A file that opening the origin asked for, by its name beside the first; the first has an empty name. */
+struct ct_source {
+    struct ct_str name;
+    uint32_t present; /* 0: it was not there, which may change */
+    struct ct_os_id id;
+    uint64_t head, hash; /* bytes of its header, and their XXH3-64 */
+    const char *path;    /* where it was just found; not stored */
+};
+
+/* A weight as kernels read it. Names are GGUF's, whatever the origin. */
+struct ct_packed_weight {
+    struct ct_str name;
+    uint32_t type, panels, rows, cols;
+    float scale;
+    struct ct_section data;
+};
+
+struct ct_packed {
+    uint32_t kind, version; /* of the origin: enum ct_file_kind */
+    struct ct_str origin;   /* its path when it was packed, for people */
+    struct ct_str note;
+    struct ct_source *source; /* [n_source] */
+    uint32_t n_source;
+    struct ct_section side[9]; /* CT_SIDES; without those that the tables stand for */
+    struct ct_section sbs;     /* blob "config" of a gemma.cpp file */
+    struct ct_section tables;
+    struct ct_meta *meta; /* [n_meta], without the arrays of the vocabulary */
+    uint32_t n_meta;
+    struct ct_tensor *tensor; /* [n_tensor] of the origin, without their data */
+    uint32_t n_tensor;
+    uint64_t weight_bytes; /* of the tensors used, as the origin stores them */
+    uint32_t n_unused;
+    struct ct_str unused;
+    struct ct_packed_weight *weight; /* [n_weight] */
+    uint32_t n_weight;
+};
+
+/* Hash of `size` bytes as struct ct_section has it. */
+uint64_t ct_packed_hash(const uint8_t *p, uint64_t size);
+/* Of one block, and over those of all blocks. */
+uint64_t ct_packed_hash_block(const uint8_t *p, size_t size);
+uint64_t ct_packed_hash_blocks(const uint64_t *hash, size_t n);
+
+/* Writes the index to `to` (NULL: only counts) and returns its bytes. */
+size_t ct_packed_write_index(const struct ct_packed *p, uint8_t *to);
+/* Reads and checks header and index of bytes; lists are in the arena, strings in the bytes. E_FORMAT, E_UNSUPPORTED (another
+ * version), E_MEMORY. */
+carat_status ct_packed_read(struct ct_packed *p, const char *path, struct ct_bytes bytes,
+                            struct ct_arena *arena, carat_error *err);
+/* The header of such a file, complete. */
+struct ct_packed_header ct_packed_header(uint64_t index_at, uint64_t index_size, uint64_t index_hash);
+
+/* ---- an open checkpoint (file.h) ---- */
+
+/* Opens the packed form of what is at origin; for messages it has that path. E_NOT_FOUND, and as ct_packed_read. trusted:
+ * nobody can have changed the file since it was written. */
+carat_status ct_packed_open(struct ct_file **f, const char *packed, const char *origin, bool trusted,
+                            carat_error *err);
+/* What f was read from; NULL when that is no packed file. */
+const struct ct_packed *ct_file_packed(const struct ct_file *f);
+/* Its bytes, and what the file was when it was mapped. */
+const struct ct_map *ct_file_packed_map(const struct ct_file *f);
+/* Fills what a packed file says of f: sources, metadata, tensors, kind; lists are borrowed. sides and sbs get the bytes to
+ * be stored. E_MEMORY. */
+carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, struct ct_bytes side[9],
+                              struct ct_bytes *sbs, struct ct_arena *arena, carat_error *err);
+/* XXH3-64 of the first `head` bytes; false when they cannot be read. */
+bool ct_packed_hash_head(const char *path, uint64_t head, uint64_t *hash);
+/* True when the sources of p are what they were, looked for beside `path` or in it. */
+bool ct_packed_current(const struct ct_packed *p, const char *path);
+
+#endif
