@@ -16,7 +16,7 @@ struct job {
     carat_model_info info;
     carat_tokens ids;
     struct progress bar;
-    struct npy npy;
+    struct save npy;
     int top;      /* how many to print per row, 0: none */
     int *best;    /* [top] */
     json_t *rows; /* with --json */
@@ -220,12 +220,12 @@ int verb_logits(const struct options *o)
         progress_end(&j.bar);
     }
     if (code == DONE && o->out)
-        code = npy_finish(&j.npy);
+        code = save_close(&j.npy);
     if (code == DONE && o->json) {
         code =
             out_json(json_pack("{s:i, s:i, s:O}", "n", j.ids.n, "n_vocab", j.info.n_vocab, "rows", j.rows));
     }
-    npy_abandon(&j.npy);
+    save_abandon(&j.npy);
     json_decref(j.rows);
     free(j.best);
     carat_tokens_free(&j.ids);

@@ -1,0 +1,77 @@
+/* save.c: writes a file beside its name and renames it when it is complete. "-" is standard output. */
+#define _POSIX_C_SOURCE 200809L
+#include "save.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static int open_file(struct save *s)
+{
+    struct stat status;
+    size_t n = strlen(s->path) + 32;
+
+    if (strcmp(s->path, "-") == 0) {
+        int fd = dup(STDOUT_FILENO);
+        s->file = fd < 0 ? NULL : fdopen(fd, "wb");
+    } else if (stat(s->path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        s->file = fopen(s->path, "wb");
+    } else {
+        s->partial = malloc(n);
+        if (!s->partial)
+            return fail_memory();
+        snprintf(s->partial, n, "%s.%ld.part", s->path, (long)getpid());
+        s->file = fopen(s->partial, "wb");
+    }
+    if (!s->file)
+        return fail(FAILED, "cannot create %s: %s", s->path, strerror(errno));
+    return DONE;
+}
+
+int save_failed(const struct save *s)
+{
+    if (errno == EPIPE && strcmp(s->path, "-") == 0)
+        return PIPE_CLOSED;
+    return fail(FAILED, "cannot write %s: %s", s->path, strerror(errno));
+}
+
+int save_open(struct save *s, const char *path)
+{
+    int code;
+
+    *s = (struct save){.path = path};
+    if ((code = open_file(s)) != DONE)
+        save_abandon(s);
+    return code;
+}
+
+int save_close(struct save *s)
+{
+    FILE *file = s->file;
+    bool written = !ferror(file);
+    int code = DONE;
+
+    s->file = NULL;
+    if (fclose(file) != 0 || !written || (s->partial && rename(s->partial, s->path) != 0)) {
+        code = save_failed(s);
+        save_abandon(s);
+    }
+    free(s->partial);
+    s->partial = NULL;
+    return code;
+}
+
+void save_abandon(struct save *s)
+{
+    if (s->file)
+        fclose(s->file);
+    if (s->partial)
+        unlink(s->partial);
+    free(s->partial);
+    s->file = NULL;
+    s->partial = NULL;
+}

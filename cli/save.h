@@ -1,0 +1,20 @@
+/* save.h: a file that is written as a whole: a regular one appears under its name only when it is complete. */
+#ifndef SAVE_H
+#define SAVE_H
+
+#include <stdio.h>
+
+struct save {
+    FILE *file;
+    const char *path;
+    char *partial; /* the name written to, NULL when path itself is (a device, a pipe) */
+};
+
+/* "-" is standard output. Exit codes. */
+int save_open(struct save *s, const char *path);
+int save_failed(const struct save *s); /* says why writing failed, by errno */
+int save_close(struct save *s);        /* and gives it its name */
+/* Throws away what is unfinished; harmless after save_close and on {0}. */
+void save_abandon(struct save *s);
+
+#endif
