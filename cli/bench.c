@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "save.h"
 
 enum { MOST_NUMBERS = 16 };
 
@@ -91,6 +92,23 @@ static int plan_tests(struct bench *b)
     return code;
 }
 
+/* Everything that can be wrong without a model is wrong before one is opened. */
+static int prepare(struct bench *b, struct save *plot)
+{
+    const struct options *o = b->o;
+    int code = plan_tests(b);
+
+    if (code == DONE && o->json && o->output && strcmp(o->output, "json") != 0)
+        return fail(USAGE, "bench: --json and -o %s contradict each other", o->output);
+    if (code == DONE && o->plot && strcmp(o->plot, "-") == 0)
+        return fail(USAGE, "bench: --plot - leaves no room on standard output for the result");
+    if (code == DONE && o->compare)
+        code = bench_compare_open(b);
+    if (code == DONE && o->plot)
+        code = save_open(plot, o->plot);
+    return code;
+}
+
 static int run_tests(struct bench *b)
 {
     int code = bench_open(b);
@@ -101,17 +119,23 @@ static int run_tests(struct bench *b)
         code = bench_close(b);
     for (int i = 0; i < b->n && code == DONE; i++)
         bench_sum_up(b, &b->test[i]);
-    return code;
+    return code == DONE ? bench_compare(b) : code;
 }
 
-static int tell(const struct bench *b)
+static int tell(const struct bench *b, struct save *plot)
 {
     const char *format = b->o->output ? b->o->output : b->o->json ? "json" : "md";
+    int code = DONE;
 
-    if (strcmp(format, "md") != 0)
-        return bench_print_fields(b, format);
-    bench_print(b);
-    return DONE;
+    if (strcmp(format, "md") == 0)
+        bench_print(b);
+    else
+        code = bench_print_fields(b, format);
+    if (code == DONE && b->o->plot) {
+        bench_plot(b, plot->file);
+        code = save_close(plot);
+    }
+    return code == DONE ? bench_compare_result(b) : code;
 }
 
 static void free_all(struct bench *b)
@@ -124,6 +148,7 @@ static void free_all(struct bench *b)
     }
     for (int i = 0; i < BENCH_PARALLEL; i++)
         carat_session_close(b->session[i]);
+    json_decref(b->older);
     free(b->ids);
     free(b->command);
     carat_engine_close(b->engine);
@@ -134,6 +159,7 @@ static void free_all(struct bench *b)
 int verb_bench(const struct options *o)
 {
     struct bench *b = calloc(1, sizeof *b);
+    struct save plot = {0};
     int code;
 
     if (!b)
@@ -147,16 +173,14 @@ int verb_bench(const struct options *o)
     b->limits.size = sizeof b->limits;
     b->host.size = sizeof b->host;
     b->widest = 1;
-    if (o->json && o->output && strcmp(o->output, "json") != 0)
-        code = fail(USAGE, "bench: --json and -o %s contradict each other", o->output);
-    else
-        code = plan_tests(b);
+    code = prepare(b, &plot);
     if (code == DONE) {
         interrupt_install();
         code = run_tests(b);
     }
     if (code == DONE)
-        code = tell(b);
+        code = tell(b, &plot);
+    save_abandon(&plot);
     free_all(b);
     return code;
 }

@@ -4,7 +4,10 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <stdio.h>
+
 #include "cli.h"
+#include "conditions.h"
 
 enum { BENCH_PARALLEL = 256, MOST_TESTS = 64, MOST_REPETITIONS = 1000 };
 
@@ -35,10 +38,16 @@ struct work {
 
 /* Beside the same test of an older result. */
 struct verdict {
-    const char *word; /* "" without an older one */
-    double old, ratio, old_noise;
-    double allowed; /* the share that noise explains */
+    const json_t *element; /* of the older result; NULL: it has no such test */
+    struct spread ts;
+    double ratio;     /* of the medians, new by old */
+    double allowed;   /* the share that noise explains */
+    double lost;      /* the share of its speed that the machine itself has lost since */
+    const char *word; /* "same", "slower", ... */
 };
+
+/* What may explain or distort the figures of a test. */
+enum cause { NOISE, FOREIGN, STEAL, THROTTLED, FREQUENCY, THREADS, SHORT, UNSEEN, N_CAUSE };
 
 struct test {
     int n_prompt, n_gen, depth;
@@ -57,7 +66,8 @@ struct test {
     struct work work;
     double limit; /* tok/s that the limits allow; NAN: not known */
     struct verdict old;
-    char notes[512]; /* what explains or distorts its figures, sentences with semicolons between; "" */
+    double cause[N_CAUSE]; /* NAN where it does not matter */
+    char notes[512];       /* the same in words */
 };
 
 struct bench {
@@ -79,6 +89,7 @@ struct bench {
     char type[64]; /* as "gemma3 270M Q4_0" */
     char build[32];
     char *command; /* that repeats the run */
+    json_t *older; /* result to compare with, or NULL */
     struct test test[MOST_TESTS];
     int n, longest, widest;
 };
@@ -101,10 +112,18 @@ int tokens_of(const struct test *t); /* of all sequences */
 int bench_describe(struct bench *b); /* the model's type and the command; an exit code */
 void bench_sum_up(const struct bench *b, struct test *t);
 
+/* ---- bench_notes.c ---- */
+
+void bench_judge(const struct bench *b, struct test *t);
+/* A cause in words, of tests in which it lies from low to high. */
+void bench_note(char *out, size_t capacity, enum cause cause, double low, double high);
+void bench_print_notes(const struct bench *b);
+
 /* ---- bench_load.c ---- */
 
 struct load_mark {
-    double wall, own, busy, steal, throttled; /* seconds; NAN: not known */
+    struct cpu_time time;
+    double throttled; /* seconds; NAN: not known */
 };
 void load_begin(const carat_host_info *host, struct load_mark *m);
 void load_end(const carat_host_info *host, const struct load_mark *m, struct load *load);
@@ -132,5 +151,19 @@ void table_print(const struct table *t);
 void bench_print(const struct bench *b);
 /* format: "csv", "json", "jsonl" */
 int bench_print_fields(const struct bench *b, const char *format);
+/* Is a field of a test what the older result has under that name? Yes, if it has none. */
+bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older);
+void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older);
+
+/* ---- bench_compare.c ---- */
+
+int bench_compare_open(struct bench *b); /* reads and checks the older result; an exit code */
+int bench_compare(struct bench *b);      /* when everything is measured; an exit code */
+void bench_print_comparison(const struct bench *b, struct table *table);
+int bench_compare_result(const struct bench *b); /* CHECK_FAILED when a test is slower */
+
+/* ---- bench_plot.c ---- */
+
+void bench_plot(const struct bench *b, FILE *f); /* SVG; errors stay in f */
 
 #endif

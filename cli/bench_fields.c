@@ -137,6 +137,13 @@ static const struct field fields[] = {
     {"carat.mhz_most", KNOWN, T(load.mhz_most)},
     {"carat.governor", CHARS, T(load.governor)},
     {"carat.notes", CHARS, T(notes)},
+    /* beside an older result */
+    {"carat.compare.old_ts", KNOWN, T(old.ts.median)},
+    {"carat.compare.old_noise", KNOWN, T(old.ts.noise)},
+    {"carat.compare.ratio", KNOWN, T(old.ratio)},
+    {"carat.compare.allowed", KNOWN, T(old.allowed)},
+    {"carat.compare.machine_lost", KNOWN, T(old.lost)},
+    {"carat.compare.verdict", STRING, T(old.word)},
     {"carat.profile", PROFILE, T(profile)},
 };
 /* clang-format on */
@@ -186,7 +193,7 @@ static json_t *samples_json(const double *sample, int n, double scale, bool whol
 
 static json_t *string(const char *s)
 {
-    return json_text(s, strlen(s));
+    return s ? json_text(s, strlen(s)) : json_null();
 }
 
 /* A new reference; NULL when memory is out. */
@@ -256,6 +263,51 @@ static json_t *test_json(const struct bench *b, const struct test *t)
             object = NULL;
         }
     return object;
+}
+
+/* ---- one field, here and in an older result ---- */
+
+static const json_t *find_path(const json_t *object, const char *name)
+{
+    char part[32];
+    size_t n;
+
+    for (; (n = strcspn(name, ".")) < strlen(name); name += n + 1) {
+        memcpy(part, name, n);
+        part[n] = 0;
+        object = json_object_get(object, part);
+    }
+    return json_object_get(object, name);
+}
+
+static json_t *value_named(const struct bench *b, const struct test *t, const char *name)
+{
+    for (int i = 0; i < N_FIELD; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return value_of(b, t, &fields[i]);
+    return NULL;
+}
+
+bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older)
+{
+    const json_t *then = find_path(older, name);
+    json_t *now = value_named(b, t, name);
+    bool equal = !then || json_equal(then, now);
+
+    json_decref(now);
+    return equal;
+}
+
+void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older)
+{
+    json_t *now = value_named(b, t, name);
+    char *then = json_dumps(find_path(older, name), JSON_ENCODE_ANY | JSON_COMPACT);
+    char *is = now ? json_dumps(now, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+
+    note("%s: %s was %.200s, is %.200s", b->o->compare, name, then ? then : "?", is ? is : "?");
+    free(then);
+    free(is);
+    json_decref(now);
 }
 
 /* ---- writing ---- */

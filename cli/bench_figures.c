@@ -1,5 +1,5 @@
-/* bench_figures.c: from samples and counts to figures: spreads, shares of the limits, names, and the words that go with
- * them. Measuring is bench_run.c's, telling is the others'. */
+/* bench_figures.c: from samples and counts to figures: spreads, shares of the limits, names, and the command that repeats
+ * a run. Measuring is bench_run.c's, telling is the others'. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
@@ -128,53 +128,6 @@ carat_operation sum_of(const carat_profile *p)
     return sum;
 }
 
-/* ---- notes ---- */
-
-/* printf behind what is there, "; " between. */
-static void add_note(struct test *t, const char *format, double x, double y)
-{
-    size_t used = strlen(t->notes);
-
-    if (used)
-        used += (size_t)snprintf(t->notes + used, sizeof t->notes - used, "; ");
-    if (used < sizeof t->notes)
-        snprintf(t->notes + used, sizeof t->notes - used, format, x, y);
-}
-
-/* Said where it matters: a spread above 5 %, and whatever may have caused it or made all runs slower alike. */
-static void judge(const struct bench *b, struct test *t)
-{
-    const struct load *l = &t->load;
-    bool noisy = t->ts.noise > 0.05, cause = false;
-
-    t->notes[0] = 0;
-    if (noisy)
-        add_note(t, "runs differ by %.0f %% (%.0f runs)", 100 * t->ts.noise, t->ts.n);
-    const struct {
-        bool matters;
-        const char *format;
-        double x, y;
-    } causes[] = {
-        {l->foreign > 0.05, "other processes took %.0f %% of the processors' time", 100 * l->foreign, 0},
-        {l->steal > 0.01, "the hypervisor took %.1f %% of it (steal)", 100 * l->steal, 0},
-        {l->throttled > 0.001, "the quota of the control group stopped this process for %.1f %% of the time",
-         100 * l->throttled, 0},
-        {l->mhz > 0 && l->mhz < 0.9 * l->mhz_most, "processors ran at %.2f of at most %.2f GHz", l->mhz / 1e3,
-         l->mhz_most / 1e3},
-        {b->plan.threads > b->host.threads, "%.0f threads are more than the %.0f that this process can use",
-         b->plan.threads, b->host.threads},
-        {noisy && t->ns.median < 2e7, "a run takes %.1f ms only: more tokens would be steadier",
-         t->ns.median / 1e6, 0},
-    };
-    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
-        if (causes[i].matters) {
-            add_note(t, causes[i].format, causes[i].x, causes[i].y);
-            cause = true;
-        }
-    if (noisy && !cause)
-        add_note(t, "no cause is seen from here: neighbours on the same memory, or heat", 0, 0);
-}
-
 void bench_sum_up(const struct bench *b, struct test *t)
 {
     carat_operation sum = sum_of(&t->profile);
@@ -183,7 +136,7 @@ void bench_sum_up(const struct bench *b, struct test *t)
     t->work = work_of(b, &sum, t->ns.median / 1e9);
     bound = fmax(t->work.of_read, t->work.of_compute); /* of two, of which one may be NAN */
     t->limit = t->ts.median / bound;
-    judge(b, t);
+    bench_judge(b, t);
 }
 
 /* ---- description ---- */

@@ -23,11 +23,6 @@ static bool first_line(const char *path, char *line, size_t capacity)
     return good;
 }
 
-static double time_of(struct timeval t)
-{
-    return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
-}
-
 size_t peak_rss(void)
 {
     struct rusage use;
@@ -61,35 +56,22 @@ static double throttled(const carat_host_info *host)
 
 void load_begin(const carat_host_info *host, struct load_mark *m)
 {
-    unsigned long long user, nice, system, idle, wait, irq, softirq, steal;
-    double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
-    struct rusage use;
-    char line[256];
-
-    *m = (struct load_mark){seconds(), NAN, NAN, NAN, throttled(host)};
-    if (getrusage(RUSAGE_SELF, &use) == 0)
-        m->own = time_of(use.ru_utime) + time_of(use.ru_stime);
-    if (first_line("/proc/stat", line, sizeof line) &&
-        sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq,
-               &softirq, &steal) == 8) {
-        m->busy = (double)(user + nice + system + irq + softirq) * tick;
-        m->steal = (double)steal * tick;
-    }
+    *m = (struct load_mark){cpu_time_now(), throttled(host)};
 }
 
 void load_end(const carat_host_info *host, const struct load_mark *m, struct load *load)
 {
     static const double enough = 0.25; /* seconds: the system counts in hundredths */
-    struct load_mark now;
+    const struct cpu_time *then = &m->time, now = cpu_time_now();
+    double wall = now.at - then->at, all = wall * host->online;
+    bool known = wall >= enough && all > 0;
+    bool counted = known && then->known && now.known;
 
-    load_begin(host, &now);
-    double wall = now.wall - m->wall, all = wall * host->online;
-    bool known = wall >= enough && host->online > 0;
-    load->foreign = known ? ((now.busy - m->busy) - (now.own - m->own)) / all : NAN;
-    if (load->foreign < 0) /* the system books some time to the wrong hundredth */
+    load->foreign = counted ? ((now.busy - then->busy) - (now.own - then->own)) / all : NAN;
+    if (load->foreign < 0) /* some time is booked to the wrong hundredth */
         load->foreign = 0;
-    load->steal = known ? (now.steal - m->steal) / all : NAN;
-    load->throttled = known ? (now.throttled - m->throttled) / wall : NAN;
+    load->steal = counted ? (now.stolen - then->stolen) / all : NAN;
+    load->throttled = known ? (throttled(host) - m->throttled) / wall : NAN;
 }
 
 static double number_in(const char *directory, int i, const char *name, char *text, size_t capacity)

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
-
-static const char *const arithmetic_names[CARAT_N_ARITHMETIC] = {"f32", "bf16", "int8", "int4"};
+#include "machine.h"
 
 static double mib(size_t bytes)
 {
@@ -136,25 +135,18 @@ static void print_limits(const struct bench *b)
     out_print(" by %d threads, measured in this run\n", b->limits.threads);
 }
 
-static void print_notes(const struct bench *b)
-{
-    char name[64];
-
-    for (int i = 0; i < b->n; i++)
-        if (*b->test[i].notes)
-            out_print("note: %s: %s\n", test_name(name, sizeof name, &b->test[i]), b->test[i].notes);
-}
-
 void bench_print(const struct bench *b)
 {
     static struct table table; /* too large for a stack that somebody has made small */
 
     print_speeds(b, &table);
     print_details(b, &table);
+    if (b->older)
+        bench_print_comparison(b, &table);
     for (int i = 0; i < b->n && b->o->profile; i++)
         print_profile(b, &b->test[i], &table);
     print_start(b);
     print_limits(b);
-    print_notes(b);
+    bench_print_notes(b);
     out_print("again: %s\n", b->command);
 }

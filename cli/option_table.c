@@ -27,7 +27,11 @@ const struct verb_text verb_texts[N_VERB] = {
          "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n"},
     [BENCH] = {"bench", "MODEL", "measure prompt and generation speed", 1, 1,
                "Random ids, one warm-up; tokenising and sampling are not in the time. What was read and "
-               "computed is compared with what the machine can do at most, measured in the same run.\n"},
+               "computed is compared with what the machine can do at most, measured in the same run.\n"
+               "The first table is llama-bench's. In the second, \"first token\" is a prompt and one draw, "
+               "ms/token are single steps of generation, and behind the median stands how far runs differ, "
+               "in per cent. Notes say what else the machine did meanwhile.\n"
+               "CSV and JSON have llama-bench's fields, and under \"carat\" what it lacks.\n"},
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
     [VERIFY] =
         {"verify", "MODEL", "check a model file and how this machine computes it", 1, 1,
@@ -133,6 +137,11 @@ const struct option option_table[] = {
     {{"-r", "--repetitions"}, INT, AT(repetitions), ON(BENCH), "N", "runs of each test (default 5)", 1, 1000},
     {{"-o", "--output"}, CHOICE, AT(output), ON(BENCH), "md|csv|json|jsonl",
      "how the result is printed (default md); --json is -o json", 0, 0},
+    {{"--compare"}, READS, AT(compare), ON(BENCH), "FILE",
+     "judge each test against FILE, an older result of -o json; code 7 when one is slower beyond the noise",
+     0, 0},
+    {{"--plot"}, WRITES, AT(plot), ON(BENCH), "FILE",
+     "draw speed over depth, beside what the machine allows, as SVG", 0, 0},
     {{"--profile"}, FLAG, AT(profile), ON(BENCH), NULL,
      "also print where the time goes, operation by operation", 0, 0},
     {{"--measure"}, SWITCH, AT(measure), ON(DOCTOR), "on|off|auto",
