@@ -11,8 +11,9 @@
 
 #include "cli.h"
 
-/* Could the directory be made, or is it there and takes files? Looks at the nearest parent that exists. A directory that
- * somebody else made is left alone: root in a user's home would leave files there that the user cannot remove. */
+/* Could the directory be made, or is it there and takes files? Looks at the nearest parent that exists. As in the
+ * library, one that is not this user's alone is left alone: root in a user's home would leave files there that the user
+ * cannot remove. */
 static void look(struct cache_place *c)
 {
     char parent[MOST_CACHE_PATH];
@@ -29,9 +30,12 @@ static void look(struct cache_place *c)
     }
     bool found = stat(parent, &st) == 0 && S_ISDIR(st.st_mode);
     bool foreign = found && c->exists && st.st_uid != geteuid();
-    c->writable = found && !foreign && access(parent, W_OK | X_OK) == 0;
+    bool open = found && c->exists && (st.st_mode & (S_IWGRP | S_IWOTH));
+    c->ours = found && c->exists && !foreign && !open;
+    c->writable = found && c->ours == c->exists && access(parent, W_OK | X_OK) == 0;
     c->note = c->writable ? (c->exists ? "exists" : "can be made")
               : foreign   ? "belongs to another user"
+              : open      ? "can be written by others"
               : c->exists ? "exists, not writable"
                           : "cannot be made";
     if (found && statvfs(parent, &disk) == 0) {

@@ -203,14 +203,37 @@ static void print_limits(const struct machine *m)
     print_speed(&m->limits);
 }
 
-static void print_cache(const struct cache_place *c)
+static void print_cache(const struct report *r)
 {
-    char disk[96] = "";
+    static const char *const words[CACHE_STATES] = {
+        [CARAT_CACHE_STALE] = "of changed models",
+        [CARAT_CACHE_GONE] = "whose models are gone",
+        [CARAT_CACHE_USELESS] = "damaged or of another version",
+    };
+    const struct cache_place *c = &r->cache;
+    const struct cache_content *in = &r->content;
+    char models[96] = "", disk[96] = "", useless[256] = "";
+    size_t used = 0;
+    double bytes;
+    int n = doctor_cache_count(in, CARAT_CACHE_CURRENT, &bytes);
 
+    if (c->ours)
+        snprintf(models, sizeof models, "%s%d model%s, %.1f of %.1f GiB", c->writable ? "" : ", ", n,
+                 n == 1 ? "" : "s", bytes / (1 << 30), r->cap / (1 << 30));
     if (c->disk > 0)
         snprintf(disk, sizeof disk, ", %.0f GiB (%.0f %%) of its disk free", c->disk_free / (1 << 30),
                  100 * c->disk_free / c->disk);
-    line("cache", "%s%s%s%s", c->path, *c->path ? ": " : "", c->note, disk);
+    line("cache", "%s%s%s%s%s", c->path, *c->path ? ": " : "", c->ours && c->writable ? "" : c->note, models,
+         disk);
+    for (int i = CARAT_CACHE_CURRENT + 1; i < CACHE_STATES; i++)
+        if (in->n[i])
+            used += (size_t)snprintf(useless + used, sizeof useless - used, "%s%d %s", used ? ", " : "",
+                                     in->n[i], words[i]);
+    if (in->n_part)
+        used += (size_t)snprintf(useless + used, sizeof useless - used, "%s%d unfinished", used ? ", " : "",
+                                 in->n_part);
+    if (used)
+        line("  of no use", "%s", useless);
 }
 
 static int print_text(const struct report *r)
@@ -227,7 +250,7 @@ static int print_text(const struct report *r)
     print_now(&r->now);
     print_variables();
     print_limits(&r->machine);
-    print_cache(&r->cache);
+    print_cache(r);
     for (int i = 0; i < r->n_advice; i++)
         line("advice", "%s", r->advice[i].text);
     if (r->n_advice == 0)
@@ -269,6 +292,9 @@ int verb_doctor(const struct options *o)
     conditions_read(&r.now, atoi(r.host.allowed_list)); /* before measuring is part of them */
     if ((code = find_limits(&r, o->measure)) != DONE)
         return code;
+    r.cap = (double)(o->cache_size ? o->cache_size : CACHE_CAP);
+    if (r.cache.ours)
+        doctor_look_into(&r.content, r.cache.path);
     doctor_judge(&r);
     return o->json ? doctor_print_json(&r) : print_text(&r);
 }

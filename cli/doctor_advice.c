@@ -227,12 +227,20 @@ static void judge_variables(struct report *r)
 
 static void judge_cache(struct report *r)
 {
+    double bytes;
+
     if (!r->cache.writable)
         advise(r, "cache", "nothing can be kept from one start to the next: %s%s",
                *r->cache.path ? "the cache " : "there is ", r->cache.note);
     else if (r->cache.disk > 0 && r->cache.disk_free < CACHE_LEAVES_FREE * r->cache.disk)
         advise(r, "disk", "%.0f %% of the cache's disk are free: below %.0f %% nothing is added to the cache",
                100 * r->cache.disk_free / r->cache.disk, 100 * CACHE_LEAVES_FREE);
+    if (r->content.n_part)
+        advise(r, "cache_unfinished", "processes that were stopped left %.2f GiB in %s/*.part",
+               r->content.part_bytes / (1 << 30), r->cache.path);
+    if (doctor_cache_count(&r->content, CARAT_CACHE_STALE, &bytes) > 0)
+        advise(r, "cache_useless", "%.2f GiB of the cache are of no use: carat cache prune",
+               bytes / (1 << 30));
 }
 
 void doctor_judge(struct report *r)

@@ -100,10 +100,19 @@ static json_t *speed_json(const carat_limits *limits)
     return list;
 }
 
-static json_t *cache_json(const struct cache_place *c)
+static json_t *cache_json(const struct report *r)
 {
-    return json_pack("{s:o, s:b, s:b, s:o, s:o}", "directory", text_json(c->path), "exists", c->exists,
-                     "writable", c->writable, "disk", known(c->disk), "disk_free", known(c->disk_free));
+    const struct cache_place *c = &r->cache;
+    const struct cache_content *in = &r->content;
+    double bytes;
+    int n = doctor_cache_count(in, CARAT_CACHE_CURRENT, &bytes);
+
+    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:I, s:i, s:I, s:i, s:i, s:i, s:i, s:I}", "directory",
+                     text_json(c->path), "exists", c->exists, "writable", c->writable, "disk", known(c->disk),
+                     "disk_free", known(c->disk_free), "cap", (json_int_t)r->cap, "models", n, "bytes",
+                     (json_int_t)bytes, "stale", in->n[CARAT_CACHE_STALE], "gone", in->n[CARAT_CACHE_GONE],
+                     "useless", in->n[CARAT_CACHE_USELESS], "unfinished", in->n_part, "unfinished_bytes",
+                     (json_int_t)in->part_bytes);
 }
 
 int doctor_print_json(const struct report *r)
@@ -119,5 +128,5 @@ int doctor_print_json(const struct report *r)
         "numerics", h->numerics, "compiler", h->compiler, "build", h->build, "system", text_json(h->system),
         "libc", text_json(h->libc), "processor", processor_json(r), "threads", threads_json(h), "memory",
         memory_json(r), "now", now_json(&r->now), "limits", limits_json(&r->machine), "speed_at_most",
-        speed_json(&r->machine.limits), "cache", cache_json(&r->cache), "advice", advice));
+        speed_json(&r->machine.limits), "cache", cache_json(r), "advice", advice));
 }

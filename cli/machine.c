@@ -173,7 +173,8 @@ static int refuse(struct machine *m, const char *path, const char *why)
     return -1;
 }
 
-/* The directory, which has to be this user's: what root runs in somebody's home leaves no file there. -1 with why_not. */
+/* The directory, which has to be this user's alone: what root runs in somebody's home leaves no file there. -1 with
+ * why_not. */
 static int open_cache(struct machine *m, const struct cache_place *cache)
 {
     struct stat st;
@@ -185,10 +186,11 @@ static int open_cache(struct machine *m, const struct cache_place *cache)
     int fd = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return refuse(m, cache->path, strerror(errno));
-    if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
+    bool mine = fstat(fd, &st) == 0 && st.st_uid == geteuid();
+    if (mine && !(st.st_mode & (S_IWGRP | S_IWOTH)))
         return fd;
     close(fd);
-    return refuse(m, cache->path, "it belongs to another user");
+    return refuse(m, cache->path, mine ? "others may write to it" : "it belongs to another user");
 }
 
 /* With the directories above it; what cannot be made is met when it is opened. */
@@ -212,8 +214,9 @@ static char *read_own(int directory, size_t *n)
 
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) &&
-        st.st_size > 0 && st.st_size <= MOST_FILE && (text = malloc(MOST_FILE)) != NULL) {
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+        !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size > 0 && st.st_size <= MOST_FILE &&
+        (text = malloc(MOST_FILE)) != NULL) {
         ssize_t got = read(fd, text, MOST_FILE);
         *n = got > 0 ? (size_t)got : 0;
     }
@@ -251,7 +254,7 @@ static bool replace(int directory, const char *text, size_t n)
     char name[64];
 
     clock_gettime(CLOCK_REALTIME, &t); /* a process of another container may have the same number */
-    snprintf(name, sizeof name, NAME ".%ld-%ld.tmp", (long)getpid(), t.tv_nsec);
+    snprintf(name, sizeof name, NAME ".%ld-%ld.part", (long)getpid(), t.tv_nsec);
     int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;

@@ -73,7 +73,7 @@ const struct option option_table[] = {
     {{"--tokenizer"}, PATH, AT(tokenizer), ANY & ~NO_MODEL, "FILE",
      "a tokenizer file, instead of the model's own", 0, 0},
     {{"--no-cache"}, FLAG, AT(no_cache), OPENS, NULL, "neither read nor write the cache of packed models", 0, 0},
-    {{"--cache-size"}, SIZE, AT(cache_size), EVALUATES | ON(PACK) | ON(CACHE), "SIZE",
+    {{"--cache-size"}, SIZE, AT(cache_size), EVALUATES | ON(PACK) | ON(CACHE) | ON(DOCTOR), "SIZE",
      "what all packed models together may take (default 4G)", 1, 1e18},
     /* what goes in */
     {{"-p", "--prompt"}, TEXT, AT(prompt), ON(RUN), "TEXT", "the prompt, instead of the second argument", 0, 0},

@@ -6,8 +6,6 @@
 
 #include "cli.h"
 
-#define DEFAULT_CACHE ((uint64_t)4 << 30)
-
 static int pack_to(const carat_model *model, const struct options *o)
 {
     struct progress bar;
@@ -111,7 +109,7 @@ int verb_cache(const struct options *o)
     struct walk w = {.json = o->json,
                      .prune = strcmp(o->model, "prune") == 0,
                      .clear = strcmp(o->model, "clear") == 0,
-                     .cap = o->cache_size ? o->cache_size : DEFAULT_CACHE};
+                     .cap = o->cache_size ? o->cache_size : CACHE_CAP};
     struct cache_place place;
     carat_error err;
 

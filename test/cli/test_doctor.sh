@@ -3,9 +3,7 @@
 # environment, and needs neither /proc nor /sys.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
-# Nothing is written into the cache of whoever runs this. Measuring takes two seconds: where it is not the subject, it
-# is left out or remembered.
-export XDG_CACHE_HOME=$work/cache
+# Measuring takes two seconds: where it is not the subject, it is left out or remembered.
 
 expect 0 doctor
 [ ! -s err ] || die 'there are messages'
@@ -60,7 +58,7 @@ XDG_CACHE_HOME=$work/xdg HOME=$work/home "$CARAT" doctor --json >out
 out_has "\"directory\":\"$work/xdg/carat\",\"exists\":false,\"writable\":true"
 mkdir -p xdg/carat
 XDG_CACHE_HOME=$work/xdg "$CARAT" doctor >out
-out_has "^cache  *$work/xdg/carat: exists, "
+out_has "^cache  *$work/xdg/carat: 0 models, 0.0 of 4.0 GiB, [0-9]* GiB ([0-9]* %) of its disk free\$"
 : >file
 XDG_CACHE_HOME=$work/file "$CARAT" doctor >out
 out_has '^cache .*: cannot be made'
@@ -79,6 +77,40 @@ XDG_CACHE_HOME=$'/no\n```\e[31m' "$CARAT" doctor >out
 out_has '^cache  */no?????\[31m/carat'
 XDG_CACHE_HOME=$'/\xff' "$CARAT" doctor --json >out
 out_has '"directory":"/'$'\xef\xbf\xbd''/carat"'
+
+# what lies in the cache is counted
+counts() { # models, stale, gone, useless, unfinished
+    expect 0 doctor --json --cache-size 3G
+    out_has "\"cap\":3221225472,\"models\":$1,\"bytes\":[0-9]*,\"stale\":$2,\"gone\":$3,\"useless\":$4,\"unfinished\":$5,"
+}
+has_advice() { grep -o '"id":"[a-z_]*"' "$1" | tr '\n' ' '; }
+for i in 1 2 3 4; do
+    cp -r "$tiny" model$i
+    expect 0 pack model$i
+done
+counts 4 0 0 0 0
+touch model1/model.safetensors
+rm -r model2
+packed=$("$CARAT" cache list | sed -n 's/.*  *\([0-9a-f]*\.carat\)  .*model3$/\1/p')
+echo damaged >"cache/carat/$packed"
+counts 4 1 1 1 0
+head -c 5000 /dev/zero >cache/carat/0123456789abcdef.part
+head -c 5000 /dev/zero >cache/carat/abcdef.part
+ln -s abcdef.part cache/carat/link.part
+mkfifo cache/carat/pipe.part
+(
+    flock -x 9 # somebody writes it
+    counts 4 1 1 1 1
+) 9<>cache/carat/abcdef.part
+has_advice out | grep -q '"cache_unfinished"' || die 'no advice about what was left behind'
+has_advice out | grep -q '"cache_useless"' || die 'no advice about what is of no use'
+expect 0 doctor
+out_has '^  of no use  *1 of changed models, 1 whose models are gone, 1 damaged or of another version, 2 unfinished$'
+out_has "^cache  *$work/cache/carat: 4 models, 0.0 of 4.0 GiB, "
+chmod 777 cache/carat
+counts 0 0 0 0 0
+has_advice out | grep -q '"cache"' || die 'no advice about a cache that all may write to'
+rm -r cache
 
 refuse 2 doctor tiny
 refuse 2 doctor --temp 1
@@ -149,7 +181,6 @@ mount -t tmpfs none /sys && mount -t tmpfs none /proc && mount -t tmpfs -o size=
 [ -z "${FULL:-}" ] || mount -o remount,rw "$XDG_CACHE_HOME" || exit 99
 "$CARAT" doctor --json >out-disk || exit 1
 END
-has_advice() { grep -o '"id":"[a-z_]*"' "$1" | tr '\n' ' '; }
 expect 0 doctor --json
 if [ -n "$first" ] && [ "$(uname -m)" = x86_64 ] && unshare -rm true 2>/dev/null; then
     mkdir -p "$XDG_CACHE_HOME"
@@ -166,7 +197,7 @@ if [ -n "$first" ] && [ "$(uname -m)" = x86_64 ] && unshare -rm true 2>/dev/null
     out_has '^  frequency  *powersave (acpi-cpufreq), up to 1.50 of 3.00 GHz, no boost'
     out_has '^  swap  *3.00 of 4.00 GiB used'
     out_has '^limits  *not measured: it takes up to 1 GiB of memory'
-    out_has '^cache .*: exists, not writable, .*([0-9]* %) of its disk free'
+    out_has '^cache .*: exists, not writable, 0 models, 0.0 of 4.0 GiB, .*([0-9]* %) of its disk free'
     out_has '^advice .* the CPU quota grants 0.5 of '
     out_has '^advice .*may use [0-9]* of 4096 processors'
     expect 0 doctor --json

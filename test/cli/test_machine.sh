@@ -4,7 +4,6 @@
 # A measurement takes two seconds: there are two in turn, the second of several processes at once.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
-export XDG_CACHE_HOME=$work/cache
 file=$work/cache/carat/machine.json
 
 limits() { sed -n 's/.*"limits":\({[^{}]*{[^{}]*}[^{}]*}\).*/\1/p' out; }
@@ -141,7 +140,11 @@ rm -f "$file" && mkfifo "$file"
 ignored 'a pipe' # and does not wait for a writer
 rm -f "$file" && mkdir "$file"
 ignored 'a directory'
-rmdir "$file"
+restore
+chmod 775 cache/carat
+ignored 'a directory that others may write to'
+chmod 700 cache/carat
+taken 'the good one again'
 root=
 [ "$(id -u)" = 0 ] && root=1
 if [ "$root" ]; then
