@@ -156,6 +156,18 @@ static bool attends_anew(const struct ct_config *c, int layer)
     return true;
 }
 
+static carat_status add_logits(struct trials *ts,
+                               carat_status (*run)(struct ct_trial *, const struct ct_comparison *),
+                               const char *name)
+{
+    int n = ts->c.model->config.n_vocab;
+    struct ct_trial *t = add(ts, (struct ct_trial){run, name, .n = n});
+
+    if (t)
+        snprintf(t->what, sizeof t->what, "%d logits", n);
+    return t ? CARAT_OK : CARAT_E_MEMORY;
+}
+
 static carat_status list(struct trials *ts)
 {
     const struct carat_model *m = ts->c.model;
@@ -176,11 +188,10 @@ static carat_status list(struct trials *ts)
         if (attends_anew(c, i))
             CT_TRY(add_attention(ts, i));
     }
-    struct ct_trial *t = add(ts, (struct ct_trial){ct_try_draw, "draw", .n = c->n_vocab});
-    if (t)
-        snprintf(t->what, sizeof t->what, "%d logits", c->n_vocab);
+    CT_TRY(add_logits(ts, ct_try_finite, "finite"));
+    CT_TRY(add_logits(ts, ct_try_draw, "draw"));
     ts->status = calloc((size_t)ts->n, sizeof *ts->status);
-    return t && ts->status ? CARAT_OK : CARAT_E_MEMORY;
+    return ts->status ? CARAT_OK : CARAT_E_MEMORY;
 }
 
 /* ---- running it ---- */

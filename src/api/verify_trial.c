@@ -246,6 +246,29 @@ carat_status ct_try_rope(struct ct_trial *t, const struct ct_comparison *c)
     return CARAT_OK;
 }
 
+/* The end of a pass: are all logits finite? One that is not, at the ends and in between. */
+carat_status ct_try_finite(struct ct_trial *t, const struct ct_comparison *c)
+{
+    size_t n = (size_t)t->n;
+    const size_t at[] = {0, n / 2, n - 1};
+    float *x = take_values(t, n);
+
+    if (!x)
+        return CARAT_E_MEMORY;
+    for (int l = 0; l < c->n_level; l++) {
+        const struct ct_kernel *k = &c->level[l];
+        bool want[1 + CT_COUNT(at)] = {true}, got[CT_COUNT(want)] = {k->finite(x, n)};
+        for (size_t i = 0; i < CT_COUNT(at); i++) {
+            float value = x[at[i]];
+            x[at[i]] = ct_f32_from_bits(i == 1 ? 0xff800000u : 0x7fc00000u); /* -infinity, NaN */
+            got[1 + i] = k->finite(x, n);
+            x[at[i]] = value;
+        }
+        compare_bytes(t, k, want, got, sizeof want);
+    }
+    return CARAT_OK;
+}
+
 /* The next id by the model's own parameters, and the one with the highest logit. */
 carat_status ct_try_draw(struct ct_trial *t, const struct ct_comparison *c)
 {

@@ -35,6 +35,7 @@ carat_status ct_try_widen(struct ct_trial *t, const struct ct_comparison *c);   
 carat_status ct_try_elementwise(struct ct_trial *t, const struct ct_comparison *c); /* at n, w of a norm */
 carat_status ct_try_rope(struct ct_trial *t, const struct ct_comparison *c);   /* at: kind, n: position */
 carat_status ct_try_attend(struct ct_trial *t, const struct ct_comparison *c); /* at: layer, n kv */
+carat_status ct_try_finite(struct ct_trial *t, const struct ct_comparison *c); /* n */
 carat_status ct_try_draw(struct ct_trial *t, const struct ct_comparison *c);   /* n */
 
 #endif

@@ -1,0 +1,130 @@
+/* test_verify_shapes.c: the table of the family's published members against their parameter counts, and what carat_verify
+ * says of a model that is a member, almost one, or none. */
+#include "verify_util.h"
+
+#include <math.h>
+
+static void config_of(struct ct_config *c, const struct ct_member *m)
+{
+    *c = (struct ct_config){.architecture = m->architecture,
+                            .n_layer = m->n_layer,
+                            .hidden = m->hidden,
+                            .n_vocab = m->n_vocab,
+                            .norm_eps = 1e-6f,
+                            .logit_cap = (float)m->logit_cap};
+    c->kind[CT_GLOBAL] = (struct ct_kind){0, m->head_dim, m->head_dim / 2, m->rope_base, m->rope_factor};
+    c->kind[CT_LOCAL] = (struct ct_kind){m->window, m->head_dim, m->head_dim / 2, m->rope_base_local, 1};
+    for (int i = 0; i < m->n_layer; i++)
+        c->layer[i] = (struct ct_layer_config){m->n_head,
+                                               m->n_kv_head,
+                                               m->head_dim,
+                                               m->ffn,
+                                               (i + 1) % m->period ? CT_LOCAL : CT_GLOBAL,
+                                               (float)(1 / sqrt(m->query_scalar)),
+                                               (float)m->attention_cap};
+}
+
+static void members_have_their_published_counts(void **state)
+{
+    (void)state;
+    static struct ct_config c; /* large */
+    char text[256];
+    assert_int_equal(ct_member_count, 10);
+    for (int i = 0; i < ct_member_count; i++) {
+        const struct ct_member *m = &ct_members[i];
+        if (ct_member_parameters(m) != m->n_parameter)
+            fail_msg("%s: the shapes make %llu parameters, published are %llu", m->name,
+                     (unsigned long long)ct_member_parameters(m), (unsigned long long)m->n_parameter);
+        config_of(&c, m);
+        assert_ptr_equal(ct_member_find(&c), m);
+        assert_false(ct_member_differs(m, &c, text, sizeof text));
+        c.n_layer--;
+        assert_null(ct_member_find(&c));
+    }
+}
+
+static void a_number_that_differs_is_named(void **state)
+{
+    (void)state;
+    static struct ct_config c;
+    const struct ct_member *m = &ct_members[8];
+    char text[256];
+    assert_string_equal(m->name, "Gemma 3 12B");
+#define DIFFERS(change, words)                                                                               \
+    do {                                                                                                     \
+        config_of(&c, m);                                                                                    \
+        change;                                                                                              \
+        assert_ptr_equal(ct_member_find(&c), m);                                                             \
+        assert_true(ct_member_differs(m, &c, text, sizeof text));                                            \
+        holds(text, words);                                                                                  \
+    } while (0)
+    DIFFERS(c.layer[40].ffn = 15361,
+            "in layer 40 intermediate_size (feed_forward_length) is 15361, expected 15360");
+    DIFFERS(c.layer[0].n_head = 32, "num_attention_heads (attention.head_count) is 32, expected 16");
+    DIFFERS(c.layer[47].n_kv_head = 1, "num_key_value_heads (attention.head_count_kv) is 1, expected 8");
+    DIFFERS(c.layer[1].head_dim = 128, "head_dim (attention.key_length) is 128, expected 256");
+    DIFFERS(c.layer[1].attn_scale = 1, "the attention scale (query_pre_attn_scalar) is 1, expected 0.0625");
+    DIFFERS(c.layer[1].attn_cap = 50, "attn_logit_softcapping is 50, expected 0");
+    DIFFERS(c.layer[5].kind = CT_LOCAL, "in layer 5 whether the layer is local is 1, expected 0");
+    DIFFERS(c.kind[CT_GLOBAL].rope_factor = 1, "rope_scaling.factor (rope.scaling.factor) is 1, expected 8");
+    DIFFERS(c.kind[CT_GLOBAL].rope_base = 1e4, "rope_theta (rope.freq_base) is 10000, expected 1e+06");
+    DIFFERS(c.kind[CT_LOCAL].rope_base = 1e6,
+            "rope_local_base_freq (rope.freq_base_swa) is 1e+06, expected 10000");
+    DIFFERS(c.kind[CT_LOCAL].rope_factor = 8, "the factor of local rope is 8, expected 1");
+    DIFFERS(c.kind[CT_LOCAL].window = 512, "sliding_window (attention.sliding_window) is 512, expected 1024");
+    DIFFERS(c.norm_eps = 1e-5f, "rms_norm_eps");
+    DIFFERS(c.logit_cap = 30, "final_logit_softcapping is 30, expected 0");
+#undef DIFFERS
+}
+
+/* The verdict of check shapes on a config alone. */
+static int shapes_of(const struct ct_config *c, uint64_t n_parameter, bool tied, char text[CT_DETAIL])
+{
+    struct carat_model *m = calloc(1, sizeof *m);
+    struct ct_verify *v = calloc(1, sizeof *v);
+    int verdict = CT_NOTHING;
+    m->config = *c;
+    m->weights.n_parameter = n_parameter;
+    m->weights.tied = tied;
+    v->model = m;
+    OK(ct_verify_shapes(v, &verdict, err));
+    memcpy(text, v->detail, CT_DETAIL);
+    free(v);
+    free(m);
+    return verdict;
+}
+
+static void the_vocabulary_may_be_cut_or_grow(void **state)
+{
+    (void)state;
+    static struct ct_config c;
+    const struct ct_member *m = &ct_members[7];
+    uint64_t n = m->n_parameter, row = (uint64_t)m->hidden;
+    char text[CT_DETAIL];
+    config_of(&c, m);
+    assert_int_equal(shapes_of(&c, n, true, text), CT_PASSED);
+    assert_string_equal(text, "Gemma 3 4B: 3880263168 parameters");
+    assert_int_equal(shapes_of(&c, n - 1, true, text), CT_FAILED);
+    holds(text, "3880263167 parameters, expected 3880263168");
+    assert_int_equal(shapes_of(&c, n + (uint64_t)m->n_vocab * row, false, text), CT_PASSED);
+    holds(text, "; the head is apart from the embedding");
+    c.n_vocab = 262144;
+    assert_int_equal(shapes_of(&c, n - 64 * row, true, text), CT_PASSED);
+    holds(text, "; 3880263168 were published, with 262208 rows of vocabulary instead of 262144");
+    c.layer[3].ffn++;
+    assert_int_equal(shapes_of(&c, n - 64 * row, true, text), CT_FAILED);
+    holds(text, "the model has the depth and width of Gemma 3 4B, but in layer 3 intermediate_size");
+    c.hidden++;
+    assert_int_equal(shapes_of(&c, n, true, text), CT_NOTHING);
+    holds(text, "no published gemma3 model has 34 layers of width 2561");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_have_their_published_counts),
+        cmocka_unit_test(a_number_that_differs_is_named),
+        cmocka_unit_test(the_vocabulary_may_be_cut_or_grow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
