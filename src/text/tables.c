@@ -143,6 +143,9 @@ static carat_status check_pieces(const struct walk *w)
 {
     const struct ct_tokenizer *t = w->t;
     int shortest = t->source == CT_SOURCE_GGUF ? 0 : 1;
+    for (size_t i = 0; i < CT_COUNT(t->byte_id); i++)
+        if (t->byte_id[i] >= 0 && t->piece[t->byte_id[i]].n == 0)
+            return wrong(w, PIECE, (size_t)t->byte_id[i], "empty, expected the byte 0x%02zX", i);
     for (int32_t id = 0; id < t->n; id++) {
         struct ct_piece p = t->piece[id];
         struct ct_str text = {t->blob + p.at, p.n};
@@ -288,7 +291,8 @@ static const char *wrong_scalar(const struct ct_tokenizer *t)
     for (size_t i = 0; i < CT_COUNT(t->byte_id); i++)
         if (t->byte_id[i] < (t->byte_fallback ? 0 : -1) || t->byte_id[i] >= t->n)
             return "byte_id";
-    if (!memchr(t->surface, 0, sizeof t->surface))
+    if (!memchr(t->surface, 0, sizeof t->surface) ||
+        !ct_vocab_is_utf8((struct ct_str){t->surface, strlen(t->surface)}))
         return "surface";
     return NULL;
 }

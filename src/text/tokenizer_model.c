@@ -283,7 +283,8 @@ static carat_status apply_settings(struct ct_tokenizer *t, const struct settings
     t->bos = s->bos >= 0 ? (int32_t)s->bos : -1;
     if (s->eos >= 0)
         ct_vocab_add_end(t, (int32_t)s->eos);
-    if (s->surface.size && s->surface.size < sizeof t->surface) {
+    if (s->surface.size && s->surface.size < sizeof t->surface &&
+        ct_vocab_is_utf8((struct ct_str){(const char *)s->surface.data, s->surface.size})) {
         memcpy(t->surface, s->surface.data, s->surface.size);
         t->surface[s->surface.size] = 0;
     }

@@ -83,18 +83,24 @@ static uint32_t hash(const struct ct_tokenizer *t, const char *s, size_t n)
     return (uint32_t)ct_vocab_mix(h ^ tail);
 }
 
+/* The slot that holds the text whose hash is h, or the empty one where it belongs. */
+static uint32_t probe(const struct ct_tokenizer *t, const char *s, size_t n, uint32_t h)
+{
+    uint32_t i = h & t->slot_mask;
+    for (; t->slot[i]; i = (i + 1) & t->slot_mask)
+        if (t->slot[i] >> CT_SLOT_BITS == h >> CT_SLOT_BITS) {
+            struct ct_piece p = t->piece[CT_SLOT_ID(t->slot[i])];
+            if (p.n == n && memcmp(t->blob + p.at, s, n) == 0)
+                break;
+        }
+    return i;
+}
+
 int32_t ct_vocab_find(const struct ct_tokenizer *t, const char *s, size_t n)
 {
     if (n == 0 || n > CT_PIECE_MAX || !t->slot)
         return -1;
-    uint32_t h = hash(t, s, n);
-    for (uint32_t i = h & t->slot_mask; t->slot[i]; i = (i + 1) & t->slot_mask)
-        if (t->slot[i] >> CT_SLOT_BITS == h >> CT_SLOT_BITS) {
-            int32_t id = CT_SLOT_ID(t->slot[i]);
-            if (t->piece[id].n == n && memcmp(t->blob + t->piece[id].at, s, n) == 0)
-                return id;
-        }
-    return -1;
+    return CT_SLOT_ID(t->slot[probe(t, s, n, hash(t, s, n))]); /* of an empty one: -1 */
 }
 
 void ct_vocab_warm(const struct ct_tokenizer *t, const struct ct_str *text, size_t n)
@@ -113,12 +119,8 @@ void ct_vocab_warm(const struct ct_tokenizer *t, const struct ct_str *text, size
             __builtin_prefetch(t->blob + t->piece[CT_SLOT_ID(t->slot[at[i]])].at);
 }
 
-static void insert(struct ct_tokenizer *t, int32_t id)
+static void occupy(struct ct_tokenizer *t, uint32_t i, uint32_t h, int32_t id)
 {
-    struct ct_str text = ct_vocab_text(t, id);
-    uint32_t h = hash(t, text.s, text.n), i = h & t->slot_mask;
-    while (t->slot[i])
-        i = (i + 1) & t->slot_mask;
     t->slot[i] = h >> CT_SLOT_BITS << CT_SLOT_BITS | ((uint32_t)id + 1);
     t->n_hashed++;
 }
@@ -129,7 +131,7 @@ static bool grow_slots(struct ct_tokenizer *t)
     uint32_t size = t->slot ? t->slot_mask + 1 : 0;
     if (t->n_hashed < size / 8 * 5)
         return true;
-    size = size ? size * 2 : 1024;
+    size = size ? size * 2 : 64;
     uint32_t *grown = calloc(size, sizeof *grown);
     if (!grown)
         return false;
@@ -139,8 +141,9 @@ static bool grow_slots(struct ct_tokenizer *t)
     t->n_hashed = 0;
     for (int32_t id = 0; id < t->n; id++) {
         struct ct_str text = ct_vocab_text(t, id);
-        if (ct_vocab_find(t, text.s, text.n) < 0 && text.n) /* of equal texts the first counts */
-            insert(t, id);
+        uint32_t h = hash(t, text.s, text.n), i = probe(t, text.s, text.n, h);
+        if (text.n && !t->slot[i]) /* of equal texts the first counts */
+            occupy(t, i, h, id);
     }
     return true;
 }
@@ -156,15 +159,21 @@ bool ct_vocab_is_utf8(struct ct_str s)
     return true;
 }
 
-/* Appends the text to the blob and lets the id point at it. */
+/* Appends the text to the blob and lets the id point at it, and the slots at the id. */
 static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
-                             carat_error *err)
+                             bool may_repeat, carat_error *err)
 {
     if (text.n > CT_PIECE_MAX)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: token %d is %zu bytes long, expected at most %d", name,
                        id, text.n, CT_PIECE_MAX);
     if (!ct_vocab_is_utf8(text))
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is not valid UTF-8", name, id);
+    if (!grow_slots(t))
+        return no_memory(err);
+    uint32_t h = hash(t, text.s, text.n), i = probe(t, text.s, text.n, h);
+    if (text.n && t->slot[i] && !may_repeat)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: tokens %d and %d are the same text", name,
+                       CT_SLOT_ID(t->slot[i]), id);
     if (t->blob_capacity - t->n_blob < text.n) {
         size_t capacity = t->blob_capacity ? t->blob_capacity * 2 : 1 << 16;
         char *grown = realloc(t->blob, capacity);
@@ -173,8 +182,11 @@ static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t i
         t->blob = grown;
         t->blob_capacity = capacity;
     }
-    if (text.n)
+    if (text.n) {
         memcpy(t->blob + t->n_blob, text.s, text.n);
+        if (!t->slot[i])
+            occupy(t, i, h, id);
+    }
     t->piece[id].at = t->n_blob;
     t->piece[id].n = text.n & 0xff;
     t->n_blob += (uint32_t)text.n;
@@ -191,10 +203,6 @@ carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, 
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, (int)id);
     if (id < t->n && t->piece[id].kind != CT_PIECE_ABSENT)
         return ct_fail(err, CARAT_E_FORMAT, "%s: token id %d is given twice", name, (int)id);
-    bool known = ct_vocab_find(t, text.s, text.n) >= 0;
-    if (known && !may_repeat)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: tokens %d and %d are the same text", name,
-                       (int)ct_vocab_find(t, text.s, text.n), (int)id);
     if ((size_t)id >= t->piece_capacity) {
         size_t capacity = CT_MAX(t->piece_capacity * 2, (size_t)id + 1024);
         struct ct_piece *grown = realloc(t->piece, capacity * sizeof *grown);
@@ -204,13 +212,9 @@ carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, 
         t->piece = grown;
         t->piece_capacity = capacity;
     }
-    if (!grow_slots(t))
-        return no_memory(err);
-    CT_TRY(set_text(t, name, (int32_t)id, text, err));
+    CT_TRY(set_text(t, name, (int32_t)id, text, may_repeat, err));
     t->piece[id].kind = (unsigned)kind & 7;
     t->n = CT_MAX(t->n, (int)id + 1);
-    if (text.n && !known)
-        insert(t, (int32_t)id);
     return CARAT_OK;
 }
 
@@ -219,14 +223,7 @@ carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t i
 {
     if (text.n == 0)
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, id);
-    if (ct_vocab_find(t, text.s, text.n) >= 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: tokens %d and %d are the same text", name,
-                       ct_vocab_find(t, text.s, text.n), id);
-    if (!grow_slots(t))
-        return no_memory(err);
-    CT_TRY(set_text(t, name, id, text, err)); /* the old slot stays and no longer compares equal */
-    insert(t, id);
-    return CARAT_OK;
+    return set_text(t, name, id, text, false, err); /* the old slot stays and no longer compares equal */
 }
 
 int ct_vocab_byte(struct ct_str s)
