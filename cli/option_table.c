@@ -35,18 +35,22 @@ const struct verb_text verb_texts[N_VERB] = {
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
     [VERIFY] =
         {"verify", "MODEL", "check a model file and how this machine computes it", 1, 1,
-         "Looks for NaN and infinity in every weight, compares shapes with the family's published members, "
+         "Compares a packed form with its checksums and with what packing gives, looks for NaN and infinity "
+         "in every weight, compares shapes with the family's published members, "
          "sends texts and all pieces of the vocabulary through the tokenizer and back, and compares every "
          "kernel that this processor can run with the plain ones, bit for bit, on this model's weights. The "
          "content hash is the same for the same configuration, types and values, whatever the container. A "
          "failed check is exit code 7.\n"},
     [PACK] = {"pack", "MODEL", "write a model in the form that starts at once", 1, 1,
-              "Without -o the packed form goes into the cache, as the first run of a model puts it there. With it, "
+              "Without -o the packed form goes into the cache, as the first run of a model puts it there. "
+              "With it, "
               "FILE is a model of its own, which can be moved to other machines and processors.\n"},
-    [CACHE] = {"cache", "list|prune|clear", "look after the cache of packed models", 1, 1,
-               "list: what is there, the one used last first. prune: removes what is of no use (its model has "
-               "changed or is gone, it is damaged or of another version), and the ones used longest ago until the rest "
-               "fits. clear: removes all. A process that runs one keeps it until it ends.\n"},
+    [CACHE] =
+        {"cache", "list|prune|clear", "look after the cache of packed models", 1, 1,
+         "list: what is there, the one used last first. prune: removes what is of no use (its model has "
+         "changed or is gone, it is damaged or of another version), and the ones used longest ago until the "
+         "rest "
+         "fits. clear: removes all. A process that runs one keeps it until it ends.\n"},
     [DOCTOR] =
         {"doctor", "", "describe this machine and how carat would use it", 0, 0,
          "The lines from ``` to ``` are meant to be pasted into a bug report. What memory and arithmetic "

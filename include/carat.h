@@ -597,6 +597,8 @@ typedef struct carat_verdict {
 } carat_verdict;
 
 /* Looks at all of a model, in this order:
+ *   packed      a packed file is what was written, byte for byte; one out of the cache is also what packing its origin,
+ *               which is read again, gives
  *   values      every weight, decoded, is a finite number; offenders are named with their place
  *   content     tells the hash of carat_verdict, for comparison with somebody else's
  *   shapes      a model with depth and width of a published member has its other numbers and its parameter count too;

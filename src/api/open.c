@@ -114,6 +114,7 @@ static carat_status load(carat_model *m, const carat_model_options *o, double be
         *(double *)(void *)((char *)&m->setup + steps[i].seconds) += ct_os_seconds() - start;
         CT_TRY(report(o, 2 + i, err));
     }
+    m->setup.packed = m->has_weights && ct_file_is_packed(m->file);
     return CARAT_OK;
 }
 
@@ -140,14 +141,6 @@ static carat_status open_origin(carat_model *m, const char *path, const carat_mo
     return load(m, o, began, err);
 }
 
-/* m->file is a packed file out of the cache. */
-static carat_status load_packed(carat_model *m, const carat_model_options *o, carat_error *err)
-{
-    CT_TRY(load(m, o, ct_os_seconds(), err));
-    m->setup.packed = 1;
-    return CARAT_OK;
-}
-
 /* Packs the open model and puts what was made in its place. */
 static carat_status pack(carat_model *m, const char *path, const carat_model_options *o, carat_error *err)
 {
@@ -164,7 +157,7 @@ static carat_status pack(carat_model *m, const char *path, const carat_model_opt
     m->file = made;
     quiet.log = NULL; /* it was all said */
     quiet.progress = NULL;
-    if (load_packed(m, &quiet, &found) != CARAT_OK) {
+    if (load(m, &quiet, ct_os_seconds(), &found) != CARAT_OK) {
         ct_store_reject(m->store);
         empty(m);
         return open_origin(m, path, &quiet, err);
@@ -185,7 +178,7 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
         CT_TRY(ct_store_claim(m->store, path, &m->file, &claimed, err));
     m->setup.map = ct_os_seconds() - began;
     if (m->file) {
-        carat_status status = load_packed(m, o, err);
+        carat_status status = load(m, o, ct_os_seconds(), err);
         if (status != CARAT_E_FORMAT)
             return status;
         ct_store_reject(m->store);

@@ -1,4 +1,4 @@
-/* verify.c: carat_verify: the checks of a model as a table, run in order. What a check looks at is in verify_weights.c,
+/* verify.c: carat_verify: the checks of a model as a table, run in order. What a check looks at is in verify_packed.c, verify_weights.c,
  * verify_shapes.c, verify_tokenizer.c and verify_kernels.c. */
 #include "api/verify.h"
 
@@ -48,9 +48,13 @@ static const struct entry {
     bool weights, tokenizer; /* asks for them */
     size_t share;            /* of the progress */
 } entries[] = {
-    {"values", ct_verify_values, true, false, 800},       {"content", content, true, false, 0},
-    {"shapes", ct_verify_shapes, true, false, 0},         {"tokenizer", ct_verify_tokenizer, false, true, 50},
-    {"vocabulary", ct_verify_vocabulary, false, true, 0}, {"chat", chat, false, false, 0},
+    {"packed", ct_verify_packed, true, false, 300},
+    {"values", ct_verify_values, true, false, 800},
+    {"content", content, true, false, 0},
+    {"shapes", ct_verify_shapes, true, false, 0},
+    {"tokenizer", ct_verify_tokenizer, false, true, 50},
+    {"vocabulary", ct_verify_vocabulary, false, true, 0},
+    {"chat", chat, false, false, 0},
     {"kernels", ct_verify_kernels, true, false, 150},
 };
 

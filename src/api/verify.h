@@ -26,6 +26,7 @@ struct ct_verify {
 /* A check says in *verdict what it found and in v->detail why. It fails only when it cannot be finished. */
 typedef carat_status ct_check(struct ct_verify *v, int *verdict, carat_error *err);
 
+ct_check ct_verify_packed;     /* verify_packed.c */
 ct_check ct_verify_values;     /* verify_weights.c; also hashes, since it reads everything */
 ct_check ct_verify_shapes;     /* verify_shapes.c */
 ct_check ct_verify_tokenizer;  /* verify_tokenizer.c */

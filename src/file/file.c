@@ -463,6 +463,11 @@ bool ct_file_is_packed(const struct ct_file *f)
     return f->packed != NULL;
 }
 
+const char *ct_file_packed_path(const struct ct_file *f)
+{
+    return f->packed_path;
+}
+
 struct ct_bytes ct_file_tables(const struct ct_file *f, bool *trusted)
 {
     *trusted = f->trusted;

@@ -351,6 +351,7 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
     f->kind = (enum ct_file_kind)p->kind;
     f->version = (int)p->version;
     f->packed = p;
+    f->packed_path = path;
     f->packed_map = *map;
     f->note = p->note.n ? p->note.s : NULL;
     for (int i = 0; i < CT_SIDES; i++)

@@ -95,6 +95,8 @@ carat_status ct_packed_open(struct ct_file **f, const char *packed, const char *
                             carat_error *err);
 /* What f was read from; NULL when that is no packed file. */
 const struct ct_packed *ct_file_packed(const struct ct_file *f);
+/* Its path, which for one out of a cache is not that of the checkpoint. */
+const char *ct_file_packed_path(const struct ct_file *f);
 /* Its bytes, and what the file was when it was mapped. */
 const struct ct_map *ct_file_packed_map(const struct ct_file *f);
 /* Fills what a packed file says of f: sources, metadata, tensors, kind; lists are borrowed. sides and sbs get the bytes to

@@ -62,6 +62,7 @@ struct ct_file {
 
     /* of a packed file */
     const struct ct_packed *packed; /* in the arena; NULL for other files */
+    const char *packed_path;
     struct ct_map packed_map;
     bool trusted;
     struct ct_bytes tables;

@@ -40,6 +40,21 @@ out_has '^kernels '
 expect 7 verify broken --json
 out_has '"ok":false,"passed":4,"failed":1'
 
+# a packed model: its own checks, the same content; and one bit of a weight that is another
+expect 0 pack tiny -o packed.carat
+expect 0 verify packed.carat
+out_has '^packed  *ok  *every byte of packed.carat has its checksum$'
+out_has "$hash"
+size=$(stat -c %s packed.carat)
+printf '\x01' | dd of=packed.carat bs=1 seek=$((size / 2)) conv=notrunc status=none
+expect 7 verify packed.carat
+out_has '^packed  *FAILED  *packed.carat is damaged: .*weight at byte [0-9]* is not what was written$'
+# one in the cache is compared with its origin too
+cp -r "$tiny" whole
+expect 0 run whole hello -n 1
+expect 0 verify whole
+out_has '^packed  *ok .*has its checksum, and packing the model again gives the same$'
+
 refuse 3 verify absent
 refuse 4 verify "$CARAT"
 refuse 2 verify
