@@ -32,7 +32,8 @@ static void advise(struct report *r, const char *id, const char *format, ...)
 
 /* ---- kernels ---- */
 
-/* The level that kernels of a name stand on. */
+/* The level that kernels of a name stand on. The plain ones stand on none: for them it is the last one before something is
+ * missing, since not every level has kernels. */
 static int level_of(const carat_host_info *h)
 {
     static const char *const names[][2] = {
@@ -49,7 +50,10 @@ static int level_of(const carat_host_info *h)
     for (int i = 0; *h->level[i].name; i++)
         if (strcmp(h->level[i].name, name) == 0)
             return i;
-    return -1;
+    int i = 0;
+    while (h->level[i].usable)
+        i++;
+    return i - 1;
 }
 
 /* "a, b and c" of the levels above the used one that are kept from use in the same way. */

@@ -216,5 +216,12 @@ if [ "$(uname -m)" = x86_64 ] && command -v qemu-x86_64 >/dev/null; then
     out_has '^  levels  *sse2  *has'
     out_has '^  *avx2+fma+f16c  *-'
     out_has '^  carat uses  *ref'
+    out_has '^  why not more  *the processor lacks avx, avx2+fma+f16c, .* and amx-tile+int8+bf16$'
+    ! grep -q 'does not permit' out || die 'what has no kernels is called forbidden'
     out_has '^advice .*lacks AVX2'
+    # and one whose system does not save the registers of AVX
+    qemu-x86_64 -cpu Haswell,-xsave "$CARAT" doctor >out 2>err || die 'it needs AVX to be permitted'
+    out_has '^  *avx2+fma+f16c  *has, but the system does not permit it'
+    out_has '^  why not more .*; the system does not permit avx and avx2+fma+f16c$'
+    out_has '^advice  *the processor has avx and avx2+fma+f16c, which the system'
 fi
