@@ -99,6 +99,8 @@ int bench_open(struct bench *b)
     engine_options(&options, b->o);
     options.context = b->longest;
     options.sessions = b->widest;
+    if ((code = fit_engine(&options, b->model, b->o)) != DONE)
+        return code;
     if (carat_get_host(&b->host, &err) != CARAT_OK ||
         carat_model_get_info(b->model, &b->info, &err) != CARAT_OK ||
         carat_model_get_setup(b->model, &b->setup, &err) != CARAT_OK ||

@@ -108,6 +108,13 @@ int open_model(carat_model **model, const struct options *o, bool tokenizer_only
 /* The same; what is not in the cache is put there. For verbs that compute. */
 int open_packed(carat_model **model, const struct options *o);
 void engine_options(carat_engine_options *e, const struct options *o);
+/* Leaves context and KV type to --memory, where that was given with a size and they were not. An exit code. */
+int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o);
+/* show_memory.c: the part of `carat show` about memory; e is what the plan was made of. */
+int show_memory(const carat_model *model, const carat_engine_options *e, const carat_plan *plan,
+                const struct options *o);
+json_t *show_memory_json(const carat_model *model, const carat_engine_options *e, const carat_plan *plan,
+                         const struct options *o);
 const char *model_name(const char *path); /* its last component, for tables */
 double seconds(void);                     /* a monotonic clock */
 

@@ -42,7 +42,7 @@ static void bash_values(void)
 
     for (int i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
-        if (option->kind == FLAG || option->kind == SWITCH)
+        if (option->kind == FLAG || may_stand_alone(option))
             continue;
         bash_pattern(option);
         if (option->kind == CHOICE)
@@ -127,7 +127,7 @@ static void zsh_option(const struct option *option)
             out_print(":%s:_files", option->value);
         else if (option->kind == CHOICE)
             out_print(":word:(%s)", words(list, sizeof list, option->value));
-        else if (option->kind != FLAG && option->kind != SWITCH)
+        else if (option->kind != FLAG && !may_stand_alone(option))
             out_print(":%s: ", option->value);
         out_print("' \\\n");
     }
@@ -173,7 +173,7 @@ static void fish_option(int verb, const struct option *option)
         out_print(" -r -F");
     else if (option->kind == CHOICE)
         out_print(" -x -a '%s'", words(list, sizeof list, option->value));
-    else if (option->kind != FLAG && option->kind != SWITCH)
+    else if (option->kind != FLAG && !may_stand_alone(option))
         out_print(" -x");
     out_print(" -d '");
     quoted(option->help, "\\'", "\\");

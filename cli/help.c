@@ -51,7 +51,7 @@ void option_heading(char *out, size_t capacity, const struct option *option)
     for (int i = 0; i < MOST_NAMES && option->names[i] && n < capacity; i++)
         n += (size_t)snprintf(out + n, capacity - n, "%s%s", i ? ", " : "", option->names[i]);
     if (option->value && n < capacity)
-        snprintf(out + n, capacity - n, option->kind == SWITCH ? " [%s]" : " %s", option->value);
+        snprintf(out + n, capacity - n, may_stand_alone(option) ? " [%s]" : " %s", option->value);
 }
 
 static void print_command(void)

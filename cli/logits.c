@@ -158,6 +158,9 @@ static int evaluate(struct job *j)
     options.context = j->ids.n;
     if (j->o->naive)
         options.chunk = j->ids.n;
+    int code = fit_engine(&options, j->model, j->o);
+    if (code != DONE)
+        return code;
     if (carat_plan_engine(j->model, &options, &plan, &err) != CARAT_OK ||
         carat_engine_create(&j->engine, j->model, &options, &err) != CARAT_OK)
         return fail_status(&err);

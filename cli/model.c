@@ -97,3 +97,18 @@ void engine_options(carat_engine_options *e, const struct options *o)
                 : strcmp(o->kv, "f32") == 0 ? CARAT_KV_F32
                                             : CARAT_KV_Q8;
 }
+
+int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o)
+{
+    const carat_kv asked = e->kv;
+    carat_error err;
+
+    if (o->memory == NO_SIZE || o->memory == 0)
+        return DONE;
+    if (carat_fit_engine(model, e, (size_t)o->memory, &err) != CARAT_OK)
+        return fail_status(&err);
+    if (o->verbose || (e->kv == CARAT_KV_Q8 && asked == CARAT_KV_DEFAULT))
+        note("--memory leaves room for a context of %d%s", e->context,
+             e->kv == CARAT_KV_Q8 ? " with a q8 cache" : "");
+    return DONE;
+}

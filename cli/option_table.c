@@ -32,7 +32,9 @@ const struct verb_text verb_texts[N_VERB] = {
                "ms/token are single steps of generation, and behind the median stands how far runs differ, "
                "in per cent. Notes say what else the machine did meanwhile.\n"
                "CSV and JSON have llama-bench's fields, and under \"carat\" what it lacks.\n"},
-    [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1, ""},
+    [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1,
+              "Memory is that of weights, cache of keys and values, work and the stacks of threads, as run would "
+              "reserve it. Sizes are bytes, or with K, M or G powers of 1024: 1500M, 2G, 2GiB.\n"},
     [VERIFY] =
         {"verify", "MODEL", "check a model file and how this machine computes it", 1, 1,
          "Compares a packed form with its checksums and with what packing gives, looks for NaN and infinity "
@@ -165,6 +167,10 @@ const struct option option_table[] = {
      "with -ctv of the same type: another spelling of --kv", 0, 0},
     {{"-ctv", "--cache-type-v"}, TEXT, AT(cache_v), EVALUATES | ON(SHOW), "TYPE",
      "with -ctk of the same type: another spelling of --kv", 0, 0},
+    {{"--memory"}, SIZE, AT(memory), EVALUATES, "SIZE",
+     "the largest context, and the KV type if need be, that fit with the weights into SIZE, as in 2G", 1, 0x1p60},
+    {{"--memory"}, MAYBE_SIZE, AT(memory), ON(SHOW), "SIZE",
+     "the memory of this context and of others, to the page; with SIZE, what --memory SIZE would choose", 0, 0x1p60},
     {{"--isa"}, TEXT, AT(isa), EVALUATES | ON(SHOW) | ON(VERIFY), "NAME",
      "use kernels of at most this level: ref, avx2, avxvnni, avx512, vnni, amx; on Arm ref, neon, dotprod, "
      "i8mm",

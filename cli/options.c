@@ -111,6 +111,19 @@ static bool parse_size(const char *text, double *value)
     return true;
 }
 
+bool may_stand_alone(const struct option *option)
+{
+    return option->kind == SWITCH || option->kind == MAYBE_SIZE;
+}
+
+/* Is the word a value for an option that may stand alone? */
+static bool is_value(const struct option *option, const char *word)
+{
+    double size;
+
+    return option->kind == SWITCH ? is_choice(option->value, word) : parse_size(word, &size);
+}
+
 bool is_choice(const char *choices, const char *word)
 {
     size_t n = strlen(word);
@@ -168,6 +181,7 @@ int option_store(struct options *o, const struct option *option, const char *wha
         *(double *)field = real;
         return DONE;
     case SIZE:
+    case MAYBE_SIZE:
         if (!parse_size(text, &real) || real < option->low || real > option->high)
             return fail(USAGE, "%s: '%.80s' is not a size from %.0f to %.0f bytes, as in 800M or 2G", what,
                         text, option->low, option->high);
@@ -228,9 +242,9 @@ static int take_option(struct parse *p)
     if (option->kind == FLAG) {
         if (value)
             return fail(USAGE, "option %.*s takes no value", (int)n, word);
-    } else if (option->kind == SWITCH && !value) {
-        bool given = next && is_choice(option->value, next);
-        value = given ? next : "on";
+    } else if (may_stand_alone(option) && !value) {
+        bool given = next && is_value(option, next);
+        value = given ? next : option->kind == SWITCH ? "on" : "0";
         p->at += given;
     } else if (!value) {
         if (!next)
@@ -307,6 +321,7 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
                           .temp = -1,
                           .top_p = -1,
                           .min_p = -1,
+                          .memory = NO_SIZE,
                           .seed = -1};
     if ((code = options_environment(o, verb)) != DONE)
         return code;

@@ -35,12 +35,15 @@ struct verb_text {
 };
 extern const struct verb_text verb_texts[N_VERB];
 
+#define NO_SIZE UINT64_MAX
+
 /* Parsed options; negative numbers and NULL mean "not given" where there is no default. */
 struct options {
     const char *model; /* first argument, or -m: a model, for help a verb, for completion a shell */
     const char *text;  /* second argument: prompt, text or ids */
     const char *prompt, *file, *system, *system_file, *ids, *tools, *messages, *chat_template, *tokenizer,
-        *jsonl, *out, *kv, *isa, *color, *cache_k, *cache_v, *n_prompt, *n_gen, *n_depth, *n_parallel, *measure;
+        *jsonl, *out, *kv, *isa, *color, *cache_k, *cache_v, *n_prompt, *n_gen, *n_depth, *n_parallel,
+        *measure;
     const char *n_pair, *output, *compare, *plot; /* of bench */
     int predict, context, threads, top_k, chunk, top, repetitions;
     double temp, top_p, min_p;
@@ -48,6 +51,7 @@ struct options {
     bool raw, json, exact, ignore_eos, verbose, all, naive, special, no_bos, no_generation_prompt, as_ids,
         tensors, lossy, no_perf, man, profile, no_cache;
     uint64_t cache_size;
+    uint64_t memory; /* bytes for weights, cache and work; NO_SIZE: not given, 0: given without a size */
     bool help;
     bool stdin_taken; /* an option or argument reads standard input */
 };
@@ -64,7 +68,8 @@ enum option_kind {
     INT,
     INT64,
     REAL,
-    SIZE /* bytes, with K, M, G or T for powers of 1024 */
+    SIZE,      /* bytes, with K, M, G or T for powers of 1024 */
+    MAYBE_SIZE /* a SIZE that may be left out, which means 0 */
 };
 
 enum { MOST_NAMES = 4 };
@@ -93,6 +98,8 @@ struct variable_text {
 extern const struct variable_text variable_texts[];
 extern const char model_text[],
     llama_text[]; /* paragraphs for the command's own help: what MODEL may be; compatibility */
+/* Its value may be left out. */
+bool may_stand_alone(const struct option *option);
 /* "-n, --predict N" as help and man pages head it. */
 void option_heading(char *out, size_t capacity, const struct option *option);
 

@@ -217,6 +217,8 @@ static int converse(struct generation *g)
     int code;
 
     engine_options(&engine, g->o);
+    if ((code = fit_engine(&engine, g->model, g->o)) != DONE)
+        return code;
     progress_begin(&bar, "prompt", "tok");
     session.progress = progress_update;
     session.user = &bar;

@@ -1,4 +1,4 @@
-/* show.c: `carat show`: what a model is and how much memory it needs, for people and as JSON. */
+/* show.c: `carat show`: what a model is, for people and as JSON. The memory it needs: show_memory.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,24 +8,9 @@ struct subject {
     const struct options *o;
     carat_model *model;
     carat_model_info info;
+    carat_engine_options engine;
     carat_plan plan;
 };
-
-static const char *size_text(char *buffer, size_t capacity, size_t bytes)
-{
-    if (bytes < (size_t)1 << 30)
-        snprintf(buffer, capacity, "%.1f MiB", (double)bytes / (1 << 20));
-    else
-        snprintf(buffer, capacity, "%.2f GiB", (double)bytes / (1 << 30));
-    return buffer;
-}
-
-static void print_bytes(const char *name, size_t bytes)
-{
-    char buffer[32];
-
-    out_print("  %-18s%s\n", name, size_text(buffer, sizeof buffer, bytes));
-}
 
 static void print_config(const carat_model_info *m)
 {
@@ -66,19 +51,6 @@ static void print_sampling(const struct subject *s)
     for (int i = 0; i < n; i++)
         out_print("%s%d", i ? ", " : "", (int)ids[i]);
     out_print("%s\n", n ? "" : "nothing");
-}
-
-static void print_memory(const struct subject *s)
-{
-    const carat_plan *p = &s->plan;
-
-    out_print("memory for a context of %d, %s cache\n", p->context, p->kv);
-    print_bytes("weights", p->weight_bytes);
-    print_bytes("cache", p->kv_bytes);
-    print_bytes("work", p->work_bytes);
-    print_bytes("sum", p->weight_bytes + p->kv_bytes + p->work_bytes);
-    out_print("computing\n  %-18s%d, %s kernels, up to %d tokens in one pass\n", "threads", p->threads,
-              p->isa, p->chunk);
 }
 
 static int print_tensors(const struct subject *s)
@@ -147,18 +119,14 @@ static json_t *config_json(const carat_model_info *m)
 
 static int print_json(const struct subject *s)
 {
-    const carat_plan *p = &s->plan;
     carat_sampling d = carat_default_sampling(s->model);
     const int32_t *stops;
     int n_stop = carat_stop_ids(s->model, &stops);
     json_t *sampling = json_pack("{s:f, s:i, s:f, s:f}", "temperature", (double)d.temperature, "top_k",
                                  d.top_k, "top_p", (double)d.top_p, "min_p", (double)d.min_p);
-    json_t *memory = json_pack("{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I}", "context", p->context, "chunk",
-                               p->chunk, "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
-                               (json_int_t)p->weight_bytes, "kv_bytes", (json_int_t)p->kv_bytes, "work_bytes",
-                               (json_int_t)p->work_bytes);
-    json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "model", config_json(&s->info), "sampling", sampling,
-                            "stop_ids", json_ids(stops, n_stop), "memory", memory);
+    json_t *all =
+        json_pack("{s:o, s:o, s:o, s:o}", "model", config_json(&s->info), "sampling", sampling, "stop_ids",
+                  json_ids(stops, n_stop), "memory", show_memory_json(s->model, &s->engine, &s->plan, s->o));
 
     if (all && s->o->tensors && json_object_set_new(all, "tensors", tensors_json(s)) != 0) {
         json_decref(all);
@@ -170,21 +138,22 @@ static int print_json(const struct subject *s)
 int verb_show(const struct options *o)
 {
     struct subject s = {.o = o, .info.size = sizeof s.info, .plan.size = sizeof s.plan};
-    carat_engine_options engine;
     carat_error err;
     int code = open_model(&s.model, o, false);
 
-    engine_options(&engine, o);
+    engine_options(&s.engine, o);
+    if (code == DONE)
+        code = fit_engine(&s.engine, s.model, o);
     if (code == DONE && (carat_model_get_info(s.model, &s.info, &err) != CARAT_OK ||
-                         carat_plan_engine(s.model, &engine, &s.plan, &err) != CARAT_OK))
+                         carat_plan_engine(s.model, &s.engine, &s.plan, &err) != CARAT_OK))
         code = fail_status(&err);
     if (code == DONE && o->json) {
         code = print_json(&s);
     } else if (code == DONE) {
         print_config(&s.info);
         print_sampling(&s);
-        print_memory(&s);
-        if (o->tensors)
+        code = show_memory(s.model, &s.engine, &s.plan, o);
+        if (code == DONE && o->tensors)
             code = print_tensors(&s);
     }
     carat_model_close(s.model);

@@ -157,7 +157,9 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
                               const char *limit_is, carat_error *err)
 {
     const carat_plan asked = e->plan;
-    int same = largest_context(e, o, e->kv_type, limit), q8 = largest_context(e, o, CT_KV_Q8, limit);
+    const enum ct_kv_type kv = e->kv_type;
+    int same = largest_context(e, o, kv, limit), q8 = largest_context(e, o, CT_KV_Q8, limit);
+    size_t least = count(e, o, least_context(e), CT_KV_Q8);
     char sessions[48] = "", fits[128];
 
     if (asked.sessions > 1)
@@ -169,9 +171,11 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
                  same ? "" : " with a q8 cache");
     else if (asked.weight_bytes > limit)
         snprintf(fits, sizeof fits, "not even the weights fit");
+    else if (asked.bytes > least)
+        snprintf(fits, sizeof fits, "even a context of %d with a q8 cache needs %.2f", least_context(e),
+                 mib(least));
     else
-        snprintf(fits, sizeof fits, "even a context of %d with a q8 cache needs %.2f MiB", least_context(e),
-                 mib(count(e, o, least_context(e), CT_KV_Q8)));
+        snprintf(fits, sizeof fits, "the weights leave too little room");
     return ct_fail(err, CARAT_E_MEMORY,
                    "a context of %d%s needs %.2f MiB (weights %.2f, %s cache %.2f, work %.2f, stacks %.2f), "
                    "more than the %.2f MiB of %s; %s",
