@@ -198,7 +198,7 @@ static const struct ct_tensor *tensor_of(const struct scan *s, const struct plac
 
     for (int i = 0; i < ct_file_tensor_count(f); i++) {
         const struct ct_tensor *t = ct_file_tensor(f, i);
-        if (at >= t->data && at < t->data + t->size)
+        if (t->data && at >= t->data && at < t->data + t->size)
             return t;
     }
     return ct_file_find(f, p->tensor);
@@ -213,7 +213,7 @@ static void say_offset(const struct scan *s, const struct place *p, int row, int
         return;
     const struct ct_type_info *type = ct_type_info(t->type);
     size_t within = (size_t)(col / type->block) * (size_t)type->bytes, begin = 0;
-    if ((const uint8_t *)p->w->data >= t->data && (const uint8_t *)p->w->data < t->data + t->size)
+    if (t->data && (const uint8_t *)p->w->data >= t->data && (const uint8_t *)p->w->data < t->data + t->size)
         begin = (size_t)((const uint8_t *)p->w->data - t->data) + (size_t)row * p->row_bytes;
     else if (p->w->rows != 1) /* a copy in another order */
         return;

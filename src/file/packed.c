@@ -1,14 +1,25 @@
-/* packed.c: the index of a packed file, read and written by one walk over its fields, so that both agree, and packed files as
- * open checkpoints. Says nothing about where packed files lie (api/cache.c) or how weights become panels (kernel/pack.c);
- * shapes of weights are checked in model/weights.c, as for every container, the tokenizer's tables in text/tables.c. */
+/* packed.c: header and index of a packed file. The index is read and written by one walk over its fields, so that both agree;
+ * reading trusts nothing. Says nothing about where packed files lie (api/store.c), how weights become panels
+ * (kernel/pack.c) and what a packed file is to those who read checkpoints (packed_file.c). */
 #include "file/packed.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "file/sbs_fields.h"
+#include <float.h>
+#include <stdarg.h>
+#include <stdio.h>
 
-enum { MAX_TEXT = 1 << 20, MAX_SIDE = 16 << 20, MAX_ARRAY = 65536, MAX_RANK = 4 };
+#include "file/reader.h"
+
+/* What every origin keeps to, and so everything that carat writes. */
+enum {
+    MAX_NAME = 4096, /* of tensors in safetensors */
+    MAX_KEY = 65535,
+    MAX_TYPE_NAME = 63,
+    MAX_COUNT = 1 << 24,             /* of an array in GGUF */
+    MAX_SOURCE = CT_MAX_SHARD + 256, /* side files and what else is looked for beside the shards */
+};
 
 /* ---- hashes ---- */
 
@@ -33,6 +44,21 @@ uint64_t ct_packed_hash(const uint8_t *p, uint64_t size)
     return XXH3_64bits_digest(&state);
 }
 
+static void feed(void *state, const void *p, size_t n)
+{
+    XXH3_64bits_update(state, p, n);
+}
+
+bool ct_packed_hash_head(const char *path, uint64_t head, uint64_t *hash)
+{
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    if (!ct_os_read_head(path, head, feed, &state))
+        return false;
+    *hash = XXH3_64bits_digest(&state);
+    return true;
+}
+
 struct ct_packed_header ct_packed_header(uint64_t index_at, uint64_t index_size, uint64_t index_hash)
 {
     struct ct_packed_header h = {CT_PACKED_MAGIC,
@@ -54,206 +80,354 @@ struct walk {
     const uint8_t *from;
     uint8_t *to;
     size_t at, size;
-    uint64_t file_size;
+    uint64_t begin; /* of the index in the file */
+    uint64_t end;   /* of the last section so far: they follow one another, and none reaches into the index */
     struct ct_arena *arena;
-    const char *path, *field;
+    const char *path;
+    /* what is being read, for messages: a field, perhaps of an entry of a list */
+    const char *field, *list;
+    size_t field_at;
+    uint32_t entry;
+    struct ct_str name;
     carat_status status;
     carat_error *err;
 };
 
-static void fault(struct walk *w, const char *what)
+static bool reading(const struct walk *w)
 {
-    if (w->status == CARAT_OK)
-        w->status = ct_fail(w->err, CARAT_E_FORMAT, "%s: byte %zu of the index of the packed file, %s: %s.",
-                            w->path, w->at, w->field, what);
+    return w->from && w->status == CARAT_OK;
+}
+
+static void fault(struct walk *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void fault(struct walk *w, const char *format, ...)
+{
+    char sentence[CT_QUOTE + 128], whose[CT_QUOTE + 64] = "", q[CT_QUOTE];
+    va_list args;
+
+    if (!reading(w))
+        return;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    if (w->list && w->name.n)
+        snprintf(whose, sizeof whose, " of %s %s", w->list, ct_quote(q, w->name));
+    else if (w->list)
+        snprintf(whose, sizeof whose, " of %s %u", w->list, w->entry);
+    w->status =
+        ct_fail(w->err, CARAT_E_FORMAT, "%s: byte %llu, in the index of the packed file: the %s%s %s.",
+                w->path, (unsigned long long)(w->begin + w->field_at), w->field, whose, sentence);
+}
+
+static void range(struct walk *w, uint64_t found, uint64_t least, uint64_t most)
+{
+    if (found < least || found > most)
+        fault(w, "is %llu, expected %llu to %llu", (unsigned long long)found, (unsigned long long)least,
+              (unsigned long long)most);
+}
+
+/* n bytes of the field that was named last. */
+static void bytes(struct walk *w, void *p, size_t n)
+{
+    if (reading(w) && n > w->size - w->at)
+        fault(w, "takes %zu bytes, but the index ends after %zu", n, w->size - w->at);
+    if (w->from && w->status != CARAT_OK)
+        memset(p, 0, n);
+    else if (w->from)
+        memcpy(p, w->from + w->at, n);
+    else if (w->to && n)
+        memcpy(w->to + w->at, p, n);
+    w->at += w->status == CARAT_OK ? n : 0;
 }
 
 static void field(struct walk *w, const char *name, void *p, size_t n)
 {
     w->field = name;
-    if (w->from && w->status == CARAT_OK && n > w->size - w->at)
-        fault(w, "the index ends inside it");
-    if (w->from && w->status != CARAT_OK)
-        memset(p, 0, n);
-    else if (w->from)
-        memcpy(p, w->from + w->at, n);
-    else if (w->to)
-        memcpy(w->to + w->at, p, n);
-    w->at += w->status == CARAT_OK ? n : 0;
+    w->field_at = w->at;
+    bytes(w, p, n);
 }
+#define FIELD(w, name, member) field(w, name, &(member), sizeof(member))
 
-#define FIELD(w, name) field(w, #name, &(name), sizeof(name))
-
-/* A length, the bytes, a terminator: a read string is one of C, too. */
-static void text(struct walk *w, const char *name, struct ct_str *s)
+/* A length, as many bytes, and a 0, so that what was read is a string of C, too. */
+static void text(struct walk *w, const char *name, struct ct_str *s, size_t most)
 {
     uint32_t n = (uint32_t)s->n;
     uint8_t end = 0;
-    field(w, name, &n, sizeof n);
-    if (w->from && w->status == CARAT_OK && (n > MAX_TEXT || n > w->size - w->at))
-        fault(w, "a text of more than 1 MiB, or beyond the end of the index");
+
+    FIELD(w, name, n);
+    if (reading(w) && (n > most || n > w->size - w->at))
+        fault(w, "has %u bytes, expected at most %zu", n, CT_MIN(most, w->size - w->at));
     if (w->from)
         *s = w->status == CARAT_OK ? (struct ct_str){(const char *)w->from + w->at, n}
                                    : (struct ct_str){"", 0};
     else if (w->to && n)
         memcpy(w->to + w->at, s->s, n);
     w->at += w->status == CARAT_OK ? n : 0;
-    field(w, name, &end, sizeof end);
-    if (w->from && w->status == CARAT_OK && end)
-        fault(w, "a text without its end");
+    bytes(w, &end, sizeof end);
+    if (end)
+        fault(w, "does not end in a 0");
 }
 
-static void c_text(struct walk *w, const char *name, const char **s)
+/* One that is read up to its 0; paths may hold any other byte. */
+static void c_text(struct walk *w, const char *name, struct ct_str *s, size_t most)
 {
-    struct ct_str str = {*s ? *s : "", *s ? strlen(*s) : 0};
-    text(w, name, &str);
-    *s = str.s;
+    text(w, name, s, most);
+    if (reading(w) && memchr(s->s, 0, s->n))
+        fault(w, "has a 0 among its %zu bytes", s->n);
 }
 
-static void section(struct walk *w, const char *name, struct ct_section *s)
+static void plain_text(struct walk *w, const char *name, struct ct_str *s, size_t most)
 {
-    field(w, name, s, sizeof *s);
-    if (w->from && w->status == CARAT_OK &&
-        (s->at > w->file_size || s->size > w->file_size - s->at || s->at % CT_PACKED_ALIGN))
-        fault(w, "a section outside of the file, or not on a boundary of 64 bytes");
+    char q[CT_QUOTE];
+
+    text(w, name, s, most);
+    if (reading(w) && !ct_name_ok(*s, most))
+        fault(w, "is %s, expected 1 to %zu bytes of plain text", ct_quote(q, *s), most);
 }
 
-/* The count of a list; reading makes the list. `least` bytes of each are there, so that a count cannot ask for more memory
- * than the file pays for. */
-static void list(struct walk *w, const char *name, uint32_t *n, void *elements, size_t size, size_t least)
+static struct ct_str str_of(const char *s)
 {
-    field(w, name, n, sizeof *n);
-    if (!w->from || w->status != CARAT_OK)
+    return (struct ct_str){s, s ? strlen(s) : 0};
+}
+
+/* In the order of the walk, without overlap: no byte of the file has two meanings. */
+static void section(struct walk *w, const char *name, struct ct_section *s, uint64_t most)
+{
+    FIELD(w, name, *s);
+    if (!reading(w) || s->size == 0)
         return;
-    if (*n > (w->size - w->at) / least) {
-        fault(w, "more entries than the index has bytes for");
-        *n = 0;
-        return;
-    }
-    void *p = ct_arena_push(w->arena, CT_MAX(*n, 1), size);
-    memcpy(elements, &p, sizeof p);
-    if (!p) {
-        *n = 0;
-        w->status = ct_fail(w->err, CARAT_E_MEMORY, "%s: out of memory for its index.", w->path);
-    }
+    if (s->size > most)
+        fault(w, "has %llu bytes, expected at most %llu", (unsigned long long)s->size,
+              (unsigned long long)most);
+    else if (s->at % CT_PACKED_ALIGN)
+        fault(w, "begins at byte %llu, expected a multiple of %d", (unsigned long long)s->at,
+              CT_PACKED_ALIGN);
+    else if (s->at < w->end)
+        fault(w, "begins at byte %llu, expected byte %llu or later, where nothing else lies",
+              (unsigned long long)s->at, (unsigned long long)w->end);
+    else if (s->at > w->begin || s->size > w->begin - s->at)
+        fault(w, "has %llu bytes from byte %llu on, expected them to end before the index at byte %llu",
+              (unsigned long long)s->size, (unsigned long long)s->at, (unsigned long long)w->begin);
+    else
+        w->end = s->at + s->size;
 }
 
-static void walk_source(struct walk *w, struct ct_source *s)
+static void walk_source(struct walk *w, void *element)
 {
-    text(w, "name of a source", &s->name);
-    FIELD(w, s->present);
-    FIELD(w, s->id);
-    FIELD(w, s->head);
-    FIELD(w, s->hash);
+    struct ct_source *s = element;
+
+    c_text(w, "name", &s->name, MAX_NAME);
+    w->name = s->name;
+    if (reading(w) &&
+        (memchr(s->name.s, '/', s->name.n) || ct_str_is(s->name, ".") || ct_str_is(s->name, "..")))
+        fault(w, "leads out of the directory of the origin");
+    FIELD(w, "presence", s->present);
+    range(w, s->present, 0, 1);
+    FIELD(w, "identity", s->id);
+    FIELD(w, "size of the header", s->head);
+    range(w, s->head, 0, s->id.size);
+    FIELD(w, "hash of the header", s->hash);
 }
 
-/* An array keeps its bytes where its elements are numbers; those of strings are the vocabulary's. */
-static void walk_meta(struct walk *w, struct ct_meta *m)
-{
-    uint32_t type = m->type, elem = m->elem, width = (uint32_t)m->elem_bytes;
-    struct ct_str raw = {(const char *)m->raw.data, m->raw.size};
+/* Bit i: elements of the type may have i bytes. */
+static const uint32_t widths[CT_META_ARRAY] = {
+    [CT_META_UINT] = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8,
+    [CT_META_INT] = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8,
+    [CT_META_FLOAT] = 1 << 4 | 1 << 8,
+    [CT_META_BOOL] = 1 << 1,
+    [CT_META_STRING] = 1 << 0,
+};
 
-    text(w, "metadata key", &m->key);
-    field(w, "type of metadata", &type, sizeof type);
-    FIELD(w, m->u);
-    FIELD(w, m->i);
-    FIELD(w, m->f);
-    field(w, "type of elements", &elem, sizeof elem);
-    field(w, "width of elements", &width, sizeof width);
-    FIELD(w, m->count);
-    FIELD(w, m->offset);
-    if (w->from && w->status == CARAT_OK && (type > CT_META_ARRAY || elem >= CT_META_ARRAY || width > 8))
-        fault(w, "a type that there is not");
-    m->type = w->status ? CT_META_UINT : (enum ct_meta_type)type;
-    m->elem = w->status ? CT_META_UINT : (enum ct_meta_type)elem;
-    m->elem_bytes = (int)width;
-    if (m->type == CT_META_STRING)
-        text(w, "metadata text", &m->s);
-    if (m->type != CT_META_ARRAY)
-        return;
-    uint32_t n = (uint32_t)raw.n;
-    field(w, "bytes of an array", &n, sizeof n);
-    if (w->from && w->status == CARAT_OK) {
-        bool whole = width == 0 ? m->elem == CT_META_STRING && n == 0
-                                : (width & (width - 1)) == 0 && m->count == n / width && n % width == 0;
-        if (m->elem == CT_META_FLOAT && width != 4 && width != 8)
-            whole = false;
-        if (n > w->size - w->at || !whole)
-            fault(w, "an array whose bytes are not those of its elements");
-        else
-            m->raw = (struct ct_bytes){w->from + w->at, n};
-    } else if (w->to && n) {
-        memcpy(w->to + w->at, raw.s, n);
-    }
+/* An array keeps its bytes where its elements are numbers; those of strings are the vocabulary's, and only counted. */
+static void walk_array(struct walk *w, struct ct_meta *m)
+{
+    uint32_t n = (uint32_t)m->raw.size;
+
+    FIELD(w, "size", n);
+    if (reading(w) && (n > w->size - w->at || n != m->count * (uint64_t)m->elem_bytes))
+        fault(w, "is %u, expected %d bytes for each of %llu elements, and at most %zu", n, m->elem_bytes,
+              (unsigned long long)m->count, w->size - w->at);
+    if (reading(w))
+        m->raw = (struct ct_bytes){w->from + w->at, n};
+    else if (w->to && n)
+        memcpy(w->to + w->at, m->raw.data, n);
+    for (uint32_t i = 0; reading(w) && m->elem == CT_META_BOOL && i < n; i++)
+        range(w, m->raw.data[i], 0, 1);
     w->at += w->status == CARAT_OK ? n : 0;
 }
 
-static void walk_tensor(struct walk *w, struct ct_tensor *t)
+static void walk_meta(struct walk *w, void *element)
 {
+    struct ct_meta *m = element;
+    uint32_t type = m->type, elem = m->elem, width = (uint32_t)m->elem_bytes;
+
+    plain_text(w, "key", &m->key, MAX_KEY);
+    w->name = m->key;
+    FIELD(w, "type", type);
+    range(w, type, 0, CT_META_ARRAY);
+    FIELD(w, "value", m->u);
+    if (type == CT_META_BOOL)
+        range(w, m->u, 0, 1);
+    FIELD(w, "signed value", m->i);
+    if (m->i != (int64_t)m->u)
+        fault(w, "is %lld, expected that of %llu", (long long)m->i, (unsigned long long)m->u);
+    FIELD(w, "number", m->f);
+    FIELD(w, "type of elements", elem);
+    range(w, elem, 0, CT_META_ARRAY - 1);
+    FIELD(w, "bytes of an element", width);
+    if (type == CT_META_ARRAY && (width > 8 || !(widths[elem] >> width & 1)))
+        fault(w, "is %u, which no element of type %u has", width, elem);
+    range(w, width, 0, 8);
+    FIELD(w, "number of elements", m->count);
+    range(w, m->count, 0, MAX_COUNT);
+    FIELD(w, "place", m->offset);
+    if (w->status)
+        return;
+    m->type = (enum ct_meta_type)type;
+    m->elem = (enum ct_meta_type)elem;
+    m->elem_bytes = (int)width;
+    if (m->type == CT_META_STRING)
+        text(w, "text", &m->s, CT_PACKED_TEXT);
+    if (m->type == CT_META_ARRAY)
+        walk_array(w, m);
+}
+
+/* False when there are more elements than 63 bits can count. */
+static bool countable(const struct ct_tensor *t)
+{
+    uint64_t n = 1;
+
+    for (int i = 0; i < t->n_dim; i++)
+        if (t->dim[i] < 0 || __builtin_mul_overflow(n, (uint64_t)t->dim[i], &n) || n > INT64_MAX)
+            return false;
+    return true;
+}
+
+static void walk_tensor(struct walk *w, void *element)
+{
+    struct ct_tensor *t = element;
+    struct ct_str name = str_of(t->name), type_name = str_of(t->type_name), file = str_of(t->file);
     uint32_t type = t->type, n_dim = (uint32_t)t->n_dim;
     uint64_t size = t->size;
 
-    c_text(w, "name of a tensor", &t->name);
-    c_text(w, "type of a tensor", &t->type_name);
-    c_text(w, "file of a tensor", &t->file);
-    field(w, "type of a tensor", &type, sizeof type);
-    field(w, "rank of a tensor", &n_dim, sizeof n_dim);
-    FIELD(w, t->dim);
-    field(w, "bytes of a tensor", &size, sizeof size);
-    FIELD(w, t->offset);
-    FIELD(w, t->scale);
-    if (w->from && w->status == CARAT_OK && (type > CT_TYPE_COUNT || n_dim > MAX_RANK))
-        fault(w, "a type or rank that there is not");
-    t->type = w->status ? CT_TYPE_COUNT : (enum ct_type)type;
-    t->n_dim = w->status ? 0 : (int)n_dim;
+    plain_text(w, "name", &name, MAX_NAME);
+    w->name = name;
+    plain_text(w, "name of the type", &type_name, MAX_TYPE_NAME);
+    c_text(w, "file", &file, CT_PACKED_TEXT);
+    FIELD(w, "type", type);
+    range(w, type, 0, CT_TYPE_COUNT);
+    FIELD(w, "rank", n_dim);
+    range(w, n_dim, 1, CT_COUNT(t->dim));
+    FIELD(w, "shape", t->dim);
+    FIELD(w, "size", size);
+    range(w, size, 0, INT64_MAX);
+    FIELD(w, "place", t->offset);
+    FIELD(w, "factor", t->scale);
+    if (!(t->scale > 0 && t->scale <= FLT_MAX))
+        fault(w, "is %g, expected a positive number", (double)t->scale);
+    if (w->status)
+        return;
+    t->name = name.s;
+    t->type_name = type_name.s;
+    t->file = file.s;
+    t->type = (enum ct_type)type;
+    t->n_dim = (int)n_dim;
     t->size = (size_t)size;
+    if (!countable(t))
+        fault(w, "stands behind a shape that no tensor has");
 }
 
-static void walk_weight(struct walk *w, struct ct_packed_weight *x)
+static void walk_weight(struct walk *w, void *element)
 {
-    text(w, "name of a weight", &x->name);
-    FIELD(w, x->type);
-    FIELD(w, x->panels);
-    FIELD(w, x->rows);
-    FIELD(w, x->cols);
-    FIELD(w, x->scale);
-    section(w, "data of a weight", &x->data);
-    if (w->from && w->status == CARAT_OK &&
-        (x->type >= CT_TYPE_COUNT || x->panels > 1 || x->rows == 0 || x->rows > INT32_MAX || x->cols == 0 ||
-         x->cols > INT32_MAX))
-        fault(w, "a weight of no type or extent that there is");
+    struct ct_packed_weight *x = element;
+
+    plain_text(w, "name", &x->name, MAX_NAME);
+    w->name = x->name;
+    FIELD(w, "type", x->type);
+    range(w, x->type, 0, CT_TYPE_COUNT - 1);
+    if (x->type == CT_NUQ)
+        fault(w, "is NUQ, which only files of gemma.cpp have");
+    FIELD(w, "layout", x->panels);
+    range(w, x->panels, 0, 1);
+    FIELD(w, "number of rows", x->rows);
+    range(w, x->rows, 1, INT32_MAX);
+    FIELD(w, "number of columns", x->cols);
+    range(w, x->cols, 1, INT32_MAX);
+    FIELD(w, "factor", x->scale);
+    if (!(x->scale > 0 && x->scale <= FLT_MAX))
+        fault(w, "is %g, expected a positive number", (double)x->scale);
+    section(w, "data", &x->data, UINT64_MAX);
 }
+
+/* The count of a list, then its entries; reading makes the list. A count cannot ask for more than some entries' worth of
+ * memory that the index does not pay for: each takes at least the bytes of one that is all zeros. */
+static void list(struct walk *w, const char *name, const char *entry, uint32_t *n, void *elements,
+                 size_t size, uint32_t most, void (*walk)(struct walk *, void *))
+{
+    union {
+        struct ct_source source;
+        struct ct_meta meta;
+        struct ct_tensor tensor;
+        struct ct_packed_weight weight;
+    } empty = {0};
+    struct walk least = {0};
+    char *p;
+
+    field(w, name, n, sizeof *n);
+    range(w, *n, 0, most);
+    walk(&least, &empty);
+    if (reading(w) && *n > (w->size - w->at) / least.at)
+        fault(w, "is %u, but %zu bytes are left, and each takes at least %zu", *n, w->size - w->at, least.at);
+    if (reading(w)) {
+        p = ct_arena_push(w->arena, *n, size);
+        memcpy(elements, &p, sizeof p);
+        if (!p)
+            w->status = ct_fail(w->err, CARAT_E_MEMORY, "%s: out of memory for its index.", w->path);
+    }
+    memcpy(&p, elements, sizeof p);
+    for (uint32_t i = 0; i < *n && !w->status; i++) {
+        w->list = entry;
+        w->entry = i;
+        w->name = (struct ct_str){0};
+        walk(w, p + i * size);
+    }
+    w->list = NULL;
+}
+#define LIST(w, name, entry, n, elements, most, walk)                                                        \
+    list(w, name, entry, n, elements, sizeof **(elements), most, walk)
+
+/* By kind of the origin. */
+static const struct {
+    uint32_t least, most;
+} versions[] = {[CT_FILE_HF] = {0, 0}, [CT_FILE_GGUF] = {2, 3}, [CT_FILE_SBS] = {1, 2}};
 
 static void walk_index(struct walk *w, struct ct_packed *p)
 {
-    FIELD(w, p->kind);
-    FIELD(w, p->version);
-    text(w, "path of the origin", &p->origin);
-    text(w, "note", &p->note);
+    FIELD(w, "kind of the origin", p->kind);
+    range(w, p->kind, 0, CT_COUNT(versions) - 1);
+    FIELD(w, "version of the origin", p->version);
+    if (reading(w))
+        range(w, p->version, versions[p->kind].least, versions[p->kind].most);
+    c_text(w, "path of the origin", &p->origin, CT_PACKED_TEXT);
+    c_text(w, "note", &p->note, CT_PACKED_TEXT);
     for (size_t i = 0; i < CT_COUNT(p->side); i++)
-        section(w, "side file", &p->side[i]);
-    section(w, "configuration of a gemma.cpp file", &p->sbs);
-    section(w, "tables of the tokenizer", &p->tables);
-    FIELD(w, p->weight_bytes);
-    FIELD(w, p->n_unused);
-    text(w, "unused tensor", &p->unused);
-    list(w, "sources", &p->n_source, &p->source, sizeof *p->source, 5);
-    for (uint32_t i = 0; i < p->n_source; i++)
-        walk_source(w, &p->source[i]);
-    list(w, "metadata", &p->n_meta, &p->meta, sizeof *p->meta, 40);
-    for (uint32_t i = 0; i < p->n_meta; i++)
-        walk_meta(w, &p->meta[i]);
-    list(w, "tensors", &p->n_tensor, &p->tensor, sizeof *p->tensor, 64);
-    for (uint32_t i = 0; i < p->n_tensor; i++)
-        walk_tensor(w, &p->tensor[i]);
-    list(w, "weights", &p->n_weight, &p->weight, sizeof *p->weight, 40);
-    for (uint32_t i = 0; i < p->n_weight; i++)
-        walk_weight(w, &p->weight[i]);
+        section(w, "side file", &p->side[i], CT_PACKED_SIDE);
+    section(w, "configuration of a gemma.cpp file", &p->sbs, CT_PACKED_SIDE);
+    section(w, "tokenizer", &p->tables, UINT64_MAX);
+    FIELD(w, "size of the weights", p->weight_bytes);
+    range(w, p->weight_bytes, 0, INT64_MAX);
+    FIELD(w, "number of unused tensors", p->n_unused);
+    range(w, p->n_unused, 0, CT_PACKED_TENSORS);
+    c_text(w, "unused tensor", &p->unused, MAX_NAME);
+    if (reading(w) && p->n_unused && !ct_name_ok(p->unused, MAX_NAME))
+        fault(w, "has a name that is no plain text");
+    LIST(w, "number of sources", "source", &p->n_source, &p->source, MAX_SOURCE, walk_source);
+    LIST(w, "number of metadata", "metadata key", &p->n_meta, &p->meta, CT_MAX_META, walk_meta);
+    LIST(w, "number of tensors", "tensor", &p->n_tensor, &p->tensor, CT_PACKED_TENSORS, walk_tensor);
+    LIST(w, "number of weights", "weight", &p->n_weight, &p->weight, CT_PACKED_TENSORS, walk_weight);
     w->field = "end";
-    if (w->from && w->at != w->size)
-        fault(w, "there are bytes behind it");
-    if (w->from && w->status == CARAT_OK && p->kind > CT_FILE_SBS)
-        fault(w, "the origin is of a kind that there is not");
+    w->field_at = w->at;
+    if (reading(w) && w->at != w->size)
+        fault(w, "has %zu bytes behind it, expected none", w->size - w->at);
 }
 
 size_t ct_packed_write_index(const struct ct_packed *p, uint8_t *to)
@@ -264,246 +438,55 @@ size_t ct_packed_write_index(const struct ct_packed *p, uint8_t *to)
     return w.at;
 }
 
-carat_status ct_packed_read(struct ct_packed *p, const char *path, struct ct_bytes bytes,
+/* The header and the bytes of the index that it names. */
+static carat_status read_header(struct ct_packed_header *h, const char *path, struct ct_bytes bytes,
+                                carat_error *err)
+{
+    if (bytes.size < sizeof *h)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the packed file ends at byte %zu, inside its header of %zu.",
+                       path, bytes.size, sizeof *h);
+    memcpy(h, bytes.data, sizeof *h);
+    if (memcmp(h->magic, CT_PACKED_MAGIC, sizeof h->magic) != 0)
+        return ct_fail(err, CARAT_E_FORMAT, "%s is no packed file: it does not begin with \"%s\".", path,
+                       CT_PACKED_MAGIC);
+    if (h->layout != CT_PACKED_LAYOUT || h->numerics != CARAT_NUMERICS_VERSION)
+        return ct_fail(
+            err, CARAT_E_UNSUPPORTED,
+            "%s was packed with layout %u and numerics %u; this carat reads layout %d and numerics "
+            "%d: pack the model again.",
+            path, h->layout, h->numerics, CT_PACKED_LAYOUT, CARAT_NUMERICS_VERSION);
+    if (h->header_hash != XXH3_64bits(h, offsetof(struct ct_packed_header, header_hash)))
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the header of the packed file is damaged.", path);
+    if (h->file_size != bytes.size)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the packed file has %zu bytes, expected %llu.", path,
+                       bytes.size, (unsigned long long)h->file_size);
+    if (h->index_at < sizeof *h || h->index_at > bytes.size || h->index_size > CT_PACKED_INDEX ||
+        h->index_size != bytes.size - h->index_at)
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the index of the packed file has %llu bytes from byte %llu on, expected at most "
+                       "%d at the end of %zu.",
+                       path, (unsigned long long)h->index_size, (unsigned long long)h->index_at,
+                       CT_PACKED_INDEX, bytes.size);
+    if (h->index_hash != XXH3_64bits(bytes.data + h->index_at, (size_t)h->index_size))
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the index of the packed file, at byte %llu, is damaged.",
+                       path, (unsigned long long)h->index_at);
+    return CARAT_OK;
+}
+
+carat_status ct_packed_read(struct ct_packed *p, const char *path, struct ct_bytes file,
                             struct ct_arena *arena, carat_error *err)
 {
     struct ct_packed_header h;
 
     *p = (struct ct_packed){0};
-    if (bytes.size < sizeof h)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the packed file ends at byte %zu, inside its header.", path,
-                       bytes.size);
-    memcpy(&h, bytes.data, sizeof h);
-    if (memcmp(h.magic, CT_PACKED_MAGIC, sizeof h.magic) != 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s is no packed file: it does not begin with \"%s\".", path,
-                       CT_PACKED_MAGIC);
-    if (h.layout != CT_PACKED_LAYOUT || h.numerics != CARAT_NUMERICS_VERSION)
-        return ct_fail(
-            err, CARAT_E_UNSUPPORTED,
-            "%s was packed with layout %u and numerics %u; this carat reads layout %d and numerics "
-            "%d: pack the model again.",
-            path, h.layout, h.numerics, CT_PACKED_LAYOUT, CARAT_NUMERICS_VERSION);
-    if (h.header_hash != XXH3_64bits(&h, offsetof(struct ct_packed_header, header_hash)))
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the header of the packed file is damaged.", path);
-    if (h.file_size != bytes.size || h.index_at > bytes.size || h.index_size > bytes.size - h.index_at)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the packed file has %zu bytes, expected %llu with the index at byte %llu.", path,
-                       bytes.size, (unsigned long long)h.file_size, (unsigned long long)h.index_at);
-    const uint8_t *index = bytes.data + h.index_at;
-    if (h.index_hash != XXH3_64bits(index, h.index_size))
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the index of the packed file, at byte %llu, is damaged.",
-                       path, (unsigned long long)h.index_at);
-    struct walk w = {.from = index,
+    CT_TRY(read_header(&h, path, file, err));
+    struct walk w = {.from = file.data + h.index_at,
                      .size = (size_t)h.index_size,
-                     .file_size = h.file_size,
+                     .begin = h.index_at,
+                     .end = sizeof h,
                      .arena = arena,
                      .path = path,
                      .err = err};
     walk_index(&w, p);
     return w.status;
-}
-
-/* ---- a packed file as an open checkpoint ---- */
-
-static struct ct_bytes bytes_of(struct ct_bytes file, struct ct_section s)
-{
-    return s.size ? (struct ct_bytes){file.data + s.at, (size_t)s.size} : (struct ct_bytes){0};
-}
-
-static carat_status read_sbs(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err)
-{
-    struct ct_sbs_cursor c;
-    struct ct_sbs_config *config = ct_arena_push(&f->arena, 1, sizeof *config);
-
-    if (!config)
-        return ct_file_no_memory(f, err);
-    CT_TRY(ct_sbs_cursor_init(&c, path, "config", bytes, 0, &f->arena, err));
-    CT_TRY(ct_sbs_read_config(&c, config));
-    f->sbs = config;
-    f->sbs_blob = bytes;
-    return CARAT_OK;
-}
-
-static carat_status index_metas(struct ct_file *f, const struct ct_packed *p, carat_error *err)
-{
-    struct ct_index *ix = &f->metas.index;
-    int first;
-
-    f->metas.meta = p->meta;
-    f->metas.n = ix->n = (int)p->n_meta;
-    ix->name = ct_arena_push(&f->arena, CT_MAX(p->n_meta, 1), sizeof *ix->name);
-    if (!ix->name)
-        return ct_file_no_memory(f, err);
-    for (uint32_t i = 0; i < p->n_meta; i++)
-        ix->name[i] = (struct ct_name){p->meta[i].key, (int)i};
-    if (ct_index_sort(ix, &first) >= 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: a metadata key of the packed file is there twice.", f->path);
-    return CARAT_OK;
-}
-
-carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct_map *map, carat_error *err)
-{
-    struct ct_packed *p = ct_arena_push(&f->arena, 1, sizeof *p);
-
-    if (!p)
-        return ct_file_no_memory(f, err);
-    CT_TRY(ct_packed_read(p, path, map->bytes, &f->arena, err));
-    f->kind = (enum ct_file_kind)p->kind;
-    f->version = (int)p->version;
-    f->packed = p;
-    f->packed_path = path;
-    f->packed_map = *map;
-    f->note = p->note.n ? p->note.s : NULL;
-    for (int i = 0; i < CT_SIDES; i++)
-        f->side[i] = bytes_of(map->bytes, p->side[i]);
-    f->tables = bytes_of(map->bytes, p->tables);
-    CT_TRY(index_metas(f, p, err));
-    if (p->kind == CT_FILE_SBS)
-        CT_TRY(read_sbs(f, path, bytes_of(map->bytes, p->sbs), err));
-    for (uint32_t i = 0; i < p->n_tensor; i++) {
-        struct ct_tensor *t;
-        CT_TRY(ct_file_add(f, &t, err));
-        *t = p->tensor[i];
-    }
-    for (uint32_t i = 0; i < p->n_weight; i++) {
-        const struct ct_packed_weight *w = &p->weight[i];
-        struct ct_tensor *t = &f->weight[i];
-        if (i == 0 && !(f->weight = t = ct_arena_push(&f->arena, p->n_weight, sizeof *t)))
-            return ct_file_no_memory(f, err);
-        struct ct_bytes data = bytes_of(map->bytes, w->data);
-        *t = (struct ct_tensor){.name = w->name.s,
-                                .type = (enum ct_type)w->type,
-                                .type_name = ct_type_info((enum ct_type)w->type)->name,
-                                .n_dim = 2,
-                                .dim = {w->rows, w->cols},
-                                .panels = w->panels,
-                                .data = data.data,
-                                .size = data.size,
-                                .scale = w->scale,
-                                .file = path,
-                                .offset = w->data.at};
-        f->n_weight++;
-    }
-    return ct_file_index_weights(f, err);
-}
-
-const struct ct_packed *ct_file_packed(const struct ct_file *f)
-{
-    return f->packed;
-}
-
-const struct ct_map *ct_file_packed_map(const struct ct_file *f)
-{
-    return &f->packed_map;
-}
-
-/* ---- what a packed file keeps of another ---- */
-
-/* The vocabulary is in the tables; of its arrays only how many there are is asked for later. */
-static bool of_vocabulary(const struct ct_meta *m)
-{
-    return m->type == CT_META_ARRAY && m->elem != CT_META_STRING && m->raw.size > MAX_ARRAY;
-}
-
-carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, struct ct_bytes side[9],
-                              struct ct_bytes *sbs, struct ct_arena *arena, carat_error *err)
-{
-    static_assert(CT_SIDES == 9, "as packed.h says");
-    int n_meta = f->metas.n;
-
-    *p = (struct ct_packed){.kind = f->kind,
-                            .version = (uint32_t)f->version,
-                            .origin = {f->path, strlen(f->path)},
-                            .note = {f->note ? f->note : "", f->note ? strlen(f->note) : 0},
-                            .n_source = (uint32_t)f->n_source,
-                            .tensor = f->tensor,
-                            .n_tensor = (uint32_t)f->n_tensor};
-    if (f->packed) {
-        p->source = f->packed->source;
-        p->n_source = f->packed->n_source;
-        p->origin = f->packed->origin;
-    } else {
-        p->source = ct_arena_push(arena, (size_t)CT_MAX(f->n_source, 1), sizeof *p->source);
-        if (!p->source)
-            return ct_file_no_memory(f, err);
-        for (int i = 0; i < f->n_source; i++) {
-            struct ct_source *s = &p->source[i];
-            *s = f->source[i];
-            if (s->present && !ct_packed_hash_head(s->path, s->head, &s->hash))
-                return ct_fail(err, CARAT_E_IO, "%s: cannot be read again.", s->path);
-        }
-    }
-    p->meta = ct_arena_push(arena, (size_t)CT_MAX(n_meta, 1), sizeof *p->meta);
-    if (!p->meta)
-        return ct_file_no_memory(f, err);
-    for (int i = 0; i < n_meta; i++) {
-        struct ct_meta m = f->metas.meta[i];
-        if (of_vocabulary(&m))
-            continue;
-        if (m.type == CT_META_STRING && m.s.n > MAX_TEXT)
-            return ct_fail(err, CARAT_E_UNSUPPORTED,
-                           "metadata key %.*s has %zu bytes, and at most %d are kept.",
-                           (int)CT_MIN(m.key.n, (size_t)64), m.key.s, m.s.n, MAX_TEXT);
-        if (m.type == CT_META_ARRAY && m.elem == CT_META_STRING) {
-            m.elem_bytes = 0;
-            m.raw = (struct ct_bytes){0};
-        }
-        p->meta[p->n_meta++] = m;
-    }
-    for (int i = 0; i < CT_SIDES; i++) {
-        bool vocabulary = i == ct_hf_side("tokenizer.json") || i == ct_hf_side("tokenizer.model");
-        side[i] = vocabulary ? (struct ct_bytes){0} : f->side[i];
-        if (side[i].size > MAX_SIDE)
-            return ct_fail(err, CARAT_E_UNSUPPORTED, "a side file has %zu bytes, and at most %d are kept.",
-                           side[i].size, MAX_SIDE);
-    }
-    *sbs = f->sbs_blob;
-    return CARAT_OK;
-}
-
-/* ---- has the origin changed? ---- */
-
-static void feed(void *state, const void *p, size_t n)
-{
-    XXH3_64bits_update(state, p, n);
-}
-
-bool ct_packed_hash_head(const char *path, uint64_t head, uint64_t *hash)
-{
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
-    if (!ct_os_read_head(path, head, feed, &state))
-        return false;
-    *hash = XXH3_64bits_digest(&state);
-    return true;
-}
-
-bool ct_packed_current(const struct ct_packed *p, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    bool directory = ct_os_kind(path) == 2;
-    size_t n = directory ? strlen(path) : slash ? (size_t)(slash - path) + 1 : 0;
-    char beside[8192];
-
-    for (uint32_t i = 0; i < p->n_source; i++) {
-        const struct ct_source *s = &p->source[i];
-        struct ct_os_id id;
-        uint64_t hash;
-        const char *at = path;
-        if (s->name.n) {
-            if (n + 1 + s->name.n >= sizeof beside)
-                return false;
-            memcpy(beside, path, n);
-            beside[n] = '/';
-            memcpy(beside + n + directory, s->name.s, s->name.n + 1);
-            at = beside;
-        }
-        if (ct_os_identify(&id, at) != (s->present != 0))
-            return false;
-        if (s->present && memcmp(&id, &s->id, sizeof id) != 0)
-            return false;
-        if (s->head && (!ct_packed_hash_head(at, s->head, &hash) || hash != s->hash))
-            return false;
-    }
-    return p->n_source > 0;
 }

@@ -15,10 +15,16 @@
 
 #define CT_PACKED_MAGIC "caratpak"
 enum {
-    CT_PACKED_LAYOUT = 1,    /* of this file and of panels */
-    CT_PACKED_ALIGN = 64,    /* of a section */
-    CT_PACKED_PAGE = 4096,   /* of one that is larger */
-    CT_PACKED_HEAD = 1 << 20 /* bytes of a source that are its header where its format does not say */
+    CT_PACKED_LAYOUT = 1,     /* of this file and of panels */
+    CT_PACKED_ALIGN = 64,     /* of a section */
+    CT_PACKED_PAGE = 4096,    /* of one that is larger */
+    CT_PACKED_HEAD = 1 << 20, /* bytes of a source that are its header where its format does not say */
+
+    /* at most */
+    CT_PACKED_INDEX = 16 << 20, /* bytes of the index */
+    CT_PACKED_TEXT = 1 << 20,   /* of one text in it */
+    CT_PACKED_SIDE = 16 << 20,  /* of a side file */
+    CT_PACKED_TENSORS = 65536,  /* tensors, and weights */
 };
 #define CT_PACKED_BLOCK ((size_t)1 << 20) /* bytes that are hashed at a time */
 

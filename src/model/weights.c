@@ -5,7 +5,10 @@
 
 #include <stdio.h>
 
-enum { MOST_NAMED = 5 }; /* missing tensors in one message */
+enum {
+    MOST_NAMED = 5, /* missing tensors in one message */
+    MOST_BYTES = 8, /* that any type takes for a value */
+};
 
 enum slot_kind { MATRIX, NORM };
 
@@ -78,6 +81,7 @@ struct binder {
     const struct ct_file *f;
     struct ct_arena *arena;
     bool *used;        /* by number of the tensor */
+    uint32_t n_packed; /* weights of a packed file that have a place */
     char missing[512]; /* the first names, for the message */
     int n_missing;
     enum extent rows, cols; /* what the next shape is made of, for messages */
@@ -87,12 +91,13 @@ struct binder {
     carat_error *err;
 };
 
-static const struct ct_tensor *use(const struct binder *b, const char *name)
+static const struct ct_tensor *use(struct binder *b, const char *name)
 {
     const struct ct_tensor *t =
         ct_file_is_packed(b->f) ? ct_file_weight(b->f, name) : ct_file_find(b->f, name);
     if (t && !ct_file_is_packed(b->f))
         b->used[t - ct_file_tensor(b->f, 0)] = true;
+    b->n_packed += t && ct_file_is_packed(b->f);
     return t;
 }
 
@@ -112,7 +117,7 @@ static void name_slot(char hf[128], char gguf[128], int layer, const struct slot
     snprintf(gguf, 128, "blk.%d.%s", layer, s->gguf);
 }
 
-static const struct ct_tensor *find(const struct binder *b, const char *hf, const char *gguf, char name[256])
+static const struct ct_tensor *find(struct binder *b, const char *hf, const char *gguf, char name[256])
 {
     name_tensor(name, b->f, b->w->prefix, hf, gguf);
     return use(b, name);
@@ -194,6 +199,11 @@ static carat_status check_shape(const struct binder *b, const struct ct_tensor *
                        t->file, t->name, (unsigned long long)t->offset, found, expected,
                        rows == 1 ? "" : key_of(b, b->rows), rows == 1 ? "" : " x ", key_of(b, b->cols));
     }
+    bool panels = ct_file_is_packed(b->f) && rows > 1 && ct_panel_size(t->type, cols) > 0;
+    if (t->panels != panels)
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s at byte %llu lies in %s, expected %s", t->file,
+                       t->name, (unsigned long long)t->offset, t->panels ? "panels" : "rows",
+                       panels ? "panels" : "rows");
     if (!piece_bytes(t, cols, &row_bytes) || row_bytes * pieces(t, rows) != t->size)
         return ct_fail(b->err, CARAT_E_FORMAT,
                        "%s: tensor %s at byte %llu has %zu bytes, which is not %d rows of %d %s values",
@@ -322,7 +332,7 @@ static carat_status bind_ends(struct binder *b)
 }
 
 /* A layer more than the configuration counts would be left out in silence. */
-static carat_status check_last_layer(const struct binder *b)
+static carat_status check_last_layer(struct binder *b)
 {
     bool gguf = ct_file_kind(b->f) == CT_FILE_GGUF;
     char hf[128], block[128], name[256];
@@ -335,6 +345,27 @@ static carat_status check_last_layer(const struct binder *b)
                    "%s: tensor %s at byte %llu belongs to a layer beyond the %d that %s says", t->file,
                    t->name, (unsigned long long)t->offset, b->c->n_layer,
                    gguf ? "block_count" : "num_hidden_layers");
+}
+
+/* Of a packed file: what counting gave when it was packed. */
+static carat_status take_counts(struct binder *b)
+{
+    const struct ct_packed *p = ct_file_packed(b->f);
+
+    if (b->n_packed != p->n_weight)
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: the packed file has %u weights, expected %u from the configuration",
+                       ct_file_path(b->f), p->n_weight, b->n_packed);
+    if (p->weight_bytes > MOST_BYTES * b->w->n_parameter)
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: the packed file says that its weights took %llu bytes, expected at most %d for "
+                       "each of %llu parameters",
+                       ct_file_path(b->f), (unsigned long long)p->weight_bytes, MOST_BYTES,
+                       (unsigned long long)b->w->n_parameter);
+    b->w->bytes = p->weight_bytes;
+    b->w->n_unused = (int)p->n_unused;
+    b->w->unused = p->unused.s;
+    return CARAT_OK;
 }
 
 carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
@@ -359,13 +390,7 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
     CT_TRY(check_missing(&b));
     CT_TRY(check_last_layer(&b));
     count_unused(&b);
-    if (ct_file_is_packed(f)) { /* what counting gave when it was packed */
-        const struct ct_packed *p = ct_file_packed(f);
-        w->bytes = p->weight_bytes;
-        w->n_unused = (int)p->n_unused;
-        w->unused = p->unused.s;
-    }
-    return CARAT_OK;
+    return ct_file_is_packed(f) ? take_counts(&b) : CARAT_OK;
 }
 
 /* One matrix; keeps account of the bytes that its place takes. */

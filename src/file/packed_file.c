@@ -1,0 +1,221 @@
+/* packed_file.c: packed files as open checkpoints: what such a file shows of itself as struct ct_file, what it keeps of another
+ * container, and whether that has changed since. The index is packed.c's; shapes of weights are checked in
+ * model/weights.c, as for every container, the tokenizer's tables in text/tables.c. */
+#include "file/sbs_fields.h"
+
+enum { MAX_ARRAY = 65536 }; /* bytes of one in the metadata: longer ones are the vocabulary's */
+
+/* ---- a packed file as an open checkpoint ---- */
+
+static struct ct_bytes bytes_of(struct ct_bytes file, struct ct_section s)
+{
+    return s.size ? (struct ct_bytes){file.data + s.at, (size_t)s.size} : (struct ct_bytes){0};
+}
+
+static carat_status read_sbs(struct ct_file *f, const char *path, struct ct_section s, carat_error *err)
+{
+    struct ct_bytes bytes = bytes_of(f->packed_map.bytes, s);
+    struct ct_sbs_cursor c;
+    struct ct_sbs_config *config = ct_arena_push(&f->arena, 1, sizeof *config);
+
+    if (!config)
+        return ct_file_no_memory(f, err);
+    CT_TRY(ct_sbs_cursor_init(&c, path, "config", bytes, s.at, &f->arena, err));
+    CT_TRY(ct_sbs_read_config(&c, config));
+    f->sbs = config;
+    f->sbs_blob = bytes;
+    return CARAT_OK;
+}
+
+static carat_status index_metas(struct ct_file *f, const struct ct_packed *p, carat_error *err)
+{
+    struct ct_index *ix = &f->metas.index;
+    char q[CT_QUOTE];
+    int first, second;
+
+    f->metas.meta = p->meta;
+    f->metas.n = ix->n = (int)p->n_meta;
+    ix->name = ct_arena_push(&f->arena, CT_MAX(p->n_meta, 1), sizeof *ix->name);
+    if (!ix->name)
+        return ct_file_no_memory(f, err);
+    for (uint32_t i = 0; i < p->n_meta; i++)
+        ix->name[i] = (struct ct_name){p->meta[i].key, (int)i};
+    if ((second = ct_index_sort(ix, &first)) < 0)
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_FORMAT,
+                   "%s: the metadata key %s of the packed file is there twice: as entry %d and as entry %d.",
+                   f->path, ct_quote(q, p->meta[first].key), first, second);
+}
+
+/* What the readers of the origin would not have let pass without. */
+static carat_status check_origin(const struct ct_file *f, const char *path, carat_error *err)
+{
+    const char *what =
+        f->kind == CT_FILE_HF && !f->side[ct_hf_side("config.json")].data
+            ? "a Hugging Face directory, but holds no config.json"
+        : f->kind == CT_FILE_SBS && !f->packed->sbs.size ? "a file of gemma.cpp, but holds no blob \"config\""
+        : f->kind != CT_FILE_SBS && f->packed->sbs.size  ? "no file of gemma.cpp, but holds a blob \"config\""
+                                                         : NULL;
+
+    return what ? ct_fail(err, CARAT_E_FORMAT, "%s: was packed from %s.", path, what) : CARAT_OK;
+}
+
+carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct_map *map, carat_error *err)
+{
+    struct ct_packed *p = ct_arena_push(&f->arena, 1, sizeof *p);
+
+    if (!p)
+        return ct_file_no_memory(f, err);
+    CT_TRY(ct_packed_read(p, path, map->bytes, &f->arena, err));
+    f->kind = (enum ct_file_kind)p->kind;
+    f->version = (int)p->version;
+    f->packed = p;
+    f->packed_path = path;
+    f->packed_map = *map;
+    f->note = p->note.n ? p->note.s : NULL;
+    for (int i = 0; i < CT_SIDES; i++)
+        f->side[i] = bytes_of(map->bytes, p->side[i]);
+    f->tables = bytes_of(map->bytes, p->tables);
+    CT_TRY(index_metas(f, p, err));
+    CT_TRY(check_origin(f, path, err));
+    if (p->kind == CT_FILE_SBS)
+        CT_TRY(read_sbs(f, path, p->sbs, err));
+    for (uint32_t i = 0; i < p->n_tensor; i++) {
+        struct ct_tensor *t;
+        CT_TRY(ct_file_add(f, &t, err));
+        *t = p->tensor[i];
+    }
+    for (uint32_t i = 0; i < p->n_weight; i++) {
+        const struct ct_packed_weight *w = &p->weight[i];
+        struct ct_tensor *t = &f->weight[i];
+        if (i == 0 && !(f->weight = t = ct_arena_push(&f->arena, p->n_weight, sizeof *t)))
+            return ct_file_no_memory(f, err);
+        struct ct_bytes data = bytes_of(map->bytes, w->data);
+        *t = (struct ct_tensor){.name = w->name.s,
+                                .type = (enum ct_type)w->type,
+                                .type_name = ct_type_info((enum ct_type)w->type)->name,
+                                .n_dim = 2,
+                                .dim = {w->rows, w->cols},
+                                .panels = w->panels,
+                                .data = data.data,
+                                .size = data.size,
+                                .scale = w->scale,
+                                .file = path,
+                                .offset = w->data.at};
+        f->n_weight++;
+    }
+    return ct_file_index_weights(f, err);
+}
+
+const struct ct_packed *ct_file_packed(const struct ct_file *f)
+{
+    return f->packed;
+}
+
+const struct ct_map *ct_file_packed_map(const struct ct_file *f)
+{
+    return &f->packed_map;
+}
+
+/* ---- what a packed file keeps of another ---- */
+
+/* The vocabulary is in the tables; of its arrays only how many there are is asked for later. */
+static bool of_vocabulary(const struct ct_meta *m)
+{
+    return m->type == CT_META_ARRAY && m->elem != CT_META_STRING && m->raw.size > MAX_ARRAY;
+}
+
+carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, struct ct_bytes side[9],
+                              struct ct_bytes *sbs, struct ct_arena *arena, carat_error *err)
+{
+    static_assert(CT_SIDES == 9, "as packed.h says");
+    int n_meta = f->metas.n;
+
+    if (f->n_tensor > CT_PACKED_TENSORS)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: has %d tensors, and at most %d are kept.", f->path,
+                       f->n_tensor, CT_PACKED_TENSORS);
+    *p = (struct ct_packed){.kind = f->kind,
+                            .version = (uint32_t)f->version,
+                            .origin = {f->path, strlen(f->path)},
+                            .note = {f->note ? f->note : "", f->note ? strlen(f->note) : 0},
+                            .n_source = (uint32_t)f->n_source,
+                            .tensor = f->tensor,
+                            .n_tensor = (uint32_t)f->n_tensor};
+    if (f->packed) {
+        p->source = f->packed->source;
+        p->n_source = f->packed->n_source;
+        p->origin = f->packed->origin;
+    } else {
+        p->source = ct_arena_push(arena, (size_t)CT_MAX(f->n_source, 1), sizeof *p->source);
+        if (!p->source)
+            return ct_file_no_memory(f, err);
+        for (int i = 0; i < f->n_source; i++) {
+            struct ct_source *s = &p->source[i];
+            *s = f->source[i];
+            if (s->present && !ct_packed_hash_head(s->path, s->head, &s->hash))
+                return ct_fail(err, CARAT_E_IO, "%s: cannot be read again.", s->path);
+        }
+    }
+    p->meta = ct_arena_push(arena, (size_t)CT_MAX(n_meta, 1), sizeof *p->meta);
+    if (!p->meta)
+        return ct_file_no_memory(f, err);
+    for (int i = 0; i < n_meta; i++) {
+        struct ct_meta m = f->metas.meta[i];
+        if (of_vocabulary(&m))
+            continue;
+        if (m.type == CT_META_STRING && m.s.n > CT_PACKED_TEXT)
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "metadata key %.*s has %zu bytes, and at most %d are kept.",
+                           (int)CT_MIN(m.key.n, (size_t)64), m.key.s, m.s.n, CT_PACKED_TEXT);
+        if (m.type == CT_META_ARRAY && m.elem == CT_META_STRING) {
+            m.elem_bytes = 0;
+            m.raw = (struct ct_bytes){0};
+        }
+        p->meta[p->n_meta++] = m;
+    }
+    for (int i = 0; i < CT_SIDES; i++) {
+        bool vocabulary = i == ct_hf_side("tokenizer.json") || i == ct_hf_side("tokenizer.model");
+        side[i] = vocabulary ? (struct ct_bytes){0} : f->side[i];
+        if (side[i].size > CT_PACKED_SIDE)
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "a side file has %zu bytes, and at most %d are kept.",
+                           side[i].size, CT_PACKED_SIDE);
+    }
+    *sbs = f->sbs_blob;
+    if (sbs->size > CT_PACKED_SIDE)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "the blob \"config\" has %zu bytes, and at most %d are kept.", sbs->size,
+                       CT_PACKED_SIDE);
+    return CARAT_OK;
+}
+
+/* ---- has the origin changed? ---- */
+
+bool ct_packed_current(const struct ct_packed *p, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    bool directory = ct_os_kind(path) == 2;
+    size_t n = directory ? strlen(path) : slash ? (size_t)(slash - path) + 1 : 0;
+    char beside[8192];
+
+    for (uint32_t i = 0; i < p->n_source; i++) {
+        const struct ct_source *s = &p->source[i];
+        struct ct_os_id id;
+        uint64_t hash;
+        const char *at = path;
+        if (s->name.n) {
+            if (n + 1 + s->name.n >= sizeof beside)
+                return false;
+            memcpy(beside, path, n);
+            beside[n] = '/';
+            memcpy(beside + n + directory, s->name.s, s->name.n + 1);
+            at = beside;
+        }
+        if (ct_os_identify(&id, at) != (s->present != 0))
+            return false;
+        if (s->present && memcmp(&id, &s->id, sizeof id) != 0)
+            return false;
+        if (s->head && (!ct_packed_hash_head(at, s->head, &hash) || hash != s->hash))
+            return false;
+    }
+    return p->n_source > 0;
+}
