@@ -159,22 +159,29 @@ if [ "$root" ]; then
     out_has '"id":"cache","text":"[^"]*belongs to another user"'
 fi
 
-# ---- measured again, by four at once: two into one cache with somebody's or a broken file, one that may not, one that
-# cannot ----
+# ---- measured again, by three at once: two into one cache with somebody's or a broken file, one that may not keep it ----
 
-[ "$root" ] || echo broken >"$file"
+# With one thread each, where that can be had: threads that wait for each other are slow among so many.
+first=$(taskset -pc $$ 2>/dev/null | sed 's/.*: //; s/[-,].*//') || first=
+if [ -n "$first" ]; then taskset -pc "$first" $$ >/dev/null; fi
 : >plain
+closed=plain why='Not a directory'
+if [ "$root" ]; then
+    closed=foreign why='it belongs to another user'
+else
+    echo broken >"$file"
+fi
 "$CARAT" doctor --json >one 2>err-one &
 "$CARAT" doctor --measure --json >two 2>err-two &
-XDG_CACHE_HOME=$work/plain "$CARAT" doctor --json >unwritable 2>err-three &
-if [ "$root" ]; then XDG_CACHE_HOME=$work/foreign "$CARAT" doctor --json >alone 2>err-four; fi
+XDG_CACHE_HOME=$work/$closed "$CARAT" doctor --json >out 2>err || die 'a cache that cannot be written stops it'
+has '"file":null,"not_kept":"'"$work/$closed/carat: $why\""
+has '"read_gb_s":[1-9]'
 wait %1 || die 'the first of two at once fails'
 wait %2 || die 'the second of two at once fails'
-wait %3 || die 'a cache that cannot be made stops it'
-cat err-* >err
+cat err-* >>err
 [ ! -s err ] || die 'there are messages'
-for out in one two; do
-    cp $out out
+for each in one two; do
+    cp $each out
     has '"remembered":false'
     has "\"file\":\"$file\""
 done
@@ -182,12 +189,7 @@ done
 [ "$(stat -c %a:%u "$file")" = "600:$(id -u)" ] || die 'the file of another was not replaced'
 taken 'what two wrote at once'
 has '"remembered":true'
-cp unwritable out
-has '"file":null,"not_kept":"'"$work/plain/carat: Not a directory\""
-has '"read_gb_s":[1-9]'
 if [ "$root" ]; then
-    cp alone out
-    has '"file":null,"not_kept":"'"$work/foreign/carat: it belongs to another user\""
     same good foreign/carat/machine.json
     [ "$(ls foreign/carat)" = machine.json ] || die "something was written into somebody else's directory"
 fi
