@@ -42,12 +42,12 @@ struct verdict {
     struct spread ts;
     double ratio;     /* of the medians, new by old */
     double allowed;   /* the share that noise explains */
-    double lost;      /* the share of its speed that the machine itself has lost since */
+    double lost;      /* the share of its speed that the machine itself has lost since; below 0: won */
     const char *word; /* "same", "slower", ... */
 };
 
 /* What may explain or distort the figures of a test. */
-enum cause { NOISE, FOREIGN, STEAL, THROTTLED, FREQUENCY, THREADS, SHORT, UNSEEN, N_CAUSE };
+enum cause { NOISE, FOREIGN, STEAL, THROTTLED, FREQUENCY, THREADS, SHORT, BEYOND, UNSEEN, N_CAUSE };
 
 struct test {
     int n_prompt, n_gen, depth;
@@ -153,7 +153,8 @@ void bench_print(const struct bench *b);
 int bench_print_fields(const struct bench *b, const char *format);
 /* Is a field of a test what the older result has under that name? Yes, if it has none. */
 bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older);
-void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older);
+void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older,
+                      const char *file);
 
 /* ---- bench_compare.c ---- */
 

@@ -28,12 +28,17 @@ static const double assumed_noise = 0.05;
 /* More than this hides what one would like to know. */
 static const double too_noisy = 0.2;
 
+static const char *name_of(const struct bench *b)
+{
+    return strcmp(b->o->compare, "-") == 0 ? "standard input" : b->o->compare;
+}
+
 static int refuse(const struct bench *b, const char *why, size_t i)
 {
     return fail_as(
         USAGE, CARAT_E_FORMAT,
         "%s: element %zu %s; expected is what 'carat bench -o json' or 'llama-bench -o json' wrote",
-        b->o->compare, i, why);
+        name_of(b), i, why);
 }
 
 /* The parser makes many bytes out of few: its values are counted first. */
@@ -48,11 +53,11 @@ static bool few_values(const char *text, size_t n)
 
 static int parse(const struct bench *b, json_t **list)
 {
-    const char *path = b->o->compare;
+    const char *path = name_of(b);
     json_error_t why;
     char *text;
     size_t n;
-    int code = read_input(path, &text, &n);
+    int code = read_input(b->o->compare, &text, &n);
 
     if (code != DONE)
         return code;
@@ -158,7 +163,7 @@ int bench_compare_open(struct bench *b)
     if (code == DONE && found == 0)
         return fail(USAGE,
                     "bench: %s has no test of this run; -p, -n, -pg, -d and -npl choose those that are in it",
-                    b->o->compare);
+                    name_of(b));
     return code;
 }
 
@@ -176,21 +181,19 @@ static double machine_lost(const struct bench *b, const struct test *t)
 {
     static const char *const same[] = {"cpu_info", "n_threads", "carat.isa"};
     const json_t *rates = ours_at(t, "limit_gop_s");
-    double lost = 0;
+    double lost = -INFINITY;
 
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
         if (!bench_field_equal(b, t, same[i], t->old.element))
             return 0;
-    if (!(t->work.of_compute > t->work.of_read)) {
-        double then = json_number_value(ours_at(t, "limit_gb_s")) * 1e9;
-        return then > 0 ? fmax(0, 1 - b->limits.read / then) : 0;
-    }
-    for (int a = 0; a < CARAT_N_ARITHMETIC; a++) {
+    if (!(t->work.of_compute > t->work.of_read))
+        lost = 1 - b->limits.read / 1e9 / json_number_value(ours_at(t, "limit_gb_s"));
+    for (int a = 0; a < CARAT_N_ARITHMETIC && t->work.of_compute > t->work.of_read; a++) {
         double then = json_number_value(json_object_get(rates, arithmetic_names[a])) * 1e9;
-        if (then > 0 && b->limits.operations[a] > 0)
+        if (b->limits.operations[a] > 0)
             lost = fmax(lost, 1 - b->limits.operations[a] / then);
     }
-    return lost;
+    return lost > -INFINITY && lost < 1 ? lost : 0; /* a limit that is not in the older result is 0 */
 }
 
 /* Settings that differ are the user's business, who should know of them. */
@@ -204,12 +207,25 @@ static void note_differences(const struct bench *b)
             const struct test *t = &b->test[k];
             if (!t->old.element || bench_field_equal(b, t, settings[i], t->old.element))
                 continue;
-            bench_note_field(b, t, settings[i], t->old.element);
+            bench_note_field(b, t, settings[i], t->old.element, name_of(b));
             break;
         }
 }
 
 /* ---- verdicts ---- */
+
+/* What a machine has won since hides what the program has lost. */
+static void note_machine(const struct bench *b)
+{
+    static const double much = 0.05;
+    double most = 0;
+
+    for (int k = 0; k < b->n; k++)
+        most = fabs(b->test[k].old.lost) > fabs(most) ? b->test[k].old.lost : most;
+    if (fabs(most) > much)
+        note("%s: what this machine can do at most was up to %.0f %% %s than now", name_of(b),
+             100 * fabs(1 / (1 - most) - 1), most > 0 ? "more" : "less");
+}
 
 static void judge(const struct bench *b, struct test *t)
 {
@@ -221,11 +237,11 @@ static void judge(const struct bench *b, struct test *t)
     v->allowed = deviations * fmax(noise, least_noise);
     v->lost = machine_lost(b, t);
     v->ratio = t->ts.median / v->ts.median;
-    v->word = v->ratio * (1 + v->allowed) < 1 - v->lost ? "slower"
-              : v->ratio * (1 + v->allowed) < 1         ? "slower, as the machine"
-              : v->ratio > 1 + v->allowed               ? "faster"
-              : v->allowed > too_noisy                  ? "unclear: noise"
-                                                        : "same";
+    v->word = v->ratio * (1 + v->allowed) < 1 - fmax(0, v->lost) ? "slower"
+              : v->ratio * (1 + v->allowed) < 1                  ? "slower, as the machine"
+              : v->ratio > 1 + v->allowed                        ? "faster"
+              : v->allowed > too_noisy                           ? "unclear: noise"
+                                                                 : "same";
 }
 
 int bench_compare(struct bench *b)
@@ -238,6 +254,7 @@ int bench_compare(struct bench *b)
     for (int k = 0; k < b->n; k++)
         if (b->test[k].old.element)
             judge(b, &b->test[k]);
+    note_machine(b);
     return DONE;
 }
 
@@ -280,6 +297,6 @@ int bench_compare_result(const struct bench *b)
                                      test_name(name, sizeof name, t));
         slower++;
     }
-    return slower ? fail(CHECK_FAILED, "bench: slower than in %s, beyond the noise: %s", b->o->compare, names)
+    return slower ? fail(CHECK_FAILED, "bench: slower than in %s, beyond the noise: %s", name_of(b), names)
                   : DONE;
 }

@@ -120,10 +120,14 @@ static const struct field fields[] = {
     {"carat.limit_gop_s.int4", KNOWN, B_TIMES(limits.operations[CARAT_BY_INT4], 1e-9)},
     /* the start, once a run */
     {"carat.setup_ms.open", NUMBER, B_TIMES(setup.open, 1e3)},
+    {"carat.setup_ms.map", NUMBER, B_TIMES(setup.map, 1e3)},
+    {"carat.setup_ms.pack", NUMBER, B_TIMES(setup.pack, 1e3)},
     {"carat.setup_ms.tokenizer", NUMBER, B_TIMES(setup.tokenizer, 1e3)},
     {"carat.setup_ms.parse", NUMBER, B_TIMES(setup.parse, 1e3)},
     {"carat.setup_ms.engine", NUMBER, B_TIMES(engine_seconds, 1e3)},
     {"carat.setup_ms.total", NUMBER, B_TIMES(start_seconds, 1e3)},
+    {"carat.packed", TRUTH, B(setup.packed)},
+    {"carat.packed_now", TRUTH, B(setup.made)},
     /* memory, in bytes */
     {"carat.peak_rss", BYTES, T(peak_rss)},
     {"carat.kv_bytes", BYTES, B(plan.kv_bytes)},
@@ -142,7 +146,7 @@ static const struct field fields[] = {
     {"carat.compare.old_noise", KNOWN, T(old.ts.noise)},
     {"carat.compare.ratio", KNOWN, T(old.ratio)},
     {"carat.compare.allowed", KNOWN, T(old.allowed)},
-    {"carat.compare.machine_lost", KNOWN, T(old.lost)},
+    {"carat.compare.machine_lost", NUMBER, T(old.lost)},
     {"carat.compare.verdict", STRING, T(old.word)},
     {"carat.profile", PROFILE, T(profile)},
 };
@@ -298,13 +302,14 @@ bool bench_field_equal(const struct bench *b, const struct test *t, const char *
     return equal;
 }
 
-void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older)
+void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older,
+                      const char *file)
 {
     json_t *now = value_named(b, t, name);
     char *then = json_dumps(find_path(older, name), JSON_ENCODE_ANY | JSON_COMPACT);
     char *is = now ? json_dumps(now, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 
-    note("%s: %s was %.200s, is %.200s", b->o->compare, name, then ? then : "?", is ? is : "?");
+    note("%s: %s was %.200s, is %.200s", file, name, then ? then : "?", is ? is : "?");
     free(then);
     free(is);
     json_decref(now);

@@ -21,6 +21,7 @@ static const struct {
     [FREQUENCY] = {100, "processors ran at %s %% of the frequency that they can have"},
     [THREADS] = {1, "more threads run than the %s that this process can use at once"},
     [SHORT] = {1e-6, "a run takes %s ms only: with more tokens it would be steadier"},
+    [BEYOND] = {100, "%s %% of the limit: data that stays in a cache, or limits measured in a bad moment"},
     [UNSEEN] = {1, "no cause is seen from here%.0s: neighbours on the same memory, or heat"},
 };
 
@@ -47,6 +48,7 @@ void bench_judge(const struct bench *b, struct test *t)
     const struct load *l = &t->load;
     bool spread = t->ts.noise > noisy, seen = false;
     double frequency = l->mhz_most > 0 ? l->mhz / l->mhz_most : NAN;
+    double of_limit = fmax(t->work.of_read, t->work.of_compute); /* of two, of which one may be NAN */
     size_t used = 0;
     const struct {
         double value;
@@ -58,12 +60,13 @@ void bench_judge(const struct bench *b, struct test *t)
         [THROTTLED] = {l->throttled, l->throttled > 0.001},
         [FREQUENCY] = {frequency, frequency < 0.9},
         [THREADS] = {b->host.threads, b->plan.threads > b->host.threads},
+        [BEYOND] = {of_limit, of_limit > 1},
         [SHORT] = {t->ns.median, spread && t->ns.median < short_run},
     };
 
     for (int i = 0; i < UNSEEN; i++) {
         t->cause[i] = found[i].matters ? found[i].value : NAN;
-        seen |= i != NOISE && found[i].matters;
+        seen |= i != NOISE && i != BEYOND && found[i].matters;
     }
     t->cause[UNSEEN] = spread && !seen ? 0 : NAN;
     t->notes[0] = 0;

@@ -113,14 +113,19 @@ static void print_start(const struct bench *b)
     const struct {
         const char *name;
         double seconds;
-    } parts[] = {{"open", b->setup.open},
-                 {"tokenizer", b->setup.tokenizer},
-                 {"parse", b->setup.parse},
-                 {"engine", b->engine_seconds}};
+    } parts[] = {{"open", b->setup.open},           {"map", b->setup.map},     {"pack", b->setup.pack},
+                 {"tokenizer", b->setup.tokenizer}, {"parse", b->setup.parse}, {"engine", b->engine_seconds}};
+    bool first = true;
 
     out_print("\nstart: %.1f ms", 1e3 * b->start_seconds);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        out_print("%s %s %.1f", i ? "," : " =", parts[i].name, 1e3 * parts[i].seconds);
+        if (parts[i].seconds > 0) {
+            out_print("%s %s %.1f", first ? " =" : ",", parts[i].name, 1e3 * parts[i].seconds);
+            first = false;
+        }
+    out_print("%s", b->setup.made     ? "; its packed form has been written"
+                    : b->setup.packed ? "; its packed form was there"
+                                      : "");
     out_print("\nmemory: peak %.1f MiB; weights %.1f, KV cache (%s) %.1f, work %.1f\n",
               mib(b->test[b->n - 1].peak_rss), mib(b->plan.weight_bytes), b->plan.kv, mib(b->plan.kv_bytes),
               mib(b->plan.work_bytes));

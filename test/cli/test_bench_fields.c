@@ -7,83 +7,36 @@
 #include <math.h>
 
 /* b: true or false, i: whole number, f: real number, s: text, I and F: lists, n: any of them or null. */
-static const struct {
+struct expected {
     const char *name;
     char type;
-} llama[] =
-    {
-        {"build_commit", 's'},   {"build_number", 'i'},
-        {"cpu_info", 's'},       {"gpu_info", 's'},
-        {"backends", 's'},       {"model_filename", 's'},
-        {"model_type", 's'},     {"model_size", 'i'},
-        {"model_n_params", 'i'}, {"n_batch", 'i'},
-        {"n_ubatch", 'i'},       {"n_threads", 'i'},
-        {"cpu_mask", 's'},       {"cpu_strict", 'b'},
-        {"poll", 'i'},           {"type_k", 's'},
-        {"type_v", 's'},         {"n_gpu_layers", 'i'},
-        {"n_cpu_moe", 'i'},      {"split_mode", 's'},
-        {"main_gpu", 'i'},       {"no_kv_offload", 'b'},
-        {"flash_attn", 'i'},     {"devices", 's'},
-        {"tensor_split", 's'},   {"tensor_buft_overrides", 's'},
-        {"load_mode", 's'},      {"embeddings", 'b'},
-        {"no_op_offload", 'i'},  {"no_host", 'b'},
-        {"fit_target", 'i'},     {"fit_min_ctx", 'i'},
-        {"n_prompt", 'i'},       {"n_gen", 'i'},
-        {"n_depth", 'i'},        {"test_time", 's'},
-        {"avg_ns", 'i'},         {"stddev_ns", 'i'},
-        {"avg_ts", 'f'},         {"stddev_ts", 'f'},
-        {"samples_ns", 'I'},     {"samples_ts", 'F'},
-},
-  ours[] = {
-      {"version", 's'},
-      {"numerics", 'i'},
-      {"isa", 's'},
-      {"kv", 's'},
-      {"chunk", 'i'},
-      {"exact", 'b'},
-      {"n_parallel", 'i'},
-      {"repetitions", 'i'},
-      {"command", 's'},
-      {"median_ts", 'f'},
-      {"min_ts", 'f'},
-      {"max_ts", 'f'},
-      {"noise", 'f'},
-      {"ttft_ms.mean", 'n'},
-      {"ttft_ms.p50", 'n'},
-      {"ttft_ms.p90", 'n'},
-      {"decode_ms.mean", 'n'},
-      {"decode_ms.p50", 'n'},
-      {"decode_ms.p90", 'n'},
-      {"gb_s", 'f'},
-      {"gop_s", 'f'},
-      {"of_read", 'f'},
-      {"of_compute", 'n'},
-      {"limit_ts", 'f'},
-      {"limit_gb_s", 'f'},
-      {"limit_gop_s.f32", 'n'},
-      {"limit_gop_s.bf16", 'n'},
-      {"limit_gop_s.int8", 'n'},
-      {"limit_gop_s.int4", 'n'},
-      {"setup_ms.open", 'f'},
-      {"setup_ms.tokenizer", 'f'},
-      {"setup_ms.parse", 'f'},
-      {"setup_ms.engine", 'f'},
-      {"setup_ms.total", 'f'},
-      {"peak_rss", 'i'},
-      {"kv_bytes", 'i'},
-      {"work_bytes", 'i'},
-      {"weight_bytes", 'i'},
-      {"foreign_load", 'n'},
-      {"steal", 'n'},
-      {"throttled", 'n'},
-      {"mhz", 'n'},
-      {"mhz_most", 'n'},
-      {"governor", 's'},
-      {"notes", 's'},
-      {"compare.old_ts", 'n'},
-      {"compare.verdict", 'n'},
-      {"profile", 'n'},
 };
+/* clang-format off */
+static const struct expected llama[] = {
+    {"build_commit", 's'}, {"build_number", 'i'}, {"cpu_info", 's'}, {"gpu_info", 's'}, {"backends", 's'},
+    {"model_filename", 's'}, {"model_type", 's'}, {"model_size", 'i'}, {"model_n_params", 'i'},
+    {"n_batch", 'i'}, {"n_ubatch", 'i'}, {"n_threads", 'i'}, {"cpu_mask", 's'}, {"cpu_strict", 'b'},
+    {"poll", 'i'}, {"type_k", 's'}, {"type_v", 's'}, {"n_gpu_layers", 'i'}, {"n_cpu_moe", 'i'},
+    {"split_mode", 's'}, {"main_gpu", 'i'}, {"no_kv_offload", 'b'}, {"flash_attn", 'i'}, {"devices", 's'},
+    {"tensor_split", 's'}, {"tensor_buft_overrides", 's'}, {"load_mode", 's'}, {"embeddings", 'b'},
+    {"no_op_offload", 'i'}, {"no_host", 'b'}, {"fit_target", 'i'}, {"fit_min_ctx", 'i'}, {"n_prompt", 'i'},
+    {"n_gen", 'i'}, {"n_depth", 'i'}, {"test_time", 's'}, {"avg_ns", 'i'}, {"stddev_ns", 'i'},
+    {"avg_ts", 'f'}, {"stddev_ts", 'f'}, {"samples_ns", 'I'}, {"samples_ts", 'F'},
+};
+static const struct expected ours[] = {
+    {"version", 's'}, {"numerics", 'i'}, {"isa", 's'}, {"kv", 's'}, {"chunk", 'i'}, {"exact", 'b'},
+    {"n_parallel", 'i'}, {"repetitions", 'i'}, {"command", 's'}, {"median_ts", 'f'}, {"min_ts", 'f'},
+    {"max_ts", 'f'}, {"noise", 'f'}, {"ttft_ms.mean", 'n'}, {"ttft_ms.p50", 'n'}, {"ttft_ms.p90", 'n'},
+    {"decode_ms.mean", 'n'}, {"decode_ms.p50", 'n'}, {"decode_ms.p90", 'n'}, {"gb_s", 'f'}, {"gop_s", 'f'},
+    {"of_read", 'f'}, {"of_compute", 'n'}, {"limit_ts", 'f'}, {"limit_gb_s", 'f'}, {"limit_gop_s.f32", 'n'},
+    {"limit_gop_s.bf16", 'n'}, {"limit_gop_s.int8", 'n'}, {"limit_gop_s.int4", 'n'}, {"setup_ms.open", 'f'},
+    {"setup_ms.map", 'f'}, {"setup_ms.pack", 'f'}, {"packed", 'b'}, {"packed_now", 'b'},
+    {"setup_ms.tokenizer", 'f'}, {"setup_ms.parse", 'f'}, {"setup_ms.engine", 'f'}, {"setup_ms.total", 'f'},
+    {"peak_rss", 'i'}, {"kv_bytes", 'i'}, {"work_bytes", 'i'}, {"weight_bytes", 'i'}, {"foreign_load", 'n'},
+    {"steal", 'n'}, {"throttled", 'n'}, {"mhz", 'n'}, {"mhz_most", 'n'}, {"governor", 's'}, {"notes", 's'},
+    {"compare.old_ts", 'n'}, {"compare.verdict", 'n'}, {"profile", 'n'},
+};
+/* clang-format on */
 
 enum { REPETITIONS = 3 };
 
@@ -92,8 +45,9 @@ static char *bench(const char *arguments)
 {
     char command[2048], part[4096];
     struct buf b = {0};
-    snprintf(command, sizeof command, "'%s' bench tiny -p 8 -n 3 -pg 4,2 -d 2 -npl 2 -r 3 %s </dev/null",
-             CARAT_COMMAND, arguments);
+    snprintf(command, sizeof command,
+             "'%s' bench tiny -p 8 -n 3 -pg 4,2 -d 2 -npl 2 -r 3 --no-cache %s </dev/null", CARAT_COMMAND,
+             arguments);
     FILE *f = popen(command, "r");
     assert_non_null(f);
     for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;)
@@ -278,7 +232,7 @@ static void csv(void **state)
     char *dir = temp_dir(), arguments[1200], link[1024];
     snprintf(link, sizeof link, "%s/a \"b\", it's", dir);
     assert_int_equal(symlink(CT_TEST_DATA "/../../models/tiny", link), 0);
-    snprintf(arguments, sizeof arguments, "-o csv -m \"$(echo '%s'/a*)\"", dir);
+    snprintf(arguments, sizeof arguments, "-o csv --no-cache -m \"$(echo '%s'/a*)\"", dir);
     char command[4096];
     snprintf(command, sizeof command, "'%s' bench -p 8 -n 0 -r 3 %s </dev/null", CARAT_COMMAND, arguments);
     struct buf b = {0};
@@ -310,7 +264,7 @@ static void csv(void **state)
         if (strcmp(name, "carat.decode_ms.mean") == 0)
             assert_string_equal(value, "");
         if (strcmp(name, "carat.command") == 0)
-            assert_non_null(strstr(value, "/a \"b\", it'\\''s' -p 8 -n 0 "));
+            assert_non_null(strstr(value, "/a \"b\", it'\\''s' --no-cache -p 8 -n 0 "));
     }
     assert_string_equal(row, "\n");
     assert_true(n > CT_COUNT(llama) + 30);
