@@ -40,9 +40,10 @@ struct work {
 struct verdict {
     const json_t *element; /* of the older result; NULL: it has no such test */
     struct spread ts;
-    double ratio;     /* of the medians, new by old */
-    double allowed;   /* the share that noise explains */
-    double lost;      /* the share of its speed that the machine itself has lost since; below 0: won */
+    double ratio;   /* of the medians, new by old */
+    double allowed; /* the share that noise explains */
+    double lost;    /* the share of its speed that the machine itself has lost since; below 0: won */
+    double taken;   /* the share of the processors' time that others have taken away since; below 0: given */
     const char *word; /* "same", "slower", ... */
 };
 

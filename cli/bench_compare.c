@@ -2,6 +2,7 @@
  * them belong together, what the noise of both explains, and a verdict for each. The file comes from anywhere: nothing in
  * it is believed before it is checked. */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,17 +176,23 @@ static const json_t *ours_at(const struct test *t, const char *key)
     return json_object_get(json_object_get(t->old.element, "carat"), key);
 }
 
-/* The share that the machine itself has lost since: of memory speed, or of arithmetic, whichever binds the test. Of a
- * machine that is another one, or is used in another way, nothing can be said. */
-static double machine_lost(const struct bench *b, const struct test *t)
+/* Of a machine that is another one, or is used in another way, nothing can be said. */
+static bool same_machine(const struct bench *b, const struct test *t)
 {
     static const char *const same[] = {"cpu_info", "n_threads", "carat.isa"};
-    const json_t *rates = ours_at(t, "limit_gop_s");
-    double lost = -INFINITY;
 
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
         if (!bench_field_equal(b, t, same[i], t->old.element))
-            return 0;
+            return false;
+    return true;
+}
+
+/* What memory, or arithmetic, whichever binds the test, has lost of its speed. */
+static double machine_lost(const struct bench *b, const struct test *t)
+{
+    const json_t *rates = ours_at(t, "limit_gop_s");
+    double lost = -INFINITY;
+
     if (!(t->work.of_compute > t->work.of_read))
         lost = 1 - b->limits.read / 1e9 / json_number_value(ours_at(t, "limit_gb_s"));
     for (int a = 0; a < CARAT_N_ARITHMETIC && t->work.of_compute > t->work.of_read; a++) {
@@ -194,6 +201,22 @@ static double machine_lost(const struct bench *b, const struct test *t)
             lost = fmax(lost, 1 - b->limits.operations[a] / then);
     }
     return lost > -INFINITY && lost < 1 ? lost : 0; /* a limit that is not in the older result is 0 */
+}
+
+/* The share that others leave of the processors which the threads need. */
+static double left(const struct bench *b, double foreign, double steal)
+{
+    return fmin(1, fmax(0.01, 1 - foreign - steal) * b->host.online / b->plan.threads);
+}
+
+static double others_took(const struct bench *b, const struct test *t)
+{
+    const json_t *foreign = ours_at(t, "foreign_load"), *steal = ours_at(t, "steal");
+    double then = left(b, json_number_value(foreign), json_number_value(steal));
+
+    if (!json_is_number(foreign) || !json_is_number(steal) || isnan(t->load.foreign) || !(then > 0))
+        return 0;
+    return 1 - left(b, t->load.foreign, t->load.steal) / then;
 }
 
 /* Settings that differ are the user's business, who should know of them. */
@@ -214,34 +237,52 @@ static void note_differences(const struct bench *b)
 
 /* ---- verdicts ---- */
 
-/* What a machine has won since hides what the program has lost. */
+/* The one of all tests that is farthest from 0. */
+static double largest(const struct bench *b, size_t field)
+{
+    double most = 0;
+
+    for (int k = 0; k < b->n; k++) {
+        double x = *(const double *)((const char *)&b->test[k].old + field);
+        most = fabs(x) > fabs(most) ? x : most;
+    }
+    return most;
+}
+
+/* What the machine has won since hides what the program has lost, so both directions are named. */
 static void note_machine(const struct bench *b)
 {
     static const double much = 0.05;
-    double most = 0;
+    const struct {
+        double lost;
+        const char *what;
+    } parts[] = {{largest(b, offsetof(struct verdict, lost)), "what this machine can do at most"},
+                 {largest(b, offsetof(struct verdict, taken)), "what others left of the processors"}};
 
-    for (int k = 0; k < b->n; k++)
-        most = fabs(b->test[k].old.lost) > fabs(most) ? b->test[k].old.lost : most;
-    if (fabs(most) > much)
-        note("%s: what this machine can do at most was up to %.0f %% %s than now", name_of(b),
-             100 * fabs(1 / (1 - most) - 1), most > 0 ? "more" : "less");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (fabs(parts[i].lost) > much)
+            note("%s: %s was up to %.0f %% %s than now", name_of(b), parts[i].what,
+                 100 * fabs(1 / (1 - parts[i].lost) - 1), parts[i].lost > 0 ? "more" : "less");
 }
 
 static void judge(const struct bench *b, struct test *t)
 {
     struct verdict *v = &t->old;
     double noise = fmax(v->ts.noise, t->ts.noise); /* of one, when the other has a single run */
+    double explained;
 
     if (isnan(noise))
         noise = assumed_noise;
     v->allowed = deviations * fmax(noise, least_noise);
-    v->lost = machine_lost(b, t);
+    v->lost = same_machine(b, t) ? machine_lost(b, t) : 0;
+    v->taken = same_machine(b, t) ? others_took(b, t) : 0;
+    explained = fmax(0, fmax(v->lost, v->taken)); /* one is a part of the other */
     v->ratio = t->ts.median / v->ts.median;
-    v->word = v->ratio * (1 + v->allowed) < 1 - fmax(0, v->lost) ? "slower"
-              : v->ratio * (1 + v->allowed) < 1                  ? "slower, as the machine"
-              : v->ratio > 1 + v->allowed                        ? "faster"
-              : v->allowed > too_noisy                           ? "unclear: noise"
-                                                                 : "same";
+    v->word = v->ratio * (1 + v->allowed) < 1 - explained ? "slower"
+              : v->ratio * (1 + v->allowed) < 1           ? "slower, as the machine"
+              : v->ratio > 1 + v->allowed                 ? "faster"
+              : v->allowed > too_noisy                    ? "unclear: noise"
+                                                          : "same";
 }
 
 int bench_compare(struct bench *b)

@@ -147,6 +147,7 @@ static const struct field fields[] = {
     {"carat.compare.ratio", KNOWN, T(old.ratio)},
     {"carat.compare.allowed", KNOWN, T(old.allowed)},
     {"carat.compare.machine_lost", NUMBER, T(old.lost)},
+    {"carat.compare.others_took", NUMBER, T(old.taken)},
     {"carat.compare.verdict", STRING, T(old.word)},
     {"carat.profile", PROFILE, T(profile)},
 };

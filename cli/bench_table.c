@@ -5,12 +5,12 @@
 #include "bench.h"
 
 /* Characters, not bytes: a cell may hold a plus-minus sign. */
-static int width_of(const char *s)
+static int width_of(const char *s, int n_bytes)
 {
     int n = 0;
 
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xc0) != 0x80;
+    for (int i = 0; i < n_bytes; i++)
+        n += ((unsigned char)s[i] & 0xc0) != 0x80;
     return n;
 }
 
@@ -42,7 +42,7 @@ void table_number(struct table *t, const char *format, double value)
     table_cell(t, "%s", text);
 }
 
-/* The text of a title, and whether its column is aligned to the right. */
+/* The bytes of a title's text, and whether its column is aligned to the right. */
 static bool to_right(const char *title, int *n)
 {
     *n = (int)strlen(title);
@@ -52,41 +52,49 @@ static bool to_right(const char *title, int *n)
     return true;
 }
 
-static void print_cell(const char *text, int n, int blanks, bool right)
+/* n bytes of text in a column so wide; a column of no width has nothing in it and is left out. */
+static void print_cell(const char *text, int n, int width, bool right)
 {
+    int blanks = width - width_of(text, n);
+
+    if (width == 0)
+        return;
     if (right)
         out_print(" %*s%.*s |", blanks, "", n, text);
     else
         out_print(" %.*s%*s |", n, text, blanks, "");
 }
 
+static void find_widths(const struct table *t, int *width)
+{
+    for (int c = 0; c < t->columns; c++) {
+        int n, title, most = 0;
+        to_right(t->title[c], &n);
+        title = width_of(t->title[c], n);
+        for (int i = c; i < t->cells; i += t->columns) {
+            n = width_of(t->cell[i], (int)strlen(t->cell[i]));
+            most = n > most ? n : most;
+        }
+        width[c] = most == 0 ? 0 : most > title ? most : title;
+    }
+}
+
 void table_print(const struct table *t)
 {
+    static const char dashes[] = "------------------------------------------------";
     int width[MOST_COLUMNS], n;
 
-    for (int c = 0; c < t->columns; c++) {
-        to_right(t->title[c], &width[c]);
-        for (int i = c; i < t->cells; i += t->columns)
-            width[c] = width_of(t->cell[i]) > width[c] ? width_of(t->cell[i]) : width[c];
+    find_widths(t, width);
+    for (int row = -2; row < t->cells / t->columns; row++) {
+        out_print("|");
+        for (int c = 0; c < t->columns; c++) {
+            bool right = to_right(t->title[c], &n);
+            const char *cell = row >= 0 ? t->cell[row * t->columns + c] : t->title[c];
+            if (row == -1 && width[c])
+                out_print(" %.*s%s |", width[c] - right, dashes, right ? ":" : "");
+            else
+                print_cell(cell, row >= 0 ? (int)strlen(cell) : n, width[c], right);
+        }
+        out_print("\n");
     }
-    out_print("|");
-    for (int c = 0; c < t->columns; c++) {
-        bool right = to_right(t->title[c], &n);
-        print_cell(t->title[c], n, width[c] - n, right);
-    }
-    out_print("\n|");
-    for (int c = 0; c < t->columns; c++) {
-        bool right = to_right(t->title[c], &n);
-        out_print(" ");
-        for (int i = 0; i < width[c] - right; i++)
-            out_print("-");
-        out_print(right ? ": |" : " |");
-    }
-    for (int i = 0; i < t->cells; i++) {
-        int c = i % t->columns;
-        const char *cell = t->cell[i];
-        out_print(c == 0 ? "\n|" : "");
-        print_cell(cell, (int)strlen(cell), width[c] - width_of(cell), to_right(t->title[c], &n));
-    }
-    out_print("\n");
 }
