@@ -15,7 +15,7 @@ static void add(struct ct_tokenizer *t, const char *text, int kind)
 }
 
 /* Every string of up to four a's and b's, control and user-defined pieces, and bytes where they are wanted. */
-static struct ct_tokenizer *vocabulary(enum ct_source source, bool bytes)
+static struct ct_tokenizer *vocabulary(enum ct_vocab_source source, bool bytes)
 {
     struct ct_tokenizer *t = NULL;
     char s[8] = "";
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         "abab\xe2\x96\x81 ba<end_of_turn>\n\n\n<a>\xff<escape>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbb\xf0\x9f\x91\xa9<bos><0x41>";
     unsigned choice = size ? data[0] : 0;
-    struct ct_tokenizer *t = vocabulary((enum ct_source)(choice % 3), choice / 3 % 2);
+    struct ct_tokenizer *t = vocabulary((enum ct_vocab_source)(choice % 3), choice / 3 % 2);
     struct ct_bytes tables = {NULL, ct_tokenizer_tables_size(t)};
     uint8_t *bytes = malloc(tables.size);
     must(bytes != NULL);

@@ -10,13 +10,15 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "file/packed.h"
 #include "text/vocab.h"
 
 #define ALIGN 64
-#define VERSION                                                                                              \
-    1 /* of everything that decides what the bytes mean: struct ct_tokenizer, the hashes, this file */
-#define RUN_MAX                                                                                              \
-    512 /* slots in use side by side, merges in a bucket: a seed from the random device makes no more */
+/* Of all that decides what the bytes mean: struct ct_tokenizer, the hashes, this file. A packed file holds the tables, and
+ * one that was written for others has to be made anew as a whole. */
+#define VERSION CT_PACKED_LAYOUT
+/* Slots in use side by side, and merges in a bucket: a seed from the random device makes no more. */
+#define RUN_MAX 512
 
 static const char magic[8] = "ctTables";
 

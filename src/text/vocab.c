@@ -35,7 +35,7 @@ carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err)
                    name, size, CT_TOKENIZER_MAX);
 }
 
-carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_source source, carat_error *err)
+carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_vocab_source source, carat_error *err)
 {
     struct ct_tokenizer *t = calloc(1, sizeof *t);
     if (!t)

@@ -29,7 +29,7 @@ enum ct_piece_kind {
     CT_PIECE_BYTE = 6,    /* <0x00> to <0xFF> */
 };
 
-enum ct_source { CT_SOURCE_JSON, CT_SOURCE_MODEL, CT_SOURCE_GGUF };
+enum ct_vocab_source { CT_SOURCE_JSON, CT_SOURCE_MODEL, CT_SOURCE_GGUF };
 
 struct ct_piece {
     uint64_t at : 30; /* in blob: CT_VOCAB_MAX * CT_PIECE_MAX * 2 < 2^30 */
@@ -48,7 +48,7 @@ struct ct_match_node {
 struct ct_tokenizer {
     /* Fixed sizes and no holes, from here to piece: tables.c stores this part as it lies, and the arrays after it. */
     uint64_t seed;  /* of both hashes, so that no file can be made to collide */
-    int32_t source; /* enum ct_source */
+    int32_t source; /* enum ct_vocab_source */
     int32_t n;      /* ids are [0, n) */
     uint32_t n_blob, slot_mask, n_rank, n_merge, bucket_mask, n_node;
     uint32_t n_character, joint_bits;
@@ -100,7 +100,7 @@ static inline bool ct_vocab_by_text(const struct ct_tokenizer *t)
 
 /* ---- building; name is the path for messages ---- */
 carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err); /* always fails */
-carat_status ct_vocab_create(struct ct_tokenizer **t, enum ct_source source, carat_error *err);
+carat_status ct_vocab_create(struct ct_tokenizer **t, enum ct_vocab_source source, carat_error *err);
 /* Gives id its text and kind. E_FORMAT when the id or the text is taken (text: duplicates are let pass when
  * may_repeat), out of range, too long or not UTF-8. */
 carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, struct ct_str text, int kind,

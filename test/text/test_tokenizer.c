@@ -2,46 +2,9 @@
  * control tokens; the merge engine against a plain one; hostile texts and files. Decoding is in
  * test_detokenizer.c. */
 #define _POSIX_C_SOURCE 200809L
-#include "text_golden.h"
+#include "vocabulary.h"
 
 #include "text/bpe.h"
-#include "text/vocab.h"
-
-static struct ct_tokenizer *open_json(void)
-{
-    struct ct_tokenizer *t = NULL;
-    carat_error err;
-    struct ct_bytes file = read_data("tokenizer.json");
-    if (ct_tokenizer_from_json(&t, "tokenizer.json", file, &err) != CARAT_OK)
-        fail_msg("%s", err.message);
-    free((void *)file.data);
-    return t;
-}
-
-static struct ct_tokenizer *open_model(void)
-{
-    struct ct_tokenizer *t = NULL;
-    carat_error err;
-    struct ct_bytes file = read_data("tokenizer.model");
-    if (ct_tokenizer_from_model(&t, "tokenizer.model", file, &err) != CARAT_OK)
-        fail_msg("%s", err.message);
-    free((void *)file.data);
-    return t;
-}
-
-static struct ct_tokenizer *open_gguf(void)
-{
-    struct ct_tokenizer *t = NULL;
-    struct ct_file *f = NULL;
-    carat_error err;
-    struct ct_bytes file = read_data("vocab.gguf");
-    struct ct_part part = {"model.gguf", file};
-    if (ct_file_open_memory(&f, &part, 1, &err) != CARAT_OK || ct_tokenizer_open(&t, f, &err) != CARAT_OK)
-        fail_msg("%s", err.message);
-    ct_file_close(f);
-    free((void *)file.data);
-    return t;
-}
 
 static bool has(const char *text, const char *const *word)
 {
@@ -294,12 +257,6 @@ static int merge_plainly(const struct ct_tokenizer *t, const char *text, size_t 
             id[i] = t->byte_id[(uint8_t)text[at[i]]];
     free(at);
     return count;
-}
-
-static uint32_t next_random(uint64_t *s)
-{
-    *s = *s * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*s >> 33);
 }
 
 /* Letters that merge a lot, so that runs are long (lanes) as well as short (scan). */
