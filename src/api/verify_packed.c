@@ -84,10 +84,6 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     carat_error found;
     char wrong[256];
 
-    if (!ct_file_is_packed(m->file)) {
-        ct_verify_say(v, "no packed form is in use");
-        return CARAT_OK;
-    }
     const char *packed = ct_file_packed_path(m->file);
     *verdict = CT_FAILED;
     if (!ct_pack_check(m->file, wrong, sizeof wrong)) {

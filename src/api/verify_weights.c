@@ -190,17 +190,21 @@ static void read_chunk(void *arg, int item, int thread)
 
 /* ---- what was found ---- */
 
-/* The tensor of the file that a place was made from: the one it lies in, else the one of its name. */
+static bool lies_in(const void *p, const struct ct_tensor *t)
+{
+    const uint8_t *at = p;
+    return t->data && at >= t->data && at < t->data + t->size;
+}
+
+/* The tensor of the origin that a place was made from: the one it lies in, else the one of its name. Weights of a packed
+ * file have GGUF's names, whatever the origin. */
 static const struct ct_tensor *tensor_of(const struct scan *s, const struct place *p)
 {
     const struct ct_file *f = s->v->model->file;
-    const uint8_t *at = p->w->data;
 
-    for (int i = 0; i < ct_file_tensor_count(f); i++) {
-        const struct ct_tensor *t = ct_file_tensor(f, i);
-        if (t->data && at >= t->data && at < t->data + t->size)
-            return t;
-    }
+    for (int i = 0; i < ct_file_tensor_count(f); i++)
+        if (lies_in(p->w->data, ct_file_tensor(f, i)))
+            return ct_file_tensor(f, i);
     return ct_file_find(f, p->tensor);
 }
 
@@ -209,16 +213,18 @@ static void say_offset(const struct scan *s, const struct place *p, int row, int
 {
     const struct ct_tensor *t = tensor_of(s, p);
 
-    if (!t || t->type == CT_TYPE_COUNT || p->w->layout == CT_LAYOUT_PANELS)
+    if (!t || t->type == CT_TYPE_COUNT)
         return;
     const struct ct_type_info *type = ct_type_info(t->type);
-    size_t within = (size_t)(col / type->block) * (size_t)type->bytes, begin = 0;
-    if (t->data && (const uint8_t *)p->w->data >= t->data && (const uint8_t *)p->w->data < t->data + t->size)
-        begin = (size_t)((const uint8_t *)p->w->data - t->data) + (size_t)row * p->row_bytes;
-    else if (p->w->rows != 1) /* a copy in another order */
+    size_t at = (size_t)(col / type->block) * (size_t)type->bytes;
+    if (lies_in(p->w->data, t))
+        at += (size_t)((const uint8_t *)p->w->data - t->data) + (size_t)row * p->row_bytes;
+    else if (p->w->rows > 1) /* packed: the tensor it was made from has its name */
+        at += (size_t)row * p->row_bytes;
+    if (at >= t->size)
         return;
     ct_verify_say(s->v, " (%s of %s, byte %llu of %s)", type->block == 1 ? "value" : "block", t->name,
-                  (unsigned long long)(t->offset + begin + within), t->file);
+                  (unsigned long long)(t->offset + at), t->file);
 }
 
 static void judge(struct scan *s, int *verdict)

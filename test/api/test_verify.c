@@ -1,9 +1,10 @@
 /* test_verify.c: carat_verify: sound models of every container and type pass, damaged ones fail where the damage is, the
  * content hash does not depend on the container or layout, tokenizers are tried, and the call can be cancelled. Published
  * members are test_verify_shapes.c's, kernels test_verify_kernels.c's, the command test/cli/test_verify.sh's. */
-#define _POSIX_C_SOURCE 200809L /* popen */
+#include "file/file_build.h"
 #include "verify_util.h"
 
+#include "file/packed.h"
 #include "kernel/panel.h"
 
 /* ---- sound models ---- */
@@ -143,6 +144,109 @@ static void panels_have_the_hash_of_rows(void **state)
     free_names(names, n);
 }
 
+/* ---- packed files ---- */
+
+/* A model in a temporary directory, with a cache beside it. */
+struct home {
+    char *dir, model[768], cache[768];
+    uint8_t *data;
+    size_t size;
+};
+
+static carat_model *open_home(const struct home *h)
+{
+    carat_model *m = NULL;
+    carat_model_options o = CARAT_MODEL_OPTIONS;
+    o.cache = h->cache;
+    OK(carat_model_open(&m, h->model, &o, err));
+    return m;
+}
+
+static void leave_home(struct home *h)
+{
+    char **names;
+    int n = list_folder(h->cache, &names);
+    for (int i = 0; i < n; i++)
+        unlink(path_in(h->cache, names[i]));
+    free_names(names, n);
+    assert_int_equal(rmdir(h->cache), 0);
+    free(h->data);
+    remove_dir(h->dir, (const char *const[]){"m.gguf", "packed", NULL});
+}
+
+static struct home make_home(void)
+{
+    struct home h = {.dir = temp_dir()};
+    snprintf(h.model, sizeof h.model, "%s/m.gguf", h.dir);
+    snprintf(h.cache, sizeof h.cache, "%s/cache", h.dir);
+    h.data = read_whole(CT_TEST_DATA "/vectors/gguf/q4_k_m.gguf", &h.size);
+    write_file(h.dir, "m.gguf", h.data, h.size);
+    return h;
+}
+
+static void a_cached_model_is_held_against_its_origin(void **state)
+{
+    (void)state;
+    char a[33], b[33];
+    struct home h = make_home();
+    hash_of_path(h.model, a);
+    carat_model_close(open_home(&h)); /* makes the packed form */
+    carat_model *m = open_home(&h);
+    hash_of(m, b);
+    assert_string_equal(a, b);
+    struct report *r = verify(m, 2);
+    assert_int_equal(r->verdict.failed, 0);
+    holds(detail_of(r, "packed", 1), "has its checksum, and packing the model again gives the same");
+    free(r);
+
+    /* another weight in the origin, behind the back of the open model: the last byte of the last tensor */
+    uint64_t end = 0;
+    for (int i = 0; i < ct_file_tensor_count(m->file); i++) {
+        const struct ct_tensor *t = ct_file_tensor(m->file, i);
+        end = CT_MAX(end, t->offset + t->size);
+    }
+    h.data[end - 1] ^= 1;
+    write_file(h.dir, "m.gguf", h.data, h.size);
+    r = verify(m, 2);
+    holds(detail_of(r, "packed", 0), "; but packing ");
+    holds(detail_of(r, "packed", 0), "again gives another ");
+    free(r);
+    carat_model_close(m);
+    leave_home(&h);
+}
+
+static void a_packed_file_is_what_was_written(void **state)
+{
+    (void)state;
+    char path[768], text[CT_DETAIL];
+    struct home h = make_home();
+    snprintf(path, sizeof path, "%s/packed", h.dir);
+    carat_model *m = open_home(&h);
+    OK(carat_model_pack(m, path, NULL, NULL, err));
+    carat_model_close(m);
+    m = open_path(path);
+    struct report *r = verify(m, 2);
+    assert_int_equal(r->verdict.failed, 0);
+    const struct ct_packed_weight *w = &ct_file_packed(m->file)->weight[3];
+    snprintf(text, sizeof text, "packed is damaged: %s at byte %llu is not what was written", w->name.s,
+             (unsigned long long)w->data.at);
+    uint64_t last = w->data.at + w->data.size - 1;
+    carat_model_close(m);
+    free(r);
+
+    size_t n;
+    uint8_t *bytes = read_whole(path, &n);
+    bytes[last] ^= 1;
+    write_file(h.dir, "packed", bytes, n);
+    m = open_path(path);
+    r = verify(m, 2);
+    holds(detail_of(r, "packed", 0), text);
+    free(r);
+    carat_model_close(m);
+    free(bytes);
+    leave_home(&h);
+}
+
 /* ---- damaged weights ---- */
 
 /* A model in memory that may be changed. */
@@ -276,8 +380,9 @@ static struct report *with_tokenizer(char *json, size_t n, const char *from, con
     o.tokenizer_only = 1;
     OK(carat_model_open_memory(&m, &buffer, 1, &o, err));
     struct report *r = verify(m, 2);
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(r->check[i].verdict, -1); /* there are no weights */
+    static const char *const of_weights[] = {"packed", "values", "content", "shapes", "kernels"};
+    for (size_t i = 0; i < sizeof of_weights / sizeof *of_weights; i++)
+        detail_of(r, of_weights[i], -1); /* there are none */
     assert_string_equal(r->verdict.content, "");
     carat_model_close(m);
     return r;
@@ -438,6 +543,8 @@ int main(void)
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(containers_have_one_hash),
         cmocka_unit_test(panels_have_the_hash_of_rows),
+        cmocka_unit_test(a_cached_model_is_held_against_its_origin),
+        cmocka_unit_test(a_packed_file_is_what_was_written),
         cmocka_unit_test(damage_is_named),
         cmocka_unit_test(much_damage_is_counted),
         cmocka_unit_test(bad_tokenizers_fail),

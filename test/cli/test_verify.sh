@@ -6,7 +6,7 @@
 expect 0 verify tiny
 [ ! -s err ] || die 'there are messages'
 for name in values content tokenizer chat kernels; do out_has "^$name  *ok  *[^ ]"; done
-for name in shapes vocabulary; do out_has "^$name  *-  *[^ ]"; done
+for name in packed shapes vocabulary; do out_has "^$name  *-  *[^ ]"; done
 [ "$(wc -l <out)" = 8 ] || die 'not eight lines'
 hash=$(sed -n 's/^content .*XXH3-128 \([0-9a-f]*\) .*/\1/p' out)
 [ ${#hash} = 32 ] || die "the hash is '$hash'"
