@@ -54,7 +54,7 @@ int verb_pack(const struct options *o)
 /* ---- the cache ---- */
 
 struct walk {
-    bool json, prune, clear;
+    bool json, prune, clear, full;
     uint64_t cap, kept, removed;
     int n_kept, n_removed;
     json_t *list;
@@ -96,7 +96,11 @@ static void print_entry(const struct walk *w, const carat_cache_entry *e, bool r
 static int visit(void *user, const carat_cache_entry *e)
 {
     struct walk *w = user;
-    bool remove = w->clear || (w->prune && (e->state != CARAT_CACHE_CURRENT || w->kept + e->bytes > w->cap));
+    bool useless = e->state != CARAT_CACHE_CURRENT;
+
+    w->full = w->full ||
+              (!useless && w->kept + e->bytes > w->cap); /* then whatever was used before it leaves too */
+    bool remove = w->clear || (w->prune && (useless || w->full));
 
     *(remove ? &w->removed : &w->kept) += e->bytes;
     *(remove ? &w->n_removed : &w->n_kept) += 1;

@@ -148,7 +148,7 @@ typedef struct carat_model_options {
     const char *tokenizer; /* path of a tokenizer to use instead of the model's own; NULL: none */
     const char *cache;     /* directory of packed models, made if absent; NULL: none (see below) */
     uint64_t cache_bytes;  /* that all of them may take; 0: 4 GiB */
-    int cache_read_only;   /* 1: what is there is used, nothing is written */
+    int cache_read_only;   /* 1: what is there is used, nothing is written, logged or counted as use */
 } carat_model_options;
 #define CARAT_MODEL_OPTIONS                                                                                  \
     {                                                                                                        \
@@ -226,8 +226,8 @@ typedef struct carat_setup {
 CARAT_API carat_status carat_model_get_setup(const carat_model *model, carat_setup *setup, carat_error *err);
 
 /* Writes the packed form of a model to a file of its own, which opens wherever the model does, on every processor. The file
- * comes to its name when it is whole, and replaces one that is there. Progress is in KiB. E_ARGUMENT, E_IO, E_MEMORY,
- * E_BUSY (another process writes it), E_CANCELLED. Any thread. */
+ * comes to its name when it is whole, and replaces one that is there. Progress is in KiB. E_ARGUMENT (also where path is a
+ * file that the model was read from), E_IO, E_MEMORY, E_BUSY (another process writes it), E_CANCELLED. Any thread. */
 CARAT_API carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress,
                                         void *user, carat_error *err);
 
@@ -235,7 +235,7 @@ typedef enum carat_cache_state {
     CARAT_CACHE_CURRENT = 0, /* would be mapped */
     CARAT_CACHE_STALE,       /* the origin has changed */
     CARAT_CACHE_GONE,        /* nothing is at the origin's path any more */
-    CARAT_CACHE_USELESS,     /* damaged, or of another version */
+    CARAT_CACHE_USELESS,     /* damaged, of another version, or left by a process that was killed */
 } carat_cache_state;
 /* A file in a cache; strings live during the visit. */
 typedef struct carat_cache_entry {

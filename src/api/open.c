@@ -172,6 +172,7 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
 {
     bool packs = !o->tokenizer_only && !o->tokenizer, claimed = false;
     double began = ct_os_seconds();
+    struct ct_file *other = NULL;
 
     bool found = ct_store_find(m->store, path, &m->file);
     if (!found && packs)
@@ -179,14 +180,17 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
     m->setup.map = ct_os_seconds() - began;
     if (m->file) {
         carat_status status = load(m, o, ct_os_seconds(), err);
-        if (status != CARAT_E_FORMAT)
+        if (!status || status == CARAT_E_MEMORY || status == CARAT_E_CANCELLED)
             return status;
-        ct_store_reject(m->store);
         empty(m);
+        CT_TRY(open_origin(m, path, o, err)); /* which may be at fault itself */
+        ct_store_reject(m->store);
         if (packs)
-            CT_TRY(ct_store_claim(m->store, path, &m->file, &claimed, err));
+            CT_TRY(ct_store_claim(m->store, path, &other, &claimed, err));
+        ct_file_close(other); /* next time */
+    } else {
+        CT_TRY(open_origin(m, path, o, err));
     }
-    CT_TRY(open_origin(m, path, o, err));
     return claimed && m->has_weights && !ct_file_is_packed(m->file) ? pack(m, path, o, err) : CARAT_OK;
 }
 

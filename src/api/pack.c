@@ -291,6 +291,21 @@ bool ct_pack_check(const struct ct_file *f, char *detail, size_t n)
     return sound;
 }
 
+/* A name that nobody else gives a file on its way. */
+#define PART ".carat-part"
+
+/* The user's own file would be gone. */
+static bool replaces_source(const struct ct_packed *p, const char *path)
+{
+    struct ct_os_id id;
+    bool there = ct_os_identify(&id, path);
+
+    for (uint32_t i = 0; there && i < p->n_source; i++)
+        if (p->source[i].present && p->source[i].id.inode == id.inode && p->source[i].id.device == id.device)
+            return true;
+    return false;
+}
+
 carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
                               carat_error *err)
 {
@@ -305,13 +320,18 @@ carat_status carat_model_pack(const carat_model *model, const char *path, carat_
                                : "the model has no weights");
     o.progress = progress;
     o.user = user;
-    char *part = malloc(strlen(path) + sizeof ".part");
+    char *part = malloc(strlen(path) + sizeof PART);
     if (!part)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
-    strcat(strcpy(part, path), ".part");
-    carat_status status = ct_pack_begin(&pack, model, err);
+    strcat(strcpy(part, path), PART);
+    carat_status status = ct_os_replaceable(path)
+                              ? ct_pack_begin(&pack, model, err)
+                              : ct_fail(err, CARAT_E_IO, "%s is no file that can be replaced", path);
+    if (!status && replaces_source(&pack->p, path))
+        status =
+            ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model was read from: name another file", path);
     if (!status)
-        status = ct_os_new_begin(&file, part, err);
+        status = ct_os_new_begin(&file, part, 0666, err);
     if (!status)
         status = ct_pack_write(pack, &file, &o, err);
     if (!status)

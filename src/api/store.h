@@ -1,8 +1,14 @@
-/* store.h: the directory of packed models, from the view of opening one. Private to src/api. */
+/* store.h: the directory of packed models, from the view of opening one: store.c, and of all of them room.c. Private to
+ * src/api. */
 #ifndef CT_STORE_H
 #define CT_STORE_H
 
 #include "api/pack.h"
+
+/* What lies in the directory: digits, and one of these endings. */
+enum ct_store_part { CT_STORE_WHOLE, CT_STORE_UNFINISHED, CT_STORE_STAMP, CT_STORE_PARTS };
+extern const char *const ct_store_suffix[CT_STORE_PARTS];
+enum { CT_STORE_DIGITS = 16, CT_STORE_NAME = CT_STORE_DIGITS + sizeof ".carat" };
 
 /* One model's place in the cache. */
 struct ct_store {
@@ -20,7 +26,7 @@ struct ct_store {
 bool ct_store_begin(struct ct_store *c, const char *path, const carat_model_options *o);
 /* The packed form of what is at path, when it is there and what it should be. */
 bool ct_store_find(struct ct_store *c, const char *path, struct ct_file **f);
-/* What was found proved bad later. */
+/* What was found, or made, proved bad later. */
 void ct_store_reject(struct ct_store *c);
 /* Claims the place, so that nobody else makes the file: waits for one who does, which may end with a *f. False: the cache is
  * left out. E_CANCELLED. */
@@ -33,5 +39,11 @@ carat_status ct_store_keep(struct ct_store *c, const struct carat_model *m, cons
 void ct_store_say(struct ct_store *c);
 /* Ends what is under way: waits until a file that was made is on the disk. */
 void ct_store_end(struct ct_store *c);
+
+/* Sees to it that `bytes` more fit under the cap and leave the disk its share: what is of no use leaves, then those used longest
+ * ago, these only if that is enough. NULL, or what is too small. */
+const char *ct_store_make_room(const struct ct_store *c, uint64_t bytes);
+/* Whether the model's bytes fit under the cap beside everything else there now: others may have come meanwhile. */
+bool ct_store_fits(const struct ct_store *c, uint64_t bytes);
 
 #endif

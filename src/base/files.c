@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -63,6 +64,21 @@ static bool make_with_parents(const char *dir)
     return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
+bool ct_os_replaceable(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
+}
+
+bool ct_os_own_file(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+           (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char **why)
 {
     struct stat st;
@@ -110,12 +126,12 @@ bool ct_os_remove(const char *path)
 /* ---- a file that appears whole ---- */
 
 /* A lock on the file itself: a process that dies leaves a file that nobody holds, which the next one takes over. */
-carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, carat_error *err)
+carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err)
 {
     *n = (struct ct_os_new){.fd = -1, .path = path};
     for (int attempt = 0; attempt < 100; attempt++) {
         struct stat held, named;
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
         if (fd < 0)
             return ct_fail(err, CARAT_E_IO, "%s: cannot be made: %s", path, reason(errno));
         if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -125,23 +141,42 @@ carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, carat_error 
                            path, reason(number));
         }
         /* Who held it before may have given it its name: then the lock is on that, and nothing is here. */
-        if (fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
-            held.st_dev == named.st_dev) {
+        bool same = fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
+                    held.st_dev == named.st_dev;
+        if (same && ftruncate(fd, 0) == 0) {
             n->fd = fd;
             return CARAT_OK;
         }
+        int number = errno;
         close(fd);
+        if (same)
+            return ct_fail(err, CARAT_E_IO, "%s: cannot be emptied: %s", path, reason(number));
     }
     return ct_fail(err, CARAT_E_BUSY, "%s: others keep making it", path);
 }
 
+bool ct_os_new_held(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
+
+    if (fd >= 0)
+        close(fd);
+    return held;
+}
+
+/* Beyond this limit a write would not fail but kill (SIGXFSZ). */
+static bool may_write(size_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
 carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err)
 {
-    int number = ftruncate(n->fd, 0) != 0 ? errno : 0;
-
     /* Room is taken before a byte is written: a write into a mapping cannot fail, only kill. */
-    if (!number)
-        number = posix_fallocate(n->fd, 0, (off_t)size);
+    int number = may_write(size) ? posix_fallocate(n->fd, 0, (off_t)size) : EFBIG;
+
     if (number)
         return ct_fail(err, CARAT_E_IO, "%s: %zu bytes cannot be taken: %s", n->path, size, reason(number));
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, n->fd, 0);
@@ -189,8 +224,12 @@ static void sync_directory_of(const char *path)
 
 carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, carat_error *err)
 {
+    struct timespec now, times[2] = {{.tv_nsec = UTIME_OMIT}};
+
     ct_os_new_written(n);
-    if (fsync(n->fd) != 0 || rename(n->path, name) != 0) {
+    clock_gettime(CLOCK_REALTIME, &now);
+    times[1] = (struct timespec){now.tv_sec - 1, now.tv_nsec};
+    if (futimens(n->fd, times) != 0 || fsync(n->fd) != 0 || rename(n->path, name) != 0) {
         carat_status status =
             ct_fail(err, CARAT_E_IO, "%s: cannot be brought to the disk: %s", name, reason(errno));
         ct_os_new_abandon(n);
@@ -212,18 +251,12 @@ void ct_os_new_abandon(struct ct_os_new *n)
 
 bool ct_os_put(const char *path, const void *data, size_t n)
 {
-    char part[4096];
-
-    if (snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid()) >= (int)sizeof part)
-        return false;
-    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    unlink(path);
+    int fd = may_write(n) ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
     if (fd < 0)
         return false;
     bool whole = write(fd, data, n) == (ssize_t)n;
-    whole = close(fd) == 0 && whole && rename(part, path) == 0;
-    if (!whole)
-        unlink(part);
-    return whole;
+    return close(fd) == 0 && whole;
 }
 
 size_t ct_os_get(const char *path, void *data, size_t n)

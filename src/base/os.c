@@ -103,10 +103,8 @@ carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
         else
             *m = (struct ct_map){.bytes = {base, size}, .base = base, .length = size};
     }
-    if (status == CARAT_OK) {
+    if (status == CARAT_OK)
         m->id = id_of(&st);
-        m->ours = st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-    }
     close(fd);
     return status;
 }
@@ -124,6 +122,17 @@ int ct_os_kind(const char *path)
     if (stat(path, &st) != 0)
         return 0;
     return S_ISDIR(st.st_mode) ? 2 : 1;
+}
+
+void ct_os_absolute(char *out, size_t n, const char *path)
+{
+    char here[4096];
+    bool known = *path != '/' && getcwd(here, sizeof here) && *here == '/';
+
+    while (known && path[0] == '.' && path[1] == '/')
+        path += 2;
+    if (!known || snprintf(out, n, "%s/%s", strcmp(here, "/") ? here : "", path) >= (int)n)
+        snprintf(out, n, "%s", path);
 }
 
 carat_status ct_os_enter(const char *dir, carat_error *err)

@@ -17,7 +17,6 @@ struct ct_map {
     void *base;
     size_t length;
     struct ct_os_id id;
-    bool ours; /* belongs to this user, and nobody else may write it */
 };
 carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err);
 void ct_os_unmap(struct ct_map *m);
@@ -26,6 +25,8 @@ void ct_os_unmap(struct ct_map *m);
 int ct_os_kind(const char *path);
 /* False when there is nothing at path. */
 bool ct_os_identify(struct ct_os_id *id, const char *path);
+/* The path as it reads from every directory, into out[n]; as it is where that is not known or too long. */
+void ct_os_absolute(char *out, size_t n, const char *path);
 /* E_IO when the names in a directory cannot be looked up, so that all files in it would seem to be missing. */
 carat_status ct_os_enter(const char *dir, carat_error *err);
 
@@ -34,6 +35,10 @@ bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, cons
 
 /* ---- files that carat writes; all of it is in files.c ---- */
 
+/* Nothing is there, or a file or link that may give way to another. */
+bool ct_os_replaceable(const char *path);
+/* A regular file, not a link to one, that belongs to this user and that nobody else may write. */
+bool ct_os_own_file(const char *path);
 /* A directory of this user alone; with make it is made when absent, with its parents. *why, when false: what is wrong, the
  * end of a sentence. */
 bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char **why);
@@ -47,20 +52,24 @@ struct ct_os_new {
     uint8_t *base;    /* [size] to be filled */
     size_t size;
 };
-/* E_BUSY: another process makes the file; E_IO. */
-carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, carat_error *err);
-/* Takes size bytes of the disk and maps them, zeroed; E_IO when the disk has no room. */
+/* Empties what a process left there that was killed. mode: of the new file, as open takes it. E_BUSY: another process makes
+ * the file; E_IO. */
+carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err);
+/* Whether somebody makes the file at this moment. */
+bool ct_os_new_held(const char *path);
+/* Takes size bytes of the disk and maps them, zeroed; E_IO when the disk has no room or the process may not write so much. */
 carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err);
 /* Unmaps what was written; the file still has the name it was begun with. */
 void ct_os_new_written(struct ct_os_new *n);
-/* Brings it to the disk and gives it its name. */
+/* Brings it to the disk and gives it its name. The time of its last change is then a second ago, so that whoever writes to it
+ * later, even at once, gives it another one. */
 carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, carat_error *err);
 /* Takes it back, in every state. */
 void ct_os_new_abandon(struct ct_os_new *n);
 
 /* The names in a directory, in no order; nothing when there is none. */
 void ct_os_names_in(const char *dir, void (*visit)(void *user, const char *name), void *user);
-/* A small file, written whole or not at all; false when that fails. */
+/* A small file, made anew; false when that fails. One that a kill cut short lacks its end. */
 bool ct_os_put(const char *path, const void *data, size_t n);
 /* At most n bytes of a small file; the count. */
 size_t ct_os_get(const char *path, void *data, size_t n);

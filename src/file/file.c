@@ -349,7 +349,7 @@ carat_status ct_file_open(struct ct_file **out, const char *path, bool tokenizer
     return finish(out, f, open_path(f, err), err);
 }
 
-carat_status ct_packed_open(struct ct_file **out, const char *packed, const char *origin, bool trusted,
+carat_status ct_packed_open(struct ct_file **out, const char *packed, const char *origin, bool tokenizer_only,
                             carat_error *err)
 {
     struct ct_file *f = new_file(origin);
@@ -357,7 +357,8 @@ carat_status ct_packed_open(struct ct_file **out, const char *packed, const char
     if (!f)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened.", origin);
     carat_status status = map_file(f, "", packed, &bytes, err);
-    f->trusted = trusted;
+    f->trusted = true;
+    f->tokenizer_only = tokenizer_only;
     if (!status && !(packed = ct_arena_str(&f->arena, packed, strlen(packed))))
         status = ct_file_no_memory(f, err);
     if (!status)

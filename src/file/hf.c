@@ -263,7 +263,8 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
     }
     f->kind = CT_FILE_HF;
     /* also beside whole weights, which would run as if it were not there */
-    if (ct_file_has(f, "adapter_config.json"))
+    CT_TRY(ct_file_take(f, "adapter_config.json", &bytes, &path, err));
+    if (bytes.data)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s holds a LoRA adapter (adapter_config.json), which carat does not apply: merge it "
                        "into its base model and open the result.",

@@ -60,7 +60,7 @@ struct ct_packed_weight {
 
 struct ct_packed {
     uint32_t kind, version; /* of the origin: enum ct_file_kind */
-    struct ct_str origin;   /* its path when it was packed, for people */
+    struct ct_str origin;   /* its path when it was packed, from the root */
     struct ct_str note;
     struct ct_source *source; /* [n_source] */
     uint32_t n_source;
@@ -95,9 +95,9 @@ struct ct_packed_header ct_packed_header(uint64_t index_at, uint64_t index_size,
 
 /* ---- an open checkpoint (file.h) ---- */
 
-/* Opens the packed form of what is at origin; for messages it has that path. E_NOT_FOUND, and as ct_packed_read. trusted:
- * nobody can have changed the file since it was written. */
-carat_status ct_packed_open(struct ct_file **f, const char *packed, const char *origin, bool trusted,
+/* Opens the packed form of what is at origin; for messages it has that path. The caller knows, or finds out, that the file is
+ * as it was written. E_NOT_FOUND, and as ct_packed_read. tokenizer_only as in ct_file_open. */
+carat_status ct_packed_open(struct ct_file **f, const char *packed, const char *origin, bool tokenizer_only,
                             carat_error *err);
 /* What f was read from; NULL when that is no packed file. */
 const struct ct_packed *ct_file_packed(const struct ct_file *f);

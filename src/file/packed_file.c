@@ -80,6 +80,10 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
     CT_TRY(check_origin(f, path, err));
     if (p->kind == CT_FILE_SBS)
         CT_TRY(read_sbs(f, path, p->sbs, err));
+    if (f->tokenizer_only && f->kind == CT_FILE_HF) { /* as the directory opens */
+        f->kind = CT_FILE_TOKENIZER;
+        return CARAT_OK;
+    }
     for (uint32_t i = 0; i < p->n_tensor; i++) {
         struct ct_tensor *t;
         CT_TRY(ct_file_add(f, &t, err));
@@ -130,6 +134,7 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
 {
     static_assert(CT_SIDES == 9, "as packed.h says");
     int n_meta = f->metas.n;
+    char absolute[8192];
 
     if (f->n_tensor > CT_PACKED_TENSORS)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: has %d tensors, and at most %d are kept.", f->path,
@@ -147,7 +152,11 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
         p->origin = f->packed->origin;
     } else {
         p->source = ct_arena_push(arena, (size_t)CT_MAX(f->n_source, 1), sizeof *p->source);
-        if (!p->source)
+        if (f->dir) { /* else it is the name of a buffer */
+            ct_os_absolute(absolute, sizeof absolute, f->path);
+            p->origin = (struct ct_str){ct_arena_str(arena, absolute, strlen(absolute)), strlen(absolute)};
+        }
+        if (!p->source || !p->origin.s)
             return ct_file_no_memory(f, err);
         for (int i = 0; i < f->n_source; i++) {
             struct ct_source *s = &p->source[i];

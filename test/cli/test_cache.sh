@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# test_cache.sh: the cache as people meet it: which verbs write it and which only use it, one line on stderr, `carat pack`,
+# `carat cache`, caps, disks without room, directories that are not one's own, processes that start together, are killed or
+# interrupted. What is in a packed file, and every way in which it can be wrong, is test/api/test_store.c's.
+
+# A fifth of the disk stays free: on one with less nothing would be packed.
+for TMPDIR in "${TMPDIR:-/tmp}" /dev/shm none; do
+    df -P "$TMPDIR" 2>/dev/null | awk 'NR == 2 { exit !($4 > 0.21 * $2 && $4 > 200000) }' && break
+done
+[ "$TMPDIR" != none ] || exit 77
+export TMPDIR
+. "$CARAT_SOURCE/test/cli/common.bash"
+cache=$XDG_CACHE_HOME/carat
+
+copy_model() {
+    rm -rf "$1"
+    cp -r "$tiny" "$1"
+    chmod -R u+w "$1"
+}
+
+# generate LINES MODEL OPTIONS...: gives what it always gives, with so many lines on stderr.
+generate() {
+    local n=$1 model=$2
+    shift 2
+    expect 0 run "$model" 'Once upon a time' -n 6 --temp 0 --no-perf "$@"
+    same out wanted
+    lines "$n" "run $model $*"
+}
+lines() { [ "$(wc -l <err)" = "$1" ] || die "$2: $(wc -l <err) lines on stderr, expected $1"; }
+files() { find "$cache" -type f | wc -l; }
+packed() { find "$cache" -name '*.carat' | wc -l; }
+no_parts() { [ -z "$(find "$XDG_CACHE_HOME" -name '*.part*')" ] || die "$1: a part of a file is left"; }
+made='^note: packed into the cache, [0-9]* MB: '"$cache"'/[0-9a-f]*\.carat$'
+
+copy_model m
+expect 0 run tiny 'Once upon a time' -n 6 --temp 0 --no-perf
+cp out wanted
+generate 0 m --no-cache
+[ ! -e "$cache" ] || die '--no-cache made a cache'
+
+printf '[{"role":"user","content":"hello"}]' >messages.json
+
+# ---- verbs that do not compute use what is there and write nothing ----
+
+idle=("show m" "show m --tensors" "tokenize m hello" "detokenize m 5" "render m --messages messages.json" "verify m -t 1")
+for i in "${!idle[@]}"; do
+    expect 0 ${idle[i]}
+    mv out plain.$i
+    lines 0 "${idle[i]}"
+    [ ! -e "$cache" ] || die "${idle[i]} made a cache"
+done
+
+# ---- the first start writes, with one line; the next ones map ----
+
+generate 1 m
+err_has "$made"
+[ "$(packed)" = 1 ] || die 'there is not one packed file'
+generate 0 m
+used=$(ls "$cache"/*.used)
+old=$(date -d 2001-01-01 +%s)
+touch -d @$old "$used"
+generate 0 m --no-cache
+[ "$(stat -c %Y "$used")" = $old ] || die '--no-cache has looked into the cache'
+for i in "${!idle[@]}"; do
+    expect 0 ${idle[i]}
+    lines 0 "${idle[i]} of a packed model"
+    case ${idle[i]} in verify*) ;; *) same out plain.$i ;; esac
+    [ "$(stat -c %Y "$used")" = $old ] || die "${idle[i]} wrote to the cache"
+done
+generate 0 m
+[ "$(stat -c %Y "$used")" != $old ] || die 'a start does not count as use'
+
+# ---- carat pack ----
+
+rm -rf "$cache"
+expect 0 pack m
+err_has "$made"
+generate 0 m
+expect 0 pack m
+err_has 'in the cache already'
+rm -rf "$cache"
+expect 0 pack m -o m.carat
+lines 0 'pack -o'
+[ ! -e "$cache" ] || die 'pack -o filled the cache'
+mkdir elsewhere
+(
+    cd elsewhere
+    mv ../wanted ../m.carat .
+    rm -rf ../m # what it was made from is not needed
+    generate 0 ./m.carat
+    generate 0 m.carat --no-cache
+    expect 0 tokenize m.carat hello
+    expect 0 pack m.carat # is one itself
+    "$CARAT" run - -p 'Once upon a time' -n 6 --temp 0 --no-perf <m.carat >out 2>err || die 'not from a pipe'
+    same out wanted
+    expect 0 pack m.carat -o again.carat
+    generate 0 ./again.carat
+    mv wanted ..
+)
+[ "$(packed)" = 0 ] || die 'a packed file was packed'
+
+copy_model m
+cp m/config.json config.json
+refuse 2 pack tiny
+refuse 2 pack m --no-cache
+refuse 2 pack m -o -
+refuse 2 pack m -o m/model.safetensors
+err_has 'what the model was read from'
+refuse 2 pack m -o m/config.json
+same m/config.json config.json
+refuse 1 pack m -o elsewhere
+refuse 1 pack m -o /dev/null
+[ -c /dev/null ] || die '/dev/null is gone'
+refuse 1 pack m -o nowhere/x
+expect 0 pack tiny -o t.carat
+generate 0 ./t.carat
+[ "$(files)" = 0 ] || die 'pack wrote to the cache'
+
+# ---- carat cache ----
+
+expect 0 cache list
+out_has '^0 packed models, 0.0 MB of 4295.0, in '
+for i in 1 2 3; do
+    copy_model m$i
+    generate 1 ./m$i
+done
+refuse 2 cache
+refuse 2 cache purge
+(cd elsewhere && expect 0 cache list && mv out ../out)
+[ "$(sed -n 's/.* current .*\(m[0-9]\)$/\1/p' out | tr -d '\n')" = m3m2m1 ] || die "not by use: $(cat out)"
+generate 0 m1
+expect 0 cache list --json
+[ "$(grep -o '"origin":"[^"]*"' out | grep -o 'm[0-9]"' | tr -d '"\n')" = m1m3m2 ] || die "not by use: $(cat out)"
+out_has '"state":"current","removed":false'
+one=$(stat -c %s "$(ls "$cache"/*.carat | head -1)")
+expect 0 cache prune
+[ "$(packed)" = 3 ] || die 'prune removed what is current'
+expect 0 cache prune --cache-size $((2 * one))
+out_has '^removed .*m2$'
+[ "$(packed)" = 2 ] || die 'prune does not keep the cap'
+touch m1/config.json
+rm -rf m3
+expect 0 cache list
+out_has ' stale .*m1$'
+out_has ' gone .*m3$'
+printf x >"$cache/0123456789abcdef.carat"
+printf x >"$cache/0123456789abcdef.part"
+printf x >"$cache/00000000000000aa.used"
+printf x >"$cache/notes.txt"
+expect 0 cache list
+[ "$(grep -c ' useless ' out)" = 3 ] || die "what is left behind is not listed: $(cat out)"
+expect 0 cache prune
+[ "$(ls "$cache")" = notes.txt ] || die "prune left $(ls "$cache")"
+generate 1 m1
+generate 1 m2
+expect 0 cache clear
+out_has '^2 removed'
+[ "$(ls "$cache")" = notes.txt ] || die "clear left $(ls "$cache")"
+
+# ---- the cap ----
+
+generate 1 m1 --cache-size $((2 * one + 4096))
+generate 1 m2 --cache-size $((2 * one + 4096))
+generate 0 m1
+copy_model m3
+generate 1 m3 --cache-size $((2 * one + 4096)) # m2 leaves
+generate 0 m1
+generate 0 m3
+[ "$(packed)" = 2 ] || die 'more than the cap'
+generate 1 m2 --cache-size $((one - 4096))
+err_has 'not kept packed: it is larger than the cache may be'
+[ "$(packed)" = 2 ] || die 'a model that is too large made others leave'
+generate 0 m1
+generate 0 m3
+no_parts 'the cap'
