@@ -1,6 +1,7 @@
 /* bench.c: `carat bench`: prompt (pp) and generation (tg) speed on random ids, at depths of context, against what the
  * machine can read and compute at most, measured in the same run. Here the tests are planned; bench.h says who runs them
  * and who tells what came out. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +54,11 @@ static int add_test(struct bench *b, int n_prompt, int n_gen, int depth, int par
         return DONE;
     if (b->n == MOST_TESTS)
         return fail(USAGE, "bench: more than %d tests", MOST_TESTS);
-    b->test[b->n++] =
-        (struct test){.n_prompt = n_prompt, .n_gen = n_gen, .depth = depth, .parallel = parallel};
+    b->test[b->n++] = (struct test){.n_prompt = n_prompt,
+                                    .n_gen = n_gen,
+                                    .depth = depth,
+                                    .parallel = parallel,
+                                    .old = {.lost = NAN, .taken = NAN}};
     b->longest = length > b->longest ? length : b->longest;
     b->widest = parallel > b->widest ? parallel : b->widest;
     return DONE;

@@ -36,7 +36,7 @@ struct work {
         of_compute; /* of what could be done in that time; NAN: nothing to do, or limit not known */
 };
 
-/* Beside the same test of an older result. */
+/* Beside the same test of an older result; without one NULL, 0 and NAN. */
 struct verdict {
     const json_t *element; /* of the older result; NULL: it has no such test */
     struct spread ts;

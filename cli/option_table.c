@@ -31,7 +31,10 @@ const struct verb_text verb_texts[N_VERB] = {
                "The first table is llama-bench's. In the second, \"first token\" is a prompt and one draw, "
                "ms/token are single steps of generation, and behind the median stands how far runs differ, "
                "in per cent. Notes say what else the machine did meanwhile.\n"
-               "CSV and JSON have llama-bench's fields, and under \"carat\" what it lacks.\n"},
+               "CSV and JSON have llama-bench's fields, and under \"carat\" what it lacks: noise is the "
+               "standard deviation by the median, estimated from the median distance to it; limit_ts the "
+               "speed that memory and arithmetic allow; ttft_ms the first token; setup_ms the start; "
+               "foreign_load and steal shares of all processors' time.\n"},
     [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1,
               "Memory is that of weights, cache of keys and values, work and the stacks of threads, as run would "
               "reserve it. Sizes are bytes, or with K, M or G powers of 1024: 1500M, 2G, 2GiB.\n"},
