@@ -165,7 +165,7 @@ static carat_status try_pieces(struct ct_verify *v, struct trial *tr, struct str
 static carat_status find_bytes(struct trial *tr, int *n)
 {
     for (int b = 255; b >= 0; b--) { /* the bytes that are no characters first */
-        char name[8], *text = NULL, character = (char)b;
+        char name[16], *text = NULL, character = (char)b;
         size_t length = 0;
         snprintf(name, sizeof name, "<0x%02X>", b);
         tr->byte_id[b] = ct_tokenizer_id(tr->t, name);

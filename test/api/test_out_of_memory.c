@@ -1,9 +1,9 @@
 /* test_out_of_memory.c: whatever the n-th request to the system is (memory, a mapping, a thread), its refusal gives
  * CARAT_E_MEMORY with a sentence, leaks nothing, changes no output, and the same call on the same objects succeeds
- * afterwards with the same bits. Every n is tried, twice: refusing only that request, and that one with all that follow.
- * The linker's --wrap puts this program between the library and the C library (CMakeLists.txt lists the names), so that
- * it works under sanitizers too, whose leak check then sees the same paths. What the C library allocates for itself
- * (qsort) is out of reach. */
+ * afterwards with the same bits. Every n is tried (of thousands, ever fewer), twice: refusing only that request, and that
+ * one with all that follow. The linker's --wrap puts this program between the library and the C library (CMakeLists.txt
+ * lists the names), so that it works under sanitizers too, whose leak check then sees the same paths. What the C library
+ * allocates for itself (qsort) is out of reach. */
 #include "vector_util.h"
 
 #include <errno.h>
@@ -297,6 +297,18 @@ close:
     carat_tokens_free(&t);
 }
 
+static void act_verify(struct act *a)
+{
+    carat_verify_options o = CARAT_VERIFY_OPTIONS;
+    carat_verdict verdict = {.size = sizeof verdict};
+    o.threads = 2;
+
+    DO(carat_verify(a->model, &o, &verdict, err));
+    mix(a, verdict.content, sizeof verdict.content);
+    mix(a, &verdict.passed, sizeof verdict.passed);
+close:;
+}
+
 /* ---- every n ---- */
 
 /* The files of a folder as buffers. */
@@ -349,8 +361,9 @@ static void run(struct act *a, void (*act)(struct act *), long at, bool later)
     atomic_store(&refuse_at, NEVER);
 }
 
-/* Returns the number of breaches; says the first few. */
-static int refuse_each(struct act *a, const char *name, void (*act)(struct act *))
+/* Refuses request 0 and then every `step` of what went before, at least the next one; 0: every request. Returns the number
+ * of breaches; says the first few. */
+static int refuse_some(struct act *a, const char *name, void (*act)(struct act *), double step)
 {
     int breaches = 0;
     long n = 0, survived = 0;
@@ -361,7 +374,7 @@ static int refuse_each(struct act *a, const char *name, void (*act)(struct act *
     const uint64_t expected = a->digest;
     long before = atomic_load(&live);
     for (int later = 0; later < 2; later++)
-        for (n = 0;; n++) {
+        for (n = 0;; n += 1 + (long)((double)n * step)) {
             run(a, act, n, later != 0);
             const char *what = breach(a, expected, before, later != 0);
             if (what && breaches++ < 5)
@@ -378,6 +391,11 @@ static int refuse_each(struct act *a, const char *name, void (*act)(struct act *
     return breaches;
 }
 
+static int refuse_each(struct act *a, const char *name, void (*act)(struct act *))
+{
+    return refuse_some(a, name, act, 0);
+}
+
 /* All acts on an open model. */
 static int use_each(struct act *a)
 {
@@ -389,6 +407,7 @@ static int use_each(struct act *a)
         breaches += refuse_each(a, "plan", act_plan) + refuse_each(a, "generate", act_generate);
     if (info.has_tokenizer)
         breaches += refuse_each(a, "text", act_text) + refuse_each(a, "render", act_render);
+    breaches += refuse_some(a, "verify", act_verify, 1); /* it asks thousands of times */
     carat_model_close(a->model);
     return breaches;
 }

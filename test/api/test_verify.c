@@ -293,7 +293,7 @@ static void damage_is_named(void **state)
     (void)state;
     static const struct {
         const char *file, *tensor, *place;
-        int row, at, n; /* the damage, from the beginning of a row */
+        int row, at, n; /* the damage, from the beginning of a row; -1: in the last value of the last row */
         uint8_t byte[4];
         int col, bad; /* what must be said */
         const char *unit;
@@ -304,6 +304,8 @@ static void damage_is_named(void **state)
         /* dmin of Q4_K */
         {"q4_k_m.gguf", "blk.0.ffn_gate.weight", "blk.0.ffn_gate", 0, 2, 2, {0xff, 0xff}, 0, 256, "block"},
         {"gemma2-bf16.gguf", "blk.2.attn_k.weight", "blk.2.attn_k", 5, 20, 2, {0xc0, 0x7f}, 10, 1, "value"},
+        /* the last weight of a layer's last matrix */
+        {"gemma3-f16.gguf", "blk.1.ffn_up.weight", "blk.1.ffn_up", -1, 0, 2, {0x01, 0x7c}, 0, 1, "value"},
         {"gemma3-f16.gguf", "token_embd.weight", "token_embd", 100, 2, 2, {0x00, 0xfc}, 1, 1, "value"},
         {"gemma1-f32.gguf", "output_norm.weight", "output_norm", 0, 12, 4, {0, 0, 0x80, 0x7f}, 3, 1, "value"},
         {"q8_0.gguf",
@@ -324,18 +326,20 @@ static void damage_is_named(void **state)
         uint8_t *data = tensor(&p, rows[i].tensor, &offset);
         const struct ct_tensor *t = ct_file_find(p.m->file, rows[i].tensor);
         size_t row_bytes = t->n_dim == 1 ? 0 : t->size / (size_t)t->dim[0],
-               at = (size_t)rows[i].row * row_bytes + (size_t)rows[i].at;
+               block = (size_t)ct_type_info(t->type)->bytes; /* or a value */
+        bool last = rows[i].row < 0;
+        int row = last ? (int)t->dim[0] - 1 : rows[i].row, col = last ? (int)t->dim[1] - 1 : rows[i].col;
+        size_t at = (size_t)row * row_bytes + (last ? row_bytes - block : (size_t)rows[i].at);
         memcpy(data + at, rows[i].byte, (size_t)rows[i].n);
         open_patient(&p); /* norms are copied when a model is opened */
         struct report *r = verify(p.m, 2);
         const char *detail = detail_of(r, "values", 0);
         snprintf(text, sizeof text, "%s has %d that %s NaN or infinite, the first in row %d, column %d",
-                 rows[i].place, rows[i].bad, rows[i].bad == 1 ? "is" : "are", rows[i].row, rows[i].col);
+                 rows[i].place, rows[i].bad, rows[i].bad == 1 ? "is" : "are", row, col);
         holds(detail, text);
-        int block = ct_type_info(ct_file_find(p.m->file, rows[i].tensor)->type)->bytes; /* or a value */
-        size_t within = (size_t)rows[i].row * row_bytes + (size_t)(rows[i].at / block * block);
         snprintf(text, sizeof text, "(%s of %s, byte %llu of ", rows[i].unit, rows[i].tensor,
-                 (unsigned long long)(offset + within));
+                 (unsigned long long)(offset + (at - (size_t)row * row_bytes) / block * block +
+                                      (size_t)row * row_bytes));
         holds(detail, text);
         detail_of(r, "kernels", 1); /* a NaN of one level is that of another */
         free(r);

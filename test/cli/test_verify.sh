@@ -55,6 +55,23 @@ expect 0 run whole hello -n 1
 expect 0 verify whole
 out_has '^packed  *ok .*has its checksum, and packing the model again gives the same$'
 
+# Ctrl-C while a pipe that nobody empties holds it up
+mkfifo full
+exec 3<>full
+timeout 1 cat /dev/zero >&3 || true
+"$CARAT" verify tiny >&3 2>err &
+pid=$!
+for i in $(seq 50); do
+    sleep 0.5
+    kill -INT $pid 2>/dev/null || break
+    sleep 0.5
+done
+code=0
+wait $pid || code=$?
+exec 3>&-
+[ "$code" = 130 ] || die "interrupted: exit code $code"
+err_has '^error: E_CANCELLED: '
+
 refuse 3 verify absent
 refuse 4 verify "$CARAT"
 refuse 2 verify
