@@ -1,0 +1,300 @@
+/* store_util.h: what the tests of the cache share: a cache in a directory of the test, opening through it with what was
+ * logged, and everything that can be asked of a model as one text. */
+#ifndef CT_TEST_STORE_UTIL_H
+#define CT_TEST_STORE_UTIL_H
+
+#include "base/scratch.h"
+#include "vector_util.h"
+
+#include <sys/statvfs.h>
+
+/* ---- places ---- */
+
+/* A fifth of the disk stays free, or nothing is packed. In memory nobody waits for a disk. */
+UNUSED static int make_room_for_tests(void **state)
+{
+    static const char *const places[] = {"/dev/shm/carat-XXXXXX", "/tmp/carat-test-XXXXXX"};
+    _Static_assert(sizeof "/dev/shm/carat-XXXXXX" <= sizeof scratch, "both fit");
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct statvfs disk;
+        char dir[32];
+        strcpy(dir, places[i]);
+        *strrchr(dir, '/') = 0;
+        if (statvfs(dir, &disk) == 0 && (double)disk.f_bavail > 0.21 * (double)disk.f_blocks &&
+            (double)disk.f_bavail * (double)disk.f_frsize > 300e6) {
+            strcpy(scratch, places[i]);
+            return make_scratch(state);
+        }
+    }
+    print_message("no disk here is free enough\n");
+    return 0; /* scratch is no directory: every test is skipped */
+}
+
+UNUSED static const char *cache_dir(void)
+{
+    static char path[PATH_SIZE];
+    return path_join(path, scratch, "cache");
+}
+
+/* Runs before each test. */
+UNUSED static int fresh_cache(void **state)
+{
+    (void)state;
+    if (strchr(scratch, 'X'))
+        skip();
+    nftw(cache_dir(), remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return 0;
+}
+
+/* The names in the cache with that ending; *name: one of them. */
+UNUSED static int count_files(const char *ending, char name[PATH_SIZE])
+{
+    char **names;
+    int n = list_folder(cache_dir(), &names), found = 0;
+    for (int i = 0; i < n; i++) {
+        size_t length = strlen(names[i]), end = strlen(ending);
+        if (length < end || strcmp(names[i] + length - end, ending) != 0)
+            continue;
+        found++;
+        if (name)
+            path_join(name, cache_dir(), names[i]);
+    }
+    free_names(names, n);
+    return found;
+}
+
+UNUSED static void copy_file(const char *to, const char *from)
+{
+    size_t n;
+    void *bytes = read_whole(from, &n);
+    char path[PATH_SIZE];
+    strcpy(path, to);
+    write_file(path, bytes, n);
+    free(bytes);
+}
+
+UNUSED static void copy_folder(const char *to, const char *from)
+{
+    char **names, a[PATH_SIZE], b[PATH_SIZE];
+    int n = list_folder(from, &names);
+    for (int i = 0; i < n; i++)
+        copy_file(path_join(b, to, names[i]), path_join(a, from, names[i]));
+    free_names(names, n);
+}
+
+/* ---- opening ---- */
+
+struct lines {
+    char text[4096];
+    int n;
+};
+
+UNUSED static void keep_line(void *user, const char *line)
+{
+    struct lines *l = user;
+    size_t n = strlen(l->text);
+    snprintf(l->text + n, sizeof l->text - n, "%s\n", line);
+    l->n++;
+}
+
+/* Takes out the one line that has these words. */
+UNUSED static void cut_line(struct lines *l, const char *words)
+{
+    char *at = strstr(l->text, words);
+    if (!at)
+        fail_msg("\"%s\" is not logged, but: %s", words, l->text);
+    while (at > l->text && at[-1] != '\n')
+        at--;
+    char *end = strchr(at, '\n') + 1;
+    memmove(at, end, strlen(end) + 1);
+    l->n--;
+}
+
+struct opened {
+    carat_model *model;
+    carat_status status;
+    carat_error err;
+    carat_setup setup;
+    struct lines lines;
+};
+
+enum { TOKENIZER = 1, READ_ONLY = 2 };
+
+UNUSED static struct opened open_with(const char *path, const char *cache, int flags)
+{
+    struct opened o = {.setup = {.size = sizeof o.setup}};
+    carat_model_options options = CARAT_MODEL_OPTIONS;
+    options.log = keep_line;
+    options.user = &o.lines;
+    options.cache = cache;
+    options.tokenizer_only = (flags & TOKENIZER) != 0;
+    options.cache_read_only = (flags & READ_ONLY) != 0;
+    o.status = carat_model_open(&o.model, path, &options, &o.err);
+    if (o.status && !(flags & TOKENIZER))
+        fail_msg("%s: %s", carat_status_name(o.status), o.err.message);
+    if (!o.status)
+        OK(carat_model_get_setup(o.model, &o.setup, err));
+    return o;
+}
+
+UNUSED static void close_opened(struct opened *o)
+{
+    carat_model_close(o->model);
+    o->model = NULL;
+}
+
+/* ---- facts ---- */
+
+struct text {
+    char *s;
+    size_t n, capacity;
+};
+
+static void add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct text *t, const char *format, ...)
+{
+    for (;;) {
+        va_list args;
+        va_start(args, format);
+        int n = vsnprintf(t->s ? t->s + t->n : NULL, t->capacity - t->n, format, args);
+        va_end(args);
+        if ((size_t)n < t->capacity - t->n) {
+            t->n += (size_t)n;
+            return;
+        }
+        t->capacity = 2 * t->capacity + (size_t)n + 4096;
+        t->s = realloc(t->s, t->capacity);
+        assert_non_null(t->s);
+    }
+}
+
+static void add_ids(struct text *t, const char *what, const int32_t *ids, int n)
+{
+    add(t, "%s:", what);
+    for (int i = 0; i < n; i++)
+        add(t, " %d", ids[i]);
+    add(t, "\n");
+}
+
+static void add_info(struct text *t, const carat_model *model)
+{
+    carat_model_info m = model_info(model);
+    carat_sampling s = carat_default_sampling(model);
+    const int32_t *stop;
+    int n_stop = carat_stop_ids(model, &stop);
+
+    add(t, "%d %s %s \"%s\" %d %d %d %d %d %d %d %d %d %d %d\n", m.kind, m.architecture, m.container, m.name,
+        m.n_layer, m.hidden, m.ffn, m.n_head, m.n_kv_head, m.head_dim, m.n_vocab, m.n_text_vocab,
+        m.max_context, m.sliding_window, m.n_local);
+    add(t, "%a %a %a %a %a %a %a %a\n", m.rope_base, m.rope_base_local, m.rope_factor, m.attention_scale,
+        m.embedding_scale, m.attention_cap, m.logit_cap, m.norm_eps);
+    add(t, "%llu %zu %d %d %d %d %s %s %d\n", (unsigned long long)m.n_parameter, m.weight_bytes, m.tied,
+        m.multimodal, m.has_tokenizer, m.has_chat_template, m.tokenizer, m.chat_template, m.bos);
+    add(t, "sampling: %a %d %a %a %llu\n", (double)s.temperature, s.top_k, (double)s.top_p, (double)s.min_p,
+        (unsigned long long)s.seed);
+    add_ids(t, "stop", stop, n_stop);
+    /* of a split file opened for its tokenizer, only the first part is looked at */
+    for (int i = 0; m.kind == CARAT_GENERATOR && i < carat_model_tensor_count(model); i++) {
+        carat_tensor_info x = {.size = sizeof x};
+        OK(carat_model_get_tensor(model, i, &x, err));
+        add(t, "%s %s %d: %lld %lld %lld %lld, %zu\n", x.name, x.type, x.n_dim, (long long)x.dim[0],
+            (long long)x.dim[1], (long long)x.dim[2], (long long)x.dim[3], x.bytes);
+    }
+}
+
+static void add_text(struct text *t, const carat_model *model)
+{
+    static const char sample[] =
+        "Hello  world, 12345! \xc3\xa9\xf0\x9f\x98\x80<start_of_turn>user\n\tdef f(x): return x<eos>";
+    static const carat_message talk[] = {{"user", "Hi <b>you</b>", NULL}, {"assistant", "Hello", NULL}};
+    carat_tokens ids = {0};
+    char *s = NULL;
+    size_t n;
+
+    if (model_info(model).has_tokenizer) {
+        for (int flags = 0; flags < 4; flags++)
+            OK(carat_tokenize(model, sample, sizeof sample - 1, flags, &ids, err));
+        add_ids(t, "ids", ids.ids, ids.n);
+        OK(carat_decode(model, ids.ids, ids.n, CARAT_SPECIAL, &s, &n, err));
+        add(t, "text: %zu %s\n", n, s);
+        carat_free(s);
+        s = NULL;
+    }
+    if (model_info(model).has_tokenizer && model_info(model).has_chat_template) {
+        ids.n = 0;
+        OK(carat_render(model, talk, 1, NULL, &ids, &s, err));
+        add(t, "prompt: %s\n", s);
+        add_ids(t, "prompt", ids.ids, ids.n);
+        carat_free(s);
+    }
+    carat_tokens_free(&ids);
+}
+
+static void add_logits(struct text *t, const carat_model *model, const carat_engine_options *options)
+{
+    carat_engine *engine = NULL;
+    carat_session *session = NULL;
+    carat_error refusal;
+    int n_vocab = model_info(model).n_vocab;
+
+    carat_status status = carat_engine_create(&engine, model, options, &refusal);
+    add(t, "exact %d kv %d isa %s: ", options->exact, (int)options->kv, options->isa ? options->isa : "-");
+    if (status) {
+        add(t, "%s\n", refusal.message);
+        return;
+    }
+    OK(carat_session_create(&session, engine, NULL, err));
+    struct ids ids = scattered_ids(24, n_vocab, 5);
+    float *logits = malloc((size_t)ids.n * (size_t)n_vocab * sizeof *logits);
+    carat_row row = {session, ids.id, ids.n, logits};
+    OK(carat_step(engine, &row, 1, err));
+    OK(carat_append(session, ids.id, 1, err));
+    uint64_t digest = 14695981039346656037u;
+    for (size_t i = 0; i < (size_t)ids.n * (size_t)n_vocab; i++) {
+        uint32_t bits;
+        memcpy(&bits, &logits[i], sizeof bits);
+        digest = (digest ^ bits) * 0x100000001b3u;
+    }
+    for (int i = 0; i < n_vocab; i++) {
+        uint32_t bits;
+        memcpy(&bits, &carat_logits(session)[i], sizeof bits);
+        digest = (digest ^ bits) * 0x100000001b3u;
+    }
+    add(t, "%016llx\n", (unsigned long long)digest);
+    free(logits);
+    free(ids.id);
+    carat_session_close(session);
+    carat_engine_close(engine);
+}
+
+enum engines { ONE_ENGINE, ALL_ENGINES };
+
+/* To be freed. */
+UNUSED static char *facts_of(const carat_model *model, enum engines engines)
+{
+    static const struct {
+        int exact;
+        carat_kv kv;
+        const char *isa;
+    } ways[] = {
+        {0, CARAT_KV_DEFAULT, NULL}, {1, CARAT_KV_DEFAULT, NULL}, {0, CARAT_KV_DEFAULT, "ref"},
+        {0, CARAT_KV_F16, NULL},     {0, CARAT_KV_F32, NULL},     {0, CARAT_KV_Q8, NULL},
+        {1, CARAT_KV_BF16, "ref"},
+    };
+    struct text t = {0};
+
+    add_info(&t, model);
+    add_text(&t, model);
+    for (size_t i = 0; model_info(model).kind == CARAT_GENERATOR && i < sizeof ways / sizeof *ways; i++) {
+        carat_engine_options o = small_engine();
+        o.exact = ways[i].exact;
+        o.kv = ways[i].kv;
+        o.isa = ways[i].isa;
+        add_logits(&t, model, &o);
+        if (engines == ONE_ENGINE)
+            break;
+    }
+    return t.s;
+}
+
+#endif
