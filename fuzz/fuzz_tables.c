@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ct_tokenizer_tables_write(t, bytes);
     ct_tokenizer_free(t);
     must(ct_tokenizer_from_tables(&t, "fuzz", tables, false, NULL) == CARAT_OK);
-    const void *const begin[] = {bytes,      t->piece, t->blob,      t->slot, t->merge,           t->bucket,
+    const void *const begin[] = {bytes,      t->piece, t->blob,      t->slot, t->merge,
                                  t->product, t->joint, t->character, t->node, bytes + tables.size};
     ct_tokenizer_free(t);
     for (size_t i = 1; i + 5 <= size; i += 5) {

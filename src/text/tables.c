@@ -17,8 +17,9 @@
 /* Of all that decides what the bytes mean: struct ct_tokenizer, the hashes, this file. A packed file holds the tables, and
  * one that was written for others has to be made anew as a whole. */
 #define VERSION CT_PACKED_LAYOUT
-/* Slots in use side by side, and merges in a bucket: a seed from the random device makes no more. */
-#define RUN_MAX 512
+/* Slots in use side by side: with a seed from the random device and tables as full as vocab.c makes them, more are
+ * less likely than any other failure of the machine. */
+#define RUN_MAX 1024
 
 static const char magic[8] = "ctTables";
 
@@ -37,7 +38,7 @@ static_assert(offsetof(struct ct_tokenizer, zero) + sizeof((struct ct_tokenizer)
               "the scalars have no hole at their end");
 static_assert(sizeof(struct ct_piece) == 8 && sizeof(struct ct_match_node) == 12, "elements have no holes");
 
-enum array { PIECE, BLOB, SLOT, MERGE, BUCKET, PRODUCT, JOINT, CHARACTER, NODE, ARRAYS };
+enum array { PIECE, BLOB, SLOT, MERGE, PRODUCT, JOINT, CHARACTER, NODE, ARRAYS };
 
 static const struct {
     const char *name;
@@ -47,7 +48,6 @@ static const struct {
     [BLOB] = {"blob", offsetof(struct ct_tokenizer, blob), 1},
     [SLOT] = {"slot", offsetof(struct ct_tokenizer, slot), sizeof(uint32_t)},
     [MERGE] = {"merge", offsetof(struct ct_tokenizer, merge), sizeof(uint64_t)},
-    [BUCKET] = {"bucket", offsetof(struct ct_tokenizer, bucket), sizeof(uint32_t)},
     [PRODUCT] = {"product", offsetof(struct ct_tokenizer, product), sizeof(int32_t)},
     [JOINT] = {"joint", offsetof(struct ct_tokenizer, joint), sizeof(uint64_t)},
     [CHARACTER] = {"character", offsetof(struct ct_tokenizer, character), sizeof(int32_t)},
@@ -67,7 +67,6 @@ static bool lay_out(const struct ct_tokenizer *t, struct layout *l)
         [BLOB] = t->n_blob,
         [SLOT] = (size_t)t->slot_mask + 1,
         [MERGE] = pairs ? t->n_merge : 0,
-        [BUCKET] = pairs ? (size_t)t->bucket_mask + 2 : 0,
         [PRODUCT] = pairs ? t->n_rank : 0,
         [JOINT] = (size_t)1 << (t->joint_bits - 6),
         [CHARACTER] = t->n_character,
@@ -169,18 +168,23 @@ static carat_status check_pieces(const struct walk *w)
     return CARAT_OK;
 }
 
+static carat_status no_end(const struct walk *w, enum array array, size_t i)
+{
+    return wrong(w, array, i, "none is empty among %d, and a search ends only at one that is", RUN_MAX + 1);
+}
+
+/* A run of slots may go on from the end to the beginning. */
 static carat_status check_slots(const struct walk *w)
 {
     const struct ct_tokenizer *t = w->t;
-    size_t size = (size_t)t->slot_mask + 1, run = 0;
-    /* A run may go on behind the end at the beginning. */
-    for (size_t i = 0; i < size + RUN_MAX; i++) {
-        uint32_t slot = t->slot[i & t->slot_mask];
-        if (slot && (CT_SLOT_ID(slot) < 0 || CT_SLOT_ID(slot) >= t->n))
-            return out_of_range(w, SLOT, i, "the id", CT_SLOT_ID(slot), 0, t->n - 1);
-        run = slot ? run + 1 : 0;
+    for (size_t i = 0, run = 0; i < (size_t)t->slot_mask + 1 + RUN_MAX; i++) {
+        size_t at = i & t->slot_mask;
+        int32_t id = CT_SLOT_ID(t->slot[at]);
+        run = t->slot[at] ? run + 1 : 0;
+        if (run && (id < 0 || id >= t->n))
+            return out_of_range(w, SLOT, at, "the id", id, 0, t->n - 1);
         if (run > RUN_MAX)
-            return wrong(w, SLOT, i & t->slot_mask, "no slot is empty among %d", RUN_MAX + 1);
+            return no_end(w, SLOT, at);
     }
     return CARAT_OK;
 }
@@ -190,23 +194,19 @@ static carat_status check_merges(const struct walk *w)
     const struct ct_tokenizer *t = w->t;
     if (ct_vocab_by_text(t))
         return CARAT_OK;
-    uint32_t begin = 0;
-    for (size_t b = 0; b <= (size_t)t->bucket_mask + 1; b++) {
-        uint32_t end = t->bucket[b], most = b ? begin + RUN_MAX : 0;
-        if (end < begin || end > CT_MIN(most, t->n_merge))
-            return out_of_range(w, BUCKET, b, "the beginning", end, begin, CT_MIN(most, t->n_merge));
-        begin = end;
-    }
-    if (begin != t->n_merge)
-        return out_of_range(w, BUCKET, (size_t)t->bucket_mask + 1, "the end", begin, t->n_merge, t->n_merge);
-    for (uint32_t i = 0; i < t->n_merge; i++) {
-        uint32_t rank = (uint32_t)t->merge[i] & (CT_NO_RANK - 1);
-        uint32_t right = (uint32_t)(t->merge[i] >> CT_RANK_BITS) & (CT_VOCAB_MAX - 1);
-        uint32_t left = (uint32_t)(t->merge[i] >> CT_RANK_BITS >> CT_ID_BITS);
-        if (left >= (uint32_t)t->n || right >= (uint32_t)t->n)
-            return out_of_range(w, MERGE, i, "an id", CT_MAX(left, right), 0, t->n - 1);
-        if (rank >= t->n_rank)
-            return wrong(w, MERGE, i, "the rank is %u, but there are %u merges", rank, t->n_rank);
+    for (size_t i = 0, run = 0; i < (size_t)t->n_merge + RUN_MAX; i++) {
+        size_t at = i % t->n_merge;
+        uint64_t m = t->merge[at];
+        uint32_t rank = (uint32_t)m & (CT_NO_RANK - 1);
+        uint32_t right = (uint32_t)(m >> CT_RANK_BITS) & (CT_VOCAB_MAX - 1);
+        uint32_t left = (uint32_t)(m >> CT_RANK_BITS >> CT_ID_BITS);
+        run = m == CT_NO_MERGE ? 0 : run + 1;
+        if (run && (left >= (uint32_t)t->n || right >= (uint32_t)t->n))
+            return out_of_range(w, MERGE, at, "an id", CT_MAX(left, right), 0, t->n - 1);
+        if (run && rank >= t->n_rank)
+            return wrong(w, MERGE, at, "the rank is %u, but there are %u merges", rank, t->n_rank);
+        if (run > RUN_MAX)
+            return no_end(w, MERGE, at);
     }
     for (uint32_t r = 0; r < t->n_rank; r++)
         if (t->product[r] < 0 || t->product[r] >= t->n)
@@ -252,11 +252,6 @@ static carat_status check_nodes(const struct walk *w)
                : wrong(w, NODE, next, "no parent has this node, the first of %u such", t->n_node - next);
 }
 
-static bool is_mask(uint32_t mask)
-{
-    return (mask & (mask + 1)) == 0 && mask < (uint32_t)2 * CT_VOCAB_MAX;
-}
-
 /* What is wrong with the scalars, by name; NULL when nothing is. Numbers that every later step leans on. */
 static const char *wrong_scalar(const struct ct_tokenizer *t)
 {
@@ -266,10 +261,12 @@ static const char *wrong_scalar(const struct ct_tokenizer *t)
         return "n";
     if (t->n_blob >> 30)
         return "n_blob";
-    if (!is_mask(t->slot_mask) || !is_mask(t->bucket_mask))
-        return "mask";
-    if (t->n_rank > CT_MERGES_MAX || t->n_merge > t->n_rank)
+    if (t->slot_mask & (t->slot_mask + 1) || t->slot_mask >= (uint32_t)2 * CT_VOCAB_MAX)
+        return "slot_mask";
+    if (t->n_rank > CT_MERGES_MAX)
         return "n_rank";
+    if (!ct_vocab_by_text(t) && t->n_merge < 1)
+        return "n_merge";
     if (t->longest < 0 || t->longest > CT_PIECE_MAX)
         return "longest";
     if (t->joint_bits < 6 || t->joint_bits > 30)

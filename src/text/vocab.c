@@ -55,7 +55,6 @@ void ct_tokenizer_free(struct ct_tokenizer *t)
         free(t->blob);
         free(t->slot);
         free(t->merge);
-        free(t->bucket);
         free(t->product);
         free(t->joint);
         free(t->character);
@@ -280,53 +279,33 @@ static void note_joints(struct ct_tokenizer *t, int32_t id)
     t->longest = CT_MAX(t->longest, (int)t->piece[id].n);
 }
 
-/* Sorts the merges into their buckets, by rank in each; of a repeated pair the last rank holds. */
-static void fill_buckets(struct ct_tokenizer *t, const int32_t *triple, size_t n)
-{
-    uint32_t kept = 0;
-    for (size_t r = 0; r < n; r++)
-        t->bucket[ct_vocab_bucket(t, ct_vocab_pair(triple[r * 3], triple[r * 3 + 1]))]++;
-    for (uint32_t b = 1; b <= t->bucket_mask + 1; b++)
-        t->bucket[b] += t->bucket[b - 1];
-    for (size_t r = n; r--;) {
-        uint64_t pair = ct_vocab_pair(triple[r * 3], triple[r * 3 + 1]);
-        t->merge[--t->bucket[ct_vocab_bucket(t, pair)]] = pair << CT_RANK_BITS | r;
-    }
-    for (uint32_t b = 0; b <= t->bucket_mask; b++) {
-        uint32_t begin = kept, k;
-        for (uint32_t i = t->bucket[b]; i < t->bucket[b + 1]; i++) {
-            for (k = begin; k < kept && t->merge[k] >> CT_RANK_BITS != t->merge[i] >> CT_RANK_BITS;)
-                k++;
-            kept += k == kept;
-            t->merge[k] = t->merge[i];
-        }
-        t->bucket[b] = begin;
-    }
-    t->bucket[t->bucket_mask + 1] = t->n_merge = kept;
-}
+#define AHEAD 12 /* merges between asking memory for a slot and using it */
 
 carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err)
 {
-    uint32_t buckets = 16;
-    while (buckets < n / 3)
-        buckets *= 2;
-    t->merge = malloc((n + 1) * sizeof *t->merge);
-    t->bucket = calloc((size_t)buckets + 1, sizeof *t->bucket);
+    t->n_rank = (uint32_t)n;
+    t->n_merge =
+        t->n_rank + t->n_rank / 3 + 16; /* at most three quarters full: nearly every search finds its pair */
+    t->merge = malloc(t->n_merge * sizeof *t->merge);
     t->product = malloc((n + 1) * sizeof *t->product);
     t->joint = create_joints(t);
-    if (!t->merge || !t->bucket || !t->product || !t->joint)
+    if (!t->merge || !t->product || !t->joint)
         return no_memory(err);
-    t->bucket_mask = buckets - 1;
-    t->n_rank = (uint32_t)n;
+    memset(t->merge, 0xff, t->n_merge * sizeof *t->merge);
     for (size_t r = 0; r < n; r++) {
-        int32_t left = triple[r * 3], right = triple[r * 3 + 1], merged = triple[r * 3 + 2];
-        t->product[r] = merged;
-        if (r == 0 || merged != t->product[r - 1])
-            note_joints(t, merged);
-        if (t->piece[left].kind == CT_PIECE_BYTE || t->piece[right].kind == CT_PIECE_BYTE)
+        const int32_t *m = triple + r * 3, *later = m + CT_MIN(n - 1 - r, AHEAD) * 3;
+        uint64_t pair = ct_vocab_pair(m[0], m[1]);
+        __builtin_prefetch(&t->merge[ct_vocab_pair_slot(t, ct_vocab_pair(later[0], later[1]))]);
+        t->product[r] = m[2];
+        if (r == 0 || m[2] != t->product[r - 1])
+            note_joints(t, m[2]);
+        if (t->piece[m[0]].kind == CT_PIECE_BYTE || t->piece[m[1]].kind == CT_PIECE_BYTE)
             t->no_cut = true;
+        uint32_t i = ct_vocab_pair_slot(t, pair);
+        while (t->merge[i] != CT_NO_MERGE && t->merge[i] >> CT_RANK_BITS != pair)
+            i = i + 1 < t->n_merge ? i + 1 : 0;
+        t->merge[i] = pair << CT_RANK_BITS | r; /* of a repeated pair the last rank holds */
     }
-    fill_buckets(t, triple, n);
     return CARAT_OK;
 }
 

@@ -13,10 +13,11 @@
 #define CT_ID_BITS       21
 #define CT_VOCAB_MAX     (1 << CT_ID_BITS)
 #define CT_RANK_BITS     22
-#define CT_MERGES_MAX    (1 << CT_RANK_BITS)
+#define CT_MERGES_MAX    ((1 << CT_RANK_BITS) - 1)
 #define CT_CHARACTERS    65536
 #define CT_TOKENIZER_MAX ((size_t)512 << 20) /* bytes of a tokenizer file */
 #define CT_NO_RANK       ((uint32_t)1 << CT_RANK_BITS)
+#define CT_NO_MERGE      UINT64_MAX
 
 /* The numbers are those of SentencePiece and GGUF. */
 enum ct_piece_kind {
@@ -50,7 +51,7 @@ struct ct_tokenizer {
     uint64_t seed;  /* of both hashes, so that no file can be made to collide */
     int32_t source; /* enum ct_vocab_source */
     int32_t n;      /* ids are [0, n) */
-    uint32_t n_blob, slot_mask, n_rank, n_merge, bucket_mask, n_node;
+    uint32_t n_blob, slot_mask, n_rank, n_merge, n_node;
     uint32_t n_character, joint_bits;
     int32_t longest; /* bytes of the longest piece that a merge can make */
     int32_t unknown; /* id for what cannot be spelled, or -1 while it is being read */
@@ -66,7 +67,7 @@ struct ct_tokenizer {
     bool fuse_unknown;
     bool match_normalized; /* pieces are matched after space -> U+2581 (model), not in the raw text */
     bool space_prefix;     /* GGUF: text begins as if with a space */
-    bool zero[7];
+    bool zero[3];
 
     struct ct_piece *piece; /* [n] */
     char *blob;             /* [n_blob] all pieces, one after another */
@@ -76,10 +77,10 @@ struct ct_tokenizer {
 #define CT_SLOT_ID(slot) ((int32_t)((slot) & (((uint32_t)1 << CT_SLOT_BITS) - 1)) - 1)
     uint32_t *slot; /* [slot_mask + 1] */
 
-    /* The merge rule. JSON: pairs of ids, sorted into buckets by their hash. Model, GGUF: the rank of the piece
-     * that two texts form. */
-    uint64_t *merge;  /* [n_merge] left id, right id, rank, from the highest bits to the lowest */
-    uint32_t *bucket; /* [bucket_mask + 2] where each begins in merge, and where the last one ends */
+    /* The merge rule. JSON: a hash from a pair of ids to its rank. Model, GGUF: the rank of the piece that two texts
+     * form. */
+    uint64_t
+        *merge; /* [n_merge] left id, right id, rank, from the highest bits to the lowest; or CT_NO_MERGE */
     int32_t *product; /* [n_rank], by rank */
     uint64_t *
         joint; /* [2^joint_bits / 64] bitmap by hash: these two characters stand side by side in some merged piece */
@@ -162,23 +163,24 @@ static inline bool ct_vocab_joint(const struct ct_tokenizer *t, uint32_t a, uint
     uint32_t h = ct_vocab_joint_hash(t, a, b);
     return t->no_cut || (t->joint[h >> 6] >> (h & 63) & 1);
 }
-/* A pair of ids as it stands above the rank in merge, and its bucket. */
+/* A pair of ids as it stands above the rank in merge, and where the search for it begins. */
 static inline uint64_t ct_vocab_pair(int32_t left, int32_t right)
 {
     return (uint64_t)(uint32_t)left << CT_ID_BITS | (uint32_t)right;
 }
-static inline uint32_t ct_vocab_bucket(const struct ct_tokenizer *t, uint64_t pair)
+static inline uint32_t ct_vocab_pair_slot(const struct ct_tokenizer *t, uint64_t pair)
 {
-    return (uint32_t)ct_vocab_mix(pair ^ t->seed) & t->bucket_mask;
+    return (uint32_t)((uint64_t)(uint32_t)ct_vocab_mix(pair ^ t->seed) * t->n_merge >> 32);
 }
 static inline uint32_t ct_vocab_pair_rank(const struct ct_tokenizer *t, int32_t left, int32_t right)
 {
     uint64_t pair = ct_vocab_pair(left, right);
-    const uint32_t *bucket = t->bucket + ct_vocab_bucket(t, pair);
-    for (uint32_t i = bucket[0]; i < bucket[1]; i++)
+    for (uint32_t i = ct_vocab_pair_slot(t, pair);; i = i + 1 < t->n_merge ? i + 1 : 0) {
+        if (t->merge[i] == CT_NO_MERGE)
+            return CT_NO_RANK;
         if (t->merge[i] >> CT_RANK_BITS == pair)
             return (uint32_t)t->merge[i] & (CT_NO_RANK - 1);
-    return CT_NO_RANK;
+    }
 }
 /* Longest matchable piece at the start of text; returns the bytes of text it covers, 0 for none. */
 size_t ct_vocab_match(const struct ct_tokenizer *t, const char *text, size_t n, bool special, int32_t *id);
