@@ -193,6 +193,8 @@ static struct ct_str str_of(const char *s)
 static void section(struct walk *w, const char *name, struct ct_section *s, uint64_t most)
 {
     FIELD(w, name, *s);
+    if (reading(w) && s->size == 0 && (s->at || s->hash))
+        fault(w, "has no bytes, but begins at byte %llu", (unsigned long long)s->at);
     if (!reading(w) || s->size == 0)
         return;
     if (s->size > most)
@@ -274,7 +276,7 @@ static void walk_meta(struct walk *w, void *element)
     FIELD(w, "type of elements", elem);
     range(w, elem, 0, CT_META_ARRAY - 1);
     FIELD(w, "bytes of an element", width);
-    if (type == CT_META_ARRAY && (width > 8 || !(widths[elem] >> width & 1)))
+    if (reading(w) && type == CT_META_ARRAY && (width > 8 || !(widths[elem] >> width & 1)))
         fault(w, "is %u, which no element of type %u has", width, elem);
     range(w, width, 0, 8);
     FIELD(w, "number of elements", m->count);

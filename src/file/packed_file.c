@@ -89,23 +89,23 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
         CT_TRY(ct_file_add(f, &t, err));
         *t = p->tensor[i];
     }
+    f->weight = ct_arena_push(&f->arena, p->n_weight, sizeof *f->weight);
+    if (!f->weight)
+        return ct_file_no_memory(f, err);
     for (uint32_t i = 0; i < p->n_weight; i++) {
         const struct ct_packed_weight *w = &p->weight[i];
-        struct ct_tensor *t = &f->weight[i];
-        if (i == 0 && !(f->weight = t = ct_arena_push(&f->arena, p->n_weight, sizeof *t)))
-            return ct_file_no_memory(f, err);
         struct ct_bytes data = bytes_of(map->bytes, w->data);
-        *t = (struct ct_tensor){.name = w->name.s,
-                                .type = (enum ct_type)w->type,
-                                .type_name = ct_type_info((enum ct_type)w->type)->name,
-                                .n_dim = 2,
-                                .dim = {w->rows, w->cols},
-                                .panels = w->panels,
-                                .data = data.data,
-                                .size = data.size,
-                                .scale = w->scale,
-                                .file = path,
-                                .offset = w->data.at};
+        f->weight[i] = (struct ct_tensor){.name = w->name.s,
+                                          .type = (enum ct_type)w->type,
+                                          .type_name = ct_type_info((enum ct_type)w->type)->name,
+                                          .n_dim = 2,
+                                          .dim = {w->rows, w->cols},
+                                          .panels = w->panels,
+                                          .data = data.data,
+                                          .size = data.size,
+                                          .scale = w->scale,
+                                          .file = path,
+                                          .offset = w->data.at};
         f->n_weight++;
     }
     return ct_file_index_weights(f, err);
