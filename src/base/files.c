@@ -182,6 +182,7 @@ carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err)
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, n->fd, 0);
     if (base == MAP_FAILED)
         return ct_fail(err, CARAT_E_IO, "%s: %zu bytes cannot be mapped: %s", n->path, size, reason(errno));
+    ct_os_huge(base, size); /* as its pages are made now, later mappings find them */
     n->base = base;
     n->size = size;
     return CARAT_OK;

@@ -162,9 +162,9 @@ void ct_os_release(void *p, size_t size)
         munmap(p, size);
 }
 
-void ct_os_huge(void *p, size_t size)
+void ct_os_huge(const void *p, size_t size)
 {
-    madvise(p, size, MADV_HUGEPAGE);
+    madvise((void *)(uintptr_t)p, size, MADV_HUGEPAGE);
 }
 
 size_t ct_os_cache(void)

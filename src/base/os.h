@@ -31,7 +31,8 @@ void ct_os_absolute(char *out, size_t n, const char *path);
 carat_status ct_os_enter(const char *dir, carat_error *err);
 
 /* Gives the first n bytes of a file to feed, a piece at a time; false when they cannot be read. */
-bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, const void *p, size_t n), void *user);
+bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, const void *p, size_t n),
+                     void *user);
 
 /* ---- files that carat writes; all of it is in files.c ---- */
 
@@ -85,8 +86,9 @@ void *ct_os_reserve(size_t size);
 void ct_os_release(void *p, size_t size);
 /* Bytes of a page. */
 size_t ct_os_page(void);
-/* Asks for huge pages behind a reservation that will be filled whole; nothing happens where there are none. */
-void ct_os_huge(void *p, size_t size);
+/* Asks for huge pages behind a reservation, or a mapped file, that will be filled or read whole; nothing happens where there
+ * are none. p begins a page. */
+void ct_os_huge(const void *p, size_t size);
 /* Bytes of the largest cache; 0: not known. */
 size_t ct_os_cache(void);
 /* Gives the pages that lie wholly inside [p, p+size) back; they read as zeros afterwards. */
