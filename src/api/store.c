@@ -60,7 +60,7 @@ bool ct_store_begin(struct ct_store *c, const char *path, const carat_model_opti
     if (!o->cache || !ct_os_identify(&id, path))
         return false;
     if (!ct_os_own_directory(o->cache, !o->cache_read_only, &c->writable, &why)) {
-        note(c, "the cache %s is left out: %s", o->cache, why);
+        note(c, "the cache is left out, %s: %s", why, o->cache);
         return false;
     }
     uint64_t name[2] = {id.device, id.inode}, key = XXH3_64bits(name, sizeof name);
@@ -174,7 +174,7 @@ carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file
     if (c->o->cache_read_only)
         return CARAT_OK;
     if (!c->writable) {
-        note(c, "the model is not kept packed: the cache %s cannot be written", c->o->cache);
+        note(c, "the model is not kept packed, the cache cannot be written: %s", c->o->cache);
         return CARAT_OK;
     }
     while ((status = ct_os_new_begin(&c->made, c->part, 0600, &busy)) == CARAT_E_BUSY &&

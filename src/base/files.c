@@ -91,7 +91,7 @@ bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char 
            : st.st_uid != geteuid()             ? "it belongs to another user"
            : (st.st_mode & (S_IWGRP | S_IWOTH)) ? "others may write to it"
                                                 : NULL;
-    *writable = !*why && access(dir, W_OK | X_OK) == 0;
+    *writable = !*why && faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
     return !*why;
 }
 

@@ -6,7 +6,9 @@
 #include "base/scratch.h"
 #include "vector_util.h"
 
+#include <fcntl.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
 /* ---- places ---- */
 
@@ -86,16 +88,7 @@ UNUSED static void copy_folder(const char *to, const char *from)
 
 struct lines {
     char text[4096];
-    int n;
 };
-
-UNUSED static void keep_line(void *user, const char *line)
-{
-    struct lines *l = user;
-    size_t n = strlen(l->text);
-    snprintf(l->text + n, sizeof l->text - n, "%s\n", line);
-    l->n++;
-}
 
 /* Takes out the one line that has these words. */
 UNUSED static void cut_line(struct lines *l, const char *words)
@@ -107,7 +100,6 @@ UNUSED static void cut_line(struct lines *l, const char *words)
         at--;
     char *end = strchr(at, '\n') + 1;
     memmove(at, end, strlen(end) + 1);
-    l->n--;
 }
 
 struct opened {
@@ -118,22 +110,32 @@ struct opened {
     struct lines lines;
 };
 
-enum { TOKENIZER = 1, READ_ONLY = 2 };
+UNUSED static void keep_line(void *user, const char *line)
+{
+    struct lines *l = &((struct opened *)user)->lines;
+    size_t n = strlen(l->text);
+    snprintf(l->text + n, sizeof l->text - n, "%s\n", line);
+}
 
-UNUSED static struct opened open_with(const char *path, const char *cache, int flags)
+/* With the given options, and a log; it may fail. */
+UNUSED static struct opened open_by(const char *path, carat_model_options options)
 {
     struct opened o = {.setup = {.size = sizeof o.setup}};
-    carat_model_options options = CARAT_MODEL_OPTIONS;
     options.log = keep_line;
-    options.user = &o.lines;
-    options.cache = cache;
-    options.tokenizer_only = (flags & TOKENIZER) != 0;
-    options.cache_read_only = (flags & READ_ONLY) != 0;
+    options.user = &o;
     o.status = carat_model_open(&o.model, path, &options, &o.err);
-    if (o.status && !(flags & TOKENIZER))
-        fail_msg("%s: %s", carat_status_name(o.status), o.err.message);
     if (!o.status)
         OK(carat_model_get_setup(o.model, &o.setup, err));
+    return o;
+}
+
+UNUSED static struct opened open_with(const char *path, const char *cache)
+{
+    carat_model_options options = CARAT_MODEL_OPTIONS;
+    options.cache = cache;
+    struct opened o = open_by(path, options);
+    if (o.status)
+        fail_msg("%s: %s", carat_status_name(o.status), o.err.message);
     return o;
 }
 
@@ -295,6 +297,88 @@ UNUSED static char *facts_of(const carat_model *model, enum engines engines)
             break;
     }
     return t.s;
+}
+
+/* What one engine says is how what all of them say begins. */
+UNUSED static void check_facts(const carat_model *model, enum engines engines, const char *expected)
+{
+    char *facts = facts_of(model, engines);
+    if (engines == ONE_ENGINE)
+        assert_memory_equal(facts, expected, strlen(facts));
+    else
+        assert_string_equal(facts, expected);
+    free(facts);
+}
+
+/* ---- what an opening should do ---- */
+
+enum how { MADE, MAPPED, PLAIN };
+
+/* Opens path with and without the cache; words: of the one line that the cache has to say, or NULL. */
+UNUSED static void opens(const char *path, enum how how, const char *words)
+{
+    struct opened plain = open_with(path, NULL), o = open_with(path, cache_dir());
+    char *facts = facts_of(plain.model, ONE_ENGINE);
+
+    if (words)
+        cut_line(&o.lines, words);
+    assert_string_equal(o.lines.text, plain.lines.text);
+    assert_int_equal(o.setup.packed, how != PLAIN);
+    assert_int_equal(o.setup.made, how == MADE);
+    check_facts(o.model, ONE_ENGINE, facts);
+    free(facts);
+    close_opened(&plain);
+    close_opened(&o);
+    assert_int_equal(count_files(".part", NULL), 0);
+}
+
+UNUSED static const char in[] = "packed into the cache, ",
+                         changed[] = "; the copy there was of a model that has changed: ";
+
+UNUSED static const char *model_file(void)
+{
+    static char path[PATH_SIZE];
+    copy_file(path_join(path, scratch, "model.gguf"), CT_TEST_DATA "/vectors/gguf/q4_0.gguf");
+    return path;
+}
+
+UNUSED static const char *model_folder(void)
+{
+    static char path[PATH_SIZE];
+    path_join(path, scratch, "folder");
+    nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    copy_folder(path, CT_TEST_DATA "/../../models/tiny");
+    return path;
+}
+
+UNUSED static struct stat status_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st;
+}
+
+UNUSED static void set_back(const char *path, const struct stat *st)
+{
+    struct timespec times[2] = {st->st_atim, st->st_mtim};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Longer than the times of files stand still. */
+UNUSED static void wait_a_tick(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+}
+
+UNUSED static void flip(const char *path, size_t at, int bit)
+{
+    uint8_t byte;
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
+    byte ^= (uint8_t)(1 << bit);
+    assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+    assert_int_equal(close(fd), 0);
 }
 
 #endif

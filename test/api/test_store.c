@@ -1,11 +1,7 @@
 /* test_store.c: packed models and the cache through carat.h: a packed form gives every fact and every bit of its origin;
- * whatever changes at the origin or in the cache, the answer stays right, and the log has one line. Locks, kills and
- * refusals of the system are test_store_faults.c's, directories and disks test/cli/test_cache.sh's. */
+ * whatever changes at the origin or in the cache, the answer stays right, and the log has one line. What callers may ask for
+ * is test_store_rules.c's; other processes, kills and refusals of the system are test_store_faults.c's. */
 #include "store_util.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "file/packed.h"
 
@@ -14,20 +10,13 @@
 
 /* ---- the packed form is the model ---- */
 
-/* What one engine says is how what all of them say begins. */
-static void check_facts(const carat_model *model, enum engines engines, const char *expected)
-{
-    char *facts = facts_of(model, engines);
-    if (engines == ONE_ENGINE)
-        assert_memory_equal(facts, expected, strlen(facts));
-    else
-        assert_string_equal(facts, expected);
-    free(facts);
-}
-
 static void check_tokenizer(const char *path)
 {
-    struct opened a = open_with(path, NULL, TOKENIZER), b = open_with(path, cache_dir(), TOKENIZER);
+    carat_model_options options = CARAT_MODEL_OPTIONS;
+    options.tokenizer_only = 1;
+    struct opened a = open_by(path, options);
+    options.cache = cache_dir();
+    struct opened b = open_by(path, options);
 
     assert_string_equal(a.lines.text, b.lines.text);
     assert_int_equal(a.status, b.status);
@@ -47,7 +36,7 @@ static void check_one(const char *path)
 {
     char packed[PATH_SIZE];
     carat_buffer buffer = {.name = "whatever"};
-    struct opened plain = open_with(path, NULL, 0), o = open_with(path, cache_dir(), 0);
+    struct opened plain = open_with(path, NULL), o = open_with(path, cache_dir());
     char *facts = facts_of(plain.model, ALL_ENGINES);
 
     assert_int_equal(o.setup.packed && o.setup.made, 1);
@@ -57,13 +46,13 @@ static void check_one(const char *path)
     OK(carat_model_pack(o.model, path_join(packed, scratch, "kept.carat"), NULL, NULL, err));
     close_opened(&o);
 
-    o = open_with(path, cache_dir(), 0);
+    o = open_with(path, cache_dir());
     assert_int_equal(o.setup.packed && !o.setup.made, 1);
     assert_string_equal(o.lines.text, plain.lines.text);
     check_facts(o.model, ALL_ENGINES, facts);
     close_opened(&o);
 
-    o = open_with(packed, NULL, 0);
+    o = open_with(packed, NULL);
     assert_int_equal(o.setup.packed && !o.setup.made, 1);
     check_facts(o.model, ONE_ENGINE, facts);
     close_opened(&o);
@@ -112,77 +101,6 @@ static void a_packed_form_is_the_model(void **state)
         check_folder(shared, "models");
         check_folder(shared, "gguf");
     }
-}
-
-/* ---- what an opening should do ---- */
-
-enum how { MADE, MAPPED, PLAIN };
-
-/* Opens path with and without the cache; words: of the one line that the cache has to say, or NULL. */
-static void opens(const char *path, enum how how, const char *words)
-{
-    struct opened plain = open_with(path, NULL, 0), o = open_with(path, cache_dir(), 0);
-    char *facts = facts_of(plain.model, ONE_ENGINE);
-
-    if (words)
-        cut_line(&o.lines, words);
-    assert_string_equal(o.lines.text, plain.lines.text);
-    assert_int_equal(o.setup.packed, how != PLAIN);
-    assert_int_equal(o.setup.made, how == MADE);
-    check_facts(o.model, ONE_ENGINE, facts);
-    free(facts);
-    close_opened(&plain);
-    close_opened(&o);
-    assert_int_equal(count_files(".part", NULL), 0);
-}
-
-static const char in[] = "packed into the cache, ",
-                  changed[] = "; the copy there was of a model that has changed: ";
-
-static const char *model_file(void)
-{
-    static char path[PATH_SIZE];
-    copy_file(path_join(path, scratch, "model.gguf"), CT_TEST_DATA "/vectors/gguf/q4_0.gguf");
-    return path;
-}
-
-static const char *model_folder(void)
-{
-    static char path[PATH_SIZE];
-    path_join(path, scratch, "folder");
-    nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    copy_folder(path, CT_TEST_DATA "/../../models/tiny");
-    return path;
-}
-
-static struct stat status_of(const char *path)
-{
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    return st;
-}
-
-static void set_back(const char *path, const struct stat *st)
-{
-    struct timespec times[2] = {st->st_atim, st->st_mtim};
-    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-}
-
-/* Longer than the times of files stand still. */
-static void wait_a_tick(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-}
-
-static void flip(const char *path, size_t at, int bit)
-{
-    uint8_t byte;
-    int fd = open(path, O_RDWR);
-    assert_true(fd >= 0);
-    assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
-    byte ^= (uint8_t)(1 << bit);
-    assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
-    assert_int_equal(close(fd), 0);
 }
 
 /* ---- a model that is another one ---- */
@@ -562,7 +480,7 @@ static void links_and_strangers_are_not_followed(void **state)
     snprintf(part, sizeof part, "%.*spart", (int)(strlen(k.path) - strlen("carat")), k.path);
     assert_int_equal(unlink(k.path), 0);
     assert_int_equal(symlink(aside, part), 0);
-    struct opened o = open_with(path, cache_dir(), 0);
+    struct opened o = open_with(path, cache_dir());
     cut_line(&o.lines, "not kept packed: ");
     assert_int_equal(o.setup.packed, 0);
     close_opened(&o);

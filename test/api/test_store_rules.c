@@ -1,0 +1,662 @@
+/* test_store_rules.c: the cache of packed models as carat.h promises it to callers: what options do, which directories are used,
+ * what leaves, the walk, packing to a file of one's own, cancelling, models whose cache goes away while they are in use. */
+#include "store_util.h"
+
+#include <sys/file.h>
+#include <sys/wait.h>
+
+#include "base/os.h"
+
+static carat_model_options cached(void)
+{
+    carat_model_options o = CARAT_MODEL_OPTIONS;
+    o.cache = cache_dir();
+    return o;
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* Small models with all that they need inside. */
+static const char *small(int i)
+{
+    static char path[4][PATH_SIZE];
+    char name[16];
+    snprintf(name, sizeof name, "small%d.sbs", i);
+    path_join(path[i], scratch, name);
+    if (!exists(path[i]))
+        copy_file(path[i], CT_TEST_DATA "/sbs/g3-sfp.sbs");
+    return path[i];
+}
+
+/* In the index, at the end. */
+static void damage(const char *packed)
+{
+    flip(packed, (size_t)status_of(packed).st_size - 10, 1);
+}
+
+/* ---- options ---- */
+
+static void what_is_read_only_is_not_written(void **state)
+{
+    (void)state;
+    const char *path = small(0);
+    carat_model_options o = cached();
+    char packed[PATH_SIZE], stamp[PATH_SIZE];
+
+    o.cache_read_only = 1;
+    for (int i = 0; i < 2; i++) { /* neither the directory nor a file in it */
+        struct opened m = open_by(path, o);
+        assert_int_equal(m.setup.packed, 0);
+        assert_string_equal(m.lines.text, "");
+        close_opened(&m);
+        assert_int_equal(exists(cache_dir()), i);
+        mkdir(cache_dir(), 0700);
+        assert_int_equal(count_files("", NULL), 0);
+    }
+    opens(path, MADE, in);
+    count_files(".carat", packed);
+    count_files(".used", stamp);
+    for (int i = 0; i < 3; i++) { /* used, not counted as use; without a stamp; damaged */
+        if (i == 1)
+            unlink(stamp);
+        if (i == 2)
+            damage(packed);
+        else if (!i)
+            set_back(stamp, &(struct stat){.st_mtim = {.tv_sec = 7}});
+        struct opened m = open_by(path, o);
+        assert_int_equal(m.setup.packed, i < 2);
+        assert_string_equal(m.lines.text, "");
+        close_opened(&m);
+        assert_int_equal(exists(stamp), i == 0);
+        if (!i)
+            assert_int_equal(status_of(stamp).st_mtim.tv_sec, 7);
+        assert_int_equal(exists(packed), 1);
+    }
+    opens(path, MADE, "; the copy there was damaged: ");
+}
+
+static void another_tokenizer_is_not_packed(void **state)
+{
+    (void)state;
+    const char *path = model_folder();
+    carat_model_options o = cached();
+    char packed[PATH_SIZE], file[PATH_SIZE];
+
+    o.tokenizer = CT_TEST_DATA "/text/tokenizer.model";
+    struct opened plain, m = open_by(path, o);
+    assert_int_equal(m.setup.packed, 0);
+    assert_string_equal(m.lines.text, "");
+    assert_int_equal(count_files("", NULL), 0);
+    char *facts = facts_of(m.model, ONE_ENGINE);
+    close_opened(&m);
+    opens(path, MADE, in);
+    m = open_by(path, o);
+    assert_int_equal(m.setup.packed && !m.setup.made, 1);
+    check_facts(m.model, ONE_ENGINE, facts);
+    close_opened(&m);
+
+    /* a bad one is nobody else's fault */
+    o.tokenizer = path_join(file, scratch, "bad.json");
+    write_file(file, "{\"a\"", 4);
+    carat_model_options without = o;
+    without.cache = NULL;
+    plain = open_by(path, without);
+    m = open_by(path, o);
+    assert_int_not_equal(m.status, CARAT_OK);
+    assert_int_equal(m.status, plain.status);
+    assert_string_equal(m.err.message, plain.err.message);
+    opens(path, MAPPED, NULL);
+
+    o.tokenizer = CT_TEST_DATA "/text/tokenizer.model"; /* what is not made anew has its line, too */
+    count_files(".carat", packed);
+    damage(packed);
+    m = open_by(path, o);
+    assert_int_equal(m.setup.packed, 0);
+    cut_line(&m.lines, "the packed copy of the model is left out, it is damaged: ");
+    assert_string_equal(m.lines.text, "");
+    check_facts(m.model, ONE_ENGINE, facts);
+    close_opened(&m);
+    free(facts);
+}
+
+static void a_tokenizer_alone_is_not_packed(void **state)
+{
+    (void)state;
+    carat_model_options o = cached();
+
+    o.tokenizer_only = 1;
+    struct opened m = open_by(CT_TEST_DATA "/text/tokenizer.json", o);
+    assert_int_equal(m.status, CARAT_OK);
+    close_opened(&m);
+    m = open_by(model_folder(), o);
+    assert_int_equal(m.status, CARAT_OK);
+    close_opened(&m);
+    assert_int_equal(count_files("", NULL), 0);
+}
+
+/* What is no model leaves nothing behind, and fails as it does without a cache. */
+static void failures_are_the_same(void **state)
+{
+    (void)state;
+    char cut[PATH_SIZE];
+    size_t n;
+    void *bytes = read_whole(small(0), &n);
+    write_file(strcpy(cut, path_join((char[PATH_SIZE]){0}, scratch, "cut.gguf")), bytes, n / 2);
+    free(bytes);
+    const char *const paths[] = {cut,     "/nowhere", "/dev/null", CT_TEST_DATA "/text/goldens.jsonl",
+                                 scratch, ""};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        carat_model_options o = CARAT_MODEL_OPTIONS;
+        struct opened a = open_by(paths[i], o), b = open_by(paths[i], cached());
+        assert_int_not_equal(a.status, CARAT_OK);
+        assert_int_equal(a.status, b.status);
+        assert_string_equal(a.err.message, b.err.message);
+        assert_string_equal(b.lines.text, "");
+        assert_int_equal(count_files("", NULL), 0);
+    }
+}
+
+/* ---- directories ---- */
+
+static void leaves_out(const char *path, const char *cache, const char *words)
+{
+    carat_model_options o = cached();
+    o.cache = cache;
+    struct opened m = open_by(path, o);
+    assert_int_equal(m.status, CARAT_OK);
+    cut_line(&m.lines, words);
+    assert_string_equal(m.lines.text, "");
+    assert_int_equal(m.setup.packed, 0);
+    close_opened(&m);
+}
+
+static void only_ones_own_directory_is_used(void **state)
+{
+    (void)state;
+    const char *path = small(0), *cache = cache_dir();
+    char deep[PATH_SIZE], long_path[3 * PATH_SIZE];
+
+    opens(path, MADE, in);
+    assert_int_equal(status_of(cache).st_mode & 07777, 0700);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(chmod(cache, i ? 0702 : 0770), 0);
+        leaves_out(path, cache, "the cache is left out, others may write to it");
+    }
+    assert_int_equal(chmod(cache, 0755), 0);
+    opens(path, MAPPED, NULL);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(cache, 12345, 12345), 0);
+        leaves_out(path, cache, "the cache is left out, it belongs to another user");
+        assert_int_equal(chown(cache, 0, 0), 0);
+    }
+    opens(path, MAPPED, NULL);
+    assert_int_equal(count_files("", NULL), 2);
+
+    fresh_cache(NULL);
+    strcpy(deep, cache);
+    write_file(deep, "x", 1);
+    leaves_out(path, cache, "the cache is left out, it is no directory");
+    leaves_out(path, path_join(deep, cache, "below"), "the cache is left out, it cannot be made");
+    assert_int_equal(unlink(cache), 0);
+    assert_int_equal(symlink("nowhere", cache), 0);
+    leaves_out(path, cache, "the cache is left out, it cannot be made");
+    assert_int_equal(unlink(cache), 0);
+    leaves_out(path, "", "the cache is left out, it cannot be made");
+    memset(long_path, 'a', sizeof long_path);
+    long_path[0] = '/';
+    long_path[sizeof long_path - 1] = 0;
+    leaves_out(path, long_path, "the cache is left out, it cannot be made");
+
+    path_join(deep, cache, "a/b//c/"); /* parents are made, and a link to a directory is one */
+    carat_model_options o = cached();
+    o.cache = deep;
+    struct opened m = open_by(path, o);
+    assert_int_equal(m.setup.made, 1);
+    close_opened(&m);
+    assert_int_equal(status_of(deep).st_mode & 07777, 0700);
+    o.cache = path_join((char[PATH_SIZE]){0}, scratch, "link");
+    assert_int_equal(symlink(deep, o.cache), 0);
+    m = open_by(path, o);
+    assert_int_equal(m.setup.packed && !m.setup.made, 1);
+    close_opened(&m);
+}
+
+/* In a child that is nobody special; the directory is its own and may not be written. */
+static void as_nobody(void (*what)(const char *path), const char *path)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (geteuid() == 0 && (setegid(65534) != 0 || seteuid(65534) != 0))
+            _exit(77);
+        what(path);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("the child ended with status %x", (unsigned)status);
+}
+
+/* In a child assertions cannot report. */
+#define HOLDS(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            print_error("line %d: not so: %s\n", __LINE__, #condition);                                      \
+            _exit(1);                                                                                        \
+        }                                                                                                    \
+    } while (0)
+
+static void try_read_only(const char *path)
+{
+    char packed[PATH_SIZE], stamp[PATH_SIZE];
+    struct opened m;
+
+    HOLDS(mkdir(cache_dir(), 0500) == 0);
+    m = open_by(path, cached());
+    HOLDS(!m.status && !m.setup.packed && strstr(m.lines.text, "cannot be written"));
+    close_opened(&m);
+    HOLDS(chmod(cache_dir(), 0700) == 0);
+    m = open_by(path, cached());
+    HOLDS(!m.status && m.setup.made);
+    close_opened(&m);
+    HOLDS(count_files(".carat", packed) == 1 && count_files(".used", stamp) == 1);
+    for (int i = 0; i < 3; i++) { /* used, without a stamp, damaged */
+        HOLDS(chmod(cache_dir(), 0700) == 0);
+        HOLDS(i != 1 || unlink(stamp) == 0);
+        if (i == 2)
+            damage(packed);
+        HOLDS(chmod(cache_dir(), 0500) == 0);
+        m = open_by(path, cached());
+        HOLDS(!m.status && m.setup.packed == (i < 2) && !m.setup.made);
+        HOLDS(i == 2 ? strstr(m.lines.text, "cannot be written") != NULL : !*m.lines.text);
+        close_opened(&m);
+    }
+    HOLDS(chmod(packed, 0) == 0); /* not even to be read */
+    m = open_by(path, cached());
+    HOLDS(!m.status && !m.setup.packed && strstr(m.lines.text, "cannot be written"));
+    close_opened(&m);
+    HOLDS(chmod(cache_dir(), 0700) == 0);
+    m = open_by(path, cached());
+    HOLDS(!m.status && m.setup.made && strstr(m.lines.text, "; the copy there was not to be read: "));
+    close_opened(&m);
+
+    HOLDS(chmod(cache_dir(), 0) == 0);
+    m = open_by(path, cached());
+    HOLDS(!m.status && !m.setup.packed && *m.lines.text);
+    close_opened(&m);
+    HOLDS(chmod(cache_dir(), 0700) == 0);
+}
+
+static void a_directory_that_cannot_be_written_is_read(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE];
+    copy_file(path_join(path, scratch, "model.gguf"), CT_TEST_DATA "/sbs/g3-sfp.sbs");
+    assert_int_equal(chmod(scratch, 0777), 0);
+    assert_int_equal(chmod(path, 0644), 0);
+    as_nobody(try_read_only, path);
+    assert_int_equal(chmod(scratch, 0700), 0);
+}
+
+static void try_unreadable(const char *path)
+{
+    carat_model_options plain = CARAT_MODEL_OPTIONS;
+    char copy[PATH_SIZE];
+    struct opened a, b;
+
+    path_join(copy, scratch, "mine.gguf");
+    copy_file(copy, path);
+    b = open_by(copy, cached());
+    HOLDS(b.setup.made);
+    close_opened(&b);
+    HOLDS(chmod(copy, 0) == 0);
+    a = open_by(copy, plain);
+    b = open_by(copy, cached());
+    HOLDS(a.status == CARAT_E_IO && b.status == a.status && strcmp(a.err.message, b.err.message) == 0);
+    HOLDS(chmod(copy, 0600) == 0);
+    b = open_by(copy, cached());
+    HOLDS(b.setup.made); /* changed, for all that can be told */
+    close_opened(&b);
+}
+
+static void a_model_that_cannot_be_read_is_not_in_the_cache_either(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(scratch, 0777), 0);
+    as_nobody(try_unreadable, CT_TEST_DATA "/sbs/g3-sfp.sbs");
+    assert_int_equal(chmod(scratch, 0700), 0);
+}
+
+/* ---- what leaves ---- */
+
+static void use(int i, uint64_t cap, enum how how)
+{
+    carat_model_options o = cached();
+    o.cache_bytes = cap;
+    struct opened m = open_by(small(i), o);
+    assert_int_equal(m.status, CARAT_OK);
+    assert_int_equal(m.setup.packed, how != PLAIN);
+    assert_int_equal(m.setup.made, how == MADE);
+    assert_int_equal(!*m.lines.text, how == MAPPED);
+    close_opened(&m);
+    wait_a_tick(); /* so that uses have an order */
+}
+
+static void those_used_longest_ago_leave(void **state)
+{
+    (void)state;
+    char packed[PATH_SIZE];
+
+    use(0, 0, MADE);
+    count_files(".carat", packed);
+    uint64_t one = (uint64_t)status_of(packed).st_size, cap = 3 * one + one / 2;
+    use(1, cap, MADE);
+    use(2, cap, MADE);
+    use(0, cap, MAPPED); /* now 1 was used longest ago, though 0 is the oldest */
+    use(3, cap, MADE);
+    assert_int_equal(count_files(".carat", NULL), 3);
+    assert_int_equal(count_files(".used", NULL), 3);
+    use(0, cap, MAPPED);
+    use(2, cap, MAPPED);
+    use(1, cap, MADE); /* without 3 */
+    use(0, one - 1, MAPPED);
+    use(3, one - 1, PLAIN); /* too large, and nobody leaves for it */
+    assert_int_equal(count_files(".carat", NULL), 3);
+    use(3, one, MADE); /* all others */
+    assert_int_equal(count_files(".carat", NULL), 1);
+    use(3, one, MAPPED);
+
+    /* what somebody is making counts and stays; what nobody is, leaves */
+    char part[PATH_SIZE];
+    write_file(strcpy(part, path_join((char[PATH_SIZE]){0}, cache_dir(), "0000000000000001.part")), "x", 1);
+    int fd = open(part, O_RDWR);
+    assert_int_equal(ftruncate(fd, (off_t)one), 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    use(0, one + one / 2, PLAIN);
+    assert_int_equal(count_files(".carat", NULL), 1);
+    use(0, 2 * one, MADE);
+    assert_int_equal(count_files(".carat", NULL), 1);
+    close(fd);
+    use(1, 2 * one, MADE);
+    assert_int_equal(exists(part), 0);
+    assert_int_equal(count_files(".carat", NULL), 2);
+}
+
+/* ---- the walk ---- */
+
+struct seen {
+    int n, remove; /* -1: none, else the one of that number */
+    carat_cache_entry entry[8];
+    char name[8][PATH_SIZE], origin[8][PATH_SIZE];
+};
+
+static int see(void *user, const carat_cache_entry *e)
+{
+    struct seen *s = user;
+    assert_int_equal(e->size, sizeof *e);
+    assert_true(s->n < 8);
+    s->entry[s->n] = *e;
+    snprintf(s->name[s->n], PATH_SIZE, "%s", e->file);
+    snprintf(s->origin[s->n], PATH_SIZE, "%s", e->origin);
+    return s->n++ == s->remove;
+}
+
+static struct seen walk(int remove)
+{
+    struct seen s = {.remove = remove};
+    OK(carat_cache_walk(cache_dir(), see, &s, err));
+    return s;
+}
+
+static void the_walk_shows_everything(void **state)
+{
+    (void)state;
+    char file[PATH_SIZE];
+    struct seen s = walk(-1);
+
+    assert_int_equal(s.n, 0);
+    FAILS(CARAT_E_ARGUMENT, carat_cache_walk(NULL, see, &s, err));
+    FAILS(CARAT_E_ARGUMENT, carat_cache_walk(cache_dir(), NULL, NULL, err));
+    for (int i = 0; i < 3; i++)
+        use(i, 0, MADE);
+    use(0, 0, MAPPED);
+    s = walk(-1);
+    assert_int_equal(s.n, 3);
+    for (int i = 0; i < 3; i++) {
+        static const int order[] = {0, 2, 1};
+        assert_string_equal(s.origin[i], small(order[i]));
+        assert_int_equal(s.entry[i].state, CARAT_CACHE_CURRENT);
+        assert_int_equal(s.entry[i].bytes, status_of(s.name[i]).st_size);
+        assert_true(llabs((long long)s.entry[i].used - (long long)time(NULL)) < 100);
+    }
+    assert_int_equal(utimensat(AT_FDCWD, small(0), NULL, 0), 0);
+    assert_int_equal(unlink(small(1)), 0);
+    s = walk(-1);
+    assert_int_equal(s.entry[0].state, CARAT_CACHE_STALE);
+    assert_int_equal(s.entry[1].state, CARAT_CACHE_CURRENT);
+    assert_int_equal(s.entry[2].state, CARAT_CACHE_GONE);
+    assert_int_equal(truncate(s.name[1], 20), 0);
+
+    /* left behind by others, or not of this house */
+    static const char *const names[] = {
+        "00000000000000aa.part",    "00000000000000bb.used",    "notes.txt",
+        "00000000000000cc.carat.x", "0000000000000000dd.carat", "00000000000000EE.carat"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        write_file(strcpy(file, path_join((char[PATH_SIZE]){0}, cache_dir(), names[i])), "x", 1);
+    path_join(file, cache_dir(), names[0]);
+    int fd = open(file, O_RDWR);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(walk(-1).n, 4);
+    close(fd);
+    s = walk(-1);
+    assert_int_equal(s.n, 5);
+    int useless = 0;
+    for (int i = 0; i < s.n; i++)
+        useless += s.entry[i].state == CARAT_CACHE_USELESS && !*s.origin[i];
+    assert_int_equal(useless, 3);
+    for (int left = 5; left > 0; left--)
+        assert_int_equal(walk(left - 1).n, left);
+    assert_int_equal(walk(-1).n, 0);
+    assert_int_equal(count_files("", NULL), 4);
+}
+
+/* ---- a file of one's own ---- */
+
+static int cancel_at; /* the report that is answered with 1; -1: none */
+static int reports;
+static int cancel(void *user, size_t done, size_t total)
+{
+    (void)user;
+    assert_true(done <= total);
+    return reports++ == cancel_at;
+}
+
+static void packing_to_a_file_is_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    const char *path = small(0);
+    char out[PATH_SIZE], other[PATH_SIZE];
+    struct opened m = open_with(path, NULL);
+    carat_model *tokenizer = NULL;
+    carat_model_options o = CARAT_MODEL_OPTIONS;
+    size_t n;
+
+    mkdir(cache_dir(), 0700);
+    path_join(out, cache_dir(), "out");
+    FAILS(CARAT_E_ARGUMENT, carat_model_pack(NULL, out, NULL, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_pack(m.model, NULL, NULL, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_pack(m.model, path, NULL, NULL, err));
+    FAILS(CARAT_E_IO, carat_model_pack(m.model, path_join(other, cache_dir(), "a/b"), NULL, NULL, err));
+    FAILS(CARAT_E_IO, carat_model_pack(m.model, cache_dir(), NULL, NULL, err));
+    FAILS(CARAT_E_IO, carat_model_pack(m.model, "", NULL, NULL, err));
+    o.tokenizer_only = 1;
+    OK(carat_model_open(&tokenizer, CT_TEST_DATA "/text/tokenizer.model", &o, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_pack(tokenizer, out, NULL, NULL, err));
+    carat_model_close(tokenizer);
+
+    write_file(strcpy(other, out), "mine", 4);
+    path_join(other, cache_dir(), "out.part");
+    write_file(other, "mine, too", 9);
+    cancel_at = 0;
+    for (carat_status status = CARAT_E_CANCELLED; status; cancel_at++) {
+        reports = 0;
+        status = carat_model_pack(m.model, out, cancel, NULL, NULL);
+        assert_int_equal(status, reports > cancel_at ? CARAT_E_CANCELLED : CARAT_OK);
+        void *bytes = read_whole(out, &n);
+        if (status)
+            assert_memory_equal(bytes, "mine", 4);
+        free(bytes);
+        assert_int_equal(count_files("", NULL), 2);
+    }
+    assert_true(cancel_at > 10);
+    free(read_whole(other, &n));
+    assert_int_equal(n, 9);
+    mode_t mask = umask(027);
+    OK(carat_model_pack(m.model, out, NULL, NULL, err));
+    OK(carat_model_pack(m.model, path_join(other, cache_dir(), "readable"), NULL, NULL, err));
+    umask(mask);
+    assert_int_equal(status_of(other).st_mode & 07777, 0640);
+
+    /* a packed file packs again, over itself as well */
+    struct opened again = open_with(out, NULL);
+    void *a = read_whole(out, &n);
+    OK(carat_model_pack(again.model, out, NULL, NULL, err));
+    size_t k;
+    void *b = read_whole(out, &k);
+    assert_int_equal(n, k);
+    assert_memory_equal(a, b, n);
+    free(a);
+    free(b);
+    close_opened(&again);
+    close_opened(&m);
+}
+
+/* ---- cancelling ---- */
+
+static void cancelling_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    const char *path = small(0);
+    carat_model_options o = cached();
+
+    o.progress = cancel;
+    cancel_at = 0;
+    for (carat_status status = CARAT_E_CANCELLED; status; cancel_at++) {
+        reports = 0;
+        struct opened m = open_by(path, o);
+        status = m.status;
+        assert_int_equal(status, reports > cancel_at ? CARAT_E_CANCELLED : CARAT_OK);
+        close_opened(&m);
+        if (status) {
+            check_sentence(m.err.message);
+            assert_string_equal(m.lines.text, "");
+            assert_int_equal(count_files("", NULL), 0);
+        }
+    }
+    assert_true(cancel_at > 15); /* while it was packed, too */
+    opens(path, MAPPED, NULL);
+}
+
+/* ---- a cache that goes away ---- */
+
+static int clear_all(void *user, const carat_cache_entry *e)
+{
+    (void)e;
+    ++*(int *)user;
+    return 1;
+}
+
+static void what_is_in_use_stays_until_it_is_closed(void **state)
+{
+    (void)state;
+    const char *path = small(0);
+    int n = 0;
+
+    opens(path, MADE, in);
+    struct opened plain = open_with(path, NULL), m = open_with(path, cache_dir());
+    char *facts = facts_of(plain.model, ALL_ENGINES);
+    OK(carat_cache_walk(cache_dir(), clear_all, &n, err));
+    assert_int_equal(n, 1);
+    assert_int_equal(count_files("", NULL), 0);
+    check_facts(m.model, ALL_ENGINES, facts);
+    close_opened(&m);
+    m = open_with(path, cache_dir());
+    assert_int_equal(m.setup.made, 1);
+    fresh_cache(NULL); /* perhaps before the file has its name */
+    check_facts(m.model, ALL_ENGINES, facts);
+    close_opened(&m);
+    fresh_cache(NULL);
+    opens(path, MADE, in);
+    free(facts);
+    close_opened(&plain);
+}
+
+static int remove_what; /* 1: what the walk shows, 2: the directory, 3: the model */
+static int removing(void *user, size_t done, size_t total)
+{
+    int n = 0;
+    (void)user;
+    (void)done;
+    if (total <= 8 || reports++ != 3) /* packing counts KiB */
+        return 0;
+    if (remove_what == 1)
+        OK(carat_cache_walk(cache_dir(), clear_all, &n, err));
+    else if (remove_what == 2)
+        nftw(cache_dir(), remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    else
+        unlink(small(0));
+    return 0;
+}
+
+static void packing_goes_on_while_things_are_removed(void **state)
+{
+    (void)state;
+    const char *path = small(0);
+    carat_model_options o = cached();
+
+    o.progress = removing;
+    for (remove_what = 1; remove_what <= 3; remove_what++) {
+        struct opened plain = open_with(path, NULL);
+        char *facts = facts_of(plain.model, ONE_ENGINE);
+        reports = 0;
+        struct opened m = open_by(path, o);
+        assert_int_equal(m.status, CARAT_OK);
+        assert_true(reports > 3);
+        check_facts(m.model, ONE_ENGINE, facts);
+        assert_int_equal(m.setup.packed, remove_what != 2);
+        assert_non_null(strstr(m.lines.text, remove_what == 2 ? "not kept packed: " : in));
+        close_opened(&m);
+        close_opened(&plain);
+        free(facts);
+        path = small(0);
+        opens(path, remove_what == 1 ? MAPPED : MADE, remove_what == 1 ? NULL : in);
+        fresh_cache(NULL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_is_read_only_is_not_written, fresh_cache),
+        cmocka_unit_test_setup(another_tokenizer_is_not_packed, fresh_cache),
+        cmocka_unit_test_setup(a_tokenizer_alone_is_not_packed, fresh_cache),
+        cmocka_unit_test_setup(failures_are_the_same, fresh_cache),
+        cmocka_unit_test_setup(only_ones_own_directory_is_used, fresh_cache),
+        cmocka_unit_test_setup(a_directory_that_cannot_be_written_is_read, fresh_cache),
+        cmocka_unit_test_setup(a_model_that_cannot_be_read_is_not_in_the_cache_either, fresh_cache),
+        cmocka_unit_test_setup(those_used_longest_ago_leave, fresh_cache),
+        cmocka_unit_test_setup(the_walk_shows_everything, fresh_cache),
+        cmocka_unit_test_setup(packing_to_a_file_is_whole_or_not_at_all, fresh_cache),
+        cmocka_unit_test_setup(cancelling_leaves_nothing_behind, fresh_cache),
+        cmocka_unit_test_setup(what_is_in_use_stays_until_it_is_closed, fresh_cache),
+        cmocka_unit_test_setup(packing_goes_on_while_things_are_removed, fresh_cache),
+    };
+    return cmocka_run_group_tests(tests, make_room_for_tests, drop_scratch);
+}
