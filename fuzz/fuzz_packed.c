@@ -3,8 +3,7 @@
  * vocabulary, the choices about chat and sampling. Sizes and hashes of header and index are made right first, so that
  * mutations reach what lies behind them.
  *
- * The corpus is made by `carat pack` from the smallest files of the other corpora; test/file/test_packed.c fails when a new
- * layout has made it useless. */
+ * The corpus is made by tools/pack_corpus.sh; test/file/test_packed.c fails when a new layout has made it useless. */
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz_text.h"
 

@@ -22,14 +22,10 @@ static const struct origin {
     int version;
     bool tokenizer;
 } origins[] = {
-    {VECTORS "gguf/mixed.gguf", CT_FILE_GGUF, 3, false},
-    {FUZZ "gguf/gemma3", CT_FILE_GGUF, 3, true},
-    {FUZZ "gguf/quantised", CT_FILE_GGUF, 3, true},
-    {VECTORS "models/gemma3-f16-untied", CT_FILE_HF, 0, false},
-    {VECTORS "models/gemma3-mm", CT_FILE_HF, 0, false},
-    {FUZZ "sbs/gemma1-sfp-v1", CT_FILE_SBS, 1, false},
-    {SBS "v1/g2-bf16.sbs", CT_FILE_SBS, 1, true},
-    {SBS "g3-sfp.sbs", CT_FILE_SBS, 2, true},
+    {VECTORS "gguf/mixed.gguf", CT_FILE_GGUF, 3, false}, {FUZZ "gguf/gemma3", CT_FILE_GGUF, 3, true},
+    {FUZZ "gguf/quantised", CT_FILE_GGUF, 3, true},      {CT_TEST_DATA "/file/gemma3", CT_FILE_HF, 0, true},
+    {VECTORS "models/gemma3-mm", CT_FILE_HF, 0, false},  {FUZZ "sbs/gemma1-sfp-v1", CT_FILE_SBS, 1, false},
+    {SBS "v1/g2-bf16.sbs", CT_FILE_SBS, 1, true},        {SBS "g3-sfp.sbs", CT_FILE_SBS, 2, true},
 };
 
 /* ---- a packed file ---- */
