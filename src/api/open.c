@@ -125,6 +125,8 @@ static void empty(carat_model *m)
 {
     carat_setup setup = m->setup;
 
+    if (m->store)
+        ct_store_read_no_more(m->store);
     ct_tokenizer_free(m->tokenizer);
     ct_file_close(m->tokenizer_file);
     ct_arena_free(&m->arena);
@@ -138,6 +140,7 @@ static carat_status open_origin(carat_model *m, const char *path, const carat_mo
     double began = ct_os_seconds();
 
     CT_TRY(ct_file_open(&m->file, path, o->tokenizer_only != 0, err));
+    ct_store_read_ahead(m->store, m->file);
     return load(m, o, began, err);
 }
 

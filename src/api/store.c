@@ -205,6 +205,29 @@ static void finish(void *arg)
         put_stamp(c, &id);
 }
 
+static void read_ahead(void *arg)
+{
+    struct ct_store *c = arg;
+    ct_file_read_ahead(c->origin, &c->stop);
+}
+
+void ct_store_read_ahead(struct ct_store *c, const struct ct_file *origin)
+{
+    if (c->made.fd < 0 || c->reading)
+        return;
+    c->origin = origin;
+    c->stop = false;
+    c->reading = ct_os_thread_start(&c->reader, read_ahead, c, NULL) == CARAT_OK;
+}
+
+void ct_store_read_no_more(struct ct_store *c)
+{
+    c->stop = true;
+    if (c->reading)
+        ct_os_thread_join(c->reader);
+    c->reading = false;
+}
+
 carat_status ct_store_keep(struct ct_store *c, const struct carat_model *m, const char *path,
                            struct ct_file **f, carat_error *err)
 {

@@ -18,8 +18,10 @@ struct ct_store {
     char line[1024]; /* for the log, when the model is open: what became of the cache; "" when nothing did */
     const char *why;      /* there is one that is of no use: what is wrong with it; else NULL */
     struct ct_os_new made; /* claimed: fd >= 0 */
-    ct_thread finisher;
-    bool finishing;
+    ct_thread finisher, reader;
+    bool finishing, reading;
+    const struct ct_file *origin; /* that the reader reads ahead */
+    _Atomic bool stop;
 };
 
 /* False when the options name no cache, or it is none that carat may use. */
@@ -31,6 +33,10 @@ void ct_store_reject(struct ct_store *c);
 /* Claims the place, so that nobody else makes the file: waits for one who does, which may end with a *f. False: the cache is
  * left out. E_CANCELLED. */
 carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file **f, bool *claimed, carat_error *err);
+/* A thread reads the origin ahead, if the place is claimed, since packing reads all of it; and it ends. The file stays open that
+ * long. */
+void ct_store_read_ahead(struct ct_store *c, const struct ct_file *origin);
+void ct_store_read_no_more(struct ct_store *c);
 /* Packs the model into the claimed place and opens what was made. E_CANCELLED; *f stays NULL when the cache is left out, with a
  * line in the log. */
 carat_status ct_store_keep(struct ct_store *c, const struct carat_model *m, const char *path, struct ct_file **f,

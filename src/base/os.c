@@ -186,6 +186,11 @@ void ct_os_discard(void *p, size_t size)
         madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_DONTNEED);
 }
 
+void ct_os_read_ahead(const void *p, size_t size)
+{
+    madvise((void *)(uintptr_t)p, size, MADV_WILLNEED);
+}
+
 void ct_os_forget(const void *p, size_t size)
 {
     ct_os_discard((void *)(uintptr_t)p, size);

@@ -414,6 +414,15 @@ void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes)
     }
 }
 
+void ct_file_read_ahead(const struct ct_file *f, const _Atomic bool *stop)
+{
+    const size_t piece = (size_t)8 << 20;
+
+    for (int i = 0; i < f->n_map; i++)
+        for (size_t at = 0; at < f->map[i].length && !*stop; at += piece)
+            ct_os_read_ahead((const uint8_t *)f->map[i].base + at, CT_MIN(piece, f->map[i].length - at));
+}
+
 /* ---- answers ---- */
 
 enum ct_file_kind ct_file_kind(const struct ct_file *f)

@@ -68,6 +68,10 @@ void ct_file_close(struct ct_file *f); /* NULL is fine */
  * where p is not in a mapping of f. Any thread. */
 void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes);
 
+/* Asks the system for all of the mapped files from front to back, until *stop is set: what will be read whole, out of order and
+ * by several threads comes faster so. */
+void ct_file_read_ahead(const struct ct_file *f, const _Atomic bool *stop);
+
 enum ct_file_kind ct_file_kind(const struct ct_file *f);
 int ct_file_version(const struct ct_file *f); /* of GGUF: 2 or 3; of SBS: 1 or 2; 0 for other kinds */
 const char *ct_file_path(const struct ct_file *f);
