@@ -137,8 +137,9 @@ carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mod
         if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
             int number = errno;
             close(fd);
-            return ct_fail(err, number == EWOULDBLOCK ? CARAT_E_BUSY : CARAT_E_IO, "%s: cannot be locked: %s",
-                           path, reason(number));
+            return number == EWOULDBLOCK
+                       ? ct_fail(err, CARAT_E_BUSY, "%s: another process is making it", path)
+                       : ct_fail(err, CARAT_E_IO, "%s: cannot be locked: %s", path, reason(number));
         }
         /* Who held it before may have given it its name: then the lock is on that, and nothing is here. */
         bool same = fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&

@@ -503,5 +503,5 @@ int main(void)
         cmocka_unit_test_setup(other_versions_are_made_anew, fresh_cache),
         cmocka_unit_test_setup(links_and_strangers_are_not_followed, fresh_cache),
     };
-    return cmocka_run_group_tests(tests, make_room_for_tests, drop_scratch);
+    return MAIN(tests);
 }

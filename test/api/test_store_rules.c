@@ -658,5 +658,5 @@ int main(void)
         cmocka_unit_test_setup(what_is_in_use_stays_until_it_is_closed, fresh_cache),
         cmocka_unit_test_setup(packing_goes_on_while_things_are_removed, fresh_cache),
     };
-    return cmocka_run_group_tests(tests, make_room_for_tests, drop_scratch);
+    return MAIN(tests);
 }
