@@ -167,7 +167,7 @@ static carat_status find_bytes(struct trial *tr, int *n)
     for (int b = 255; b >= 0; b--) { /* the bytes that are no characters first */
         char name[16], *text = NULL, character = (char)b;
         size_t length = 0;
-        snprintf(name, sizeof name, "<0x%02X>", b);
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)b & 0xff);
         tr->byte_id[b] = ct_tokenizer_id(tr->t, name);
         if (tr->byte_id[b] < 0 && b < 0x80 && *n > 0)
             tr->byte_id[b] = ct_tokenizer_find(tr->t, (struct ct_str){&character, 1});
