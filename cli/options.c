@@ -289,7 +289,10 @@ static int settle(struct parse *p, const char **args, int n_args)
     if (o->model && n_args > v->max_args - 1)
         return fail(USAGE, "%s: '%.80s' is one argument too many beside -m", v->name, args[n_args - 1]);
     if (n_args + (o->model != NULL) < v->min_args)
-        return fail(USAGE, "%s needs %s: carat %s %s", v->name, p->verb == COMPLETION ? "a shell" : "a model",
+        return fail(USAGE, "%s needs %s: carat %s %s", v->name,
+                    p->verb == COMPLETION ? "a shell"
+                    : p->verb == CACHE    ? "to be told what to do"
+                                          : "a model",
                     v->name, v->args);
     if (!o->model)
         o->model = args[0];
