@@ -293,13 +293,13 @@ static void walk_meta(struct walk *w, void *element)
         walk_array(w, m);
 }
 
-/* False when there are more elements than 63 bits can count. */
-static bool countable(const struct ct_tensor *t)
+/* False where an extent is below 0, or 63 bits cannot count the elements. */
+static bool countable(const int64_t *dim, uint32_t n_dim)
 {
     uint64_t n = 1;
 
-    for (int i = 0; i < t->n_dim; i++)
-        if (t->dim[i] < 0 || __builtin_mul_overflow(n, (uint64_t)t->dim[i], &n) || n > INT64_MAX)
+    for (uint32_t i = 0; i < n_dim; i++)
+        if (dim[i] < 0 || __builtin_mul_overflow(n, (uint64_t)dim[i], &n) || n > INT64_MAX)
             return false;
     return true;
 }
@@ -320,6 +320,9 @@ static void walk_tensor(struct walk *w, void *element)
     FIELD(w, "rank", n_dim);
     range(w, n_dim, 1, CT_COUNT(t->dim));
     FIELD(w, "shape", t->dim);
+    if (reading(w) && !countable(t->dim, n_dim))
+        fault(w, "begins with %lld x %lld, expected extents whose product 63 bits can hold",
+              (long long)t->dim[0], (long long)t->dim[1]);
     FIELD(w, "size", size);
     range(w, size, 0, INT64_MAX);
     FIELD(w, "place", t->offset);
@@ -334,8 +337,6 @@ static void walk_tensor(struct walk *w, void *element)
     t->type = (enum ct_type)type;
     t->n_dim = (int)n_dim;
     t->size = (size_t)size;
-    if (!countable(t))
-        fault(w, "stands behind a shape that no tensor has");
 }
 
 static void walk_weight(struct walk *w, void *element)
@@ -423,7 +424,7 @@ static void walk_index(struct walk *w, struct ct_packed *p)
     if (reading(w) && p->n_unused && !ct_name_ok(p->unused, MAX_NAME))
         fault(w, "has a name that is no plain text");
     LIST(w, "number of sources", "source", &p->n_source, &p->source, MAX_SOURCE, walk_source);
-    LIST(w, "number of metadata", "metadata key", &p->n_meta, &p->meta, CT_MAX_META, walk_meta);
+    LIST(w, "number of metadata keys", "metadata key", &p->n_meta, &p->meta, CT_MAX_META, walk_meta);
     LIST(w, "number of tensors", "tensor", &p->n_tensor, &p->tensor, CT_PACKED_TENSORS, walk_tensor);
     LIST(w, "number of weights", "weight", &p->n_weight, &p->weight, CT_PACKED_TENSORS, walk_weight);
     w->field = "end";
@@ -458,9 +459,11 @@ static carat_status read_header(struct ct_packed_header *h, const char *path, st
             "%d: pack the model again.",
             path, h->layout, h->numerics, CT_PACKED_LAYOUT, CARAT_NUMERICS_VERSION);
     if (h->header_hash != XXH3_64bits(h, offsetof(struct ct_packed_header, header_hash)))
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the header of the packed file is damaged.", path);
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the header of the packed file is damaged: pack the model again.", path);
     if (h->file_size != bytes.size)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the packed file has %zu bytes, expected %llu.", path,
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the packed file has %zu bytes, expected %llu: pack the model again.", path,
                        bytes.size, (unsigned long long)h->file_size);
     if (h->index_at < sizeof *h || h->index_at > bytes.size || h->index_size > CT_PACKED_INDEX ||
         h->index_size != bytes.size - h->index_at)
@@ -470,7 +473,8 @@ static carat_status read_header(struct ct_packed_header *h, const char *path, st
                        path, (unsigned long long)h->index_size, (unsigned long long)h->index_at,
                        CT_PACKED_INDEX, bytes.size);
     if (h->index_hash != XXH3_64bits(bytes.data + h->index_at, (size_t)h->index_size))
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the index of the packed file, at byte %llu, is damaged.",
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: the index of the packed file, at byte %llu, is damaged: pack the model again.",
                        path, (unsigned long long)h->index_at);
     return CARAT_OK;
 }

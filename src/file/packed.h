@@ -2,10 +2,32 @@
  * the tokenizer's tables, everything else as the origin had it, so that what reads a checkpoint reads this. Reading is
  * packed.c's; writing, which needs kernels and threads, api/pack.c's.
  *
- *   header   struct ct_packed_header
- *   sections each on a boundary of 64 bytes, large ones on a page
- *   index    struct ct_packed, field by field; its hash is in the header, those of the sections are in the index
- * Integers are little-endian. A file of another layout or numerics version is of no use and says so. */
+ *   header    struct ct_packed_header, at byte 0
+ *   sections  in the order of the index, without overlap, each on a boundary of 64 bytes, large ones on a page
+ *   index     to the end of the file: the fields of struct ct_packed in the order below, without holes
+ * Integers are little-endian, floats IEEE; u32 is an unsigned integer of 32 bits, and so on. A text is its length (u32), as
+ * many bytes, and a 0; a section is place, size, hash (u64 each), all 0 where it is absent.
+ *
+ *   u32 kind, version              enum ct_file_kind; ct_file_version
+ *   text origin, note
+ *   section[9] side files          config.json, generation_config.json, tokenizer.json, tokenizer.model,
+ *                                  tokenizer_config.json, chat_template.jinja, chat_template.json, special_tokens_map.json,
+ *                                  added_tokens.json; the third and fourth never, the tables stand for them
+ *   section sbs, tables            blob "config" of gemma.cpp; what text/tables.c says
+ *   u64 weight_bytes; u32 n_unused; text unused
+ *   u32 n_source, each             text name; u32 present; u64 device, inode, size; i64 modified, changed (nanoseconds since
+ *                                  1970); u64 head, hash
+ *   u32 n_meta, each               text key; u32 type (enum ct_meta_type); u64 u; i64 i; f64 f; u32 elem, elem_bytes;
+ *                                  u64 count, offset; for a string its text, for an array u32 bytes, then the elements
+ *   u32 n_tensor, each             text name, type_name, file; u32 type (enum ct_type; CT_TYPE_COUNT: not read), n_dim;
+ *                                  i64 dim[4]; u64 size, offset; f32 scale
+ *   u32 n_weight, each             text name; u32 type, panels (0: rows as files store them), rows, cols; f32 scale;
+ *                                  section data
+ * Norm vectors are float32 with Gemma's 1 added; every matrix whose type can lies in panels.
+ *
+ * A file of another layout or numerics version is of no use and says so. Hashes tell damage, not malice: a file that comes
+ * from elsewhere is checked field by field whatever its hashes say, and only the tables of one that was found in the user's
+ * own cache are trusted. */
 #ifndef CT_PACKED_H
 #define CT_PACKED_H
 
