@@ -267,28 +267,29 @@ static struct checked section_at(const struct ct_packed *p, uint32_t i)
     return i < p->n_weight ? (struct checked){p->weight[i].name.s, &p->weight[i].data} : (struct checked){0};
 }
 
-bool ct_pack_check(const struct ct_file *f, char *detail, size_t n)
+carat_status ct_pack_check(const struct ct_file *f, carat_error *err)
 {
     const struct ct_packed *p = ct_file_packed(f);
+    const char *path = ct_file_packed_path(f);
     const uint8_t *base = ct_file_packed_map(f)->bytes.data;
     uint64_t *hash = malloc((ct_file_packed_map(f)->bytes.size / CT_PACKED_BLOCK + 1) * sizeof *hash);
     struct ct_pool *pool = NULL;
-    struct checked c = {0};
-    bool sound = hash && ct_pool_create(&pool, ct_os_cpus(), NULL) == CARAT_OK;
+    struct checked c;
+    carat_status status = hash ? ct_pool_create(&pool, ct_os_cpus(), err)
+                               : ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for checking it", path);
 
-    for (uint32_t i = 0; sound && (c = section_at(p, i)).s; i++) {
+    for (uint32_t i = 0; !status && (c = section_at(p, i)).s; i++) {
         struct job j = {.to = (uint8_t *)(uintptr_t)base + c.s->at, .size = c.s->size, .hash = hash};
         struct ct_section found = {0};
         if (j.size)
             fill(&j, pool, &found);
-        sound = found.hash == c.s->hash;
+        if (found.hash != c.s->hash)
+            status = ct_fail(err, CARAT_E_FORMAT, "%s is damaged: %s at byte %llu is not what was written",
+                             path, c.name, (unsigned long long)c.s->at);
     }
-    if (!sound && detail)
-        snprintf(detail, n, "%s at byte %llu is not what was written", c.s ? c.name : "the file",
-                 c.s ? (unsigned long long)c.s->at : 0);
     ct_pool_destroy(pool);
     free(hash);
-    return sound;
+    return status;
 }
 
 /* A name that nobody else gives a file on its way. */

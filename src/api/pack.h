@@ -16,9 +16,9 @@ size_t ct_pack_size(const struct ct_pack *pack);
 /* Takes the room and fills it; the file is still to be finished or abandoned. E_IO, E_MEMORY, E_CANCELLED. */
 carat_status ct_pack_write(struct ct_pack *pack, struct ct_os_new *file, const carat_model_options *o,
                            carat_error *err);
-/* True when every section of the packed file f has its hash; else what has not, in detail[n]. All of it is read, by a thread
- * for each processor. */
-bool ct_pack_check(const struct ct_file *f, char *detail, size_t n);
+/* E_FORMAT when a section of the packed file f has not its hash, and which. All of it is read, by a thread for each processor.
+ * E_MEMORY. */
+carat_status ct_pack_check(const struct ct_file *f, carat_error *err);
 void ct_pack_end(struct ct_pack *pack); /* NULL is fine */
 
 #endif

@@ -93,21 +93,21 @@ static void put_stamp(const struct ct_store *c, const struct ct_os_id *id)
     ct_os_put(c->stamp, &s, sizeof s);
 }
 
+static const char *fault_by(carat_status status)
+{
+    return status == CARAT_E_FORMAT        ? "damaged"
+           : status == CARAT_E_UNSUPPORTED ? "of another version"
+                                           : "not to be read";
+}
+
 /* What is wrong with the packed form that is there; NULL: nothing, and *f is open. */
 static const char *fault_of(struct ct_store *c, const char *path, struct ct_file **f)
 {
     if (!ct_os_own_file(c->packed))
         return "not a file of this user alone";
-    switch (ct_packed_open(f, c->packed, path, c->o->tokenizer_only != 0, NULL)) {
-    case CARAT_OK:
-        break;
-    case CARAT_E_UNSUPPORTED:
-        return "of another version";
-    case CARAT_E_FORMAT:
-        return "damaged";
-    default:
-        return "not to be read";
-    }
+    carat_status status = ct_packed_open(f, c->packed, path, c->o->tokenizer_only != 0, NULL);
+    if (status)
+        return fault_by(status);
     const struct ct_map *map = ct_file_packed_map(*f);
     if (!ct_packed_current(ct_file_packed(*f), path))
         return "of a model that has changed";
@@ -116,8 +116,9 @@ static const char *fault_of(struct ct_store *c, const char *path, struct ct_file
             ct_os_touch(c->stamp);
         return NULL;
     }
-    if (!ct_pack_check(*f, NULL, 0))
-        return "damaged";
+    status = ct_pack_check(*f, NULL);
+    if (status)
+        return fault_by(status);
     if (!c->o->cache_read_only)
         put_stamp(c, &map->id);
     return NULL;

@@ -82,26 +82,31 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     const struct carat_model *m = v->model;
     carat_model *origin = NULL;
     carat_error found;
-    char wrong[256];
 
     const char *packed = ct_file_packed_path(m->file);
     *verdict = CT_FAILED;
-    if (!ct_pack_check(m->file, wrong, sizeof wrong)) {
-        ct_verify_say(v, "%s is damaged: %s", packed, wrong);
+    carat_status status = ct_pack_check(m->file, &found);
+    if (status == CARAT_E_MEMORY)
+        return ct_fail(err, status, "%s", found.message);
+    if (status) {
+        ct_verify_say(v, "%s", found.message);
         return CARAT_OK;
     }
     *verdict = CT_PASSED;
     ct_verify_say(v, "every byte of %s has its checksum", packed);
     if (strcmp(packed, ct_file_path(m->file)) == 0) /* its origin need not be here */
         return CARAT_OK;
-    if (carat_model_open(&origin, ct_file_path(m->file), NULL, &found) != CARAT_OK) {
+    status = carat_model_open(&origin, ct_file_path(m->file), NULL, &found);
+    if (status == CARAT_E_MEMORY)
+        return ct_fail(err, status, "%s", found.message);
+    if (status) {
         ct_verify_say(v, "; the model itself cannot be opened: %s", found.message);
         *verdict = CT_FAILED;
         return CARAT_OK;
     }
     struct comparison c = {
         .v = v, .origin = origin, .err = err, .total = (int)ct_file_packed(m->file)->n_weight};
-    carat_status status = ct_weights_walk(&origin->weights, &origin->config, origin->file, compare, &c);
+    status = ct_weights_walk(&origin->weights, &origin->config, origin->file, compare, &c);
     if (*c.differs) {
         ct_verify_say(v, "; but packing %s again gives another %s", ct_file_path(m->file), c.differs);
         *verdict = CT_FAILED;

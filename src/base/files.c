@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -25,13 +24,12 @@ static const char *reason(int number)
 bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, const void *p, size_t n),
                      void *user)
 {
-    enum { PIECE = 1 << 18 };
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    uint8_t *piece = fd < 0 ? NULL : malloc(PIECE);
+    uint8_t piece[1 << 15];
     uint64_t done = 0;
 
-    while (piece && done < n) {
-        ssize_t got = read(fd, piece, (size_t)CT_MIN((uint64_t)PIECE, n - done));
+    while (fd >= 0 && done < n) {
+        ssize_t got = read(fd, piece, (size_t)CT_MIN((uint64_t)sizeof piece, n - done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -39,10 +37,9 @@ bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, cons
         feed(user, piece, (size_t)got);
         done += (uint64_t)got;
     }
-    free(piece);
     if (fd >= 0)
         close(fd);
-    return piece && done == n;
+    return fd >= 0 && done == n;
 }
 
 /* ---- directories ---- */
@@ -182,7 +179,8 @@ carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err)
         return ct_fail(err, CARAT_E_IO, "%s: %zu bytes cannot be taken: %s", n->path, size, reason(number));
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, n->fd, 0);
     if (base == MAP_FAILED)
-        return ct_fail(err, CARAT_E_IO, "%s: %zu bytes cannot be mapped: %s", n->path, size, reason(errno));
+        return ct_fail(err, errno == ENOMEM ? CARAT_E_MEMORY : CARAT_E_IO,
+                       "%s: %zu bytes cannot be mapped: %s", n->path, size, reason(errno));
     ct_os_huge(base, size); /* as its pages are made now, later mappings find them */
     n->base = base;
     n->size = size;

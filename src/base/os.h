@@ -58,7 +58,8 @@ struct ct_os_new {
 carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err);
 /* Whether somebody makes the file at this moment. */
 bool ct_os_new_held(const char *path);
-/* Takes size bytes of the disk and maps them, zeroed; E_IO when the disk has no room or the process may not write so much. */
+/* Takes size bytes of the disk and maps them, zeroed; E_IO when the disk has no room or the process may not write so much,
+ * E_MEMORY. */
 carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err);
 /* Unmaps what was written; the file still has the name it was begun with. */
 void ct_os_new_written(struct ct_os_new *n);

@@ -4,7 +4,7 @@
  * one with all that follow. The linker's --wrap puts this program between the library and the C library (CMakeLists.txt
  * lists the names), so that it works under sanitizers too, whose leak check then sees the same paths. What the C library
  * allocates for itself (qsort) is out of reach. */
-#include "vector_util.h"
+#include "store_util.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -105,6 +105,7 @@ struct subject {
     const char *path;
     int tokenizer_only;
     int by_memory; /* 1: opened from buffers that hold the files of the folder */
+    enum { NO_CACHE, EMPTY_CACHE, FULL_CACHE } cache;
 };
 
 struct act {
@@ -161,6 +162,8 @@ static carat_status open_subject(const struct act *a, carat_model **model, carat
 {
     carat_model_options o = CARAT_MODEL_OPTIONS;
     o.tokenizer_only = a->subject->tokenizer_only;
+    if (a->subject->cache)
+        o.cache = cache_dir();
     o.progress = go_on;
     o.log = ignore;
     return a->files ? carat_model_open_memory(model, a->files, a->n_files, &o, err)
@@ -172,6 +175,8 @@ static void act_open(struct act *a)
     carat_model *m = NULL;
     carat_model_info info = {.size = sizeof info};
 
+    if (a->subject->cache == EMPTY_CACHE)
+        fresh_cache(NULL);
     DO(open_subject(a, &m, err));
     DO(carat_model_get_info(m, &info, err));
     mix(a, &info.n_vocab, sizeof info.n_vocab);
@@ -309,6 +314,30 @@ static void act_verify(struct act *a)
 close:;
 }
 
+static int count_entry(void *user, const carat_cache_entry *e)
+{
+    (void)e;
+    ++*(int *)user;
+    return 0;
+}
+
+static void act_walk(struct act *a)
+{
+    int n = 0;
+
+    DO((n = 0, carat_cache_walk(cache_dir(), count_entry, &n, err)));
+    mix(a, &n, sizeof n);
+close:;
+}
+
+static void act_pack(struct act *a)
+{
+    char path[PATH_SIZE];
+
+    DO(carat_model_pack(a->model, path_join(path, scratch, "packed"), go_on, NULL, err));
+close:;
+}
+
 /* ---- every n ---- */
 
 /* The files of a folder as buffers. */
@@ -407,6 +436,8 @@ static int use_each(struct act *a)
         breaches += refuse_each(a, "plan", act_plan) + refuse_each(a, "generate", act_generate);
     if (info.has_tokenizer)
         breaches += refuse_each(a, "text", act_text) + refuse_each(a, "render", act_render);
+    if (info.kind == CARAT_GENERATOR)
+        breaches += refuse_each(a, "pack", act_pack);
     breaches += refuse_some(a, "verify", act_verify, 1); /* it asks thousands of times */
     carat_model_close(a->model);
     return breaches;
@@ -416,15 +447,18 @@ static void every_refusal_is_clean(void **state)
 {
     (void)state;
     static const struct subject subjects[] = {
-        {CT_TEST_DATA "/../../models/tiny", 0, 0},
-        {CT_TEST_DATA "/../../models/tiny", 0, 1},
-        {CT_TEST_DATA "/vectors/gguf/mixed.gguf", 0, 0},
-        {CT_TEST_DATA "/vectors/models/gemma3-f16-untied", 0, 0},
-        {CT_TEST_DATA "/vectors/models/gemma3-mm", 0, 0},
-        {CT_TEST_DATA "/sbs/g3-sfp.sbs", 0, 0},
-        {CT_TEST_DATA "/sbs/v1/g2-bf16.sbs", 0, 0},
-        {CT_TEST_DATA "/text/vocab.gguf", 1, 0},
-        {CT_TEST_DATA "/text/tokenizer.model", 1, 0},
+        {CT_TEST_DATA "/../../models/tiny", 0, 0, NO_CACHE},
+        {CT_TEST_DATA "/../../models/tiny", 0, 1, NO_CACHE},
+        {CT_TEST_DATA "/vectors/gguf/mixed.gguf", 0, 0, NO_CACHE},
+        {CT_TEST_DATA "/vectors/models/gemma3-f16-untied", 0, 0, NO_CACHE},
+        {CT_TEST_DATA "/vectors/models/gemma3-mm", 0, 0, NO_CACHE},
+        {CT_TEST_DATA "/sbs/g3-sfp.sbs", 0, 0, NO_CACHE},
+        {CT_TEST_DATA "/sbs/v1/g2-bf16.sbs", 0, 0, NO_CACHE},
+        {CT_TEST_DATA "/text/vocab.gguf", 1, 0, NO_CACHE},
+        {CT_TEST_DATA "/text/tokenizer.model", 1, 0, NO_CACHE},
+        {CT_TEST_DATA "/sbs/g3-sfp.sbs", 0, 0, EMPTY_CACHE},
+        {CT_TEST_DATA "/sbs/g3-sfp.sbs", 0, 0, FULL_CACHE},
+        {CT_TEST_DATA "/sbs/g3-sfp.sbs", 1, 0, FULL_CACHE},
     };
     int breaches = 0;
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
@@ -432,8 +466,10 @@ static void every_refusal_is_clean(void **state)
         if (a.subject->by_memory)
             a.n_files = read_folder(a.subject->path, &a.files);
         breaches += refuse_each(&a, "open", act_open);
-        if (!a.subject->by_memory)
+        if (!a.subject->by_memory && a.subject->cache != EMPTY_CACHE)
             breaches += use_each(&a);
+        if (a.subject->cache == FULL_CACHE)
+            breaches += refuse_each(&a, "walk", act_walk);
         free_folder(a.files, a.n_files);
     }
     assert_int_equal(breaches, 0);
@@ -445,5 +481,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_refusal_is_clean),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return MAIN(tests);
 }
