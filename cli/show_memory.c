@@ -98,7 +98,7 @@ int show_memory(const carat_model *model, const carat_engine_options *e, const c
     if (whole && (carat_get_host(&host, NULL) != CARAT_OK || !fill_table(&table, model, e, p)))
         return fail_memory();
     out_print("memory for a context of %d, %s cache\n", p->context, p->kv);
-    print_part("weights", p->weight_bytes, host.page);
+    print_part(p->packed_bytes || !whole ? "weights" : "weights, mapped", p->weight_bytes, host.page);
     print_part("cache", p->kv_bytes, host.page);
     print_part("work", p->work_bytes, host.page);
     print_part("stacks", p->stack_bytes, host.page);

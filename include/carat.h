@@ -354,8 +354,8 @@ typedef struct carat_plan {
     size_t kv_bytes;     /* all sessions, full context */
     size_t work_bytes;   /* activations, logits, tables */
     size_t stack_bytes;  /* of all threads but the caller's */
-    size_t weight_bytes; /* weights: packed for this CPU at creation, or as they lie in the file */
-    size_t packed_bytes; /* the part of weight_bytes that is packed; the rest is mapped already */
+    size_t weight_bytes; /* matrices: packed for this CPU at creation, or the pages of the file with them */
+    size_t packed_bytes; /* the part of weight_bytes that creation packs; the rest is mapped already */
     size_t bytes;        /* weight_bytes + kv_bytes + work_bytes + stack_bytes */
 } carat_plan;
 /* E_ARGUMENT (negative or out of range, unknown isa), E_MEMORY (over max_bytes; the message says what would fit). Any
@@ -370,8 +370,8 @@ CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_e
  * the message says what would; options are unchanged. E_ARGUMENT. Any thread. */
 CARAT_API carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
                                         carat_error *err);
-/* Reads all weights and packs them for this CPU, with the engine's threads, where its kernels ask for that. Errors as
- * carat_plan_engine; E_MEMORY also when the plan is more than the memory that this process may use, or the system refuses
+/* Reads all weights and packs them for this CPU, with the engine's threads, where its kernels ask for that; weights that stay
+ * in the file are asked from the disk. Errors as carat_plan_engine; E_MEMORY also when the plan is more than the memory that this process may use, or the system refuses
  * memory or threads. Any thread. */
 CARAT_API carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                            const carat_engine_options *options, carat_error *err);

@@ -30,6 +30,11 @@ struct carat_model {
     int n_stop, n_banned;
 };
 
+/* Whole pages in memory that is not the engine's own. */
+struct ct_pages {
+    const uint8_t *begin, *end;
+};
+
 struct carat_engine {
     const struct carat_model *model; /* down to max_logits nothing changes after creation */
     struct ct_kernel kernel;
@@ -37,7 +42,9 @@ struct carat_engine {
     carat_plan plan;
     enum ct_kv_type kv_type;
     bool exact;
-    int max_logits; /* rows of one pass that may want logits */
+    int max_logits;          /* rows of one pass that may want logits */
+    struct ct_pages *mapped; /* [n_mapped] with matrices that are not packed, ascending and apart */
+    int n_mapped;
 
     struct ct_lock lock; /* for whatever below is written after creation, the slots of sessions excepted */
     uint8_t *kv, *work, *packed; /* three reservations: caches, activations and tables, weights in panels */
@@ -70,7 +77,8 @@ struct carat_session {
     struct ct_detokenizer detokenizer;
 };
 
-/* plan.c: decides everything that o leaves open and counts; reserves nothing. E_ARGUMENT, E_MEMORY (over o->max_bytes). */
+/* plan.c: decides everything that o leaves open and counts; reserves nothing. E_ARGUMENT, E_MEMORY (over o->max_bytes). e is
+ * closed after a failure, too. */
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
                      carat_error *err);
 /* E_MEMORY: the plan of e needs more than the memory that this process may use. */

@@ -23,6 +23,28 @@ static carat_status reserve(struct carat_engine *e, carat_error *err)
     return ct_pool_create(&e->pool, p->threads, err);
 }
 
+/* ---- weights that stay in the file ---- */
+
+#define HUGE_PAGE ((size_t)2 << 20) /* where it is another, more or fewer pages are touched than needed */
+
+static void fetch_piece(void *arg, int item, int thread)
+{
+    const struct ct_pages *p = arg;
+
+    (void)thread;
+    ct_os_fetch(p->begin + (size_t)item * HUGE_PAGE);
+}
+
+/* They are read whole for every token, so they are wanted at once and in order, which no disk likes better. */
+static void fetch(struct carat_engine *e)
+{
+    for (int i = 0; i < e->n_mapped; i++) {
+        struct ct_pages *p = &e->mapped[i];
+        size_t size = (size_t)(p->end - p->begin);
+        ct_pool_run(e->pool, (int)((size + HUGE_PAGE - 1) / HUGE_PAGE), fetch_piece, p);
+    }
+}
+
 carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                  const carat_engine_options *options, carat_error *err)
 {
@@ -45,6 +67,7 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
     ct_fpenv fp = ct_os_fp_enter();
     ct_lay_out(e);
     ct_os_fp_leave(fp);
+    fetch(e);
     *engine = e;
     return CARAT_OK;
 }
@@ -57,6 +80,7 @@ void carat_engine_close(carat_engine *e)
     ct_os_release(e->kv, e->plan.kv_bytes);
     ct_os_release(e->work, e->plan.work_bytes);
     ct_os_release(e->packed, e->plan.packed_bytes);
+    free(e->mapped);
     free(e);
 }
 

@@ -74,6 +74,7 @@ void ct_lay_out(struct carat_engine *e)
     size_t n = (size_t)e->plan.chunk, sessions = (size_t)e->plan.sessions, vocab = (size_t)c->n_vocab;
     size_t page = ct_os_page();
     struct ct_memory memory = {e->work, 0}, packed = {e->packed, 0};
+    size_t mapped = 0;
     struct ct_cpu_options o = backend_options(e);
     carat_plan *p = &e->plan;
 
@@ -100,8 +101,65 @@ void ct_lay_out(struct carat_engine *e)
     p->work_bytes = ct_round_up(memory.used, page);
     p->stack_bytes = (size_t)(p->threads - 1) * CT_OS_STACK;
     p->packed_bytes = ct_round_up(packed.used, page);
-    p->weight_bytes = p->packed_bytes + ct_round_up(e->weights.bytes - packed.used, page);
+    for (int i = 0; i < e->n_mapped; i++)
+        mapped += (size_t)(e->mapped[i].end - e->mapped[i].begin);
+    p->weight_bytes = p->packed_bytes + mapped;
     p->bytes = p->weight_bytes + p->kv_bytes + p->work_bytes + p->stack_bytes;
+}
+
+/* ---- weights that stay where they are ---- */
+
+/* A walk over the weights. */
+struct keeping {
+    struct carat_engine *e; /* NULL: only counts */
+    struct ct_cpu_options o;
+    int n;
+};
+
+static carat_status keep(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+{
+    struct keeping *k = user;
+    uintptr_t page = ct_os_page(), begin = (uintptr_t)w->data & ~(page - 1);
+    const uint8_t *p = (const uint8_t *)w->data - ((uintptr_t)w->data - begin);
+
+    (void)place;
+    (void)tensor;
+    if (w->rows == 1 || (k->e && ct_cpu_packs(&k->o, w))) /* norms are the model's */
+        return CARAT_OK;
+    if (k->e)
+        k->e->mapped[k->n] =
+            (struct ct_pages){p, p + ct_round_up((uintptr_t)w->data + ct_weight_bytes(w) - begin, page)};
+    k->n++;
+    return CARAT_OK;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct ct_pages *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Fills e->mapped. */
+static carat_status find_mapped(struct carat_engine *e, carat_error *err)
+{
+    const carat_model *m = e->model;
+    struct keeping k = {0};
+    int n = 0;
+
+    ct_weights_walk(&m->weights, &m->config, m->file, keep, &k);
+    e->mapped = malloc((size_t)k.n * sizeof *e->mapped);
+    if (!e->mapped)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the plan of an engine");
+    k = (struct keeping){.e = e, .o = backend_options(e)};
+    ct_weights_walk(&m->weights, &m->config, m->file, keep, &k);
+    qsort(e->mapped, (size_t)k.n, sizeof *e->mapped, by_address);
+    for (int i = 0; i < k.n; i++)
+        if (n > 0 && e->mapped[i].begin <= e->mapped[n - 1].end)
+            e->mapped[n - 1].end = CT_MAX(e->mapped[n - 1].end, e->mapped[i].end);
+        else
+            e->mapped[n++] = e->mapped[i];
+    e->n_mapped = n;
+    return CARAT_OK;
 }
 
 /* ---- choices ---- */
@@ -208,6 +266,7 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
         .threads = o->threads ? o->threads : ct_os_cpus(),
         .isa = e->kernel.isa,
     };
+    CT_TRY(find_mapped(e, err));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     if (count(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes)
         return too_large(e, o, o->max_bytes, "the limit", err);
@@ -229,7 +288,7 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
 
 static struct carat_engine *new_plan(const char *function, carat_error *err)
 {
-    struct carat_engine *e = malloc(sizeof *e);
+    struct carat_engine *e = calloc(1, sizeof *e);
 
     if (!e)
         ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", function);
@@ -250,7 +309,7 @@ carat_status carat_plan_engine(const carat_model *model, const carat_engine_opti
     carat_status status = ct_plan(e, model, options ? options : &defaults, err);
     if (!status)
         *result = e->plan;
-    free(e);
+    carat_engine_close(e);
     return status;
 }
 
@@ -294,6 +353,6 @@ carat_status carat_fit_engine(const carat_model *model, carat_engine_options *op
         options->context = e->plan.context;
         options->kv = kv_types[e->kv_type].kv;
     }
-    free(e);
+    carat_engine_close(e);
     return status;
 }

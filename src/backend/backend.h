@@ -190,6 +190,8 @@ struct ct_cpu_backend {
  * and to place. */
 void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory,
                          struct ct_memory *weights);
+/* Whether place packs this weight; else it stays where it lies. */
+bool ct_cpu_packs(const struct ct_cpu_options *o, const struct ct_weight *w);
 /* Takes the buffers that depend on the weights. To be called once they are placed, before the first product. */
 void ct_cpu_backend_finish(struct ct_cpu_backend *b);
 

@@ -91,17 +91,21 @@ static bool floats(enum ct_type type)
     return lines == CT_LINES_16 || lines == CT_LINES_32;
 }
 
-/* Packs where the kernels want panels and the type has them; exact arithmetic works on decoded rows. */
+/* Where the kernels want panels and the type has them; exact arithmetic works on decoded rows. */
+bool ct_cpu_packs(const struct ct_cpu_options *o, const struct ct_weight *w)
+{
+    return o->kernel->layout == CT_LAYOUT_PANELS && w->layout == CT_LAYOUT_ROWS &&
+           ct_panel_of(w->type)->lines != CT_LINES_NONE && (!o->exact || floats(w->type));
+}
+
 static struct ct_weight pack(struct ct_cpu_backend *b, struct ct_weight w)
 {
-    const struct ct_panel *panel = ct_panel_of(w.type);
     struct ct_weight packed = w;
 
-    if (b->o.kernel->layout != CT_LAYOUT_PANELS || w.layout != CT_LAYOUT_ROWS ||
-        panel->lines == CT_LINES_NONE || (b->o.exact && !floats(w.type)))
+    if (!ct_cpu_packs(&b->o, &w))
         return w;
     packed.layout = CT_LAYOUT_PANELS;
-    packed.row_bytes = ct_panel_bytes(panel, w.cols);
+    packed.row_bytes = ct_panel_bytes(ct_panel_of(w.type), w.cols);
     packed.data = ct_memory_take(b->weights, ct_weight_bytes(&packed));
     if (packed.data)
         run(&(struct job){.b = b, .ws = (const struct ct_weight *[]){&w, &packed}},

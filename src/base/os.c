@@ -162,20 +162,35 @@ void ct_os_release(void *p, size_t size)
         munmap(p, size);
 }
 
+size_t ct_os_page(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The pages that bytes [p, p + size) touch, and advice for them. */
+static int advise(const void *p, size_t size, int advice)
+{
+    uintptr_t page = ct_os_page(), begin = (uintptr_t)p & ~(page - 1);
+    return madvise((void *)begin, (uintptr_t)p + size - begin, advice);
+}
+
 void ct_os_huge(const void *p, size_t size)
 {
-    madvise((void *)(uintptr_t)p, size, MADV_HUGEPAGE);
+    advise(p, size, MADV_HUGEPAGE);
+}
+
+void ct_os_fetch(const void *p)
+{
+#ifndef MADV_POPULATE_READ
+    enum { MADV_POPULATE_READ = 22 }; /* Linux 5.14 */
+#endif
+    advise(p, 1, MADV_POPULATE_READ);
 }
 
 size_t ct_os_cache(void)
 {
     long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
     return (size_t)CT_MAX(bytes, 0);
-}
-
-size_t ct_os_page(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 void ct_os_discard(void *p, size_t size)

@@ -87,9 +87,11 @@ void *ct_os_reserve(size_t size);
 void ct_os_release(void *p, size_t size);
 /* Bytes of a page. */
 size_t ct_os_page(void);
-/* Asks for huge pages behind a reservation, or a mapped file, that will be filled or read whole; nothing happens where there
- * are none. p begins a page. */
+/* Asks for huge pages behind the pages of [p, p + size), of a reservation or a mapped file that will be filled or read whole;
+ * nothing happens where there are none. */
 void ct_os_huge(const void *p, size_t size);
+/* Brings the page of a mapped file at p into memory, and its neighbours as the system likes, if it can. */
+void ct_os_fetch(const void *p);
 /* Bytes of the largest cache; 0: not known. */
 size_t ct_os_cache(void);
 /* Gives the pages that lie wholly inside [p, p+size) back; they read as zeros afterwards. */

@@ -108,6 +108,8 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
                                           .offset = w->data.at};
         f->n_weight++;
     }
+    if (map->base)
+        ct_os_huge(map->base, map->length); /* for its weights; as a whole, or it would be many mappings */
     return ct_file_index_weights(f, err);
 }
 

@@ -393,28 +393,19 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
     return ct_file_is_packed(f) ? take_counts(&b) : CARAT_OK;
 }
 
-/* One matrix; keeps account of the bytes that its place takes. */
-static struct ct_weight place(struct ct_backend *b, struct ct_weight w, size_t *bytes)
-{
-    struct ct_weight placed = b->verb.place(b, w);
-
-    *bytes += ct_weight_bytes(&placed) - ct_weight_bytes(&w);
-    return placed;
-}
-
 void ct_weights_place(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
                       struct ct_layer *layer, struct ct_backend *b)
 {
     *to = *from;
-    to->embed = place(b, from->embed, &to->bytes);
-    to->head = from->tied ? to->embed : place(b, from->head, &to->bytes);
+    to->embed = b->verb.place(b, from->embed);
+    to->head = from->tied ? to->embed : b->verb.place(b, from->head);
     to->layer = layer;
     for (int i = 0; i < c->n_layer; i++) {
         struct ct_layer l = from->layer[i];
         for (size_t s = 0; s < CT_COUNT(slots); s++) {
             struct ct_weight *w = (struct ct_weight *)(void *)((char *)&l + slots[s].at);
             if (slots[s].kind == MATRIX && slots[s].used(c))
-                *w = place(b, *w, &to->bytes);
+                *w = b->verb.place(b, *w);
         }
         if (layer)
             layer[i] = l;

@@ -1,5 +1,6 @@
 /* test_plan.c: the plan of an engine is the memory it takes: mappings of the process before and after creation, pages behind
  * them before and after a full context; what a limit refuses and offers; what a budget chooses. */
+#include "base/scratch.h"
 #include "vector_util.h"
 
 #include "api/api.h"
@@ -13,7 +14,7 @@ static carat_model *tiny, *q4_0;
 
 static int open_models(void **unused)
 {
-    (void)unused;
+    make_scratch(unused);
     OK(carat_model_open(&tiny, TINY, NULL, err));
     OK(carat_model_open(&q4_0, Q4_0, NULL, err));
     return 0;
@@ -21,10 +22,9 @@ static int open_models(void **unused)
 
 static int close_models(void **unused)
 {
-    (void)unused;
     carat_model_close(tiny);
     carat_model_close(q4_0);
-    return 0;
+    return drop_scratch(unused);
 }
 
 static carat_engine_options options(int threads, int context, carat_kv kv)
@@ -144,6 +144,75 @@ static void mappings_are_as_planned(void **unused)
                 o.isa = kv == CARAT_KV_F16 ? "ref" : NULL;
                 check_mappings(m ? q4_0 : tiny, &o);
             }
+}
+
+/* ---- weights that stay in the file ---- */
+
+struct pages {
+    uintptr_t page[4096]; /* numbers of pages that hold a matrix, some twice */
+    size_t n;
+};
+
+static carat_status add_pages(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+{
+    struct pages *p = user;
+    uintptr_t begin = (uintptr_t)w->data, page = ct_os_page();
+    (void)place;
+    (void)tensor;
+    for (uintptr_t at = begin / page; w->rows > 1 && at <= (begin + ct_weight_bytes(w) - 1) / page; at++) {
+        assert_true(p->n < CT_COUNT(p->page));
+        p->page[p->n++] = at;
+    }
+    return CARAT_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void check_mapped(const carat_model *model, const char *isa)
+{
+    carat_engine_options o = options(1, 256, CARAT_KV_BF16);
+    carat_engine *engine = NULL;
+    struct pages *p = calloc(1, sizeof *p);
+    size_t page = ct_os_page(), n = 0;
+
+    o.isa = isa;
+    carat_plan plan = plan_of(model, &o);
+    ct_weights_walk(&model->weights, &model->config, model->file, add_pages, p);
+    qsort(p->page, p->n, sizeof *p->page, ascending);
+    for (size_t i = 0; i < p->n; i++)
+        n += i == 0 || p->page[i] != p->page[i - 1];
+    assert_int_equal(plan.packed_bytes, 0);
+    assert_int_equal(plan.weight_bytes, n * page);
+    check_mappings(model, &o);
+    OK(carat_engine_create(&engine, model, &o, err));
+    assert_true(engine->n_mapped > 0);
+    for (int i = 0; i < engine->n_mapped; i++)
+        assert_int_equal(resident_pages(engine->mapped[i].begin, page), 1);
+    carat_engine_close(engine);
+    free(p);
+}
+
+/* Of rows as they lie in the file, and of panels in a packed file. */
+static void mapped_weights_count_in_pages(void **unused)
+{
+    char path[sizeof scratch + 16];
+    carat_model *packed = NULL;
+
+    (void)unused;
+    if (SANITIZED)
+        skip();
+    snprintf(path, sizeof path, "%s/packed.carat", scratch);
+    check_mapped(tiny, "ref");
+    check_mapped(q4_0, "ref");
+    OK(carat_model_pack(tiny, path, NULL, NULL, err));
+    OK(carat_model_open(&packed, path, NULL, err));
+    check_mapped(packed, NULL);
+    check_mapped(packed, "ref");
+    carat_model_close(packed);
 }
 
 /* ---- memory behind them ---- */
@@ -381,6 +450,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_are_as_planned),
         cmocka_unit_test(mappings_are_as_planned),
+        cmocka_unit_test(mapped_weights_count_in_pages),
         cmocka_unit_test(a_full_context_fills_the_cache),
         cmocka_unit_test(more_context_never_needs_less),
         cmocka_unit_test(limit_offers_what_fits),
