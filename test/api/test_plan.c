@@ -345,7 +345,7 @@ static void machine_is_a_limit(void **unused)
     e->plan.bytes = (size_t)1 << 60;
     assert_int_equal(ct_plan_fits_machine(e, &o, &error), CARAT_E_MEMORY);
     assert_says(&error, "of memory that this process may use; a context of 2048 fits");
-    free(e);
+    carat_engine_close(e);
 }
 
 /* ---- budgets ---- */
