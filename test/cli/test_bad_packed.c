@@ -26,6 +26,19 @@ static void length(struct bad_place *p, const void *with)
     done(p, &k);
 }
 
+/* A note of so many bytes. */
+static void long_note(struct bad_place *p, const void *with)
+{
+    struct packed k = made(OF_GGUF);
+    size_t n = *(const size_t *)with;
+    char *text = malloc(n);
+    assert_non_null(text);
+    k.p.note = (struct ct_str){memset(text, 'a', n), n};
+    packed_rewrite(&k);
+    free(text);
+    done(p, &k);
+}
+
 /* Terabytes of nothing between the sections and the index. */
 static void holes(struct bad_place *p, const void *with)
 {
@@ -159,6 +172,13 @@ static const struct bad_case fields[] = {
      {IN_IT, "path of the origin does not end in a 0"}},
     {"P3", "a path with a 0", SET_INDEX(origin, TEXT("a\0b")), 4, {IN_IT, "has a 0 among its 3 bytes"}},
     {"P3", "a note with a 0", SET_INDEX(note, TEXT("\0")), 4, {IN_IT, "the note has a 0"}},
+    {"P3", "the longest note", long_note, &(const size_t){CT_PACKED_TEXT}, 0, {"aaaa"}},
+    {"P3",
+     "a note that is too long",
+     long_note,
+     &(const size_t){CT_PACKED_TEXT + 1},
+     4,
+     {IN_IT, "the note has 1048577 bytes", "at most 1048576"}},
     {"P3",
      "a note that moves the cursor",
      SET_INDEX(note, TEXT("so \x1b[31m it is")),

@@ -193,12 +193,12 @@ static void every_change_of_an_origin_is_seen(void **state)
         struct ct_file *f;
         struct ct_packed p = describe(path, side, &blob, &arena, &f);
         assert_true(ct_packed_current(&p, path));
-        ct_file_close(f); /* what p lends from it is not looked at */
         if (rows[i].change)
             rows[i].change(dir, rows[i].name);
         if (ct_packed_current(&p, path) != rows[i].current)
             fail_msg("row %zu: %s is %scurrent", i, rows[i].name ? rows[i].name : "-",
                      rows[i].current ? "no longer " : "");
+        ct_file_close(f); /* names of sources are its */
         ct_arena_free(&arena);
         static const char *const all[] = {"model.safetensors",
                                           "config.json",
