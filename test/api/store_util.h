@@ -382,4 +382,35 @@ UNUSED static void flip(const char *path, size_t at, int bit)
     assert_int_equal(close(fd), 0);
 }
 
+UNUSED static carat_model_options cached(void)
+{
+    carat_model_options o = CARAT_MODEL_OPTIONS;
+    o.cache = cache_dir();
+    return o;
+}
+
+UNUSED static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* Small models with all that they need inside. */
+UNUSED static const char *small(int i)
+{
+    static char path[4][PATH_SIZE];
+    char name[16];
+    snprintf(name, sizeof name, "small%d.sbs", i);
+    path_join(path[i], scratch, name);
+    if (!exists(path[i]))
+        copy_file(path[i], CT_TEST_DATA "/sbs/g3-sfp.sbs");
+    return path[i];
+}
+
+/* In the index, at the end. */
+UNUSED static void damage(const char *packed)
+{
+    flip(packed, (size_t)status_of(packed).st_size - 10, 1);
+}
+
 #endif

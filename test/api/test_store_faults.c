@@ -116,19 +116,11 @@ static int quiet_system(void **state)
 
 /* ---- models ---- */
 
-static const char *small(int i)
+static const char *second(void)
 {
-    static char path[2][PATH_SIZE];
-    path_join(path[i], scratch, i ? "b.sbs" : "a.sbs");
-    copy_file(path[i], i ? CT_TEST_DATA "/sbs/v1/g2-bf16.sbs" : CT_TEST_DATA "/sbs/g3-sfp.sbs");
-    return path[i];
-}
-
-static carat_model_options cached(void)
-{
-    carat_model_options o = CARAT_MODEL_OPTIONS;
-    o.cache = cache_dir();
-    return o;
+    static char path[PATH_SIZE];
+    copy_file(path_join(path, scratch, "second.sbs"), CT_TEST_DATA "/sbs/v1/g2-bf16.sbs");
+    return path;
 }
 
 static char *plain_facts(const char *path)
@@ -194,8 +186,8 @@ static void prepare(int what, const char *path, const char *other)
         return;
     opens(what == 1 ? path : other, MADE, in);
     assert_int_equal(count_files(".carat", packed), 1);
-    if (what == 1) /* a copy that is damaged */
-        flip(packed, (size_t)status_of(packed).st_size - 10, 1);
+    if (what == 1)
+        damage(packed);
     else /* another one that has to leave */
         cap = 256 << 10;
 }
@@ -203,7 +195,7 @@ static void prepare(int what, const char *path, const char *other)
 static void a_kill_at_any_moment_is_repaired(void **state)
 {
     (void)state;
-    const char *path = small(0), *other = small(1);
+    const char *path = small(0), *other = second();
     char *facts = plain_facts(path);
 
     for (int what = 0; what < 3; what++) {
@@ -377,7 +369,7 @@ static void who_starts_together_packs_once(void **state)
 static void together_they_keep_the_cap(void **state)
 {
     (void)state;
-    struct crowd c = {.path = {small(0), small(1)}};
+    struct crowd c = {.path = {small(0), second()}};
     char packed[PATH_SIZE];
 
     for (int i = 0; i < 2; i++) {

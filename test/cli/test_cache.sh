@@ -1,43 +1,15 @@
 #!/usr/bin/env bash
 # test_cache.sh: the cache as people meet it: which verbs write it and which only use it, one line on stderr, `carat pack`,
-# `carat cache`, caps, disks without room, directories that are not one's own, processes that start together, are killed or
-# interrupted. What is in a packed file, and every way in which it can be wrong, is test/api/test_store.c's.
+# `carat cache`, the cap. Disks without room and processes that end early are test_cache_faults.sh's; what is in a packed file,
+# and every way in which it can be wrong, test/api/test_store.c's.
 
-# A fifth of the disk stays free: on one with less nothing would be packed.
-for TMPDIR in "${TMPDIR:-/tmp}" /dev/shm none; do
-    df -P "$TMPDIR" 2>/dev/null | awk 'NR == 2 { exit !($4 > 0.21 * $2 && $4 > 200000) }' && break
-done
-[ "$TMPDIR" != none ] || exit 77
-export TMPDIR
-. "$CARAT_SOURCE/test/cli/common.bash"
-cache=$XDG_CACHE_HOME/carat
-
-copy_model() {
-    rm -rf "$1"
-    cp -r "$tiny" "$1"
-    chmod -R u+w "$1"
-}
-
-# generate LINES MODEL OPTIONS...: gives what it always gives, with so many lines on stderr.
-generate() {
-    local n=$1 model=$2
-    shift 2
-    expect 0 run "$model" 'Once upon a time' -n 6 --temp 0 --no-perf "$@"
-    same out wanted
-    lines "$n" "run $model $*"
-}
-lines() { [ "$(wc -l <err)" = "$1" ] || die "$2: $(wc -l <err) lines on stderr, expected $1"; }
-files() { find "$cache" -type f | wc -l; }
-packed() { find "$cache" -name '*.carat' | wc -l; }
-no_parts() { [ -z "$(find "$XDG_CACHE_HOME" -name '*.part*')" ] || die "$1: a part of a file is left"; }
-made='^note: packed into the cache, [0-9]* MB: '"$cache"'/[0-9a-f]*\.carat$'
+. "$CARAT_SOURCE/test/cli/cache.bash"
 
 copy_model m
 expect 0 run tiny 'Once upon a time' -n 6 --temp 0 --no-perf
 cp out wanted
 generate 0 m --no-cache
 [ ! -e "$cache" ] || die '--no-cache made a cache'
-
 printf '[{"role":"user","content":"hello"}]' >messages.json
 
 # ---- verbs that do not compute use what is there and write nothing ----
@@ -69,6 +41,12 @@ for i in "${!idle[@]}"; do
 done
 generate 0 m
 [ "$(stat -c %Y "$used")" != $old ] || die 'a start does not count as use'
+for verb in "logits m --ids 2,5" "bench m -p 1 -n 1 -r 1"; do # these compute, too
+    rm -rf "$cache"
+    expect 0 $verb
+    err_has "$made"
+    [ "$(packed)" = 1 ] || die "$verb did not pack"
+done
 
 # ---- carat pack ----
 
@@ -109,8 +87,9 @@ err_has 'what the model was read from'
 refuse 2 pack m -o m/config.json
 same m/config.json config.json
 refuse 1 pack m -o elsewhere
-refuse 1 pack m -o /dev/null
-[ -c /dev/null ] || die '/dev/null is gone'
+mkfifo pipe
+refuse 1 pack m -o pipe
+[ -p pipe ] || die 'what is no file was replaced'
 refuse 1 pack m -o nowhere/x
 expect 0 pack tiny -o t.carat
 generate 0 ./t.carat
