@@ -41,12 +41,26 @@ static carat_status is_busy(const char *function, carat_error *err)
                    function);
 }
 
+/* The session's K and V. */
+static uint8_t *cache_of(const carat_session *s)
+{
+    return s->engine->kv + (size_t)s->slot * s->engine->cache.sequence_bytes;
+}
+
+/* A session that grows long has its K and V read by every token, and huge pages are read faster; a short one would touch far
+ * more of them than it fills. */
+static void want_huge_pages(const carat_session *s, int more)
+{
+    enum { LONG = 1024 };
+
+    if (s->n < LONG && s->n + more >= LONG)
+        ct_os_huge(cache_of(s), s->engine->cache.sequence_bytes);
+}
+
 /* Zeroes the session's K and V and forgets its tokens: a new one, or one after an error, starts like this. */
 static void clear(carat_session *s)
 {
-    size_t bytes = s->engine->cache.sequence_bytes;
-
-    ct_os_discard(s->engine->kv + (size_t)s->slot * bytes, bytes);
+    ct_os_discard(cache_of(s), s->engine->cache.sequence_bytes);
     s->n = s->floor = 0;
     s->has_logits = false;
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
@@ -223,8 +237,10 @@ static carat_status evaluate(carat_engine *e, const carat_row *rows, int n, cara
     struct cursor at = {0, 0};
     size_t done = 0, total = 0;
 
-    for (int r = 0; r < n; r++)
+    for (int r = 0; r < n; r++) {
         total += (size_t)rows[r].n;
+        want_huge_pages(rows[r].session, rows[r].n);
+    }
     while (at.row < n) {
         int taken;
         if (!pass(e, rows, n, &at, &taken)) {

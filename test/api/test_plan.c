@@ -73,6 +73,26 @@ static size_t mapped(void)
     return sum;
 }
 
+/* Whether huge pages were asked for behind p. */
+static bool wants_huge_pages(const void *p)
+{
+    FILE *f = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool within = false, wanted = false;
+
+    if (!f)
+        skip();
+    while (fgets(line, sizeof line, f)) {
+        unsigned long begin, end;
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+            within = (uintptr_t)p >= begin && (uintptr_t)p < end;
+        else if (within && strncmp(line, "VmFlags:", 8) == 0)
+            wanted = strstr(line, " hg") != NULL;
+    }
+    fclose(f);
+    return wanted;
+}
+
 /* Pages of [p, p + bytes) that have memory behind them. */
 static size_t resident_pages(const void *p, size_t bytes)
 {
@@ -246,6 +266,32 @@ static void a_full_context_fills_the_cache(void **unused)
     check_pages(tiny, CARAT_KV_BF16, 1);
     check_pages(tiny, CARAT_KV_Q8, 2);
     check_pages(q4_0, CARAT_KV_F32, 1);
+}
+
+/* A long context is worth huge pages, and only of its own session; a short one is not. */
+static void long_contexts_want_huge_pages(void **unused)
+{
+    carat_engine_options o = options(1, MOST, CARAT_KV_BF16);
+    struct ct_os_memory m;
+
+    (void)unused;
+    ct_os_memory(&m, "");
+    if (!*m.huge_pages)
+        skip(); /* a kernel without them */
+    o.sessions = 2;
+    struct rig r = rig_open(tiny, &o);
+    struct ids ids = scattered_ids(1100, r.n_vocab, 7);
+    const uint8_t *kv[] = {r.engine->kv, r.engine->kv + r.engine->cache.sequence_bytes};
+
+    OK(carat_sync(r.session[0], ids.id, 1000, NULL, err));
+    assert_false(wants_huge_pages(kv[0]));
+    OK(carat_append(r.session[0], ids.id, 24, err)); /* reaches 1024 */
+    assert_true(wants_huge_pages(kv[0]));
+    assert_false(wants_huge_pages(kv[1]));
+    OK(carat_sync(r.session[1], ids.id, 1100, NULL, err));
+    assert_true(wants_huge_pages(kv[1]));
+    free(ids.id);
+    rig_close(&r);
 }
 
 /* ---- limits ---- */
@@ -452,6 +498,7 @@ int main(void)
         cmocka_unit_test(mappings_are_as_planned),
         cmocka_unit_test(mapped_weights_count_in_pages),
         cmocka_unit_test(a_full_context_fills_the_cache),
+        cmocka_unit_test(long_contexts_want_huge_pages),
         cmocka_unit_test(more_context_never_needs_less),
         cmocka_unit_test(limit_offers_what_fits),
         cmocka_unit_test(limit_counts_mapped_weights),
