@@ -127,11 +127,10 @@ static const char *fault_of(struct ct_store *c, const char *path, struct ct_file
 bool ct_store_find(struct ct_store *c, const char *path, struct ct_file **f)
 {
     struct ct_file *found = NULL;
-    struct ct_os_id id;
 
     c->why = NULL;
     *c->line = 0;
-    if (!ct_os_identify(&id, c->packed))
+    if (!ct_os_identify(&c->seen, c->packed))
         return false;
     c->why = fault_of(c, path, &found);
     if (c->why) {
@@ -159,6 +158,7 @@ void ct_store_reject(struct ct_store *c)
     if (!c->o->cache_read_only) {
         ct_os_remove(c->stamp);
         ct_os_remove(c->packed);
+        c->seen = (struct ct_os_id){0};
     }
 }
 
@@ -168,6 +168,7 @@ carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file
                             carat_error *err)
 {
     double began = ct_os_seconds();
+    struct ct_os_id now;
     carat_status status;
     carat_error busy;
 
@@ -189,8 +190,9 @@ carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file
         note(c, "the model is not kept packed: %s", busy.message);
         return CARAT_OK;
     }
-    /* who was waited for may have made it */
-    if (ct_store_find(c, path, f))
+    /* who was waited for, or came in between, may have made it */
+    ct_os_identify(&now, c->packed);
+    if (memcmp(&now, &c->seen, sizeof now) != 0 && ct_store_find(c, path, f))
         ct_os_new_abandon(&c->made);
     else
         *claimed = true;

@@ -16,6 +16,7 @@ struct ct_store {
     char *packed, *part, *stamp; /* paths: the file, what it is called while it is made, and when it was last used */
     bool writable;
     char line[1024]; /* for the log, when the model is open: what became of the cache; "" when nothing did */
+    struct ct_os_id seen; /* what was there when it was last looked at; zeroes: nothing */
     const char *why;      /* there is one that is of no use: what is wrong with it; else NULL */
     struct ct_os_new made; /* claimed: fd >= 0 */
     ct_thread finisher, reader;

@@ -427,6 +427,54 @@ static void other_versions_are_made_anew(void **state)
     drop(&k);
 }
 
+/* As one of another carat may be: every hash is right, and the tokenizer is of no use. */
+static void a_sound_file_that_does_not_load_is_made_anew(void **state)
+{
+    (void)state;
+    const char *path = small(0);
+    struct kept k = keep(path);
+    carat_model_options o = cached();
+
+    assert_true(k.p.tables.size > 100);
+    for (int i = 0; i < 3; i++) {
+        uint8_t *bytes = malloc(k.n);
+        memcpy(bytes, k.bytes, k.n);
+        memcpy(bytes + k.p.tables.at, "another!", 8);
+        k.p.tables.hash = ct_packed_hash(bytes + k.p.tables.at, k.p.tables.size);
+        assert_int_equal(ct_packed_write_index(&k.p, bytes + k.h.index_at), k.h.index_size);
+        struct ct_packed_header h = ct_packed_header(
+            k.h.index_at, k.h.index_size, ct_packed_hash_block(bytes + k.h.index_at, (size_t)k.h.index_size));
+        memcpy(bytes, &h, sizeof h);
+        char to[PATH_SIZE];
+        write_file(strcpy(to, k.path), (const char *)bytes, k.n);
+        free(bytes);
+        if (i == 0) {
+            opens(path, MADE, damaged);
+            opens(path, MAPPED, NULL);
+            continue;
+        }
+        o.cache_read_only = i == 1;
+        o.tokenizer_only = i == 2;
+        struct opened plain, m = open_by(path, o);
+        o.cache = NULL;
+        plain = open_by(path, o);
+        assert_int_equal(m.status, CARAT_OK);
+        assert_int_equal(m.setup.packed, 0);
+        if (i == 2)
+            cut_line(&m.lines, "the packed copy of the model is left out, it is damaged: ");
+        assert_string_equal(m.lines.text, plain.lines.text);
+        char *facts = facts_of(plain.model, ONE_ENGINE);
+        check_facts(m.model, ONE_ENGINE, facts);
+        free(facts);
+        close_opened(&m);
+        close_opened(&plain);
+        assert_int_equal(exists(k.path), i == 1);
+        o = cached();
+    }
+    opens(path, MADE, in);
+    drop(&k);
+}
+
 static void links_and_strangers_are_not_followed(void **state)
 {
     (void)state;
@@ -501,6 +549,7 @@ int main(void)
         cmocka_unit_test_setup(every_flipped_bit_is_found, fresh_cache),
         cmocka_unit_test_setup(a_stamp_is_a_witness_only, fresh_cache),
         cmocka_unit_test_setup(other_versions_are_made_anew, fresh_cache),
+        cmocka_unit_test_setup(a_sound_file_that_does_not_load_is_made_anew, fresh_cache),
         cmocka_unit_test_setup(links_and_strangers_are_not_followed, fresh_cache),
     };
     return MAIN(tests);
