@@ -205,9 +205,17 @@ static int largest_context(struct carat_engine *e, const carat_engine_options *o
     return fits;
 }
 
-static double mib(size_t bytes)
+/* A size in a message, to the page where that is short. */
+struct size {
+    char text[32];
+};
+static struct size size(size_t bytes)
 {
-    return (double)bytes / (1 << 20);
+    const double mib = (double)bytes / (1 << 20);
+    struct size s;
+
+    snprintf(s.text, sizeof s.text, mib < 1e4 ? "%.2f MiB" : "%.1f GiB", mib < 1e4 ? mib : mib / 1024);
+    return s;
 }
 
 /* Refuses the plan that e holds and says what would fit. Leaves another one there. */
@@ -230,16 +238,17 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
     else if (asked.weight_bytes > limit)
         snprintf(fits, sizeof fits, "not even the weights fit");
     else if (asked.bytes > least)
-        snprintf(fits, sizeof fits, "even a context of %d with a q8 cache needs %.2f", least_context(e),
-                 mib(least));
+        snprintf(fits, sizeof fits, "even a context of %d with a q8 cache needs %s", least_context(e),
+                 size(least).text);
     else
         snprintf(fits, sizeof fits, "the weights leave too little room");
-    return ct_fail(err, CARAT_E_MEMORY,
-                   "a context of %d%s needs %.2f MiB (weights %.2f, %s cache %.2f, work %.2f, stacks %.2f), "
-                   "more than the %.2f MiB of %s; %s",
-                   asked.context, sessions, mib(asked.bytes), mib(asked.weight_bytes), asked.kv,
-                   mib(asked.kv_bytes), mib(asked.work_bytes), mib(asked.stack_bytes), mib(limit), limit_is,
-                   fits);
+    return ct_fail(
+        err, CARAT_E_MEMORY,
+        "a context of %d%s needs %s (weights %s, %s cache %s, work %s, stacks %s), more than the %s "
+        "of %s; %s",
+        asked.context, sessions, size(asked.bytes).text, size(asked.weight_bytes).text, asked.kv,
+        size(asked.kv_bytes).text, size(asked.work_bytes).text, size(asked.stack_bytes).text,
+        size(limit).text, limit_is, fits);
 }
 
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
