@@ -43,6 +43,8 @@ int verb_pack(const struct options *o)
         return fail(USAGE, "pack: a packed file cannot be written to standard output");
     if (!o->out && o->no_cache)
         return fail(USAGE, "pack: with --no-cache it needs -o FILE");
+    if (!o->out && o->tokenizer)
+        return fail(USAGE, "pack: with --tokenizer it needs -o FILE");
     interrupt_install();
     code = o->out ? open_model(&model, o, false) : open_packed(&model, o);
     if (code == DONE)

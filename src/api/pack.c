@@ -312,6 +312,7 @@ carat_status carat_model_pack(const carat_model *model, const char *path, carat_
 {
     carat_model_options o = CARAT_MODEL_OPTIONS;
     struct ct_os_new file = {.fd = -1};
+    struct ct_os_id id;
     struct ct_pack *pack = NULL;
 
     if (!model || !model->has_weights || !path)
@@ -336,7 +337,7 @@ carat_status carat_model_pack(const carat_model *model, const char *path, carat_
     if (!status)
         status = ct_pack_write(pack, &file, &o, err);
     if (!status)
-        status = ct_os_new_finish(&file, path, err);
+        status = ct_os_new_finish(&file, path, &id, err);
     if (status)
         ct_os_new_abandon(&file);
     ct_pack_end(pack);

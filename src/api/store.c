@@ -204,7 +204,7 @@ static void finish(void *arg)
     struct ct_store *c = arg;
     struct ct_os_id id;
 
-    if (ct_os_new_finish(&c->made, c->packed, NULL) == CARAT_OK && ct_os_identify(&id, c->packed))
+    if (ct_os_new_finish(&c->made, c->packed, &id, NULL) == CARAT_OK && id.size)
         put_stamp(c, &id);
 }
 

@@ -122,12 +122,21 @@ bool ct_os_remove(const char *path)
 
 /* ---- a file that appears whole ---- */
 
+/* Whether the open file has that name now: somebody may have cleared the directory, and somebody else begun anew. */
+static bool is_called(int fd, const char *path, struct ct_os_id *id)
+{
+    struct stat st;
+
+    return ct_os_identify(id, path) && fstat(fd, &st) == 0 && id->inode == st.st_ino &&
+           id->device == st.st_dev;
+}
+
 /* A lock on the file itself: a process that dies leaves a file that nobody holds, which the next one takes over. */
 carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err)
 {
     *n = (struct ct_os_new){.fd = -1, .path = path};
     for (int attempt = 0; attempt < 100; attempt++) {
-        struct stat held, named;
+        struct ct_os_id id;
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
         if (fd < 0)
             return ct_fail(err, CARAT_E_IO, "%s: cannot be made: %s", path, reason(errno));
@@ -139,8 +148,7 @@ carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mod
                        : ct_fail(err, CARAT_E_IO, "%s: cannot be locked: %s", path, reason(number));
         }
         /* Who held it before may have given it its name: then the lock is on that, and nothing is here. */
-        bool same = fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
-                    held.st_dev == named.st_dev;
+        bool same = is_called(fd, path, &id);
         if (same && ftruncate(fd, 0) == 0) {
             n->fd = fd;
             return CARAT_OK;
@@ -222,19 +230,22 @@ static void sync_directory_of(const char *path)
     }
 }
 
-carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, carat_error *err)
+carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_os_id *id, carat_error *err)
 {
     struct timespec now, times[2] = {{.tv_nsec = UTIME_OMIT}};
 
     ct_os_new_written(n);
     clock_gettime(CLOCK_REALTIME, &now);
     times[1] = (struct timespec){now.tv_sec - 1, now.tv_nsec};
-    if (futimens(n->fd, times) != 0 || fsync(n->fd) != 0 || rename(n->path, name) != 0) {
-        carat_status status =
-            ct_fail(err, CARAT_E_IO, "%s: cannot be brought to the disk: %s", name, reason(errno));
+    bool there = is_called(n->fd, n->path, id);
+    if (!there || futimens(n->fd, times) != 0 || fsync(n->fd) != 0 || rename(n->path, name) != 0) {
+        carat_status status = ct_fail(err, CARAT_E_IO, "%s: cannot be brought to the disk: %s", name,
+                                      there ? reason(errno) : "it was removed meanwhile");
         ct_os_new_abandon(n);
         return status;
     }
+    if (!is_called(n->fd, name, id))
+        *id = (struct ct_os_id){0};
     sync_directory_of(name);
     let_go(n);
     return CARAT_OK;
@@ -242,7 +253,9 @@ carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, carat_error
 
 void ct_os_new_abandon(struct ct_os_new *n)
 {
-    if (n->fd >= 0)
+    struct ct_os_id id;
+
+    if (n->fd >= 0 && is_called(n->fd, n->path, &id))
         unlink(n->path);
     let_go(n);
 }

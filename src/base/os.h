@@ -64,8 +64,9 @@ carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err);
 /* Unmaps what was written; the file still has the name it was begun with. */
 void ct_os_new_written(struct ct_os_new *n);
 /* Brings it to the disk and gives it its name. The time of its last change is then a second ago, so that whoever writes to it
- * later, even at once, gives it another one. */
-carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, carat_error *err);
+ * later, even at once, gives it another one. *id: what it is under its name; zeroes
+ * when somebody has taken that again. */
+carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_os_id *id, carat_error *err);
 /* Takes it back, in every state. */
 void ct_os_new_abandon(struct ct_os_new *n);
 

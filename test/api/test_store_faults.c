@@ -38,7 +38,20 @@ static bool step(int number)
         return step(number) ? -1 : __real_##name arguments;                                                  \
     }
 
-WRAP(int, flock, (int fd, int what), (fd, what), ENOLCK)
+/* What happens once between a file's opening and its lock. */
+static void (*before_lock)(void);
+
+int __real_flock(int fd, int what);
+int __wrap_flock(int fd, int what);
+int __wrap_flock(int fd, int what)
+{
+    void (*now)(void) = before_lock;
+    before_lock = NULL;
+    if (now)
+        now();
+    return step(ENOLCK) ? -1 : __real_flock(fd, what);
+}
+
 WRAP(int, fsync, (int fd), (fd), EIO)
 WRAP(int, ftruncate, (int fd, off_t size), (fd, size), EIO)
 WRAP(int, futimens, (int fd, const struct timespec *times), (fd, times), EROFS)
@@ -389,6 +402,24 @@ static void together_they_keep_the_cap(void **state)
         free(c.facts[i]);
 }
 
+static void unfinished_goes(void)
+{
+    char part[PATH_SIZE];
+    assert_int_equal(count_files(".part", part), 1);
+    assert_int_equal(unlink(part), 0);
+}
+
+/* Who had the lock has given the file its name, or taken it back, when the next one gets it. */
+static void a_lock_on_a_file_that_went_is_none(void **state)
+{
+    (void)state;
+    before_lock = unfinished_goes;
+    opens(small(0), MADE, in);
+    assert_null(before_lock);
+    assert_int_equal(count_files("", NULL), 2);
+    opens(small(0), MAPPED, NULL);
+}
+
 /* ---- one that sleeps ---- */
 
 static pid_t sleeper;
@@ -513,6 +544,7 @@ int main(void)
         cmocka_unit_test_setup(a_limit_on_files_is_kept, quiet_system),
         cmocka_unit_test_setup(who_starts_together_packs_once, quiet_system),
         cmocka_unit_test_setup(together_they_keep_the_cap, quiet_system),
+        cmocka_unit_test_setup(a_lock_on_a_file_that_went_is_none, quiet_system),
         cmocka_unit_test_setup(nobody_waits_for_ever, quiet_system),
         cmocka_unit_test_setup(who_waited_maps_what_was_made, quiet_system),
     };

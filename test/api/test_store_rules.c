@@ -183,6 +183,41 @@ static void those_used_longest_ago_leave(void **state)
     assert_int_equal(count_files(".carat", NULL), 2);
 }
 
+/* Somebody else's file comes while this one is packed. */
+static int crowd(void *user, size_t done, size_t total)
+{
+    char path[PATH_SIZE];
+    (void)user;
+    (void)done;
+    path_join(path, cache_dir(), "00000000000000ff.carat");
+    if (total > 8 && !exists(path)) { /* packing counts KiB */
+        write_file(path, "x", 1);
+        assert_int_equal(truncate(path, 1 << 20), 0);
+    }
+    return 0;
+}
+
+static void the_cap_is_looked_at_again(void **state)
+{
+    (void)state;
+    carat_model_options o = cached();
+
+    o.progress = crowd;
+    o.cache_bytes = 1 << 20;
+    struct opened m = open_by(small(0), o);
+    assert_int_equal(m.status, CARAT_OK);
+    assert_int_equal(m.setup.packed, 0);
+    cut_line(&m.lines, "not kept packed: others were packed meanwhile");
+    assert_string_equal(m.lines.text, "");
+    close_opened(&m);
+    assert_int_equal(count_files("", NULL), 1);
+    o.progress = NULL;
+    m = open_by(small(0), o); /* it was used longest ago, for all that is known */
+    assert_int_equal(m.setup.made, 1);
+    close_opened(&m);
+    assert_int_equal(count_files(".carat", NULL), 1);
+}
+
 /* ---- the walk ---- */
 
 struct seen {
@@ -492,6 +527,7 @@ int main(void)
         cmocka_unit_test_setup(a_tokenizer_alone_is_not_packed, fresh_cache),
         cmocka_unit_test_setup(failures_are_the_same, fresh_cache),
         cmocka_unit_test_setup(those_used_longest_ago_leave, fresh_cache),
+        cmocka_unit_test_setup(the_cap_is_looked_at_again, fresh_cache),
         cmocka_unit_test_setup(the_walk_shows_everything, fresh_cache),
         cmocka_unit_test_setup(packing_to_a_file_is_whole_or_not_at_all, fresh_cache),
         cmocka_unit_test_setup(cancelling_leaves_nothing_behind, fresh_cache),

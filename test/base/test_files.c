@@ -169,6 +169,7 @@ static void a_file_appears_whole(void **state)
 {
     (void)state;
     struct ct_os_new n;
+    struct ct_os_id id;
     char part[MOST], name[MOST];
     struct stat st;
     struct timespec now;
@@ -182,12 +183,14 @@ static void a_file_appears_whole(void **state)
     ct_os_new_written(&n);
     assert_null(n.base);
     assert_true(has(name, "old"));
-    assert_int_equal(ct_os_new_finish(&n, name, NULL), CARAT_OK);
+    assert_int_equal(ct_os_new_finish(&n, name, &id, NULL), CARAT_OK);
     assert_int_equal(n.fd, -1);
     assert_false(exists(part));
     assert_int_equal(stat(name, &st), 0);
     assert_int_equal(st.st_size, 10000);
     assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(id.inode, st.st_ino);
+    assert_int_equal(id.changed, (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec);
     clock_gettime(CLOCK_REALTIME, &now);
     assert_true(st.st_mtim.tv_sec < now.tv_sec && st.st_mtim.tv_sec > now.tv_sec - 100);
     assert_true(st.st_ctim.tv_sec > st.st_mtim.tv_sec ||
@@ -206,6 +209,7 @@ static void one_makes_it_at_a_time(void **state)
 {
     (void)state;
     struct ct_os_new one, other;
+    struct ct_os_id id;
     carat_error err = {0};
     char part[MOST], name[MOST];
 
@@ -218,7 +222,7 @@ static void one_makes_it_at_a_time(void **state)
     ct_os_new_abandon(&other);
     assert_true(exists(part));
     assert_int_equal(ct_os_new_size(&one, 10, NULL), CARAT_OK);
-    assert_int_equal(ct_os_new_finish(&one, at(name, "busy"), NULL), CARAT_OK);
+    assert_int_equal(ct_os_new_finish(&one, at(name, "busy"), &id, NULL), CARAT_OK);
     begin(&other, part); /* the one with the lock has gone away under its other name */
     assert_true(exists(name));
     ct_os_new_abandon(&other);
@@ -242,10 +246,36 @@ static void what_was_left_is_emptied(void **state)
     ct_os_new_abandon(&n);
 }
 
+/* Somebody clears the directory, and somebody else begins the same file. */
+static void what_others_began_is_left_alone(void **state)
+{
+    (void)state;
+    struct ct_os_new n;
+    struct ct_os_id id;
+    carat_error err = {0};
+    char part[MOST], name[MOST];
+
+    for (int i = 0; i < 3; i++) {
+        begin(&n, at(part, "cleared.part"));
+        assert_int_equal(ct_os_new_size(&n, 10, NULL), CARAT_OK);
+        assert_int_equal(unlink(part), 0);
+        if (i)
+            put(part, "cleared.part", "another's");
+        if (i < 2) {
+            assert_int_equal(ct_os_new_finish(&n, at(name, "cleared"), &id, &err), CARAT_E_IO);
+            assert_non_null(strstr(err.message, "removed meanwhile"));
+        }
+        ct_os_new_abandon(&n);
+        assert_false(exists(at(name, "cleared")));
+        assert_int_equal(has(part, "another's"), i > 0);
+    }
+}
+
 static void what_cannot_be_made_says_why(void **state)
 {
     (void)state;
     struct ct_os_new n;
+    struct ct_os_id id;
     carat_error err = {0};
     char path[MOST], other[MOST];
 
@@ -269,7 +299,7 @@ static void what_cannot_be_made_says_why(void **state)
     begin(&n, path); /* a directory lies where it should go */
     assert_int_equal(ct_os_new_size(&n, 3, NULL), CARAT_OK);
     assert_int_equal(mkdir(at(other, "taken"), 0700), 0);
-    assert_int_equal(ct_os_new_finish(&n, other, &err), CARAT_E_IO);
+    assert_int_equal(ct_os_new_finish(&n, other, &id, &err), CARAT_E_IO);
     assert_int_equal(n.fd, -1);
     assert_false(exists(path));
 }
@@ -372,12 +402,19 @@ static void absolute_paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_head_is_read_whole_or_not), cmocka_unit_test(a_directory_is_made_or_refused),
-        cmocka_unit_test(a_file_of_ones_own),          cmocka_unit_test(a_disk_has_room),
-        cmocka_unit_test(a_file_appears_whole),        cmocka_unit_test(one_makes_it_at_a_time),
-        cmocka_unit_test(what_was_left_is_emptied),    cmocka_unit_test(what_cannot_be_made_says_why),
-        cmocka_unit_test(modes_are_as_asked),          cmocka_unit_test(small_files),
-        cmocka_unit_test(names_of_a_directory),        cmocka_unit_test(absolute_paths),
+        cmocka_unit_test(a_head_is_read_whole_or_not),
+        cmocka_unit_test(a_directory_is_made_or_refused),
+        cmocka_unit_test(a_file_of_ones_own),
+        cmocka_unit_test(a_disk_has_room),
+        cmocka_unit_test(a_file_appears_whole),
+        cmocka_unit_test(one_makes_it_at_a_time),
+        cmocka_unit_test(what_was_left_is_emptied),
+        cmocka_unit_test(what_others_began_is_left_alone),
+        cmocka_unit_test(what_cannot_be_made_says_why),
+        cmocka_unit_test(modes_are_as_asked),
+        cmocka_unit_test(small_files),
+        cmocka_unit_test(names_of_a_directory),
+        cmocka_unit_test(absolute_paths),
     };
     return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

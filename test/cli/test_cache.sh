@@ -81,6 +81,7 @@ copy_model m
 cp m/config.json config.json
 refuse 2 pack tiny
 refuse 2 pack m --no-cache
+refuse 2 pack m --tokenizer m/tokenizer.model
 refuse 2 pack m -o -
 refuse 2 pack m -o m/model.safetensors
 err_has 'what the model was read from'
