@@ -170,8 +170,8 @@ typedef struct carat_model_options {
 CARAT_API carat_status carat_model_open(carat_model **model, const char *path,
                                         const carat_model_options *options, carat_error *err);
 
-/* One named buffer of a model in memory: a GGUF file alone, a gemma.cpp file alone or with its "tokenizer.spm" behind it, or
- * the files of an HF directory by their names. */
+/* One named buffer of a model in memory: a GGUF file alone, a gemma.cpp file alone or with its "tokenizer.spm" behind it, a
+ * packed file alone, at a multiple of 8 bytes, or the files of an HF directory by their names. */
 typedef struct carat_buffer {
     const char *name;
     const void *data;

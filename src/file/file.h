@@ -58,7 +58,7 @@ struct ct_part {
  * E_NOT_FOUND (nothing at path), E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY. tokenizer_only: accept a
  * directory or file without weights. */
 carat_status ct_file_open(struct ct_file **f, const char *path, bool tokenizer_only, carat_error *err);
-/* Borrows the buffers until ct_file_close. One buffer: a GGUF or SBS file or a tokenizer, by content; several: the files
+/* Borrows the buffers until ct_file_close. One buffer: a GGUF, SBS or packed file or a tokenizer, by content; several: the files
  * of an HF directory, the parts of a split GGUF with the first one first, or an SBS file and its "tokenizer.spm". Buffers without weights but with a
  * tokenizer open as CT_FILE_TOKENIZER: who wants a model looks at the kind. */
 carat_status ct_file_open_memory(struct ct_file **f, const struct ct_part *part, int n, carat_error *err);

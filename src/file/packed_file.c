@@ -66,6 +66,10 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
 
     if (!p)
         return ct_file_no_memory(f, err);
+    if ((uintptr_t)map->bytes.data % sizeof(uint64_t)) /* the tokenizer's tables are used where they lie */
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "%s: a packed file in memory must begin at a multiple of %zu bytes.", path,
+                       sizeof(uint64_t));
     CT_TRY(ct_packed_read(p, path, map->bytes, &f->arena, err));
     f->kind = (enum ct_file_kind)p->kind;
     f->version = (int)p->version;

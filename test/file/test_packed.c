@@ -132,6 +132,28 @@ static void what_opens_is_what_was_packed(void **state)
     }
 }
 
+/* In memory it may lie where malloc puts things. */
+static void a_buffer_begins_at_a_multiple_of_8(void **state)
+{
+    (void)state;
+    struct packed k = packed_from(origins[1].path);
+    uint8_t *room = malloc(k.file.n + 16);
+    assert_non_null(room);
+    for (size_t at = 0; at < 16; at++) {
+        struct ct_file *f;
+        carat_error err;
+        memcpy(room + at, k.file.p, k.file.n);
+        carat_status status = open_bytes(&f, room + at, k.file.n, &err);
+        if (at % 8)
+            expect_error(status, &err, CARAT_E_ARGUMENT, "x.carat: a packed file in memory must begin");
+        else
+            assert_int_equal(status, CARAT_OK);
+        ct_file_close(f);
+    }
+    free(room);
+    packed_free(&k);
+}
+
 /* ---- header ---- */
 
 static void refuse(const void *p, size_t n, carat_status code, const char *text)
@@ -278,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packing_again_gives_the_same_bytes),
         cmocka_unit_test(what_opens_is_what_was_packed),
+        cmocka_unit_test(a_buffer_begins_at_a_multiple_of_8),
         cmocka_unit_test(one_version_is_read),
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(every_changed_byte_is_refused_or_harmless),
