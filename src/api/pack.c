@@ -105,10 +105,13 @@ static carat_status lay_out(struct ct_pack *plan, carat_error *err)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(m->file));
     plan->end = ct_round_up(plan->end, CT_PACKED_PAGE);
     plan->index_size = ct_packed_write_index(p, NULL);
-    if (plan->index_size > CT_PACKED_INDEX)
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s: its names and metadata take %zu bytes in a packed file, and at most %d are kept",
-                       ct_file_path(m->file), plan->index_size, CT_PACKED_INDEX);
+    if (plan->index_size > CT_PACKED_INDEX || p->tables.size > CT_PACKED_TABLES)
+        return ct_fail(
+            err, CARAT_E_UNSUPPORTED,
+            "%s: its names and metadata take %zu bytes in a packed file, and its tokenizer %llu; at "
+            "most %d and %d are kept",
+            ct_file_path(m->file), plan->index_size, (unsigned long long)p->tables.size, CT_PACKED_INDEX,
+            CT_PACKED_TABLES);
     return CARAT_OK;
 }
 

@@ -415,7 +415,7 @@ static void walk_index(struct walk *w, struct ct_packed *p)
     for (size_t i = 0; i < CT_COUNT(p->side); i++)
         section(w, "side file", &p->side[i], CT_PACKED_SIDE);
     section(w, "configuration of a gemma.cpp file", &p->sbs, CT_PACKED_SIDE);
-    section(w, "tokenizer", &p->tables, UINT64_MAX);
+    section(w, "tokenizer", &p->tables, CT_PACKED_TABLES);
     FIELD(w, "size of the weights", p->weight_bytes);
     range(w, p->weight_bytes, 0, INT64_MAX);
     FIELD(w, "number of unused tensors", p->n_unused);

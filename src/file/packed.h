@@ -46,6 +46,7 @@ enum {
     CT_PACKED_INDEX = 16 << 20, /* bytes of the index */
     CT_PACKED_TEXT = 1 << 20,   /* of one text in it */
     CT_PACKED_SIDE = 16 << 20,  /* of a side file */
+    CT_PACKED_TABLES = 1 << 29, /* of the tokenizer's */
     CT_PACKED_TENSORS = 65536,  /* tensors, and weights */
 };
 #define CT_PACKED_BLOCK ((size_t)1 << 20) /* bytes that are hashed at a time */

@@ -180,7 +180,7 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
             continue;
         if (m.type == CT_META_STRING && m.s.n > CT_PACKED_TEXT)
             return ct_fail(err, CARAT_E_UNSUPPORTED,
-                           "metadata key %.*s has %zu bytes, and at most %d are kept.",
+                           "%s: metadata key %.*s has %zu bytes, and at most %d are kept.", f->path,
                            (int)CT_MIN(m.key.n, (size_t)64), m.key.s, m.s.n, CT_PACKED_TEXT);
         if (m.type == CT_META_ARRAY && m.elem == CT_META_STRING) {
             m.elem_bytes = 0;
@@ -192,13 +192,14 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
         bool vocabulary = i == ct_hf_side("tokenizer.json") || i == ct_hf_side("tokenizer.model");
         side[i] = vocabulary ? (struct ct_bytes){0} : f->side[i];
         if (side[i].size > CT_PACKED_SIDE)
-            return ct_fail(err, CARAT_E_UNSUPPORTED, "a side file has %zu bytes, and at most %d are kept.",
-                           side[i].size, CT_PACKED_SIDE);
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s: a side file has %zu bytes, and at most %d are kept.", f->path, side[i].size,
+                           CT_PACKED_SIDE);
     }
     *sbs = f->sbs_blob;
     if (sbs->size > CT_PACKED_SIDE)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "the blob \"config\" has %zu bytes, and at most %d are kept.", sbs->size,
+                       "%s: the blob \"config\" has %zu bytes, and at most %d are kept.", f->path, sbs->size,
                        CT_PACKED_SIDE);
     return CARAT_OK;
 }

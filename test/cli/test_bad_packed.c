@@ -308,6 +308,11 @@ static const struct bad_case sections[] = {
 #define TOKENS "x.carat", "tokenizer tables"
 static const struct bad_case tables[] = {
     {"P10", "no tables", SET_INDEX(tables, NO_SECTION), 0, {"no tokenizer"}},
+    {"P10",
+     "tables beyond all",
+     SET_INDEX(tables.size, U64_((uint64_t)1 << 40)),
+     4,
+     {IN_IT, "the tokenizer has 1099511627776 bytes"}},
     {"P10", "tables of 64 bytes", SET_INDEX(tables.size, U64_(64)), 4, {TOKENS, "64 bytes"}},
     {"P10", "tables that are cut", SET_INDEX(tables.size, U64_(4096)), 4, {TOKENS, "4096 bytes"}},
     {"P10", "no magic", PATCH(TABLES, 0, 'x', 1, false), 4, {TOKENS, "begin"}},

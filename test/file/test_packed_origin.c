@@ -78,6 +78,59 @@ static void long_arrays_and_strings_of_metadata_are_left_out(void **state)
     remove_dir(dir, (const char *const[]){"x.gguf", NULL});
 }
 
+/* What a packed file may not hold is refused when it is made, not when it is read. */
+static void refuse_to_keep(const char *path, const char *text)
+{
+    struct ct_arena arena = {0};
+    struct ct_bytes side[9], sbs;
+    struct ct_packed p;
+    struct ct_file *f = accept_path(path, false);
+    carat_error err;
+    carat_status status = ct_file_describe(f, &p, side, &sbs, &arena, &err);
+    expect_error(status, &err, CARAT_E_UNSUPPORTED, text);
+    assert_non_null(strstr(err.message, path));
+    ct_file_close(f);
+    ct_arena_free(&arena);
+}
+
+static void what_is_too_large_is_not_kept(void **state)
+{
+    (void)state;
+    static const uint8_t zeros[1 << 16];
+    struct buf b = {0};
+    char *dir = temp_dir();
+    put_header(&b, 3, 0, 1); /* a text of 1 MiB and a byte */
+    put_str(&b, "text"), put_u32(&b, 8), put_u64(&b, CT_PACKED_TEXT + 1);
+    for (size_t n = 0; n <= CT_PACKED_TEXT; n += sizeof zeros)
+        put(&b, zeros, sizeof zeros);
+    write_file(dir, "x.gguf", b.p, 24 + 12 + 4 + 8 + CT_PACKED_TEXT + 1);
+    refuse_to_keep(path_in(dir, "x.gguf"), "key text has 1048577 bytes, and at most 1048576");
+    buf_free(&b);
+
+    put_text(&b, "{"); /* a tensor too many */
+    for (int i = 0; i <= CT_PACKED_TENSORS; i++) {
+        char entry[96];
+        snprintf(entry, sizeof entry, "%s\"%d\":{\"dtype\":\"I8\",\"shape\":[0],\"data_offsets\":[0,0]}",
+                 i ? "," : "", i);
+        put_text(&b, entry);
+    }
+    put(&b, "}", 2);
+    struct buf st = {0};
+    put_safetensors(&st, (const char *)b.p, 0);
+    write_file(dir, "model.safetensors", st.p, st.n);
+    write_text(dir, "config.json", "{}");
+    refuse_to_keep(dir, "has 65537 tensors, and at most 65536");
+    buf_free(&b);
+
+    st.n = 0; /* a side file that is too large */
+    put_safetensors(&st, "{}", 0);
+    write_file(dir, "model.safetensors", st.p, st.n);
+    assert_int_equal(truncate(path_in(dir, "config.json"), CT_PACKED_SIDE + 1), 0);
+    refuse_to_keep(dir, "a side file has 16777217 bytes, and at most 16777216");
+    buf_free(&st);
+    remove_dir(dir, (const char *const[]){"x.gguf", "model.safetensors", "config.json", NULL});
+}
+
 /* ---- has the origin changed? ---- */
 
 /* Room for a later time: file systems count them in ticks. */
@@ -250,6 +303,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(containers_are_described),
         cmocka_unit_test(long_arrays_and_strings_of_metadata_are_left_out),
+        cmocka_unit_test(what_is_too_large_is_not_kept),
         cmocka_unit_test(every_change_of_an_origin_is_seen),
         cmocka_unit_test(the_header_is_read_again),
     };
