@@ -163,7 +163,8 @@ typedef struct carat_model_options {
  * than a fifth of the disk is free; whatever is wrong with the cache, the model opens without it, and the log has one line.
  * The directory must belong to the caller's user alone. No copy is made for a tokenizer of one's own or without weights.
  * Reports progress before the first step and after each: container, tokenizer, configuration, weights, templates and
- * sampling; the callback may cancel at every report. Any thread.
+ * sampling; then in KiB while the packed form is written, and 0 of 1 again and again while another process writes it, for a
+ * minute at most. The callback may cancel at every report. Any thread.
  * A file that is cut short while the model is open, or whose storage fails, is met as the signal SIGBUS in the thread that
  * computes, workers included: the library handles no signals, a program that must outlive it installs a handler.
  * E_ARGUMENT, E_NOT_FOUND, E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY, E_CANCELLED. */

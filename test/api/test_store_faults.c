@@ -38,8 +38,19 @@ static bool step(int number)
         return step(number) ? -1 : __real_##name arguments;                                                  \
     }
 
-/* What happens once between a file's opening and its lock. */
-static void (*before_lock)(void);
+/* What happens once: between a file's opening and its lock; before a file is removed. */
+static void (*before_lock)(void), (*before_unlink)(void);
+
+int __real_unlink(const char *path);
+int __wrap_unlink(const char *path);
+int __wrap_unlink(const char *path)
+{
+    void (*now)(void) = before_unlink;
+    before_unlink = NULL;
+    if (now)
+        now();
+    return step(EROFS) ? -1 : __real_unlink(path);
+}
 
 int __real_flock(int fd, int what);
 int __wrap_flock(int fd, int what);
@@ -57,7 +68,6 @@ WRAP(int, ftruncate, (int fd, off_t size), (fd, size), EIO)
 WRAP(int, futimens, (int fd, const struct timespec *times), (fd, times), EROFS)
 WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), ENOSPC)
 WRAP(int, rename, (const char *from, const char *to), (from, to), EIO)
-WRAP(int, unlink, (const char *path), (path), EROFS)
 WRAP(int, utimensat, (int dir, const char *path, const struct timespec *times, int flags),
      (dir, path, times, flags), EROFS)
 WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), ENOSPC)
@@ -409,6 +419,30 @@ static void unfinished_goes(void)
     assert_int_equal(unlink(part), 0);
 }
 
+static void weights_change(void)
+{
+    char packed[PATH_SIZE];
+    assert_int_equal(count_files(".carat", packed), 1);
+    flip(packed, (size_t)status_of(packed).st_size / 2, 4);
+}
+
+/* The stamp is for the bytes that were read, not for what came since. */
+static void a_change_after_the_check_is_found(void **state)
+{
+    (void)state;
+    char stamp[PATH_SIZE];
+
+    opens(small(0), MADE, in);
+    assert_int_equal(count_files(".used", stamp), 1);
+    assert_int_equal(unlink(stamp), 0);
+    before_unlink = weights_change; /* the first thing when a stamp is put there */
+    struct opened m = open_by(small(0), cached());
+    assert_int_equal(m.setup.packed && !m.setup.made, 1);
+    close_opened(&m);
+    assert_null(before_unlink);
+    opens(small(0), MADE, "; the copy there was damaged: ");
+}
+
 /* Who had the lock has given the file its name, or taken it back, when the next one gets it. */
 static void a_lock_on_a_file_that_went_is_none(void **state)
 {
@@ -482,17 +516,23 @@ static void nobody_waits_for_ever(void **state)
     long waited = atomic_load(&slept);
     assert_true(waited >= 600 && waited <= 620); /* a minute */
 
-    o.cache_read_only = 1; /* this one has nothing to wait for */
-    m = open_by(path, o);
-    assert_int_equal(m.setup.packed, 0);
-    close_opened(&m);
-    assert_int_equal(atomic_load(&slept), waited);
+    for (int i = 0; i < 3; i++) { /* these have nothing to wait for */
+        o = cached();
+        o.cache_read_only = i == 0;
+        o.tokenizer_only = i == 1;
+        o.tokenizer = i == 2 ? CT_TEST_DATA "/text/tokenizer.model" : NULL;
+        m = open_by(path, o);
+        assert_int_equal(m.setup.packed, 0);
+        close_opened(&m);
+        assert_int_equal(atomic_load(&slept), waited);
+    }
 
     atomic_store(&slept, 0); /* who waits may be told to stop */
     o = cached();
     o.progress = cancel_later;
     m = open_by(path, o);
     assert_int_equal(m.status, CARAT_E_CANCELLED);
+    assert_true(atomic_load(&slept) < 10);
     check_sentence(m.err.message);
     end_sleeper();
     atomic_store(&turned, false);
@@ -545,6 +585,7 @@ int main(void)
         cmocka_unit_test_setup(who_starts_together_packs_once, quiet_system),
         cmocka_unit_test_setup(together_they_keep_the_cap, quiet_system),
         cmocka_unit_test_setup(a_lock_on_a_file_that_went_is_none, quiet_system),
+        cmocka_unit_test_setup(a_change_after_the_check_is_found, quiet_system),
         cmocka_unit_test_setup(nobody_waits_for_ever, quiet_system),
         cmocka_unit_test_setup(who_waited_maps_what_was_made, quiet_system),
     };

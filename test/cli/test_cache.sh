@@ -131,7 +131,13 @@ expect 0 cache list
 [ "$(grep -c ' useless ' out)" = 3 ] || die "what is left behind is not listed: $(cat out)"
 expect 0 cache prune
 [ "$(ls "$cache")" = notes.txt ] || die "prune left $(ls "$cache")"
+expect 0 logits "$CARAT_SOURCE/test/data/vectors/gguf/q4_0.gguf" --ids 2
+generate 1 m2
 generate 1 m1
+expect 0 cache prune --cache-size $((one + 1000000)) # strictly by use, though the small one used first would still fit
+out_has '^2 removed'
+[ "$(packed)" = 1 ] || die 'prune keeps what was used before something that left'
+generate 0 m1
 generate 1 m2
 expect 0 cache clear
 out_has '^2 removed'
