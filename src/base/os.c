@@ -68,7 +68,7 @@ bool ct_os_identify(struct ct_os_id *id, const char *path)
 
 carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
 {
-    static const uint8_t nothing[1];
+    static const uint64_t nothing; /* aligned as a mapping is */
     struct stat st;
     carat_status status = CARAT_OK;
 
@@ -93,7 +93,7 @@ carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
             status = ct_fail(err, CARAT_E_IO, "%s: is made by the kernel on reading, expected a regular file",
                              shown(path).text);
         else
-            m->bytes = (struct ct_bytes){nothing, 0};
+            m->bytes = (struct ct_bytes){(const uint8_t *)&nothing, 0};
     } else {
         size_t size = (size_t)st.st_size;
         void *base = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
