@@ -9,10 +9,20 @@
 
 #include "doctor.h"
 
+static const char suffix[] = ".part"; /* of files that are being written, or were given up: counted apart */
+
+static bool is_part(const char *name)
+{
+    size_t n = strlen(name);
+    return n > strlen(suffix) && strcmp(name + n - strlen(suffix), suffix) == 0;
+}
+
 static int count(void *user, const carat_cache_entry *e)
 {
     struct cache_content *c = user;
 
+    if (is_part(e->file))
+        return 0;
     c->n[e->state]++;
     c->bytes[e->state] += (double)e->bytes;
     return 0;
@@ -34,15 +44,13 @@ static bool is_given_up(int directory, const char *name, double *bytes)
 
 void doctor_look_into(struct cache_content *c, const char *directory)
 {
-    static const char suffix[] = ".part";
     DIR *d = opendir(directory);
     struct dirent *entry;
 
     if (!d)
         return;
     while ((entry = readdir(d)) != NULL) {
-        size_t n = strlen(entry->d_name);
-        if (n > strlen(suffix) && strcmp(entry->d_name + n - strlen(suffix), suffix) == 0)
+        if (is_part(entry->d_name))
             c->n_part += is_given_up(dirfd(d), entry->d_name, &c->part_bytes);
     }
     closedir(d);

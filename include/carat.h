@@ -62,7 +62,7 @@
  *     callback, changes nothing and gives CARAT_E_BUSY; a function without a status then answers as for NULL.
  *   - last call: closing ends an object; the caller sees to it that nobody uses it then or later.
  * Callbacks run on the calling thread while the library holds no lock. They may call whatever the rules allow; what
- * they must not do is close an object of the call they serve. A carat_tokens, carat_error or options struct belongs to
+ * they must not do is close an object of the call they serve, or throw through it. A carat_tokens, carat_error or options struct belongs to
  * one thread at a time, as any variable.
  *
  * Errors. Functions that can fail return carat_status and take an optional carat_error * last, which is
