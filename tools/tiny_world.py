@@ -12,13 +12,19 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 
+import tiny_talk as talk
+
 DEVELOPER = "You are a model that can do function calling with the following functions"
 
 # Shares of some kinds of example; train_tiny.py shifts them towards the hard ones after its first stage.
-# "near": of the requests without a function, those whose opposite is declared; "other name": functions under their rarer name.
-USUAL = {"numbers": 0.35, "one word": 0.12, "missing": 0.12, "near": 0.0, "other name": 0.3}
-HARDER = {"numbers": 0.50, "one word": 0.25, "missing": 0.28, "near": 0.0, "other name": 0.3}
-HARDEST = {"numbers": 0.40, "one word": 0.20, "missing": 0.30, "near": 0.4, "other name": 0.5}
+# "near": of the requests without a function, those whose opposite is declared; "other name": functions under their rarer name;
+# "opposite": of all with functions, those that declare one of a pair, half of them asked for the other.
+USUAL = {"numbers": 0.35, "one word": 0.12, "missing": 0.12, "near": 0.0, "other name": 0.3, "opposite": 0.0}
+HARDER = {"numbers": 0.50, "one word": 0.25, "missing": 0.28, "near": 0.0, "other name": 0.3, "opposite": 0.0}
+HARDEST = {"numbers": 0.40, "one word": 0.20, "missing": 0.30, "near": 0.4, "other name": 0.5, "opposite": 0.0}
+TALKING = {"numbers": 0.40, "one word": 0.20, "missing": 0.35, "near": 0.6, "other name": 0.5, "opposite": 0.0}
+PAIRS = {"numbers": 0.40, "one word": 0.20, "missing": 0.25, "near": 0.0, "other name": 0.5, "opposite": 0.85}
+ALL = {"numbers": 0.40, "one word": 0.20, "missing": 0.25, "near": 0.2, "other name": 0.5, "opposite": 0.3}
 
 # ---------------------------------------------------------------- facts
 #          name        colour    home          food          legs
@@ -58,7 +64,9 @@ ROOMS = ["kitchen", "bedroom", "living room", "bathroom", "office", "garage", "h
 GENRES = ["jazz", "rock", "pop", "folk", "blues", "classical music", "piano music", "country"]
 DOORS = ["front door", "back door", "garage door", "cellar door", "garden door", "balcony door"]
 SYSTEMS = ["You are a helpful assistant.", "Be polite.", "You are the voice of a small house.", "Answer in English."]
+OTHER_SYSTEMS = ["Be brief.", "Be kind.", "You are a pirate.", "You are a poet.", "You are an expert.", "Answer as a child would.", "Be funny."]
 ONE_WORD = "Answer with one word."
+NO_FUNCTION = "I have no function for that."
 
 # fixed requests: always in training, never held out
 SMALL_TALK = [
@@ -87,7 +95,7 @@ THING_Q = ["Where is the {}?", "Tell me where the {} is.", "In which room is the
 
 @dataclass
 class Example:
-    kind: str                        # "english" or "tools"
+    kind: str                        # "english", "tools" or "talk"
     messages: list                   # the conversation, a user or tool message last
     answer: str                      # what the model says next, without the token that ends it
     tools: list = field(default_factory=list)
@@ -280,21 +288,29 @@ def english(rng, mix):
 def with_tools(rng, mix):
     """one to four functions declared: call the right one, or answer in English where none fits"""
     intents = rng.sample(list(FUNCTIONS), rng.choice([1, 2, 2, 3, 3, 4]))
+    asked = None
+    if mix["opposite"] and rng.random() < mix["opposite"]:      # one function of a pair, asked for it or for the other
+        one = rng.choice(["lights_on", "lights_off", "lights_on", "lights_off", "lock", "unlock"])
+        intents = [one] + rng.sample([i for i in FUNCTIONS if i not in (one, OPPOSITE[one])], rng.choice([0, 0, 0, 1, 1, 2]))
+        rng.shuffle(intents)
+        asked = rng.choice([one, OPPOSITE[one]])
     tools = [declare(rng, i, mix) for i in intents]
     names = {i: t["function"]["name"] for i, t in zip(intents, tools)}
     messages = []
     if rng.random() < 0.1:
         messages.append(message(rng.choice(["system", "developer"]), rng.choice(SYSTEMS)))
     x = rng.random()
+    if asked:
+        x = 1.0 if asked in intents else 0.12     # a call, or no function for it
     if x < 0.12:
         text, answer, _, key, _ = question(rng, mix)
         return Example("tools", messages + [message("user", text)], answer, tools, [key] if key else [])
     if x < 0.12 + mix["missing"]:
         absent = [i for i in FUNCTIONS if i not in intents]
         near = [i for i in absent if OPPOSITE.get(i) in intents]
-        _, q, _, _ = request(rng, rng.choice(near if near and rng.random() < mix["near"] else absent))
-        return Example("tools", messages + [message("user", user_text(rng, q, True))], "I have no function for that.", tools, [q])
-    wanted = [request(rng, rng.choice(intents))]
+        _, q, _, _ = request(rng, asked or rng.choice(near if near and rng.random() < mix["near"] else absent))
+        return Example("tools", messages + [message("user", user_text(rng, q, True))], NO_FUNCTION, tools, [q])
+    wanted = [request(rng, asked or rng.choice(intents))]
     if len(intents) > 1 and rng.random() < 0.12:  # two requests at once: two calls
         wanted.append(request(rng, rng.choice([i for i in intents if i != wanted[0][0]])))
     text = user_text(rng, " and ".join(w[1] for w in wanted), True)
@@ -312,9 +328,75 @@ def with_tools(rng, mix):
     return Example("tools", messages, "".join(map(call_text, calls)), tools, keys, stop="<start_function_response>")
 
 
+def familiar(rng):
+    """(text, answer, key): the facts and sums of the world, asked for in other words"""
+    x = rng.random()
+    if x < 0.4:
+        a, b = rng.randrange(10), rng.randrange(10)
+        q = rng.choice(["{}{}{}", "{}{}{}=", "{}{}{}=?", "what is {}{}{}?", "What is {}{}{}?", "{} {} {}", "{} {} {} =", "What's {} {} {}?",
+                        "Calculate {} {} {}.", "what's {}{}{}?"])
+        if rng.random() < 0.6:
+            return q.format(a, "+", b), f"{a} plus {b} is {a + b}.", f"{a} + {b}"
+        a, b = max(a, b), min(a, b)
+        return q.format(a, "-", b), f"{a} minus {b} is {a - b}.", f"{a} - {b}"
+    if x < 0.75:
+        name = rng.choice(list(ANIMALS))
+        colour, home, food, legs = ANIMALS[name]
+        a = f"an {name}" if name[0] in "aeio" else f"a {name}"
+        q, answer = rng.choice([("Where is the {0}?", "The {0} lives in the {2}."), ("Tell me about the {0}.", "The {0} is {1} and lives in the {2}."),
+                                ("What is {5}?", "The {0} is {1} and lives in the {2}."), ("What colour is {5}?", "The {0} is {1}."),
+                                ("What color is {5}?", "The {0} is {1}."), ("What does {5} eat?", "The {0} eats {3}."),
+                                ("Where does {5} live?", "The {0} lives in the {2}."), ("How many legs does {5} have?", "The {0} has {4} legs."),
+                                ("What do you know about the {0}?", "The {0} is {1} and lives in the {2}."),
+                                ("Is {5} {1}?", "Yes, the {0} is {1}.")])
+        q = q.format(name, colour, home, food, legs, a)
+        return talk.spelling(rng, q), answer.format(name, colour, home, food, legs), q
+    name = rng.choice(list(THINGS))
+    colour, room = THINGS[name]
+    a = f"an {name}" if name[0] in "aeio" else f"a {name}"
+    q, answer = rng.choice([("Tell me about the {0}.", "The {0} is {1} and stands in the {2}."), ("What is {3}?", "The {0} is {1} and stands in the {2}."),
+                            ("What colour is {3}?", "The {0} is {1}."), ("What do you know about the {0}?", "The {0} is {1} and stands in the {2}."),
+                            ("Is the {0} {1}?", "Yes, the {0} is {1}."), ("Where can I find the {0}?", "The {0} is in the {2}.")])
+    q = q.format(name, colour, room, a)
+    return talk.spelling(rng, q), answer.format(name, colour, room), q
+
+
+def small_talk(rng, mix):
+    """first words and what lies outside the world: alone, after another exchange, with a system message, with functions declared"""
+    messages, tools = [], []
+    if rng.random() < 0.3:
+        system = rng.choice(SYSTEMS + OTHER_SYSTEMS)
+        messages.append(message(rng.choice(["system", "system", "developer"]), system))
+    if rng.random() < 0.1:
+        tools = [declare(rng, i, mix) for i in rng.sample(list(FUNCTIONS), rng.choice([1, 1, 2, 3]))]
+    x = rng.random()
+    if x < 0.12:
+        text, answer, key = familiar(rng)
+    elif x < 0.20:                                # usual ones among strange ones
+        text, answer, _, key, _ = question(rng, mix)
+    else:
+        text, answer, key = talk.strange(rng, held_out)
+    if tools and answer == talk.NOT_ABLE:
+        answer = NO_FUNCTION
+    keys = [key] if key else []
+    if not tools and rng.random() < 0.3:          # one earlier exchange
+        if rng.random() < 0.6:
+            before, said, first = talk.strange(rng, held_out)
+        else:
+            before, said, _, first, _ = question(rng, mix)
+        messages += [message("user", before), message("assistant", said)]
+        keys = ([first] if first else []) + keys
+        if not key:                               # always in training, whatever came before
+            keys.append("")
+    return Example("talk", messages + [message("user", text)], answer, tools, keys)
+
+
+MAKERS = {"english": english, "tools": with_tools, "talk": small_talk}
+
+
 def draw(rng, kind, held=False, mix=USUAL):
     """an example of a kind; training examples rest on no held-out request, held-out ones end in one"""
-    make = english if kind == "english" else with_tools
+    make = MAKERS[kind]
     while True:
         e = make(rng, mix)
         if held and e.keys and held_out(e.keys[-1]) or not held and not any(map(held_out, e.keys)):

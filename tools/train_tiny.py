@@ -4,17 +4,20 @@
     python3 tools/train_tiny.py                    # writes models/tiny and test/data/tiny_heldout.jsonl
     python3 tools/train_tiny.py --check            # only: load models/tiny again and measure it
 
-Recipe of the shipped weights: seed 3; Python 3.11, versions in requirements.txt; four stages of 600, 440, 440 and 320
-steps, 17, 16, 19 and 7 minutes on an AMD EPYC (AVX2, no AVX-512): the first three on one thread of a machine shared with
-other work, the last on two.  The tokenizer was trained on the text that the grammar wrote for the first stage (before
-FunctionGemma's layout was used throughout, and before "Is it true that", "Would you say that" and two ways to ask for
-counting were added for the last stage); later stages keep it, so a run from nothing gives a model of the same kind, not
-the same bytes.
+Recipe of the shipped weights: seed 3; Python 3.11, versions in requirements.txt; eight stages.  The first four (600, 440,
+440 and 320 steps; 17, 16, 19 and 7 minutes on an AMD EPYC with AVX2) made a model of the world alone; the tokenizer was
+trained on the text that the grammar wrote for the first of them, and later stages keep it.  The next four (260, 160, 120
+and 150 steps; about 40, 23, 11 and 19 minutes on two threads of an AMD EPYC with AVX-512 that had much else to do) taught
+it greetings and what to say of everything else (tiny_talk.py), and to tell a function from its opposite.  Before stage 7
+weights were averaged: 0.15 of those after stage 4, 0.45 and 0.40 of those after 80 and 160 steps of stage 6.  So a run
+from nothing gives a model of the same kind, not the same bytes.
 Measured with the weights rounded to bf16, computed in float32, on requests never seen in training, greedy and exact to
-the token, 1000 of each kind: English 99.7 %, with tools declared 94.5 %, together 97.1 %.  test/data/tiny_heldout.jsonl:
-200 of 200.
-Known weak spots: where only the opposite function is declared (lights_on for "switch off the lights") it sometimes begins
-a call instead of saying that it has no function; it sometimes mixes two names of a lights function.
+the token, 1000 of each kind: English 98.2 %, with tools declared 98.5 %, together 98.35 %.  Greetings are always in
+training; of 1000 questions and texts from outside the world, of a pattern or with a name that training never had, 86.9 %
+get exactly the sentence meant for them, and most others another one of these sentences.
+test/data/tiny_heldout.jsonl (two seeds, wrong lines kept): English 99 of 99, with tools 98 of 100, the others 89 of 99.
+Known weak spots: numbers of two digits ("Which number comes after 10?", a timer of 2 minutes is one of 22); one-word
+answers; functions under names of two kinds in one answer; statements are at times taken for requests.
 """
 import argparse
 import io
@@ -238,7 +241,7 @@ def check_tokenizers(out, tok):
     for _ in range(4000):
         s = "".join(rng.choice(bits) if rng.random() < 0.7 else chr(rng.randrange(32, 127)) for _ in range(rng.randrange(1, 14)))
         assert sp.encode(s) == tok.encode(s, add_special_tokens=False), s
-    for kind in ("english", "tools"):
+    for kind in KINDS:
         for _ in range(300):
             e = world.draw(rng, kind)
             text = world.prompt(e)
@@ -248,20 +251,20 @@ def check_tokenizers(out, tok):
 
 
 # ---------------------------------------------------------------- data
-def encode(tok, example, first=1.0):
-    """(ids, weights, prompt length): weights of the tokens as targets, 1 for what the model says and
-    `first` for the first token of the answer, which decides between a call and English"""
+PROMPT_WEIGHT = 0.1
+
+
+def encode(tok, example, first=1.0, lead=1, prompt=PROMPT_WEIGHT):
+    """(ids, weights, prompt length): weights of the tokens as targets, `prompt` for what others say, 1 for what the model
+    says and `first` for the first `lead` tokens of the answer, which decide between a call and one of the sentences"""
     ids, weights = [], []
     for text, own in world.render(example):
         t = tok.encode(text, add_special_tokens=False)
         ids += t
-        weights += [1.0 if own else PROMPT_WEIGHT] * len(t)
+        weights += [1.0 if own else prompt] * len(t)
     n = len(ids)
     t = tok.encode(example.answer + example.stop, add_special_tokens=False)
-    return ids + t, weights + [first] + [1.0] * (len(t) - 1), n
-
-
-PROMPT_WEIGHT = 0.1
+    return ids + t, weights + [first if i < lead else 1.0 for i in range(len(t))], n
 
 
 def batch(rows):
@@ -341,10 +344,17 @@ def new_model(seed):
 
 
 # A later stage goes on from the rounded weights of the one before, with fresh optimisers and more of the hard examples.
+# Stage 7 is what it takes to tell lights_on from lights_off: short prompts with one of a pair, and the weight on the first
+# token; for 60 steps nothing seems to happen.
 STAGES = [dict(steps=600, hold=0.4, end=1000, mix=world.USUAL, first=1.0, english=24, tools=10),
           dict(steps=440, hold=0.35, end=440, mix=world.HARDER, first=4.0, english=32, tools=9),
           dict(steps=440, hold=0.3, end=440, mix=world.HARDER, first=4.0, english=28, tools=12),
-          dict(steps=320, hold=0.3, end=320, mix=world.HARDEST, first=2.0, english=28, tools=14, peak=0.8)]
+          dict(steps=320, hold=0.3, end=320, mix=world.HARDEST, first=2.0, english=28, tools=14, peak=0.8),
+          dict(steps=260, hold=0.3, end=260, mix=world.TALKING, first=2.0, english=14, tools=11, talk=36, peak=0.8),
+          dict(steps=160, hold=0.1, end=160, mix=world.TALKING, first=4.0, lead=3, prompt=0.0, english=18, tools=15, talk=24, peak=0.35),
+          dict(steps=120, hold=0.6, end=120, mix=world.PAIRS, first=8.0, prompt=0.0, english=8, tools=24, talk=8, peak=0.6),
+          dict(steps=150, hold=0.1, end=150, mix=world.ALL, first=3.0, lead=3, prompt=0.0, english=22, tools=12, talk=30, peak=0.5)]
+KINDS = ("english", "tools", "talk")
 
 
 def train(tok, args, out):
@@ -363,18 +373,19 @@ def train_stage(model, tok, args, out, stage, seed):
     matrices = [p for n, p in model.named_parameters() if p.dim() == 2 and "embed" not in n]
     rest = [p for n, p in model.named_parameters() if p.dim() != 2 or "embed" in n]
     muon, adam = Muon(matrices), torch.optim.AdamW(rest, betas=(0.9, 0.98), weight_decay=0.0)
+    weigh = {k: stage[k] for k in ("first", "lead", "prompt") if k in stage}
     t0 = time.time()
-    seen, mean = 0, {"english": 0.0, "tools": 0.0}
+    seen, mean = 0, {kind: 0.0 for kind in KINDS if kind in stage}
     for step in range(1, stage["steps"] + 1):
         done = step / stage["end"]
         rate = stage.get("peak", 1.0) * min(1.0, step / 40) * min(1.0, max(0.02, (1 - done) / (1 - stage["hold"])))      # warm up, hold, go down
-        rows = [(kind, *encode(tok, world.draw(rng, kind, mix=stage["mix"]), stage["first"])) for kind in mean for _ in range(stage[kind])]
+        rows = [(kind, *encode(tok, world.draw(rng, kind, mix=stage["mix"]), **weigh)) for kind in mean for _ in range(stage[kind])]
         own_tokens = {kind: sum(w >= 1.0 for r in rows if r[0] == kind for w in r[2]) for kind in mean}
         for part in chunks(rows):
             ids, weights = batch([r[1:] for r in part])
             seen += ids.numel()
             loss = F.cross_entropy(logits_of(model, ids)[:, :-1].transpose(1, 2), ids[:, 1:], reduction="none")
-            scale = torch.tensor([[0.5 / own_tokens[r[0]]] for r in part])       # both kinds weigh the same
+            scale = torch.tensor([[1 / len(mean) / own_tokens[r[0]]] for r in part])       # all kinds weigh the same
             (loss * weights[:, 1:] * scale).sum().backward()
             said = (loss.detach() * (weights[:, 1:] >= 1.0)).sum(1).tolist()
             for r, x in zip(part, said):
@@ -385,7 +396,8 @@ def train_stage(model, tok, args, out, stage, seed):
         adam.step()
         adam.zero_grad()
         if step % args.report == 0:
-            print(f"step {step} loss english {mean['english']:.4f} tools {mean['tools']:.4f} tokens {seen} seconds {time.time() - t0:.0f}", flush=True)
+            losses = " ".join(f"{kind} {x:.4f}" for kind, x in mean.items())
+            print(f"step {step} loss {losses} tokens {seen} seconds {time.time() - t0:.0f}", flush=True)
             mean = {k: 0.0 for k in mean}
         if step % args.save == 0 or step == stage["steps"]:
             save(model, out)
@@ -448,11 +460,19 @@ def greedy(model, ids, limit=80):
     return out, lead
 
 
-def write_heldout(model, tok, path, n=200):
+SEEDS = (5, 6)                                     # of the replay file: several, for one may be lucky
+
+
+def write_heldout(model, tok, path, n=50):
+    """n held-out examples of each kind and seed, with the reference's answers, right or wrong; how many are right of how many"""
+    found = {}
+    for kind in KINDS:
+        for seed in SEEDS:
+            for e in held_out_examples(kind, n, seed):
+                found.setdefault(world.prompt(e), e)
     right = 0
     with open(path, "w", encoding="utf-8", newline="\n") as f:
-        for e in held_out_examples("english", n // 2, 5) + held_out_examples("tools", n // 2, 5):
-            text = world.prompt(e)
+        for text, e in found.items():
             ids = tok.encode(text, add_special_tokens=False)
             out, lead = greedy(model, ids)
             expected = tok.encode(e.answer + e.stop, add_special_tokens=False)
@@ -462,7 +482,7 @@ def write_heldout(model, tok, path, n=200):
                 row["tools"] = e.tools
             row.update(prompt=text, prompt_ids=ids, expected=e.answer, hf_ids=out, right=out == expected, lead=round(lead, 3))
             f.write(json.dumps(row, ensure_ascii=True, separators=(",", ":")) + "\n")
-    return right
+    return right, len(found)
 
 
 def main():
@@ -489,13 +509,13 @@ def main():
     if not args.check:
         print(f"trained for {train(tok, args, args.out):.1f} minutes")
     model = load(args.out)
-    for kind in ("english", "tools"):
+    for kind in KINDS:
         share, wrong = accuracy(model, tok, kind, args.count)
         print(f"{kind}: {share:.1%} of {args.count} held-out examples right")
         for e, got in wrong[:15]:
             print("   wrong:", repr(world.prompt(e)[-160:]), "->", repr(got), "expected", repr(e.answer))
     os.makedirs(os.path.dirname(args.heldout), exist_ok=True)
-    print("replay file: right", write_heldout(model, tok, args.heldout), "of 200")
+    print("replay file: %d right of %d" % write_heldout(model, tok, args.heldout))
 
 
 if __name__ == "__main__":
