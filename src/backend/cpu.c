@@ -76,8 +76,7 @@ static void pack_item(void *arg, int item, int thread)
     int r0 = item * PANELS_PER_ITEM * CT_PANEL_ROWS,
         r1 = CT_MIN(r0 + PANELS_PER_ITEM * CT_PANEL_ROWS, from->rows);
 
-    (void)thread;
-    for (int r = r0; r < r1; r += CT_PANEL_ROWS)
+    for (int r = r0; r < r1 && ct_pool_goes_on(j->b->o.pool, thread); r += CT_PANEL_ROWS)
         ct_pack((uint8_t *)to->data + (size_t)(r / CT_PANEL_ROWS) * to->row_bytes, from, r);
     if (j->b->o.done_with)
         j->b->o.done_with(j->b->o.user, (const uint8_t *)from->data + (size_t)r0 * from->row_bytes,
@@ -289,6 +288,17 @@ static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_
     }
 }
 
+/* Output rows that a thread computes before it looks whether the pass goes on: at least a block, and so many
+ * multiplications that looking costs nothing, but no level takes longer than some milliseconds. */
+static int rows_between_looks(const struct ct_weight *w, int tokens)
+{
+    const size_t multiplications = (size_t)4 << 20;
+    int block = rows_of_block(tokens);
+    size_t blocks = multiplications / ((size_t)w->cols * (size_t)tokens * (size_t)block);
+
+    return block * (int)CT_MAX(blocks, 1);
+}
+
 /* Rows [r0, r1) of one product for all current tokens. */
 static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_weight *w, int r0, int r1,
                          int thread)
@@ -297,9 +307,11 @@ static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_w
     const struct ct_kernel *k = b->o.kernel;
 
     bool panels = w->layout == CT_LAYOUT_PANELS && (!b->o.exact || floats(w->type));
+    int step = rows_between_looks(w, b->rows.n);
 
-    (panels ? k->project_panels : k->project)(out.handle, (size_t)out.cols, w, r0, r1, &b->prepared[form],
-                                              form, scratch_of(b, thread));
+    for (int r = r0; r < r1 && ct_pool_goes_on(b->o.pool, thread); r += step)
+        (panels ? k->project_panels : k->project)(out.handle, (size_t)out.cols, w, r, CT_MIN(r + step, r1),
+                                                  &b->prepared[form], form, scratch_of(b, thread));
 }
 
 static int blocks_of(const struct ct_weight *w, int tokens)

@@ -176,7 +176,7 @@ static void attend_item(void *arg, int item, int thread)
         if (atomic_fetch_sub_explicit(&a->left[tile * j->kv->n_kv_head + head], 1, memory_order_acq_rel) > 1)
             return;
     }
-    for (int b = 0; b < t->blocks; b++) {
+    for (int b = 0; b < t->blocks && ct_pool_goes_on(j->b->o.pool, thread); b++) {
         if (t->parts > 1)
             block = attended_at(parts + (size_t)b * floats, t->n, dim);
         else

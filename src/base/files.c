@@ -84,7 +84,7 @@ bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char 
         *why = make ? "it cannot be made" : "it is not there";
         return false;
     }
-    *why = !S_ISDIR(st.st_mode)                 ? "it is no directory"
+    *why = !S_ISDIR(st.st_mode)                 ? "it is not a directory"
            : st.st_uid != geteuid()             ? "it belongs to another user"
            : (st.st_mode & (S_IWGRP | S_IWOTH)) ? "others may write to it"
                                                 : NULL;
@@ -158,7 +158,7 @@ carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mod
         if (same)
             return ct_fail(err, CARAT_E_IO, "%s: cannot be emptied: %s", path, reason(number));
     }
-    return ct_fail(err, CARAT_E_BUSY, "%s: others keep making it", path);
+    return ct_fail(err, CARAT_E_BUSY, "%s: another process keeps making it", path);
 }
 
 bool ct_os_new_held(const char *path)
@@ -184,7 +184,8 @@ carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err)
     int number = may_write(size) ? posix_fallocate(n->fd, 0, (off_t)size) : EFBIG;
 
     if (number)
-        return ct_fail(err, CARAT_E_IO, "%s: %zu bytes cannot be taken: %s", n->path, size, reason(number));
+        return ct_fail(err, CARAT_E_IO, "%s: there is no room for %zu bytes: %s", n->path, size,
+                       reason(number));
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, n->fd, 0);
     if (base == MAP_FAILED)
         return ct_fail(err, errno == ENOMEM ? CARAT_E_MEMORY : CARAT_E_IO,
@@ -239,7 +240,7 @@ carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_o
     times[1] = (struct timespec){now.tv_sec - 1, now.tv_nsec};
     bool there = is_called(n->fd, n->path, id);
     if (!there || futimens(n->fd, times) != 0 || fsync(n->fd) != 0 || rename(n->path, name) != 0) {
-        carat_status status = ct_fail(err, CARAT_E_IO, "%s: cannot be brought to the disk: %s", name,
+        carat_status status = ct_fail(err, CARAT_E_IO, "%s: cannot be written: %s", name,
                                       there ? reason(errno) : "it was removed meanwhile");
         ct_os_new_abandon(n);
         return status;

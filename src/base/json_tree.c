@@ -2,6 +2,8 @@
  * that giving back the root gives back everything. */
 #include "base/json_tree.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -149,5 +151,73 @@ carat_status ct_json_tree(json_t **root, carat_status code, const char *name, st
     }
     free(b.key);
     ct_json_free(&b.reader);
+    return status;
+}
+
+/* ---- the place of a value ---- */
+
+/* Moves the reader before the value that key leads to; false: there is none. */
+static bool descend(struct ct_json *j, const char *key)
+{
+    while (*key) {
+        char *end;
+        if (*key == '[') {
+            if (ct_json_next(j) != CT_JSON_ARRAY)
+                return false;
+            for (long i = strtol(key + 1, &end, 10); i > 0; i--)
+                if (!ct_json_skip(j))
+                    return false;
+            key = end + (*end == ']');
+        } else {
+            size_t n = strcspn(key, ".[");
+            if (ct_json_next(j) != CT_JSON_OBJECT)
+                return false;
+            while (ct_json_next(j) == CT_JSON_KEY && !(j->string.n == n && memcmp(j->string.s, key, n) == 0))
+                if (!ct_json_skip(j))
+                    return false;
+            if (j->error.code != CARAT_OK || j->text[j->start] != '"') /* the object has ended */
+                return false;
+            key += n;
+        }
+        key += *key == '.';
+    }
+    return true;
+}
+
+enum { SHOWN = 64 };
+
+/* The value that comes next as the document spells it, in plain ASCII; its first byte, or 0 of none. */
+static size_t spell(struct ct_json *j, char out[SHOWN + 4])
+{
+    ct_json_next(j);
+    size_t begin = j->start;
+    for (int depth = j->depth, open = j->text[begin] == '{' || j->text[begin] == '['; open && !j->error.code;)
+        open = ct_json_next(j) != CT_JSON_ERROR && j->depth >= depth;
+    size_t n = CT_MIN(j->at - begin, (size_t)SHOWN);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (char)(j->text[begin + i] >= 0x20 && j->text[begin + i] < 0x7f ? j->text[begin + i] : '?');
+    memcpy(out + n, j->at - begin > n ? "..." : "", j->at - begin > n ? 4 : 1);
+    return begin;
+}
+
+carat_status ct_json_refuse(carat_error *err, carat_status code, const char *file, struct ct_bytes text,
+                            const char *key, const char *expected, ...)
+{
+    char wanted[256], value[SHOWN + 4];
+    struct ct_json j;
+    va_list args;
+
+    va_start(args, expected);
+    vsnprintf(wanted, sizeof wanted, expected, args);
+    va_end(args);
+    ct_json_init(&j, file, text);
+    carat_status status;
+    if (descend(&j, key)) {
+        size_t at = spell(&j, value);
+        status = ct_fail(err, code, "%s: %s at byte %zu is %s, %s", file, key, at, value, wanted);
+    } else {
+        status = ct_fail(err, code, "%s: %s: %s", file, key, wanted);
+    }
+    ct_json_free(&j);
     return status;
 }

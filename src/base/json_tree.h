@@ -14,4 +14,14 @@
 carat_status ct_json_tree(json_t **root, carat_status code, const char *name, struct ct_bytes text,
                           carat_error *err);
 
+/* "FILE: KEY at byte 12 is VALUE, EXPECTED", for a value of a tree that cannot stay: a tree has no places, so
+ * the text that it was built from is walked again. key leads to it from the root:
+ * "text_config.rope_scaling.factor", "layer_types[3]". */
+carat_status ct_json_refuse(carat_error *err, carat_status code, const char *file, struct ct_bytes text,
+                            const char *key, const char *expected, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 6, 7)))
+#endif
+    ;
+
 #endif

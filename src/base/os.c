@@ -124,6 +124,32 @@ int ct_os_kind(const char *path)
     return S_ISDIR(st.st_mode) ? 2 : 1;
 }
 
+bool ct_os_absent(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+carat_status ct_os_look(int *kind, const char *path, carat_error *err)
+{
+    char target[256];
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    const int number = errno;
+
+    *kind = !there ? 0 : S_ISDIR(st.st_mode) ? 2 : 1;
+    if (there || ct_os_absent(path))
+        return CARAT_OK;
+    if (number == ELOOP)
+        return ct_fail(err, CARAT_E_IO, "%s: is a link that leads in a circle", shown(path).text);
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    if (number != ENOENT || n < 0)
+        return ct_fail(err, CARAT_E_IO, "%s: cannot be examined: %s", shown(path).text, reason(number));
+    target[n] = 0;
+    return ct_fail(err, CARAT_E_NOT_FOUND, "%s: is a link to %s, which is not there", shown(path).text,
+                   target);
+}
+
 void ct_os_absolute(char *out, size_t n, const char *path)
 {
     char here[4096];
@@ -323,7 +349,7 @@ carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, car
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
     if (failed) {
         free(thread);
-        return ct_fail(err, CARAT_E_MEMORY, "the system refuses another thread: %s", reason(failed));
+        return ct_fail(err, CARAT_E_MEMORY, "another thread cannot be started: %s", reason(failed));
     }
     *t = thread;
     return CARAT_OK;
@@ -340,6 +366,12 @@ void ct_os_thread_join(ct_thread t)
 void ct_os_wait(const uint32_t *word, uint32_t expected)
 {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+void ct_os_wait_for(const uint32_t *word, uint32_t expected, double seconds)
+{
+    const struct timespec most = {.tv_nsec = (long)(seconds * 1e9)};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &most, NULL, 0);
 }
 
 void ct_os_wake_all(const uint32_t *word)

@@ -23,6 +23,12 @@ void ct_os_unmap(struct ct_map *m);
 
 /* 0 = nothing there, 1 = regular file (or something that reads like one), 2 = directory. */
 int ct_os_kind(const char *path);
+/* The same for a file that may be absent without a word. Nothing is there only when nothing has the name: a
+ * link that leads nowhere or in a circle is an error, so that a file which somebody put there is never passed
+ * over. E_NOT_FOUND, E_IO. */
+carat_status ct_os_look(int *kind, const char *path, carat_error *err);
+/* Nothing has this name, not even a link that leads nowhere. */
+bool ct_os_absent(const char *path);
 /* False when there is nothing at path. */
 bool ct_os_identify(struct ct_os_id *id, const char *path);
 /* The path as it reads from every directory, into out[n]; as it is where that is not known or too long. */
@@ -167,6 +173,8 @@ carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, car
 void ct_os_thread_join(ct_thread t);
 /* Sleeps while *word == expected (spurious returns allowed); wakes every sleeper. */
 void ct_os_wait(const uint32_t *word, uint32_t expected);
+/* The same for so many seconds at most; below one. */
+void ct_os_wait_for(const uint32_t *word, uint32_t expected, double seconds);
 void ct_os_wake_all(const uint32_t *word);
 void ct_os_pause(void);
 

@@ -1,6 +1,7 @@
 /* pool.c: the threads of pool.h. Items are handed out by one counter that runs down to zero; a job is over when
  * every item has been done, not when every worker has looked, so a worker that still sleeps delays nobody. The
- * caller is thread 0 and works too. What a worker waits on is the generation number, raised once per job. */
+ * caller is thread 0 and works too. What a worker waits on is the generation number, raised once per job.
+ * When a pool is stopped, the items left are still handed out, but nobody does them. */
 #include "base/pool.h"
 
 #include <stdatomic.h>
@@ -14,6 +15,9 @@
 #define SPIN_SECONDS 40e-6
 /* With more threads than processors a spinning thread keeps a working one from running. */
 #define SPIN_SECONDS_CROWDED 2e-6
+
+/* Between two questions whether to go on, and the longest sleep of a caller that has to ask. */
+#define ASK_SECONDS 5e-3
 
 enum { LINE = 64, PAUSES = 16 }; /* bytes in a cache line; pauses between two looks at the clock */
 
@@ -34,6 +38,11 @@ struct ct_pool {
     void (*fn)(void *arg, int item, int thread);
     void *arg;
     int items;
+
+    int (*stop)(void *user); /* asked by the caller's thread alone; NULL: nobody watches */
+    void *user;
+    double ask_at;
+    atomic_bool stopped;
 
     /* Words that different threads write stand on different cache lines. */
     _Alignas(LINE) atomic_int unclaimed;        /* items nobody has taken; at or below 0 there is none */
@@ -63,6 +72,29 @@ static bool spin_while(const struct ct_pool *p, _Atomic uint32_t *word, uint32_t
     }
 }
 
+bool ct_pool_goes_on(struct ct_pool *p, int thread)
+{
+    if (thread == 0 && p->stop && !atomic_load_explicit(&p->stopped, memory_order_relaxed) &&
+        ct_os_seconds() >= p->ask_at) {
+        if (p->stop(p->user))
+            atomic_store_explicit(&p->stopped, true, memory_order_relaxed);
+        p->ask_at = ct_os_seconds() + ASK_SECONDS;
+    }
+    return !atomic_load_explicit(&p->stopped, memory_order_relaxed);
+}
+
+void ct_pool_watch(struct ct_pool *p, int (*stop)(void *user), void *user)
+{
+    p->stop = stop;
+    p->user = user;
+}
+
+bool ct_pool_unwatch(struct ct_pool *p)
+{
+    p->stop = NULL;
+    return !atomic_exchange(&p->stopped, false);
+}
+
 /* Claims and does items until there are none. Also right for a worker that comes late: whatever it claims
  * belongs to the job that is running now. */
 static void work(struct ct_pool *p, int thread)
@@ -71,7 +103,8 @@ static void work(struct ct_pool *p, int thread)
     int left;
     /* Acquire: pairs with the release that published the job. */
     while ((left = atomic_fetch_sub_explicit(&p->unclaimed, 1, memory_order_acq_rel)) > 0) {
-        p->fn(p->arg, p->items - left, thread);
+        if (ct_pool_goes_on(p, thread))
+            p->fn(p->arg, p->items - left, thread);
         done++;
     }
     if (done && atomic_fetch_sub(&p->unfinished, done) == done && atomic_load(&p->caller_sleeps))
@@ -162,8 +195,11 @@ int ct_pool_threads(const struct ct_pool *p)
 
 void ct_pool_run(struct ct_pool *p, int items, void (*fn)(void *arg, int item, int thread), void *arg)
 {
+    p->ask_at = 0;
+    if (!ct_pool_goes_on(p, 0))
+        return;
     if (p->threads == 1 || items <= 1) { /* nobody to share with */
-        for (int i = 0; i < items; i++)
+        for (int i = 0; i < items && ct_pool_goes_on(p, 0); i++)
             fn(arg, i, 0);
         return;
     }
@@ -181,6 +217,9 @@ void ct_pool_run(struct ct_pool *p, int items, void (*fn)(void *arg, int item, i
     atomic_store(&p->caller_sleeps, true);
     uint32_t left;
     while ((left = atomic_load(&p->unfinished)) != 0)
-        ct_os_wait((const uint32_t *)&p->unfinished, left);
+        if (p->stop && ct_pool_goes_on(p, 0))
+            ct_os_wait_for((const uint32_t *)&p->unfinished, left, ASK_SECONDS);
+        else
+            ct_os_wait((const uint32_t *)&p->unfinished, left);
     atomic_store(&p->caller_sleeps, false);
 }

@@ -97,7 +97,7 @@ bool ct_name_ok(struct ct_str s, size_t max)
 
 carat_status ct_file_no_memory(const struct ct_file *f, carat_error *err)
 {
-    return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened.", f->path);
+    return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", f->path);
 }
 
 carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *format, ...)
@@ -116,7 +116,7 @@ carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *f
 carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err)
 {
     if (f->n_tensor == CT_MAX_TENSOR)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: more than %d tensors.", f->path, CT_MAX_TENSOR);
+        return ct_fail(err, CARAT_E_FORMAT, "%s: more than %d tensors", f->path, CT_MAX_TENSOR);
     if (f->n_tensor == f->capacity) {
         int capacity = CT_MAX(64, 2 * f->capacity);
         struct ct_tensor *grown = realloc(f->tensor, (size_t)capacity * sizeof *grown);
@@ -145,7 +145,7 @@ static carat_status index_tensors(struct ct_file *f, const struct ct_tensor *ten
     const struct ct_tensor *a = &tensor[first], *b = &tensor[second];
     char q[CT_QUOTE];
     return ct_fail(err, CARAT_E_FORMAT,
-                   "%s: tensor %s is there twice: with data at byte %llu, and at byte %llu of %s.", a->file,
+                   "%s: tensor %s is there twice: with data at byte %llu, and at byte %llu of %s", a->file,
                    ct_quote(q, (struct ct_str){a->name, strlen(a->name)}), (unsigned long long)a->offset,
                    (unsigned long long)b->offset, b->file);
 }
@@ -262,11 +262,12 @@ carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *
             *bytes = part_bytes(p);
         return CARAT_OK;
     }
-    int kind = ct_os_kind(*path);
+    int kind;
+    CT_TRY(ct_os_look(&kind, *path, err));
     if (kind == 0)
         return note_source(f, *path + strlen(*path) - strlen(name), *path, NULL, err);
     if (kind == 2)
-        return ct_fail(err, CARAT_E_FORMAT, "%s is a directory; a file was expected there.", *path);
+        return ct_fail(err, CARAT_E_FORMAT, "%s is a directory; a file was expected there", *path);
     return map_file(f, *path + strlen(*path) - strlen(name), *path, bytes, err);
 }
 
@@ -314,7 +315,8 @@ static carat_status open_single(struct ct_file *f, const char *name, struct ct_b
 
 static carat_status open_path(struct ct_file *f, carat_error *err)
 {
-    int kind = ct_os_kind(f->path);
+    int kind;
+    CT_TRY(ct_os_look(&kind, f->path, err));
     if (kind == 2) {
         f->dir = f->path;
         return ct_hf_open(f, err);
@@ -344,7 +346,7 @@ carat_status ct_file_open(struct ct_file **out, const char *path, bool tokenizer
 {
     struct ct_file *f = new_file(path);
     if (!f)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened.", path);
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", path);
     f->tokenizer_only = tokenizer_only;
     return finish(out, f, open_path(f, err), err);
 }
@@ -355,7 +357,7 @@ carat_status ct_packed_open(struct ct_file **out, const char *packed, const char
     struct ct_file *f = new_file(origin);
     struct ct_bytes bytes;
     if (!f)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened.", origin);
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", origin);
     carat_status status = map_file(f, "", packed, &bytes, err);
     f->trusted = true;
     f->tokenizer_only = tokenizer_only;
@@ -370,7 +372,7 @@ static carat_status open_parts(struct ct_file *f, carat_error *err)
 {
     for (int i = 0; i < f->n_part; i++)
         if (find_part(f, f->part[i].name) != &f->part[i])
-            return ct_fail(err, CARAT_E_ARGUMENT, "Two of the buffers are named %s.", f->part[i].name);
+            return ct_fail(err, CARAT_E_ARGUMENT, "two of the buffers are named %s", f->part[i].name);
     const struct ct_part *first = &f->part[0];
     struct ct_bytes bytes = part_bytes(first);
     if ((bytes.size >= 4 && memcmp(bytes.data, "GGUF", 4) == 0) || ct_sbs_is(bytes) ||
@@ -383,10 +385,10 @@ static carat_status open_parts(struct ct_file *f, carat_error *err)
 carat_status ct_file_open_memory(struct ct_file **out, const struct ct_part *part, int n, carat_error *err)
 {
     if (n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "No buffer was given; a model needs at least one.");
+        return ct_fail(err, CARAT_E_ARGUMENT, "No buffer was given; a model needs at least one");
     struct ct_file *f = new_file(part[0].name);
     if (!f)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the buffers were opened.", part[0].name);
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the buffers were opened", part[0].name);
     f->part = part;
     f->n_part = n;
     return finish(out, f, open_parts(f, err), err);
@@ -416,7 +418,7 @@ void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes)
 
 void ct_file_read_ahead(const struct ct_file *f, const _Atomic bool *stop)
 {
-    const size_t piece = (size_t)8 << 20;
+    const size_t piece = (size_t)2 << 20; /* who ends this waits for one */
 
     for (int i = 0; i < f->n_map; i++)
         for (size_t at = 0; at < f->map[i].length && !*stop; at += piece)

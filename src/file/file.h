@@ -58,6 +58,10 @@ struct ct_part {
  * E_NOT_FOUND (nothing at path), E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY. tokenizer_only: accept a
  * directory or file without weights. */
 carat_status ct_file_open(struct ct_file **f, const char *path, bool tokenizer_only, carat_error *err);
+/* The model that path stands for, malloc'd: path itself, but for the folder of a hub cache the snapshot that
+ * refs/main names, and for a directory without safetensors its only GGUF file. E_NOT_FOUND (no such snapshot,
+ * several GGUF files, which are listed), E_FORMAT, E_IO, E_MEMORY. */
+carat_status ct_file_resolve(char **resolved, const char *path, bool tokenizer_only, carat_error *err);
 /* Borrows the buffers until ct_file_close. One buffer: a GGUF, SBS or packed file or a tokenizer, by content; several: the files
  * of an HF directory, the parts of a split GGUF with the first one first, or an SBS file and its "tokenizer.spm". Buffers without weights but with a
  * tokenizer open as CT_FILE_TOKENIZER: who wants a model looks at the kind. */
@@ -75,6 +79,11 @@ void ct_file_read_ahead(const struct ct_file *f, const _Atomic bool *stop);
 enum ct_file_kind ct_file_kind(const struct ct_file *f);
 int ct_file_version(const struct ct_file *f); /* of GGUF: 2 or 3; of SBS: 1 or 2; 0 for other kinds */
 const char *ct_file_path(const struct ct_file *f);
+/* Bytes of all files that f was read from; for a packed form out of a cache, of what it was made from. */
+uint64_t ct_file_bytes(const struct ct_file *f);
+/* True when path leads, by whatever name, to a file that f was read from, or for a packed file to one that it
+ * was made from. */
+bool ct_file_reads(const struct ct_file *f, const char *path);
 /* What is odd about the file and does no harm, as one sentence; NULL when nothing is. */
 const char *ct_file_note(const struct ct_file *f);
 int ct_file_tensor_count(const struct ct_file *f);

@@ -48,7 +48,7 @@ static const uint8_t *take(struct cursor *c, uint64_t n, const char *field)
         FAIL(c, CARAT_E_FORMAT,
              "%s: the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes: "
              "it "
-             "is cut off or corrupt; download it again.",
+             "is cut off or corrupt; download it again",
              c->path, c->bytes.size, field, c->where, c->at, (unsigned long long)n);
         return NULL;
     }
@@ -79,7 +79,7 @@ static struct ct_str string(struct cursor *c, uint64_t max, const char *field)
     size_t at = c->at;
     uint64_t n = u64(c, field);
     if (n > max)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s of %s at byte %zu says it is %llu bytes long; the limit is %llu.",
+        FAIL(c, CARAT_E_FORMAT, "%s: %s of %s at byte %zu says it is %llu bytes long; the limit is %llu",
              c->path, field, c->where, at, (unsigned long long)n, (unsigned long long)max);
     const uint8_t *p = take(c, n, field);
     return p ? (struct ct_str){(const char *)p, (size_t)n} : (struct ct_str){"", 0};
@@ -101,7 +101,7 @@ static const struct value {
 
 static void bad_bool(struct cursor *c, size_t at)
 {
-    FAIL(c, CARAT_E_FORMAT, "%s: %s holds a bool of %d at byte %zu; 0 or 1 was expected.", c->path, c->where,
+    FAIL(c, CARAT_E_FORMAT, "%s: %s holds a bool of %d at byte %zu; 0 or 1 was expected", c->path, c->where,
          c->bytes.data[at], at);
 }
 
@@ -110,12 +110,12 @@ static void array(struct cursor *c, struct ct_meta *m)
     size_t at = c->at;
     uint32_t type = u32(c, "the element type");
     if (type >= CT_COUNT(values)) {
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of type %d; types 0 to 12 exist.", c->path,
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of type %d; types 0 to 12 exist", c->path,
              c->where, at, (int32_t)type);
         return;
     }
     if (type == VALUE_ARRAY) {
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of arrays, which GGUF does not allow.",
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of arrays, which GGUF does not allow",
              c->path, c->where, at);
         return;
     }
@@ -125,7 +125,7 @@ static void array(struct cursor *c, struct ct_meta *m)
     m->elem_bytes = values[type].bytes;
     m->count = u64(c, "the number of elements");
     if (m->count > MAX_COUNT)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu says it has %llu elements; the limit is %llu.", c->path,
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu says it has %llu elements; the limit is %llu", c->path,
              c->where, at, (unsigned long long)m->count, (unsigned long long)MAX_COUNT);
     if (c->status != CARAT_OK)
         return;
@@ -147,7 +147,7 @@ static void value(struct cursor *c, struct ct_meta *m)
     size_t at = c->at;
     uint32_t type = u32(c, "the type");
     if (type >= CT_COUNT(values)) {
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu has the value type %d; types 0 to 12 exist.", c->path,
+        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu has the value type %d; types 0 to 12 exist", c->path,
              c->where, at, (int32_t)type);
         return;
     }
@@ -192,12 +192,12 @@ static carat_status read_metas(struct ct_file *f, struct cursor *c, struct ct_me
         snprintf(c->where, sizeof c->where, "metadata entry %d", i);
         m->key = string(c, MAX_KEY, "the key");
         if (c->status == CARAT_OK && !ct_name_ok(m->key, MAX_KEY))
-            FAIL(c, CARAT_E_FORMAT, "%s: metadata entry %d at byte %zu has the key %s, which is not a name.",
+            FAIL(c, CARAT_E_FORMAT, "%s: metadata entry %d at byte %zu has the key %s, which is not a name",
                  c->path, i, at, ct_quote(q, m->key));
         snprintf(c->where, sizeof c->where, "metadata key %s", ct_quote(q, m->key));
         value(c, m);
         if (c->at > MAX_META_BYTES)
-            FAIL(c, CARAT_E_FORMAT, "%s: the metadata is larger than the limit of %zu bytes.", c->path,
+            FAIL(c, CARAT_E_FORMAT, "%s: the metadata is larger than the limit of %zu bytes", c->path,
                  MAX_META_BYTES);
         CT_TRY(c->status);
         metas->index.name[i] = (struct ct_name){m->key, i};
@@ -206,7 +206,7 @@ static carat_status read_metas(struct ct_file *f, struct cursor *c, struct ct_me
     int first, second = ct_index_sort(&metas->index, &first);
     if (second >= 0)
         return FAIL(c, CARAT_E_FORMAT,
-                    "%s: the metadata key %s is there twice: with its value at byte %llu and at byte %llu.",
+                    "%s: the metadata key %s is there twice: with its value at byte %llu and at byte %llu",
                     c->path, ct_quote(q, metas->meta[first].key),
                     (unsigned long long)metas->meta[first].offset,
                     (unsigned long long)metas->meta[second].offset);
@@ -221,19 +221,19 @@ static carat_status shape(struct cursor *c, struct ct_tensor *t, uint32_t number
     size_t size = 1;
     for (int i = 0; i < t->n_dim; i++) {
         if (t->dim[i] <= 0)
-            return FAIL(c, CARAT_E_FORMAT, "%s: %s has a dimension of %lld; at least 1 was expected.",
-                        c->path, c->where, (long long)t->dim[i]);
+            return FAIL(c, CARAT_E_FORMAT, "%s: %s has a dimension of %lld; at least 1 was expected", c->path,
+                        c->where, (long long)t->dim[i]);
         if ((uint64_t)t->dim[i] > SIZE_MAX || !ct_mul(size, (size_t)t->dim[i], &size) || size > INT64_MAX)
-            return FAIL(c, CARAT_E_FORMAT, "%s: %s has more elements than 63 bits can count.", c->path,
+            return FAIL(c, CARAT_E_FORMAT, "%s: %s has more elements than 63 bits can count", c->path,
                         c->where);
     }
     int64_t row = t->dim[t->n_dim - 1];
     if (row % type->block != 0)
         return FAIL(c, CARAT_E_FORMAT,
-                    "%s: %s of type %s (number %u) has rows of %lld elements; a multiple of %d was expected.",
+                    "%s: %s of type %s (number %u) has rows of %lld elements; a multiple of %d was expected",
                     c->path, c->where, type->name, number, (long long)row, type->block);
     if (!ct_mul(size / (size_t)type->block, (size_t)type->bytes, &t->size))
-        return FAIL(c, CARAT_E_FORMAT, "%s: %s has more bytes than 64 bits can count.", c->path, c->where);
+        return FAIL(c, CARAT_E_FORMAT, "%s: %s has more bytes than 64 bits can count", c->path, c->where);
     return CARAT_OK;
 }
 
@@ -249,14 +249,14 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
     CT_TRY(c->status);
     if (!ct_name_ok(name, MAX_NAME))
         return FAIL(c, CARAT_E_FORMAT,
-                    "%s: tensor %d at byte %zu has the name %s, which is not 1 to %d bytes of plain text.",
+                    "%s: tensor %d at byte %zu has the name %s, which is not 1 to %d bytes of plain text",
                     c->path, i, at, ct_quote(q, name), MAX_NAME);
     snprintf(c->where, sizeof c->where, "tensor %s", ct_quote(q, name));
     at = c->at;
     uint32_t n_dim = u32(c, "the number of dimensions");
     CT_TRY(c->status);
     if (n_dim < 1 || n_dim > 4)
-        return FAIL(c, CARAT_E_FORMAT, "%s: %s has %u dimensions at byte %zu; 1 to 4 were expected.", c->path,
+        return FAIL(c, CARAT_E_FORMAT, "%s: %s has %u dimensions at byte %zu; 1 to 4 were expected", c->path,
                     c->where, n_dim, at);
     t->n_dim = (int)n_dim;
     for (int k = t->n_dim - 1; k >= 0; k--) { /* the file has the contiguous dimension first */
@@ -270,9 +270,15 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
     struct ct_ggml_type type;
     if (!ct_ggml_type(number, &type)) {
         char list[CT_TYPE_LIST];
+        const char *instead, *gone = ct_ggml_removed(number, &instead);
+        if (gone)
+            return FAIL(
+                c, CARAT_E_UNSUPPORTED,
+                "%s: %s is of type %s (number %u at byte %zu), which GGUF has removed: take the %s file of "
+                "the model",
+                c->path, c->where, gone, number, at, instead);
         return FAIL(c, CARAT_E_UNSUPPORTED,
-                    "%s: %s has the type number %d at byte %zu, which GGUF has removed or carat does not "
-                    "know; it reads %s.",
+                    "%s: %s has the type number %d at byte %zu, which carat does not know; it reads %s",
                     c->path, c->where, (int32_t)number, at, ct_file_types(list));
     }
     CT_TRY(shape(c, t, number, &type));
@@ -298,26 +304,25 @@ static carat_status check_offsets(struct ct_file *f, struct cursor *c, int from,
         if (t->offset % alignment != 0)
             return FAIL(c, CARAT_E_FORMAT,
                         "%s: tensor %s of %zu bytes has the offset %llu, which is not a multiple of the "
-                        "alignment %zu; the file has %zu bytes.",
+                        "alignment %zu; the file has %zu bytes",
                         c->path, q, t->size, (unsigned long long)t->offset, alignment, c->bytes.size);
         if (t->offset != expected - data && i > from &&
             *end > c->bytes.size) /* then it is the one before that lies */
-            return FAIL(
-                c, CARAT_E_FORMAT,
-                "%s: tensor %s of %zu bytes from byte %llu ends beyond the file, which has %zu bytes.",
-                c->path, ct_quote(q, (struct ct_str){t[-1].name, strlen(t[-1].name)}), t[-1].size,
-                (unsigned long long)t[-1].offset, c->bytes.size);
+            return FAIL(c, CARAT_E_FORMAT,
+                        "%s: tensor %s of %zu bytes from byte %llu ends beyond the file, which has %zu bytes",
+                        c->path, ct_quote(q, (struct ct_str){t[-1].name, strlen(t[-1].name)}), t[-1].size,
+                        (unsigned long long)t[-1].offset, c->bytes.size);
         if (t->offset != expected - data)
             return FAIL(c, CARAT_E_FORMAT,
                         "%s: tensor %s of %zu bytes %s: it has the offset %llu, but %zu was expected; the "
-                        "file has %zu bytes.",
+                        "file has %zu bytes",
                         c->path, q, t->size,
                         t->offset < expected - data ? "overlaps the one before it"
                                                     : "leaves a gap after the one before it",
                         (unsigned long long)t->offset, expected - data, c->bytes.size);
         t->offset = expected;
         if (!ct_add(expected, t->size, end) || *end > SIZE_MAX - alignment)
-            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s of %zu bytes ends where 64 bits cannot count.",
+            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s of %zu bytes ends where 64 bits cannot count",
                         c->path, q, t->size);
         expected = ct_round_up(*end, alignment);
     }
@@ -338,7 +343,7 @@ static carat_status place(struct ct_file *f, struct cursor *c, int from, size_t 
             char q[CT_QUOTE];
             return FAIL(c, CARAT_E_FORMAT,
                         "%s: the file ends at byte %zu, but tensor %s takes %zu bytes from byte %llu: "
-                        "%zu %s missing; download it again.",
+                        "%zu %s missing; download it again",
                         c->path, c->bytes.size, ct_quote(q, (struct ct_str){t->name, strlen(t->name)}),
                         t->size, (unsigned long long)t->offset, missing,
                         missing == 1 ? "byte is" : "bytes are");
@@ -347,7 +352,7 @@ static carat_status place(struct ct_file *f, struct cursor *c, int from, size_t 
     }
     end = ct_round_up(end, alignment); /* writers pad the last tensor, too */
     if (end < c->bytes.size)
-        return ct_file_set_note(f, c->err, "%s: %zu byte%s after the last tensor, from byte %zu, %s ignored.",
+        return ct_file_set_note(f, c->err, "%s: %zu byte%s after the last tensor, from byte %zu, %s ignored",
                                 c->path, c->bytes.size - end, c->bytes.size - end == 1 ? "" : "s", end,
                                 c->bytes.size - end == 1 ? "is" : "are");
     return CARAT_OK;
@@ -362,14 +367,14 @@ static carat_status read_version(struct ct_file *f, struct cursor *c)
     uint32_t swapped = v >> 24 | (v >> 8 & 0xff00u) | (v << 8 & 0xff0000u) | v << 24;
     if (swapped >= 1 && swapped <= 3)
         return FAIL(c, CARAT_E_UNSUPPORTED,
-                    "%s is a big-endian GGUF file (version %u); carat reads little-endian ones: convert it.",
+                    "%s is a big-endian GGUF file (version %u); carat reads little-endian ones: convert it",
                     c->path, swapped);
     if (v == 1)
         return FAIL(c, CARAT_E_UNSUPPORTED,
-                    "%s is a GGUF file of version 1; carat reads 2 and 3: convert it again.", c->path);
+                    "%s is a GGUF file of version 1; carat reads 2 and 3: convert it again", c->path);
     if (v != 2 && v != 3)
         return FAIL(c, v ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
-                    "%s is a GGUF file of version %u; carat reads 2 and 3.", c->path, v);
+                    "%s is a GGUF file of version %u; carat reads 2 and 3", c->path, v);
     f->version = (int)v;
     return CARAT_OK;
 }
@@ -379,12 +384,12 @@ static void check_count(struct cursor *c, const char *what, uint64_t n, size_t a
                         uint64_t min_bytes)
 {
     if (n > max)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu; the limit is %llu.", c->path, what,
+        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu; the limit is %llu", c->path, what,
              (unsigned long long)n, at, (unsigned long long)max);
     else if (n > left(c) / min_bytes)
         FAIL(c, CARAT_E_FORMAT,
              "%s: %s is %llu at byte %zu, more than there is room for from byte %zu to byte %zu, where the "
-             "file ends; download it again.",
+             "file ends; download it again",
              c->path, what, (unsigned long long)n, at, c->at, c->bytes.size);
 }
 
@@ -398,7 +403,7 @@ static carat_status read_alignment(struct cursor *c, const struct ct_metas *meta
     if (n < 8 || n > MAX_ALIGNMENT || (n & (n - 1)) != 0)
         return FAIL(c, CARAT_E_FORMAT,
                     "%s: metadata key \"general.alignment\" is %lld at byte %llu, but must be a power of two "
-                    "from 8 to %d.",
+                    "from 8 to %d",
                     c->path, (long long)n, (unsigned long long)m->offset, MAX_ALIGNMENT);
     *alignment = (size_t)n;
     return CARAT_OK;
@@ -464,7 +469,7 @@ static carat_status read_parts(struct ct_file *f, const char *name, const char *
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s is the first of %d parts, but its name does not end in -00001-of-%05d.gguf, so "
                        "the others cannot be "
-                       "found: restore the name.",
+                       "found: restore the name",
                        path, count, count);
     for (int i = 1; i < count; i++) {
         char other[4096];
@@ -475,7 +480,7 @@ static carat_status read_parts(struct ct_file *f, const char *name, const char *
         snprintf(other, sizeof other, "%.*s-%05d-of-%05d.gguf", (int)stem, name, i + 1, count);
         CT_TRY(ct_file_take(f, other, &bytes, &other_path, err));
         if (!bytes.data)
-            return ct_fail(err, CARAT_E_FORMAT, "%s is missing: it is part %d of the %d that belong to %s.",
+            return ct_fail(err, CARAT_E_FORMAT, "%s is missing: it is part %d of the %d that belong to %s",
                            other_path, i + 1, count, path);
         CT_TRY(read_file(f, other_path, bytes, &metas, err));
         CT_TRY(split_keys(&metas, other_path, &its_no, &its_count, &its_total, err));
@@ -483,13 +488,13 @@ static carat_status read_parts(struct ct_file *f, const char *name, const char *
             return ct_fail(err, CARAT_E_FORMAT,
                            "%s says it is part %lld of %lld with %lld tensors in all; part %d of %d with "
                            "%lld was expected: the "
-                           "parts belong to different models.",
+                           "parts belong to different models",
                            other_path, (long long)its_no + 1, (long long)its_count, (long long)its_total,
                            i + 1, count, (long long)total);
     }
     if (total >= 0 && f->n_tensor != total)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the %d parts hold %d tensors, but split.tensors.count is %lld.", path, count,
+                       "%s: the %d parts hold %d tensors, but split.tensors.count is %lld", path, count,
                        f->n_tensor, (long long)total);
     return CARAT_OK;
 }
@@ -503,7 +508,7 @@ carat_status ct_gguf_open(struct ct_file *f, const char *name, const char *path,
     CT_TRY(split_keys(&f->metas, path, &no, &count, &total, err));
     if (no != 0)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s is part %lld of %lld of a split model: open part 1 of them.", path,
+                       "%s is part %lld of %lld of a split model: open part 1 of them", path,
                        (long long)no + 1, (long long)count);
     if (count == 1 || f->tokenizer_only) /* metadata is all in the first part */
         return CARAT_OK;

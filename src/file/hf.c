@@ -117,7 +117,7 @@ static carat_status read_index(struct ct_file *f, struct ct_json *j, struct map 
     }
     if (token != CT_JSON_OBJECT_END || ct_json_next(j) != CT_JSON_END)
         return fail_json(j, err);
-    return seen ? CARAT_OK : ct_fail(err, CARAT_E_FORMAT, "%s: the index has no weight_map.", j->name);
+    return seen ? CARAT_OK : ct_fail(err, CARAT_E_FORMAT, "%s: the index has no weight_map", j->name);
 }
 
 static int compare_mapped(const void *a, const void *b)
@@ -136,7 +136,7 @@ static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n,
     const char *path;
     CT_TRY(ct_file_take(f, m->file, &bytes, &path, err));
     if (!bytes.data)
-        return ct_fail(err, CARAT_E_FORMAT, "%s is missing: %s puts tensor %s and %d more into it.", path,
+        return ct_fail(err, CARAT_E_FORMAT, "%s is missing: %s puts tensor %s and %d more into it", path,
                        index_path, ct_quote(q, (struct ct_str){m->tensor, strlen(m->tensor)}), n - 1);
     int from = f->n_tensor;
     CT_TRY(ct_safetensors_read(f, path, bytes, err));
@@ -150,10 +150,10 @@ static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n,
         struct ct_str name = {m[i].tensor, strlen(m[i].tensor)};
         int at = ct_index_find(&ix, name);
         if (at < 0)
-            return ct_fail(err, CARAT_E_FORMAT, "%s puts tensor %s into %s, but it is not there.", index_path,
-                           ct_quote(q, name), path);
+            return ct_fail(err, CARAT_E_FORMAT, "%s puts tensor %s into %s, which does not have it",
+                           index_path, ct_quote(q, name), path);
         if (keep[at - from])
-            return ct_fail(err, CARAT_E_FORMAT, "%s names tensor %s twice.", index_path, ct_quote(q, name));
+            return ct_fail(err, CARAT_E_FORMAT, "%s names tensor %s twice", index_path, ct_quote(q, name));
         keep[at - from] = true;
     }
     int end = from;
@@ -172,7 +172,7 @@ static carat_status read_shards(struct ct_file *f, struct map *map, const char *
     for (int i = 0; i < map->n; i++)
         shards += i == 0 || strcmp(map->entry[i].file, map->entry[i - 1].file) != 0;
     if (shards > CT_MAX_SHARD)
-        return ct_fail(err, CARAT_E_FORMAT, "%s names %d files; the limit is %d.", index_path, shards,
+        return ct_fail(err, CARAT_E_FORMAT, "%s names %d files; the limit is %d", index_path, shards,
                        CT_MAX_SHARD);
     for (int i = 0, end; i < map->n; i = end) {
         for (end = i + 1; end < map->n && strcmp(map->entry[end].file, map->entry[i].file) == 0; end++)
@@ -187,7 +187,7 @@ static carat_status read_sharded(struct ct_file *f, struct ct_bytes bytes, const
     struct ct_json j;
     struct map map = {0};
     if (bytes.size > CT_MAX_HEADER)
-        return ct_fail(err, CARAT_E_FORMAT, "%s has %zu bytes; the limit is %d.", path, bytes.size,
+        return ct_fail(err, CARAT_E_FORMAT, "%s has %zu bytes; the limit is %d", path, bytes.size,
                        CT_MAX_HEADER);
     ct_json_init(&j, path, bytes);
     carat_status status = read_index(f, &j, &map, err);
@@ -224,14 +224,37 @@ static const struct {
     {"openvino_model.xml", "the format of OpenVINO, " CONVERT},
 };
 
+/* CoreML's parts of a converted model, and the description that a converter puts beside them. */
+static void find_core_ml(void *user, const char *name)
+{
+    const char **found = user, *dot = strrchr(name, '.');
+    if (dot && (strcmp(dot, ".mlmodelc") == 0 || strcmp(dot, ".mlpackage") == 0))
+        *found = strcmp(dot, ".mlmodelc") == 0 ? "*.mlmodelc" : "*.mlpackage";
+    else if (!*found && strcmp(name, "meta.yaml") == 0)
+        *found = "meta.yaml";
+}
+
+static carat_status refuse_core_ml(struct ct_file *f, carat_error *err)
+{
+    const char *found = NULL;
+    if (f->dir)
+        ct_os_names_in(f->dir, find_core_ml, &found);
+    return found ? ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s holds a model converted to CoreML (%s), which carat does not read: give the "
+                           "checkpoint it came from, as safetensors or GGUF",
+                           f->path, found)
+                 : CARAT_OK;
+}
+
 /* Neither index nor model.safetensors: say what is there instead. */
 static carat_status no_weights(struct ct_file *f, carat_error *err)
 {
+    CT_TRY(refuse_core_ml(f, err));
     for (size_t i = 0; i < CT_COUNT(foreign_weights); i++)
         if (ct_file_has(f, foreign_weights[i].name))
-            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s has its weights only in %s, %s.", f->path,
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s has its weights only in %s, %s", f->path,
                            foreign_weights[i].name, foreign_weights[i].what);
-    return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has no weights: %s or %s was expected in it.", f->path,
+    return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has no weights: %s or %s was expected in it", f->path,
                    what(f), SINGLE_NAME, INDEX_NAME);
 }
 
@@ -258,7 +281,7 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
         f->kind = CT_FILE_TOKENIZER;
         if (!has_tokenizer)
             return ct_fail(err, CARAT_E_NOT_FOUND,
-                           "%s: the %s has neither tokenizer.json nor tokenizer.model.", f->path, what(f));
+                           "%s: the %s has neither tokenizer.json nor tokenizer.model", f->path, what(f));
         return CARAT_OK;
     }
     f->kind = CT_FILE_HF;
@@ -267,15 +290,16 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
     if (bytes.data)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s holds a LoRA adapter (adapter_config.json), which carat does not apply: merge it "
-                       "into its base model and open the result.",
+                       "into its base model and open the result",
                        f->path);
     if (!f->side[ct_hf_side("config.json")].data) {
         if (has_weights)
-            return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json.", f->path,
+            return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json", f->path,
                            what(f));
+        CT_TRY(refuse_core_ml(f, err));
         return ct_fail(err, CARAT_E_NOT_FOUND,
                        "%s is not a model %s: it has no config.json%s; name a Hugging Face directory, or a "
-                       "GGUF file itself.",
+                       "GGUF file itself",
                        f->path, what(f), has_tokenizer ? ", only a tokenizer" : "");
     }
     CT_TRY(ct_file_take(f, INDEX_NAME, &bytes, &path, err));

@@ -85,39 +85,44 @@ carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
 {
     if (b.size == 0)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s is empty; a GGUF file or a Hugging Face model directory was expected.", path);
+                       "%s is empty; a GGUF file or a Hugging Face model directory was expected", path);
     if (b.size < 4 && memcmp(b.data, "GGUF", b.size) == 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the magic of GGUF.", path,
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the magic of GGUF", path,
                        b.size);
+    if (b.size < 8 && memcmp(b.data, CT_PACKED_MAGIC, b.size) == 0)
+        return ct_fail(
+            err, CARAT_E_FORMAT,
+            "%s: the file ends at byte %zu inside the magic of a packed file: pack the model again", path,
+            b.size);
     for (size_t i = 0; i < CT_COUNT(named); i++)
         if (ends_with(path, named[i].suffix) && b.size >= strlen(named[i].magic) &&
             memcmp(b.data, named[i].magic, strlen(named[i].magic)) == 0)
-            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s %s.", path, named[i].what);
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s %s", path, named[i].what);
     for (size_t i = 0; i < CT_COUNT(kinds); i++)
         if (b.size >= kinds[i].at && b.size - kinds[i].at >= kinds[i].n &&
             memcmp(b.data + kinds[i].at, kinds[i].magic, kinds[i].n) == 0)
-            return ct_fail(err, kinds[i].code, "%s %s.", path, kinds[i].what);
+            return ct_fail(err, kinds[i].code, "%s %s", path, kinds[i].what);
     if (b.size > 8 && b.data[8] == '{' && ct_le64(b.data) <= CT_MAX_HEADER)
         return ct_fail(
             err, CARAT_E_UNSUPPORTED,
             "%s is a safetensors file, which holds weights only: give the directory it lies in, with its "
-            "config.json and tokenizer.",
+            "config.json and tokenizer",
             path);
     size_t i = skip_space(b);
     if (i < b.size && (b.data[i] == '{' || b.data[i] == '['))
         return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s is a JSON document, not a model: give the Hugging Face directory it belongs to.",
+                       "%s is a JSON document, not a model: give the Hugging Face directory it belongs to",
                        path);
     if (b.data[0] == 0x0a)
         return ct_fail(
             err, CARAT_E_UNSUPPORTED,
-            "%s looks like a SentencePiece tokenizer, which has no weights: give the model directory.", path);
+            "%s looks like a SentencePiece tokenizer, which has no weights: give the model directory", path);
     char hex[4 * 3 + 1] = "";
     for (size_t k = 0; k < CT_MIN(b.size, (size_t)4); k++)
         snprintf(hex + 3 * k, 4, " %02x", b.data[k]);
     return ct_fail(err, CARAT_E_UNSUPPORTED,
                    "%s is no model that carat knows: it begins with bytes%s; a GGUF file (47 47 55 46) or a "
                    "Hugging Face "
-                   "model directory was expected.",
+                   "model directory was expected",
                    path, hex);
 }

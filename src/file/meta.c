@@ -43,16 +43,16 @@ carat_status ct_metas_int(const struct ct_metas *metas, const char *path, const 
         return CARAT_OK;
     if (m->type != CT_META_UINT && m->type != CT_META_INT)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %s at byte %llu, but an integer was expected.", path, key,
+                       "%s: metadata key \"%s\" is %s at byte %llu, but an integer was expected", path, key,
                        type_name[m->type], (unsigned long long)m->offset);
     if (m->type == CT_META_UINT && m->u > INT64_MAX)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %llu at byte %llu, but must be from %lld to %lld.", path,
+                       "%s: metadata key \"%s\" is %llu at byte %llu, but must be from %lld to %lld", path,
                        key, (unsigned long long)m->u, (unsigned long long)m->offset, (long long)lo,
                        (long long)hi);
     if (m->i < lo || m->i > hi)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %lld at byte %llu, but must be from %lld to %lld.", path,
+                       "%s: metadata key \"%s\" is %lld at byte %llu, but must be from %lld to %lld", path,
                        key, (long long)m->i, (unsigned long long)m->offset, (long long)lo, (long long)hi);
     *out = m->i;
     return CARAT_OK;
@@ -73,11 +73,11 @@ carat_status ct_file_meta_float(const struct ct_file *f, const char *key, double
     double v = m->type == CT_META_FLOAT ? m->f : m->type == CT_META_INT ? (double)m->i : (double)m->u;
     if (m->type != CT_META_FLOAT && m->type != CT_META_INT && m->type != CT_META_UINT)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %s at byte %llu, but a number was expected.", f->path, key,
+                       "%s: metadata key \"%s\" is %s at byte %llu, but a number was expected", f->path, key,
                        type_name[m->type], (unsigned long long)m->offset);
     if (!isfinite(v))
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %f at byte %llu, but a finite number was expected.",
+                       "%s: metadata key \"%s\" is %f at byte %llu, but a finite number was expected",
                        f->path, key, v, (unsigned long long)m->offset);
     *out = v;
     return CARAT_OK;

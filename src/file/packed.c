@@ -3,8 +3,7 @@
  * (kernel/pack.c) and what a packed file is to those who read checkpoints (packed_file.c). */
 #include "file/packed.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "base/hash.h"
 
 #include <float.h>
 #include <stdarg.h>
@@ -25,37 +24,37 @@ enum {
 
 uint64_t ct_packed_hash_block(const uint8_t *p, size_t size)
 {
-    return XXH3_64bits(p, size);
+    return ct_hash64(p, size);
 }
 
 uint64_t ct_packed_hash_blocks(const uint64_t *hash, size_t n)
 {
-    return XXH3_64bits(hash, n * sizeof *hash);
+    return ct_hash64(hash, n * sizeof *hash);
 }
 
 uint64_t ct_packed_hash(const uint8_t *p, uint64_t size)
 {
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
+    struct ct_hash state;
+    ct_hash_begin(&state);
     for (uint64_t at = 0; at < size; at += CT_PACKED_BLOCK) {
         uint64_t h = ct_packed_hash_block(p + at, CT_MIN(CT_PACKED_BLOCK, (size_t)(size - at)));
-        XXH3_64bits_update(&state, &h, sizeof h);
+        ct_hash_add(&state, &h, sizeof h);
     }
-    return XXH3_64bits_digest(&state);
+    return ct_hash_end64(&state);
 }
 
 static void feed(void *state, const void *p, size_t n)
 {
-    XXH3_64bits_update(state, p, n);
+    ct_hash_add(state, p, n);
 }
 
 bool ct_packed_hash_head(const char *path, uint64_t head, uint64_t *hash)
 {
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
+    struct ct_hash state;
+    ct_hash_begin(&state);
     if (!ct_os_read_head(path, head, feed, &state))
         return false;
-    *hash = XXH3_64bits_digest(&state);
+    *hash = ct_hash_end64(&state);
     return true;
 }
 
@@ -69,7 +68,7 @@ struct ct_packed_header ct_packed_header(uint64_t index_at, uint64_t index_size,
                                  index_size,
                                  index_hash,
                                  0};
-    h.header_hash = XXH3_64bits(&h, offsetof(struct ct_packed_header, header_hash));
+    h.header_hash = ct_hash64(&h, offsetof(struct ct_packed_header, header_hash));
     return h;
 }
 
@@ -113,9 +112,8 @@ static void fault(struct walk *w, const char *format, ...)
         snprintf(whose, sizeof whose, " of %s %s", w->list, ct_quote(q, w->name));
     else if (w->list)
         snprintf(whose, sizeof whose, " of %s %u", w->list, w->entry);
-    w->status =
-        ct_fail(w->err, CARAT_E_FORMAT, "%s: byte %llu, in the index of the packed file: the %s%s %s.",
-                w->path, (unsigned long long)(w->begin + w->field_at), w->field, whose, sentence);
+    w->status = ct_fail(w->err, CARAT_E_FORMAT, "%s: byte %llu, in the index of the packed file: the %s%s %s",
+                        w->path, (unsigned long long)(w->begin + w->field_at), w->field, whose, sentence);
 }
 
 static void range(struct walk *w, uint64_t found, uint64_t least, uint64_t most)
@@ -384,7 +382,7 @@ static void list(struct walk *w, const char *name, const char *entry, uint32_t *
         p = ct_arena_push(w->arena, *n, size);
         memcpy(elements, &p, sizeof p);
         if (!p)
-            w->status = ct_fail(w->err, CARAT_E_MEMORY, "%s: out of memory for its index.", w->path);
+            w->status = ct_fail(w->err, CARAT_E_MEMORY, "%s: out of memory for its index", w->path);
     }
     memcpy(&p, elements, sizeof p);
     for (uint32_t i = 0; i < *n && !w->status; i++) {
@@ -446,35 +444,35 @@ static carat_status read_header(struct ct_packed_header *h, const char *path, st
                                 carat_error *err)
 {
     if (bytes.size < sizeof *h)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the packed file ends at byte %zu, inside its header of %zu.",
+        return ct_fail(err, CARAT_E_FORMAT, "%s: the packed file ends at byte %zu, inside its header of %zu",
                        path, bytes.size, sizeof *h);
     memcpy(h, bytes.data, sizeof *h);
     if (memcmp(h->magic, CT_PACKED_MAGIC, sizeof h->magic) != 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s is no packed file: it does not begin with \"%s\".", path,
+        return ct_fail(err, CARAT_E_FORMAT, "%s is not a packed file: it does not begin with \"%s\"", path,
                        CT_PACKED_MAGIC);
     if (h->layout != CT_PACKED_LAYOUT || h->numerics != CARAT_NUMERICS_VERSION)
         return ct_fail(
             err, CARAT_E_UNSUPPORTED,
             "%s was packed with layout %u and numerics %u; this carat reads layout %d and numerics "
-            "%d: pack the model again.",
+            "%d: pack the model again",
             path, h->layout, h->numerics, CT_PACKED_LAYOUT, CARAT_NUMERICS_VERSION);
-    if (h->header_hash != XXH3_64bits(h, offsetof(struct ct_packed_header, header_hash)))
+    if (h->header_hash != ct_hash64(h, offsetof(struct ct_packed_header, header_hash)))
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the header of the packed file is damaged: pack the model again.", path);
+                       "%s: the header of the packed file is damaged: pack the model again", path);
     if (h->file_size != bytes.size)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the packed file has %zu bytes, expected %llu: pack the model again.", path,
+                       "%s: the packed file has %zu bytes, expected %llu: pack the model again", path,
                        bytes.size, (unsigned long long)h->file_size);
     if (h->index_at < sizeof *h || h->index_at > bytes.size || h->index_size > CT_PACKED_INDEX ||
         h->index_size != bytes.size - h->index_at)
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s: the index of the packed file has %llu bytes from byte %llu on, expected at most "
-                       "%d at the end of %zu.",
+                       "%d at the end of %zu",
                        path, (unsigned long long)h->index_size, (unsigned long long)h->index_at,
                        CT_PACKED_INDEX, bytes.size);
-    if (h->index_hash != XXH3_64bits(bytes.data + h->index_at, (size_t)h->index_size))
+    if (h->index_hash != ct_hash64(bytes.data + h->index_at, (size_t)h->index_size))
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the index of the packed file, at byte %llu, is damaged: pack the model again.",
+                       "%s: the index of the packed file, at byte %llu, is damaged: pack the model again",
                        path, (unsigned long long)h->index_at);
     return CARAT_OK;
 }

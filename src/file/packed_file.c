@@ -43,7 +43,7 @@ static carat_status index_metas(struct ct_file *f, const struct ct_packed *p, ca
     if ((second = ct_index_sort(ix, &first)) < 0)
         return CARAT_OK;
     return ct_fail(err, CARAT_E_FORMAT,
-                   "%s: the metadata key %s of the packed file is there twice: as entry %d and as entry %d.",
+                   "%s: the metadata key %s of the packed file is there twice: as entry %d and as entry %d",
                    f->path, ct_quote(q, p->meta[first].key), first, second);
 }
 
@@ -57,7 +57,7 @@ static carat_status check_origin(const struct ct_file *f, const char *path, cara
         : f->kind != CT_FILE_SBS && f->packed->sbs.size  ? "no file of gemma.cpp, but holds a blob \"config\""
                                                          : NULL;
 
-    return what ? ct_fail(err, CARAT_E_FORMAT, "%s: was packed from %s.", path, what) : CARAT_OK;
+    return what ? ct_fail(err, CARAT_E_FORMAT, "%s: was packed from %s", path, what) : CARAT_OK;
 }
 
 carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct_map *map, carat_error *err)
@@ -68,7 +68,7 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
         return ct_file_no_memory(f, err);
     if ((uintptr_t)map->bytes.data % sizeof(uint64_t)) /* the tokenizer's tables are used where they lie */
         return ct_fail(err, CARAT_E_ARGUMENT,
-                       "%s: a packed file in memory must begin at a multiple of %zu bytes.", path,
+                       "%s: a packed file in memory must begin at a multiple of %zu bytes", path,
                        sizeof(uint64_t));
     CT_TRY(ct_packed_read(p, path, map->bytes, &f->arena, err));
     f->kind = (enum ct_file_kind)p->kind;
@@ -127,6 +127,41 @@ const struct ct_map *ct_file_packed_map(const struct ct_file *f)
     return &f->packed_map;
 }
 
+/* ---- which files those are ---- */
+
+static bool same_file(const struct ct_os_id *a, const struct ct_os_id *b)
+{
+    return a->inode == b->inode && a->device == b->device;
+}
+
+bool ct_file_reads(const struct ct_file *f, const char *path)
+{
+    struct ct_os_id id;
+    bool reads = false;
+
+    if (!ct_os_identify(&id, path))
+        return false;
+    for (int i = 0; i < f->n_map && !reads; i++)
+        reads = f->map[i].base && same_file(&f->map[i].id, &id);
+    for (uint32_t i = 0; f->packed && i < f->packed->n_source && !reads; i++)
+        reads = f->packed->source[i].present && same_file(&f->packed->source[i].id, &id);
+    return reads;
+}
+
+uint64_t ct_file_bytes(const struct ct_file *f)
+{
+    bool cached = f->packed && strcmp(f->path, f->packed_path) != 0;
+    uint64_t sum = 0;
+
+    for (int i = 0; i < f->n_map && !cached; i++)
+        sum += f->map[i].bytes.size;
+    for (int i = 0; i < f->n_part; i++)
+        sum += f->part[i].bytes.size;
+    for (uint32_t i = 0; cached && i < f->packed->n_source; i++)
+        sum += f->packed->source[i].present ? f->packed->source[i].id.size : 0;
+    return sum;
+}
+
 /* ---- what a packed file keeps of another ---- */
 
 /* The vocabulary is in the tables; of its arrays only how many there are is asked for later. */
@@ -143,7 +178,7 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
     char absolute[8192];
 
     if (f->n_tensor > CT_PACKED_TENSORS)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: has %d tensors, and at most %d are kept.", f->path,
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: has %d tensors, and at most %d are kept", f->path,
                        f->n_tensor, CT_PACKED_TENSORS);
     *p = (struct ct_packed){.kind = f->kind,
                             .version = (uint32_t)f->version,
@@ -168,7 +203,7 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
             struct ct_source *s = &p->source[i];
             *s = f->source[i];
             if (s->present && !ct_packed_hash_head(s->path, s->head, &s->hash))
-                return ct_fail(err, CARAT_E_IO, "%s: cannot be read again.", s->path);
+                return ct_fail(err, CARAT_E_IO, "%s: cannot be read again", s->path);
         }
     }
     p->meta = ct_arena_push(arena, (size_t)CT_MAX(n_meta, 1), sizeof *p->meta);
@@ -180,7 +215,7 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
             continue;
         if (m.type == CT_META_STRING && m.s.n > CT_PACKED_TEXT)
             return ct_fail(err, CARAT_E_UNSUPPORTED,
-                           "%s: metadata key %.*s has %zu bytes, and at most %d are kept.", f->path,
+                           "%s: metadata key %.*s has %zu bytes, and at most %d are kept", f->path,
                            (int)CT_MIN(m.key.n, (size_t)64), m.key.s, m.s.n, CT_PACKED_TEXT);
         if (m.type == CT_META_ARRAY && m.elem == CT_META_STRING) {
             m.elem_bytes = 0;
@@ -192,14 +227,13 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
         bool vocabulary = i == ct_hf_side("tokenizer.json") || i == ct_hf_side("tokenizer.model");
         side[i] = vocabulary ? (struct ct_bytes){0} : f->side[i];
         if (side[i].size > CT_PACKED_SIDE)
-            return ct_fail(err, CARAT_E_UNSUPPORTED,
-                           "%s: a side file has %zu bytes, and at most %d are kept.", f->path, side[i].size,
-                           CT_PACKED_SIDE);
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: a side file has %zu bytes, and at most %d are kept",
+                           f->path, side[i].size, CT_PACKED_SIDE);
     }
     *sbs = f->sbs_blob;
     if (sbs->size > CT_PACKED_SIDE)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s: the blob \"config\" has %zu bytes, and at most %d are kept.", f->path, sbs->size,
+                       "%s: the blob \"config\" has %zu bytes, and at most %d are kept", f->path, sbs->size,
                        CT_PACKED_SIDE);
     return CARAT_OK;
 }
@@ -226,7 +260,7 @@ bool ct_packed_current(const struct ct_packed *p, const char *path)
             memcpy(beside + n + directory, s->name.s, s->name.n + 1);
             at = beside;
         }
-        if (ct_os_identify(&id, at) != (s->present != 0))
+        if (s->present ? !ct_os_identify(&id, at) : !ct_os_absent(at))
             return false;
         if (s->present && memcmp(&id, &s->id, sizeof id) != 0)
             return false;

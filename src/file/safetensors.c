@@ -169,24 +169,24 @@ static carat_status add_tensor(struct ct_file *f, const char *path, const char *
     struct ct_tensor *t;
     ct_quote(q, (struct ct_str){name, strlen(name)});
     if (e->rank > 4)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: tensor %s has %d dimensions; carat reads at most 4.",
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: tensor %s has %d dimensions; carat reads at most 4",
                        path, q, e->rank);
     if (!entry_bytes(e, &need))
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the shape and dtype of tensor %s do not give a countable number of whole bytes.",
+                       "%s: the shape and dtype of tensor %s do not give a countable number of whole bytes",
                        path, q);
     if (e->begin > e->end)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s has reversed data_offsets: %llu to %llu.", path, q,
+        return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s has reversed data_offsets: %llu to %llu", path, q,
                        (unsigned long long)e->begin, (unsigned long long)e->end);
     if (e->end - e->begin != need)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: tensor %s has data_offsets for %llu bytes, but its shape and dtype %s take %zu.",
+                       "%s: tensor %s has data_offsets for %llu bytes, but its shape and dtype %s take %zu",
                        path, q, (unsigned long long)(e->end - e->begin), e->dtype, need);
     if (e->end > data.size)
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s: tensor %s ends at byte %llu of the data, which are only %zu bytes: at least %llu "
                        "bytes are missing; "
-                       "download the file again.",
+                       "download the file again",
                        path, q, (unsigned long long)e->end, data.size,
                        (unsigned long long)(e->end - data.size));
     CT_TRY(ct_file_add(f, &t, err));
@@ -223,17 +223,16 @@ static carat_status check_places(struct ct_file *f, int from, const char *path, 
     for (int i = from; i < f->n_tensor; i++) {
         const struct ct_tensor *t = &f->tensor[i];
         if (t->offset != expected)
-            return ct_fail(
-                err, CARAT_E_FORMAT,
-                "%s: tensor %s %s: its data begin at byte %llu of the file, but %llu was expected.", path,
-                ct_quote(q, (struct ct_str){t->name, strlen(t->name)}),
-                t->offset < expected ? "overlaps another" : "leaves a gap before it",
-                (unsigned long long)t->offset, (unsigned long long)expected);
+            return ct_fail(err, CARAT_E_FORMAT,
+                           "%s: tensor %s %s: its data begin at byte %llu of the file, but %llu was expected",
+                           path, ct_quote(q, (struct ct_str){t->name, strlen(t->name)}),
+                           t->offset < expected ? "overlaps another" : "leaves a gap before it",
+                           (unsigned long long)t->offset, (unsigned long long)expected);
         expected += t->size;
     }
     if (expected != file_size)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the last tensor ends at byte %llu, but the file has %zu bytes.", path,
+                       "%s: the last tensor ends at byte %llu, but the file has %zu bytes", path,
                        (unsigned long long)expected, file_size);
     return CARAT_OK;
 }
@@ -272,7 +271,7 @@ static carat_status read_header(struct ct_file *f, struct ct_json *j, const char
         struct entry e = {0};
         if (!read_entry(j, &e)) {
             char q[CT_QUOTE];
-            return ct_fail(err, j->error.code, "%s (in tensor %s).", j->error.message,
+            return ct_fail(err, j->error.code, "%s (in tensor %s)", j->error.message,
                            ct_quote(q, (struct ct_str){name, strlen(name)}));
         }
         CT_TRY(add_tensor(f, path, name, &e, data, data_at, err));
@@ -285,23 +284,23 @@ carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_
     int from = f->n_tensor;
     if (bytes.size < 8)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the file ends at byte %zu inside the header length, which takes 8 bytes.", path,
+                       "%s: the file ends at byte %zu inside the header length, which takes 8 bytes", path,
                        bytes.size);
     uint64_t n = ct_le64(bytes.data);
     if (n > CT_MAX_HEADER || bytes.size == 8 || bytes.data[8] != '{') {
         if (n > CT_MAX_HEADER && (bytes.size < 9 || bytes.data[8] == '{'))
             return ct_fail(err, CARAT_E_FORMAT,
-                           "%s: the header length is %llu bytes; the limit of the format is %d.", path,
+                           "%s: the header length is %llu bytes; the limit of the format is %d", path,
                            (unsigned long long)n, CT_MAX_HEADER);
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s is not a safetensors file: an 8-byte header length and '{' were expected at the "
                        "start; perhaps a "
-                       "failed download or a Git LFS pointer.",
+                       "failed download or a Git LFS pointer",
                        path);
     }
     if (n > bytes.size - 8)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the file ends at byte %zu inside the header, which takes %llu bytes from byte 8.",
+                       "%s: the file ends at byte %zu inside the header, which takes %llu bytes from byte 8",
                        path, bytes.size, (unsigned long long)n);
 
     struct ct_json j;

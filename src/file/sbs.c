@@ -58,30 +58,29 @@ static carat_status read_header(struct store *s)
         return ct_fail(
             s->err, CARAT_E_FORMAT,
             "%s: a header at byte 0 counts %u blobs, and a footer at byte %zu counts %u; an SBS file "
-            "has one or the other.",
+            "has one or the other",
             s->path, (unsigned)ct_le32(b.data + 4), end, (unsigned)ct_le32(b.data + end + 4));
     if (!head && !tail)
         return ct_fail(s->err, CARAT_E_FORMAT,
                        "%s: the header counts 0 blobs, and there is no SBS footer at byte %zu, 16 before the "
-                       "end: the file is cut off.",
+                       "end: the file is cut off",
                        s->path, end);
     size_t at = head ? 0 : end;
     uint32_t n = ct_le32(b.data + at + 4);
     uint64_t size = ct_le64(b.data + at + 8);
     s->version = head ? 1 : 2;
     if (n == 0 || n > MAX_BLOB)
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: the header at byte %zu counts %u blobs, expected 1 to %d.", s->path, at,
-                       (unsigned)n, MAX_BLOB);
+        return ct_fail(s->err, CARAT_E_FORMAT, "%s: the header at byte %zu counts %u blobs, expected 1 to %d",
+                       s->path, at, (unsigned)n, MAX_BLOB);
     if (size != b.size)
         return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: the header at byte %zu says %llu bytes, but the file has %zu.", s->path, at,
+                       "%s: the header at byte %zu says %llu bytes, but the file has %zu", s->path, at,
                        (unsigned long long)size, b.size);
     s->n = (int)n;
     size_t length = (size_t)n * ENTRY /* at most 2^19 */, rest = head ? HEADER : HEADER + ALIGN;
     if (b.size < rest || length > b.size - rest)
         return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: a directory of %u blobs takes %zu bytes, which do not fit into %zu.", s->path,
+                       "%s: a directory of %u blobs takes %zu bytes, which do not fit into %zu", s->path,
                        (unsigned)n, length, b.size);
     s->directory = head ? HEADER : end - length;
     s->limit = head ? b.size : s->directory;
@@ -102,7 +101,7 @@ static carat_status read_name(struct store *s, struct blob *blob, size_t at)
     if (!clean)
         return ct_fail(s->err, CARAT_E_FORMAT,
                        "%s: the blob name at byte %zu is %s, expected 1 to 16 printable ASCII characters and "
-                       "zeros behind them.",
+                       "zeros behind them",
                        s->path, at, ct_quote(q, (struct ct_str){key, KEY}));
     blob->name = (struct ct_str){key, n};
     return CARAT_OK;
@@ -136,7 +135,7 @@ static carat_status read_directory(struct store *s)
         if (why)
             return ct_fail(s->err, CARAT_E_FORMAT,
                            "%s: blob %s has %llu bytes at byte %llu, expected it at byte %zu and to end by "
-                           "byte %zu: %s.",
+                           "byte %zu: %s",
                            s->path, ct_quote(q, blob->name), (unsigned long long)size,
                            (unsigned long long)offset, next, s->limit, why);
         blob->offset = offset;
@@ -150,14 +149,14 @@ static carat_status read_directory(struct store *s)
     s->index.n = s->n;
     int first, second = ct_index_sort(&s->index, &first);
     if (second >= 0)
-        return ct_fail(s->err, CARAT_E_FORMAT, "%s: blob %s is there twice: at byte %llu and at byte %llu.",
+        return ct_fail(s->err, CARAT_E_FORMAT, "%s: blob %s is there twice: at byte %llu and at byte %llu",
                        s->path, ct_quote(q, s->blob[first].name), (unsigned long long)s->blob[first].offset,
                        (unsigned long long)s->blob[second].offset);
     /* the first writers did not pad the end */
     if (s->version == 1 && s->bytes.size != end && s->bytes.size != next &&
         s->bytes.size != ct_round_up(next, END_ALIGN))
         return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: the last blob %s ends at byte %zu, but the file has %zu bytes, expected %zu.",
+                       "%s: the last blob %s ends at byte %zu, but the file has %zu bytes, expected %zu",
                        s->path, ct_quote(q, s->blob[s->n - 1].name), end, s->bytes.size,
                        ct_round_up(next, END_ALIGN));
     return CARAT_OK;
@@ -178,7 +177,7 @@ static carat_status open_fields(struct store *s, const char *name, struct ct_sbs
 {
     const struct blob *b = find(s, name);
     if (!b)
-        return ct_fail(s->err, CARAT_E_FORMAT, "%s: there is no blob \"%s\" among %d.", s->path, name, s->n);
+        return ct_fail(s->err, CARAT_E_FORMAT, "%s: there is no blob \"%s\" among %d", s->path, name, s->n);
     return ct_sbs_cursor_init(c, s->path, name, blob_bytes(s, b), b->offset, &s->f->arena, s->err);
 }
 
@@ -239,14 +238,14 @@ static carat_status check_entry(const struct store *s, const struct ct_sbs_entry
     } else if (!(e->scale > 0)) {
         return ct_fail(s->err, CARAT_E_FORMAT,
                        "%s: blob \"toc\": the entry of \"%s\" at byte %llu has the scale %g, expected a "
-                       "positive number.",
+                       "positive number",
                        s->path, e->name, (unsigned long long)e->offset, (double)e->scale);
     }
     if (!what)
         return CARAT_OK;
     return ct_fail(s->err, CARAT_E_FORMAT,
                    "%s: blob \"%s\" at byte %llu: the entry in \"toc\" at byte %llu says %u x %u of type %s, "
-                   "and its %s is %llu, expected %llu.",
+                   "and its %s is %llu, expected %llu",
                    s->path, e->name, (unsigned long long)b->offset, (unsigned long long)e->offset,
                    (unsigned)e->rows, (unsigned)e->cols, t->name, what, (unsigned long long)found,
                    (unsigned long long)expected);
@@ -258,10 +257,9 @@ static carat_status add_tensor(struct store *s, const struct ct_sbs_entry *e)
     const struct stored *type = &stored[e->type];
     struct ct_tensor *t;
     if (!b)
-        return ct_fail(
-            s->err, CARAT_E_FORMAT,
-            "%s: blob \"toc\": the entry at byte %llu names \"%s\", which is no blob of this file.", s->path,
-            (unsigned long long)e->offset, e->name);
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: blob \"toc\": the entry at byte %llu names \"%s\", which is no blob of this file",
+                       s->path, (unsigned long long)e->offset, e->name);
     CT_TRY(check_entry(s, e, b, type));
     CT_TRY(ct_file_add(s->f, &t, s->err));
     t->name = e->name;
@@ -291,14 +289,14 @@ static carat_status read_contents(struct store *s, const struct ct_sbs_config *c
             break;
         if (n == s->n)
             return ct_fail(s->err, CARAT_E_FORMAT,
-                           "%s: blob \"toc\": entry %d at byte %llu, but the file has %d blobs.", s->path,
+                           "%s: blob \"toc\": entry %d at byte %llu, but the file has %d blobs", s->path,
                            n + 1, (unsigned long long)e.offset, s->n);
         CT_TRY(add_tensor(s, &e));
         least = CT_MIN(least, stored[e.type].bits);
     }
     if (stored[config->weight].bits != least)
         return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: ModelConfig.weight is %s, but the narrowest tensor in \"toc\" has %d bits.",
+                       "%s: ModelConfig.weight is %s, but the narrowest tensor in \"toc\" has %d bits",
                        s->path, stored[config->weight].name, least);
     return CARAT_OK;
 }
@@ -325,14 +323,13 @@ carat_status ct_sbs_open(struct ct_file *f, const char *path, struct ct_bytes by
     struct ct_sbs_cursor c;
     if (bytes.size < HEADER + ENTRY)
         return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the SBS file ends at byte %zu, inside its header or directory.", path,
-                       bytes.size);
+                       "%s: the SBS file ends at byte %zu, inside its header or directory", path, bytes.size);
     CT_TRY(read_header(&s));
     CT_TRY(read_directory(&s));
     if (!find(&s, "config") && !find(&s, "toc"))
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s is a gemma.cpp file from before 2025, without the blobs \"config\" and \"toc\": "
-                       "write it anew with migrate_weights of gemma.cpp.",
+                       "write it anew with migrate_weights of gemma.cpp",
                        path);
     struct ct_sbs_config *config = ct_arena_push(&f->arena, 1, sizeof *config);
     if (!config)

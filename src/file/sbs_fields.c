@@ -138,7 +138,7 @@ static uint32_t word(struct ct_sbs_cursor *c, const struct record *r, const char
         return 0;
     if (c->at < c->end)
         return peek(c, c->at++);
-    c->status = ct_fail(c->err, CARAT_E_FORMAT, "%s: blob \"%s\" ends at byte %llu inside %s.%s.", c->path,
+    c->status = ct_fail(c->err, CARAT_E_FORMAT, "%s: blob \"%s\" ends at byte %llu inside %s.%s", c->path,
                         c->blob, byte_of(c, c->end), r->name, field);
     return 0;
 }
@@ -148,9 +148,9 @@ static void wrong(struct ct_sbs_cursor *c, const struct record *r, const char *f
 {
     if (!c->status)
         c->status =
-            ct_fail(c->err, CARAT_E_FORMAT,
-                    "%s: blob \"%s\": %s.%s at byte %llu is %u (0x%08x), expected %s.", c->path, c->blob,
-                    r->name, field, byte_of(c, c->at - 1), (unsigned)found, (unsigned)found, expected);
+            ct_fail(c->err, CARAT_E_FORMAT, "%s: blob \"%s\": %s.%s at byte %llu is %u (0x%08x), expected %s",
+                    c->path, c->blob, r->name, field, byte_of(c, c->at - 1), (unsigned)found, (unsigned)found,
+                    expected);
 }
 
 /* A count of things of at least one word each: at most max, and not more than there are words left. */
@@ -170,7 +170,7 @@ static void *take(struct ct_sbs_cursor *c, size_t n, size_t size)
 {
     void *p = c->status ? NULL : ct_arena_push(c->arena, n, size);
     if (!p && !c->status)
-        c->status = ct_fail(c->err, CARAT_E_MEMORY, "%s: out of memory while the file was opened.", c->path);
+        c->status = ct_fail(c->err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", c->path);
     return p;
 }
 
@@ -270,8 +270,8 @@ static void read_record(struct ct_sbs_cursor *c, const struct record *r, void *o
     uint32_t n = word(c, r, "size");
     if (!c->status && n > outer - c->at)
         c->status = ct_fail(c->err, CARAT_E_FORMAT,
-                            "%s: blob \"%s\": a %s at byte %llu has %u words, but only %zu are left.",
-                            c->path, c->blob, r->name, byte_of(c, c->at - 1), (unsigned)n, outer - c->at);
+                            "%s: blob \"%s\": a %s at byte %llu has %u words, but only %zu are left", c->path,
+                            c->blob, r->name, byte_of(c, c->at - 1), (unsigned)n, outer - c->at);
     if (c->status)
         return;
     c->end = c->at + n;
@@ -291,7 +291,7 @@ carat_status ct_sbs_cursor_init(struct ct_sbs_cursor *c, const char *path, const
     if (bytes.size % 4 == 0)
         return CARAT_OK;
     return ct_fail(err, CARAT_E_FORMAT,
-                   "%s: blob \"%s\" at byte %llu has %zu bytes, expected a multiple of 4.", path, blob,
+                   "%s: blob \"%s\" at byte %llu has %zu bytes, expected a multiple of 4", path, blob,
                    (unsigned long long)offset, bytes.size);
 }
 

@@ -43,9 +43,10 @@ static double number_at(struct reader *r, const char *key, double fallback, doub
     if (!r->status)
         r->status = ct_file_meta_float(r->f, key, &v, r->err);
     if (!r->status && ct_file_meta(r->f, key) && !(v >= lo && v <= hi))
-        r->status = ct_fail(
-            r->err, CARAT_E_FORMAT, "%s: metadata key \"%s\" is %g at byte %llu, but must be from %g to %g",
-            ct_file_path(r->f), key, v, (unsigned long long)ct_file_meta(r->f, key)->offset, lo, hi);
+        r->status =
+            ct_fail(r->err, CARAT_E_FORMAT,
+                    "%s: metadata key \"%s\" is %.9g at byte %llu, but must be from %.15g to %.15g",
+                    ct_file_path(r->f), key, v, (unsigned long long)ct_file_meta(r->f, key)->offset, lo, hi);
     return r->status ? fallback : v;
 }
 
@@ -106,12 +107,30 @@ static carat_status read_architecture(const struct ct_file *f, const char **name
     return CARAT_OK;
 }
 
+/* Tensors that change the angles of the rotary embedding pair by pair, as no Gemma 1 to 3 was made. */
+static carat_status refuse_angles(const struct ct_file *f, carat_error *err)
+{
+    static const char *const names[] = {"rope_freqs.weight", "rope_factors_long.weight",
+                                        "rope_factors_short.weight"};
+    for (size_t i = 0; i < CT_COUNT(names); i++) {
+        const struct ct_tensor *t = ct_file_find(f, names[i]);
+        if (t)
+            return ct_fail(
+                err, CARAT_E_UNSUPPORTED,
+                "%s: tensor %s at byte %llu gives each angle of the rotary embedding a factor of its "
+                "own, which carat does not apply to Gemma 1, 2 and 3",
+                t->file, t->name, (unsigned long long)t->offset);
+    }
+    return CARAT_OK;
+}
+
 carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err)
 {
     const char *path = ct_file_path(f);
     struct reader r = {f, NULL, CARAT_OK, err};
 
     CT_TRY(read_architecture(f, &r.arch, err));
+    CT_TRY(refuse_angles(f, err));
     bool two = strcmp(r.arch, "gemma2") == 0, three = strcmp(r.arch, "gemma3") == 0;
 
     c->architecture = r.arch;

@@ -24,10 +24,30 @@ static const struct family families[] = {
 /* A reader over one object that keeps its first error, so that reading is straight-line. */
 struct reader {
     const char *path;
+    struct ct_bytes text;
     json_t *o;
+    const char *within; /* leads to o from the root: "", "text_config.", ... */
     carat_status status;
     carat_error *err;
 };
+
+/* Refuses the value of a key, unless there is an error already. */
+static void refuse_key(struct reader *r, carat_status code, const char *key, const char *expected)
+{
+    char whole[128];
+
+    if (r->status)
+        return;
+    snprintf(whole, sizeof whole, "%s%s", r->within, key);
+    r->status = ct_json_refuse(r->err, code, r->path, r->text, whole, "%s", expected);
+}
+
+/* A reader of the object under key. */
+static struct reader inside(const struct reader *r, const char *key, json_t *o, char within[64])
+{
+    snprintf(within, 64, "%s%s.", r->within, key);
+    return (struct reader){r->path, r->text, o, within, r->status, r->err};
+}
 
 /* JSON null counts as absent, as in transformers. */
 static json_t *get(json_t *o, const char *key)
@@ -44,10 +64,9 @@ static double number(struct reader *r, const char *key, double fallback, double 
         return fallback;
     double d = json_number_value(v);
     if (!json_is_number(v) || !(d >= lo && d <= hi)) {
-        char *found = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
-        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: %s is %.64s, expected a number from %g to %g",
-                            r->path, key, found ? found : "?", lo, hi);
-        free(found);
+        char expected[96];
+        snprintf(expected, sizeof expected, "expected a number from %.15g to %.15g", lo, hi);
+        refuse_key(r, CARAT_E_FORMAT, key, expected);
         return fallback;
     }
     return d;
@@ -56,10 +75,17 @@ static double number(struct reader *r, const char *key, double fallback, double 
 static int count(struct reader *r, const char *key, int fallback, int hi)
 {
     json_t *v = get(r->o, key);
+    json_int_t n = json_integer_value(v);
 
-    if (v && !r->status && !json_is_integer(v))
-        r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: %s is not an integer", r->path, key);
-    return (int)number(r, key, fallback, 1, hi);
+    if (!v || r->status)
+        return fallback;
+    if (!json_is_integer(v) || n < 1 || n > hi) {
+        char expected[64];
+        snprintf(expected, sizeof expected, "expected an integer from 1 to %d", hi);
+        refuse_key(r, CARAT_E_FORMAT, key, expected);
+        return fallback;
+    }
+    return (int)n;
 }
 
 /* NULL when absent. */
@@ -69,7 +95,7 @@ static json_t *typed(struct reader *r, const char *key, bool (*is)(const json_t 
 
     if (!v || r->status || is(v))
         return r->status ? NULL : v;
-    r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: %s is not %s", r->path, key, expected);
+    refuse_key(r, CARAT_E_FORMAT, key, expected);
     return NULL;
 }
 
@@ -88,36 +114,36 @@ static bool is_object(const json_t *v)
 
 static bool flag(struct reader *r, const char *key, bool fallback)
 {
-    json_t *v = typed(r, key, is_bool, "true or false");
+    json_t *v = typed(r, key, is_bool, "expected true or false");
     return v ? json_is_true(v) : fallback;
 }
 
 static const char *string(struct reader *r, const char *key)
 {
-    return json_string_value(typed(r, key, is_string, "a string"));
+    return json_string_value(typed(r, key, is_string, "expected a string"));
 }
 
 static json_t *object(struct reader *r, const char *key)
 {
-    return typed(r, key, is_object, "an object");
+    return typed(r, key, is_object, "expected an object");
 }
 
-/* {"rope_theta": .., "rope_type": "linear", "factor": ..} in either dialect. */
-static void read_rope(struct reader *r, json_t *o, struct ct_kind *kind)
+/* {"rope_theta": .., "rope_type": "linear", "factor": ..} in either dialect, under key. */
+static void read_rope(struct reader *r, const char *key, json_t *o, struct ct_kind *kind)
 {
     if (!o || r->status)
         return;
-    struct reader sub = {r->path, o, CARAT_OK, r->err};
-    const char *type = string(&sub, "rope_type");
-    if (!type)
-        type = string(&sub, "type");
+    char within[64];
+    struct reader sub = inside(r, key, o, within);
+    const char *name = get(o, "rope_type") ? "rope_type" : "type", *type = string(&sub, name);
     kind->rope_base = number(&sub, "rope_theta", kind->rope_base, 1.0001, 1e12);
-    if (type && strcmp(type, "linear") == 0)
+    if (type && strcmp(type, "linear") == 0) {
+        if (!get(o, "factor")) /* as the reference has it */
+            refuse_key(&sub, CARAT_E_FORMAT, name, "which needs a factor beside it");
         kind->rope_factor = number(&sub, "factor", 1, 1e-3, 1e5);
-    else if (type && strcmp(type, "default") != 0 && !sub.status)
-        sub.status =
-            ct_fail(r->err, CARAT_E_UNSUPPORTED,
-                    "%s: rope_type is \"%.64s\"; carat runs \"default\" and \"linear\"", r->path, type);
+    } else if (type && strcmp(type, "default") != 0) {
+        refuse_key(&sub, CARAT_E_UNSUPPORTED, name, "but carat runs \"default\" and \"linear\" only");
+    }
     r->status = sub.status;
 }
 
@@ -130,9 +156,10 @@ static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
     if (!types || r->status)
         return;
     if (!json_is_array(types) || json_array_size(types) != (size_t)c->n_layer) {
-        r->status = ct_fail(r->err, CARAT_E_FORMAT,
-                            "%s: layer_types has %zu entries, expected num_hidden_layers = %d", r->path,
-                            json_array_size(types), c->n_layer);
+        char expected[96];
+        snprintf(expected, sizeof expected, "expected a list with num_hidden_layers = %d entries",
+                 c->n_layer);
+        refuse_key(r, CARAT_E_FORMAT, "layer_types", expected);
         return;
     }
     for (int i = 0; i < c->n_layer; i++) {
@@ -142,10 +169,9 @@ static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
         else if (s && strcmp(s, "sliding_attention") == 0)
             c->layer[i].kind = CT_LOCAL;
         else {
-            r->status = ct_fail(r->err, CARAT_E_FORMAT,
-                                "%s: layer_types[%d] is \"%.64s\", expected \"full_attention\" "
-                                "or \"sliding_attention\"",
-                                r->path, i, s ? s : "not a string");
+            char key[32];
+            snprintf(key, sizeof key, "layer_types[%d]", i);
+            refuse_key(r, CARAT_E_FORMAT, key, "expected \"full_attention\" or \"sliding_attention\"");
             return;
         }
     }
@@ -192,16 +218,18 @@ static void read_text(struct reader *r, struct ct_config *c, const struct family
     c->kind[CT_LOCAL].rope_base = fam->qk_norms
                                       ? number(r, "rope_local_base_freq", fam->rope_base_local, 1.0001, 1e12)
                                       : c->kind[CT_GLOBAL].rope_base;
-    read_rope(r, object(r, "rope_scaling"), &c->kind[CT_GLOBAL]);
+    read_rope(r, "rope_scaling", object(r, "rope_scaling"), &c->kind[CT_GLOBAL]);
     json_t *rope = object(r, "rope_parameters");
-    struct reader kinds = {r->path, rope, r->status, r->err};
+    char within[64];
+    struct reader kinds = inside(r, "rope_parameters", rope, within);
     json_t *full = object(&kinds, "full_attention"), *sliding = object(&kinds, "sliding_attention");
     r->status = kinds.status;
     if (full || sliding) {
-        read_rope(r, full, &c->kind[CT_GLOBAL]);
-        read_rope(r, sliding, &c->kind[CT_LOCAL]);
+        read_rope(&kinds, "full_attention", full, &c->kind[CT_GLOBAL]);
+        read_rope(&kinds, "sliding_attention", sliding, &c->kind[CT_LOCAL]);
+        r->status = kinds.status;
     } else {
-        read_rope(r, rope, &c->kind[CT_GLOBAL]);
+        read_rope(r, "rope_parameters", rope, &c->kind[CT_GLOBAL]);
         if (!fam->qk_norms)
             c->kind[CT_LOCAL].rope_base = c->kind[CT_GLOBAL].rope_base;
     }
@@ -246,14 +274,11 @@ static carat_status refuse(struct reader *r, json_t *root)
 
     CT_TRY(refuse_quantised(r, root, r->o));
     if (activation && strcmp(activation, "gelu_pytorch_tanh") != 0)
-        return ct_fail(r->err, CARAT_E_UNSUPPORTED,
-                       "%s: hidden_activation is \"%.64s\", expected \"gelu_pytorch_tanh\"", r->path,
-                       activation);
+        refuse_key(r, CARAT_E_UNSUPPORTED, "hidden_activation", "expected \"gelu_pytorch_tanh\"");
     if (flag(r, "attention_bias", false))
-        return ct_fail(r->err, CARAT_E_UNSUPPORTED, "%s: attention_bias is true; Gemma models have no biases",
-                       r->path);
+        refuse_key(r, CARAT_E_UNSUPPORTED, "attention_bias", "but Gemma models have no biases");
     /* "vision" concerns tokens of images only */
-    if (bidirectional && !json_is_false(bidirectional) &&
+    if (!r->status && bidirectional && !json_is_false(bidirectional) &&
         !(json_is_string(bidirectional) && strcmp(json_string_value(bidirectional), "vision") == 0))
         return ct_refuse_bidirectional(r->path, "use_bidirectional_attention", r->err);
     return r->status;
@@ -270,15 +295,16 @@ static carat_status find_family(struct reader *r, json_t *root, const struct fam
     json_t *type = get(root, "model_type"), *class = json_array_get(get(root, "architectures"), 0);
     const char *key = "model_type";
 
-    if (!json_is_string(type))
-        return ct_fail(r->err, CARAT_E_FORMAT, "%s: model_type is %s", r->path,
-                       type ? "not a string" : "missing");
+    if (!string(r, "model_type"))
+        return r->status ? r->status : ct_fail(r->err, CARAT_E_FORMAT, "%s: model_type is missing", r->path);
     *nested = strcmp(json_string_value(type), "gemma3") == 0;
     if (*nested) {
-        r->o = get(root, "text_config");
-        if (!json_is_object(r->o))
-            return ct_fail(r->err, CARAT_E_FORMAT, "%s: text_config is %s", r->path,
-                           r->o ? "not an object" : "missing");
+        json_t *text = object(r, "text_config");
+        if (!text)
+            return r->status ? r->status
+                             : ct_fail(r->err, CARAT_E_FORMAT, "%s: text_config is missing", r->path);
+        r->o = text;
+        r->within = "text_config.";
         type = get(r->o, "model_type");
         key = "model_type in text_config";
     }
@@ -305,6 +331,7 @@ static carat_status read_root(struct reader *r, json_t *root, struct ct_config *
     c->multimodal = nested;
     if (nested) { /* rows from the image token on are padding */
         r->o = root;
+        r->within = "";
         c->n_text_vocab = count(r, "image_token_index", count(r, "image_token_id", 262144, 1 << 24), 1 << 24);
     }
     return r->status;
@@ -323,7 +350,7 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
         return ct_fail(err, CARAT_E_FORMAT, "%s has %zu bytes; the limit is %d", path, bytes.size,
                        MAX_CONFIG);
     CT_TRY(ct_json_tree(&root, CARAT_E_FORMAT, path, bytes, err));
-    struct reader r = {path, root, CARAT_OK, err};
+    struct reader r = {path, bytes, root, "", CARAT_OK, err};
     carat_status status = json_is_object(root)
                               ? read_root(&r, root, c)
                               : ct_fail(err, CARAT_E_FORMAT, "%s: a list, expected a JSON object", path);

@@ -41,7 +41,7 @@ static carat_status refuse(const struct reader *r)
     else if (s->model == 5)
         why = "this is RecurrentGemma (Griffin), which carat does not run";
     else if (s->model == 6 || s->model == 8 || s->model == 9)
-        why = "its model number is one that gemma.cpp itself has given up";
+        why = "its model number is one that gemma.cpp itself no longer supports";
     else if (s->absolute_pe)
         why = "absolute_pe is true; Gemma has rotary positions";
     else if (s->norm_num_groups > 1)
@@ -67,8 +67,6 @@ static void read_layer(struct reader *r, struct ct_config *c, int i)
     else if (s->qkv_dim != first->qkv_dim || s->post_norm != first->post_norm ||
              s->use_qk_norm != first->use_qk_norm)
         why = "qkv_dim, post_norm or use_qk_norm differs from layer 0";
-    else if (s->heads == s->kv_heads)
-        why = "as many KV heads as heads, whose order of rows gemma.cpp no longer defines";
     else if (s->type != 0)
         why = "an attention of a vision tower";
     else if (s->post_qk != 0)
@@ -78,7 +76,7 @@ static void read_layer(struct reader *r, struct ct_config *c, int i)
     if (why && !r->status)
         r->status =
             ct_fail(r->err, CARAT_E_UNSUPPORTED,
-                    "%s: blob \"config\": layer_configs[%d] has %s, which no Gemma has that carat runs",
+                    "%s: blob \"config\": layer_configs[%d] has %s, which no Gemma that carat runs has",
                     r->path, i, why);
     bool by_width = r->s->query_scale == CT_SBS_BY_WIDTH || r->s->model == CT_SBS_GEMMA3_27B;
     l->attn_scale = (float)(1 / __builtin_sqrt(by_width ? (double)c->hidden / l->n_head : l->head_dim));

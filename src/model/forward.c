@@ -37,6 +37,7 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows)
     for (int i = p->first; i < p->end; i++) {
         const struct ct_layer *l = &w->layer[i];
         const struct ct_kv *kv = &p->cache->layer[i];
+        p->layer = i;
 
         norm(b, h, x, &l->attn_norm);
         project(b, h, 3, (ct_mat[]){q, k, v}, (const struct ct_weight *[]){&l->q, &l->k, &l->v});

@@ -11,6 +11,7 @@ struct ct_pass {
     const struct ct_weights *weights;
     const struct ct_cache *cache;
     int first, end; /* layers [first, end) are run */
+    int layer;      /* the one under way, for those who watch */
     struct {
         ct_mat x, h, q, k, v, a, gate, logits;
     } t;
@@ -20,7 +21,9 @@ struct ct_pass {
 void ct_pass_init(struct ct_pass *p, struct ct_backend *backend, const struct ct_config *c,
                   const struct ct_weights *w, const struct ct_cache *cache, int max_rows, int max_logits);
 
-/* Stores the rows' K and V, leaves the logits of the rows that want them in p->t.logits in their order. */
+/* Stores the rows' K and V, leaves the logits of the rows that want them in p->t.logits in their order. When
+ * the backend's pool is stopped meanwhile the pass ends at once: K and V of its rows are then not all stored,
+ * nothing else of the cache has changed, and there are no logits. */
 void ct_forward(struct ct_pass *p, const struct ct_rows *rows);
 
 #endif

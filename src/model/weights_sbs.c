@@ -15,27 +15,32 @@ enum cut {
     GATE,
     UP,     /* one half each */
     OUTPUT, /* [head][dim][qkv] to [dim][head][qkv] */
+    EACH_QUERY,
+    EACH_KEY,
+    EACH_VALUE, /* per head: its q rows, its K rows, its V rows */
 };
 
 static const struct place {
     size_t at; /* in ct_layer */
     const char *split, *fused;
     enum cut split_cut, fused_cut;
+    enum cut
+        alone; /* of "qkv1_w" where there is no "qkv2_w", as with as many KV heads as heads; ALL: no such form */
 } places[] = {
 #define AT(field) offsetof(struct ct_layer, field)
-    {AT(attn_norm), "pre_att_ns", NULL, ALL, ALL},
-    {AT(q), "qkv1_w", "qkv_ein", ALL, QUERY},
-    {AT(k), "qkv2_w", "qkv_ein", KEY, KEY},
-    {AT(v), "qkv2_w", "qkv_ein", VALUE, VALUE},
-    {AT(o), "att_w", "att_ein", ALL, OUTPUT},
-    {AT(q_norm), "query_norm", NULL, ALL, ALL},
-    {AT(k_norm), "key_norm", NULL, ALL, ALL},
-    {AT(attn_post_norm), "post_att_ns", NULL, ALL, ALL},
-    {AT(ffn_norm), "pre_ff_ns", NULL, ALL, ALL},
-    {AT(gate), "gating1_w", "gating_ein", ALL, GATE},
-    {AT(up), "gating2_w", "gating_ein", ALL, UP},
-    {AT(down), "linear_w", NULL, ALL, ALL},
-    {AT(ffn_post_norm), "post_ff_ns", NULL, ALL, ALL},
+    {AT(attn_norm), "pre_att_ns", NULL, ALL, ALL, ALL},
+    {AT(q), "qkv1_w", "qkv_ein", ALL, QUERY, EACH_QUERY},
+    {AT(k), "qkv2_w", "qkv_ein", KEY, KEY, EACH_KEY},
+    {AT(v), "qkv2_w", "qkv_ein", VALUE, VALUE, EACH_VALUE},
+    {AT(o), "att_w", "att_ein", ALL, OUTPUT, ALL},
+    {AT(q_norm), "query_norm", NULL, ALL, ALL, ALL},
+    {AT(k_norm), "key_norm", NULL, ALL, ALL, ALL},
+    {AT(attn_post_norm), "post_att_ns", NULL, ALL, ALL, ALL},
+    {AT(ffn_norm), "pre_ff_ns", NULL, ALL, ALL, ALL},
+    {AT(gate), "gating1_w", "gating_ein", ALL, GATE, ALL},
+    {AT(up), "gating2_w", "gating_ein", ALL, UP, ALL},
+    {AT(down), "linear_w", NULL, ALL, ALL, ALL},
+    {AT(ffn_post_norm), "post_ff_ns", NULL, ALL, ALL, ALL},
 #undef AT
 };
 
@@ -129,6 +134,19 @@ carat_status ct_sbs_whole(struct ct_tensor *t, const struct ct_file *f, const ch
     return arrange(t, all, t->dim[0], t->dim[1], arena, err);
 }
 
+/* The tensor that holds q, K and V of a model with as many KV heads as heads; NULL: there is none, or they
+ * are apart. */
+static const struct ct_tensor *alone(const struct ct_file *f, const struct ct_layer_config *l, int layer)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "qkv2_w_%d", layer);
+    if (l->n_head != l->n_kv_head || ct_file_find(f, name))
+        return NULL;
+    snprintf(name, sizeof name, "qkv1_w_%d", layer);
+    return ct_file_find(f, name);
+}
+
 carat_status ct_sbs_place(struct ct_tensor *t, const struct ct_file *f, const struct ct_layer_config *l,
                           int hidden, int layer, size_t at, struct ct_arena *arena, carat_error *err)
 {
@@ -142,10 +160,19 @@ carat_status ct_sbs_place(struct ct_tensor *t, const struct ct_file *f, const st
         return ct_sbs_whole(t, f, split, arena, err);
     snprintf(fused, sizeof fused, "%s_%d", p->fused, layer);
     const struct ct_tensor *a = ct_file_find(f, split), *b = ct_file_find(f, fused);
+    const struct ct_tensor *both = p->alone == ALL ? NULL : alone(f, l, layer);
+    if (both)
+        a = both;
+    if (p->alone != ALL && b && !a && l->n_head == l->n_kv_head)
+        return ct_fail(
+            err, CARAT_E_UNSUPPORTED,
+            "%s: tensor %s at byte %llu holds as many KV heads as heads in one piece, whose order of "
+            "rows is not known: writers of such files differ; files with qkv1_w are read",
+            b->file, b->name, (unsigned long long)b->offset);
     if (!a == !b)
         return ct_fail(err, CARAT_E_FORMAT, "%s: %s of the tensors %s and %s %s; a layer has exactly one",
                        ct_file_path(f), a ? "both" : "neither", split, fused, a ? "are there" : "is there");
-    enum cut cut = a ? p->split_cut : p->fused_cut;
+    enum cut cut = both ? p->alone : a ? p->split_cut : p->fused_cut;
     if (cut == ALL)
         return ct_sbs_whole(t, f, split, arena, err);
 
@@ -170,6 +197,18 @@ carat_status ct_sbs_place(struct ct_tensor *t, const struct ct_file *f, const st
                    {(skip + head) * width, head * width, kv, 2 * head * width, 1, 0}},
         [GATE] = {2 * ffn, width, ffn, width, {0, ffn * width, 1, 0, 1, 0}},
         [UP] = {2 * ffn, width, ffn, width, {ffn * width, ffn * width, 1, 0, 1, 0}},
+        [EACH_QUERY] =
+            {3 * heads * head, width, heads * head, width, {0, head * width, heads, 3 * head * width, 1, 0}},
+        [EACH_KEY] = {3 * heads * head,
+                      width,
+                      heads * head,
+                      width,
+                      {head * width, head * width, heads, 3 * head * width, 1, 0}},
+        [EACH_VALUE] = {3 * heads * head,
+                        width,
+                        heads * head,
+                        width,
+                        {2 * head * width, head * width, heads, 3 * head * width, 1, 0}},
         [OUTPUT] = {heads * width, head, width, heads * head, {0, head, width, head, heads, width * head}},
     };
     const struct shape *s = &shapes[cut];

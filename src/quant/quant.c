@@ -45,6 +45,16 @@ static const struct foreign {
     {42, {"Q2_0", 64, 18}},
 };
 
+/* Types that GGUF has removed: forms of others, rearranged for one processor. */
+static const struct removed {
+    uint32_t number;
+    const char *name, *instead;
+} removed[] = {
+    {4, "Q4_2", "Q4_0"},          {5, "Q4_3", "Q4_1"},          {31, "Q4_0_4_4", "Q4_0"},
+    {32, "Q4_0_4_8", "Q4_0"},     {33, "Q4_0_8_8", "Q4_0"},     {36, "IQ4_NL_4_4", "IQ4_NL"},
+    {37, "IQ4_NL_4_8", "IQ4_NL"}, {38, "IQ4_NL_8_8", "IQ4_NL"},
+};
+
 /* The dtypes of safetensors, with the bits of an element. */
 static const struct dtype {
     const char *name;
@@ -95,6 +105,16 @@ bool ct_ggml_type(uint32_t number, struct ct_ggml_type *out)
             return true;
         }
     return false;
+}
+
+const char *ct_ggml_removed(uint32_t number, const char **instead)
+{
+    for (size_t i = 0; i < CT_COUNT(removed); i++)
+        if (removed[i].number == number) {
+            *instead = removed[i].instead;
+            return removed[i].name;
+        }
+    return NULL;
 }
 
 int ct_hf_bits(struct ct_str dtype, const char **name)

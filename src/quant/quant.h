@@ -69,6 +69,9 @@ struct ct_ggml_type {
     int block, bytes;
 };
 bool ct_ggml_type(uint32_t number, struct ct_ggml_type *out);
+/* A number that GGUF once had: its name, and in *instead the type to take for it. NULL for every other
+ * number. */
+const char *ct_ggml_removed(uint32_t number, const char **instead);
 /* Bits of an element of a safetensors dtype and its spelling with static lifetime; 0 when there is no such dtype. */
 int ct_hf_bits(struct ct_str dtype, const char **name);
 

@@ -1,0 +1,163 @@
+/* resolve.c: which model a directory stands for, where it is not the model itself: the snapshot of a hub
+ * cache's folder, the only GGUF file of a directory without safetensors. What the model's own files hold is
+ * not looked at. */
+#include "file/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool exists(const char *dir, const char *name)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return n > 0 && n < (int)sizeof path && ct_os_kind(path) != 0;
+}
+
+/* Puts dir/name in place of *path. */
+static carat_status enter(char **path, const char *name, carat_error *err)
+{
+    size_t d = strlen(*path), n = strlen(name);
+    bool slash = d && (*path)[d - 1] == '/';
+    char *longer = malloc(d + n + 2);
+    if (!longer)
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", *path);
+    memcpy(longer, *path, d);
+    longer[d] = '/';
+    memcpy(longer + d + !slash, name, n + 1);
+    free(*path);
+    *path = longer;
+    return CARAT_OK;
+}
+
+/* ---- the folder of a hub cache: refs/main names one of snapshots/ ---- */
+
+enum { MAX_REVISION = 128 };
+
+static carat_status enter_snapshot(char **path, carat_error *err)
+{
+    char ref[4096], name[sizeof "snapshots/" + MAX_REVISION];
+    struct ct_map m;
+    int kind;
+
+    if (exists(*path, "config.json") || !exists(*path, "snapshots"))
+        return CARAT_OK;
+    snprintf(ref, sizeof ref, "%s/refs/main", *path);
+    CT_TRY(ct_os_look(&kind, ref, err));
+    if (kind == 0)
+        return ct_fail(err, CARAT_E_NOT_FOUND,
+                       "%s is a folder of a hub cache without refs/main: name one of the directories in its "
+                       "snapshots",
+                       *path);
+    CT_TRY(ct_os_map(&m, ref, err));
+    size_t n = m.bytes.size;
+    while (n && (m.bytes.data[n - 1] == '\n' || m.bytes.data[n - 1] == '\r' || m.bytes.data[n - 1] == ' '))
+        n--;
+    struct ct_str revision = {(const char *)m.bytes.data, n};
+    bool good = ct_name_ok(revision, MAX_REVISION) && !memchr(revision.s, '/', n) && revision.s[0] != '.';
+    snprintf(name, sizeof name, "snapshots/%.*s", good ? (int)n : 0, revision.s);
+    ct_os_unmap(&m);
+    if (!good)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: %zu bytes that name no snapshot, expected a commit's hash",
+                       ref, n);
+    if (!exists(*path, name))
+        return ct_fail(err, CARAT_E_NOT_FOUND, "%s names %s, which is not there: download the model again",
+                       ref, name);
+    return enter(path, name, err);
+}
+
+/* ---- a directory of GGUF files ---- */
+
+enum { MAX_NAMES = 64 };
+
+struct ggufs {
+    char *name[MAX_NAMES]; /* the first ones, owned */
+    int n;
+    bool failed;
+};
+
+/* One that can be opened: no image encoder, and of the parts of one model the first. */
+static bool is_model(const char *name)
+{
+    size_t n = strlen(name);
+    const char *part = n > 20 ? name + n - 20 : ""; /* -00002-of-00003.gguf */
+    unsigned index, count;
+    char end;
+    if (n <= 5 || strcmp(name + n - 5, ".gguf") != 0 || strncmp(name, "mmproj", 6) == 0)
+        return false;
+    return sscanf(part, "-%5u-of-%5u.ggu%c", &index, &count, &end) != 3 || index <= 1;
+}
+
+static void add_gguf(void *user, const char *name)
+{
+    struct ggufs *g = user;
+    if (!is_model(name))
+        return;
+    if (g->n < MAX_NAMES) {
+        g->name[g->n] = malloc(strlen(name) + 1);
+        g->failed |= !g->name[g->n];
+        if (g->name[g->n])
+            strcpy(g->name[g->n], name);
+    }
+    g->n++;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static carat_status several(const char *path, struct ggufs *g, carat_error *err)
+{
+    char list[320] = "", one[CT_QUOTE];
+    int shown = 0, kept = CT_MIN(g->n, MAX_NAMES);
+    qsort(g->name, (size_t)kept, sizeof *g->name, compare);
+    for (size_t used = 0; shown < kept; shown++) {
+        ct_quote(one, (struct ct_str){g->name[shown], strlen(g->name[shown])});
+        if (used + strlen(one) + 3 > sizeof list)
+            break;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", shown ? ", " : "", one);
+    }
+    char more[32] = "";
+    if (shown < g->n)
+        snprintf(more, sizeof more, " and %d more", g->n - shown);
+    return ct_fail(err, CARAT_E_NOT_FOUND, "%.120s holds %d GGUF models: name one of %s%s", path, g->n, list,
+                   more);
+}
+
+static carat_status enter_gguf(char **path, bool tokenizer_only, carat_error *err)
+{
+    struct ggufs g = {.n = 0};
+    carat_status status = CARAT_OK;
+
+    if (exists(*path, "model.safetensors") || exists(*path, "model.safetensors.index.json") ||
+        (tokenizer_only && (exists(*path, "tokenizer.json") || exists(*path, "tokenizer.model"))))
+        return CARAT_OK;
+    ct_os_names_in(*path, add_gguf, &g);
+    if (g.failed)
+        status = ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", *path);
+    else if (g.n == 1)
+        status = enter(path, g.name[0], err);
+    else if (g.n > 1)
+        status = several(*path, &g, err);
+    for (int i = 0; i < CT_MIN(g.n, MAX_NAMES); i++)
+        free(g.name[i]);
+    return status;
+}
+
+carat_status ct_file_resolve(char **resolved, const char *path, bool tokenizer_only, carat_error *err)
+{
+    char *at = malloc(strlen(path) + 1);
+    if (!at)
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
+    strcpy(at, path);
+    carat_status status = CARAT_OK;
+    if (ct_os_kind(at) == 2)
+        status = enter_snapshot(&at, err);
+    if (!status && ct_os_kind(at) == 2)
+        status = enter_gguf(&at, tokenizer_only, err);
+    if (status)
+        free(at);
+    else
+        *resolved = at;
+    return status;
+}
