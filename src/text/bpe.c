@@ -2,24 +2,28 @@
  *
  * A run of up to SHORT symbols is scanned for its best pair again and again: words are short, and nothing
  * beats a scan there. A long run (one character repeated a million times: no point in it that merges cannot
- * cross) uses lanes: for every rank a linked list of the positions whose candidate has it, in ascending order.
+ * cross) uses lanes: for every rank a queue of the positions whose candidate has it, in ascending order.
  * Merging proceeds from left to right within a rank, so new candidates nearly always belong at the end of
- * their lane and a merge costs constant time. A position that would have to be sorted in far from the end goes
- * to an ordinary heap instead, which keeps the worst case at n log n.
+ * their lane and a merge costs constant time. A position that would have to be sorted in goes to an ordinary
+ * heap instead, which keeps the worst case at n log n.
  *
- * A heap entry is stale when the position's rank has changed. An entry that is stale but happens to name the
- * present rank again is the same as the live one, so nothing but (rank, position) needs to be kept. */
+ * An entry is stale when the position's rank has changed, and is then passed over. An entry that is stale but
+ * happens to name the present rank again is the same as the live one, so nothing but (rank, position) needs
+ * to be kept. Symbols do not move: each notes at its first and at its last position how many it takes. */
 #include "text/bpe.h"
 
 #include <stdlib.h>
 
 #define SHORT 64
-#define NEAR  16 /* steps from the end of a lane before the heap is used */
+#define CHUNK                                                                                                \
+    16 /* places in memory for lanes that are handed out together; the last one says where the next are */
 
-void ct_bpe_init(struct ct_bpe *b, const struct ct_tokenizer *t, carat_tokens *out)
+void ct_bpe_init(struct ct_bpe *b, const struct ct_tokenizer *t, struct ct_listener *listener,
+                 carat_tokens *out)
 {
     memset(b, 0, sizeof *b);
     b->t = t;
+    b->listener = listener;
     b->out = out;
 }
 
@@ -29,10 +33,8 @@ void ct_bpe_free(struct ct_bpe *b)
     free(b->rank);
     free(b->at);
     free(b->text);
-    free(b->next);
-    free(b->prev);
-    free(b->lane_next);
-    free(b->lane_prev);
+    free(b->span);
+    free(b->place);
     free(b->lane);
     free(b->ready_set);
     free(b->ready);
@@ -56,8 +58,18 @@ static bool grow(void *p, size_t n, size_t size)
     return true;
 }
 
+carat_status ct_bpe_ask(struct ct_bpe *b, carat_error *err)
+{
+    struct ct_listener *l = b->listener;
+    if (!l || !l->progress || !l->progress(l->user, l->done + b->taken, l->total))
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_CANCELLED, "encoding the text was cancelled at byte %zu of %zu",
+                   l->done + b->taken, l->total);
+}
+
 carat_status ct_bpe_add(struct ct_bpe *b, int32_t id, const char *text, size_t n, carat_error *err)
 {
+    CT_TRY(ct_bpe_look(b, err));
     if (b->n == b->capacity) {
         uint32_t capacity = b->capacity ? b->capacity * 2 : 256;
         if (!grow(&b->id, capacity, 4) || !grow(&b->rank, capacity, 4) ||
@@ -90,10 +102,15 @@ static int32_t product_of_text(const struct ct_bpe *b, uint32_t from, uint32_t t
 }
 
 /* Rank of merging left and right, whose texts (model, GGUF) are [from, to). */
-static uint32_t candidate(const struct ct_bpe *b, uint32_t left, uint32_t right, uint32_t from, uint32_t to)
+static uint32_t candidate(struct ct_bpe *b, uint32_t left, uint32_t right, uint32_t from, uint32_t to)
 {
-    if (!ct_vocab_by_text(b->t))
-        return ct_vocab_pair_rank(b->t, b->id[left], b->id[right]);
+    if (!ct_vocab_by_text(b->t)) {
+        uint64_t pair = ct_vocab_pair(b->id[left], b->id[right]) + 1;
+        struct ct_bpe_memo *m = &b->memo[pair * 0x9e3779b97f4a7c15u >> (64 - CT_BPE_MEMO_BITS)];
+        if (m->pair != pair)
+            *m = (struct ct_bpe_memo){pair, ct_vocab_pair_rank(b->t, b->id[left], b->id[right])};
+        return m->rank;
+    }
     int32_t id = product_of_text(b, from, to);
     return id < 0 ? CT_NO_RANK : b->t->piece[id].rank;
 }
@@ -196,132 +213,163 @@ static void spill_pop(struct ct_bpe *b)
     b->spill[i] = last;
 }
 
-/* Takes position i (plus one: p) out of the lane it stands in, if any. */
-static void detach(struct ct_bpe *b, uint32_t i)
+/* A chunk for a lane; 0: no memory. Chunk 0 is never handed out. */
+static uint32_t take_chunk(struct ct_bpe *b)
 {
-    uint32_t p = i + 1, rank = b->rank[i];
-    b->rank[i] = CT_NO_RANK;
-    if (rank == CT_NO_RANK || (!b->lane_prev[i] && b->lane[rank].head != p))
-        return;
-    uint32_t before = b->lane_prev[i], after = b->lane_next[i];
-    *(before ? &b->lane_next[before - 1] : &b->lane[rank].head) = after;
-    *(after ? &b->lane_prev[after - 1] : &b->lane[rank].tail) = before;
-    b->lane_prev[i] = b->lane_next[i] = 0;
+    uint32_t chunk = b->free_chunk;
+    if (chunk) {
+        b->free_chunk = b->place[chunk];
+        return chunk;
+    }
+    if (b->n_place == b->place_capacity) {
+        uint32_t capacity = b->place_capacity ? b->place_capacity * 2 : 64 * CHUNK;
+        if (capacity > UINT32_MAX / 2 || !grow(&b->place, capacity, sizeof *b->place))
+            return 0;
+        b->n_place = CT_MAX(b->n_place, CHUNK);
+        b->place_capacity = capacity;
+    }
+    chunk = b->n_place;
+    b->n_place += CHUNK;
+    return chunk;
 }
 
-/* Enters position i, which stands in no lane, as a candidate of this rank. */
+static void free_chunk(struct ct_bpe *b, uint32_t place)
+{
+    uint32_t chunk = place / CHUNK * CHUNK;
+    b->place[chunk] = b->free_chunk;
+    b->free_chunk = chunk;
+}
+
+static bool lane_push(struct ct_bpe *b, struct ct_bpe_lane *lane, uint32_t i)
+{
+    if (lane->tail % CHUNK == CHUNK - 1 || !lane->tail) {
+        uint32_t chunk = take_chunk(b);
+        if (!chunk)
+            return false;
+        *(lane->tail ? &b->place[lane->tail] : &lane->head) = chunk;
+        lane->tail = chunk;
+    }
+    b->place[lane->tail++] = i;
+    return true;
+}
+
+static void lane_pop(struct ct_bpe *b, struct ct_bpe_lane *lane)
+{
+    if (++lane->head == lane->tail) {
+        free_chunk(b, lane->head - 1);
+        lane->head = lane->tail = 0;
+    } else if (lane->head % CHUNK == CHUNK - 1) {
+        uint32_t next = b->place[lane->head];
+        free_chunk(b, lane->head);
+        lane->head = next;
+    }
+}
+
+/* Enters position i as a candidate of this rank; what it was before is stale. */
 static bool attach(struct ct_bpe *b, uint32_t i, uint32_t rank)
 {
     b->rank[i] = rank;
     if (rank == CT_NO_RANK)
         return true;
     struct ct_bpe_lane *lane = &b->lane[rank];
-    uint32_t p = i + 1, before = lane->tail;
-    for (int step = 0; before > p; before = b->lane_prev[before - 1])
-        if (++step == NEAR && lane->head < p)
-            return spill_push(b, (uint64_t)rank << 32 | i);
-        else if (lane->head > p) {
-            before = 0;
-            break;
-        }
-    uint32_t after = before ? b->lane_next[before - 1] : lane->head;
-    b->lane_prev[i] = before;
-    b->lane_next[i] = after;
-    *(before ? &b->lane_next[before - 1] : &lane->head) = p;
-    *(after ? &b->lane_prev[after - 1] : &lane->tail) = p;
-    return b->ready_set[rank] || ready_push(b, rank);
+    uint32_t last = lane->tail ? b->place[lane->tail - 1] : 0;
+    if (lane->tail && last >= i)
+        return last == i || spill_push(b, (uint64_t)rank << 32 | i);
+    return lane_push(b, lane, i) && (b->ready_set[rank] || ready_push(b, rank));
 }
 
 /* The position of the best candidate; false when there is none. */
 static bool best_position(struct ct_bpe *b, uint32_t *i)
 {
-    while (b->n_ready && !b->lane[b->ready[0]].head)
-        ready_pop(b);
+    uint64_t key = UINT64_MAX;
+    struct ct_bpe_lane *lane = NULL;
+    while (b->n_ready && key == UINT64_MAX) {
+        uint32_t rank = b->ready[0];
+        lane = &b->lane[rank];
+        while (lane->head && b->rank[b->place[lane->head]] != rank)
+            lane_pop(b, lane);
+        if (lane->head)
+            key = (uint64_t)rank << 32 | b->place[lane->head];
+        else
+            ready_pop(b);
+    }
     while (b->n_spill && b->rank[(uint32_t)b->spill[0]] != (uint32_t)(b->spill[0] >> 32))
         spill_pop(b);
-    if (!b->n_ready && !b->n_spill)
-        return false;
-    uint64_t key = b->n_ready ? (uint64_t)b->ready[0] << 32 | (b->lane[b->ready[0]].head - 1) : UINT64_MAX;
     if (b->n_spill && b->spill[0] <= key) {
         key = b->spill[0];
         spill_pop(b);
+    } else if (key != UINT64_MAX) {
+        lane_pop(b, lane);
     }
     *i = (uint32_t)key;
-    return true;
+    return key != UINT64_MAX;
 }
 
 static bool prepare_long(struct ct_bpe *b)
 {
-    if (b->link_capacity < b->n) {
-        uint32_t n = b->capacity;
-        if (!grow(&b->next, n, 4) || !grow(&b->prev, n, 4) || !grow(&b->lane_next, n, 4) ||
-            !grow(&b->lane_prev, n, 4))
+    if (b->span_capacity < b->n) {
+        if (!grow(&b->span, b->capacity, sizeof *b->span))
             return false;
-        b->link_capacity = n;
+        b->span_capacity = b->capacity;
     }
-    if (!b->lane) {
+    if (!b->lane)
         b->lane = calloc((size_t)b->t->n_rank + 1, sizeof *b->lane);
+    if (!b->ready_set)
         b->ready_set = calloc((size_t)b->t->n_rank + 1, 1);
-    }
-    memset(b->lane_next, 0, b->n * sizeof *b->lane_next);
-    memset(b->lane_prev, 0, b->n * sizeof *b->lane_prev);
+    for (uint32_t i = 0; i < b->n; i++)
+        b->span[i] = 1;
     return b->lane && b->ready_set;
 }
 
 /* Where the text of the symbol at position i ends. */
 static uint32_t long_end(const struct ct_bpe *b, uint32_t i)
 {
-    return b->next[i] ? b->at[b->next[i] - 1] : b->n_text;
+    uint32_t next = i + b->span[i];
+    return next < b->n ? b->at[next] : b->n_text;
 }
 
-static uint32_t long_candidate(const struct ct_bpe *b, uint32_t i)
+static uint32_t long_candidate(struct ct_bpe *b, uint32_t i)
 {
-    if (!b->next[i])
-        return CT_NO_RANK;
-    uint32_t right = b->next[i] - 1;
+    uint32_t right = i + b->span[i];
     bool texts = ct_vocab_by_text(b->t);
-    return candidate(b, i, right, texts ? b->at[i] : 0, texts ? long_end(b, right) : 0);
+    return right < b->n ? candidate(b, i, right, texts ? b->at[i] : 0, texts ? long_end(b, right) : 0)
+                        : CT_NO_RANK;
 }
 
-static bool merge_long(struct ct_bpe *b)
+static carat_status merge_long(struct ct_bpe *b, carat_error *err)
 {
     if (!prepare_long(b))
-        return false;
+        return no_memory(err);
     for (uint32_t i = 0; i < b->n; i++) {
-        b->next[i] = i + 1 < b->n ? i + 2 : 0;
-        b->prev[i] = i;
-    }
-    for (uint32_t i = 0; i < b->n; i++)
+        CT_TRY(ct_bpe_look(b, err));
         if (!attach(b, i, long_candidate(b, i)))
-            return false;
+            return no_memory(err);
+    }
     for (uint32_t i; best_position(b, &i);) {
-        uint32_t right = b->next[i] - 1;
+        CT_TRY(ct_bpe_look(b, err));
+        uint32_t right = i + b->span[i], span = b->span[i] + b->span[right];
         b->id[i] = ct_vocab_by_text(b->t) ? product_of_text(b, b->at[i], long_end(b, right))
                                           : b->t->product[b->rank[i]];
-        detach(b, i);
-        detach(b, right);
-        b->next[i] = b->next[right];
-        if (b->next[i])
-            b->prev[b->next[i] - 1] = i + 1;
-        if (!attach(b, i, long_candidate(b, i)))
-            return false;
-        if (b->prev[i]) {
-            uint32_t left = b->prev[i] - 1;
-            detach(b, left);
+        b->rank[right] = CT_NO_RANK;
+        b->span[i] = b->span[i + span - 1] = span;
+        if (i) { /* first, as lanes grow at their end */
+            uint32_t left = i - b->span[i - 1];
             if (!attach(b, left, long_candidate(b, left)))
-                return false;
+                return no_memory(err);
         }
+        if (!attach(b, i, long_candidate(b, i)))
+            return no_memory(err);
     }
     /* Close the gaps, so that the survivors lie side by side as after merge_short. */
     uint32_t kept = 0;
-    for (uint32_t p = 1; p; p = b->next[p - 1]) {
-        b->id[kept] = b->id[p - 1];
+    for (uint32_t i = 0; i < b->n; i += b->span[i]) {
+        b->id[kept] = b->id[i];
         if (ct_vocab_by_text(b->t))
-            b->at[kept] = b->at[p - 1];
+            b->at[kept] = b->at[i];
         kept++;
     }
     b->n = kept;
-    return true;
+    return CARAT_OK;
 }
 
 /* ---- ids ---- */
@@ -342,12 +390,10 @@ static carat_status emit_unknown(struct ct_bpe *b, const char *text, size_t n, c
 
 carat_status ct_bpe_run(struct ct_bpe *b, carat_error *err)
 {
-    if (b->n > SHORT) {
-        if (!merge_long(b))
-            return no_memory(err);
-    } else {
+    if (b->n > SHORT)
+        CT_TRY(merge_long(b, err));
+    else
         merge_short(b);
-    }
     for (uint32_t i = 0; i < b->n; i++)
         if (b->id[i] >= 0) {
             CT_TRY(ct_tokens_push(b->out, b->id[i], err));

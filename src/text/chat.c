@@ -30,7 +30,7 @@ bool ct_chat_from_name(const char *name, enum ct_chat *chat)
     return false;
 }
 
-/* ---- detection: some words of the Jinja text are enough, it is never run ---- */
+/* ---- detection: by the hash of the whole text, else by some words of it; it is never run ---- */
 
 /* What a template may have that a built-in one has not; "tools" only counts where there are none. */
 static const struct foreign {
@@ -41,6 +41,7 @@ static const struct foreign {
     {"<think", false},    {"<|", false},   {"[INST]", false}};
 
 struct marks {
+    const struct ct_chat_known *known; /* NULL: none of the published ones */
     bool present, sound, function, turns, refuses_system;
     bool foreign[CT_COUNT(foreign_words)];
 };
@@ -65,6 +66,7 @@ static struct marks marks_of(struct ct_str text)
         m.sound = (n = ct_utf8_length((const uint8_t *)text.s + i, text.n - i)) > 0;
     if (!m.sound)
         return m;
+    m.known = ct_chat_find(text);
     m.function = contains(text, "start_function_declaration");
     m.turns = contains(text, "<start_of_turn>");
     m.refuses_system = contains(text, "System role not supported");
@@ -104,8 +106,13 @@ static carat_status read_template(struct ct_json *j, struct marks *m)
         *m = marks_of(j->string);
         return CARAT_OK;
     }
-    if (token != CT_JSON_ARRAY)
-        return ct_json_fail(j, "chat_template must be a string or a list of named templates");
+    if (token != CT_JSON_ARRAY) {
+        const char *spelled = (const char *)j->text + j->start;
+        int n = token == CT_JSON_OBJECT ? 0 : (int)CT_MIN(j->at - j->start, (size_t)64);
+        j->at = j->start; /* the place is that of the value */
+        return ct_json_fail(j, "chat_template is %.*s%s, expected a string or a list of named templates", n,
+                            spelled, n ? "" : "an object");
+    }
     struct marks only = {0};
     int n = 0;
     while ((token = ct_json_next(j)) == CT_JSON_OBJECT) {
@@ -176,24 +183,35 @@ static carat_status read_marks(const struct ct_file *f, struct marks *m, carat_e
     return CARAT_OK;
 }
 
-/* Says what people should know about the choice; a template that differs must not be replaced in silence. */
-static void write_note(const struct ct_file *f, const struct marks *m, enum ct_chat chat, char *note)
+/* A word of the template that the built-in one has not; NULL: none that is looked for. */
+static const char *foreign_word(const struct marks *m, enum ct_chat chat)
 {
+    for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
+        if (m->foreign[i] && !(foreign_words[i].tools && chat == CT_CHAT_FUNCTIONGEMMA))
+            return foreign_words[i].word;
+    return NULL;
+}
+
+/* Says what people should know about the choice; a template that differs must not be replaced in silence. */
+static void write_note(const struct ct_file *f, const struct marks *m, const struct ct_chat_found *found,
+                       char *note)
+{
+    const char *word = foreign_word(m, found->chat);
+
     note[0] = 0;
-    if (m->present && chat == CT_CHAT_NONE)
+    if (m->present && found->chat == CT_CHAT_NONE)
         snprintf(note, CT_CHAT_NOTE,
                  "%.300s: its chat template is %s, so none is used; gemma, gemma3 and functiongemma are "
                  "built in and can be named",
                  ct_file_path(f),
                  m->sound ? "none of Gemma's" : "no UTF-8 text of at most 1 MiB without NUL");
-    for (size_t i = 0; chat != CT_CHAT_NONE && i < CT_COUNT(foreign_words); i++)
-        if (m->foreign[i] && !(foreign_words[i].tools && chat == CT_CHAT_FUNCTIONGEMMA)) {
-            snprintf(note, CT_CHAT_NOTE,
-                     "%.300s: its chat template has \"%s\"; the built-in template %s, which has not, is used "
-                     "in its place",
-                     ct_file_path(f), foreign_words[i].word, ct_chat_name(chat));
-            return;
-        }
+    else if (found->altered)
+        snprintf(note, CT_CHAT_NOTE,
+                 "%.300s: its chat template is altered: it is none of the published ones that carat "
+                 "knows%s%s%s; the built-in "
+                 "template %s is used in its place",
+                 ct_file_path(f), word ? " and has \"" : "", word ? word : "",
+                 word ? "\", which the built-in one has not" : "", ct_chat_name(found->chat));
 }
 
 /* gemma.cpp stores no template: its prompt wrapping says whether there is one, its layers which generation it is of. */
@@ -205,20 +223,23 @@ static enum ct_chat sbs_chat(const struct ct_sbs_config *s)
     return first->use_qk_norm ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
 }
 
-carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, enum ct_chat *chat,
+carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, struct ct_chat_found *found,
                             char note[CT_CHAT_NOTE], carat_error *err)
 {
     struct marks m = {0};
     CT_TRY(read_marks(f, &m, err));
     bool gemma3 = !architecture || !*architecture || strncmp(architecture, "gemma3", 6) == 0;
-    *chat = CT_CHAT_NONE;
-    if (m.function)
-        *chat = CT_CHAT_FUNCTIONGEMMA;
+    *found = (struct ct_chat_found){.origin = ""};
+    if (m.known)
+        *found = (struct ct_chat_found){m.known->chat, false, m.known->origin};
+    else if (m.function)
+        found->chat = CT_CHAT_FUNCTIONGEMMA;
     else if (m.turns) /* Gemma 1 and 2 are the ones that refuse a system message */
-        *chat = gemma3 && !m.refuses_system ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
+        found->chat = gemma3 && !m.refuses_system ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
+    found->altered = found->chat != CT_CHAT_NONE && !m.known;
     if (ct_file_sbs(f))
-        *chat = sbs_chat(ct_file_sbs(f));
-    write_note(f, &m, *chat, note);
+        found->chat = sbs_chat(ct_file_sbs(f));
+    write_note(f, &m, found, note);
     return CARAT_OK;
 }
 
@@ -442,11 +463,18 @@ static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const js
 carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
                             bool generation_prompt, struct ct_prompt *out, carat_error *err)
 {
+    return ct_chat_render_noting(chat, messages, tools, generation_prompt, NULL, NULL, out, err);
+}
+
+carat_status ct_chat_render_noting(enum ct_chat chat, const char *messages, const char *tools,
+                                   bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
+                                   carat_error *err)
+{
     if (chat == CT_CHAT_NONE)
         return ct_fail(err, CARAT_E_NOT_FOUND,
                        "there is no chat template: name gemma, gemma3 or functiongemma");
     json_t *message_tree = NULL, *tool_tree = NULL;
-    struct ct_chat_writer w = {.prompt = out};
+    struct ct_chat_writer w = {.prompt = out, .log = log, .user = user};
     *out = (struct ct_prompt){0};
     carat_status status =
         ct_tree_parse(&message_tree, CARAT_E_ARGUMENT, "messages", messages, strlen(messages), err);

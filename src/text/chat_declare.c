@@ -3,6 +3,7 @@
  * Schema it does not know. A nested schema is at most CT_TREE_DEPTH deep, which bounds the recursion. */
 #include "text/chat_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct declaration {
@@ -19,6 +20,35 @@ static carat_status wrong(const struct declaration *d, const char *what)
         return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: %s", d->tool, what);
     return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: at property \"%.*s\": %s", d->tool,
                    (int)ct_utf8_cut(d->property, strlen(d->property), 64), d->property, what);
+}
+
+/* Tells of a part of a schema that the model does not get to see. property NULL: of the parameters
+ * themselves. */
+static void tell(const struct declaration *d, const char *property, const char *what)
+{
+    char line[256];
+    if (!d->w->log)
+        return;
+    if (property)
+        snprintf(line, sizeof line, "tools[%zu]: property \"%.*s\" %s", d->tool,
+                 (int)ct_utf8_cut(property, strlen(property), 64), property, what);
+    else
+        snprintf(line, sizeof line, "tools[%zu]: the parameters %s", d->tool, what);
+    d->w->log(d->w->user, line);
+}
+
+/* A schema without a type that the template has room for. */
+static void tell_untyped(const struct declaration *d, const char *property, const json_t *schema)
+{
+    static const char *const instead[] = {"anyOf", "oneOf", "allOf", "$ref", "const", "not"};
+    char what[96] = "has no type: the model is told an empty one";
+    for (size_t i = 0; i < CT_COUNT(instead); i++)
+        if (json_object_get(schema, instead[i])) {
+            snprintf(what, sizeof what, "has %s instead of a type, which the template leaves out",
+                     instead[i]);
+            break;
+        }
+    tell(d, property, what);
 }
 
 /* Keys sorted as Jinja's dictsort does, without regard to case (of ASCII letters). */
@@ -211,6 +241,8 @@ static carat_status write_property(struct declaration *d, const char *key, const
         CT_TRY(write_items(d, items));
     }
     write_type(d, type);
+    if (!*type)
+        tell_untyped(d, key, schema);
     ct_chat_literal(d->w, "}");
     return CARAT_OK;
 }
@@ -229,7 +261,9 @@ static carat_status write_properties(struct declaration *d, const json_t *proper
         bool skip = false;
         for (size_t k = 0; k < CT_COUNT(skipped); k++)
             skip = skip || strcmp(keys[i], skipped[k]) == 0;
-        if (!skip) {
+        if (skip) {
+            tell(d, keys[i], "is left out: the template takes the name for a word of the schema");
+        } else {
             status = write_property(d, keys[i], json_object_get(properties, keys[i]));
             d->comma = ",";
         }
@@ -276,6 +310,8 @@ carat_status ct_chat_declaration(struct ct_chat_writer *w, const json_t *tools, 
         }
         CT_TRY(write_required(&d, parameters));
         write_type(&d, *type ? type : "OBJECT");
+        if (!*type && !properties)
+            tell_untyped(&d, NULL, parameters);
         ct_chat_literal(w, "}");
     }
     ct_chat_literal(w, "}<end_function_declaration>");

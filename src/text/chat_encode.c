@@ -20,6 +20,7 @@ struct encoder {
     const char *text;
     int32_t id[CT_COUNT(controls)]; /* -1: not in this vocabulary */
     bool special_in_content;
+    struct ct_listener *listener;
     carat_tokens *out;
     carat_error *err;
 };
@@ -39,8 +40,9 @@ static carat_status encode_span(const struct encoder *e, size_t begin, size_t en
 {
     if (begin == end)
         return CARAT_OK;
-    return ct_tokenizer_encode(e->t, e->text + begin, end - begin, e->special_in_content ? CARAT_SPECIAL : 0,
-                               e->out, e->err);
+    e->listener->done = begin;
+    return ct_tokenizer_encode_for(e->t, e->text + begin, end - begin,
+                                   e->special_in_content ? CARAT_SPECIAL : 0, e->listener, e->out, e->err);
 }
 
 static carat_status encode(const struct encoder *e, const struct ct_prompt *p)
@@ -73,8 +75,18 @@ static carat_status encode(const struct encoder *e, const struct ct_prompt *p)
 carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
                             carat_tokens *out, carat_error *err)
 {
+    return ct_chat_encode_for(t, p, special_in_content, NULL, out, err);
+}
+
+carat_status ct_chat_encode_for(const struct ct_tokenizer *t, const struct ct_prompt *p,
+                                bool special_in_content, struct ct_listener *listener, carat_tokens *out,
+                                carat_error *err)
+{
+    struct ct_listener nobody = {0};
     struct encoder e = {
         .t = t, .text = p->text, .special_in_content = special_in_content, .out = out, .err = err};
+    e.listener = listener ? listener : &nobody;
+    e.listener->total = p->n;
     for (size_t k = 0; k < CT_COUNT(controls); k++)
         e.id[k] = ct_tokenizer_id(t, controls[k]);
     if (ct_tokenizer_bos(t) >= 0)

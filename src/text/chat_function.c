@@ -389,7 +389,7 @@ static carat_status write_message(struct turns *c, size_t i)
         return write_tool(c, i);
     if (c->pending)
         return ct_fail(c->err, CARAT_E_ARGUMENT,
-                       "messages[%zu].role: tool calls want their results next, found %s", i,
+                       "messages[%zu].role: the results of the tool calls must come next, found %s", i,
                        ct_role_name(role));
     if (role == CT_ROLE_MODEL)
         return write_model(c, i);

@@ -11,6 +11,8 @@
 struct ct_chat_writer {
     struct ct_prompt *prompt;
     bool failed;
+    carat_log log; /* may be NULL */
+    void *user;
 };
 /* Text of the template: control tokens in it are control tokens. */
 void ct_chat_literal(struct ct_chat_writer *w, const char *text);
@@ -39,6 +41,17 @@ carat_status ct_chat_write_content(struct ct_chat_writer *w, const json_t *conte
 void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s);
 void ct_chat_value(struct ct_chat_writer *w, const json_t *v);
 carat_status ct_chat_declaration(struct ct_chat_writer *w, const json_t *tools, size_t i, carat_error *err);
+
+/* A published template, known by its text. */
+struct ct_chat_known {
+    enum ct_chat chat;
+    const char *origin; /* whose it is and of when, as chat.h has it */
+};
+/* NULL: none of them. */
+const struct ct_chat_known *ct_chat_find(struct ct_str text);
+/* XXH3-64 of a template in its normal form: without comments, without the white space that Jinja ignores, a
+ * line break spelled \n in quotes as the character, CR LF as LF. */
+uint64_t ct_chat_hash(struct ct_str text);
 
 /* The templates: everything after <bos>, with FunctionGemma's generation prompt. */
 carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const json_t *messages,

@@ -3,7 +3,9 @@
 #include "text/sampler.h"
 
 #include <limits.h>
+#include <stdio.h>
 
+#include "base/json_tree.h"
 #include "file/sbs.h"
 #include "text/tree.h"
 
@@ -39,8 +41,10 @@ static carat_status open_side(const struct source *s, json_t **root)
 
 static carat_status wrong_key(const struct source *s, const char *key, const char *expected)
 {
-    return ct_fail(s->err, CARAT_E_FORMAT, "%s: %s: key %s: expected %s", ct_file_path(s->f), s->side, key,
-                   expected);
+    char path[4096];
+    snprintf(path, sizeof path, "%s: %s", ct_file_path(s->f), s->side);
+    return ct_json_refuse(s->err, CARAT_E_FORMAT, path, ct_file_side(s->f, s->side), key, "expected %s",
+                          expected);
 }
 
 static const json_t *get(const json_t *object, const char *key)
@@ -68,15 +72,15 @@ static const char *out_of_range(const carat_sampling *s, double *value, const ch
     *range = "0 or 0.000001 to 100";
     *value = s->temperature;
     if (!(s->temperature == 0 ||
-          (s->temperature >= CT_TEMPERATURE_MIN && s->temperature <= CT_TEMPERATURE_MAX)))
+          (s->temperature >= CARAT_TEMPERATURE_MIN && s->temperature <= CARAT_TEMPERATURE_MAX)))
         return "temperature";
     *range = "0 (all) or more";
     *value = s->top_k;
     if (s->top_k < 0)
         return "top_k";
-    *range = "more than 0 and at most 1";
+    *range = "0.000001 to 1";
     *value = s->top_p;
-    if (!(s->top_p > 0 && s->top_p <= 1))
+    if (!(s->top_p >= CARAT_TOP_P_MIN && s->top_p <= 1))
         return "top_p";
     *range = "0 to 1";
     *value = s->min_p;
@@ -97,8 +101,8 @@ carat_status ct_sampling_check(const carat_sampling *s, int n_vocab, carat_error
     if (name)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is %g, expected %s", name, value, range);
     if (s->n_banned < 0 || (s->n_banned && !s->banned))
-        return ct_fail(err, CARAT_E_ARGUMENT, "banned ids: a list of %d at %s", s->n_banned,
-                       s->banned ? "a pointer" : "NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "n_banned is %d and banned %s, expected a list of that length",
+                       s->n_banned, s->banned ? "is not NULL" : "is NULL");
     for (int i = 0; i < s->n_banned; i++)
         if (s->banned[i] < 0 || s->banned[i] >= n_vocab)
             return ct_fail(err, CARAT_E_ARGUMENT, "banned[%d] is %d, expected an id from 0 to %d", i,
@@ -204,15 +208,21 @@ static carat_status add_names(struct id_set *set, const struct ct_file *f, const
     return CARAT_OK;
 }
 
-/* An id or a list of ids under key. */
-static carat_status add_key(struct id_set *set, const struct source *s, const json_t *object, const char *key)
+/* An id or a list of ids under key, of an object that `within` leads to. */
+static carat_status add_key(struct id_set *set, const struct source *s, const json_t *object,
+                            const char *within, const char *key)
 {
+    char place[128];
     const json_t *value = get(object, key);
     size_t n = json_is_array(value) ? json_array_size(value) : value != NULL;
     for (size_t i = 0; i < n; i++) {
         const json_t *id = json_is_array(value) ? json_array_get(value, i) : value;
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX)
-            return wrong_key(s, key, "a token id or a list of token ids, from 0 to 2147483647");
+        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX) {
+            int end = snprintf(place, sizeof place, "%s%s", within, key);
+            if (json_is_array(value))
+                snprintf(place + end, sizeof place - (size_t)end, "[%zu]", i);
+            return wrong_key(s, place, "a token id or a list of token ids, from 0 to 2147483647");
+        }
         if (!add_id(set, json_integer_value(id)))
             return too_many(set, s->f, key, s->err);
     }
@@ -232,9 +242,9 @@ static carat_status add_side(struct id_set *set, const struct ct_file *f, const 
     carat_status status =
         text && !json_is_object(text) ? wrong_key(&s, "text_config", "an object") : CARAT_OK;
     for (size_t i = 0; i < n && status == CARAT_OK; i++) {
-        status = add_key(set, &s, root, key[i]);
+        status = add_key(set, &s, root, "", key[i]);
         if (status == CARAT_OK && text)
-            status = add_key(set, &s, text, key[i]);
+            status = add_key(set, &s, text, "text_config.", key[i]);
     }
     json_decref(root);
     return status;

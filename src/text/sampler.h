@@ -5,11 +5,6 @@
 
 #include "text/chat.h"
 
-/* Ranges: temperature 0 (greedy) or CT_TEMPERATURE_MIN to CT_TEMPERATURE_MAX, top_k from 0, top_p above 0 up to 1,
- * min_p 0 to 1. Below the smallest temperature logits / temperature could leave the range of a float. */
-#define CT_TEMPERATURE_MIN 1e-6f
-#define CT_TEMPERATURE_MAX 100.0f
-
 /* What the checkpoint asks for: generation_config.json, or GGUF's general.sampling keys; what they leave open is Gemma's
  * card (CARAT_SAMPLING). do_sample false is temperature 0. E_FORMAT (not JSON, a wrong type or range), E_MEMORY. */
 carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, carat_error *err);

@@ -41,6 +41,29 @@ static const char *message_name(char out[512], const struct ct_file *f, const ch
 
 carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err)
 {
+    return ct_tokenizer_open_for(t, f, NULL, err);
+}
+
+carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
+                                    carat_error *err)
+{
+    return ct_vocab_from_json(t, name, json, NULL, err);
+}
+
+carat_status ct_tokenizer_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
+                                     carat_error *err)
+{
+    return ct_vocab_from_model(t, name, proto, NULL, err);
+}
+
+carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err)
+{
+    return ct_vocab_from_gguf(t, f, NULL, err);
+}
+
+carat_status ct_tokenizer_open_for(struct ct_tokenizer **t, const struct ct_file *f,
+                                   struct ct_listener *listener, carat_error *err)
+{
     char name[512];
     bool trusted;
     struct ct_bytes tables = ct_file_tables(f, &trusted);
@@ -49,13 +72,13 @@ carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f,
     if (ct_file_is_packed(f))
         return ct_fail(err, CARAT_E_NOT_FOUND, "%s: was packed without a tokenizer", ct_file_path(f));
     if (ct_file_kind(f) == CT_FILE_GGUF)
-        return ct_tokenizer_from_gguf(t, f, err);
+        return ct_vocab_from_gguf(t, f, listener, err);
     struct ct_bytes json = ct_file_side(f, "tokenizer.json");
     if (json.data)
-        return ct_tokenizer_from_json(t, message_name(name, f, "tokenizer.json"), json, err);
+        return ct_vocab_from_json(t, message_name(name, f, "tokenizer.json"), json, listener, err);
     struct ct_bytes model = ct_file_side(f, "tokenizer.model");
     if (model.data)
-        return ct_tokenizer_from_model(t, message_name(name, f, "tokenizer.model"), model, err);
+        return ct_vocab_from_model(t, message_name(name, f, "tokenizer.model"), model, listener, err);
     return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds neither tokenizer.json nor tokenizer.model%s",
                    ct_file_path(f),
                    ct_file_kind(f) == CT_FILE_SBS ? ", and no tokenizer.spm lies beside it" : "");
@@ -171,6 +194,7 @@ static carat_status encode_span(struct ct_bpe *b, const char *text, size_t n, bo
             CT_TRY(ct_bpe_run(b, err));
         CT_TRY(add_character(b, c, code, err));
         i += first && prefix ? 0 : c.consumed;
+        b->taken += first && prefix ? 0 : c.consumed;
         before = code;
         first = false;
     }
@@ -185,6 +209,7 @@ static carat_status encode(struct ct_bpe *b, const char *text, size_t n, bool sp
     while (at < n) {
         int32_t id = -1;
         size_t length = t->begins[(uint8_t)text[at]] ? ct_vocab_match(t, text + at, n - at, special, &id) : 0;
+        CT_TRY(ct_bpe_look(b, err));
         if (!length) {
             at++;
             continue;
@@ -194,6 +219,7 @@ static carat_status encode(struct ct_bpe *b, const char *text, size_t n, bool sp
         CT_TRY(ct_tokens_push(b->out, id, err));
         prefix = t->space_prefix && ct_vocab_is_control(t, id);
         at += length;
+        b->taken += length;
         from = at;
     }
     return from < n ? encode_span(b, text + from, n - from, prefix, err) : CARAT_OK;
@@ -201,6 +227,12 @@ static carat_status encode(struct ct_bpe *b, const char *text, size_t n, bool sp
 
 carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
                                  carat_tokens *out, carat_error *err)
+{
+    return ct_tokenizer_encode_for(t, text, n, flags, NULL, out, err);
+}
+
+carat_status ct_tokenizer_encode_for(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
+                                     struct ct_listener *listener, carat_tokens *out, carat_error *err)
 {
     bool special = flags & CARAT_SPECIAL;
     int had = out->n;
@@ -213,7 +245,7 @@ carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text,
     if ((flags & CARAT_BOS) && t->bos >= 0 && first != t->bos)
         CT_TRY(ct_tokens_push(out, t->bos, err));
     struct ct_bpe b;
-    ct_bpe_init(&b, t, out);
+    ct_bpe_init(&b, t, listener, out);
     carat_status status = encode(&b, text, n, special, err);
     ct_bpe_free(&b);
     if (status != CARAT_OK)

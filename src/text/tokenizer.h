@@ -9,9 +9,19 @@
 
 struct ct_tokenizer; /* immutable, shared by threads */
 
+/* Who hears how far a call is, some hundred times a second, and may end it. */
+struct ct_listener {
+    carat_progress progress; /* NULL: nobody */
+    void *user;
+    size_t done, total; /* encoding: bytes before the text that is encoded, of all texts */
+};
+
 /* Chooses the source by what the file holds: GGUF vocabulary, else tokenizer.json, else tokenizer.model.
  * E_NOT_FOUND when there is none. */
 carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err);
+/* The same for a listener, who is told done of total again and again; E_CANCELLED. */
+carat_status ct_tokenizer_open_for(struct ct_tokenizer **t, const struct ct_file *f,
+                                   struct ct_listener *listener, carat_error *err);
 carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
                                     carat_error *err);
 carat_status ct_tokenizer_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
@@ -45,6 +55,9 @@ int ct_tokenizer_end_ids(const struct ct_tokenizer *t, int32_t *ids, int cap);
 /* Appends ids to *out; flags as in carat.h (CARAT_BOS, CARAT_SPECIAL). */
 carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
                                  carat_tokens *out, carat_error *err);
+/* ct_tokenizer_encode for a listener; E_CANCELLED. */
+carat_status ct_tokenizer_encode_for(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
+                                     struct ct_listener *listener, carat_tokens *out, carat_error *err);
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err);
 /* Whole decode by the source's own rule; malloc'd and terminated. */
 carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags,

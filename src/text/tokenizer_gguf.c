@@ -126,10 +126,11 @@ static carat_status read_all(struct ct_tokenizer *t, const struct ct_file *f, ca
     return CARAT_OK;
 }
 
-carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **out, const struct ct_file *f, carat_error *err)
+carat_status ct_vocab_from_gguf(struct ct_tokenizer **out, const struct ct_file *f,
+                                struct ct_listener *listener, carat_error *err)
 {
     struct ct_tokenizer *t = NULL;
-    carat_status status = ct_vocab_create(&t, CT_SOURCE_GGUF, err);
+    carat_status status = ct_vocab_create(&t, CT_SOURCE_GGUF, listener, err);
     if (status == CARAT_OK)
         status = read_all(t, f, err);
     if (status != CARAT_OK)

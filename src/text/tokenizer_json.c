@@ -326,6 +326,7 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
     }
     ct_vocab_warm(r->t, text, n * 3);
     for (size_t i = 0; i < n * 3; i++) {
+        CT_TRY(ct_vocab_look(r->t, r->err));
         int32_t id = ct_vocab_find(r->t, text[i].s, text[i].n);
         if (id < 0) {
             r->item = r->n_triple + i / 3;
@@ -644,8 +645,8 @@ static carat_status finish(struct reader *r)
     return CARAT_OK;
 }
 
-carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
-                                    carat_error *err)
+carat_status ct_vocab_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
+                                struct ct_listener *listener, carat_error *err)
 {
     struct reader r;
     struct ct_json j;
@@ -658,7 +659,7 @@ carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, s
     r.json = json;
     r.err = err;
     ct_json_init(&j, name, json);
-    carat_status status = ct_vocab_create(&r.t, CT_SOURCE_JSON, err);
+    carat_status status = ct_vocab_create(&r.t, CT_SOURCE_JSON, listener, err);
     if (status == CARAT_OK)
         status = read_document(&r, &j);
     if (status == CARAT_OK)

@@ -333,8 +333,8 @@ static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct sc
     return CARAT_OK;
 }
 
-carat_status ct_tokenizer_from_model(struct ct_tokenizer **out, const char *name, struct ct_bytes proto,
-                                     carat_error *err)
+carat_status ct_vocab_from_model(struct ct_tokenizer **out, const char *name, struct ct_bytes proto,
+                                 struct ct_listener *listener, carat_error *err)
 {
     struct ct_tokenizer *t = NULL;
     struct scores scores = {NULL, 0};
@@ -343,7 +343,7 @@ carat_status ct_tokenizer_from_model(struct ct_tokenizer **out, const char *name
         return ct_vocab_too_large(name, proto.size, err);
     if (proto.size)
         w.end += proto.size;
-    carat_status status = ct_vocab_create(&t, CT_SOURCE_MODEL, err);
+    carat_status status = ct_vocab_create(&t, CT_SOURCE_MODEL, listener, err);
     if (status == CARAT_OK)
         status = read_model(t, &w, &scores);
     free(scores.score);

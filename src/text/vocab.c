@@ -35,7 +35,16 @@ carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err)
                    name, size, CT_TOKENIZER_MAX);
 }
 
-carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_vocab_source source, carat_error *err)
+carat_status ct_vocab_look(struct ct_tokenizer *t, carat_error *err)
+{
+    const struct ct_listener *l = t->listener;
+    if (++t->looks % 4096 || !l || !l->progress || !l->progress(l->user, l->done, l->total))
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_CANCELLED, "reading the tokenizer was cancelled");
+}
+
+carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_vocab_source source,
+                             struct ct_listener *listener, carat_error *err)
 {
     struct ct_tokenizer *t = calloc(1, sizeof *t);
     if (!t)
@@ -43,6 +52,7 @@ carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_vocab_source sou
     t->source = source;
     t->seed = ct_os_random();
     t->unknown = t->bos = -1;
+    t->listener = listener;
     memcpy(t->surface, " \xe2\x81\x87 ", 6);
     *out = t;
     return CARAT_OK;
@@ -211,6 +221,7 @@ carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, 
         t->piece = grown;
         t->piece_capacity = capacity;
     }
+    CT_TRY(ct_vocab_look(t, err));
     CT_TRY(set_text(t, name, (int32_t)id, text, may_repeat, err));
     t->piece[id].kind = (unsigned)kind & 7;
     t->n = CT_MAX(t->n, (int)id + 1);
@@ -295,6 +306,7 @@ carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size
     for (size_t r = 0; r < n; r++) {
         const int32_t *m = triple + r * 3, *later = m + CT_MIN(n - 1 - r, AHEAD) * 3;
         uint64_t pair = ct_vocab_pair(m[0], m[1]);
+        CT_TRY(ct_vocab_look(t, err));
         __builtin_prefetch(&t->merge[ct_vocab_pair_slot(t, ct_vocab_pair(later[0], later[1]))]);
         t->product[r] = m[2];
         if (r == 0 || m[2] != t->product[r - 1])
@@ -547,6 +559,7 @@ carat_status ct_vocab_finish(struct ct_tokenizer *t, const char *name, carat_err
         t->bos = find_name(t, "<bos>");
     ct_vocab_add_end(t, find_name(t, "<eos>"));
     ct_vocab_add_end(t, find_name(t, "<end_of_turn>"));
+    t->listener = NULL; /* from now on it is shared */
     if (!index_characters(t))
         return no_memory(err);
     return build_matcher(t, err);

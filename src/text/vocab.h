@@ -91,6 +91,9 @@ struct ct_tokenizer {
     bool borrowed; /* the arrays lie in tables that somebody else owns */
     size_t piece_capacity, blob_capacity;
     uint32_t n_hashed; /* slots in use */
+
+    struct ct_listener *listener; /* while it is being read; NULL: nobody */
+    uint32_t looks;
 };
 
 /* The merge rule looks at texts instead of pairs of ids. */
@@ -101,7 +104,10 @@ static inline bool ct_vocab_by_text(const struct ct_tokenizer *t)
 
 /* ---- building; name is the path for messages ---- */
 carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err); /* always fails */
-carat_status ct_vocab_create(struct ct_tokenizer **t, enum ct_vocab_source source, carat_error *err);
+carat_status ct_vocab_create(struct ct_tokenizer **t, enum ct_vocab_source source,
+                             struct ct_listener *listener, carat_error *err);
+/* For each piece and merge: tells the listener every millisecond or so. E_CANCELLED. */
+carat_status ct_vocab_look(struct ct_tokenizer *t, carat_error *err);
 /* Gives id its text and kind. E_FORMAT when the id or the text is taken (text: duplicates are let pass when
  * may_repeat), out of range, too long or not UTF-8. */
 carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, struct ct_str text, int kind,
@@ -119,6 +125,14 @@ void ct_vocab_name_controls(struct ct_tokenizer *t);
 /* An id that ends generation; ignored when absent (-1) or known. */
 void ct_vocab_add_end(struct ct_tokenizer *t, int32_t id);
 carat_status ct_vocab_finish(struct ct_tokenizer *t, const char *name, carat_error *err);
+
+/* The readers of tokenizer.h for a listener. */
+carat_status ct_vocab_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
+                                struct ct_listener *listener, carat_error *err);
+carat_status ct_vocab_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
+                                 struct ct_listener *listener, carat_error *err);
+carat_status ct_vocab_from_gguf(struct ct_tokenizer **t, const struct ct_file *f,
+                                struct ct_listener *listener, carat_error *err);
 
 /* ---- asking ---- */
 int32_t ct_vocab_find(const struct ct_tokenizer *t, const char *s, size_t n); /* -1: absent */
