@@ -25,19 +25,21 @@
  *     if (carat_render(model, &message, 1, NULL, &prompt, NULL, &err) != CARAT_OK ||
  *         carat_sync(session, prompt.ids, prompt.n, NULL, &err) != CARAT_OK)
  *         goto done;
- *     for (int i = 0; i < 64; i++) {
+ *     char piece[256];
+ *     for (int i = 0; i < 256; i++) {
  *         int32_t id;
  *         if (carat_sample(session, NULL, &id, &err) != CARAT_OK)
  *             goto done;
  *         if (carat_is_stop(model, id))
  *             break;
- *         char piece[256];
  *         carat_detokenize(session, id, piece, sizeof piece);
  *         fputs(piece, stdout);
+ *         fflush(stdout);
  *         if (carat_append(session, &id, 1, &err) != CARAT_OK)
  *             goto done;
  *     }
- *     putchar('\n');
+ *     carat_detokenize(session, -1, piece, sizeof piece); // what was held back
+ *     puts(piece);
  *     failed = 0;
  * done:
  *     if (failed)
@@ -61,7 +63,7 @@
  *   - one call a session: a call on a session that is inside another call, be it of another thread or of its own
  *     callback, changes nothing and gives CARAT_E_BUSY; a function without a status then answers as for NULL.
  *   - last call: closing ends an object; the caller sees to it that nobody uses it then or later.
- * Callbacks run on the calling thread while the library holds no lock. They may call whatever the rules allow; what
+ * Callbacks run on the calling thread while the library holds no lock, but for a session's watch, which says more. They may call whatever the rules allow; what
  * they must not do is close an object of the call they serve, or throw through it. A carat_tokens, carat_error or options struct belongs to
  * one thread at a time, as any variable.
  *
@@ -89,6 +91,12 @@ extern "C" {
 #else
 #define CARAT_API
 #endif
+
+/* The value of a struct that begins with its size, for the macros below. */
+#define CARAT_INIT(type, ...)                                                                                \
+    {                                                                                                        \
+        sizeof(type), __VA_ARGS__                                                                            \
+    }
 
 #define CARAT_VERSION          "0.1.0"
 #define CARAT_NUMERICS_VERSION 1
@@ -149,13 +157,13 @@ typedef struct carat_model_options {
     const char *cache;     /* directory of packed models, made if absent; NULL: none (see below) */
     uint64_t cache_bytes;  /* that all of them may take; 0: 4 GiB */
     int cache_read_only;   /* 1: what is there is used, nothing is written, logged or counted as use */
+    int needs_tokenizer;   /* 1: a model without one is E_NOT_FOUND, before anything is packed */
 } carat_model_options;
-#define CARAT_MODEL_OPTIONS                                                                                  \
-    {                                                                                                        \
-        sizeof(carat_model_options), NULL, NULL, NULL, 0, NULL, NULL, 0, 0                                   \
-    }
+#define CARAT_MODEL_OPTIONS CARAT_INIT(carat_model_options, NULL, NULL, NULL, 0, NULL, NULL, 0, 0, 0)
 
-/* Opens an HF directory, a GGUF file, a gemma.cpp file or a packed file (decided by content). Weights are mapped, not read.
+/* Opens an HF directory, a GGUF file, a gemma.cpp file or a packed file (decided by content). The folder of a model in a hub
+ * cache opens the snapshot that its refs/main names, a directory without safetensors its only GGUF file; image encoders
+ * (mmproj*) and parts after the first do not count. Weights are mapped, not read.
  * With a cache the first opening of a model writes its packed form there, with a thread for each processor, and later ones map
  * that: nothing is parsed or copied again, and an engine has no weights of its own. It is used while device, inode, size and
  * times of the origin's files and the hash of their headers are what they were; a copy that was touched since it was made is
@@ -163,8 +171,9 @@ typedef struct carat_model_options {
  * than a fifth of the disk is free; whatever is wrong with the cache, the model opens without it, and the log has one line.
  * The directory must belong to the caller's user alone. No copy is made for a tokenizer of one's own or without weights.
  * Reports progress before the first step and after each: container, tokenizer, configuration, weights, templates and
- * sampling; then in KiB while the packed form is written, and 0 of 1 again and again while another process writes it, for a
- * minute at most. The callback may cancel at every report. Any thread.
+ * sampling, and the same again and again while a vocabulary is read; then in KiB while the packed form is written or checked,
+ * and 0 of 1 again and again while another process writes it, for a minute at most. The callback may cancel at every report. Any
+ * thread.
  * A file that is cut short while the model is open, or whose storage fails, is met as the signal SIGBUS in the thread that
  * computes, workers included: the library handles no signals, a program that must outlive it installs a handler.
  * E_ARGUMENT, E_NOT_FOUND, E_IO, E_FORMAT, E_UNSUPPORTED, E_MEMORY, E_CANCELLED. */
@@ -209,6 +218,13 @@ typedef struct carat_model_info {
     const char *tokenizer;     /* "tokenizer.json", "tokenizer.model", "gguf", or "" */
     const char *chat_template; /* "gemma", "gemma3", "functiongemma", or "" */
     int bos;                   /* -1: none */
+    /* 1: the checkpoint's own template is none that was published, and chat_template is used in its place */
+    int template_altered;
+    /* whose template the checkpoint's own is and of when: "Google's for Gemma 3 of March 2025"; "": not known */
+    const char *template_origin;
+    uint64_t file_bytes; /* of all files that make up the model: its parts, side files and tokenizer */
+    /* of the packed file that the weights are mapped from, out of the cache or given; "": none */
+    const char *packed_path;
 } carat_model_info;
 CARAT_API carat_status carat_model_get_info(const carat_model *model, carat_model_info *info,
                                             carat_error *err);
@@ -223,8 +239,14 @@ typedef struct carat_setup {
     double pack;      /* writing the packed form */
     int packed;       /* 1: the weights are mapped from a packed file */
     int made;         /* 1: and this opening has written it */
+    uint64_t cache_needs; /* what cache_bytes has to be for the packed form to fit; 0: it is not that which is in the way */
 } carat_setup;
 CARAT_API carat_status carat_model_get_setup(const carat_model *model, carat_setup *setup, carat_error *err);
+
+/* 1 when path leads, by whatever name (a link, another directory), to a file that the model was read from: its parts, side
+ * files, tokenizer and packed form, and what that was made from. Whoever writes a file asks here first. 0 when it does not,
+ * when nothing is there, and for NULL. Any thread. */
+CARAT_API int carat_model_reads(const carat_model *model, const char *path);
 
 /* Writes the packed form of a model to a file of its own, which opens wherever the model does, on every processor. The file
  * comes to its name when it is whole, and replaces one that is there. Progress is in KiB. E_ARGUMENT (also where path is a
@@ -284,10 +306,25 @@ typedef enum carat_text_flags {
  * E_NOT_FOUND (model without a tokenizer), E_MEMORY, E_ARGUMENT. */
 CARAT_API carat_status carat_tokenize(const carat_model *model, const char *text, size_t n, int flags,
                                       carat_tokens *out, carat_error *err);
+
+typedef struct carat_tokenize_options {
+    size_t size;
+    int flags;               /* carat_text_flags */
+    carat_progress progress; /* bytes of the text that were looked at, every few milliseconds of a long one; may be NULL */
+    void *user;
+} carat_tokenize_options;
+#define CARAT_TOKENIZE_OPTIONS CARAT_INIT(carat_tokenize_options, 0, NULL, NULL)
+/* The same with options (NULL: the defaults), which may end it: E_CANCELLED. */
+CARAT_API carat_status carat_tokenize_with(const carat_model *model, const char *text, size_t n,
+                                           const carat_tokenize_options *options, carat_tokens *out,
+                                           carat_error *err);
 /* The text of ids as one malloc'd, terminated string (*n its length without the terminator; free with
  * carat_free). Control tokens are left out unless CARAT_SPECIAL. E_NOT_FOUND, E_ARGUMENT, E_MEMORY. */
 CARAT_API carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_ids, int flags,
                                     char **text, size_t *n, carat_error *err);
+/* A piece as the vocabulary stores it (U+2581 for a space, "<0x0A>" for a byte): *n bytes without a terminator, which live
+ * as long as the model. NULL and 0: no such id, or no tokenizer. */
+CARAT_API const char *carat_piece(const carat_model *model, int32_t id, size_t *n);
 /* Frees what this library returned as char *. */
 CARAT_API void carat_free(void *p);
 
@@ -305,15 +342,16 @@ typedef struct carat_render_options {
     const char *chat_template; /* "gemma", "gemma3", "functiongemma"; NULL: the model's own */
     int no_generation_prompt;
     int special_in_content; /* 1: control tokens in message texts are recognised, as transformers does; 0: they stay text */
+    carat_log log; /* hears of what in tools the template cannot say; may be NULL */
+    carat_progress progress; /* while ids are made: bytes of the prompt that were looked at; may be NULL */
+    void *user; /* given to both callbacks */
 } carat_render_options;
-#define CARAT_RENDER_OPTIONS                                                                                 \
-    {                                                                                                        \
-        sizeof(carat_render_options), NULL, NULL, 0, 0                                                       \
-    }
+#define CARAT_RENDER_OPTIONS CARAT_INIT(carat_render_options, NULL, NULL, 0, 0, NULL, NULL, NULL)
 
 /* The prompt that a conversation becomes: ids appended to *ids (NULL: not wanted), its text in *text (NULL:
  * not wanted; free with carat_free). Begins with <bos>, exactly once. E_NOT_FOUND: neither the model nor the options name a
- * template. E_ARGUMENT: a conversation the template refuses, or JSON that is not what is described above. */
+ * template. E_ARGUMENT: a conversation the template refuses, or JSON that is not what is described above.
+ * E_CANCELLED. */
 CARAT_API carat_status carat_render(const carat_model *model, const carat_message *messages, int n,
                                     const carat_render_options *options, carat_tokens *ids, char **text,
                                     carat_error *err);
@@ -321,6 +359,37 @@ CARAT_API carat_status carat_render(const carat_model *model, const carat_messag
 CARAT_API carat_status carat_render_json(const carat_model *model, const char *messages,
                                          const carat_render_options *options, carat_tokens *ids, char **text,
                                          carat_error *err);
+
+/* A stretch of what a model wrote: text, or a call of a function. */
+typedef struct carat_part {
+    int is_call;      /* 0: text */
+    int first, n;     /* it is ids[first] to ids[first + n - 1] */
+    const char *text; /* as carat_detokenize streams it, terminated; in a call, control tokens are spelled too */
+    size_t n_text;
+    /* Of a call; NULL is what cannot be read, and the three are NULL for text. */
+    const char *name;
+    const char *arguments; /* a JSON object in one line; numbers and the order of keys are as written */
+    const char *error;     /* what is wrong and where, a sentence; NULL: nothing */
+    int error_id;          /* the place: an index into ids, */
+    size_t error_byte;     /* and a byte of text */
+} carat_part;
+/* Text and calls in their order. Nothing is left out but control tokens in text. */
+typedef struct carat_calls {
+    carat_part *part; /* [n] */
+    int n;
+} carat_calls;
+/* Takes what a model wrote, ids[0..n), apart into text and calls. A call is FunctionGemma's
+ * <start_function_call>call:NAME{KEY:VALUE,...}<end_function_call>, with strings between <escape> tokens, and lists and
+ * objects to 64 levels. The tokens count: text that only spells one of them is content. This is the inverse of
+ * carat_render for names without { and keys without :,{}[], both without NUL. A call that is not exactly of this form
+ * is there with its error; nothing in it is repaired. tools is the JSON array that carat_render was given, so
+ * that a name or key that is not declared there is an error too, of a call that keeps its arguments; or NULL. Without
+ * such tokens in the vocabulary all is text. *calls is for carat_calls_free.
+ * E_NOT_FOUND (model without a tokenizer), E_ARGUMENT (an id outside the vocabulary, tools that are no JSON array),
+ * E_MEMORY. */
+CARAT_API carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n,
+                                         const char *tools, carat_calls *calls, carat_error *err);
+CARAT_API void carat_calls_free(carat_calls *calls); /* leaves {0}; NULL is fine */
 
 /* --------------------------------------------------------------- engine ---- */
 
@@ -338,11 +407,11 @@ typedef struct carat_engine_options {
         *isa; /* limit on kernel level: "ref", "avx2", "avxvnni", "avx512", "vnni", "amx", or on Arm "ref",
                * "neon", "dotprod", "i8mm"; NULL: none */
     size_t max_bytes; /* refuse a plan of more bytes than this (E_MEMORY); 0: no limit */
+    /* During creation: KiB of weights packed or asked from the disk of all there are, some hundred times a second; may be NULL */
+    carat_progress progress;
+    void *user;
 } carat_engine_options;
-#define CARAT_ENGINE_OPTIONS                                                                                 \
-    {                                                                                                        \
-        sizeof(carat_engine_options), 0, 0, 0, 0, 0, CARAT_KV_DEFAULT, NULL, 0                               \
-    }
+#define CARAT_ENGINE_OPTIONS CARAT_INIT(carat_engine_options, 0, 0, 0, 0, 0, CARAT_KV_DEFAULT, NULL, 0, NULL, NULL)
 
 /* The memory of an engine with these options, in bytes, all of it whole pages; nothing is allocated. It is reserved at
  * creation and touched only as positions are used. Not in it: the model's own (tokenizer tables, norms) and the library's
@@ -372,7 +441,7 @@ CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_e
 CARAT_API carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
                                         carat_error *err);
 /* Reads all weights and packs them for this CPU, with the engine's threads, where its kernels ask for that; weights that stay
- * in the file are asked from the disk. Errors as carat_plan_engine; E_MEMORY also when the plan is more than the memory that this process may use, or the system refuses
+ * in the file are asked from the disk. Errors as carat_plan_engine; E_CANCELLED; E_MEMORY also when the plan is more than the memory that this process may use, or the system refuses
  * memory or threads. Any thread. */
 CARAT_API carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                            const carat_engine_options *options, carat_error *err);
@@ -423,13 +492,15 @@ CARAT_API carat_status carat_profile_end(carat_engine *engine, carat_profile *pr
 typedef struct carat_session_options {
     size_t size;
     uint32_t number;         /* the session number that enters random draws (NUMERICS.md section 8) */
-    carat_progress progress; /* during sync: tokens done of tokens to evaluate */
-    void *user;
+    carat_progress progress; /* of carat_sync alone: tokens done of tokens to evaluate */
+    void *user;              /* given to both callbacks */
+    /* May be NULL. Asked in every evaluation, from within its passes: for each operation of a layer, and every few
+     * milliseconds of a long one, so that a call ends soon whatever it costs. Gets tokens done of tokens to evaluate, where
+     * a token counts in parts, layer by layer. Other than progress it is called while the engine is in use: calls that need
+     * the engine (on its sessions, and those that create and close them) would wait for ever and must not be made. */
+    carat_progress watch;
 } carat_session_options;
-#define CARAT_SESSION_OPTIONS                                                                                \
-    {                                                                                                        \
-        sizeof(carat_session_options), 0, NULL, NULL                                                         \
-    }
+#define CARAT_SESSION_OPTIONS CARAT_INIT(carat_session_options, 0, NULL, NULL, NULL)
 
 /* E_MEMORY: all sequences of the engine are taken. Any thread. */
 CARAT_API carat_status carat_session_create(carat_session **session, carat_engine *engine,
@@ -443,7 +514,8 @@ CARAT_API void carat_session_close(carat_session *session);
  * E_ARGUMENT (n < 1 or an id outside the vocabulary), E_CONTEXT, E_NUMERIC, E_CANCELLED (what was evaluated stays). */
 CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused,
                                   carat_error *err);
-/* Evaluates n more tokens after what is held. Errors as carat_sync. */
+/* Evaluates n more tokens after what is held, as a generation does token by token. It reports no progress, but the
+ * session's watch is asked. Errors as carat_sync. */
 CARAT_API carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
 /* Tokens held; *tokens (may be NULL) points at them until the next call on the session. 0 and NULL while it is busy. */
 CARAT_API int carat_held(const carat_session *session, const int32_t **tokens);
@@ -451,9 +523,9 @@ CARAT_API int carat_held(const carat_session *session, const int32_t **tokens);
 CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
 
 /* Advances several sessions of one engine in one pass: row i appends tokens to its session (prompts and
- * single tokens mixed). Each session at most once. The callback of the first session hears of the progress. Errors as
- * carat_append. On an argument error, or when one of the sessions is busy, nothing has changed; after E_NUMERIC every session of
- * the step is empty. */
+ * single tokens mixed). Each session at most once. The watch of the first one is
+ * asked. Errors as carat_append. On an argument error, or when one of
+ * the sessions is busy, nothing has changed; after E_NUMERIC every session of the step is empty. */
 typedef struct carat_row {
     carat_session *session;
     const int32_t *tokens; /* [n] */
@@ -466,20 +538,21 @@ CARAT_API carat_status carat_step(carat_engine *engine, const carat_row *rows, i
  * nothing was evaluated since creation or rewind, and while the session is busy. */
 CARAT_API const float *carat_logits(const carat_session *session);
 
+/* Below the smallest temperature, logits / temperature could leave the range of a float. */
+#define CARAT_TEMPERATURE_MIN 1e-6f
+#define CARAT_TEMPERATURE_MAX 100.0f
+#define CARAT_TOP_P_MIN       1e-6f
 typedef struct carat_sampling {
     size_t size;
-    float temperature; /* 0: greedy, the highest logit */
-    int top_k;         /* 0: all */
-    float top_p;       /* 1: off */
-    float min_p;       /* 0: off; relative to the most likely survivor */
+    float temperature; /* 0: greedy, the highest logit; else from CARAT_TEMPERATURE_MIN to CARAT_TEMPERATURE_MAX */
+    int top_k;         /* 0: all; never negative */
+    float top_p;       /* from CARAT_TOP_P_MIN to 1; 1: off */
+    float min_p;       /* from 0 to 1; 0: off; relative to the most likely survivor */
     uint64_t seed;
     const int32_t *banned; /* ids never produced, besides the model's own list; may be NULL */
     int n_banned;          /* at most 1024 */
 } carat_sampling;
-#define CARAT_SAMPLING                                                                                       \
-    {                                                                                                        \
-        sizeof(carat_sampling), 1.0f, 64, 0.95f, 0.0f, 0, NULL, 0                                            \
-    }
+#define CARAT_SAMPLING CARAT_INIT(carat_sampling, 1.0f, 64, 0.95f, 0.0f, 0, NULL, 0)
 /* The model's own: generation_config or GGUF keys, else Gemma's card (1.0, 64, 0.95). Seed 0. */
 CARAT_API carat_sampling carat_default_sampling(const carat_model *model);
 
@@ -558,9 +631,10 @@ typedef struct carat_limits {
     double operations[CARAT_N_ARITHMETIC];
 } carat_limits;
 /* threads and isa as in carat_engine_options. Takes half a second and at least 256 MiB, beyond every cache; the best of
- * many rounds counts, since neighbours only ever take away. Any thread. E_ARGUMENT, E_MEMORY. */
-CARAT_API carat_status carat_measure_limits(int threads, const char *isa, carat_limits *limits,
-                                            carat_error *err);
+ * many rounds counts, since neighbours only ever take away. progress (may be NULL) is asked every millisecond or so and hears
+ * that it lasts, 0 of 1. Any thread. E_ARGUMENT, E_MEMORY, E_CANCELLED. */
+CARAT_API carat_status carat_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
+                                            carat_limits *limits, carat_error *err);
 
 /* --------------------------------------------------------------- verify ---- */
 
@@ -568,7 +642,9 @@ CARAT_API carat_status carat_measure_limits(int threads, const char *isa, carat_
 typedef struct carat_check {
     size_t size;        /* sizeof(carat_check) of the library */
     const char *name;   /* "values", "content", "shapes", ...; lives for ever */
-    int verdict;        /* 1: passed, 0: failed, -1: there was nothing to check */
+    /* 1: passed, 0: failed, -1: there was nothing to check, 2: nothing is broken, but detail says what is done otherwise than
+     * the files ask for */
+    int verdict;
     const char *detail; /* in words, UTF-8 without a newline; lives until the callback returns */
     double seconds;
 } carat_check;
@@ -584,14 +660,12 @@ typedef struct carat_verify_options {
     carat_progress progress;   /* may be NULL */
     void *user;                /* given to both callbacks */
 } carat_verify_options;
-#define CARAT_VERIFY_OPTIONS                                                                                 \
-    {                                                                                                        \
-        sizeof(carat_verify_options), 0, NULL, NULL, NULL, NULL                                              \
-    }
+#define CARAT_VERIFY_OPTIONS CARAT_INIT(carat_verify_options, 0, NULL, NULL, NULL, NULL)
 
 typedef struct carat_verdict {
     size_t size;        /* set by the caller to sizeof(carat_verdict) */
-    int passed, failed; /* checks; those that had nothing to check are neither */
+    int passed,
+        failed; /* checks; those that had nothing to check, or say what is done otherwise, are neither */
     /* XXH3-128 in hexadecimal over configuration and weights, the same for the same types and values in any container;
      * of what exactly: src/api/verify_weights.c. "" when only a tokenizer is open. */
     char content[33];
@@ -607,7 +681,8 @@ typedef struct carat_verdict {
  *   tokenizer   pieces, bytes, control tokens and texts in many scripts come back from ids as they went in; there are
  *               no more pieces than rows of the embedding
  *   vocabulary  one of the family's gives the reference's ids for texts that are known
- *   chat        the template and the ids that end generation are known
+ *   chat        the template and the ids that end generation are known; a template that was altered, and which a
+ *               built-in one stands in for, is no failure: its verdict is 2
  *   kernels     every level of instructions that this processor has, up to isa, gives the bits of "ref" on this model's
  *               weights, shapes and parameters (NUMERICS.md)
  * A check that fails is no error: the call goes on, returns CARAT_OK and counts it. Reads each weight once, gives mapped

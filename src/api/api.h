@@ -19,11 +19,14 @@ struct carat_model {
     struct ct_tokenizer *tokenizer; /* NULL: by ids only */
     struct ct_file *tokenizer_file; /* where it is from, when the caller named one apart; else NULL */
     enum ct_chat chat;
+    bool chat_altered;       /* the checkpoint's own template is another one */
+    const char *chat_origin; /* who published it and when, or "" */
     const char *name; /* from the file's metadata, or NULL */
     bool has_weights;
     struct ct_config config;
     struct ct_weights weights;
     carat_sampling sampling; /* the model's defaults */
+    uint64_t file_bytes;     /* of all its files */
     carat_setup setup;       /* seconds */
     struct ct_store *store;  /* a packed form on its way to the disk; NULL: none */
     int32_t stop[CT_MAX_STOP], banned[CT_MAX_BANNED];
@@ -43,6 +46,7 @@ struct carat_engine {
     enum ct_kv_type kv_type;
     bool exact;
     int max_logits;          /* rows of one pass that may want logits */
+    atomic_size_t fetched;   /* bytes of weights that creation has packed or asked from the disk */
     struct ct_pages *mapped; /* [n_mapped] with matrices that are not packed, ascending and apart */
     int n_mapped;
 
@@ -69,7 +73,7 @@ struct carat_session {
     atomic_bool busy; /* a call is inside */
     int slot;
     uint32_t number;
-    carat_progress progress;
+    carat_progress progress, watch;
     void *user;
     int n;     /* tokens held */
     int floor; /* lowest position whose local K and V are still in the rings */
@@ -88,6 +92,11 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
 void ct_lay_out(struct carat_engine *e);
 
 /* Checks the size field that begins every options struct. */
+/* A size in a message, to the page where that is short; plan.c. */
+struct ct_size {
+    char text[32];
+};
+struct ct_size ct_size(uint64_t bytes);
 carat_status ct_check_size(size_t found, size_t expected, const char *what, carat_error *err);
 
 #endif

@@ -27,22 +27,61 @@ static carat_status reserve(struct carat_engine *e, carat_error *err)
 
 #define HUGE_PAGE ((size_t)2 << 20) /* where it is another, more or fewer pages are touched than needed */
 
+struct fetching {
+    struct carat_engine *e;
+    const struct ct_pages *pages;
+};
+
 static void fetch_piece(void *arg, int item, int thread)
 {
-    const struct ct_pages *p = arg;
+    const struct fetching *f = arg;
+    const uint8_t *p = f->pages->begin + (size_t)item * HUGE_PAGE;
 
     (void)thread;
-    ct_os_fetch(p->begin + (size_t)item * HUGE_PAGE);
+    ct_os_fetch(p);
+    atomic_fetch_add_explicit(&f->e->fetched, CT_MIN(HUGE_PAGE, (size_t)(f->pages->end - p)),
+                              memory_order_relaxed);
 }
 
 /* They are read whole for every token, so they are wanted at once and in order, which no disk likes better. */
 static void fetch(struct carat_engine *e)
 {
     for (int i = 0; i < e->n_mapped; i++) {
-        struct ct_pages *p = &e->mapped[i];
-        size_t size = (size_t)(p->end - p->begin);
-        ct_pool_run(e->pool, (int)((size + HUGE_PAGE - 1) / HUGE_PAGE), fetch_piece, p);
+        struct fetching f = {e, &e->mapped[i]};
+        size_t size = (size_t)(f.pages->end - f.pages->begin);
+        ct_pool_run(e->pool, (int)((size + HUGE_PAGE - 1) / HUGE_PAGE), fetch_piece, &f);
     }
+}
+
+/* ---- filling it ---- */
+
+struct filling {
+    struct carat_engine *e;
+    const carat_engine_options *o;
+};
+
+static int ask(void *user)
+{
+    const struct filling *f = user;
+    size_t total = f->e->plan.weight_bytes, done = atomic_load_explicit(&f->e->fetched, memory_order_relaxed);
+
+    return f->o->progress(f->o->user, CT_MIN(done, total) >> 10, total >> 10);
+}
+
+/* Lays everything out over the reservations. */
+static carat_status fill(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
+{
+    struct filling f = {e, o};
+
+    ct_pool_watch(e->pool, o->progress ? ask : NULL, &f);
+    ct_fpenv fp = ct_os_fp_enter();
+    ct_lay_out(e);
+    ct_os_fp_leave(fp);
+    fetch(e);
+    return ct_pool_unwatch(e->pool)
+               ? CARAT_OK
+               : ct_fail(err, CARAT_E_CANCELLED,
+                         "creating the engine was cancelled while its weights were read");
 }
 
 carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
@@ -51,25 +90,22 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
     const carat_engine_options defaults = CARAT_ENGINE_OPTIONS, *o = options ? options : &defaults;
 
     if (!engine)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_engine_create: engine is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine is NULL");
     struct carat_engine *e = calloc(1, sizeof *e);
     if (!e)
-        return ct_fail(err, CARAT_E_MEMORY, "carat_engine_create: out of memory");
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory");
     carat_status status = ct_plan(e, model, o, err);
     if (!status)
         status = ct_plan_fits_machine(e, o, err);
     if (!status)
         status = reserve(e, err);
-    if (status) {
+    if (!status)
+        status = fill(e, o, err);
+    if (status)
         carat_engine_close(e);
-        return status;
-    }
-    ct_fpenv fp = ct_os_fp_enter();
-    ct_lay_out(e);
-    ct_os_fp_leave(fp);
-    fetch(e);
-    *engine = e;
-    return CARAT_OK;
+    else
+        *engine = e;
+    return status;
 }
 
 void carat_engine_close(carat_engine *e)

@@ -100,7 +100,7 @@ static void tell_memory(carat_host_info *info)
 carat_status carat_get_host(carat_host_info *info, carat_error *err)
 {
     if (!info)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_get_host: info is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "info is NULL");
     CT_TRY(ct_check_size(info->size, sizeof *info, "carat_host_info", err));
     *info = (carat_host_info){.size = sizeof *info, .numerics = CARAT_NUMERICS_VERSION};
     TEXT(info->version, carat_version());

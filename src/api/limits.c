@@ -88,32 +88,45 @@ static struct loop multiplying(struct ct_pool *pool, struct ct_peak peak)
 }
 
 /* The loops take turns, so that each sees all of the time that this takes. */
-static void measure(struct ct_pool *pool, struct loop *loop, int n)
+static bool measure(struct ct_pool *pool, struct loop *loop, int n)
 {
     for (int i = 0; i < n; i++)
         loop[i].best = INFINITY;
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < ROUNDS && ct_pool_goes_on(pool, 0); round++)
         for (int i = 0; i < n; i++) {
             loop[i].part = round % PARTS;
             loop[i].best = fmin(loop[i].best, time_round(pool, &loop[i]));
         }
+    return ct_pool_unwatch(pool);
 }
 
-carat_status carat_measure_limits(int threads, const char *isa, carat_limits *limits, carat_error *err)
+struct watch {
+    carat_progress progress;
+    void *user;
+};
+
+static int ask(void *user)
 {
+    const struct watch *w = user;
+    return w->progress(w->user, 0, 1);
+}
+
+carat_status carat_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
+                                  carat_limits *limits, carat_error *err)
+{
+    struct watch watch = {progress, user};
     struct ct_kernel kernel;
     struct ct_pool *pool;
     struct ct_cpu cpu;
 
     if (!limits)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_measure_limits: limits is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "limits is NULL");
     CT_TRY(ct_check_size(limits->size, sizeof *limits, "carat_limits", err));
     if (threads < 0 || threads > MOST_THREADS)
         return ct_fail(err, CARAT_E_ARGUMENT, "threads is %d, expected 0 to %d", threads, MOST_THREADS);
     ct_cpu_detect(&cpu);
     if (!ct_kernel_choose(&kernel, &cpu, isa))
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "isa is \"%s\"; there are " CT_KERNEL_LEVELS, isa);
+        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are " CT_KERNEL_LEVELS, isa);
     carat_limits l = {.size = sizeof l, .threads = threads ? threads : ct_os_cpus(), .isa = kernel.isa};
     CT_TRY(ct_pool_create(&pool, l.threads, err));
     size_t least = CT_MAX(LEAST_BYTES, (size_t)l.threads * LEAST_A_THREAD);
@@ -121,9 +134,10 @@ carat_status carat_measure_limits(int threads, const char *isa, carat_limits *li
     uint8_t *data = ct_os_reserve(bytes);
     if (!data) {
         ct_pool_destroy(pool);
-        return ct_fail(err, CARAT_E_MEMORY, "carat_measure_limits: the system refuses %zu bytes", bytes);
+        return ct_fail(err, CARAT_E_MEMORY, "the system refuses %zu bytes of memory to measure with", bytes);
     }
     ct_os_huge(data, bytes);
+    ct_pool_watch(pool, progress ? ask : NULL, &watch);
     struct loop loop[1 + CARAT_N_ARITHMETIC] = {reading(pool, data, bytes)};
     int n = 1, loop_of[CARAT_N_ARITHMETIC];
     for (int a = 0; a < CARAT_N_ARITHMETIC; a++) {
@@ -132,13 +146,15 @@ carat_status carat_measure_limits(int threads, const char *isa, carat_limits *li
             loop[n++] = multiplying(pool, peak);
         loop_of[a] = peak.run ? n - 1 : 0;
     }
-    measure(pool, loop, n);
+    bool whole = measure(pool, loop, n);
     l.read = loop[0].amount / loop[0].best;
     for (int a = 0; a < CARAT_N_ARITHMETIC; a++)
         if (loop_of[a] > 0)
             l.operations[a] = loop[loop_of[a]].amount / loop[loop_of[a]].best;
     ct_os_release(data, bytes);
     ct_pool_destroy(pool);
+    if (!whole)
+        return ct_fail(err, CARAT_E_CANCELLED, "measuring this machine was cancelled");
     *limits = l;
     return CARAT_OK;
 }

@@ -1,6 +1,8 @@
 /* model.c: the facts about an open checkpoint. Opening is open.c's. */
 #include "api/api.h"
 
+#include "file/packed.h"
+
 const char *carat_version(void)
 {
     return CARAT_VERSION;
@@ -27,7 +29,7 @@ carat_status ct_check_size(size_t found, size_t expected, const char *what, cara
 carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, carat_error *err)
 {
     if (!m || !info)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_get_info: model or info is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "model or info is NULL");
     CT_TRY(ct_check_size(info->size, sizeof *info, "carat_model_info", err));
     static const char *const container[] = {[CT_FILE_HF] = "safetensors",
                                             [CT_FILE_GGUF] = "GGUF",
@@ -45,7 +47,11 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
         .has_chat_template = m->chat != CT_CHAT_NONE,
         .tokenizer = m->tokenizer ? ct_tokenizer_source(m->tokenizer) : "",
         .chat_template = ct_chat_name(m->chat),
+        .template_altered = m->chat_altered,
+        .template_origin = m->chat_origin,
+        .packed_path = ct_file_packed_path(m->file) ? ct_file_packed_path(m->file) : "",
         .bos = m->tokenizer ? ct_tokenizer_bos(m->tokenizer) : -1,
+        .file_bytes = m->file_bytes,
     };
     if (!m->has_weights) {
         info->n_vocab = info->n_text_vocab = ct_tokenizer_size(m->tokenizer);
@@ -81,11 +87,17 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
 carat_status carat_model_get_setup(const carat_model *m, carat_setup *setup, carat_error *err)
 {
     if (!m || !setup)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_get_setup: model or setup is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "model or setup is NULL");
     CT_TRY(ct_check_size(setup->size, sizeof *setup, "carat_setup", err));
     *setup = m->setup;
     setup->size = sizeof *setup;
     return CARAT_OK;
+}
+
+int carat_model_reads(const carat_model *m, const char *path)
+{
+    return m && path &&
+           (ct_file_reads(m->file, path) || (m->tokenizer_file && ct_file_reads(m->tokenizer_file, path)));
 }
 
 int carat_model_tensor_count(const carat_model *model)
@@ -97,8 +109,7 @@ carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tenso
                                     carat_error *err)
 {
     if (!model || !info || i < 0 || i >= ct_file_tensor_count(model->file))
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "carat_model_get_tensor: model or info is NULL, or there is no tensor %d", i);
+        return ct_fail(err, CARAT_E_ARGUMENT, "model or info is NULL, or there is no tensor %d", i);
     CT_TRY(ct_check_size(info->size, sizeof *info, "carat_tensor_info", err));
     const struct ct_tensor *t = ct_file_tensor(model->file, i);
     *info = (carat_tensor_info){sizeof *info, t->name, t->type_name, t->n_dim, {0}, t->size};

@@ -15,20 +15,27 @@ static bool wants_weights(const carat_model *m, const carat_model_options *o)
     return ct_file_kind(m->file) != CT_FILE_TOKENIZER && !o->tokenizer_only;
 }
 
+/* What opening reports: the steps below, and before them the container. */
+enum { BEFORE_TOKENIZER = 2, ALL_STEPS = 5 };
+
 static carat_status load_tokenizer(carat_model *m, const carat_model_options *o, carat_error *err)
 {
     carat_error found;
     if (o->tokenizer)
         CT_TRY(ct_file_open(&m->tokenizer_file, o->tokenizer, true, err));
+    struct ct_listener listener = {o->progress, o->user, BEFORE_TOKENIZER, ALL_STEPS};
     carat_status status =
-        ct_tokenizer_open(&m->tokenizer, o->tokenizer ? m->tokenizer_file : m->file, &found);
+        ct_tokenizer_open_for(&m->tokenizer, o->tokenizer ? m->tokenizer_file : m->file, &listener, &found);
 
     if (status == CARAT_E_NOT_FOUND && wants_weights(m, o) && !o->tokenizer) {
+        const char *by_ids = ct_file_sbs(m->file)
+                                 ? "the model has no tokenizer: it works by ids only; put its tokenizer.spm "
+                                   "beside the file, or name it as the tokenizer"
+                                 : "the model has no tokenizer: it works by ids only";
+        if (o->needs_tokenizer)
+            return ct_fail(err, status, "%s: %s", ct_file_path(m->file), by_ids);
         if (o->log)
-            o->log(o->user, ct_file_sbs(m->file)
-                                ? "the model has no tokenizer: it works by ids only; put its tokenizer.spm "
-                                  "beside the file, or name it as the tokenizer"
-                                : "the model has no tokenizer: it works by ids only");
+            o->log(o->user, by_ids);
         return CARAT_OK;
     }
     return status ? ct_fail(err, status, "%s", found.message) : CARAT_OK;
@@ -74,7 +81,11 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
     if (name && name->type == CT_META_STRING && !(m->name = ct_arena_str(&m->arena, name->s.s, name->s.n)))
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", ct_file_path(m->file));
     char note[CT_CHAT_NOTE];
-    CT_TRY(ct_chat_detect(m->file, architecture, &m->chat, note, err));
+    struct ct_chat_found found;
+    CT_TRY(ct_chat_detect(m->file, architecture, &found, note, err));
+    m->chat = found.chat;
+    m->chat_altered = found.altered;
+    m->chat_origin = found.origin;
     if (*note && o->log)
         o->log(o->user, note);
     CT_TRY(ct_sampling_defaults(&m->sampling, m->file, err));
@@ -95,7 +106,8 @@ static const struct step {
 
 static carat_status report(const carat_model_options *o, size_t done, carat_error *err)
 {
-    const size_t total = 1 + CT_COUNT(steps); /* the container is the first */
+    const size_t total = ALL_STEPS;
+    static_assert(ALL_STEPS == 1 + CT_COUNT(steps), "the container is the first");
 
     if (!o->progress || !o->progress(o->user, done, total))
         return CARAT_OK;
@@ -114,6 +126,7 @@ static carat_status load(carat_model *m, const carat_model_options *o, double be
         *(double *)(void *)((char *)&m->setup + steps[i].seconds) += ct_os_seconds() - start;
         CT_TRY(report(o, 2 + i, err));
     }
+    m->file_bytes = ct_file_bytes(m->file); /* now: the list of buffers in memory is the caller's */
     m->setup.packed = m->has_weights && ct_file_is_packed(m->file);
     return CARAT_OK;
 }
@@ -153,6 +166,7 @@ static carat_status pack(carat_model *m, const char *path, const carat_model_opt
     carat_error found;
 
     CT_TRY(ct_store_keep(m->store, m, path, &made, err));
+    m->setup.cache_needs = m->store->needs;
     m->setup.pack = ct_os_seconds() - began;
     if (!made)
         return CARAT_OK;
@@ -178,6 +192,7 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
     struct ct_file *other = NULL;
 
     bool found = ct_store_find(m->store, path, &m->file);
+    CT_TRY(ct_store_go_on(m->store, path, err));
     if (!found && packs)
         CT_TRY(ct_store_claim(m->store, path, &m->file, &claimed, err));
     m->setup.map = ct_os_seconds() - began;
@@ -202,23 +217,27 @@ carat_status carat_model_open(carat_model **model, const char *path, const carat
 {
     const carat_model_options *o = options ? options : &default_options;
     carat_model *m = NULL;
+    char *at = NULL;
     carat_status status;
 
     if (!model || !path)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_open: %s is NULL", model ? "path" : "model");
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", model ? "path" : "model");
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_model_options", err));
     CT_TRY(report(o, 0, err));
+    CT_TRY(ct_file_resolve(&at, path, o->tokenizer_only != 0, err));
     m = calloc(1, sizeof *m);
     struct ct_store *store = m ? calloc(1, sizeof *store) : NULL;
     if (!store) {
         free(m);
+        free(at);
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
     }
     m->store = store;
-    if (ct_store_begin(m->store, path, o))
-        status = open_through_cache(m, path, o, err);
+    if (ct_store_begin(m->store, at, o))
+        status = open_through_cache(m, at, o, err);
     else
-        status = open_origin(m, path, o, err);
+        status = open_origin(m, at, o, err);
+    free(at);
     if (status) {
         carat_model_close(m);
         return status;
@@ -238,13 +257,11 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
     carat_status status;
 
     if (!model || !buffers || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "carat_model_open_memory: model or buffers is NULL, or n = %d is below 1", n);
+        return ct_fail(err, CARAT_E_ARGUMENT, "model or buffers is NULL, or n = %d is below 1", n);
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_model_options", err));
     for (int i = 0; i < n; i++)
         if (!buffers[i].name || !buffers[i].data)
-            return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_open_memory: buffer %d has no name or no data",
-                           i);
+            return ct_fail(err, CARAT_E_ARGUMENT, "buffer %d has no name or no data", i);
     CT_TRY(report(o, 0, err));
     m = calloc(1, sizeof *m);
     part = calloc((size_t)n, sizeof *part);

@@ -17,8 +17,30 @@ struct job {
     size_t piece;                 /* bytes of a panel, or of a row */
     uint8_t *to;
     size_t size;
-    uint64_t *hash; /* [blocks] */
+    uint64_t *hash;          /* [blocks] */
+    struct packing *packing; /* that hears of what is packed; NULL: it is being checked */
 };
+
+/* How far it is, for the caller. */
+struct packing {
+    carat_progress progress;
+    void *user;
+    size_t before, end; /* bytes before the section under way, and of all */
+    atomic_size_t part; /* of that section */
+};
+
+static int ask(void *user)
+{
+    const struct packing *p = user;
+    size_t done = p->before + atomic_load_explicit(&p->part, memory_order_relaxed);
+
+    return p->progress(p->user, CT_MIN(done, p->end) >> 10, p->end >> 10);
+}
+
+static void watch(struct ct_pool *pool, struct packing *p)
+{
+    ct_pool_watch(pool, p->progress ? ask : NULL, p);
+}
 
 struct ct_pack {
     const struct carat_model *m;
@@ -134,6 +156,7 @@ static void copy_item(void *arg, int item, int thread)
     }
     ct_file_forget(j->m->file, stored + first * per_piece * w->row_bytes,
                    (last - first) * per_piece * w->row_bytes);
+    atomic_fetch_add_explicit(&j->packing->part, (last - first) * j->piece, memory_order_relaxed);
 }
 
 /* What was hashed is not read again before the model is used: it stays the system's to keep. */
@@ -161,11 +184,13 @@ static carat_status fill_all(struct ct_pack *plan, uint8_t *base, struct ct_pool
                              const carat_model_options *o, carat_error *err)
 {
     struct ct_packed *p = &plan->p;
-    struct job j = {.m = plan->m};
+    struct packing packing = {o->progress, o->user, 0, plan->end, 0};
+    struct job j = {.m = plan->m, .packing = &packing};
 
     j.hash = ct_arena_push(&plan->arena, plan->end / CT_PACKED_BLOCK + 1, sizeof *j.hash);
     if (!j.hash)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(plan->m->file));
+    watch(pool, &packing);
     for (size_t i = 0; i <= CT_COUNT(plan->side); i++) {
         struct ct_bytes b = i < CT_COUNT(plan->side) ? plan->side[i] : plan->sbs;
         struct ct_section *s = i < CT_COUNT(plan->side) ? &p->side[i] : &p->sbs;
@@ -182,15 +207,17 @@ static carat_status fill_all(struct ct_pack *plan, uint8_t *base, struct ct_pool
     }
     for (uint32_t i = 0; i < p->n_weight; i++) {
         struct ct_packed_weight *to = &p->weight[i];
-        if (o->progress && o->progress(o->user, (size_t)(to->data.at >> 10), (size_t)(plan->end >> 10)))
-            return ct_fail(err, CARAT_E_CANCELLED, "packing the model was cancelled after %u of %u weights",
-                           i, p->n_weight);
+        packing.before = to->data.at;
+        packing.part = 0;
         j.from = plan->from[i];
         j.pack = to->panels && j.from->layout == CT_LAYOUT_ROWS;
         j.piece = to->panels ? ct_panel_size(j.from->type, j.from->cols) : j.from->row_bytes;
         j.to = base + to->data.at;
         j.size = to->data.size;
         fill(&j, pool, &to->data);
+        if (!ct_pool_goes_on(pool, 0))
+            return ct_fail(err, CARAT_E_CANCELLED, "packing the model was cancelled after %u of %u weights",
+                           i, p->n_weight);
     }
     return CARAT_OK;
 }
@@ -270,7 +297,7 @@ static struct checked section_at(const struct ct_packed *p, uint32_t i)
     return i < p->n_weight ? (struct checked){p->weight[i].name.s, &p->weight[i].data} : (struct checked){0};
 }
 
-carat_status ct_pack_check(const struct ct_file *f, carat_error *err)
+carat_status ct_pack_check(const struct ct_file *f, carat_progress progress, void *user, carat_error *err)
 {
     const struct ct_packed *p = ct_file_packed(f);
     const char *path = ct_file_packed_path(f);
@@ -281,14 +308,21 @@ carat_status ct_pack_check(const struct ct_file *f, carat_error *err)
     carat_status status = hash ? ct_pool_create(&pool, ct_os_cpus(), err)
                                : ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for checking it", path);
 
+    struct packing packing = {progress, user, 0, ct_file_packed_map(f)->bytes.size, 0};
+    if (!status)
+        watch(pool, &packing);
     for (uint32_t i = 0; !status && (c = section_at(p, i)).s; i++) {
         struct job j = {.to = (uint8_t *)(uintptr_t)base + c.s->at, .size = c.s->size, .hash = hash};
         struct ct_section found = {0};
+        packing.before = c.s->at;
         if (j.size)
             fill(&j, pool, &found);
-        if (found.hash != c.s->hash)
-            status = ct_fail(err, CARAT_E_FORMAT, "%s is damaged: %s at byte %llu is not what was written",
-                             path, c.name, (unsigned long long)c.s->at);
+        if (!ct_pool_goes_on(pool, 0))
+            status = ct_fail(err, CARAT_E_CANCELLED, "%s: checking it was cancelled", path);
+        else if (found.hash != c.s->hash)
+            status =
+                ct_fail(err, CARAT_E_FORMAT, "%s is damaged: %s at byte %llu differs from what was written",
+                        path, c.name, (unsigned long long)c.s->at);
     }
     ct_pool_destroy(pool);
     free(hash);
@@ -297,18 +331,6 @@ carat_status ct_pack_check(const struct ct_file *f, carat_error *err)
 
 /* A name that nobody else gives a file on its way. */
 #define PART ".carat-part"
-
-/* The user's own file would be gone. */
-static bool replaces_source(const struct ct_packed *p, const char *path)
-{
-    struct ct_os_id id;
-    bool there = ct_os_identify(&id, path);
-
-    for (uint32_t i = 0; there && i < p->n_source; i++)
-        if (p->source[i].present && p->source[i].id.inode == id.inode && p->source[i].id.device == id.device)
-            return true;
-    return false;
-}
 
 carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
                               carat_error *err)
@@ -319,7 +341,7 @@ carat_status carat_model_pack(const carat_model *model, const char *path, carat_
     struct ct_pack *pack = NULL;
 
     if (!model || !model->has_weights || !path)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_model_pack: %s",
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s",
                        !model  ? "model is NULL"
                        : !path ? "path is NULL"
                                : "the model has no weights");
@@ -329,12 +351,12 @@ carat_status carat_model_pack(const carat_model *model, const char *path, carat_
     if (!part)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
     strcat(strcpy(part, path), PART);
-    carat_status status = ct_os_replaceable(path)
-                              ? ct_pack_begin(&pack, model, err)
-                              : ct_fail(err, CARAT_E_IO, "%s is no file that can be replaced", path);
-    if (!status && replaces_source(&pack->p, path))
-        status =
-            ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model was read from: name another file", path);
+    carat_status status =
+        ct_os_replaceable(path)
+            ? ct_pack_begin(&pack, model, err)
+            : ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
+    if (!status && carat_model_reads(model, path)) /* the user's own file would be gone */
+        status = ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);
     if (!status)
         status = ct_os_new_begin(&file, part, 0666, err);
     if (!status)

@@ -34,9 +34,12 @@ static enum ct_kv_type kv_type(const carat_engine_options *o)
 }
 
 /* Stored weights that were packed: their pages need not stay. */
-static void done_with(void *file, const void *p, size_t bytes)
+static void done_with(void *engine, const void *p, size_t bytes)
 {
-    ct_file_forget(file, p, bytes);
+    struct carat_engine *e = engine;
+
+    ct_file_forget(e->model->file, p, bytes);
+    atomic_fetch_add_explicit(&e->fetched, bytes, memory_order_relaxed);
 }
 
 /* What a backend has to know of the model, and the choices of the plan. */
@@ -53,7 +56,7 @@ static struct ct_cpu_options backend_options(struct carat_engine *e)
         .max_inputs = c->hidden,
         .context = e->plan.context,
         .done_with = done_with,
-        .user = e->model->file,
+        .user = e,
     };
 
     for (int i = 0; i < CT_KINDS; i++)
@@ -205,16 +208,12 @@ static int largest_context(struct carat_engine *e, const carat_engine_options *o
     return fits;
 }
 
-/* A size in a message, to the page where that is short. */
-struct size {
-    char text[32];
-};
-static struct size size(size_t bytes)
+struct ct_size ct_size(uint64_t bytes)
 {
-    const double mib = (double)bytes / (1 << 20);
-    struct size s;
+    const double mb = (double)bytes / 1e6;
+    struct ct_size s;
 
-    snprintf(s.text, sizeof s.text, mib < 1e4 ? "%.2f MiB" : "%.1f GiB", mib < 1e4 ? mib : mib / 1024);
+    snprintf(s.text, sizeof s.text, mb < 1e4 ? "%.2f MB" : "%.1f GB", mb < 1e4 ? mb : mb / 1e3);
     return s;
 }
 
@@ -239,16 +238,16 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
         snprintf(fits, sizeof fits, "not even the weights fit");
     else if (asked.bytes > least)
         snprintf(fits, sizeof fits, "even a context of %d with a q8 cache needs %s", least_context(e),
-                 size(least).text);
+                 ct_size(least).text);
     else
         snprintf(fits, sizeof fits, "the weights leave too little room");
     return ct_fail(
         err, CARAT_E_MEMORY,
         "a context of %d%s needs %s (weights %s, %s cache %s, work %s, stacks %s), more than the %s "
         "of %s; %s",
-        asked.context, sessions, size(asked.bytes).text, size(asked.weight_bytes).text, asked.kv,
-        size(asked.kv_bytes).text, size(asked.work_bytes).text, size(asked.stack_bytes).text,
-        size(limit).text, limit_is, fits);
+        asked.context, sessions, ct_size(asked.bytes).text, ct_size(asked.weight_bytes).text, asked.kv,
+        ct_size(asked.kv_bytes).text, ct_size(asked.work_bytes).text, ct_size(asked.stack_bytes).text,
+        ct_size(limit).text, limit_is, fits);
 }
 
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
@@ -295,12 +294,12 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
     return too_large(e, o, (size_t)memory, "memory that this process may use", err);
 }
 
-static struct carat_engine *new_plan(const char *function, carat_error *err)
+static struct carat_engine *new_plan(carat_error *err)
 {
     struct carat_engine *e = calloc(1, sizeof *e);
 
     if (!e)
-        ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", function);
+        ct_fail(err, CARAT_E_MEMORY, "out of memory for a plan");
     return e;
 }
 
@@ -310,9 +309,9 @@ carat_status carat_plan_engine(const carat_model *model, const carat_engine_opti
     const carat_engine_options defaults = CARAT_ENGINE_OPTIONS;
 
     if (!result)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_plan_engine: plan is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "plan is NULL");
     CT_TRY(ct_check_size(result->size, sizeof *result, "carat_plan", err));
-    struct carat_engine *e = new_plan("carat_plan_engine", err);
+    struct carat_engine *e = new_plan(err);
     if (!e)
         return CARAT_E_MEMORY;
     carat_status status = ct_plan(e, model, options ? options : &defaults, err);
@@ -348,10 +347,10 @@ carat_status carat_fit_engine(const carat_model *model, carat_engine_options *op
                               carat_error *err)
 {
     if (!options)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_fit_engine: options is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "options is NULL");
     CT_TRY(ct_check_size(options->size, sizeof *options, "carat_engine_options", err));
     carat_engine_options o = *options;
-    struct carat_engine *e = new_plan("carat_fit_engine", err);
+    struct carat_engine *e = new_plan(err);
     if (!e)
         return CARAT_E_MEMORY;
     o.max_bytes = 0; /* the budget stands for it */

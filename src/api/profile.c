@@ -116,7 +116,7 @@ void carat_profile_begin(carat_engine *engine)
 carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err)
 {
     if (!engine || !profile)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_profile_end: engine or profile is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine or profile is NULL");
     CT_TRY(ct_check_size(profile->size, sizeof *profile, "carat_profile", err));
     ct_lock_enter(&engine->lock);
     bool begun = engine->pass.backend == &engine->trace.base;
@@ -125,6 +125,6 @@ carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, car
     engine->pass.backend = &engine->backend.base;
     ct_lock_leave(&engine->lock);
     if (!begun)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_profile_end: carat_profile_begin was not called before");
+        return ct_fail(err, CARAT_E_ARGUMENT, "no profile has begun");
     return CARAT_OK;
 }

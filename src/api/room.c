@@ -148,31 +148,39 @@ static bool leaves(const struct ct_store *c, const struct listed *e)
     return e->part == CT_STORE_WHOLE && !own(c, e);
 }
 
-const char *ct_store_make_room(const struct ct_store *c, uint64_t need)
+const char *ct_store_make_room(struct ct_store *c, uint64_t need)
 {
     uint64_t cap = cap_of(c), total, left, all = 0;
     const char *why = NULL;
 
-    if (need > cap)
-        return "it is larger than the cache may be";
+    if (need > cap) {
+        c->needs = need;
+        snprintf(c->full, sizeof c->full, "it takes %s, and the cache may take %s", ct_size(need).text,
+                 ct_size(cap).text);
+        return c->full;
+    }
     ct_os_remove(c->stamp);
     ct_os_remove(c->packed); /* of no use, or it had been found */
     if (ct_os_kind(c->packed))
-        return "what lies at its place cannot be removed";
+        return "the file at its place cannot be removed";
     struct listing l = list(c->o->cache);
     uint64_t busy = tidy(c, &l);
     for (size_t i = 0; i < l.n; i++)
         all += leaves(c, &l.entry[i]) ? l.entry[i].bytes : 0;
     if (l.failed)
-        why = "memory is short";
+        why = "there is not enough memory";
     else if (busy > cap - need)
-        why = "others are being packed, and there is no room for all";
+        why = "other models are being packed, and there is no room for all";
     cap -= CT_MIN(busy, cap);
     if (!why && ct_os_disk(c->o->cache, &total, &left)) {
         uint64_t floor = (uint64_t)((double)total * FREE_SHARE);
-        if (left + all < floor || left + all - floor < need)
-            why = "its disk is nearly full";
-        else
+        if (left + all < floor || left + all - floor < need) {
+            snprintf(
+                c->full, sizeof c->full,
+                "its disk is nearly full: it takes %s, of %s free a fifth of the disk, %s, is left alone",
+                ct_size(need).text, ct_size(left).text, ct_size(floor).text);
+            why = c->full;
+        } else
             cap = CT_MIN(cap, left + all - floor);
     }
     bool full = false; /* from here on those used longer ago leave */
@@ -250,7 +258,7 @@ static carat_status visit_one(const char *dir, const struct listed *e, carat_cac
 carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err)
 {
     if (!dir || !visit)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_cache_walk: %s is NULL", dir ? "visit" : "dir");
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", dir ? "visit" : "dir");
     struct listing l = list(dir);
     carat_status status = l.failed ? ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", dir) : CARAT_OK;
     for (size_t i = 0; i < l.n && !status; i++)

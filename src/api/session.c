@@ -35,10 +35,9 @@ static void release(const carat_session *s)
     atomic_store(&((carat_session *)s)->busy, false);
 }
 
-static carat_status is_busy(const char *function, carat_error *err)
+static carat_status is_busy(carat_error *err)
 {
-    return ct_fail(err, CARAT_E_BUSY, "%s: the session is inside another call, expected one call at a time",
-                   function);
+    return ct_fail(err, CARAT_E_BUSY, "the session is inside another call, expected one call at a time");
 }
 
 /* The session's K and V. */
@@ -74,11 +73,11 @@ carat_status carat_session_create(carat_session **session, carat_engine *engine,
     int slot = 0;
 
     if (!session || !engine)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_session_create: session or engine is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or engine is NULL");
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_session_options", err));
     carat_session *s = calloc(1, sizeof *s);
     if (!s)
-        return ct_fail(err, CARAT_E_MEMORY, "carat_session_create: out of memory");
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory");
     ct_lock_enter(&engine->lock);
     while (slot < engine->plan.sessions && engine->session[slot])
         slot++;
@@ -89,8 +88,12 @@ carat_status carat_session_create(carat_session **session, carat_engine *engine,
         free(s);
         return ct_fail(err, CARAT_E_MEMORY, "all %d sessions of the engine are taken", engine->plan.sessions);
     }
-    *s = (carat_session){
-        .engine = engine, .slot = slot, .number = o->number, .progress = o->progress, .user = o->user};
+    *s = (carat_session){.engine = engine,
+                         .slot = slot,
+                         .number = o->number,
+                         .progress = o->progress,
+                         .watch = o->watch,
+                         .user = o->user};
     clear(s);
     *session = s;
     return CARAT_OK;
@@ -197,8 +200,9 @@ static bool deliver(carat_engine *e, const carat_row *rows, struct cursor c, int
     return sound;
 }
 
-/* Marks the tokens of [from, to) as held: they are in the cache. */
-static void advance(const carat_row *rows, struct cursor from, struct cursor to)
+/* The tokens of [from, to) are in the cache and held from now on; or, where their pass was stopped, only some
+ * layers have them, which may have cost the rings what the whole pass would have. */
+static void advance(const carat_row *rows, struct cursor from, struct cursor to, bool whole)
 {
     for (int r = from.row; r <= to.row; r++) {
         int first = r == from.row ? from.token : 0;
@@ -207,53 +211,87 @@ static void advance(const carat_row *rows, struct cursor from, struct cursor to)
             continue;
         carat_session *s = rows[r].session;
         const int ring = s->engine->cache.ring[CT_LOCAL];
+        s->floor = CT_MAX(s->floor, s->n + end - first - ring);
+        if (!whole)
+            continue;
         memcpy(held_of(s) + s->n, rows[r].tokens + first, (size_t)(end - first) * sizeof(int32_t));
         s->n += end - first;
-        s->floor = CT_MAX(s->floor, s->n - ring);
         s->has_logits = end == rows[r].n;
     }
 }
 
-/* One pass: takes as many tokens as fit from *at on and moves it behind them. False: a logit is not finite. */
-static bool pass(carat_engine *e, const carat_row *rows, int n, struct cursor *at, int *taken)
+/* Where a step is, for the session that watches it. */
+struct watch {
+    const carat_session *session;
+    const struct ct_pass *pass;
+    size_t done, total; /* tokens before the pass under way, and of the step */
+    int rows;           /* of that pass */
+};
+
+/* A token counts in as many parts as there are layers. */
+static int ask(void *user)
+{
+    const struct watch *w = user;
+    size_t layers = (size_t)(w->pass->end - w->pass->first),
+           passed = (size_t)(w->pass->layer - w->pass->first);
+
+    return w->session->watch(w->session->user, w->done + (size_t)w->rows * passed / layers, w->total);
+}
+
+/* One pass: takes as many tokens as fit from *at on and moves it behind them. E_NUMERIC, E_CANCELLED. */
+static carat_status pass(carat_engine *e, const carat_row *rows, int n, struct cursor *at, struct watch *w)
 {
     const struct cursor from = *at;
+    carat_status status = CARAT_OK;
 
     ct_lock_enter(&e->lock);
     ct_fpenv fp = ct_os_fp_enter();
-    *taken = gather(e, rows, n, at);
-    ct_forward(&e->pass, &(struct ct_rows){*taken, e->token, e->position, e->sequence, e->want});
-    bool sound = deliver(e, rows, from, *taken);
+    w->rows = gather(e, rows, n, at);
+    e->pass.layer = e->pass.first;
+    ct_pool_watch(e->pool, w->session->watch ? ask : NULL, w);
+    ct_forward(&e->pass, &(struct ct_rows){w->rows, e->token, e->position, e->sequence, e->want});
+    if (!ct_pool_unwatch(e->pool))
+        status = CARAT_E_CANCELLED;
+    else if (!deliver(e, rows, from, w->rows))
+        status = CARAT_E_NUMERIC;
     ct_os_fp_leave(fp);
     ct_lock_leave(&e->lock);
-    advance(rows, from, at->row < n ? *at : (struct cursor){n - 1, rows[n - 1].n});
-    return sound;
+    advance(rows, from, at->row < n ? *at : (struct cursor){n - 1, rows[n - 1].n}, !status);
+    return status;
 }
 
-/* The passes of a step whose rows are checked and whose sessions are claimed. */
-static carat_status evaluate(carat_engine *e, const carat_row *rows, int n, carat_error *err)
+static carat_status cancelled(const struct watch *w, carat_error *err)
 {
-    const carat_session *first = rows[0].session;
+    return ct_fail(err, CARAT_E_CANCELLED, "evaluation was cancelled after %zu of %zu tokens", w->done,
+                   w->total);
+}
+
+/* The passes of a step whose rows are checked and whose sessions are claimed; `reports` hears of progress,
+ * NULL is none. */
+static carat_status evaluate(carat_engine *e, const carat_row *rows, int n, const carat_session *reports,
+                             carat_error *err)
+{
+    struct watch w = {.session = rows[0].session, .pass = &e->pass};
     struct cursor at = {0, 0};
-    size_t done = 0, total = 0;
 
     for (int r = 0; r < n; r++) {
-        total += (size_t)rows[r].n;
+        w.total += (size_t)rows[r].n;
         want_huge_pages(rows[r].session, rows[r].n);
     }
     while (at.row < n) {
-        int taken;
-        if (!pass(e, rows, n, &at, &taken)) {
+        carat_status status = pass(e, rows, n, &at, &w);
+        if (status == CARAT_E_CANCELLED)
+            return cancelled(&w, err);
+        if (status) {
             for (int r = 0; r < n; r++)
                 clear(rows[r].session);
             return ct_fail(err, CARAT_E_NUMERIC,
                            "the logits hold NaN or infinity: a weight of the model is damaged, or its range "
                            "exceeds float32");
         }
-        done += (size_t)taken;
-        if (first->progress && first->progress(first->user, done, total) && at.row < n)
-            return ct_fail(err, CARAT_E_CANCELLED, "evaluation was cancelled after %zu of %zu tokens", done,
-                           total);
+        w.done += (size_t)w.rows;
+        if (reports && reports->progress && reports->progress(reports->user, w.done, w.total) && at.row < n)
+            return cancelled(&w, err);
     }
     return CARAT_OK;
 }
@@ -263,12 +301,11 @@ static carat_status check_sessions(const carat_engine *engine, const carat_row *
 {
     for (int i = 0; i < n; i++) {
         if (!rows[i].session || rows[i].session->engine != engine)
-            return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: the session of row %d %s", i,
+            return ct_fail(err, CARAT_E_ARGUMENT, "the session of row %d %s", i,
                            rows[i].session ? "belongs to another engine" : "is NULL");
         for (int j = 0; j < i; j++)
             if (rows[j].session == rows[i].session)
-                return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: rows %d and %d name the same session", j,
-                               i);
+                return ct_fail(err, CARAT_E_ARGUMENT, "rows %d and %d name the same session", j, i);
     }
     return CARAT_OK;
 }
@@ -279,16 +316,16 @@ carat_status carat_step(carat_engine *engine, const carat_row *rows, int n, cara
     int claimed = 0;
 
     if (!engine || !rows || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_step: engine or rows is NULL, or n = %d is below 1", n);
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine or rows is NULL, or n = %d is below 1", n);
     CT_TRY(check_sessions(engine, rows, n, err));
     while (claimed < n && claim(rows[claimed].session))
         claimed++;
     if (claimed < n)
-        status = is_busy("carat_step", err);
+        status = is_busy(err);
     for (int i = 0; i < n && !status; i++)
         status = check_row(&rows[i], err);
     if (!status)
-        status = evaluate(engine, rows, n, err);
+        status = evaluate(engine, rows, n, NULL, err);
     while (claimed-- > 0)
         release(rows[claimed].session);
     return status;
@@ -299,7 +336,7 @@ carat_status carat_append(carat_session *session, const int32_t *tokens, int n, 
     carat_row row = {session, tokens, n, NULL};
 
     if (!session)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_append: session is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
     return carat_step(session->engine, &row, 1, err);
 }
 
@@ -313,8 +350,7 @@ static bool can_rewind(const carat_session *s, int n)
 static carat_status rewind_to(carat_session *s, int n, carat_error *err)
 {
     if (n < 0 || n > s->n)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_rewind: n = %d is not within the %d held tokens", n,
-                       s->n);
+        return ct_fail(err, CARAT_E_ARGUMENT, "n = %d is not within the %d held tokens", n, s->n);
     if (n == s->n)
         return CARAT_OK;
     if (n == 0) {
@@ -335,9 +371,9 @@ static carat_status rewind_to(carat_session *s, int n, carat_error *err)
 carat_status carat_rewind(carat_session *session, int n, carat_error *err)
 {
     if (!session)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_rewind: session is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
     if (!claim(session))
-        return is_busy("carat_rewind", err);
+        return is_busy(err);
     carat_status status = rewind_to(session, n, err);
     release(session);
     return status;
@@ -358,7 +394,7 @@ static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int 
     }
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
     if (!complete)
-        CT_TRY(evaluate(s->engine, &(carat_row){s, tokens + common, n - common, NULL}, 1, err));
+        CT_TRY(evaluate(s->engine, &(carat_row){s, tokens + common, n - common, NULL}, 1, s, err));
     if (reused)
         *reused = common;
     return CARAT_OK;
@@ -367,8 +403,7 @@ static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int 
 carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err)
 {
     if (!session || !tokens || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sync: session or tokens is NULL, or n = %d is below 1",
-                       n);
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or tokens is NULL, or n = %d is below 1", n);
     if (n > session->engine->plan.context)
         return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
                        session->engine->plan.context);
@@ -377,7 +412,7 @@ carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, in
             return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d",
                            tokens[i], i, config_of(session)->n_vocab);
     if (!claim(session))
-        return is_busy("carat_sync", err);
+        return is_busy(err);
     carat_status status = sync_to(session, tokens, n, reused, err);
     release(session);
     return status;
@@ -400,8 +435,7 @@ static carat_status draw(const carat_session *s, const carat_sampling *o, int32_
     };
 
     if (!s->has_logits)
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "carat_sample: the session holds no logits; evaluate a token first");
+        return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
     ct_lock_enter(&e->lock);
     ct_fpenv fp = ct_os_fp_enter();
     memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
@@ -411,7 +445,7 @@ static carat_status draw(const carat_session *s, const carat_sampling *o, int32_
     ct_os_fp_leave(fp);
     ct_lock_leave(&e->lock);
     if (chosen < 0)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: every id is banned");
+        return ct_fail(err, CARAT_E_ARGUMENT, "every id is banned");
     *id = chosen;
     return CARAT_OK;
 }
@@ -420,14 +454,14 @@ carat_status carat_sample(carat_session *session, const carat_sampling *sampling
                           carat_error *err)
 {
     if (!session || !id)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: session or id is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or id is NULL");
     const carat_sampling *o = sampling ? sampling : &session->engine->model->sampling;
     CT_TRY(ct_sampling_check(o, config_of(session)->n_vocab, err));
     if (o->n_banned > CT_CALLER_BANNED)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_sample: %d banned ids, at most %d are taken",
-                       o->n_banned, CT_CALLER_BANNED);
+        return ct_fail(err, CARAT_E_ARGUMENT, "%d banned ids, at most %d are taken", o->n_banned,
+                       CT_CALLER_BANNED);
     if (!claim(session))
-        return is_busy("carat_sample", err);
+        return is_busy(err);
     carat_status status = draw(session, o, id, err);
     release(session);
     return status;

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "base/hash.h"
 
 #define PATIENCE 60.0 /* seconds that another process may take */
 #define TICK     0.02 /* seconds between two looks whether it is ready */
@@ -60,10 +59,10 @@ bool ct_store_begin(struct ct_store *c, const char *path, const carat_model_opti
     if (!o->cache || !ct_os_identify(&id, path))
         return false;
     if (!ct_os_own_directory(o->cache, !o->cache_read_only, &c->writable, &why)) {
-        note(c, "the cache is left out, %s: %s", why, o->cache);
+        note(c, "the cache is not used, because %s: %s", why, o->cache);
         return false;
     }
-    uint64_t name[2] = {id.device, id.inode}, key = XXH3_64bits(name, sizeof name);
+    uint64_t name[2] = {id.device, id.inode}, key = ct_hash64(name, sizeof name);
     c->packed = path_of(o->cache, key, CT_STORE_WHOLE);
     c->part = path_of(o->cache, key, CT_STORE_UNFINISHED);
     c->stamp = path_of(o->cache, key, CT_STORE_STAMP);
@@ -73,7 +72,7 @@ bool ct_store_begin(struct ct_store *c, const char *path, const carat_model_opti
 static struct stamp stamp_of(const struct ct_os_id *id)
 {
     struct stamp s = {"caratuse", *id, 0};
-    s.hash = XXH3_64bits(&s, offsetof(struct stamp, hash));
+    s.hash = ct_hash64(&s, offsetof(struct stamp, hash));
     return s;
 }
 
@@ -97,26 +96,27 @@ static const char *fault_by(carat_status status)
 {
     return status == CARAT_E_FORMAT        ? "damaged"
            : status == CARAT_E_UNSUPPORTED ? "of another version"
-                                           : "not to be read";
+                                           : "unreadable";
 }
 
 /* What is wrong with the packed form that is there; NULL: nothing, and *f is open. */
 static const char *fault_of(struct ct_store *c, const char *path, struct ct_file **f)
 {
     if (!ct_os_own_file(c->packed))
-        return "not a file of this user alone";
+        return "open to other users";
     carat_status status = ct_packed_open(f, c->packed, path, c->o->tokenizer_only != 0, NULL);
     if (status)
         return fault_by(status);
     const struct ct_map *map = ct_file_packed_map(*f);
     if (!ct_packed_current(ct_file_packed(*f), path))
-        return "of a model that has changed";
+        return "of a model that has changed since";
     if (untouched(c, map)) {
         if (!c->o->cache_read_only)
             ct_os_touch(c->stamp);
         return NULL;
     }
-    status = ct_pack_check(*f, NULL);
+    status = ct_pack_check(*f, c->o->progress, c->o->user, NULL);
+    c->cancelled = status == CARAT_E_CANCELLED;
     if (status)
         return fault_by(status);
     if (!c->o->cache_read_only)
@@ -135,7 +135,9 @@ bool ct_store_find(struct ct_store *c, const char *path, struct ct_file **f)
     c->why = fault_of(c, path, &found);
     if (c->why) {
         ct_file_close(found);
-        note(c, "the packed copy of the model is left out, it is %s: %s", c->why, c->packed);
+        if (c->cancelled)
+            return false;
+        note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
         return false;
     }
     *f = found;
@@ -154,7 +156,7 @@ void ct_store_reject(struct ct_store *c)
 {
     settle(c);
     c->why = "damaged";
-    note(c, "the packed copy of the model is left out, it is %s: %s", c->why, c->packed);
+    note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
     if (!c->o->cache_read_only) {
         ct_os_remove(c->stamp);
         ct_os_remove(c->packed);
@@ -163,6 +165,13 @@ void ct_store_reject(struct ct_store *c)
 }
 
 /* ---- making one ---- */
+
+carat_status ct_store_go_on(const struct ct_store *c, const char *path, carat_error *err)
+{
+    return c->cancelled
+               ? ct_fail(err, CARAT_E_CANCELLED, "%s: cancelled while its packed copy was checked", path)
+               : CARAT_OK;
+}
 
 carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file **f, bool *claimed,
                             carat_error *err)
@@ -176,7 +185,7 @@ carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file
     if (c->o->cache_read_only)
         return CARAT_OK;
     if (!c->writable) {
-        note(c, "the model is not kept packed, the cache cannot be written: %s", c->o->cache);
+        note(c, "the model is not kept packed, because the cache cannot be written: %s", c->o->cache);
         return CARAT_OK;
     }
     while ((status = ct_os_new_begin(&c->made, c->part, 0600, &busy)) == CARAT_E_BUSY &&
@@ -196,7 +205,7 @@ carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file
         ct_os_new_abandon(&c->made);
     else
         *claimed = true;
-    return CARAT_OK;
+    return ct_store_go_on(c, path, err);
 }
 
 static void finish(void *arg)
@@ -238,12 +247,12 @@ carat_status ct_store_keep(struct ct_store *c, const struct carat_model *m, cons
     const char *why = NULL;
     carat_error found;
     carat_status status = ct_pack_begin(&pack, m, &found);
-    double size = pack ? (double)ct_pack_size(pack) / 1e6 : 0;
+    struct ct_size size = ct_size(pack ? ct_pack_size(pack) : 0);
 
     if (!status && !(why = ct_store_make_room(c, ct_pack_size(pack)))) {
         status = ct_pack_write(pack, &c->made, c->o, &found);
         if (!status && !ct_store_fits(c, ct_pack_size(pack)))
-            why = "others were packed meanwhile, and there is no room for all";
+            why = "other models were packed meanwhile, and there is no room for all";
         if (!status && !why)
             status = ct_packed_open(f, c->part, path, false, &found);
     }
@@ -255,7 +264,7 @@ carat_status ct_store_keep(struct ct_store *c, const struct carat_model *m, cons
         note(c, "the model is not kept packed: %s", status ? found.message : why);
         return CARAT_OK;
     }
-    note(c, "packed into the cache, %.0f MB%s%s: %s", size, c->why ? "; the copy there was " : "",
+    note(c, "packed into the cache, %s%s%s: %s", size.text, c->why ? "; the copy there was " : "",
          c->why ? c->why : "", c->packed);
     if (ct_os_thread_start(&c->finisher, finish, c, &found) == CARAT_OK)
         c->finishing = true;

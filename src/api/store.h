@@ -15,8 +15,11 @@ struct ct_store {
     const carat_model_options *o;
     char *packed, *part, *stamp; /* paths: the file, what it is called while it is made, and when it was last used */
     bool writable;
+    bool cancelled; /* while what is there was read to be checked */
     char line[1024]; /* for the log, when the model is open: what became of the cache; "" when nothing did */
     struct ct_os_id seen; /* what was there when it was last looked at; zeroes: nothing */
+    uint64_t needs;       /* bytes, when the cap is too small for the model alone; else 0 */
+    char full[192];       /* why there is no room, in words */
     const char *why;      /* there is one that is of no use: what is wrong with it; else NULL */
     struct ct_os_new made; /* claimed: fd >= 0 */
     ct_thread finisher, reader;
@@ -29,6 +32,8 @@ struct ct_store {
 bool ct_store_begin(struct ct_store *c, const char *path, const carat_model_options *o);
 /* The packed form of what is at path, when it is there and what it should be. */
 bool ct_store_find(struct ct_store *c, const char *path, struct ct_file **f);
+/* E_CANCELLED: the caller did not want to wait until it was checked. */
+carat_status ct_store_go_on(const struct ct_store *c, const char *path, carat_error *err);
 /* What was found, or made, proved bad later. */
 void ct_store_reject(struct ct_store *c);
 /* Claims the place, so that nobody else makes the file: waits for one who does, which may end with a *f. False: the cache is
@@ -49,7 +54,7 @@ void ct_store_end(struct ct_store *c);
 
 /* Sees to it that `bytes` more fit under the cap and leave the disk its share: what is of no use leaves, then those used longest
  * ago, these only if that is enough. NULL, or what is too small. */
-const char *ct_store_make_room(const struct ct_store *c, uint64_t bytes);
+const char *ct_store_make_room(struct ct_store *c, uint64_t bytes);
 /* Whether the model's bytes fit under the cap beside everything else there now: others may have come meanwhile. */
 bool ct_store_fits(const struct ct_store *c, uint64_t bytes);
 

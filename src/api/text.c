@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "text/call.h"
 
 void carat_tokens_free(carat_tokens *t)
 {
@@ -29,13 +30,27 @@ static carat_status need_tokenizer(const carat_model *model, carat_error *err)
     return CARAT_OK;
 }
 
+carat_status carat_tokenize_with(const carat_model *model, const char *text, size_t n,
+                                 const carat_tokenize_options *options, carat_tokens *out, carat_error *err)
+{
+    static const carat_tokenize_options defaults = CARAT_TOKENIZE_OPTIONS;
+    const carat_tokenize_options *o = options ? options : &defaults;
+
+    CT_TRY(need_tokenizer(model, err));
+    if ((!text && n) || !out)
+        return ct_fail(err, CARAT_E_ARGUMENT, "text or out is NULL");
+    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_tokenize_options", err));
+    struct ct_listener listener = {.progress = o->progress, .user = o->user, .total = n};
+    return ct_tokenizer_encode_for(model->tokenizer, text ? text : "", n, o->flags, &listener, out, err);
+}
+
 carat_status carat_tokenize(const carat_model *model, const char *text, size_t n, int flags,
                             carat_tokens *out, carat_error *err)
 {
-    CT_TRY(need_tokenizer(model, err));
-    if ((!text && n) || !out)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_tokenize: text or out is NULL");
-    return ct_tokenizer_encode(model->tokenizer, text ? text : "", n, flags, out, err);
+    carat_tokenize_options o = CARAT_TOKENIZE_OPTIONS;
+
+    o.flags = flags;
+    return carat_tokenize_with(model, text, n, &o, out, err);
 }
 
 carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_ids, int flags, char **text,
@@ -43,16 +58,23 @@ carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_id
 {
     CT_TRY(need_tokenizer(model, err));
     if ((!ids && n_ids) || n_ids < 0 || !text)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_decode: ids or text is NULL, or n_ids = %d is negative",
-                       n_ids);
+        return ct_fail(err, CARAT_E_ARGUMENT, "ids or text is NULL, or n_ids = %d is negative", n_ids);
     int n_vocab = ct_tokenizer_size(model->tokenizer);
     for (int i = 0; i < n_ids; i++) /* padding rows are legal ids of the model and decode to nothing */
         if (ids[i] < 0 || ids[i] >= CT_MAX(n_vocab, model->config.n_vocab))
-            return ct_fail(err, CARAT_E_ARGUMENT,
-                           "carat_decode: id %d at index %d is outside the vocabulary of %d", ids[i], i,
-                           CT_MAX(n_vocab, model->config.n_vocab));
+            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d", ids[i],
+                           i, CT_MAX(n_vocab, model->config.n_vocab));
     size_t ignored;
     return ct_tokenizer_decode(model->tokenizer, ids, n_ids, flags, text, n ? n : &ignored, err);
+}
+
+const char *carat_piece(const carat_model *model, int32_t id, size_t *n)
+{
+    bool known = model && model->tokenizer && id >= 0 && id < ct_tokenizer_size(model->tokenizer);
+    struct ct_str piece = known ? ct_tokenizer_piece(model->tokenizer, id) : (struct ct_str){NULL, 0};
+
+    *n = piece.n;
+    return piece.s;
 }
 
 carat_status carat_render_json(const carat_model *model, const char *messages,
@@ -65,7 +87,7 @@ carat_status carat_render_json(const carat_model *model, const char *messages,
 
     CT_TRY(need_tokenizer(model, err));
     if (!messages)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_render: messages is NULL");
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages is NULL");
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_render_options", err));
     enum ct_chat chat = model->chat;
     if (o->chat_template && !ct_chat_from_name(o->chat_template, &chat))
@@ -76,9 +98,12 @@ carat_status carat_render_json(const carat_model *model, const char *messages,
         return ct_fail(err, CARAT_E_NOT_FOUND,
                        "%s: the model has no chat template; name one, or use the prompt as it is",
                        ct_file_path(model->file));
-    carat_status status = ct_chat_render(chat, messages, o->tools, !o->no_generation_prompt, &prompt, err);
+    carat_status status = ct_chat_render_noting(chat, messages, o->tools, !o->no_generation_prompt, o->log,
+                                                o->user, &prompt, err);
+    struct ct_listener listener = {.progress = o->progress, .user = o->user};
     if (!status && ids)
-        status = ct_chat_encode(model->tokenizer, &prompt, o->special_in_content != 0, ids, err);
+        status =
+            ct_chat_encode_for(model->tokenizer, &prompt, o->special_in_content != 0, &listener, ids, err);
     if (!status && text) {
         *text = prompt.text;
         prompt.text = NULL;
@@ -161,7 +186,7 @@ carat_status carat_render(const carat_model *model, const carat_message *message
     size_t size = 3; /* brackets and the terminator */
 
     if (!messages || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_render: messages is NULL or n = %d is below 1", n);
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages is NULL or n = %d is below 1", n);
     for (int i = 0; i < n; i++) {
         const carat_message *m = &messages[i];
         CT_TRY(check_message(m, i, err));
@@ -169,11 +194,26 @@ carat_status carat_render(const carat_model *model, const carat_message *message
     }
     char *list = malloc(size), *to = list;
     if (!list)
-        return ct_fail(err, CARAT_E_MEMORY, "carat_render: out of memory for %zu bytes of messages", size);
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for %zu bytes of messages", size);
     for (int i = 0; i < n; i++)
         to = put_message(put(to, i ? "," : "["), &messages[i]);
     *put(to, "]") = 0;
     carat_status status = carat_render_json(model, list, options, ids, text, err);
     free(list);
     return status;
+}
+
+carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n, const char *tools,
+                               carat_calls *calls, carat_error *err)
+{
+    CT_TRY(need_tokenizer(model, err));
+    if ((!ids && n) || n < 0 || !calls)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ids or calls is NULL, or n = %d is negative", n);
+    return ct_calls_parse(model->tokenizer, ids, n, tools, calls, err);
+}
+
+void carat_calls_free(carat_calls *calls)
+{
+    if (calls)
+        ct_calls_free(calls);
 }

@@ -27,8 +27,16 @@ static carat_status chat(struct ct_verify *v, int *verdict, carat_error *err)
     char quoted[CT_QUOTE];
 
     (void)err;
-    ct_verify_say(v, m->chat == CT_CHAT_NONE ? "no chat template that carat knows" : "template %s",
-                  ct_chat_name(m->chat));
+    if (m->chat_altered)
+        ct_verify_say(v,
+                      "altered: the template is none of the published ones that carat knows, and the "
+                      "built-in %s is used in its place",
+                      ct_chat_name(m->chat));
+    else
+        ct_verify_say(v, m->chat == CT_CHAT_NONE ? "no chat template that carat knows" : "template %s",
+                      ct_chat_name(m->chat));
+    if (*m->chat_origin)
+        ct_verify_say(v, ", %s", m->chat_origin);
     ct_verify_say(v, m->n_stop ? "; generation ends at" : "; no token ends generation");
     for (int i = 0; i < m->n_stop; i++) {
         ct_verify_say(v, "%s %d", i ? "," : "", (int)m->stop[i]);
@@ -36,7 +44,7 @@ static carat_status chat(struct ct_verify *v, int *verdict, carat_error *err)
             ct_verify_say(v, " %s", ct_quote(quoted, ct_tokenizer_piece(m->tokenizer, m->stop[i])));
     }
     if (m->chat != CT_CHAT_NONE && m->n_stop)
-        *verdict = CT_PASSED;
+        *verdict = m->chat_altered ? CT_OTHERWISE : CT_PASSED;
     return CARAT_OK;
 }
 
@@ -98,11 +106,17 @@ static carat_status cancelled(carat_error *err)
     return ct_fail(err, CARAT_E_CANCELLED, "verifying the model was cancelled");
 }
 
+static int ask(void *user)
+{
+    const struct ct_verify *v = user;
+    return v->o->progress(v->o->user, v->at, v->total);
+}
+
 carat_status ct_verify_step(struct ct_verify *v, size_t done, size_t total, carat_error *err)
 {
-    size_t at = v->done + (size_t)((double)v->share * (double)done / (double)total);
-
-    return v->o->progress && v->o->progress(v->o->user, at, v->total) ? cancelled(err) : CARAT_OK;
+    v->at = v->done + (size_t)((double)v->share * (double)done / (double)total);
+    bool stopped = !ct_pool_goes_on(v->pool, 0) || (v->o->progress && ask(v));
+    return stopped ? cancelled(err) : CARAT_OK;
 }
 
 /* ---- running them ---- */
@@ -143,7 +157,9 @@ static carat_status prepare(struct ct_verify *v, carat_error *err)
     ct_cpu_detect(&cpu);
     if (!ct_kernel_choose(&v->kernel, &cpu, v->o->isa))
         return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are " CT_KERNEL_LEVELS, v->o->isa);
-    return ct_pool_create(&v->pool, threads ? threads : ct_os_cpus(), err);
+    CT_TRY(ct_pool_create(&v->pool, threads ? threads : ct_os_cpus(), err));
+    ct_pool_watch(v->pool, v->o->progress ? ask : NULL, v);
+    return CARAT_OK;
 }
 
 carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
@@ -154,12 +170,12 @@ carat_status carat_verify(const carat_model *model, const carat_verify_options *
     carat_verdict result = {.size = sizeof result};
 
     if (!model || !verdict)
-        return ct_fail(err, CARAT_E_ARGUMENT, "carat_verify: %s is NULL", model ? "verdict" : "model");
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", model ? "verdict" : "model");
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_verify_options", err));
     CT_TRY(ct_check_size(verdict->size, sizeof *verdict, "carat_verdict", err));
     struct ct_verify *v = calloc(1, sizeof *v);
     if (!v)
-        return ct_fail(err, CARAT_E_MEMORY, "carat_verify: out of memory");
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory");
     v->model = model;
     v->o = o;
     carat_status status = prepare(v, err);

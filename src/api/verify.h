@@ -10,6 +10,7 @@ enum {
     CT_FAILED = 0,
     CT_PASSED = 1,
     CT_NOTHING = -1, /* there is nothing to check */
+    CT_OTHERWISE = 2 /* nothing is broken, but something is done otherwise than the files ask for */
 };
 
 struct ct_verify {
@@ -18,9 +19,9 @@ struct ct_verify {
     struct ct_pool *pool;
     struct ct_kernel kernel; /* the best level that is allowed */
     size_t done, share;      /* progress before the check under way, and what it is worth */
-    size_t total;
-    char detail[CT_DETAIL]; /* what the check under way has to say */
-    char content[33];       /* the hash, when the weights were read; else "" */
+    size_t total, at;        /* as it was last reported */
+    char detail[CT_DETAIL];  /* what the check under way has to say */
+    char content[33];        /* the hash, when the weights were read; else "" */
 };
 
 /* A check says in *verdict what it found and in v->detail why. It fails only when it cannot be finished. */
@@ -39,7 +40,8 @@ void ct_verify_say(struct ct_verify *v, const char *format, ...)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
-/* ct_pool_run in the floating-point environment of NUMERICS.md. */
+/* ct_pool_run in the floating-point environment of NUMERICS.md. When the caller cancels it ends early, and
+ * ct_verify_step, which must follow, says so. */
 void ct_verify_run(struct ct_verify *v, int items, void (*fn)(void *arg, int item, int thread), void *arg);
 /* Reports that part done of total of the check is over. CARAT_E_CANCELLED. */
 carat_status ct_verify_step(struct ct_verify *v, size_t done, size_t total, carat_error *err);

@@ -222,8 +222,8 @@ static carat_status run_all(struct trials *ts, struct ct_verify *v, carat_error 
         ct_verify_run(v, n, run_trial, ts);
         for (int i = ts->first; i < ts->first + n; i++)
             if (ts->status[i])
-                return ct_fail(err, ts->status[i], "carat_verify: out of memory for %s on %s",
-                               ts->list[i].name, ts->list[i].what);
+                return ct_fail(err, ts->status[i], "out of memory for %s on %s", ts->list[i].name,
+                               ts->list[i].what);
         CT_TRY(ct_verify_step(v, (size_t)(ts->first + n), (size_t)ts->n, err));
     }
     return CARAT_OK;
@@ -236,7 +236,7 @@ carat_status ct_verify_levels(struct ct_verify *v, const struct ct_kernel *level
     carat_status status = list(&ts);
 
     if (status)
-        status = ct_fail(err, status, "carat_verify: out of memory for the list of kernels");
+        status = ct_fail(err, status, "out of memory for the list of kernels");
     else
         status = run_all(&ts, v, err);
     if (!status) {

@@ -69,12 +69,33 @@ static carat_status compare(void *user, const char *place, const char *tensor, c
     p.piece = p.packed->panels ? ct_panel_size(w->type, w->cols) : w->row_bytes;
     p.scratch = malloc((size_t)ct_pool_threads(c->v->pool) * p.piece);
     if (!p.scratch)
-        return ct_fail(c->err, CARAT_E_MEMORY, "carat_verify: out of memory");
+        return ct_fail(c->err, CARAT_E_MEMORY, "out of memory");
     ct_verify_run(c->v, (int)((p.packed->size / p.piece + PIECES - 1) / PIECES), compare_item, &p);
     free(p.scratch);
     if (p.differs)
         memcpy(c->differs, name, sizeof name);
-    return ct_verify_step(c->v, (size_t)++c->done, (size_t)c->total, c->err);
+    c->done++;
+    return ct_verify_step(c->v, (size_t)(c->total + c->done), 2 * (size_t)c->total, c->err);
+}
+
+/* Reading the file is the first half of the check. */
+struct half {
+    struct ct_verify *v;
+    carat_error *err; /* of a cancelled call */
+};
+
+static int step(void *user, size_t done, size_t total)
+{
+    const struct half *h = user;
+    return ct_verify_step(h->v, done, 2 * total, h->err) != CARAT_OK;
+}
+
+/* While the origin is opened, which reports other units. */
+static int stay(void *user, size_t done, size_t total)
+{
+    (void)done;
+    (void)total;
+    return step(user, 1, 1);
 }
 
 carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *err)
@@ -85,7 +106,10 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
 
     const char *packed = ct_file_packed_path(m->file);
     *verdict = CT_FAILED;
-    carat_status status = ct_pack_check(m->file, &found);
+    struct half half = {v, err};
+    carat_status status = ct_pack_check(m->file, step, &half, &found);
+    if (status == CARAT_E_CANCELLED)
+        return status;
     if (status == CARAT_E_MEMORY)
         return ct_fail(err, status, "%s", found.message);
     if (status) {
@@ -96,7 +120,12 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     ct_verify_say(v, "every byte of %s has its checksum", packed);
     if (strcmp(packed, ct_file_path(m->file)) == 0) /* its origin need not be here */
         return CARAT_OK;
-    status = carat_model_open(&origin, ct_file_path(m->file), NULL, &found);
+    carat_model_options quiet = CARAT_MODEL_OPTIONS;
+    quiet.progress = stay;
+    quiet.user = &half;
+    status = carat_model_open(&origin, ct_file_path(m->file), &quiet, &found);
+    if (status == CARAT_E_CANCELLED)
+        return status;
     if (status == CARAT_E_MEMORY)
         return ct_fail(err, status, "%s", found.message);
     if (status) {

@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "base/hash.h"
 
 #include "api/verify.h"
 #include "api/verify_golden.h"
@@ -147,7 +146,7 @@ static carat_status try_pieces(struct ct_verify *v, struct trial *tr, struct str
     for (int i = 0; i < n; i++) {
         const struct stretch *s = &tr->stretch[i];
         if (s->status)
-            return ct_fail(err, s->status, "carat_verify: out of memory for the pieces of the tokenizer");
+            return ct_fail(err, s->status, "out of memory for the pieces of the tokenizer");
         sum->n += s->n;
         sum->whole += s->whole;
         sum->control += s->control;
@@ -307,7 +306,7 @@ carat_status ct_verify_tokenizer(struct ct_verify *v, int *verdict, carat_error 
         status = try_all(v, tr, &ids, verdict, &unsaid);
 done:
     if (status) /* what encoding and decoding can fail of here is memory */
-        ct_fail(err, status, "%s", *unsaid.message ? unsaid.message : "carat_verify: out of memory for text");
+        ct_fail(err, status, "%s", *unsaid.message ? unsaid.message : "out of memory for text");
     carat_tokens_free(&ids);
     free(tr ? tr->stretch : NULL);
     free(tr);
@@ -320,25 +319,25 @@ done:
  * share a vocabulary. A piece's U+2581 counts as the space that it stands for; GGUF files have some as spaces. */
 static uint64_t fingerprint(const struct ct_tokenizer *t)
 {
-    XXH3_state_t state;
+    struct ct_hash state;
 
-    XXH3_64bits_reset(&state);
+    ct_hash_begin(&state);
     for (int32_t id = 0; id < ct_tokenizer_size(t); id++) {
         struct ct_str piece = ct_tokenizer_piece(t, id);
         if (piece.n == 0 || (piece.s[0] == '<' && piece.s[piece.n - 1] == '>'))
             continue;
-        XXH3_64bits_update(&state, &id, sizeof id);
+        ct_hash_add(&state, &id, sizeof id);
         for (size_t i = 0, from = 0; i <= piece.n; i++) {
             bool space = piece.n - i >= 3 && memcmp(piece.s + i, "\xe2\x96\x81", 3) == 0;
             if (!space && i < piece.n)
                 continue;
-            XXH3_64bits_update(&state, piece.s + from, i - from);
-            XXH3_64bits_update(&state, " ", space);
+            ct_hash_add(&state, piece.s + from, i - from);
+            ct_hash_add(&state, " ", space);
             i += space ? 2 : 0;
             from = i + 1;
         }
     }
-    return XXH3_64bits_digest(&state);
+    return ct_hash_end64(&state);
 }
 
 carat_status ct_verify_vocabulary(struct ct_verify *v, int *verdict, carat_error *err)

@@ -13,16 +13,18 @@
 
 #include <stdio.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/hash.h"
 #include "kernel/panel.h"
+
+struct digest {
+    uint8_t byte[16];
+};
 
 enum {
     CHUNK = 1 << 20, /* bytes of stored rows that are hashed apart */
     BATCH = 64,      /* chunks between two reports of progress */
     MOST_NAMED = 3,  /* tensors with values that are not finite, in one message */
-    HEX = 2 * sizeof(XXH128_canonical_t) + 1,
+    HEX = 2 * sizeof(struct digest) + 1,
 };
 
 struct place {
@@ -35,7 +37,7 @@ struct place {
 };
 
 struct chunk {
-    XXH128_canonical_t hash;
+    struct digest hash;
     int place, r0, r1;
     int row, col; /* of the first value that is not finite */
     size_t bad;   /* how many there are */
@@ -83,7 +85,7 @@ static carat_status add_place(void *user, const char *name, const char *tensor, 
 
 static carat_status no_memory(carat_error *err)
 {
-    return ct_fail(err, CARAT_E_MEMORY, "carat_verify: out of memory for the list of weights");
+    return ct_fail(err, CARAT_E_MEMORY, "out of memory for the list of weights");
 }
 
 /* Bytes that a thread works in: 16 stored rows, one of floats, and what a kernel asks for. */
@@ -165,9 +167,9 @@ static void read_chunk(void *arg, int item, int thread)
     uint8_t *spare = s->spare[thread];
     float *values = (float *)(void *)(spare + ct_round_up(CT_PANEL_ROWS * s->row_bytes, 64)),
           *scratch = values + ct_round_up((size_t)s->cols, 16);
-    XXH3_state_t state;
+    struct ct_hash state;
 
-    XXH3_128bits_reset(&state);
+    ct_hash_begin(&state);
     for (int r0 = c->r0; r0 < c->r1; r0 += CT_PANEL_ROWS) {
         int n = CT_MIN(CT_PANEL_ROWS, c->r1 - r0);
         struct ct_weight rows = *p->w;
@@ -175,14 +177,14 @@ static void read_chunk(void *arg, int item, int thread)
         rows.row_bytes = p->row_bytes;
         rows.rows = n;
         rows.data = stored_rows(p, r0, n, spare);
-        XXH3_128bits_update(&state, rows.data, (size_t)n * p->row_bytes);
+        ct_hash_add(&state, rows.data, (size_t)n * p->row_bytes);
         for (int r = 0; r < n; r++) {
             k->widen(values, &rows, r, scratch);
             if (!k->finite(values, (size_t)rows.cols))
                 note_bad(c, r0 + r, values, rows.cols);
         }
     }
-    XXH128_canonicalFromHash(&c->hash, XXH3_128bits_digest(&state));
+    ct_hash_end128(&state, c->hash.byte);
     int unit = p->w->layout == CT_LAYOUT_PANELS ? CT_PANEL_ROWS : 1;
     ct_file_forget(s->v->model->file, (const uint8_t *)p->w->data + (size_t)(c->r0 / unit) * p->w->row_bytes,
                    (size_t)((c->r1 - c->r0 + unit - 1) / unit) * p->w->row_bytes);
@@ -258,24 +260,24 @@ static void judge(struct scan *s, int *verdict)
 
 /* ---- the content hash ---- */
 
-static void to_hex(char hex[HEX], XXH128_hash_t hash)
+static void to_hex(char hex[HEX], const struct ct_hash *hash)
 {
-    XXH128_canonical_t bytes;
+    struct digest d;
 
-    XXH128_canonicalFromHash(&bytes, hash);
-    for (size_t i = 0; i < sizeof bytes.digest; i++)
-        snprintf(hex + 2 * i, 3, "%02x", bytes.digest[i]);
+    ct_hash_end128(hash, d.byte);
+    for (size_t i = 0; i < sizeof d.byte; i++)
+        snprintf(hex + 2 * i, 3, "%02x", d.byte[i]);
 }
 
 #define LINE(state, ...)                                                                                     \
     do {                                                                                                     \
         char line_[512];                                                                                     \
         int n_ = snprintf(line_, sizeof line_, __VA_ARGS__);                                                 \
-        XXH3_128bits_update(state, line_, (size_t)n_);                                                       \
+        ct_hash_add(state, line_, (size_t)n_);                                                               \
     } while (0)
 
 /* What decides logits besides the weights. Numbers are float32 or double in as many digits as tell them apart. */
-static void describe(XXH3_state_t *state, const struct ct_config *c)
+static void describe(struct ct_hash *state, const struct ct_config *c)
 {
     LINE(state, "%s %d %d %d %.9g %.9g %.9g\n", c->architecture, c->n_layer, c->hidden, c->n_vocab,
          (double)c->norm_eps, (double)c->embed_scale, (double)c->logit_cap);
@@ -291,22 +293,22 @@ static void describe(XXH3_state_t *state, const struct ct_config *c)
 
 static void hash(struct scan *s)
 {
-    XXH3_state_t state;
+    struct ct_hash state;
     char hex[HEX];
 
-    XXH3_128bits_reset(&state);
+    ct_hash_begin(&state);
     describe(&state, &s->v->model->config);
     for (int i = 0; i < s->n_place; i++) {
         const struct place *p = &s->place[i];
-        XXH3_state_t chunks;
-        XXH3_128bits_reset(&chunks);
+        struct ct_hash chunks;
+        ct_hash_begin(&chunks);
         for (int c = p->chunk; c < p->chunk + p->n; c++)
-            XXH3_128bits_update(&chunks, &s->chunk[c].hash, sizeof s->chunk[c].hash);
-        to_hex(hex, XXH3_128bits_digest(&chunks));
+            ct_hash_add(&chunks, &s->chunk[c].hash, sizeof s->chunk[c].hash);
+        to_hex(hex, &chunks);
         LINE(&state, "%s %s %d %d %.9g %s\n", p->name, ct_type_info(p->w->type)->name, p->w->rows, p->w->cols,
              (double)p->w->scale, hex);
     }
-    to_hex(hex, XXH3_128bits_digest(&state));
+    to_hex(hex, &state);
     memcpy(s->v->content, hex, sizeof hex);
 }
 
