@@ -46,7 +46,8 @@ static int parse_pairs(const char *text, struct list *list)
     return code;
 }
 
-static int add_test(struct bench *b, int n_prompt, int n_gen, int depth, int parallel)
+static int add_test(struct bench *b, const struct setting *with, int n_prompt, int n_gen, int depth,
+                    int parallel)
 {
     int length = depth + n_prompt + n_gen;
 
@@ -54,7 +55,8 @@ static int add_test(struct bench *b, int n_prompt, int n_gen, int depth, int par
         return DONE;
     if (b->n == MOST_TESTS)
         return fail(USAGE, "bench: more than %d tests", MOST_TESTS);
-    b->test[b->n++] = (struct test){.n_prompt = n_prompt,
+    b->test[b->n++] = (struct test){.with = with,
+                                    .n_prompt = n_prompt,
                                     .n_gen = n_gen,
                                     .depth = depth,
                                     .parallel = parallel,
@@ -66,7 +68,7 @@ static int add_test(struct bench *b, int n_prompt, int n_gen, int depth, int par
 
 /* Every length at every depth; prompts first, then generation for every number of sequences, then both together, as
  * llama-bench orders them. */
-static int plan_tests(struct bench *b)
+static int plan_tests(struct bench *b, const struct setting *with)
 {
     struct list prompt, gen, pair = {0}, depth, parallel;
     const struct options *o = b->o;
@@ -84,15 +86,63 @@ static int plan_tests(struct bench *b)
                         parallel.value[i], BENCH_PARALLEL);
     for (int d = 0; d < depth.n; d++) {
         for (int i = 0; i < prompt.n && code == DONE; i++)
-            code = add_test(b, prompt.value[i], 0, depth.value[d], 1);
+            code = add_test(b, with, prompt.value[i], 0, depth.value[d], 1);
         for (int i = 0; i < gen.n; i++)
             for (int k = 0; k < parallel.n && code == DONE; k++)
-                code = add_test(b, 0, gen.value[i], depth.value[d], parallel.value[k]);
+                code = add_test(b, with, 0, gen.value[i], depth.value[d], parallel.value[k]);
         for (int i = 0; i < pair.n && code == DONE; i += 2)
-            code = add_test(b, pair.value[i], pair.value[i + 1], depth.value[d], 1);
+            code = add_test(b, with, pair.value[i], pair.value[i + 1], depth.value[d], 1);
     }
     if (code == DONE && b->n == 0)
         return fail(USAGE, "bench: with -p 0 and -n 0 there is nothing to measure");
+    return code;
+}
+
+/* "0,1" or words: llama-bench's -fa, for which there is one kernel here. */
+static int parse_flash(const char *text, struct list *list)
+{
+    for (list->n = 0;; text++) {
+        size_t n = strcspn(text, ",");
+        char word[8];
+        snprintf(word, sizeof word, "%.*s", (int)n, text);
+        if (list->n == MOST_NUMBERS || n >= sizeof word || !is_choice("0|1|on|off|auto", word))
+            return fail(USAGE,
+                        "bench: option -fa: '%.80s' must be one of 0, 1, on, off and auto, or a list of them",
+                        text);
+        list->value[list->n++] = !is_choice("0|off", word);
+        if (!*(text += n))
+            return DONE;
+    }
+}
+
+/* Every number of threads with every width of passes. */
+static int plan_settings(struct bench *b)
+{
+    struct list threads, chunk, flash = {1, {1}};
+    const struct options *o = b->o;
+    int code;
+
+    if ((code = parse_list("-t", o->thread_list, &threads)) != DONE ||
+        (code = parse_list("-ub", o->chunk_list, &chunk)) != DONE ||
+        (o->flash && (code = parse_flash(o->flash, &flash)) != DONE))
+        return code;
+    if (threads.n * chunk.n * flash.n > MOST_SETTINGS)
+        return fail(USAGE, "bench: more than %d settings", MOST_SETTINGS);
+    b->several_threads = threads.n > 1;
+    b->several_chunks = chunk.n > 1;
+    b->several_flash = flash.n > 1;
+    for (int i = 0; i < threads.n; i++)
+        for (int k = 0; k < chunk.n; k++)
+            for (int f = 0; f < flash.n && code == DONE; f++) {
+                struct setting *s = &b->setting[b->n_setting++];
+                *s = (struct setting){threads.value[i],
+                                      chunk.value[k],
+                                      flash.value[f],
+                                      {.size = sizeof s->plan},
+                                      {.size = sizeof s->limits},
+                                      0};
+                code = plan_tests(b, s);
+            }
     return code;
 }
 
@@ -100,12 +150,20 @@ static int plan_tests(struct bench *b)
 static int prepare(struct bench *b, struct save *plot)
 {
     const struct options *o = b->o;
-    int code = plan_tests(b);
+    int code = plan_settings(b);
 
+    if (code == DONE && (o->predict > 0 || o->iterations || o->warmup >= 0 || o->bench_json))
+        return fail(USAGE, "bench: option %s goes with --prompt TEXT, whose generations it is about",
+                    o->bench_json    ? "--bench-json"
+                    : o->predict > 0 ? "--max-tokens"
+                    : o->iterations  ? "--bench-iters"
+                                     : "--bench-warmup");
+    if (code == DONE && o->plot && b->n_setting > 1)
+        return fail(USAGE, "bench: --plot draws one setting: give -t, -ub and -fa one value each");
     if (code == DONE && o->json && o->output && strcmp(o->output, "json") != 0)
         return fail(USAGE, "bench: --json and -o %s contradict each other", o->output);
     if (code == DONE && o->plot && strcmp(o->plot, "-") == 0)
-        return fail(USAGE, "bench: --plot - leaves no room on standard output for the result");
+        return fail(USAGE, "bench: --plot - and the result cannot both go to standard output");
     if (code == DONE && o->compare)
         code = bench_compare_open(b);
     if (code == DONE && o->plot)
@@ -113,29 +171,67 @@ static int prepare(struct bench *b, struct save *plot)
     return code;
 }
 
+static const char *format_of(const struct bench *b)
+{
+    return b->o->output ? b->o->output : b->o->json ? "json" : "md";
+}
+
+/* All tests of a setting, whose rows go out as soon as what stands in them is known: shares of the limits are
+ * when these have been measured again, verdicts when everything is. */
+static int run_setting(struct bench *b, struct setting *s)
+{
+    bool people = strcmp(format_of(b), "md") == 0;
+    int code = bench_begin(b, s);
+
+    for (int i = 0; i < b->n && code == DONE; i++) {
+        if (b->test[i].with != s)
+            continue;
+        code = bench_run(b, &b->test[i]);
+        if (code == DONE && people)
+            bench_print_speed(b, i);
+    }
+    if (code == DONE)
+        code = bench_end(b, s);
+    for (int i = 0; i < b->n && code == DONE; i++) {
+        if (b->test[i].with != s)
+            continue;
+        bench_sum_up(b, &b->test[i]);
+        if (!people && !b->older)
+            code = bench_fields_test(b, i, format_of(b));
+    }
+    return code;
+}
+
 static int run_tests(struct bench *b)
 {
+    const char *format = format_of(b);
+    bool people = strcmp(format, "md") == 0;
     int code = bench_open(b);
 
-    for (int i = 0; i < b->n && code == DONE; i++)
-        code = bench_run(b, &b->test[i]);
+    if (code != DONE)
+        return code;
+    if (people)
+        bench_print_head(b);
+    else
+        code = bench_fields_begin(format);
+    for (int i = 0; i < b->n_setting && code == DONE; i++)
+        code = run_setting(b, &b->setting[i]);
     if (code == DONE)
-        code = bench_close(b);
-    for (int i = 0; i < b->n && code == DONE; i++)
-        bench_sum_up(b, &b->test[i]);
-    return code == DONE ? bench_compare(b) : code;
+        code = bench_compare(b);
+    for (int i = 0; i < b->n && code == DONE && !people && b->older; i++)
+        code = bench_fields_test(b, i, format);
+    if (code == DONE && !people)
+        code = bench_fields_end(format);
+    return code;
 }
 
 static int tell(const struct bench *b, struct save *plot)
 {
-    const char *format = b->o->output ? b->o->output : b->o->json ? "json" : "md";
     int code = DONE;
 
-    if (strcmp(format, "md") == 0)
+    if (strcmp(format_of(b), "md") == 0)
         bench_print(b);
-    else
-        code = bench_print_fields(b, format);
-    if (code == DONE && b->o->plot) {
+    if (b->o->plot) {
         bench_plot(b, plot->file);
         code = save_close(plot);
     }
@@ -160,7 +256,19 @@ static void free_all(struct bench *b)
     free(b);
 }
 
-int verb_bench(const struct options *o)
+/* What was not given. */
+static void settle(struct options *o)
+{
+    o->n_prompt = o->n_prompt ? o->n_prompt : "512";
+    o->n_gen = o->n_gen ? o->n_gen : "64";
+    o->n_depth = o->n_depth ? o->n_depth : "0";
+    o->n_parallel = o->n_parallel ? o->n_parallel : "1";
+    o->thread_list = o->thread_list ? o->thread_list : "0";
+    o->chunk_list = o->chunk_list ? o->chunk_list : "0";
+    o->repetitions = o->repetitions ? o->repetitions : 5;
+}
+
+static int bench_tests(const struct options *o)
 {
     struct bench *b = calloc(1, sizeof *b);
     struct save plot = {0};
@@ -168,16 +276,18 @@ int verb_bench(const struct options *o)
 
     if (!b)
         return fail_memory();
-    b->o = o;
+    b->settled = *o;
+    settle(&b->settled);
+    b->o = &b->settled;
     b->path = o->model;
     b->exact = o->exact;
     b->info.size = sizeof b->info;
     b->setup.size = sizeof b->setup;
-    b->plan.size = sizeof b->plan;
-    b->limits.size = sizeof b->limits;
     b->host.size = sizeof b->host;
     b->widest = 1;
     code = prepare(b, &plot);
+    if (code == DONE && o->flash)
+        note("-fa changes nothing: attention is the same kernel with 0 and 1");
     if (code == DONE) {
         interrupt_install();
         code = run_tests(b);
@@ -187,4 +297,9 @@ int verb_bench(const struct options *o)
     save_abandon(&plot);
     free_all(b);
     return code;
+}
+
+int verb_bench(const struct options *o)
+{
+    return o->prompt ? bench_whole(o) : bench_tests(o);
 }

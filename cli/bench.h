@@ -1,6 +1,7 @@
 /* bench.h: what `carat bench` is made of: tests that are planned (bench.c), run (bench_run.c) under a watch on the machine
  * (bench_load.c), summed up (bench_figures.c) and told: as a table for people (bench_report.c), as fields for programs
- * (bench_fields.c), against an older result (bench_compare.c) and as a picture (bench_plot.c). */
+ * (bench_fields.c), against an older result (bench_compare.c) and as a picture (bench_plot.c). Whole
+ * generations of a real prompt are apart from all that (bench_whole.c). */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -9,7 +10,7 @@
 #include "cli.h"
 #include "conditions.h"
 
-enum { BENCH_PARALLEL = 256, MOST_TESTS = 64, MOST_REPETITIONS = 1000 };
+enum { BENCH_PARALLEL = 256, MOST_TESTS = 64, MOST_SETTINGS = 64, MOST_REPETITIONS = 1000 };
 
 /* Samples in a few numbers; NAN where there are too few of them. */
 struct spread {
@@ -50,7 +51,17 @@ struct verdict {
 /* What may explain or distort the figures of a test. */
 enum cause { NOISE, FOREIGN, STEAL, THROTTLED, FREQUENCY, THREADS, SHORT, BEYOND, UNSEEN, N_CAUSE };
 
+/* What the tests of one engine have in common. */
+struct setting {
+    int threads, chunk; /* as asked for; 0: the library's choice */
+    int flash;          /* of -fa: 0 or 1, which are one kernel */
+    carat_plan plan;
+    carat_limits limits;   /* of the machine with these threads */
+    double engine_seconds; /* of its creation */
+};
+
 struct test {
+    const struct setting *with;
     int n_prompt, n_gen, depth;
     int parallel; /* sequences in a pass */
     char time[24];
@@ -71,20 +82,46 @@ struct test {
     char notes[512];       /* the same in words */
 };
 
+/* ---- bench_table.c: a markdown table as wide as what is in it ---- */
+
+enum { MOST_COLUMNS = 12, MOST_ROWS = MOST_TESTS + 1, CELL = 48 };
+
+struct table {
+    int columns, cells;
+    const char *title[MOST_COLUMNS]; /* a colon at its end aligns to the right */
+    int width[MOST_COLUMNS];
+    char cell[MOST_ROWS * MOST_COLUMNS][CELL];
+};
+/* titles are ended by NULL. */
+void table_begin(struct table *t, const char *const *titles);
+void table_cell(struct table *t, const char *format, ...) PRINTF(2, 3);
+/* Nothing where there is nothing to say: the number is NAN or not above 0. */
+void table_number(struct table *t, const char *format, double value);
+void table_print(struct table *t);
+/* The same in steps, for rows that come one by one: the widths, out of all that stands there; the titles; a
+ * row. */
+void table_measure(struct table *t);
+void table_head(const struct table *t);
+void table_row(const struct table *t, int row);
+
+/* ---- a run ---- */
+
 struct bench {
     const struct options *o;
+    struct options settled; /* what o points to: the options, with defaults for those of the tests */
     carat_model *model;
     carat_engine *engine;
     carat_session *session[BENCH_PARALLEL];
     carat_model_info info;
     carat_setup setup;
-    carat_plan plan;
-    carat_limits limits;
+    struct setting setting[MOST_SETTINGS];
+    int n_setting;
+    bool several_threads, several_chunks, several_flash; /* lists: columns of their own */
     carat_host_info host;
-    struct progress bar;
-    int32_t *ids;          /* [longest] */
-    double engine_seconds; /* of its creation */
-    double start_seconds;  /* of all of opening, and of it */
+    struct progress evaluating, bar; /* what the pass under way has done; the steps of a generation */
+    int32_t *ids;                    /* [longest] */
+    double open_seconds;
+    double start_seconds; /* of that, and of creating the first engine */
     const char *path;
     int exact;
     char type[64]; /* as "gemma3 270M Q4_0" */
@@ -93,25 +130,31 @@ struct bench {
     json_t *older; /* result to compare with, or NULL */
     struct test test[MOST_TESTS];
     int n, longest, widest;
+    struct table speeds; /* whose rows are printed as they are measured */
 };
+
+/* ---- bench_whole.c ---- */
+
+int bench_whole(const struct options *o); /* all of --prompt; an exit code */
 
 /* ---- bench_run.c: exit codes ---- */
 
-int bench_open(struct bench *b);
+int bench_open(struct bench *b);                     /* the model, and the plans of all engines */
+int bench_begin(struct bench *b, struct setting *s); /* measures the limits, creates the engine */
 int bench_run(struct bench *b, struct test *t);
-int bench_close(struct bench *b); /* measures the limits once more, when all else is closed */
+int bench_end(struct bench *b, struct setting *s); /* closes it and measures the limits once more */
 
 /* ---- bench_figures.c ---- */
 
 /* False when memory is out. */
 bool spread_of(struct spread *s, const double *sample, int n, double scale);
-struct work work_of(const struct bench *b, const carat_operation *o, double seconds);
+struct work work_of(const carat_limits *limits, const carat_operation *o, double seconds);
 carat_operation sum_of(const carat_profile *p); /* all operations together */
 /* "pp512 @ d4096"; returns out. */
 const char *test_name(char *out, size_t capacity, const struct test *t);
-int tokens_of(const struct test *t); /* of all sequences */
-int bench_describe(struct bench *b); /* the model's type and the command; an exit code */
-void bench_sum_up(const struct bench *b, struct test *t);
+int tokens_of(const struct test *t);                      /* of all sequences */
+int bench_describe(struct bench *b);                      /* the model's type and the command; an exit code */
+void bench_sum_up(const struct bench *b, struct test *t); /* when its setting has ended */
 
 /* ---- bench_notes.c ---- */
 
@@ -131,27 +174,15 @@ void load_end(const carat_host_info *host, const struct load_mark *m, struct loa
 void load_frequency(struct load *load); /* notes the highest of several calls */
 size_t peak_rss(void);
 
-/* ---- bench_table.c: a markdown table as wide as what is in it ---- */
-
-enum { MOST_COLUMNS = 12, MOST_ROWS = MOST_TESTS + 1, CELL = 48 };
-
-struct table {
-    int columns, cells;
-    const char *title[MOST_COLUMNS]; /* a colon at its end aligns to the right */
-    char cell[MOST_ROWS * MOST_COLUMNS][CELL];
-};
-/* titles are ended by NULL. */
-void table_begin(struct table *t, const char *const *titles);
-void table_cell(struct table *t, const char *format, ...) PRINTF(2, 3);
-/* Nothing where there is nothing to say: the number is NAN or not above 0. */
-void table_number(struct table *t, const char *format, double value);
-void table_print(const struct table *t);
-
 /* ---- bench_report.c, bench_fields.c ---- */
 
-void bench_print(const struct bench *b);
-/* format: "csv", "json", "jsonl" */
-int bench_print_fields(const struct bench *b, const char *format);
+void bench_print_head(struct bench *b);         /* of the table of speeds */
+void bench_print_speed(struct bench *b, int i); /* test i, just measured */
+void bench_print(const struct bench *b);        /* all else, when everything is measured */
+/* format: "csv", "json", "jsonl"; what stands before the tests, test i, and what ends them. Exit codes. */
+int bench_fields_begin(const char *format);
+int bench_fields_test(const struct bench *b, int i, const char *format);
+int bench_fields_end(const char *format);
 /* Is a field of a test what the older result has under that name? Yes, if it has none. */
 bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older);
 void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older,

@@ -31,7 +31,7 @@ static const double too_noisy = 0.2;
 
 static const char *name_of(const struct bench *b)
 {
-    return strcmp(b->o->compare, "-") == 0 ? "standard input" : b->o->compare;
+    return input_name(b->o->compare);
 }
 
 static int refuse(const struct bench *b, const char *why, size_t i)
@@ -111,11 +111,21 @@ static bool samples_at(const json_t *object, struct spread *spread, bool *memory
     return good;
 }
 
-/* Puts an element beside the test of this run that it belongs to; one with as many threads wins over others. */
+/* How much of a test's setting an element has: as many threads count for more than passes as wide. */
+static int likeness(const json_t *element, const struct setting *s)
+{
+    int threads, chunk;
+
+    return 2 * (number_at(element, "n_threads", &threads) && threads == s->plan.threads) +
+           (number_at(element, "n_ubatch", &chunk) && chunk == s->plan.chunk);
+}
+
+/* Puts an element beside the tests of this run that it belongs to, unless they have one that is more
+ * alike. */
 static int match(struct bench *b, const json_t *element, size_t i)
 {
     const json_t *ours = json_object_get(element, "carat");
-    int n_prompt, n_gen, depth, parallel = 1, threads;
+    int n_prompt, n_gen, depth, parallel = 1;
     struct spread spread;
     bool memory = true;
 
@@ -133,9 +143,7 @@ static int match(struct bench *b, const json_t *element, size_t i)
         struct test *t = &b->test[k];
         bool same =
             t->n_prompt == n_prompt && t->n_gen == n_gen && t->depth == depth && t->parallel == parallel;
-        bool better = !t->old.element ||
-                      (number_at(element, "n_threads", &threads) && threads == b->plan.threads &&
-                       number_at(t->old.element, "n_threads", &threads) && threads != b->plan.threads);
+        bool better = !t->old.element || likeness(element, t->with) > likeness(t->old.element, t->with);
         if (same && better) {
             t->old.element = element;
             t->old.ts = spread;
@@ -188,35 +196,36 @@ static bool same_machine(const struct bench *b, const struct test *t)
 }
 
 /* What memory, or arithmetic, whichever binds the test, has lost of its speed. */
-static double machine_lost(const struct bench *b, const struct test *t)
+static double machine_lost(const struct test *t)
 {
+    const carat_limits *limits = &t->with->limits;
     const json_t *rates = ours_at(t, "limit_gop_s");
     double lost = -INFINITY;
 
     if (!(t->work.of_compute > t->work.of_read))
-        lost = 1 - b->limits.read / 1e9 / json_number_value(ours_at(t, "limit_gb_s"));
+        lost = 1 - limits->read / 1e9 / json_number_value(ours_at(t, "limit_gb_s"));
     for (int a = 0; a < CARAT_N_ARITHMETIC && t->work.of_compute > t->work.of_read; a++) {
         double then = json_number_value(json_object_get(rates, arithmetic_names[a])) * 1e9;
-        if (b->limits.operations[a] > 0)
-            lost = fmax(lost, 1 - b->limits.operations[a] / then);
+        if (limits->operations[a] > 0)
+            lost = fmax(lost, 1 - limits->operations[a] / then);
     }
     return lost > -INFINITY && lost < 1 ? lost : 0; /* a limit that is not in the older result is 0 */
 }
 
 /* The share that others leave of the processors which the threads need. */
-static double left(const struct bench *b, double foreign, double steal)
+static double left(const struct bench *b, const struct test *t, double foreign, double steal)
 {
-    return fmin(1, fmax(0.01, 1 - foreign - steal) * b->host.online / b->plan.threads);
+    return fmin(1, fmax(0.01, 1 - foreign - steal) * b->host.online / t->with->plan.threads);
 }
 
 static double others_took(const struct bench *b, const struct test *t)
 {
     const json_t *foreign = ours_at(t, "foreign_load"), *steal = ours_at(t, "steal");
-    double then = left(b, json_number_value(foreign), json_number_value(steal));
+    double then = left(b, t, json_number_value(foreign), json_number_value(steal));
 
     if (!json_is_number(foreign) || !json_is_number(steal) || isnan(t->load.foreign) || !(then > 0))
         return 0;
-    return 1 - left(b, t->load.foreign, t->load.steal) / then;
+    return 1 - left(b, t, t->load.foreign, t->load.steal) / then;
 }
 
 /* Settings that differ are the user's business, who should know of them. */
@@ -274,7 +283,7 @@ static void judge(const struct bench *b, struct test *t)
     if (isnan(noise))
         noise = assumed_noise;
     v->allowed = deviations * fmax(noise, least_noise);
-    v->lost = same_machine(b, t) ? machine_lost(b, t) : 0;
+    v->lost = same_machine(b, t) ? machine_lost(t) : 0;
     v->taken = same_machine(b, t) ? others_took(b, t) : 0;
     explained = fmax(0, fmax(v->lost, v->taken)); /* one is a part of the other */
     v->ratio = t->ts.median / v->ts.median;
@@ -301,8 +310,8 @@ int bench_compare(struct bench *b)
 
 void bench_print_comparison(const struct bench *b, struct table *table)
 {
-    static const char *const titles[] = {
-        "test:", "then t/s:", "now t/s:", "ratio:", "then ± %:", "now ± %:", "allowed %:", "verdict", NULL};
+    static const char *const titles[] = {"test:",    "then tok/s:", "now tok/s:", "ratio:", "then ± %:",
+                                         "now ± %:", "allowed %:",  "verdict",    NULL};
     char name[64];
 
     table_begin(table, titles);

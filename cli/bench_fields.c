@@ -23,7 +23,7 @@ enum kind {
     PROFILE,
 };
 
-enum origin { IN_BENCH, IN_TEST, FIXED };
+enum origin { IN_BENCH, IN_SETTING, IN_TEST, FIXED };
 
 struct field {
     const char *name; /* a dot leads into an object */
@@ -36,6 +36,8 @@ struct field {
 
 #define B(member)              IN_BENCH, offsetof(struct bench, member), 1, NULL
 #define B_TIMES(member, scale) IN_BENCH, offsetof(struct bench, member), scale, NULL
+#define S(member)              IN_SETTING, offsetof(struct setting, member), 1, NULL
+#define S_TIMES(member, scale) IN_SETTING, offsetof(struct setting, member), scale, NULL
 #define T(member)              IN_TEST, offsetof(struct test, member), 1, NULL
 #define T_TIMES(member, scale) IN_TEST, offsetof(struct test, member), scale, NULL
 #define ALWAYS(value)          FIXED, 0, 1, value
@@ -57,20 +59,20 @@ static const struct field fields[] = {
     {"model_type", CHARS, B(type)},
     {"model_size", BYTES, B(info.weight_bytes)},
     {"model_n_params", COUNT, B(info.n_parameter)},
-    {"n_batch", WHOLE, B(plan.chunk)},
-    {"n_ubatch", WHOLE, B(plan.chunk)},
-    {"n_threads", WHOLE, B(plan.threads)},
+    {"n_batch", WHOLE, S(plan.chunk)},
+    {"n_ubatch", WHOLE, S(plan.chunk)},
+    {"n_threads", WHOLE, S(plan.threads)},
     {"cpu_mask", STRING, ALWAYS("0x0")},
     {"cpu_strict", TRUTH, ALWAYS("0")},
     {"poll", WHOLE, ALWAYS("0")},
-    {"type_k", STRING, B(plan.kv)},
-    {"type_v", STRING, B(plan.kv)},
+    {"type_k", STRING, S(plan.kv)},
+    {"type_v", STRING, S(plan.kv)},
     {"n_gpu_layers", WHOLE, ALWAYS("0")},
     {"n_cpu_moe", WHOLE, ALWAYS("0")},
     {"split_mode", STRING, ALWAYS("none")},
     {"main_gpu", WHOLE, ALWAYS("0")},
     {"no_kv_offload", TRUTH, ALWAYS("0")},
-    {"flash_attn", WHOLE, ALWAYS("1")},
+    {"flash_attn", WHOLE, S(flash)},
     {"devices", STRING, ALWAYS("none")},
     {"tensor_split", STRING, ALWAYS("0.00")},
     {"tensor_buft_overrides", STRING, ALWAYS("none")},
@@ -93,15 +95,16 @@ static const struct field fields[] = {
     /* what was measured, and how */
     {"carat.version", CHARS, B(host.version)},
     {"carat.numerics", WHOLE, B(host.numerics)},
-    {"carat.isa", STRING, B(plan.isa)},
-    {"carat.kv", STRING, B(plan.kv)},
-    {"carat.chunk", WHOLE, B(plan.chunk)},
+    {"carat.isa", STRING, S(plan.isa)},
+    {"carat.kv", STRING, S(plan.kv)},
+    {"carat.chunk", WHOLE, S(plan.chunk)},
     {"carat.exact", TRUTH, B(exact)},
     {"carat.n_parallel", WHOLE, T(parallel)},
     {"carat.repetitions", WHOLE, T(ts.n)},
     {"carat.command", STRING, B(command)},
     /* speed */
     {"carat.median_ts", NUMBER, T(ts.median)},
+    {"carat.p90_ts", NUMBER, T(ts.p90)},
     {"carat.min_ts", NUMBER, T(ts.low)},
     {"carat.max_ts", NUMBER, T(ts.high)},
     {"carat.noise", NUMBER, T(ts.noise)},
@@ -113,26 +116,26 @@ static const struct field fields[] = {
     {"carat.of_read", NUMBER, T(work.of_read)},
     {"carat.of_compute", NUMBER, T(work.of_compute)},
     {"carat.limit_ts", NUMBER, T(limit)},
-    {"carat.limit_gb_s", NUMBER, B_TIMES(limits.read, 1e-9)},
-    {"carat.limit_gop_s.f32", KNOWN, B_TIMES(limits.operations[CARAT_BY_F32], 1e-9)},
-    {"carat.limit_gop_s.bf16", KNOWN, B_TIMES(limits.operations[CARAT_BY_BF16], 1e-9)},
-    {"carat.limit_gop_s.int8", KNOWN, B_TIMES(limits.operations[CARAT_BY_INT8], 1e-9)},
-    {"carat.limit_gop_s.int4", KNOWN, B_TIMES(limits.operations[CARAT_BY_INT4], 1e-9)},
+    {"carat.limit_gb_s", NUMBER, S_TIMES(limits.read, 1e-9)},
+    {"carat.limit_gop_s.f32", KNOWN, S_TIMES(limits.operations[CARAT_BY_F32], 1e-9)},
+    {"carat.limit_gop_s.bf16", KNOWN, S_TIMES(limits.operations[CARAT_BY_BF16], 1e-9)},
+    {"carat.limit_gop_s.int8", KNOWN, S_TIMES(limits.operations[CARAT_BY_INT8], 1e-9)},
+    {"carat.limit_gop_s.int4", KNOWN, S_TIMES(limits.operations[CARAT_BY_INT4], 1e-9)},
     /* the start, once a run */
     {"carat.setup_ms.open", NUMBER, B_TIMES(setup.open, 1e3)},
     {"carat.setup_ms.map", NUMBER, B_TIMES(setup.map, 1e3)},
     {"carat.setup_ms.pack", NUMBER, B_TIMES(setup.pack, 1e3)},
     {"carat.setup_ms.tokenizer", NUMBER, B_TIMES(setup.tokenizer, 1e3)},
     {"carat.setup_ms.parse", NUMBER, B_TIMES(setup.parse, 1e3)},
-    {"carat.setup_ms.engine", NUMBER, B_TIMES(engine_seconds, 1e3)},
+    {"carat.setup_ms.engine", NUMBER, S_TIMES(engine_seconds, 1e3)},
     {"carat.setup_ms.total", NUMBER, B_TIMES(start_seconds, 1e3)},
     {"carat.packed", TRUTH, B(setup.packed)},
     {"carat.packed_now", TRUTH, B(setup.made)},
     /* memory, in bytes */
     {"carat.peak_rss", BYTES, T(peak_rss)},
-    {"carat.kv_bytes", BYTES, B(plan.kv_bytes)},
-    {"carat.work_bytes", BYTES, B(plan.work_bytes)},
-    {"carat.weight_bytes", BYTES, B(plan.weight_bytes)},
+    {"carat.kv_bytes", BYTES, S(plan.kv_bytes)},
+    {"carat.work_bytes", BYTES, S(plan.work_bytes)},
+    {"carat.weight_bytes", BYTES, S(plan.weight_bytes)},
     /* what else the machine did */
     {"carat.foreign_load", NUMBER, T(load.foreign)},
     {"carat.steal", NUMBER, T(load.steal)},
@@ -162,9 +165,9 @@ static json_t *rounded(double x)
     return isfinite(x) ? json_integer((json_int_t)llround(x)) : json_null();
 }
 
-static json_t *operation_json(const struct bench *b, const carat_operation *o)
+static json_t *operation_json(const struct test *t, const carat_operation *o)
 {
-    struct work w = work_of(b, o, o->seconds);
+    struct work w = work_of(&t->with->limits, o, o->seconds);
 
     return json_pack("{s:s, s:I, s:f, s:I, s:I, s:o, s:o}", "name", o->name, "calls", (json_int_t)o->calls,
                      "seconds", o->seconds, "bytes", (json_int_t)w.bytes, "operations",
@@ -182,7 +185,7 @@ static json_t *profile_json(const struct bench *b, const struct test *t)
     }
     for (int i = 0; i < t->profile.n; i++)
         if (t->profile.operation[i].calls)
-            json_array_append_new(list, operation_json(b, &t->profile.operation[i]));
+            json_array_append_new(list, operation_json(t, &t->profile.operation[i]));
     return json_pack("{s:f, s:I, s:o}", "seconds", t->seconds, "passes", (json_int_t)t->profile.passes,
                      "operations", list);
 }
@@ -205,9 +208,10 @@ static json_t *string(const char *s)
 static json_t *value_of(const struct bench *b, const struct test *t, const struct field *f)
 {
     int fixed = f->fixed ? atoi(f->fixed) : 0;
-    const void *at = f->origin == FIXED     ? (const void *)&fixed
-                     : f->origin == IN_TEST ? (const void *)((const char *)t + f->at)
-                                            : (const void *)((const char *)b + f->at);
+    const void *at = f->origin == FIXED        ? (const void *)&fixed
+                     : f->origin == IN_TEST    ? (const void *)((const char *)t + f->at)
+                     : f->origin == IN_SETTING ? (const void *)((const char *)t->with + f->at)
+                                               : (const void *)((const char *)b + f->at);
 
     switch (f->kind) {
     case TRUTH:
@@ -354,34 +358,6 @@ static bool write_object(json_t *object, int indent, bool deeper)
     return good;
 }
 
-static bool write_json(const struct bench *b)
-{
-    bool good = true;
-
-    out_print("[");
-    for (int i = 0; i < b->n && good; i++) {
-        json_t *object = test_json(b, &b->test[i]);
-        out_print("%s\n  ", i ? "," : "");
-        good = object && write_object(object, 2, true);
-        json_decref(object);
-    }
-    out_print("\n]\n");
-    return good;
-}
-
-static bool write_lines(const struct bench *b)
-{
-    bool good = true;
-
-    for (int i = 0; i < b->n && good; i++) {
-        json_t *object = test_json(b, &b->test[i]);
-        good = object && write_value(object, 0);
-        out_print("\n");
-        json_decref(object);
-    }
-    return good;
-}
-
 /* Samples and profiles have no place in a cell. */
 static bool in_table(const struct field *f)
 {
@@ -403,33 +379,58 @@ static bool write_cell(const json_t *value)
     return true;
 }
 
-static bool write_csv(const struct bench *b)
+static bool write_csv(const struct bench *b, const struct test *t)
 {
     bool good = true;
 
-    for (int i = 0; i < N_FIELD; i++)
-        if (in_table(&fields[i]))
-            out_print("%s%s", i ? "," : "", fields[i].name);
-    out_print("\n");
-    for (int k = 0; k < b->n; k++) {
-        for (int i = 0; i < N_FIELD && good; i++) {
-            if (!in_table(&fields[i]))
-                continue;
-            json_t *value = value_of(b, &b->test[k], &fields[i]);
-            out_print("%s", i ? "," : "");
-            good = write_cell(value);
-            json_decref(value);
-        }
-        out_print("\n");
+    for (int i = 0; i < N_FIELD && good; i++) {
+        if (!in_table(&fields[i]))
+            continue;
+        json_t *value = value_of(b, t, &fields[i]);
+        out_print("%s", i ? "," : "");
+        good = write_cell(value);
+        json_decref(value);
     }
     return good;
 }
 
-int bench_print_fields(const struct bench *b, const char *format)
+int bench_fields_begin(const char *format)
 {
-    bool good = strcmp(format, "csv") == 0    ? write_csv(b)
-                : strcmp(format, "json") == 0 ? write_json(b)
-                                              : write_lines(b);
+    if (strcmp(format, "json") == 0)
+        out_print("[");
+    if (strcmp(format, "csv") == 0) {
+        for (int i = 0; i < N_FIELD; i++)
+            if (in_table(&fields[i]))
+                out_print("%s%s", i ? "," : "", fields[i].name);
+        out_print("\n");
+    }
+    return out_flush() ? DONE : FAILED;
+}
 
-    return good ? DONE : fail_memory();
+int bench_fields_test(const struct bench *b, int i, const char *format)
+{
+    const struct test *t = &b->test[i];
+    bool json = strcmp(format, "json") == 0, good;
+
+    if (strcmp(format, "csv") == 0) {
+        good = write_csv(b, t);
+    } else {
+        json_t *object = test_json(b, t);
+        if (json)
+            out_print("%s\n  ", i ? "," : "");
+        good = object && (json ? write_object(object, 2, true) : write_value(object, 0));
+        json_decref(object);
+    }
+    if (!json)
+        out_print("\n");
+    if (!good)
+        return fail_memory();
+    return out_flush() ? DONE : FAILED;
+}
+
+int bench_fields_end(const char *format)
+{
+    if (strcmp(format, "json") == 0)
+        out_print("\n]\n");
+    return out_flush() ? DONE : FAILED;
 }

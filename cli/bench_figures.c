@@ -90,17 +90,17 @@ static double share(double x)
 }
 
 /* Seconds that the multiplications take at the limit; NAN when the limit of one of them is not known. */
-static double least_compute(const struct bench *b, const carat_operation *o)
+static double least_compute(const carat_limits *limits, const carat_operation *o)
 {
     double least = 0;
 
     for (int a = 0; a < CARAT_N_ARITHMETIC; a++)
         if (o->operations[a])
-            least += (double)o->operations[a] / share(b->limits.operations[a]);
+            least += (double)o->operations[a] / share(limits->operations[a]);
     return least;
 }
 
-struct work work_of(const struct bench *b, const carat_operation *o, double seconds)
+struct work work_of(const carat_limits *limits, const carat_operation *o, double seconds)
 {
     struct work w = {.bytes = o->bytes, .seconds = seconds};
 
@@ -108,8 +108,8 @@ struct work work_of(const struct bench *b, const carat_operation *o, double seco
         w.operations += o->operations[a];
     w.gb_s = seconds > 0 ? (double)w.bytes / seconds / 1e9 : 0;
     w.gop_s = seconds > 0 ? (double)w.operations / seconds / 1e9 : 0;
-    w.of_read = seconds > 0 ? share((double)o->bytes / b->limits.read / seconds) : NAN;
-    w.of_compute = seconds > 0 ? share(least_compute(b, o) / seconds) : NAN;
+    w.of_read = seconds > 0 ? share((double)o->bytes / limits->read / seconds) : NAN;
+    w.of_compute = seconds > 0 ? share(least_compute(limits, o) / seconds) : NAN;
     return w;
 }
 
@@ -133,7 +133,7 @@ void bench_sum_up(const struct bench *b, struct test *t)
     carat_operation sum = sum_of(&t->profile);
     double bound;
 
-    t->work = work_of(b, &sum, t->ns.median / 1e9);
+    t->work = work_of(&t->with->limits, &sum, t->ns.median / 1e9);
     bound = fmax(t->work.of_read, t->work.of_compute); /* of two, of which one may be NAN */
     t->limit = t->ts.median / bound;
     bench_judge(b, t);
@@ -152,32 +152,6 @@ static const struct {
     {"gemma3", 48, "12B"}, {"gemma3", 62, "27B"},
 };
 
-/* The type that most matrices are stored in. */
-static const char *stored_type(const carat_model *model)
-{
-    struct {
-        const char *name;
-        int n;
-    } type[64];
-    int n_type = 0, best = 0;
-
-    for (int i = 0, n = carat_model_tensor_count(model); i < n; i++) {
-        carat_tensor_info info = {.size = sizeof info};
-        int k = 0;
-        if (carat_model_get_tensor(model, i, &info, NULL) != CARAT_OK || info.n_dim < 2)
-            continue;
-        while (k < n_type && strcmp(type[k].name, info.type) != 0)
-            k++;
-        if (k == n_type && n_type < 64) {
-            type[n_type].name = info.type;
-            type[n_type++].n = 0;
-        }
-        if (k < n_type && ++type[k].n > type[best].n)
-            best = k;
-    }
-    return n_type ? type[best].name : "";
-}
-
 /* A word as a shell reads it. */
 static void quote(FILE *f, const char *word)
 {
@@ -195,16 +169,22 @@ static void quote(FILE *f, const char *word)
 /* Every option of the table that decides what is measured, with the values that the library chose. */
 static int make_command(struct bench *b)
 {
+    const carat_plan *plan = &b->setting[0].plan;
     struct options o = *b->o;
+    char threads[16], chunk[16];
     size_t n;
     FILE *f = open_memstream(&b->command, &n);
 
     if (!f)
         return fail_memory();
-    o.threads = b->plan.threads;
-    o.chunk = b->plan.chunk;
-    o.kv = b->plan.kv;
-    o.isa = b->plan.isa;
+    snprintf(threads, sizeof threads, "%d", plan->threads);
+    snprintf(chunk, sizeof chunk, "%d", plan->chunk);
+    if (!b->several_threads)
+        o.thread_list = threads;
+    if (!b->several_chunks)
+        o.chunk_list = chunk;
+    o.kv = plan->kv;
+    o.isa = plan->isa;
     o.cache_k = o.cache_v = o.output = o.color = NULL;
     o.json = false;
     fputs("carat bench ", f);
@@ -212,12 +192,13 @@ static int make_command(struct bench *b)
     for (int i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
         const void *field = (const char *)&o + option->field;
-        bool word = option->kind == TEXT || option->kind == CHOICE || option->kind == PATH;
+        bool word =
+            option->kind == TEXT || option->kind == INTS || option->kind == CHOICE || option->kind == PATH;
         if (!(option->verbs & ON(BENCH)))
             continue;
         if (option->kind == FLAG && *(const bool *)field)
             fprintf(f, " %s", option->names[0]);
-        if (option->kind == INT && *(const int *)field)
+        if (option->kind == INT && *(const int *)field && *(const int *)field >= option->low) /* given */
             fprintf(f, " %s %d", option->names[0], *(const int *)field);
         if (word && *(const char *const *)field) {
             fprintf(f, " %s ", option->names[0]);
@@ -230,6 +211,7 @@ static int make_command(struct bench *b)
 int bench_describe(struct bench *b)
 {
     char size[24];
+    bool only;
 
     snprintf(size, sizeof size, "%.3g%s",
              (double)b->info.n_parameter / (b->info.n_parameter < 1e9 ? 1e6 : 1e9),
@@ -237,7 +219,7 @@ int bench_describe(struct bench *b)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (strcmp(sizes[i].architecture, b->info.architecture) == 0 && sizes[i].n_layer == b->info.n_layer)
             snprintf(size, sizeof size, "%s", sizes[i].size);
-    snprintf(b->type, sizeof b->type, "%s %s %s", b->info.architecture, size, stored_type(b->model));
+    snprintf(b->type, sizeof b->type, "%s %s %s", b->info.architecture, size, stored_type(b->model, &only));
     snprintf(b->build, sizeof b->build, "carat %s", b->host.version);
     return make_command(b);
 }

@@ -59,7 +59,7 @@ void bench_judge(const struct bench *b, struct test *t)
         [STEAL] = {l->steal, l->steal > 0.01},
         [THROTTLED] = {l->throttled, l->throttled > 0.001},
         [FREQUENCY] = {frequency, frequency < 0.9},
-        [THREADS] = {b->host.threads, b->plan.threads > b->host.threads},
+        [THREADS] = {b->host.threads, t->with->plan.threads > b->host.threads},
         [BEYOND] = {of_limit, of_limit > 1},
         [SHORT] = {t->ns.median, spread && t->ns.median < short_run},
     };

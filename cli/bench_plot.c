@@ -282,16 +282,18 @@ static void put_panel(FILE *f, const struct panel *p)
 
 static void put_title(FILE *f, const struct bench *b)
 {
+    const carat_plan *plan = &b->setting[0].plan; /* the only one: bench.c sees to that */
+
     fputs("<text class=\"title\" x=\"16\" y=\"30\">", f);
     put_text(f, b->type);
-    fprintf(f, " · %d %s, %s · ", b->plan.threads, b->plan.threads == 1 ? "thread" : "threads", b->plan.isa);
+    fprintf(f, " · %d %s, %s · ", plan->threads, plan->threads == 1 ? "thread" : "threads", plan->isa);
     put_text(f, b->host.cpu);
     fprintf(f,
             "</text>\n<text x=\"16\" y=\"50\">%s, %.10s · medians of %d runs, whiskers from the slowest to "
             "the fastest",
             b->build, b->test[0].time, b->o->repetitions);
-    fprintf(f, " · KV %s%s · memory reads %.1f GB/s at most", b->plan.kv, b->exact ? ", exact" : "",
-            b->limits.read / 1e9);
+    fprintf(f, " · KV %s%s · memory reads %.1f GB/s at most", plan->kv, b->exact ? ", exact" : "",
+            b->setting[0].limits.read / 1e9);
     fputs("</text>\n", f);
 }
 

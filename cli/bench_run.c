@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -23,14 +24,23 @@ static void keep_higher(carat_limits *best, const carat_limits *other)
         best->operations[a] = fmax(best->operations[a], other->operations[a]);
 }
 
-static int measure(struct bench *b)
+/* Of the settings with as many threads. */
+static void keep(struct bench *b, const struct setting *s, const carat_limits *found)
+{
+    for (int i = 0; i < b->n_setting; i++)
+        if (b->setting[i].plan.threads == s->plan.threads)
+            keep_higher(&b->setting[i].limits, found);
+}
+
+static int measure(struct bench *b, const struct setting *s)
 {
     carat_limits found = {.size = sizeof found};
     carat_error err;
 
-    if (carat_measure_limits(b->plan.threads, b->o->isa, &found, &err) != CARAT_OK)
+    if (carat_measure_limits(s->plan.threads, b->o->isa, stop_when_interrupted, NULL, &found, &err) !=
+        CARAT_OK)
         return fail_status(&err);
-    keep_higher(&b->limits, &found);
+    keep(b, s, &found);
     return DONE;
 }
 
@@ -38,7 +48,7 @@ static bool read_all(int fd, void *to, size_t n)
 {
     for (size_t done = 0; done < n;) {
         ssize_t got = read(fd, (char *)to + done, n - done);
-        if (got == 0 || (got < 0 && errno != EINTR))
+        if (got == 0 || (got < 0 && (errno != EINTR || interrupted())))
             return false;
         done += got > 0 ? (size_t)got : 0;
     }
@@ -47,7 +57,7 @@ static bool read_all(int fd, void *to, size_t n)
 
 /* In a process of its own, because what measuring reads would be the peak of this one. There are no other threads yet
  * that a fork could leave behind. */
-static int measure_apart(struct bench *b)
+static int measure_apart(struct bench *b, const struct setting *s)
 {
     carat_limits found = {.size = sizeof found};
     int ends[2], status;
@@ -55,20 +65,23 @@ static int measure_apart(struct bench *b)
     bool good;
 
     if (pipe(ends) != 0)
-        return measure(b);
+        return measure(b, s);
     child = fork();
     if (child == 0) {
-        good = carat_measure_limits(b->plan.threads, b->o->isa, &found, NULL) == CARAT_OK;
+        good = carat_measure_limits(s->plan.threads, b->o->isa, stop_when_interrupted, NULL, &found, NULL) ==
+               CARAT_OK;
         _exit(good && write(ends[1], &found, sizeof found) == sizeof found ? 0 : 1);
     }
     close(ends[1]);
     good = child > 0 && read_all(ends[0], &found, sizeof found);
     close(ends[0]);
+    if (child > 0 && interrupted())
+        kill(child, SIGKILL); /* the signal may have been for this process alone */
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (!good)
-        return measure(b); /* it may work here, or say why not */
-    keep_higher(&b->limits, &found);
+        return measure(b, s); /* it may work here, or say why not */
+    keep(b, s, &found);
     return DONE;
 }
 
@@ -86,37 +99,61 @@ static void fill_ids(struct bench *b)
     }
 }
 
+/* What the engine of a setting is made of. */
+static int set_options(struct bench *b, const struct setting *s, carat_engine_options *options)
+{
+    engine_options(options, b->o);
+    options->threads = s->threads;
+    options->chunk = s->chunk;
+    options->context = b->longest;
+    options->sessions = b->widest;
+    return fit_engine(options, b->model, b->o);
+}
+
 int bench_open(struct bench *b)
 {
     carat_engine_options options;
-    double start = seconds(), opened, begun;
+    double start = seconds();
     carat_error err;
     int code = open_packed(&b->model, b->o);
 
     if (code != DONE)
         return code;
-    opened = seconds();
-    engine_options(&options, b->o);
-    options.context = b->longest;
-    options.sessions = b->widest;
-    if ((code = fit_engine(&options, b->model, b->o)) != DONE)
-        return code;
+    b->open_seconds = seconds() - start;
     if (carat_get_host(&b->host, &err) != CARAT_OK ||
         carat_model_get_info(b->model, &b->info, &err) != CARAT_OK ||
-        carat_model_get_setup(b->model, &b->setup, &err) != CARAT_OK ||
-        carat_plan_engine(b->model, &options, &b->plan, &err) != CARAT_OK)
+        carat_model_get_setup(b->model, &b->setup, &err) != CARAT_OK)
         return fail_status(&err);
-    if ((code = measure_apart(b)) != DONE || (code = bench_describe(b)) != DONE)
-        return code;
-    begun = seconds();
-    if (carat_engine_create(&b->engine, b->model, &options, &err) != CARAT_OK)
-        return fail_status(&err);
-    b->engine_seconds = seconds() - begun;
-    b->start_seconds = opened - start + b->engine_seconds;
+    for (int i = 0; i < b->n_setting; i++) {
+        struct setting *s = &b->setting[i];
+        if ((code = set_options(b, s, &options)) != DONE)
+            return code;
+        if (carat_plan_engine(b->model, &options, &s->plan, &err) != CARAT_OK)
+            return fail_status(&err);
+    }
     b->ids = calloc((size_t)b->longest, sizeof *b->ids);
     if (!b->ids)
         return fail_memory();
     fill_ids(b);
+    return bench_describe(b);
+}
+
+int bench_begin(struct bench *b, struct setting *s)
+{
+    carat_engine_options options;
+    double begun;
+    int code = s->limits.read > 0 ? DONE : measure_apart(b, s);
+
+    if (code == DONE)
+        code = set_options(b, s, &options);
+    if (code != DONE)
+        return code;
+    begun = seconds();
+    if ((code = create_engine(&b->engine, b->model, &options)) != DONE)
+        return code;
+    s->engine_seconds = seconds() - begun;
+    if (s == b->setting)
+        b->start_seconds = b->open_seconds + s->engine_seconds;
     return DONE;
 }
 
@@ -128,12 +165,12 @@ static void close_sessions(struct bench *b)
     }
 }
 
-int bench_close(struct bench *b)
+int bench_end(struct bench *b, struct setting *s)
 {
     close_sessions(b);
     carat_engine_close(b->engine);
     b->engine = NULL;
-    return measure(b);
+    return measure(b, s);
 }
 
 /* ---- a test ---- */
@@ -144,42 +181,44 @@ static int open_sessions(struct bench *b, const struct test *t)
     carat_session_options options = CARAT_SESSION_OPTIONS;
     carat_error err;
 
-    if (t->n_prompt > 0 || t->depth > 0) {
-        options.progress = progress_update;
-        options.user = &b->bar;
-    }
+    options.watch = progress_update;
+    options.user = &b->evaluating;
     close_sessions(b);
-    for (int i = 0; i < t->parallel; i++)
+    for (int i = 0; i < t->parallel; i++) {
+        progress_begin(&b->evaluating, "depth", "tok");
         if (carat_session_create(&b->session[i], b->engine, &options, &err) != CARAT_OK ||
-            (t->depth > 0 && carat_append(b->session[i], b->ids, t->depth, &err) != CARAT_OK))
+            (t->depth > 0 && carat_sync(b->session[i], b->ids, t->depth, NULL, &err) != CARAT_OK))
             return fail_status(&err);
+    }
     return DONE;
 }
 
-/* All sessions take n tokens, which lie at `from`. */
-static int step(struct bench *b, const struct test *t, int from, int n)
+/* All sessions take the token that lies at `from`. */
+static int step(struct bench *b, const struct test *t, int from)
 {
     carat_row rows[BENCH_PARALLEL];
     carat_error err;
 
     for (int s = 0; s < t->parallel; s++)
-        rows[s] = (carat_row){.session = b->session[s], .tokens = b->ids + from, .n = n};
+        rows[s] = (carat_row){.session = b->session[s], .tokens = b->ids + from, .n = 1};
     return carat_step(b->engine, rows, t->parallel, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
 /* The prompt, if there is one: *spent is its time, *first that of a draw behind it, too. */
 static int run_prompt(struct bench *b, const struct test *t, double *spent, double *first)
 {
-    double start = seconds();
     carat_error err;
+    double start;
     int32_t id;
-    int code;
 
     *spent = *first = 0;
     if (t->n_prompt == 0)
         return DONE;
-    if ((code = step(b, t, t->depth, t->n_prompt)) != DONE)
-        return code;
+    progress_begin(&b->evaluating, "pp", "tok");
+    start = seconds();
+    /* behind the depth that is held; one session: tests of several generate only */
+    if (carat_sync(b->session[0], b->ids, t->depth + t->n_prompt, NULL, &err) != CARAT_OK)
+        return fail_status(&err);
     *spent = seconds() - start;
     if (carat_sample(b->session[0], NULL, &id, &err) != CARAT_OK)
         return fail_status(&err);
@@ -190,21 +229,22 @@ static int run_prompt(struct bench *b, const struct test *t, double *spent, doub
 /* Run i of a test, or with -1 the warm-up; with a profile unless that is NULL. */
 static int run_once(struct bench *b, struct test *t, int i, carat_profile *profile, double *spent)
 {
-    static const char *const labels[] = {"pp", "tg", "pg"};
     double first, start, before, now;
     carat_error err;
     int code;
 
-    progress_begin(&b->bar, labels[t->n_gen == 0 ? 0 : t->n_prompt == 0 ? 1 : 2], "tok");
     if ((code = open_sessions(b, t)) != DONE)
         return code;
     if (profile)
         carat_profile_begin(b->engine);
     if ((code = run_prompt(b, t, spent, &first)) != DONE)
         return code;
+    progress_end(&b->evaluating);
+    progress_begin(&b->bar, "tg", "tok");
+    b->bar.scale = t->parallel;
     start = before = seconds();
     for (int k = 0; k < t->n_gen; k++, before = now) {
-        if ((code = step(b, t, t->depth + t->n_prompt + k, 1)) != DONE)
+        if ((code = step(b, t, t->depth + t->n_prompt + k)) != DONE)
             return code;
         now = seconds();
         if (i >= 0)

@@ -65,7 +65,7 @@ static void print_cell(const char *text, int n, int width, bool right)
         out_print(" %.*s%*s |", n, text, blanks, "");
 }
 
-static void find_widths(const struct table *t, int *width)
+void table_measure(struct table *t)
 {
     for (int c = 0; c < t->columns; c++) {
         int n, title, most = 0;
@@ -75,26 +75,45 @@ static void find_widths(const struct table *t, int *width)
             n = width_of(t->cell[i], (int)strlen(t->cell[i]));
             most = n > most ? n : most;
         }
-        width[c] = most == 0 ? 0 : most > title ? most : title;
+        t->width[c] = most == 0 ? 0 : most > title ? most : title;
     }
 }
 
-void table_print(const struct table *t)
+void table_head(const struct table *t)
 {
     static const char dashes[] = "------------------------------------------------";
-    int width[MOST_COLUMNS], n;
 
-    find_widths(t, width);
-    for (int row = -2; row < t->cells / t->columns; row++) {
+    for (int line = 0; line < 2; line++) {
         out_print("|");
         for (int c = 0; c < t->columns; c++) {
+            int n, width = t->width[c];
             bool right = to_right(t->title[c], &n);
-            const char *cell = row >= 0 ? t->cell[row * t->columns + c] : t->title[c];
-            if (row == -1 && width[c])
-                out_print(" %.*s%s |", width[c] - right, dashes, right ? ":" : "");
-            else
-                print_cell(cell, row >= 0 ? (int)strlen(cell) : n, width[c], right);
+            if (line == 0)
+                print_cell(t->title[c], n, width, right);
+            else if (width)
+                out_print(" %.*s%s |", width - right, dashes, right ? ":" : "");
         }
         out_print("\n");
     }
+}
+
+void table_row(const struct table *t, int row)
+{
+    int n;
+
+    out_print("|");
+    for (int c = 0; c < t->columns; c++) {
+        const char *cell = t->cell[row * t->columns + c];
+        bool right = to_right(t->title[c], &n);
+        print_cell(cell, (int)strlen(cell), t->width[c], right);
+    }
+    out_print("\n");
+}
+
+void table_print(struct table *t)
+{
+    table_measure(t);
+    table_head(t);
+    for (int row = 0; row < t->cells / t->columns; row++)
+        table_row(t, row);
 }

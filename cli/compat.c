@@ -1,6 +1,7 @@
-/* compat.c: llama.cpp's options that carat does not have. Those that cannot change the text are accepted, so that
- * commands that people have written keep working; those that would change it are refused by name, never ignored.
- * Options that mean the same in both programs are in option_table.c. */
+/* compat.c: options of llama.cpp and of other runners of Gemma that carat does not have. Those that cannot
+ * change the text are accepted, so that commands that people have written keep working; those that would
+ * change it are refused by name, never ignored. Options that mean the same in both programs are in
+ * option_table.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct foreign {
     const char *names; /* spellings between spaces, one at each end */
     enum takes takes;
     const char *refusal; /* what carat does instead, NULL: accepted whatever the value */
-    const char *neutral; /* the number that asks for nothing and is accepted in spite of refusal, or NULL */
+    const char *neutral; /* a number, or words between |, that is accepted all the same, or NULL */
 };
 
 #define HARMLESS NULL, NULL
@@ -27,15 +28,17 @@ static const char no_grammar[] = "carat does not constrain what is generated";
 static const char no_image[] = "carat runs the text part of a model only";
 static const char no_adapter[] = "merge the adapter into the model first";
 static const char no_rope[] = "carat takes the positions as the model file describes them";
-static const char no_download[] = "carat downloads nothing; give the path of a model";
-static const char no_chat[] = "carat run answers one prompt";
+static const char no_download[] =
+    "carat downloads nothing yet; 'hf download OWNER/NAME --local-dir DIR' gets a model, then give DIR";
+static const char no_server[] = "carat has no server";
+static const char for_bench[] = "it belongs to carat bench";
 static const char no_template[] = "carat knows Gemma's templates by name (--chat-template)";
 
 /* clang-format off */
 static const struct foreign table[] = {
     /* where and how it is computed: the same bits everywhere */
     {" -ngl --gpu-layers --n-gpu-layers ", A_VALUE, HARMLESS},
-    {" -dev --device ", A_VALUE, HARMLESS},
+    {" -dev --device ", A_VALUE, "carat computes on the CPU only", "cpu|none"},
     {" -sm --split-mode ", A_VALUE, HARMLESS},
     {" -ts --tensor-split ", A_VALUE, HARMLESS},
     {" -mg --main-gpu ", A_VALUE, HARMLESS},
@@ -60,16 +63,19 @@ static const struct foreign table[] = {
     {" --prompt-cache --cache-reuse -cram --cache-ram --ctx-checkpoints ", A_VALUE, HARMLESS},
     {" --prompt-cache-all --prompt-cache-ro --cache-prompt --no-cache-prompt ", NOTHING, HARMLESS},
     {" -md --model-draft --draft --draft-n --draft-max --draft-min --draft-p-min ", A_VALUE, HARMLESS},
+    {" --spec-default -bs --backend-sampling --no-mmproj --no-mmproj-auto ", NOTHING, HARMLESS},
+    {" -dt --defrag-thold ", A_VALUE, HARMLESS},
     {" --keep ", A_VALUE, HARMLESS},
     {" --offline ", NOTHING, HARMLESS},
     /* how it looks: carat prints the text alone */
-    {" -cnv --conversation -st --single-turn --jinja --no-jinja --no-escape ", NOTHING, HARMLESS},
+    {" -st --single-turn --stream --jinja --no-jinja --no-escape ", NOTHING, HARMLESS},
     {" --no-display-prompt --simple-io --show-timings --perf --verbose-prompt --log-disable ",
      NOTHING, HARMLESS},
     {" --log-prefix --log-timestamps --no-log-prefix --no-log-timestamps ", NOTHING, HARMLESS},
     {" --log-file -lv --verbosity --log-verbosity ", A_VALUE, HARMLESS},
     {" --log-colors ", ON_OFF, HARMLESS},
-    {" --reasoning-format --reasoning-budget ", A_VALUE, HARMLESS},
+    {" -ptc --print-token-count -a --alias ", A_VALUE, HARMLESS},
+    {" -rea --reasoning --reasoning-format --reasoning-budget ", A_VALUE, HARMLESS},
     /* what belongs to a penalty that is off */
     {" --repeat-last-n --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker ",
      A_VALUE, HARMLESS},
@@ -88,11 +94,21 @@ static const struct foreign table[] = {
     {" --yarn-ext-factor --yarn-attn-factor --yarn-beta-slow --yarn-beta-fast --yarn-orig-ctx ",
      A_VALUE, no_rope, NULL},
     {" --override-kv ", A_VALUE, "carat takes the model file as it is", NULL},
-    {" -hf -hfr --hf-repo -hff --hf-file -mu --model-url -hft --hf-token -dr --docker-repo ",
+    {" -hf -hfr --hf-repo -hff --hf-file -hfv -hfrv --hf-repo-v -hffv --hf-file-v -mu "
+     "--model-url -hft --hf-token -dr --docker-repo ",
      A_VALUE, no_download, NULL},
     {" --chat-template-file --chat-template-kwargs ", A_VALUE, no_template, NULL},
-    {" -i --interactive -if --interactive-first -mli --multiline-input ", NOTHING, no_chat, NULL},
-    {" -r --reverse-prompt --in-prefix --in-suffix ", A_VALUE, no_chat, NULL},
+    {" -cnv --conversation --chat -i --interactive -if --interactive-first -mli --multiline-input ",
+     NOTHING, no_conversation, NULL},
+    {" -r --reverse-prompt --in-prefix --in-suffix ", A_VALUE, no_conversation, NULL},
+    {" --host --port ", A_VALUE, no_server, NULL},
+    {" --encode ", A_VALUE, "carat tokenize MODEL TEXT does that", NULL},
+    {" --decode ", A_VALUE, "carat detokenize MODEL IDS does that", NULL},
+    {" --print-config --print-backend ", NOTHING, "carat show MODEL does that", NULL},
+    {" --bench ", NOTHING, "carat bench MODEL does that", NULL},
+    {" --bench-iters --bench-warmup --bench-json ", A_VALUE, for_bench, NULL},
+    {" --license ", NOTHING, "carat's own is the file LICENSE of its source; a model's comes with the model", NULL},
+    {" --list-devices ", NOTHING, "carat doctor describes the processor, the only device", NULL},
     {" --context-shift ", NOTHING, "carat stops where the context ends", NULL},
     {" -e --escape ",
      NOTHING, "carat takes the prompt as it is; the shell writes escapes, as in $'a\\nb'", NULL},
@@ -125,10 +141,10 @@ static bool is_value(const char *word)
 
 static bool same_number(const char *text, const char *number)
 {
-    char *end;
-    double value = strtod(text, &end);
+    char *end, *number_end;
+    double value = strtod(text, &end), wanted = strtod(number, &number_end);
 
-    return end != text && *end == 0 && value == strtod(number, NULL);
+    return end != text && *end == 0 && number_end != number && value == wanted;
 }
 
 int foreign_take(const struct foreign *f, const char *verb, const char *name, const char *attached,
@@ -145,8 +161,10 @@ int foreign_take(const struct foreign *f, const char *verb, const char *name, co
         value = next;
         *took_next = true;
     }
-    if (f->refusal && !(f->neutral && value && same_number(value, f->neutral)))
-        return fail(USAGE, "%s: %s is not supported: %s", verb, name, f->refusal);
+    bool neutral = f->neutral && value && (is_choice(f->neutral, value) || same_number(value, f->neutral));
+    if (f->refusal && !neutral)
+        return fail(USAGE, "%s: %s%s%.40s is not supported: %s", verb, name, f->neutral ? " " : "",
+                    f->neutral ? value : "", f->refusal);
     return DONE;
 }
 
@@ -163,9 +181,6 @@ int settle_cache_types(struct options *o, const char *verb)
                     verb);
     if (strcmp(k, "q8_0") == 0) /* the same idea: int8, and one f16 for 32 */
         k = "q8";
-    if (!is_choice("bf16|f16|f32|q8", k))
-        return fail(USAGE, "%s: a KV cache of type '%.40s' is not supported; bf16, f16, f32 and q8 are", verb,
-                    k);
     if (o->kv && strcmp(o->kv, k) != 0)
         return fail(USAGE, "%s: --kv %s and -ctk %s contradict each other", verb, o->kv, k);
     o->kv = k;

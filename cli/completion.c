@@ -1,16 +1,16 @@
 /* completion.c: `carat completion`: scripts for bash, zsh and fish, made of the tables of option_table.c. After the verb,
- * they offer its options; after an option, its words or files; else files and the name tiny. */
+ * they offer its options; after an option, its words or files; else what the verb's first argument may be.
+ * Where neither words nor files fit, they offer nothing. */
 #include <string.h>
 
 #include "cli.h"
 
-/* ---- bash ---- */
-
-/* "a|b|c" as words between spaces. */
+/* "a|b|c" as words between spaces; other text up to its first space. */
 static const char *words(char *out, size_t capacity, const char *choices)
 {
-    size_t n = strlen(choices) < capacity ? strlen(choices) : capacity - 1;
+    size_t n = strcspn(choices, " ");
 
+    n = n < capacity ? n : capacity - 1;
     memcpy(out, choices, n);
     out[n] = 0;
     for (char *p = out; *p; p++)
@@ -23,43 +23,15 @@ static bool takes_file(const struct option *option)
     return option->kind >= MODEL && option->kind <= WRITES;
 }
 
-/* The words that stand before a value: verb:option for every verb and spelling. */
-static void bash_pattern(const struct option *option)
+static bool takes_word(const struct option *option)
 {
-    bool first = true;
-
-    for (int verb = 0; verb < N_VERB; verb++) {
-        for (int k = 0; option->verbs & ON(verb) && k < MOST_NAMES && option->names[k]; k++) {
-            out_print("%s%s:%s", first ? "    " : "|", verb_texts[verb].name, option->names[k]);
-            first = false;
-        }
-    }
+    return option->kind == CHOICE || option->kind == SWITCH;
 }
 
-static void bash_values(void)
+/* The next word is the value, whatever it is. */
+static bool takes_next(const struct option *option)
 {
-    char list[96];
-
-    for (int i = 0; i < option_count; i++) {
-        const struct option *option = &option_table[i];
-        if (option->kind == FLAG || may_stand_alone(option))
-            continue;
-        bash_pattern(option);
-        if (option->kind == CHOICE)
-            out_print(") _carat_words '%s' ;;\n", words(list, sizeof list, option->value));
-        else
-            out_print(") %s ;;\n", takes_file(option) ? "_carat_files" : "");
-    }
-}
-
-static void bash_options(int verb)
-{
-    out_print("    %s:-*) _carat_words '", verb_texts[verb].name);
-    for (int i = 0; i < option_count; i++) {
-        for (int k = 0; option_table[i].verbs & ON(verb) && k < MOST_NAMES && option_table[i].names[k]; k++)
-            out_print("%s ", option_table[i].names[k]);
-    }
-    out_print("' ;;\n");
+    return option->names[0] && option->kind != FLAG && !may_stand_alone(option);
 }
 
 static void print_verbs(void)
@@ -68,36 +40,140 @@ static void print_verbs(void)
         out_print("%s%s", verb ? " " : "", verb_texts[verb].name);
 }
 
+/* What the first argument of a verb may be: a model, one of some words (prints them), or neither. */
+enum first { NOTHING, A_MODEL, A_WORD };
+
+static enum first first_argument(int verb)
+{
+    return !(ON(verb) & NO_MODEL)                               ? A_MODEL
+           : verb == HELP || strchr(verb_texts[verb].args, '|') ? A_WORD
+                                                                : NOTHING;
+}
+
+static void print_first_words(int verb)
+{
+    char list[96];
+
+    if (verb == HELP)
+        print_verbs();
+    else
+        out_print("%s", words(list, sizeof list, verb_texts[verb].args));
+}
+
+/* verb:option for every verb and spelling, which is how the scripts tell options apart. */
+static void print_spellings(const struct option *option, const char *before, const char *between)
+{
+    for (int verb = 0; verb < N_VERB; verb++) {
+        for (int k = 0; option->verbs & ON(verb) && k < MOST_NAMES && option->names[k]; k++) {
+            out_print("%s%s:%s", before, verb_texts[verb].name, option->names[k]);
+            before = between;
+        }
+    }
+}
+
+/* ---- bash ---- */
+
+static void bash_values(void)
+{
+    char list[96];
+
+    for (const struct option *o = option_table; o < option_table + option_count; o++) {
+        if (!o->names[0] || o->kind == FLAG)
+            continue;
+        print_spellings(o, "    ", "|");
+        if (takes_word(o))
+            out_print(") kind='%s %s' ;;\n", takes_next(o) ? "words" : "maybe",
+                      words(list, sizeof list, o->value));
+        else
+            out_print(") kind=%s ;;\n", o->kind == MODEL     ? "model"
+                                        : takes_file(o)      ? "files"
+                                        : may_stand_alone(o) ? "'maybe '"
+                                                             : "text");
+    }
+}
+
+static void bash_options(int verb)
+{
+    out_print("    %s:*:-*) _carat_words '", verb_texts[verb].name);
+    for (const struct option *o = option_table; o < option_table + option_count; o++) {
+        for (int k = 0; o->verbs & ON(verb) && k < MOST_NAMES && o->names[k]; k++)
+            out_print("%s ", o->names[k]);
+    }
+    out_print("' ;;\n");
+}
+
+static void bash_arguments(int verb)
+{
+    enum first first = first_argument(verb);
+
+    if (first == NOTHING)
+        return;
+    out_print("    %s:0:*) ", verb_texts[verb].name);
+    if (first == A_WORD) {
+        out_print("_carat_words '");
+        print_first_words(verb);
+        out_print("' ;;\n");
+    } else {
+        out_print("_carat_model ;;\n");
+    }
+}
+
+/* bash makes three words of --option=value. */
 static void print_bash(void)
 {
     out_print("# bash completion for carat %s\n"
               "_carat_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$word\"); }\n"
               "_carat_files() { mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); }\n"
+              "_carat_model() { _carat_files; case tiny in \"$word\"*) COMPREPLY+=(tiny) ;; esac; }\n"
+              "# what follows an option; false when nothing does\n"
+              "_carat_value() {\n"
+              "    case $1 in\n",
+              carat_version());
+    bash_values();
+    out_print("    *) return 1 ;;\n"
+              "    esac\n"
+              "}\n"
               "_carat() {\n"
               "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-              "    local verb=${COMP_WORDS[1]}\n"
+              "    local verb=${COMP_WORDS[1]} kind i n=0\n"
               "    COMPREPLY=()\n"
               "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-              "        _carat_words '",
-              carat_version());
+              "        _carat_words '");
     print_verbs();
     out_print("'\n"
               "        return\n"
               "    fi\n"
-              "    case $verb:$before in\n");
-    bash_values();
-    out_print("    *) case $verb:$word in\n");
-    for (int verb = 0; verb < N_VERB; verb++)
+              "    if [ \"$word\" = = ]; then\n"
+              "        word=\n"
+              "    elif [ \"$before\" = = ]; then\n"
+              "        before=${COMP_WORDS[COMP_CWORD-2]}\n"
+              "    fi\n"
+              "    if _carat_value \"$verb:$before\"; then\n"
+              "        case $kind in\n"
+              "        words*|maybe*) _carat_words \"${kind#* }\" ;;\n"
+              "        model) _carat_model ;;\n"
+              "        files) _carat_files ;;\n"
+              "        esac\n"
+              "        [[ $kind == maybe* && ${#COMPREPLY[@]} -eq 0 ]] || return\n"
+              "    fi\n"
+              "    # how many arguments stand before this word\n"
+              "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+              "        case ${COMP_WORDS[i]} in\n"
+              "        -m|--model) n=$((n + 1)) i=$((i + 1)) ;;\n"
+              "        -?*)\n"
+              "            [ \"${COMP_WORDS[i+1]}\" != = ] || { i=$((i + 2)); continue; }\n"
+              "            _carat_value \"$verb:${COMP_WORDS[i]}\" || continue\n"
+              "            [[ $kind == maybe* && \" ${kind#* } \" != *\" ${COMP_WORDS[i+1]} \"* ]] || "
+              "i=$((i + 1)) ;;\n"
+              "        *) n=$((n + 1)) ;;\n"
+              "        esac\n"
+              "    done\n"
+              "    case $verb:$n:$word in\n");
+    for (int verb = 0; verb < N_VERB; verb++) {
         bash_options(verb);
-    out_print("    help:*) _carat_words '");
-    print_verbs();
-    out_print("' ;;\n"
-              "    completion:*) _carat_words 'bash zsh fish' ;;\n"
-              "    doctor:*|version:*) ;;\n"
-              "    *) _carat_files\n"
-              "        case tiny in \"$word\"*) [ \"$COMP_CWORD\" -ne 2 ] || COMPREPLY+=(tiny) ;; esac ;;\n"
-              "    esac ;;\n"
-              "    esac\n"
+        bash_arguments(verb);
+    }
+    out_print("    esac\n"
               "}\n"
               "complete -o filenames -F _carat carat\n");
 }
@@ -123,28 +199,39 @@ static void zsh_option(const struct option *option)
         out_print("            '%s[", option->names[k]);
         quoted(option->help, "'\\''", "[]:\\");
         out_print("]");
-        if (takes_file(option))
-            out_print(":%s:_files", option->value);
-        else if (option->kind == CHOICE)
-            out_print(":word:(%s)", words(list, sizeof list, option->value));
-        else if (option->kind != FLAG && !may_stand_alone(option))
-            out_print(":%s: ", option->value);
+        if (option->kind != FLAG)
+            out_print(may_stand_alone(option) ? "::" : ":");
+        if (takes_word(option))
+            out_print("word:(%s)", words(list, sizeof list, option->value));
+        else if (option->kind != FLAG)
+            out_print("%s:%s", option->value,
+                      option->kind == MODEL ? "_carat_model"
+                      : takes_file(option)  ? "_files"
+                                            : " ");
         out_print("' \\\n");
     }
 }
 
-static const char *zsh_argument(int verb)
+static void zsh_arguments(int verb)
 {
-    return verb == HELP          ? "'1:verb:($verbs)'"
-           : verb == COMPLETION  ? "'1:shell:(bash zsh fish)'"
-           : ON(verb) & NO_MODEL ? ""
-                                 : "'1:model:_files' '2:text:'";
+    enum first first = first_argument(verb);
+
+    if (first == A_WORD) {
+        out_print("            '1:word:(");
+        print_first_words(verb);
+        out_print(")'");
+    } else if (first == A_MODEL) {
+        out_print("            '1:model:_carat_model' '2:text: '");
+    }
+    out_print("\n        ;;\n");
 }
 
 static void print_zsh(void)
 {
-    out_print("#compdef carat\n# zsh completion for carat %s\n_carat() {\n    local -a verbs\n    verbs=(",
-              carat_version());
+    out_print(
+        "#compdef carat\n# zsh completion for carat %s\n_carat_model() {\n    compadd tiny\n    _files\n}\n"
+        "_carat() {\n    local -a verbs\n    verbs=(",
+        carat_version());
     print_verbs();
     out_print(")\n    if (( CURRENT == 2 )); then\n        compadd -- $verbs\n        return\n    fi\n"
               "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n");
@@ -154,7 +241,7 @@ static void print_zsh(void)
             if (option_table[i].verbs & ON(verb))
                 zsh_option(&option_table[i]);
         }
-        out_print("            %s\n        ;;\n", zsh_argument(verb));
+        zsh_arguments(verb);
     }
     out_print("    esac\n}\n_carat \"$@\"\n");
 }
@@ -163,17 +250,17 @@ static void fish_option(int verb, const struct option *option)
 {
     char list[96];
 
-    out_print("complete -c carat -n '__fish_seen_subcommand_from %s'", verb_texts[verb].name);
+    out_print("complete -c carat -n '__carat_verb %s'", verb_texts[verb].name);
     for (int k = 0; k < MOST_NAMES && option->names[k]; k++) {
         const char *name = option->names[k];
         /* fish tells -x, -word and --word apart by the option that names them */
         out_print(name[1] == '-' ? " -l %s" : name[2] ? " -o %s" : " -s %s", name + 1 + (name[1] == '-'));
     }
     if (takes_file(option))
-        out_print(" -r -F");
-    else if (option->kind == CHOICE)
+        out_print(" -r -F%s", option->kind == MODEL ? " -a tiny" : "");
+    else if (takes_word(option))
         out_print(" -x -a '%s'", words(list, sizeof list, option->value));
-    else if (option->kind != FLAG && !may_stand_alone(option))
+    else if (takes_next(option))
         out_print(" -x");
     out_print(" -d '");
     quoted(option->help, "\\'", "\\");
@@ -182,25 +269,49 @@ static void fish_option(int verb, const struct option *option)
 
 static void print_fish(void)
 {
-    out_print("# fish completion for carat %s\n", carat_version());
+    out_print("# fish completion for carat %s\nset -g __carat_takes", carat_version());
+    for (const struct option *o = option_table; o < option_table + option_count; o++) {
+        if (takes_next(o))
+            print_spellings(o, " ", " ");
+    }
+    out_print("\nfunction __carat_verb\n"
+              "    set -l words (commandline -opc)\n"
+              "    test (count $words) -ge 2; and test $words[2] = $argv[1]\n"
+              "end\n"
+              "# the verb is this one, and no argument stands between it and the cursor\n"
+              "function __carat_first\n"
+              "    __carat_verb $argv[1]; or return 1\n"
+              "    set -l value 0\n"
+              "    for word in (commandline -opc)[3..-1]\n"
+              "        if test $value = 1\n"
+              "            set value 0\n"
+              "        else if contains -- $word -m --model; or not string match -q -- '-?*' $word\n"
+              "            return 1\n"
+              "        else if contains -- $argv[1]:$word $__carat_takes\n"
+              "            set value 1\n"
+              "        end\n"
+              "    end\n"
+              "end\n"
+              "complete -c carat -f\n");
     for (int verb = 0; verb < N_VERB; verb++) {
-        out_print("complete -c carat -f -n __fish_use_subcommand -a %s -d '", verb_texts[verb].name);
+        enum first first = first_argument(verb);
+        out_print("complete -c carat -n __fish_use_subcommand -a %s -d '", verb_texts[verb].name);
         quoted(verb_texts[verb].summary, "\\'", "\\");
         out_print("'\n");
         for (int i = 0; i < option_count; i++) {
             if (option_table[i].verbs & ON(verb))
                 fish_option(verb, &option_table[i]);
         }
-        if (ON(verb) & NO_MODEL)
-            out_print("complete -c carat -f -n '__fish_seen_subcommand_from %s'\n", verb_texts[verb].name);
+        if (first == NOTHING)
+            continue;
+        out_print("complete -c carat -n '__carat_first %s' -%s '", verb_texts[verb].name,
+                  first == A_MODEL ? "F -a" : "a");
+        if (first == A_MODEL)
+            out_print("tiny");
         else
-            out_print("complete -c carat -n '__fish_seen_subcommand_from %s' -a tiny\n",
-                      verb_texts[verb].name);
+            print_first_words(verb);
+        out_print("'\n");
     }
-    out_print("complete -c carat -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n"
-              "complete -c carat -n '__fish_seen_subcommand_from help' -a '");
-    print_verbs();
-    out_print("'\n");
 }
 
 int verb_completion(const struct options *o)
@@ -209,6 +320,7 @@ int verb_completion(const struct options *o)
         const char *shell;
         void (*print)(void);
     } scripts[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    char choices[CHOICES_TEXT];
 
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
         if (strcmp(o->model, scripts[i].shell) == 0) { /* the first argument */
@@ -216,5 +328,6 @@ int verb_completion(const struct options *o)
             return DONE;
         }
     }
-    return fail(USAGE, "completion: '%.80s' is none of %s", o->model, verb_texts[COMPLETION].args);
+    return fail(USAGE, "completion: '%.80s' must be one of %s", o->model,
+                choices_text(choices, verb_texts[COMPLETION].args));
 }

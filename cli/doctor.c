@@ -42,13 +42,9 @@ static const char *number(char buffer[16], int value)
     return buffer;
 }
 
-static const char *gib(char buffer[32], double bytes)
+static const char *known_size(char buffer[SIZE_TEXT], double bytes)
 {
-    if (bytes > 0)
-        snprintf(buffer, 32, "%.2f GiB", bytes / (1 << 30));
-    else
-        snprintf(buffer, 32, "unknown");
-    return buffer;
+    return bytes > 0 ? size_text(buffer, bytes) : strcpy(buffer, "unknown");
 }
 
 /* What decided, in words. */
@@ -111,17 +107,17 @@ static void print_threads(const carat_host_info *h)
 static void print_memory(const struct report *r)
 {
     const carat_host_info *h = &r->host;
-    char total[32], available[32];
+    char total[SIZE_TEXT], part[SIZE_TEXT];
 
-    line("memory", "%s, available %s", gib(total, (double)h->memory_total),
-         gib(available, (double)h->memory_available));
+    line("memory", "%s, available %s", known_size(total, (double)h->memory_total),
+         known_size(part, (double)h->memory_available));
     if (h->memory_limit.value > 0)
-        line("  limit", "%s (%s: %s)", gib(total, h->memory_limit.value), h->memory_limit.file,
+        line("  limit", "%s (%s: %s)", size_text(total, h->memory_limit.value), h->memory_limit.file,
              h->memory_limit.text);
     else
         line("  limit", "none");
     if (r->now.swap > 0)
-        line("  swap", "%.2f of %.2f GiB used", r->now.swap_used / (1 << 30), r->now.swap / (1 << 30));
+        line("  swap", "%s of %s used", size_text(part, r->now.swap_used), size_text(total, r->now.swap));
     else
         line("  swap", "none");
     line("  huge pages", "%s", h->huge_pages);
@@ -166,12 +162,12 @@ static void print_speed(const carat_limits *limits)
     struct speed s;
 
     for (int i = 0; doctor_speed(&s, i, limits); i++) {
-        char name[32], prompt[48] = "";
+        char name[32], prompt[48] = "", size[SIZE_TEXT];
         snprintf(name, sizeof name, "%s %s", s.model, s.type);
         if (s.prompt > 0)
-            snprintf(prompt, sizeof prompt, "%6.0f tokens/s of prompt, ", s.prompt);
-        line(i ? "" : "  so at most", "%-18s%5.0f MB  %s%6.1f generated", name, s.bytes / 1e6, prompt,
-             s.generation);
+            snprintf(prompt, sizeof prompt, "prompt %6.0f tok/s, ", s.prompt);
+        line(i ? "" : "  so at most", "%-18s%8s  %sgeneration %6.1f tok/s", name, size_text(size, s.bytes),
+             prompt, s.generation);
     }
 }
 
@@ -212,16 +208,16 @@ static void print_cache(const struct report *r)
     };
     const struct cache_place *c = &r->cache;
     const struct cache_content *in = &r->content;
-    char models[96] = "", disk[96] = "", useless[256] = "";
+    char models[96] = "", disk[96] = "", useless[256] = "", part[SIZE_TEXT], whole[SIZE_TEXT];
     size_t used = 0;
     double bytes;
     int n = doctor_cache_count(in, CARAT_CACHE_CURRENT, &bytes);
 
     if (c->ours)
-        snprintf(models, sizeof models, "%s%d model%s, %.1f of %.1f GiB", c->writable ? "" : ", ", n,
-                 n == 1 ? "" : "s", bytes / (1 << 30), r->cap / (1 << 30));
+        snprintf(models, sizeof models, "%s%d model%s, %s of %s", c->writable ? "" : ", ", n,
+                 n == 1 ? "" : "s", size_text(part, bytes), size_text(whole, r->cap));
     if (c->disk > 0)
-        snprintf(disk, sizeof disk, ", %.0f GiB (%.0f %%) of its disk free", c->disk_free / (1 << 30),
+        snprintf(disk, sizeof disk, ", %s (%.0f %%) of its disk free", size_text(part, c->disk_free),
                  100 * c->disk_free / c->disk);
     line("cache", "%s%s%s%s%s", c->path, *c->path ? ": " : "", c->ours && c->writable ? "" : c->note, models,
          disk);

@@ -11,6 +11,7 @@
 #define STOLEN        0.03  /* share of time taken by other guests */
 #define SWAPPED       256e6 /* bytes: less is what every system puts away */
 #define WAITING       0.01  /* share of time in which processes wait for memory */
+#define NEARLY_FULL   0.10  /* of the memory is available: with more, who waits is at a limit of its own */
 #define DISTURBED     0.05  /* share of the processors */
 #define HELD          0.95  /* of the highest frequency */
 #define SCALES        1.15  /* times one thread: less is no gain */
@@ -166,23 +167,25 @@ static void judge_memory(struct report *r)
     const carat_host_info *h = &r->host;
     double memory = (double)h->memory_available;
     bool limited = h->memory_limit.value > 0 && (memory <= 0 || h->memory_limit.value < memory);
+    char size[SIZE_TEXT];
 
     if (limited)
         memory = h->memory_limit.value;
     if (memory > 0 && memory < LITTLE_MEMORY)
-        advise(r, "memory",
-               "%s %.1f GiB of memory: larger models do not fit or are read from disk again and again",
-               limited ? "control groups allow only" : "there are only", memory / (1 << 30));
+        advise(r, "memory", "%s %s of memory: larger models do not fit or are read from disk again and again",
+               limited ? "control groups allow only" : "there are only", size_text(size, memory));
     if (strcmp(h->huge_pages, "never") == 0)
         advise(r, "huge_pages",
                "transparent huge pages are switched off: echo madvise "
                ">/sys/kernel/mm/transparent_hugepage/enabled");
     if (r->now.swap_used >= SWAPPED)
-        advise(r, "swap", "%.1f GiB are swapped out: memory has been short", r->now.swap_used / (1 << 30));
-    if (r->now.memory_waiting >= WAITING)
+        advise(r, "swap", "%s are swapped out: memory has been short", size_text(size, r->now.swap_used));
+    if (r->now.memory_waiting >= WAITING && memory > 0 &&
+        (memory < LITTLE_MEMORY || memory < NEARLY_FULL * (double)h->memory_total))
         advise(r, "memory_waiting",
-               "in %.0f %% of the last minute a process waited for memory: it is short now",
-               100 * r->now.memory_waiting);
+               "in %.0f %% of the last minute a process waited for memory, of which %s are left: it is short "
+               "now",
+               100 * r->now.memory_waiting, size_text(size, memory));
 }
 
 /* ---- what was measured ---- */
@@ -231,6 +234,7 @@ static void judge_variables(struct report *r)
 
 static void judge_cache(struct report *r)
 {
+    char size[SIZE_TEXT];
     double bytes;
 
     if (!r->cache.writable)
@@ -240,11 +244,11 @@ static void judge_cache(struct report *r)
         advise(r, "disk", "%.0f %% of the cache's disk are free: below %.0f %% nothing is added to the cache",
                100 * r->cache.disk_free / r->cache.disk, 100 * CACHE_LEAVES_FREE);
     if (r->content.n_part)
-        advise(r, "cache_unfinished", "processes that were stopped left %.2f GiB in %s/*.part",
-               r->content.part_bytes / (1 << 30), r->cache.path);
+        advise(r, "cache_unfinished", "processes that were stopped left %s in %s/*.part",
+               size_text(size, r->content.part_bytes), r->cache.path);
     if (doctor_cache_count(&r->content, CARAT_CACHE_STALE, &bytes) > 0)
-        advise(r, "cache_useless", "%.2f GiB of the cache are of no use: carat cache prune",
-               bytes / (1 << 30));
+        advise(r, "cache_useless", "%s of the cache are of no use: carat cache prune",
+               size_text(size, bytes));
 }
 
 void doctor_judge(struct report *r)

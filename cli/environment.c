@@ -1,19 +1,23 @@
-/* environment.c: variables named after options, CARAT_ARG_TEMP for --temp. Texts and files have none: a prompt that
- * comes from nowhere would surprise. */
+/* environment.c: variables named after options, CARAT_ARG_TEMP for --temp, and LLAMA_ARG_TEMP where that is
+ * not set. Texts and files have none: a prompt that comes from nowhere would surprise. */
+#define _GNU_SOURCE /* environ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
+static const char own[] = "CARAT_ARG_", llama[] = "LLAMA_ARG_";
+
 /* The variable of a long spelling; false for a short one. */
-static bool variable_name(char *out, size_t capacity, const char *spelling)
+static bool variable_name(char *out, size_t capacity, const char *prefix, const char *spelling)
 {
     size_t n;
 
     if (strncmp(spelling, "--", 2) != 0)
         return false;
-    n = (size_t)snprintf(out, capacity, "CARAT_ARG_%s", spelling + 2);
+    n = (size_t)snprintf(out, capacity, "%s%s", prefix, spelling + 2);
     for (size_t i = 0; i < n && i < capacity; i++) {
         if (out[i] == '-')
             out[i] = '_';
@@ -28,27 +32,103 @@ static int take(struct options *o, const struct option *option, const char *name
     if (option->kind != FLAG)
         return option_store(o, option, name, value);
     if (!is_choice("1|true|on|0|false|off", value))
-        return fail(USAGE, "%s: '%.80s' is neither 1 nor 0", name, value);
+        return fail(USAGE, "%s: '%.80s' must be 1 or 0", name, value);
     *(bool *)((char *)o + option->field) = is_choice("1|true|on", value);
     return DONE;
 }
 
-int options_environment(struct options *o, enum verb verb)
+static bool has_variable(const struct option *option)
+{
+    return option->kind == FLAG || option->kind >= CHOICE;
+}
+
+bool option_variable(char *out, size_t capacity, const struct option *option)
+{
+    for (int k = 0; has_variable(option) && k < MOST_NAMES && option->names[k]; k++) {
+        if (variable_name(out, capacity, own, option->names[k]))
+            return true;
+    }
+    return false;
+}
+
+/* Long spelling i of the options that have variables. */
+static const char *next_spelling(void *user, int i)
+{
+    (void)user;
+    for (int o = 0; o < option_count; o++)
+        for (int k = 0; has_variable(&option_table[o]) && k < MOST_NAMES && option_table[o].names[k]; k++)
+            if (strncmp(option_table[o].names[k], "--", 2) == 0 && i-- == 0)
+                return option_table[o].names[k];
+    return NULL;
+}
+
+/* The spelling that belongs to a variable, "" when it is too long for one. */
+static void spelling_of(char *out, size_t capacity, const char *variable, size_t n)
+{
+    size_t i = 0, skip = strlen(own);
+
+    if (n - skip + 3 <= capacity) {
+        for (; i < 2; i++)
+            out[i] = '-';
+        for (const char *p = variable + skip; p < variable + n; p++)
+            out[i++] = *p == '_' ? '-' : *p >= 'A' && *p <= 'Z' ? (char)(*p | 0x20) : *p;
+    }
+    out[i] = 0;
+}
+
+/* A variable that looks like one of carat's and is none would be passed over in silence. */
+static void note_unknown(void)
+{
+    char spelling[64], name[64];
+    const char *known, *meant;
+
+    for (char **entry = environ; entry && *entry; entry++) {
+        size_t n = strcspn(*entry, "=");
+        bool found = false;
+        if (strncmp(*entry, own, strlen(own)) != 0)
+            continue;
+        spelling_of(spelling, sizeof spelling, *entry, n);
+        for (int i = 0; !found && (known = next_spelling(NULL, i)) != NULL; i++)
+            found = strcmp(spelling, known) == 0;
+        if (found)
+            continue;
+        meant = nearest(spelling, next_spelling, NULL);
+        if (meant && variable_name(name, sizeof name, own, meant))
+            note("%.*s is not a variable of carat; did you mean %s?", (int)n, *entry, name);
+        else
+            note("%.*s is not a variable of carat; 'carat help' says which there are", (int)n, *entry);
+    }
+}
+
+/* What variables with that prefix say about an option. *given is set when there is one. */
+static int take_all(struct options *o, const struct option *option, const char *prefix, bool *given)
 {
     char name[64];
     int code = DONE;
 
+    for (int k = 0; k < MOST_NAMES && option->names[k] && code == DONE; k++) {
+        const char *value = variable_name(name, sizeof name, prefix, option->names[k]) ? getenv(name) : NULL;
+        if (value && *value) {
+            *given = true;
+            code = take(o, option, name, value);
+        }
+    }
+    return code;
+}
+
+int options_environment(struct options *o, enum verb verb)
+{
+    int code = DONE;
+
+    note_unknown();
     for (int i = 0; i < option_count && code == DONE; i++) {
         const struct option *option = &option_table[i];
-        bool setting = option->kind == FLAG || option->kind >= CHOICE;
-        for (int k = 0; k < MOST_NAMES && option->names[k] && code == DONE; k++) {
-            if (!setting || !(option->verbs & ON(verb)) ||
-                !variable_name(name, sizeof name, option->names[k]))
-                continue;
-            const char *value = getenv(name);
-            if (value && *value)
-                code = take(o, option, name, value);
-        }
+        bool given = false;
+        if (!has_variable(option) || !(option->verbs & ON(verb)))
+            continue;
+        code = take_all(o, option, own, &given);
+        if (code == DONE && !given)
+            code = take_all(o, option, llama, &given);
     }
     return code;
 }

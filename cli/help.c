@@ -1,20 +1,49 @@
-/* help.c: prints the tables of option_table.c for people, 80 columns wide, and the version. man.c makes pages of them. */
+/* help.c: prints the tables of option_table.c for people, as wide as their terminal, and the version. man.c
+ * makes pages of them. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
-enum { WIDTH = 79, LEFT = 28 };
+_Static_assert(N_VERB <= 16, "SELDOM keeps its verbs in the upper half of an unsigned");
+
+enum { WIDEST = 100, NARROW = 64, LEFT = 28, LEFT_NARROW = 8 };
+
+static int width(void)
+{
+    int columns = columns_of(STDOUT_FILENO);
+
+    return (columns > WIDEST ? WIDEST : columns) -
+           1; /* some terminals go on when their last column is taken */
+}
+
+/* Where the words stand that explain what is left of them. */
+static int left(void)
+{
+    return width() < NARROW ? LEFT_NARROW : LEFT;
+}
+
+/* How many bytes of the text go together: a word, or of one that is too long for a line what ends with a
+ * |. */
+static int next_word(const char *text, int room)
+{
+    int n = (int)strcspn(text, " \n"), cut = n;
+
+    while (cut > 0 && (cut > room || (cut < n && text[cut - 1] != '|')))
+        cut--;
+    return cut > 0 ? cut : n;
+}
 
 /* Paragraphs, each ended by a newline or the end, wrapped and indented; the first line starts at column `at`. */
 static void wrap(const char *text, int at, int indent)
 {
-    int column = at;
+    int column = at, most = width();
 
     while (*text) {
-        int n = (int)strcspn(text, " \n");
+        int n = next_word(text, most - indent);
         bool fresh = column <= indent;
-        if (!fresh && column + 1 + n > WIDTH) {
+        if (!fresh && column + 1 + n > most) {
             out_print("\n");
             column = 0;
             fresh = true;
@@ -25,22 +54,27 @@ static void wrap(const char *text, int at, int indent)
         if (*text == '\n' && text[1]) {
             out_print("\n");
             column = 0;
+        } else if (*text && *text != ' ' && *text != '\n') {
+            column = most; /* the rest of a long word */
         }
-        text += *text != 0;
+        text += *text == ' ' || *text == '\n';
     }
     out_print("\n");
 }
 
-static void print_entry(const char *left, const char *text)
+/* What stands at the left wraps too, one column further in each line but the first. */
+static void print_entry(const char *name, const char *text)
 {
-    int n = (int)strlen(left) + 2;
+    int n = (int)strlen(name) + 2;
 
-    out_print("  %s", left);
-    if (n > LEFT - 2) {
-        out_print("\n");
+    if (n <= left() - 2) {
+        out_print("  %s", name);
+    } else {
+        out_print("  ");
+        wrap(name, 4, 4);
         n = 0;
     }
-    wrap(text, n, LEFT);
+    wrap(text, n, left());
 }
 
 void option_heading(char *out, size_t capacity, const struct option *option)
@@ -54,45 +88,89 @@ void option_heading(char *out, size_t capacity, const struct option *option)
         snprintf(out + n, capacity - n, may_stand_alone(option) ? " [%s]" : " %s", option->value);
 }
 
+/* A command is never wrapped: it is there to be copied. */
+static void print_examples(const char *lines)
+{
+    out_print("\nexamples:\n");
+    for (size_t n; *lines; lines += n) {
+        n = strcspn(lines, "\n") + 1;
+        out_print("  %.*s", (int)n, lines);
+    }
+}
+
 static void print_command(void)
 {
     out_print("carat runs Google's Gemma models.\n\nusage: carat VERB [ARGUMENTS] [OPTIONS]\n\n");
-    for (int i = 0; i < N_VERB; i++)
-        out_print("  %-12s%s\n", verb_texts[i].name, verb_texts[i].summary);
+    for (int i = 0; i < N_VERB; i++) {
+        out_print("  %-12s", verb_texts[i].name);
+        wrap(verb_texts[i].summary, 14, 14);
+    }
     out_print("\n");
     wrap(model_text, 0, 0);
     out_print("\n");
     wrap(llama_text, 0, 0);
-    out_print("\n  carat run tiny \"Once upon a time\"\n  carat help run\n\nexit codes:\n");
-    for (const struct exit_text *e = exit_texts; e->text; e++)
-        out_print("  %-5d%s\n", e->code, e->text);
+    print_examples(command_examples);
+    out_print("\nexit codes:\n");
+    for (const struct exit_text *e = exit_texts; e->text; e++) {
+        out_print("  %-5d", e->code);
+        wrap(e->text, 7, 7);
+    }
     out_print("\nenvironment:\n");
-    for (const struct variable_text *v = variable_texts; v->name; v++)
+    for (const struct named_text *v = variable_texts; v->name; v++)
         print_entry(v->name, v->text);
 }
 
-void print_help(enum verb verb)
+/* Prints the options of a verb below the titles of their groups. Returns how many were left out as seldom
+ * used. */
+static int print_options(enum verb verb, bool all)
 {
+    const char *title = NULL;
     char heading[96];
+    int left_out = 0;
+
+    for (const struct option *o = option_table; o < option_table + option_count; o++) {
+        if (!o->names[0]) {
+            title = o->help;
+        } else if (o->verbs & ON(verb) && !(o->verbs & ON(verb) << 16 && !all)) {
+            if (title)
+                out_print("\n%s:\n", title);
+            title = NULL;
+            option_heading(heading, sizeof heading, o);
+            print_entry(heading, o->help);
+        } else {
+            left_out += (o->verbs & ON(verb)) != 0;
+        }
+    }
+    return left_out;
+}
+
+void print_help(enum verb verb, bool all)
+{
+    char line[160];
 
     if (verb == N_VERB) {
         print_command();
         return;
     }
     const struct verb_text *v = &verb_texts[verb];
-    out_print("carat %s: %s\n\nusage: carat %s%s%s [OPTIONS]\n\n", v->name, v->summary, v->name,
-              *v->args ? " " : "", v->args);
-    for (int i = 0; i < option_count; i++) {
-        if (!(option_table[i].verbs & ON(verb)))
-            continue;
-        option_heading(heading, sizeof heading, &option_table[i]);
-        print_entry(heading, option_table[i].help);
-    }
+    snprintf(line, sizeof line, "carat %s: %s", v->name, v->summary);
+    wrap(line, 4, 4); /* its first line begins at 0 */
+    out_print("\n");
+    snprintf(line, sizeof line, "usage: carat %s%s%s [OPTIONS]", v->name, *v->args ? " " : "", v->args);
+    wrap(line, 4, 4);
+    int left_out = print_options(verb, all);
     if (*v->details) {
         out_print("\n");
         wrap(v->details, 0, 0);
     }
-    out_print("\n'carat help' explains MODEL and the exit codes.\n");
+    print_examples(v->examples);
+    out_print("\n");
+    if (left_out > 0) {
+        snprintf(line, sizeof line, "%d option%s more, seldom used: carat %s --help-all", left_out,
+                 left_out == 1 ? "" : "s", v->name);
+        wrap(line, 0, 0);
+    }
+    wrap("'carat help' explains MODEL and the exit codes.", 0, 0);
 }
 
 int verb_version(const struct options *o)

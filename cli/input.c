@@ -9,9 +9,14 @@
 
 #include "cli.h"
 
+const char *input_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 static int too_large(const char *name)
 {
-    return fail(FAILED, "%s: is larger than the %d MiB that are read as one text", name, INPUT_LIMIT >> 20);
+    return fail(FAILED, "%s: is larger than %d MiB, the most that is read at once", name, INPUT_LIMIT >> 20);
 }
 
 /* Reads to the end of the file. An exit code. */
@@ -50,10 +55,21 @@ static int slurp(int fd, const char *name, char **data, size_t *n)
     return fail_memory();
 }
 
+int check_readable(const char *what, const char *path, bool may_be_directory)
+{
+    struct stat s;
+
+    if (stat(path, &s) != 0 || access(path, R_OK) != 0)
+        return fail(FAILED, "%s: %s: cannot be opened: %s", what, path, strerror(errno));
+    if (S_ISDIR(s.st_mode) && !may_be_directory)
+        return fail(FAILED, "%s: %s: cannot be read: %s", what, path, strerror(EISDIR));
+    return DONE;
+}
+
 int read_input(const char *path, char **data, size_t *n)
 {
     bool standard = strcmp(path, "-") == 0;
-    const char *name = standard ? "standard input" : path;
+    const char *name = input_name(path);
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), code;
     struct stat s;
 
@@ -74,7 +90,7 @@ int read_json_text(const char *path, char **data)
     int code = read_input(path, data, &n);
 
     if (code == DONE && strlen(*data) != n) {
-        code = fail_as(FAILED, CARAT_E_FORMAT, "%s has a NUL byte at offset %zu, which JSON does not allow",
+        code = fail_as(USAGE, CARAT_E_FORMAT, "%s has a NUL byte at offset %zu, which JSON does not allow",
                        path, strlen(*data));
         free(*data);
         *data = NULL;
@@ -101,8 +117,48 @@ static bool separates(char c)
     return c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
+int ids_of_json(const json_t *value, const char *what, carat_tokens *out)
+{
+    const json_t *list = json_is_object(value) ? json_object_get(value, "ids") : value;
+
+    if (!json_is_array(list))
+        return fail_as(USAGE, CARAT_E_FORMAT, "%s: there is no list \"ids\"", what);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *id = json_array_get(list, i);
+        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX)
+            return fail_as(USAGE, CARAT_E_FORMAT, "%s: ids[%zu] is not a token id (a number from 0 to %d)",
+                           what, i, INT32_MAX);
+        if (!push_id(out, (int32_t)json_integer_value(id)))
+            return fail_memory();
+    }
+    return DONE;
+}
+
+json_t *parse_json(const char *text, size_t n, const char *what, int *code)
+{
+    json_error_t error;
+    json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+
+    *code = value ? DONE
+            : json_error_code(&error) == json_error_out_of_memory
+                ? fail_memory()
+                : fail_as(USAGE, CARAT_E_FORMAT, "%s: this is not JSON: %s", what, error.text);
+    return value;
+}
+
 int parse_ids(const char *text, size_t n, const char *what, carat_tokens *out)
 {
+    size_t first = 0;
+    while (first < n && separates(text[first]))
+        first++;
+    if (first < n && (text[first] == '[' || text[first] == '{')) {
+        int code;
+        json_t *value = parse_json(text, n, what, &code);
+        if (value)
+            code = ids_of_json(value, what, out);
+        json_decref(value);
+        return code;
+    }
     for (size_t i = 0; i < n;) {
         if (separates(text[i])) {
             i++;
@@ -125,6 +181,23 @@ int parse_ids(const char *text, size_t n, const char *what, carat_tokens *out)
         i = end;
     }
     return DONE;
+}
+
+int read_ids(const char *value, const char *what, carat_tokens *out)
+{
+    bool standard = strcmp(value, "-") == 0;
+    char *text;
+    size_t n;
+    int code;
+
+    if (!standard && *value != '@')
+        return parse_ids(value, strlen(value), what, out);
+    code = read_input(standard ? value : value + 1, &text, &n);
+    if (code == DONE) {
+        code = parse_ids(text, n, standard ? "standard input" : value + 1, out);
+        free(text);
+    }
+    return code;
 }
 
 /* Length of the well-formed UTF-8 character at s, 0 when there is none. */
@@ -186,6 +259,20 @@ int check_utf8(const char *what, const char *text, size_t n, bool lossy)
 
     if (valid == n || lossy)
         return DONE;
-    return fail(USAGE, "%s is not UTF-8 at byte %zu (found 0x%02x); --lossy replaces what is not", what,
-                valid, (unsigned char)text[valid]);
+    return fail(USAGE, "%s is not UTF-8 at byte %zu (found 0x%02x); --lossy replaces such bytes", what, valid,
+                (unsigned char)text[valid]);
+}
+
+int settle_utf8(const char *what, char **text, size_t *n, bool lossy)
+{
+    int code = check_utf8(what, *text, *n, lossy);
+
+    if (code == DONE && utf8_valid(*text, *n) < *n) {
+        char *clean = utf8_clean(*text, *n, n);
+        if (!clean)
+            return fail_memory();
+        free(*text);
+        *text = clean;
+    }
+    return code;
 }

@@ -40,6 +40,14 @@ bool interrupted(void)
     return pending != 0;
 }
 
+int stop_when_interrupted(void *user, size_t done, size_t total)
+{
+    (void)user;
+    (void)done;
+    (void)total;
+    return interrupted();
+}
+
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -47,6 +55,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
         info->si_code > BUS_OBJERR) { /* nothing behind the page, or broken memory */
         while (atomic_flag_test_and_set(&fault_told))
             pause(); /* another thread has met the same and is ending the process */
+        const char *wipe = progress_wipe();
+        (void)!write(STDERR_FILENO, wipe, strlen(wipe));
         (void)!write(STDERR_FILENO, fault, fault_length);
         _exit(FAILED);
     }

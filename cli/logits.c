@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "npy.h"
+#include "prompt.h"
 
 enum { DEFAULT_TOP = 10 };
 
@@ -14,6 +15,7 @@ struct job {
     carat_engine *engine;
     carat_session *session;
     carat_model_info info;
+    struct conversation talk;
     carat_tokens ids;
     struct progress bar;
     struct save npy;
@@ -82,14 +84,14 @@ static int emit(struct job *j, int position, const float *row)
     return code == DONE && j->top ? print_top(j, position, row) : code;
 }
 
-static int new_session(struct job *j, carat_progress progress)
+static int new_session(struct job *j, carat_progress watch)
 {
     carat_session_options options = CARAT_SESSION_OPTIONS;
     carat_error err;
 
     carat_session_close(j->session);
     j->session = NULL;
-    options.progress = progress;
+    options.watch = watch;
     options.user = &j->bar;
     if (carat_session_create(&j->session, j->engine, &options, &err) != CARAT_OK)
         return fail_status(&err);
@@ -97,10 +99,10 @@ static int new_session(struct job *j, carat_progress progress)
 }
 
 /* The logits after the first n ids, evaluated by a session that holds nothing. */
-static int from_nothing(struct job *j, int n, carat_progress progress)
+static int from_nothing(struct job *j, int n, carat_progress watch)
 {
     carat_error err;
-    int code = new_session(j, progress);
+    int code = new_session(j, watch);
 
     if (code == DONE && carat_sync(j->session, j->ids.ids, n, NULL, &err) != CARAT_OK)
         code = fail_status(&err);
@@ -112,7 +114,7 @@ static int every_row_from_nothing(struct job *j)
     int code = DONE;
 
     for (int n = 1; n <= j->ids.n && code == DONE; n++) {
-        code = from_nothing(j, n, NULL);
+        code = from_nothing(j, n, stop_when_interrupted);
         if (progress_update(&j->bar, (size_t)n, (size_t)j->ids.n))
             return INTERRUPTED;
     }
@@ -123,7 +125,7 @@ static int every_row_from_nothing(struct job *j)
 static int every_row(struct job *j, int chunk)
 {
     size_t vocab = (size_t)j->info.n_vocab;
-    int most = chunk < j->ids.n ? chunk : j->ids.n, code = new_session(j, NULL);
+    int most = chunk < j->ids.n ? chunk : j->ids.n, code = new_session(j, stop_when_interrupted);
     float *logits = vocab <= SIZE_MAX / sizeof(float) / (size_t)most
                         ? malloc((size_t)most * vocab * sizeof(float))
                         : NULL;
@@ -161,9 +163,10 @@ static int evaluate(struct job *j)
     int code = fit_engine(&options, j->model, j->o);
     if (code != DONE)
         return code;
-    if (carat_plan_engine(j->model, &options, &plan, &err) != CARAT_OK ||
-        carat_engine_create(&j->engine, j->model, &options, &err) != CARAT_OK)
+    if (carat_plan_engine(j->model, &options, &plan, &err) != CARAT_OK)
         return fail_status(&err);
+    if ((code = create_engine(&j->engine, j->model, &options)) != DONE)
+        return code;
     progress_begin(&j->bar, "evaluating", "tok");
     if (!j->o->all)
         return from_nothing(j, j->ids.n, progress_update);
@@ -172,11 +175,9 @@ static int evaluate(struct job *j)
 
 static int check_ids(const struct job *j)
 {
-    if (j->ids.n == 0)
-        return fail(USAGE, "--ids: there is no id in it");
     for (int i = 0; i < j->ids.n; i++) {
         if (j->ids.ids[i] >= j->info.n_vocab)
-            return fail(USAGE, "--ids: id %d is outside the vocabulary of %d", (int)j->ids.ids[i],
+            return fail(USAGE, "id %d of the prompt is outside the vocabulary of %d", (int)j->ids.ids[i],
                         j->info.n_vocab);
     }
     return DONE;
@@ -186,12 +187,14 @@ static int prepare(struct job *j)
 {
     const struct options *o = j->o;
     carat_error err;
-    int code = parse_ids(o->ids, strlen(o->ids), "--ids", &j->ids);
+    int code = read_prompt_files(&j->talk, o, LOGITS, &j->ids);
 
     if (code == DONE)
         code = open_packed(&j->model, o);
     if (code == DONE && carat_model_get_info(j->model, &j->info, &err) != CARAT_OK)
         code = fail_status(&err);
+    if (code == DONE)
+        code = make_prompt(j->model, &j->info, &j->talk, &j->ids);
     if (code == DONE)
         code = check_ids(j);
     if (code != DONE)
@@ -210,12 +213,10 @@ int verb_logits(const struct options *o)
     struct job j = {.o = o, .info.size = sizeof j.info};
     int code;
 
-    if (!o->ids)
-        return fail(USAGE, "logits needs --ids");
     if (o->naive && o->chunk)
         return fail(USAGE, "logits: --naive evaluates in one pass, so it takes no --chunk");
     if (o->out && strcmp(o->out, "-") == 0 && (o->json || o->top))
-        return fail(USAGE, "logits: --out - leaves no room on standard output for --json or --top");
+        return fail(USAGE, "logits: --out - and --json or --top cannot both go to standard output");
     interrupt_install();
     code = prepare(&j);
     if (code == DONE) {
@@ -231,6 +232,7 @@ int verb_logits(const struct options *o)
     save_abandon(&j.npy);
     json_decref(j.rows);
     free(j.best);
+    conversation_free(&j.talk);
     carat_tokens_free(&j.ids);
     carat_session_close(j.session);
     carat_engine_close(j.engine);

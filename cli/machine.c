@@ -68,14 +68,14 @@ bool machine_measure(struct machine *m, const carat_host_info *host)
 
     *m = (struct machine){.limits = {.size = sizeof m->limits, .isa = host->isa}};
     if (!has_memory(host)) {
-        snprintf(m->why_not, sizeof m->why_not, "it takes up to %.0f GiB of memory",
-                 NEEDS_MEMORY / (1 << 30));
+        char size[SIZE_TEXT];
+        snprintf(m->why_not, sizeof m->why_not, "it takes up to %s of memory", size_text(size, NEEDS_MEMORY));
         return true;
     }
     progress_begin(&bar, "measuring this machine", NULL);
     do {
         carat_limits l = {.size = sizeof l};
-        status = carat_measure_limits(0, NULL, &l, &err);
+        status = carat_measure_limits(0, NULL, stop_when_interrupted, NULL, &l, &err);
         if (status == CARAT_OK)
             keep_best(&m->limits, &l);
         stop = progress_update(&bar, (size_t)(1e3 * (seconds() - start)), (size_t)(1e3 * PATIENCE));
@@ -83,7 +83,7 @@ bool machine_measure(struct machine *m, const carat_host_info *host)
     m->read_one = m->limits.read;
     if (status == CARAT_OK && !stop && m->limits.threads > 1) {
         carat_limits one = {.size = sizeof one};
-        status = carat_measure_limits(1, NULL, &one, &err);
+        status = carat_measure_limits(1, NULL, stop_when_interrupted, NULL, &one, &err);
         m->read_one = one.read;
     }
     progress_end(&bar);
@@ -94,7 +94,7 @@ bool machine_measure(struct machine *m, const carat_host_info *host)
     after = cpu_time_now();
     m->others = cpu_time_others(&before, &after);
     now_text(m->measured_at);
-    return !stop;
+    return !stop && !interrupted();
 }
 
 /* ---- what is remembered ---- */

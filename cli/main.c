@@ -1,7 +1,8 @@
-/* main.c: chooses the verb and calls it. Everything else is in the verb's own file. */
+/* main.c: calls the verb that verbs.c has found. Everything else is in the verb's own file. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "verbs.h"
 
 static int (*const verbs[N_VERB])(const struct options *o) = {
     [RUN] = verb_run,           [LOGITS] = verb_logits,
@@ -12,31 +13,6 @@ static int (*const verbs[N_VERB])(const struct options *o) = {
     [HELP] = verb_help,         [VERSION] = verb_version,
     [PACK] = verb_pack,         [CACHE] = verb_cache,
 };
-
-static const char *verb_name(void *user, int i)
-{
-    (void)user;
-    return i < N_VERB ? verb_texts[i].name : NULL;
-}
-
-/* N_VERB when there is none of that name. */
-static enum verb find_verb(const char *name)
-{
-    int verb = 0;
-
-    while (verb < N_VERB && strcmp(name, verb_texts[verb].name) != 0)
-        verb++;
-    return (enum verb)verb;
-}
-
-static int unknown_verb(const char *name)
-{
-    const char *meant = nearest(name, verb_name, NULL);
-
-    if (meant)
-        return fail(USAGE, "unknown verb '%.80s'; did you mean %s?", name, meant);
-    return fail(USAGE, "unknown verb '%.80s'; 'carat help' lists them", name);
-}
 
 int verb_help(const struct options *o)
 {
@@ -50,38 +26,54 @@ int verb_help(const struct options *o)
     if (o->man)
         print_man(verb);
     else
-        print_help(verb);
+        print_help(verb, o->help_all);
     return DONE;
+}
+
+static int call(enum verb verb, int argc, char **argv, const char *remark)
+{
+    struct options o;
+    int code = options_parse(&o, verb, argc, argv);
+
+    if (code != DONE)
+        return code;
+    if (o.help || (o.help_all && verb != HELP)) {
+        print_help(verb, o.help_all);
+        return DONE;
+    }
+    if (remark)
+        note("%s", remark);
+    return verbs[verb](&o);
+}
+
+static int call_by_options(int argc, char **argv)
+{
+    struct command_line c;
+    int code = find_verb_by_options(&c, argc, argv);
+
+    if (code == DONE)
+        code = c.verb == N_VERB ? unknown_verb(argv[0]) : call(c.verb, c.argc, c.argv, c.remark);
+    free(c.argv);
+    return code;
 }
 
 static int dispatch(int argc, char **argv)
 {
-    struct options o;
-    enum verb verb;
-    int code;
-
-    if (argc < 2)
+    if (argc < 1)
         return fail(USAGE, "no verb; 'carat help' lists them");
-    if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)
-        verb = HELP;
-    else if (strcmp(argv[1], "--version") == 0)
-        verb = VERSION;
-    else
-        verb = find_verb(argv[1]);
-    if (verb == N_VERB)
-        return unknown_verb(argv[1]);
-    code = options_parse(&o, verb, argc - 2, argv + 2);
-    if (code != DONE)
-        return code;
-    if (o.help) {
-        print_help(verb);
-        return DONE;
-    }
-    return verbs[verb](&o);
+    if (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "--help-all") == 0)
+        return call(HELP, argc - 1, argv + 1, NULL);
+    if (strcmp(argv[0], "--version") == 0)
+        return call(VERSION, argc - 1, argv + 1, NULL);
+    if (argv[0][0] == '-')
+        return call_by_options(argc, argv);
+    enum verb verb = find_verb(argv[0]);
+    return verb == N_VERB ? unknown_verb(argv[0]) : call(verb, argc - 1, argv + 1, NULL);
 }
 
 int main(int argc, char **argv)
 {
     output_start();
-    return out_finish(dispatch(argc, argv));
+    options_color(argc - 1, argv + 1);
+    return out_finish(dispatch(argc - 1, argv + 1));
 }

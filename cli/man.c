@@ -74,6 +74,55 @@ static void see_also(enum verb except)
     out_print("\n");
 }
 
+/* Commands, each ended by a newline. */
+static void examples(const char *lines)
+{
+    out_print(".SH EXAMPLES\n.EX\n");
+    put_text(lines);
+    out_print(".EE\n");
+}
+
+static void exit_status(unsigned verbs)
+{
+    out_print(".SH EXIT STATUS\n");
+    for (const struct exit_text *e = exit_texts; e->text; e++) {
+        if (!(e->verbs & verbs))
+            continue;
+        out_print(".TP\n.B %d\n", e->code);
+        put_text(e->text);
+        out_print("\n");
+    }
+}
+
+static void named(const char *section, const struct named_text *texts, unsigned verbs)
+{
+    bool any = false;
+
+    for (; texts->name; texts++) {
+        if (!(texts->verbs & verbs))
+            continue;
+        out_print(any ? "" : ".SH %s\n", section);
+        any = true;
+        out_print(".TP\n");
+        request("B", texts->name);
+        put_text(texts->text);
+        out_print("\n");
+    }
+}
+
+/* The variables that stand for options of the verb, each once. */
+static void option_variables(enum verb verb)
+{
+    char name[64];
+
+    out_print(".PP\nThe options of this page have these variables:\n.PP\n.EX\n");
+    for (const struct option *o = option_table; o < option_table + option_count; o++) {
+        if (o->verbs & ON(verb) && option_variable(name, sizeof name, o))
+            out_print("%s\n", name);
+    }
+    out_print(".EE\n");
+}
+
 static void print_command(void)
 {
     title("CARAT");
@@ -88,25 +137,16 @@ static void print_command(void)
         put_text(verb_texts[i].summary);
         out_print("\n");
     }
-    out_print(".SH EXIT STATUS\n");
-    for (const struct exit_text *e = exit_texts; e->text; e++) {
-        out_print(".TP\n.B %d\n", e->code);
-        put_text(e->text);
-        out_print("\n");
-    }
-    out_print(".SH ENVIRONMENT\n");
-    for (const struct variable_text *v = variable_texts; v->name; v++) {
-        out_print(".TP\n");
-        request("B", v->name);
-        put_text(v->text);
-        out_print("\n");
-    }
-    out_print(".SH EXAMPLES\n.EX\ncarat run tiny \\(dqOnce upon a time\\(dq\ncarat help run\n.EE\n");
+    exit_status(~0u);
+    named("ENVIRONMENT", variable_texts, ~0u);
+    named("FILES", file_texts, ~0u);
+    examples(command_examples);
     see_also(N_VERB);
 }
 
 void print_man(enum verb verb)
 {
+    const char *group = NULL;
     char text[96];
 
     if (verb == N_VERB) {
@@ -129,15 +169,24 @@ void print_man(enum verb verb)
         paragraphs(v->details);
     }
     out_print(".SH OPTIONS\n");
-    for (int i = 0; i < option_count; i++) {
-        if (!(option_table[i].verbs & ON(verb)))
+    for (const struct option *o = option_table; o < option_table + option_count; o++) {
+        if (!o->names[0])
+            group = o->help;
+        if (!(o->verbs & ON(verb)))
             continue;
-        option_heading(text, sizeof text, &option_table[i]);
+        if (group)
+            request("SS", group);
+        group = NULL;
+        option_heading(text, sizeof text, o);
         out_print(".TP\n");
         request("B", text);
-        put_text(option_table[i].help);
+        put_text(o->help);
         out_print("\n");
     }
-    out_print(".SH EXIT STATUS\n.BR carat (1)\nlists the exit codes.\n");
+    exit_status(ON(verb));
+    named("ENVIRONMENT", variable_texts, ON(verb));
+    option_variables(verb);
+    named("FILES", file_texts, ON(verb));
+    examples(v->examples);
     see_also(verb);
 }

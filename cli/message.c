@@ -1,5 +1,6 @@
 /* message.c: what the command says on stderr, and the exit code that goes with each kind of failure. */
 #define _POSIX_C_SOURCE 200809L
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static void say(const char *color, const char *lead, const char *name, const cha
             line[n++] = (char)c;
     }
     line[n] = 0;
+    progress_hide();
     if (colored())
         fprintf(stderr, "\033[%sm%s:\033[0m %s%s%s\n", color, lead, name, *name ? ": " : "", line);
     else
@@ -162,7 +164,7 @@ static int distance(const char *a, const char *b)
     int cost[LONGEST + 1][LONGEST + 1], m = (int)strlen(a), n = (int)strlen(b);
 
     if (m > LONGEST || n > LONGEST)
-        return LONGEST;
+        return INT_MAX;
     for (int i = 0; i <= m; i++)
         cost[i][0] = i;
     for (int j = 0; j <= n; j++)

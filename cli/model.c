@@ -1,4 +1,4 @@
-/* model.c: turns options into an open model and engine options, with the bar while loading and a word about
+/* model.c: turns options into an open model and engine options, with the bars while loading and a word about
  * files that shrink while they are mapped. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
@@ -40,6 +40,25 @@ static carat_status open_embedded(carat_model **model, const carat_model_options
     return carat_model_open_memory(model, files, n, options, err);
 }
 
+/* From now on it is the packed file that may be cut short, not the model that it was made from. */
+static void name_mapped(const carat_model *model)
+{
+    carat_model_info info = {.size = sizeof info};
+
+    if (carat_model_get_info(model, &info, NULL) == CARAT_OK && *info.packed_path)
+        interrupt_on_fault(info.packed_path);
+}
+
+/* Behind the library's line, which knows no options. */
+static void note_cache_size(const carat_model *model)
+{
+    carat_setup setup = {.size = sizeof setup};
+
+    if (carat_model_get_setup(model, &setup, NULL) == CARAT_OK && setup.cache_needs)
+        note("--cache-size %lluM keeps it, and the next start is faster",
+             (unsigned long long)((setup.cache_needs + ((1 << 20) - 1)) >> 20));
+}
+
 static int open_with(carat_model **model, const struct options *o, bool tokenizer_only, bool packs)
 {
     carat_model_options options = CARAT_MODEL_OPTIONS;
@@ -47,13 +66,20 @@ static int open_with(carat_model **model, const struct options *o, bool tokenize
     struct progress bar;
     carat_error err;
     carat_status status;
+    int code;
 
+    if ((code = check_named_files(o)) != DONE)
+        return code;
+    if (strcmp(o->model, "tiny") != 0 && strcmp(o->model, "-") != 0 &&
+        (code = explain_missing(o->model)) != DONE)
+        return code;
     progress_begin(&bar, "loading", NULL);
     options.log = note_line;
-    options.progress = progress_update;
+    options.progress = progress_opening;
     options.user = &bar;
     options.tokenizer_only = tokenizer_only;
     options.tokenizer = o->tokenizer;
+    options.needs_tokenizer = (o->verb == RUN || o->verb == LOGITS) && !o->ids;
     if (!o->no_cache) {
         cache_find(&cache);
         options.cache = *cache.path ? cache.path : NULL;
@@ -70,7 +96,12 @@ static int open_with(carat_model **model, const struct options *o, bool tokenize
         status = carat_model_open(model, o->model, &options, &err);
     }
     progress_end(&bar);
-    return status == CARAT_OK ? DONE : fail_open(&err);
+    if (status != CARAT_OK)
+        return fail_open(&err);
+    name_mapped(*model);
+    if (packs)
+        note_cache_size(*model);
+    return check_spares_model(o, *model);
 }
 
 int open_model(carat_model **model, const struct options *o, bool tokenizer_only)
@@ -96,6 +127,21 @@ void engine_options(carat_engine_options *e, const struct options *o)
                 : strcmp(o->kv, "f16") == 0 ? CARAT_KV_F16
                 : strcmp(o->kv, "f32") == 0 ? CARAT_KV_F32
                                             : CARAT_KV_Q8;
+}
+
+int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options)
+{
+    carat_engine_options watched = *options;
+    struct progress bar;
+    carat_error err;
+
+    progress_begin(&bar, "loading", "MB");
+    bar.scale = KIB_IN_MB;
+    watched.progress = progress_update;
+    watched.user = &bar;
+    carat_status status = carat_engine_create(engine, model, &watched, &err);
+    progress_end(&bar);
+    return status == CARAT_OK ? DONE : fail_status(&err);
 }
 
 int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o)

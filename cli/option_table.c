@@ -7,24 +7,43 @@
 const struct verb_text verb_texts[N_VERB] = {
     [RUN] =
         {"run", "MODEL [PROMPT]", "generate text from a prompt", 1, 2,
-         "The prompt is PROMPT, -p, -f or --ids; without any of them it is standard input, byte for byte. "
-         "Beside PROMPT or -p, standard input is appended after an empty line when it is a file or a pipe "
-         "(in a script, </dev/null keeps it out).\n"
+         "The prompt is PROMPT, -p, -f, --messages or --ids; without any of them, or when PROMPT is -, it is "
+         "standard input, byte for byte.\n"
+         "A PROMPT that follows MODEL is continued by standard input, after an empty line and with a note, when that "
+         "is a file at its beginning, or a pipe that brings something within 0.2 s. With -m, -p, -f, --messages "
+         "or --ids standard input is not touched.\n"
          "The prompt becomes the user's turn of the model's chat template, and may be empty; --raw runs it "
          "as it is, control tokens recognised.\n"
-         "Generated text alone goes to standard output; speed, and the seed if it was random, to standard "
-         "error. A given seed repeats a run.\n"},
-    [LOGITS] = {"logits", "MODEL --ids IDS", "next-token logits of given ids", 1, 1,
-                "Without --out, --top or --json the ten highest logits are printed.\n"},
+         "With --tools, or --json, a call of a function comes out as {\"name\": ..., \"arguments\": ...}, one a "
+         "line, or in the list \"calls\"; one that is not of the form, or not declared, has its text and what is "
+         "wrong with it, too.\n"
+         "Generated text alone goes to standard output, and ends with a newline. Speed, and the seed if it was "
+         "random, go to standard error with -v, or where both are terminals. A given seed repeats a run.\n"
+         "A rate counts the tokens whose passes its time contains: the first one generated comes from the pass of "
+         "the prompt. Where there was no pass it is left out, in JSON null.\n",
+         "carat run tiny \"Turn on the kitchen lights\"\n"
+         "carat run MODEL \"Summarise:\" <notes.txt\n"
+         "carat run MODEL -n 100 --temp 0.7 --seed 1 \"Once upon a time\"\n"
+         "carat run MODEL --messages messages.json\n"
+         "carat run tiny --tools tools.json \"Turn on the kitchen lights\"\n"},
+    [LOGITS] = {"logits", "MODEL", "next-token logits after a prompt", 1, 1,
+                "The prompt is -p, -f, --messages or --ids, as for run; standard input is read only where one of "
+                "them is -. Without --out, --top or --json the ten highest logits are printed.\n",
+                "carat logits tiny --ids 2,5,9\n"
+                "carat logits MODEL --ids 2,5,9 --all --out logits.npy\n"},
     [TOKENIZE] = {"tokenize", "MODEL [TEXT]", "text to token ids", 1, 2,
                   "MODEL may be a tokenizer file, or a directory that holds only one. Without TEXT, standard "
-                  "input is read.\n"},
+                  "input is read.\n",
+                  "carat tokenize tiny \"Turn on the kitchen lights\"\n"
+                  "carat tokenize MODEL --json <notes.txt\n"},
     [DETOKENIZE] = {"detokenize", "MODEL [IDS]", "token ids to text", 1, 2,
-                    "MODEL is as for tokenize. IDS are separated by commas or white space; without them, "
-                    "standard input is read.\n"},
-    [RENDER] =
-        {"render", "MODEL --messages FILE", "the exact prompt that a conversation becomes", 1, 1,
-         "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n"},
+                    "MODEL is as for tokenize. IDS are separated by commas or white space, or are the JSON that "
+                    "tokenize prints; without them, standard input is read.\n",
+                    "carat tokenize tiny \"kitchen lights\" | carat detokenize tiny\n"},
+    [RENDER] = {"render", "MODEL --messages FILE", "the exact prompt that a conversation becomes", 1, 1,
+                "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n",
+                "carat render MODEL --messages messages.json\n"
+                "carat render tiny --messages messages.json --tools tools.json --ids\n"},
     [BENCH] = {"bench", "MODEL", "measure prompt and generation speed", 1, 1,
                "Random ids, one warm-up; tokenising and sampling are not in the time. What was read and "
                "computed is compared with what the machine can do at most, measured in the same run.\n"
@@ -34,10 +53,18 @@ const struct verb_text verb_texts[N_VERB] = {
                "CSV and JSON have llama-bench's fields, and under \"carat\" what it lacks: noise is the "
                "standard deviation by the median, estimated from the median distance to it; limit_ts the "
                "speed that memory and arithmetic allow; ttft_ms the first token; setup_ms the start; "
-               "foreign_load and steal shares of all processors' time.\n"},
-    [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1,
-              "Memory is that of weights, cache of keys and values, work and the stacks of threads, as run would "
-              "reserve it. Sizes are bytes, or with K, M or G powers of 1024: 1500M, 2G, 2GiB.\n"},
+               "foreign_load and steal shares of all processors' time.\n",
+               "carat bench MODEL -p 512 -n 64 -r 5\n"
+               "carat bench MODEL -d 0,512,1024 --plot depth.svg\n"
+               "carat bench MODEL -o json >before.json\n"
+               "carat bench MODEL --compare before.json\n"},
+    [SHOW] =
+        {"show", "MODEL", "describe a model and the memory it needs", 1, 1,
+         "Memory is that of weights, cache of keys and values, work and the stacks of threads, as run would "
+         "reserve it. Sizes are bytes, or with K, M or G powers of 1024: 1500M, 2G, 2GiB.\n",
+         "carat show tiny\n"
+         "carat show MODEL --memory\n"
+         "carat show MODEL --memory 2G --json\n"},
     [VERIFY] =
         {"verify", "MODEL", "check a model file and how this machine computes it", 1, 1,
          "Compares a packed form with its checksums and with what packing gives, looks for NaN and infinity "
@@ -45,58 +72,82 @@ const struct verb_text verb_texts[N_VERB] = {
          "sends texts and all pieces of the vocabulary through the tokenizer and back, and compares every "
          "kernel that this processor can run with the plain ones, bit for bit, on this model's weights. The "
          "content hash is the same for the same configuration, types and values, whatever the container. A "
-         "failed check is exit code 7.\n"},
+         "failed check is exit code 7.\n",
+         "carat verify MODEL\n"},
     [PACK] = {"pack", "MODEL", "write a model in the form that starts at once", 1, 1,
               "Without -o the packed form goes into the cache, as the first run of a model puts it there. "
               "With it, "
-              "FILE is a model of its own, which can be moved to other machines and processors.\n"},
+              "FILE is a model of its own, which can be moved to other machines and processors.\n",
+              "carat pack MODEL -o packed.carat\n"},
     [CACHE] =
-        {"cache", "list|prune|clear", "look after the cache of packed models", 1, 1,
+        {"cache", "list|prune|clear|remove [NAME]", "look after the cache of packed models", 1, 2,
          "list: what is there, the one used last first. prune: removes what is of no use (its model has "
          "changed or is gone, it is damaged or of another version), and the ones used longest ago until the "
          "rest "
-         "fits. clear: removes all. A process that runs one keeps it until it ends.\n"},
+         "fits. clear: removes all. remove NAME: removes one, by the name of its model, its path or that of the packed "
+         "file. A process that runs one keeps it until it ends.\n",
+         "carat cache list\n"
+         "carat cache prune --cache-size 2G\n"},
     [DOCTOR] =
         {"doctor", "", "describe this machine and how carat would use it", 0, 0,
          "The lines from ``` to ``` are meant to be pasted into a bug report. What memory and arithmetic "
          "can do at most is measured in two seconds and remembered in the cache. The last lines are advice, "
-         "one for each thing that makes this machine slow.\n"},
+         "one for each thing that makes this machine slow.\n",
+         "carat doctor\n"
+         "carat doctor --measure off --json\n"},
     [COMPLETION] = {"completion", "bash|zsh|fish", "print a completion script for a shell", 1, 1,
                     "bash: source <(carat completion bash)\n"
                     "zsh: carat completion zsh >DIR/_carat, where DIR is in $fpath\n"
-                    "fish: carat completion fish | source\n"},
-    [VERSION] = {"version", "", "print the version", 0, 0, ""},
-    [HELP] = {"help", "[VERB]", "describe a verb and its options", 0, 1, ""},
+                    "fish: carat completion fish | source\n",
+                    "source <(carat completion bash)\n"
+                    "carat completion zsh >_carat\n"
+                    "carat completion fish >carat.fish\n"},
+    [VERSION] = {"version", "", "print the version", 0, 0, "", "carat version --json\n"},
+    [HELP] = {"help", "[VERB]", "describe a verb and its options", 0, 1, "",
+              "carat help run\n"
+              "carat help --man run | man -l -\n"},
 };
 
 #define AT(field) offsetof(struct options, field)
 #define EVALUATES (ON(RUN) | ON(LOGITS) | ON(BENCH))
 #define ANY       (ON(N_VERB) - 1)
 #define OPENS     (ANY & ~NO_MODEL) /* a model */
+#define CACHES    (OPENS | ON(CACHE) | ON(DOCTOR))
+
+/* Help shows the rows in this order, each below the GROUP before it. */
+#define GROUP(title)                                                                                         \
+    {                                                                                                        \
+        .help = title                                                                                        \
+    }
 
 /* An entry in two or three lines is a table, one value a line is not. */
 /* clang-format off */
 const struct option option_table[] = {
-    {{"-m", "--model"}, MODEL, AT(model), ANY & ~NO_MODEL, "MODEL",
+    GROUP("Model"),
+    {{"-m", "--model", "--weights"}, MODEL, AT(model), OPENS, "MODEL",
      "the model, instead of the first argument", 0, 0},
-    {{"--tokenizer"}, PATH, AT(tokenizer), ANY & ~NO_MODEL, "FILE",
+    {{"--tokenizer"}, PATH, AT(tokenizer), SELDOM(OPENS), "FILE",
      "a tokenizer file, instead of the model's own", 0, 0},
-    {{"--no-cache"}, FLAG, AT(no_cache), OPENS, NULL, "neither read nor write the cache of packed models", 0, 0},
-    {{"--cache-size"}, SIZE, AT(cache_size), EVALUATES | ON(PACK) | ON(CACHE) | ON(DOCTOR), "SIZE",
+    {{"--no-cache"}, FLAG, AT(no_cache), SELDOM(OPENS), NULL,
+     "neither read nor write the cache of packed models", 0, 0},
+    {{"--cache-size"}, SIZE, AT(cache_size), SELDOM(EVALUATES) | ON(PACK) | ON(CACHE) | ON(DOCTOR), "SIZE",
      "what all packed models together may take (default 4G)", 1, 1e18},
-    /* what goes in */
-    {{"-p", "--prompt"}, TEXT, AT(prompt), ON(RUN), "TEXT", "the prompt, instead of the second argument", 0, 0},
-    {{"-f", "--file"}, READS, AT(file), ON(RUN), "FILE", "read the prompt from FILE", 0, 0},
-    {{"-sys", "--system-prompt"}, TEXT, AT(system), ON(RUN), "TEXT",
+    GROUP("Input"),
+    {{"-p", "--prompt"}, TEXT, AT(prompt), ON(RUN) | ON(LOGITS) | ON(TOKENIZE), "TEXT", "the prompt, or the text", 0, 0},
+    {{"-f", "--file"}, READS, AT(file), ON(RUN) | ON(LOGITS) | ON(TOKENIZE), "FILE", "read it from FILE", 0, 0},
+    {{"-sys", "--system-prompt"}, TEXT, AT(system), ON(RUN) | SELDOM(ON(LOGITS)), "TEXT",
      "a system message before the prompt", 0, 0},
-    {{"-sysf", "--system-prompt-file"}, READS, AT(system_file), ON(RUN), "FILE",
+    {{"-sysf", "--system-prompt-file"}, READS, AT(system_file), SELDOM(ON(RUN) | ON(LOGITS)), "FILE",
      "read the system message from FILE", 0, 0},
-    {{"--ids"}, TEXT, AT(ids), ON(RUN) | ON(LOGITS), "IDS", "token ids instead of text, as in 2,5,9", 0, 0},
-    {{"--raw", "-no-cnv", "--no-conversation"}, FLAG, AT(raw), ON(RUN), NULL, "no chat template", 0, 0},
-    {{"--messages"}, READS, AT(messages), ON(RENDER), "FILE", "the conversation, JSON", 0, 0},
-    {{"--tools"}, READS, AT(tools), ON(RUN) | ON(RENDER), "FILE",
+    {{"--ids"}, TEXT, AT(ids), SELDOM(ON(RUN)) | ON(LOGITS), "IDS",
+     "token ids instead of text, as in 2,5,9; @FILE reads them from FILE", 0, 0},
+    {{"--raw", "-no-cnv", "--no-conversation"}, FLAG, AT(raw), ON(RUN) | ON(LOGITS), NULL, "no chat template", 0, 0},
+    {{"--messages"}, READS, AT(messages), ON(RUN) | ON(LOGITS) | ON(RENDER), "FILE",
+     "the conversation, a JSON array in OpenAI's form", 0, 0},
+    {{"--tools"}, READS, AT(tools), ON(RUN) | SELDOM(ON(LOGITS)) | ON(RENDER), "FILE",
      "function tools, a JSON array in OpenAI's form", 0, 0},
-    {{"--chat-template"}, CHOICE, AT(chat_template), ON(RUN) | ON(RENDER), "gemma|gemma3|functiongemma",
+    {{"--chat-template"}, CHOICE, AT(chat_template), SELDOM(ON(RUN) | ON(LOGITS)) | ON(RENDER),
+     "gemma|gemma3|functiongemma",
      "instead of the model's own", 0, 0},
     {{"--no-generation-prompt"}, FLAG, AT(no_generation_prompt), ON(RENDER), NULL,
      "do not open the model's turn", 0, 0},
@@ -104,35 +155,38 @@ const struct option option_table[] = {
     {{"--special"}, FLAG, AT(special), ON(TOKENIZE) | ON(RENDER), NULL,
      "recognise control tokens in the text", 0, 0},
     {{"--special"}, FLAG, AT(special), ON(DETOKENIZE), NULL, "print control tokens", 0, 0},
-    {{"--lossy"}, FLAG, AT(lossy), ON(RUN) | ON(TOKENIZE), NULL,
+    {{"--lossy"}, FLAG, AT(lossy), SELDOM(ON(RUN) | ON(LOGITS)) | ON(TOKENIZE), NULL,
      "replace what is not UTF-8 by U+FFFD instead of refusing it", 0, 0},
     {{"--jsonl"}, READS, AT(jsonl), ON(TOKENIZE), "FILE",
      "one {\"text\": ...} in, one {\"ids\": ...} out per line", 0, 0},
     {{"--jsonl"}, READS, AT(jsonl), ON(DETOKENIZE), "FILE",
      "one {\"ids\": ...} in, one {\"text\": ...} out per line", 0, 0},
-    /* generation */
-    {{"-n", "--predict", "--n-predict"}, INT, AT(predict), ON(RUN), "N",
+    GROUP("Generation"),
+    {{"-n", "--predict", "--n-predict", "--max-tokens"}, INT, AT(predict), ON(RUN), "N",
      "most tokens to generate (default -1: to the end of the context)", -1, INT_MAX},
-    {{"--temp", "--temperature"}, REAL, AT(temp), ON(RUN), "X",
-     "temperature; 0 takes the highest logit (default: the model's)", 0, 1000},
+    {{"--temp", "--temperature"}, REAL_OR_0, AT(temp), ON(RUN), "X",
+     "temperature; 0 takes the highest logit (default: the model's)", CARAT_TEMPERATURE_MIN, CARAT_TEMPERATURE_MAX},
     {{"--top-k"}, INT, AT(top_k), ON(RUN), "N",
      "draw from the N most likely; 0 is all (default: the model's)", 0, INT_MAX},
     {{"--top-p"}, REAL, AT(top_p), ON(RUN), "X",
-     "draw from the most likely that sum up to X (default: the model's)", 0, 1},
-    {{"--min-p"}, REAL, AT(min_p), ON(RUN), "X",
+     "draw from the most likely that sum up to X (default: the model's)", CARAT_TOP_P_MIN, 1},
+    {{"--min-p"}, REAL, AT(min_p), SELDOM(ON(RUN)), "X",
      "drop what is less likely than X times the first (default: the model's)", 0, 1},
     {{"-s", "--seed"}, INT64, AT(seed), ON(RUN), "N", "seed of the draws; -1 is random (default -1)", 0, 0},
-    {{"--ignore-eos"}, FLAG, AT(ignore_eos), ON(RUN), NULL, "never generate the ids that end generation", 0, 0},
-    /* what comes out */
+    {{"--ignore-eos"}, FLAG, AT(ignore_eos), SELDOM(ON(RUN)), NULL,
+     "never generate the ids that end generation", 0, 0},
+    GROUP("Output"),
     {{"--all"}, FLAG, AT(all), ON(LOGITS), NULL, "logits after every id, not only the last", 0, 0},
     {{"-o", "--out"}, WRITES, AT(out), ON(LOGITS), "FILE",
      "write float32 NPY, [vocab] or with --all [n][vocab] (- is standard output)", 0, 0},
     {{"-o", "--out"}, WRITES, AT(out), ON(PACK), "FILE", "write the packed form there, not into the cache", 0, 0},
     {{"--top"}, INT, AT(top), ON(LOGITS), "K", "print the K highest logits", 1, 1000},
     {{"--ids"}, FLAG, AT(as_ids), ON(RENDER), NULL, "print token ids instead of text", 0, 0},
+    {{"--raw-calls"}, FLAG, AT(raw_calls), SELDOM(ON(RUN)), NULL, "calls of functions as the model wrote them", 0, 0},
+    {{"--pieces"}, FLAG, AT(pieces), ON(TOKENIZE), NULL, "each id with its piece of the vocabulary", 0, 0},
     {{"--tensors"}, FLAG, AT(tensors), ON(SHOW), NULL, "list every tensor", 0, 0},
     {{"--json"}, FLAG, AT(json), ANY & ~(ON(RENDER) | ON(PACK) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},
-    /* computing */
+    GROUP("What is measured"),
     {{"-p", "--n-prompt"}, TEXT, AT(n_prompt), ON(BENCH), "N[,N...]",
      "tokens of the prompt tests; 0 is none (default 512)", 0, 0},
     {{"-n", "--n-gen"}, TEXT, AT(n_gen), ON(BENCH), "N[,N...]",
@@ -141,9 +195,20 @@ const struct option option_table[] = {
      "pairs of a prompt and a generation that are timed as one", 0, 0},
     {{"-d", "--n-depth"}, TEXT, AT(n_depth), ON(BENCH), "N[,N...]",
      "tokens in the context before each test (default 0)", 0, 0},
-    {{"-npl", "--n-parallel"}, TEXT, AT(n_parallel), ON(BENCH), "N[,N...]",
+    {{"-npl", "--n-parallel"}, TEXT, AT(n_parallel), SELDOM(ON(BENCH)), "N[,N...]",
      "sequences that the generation tests advance in one pass (default 1)", 0, 0},
     {{"-r", "--repetitions"}, INT, AT(repetitions), ON(BENCH), "N", "runs of each test (default 5)", 1, 1000},
+    {{"-fa", "--flash-attn"}, TEXT, AT(flash), SELDOM(ON(BENCH)), "0|1[,...]",
+     "as llama-bench has it: a row for each; there is one kernel, which is always used", 0, 0},
+    {{"--prompt"}, TEXT, AT(prompt), ON(BENCH), "TEXT",
+     "instead of these tests, time whole generations after TEXT, the prompt's own time included", 0, 0},
+    {{"--max-tokens"}, INT, AT(predict), ON(BENCH), "N",
+     "with --prompt: most tokens of a generation (default 64)", 1, INT_MAX},
+    {{"--bench-iters"}, INT, AT(iterations), ON(BENCH), "N", "with --prompt: generations (default 3)", 1, 1000},
+    {{"--bench-warmup"}, INT, AT(warmup), ON(BENCH), "N",
+     "with --prompt: generations before these, untimed (default 1)", 0, 1000},
+    {{"--bench-json"}, WRITES, AT(bench_json), ON(BENCH), "FILE",
+     "with --prompt: write mean, median and p90 as one JSON object", 0, 0},
     {{"-o", "--output"}, CHOICE, AT(output), ON(BENCH), "md|csv|json|jsonl",
      "how the result is printed (default md); --json is -o json", 0, 0},
     {{"--compare"}, READS, AT(compare), ON(BENCH), "FILE",
@@ -155,64 +220,98 @@ const struct option option_table[] = {
      "also print where the time goes, operation by operation", 0, 0},
     {{"--measure"}, SWITCH, AT(measure), ON(DOCTOR), "on|off|auto",
      "measure this machine; auto measures what is not remembered (default auto)", 0, 0},
+    GROUP("Computing"),
     {{"-c", "--ctx-size"}, INT, AT(context), ON(RUN) | ON(SHOW), "N",
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
-    {{"-t", "--threads"}, INT, AT(threads), EVALUATES | ON(VERIFY), "N",
+    {{"-t", "--threads"}, INTS, AT(thread_list), ON(BENCH), "N[,N...]",
      "threads (default 0: the CPUs this process may use)", 0, 256},
-    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), EVALUATES | ON(SHOW), "N",
+    {{"-t", "--threads"}, INT, AT(threads), ON(RUN) | ON(LOGITS) | ON(SHOW) | ON(VERIFY), "N",
+     "threads (default 0: the CPUs this process may use)", 0, 256},
+    {{"--chunk", "-ub", "--ubatch-size"}, INTS, AT(chunk_list), ON(BENCH), "N[,N...]",
+     "most prompt tokens in one pass (default 0: the library's choice); several are compared pass by pass", 0,
+     1 << 20},
+    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), SELDOM(ON(RUN) | ON(LOGITS) | ON(SHOW)), "N",
      "most prompt tokens in one pass (default 0: the library's choice)", 0, 1 << 20},
     {{"--naive"}, FLAG, AT(naive), ON(LOGITS), NULL,
      "recompute everything for every position: an oracle for the cache", 0, 0},
-    {{"--exact"}, FLAG, AT(exact), EVALUATES | ON(SHOW), NULL, "float32 arithmetic, for comparisons", 0, 0},
-    {{"--kv"}, CHOICE, AT(kv), EVALUATES | ON(SHOW), "bf16|f16|f32|q8",
+    {{"--exact"}, FLAG, AT(exact), SELDOM(ON(RUN) | ON(SHOW)) | EVALUATES, NULL,
+     "float32 arithmetic, for comparisons", 0, 0},
+    {{"--kv"}, CHOICE, AT(kv), SELDOM(EVALUATES | ON(SHOW)), "bf16|f16|f32|q8",
      "type of the KV cache (default bf16, with --exact f32)", 0, 0},
-    {{"-ctk", "--cache-type-k"}, TEXT, AT(cache_k), EVALUATES | ON(SHOW), "TYPE",
+    {{"-ctk", "--cache-type-k"}, CHOICE, AT(cache_k), SELDOM(EVALUATES | ON(SHOW)), "bf16|f16|f32|q8_0|q8",
      "with -ctv of the same type: another spelling of --kv", 0, 0},
-    {{"-ctv", "--cache-type-v"}, TEXT, AT(cache_v), EVALUATES | ON(SHOW), "TYPE",
+    {{"-ctv", "--cache-type-v"}, CHOICE, AT(cache_v), SELDOM(EVALUATES | ON(SHOW)), "bf16|f16|f32|q8_0|q8",
      "with -ctk of the same type: another spelling of --kv", 0, 0},
     {{"--memory"}, SIZE, AT(memory), EVALUATES, "SIZE",
      "the largest context, and the KV type if need be, that fit with the weights into SIZE, as in 2G", 1, 0x1p60},
     {{"--memory"}, MAYBE_SIZE, AT(memory), ON(SHOW), "SIZE",
      "the memory of this context and of others, to the page; with SIZE, what --memory SIZE would choose", 0, 0x1p60},
-    {{"--isa"}, TEXT, AT(isa), EVALUATES | ON(SHOW) | ON(VERIFY), "NAME",
-     "use kernels of at most this level: ref, avx2, avxvnni, avx512, vnni, amx; on Arm ref, neon, dotprod, "
-     "i8mm",
+    {{"--isa"}, CHOICE, AT(isa), SELDOM(EVALUATES | ON(SHOW) | ON(VERIFY)),
+     "ref|avx2|avxvnni|avx512|vnni|amx|neon|dotprod|i8mm",
+     "use kernels of at most this level; the last three are of Arm",
      0, 0},
-    /* messages */
+    GROUP("Messages"),
     {{"-v", "--verbose"}, FLAG, AT(verbose), ON(RUN), NULL,
-     "also say how the model is run and why it stopped", 0, 0},
-    {{"--no-perf"}, FLAG, AT(no_perf), ON(RUN), NULL, "do not print speed", 0, 0},
-    {{"--color"}, SWITCH, AT(color), ANY, "on|off|auto|always|never",
+     "say how fast and how the model was run and why it stopped", 0, 0},
+    {{"--no-perf"}, FLAG, AT(no_perf), SELDOM(ON(RUN)), NULL, "do not print speed", 0, 0},
+    {{"--color", "-co"}, SWITCH, AT(color), SELDOM(ANY), "on|off|auto|always|never",
      "colours in messages (default auto: on a terminal)", 0, 0},
     {{"--man"}, FLAG, AT(man), ON(HELP), NULL, "print a man page, for man -l", 0, 0},
-    {{"-h", "--help", "--usage"}, FLAG, AT(help), ANY, NULL, "print this", 0, 0},
+    {{"-h", "--help", "--usage"}, FLAG, AT(help), ANY, NULL, "print the options that are used most", 0, 0},
+    {{"--help-all"}, FLAG, AT(help_all), ANY, NULL, "print every option", 0, 0},
 };
 /* clang-format on */
 const int option_count = sizeof option_table / sizeof option_table[0];
 
 const struct exit_text exit_texts[] = {
-    {DONE, "success"},
-    {FAILED, "failure while running, reading or writing"},
-    {USAGE, "usage"},
-    {NOT_FOUND, "model not found or not readable"},
-    {BAD_MODEL, "unsupported or corrupt model"},
-    {NO_MEMORY, "out of memory"},
-    {CHECK_FAILED, "a check failed"},
-    {INTERRUPTED, "interrupted"},
-    {PIPE_CLOSED, "nobody reads the output"},
-    {143, "terminated"},
-    {0, NULL},
+    {DONE, ANY, "success"},
+    {FAILED, ANY, "failure while running, reading or writing"},
+    {USAGE, ANY, "usage"},
+    {NOT_FOUND, OPENS, "model, or its tokenizer, not found or not readable"},
+    {BAD_MODEL, OPENS, "unsupported or corrupt model"},
+    {NO_MEMORY, ANY, "out of memory"},
+    {CHECK_FAILED, ON(VERIFY) | ON(BENCH), "a check failed"},
+    {INTERRUPTED, ANY, "interrupted"},
+    {PIPE_CLOSED, ANY, "nobody reads the output"},
+    {143, ANY, "terminated"},
+    {0, 0, NULL},
 };
 
-const struct variable_text variable_texts[] = {
-    {"CARAT_ARG_<OPTION>", "the value of an option that is not given, as in CARAT_ARG_THREADS=4 or "
-                           "CARAT_ARG_TOP_P=0.9; every option "
-                           "that takes a number or one of several words, and every flag (1 or 0)"},
-    {"NO_COLOR", "no colours, unless --color asks for them"},
-    {"CLICOLOR_FORCE", "colours even where there is no terminal"},
-    {NULL, NULL},
+const struct named_text variable_texts[] = {
+    {"CARAT_ARG_<OPTION>", ANY,
+     "the value of an option that is not given, as in CARAT_ARG_THREADS=4 or CARAT_ARG_TOP_P=0.9; every "
+     "option "
+     "that takes a number or one of several words, and every flag (1 or 0)"},
+    {"LLAMA_ARG_<OPTION>", ANY, "the same, where CARAT_ARG_<OPTION> is not set"},
+    {"XDG_CACHE_HOME", CACHES,
+     "the folder that holds the cache; a path that does not begin with / is ignored (default ~/.cache)"},
+    {"HOME", CACHES, "where ~ is"},
+    {"NO_COLOR", ANY, "no colours, unless --color asks for them"},
+    {"CLICOLOR_FORCE", ANY, "colours even where there is no terminal"},
+    {"TERM", ANY, "dumb: no colours"},
+    {"COLUMNS", ANY, "how wide help is, instead of the terminal's width"},
+    {NULL, 0, NULL},
 };
 
+const struct named_text file_texts[] = {
+    {"$XDG_CACHE_HOME/carat", CACHES,
+     "the cache of packed models, ~/.cache/carat without that variable. Everything in it can be removed at "
+     "any "
+     "time; 'carat cache clear' does so."},
+    {"$XDG_CACHE_HOME/carat/machine.json", ON(DOCTOR),
+     "what memory and arithmetic of this machine can do at most"},
+    {"MODEL/config.json", OPENS,
+     "the configuration of a model in a directory. Beside it are read: model.safetensors, or "
+     "model.safetensors.index.json and the files that it names; tokenizer.json or tokenizer.model; "
+     "tokenizer_config.json, chat_template.jinja, chat_template.json, generation_config.json, "
+     "special_tokens_map.json and added_tokens.json."},
+    {NULL, 0, NULL},
+};
+
+const char command_examples[] = "carat run tiny \"Turn on the kitchen lights\"\n"
+                                "carat run MODEL \"Why is the sky blue?\"\n"
+                                "carat show MODEL --memory\n"
+                                "carat help run\n";
 const char model_text[] = "MODEL is a Hugging Face directory, a GGUF file or a gemma.cpp file. The name tiny "
                           "is the small model inside this command "
                           "(./tiny is a path). Where a file is read, - is standard input, for MODEL too.\n";
@@ -220,4 +319,6 @@ const char llama_text[] = "Options of llama.cpp are understood. Those that canno
                           "of a batch, layers on a GPU, "
                           "locking of memory) are accepted with a note; those that would change it and that "
                           "carat does not have are "
-                          "refused by name.\n";
+                          "refused by name. A command line without a verb is understood too: --weights F "
+                          "--prompt TEXT is run, --encode tokenize, --decode detokenize, --print-config show "
+                          "and --bench bench.\n";

@@ -28,6 +28,11 @@ static const struct option *find(enum verb verb, const char *word, size_t n)
     return NULL;
 }
 
+bool option_is_known(enum verb verb, const char *name)
+{
+    return find(verb, name, strlen(name)) != NULL;
+}
+
 /* Spelling i of the verb that user points at. */
 static const char *spelling(void *user, int i)
 {
@@ -139,9 +144,23 @@ bool is_choice(const char *choices, const char *word)
     return false;
 }
 
+const char *choices_text(char out[CHOICES_TEXT], const char *choices)
+{
+    size_t n = 0;
+
+    for (; *choices && n + 3 < CHOICES_TEXT; choices++) {
+        out[n++] = *choices == '|' ? ',' : *choices;
+        if (*choices == '|')
+            out[n++] = ' ';
+    }
+    out[n] = 0;
+    return out;
+}
+
 int option_store(struct options *o, const struct option *option, const char *what, const char *text)
 {
     void *field = (char *)o + option->field;
+    char choices[CHOICES_TEXT];
     int64_t integer;
     double real;
 
@@ -159,7 +178,8 @@ int option_store(struct options *o, const struct option *option, const char *wha
     case CHOICE:
     case SWITCH:
         if (!is_choice(option->value, text))
-            return fail(USAGE, "%s: '%.80s' is none of %s", what, text, option->value);
+            return fail(USAGE, "%s: '%.80s' must be one of %s", what, text,
+                        choices_text(choices, option->value));
         *(const char **)field = text;
         return DONE;
     case INT:
@@ -168,6 +188,20 @@ int option_store(struct options *o, const struct option *option, const char *wha
                         option->high);
         *(int *)field = (int)integer;
         return DONE;
+    case INTS:
+        for (const char *at = text;; at++) {
+            size_t n = strcspn(at, ",");
+            char number[24];
+            snprintf(number, sizeof number, "%.*s", (int)n, at);
+            if (n >= sizeof number || !parse_int64(number, &integer) || integer < (int64_t)option->low ||
+                integer > (int64_t)option->high)
+                return fail(USAGE, "%s: '%.80s' is not a list of whole numbers from %.0f to %.0f, as in 1,2",
+                            what, text, option->low, option->high);
+            if (!*(at += n))
+                break;
+        }
+        *(const char **)field = text;
+        return DONE;
     case INT64:
         if (!parse_int64(text, &integer) || integer < -1)
             return fail(USAGE, "%s: '%.80s' is not a whole number from -1 to %lld", what, text,
@@ -175,9 +209,11 @@ int option_store(struct options *o, const struct option *option, const char *wha
         *(int64_t *)field = integer;
         return DONE;
     case REAL:
-        if (!parse_real(text, &real) || real < option->low || real > option->high)
-            return fail(USAGE, "%s: '%.80s' is not a number from %g to %g", what, text, option->low,
-                        option->high);
+    case REAL_OR_0:
+        if (!parse_real(text, &real) ||
+            ((real < option->low || real > option->high) && !(option->kind == REAL_OR_0 && real == 0)))
+            return fail(USAGE, "%s: '%.80s' is not %sa number from %g to %g", what, text,
+                        option->kind == REAL ? "" : "0 or ", option->low, option->high);
         *(double *)field = real;
         return DONE;
     case SIZE:
@@ -246,6 +282,8 @@ static int take_option(struct parse *p)
         bool given = next && is_value(option, next);
         value = given ? next : option->kind == SWITCH ? "on" : "0";
         p->at += given;
+        if (!given && option->kind == MAYBE_SIZE && *(uint64_t *)((char *)p->o + option->field) != NO_SIZE)
+            return DONE; /* the size that a variable gave stays */
     } else if (!value) {
         if (!next)
             return fail(USAGE, "option %.*s needs a value: %s", (int)n, word, option->value);
@@ -255,12 +293,15 @@ static int take_option(struct parse *p)
     snprintf(what, sizeof what, "option %.*s", (int)n, word);
     return option_store(p->o, option, what, value);
 }
+
 /* Standard input can be read once: names the two that want it. */
-static int check_stdin(struct options *o, enum verb verb)
+static int check_stdin(struct options *o, enum verb verb, bool model_by_option)
 {
     const char *reader[2] = {NULL, NULL};
-    bool prompts = verb == RUN && !o->text && !o->prompt && !o->file && !o->ids;
-    bool converts = (verb == TOKENIZE || verb == DETOKENIZE) && !o->text && !o->jsonl;
+    bool prompts = verb == RUN &&
+                   (o->text ? strcmp(o->text, "-") == 0 : !o->prompt && !o->file && !o->messages && !o->ids);
+    bool converts =
+        (verb == TOKENIZE || verb == DETOKENIZE) && !o->text && !o->prompt && !o->file && !o->jsonl;
     int n = 0;
 
     for (int i = 0; i < option_count && n < 2; i++) {
@@ -271,7 +312,9 @@ static int check_stdin(struct options *o, enum verb verb)
         if (value && strcmp(value, "-") == 0)
             reader[n++] = option->kind == MODEL ? "MODEL" : option->names[0];
     }
-    o->stdin_taken = n > 0;
+    if (n < 2 && o->ids && strcmp(o->ids, "-") == 0)
+        reader[n++] = "--ids";
+    o->appends_stdin = verb == RUN && !model_by_option && o->text && !prompts && n == 0;
     if (n == 1 && (prompts || converts))
         reader[n++] = prompts ? "the prompt" : verb == TOKENIZE ? "TEXT" : "IDS";
     if (n == 2)
@@ -280,10 +323,29 @@ static int check_stdin(struct options *o, enum verb verb)
     return DONE;
 }
 
+int check_named_files(const struct options *o)
+{
+    char what[64];
+    int code = DONE;
+
+    for (int i = 0; i < option_count && code == DONE; i++) {
+        const struct option *option = &option_table[i];
+        bool names_file = option->kind == PATH || option->kind == READS || option->kind == WRITES;
+        const char *path = names_file ? *(const char *const *)((const char *)o + option->field) : NULL;
+        if (!path || !(option->verbs & ON(o->verb)) || (option->kind != PATH && strcmp(path, "-") == 0))
+            continue;
+        snprintf(what, sizeof what, "option %s", option->names[option->names[1] != NULL]);
+        code = option->kind == WRITES ? check_writable(what, path)
+                                      : check_readable(what, path, option->kind == PATH);
+    }
+    return code;
+}
+
 static int settle(struct parse *p, const char **args, int n_args)
 {
     const struct verb_text *v = &verb_texts[p->verb];
     struct options *o = p->o;
+    bool model_by_option = o->model != NULL;
     int code;
 
     if (o->model && n_args > v->max_args - 1)
@@ -299,11 +361,32 @@ static int settle(struct parse *p, const char **args, int n_args)
     else
         args[1] = args[0];
     o->text = args[1];
-    if ((code = settle_cache_types(o, v->name)) != DONE || (code = check_stdin(o, p->verb)) != DONE)
+    if ((code = settle_cache_types(o, v->name)) != DONE ||
+        (code = check_stdin(o, p->verb, model_by_option)) != DONE ||
+        (code = check_written(o, p->verb)) != DONE)
         return code;
     if (*p->ignored)
         note("ignored, because they change nothing here: %s", p->ignored);
     return DONE;
+}
+
+void options_color(int argc, char **argv)
+{
+    const struct option *option = option_table;
+    const char *color = getenv("CARAT_ARG_COLOR");
+
+    while (option->field != offsetof(struct options, color))
+        option++;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        size_t n = strcspn(argv[i], "=");
+        if (!names(option, argv[i], n))
+            continue;
+        color = argv[i][n]                                              ? argv[i] + n + 1
+                : i + 1 < argc && is_choice(option->value, argv[i + 1]) ? argv[i + 1]
+                                                                        : "on";
+    }
+    if (color && is_choice(option->value, color))
+        message_color(color);
 }
 
 int options_parse(struct options *o, enum verb verb, int argc, char **argv)
@@ -314,13 +397,10 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
     int n_args = 0, code;
     bool only_args = false;
 
-    *o = (struct options){.predict = -1,
+    *o = (struct options){.verb = verb,
+                          .predict = -1,
                           .top_k = -1,
-                          .n_prompt = "512",
-                          .n_gen = "64",
-                          .n_depth = "0",
-                          .n_parallel = "1",
-                          .repetitions = 5,
+                          .warmup = -1,
                           .temp = -1,
                           .top_p = -1,
                           .min_p = -1,
@@ -342,6 +422,5 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
             args[n_args++] = word;
         }
     }
-    message_color(o->color);
-    return o->help ? DONE : settle(&p, args, n_args);
+    return o->help || (o->help_all && verb != HELP) ? DONE : settle(&p, args, n_args);
 }

@@ -25,13 +25,18 @@ enum verb {
     HELP,
     N_VERB
 };
-#define ON(verb) (1u << (verb))
-#define NO_MODEL (ON(CACHE) | ON(DOCTOR) | ON(COMPLETION) | ON(VERSION) | ON(HELP)) /* verbs without one */
+#define ON(verb)      (1u << (verb))
+#define SELDOM(verbs) ((verbs) | (verbs) << 16) /* there, and shown by --help-all only */
+#define NO_MODEL      (ON(CACHE) | ON(DOCTOR) | ON(COMPLETION) | ON(VERSION) | ON(HELP)) /* verbs without one */
 
 struct verb_text {
     const char *name, *args, *summary;
     int min_args, max_args; /* arguments that are not options; -m counts as the first */
     const char *details;    /* paragraphs for help and man page, each ended by a newline; may be "" */
+    /* Commands, each ended by a newline, which a test runs as they stand. MODEL is any model; tools.json,
+     * messages.json and notes.txt are files as their names say, and what one command writes the next one may
+     * read. */
+    const char *examples;
 };
 extern const struct verb_text verb_texts[N_VERB];
 
@@ -39,21 +44,25 @@ extern const struct verb_text verb_texts[N_VERB];
 
 /* Parsed options; negative numbers and NULL mean "not given" where there is no default. */
 struct options {
+    enum verb verb;
     const char *model; /* first argument, or -m: a model, for help a verb, for completion a shell */
     const char *text;  /* second argument: prompt, text or ids */
     const char *prompt, *file, *system, *system_file, *ids, *tools, *messages, *chat_template, *tokenizer,
         *jsonl, *out, *kv, *isa, *color, *cache_k, *cache_v, *n_prompt, *n_gen, *n_depth, *n_parallel,
         *measure;
-    const char *n_pair, *output, *compare, *plot; /* of bench */
+    const char *n_pair, *output, *compare, *plot, *bench_json, *flash; /* of bench */
+    const char *thread_list, *chunk_list; /* of bench: threads and chunk as lists */
+    int warmup, iterations;               /* of bench --prompt */
     int predict, context, threads, top_k, chunk, top, repetitions;
     double temp, top_p, min_p;
     int64_t seed;
     bool raw, json, exact, ignore_eos, verbose, all, naive, special, no_bos, no_generation_prompt, as_ids,
-        tensors, lossy, no_perf, man, profile, no_cache;
+        tensors, lossy, no_perf, man, profile, no_cache, raw_calls, pieces;
     uint64_t cache_size;
     uint64_t memory; /* bytes for weights, cache and work; NO_SIZE: not given, 0: given without a size */
-    bool help;
-    bool stdin_taken; /* an option or argument reads standard input */
+    bool help, help_all;
+    bool
+        appends_stdin; /* PROMPT is an argument beside MODEL, and nothing reads standard input: it may be continued there */
 };
 
 enum option_kind {
@@ -66,54 +75,75 @@ enum option_kind {
     CHOICE,
     SWITCH, /* a CHOICE that may be left out, which means on */
     INT,
+    INTS, /* INT, or several separated by commas; kept as it is written */
     INT64,
     REAL,
+    REAL_OR_0,
     SIZE,      /* bytes, with K, M, G or T for powers of 1024 */
     MAYBE_SIZE /* a SIZE that may be left out, which means 0 */
 };
 
 enum { MOST_NAMES = 4 };
 
+/* A row without a name is the title, in help, of the group of rows after it. */
 struct option {
     const char *names[MOST_NAMES]; /* as typed, dashes included; NULL ends a shorter list */
     enum option_kind kind;
     size_t field;      /* offset in struct options */
-    unsigned verbs;    /* bit set of enum verb */
+    unsigned verbs;    /* those it belongs to: ON, or SELDOM */
     const char *value; /* placeholder in help; for CHOICE and SWITCH the words, separated by | */
     const char *help;
-    double low, high; /* INT, REAL, SIZE: accepted range, both ends included */
+    double low, high; /* INT, REAL, REAL_OR_0, SIZE: accepted range, both ends included */
 };
 extern const struct option option_table[];
 extern const int option_count;
 
-/* The exit codes with their meaning, ended by text NULL; and the variables that are obeyed, ended by name NULL. */
+/* The exit codes with their meaning, ended by text NULL; the variables that are obeyed and the files that are
+ * read or written unasked, each ended by name NULL. verbs: those whose man page has it; carat(1) has all. */
 struct exit_text {
     int code;
+    unsigned verbs;
     const char *text;
 };
 extern const struct exit_text exit_texts[];
-struct variable_text {
-    const char *name, *text;
+struct named_text {
+    const char *name;
+    unsigned verbs;
+    const char *text;
 };
-extern const struct variable_text variable_texts[];
-extern const char model_text[],
-    llama_text[]; /* paragraphs for the command's own help: what MODEL may be; compatibility */
+extern const struct named_text variable_texts[], file_texts[];
+/* For the command's own help: paragraphs about what MODEL may be and about compatibility; commands as in
+ * verb_text. */
+extern const char model_text[], llama_text[], command_examples[];
 /* Its value may be left out. */
 bool may_stand_alone(const struct option *option);
 /* "-n, --predict N" as help and man pages head it. */
 void option_heading(char *out, size_t capacity, const struct option *option);
 
+/* Obeys --color wherever it stands, so that it counts for what is said about the other words too. */
+void options_color(int argc, char **argv);
 /* argv holds what follows the verb. Returns 0, or an exit code after saying why. */
 int options_parse(struct options *o, enum verb verb, int argc, char **argv);
+/* Does the verb have an option of that spelling? */
+bool option_is_known(enum verb verb, const char *name);
 /* Is the word one of the choices "a|b|c"? */
 bool is_choice(const char *choices, const char *word);
+/* "a, b, c" for messages; returns out. */
+enum { CHOICES_TEXT = 96 };
+const char *choices_text(char out[CHOICES_TEXT], const char *choices);
 /* Puts a value into its field; what names the origin in messages ("option --temp", "CARAT_ARG_TEMP"). */
 int option_store(struct options *o, const struct option *option, const char *what, const char *text);
 
-/* environment.c: what CARAT_ARG_<OPTION> says, to be overwritten by the command line. An exit code. */
+/* Are the files there that options name, and can those be made that they want written? Before a model is
+ * opened. An exit code. */
+int check_named_files(const struct options *o);
+
+/* environment.c: the variable that gives this option, as CARAT_ARG_TEMP; false when there is none. */
+bool option_variable(char *out, size_t capacity, const struct option *option);
+/* What those variables say, to be overwritten by the command line. An exit code. */
 int options_environment(struct options *o, enum verb verb);
 
-/* compat.c: llama.cpp's options that are none here. */
+/* compat.c: options of other programs that are none here. */
 struct foreign;
 /* NULL when the word of n bytes is not one of them. */
 const struct foreign *foreign_find(const char *word, size_t n);
@@ -121,6 +151,8 @@ const struct foreign *foreign_find(const char *word, size_t n);
  * *took_next is set when that was its value. An exit code. */
 int foreign_take(const struct foreign *f, const char *verb, const char *name, const char *attached,
                  const char *next, bool *took_next);
+/* What to say to who wants to talk to and fro. (verbs.c) */
+extern const char no_conversation[];
 /* -ctk and -ctv together say what --kv says. An exit code. */
 int settle_cache_types(struct options *o, const char *verb);
 

@@ -3,16 +3,28 @@
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli.h"
 
 static int write_error; /* errno of the first write that failed */
+
+/* jansson fails wrongly when memory runs out: it crashes, or calls what it reads malformed. */
+static void *allocate_or_end(size_t n)
+{
+    void *p = malloc(n ? n : 1);
+
+    if (!p)
+        exit(fail_memory());
+    return p;
+}
 
 void output_start(void)
 {
@@ -25,6 +37,7 @@ void output_start(void)
             (void)!open("/dev/null", mode[fd]);
     }
     signal(SIGPIPE, SIG_IGN);
+    json_set_alloc_funcs(allocate_or_end, free);
 }
 
 static void remember(void)
@@ -33,8 +46,16 @@ static void remember(void)
         write_error = errno ? errno : EIO;
 }
 
+/* Nothing lands behind a bar that stands on the same terminal. */
+static void make_room(void)
+{
+    if (*progress_wipe() && out_is_terminal())
+        progress_hide();
+}
+
 void out_write(const void *data, size_t n)
 {
+    make_room();
     if (write_error == 0 && fwrite(data, 1, n, stdout) != n)
         remember();
 }
@@ -43,6 +64,7 @@ void out_print(const char *format, ...)
 {
     va_list args;
 
+    make_room();
     va_start(args, format);
     if (write_error == 0 && vprintf(format, args) < 0)
         remember();
@@ -60,6 +82,8 @@ int out_finish(int code)
 {
     if (out_flush() || code == INTERRUPTED)
         return code;
+    if (write_error == EINTR && interrupted()) /* in front of a reader that does not read */
+        return INTERRUPTED;
     if (write_error == EPIPE)
         return code == DONE ? PIPE_CLOSED : code;
     return fail(code == DONE ? FAILED : code, "cannot write to standard output: %s", strerror(write_error));
@@ -68,6 +92,25 @@ int out_finish(int code)
 bool out_is_terminal(void)
 {
     return isatty(STDOUT_FILENO) != 0;
+}
+
+int terminal_columns(int fd)
+{
+    struct winsize window = {0};
+
+    return isatty(fd) && ioctl(fd, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
+int columns_of(int fd)
+{
+    const char *said = getenv("COLUMNS");
+    long columns = said && *said >= '1' && *said <= '9' ? strtol(said, NULL, 10) : 0;
+
+    if (columns <= 0)
+        columns = terminal_columns(fd);
+    if (columns <= 0 || columns > INT_MAX)
+        return 80;
+    return columns < 20 ? 20 : (int)columns;
 }
 
 json_t *json_text(const char *text, size_t n)
@@ -112,12 +155,23 @@ static int dump(const char *buffer, size_t n, void *user)
 
 int out_json(json_t *value)
 {
+    return out_json_with(value, NULL, NULL);
+}
+
+int out_json_with(json_t *value, const char *key, const char *items)
+{
+    size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(9) | (key ? JSON_EMBED : 0);
+
     if (!value)
         return fail_memory();
-    int failed = json_dump_callback(value, dump, NULL, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (key)
+        out_print("{");
+    int failed = json_dump_callback(value, dump, NULL, flags);
     json_decref(value);
     if (failed)
         return fail_memory();
+    if (key)
+        out_print(",\"%s\":[%s]}", key, items);
     out_print("\n");
     return DONE;
 }

@@ -1,6 +1,9 @@
 /* pack.c: `carat pack` and `carat cache`: packed models, one by one and in the cache. Packing and the rules of the cache are the
  * library's; where the cache lies, cache.c's. */
+#define _DEFAULT_SOURCE /* realpath */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,7 +14,8 @@ static int pack_to(const carat_model *model, const struct options *o)
     struct progress bar;
     carat_error err;
 
-    progress_begin(&bar, "packing", "KiB");
+    progress_begin(&bar, "packing", "MB");
+    bar.scale = KIB_IN_MB;
     carat_status status = carat_model_pack(model, o->out, progress_update, &bar, &err);
     progress_end(&bar);
     return status == CARAT_OK ? DONE : fail_status(&err);
@@ -57,8 +61,10 @@ int verb_pack(const struct options *o)
 
 struct walk {
     bool json, prune, clear, full;
+    const char *name;    /* of the one to remove, or NULL */
+    char real[PATH_MAX]; /* the same as a path without links, or "" */
     uint64_t cap, kept, removed;
-    int n_kept, n_removed;
+    int n_kept, n_removed, n_named;
     json_t *list;
 };
 
@@ -73,9 +79,25 @@ static const char *last(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The model's name or path, or those of the packed file. */
+static bool is_named(const struct walk *w, const carat_cache_entry *e)
+{
+    return w->name && (strcmp(w->name, e->origin) == 0 || strcmp(w->name, last(e->origin)) == 0 ||
+                       strcmp(w->name, e->file) == 0 || strcmp(w->name, last(e->file)) == 0 ||
+                       (*w->real && strcmp(w->real, e->origin) == 0));
+}
+
+static int count_named(void *user, const carat_cache_entry *e)
+{
+    struct walk *w = user;
+
+    w->n_named += is_named(w, e);
+    return 0;
+}
+
 static void print_entry(const struct walk *w, const carat_cache_entry *e, bool removed)
 {
-    char when[32] = "";
+    char when[32] = "", size[SIZE_TEXT];
     time_t used = (time_t)e->used;
     struct tm *t = localtime(&used);
 
@@ -89,8 +111,8 @@ static void print_entry(const struct walk *w, const carat_cache_entry *e, bool r
                                                  state_names[e->state], "removed", removed));
         return;
     }
-    out_print("%s%9.1f MB  %-16s  %-8s  %-22s  ", removed ? "removed " : "", (double)e->bytes / 1e6, when,
-              state_names[e->state], last(e->file));
+    out_print("%s%9s  %-16s  %-8s  %-22s  ", removed ? "removed " : "", size_text(size, (double)e->bytes),
+              when, state_names[e->state], last(e->file));
     out_name(*e->origin ? e->origin : "?", 4096);
     out_print("\n");
 }
@@ -102,7 +124,7 @@ static int visit(void *user, const carat_cache_entry *e)
 
     w->full = w->full ||
               (!useless && w->kept + e->bytes > w->cap); /* then whatever was used before it leaves too */
-    bool remove = w->clear || (w->prune && (useless || w->full));
+    bool remove = w->clear || is_named(w, e) || (w->prune && (useless || w->full));
 
     *(remove ? &w->removed : &w->kept) += e->bytes;
     *(remove ? &w->n_removed : &w->n_kept) += 1;
@@ -115,15 +137,26 @@ int verb_cache(const struct options *o)
     struct walk w = {.json = o->json,
                      .prune = strcmp(o->model, "prune") == 0,
                      .clear = strcmp(o->model, "clear") == 0,
+                     .name = strcmp(o->model, "remove") == 0 ? o->text : NULL,
                      .cap = o->cache_size ? o->cache_size : CACHE_CAP};
+    char size[SIZE_TEXT], most[SIZE_TEXT];
     struct cache_place place;
     carat_error err;
 
-    if (!w.prune && !w.clear && strcmp(o->model, "list") != 0)
-        return fail(USAGE, "cache: '%.80s' is none of list, prune and clear", o->model);
+    if (!is_choice("list|prune|clear|remove", o->model))
+        return fail(USAGE, "cache: '%.80s' must be one of list, prune, clear and remove", o->model);
+    if ((strcmp(o->model, "remove") == 0) != (o->text != NULL))
+        return fail(USAGE, o->text ? "cache: %s takes no name" : "cache: %s needs the name of a packed model",
+                    o->model);
     cache_find(&place);
     if (!*place.path)
         return fail(FAILED, "cache: %s", place.note);
+    if (w.name && !realpath(w.name, w.real))
+        w.real[0] = 0;
+    if (w.name && carat_cache_walk(place.path, count_named, &w, &err) == CARAT_OK && w.n_named != 1)
+        return fail(NOT_FOUND,
+                    "cache: %d packed models are called '%.200s'; 'carat cache list' shows their paths",
+                    w.n_named, w.name);
     if (o->json && !(w.list = json_array()))
         return fail_memory();
     if (carat_cache_walk(place.path, visit, &w, &err) != CARAT_OK)
@@ -132,9 +165,9 @@ int verb_cache(const struct options *o)
         return out_json(json_pack("{s:o, s:I, s:o}", "directory", json_text(place.path, strlen(place.path)),
                                   "cap", (json_int_t)w.cap, "models", w.list));
     if (w.n_removed)
-        out_print("%d removed, %.1f MB\n", w.n_removed, (double)w.removed / 1e6);
-    out_print("%d packed model%s, %.1f MB of %.1f, in ", w.n_kept, w.n_kept == 1 ? "" : "s",
-              (double)w.kept / 1e6, (double)w.cap / 1e6);
+        out_print("%d removed, %s\n", w.n_removed, size_text(size, (double)w.removed));
+    out_print("%d packed model%s, %s of %s, in ", w.n_kept, w.n_kept == 1 ? "" : "s",
+              size_text(size, (double)w.kept), size_text(most, (double)w.cap));
     out_name(place.path, 4096);
     out_print("\n");
     return DONE;

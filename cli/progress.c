@@ -3,56 +3,138 @@
 #include "progress.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
 
-enum { BAR_WIDTH = 24 };
-static const double patience = 0.5; /* seconds before the first drawing */
-static const double interval = 0.1; /* seconds between drawings */
+enum { WIDEST_BAR = 24, LEAST_BAR = 4, LINE = 200 };
+
+/* Seconds before the first drawing, and between drawings. A line that stays is worth fewer. */
+static const double patience = 0.5, interval = 0.1;
+static const double dumb_patience = 2, dumb_interval = 5;
+
+static volatile bool standing; /* a bar is on the screen, and the cursor behind it */
+
+const char *progress_wipe(void)
+{
+    return standing ? "\r\033[K" : "";
+}
+
+void progress_hide(void)
+{
+    if (standing) {
+        fputs(progress_wipe(), stderr);
+        fflush(stderr);
+    }
+    standing = false;
+}
 
 void progress_begin(struct progress *p, const char *label, const char *unit)
 {
-    *p = (struct progress){
-        .label = label, .unit = unit, .start = seconds(), .terminal = isatty(STDERR_FILENO) != 0};
+    const char *term = getenv("TERM");
+
+    progress_hide();
+    *p = (struct progress){.label = label,
+                           .unit = unit,
+                           .scale = 1,
+                           .start = seconds(),
+                           .terminal = isatty(STDERR_FILENO) != 0,
+                           .dumb = term && strcmp(term, "dumb") == 0};
 }
 
-static void draw(struct progress *p, double share, double rate, double left)
+static void write_left(char *out, size_t capacity, double left)
 {
-    char bar[BAR_WIDTH + 1], pace[40] = "";
-    int filled = (int)(share * BAR_WIDTH);
+    if (left < 100)
+        snprintf(out, capacity, "  %.0f s left", left);
+    else
+        snprintf(out, capacity, "  %.0f min left", left / 60);
+}
 
-    memset(bar, ' ', BAR_WIDTH);
-    memset(bar, '#', (size_t)filled);
-    bar[BAR_WIDTH] = 0;
-    if (p->unit)
-        snprintf(pace, sizeof pace, "  %.1f %s/s", rate, p->unit);
-    fprintf(stderr, "\r%s [%s] %3.0f %%%s  %.0f s left\033[K", p->label, bar, share * 100, pace, left);
+/* The line in at most `columns`: first the bar becomes shorter and goes, then the time left, then the
+ * rate. */
+static void lay_out(char *line, const struct progress *p, double spent, int columns)
+{
+    char share[16] = "", rate[48] = "", left[32] = "", bar[WIDEST_BAR + 4] = "";
+    double pace = p->done * p->scale / spent;
+    int room;
+
+    if (!p->unmeasured)
+        snprintf(share, sizeof share, " %3.0f %%", p->share * 100);
+    if (!p->unmeasured && p->share > 0) {
+        if (p->unit)
+            snprintf(rate, sizeof rate, "  %.*f %s/s", pace < 100, pace, p->unit);
+        write_left(left, sizeof left, spent / p->share - spent);
+    }
+    for (;;) {
+        room = columns - (int)(strlen(p->label) + strlen(share) + strlen(rate) + strlen(left));
+        if (room >= 0 || (!*left && !*rate))
+            break;
+        *(*left ? left : rate) = 0;
+    }
+    room -= 3; /* brackets and a space */
+    if (room >= LEAST_BAR && *share) {
+        int width = room < WIDEST_BAR ? room : WIDEST_BAR;
+        memset(bar, ' ', (size_t)width + 3);
+        bar[1] = '[';
+        memset(bar + 2, '#', (size_t)(p->share * width));
+        bar[2 + width] = ']';
+    }
+    snprintf(line, LINE, "%.60s%s%s%s%s", p->label, bar, share, rate, left);
+    if ((int)strlen(line) > columns)
+        line[columns] = 0;
+}
+
+static void draw(struct progress *p, double spent)
+{
+    char line[LINE];
+    int columns = terminal_columns(STDERR_FILENO);
+
+    /* the last column stays free: in it some terminals go on to the next line */
+    lay_out(line, p, spent, columns > 1 && columns < LINE ? columns - 1 : columns > 1 ? LINE - 1 : 79);
+    fprintf(stderr, p->dumb ? "%s\n" : "\r%s\033[K", line);
     fflush(stderr);
-    p->shown = true;
+    standing = !p->dumb;
 }
 
 int progress_update(void *user, size_t done, size_t total)
 {
     struct progress *p = user;
 
-    if (p->terminal && total > 0 && done > 0 && done <= total) {
-        double now = seconds(), spent = now - p->start;
-        if (spent >= patience && now - p->drawn >= interval) {
-            double share = (double)done / (double)total;
-            draw(p, share, (double)done / spent, spent / share - spent);
+    if (p->terminal && total > 0 && done <= total) {
+        double now = seconds(), spent = now - p->start, share = (double)done / (double)total;
+        if (share >= p->share) {
+            p->share = share;
+            p->done = (double)done;
+        }
+        if (spent >= (p->dumb ? dumb_patience : patience) &&
+            now - p->drawn >= (p->dumb ? dumb_interval : interval)) {
+            draw(p, spent);
             p->drawn = now;
         }
     }
     return interrupted();
 }
 
+int progress_opening(void *user, size_t done, size_t total)
+{
+    enum { MOST_STEPS = 16 };
+    struct progress *p = user;
+    bool packs = total > MOST_STEPS;
+
+    if (packs && p->unmeasured) {
+        progress_begin(p, "packing", "MB");
+        p->scale = KIB_IN_MB;
+    } else if (!packs) {
+        p->unmeasured = true;
+        p->label = total == 1 ? "waiting for the process that packs this model" : "loading";
+    }
+    return progress_update(p, done, total);
+}
+
 void progress_end(struct progress *p)
 {
-    if (p->shown) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
-    p->shown = false;
+    progress_hide();
+    p->terminal = false;
 }

@@ -1,21 +1,37 @@
 /* progress.h: a bar with rate and remaining time on stderr, drawn only when stderr is a terminal and only once the
- * work has taken long enough to make somebody wait. */
+ * work has taken long enough to make somebody wait. It never leaves its line; a dumb terminal gets a line now
+ * and then. */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#define KIB_IN_MB (1024 / 1e6) /* the scale of a bar whose work is reported in KiB */
+
 struct progress {
     const char *label;
-    const char *unit; /* "tok", or NULL: no rate */
-    double start, drawn;
-    bool terminal, shown;
+    const char *unit;                 /* "tok", "MB", or NULL: no rate */
+    double scale;                     /* of that unit in one of done; 1 unless set after progress_begin */
+    double start, drawn, share, done; /* share and done are the highest so far */
+    bool terminal, dumb,
+        unmeasured; /* unmeasured: how much there is to do is not known, the label stands alone */
 };
 
+/* Begins one, or the next one in the same place. */
 void progress_begin(struct progress *p, const char *label, const char *unit);
-/* A carat_progress; user is the struct progress. Nonzero after Ctrl-C. */
+/* A carat_progress; user is the struct progress. Nonzero after Ctrl-C. After progress_end that is all it
+ * does. */
 int progress_update(void *user, size_t done, size_t total);
+/* The same for opening a model, which counts a few steps; then, where it packs, KiB; and 0 of 1 while another
+ * process does. Only KiB say how long they take, so the rest is a word without a bar, and no bar runs
+ * backwards. */
+int progress_opening(void *user, size_t done, size_t total);
 void progress_end(struct progress *p); /* wipes the bar */
+/* Wipes the bar that stands on the screen, if one does, so that something else can be printed there; the next
+ * update draws it anew. */
+void progress_hide(void);
+/* What wipes it, for a handler of signals: "" when none stands. */
+const char *progress_wipe(void);
 
 #endif

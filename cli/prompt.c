@@ -1,4 +1,5 @@
-/* prompt.c: finds the prompt of `carat run` and turns it into ids. The templates themselves are the library's. */
+/* prompt.c: finds the prompt of `carat run` and `carat logits` and turns it into ids. The templates
+ * themselves are the library's. */
 #define _POSIX_C_SOURCE 200809L
 #include "prompt.h"
 
@@ -9,37 +10,64 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int check_prompt_options(const struct options *o)
+/* Options that contradict each other. */
+static int check_options(const struct options *o, enum verb verb)
 {
-    int sources = (o->text != NULL) + (o->prompt != NULL) + (o->file != NULL) + (o->ids != NULL);
+    const char *name = verb_texts[verb].name;
+    bool system = o->system || o->system_file;
+    int sources = (o->text != NULL) + (o->prompt != NULL) + (o->file != NULL) + (o->messages != NULL) +
+                  (o->ids != NULL);
 
     if (sources > 1)
-        return fail(USAGE, "run: more than one prompt; give one of PROMPT, -p, -f and --ids");
+        return fail(USAGE, "%s: more than one prompt; give one of %s-p, -f, --messages and --ids", name,
+                    verb == RUN ? "PROMPT, " : "");
+    if (sources == 0 && verb != RUN)
+        return fail(USAGE, "%s needs a prompt: one of -p, -f, --messages and --ids", name);
     if (o->system && o->system_file)
-        return fail(USAGE, "run: both -sys and -sysf are given");
-    if ((o->raw || o->ids) && (o->system || o->system_file || o->tools || o->chat_template))
-        return fail(USAGE, "run: %s uses no chat template, so it takes no %s", o->raw ? "--raw" : "--ids",
-                    o->system || o->system_file ? "--system-prompt"
-                    : o->tools                  ? "--tools"
-                                                : "--chat-template");
+        return fail(USAGE, "%s: both -sys and -sysf are given", name);
+    if (o->messages && system)
+        return fail(USAGE, "%s: a system message is the first of --messages, which takes no --system-prompt",
+                    name);
+    if ((o->raw || o->ids) && (system || o->tools || o->chat_template || o->messages))
+        return fail(USAGE, "%s: %s uses no chat template, so it takes no %s", name,
+                    o->raw ? "--raw" : "--ids",
+                    system        ? "--system-prompt"
+                    : o->tools    ? "--tools"
+                    : o->messages ? "--messages"
+                                  : "--chat-template");
     return DONE;
 }
 
-/* A file or a pipe on standard input is meant for this command; a terminal, /dev/null or a socket may be anybody's. */
-static bool stdin_is_given(void)
+int read_prompt_files(struct conversation *talk, const struct options *o, enum verb verb, carat_tokens *ids)
 {
-    struct stat s;
+    int code = check_options(o, verb);
 
-    return fstat(STDIN_FILENO, &s) == 0 && (S_ISREG(s.st_mode) || S_ISFIFO(s.st_mode));
+    if (code == DONE)
+        code = conversation_read(talk, o);
+    return code == DONE && o->ids ? read_ids(o->ids, "--ids", ids) : code;
 }
 
-/* A pipe that nobody writes to would make the command wait without a word. */
-static void note_waiting(void)
+/* Is standard input meant for this command? A file at its beginning is; one that somebody has begun to read
+ * is theirs, as in `while read`. A pipe is when it brings bytes, or its end, at once; whoever started the
+ * command may hold one that never brings anything. A terminal, /dev/null or a socket may be anybody's. */
+static bool stdin_is_given(void)
 {
+    enum { AT_ONCE = 200 }; /* milliseconds */
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct stat s;
 
-    if (poll(&in, 1, 2000) == 0)
-        note("waiting for standard input, which is appended to the prompt; </dev/null keeps it out");
+    if (fstat(STDIN_FILENO, &s) != 0)
+        return false;
+    if (S_ISREG(s.st_mode))
+        return lseek(STDIN_FILENO, 0, SEEK_CUR) == 0;
+    if (!S_ISFIFO(s.st_mode))
+        return false;
+    if (poll(&in, 1, AT_ONCE) > 0)
+        return true;
+    if (!interrupted())
+        note(
+            "standard input is a pipe that brings nothing: it is not read; 'carat run MODEL -' waits for it");
+    return false;
 }
 
 /* The text, an empty line, and standard input if there is any; malloc'd. */
@@ -49,9 +77,6 @@ static int append_stdin(const char *given, char **text, size_t *n)
     char *more = NULL;
     int code;
 
-    note_waiting();
-    if (interrupted())
-        return INTERRUPTED;
     if ((code = read_input("-", &more, &n_more)) != DONE)
         return code;
     *text = malloc(n_given + 2 + n_more + 1);
@@ -59,6 +84,8 @@ static int append_stdin(const char *given, char **text, size_t *n)
         *n = (size_t)sprintf(*text, "%s%s", given, n_more && n_given ? "\n\n" : "");
         memcpy(*text + *n, more, n_more + 1);
         *n += n_more;
+        if (n_more)
+            note("%zu byte%s of standard input appended to the prompt", n_more, n_more == 1 ? "" : "s");
     }
     free(more);
     return *text ? DONE : fail_memory();
@@ -67,10 +94,13 @@ static int append_stdin(const char *given, char **text, size_t *n)
 /* The prompt's text, malloc'd. */
 static int read_prompt(const struct options *o, char **text, size_t *n)
 {
-    const char *given = o->text ? o->text : o->prompt;
+    bool named = o->text && strcmp(o->text, "-") == 0;
+    const char *given = named ? NULL : o->text ? o->text : o->prompt;
 
-    if (given && !o->stdin_taken && stdin_is_given())
+    if (o->appends_stdin && stdin_is_given())
         return append_stdin(given, text, n);
+    if (interrupted())
+        return INTERRUPTED;
     if (given) {
         *n = strlen(given);
         *text = strdup(given);
@@ -81,107 +111,50 @@ static int read_prompt(const struct options *o, char **text, size_t *n)
     return read_input(o->file ? o->file : "-", text, n);
 }
 
-/* Refuses what is not UTF-8, or replaces it in place. */
-static int settle_utf8(const char *what, char **text, size_t *n, bool lossy)
-{
-    int code = check_utf8(what, *text, *n, lossy);
-
-    if (code == DONE && utf8_valid(*text, *n) < *n) {
-        char *clean = utf8_clean(*text, *n, n);
-        if (!clean)
-            return fail_memory();
-        free(*text);
-        *text = clean;
-    }
-    return code;
-}
-
-/* The system message, malloc'd, or NULL when there is none. */
-static int read_system(const struct options *o, char **text)
-{
-    size_t n;
-    int code = DONE;
-
-    *text = o->system ? strdup(o->system) : NULL;
-    if (o->system && !*text)
-        return fail_memory();
-    if (o->system_file)
-        code = read_json_text(o->system_file, text);
-    if (code == DONE && *text) {
-        n = strlen(*text);
-        code = settle_utf8("the system message", text, &n, o->lossy);
-    }
-    return code;
-}
-
-static int render(const carat_model *model, const carat_model_info *info, const struct options *o,
-                  const char *text, carat_tokens *ids)
-{
-    carat_message messages[2];
-    carat_render_options options = CARAT_RENDER_OPTIONS;
-    carat_error err;
-    char *tools = NULL, *system = NULL;
-    int n = 0, code = read_system(o, &system);
-
-    if (code == DONE && o->tools)
-        code = read_json_text(o->tools, &tools);
-    if (code != DONE) {
-        free(system);
-        return code;
-    }
-    options.tools = tools;
-    options.chat_template = o->chat_template;
-    /* Only FunctionGemma's template has a place for tools; a checkpoint of another family gets them in that form. */
-    if (tools && !o->chat_template && strcmp(info->chat_template, "functiongemma") != 0)
-        options.chat_template = "functiongemma";
-    if (system)
-        messages[n++] = (carat_message){.role = "system", .content = system};
-    messages[n++] = (carat_message){.role = "user", .content = text};
-    code = carat_render(model, messages, n, &options, ids, NULL, &err) == CARAT_OK ? DONE : fail_status(&err);
-    free(system);
-    free(tools);
-    return code;
-}
-
-static int encode(const carat_model *model, const carat_model_info *info, const struct options *o,
+static int encode(const carat_model *model, const carat_model_info *info, const struct conversation *talk,
                   const char *text, size_t n, carat_tokens *ids)
 {
+    const struct options *o = talk->o;
     bool chat = info->has_chat_template || o->tools || o->chat_template;
+    carat_tokenize_options options = CARAT_TOKENIZE_OPTIONS;
     carat_error err;
 
     if (chat && !o->raw) {
         if (strlen(text) != n)
             return fail(USAGE, "the prompt has a NUL byte at offset %zu; only --raw takes that",
                         strlen(text));
-        return render(model, info, o, text, ids);
+        return conversation_render(talk, model, text, ids, NULL);
     }
     if (o->system || o->system_file)
         return fail(USAGE, "%s has no chat template, so it takes no --system-prompt", o->model);
     if (!o->raw)
         note("%s has no chat template: the prompt is run raw, and the model continues it",
              model_name(o->model));
-    if (carat_tokenize(model, text, n, CARAT_BOS | CARAT_SPECIAL, ids, &err) != CARAT_OK)
+    options.flags = CARAT_BOS | CARAT_SPECIAL;
+    options.progress = stop_when_interrupted;
+    if (carat_tokenize_with(model, text, n, &options, ids, &err) != CARAT_OK)
         return fail_status(&err);
     return DONE;
 }
 
-int make_prompt(const carat_model *model, const carat_model_info *info, const struct options *o,
+int make_prompt(const carat_model *model, const carat_model_info *info, const struct conversation *talk,
                 carat_tokens *ids)
 {
+    const struct options *o = talk->o;
     char *text = NULL;
     size_t n;
     int code;
 
     if (o->ids) {
-        code = parse_ids(o->ids, strlen(o->ids), "--ids", ids);
-    } else if (!info->has_tokenizer) {
-        code = fail(BAD_MODEL, "%s has no tokenizer; give the prompt as --ids", o->model);
+        code = DONE; /* read already */
+    } else if (o->messages) {
+        code = conversation_render(talk, model, NULL, ids, NULL);
     } else {
         code = read_prompt(o, &text, &n);
         if (code == DONE)
             code = settle_utf8("the prompt", &text, &n, o->lossy);
         if (code == DONE)
-            code = encode(model, info, o, text, n, ids);
+            code = encode(model, info, talk, text, n, ids);
         free(text);
     }
     if (code == DONE && ids->n == 0)

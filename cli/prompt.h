@@ -1,13 +1,14 @@
-/* prompt.h: the ids that `carat run` starts from. */
+/* prompt.h: the ids that `carat run` and `carat logits` start from. */
 #ifndef PROMPT_H
 #define PROMPT_H
 
-#include "cli.h"
+#include "conversation.h"
 
-/* Options that contradict each other; an exit code. Needs no model, so mistakes show before a long load. */
-int check_prompt_options(const struct options *o);
+/* Refuses options that contradict each other, and reads what they name: the conversation, and the ids of
+ * --ids. Needs no model, so that mistakes show before a long load. An exit code. */
+int read_prompt_files(struct conversation *talk, const struct options *o, enum verb verb, carat_tokens *ids);
 /* Ids as given, a rendered conversation, or raw text: whichever the options and the model ask for. An exit code. */
-int make_prompt(const carat_model *model, const carat_model_info *info, const struct options *o,
+int make_prompt(const carat_model *model, const carat_model_info *info, const struct conversation *talk,
                 carat_tokens *ids);
 
 #endif

@@ -10,6 +10,23 @@
 
 #include "cli.h"
 
+/* What is written beside a regular file and renamed needs its directory; what is no regular file is opened as
+ * it is. */
+int check_writable(const char *what, const char *path)
+{
+    struct stat status;
+    char directory[4096];
+    const char *slash = strrchr(path, '/');
+    bool there = stat(path, &status) == 0;
+
+    if (there && S_ISDIR(status.st_mode))
+        return fail(FAILED, "%s: %s: cannot be written: %s", what, path, strerror(EISDIR));
+    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+    if (access(there && !S_ISREG(status.st_mode) ? path : directory, W_OK) != 0)
+        return fail(FAILED, "%s: %s: cannot be written: %s", what, path, strerror(errno));
+    return DONE;
+}
+
 static int open_file(struct save *s)
 {
     struct stat status;

@@ -12,8 +12,22 @@ struct subject {
     carat_plan plan;
 };
 
-static void print_config(const carat_model_info *m)
+/* "Q4_0", "mostly Q4_K", "none, BF16". */
+static void print_stored(const struct subject *s)
 {
+    bool only;
+    const char *type = stored_type(s->model, &only);
+    bool whole = *type == 'F' || *type == 'B'; /* F32, F16, BF16: nothing was rounded to fewer bits */
+    char size[SIZE_TEXT];
+
+    out_print("  %-18s%s%s%s\n", "quantisation", whole && only ? "none, " : "", only ? "" : "mostly ", type);
+    out_print("  %-18s%s\n", "file size", size_text(size, (double)s->info.file_bytes));
+}
+
+static void print_config(const struct subject *s)
+{
+    const carat_model_info *m = &s->info;
+
     out_print("model\n");
     if (*m->name) {
         out_print("  %-18s", "name");
@@ -22,6 +36,7 @@ static void print_config(const carat_model_info *m)
     }
     out_print("  %-18s%s, %s\n", "architecture", m->architecture, m->container);
     out_print("  %-18s%.2f M\n", "parameters", (double)m->n_parameter / 1e6);
+    print_stored(s);
     out_print("  %-18s%d, of them %d local (window %d)\n", "layers", m->n_layer, m->n_local,
               m->sliding_window);
     out_print("  %-18s%d hidden, %d ffn\n", "width", m->hidden, m->ffn);
@@ -35,9 +50,23 @@ static void print_config(const carat_model_info *m)
     if (m->attention_cap != 0 || m->logit_cap != 0)
         out_print("  %-18sattention %g, logits %g\n", "soft caps", m->attention_cap, m->logit_cap);
     out_print("  %-18s%s\n", "tokenizer", m->has_tokenizer ? m->tokenizer : "none");
-    out_print("  %-18s%s\n", "chat template", m->has_chat_template ? m->chat_template : "none");
+    out_print("  %-18s%s%s%s\n", "chat template", m->has_chat_template ? m->chat_template : "none",
+              m->template_altered || *m->template_origin ? ", " : "",
+              m->template_altered ? "altered: the built-in one replaces the file's" : m->template_origin);
     if (m->multimodal)
         out_print("  %-18sthere and not used\n", "vision tower");
+}
+
+/* The token as it is written, malloc'd by the library; NULL where the model has no tokenizer or no such
+ * piece. */
+static char *token_text(const struct subject *s, int32_t id)
+{
+    char *text = NULL;
+    size_t n;
+
+    if (!s->info.has_tokenizer || carat_decode(s->model, &id, 1, CARAT_SPECIAL, &text, &n, NULL) != CARAT_OK)
+        return NULL;
+    return text;
 }
 
 static void print_sampling(const struct subject *s)
@@ -48,8 +77,12 @@ static void print_sampling(const struct subject *s)
 
     out_print("generation\n  %-18stemperature %g, top-k %d, top-p %g, min-p %g\n  %-18s", "sampling",
               (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p, "stops at");
-    for (int i = 0; i < n; i++)
-        out_print("%s%d", i ? ", " : "", (int)ids[i]);
+    for (int i = 0; i < n; i++) {
+        char *text = token_text(s, ids[i]);
+        out_print("%s%d%s", i ? ", " : "", (int)ids[i], text && *text ? " " : "");
+        out_name(text ? text : "", 64);
+        carat_free(text);
+    }
     out_print("%s\n", n ? "" : "nothing");
 }
 
@@ -93,8 +126,23 @@ static json_t *tensors_json(const struct subject *s)
     return list;
 }
 
-static json_t *config_json(const carat_model_info *m)
+static json_t *stop_texts_json(const struct subject *s, const int32_t *ids, int n)
 {
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++) {
+        char *text = token_text(s, ids[i]);
+        json_array_append_new(list, text ? json_text(text, strlen(text)) : json_null());
+        carat_free(text);
+    }
+    return list;
+}
+
+static json_t *config_json(const struct subject *s)
+{
+    const carat_model_info *m = &s->info;
+    bool only;
+    const char *type = stored_type(s->model, &only);
     json_t *config = json_pack(
         "{s:s, s:s, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "architecture",
         m->architecture, "container", m->container, "name", json_text(m->name, strlen(m->name)), "n_layer",
@@ -102,12 +150,15 @@ static json_t *config_json(const carat_model_info *m)
         "head_dim", m->head_dim, "n_vocab", m->n_vocab, "n_text_vocab", m->n_text_vocab, "max_context",
         m->max_context, "sliding_window", m->sliding_window, "n_local", m->n_local);
     json_t *rest = json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:b, s:b, s:s, s:s, s:i}", "rope_base",
-        m->rope_base, "rope_base_local", m->rope_base_local, "rope_factor", m->rope_factor, "attention_scale",
-        m->attention_scale, "embedding_scale", m->embedding_scale, "attention_cap", m->attention_cap,
-        "logit_cap", m->logit_cap, "norm_eps", m->norm_eps, "n_parameter", (json_int_t)m->n_parameter,
-        "weight_bytes", (json_int_t)m->weight_bytes, "tied", m->tied, "multimodal", m->multimodal,
-        "tokenizer", m->tokenizer, "chat_template", m->chat_template, "bos", m->bos);
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:s, s:b, s:b, s:b, s:s, s:s, s:b, s:s, "
+        "s:i}",
+        "rope_base", m->rope_base, "rope_base_local", m->rope_base_local, "rope_factor", m->rope_factor,
+        "attention_scale", m->attention_scale, "embedding_scale", m->embedding_scale, "attention_cap",
+        m->attention_cap, "logit_cap", m->logit_cap, "norm_eps", m->norm_eps, "n_parameter",
+        (json_int_t)m->n_parameter, "weight_bytes", (json_int_t)m->weight_bytes, "file_bytes",
+        (json_int_t)m->file_bytes, "type", type, "one_type", only, "tied", m->tied, "multimodal",
+        m->multimodal, "tokenizer", m->tokenizer, "chat_template", m->chat_template, "template_altered",
+        m->template_altered, "template_origin", m->template_origin, "bos", m->bos);
 
     if (!config || !rest || json_object_update(config, rest) != 0) {
         json_decref(config);
@@ -125,8 +176,9 @@ static int print_json(const struct subject *s)
     json_t *sampling = json_pack("{s:f, s:i, s:f, s:f}", "temperature", (double)d.temperature, "top_k",
                                  d.top_k, "top_p", (double)d.top_p, "min_p", (double)d.min_p);
     json_t *all =
-        json_pack("{s:o, s:o, s:o, s:o}", "model", config_json(&s->info), "sampling", sampling, "stop_ids",
-                  json_ids(stops, n_stop), "memory", show_memory_json(s->model, &s->engine, &s->plan, s->o));
+        json_pack("{s:o, s:o, s:o, s:o, s:o}", "model", config_json(s), "sampling", sampling, "stop_ids",
+                  json_ids(stops, n_stop), "stop_texts", stop_texts_json(s, stops, n_stop), "memory",
+                  show_memory_json(s->model, &s->engine, &s->plan, s->o));
 
     if (all && s->o->tensors && json_object_set_new(all, "tensors", tensors_json(s)) != 0) {
         json_decref(all);
@@ -150,7 +202,7 @@ int verb_show(const struct options *o)
     if (code == DONE && o->json) {
         code = print_json(&s);
     } else if (code == DONE) {
-        print_config(&s.info);
+        print_config(&s);
         print_sampling(&s);
         code = show_memory(s.model, &s.engine, &s.plan, o);
         if (code == DONE && o->tensors)

@@ -61,15 +61,12 @@ static bool fill_table(struct table *t, const carat_model *model, const carat_en
     return true;
 }
 
-static double mib(size_t bytes)
-{
-    return (double)bytes / (1 << 20);
-}
-
 /* One part of the plan; to the page when that was asked for. */
 static void print_part(const char *name, size_t bytes, size_t page)
 {
-    out_print("  %-18s%.1f MiB", name, mib(bytes));
+    char size[SIZE_TEXT];
+
+    out_print("  %-18s%s", name, size_text(size, (double)bytes));
     if (page)
         out_print(", %zu bytes in %zu pages", bytes, bytes / page);
     out_print("\n");
@@ -77,13 +74,15 @@ static void print_part(const char *name, size_t bytes, size_t page)
 
 static void print_table(const struct table *t)
 {
-    out_print("memory by context, MiB\n  %-10s", "context");
+    char size[SIZE_TEXT];
+
+    out_print("memory by context\n  %-10s", "context");
     for (int k = 0; k < N_TYPES; k++)
         out_print("%12s", types[k].name);
     for (int i = 0; i < t->n; i++) {
         out_print("\n  %-10d", t->context[i]);
         for (int k = 0; k < N_TYPES; k++)
-            out_print("%12.1f", mib(t->bytes[i][k]));
+            out_print("%12s", size_text(size, (double)t->bytes[i][k]));
     }
     out_print("\n");
 }

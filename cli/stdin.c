@@ -27,7 +27,7 @@ static carat_status read_pipe(unsigned char *data, size_t capacity, size_t *n, c
     for (*n = 0;; *n += (size_t)got) {
         if (*n >= INPUT_LIMIT && memcmp(data, "GGUF", 4) != 0)
             return refuse(err, CARAT_E_UNSUPPORTED,
-                          "this is not a GGUF file, the only large one that a pipe can bring");
+                          "only a GGUF file can come through a pipe; give the path of this model instead");
         if (*n == capacity)
             return refuse(err, CARAT_E_MEMORY, "the model is larger than the memory of this machine");
         got = read(STDIN_FILENO, data + *n, capacity - *n < 1 << 24 ? capacity - *n : 1 << 24);
@@ -63,7 +63,7 @@ carat_status open_stdin(carat_model **model, const carat_model_options *options,
     void *data =
         mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED)
-        return refuse(err, CARAT_E_MEMORY, "there is no address space for a model from a pipe");
+        return refuse(err, CARAT_E_MEMORY, "there is not enough memory for a model from a pipe");
     carat_status status = read_pipe(data, capacity, &buffer.size, err);
     if (status == CARAT_OK) {
         buffer.data = data;

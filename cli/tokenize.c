@@ -36,10 +36,51 @@ static int decode(struct converter *c, char **text, size_t *n)
     return DONE;
 }
 
+/* A piece as the vocabulary stores it, as a JSON string; NULL when memory is out. */
+static json_t *piece_json(const struct converter *c, int i)
+{
+    size_t n;
+    const char *piece = carat_piece(c->model, c->ids.ids[i], &n);
+
+    return json_text(piece ? piece : "", n);
+}
+
+static json_t *pieces_json(const struct converter *c)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; list && i < c->ids.n; i++)
+        if (json_array_append_new(list, piece_json(c, i)) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    return list;
+}
+
+/* A line for each id: the id, a tab and its piece. */
+static int print_pieces(const struct converter *c)
+{
+    for (int i = 0; i < c->ids.n; i++) {
+        json_t *piece = piece_json(c, i);
+        char *text = piece ? json_dumps(piece, JSON_ENCODE_ANY) : NULL;
+        json_decref(piece);
+        if (!text)
+            return fail_memory();
+        out_print("%d\t%s\n", (int)c->ids.ids[i], text);
+        free(text);
+    }
+    return DONE;
+}
+
 static int print_ids(const struct converter *c, bool json)
 {
+    if (json && c->o->pieces)
+        return out_json(
+            json_pack("{s:o, s:o}", "ids", json_ids(c->ids.ids, c->ids.n), "pieces", pieces_json(c)));
     if (json)
         return out_json(json_pack("{s:o}", "ids", json_ids(c->ids.ids, c->ids.n)));
+    if (c->o->pieces)
+        return print_pieces(c);
     for (int i = 0; i < c->ids.n; i++)
         out_print("%s%d", i ? " " : "", (int)c->ids.ids[i]);
     out_print("\n");
@@ -51,6 +92,8 @@ static int print_text(const char *text, size_t n, bool json)
     if (json)
         return out_json(json_pack("{s:o}", "text", json_text(text, n)));
     out_write(text, n);
+    if (out_is_terminal() && (n == 0 || text[n - 1] != '\n')) /* the shell's prompt begins a line */
+        out_print("\n");
     return DONE;
 }
 
@@ -74,90 +117,117 @@ static int detokenize_held(struct converter *c, bool json)
     return code;
 }
 
-static int tokenize_object(struct converter *c, const json_t *object, const char *file, long line)
+static int tokenize_object(struct converter *c, const json_t *object, const char *where)
 {
     const json_t *text = json_object_get(object, "text");
 
     if (!json_is_string(text))
-        return fail_as(FAILED, CARAT_E_FORMAT, "%s:%ld: there is no string \"text\"", file, line);
+        return fail_as(USAGE, CARAT_E_FORMAT, "%s: the key \"text\" has no string", where);
     return tokenize_text(c, json_string_value(text), json_string_length(text), true);
 }
 
-static int detokenize_object(struct converter *c, const json_t *object, const char *file, long line)
+static int detokenize_object(struct converter *c, const json_t *object, const char *where)
 {
-    const json_t *ids = json_object_get(object, "ids");
-
-    if (!json_is_array(ids))
-        return fail_as(FAILED, CARAT_E_FORMAT, "%s:%ld: there is no list \"ids\"", file, line);
-    c->ids.n = 0;
-    for (size_t i = 0; i < json_array_size(ids); i++) {
-        const json_t *id = json_array_get(ids, i);
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX)
-            return fail_as(FAILED, CARAT_E_FORMAT, "%s:%ld: ids[%zu] is not a token id", file, line, i);
-        if (!push_id(&c->ids, (int32_t)json_integer_value(id)))
-            return fail_memory();
-    }
-    return detokenize_held(c, true);
-}
-
-typedef int (*object_converter)(struct converter *c, const json_t *object, const char *file, long line);
-
-static int convert_line(struct converter *c, object_converter convert, const char *text, size_t n,
-                        const char *file, long line)
-{
-    json_error_t error;
-    json_t *object = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     int code;
 
-    if (!json_is_object(object)) {
-        code = fail_as(FAILED, CARAT_E_FORMAT, "%s:%ld: this is not a JSON object%s%s", file, line,
-                       object ? "" : ": ", object ? "" : error.text);
-    } else {
-        code = convert(c, object, file, line);
-    }
+    c->ids.n = 0;
+    code = ids_of_json(object, where, &c->ids);
+    return code == DONE ? detokenize_held(c, true) : code;
+}
+
+typedef int (*object_converter)(struct converter *c, const json_t *object, const char *where);
+
+static int convert_line(struct converter *c, object_converter convert, const char *text, size_t n,
+                        const char *where)
+{
+    int code;
+    json_t *object = parse_json(text, n, where, &code);
+
+    if (code == DONE && !json_is_object(object))
+        code = fail_as(USAGE, CARAT_E_FORMAT, "%s: this is not a JSON object", where);
+    if (code == DONE)
+        code = convert(c, object, where);
     json_decref(object);
     return code;
 }
 
+/* A line as it grows. */
+struct line {
+    char *text;
+    size_t n, capacity;
+};
+
+/* Reads one line, its end left out; *more is false when there is none. An exit code. */
+static int read_line(FILE *file, struct line *l, const char *where, bool *more)
+{
+    int byte;
+
+    l->n = 0;
+    errno = 0;
+    while ((byte = getc_unlocked(file)) != EOF && byte != '\n') {
+        if (l->n == INPUT_LIMIT)
+            return fail(USAGE, "%s: the line is longer than the %d MiB that are read as one", where,
+                        INPUT_LIMIT >> 20);
+        if (l->n == l->capacity) {
+            size_t capacity = l->capacity ? 2 * l->capacity : 4096;
+            char *text = realloc(l->text, capacity);
+            if (!text)
+                return fail_memory();
+            l->text = text;
+            l->capacity = capacity;
+        }
+        l->text[l->n++] = (char)byte;
+    }
+    if (byte == EOF && ferror(file))
+        return interrupted() ? INTERRUPTED : fail(FAILED, "%s: cannot be read: %s", where, strerror(errno));
+    *more = byte != EOF || l->n > 0;
+    return DONE;
+}
+
 static int convert_lines(struct converter *c, object_converter convert)
 {
-    bool standard = strcmp(c->o->jsonl, "-") == 0;
-    const char *name = standard ? "standard input" : c->o->jsonl;
+    bool standard = strcmp(c->o->jsonl, "-") == 0, more = true;
+    const char *name = input_name(c->o->jsonl);
     FILE *file = standard ? stdin : fopen(c->o->jsonl, "rb");
-    char *text = NULL;
-    size_t capacity = 0;
-    ssize_t n;
+    struct line l = {0};
+    char where[256];
     int code = DONE;
 
     if (!file)
         return fail(FAILED, "%s: cannot be opened: %s", name, strerror(errno));
-    errno = 0;
-    for (long line = 1; code == DONE && (n = getline(&text, &capacity, file)) >= 0; line++) {
-        code = convert_line(c, convert, text, (size_t)n, name, line);
+    for (long number = 1; code == DONE && more; number++) {
+        snprintf(where, sizeof where, "%.200s:%ld", name, number);
+        code = read_line(file, &l, where, &more);
+        if (code == DONE && more)
+            code = convert_line(c, convert, l.text ? l.text : "", l.n, where);
         /* A program may talk to this one line by line. */
         if (code == DONE && !out_flush())
             break;
-        errno = 0;
     }
-    if (code == DONE && ferror(file))
-        code = fail(FAILED, "%s: cannot be read: %s", name, strerror(errno));
-    free(text);
+    free(l.text);
     if (!standard)
         fclose(file);
     return code;
 }
 
-/* The second argument, or standard input. *owned is for free. */
-static int read_text(const struct options *o, const char **text, size_t *n, char **owned)
+/* The second argument, -p, -f, or standard input. *owned is for free; what says in messages where it is
+ * from. */
+static int read_text(const struct options *o, const char *argument, const char **text, size_t *n,
+                     char **owned, const char **what)
 {
+    const char *given = o->text ? o->text : o->prompt;
     int code = DONE;
 
     *owned = NULL;
-    if (o->text) {
-        *text = o->text;
-        *n = strlen(o->text);
+    *what = o->text                                ? argument
+            : given                                ? "-p"
+            : o->file && strcmp(o->file, "-") != 0 ? o->file
+                                                   : "standard input";
+    if (given) {
+        *text = given;
+        *n = strlen(given);
     } else {
-        code = read_input("-", owned, n);
+        code = read_input(o->file ? o->file : "-", owned, n);
         *text = *owned;
     }
     return code;
@@ -167,6 +237,8 @@ static int check(const struct options *o, const char *verb)
 {
     if (o->jsonl && o->text)
         return fail(USAGE, "%s: both an argument and --jsonl are given", verb);
+    if ((o->text != NULL) + (o->prompt != NULL) + (o->file != NULL) + (o->jsonl != NULL) > 1)
+        return fail(USAGE, "%s: more than one text; give one of TEXT, -p, -f and --jsonl", verb);
     return DONE;
 }
 
@@ -179,7 +251,7 @@ static void finish(struct converter *c)
 int verb_tokenize(const struct options *o)
 {
     struct converter c = {.o = o};
-    const char *text;
+    const char *text, *what;
     char *owned;
     size_t n;
     int code = check(o, "tokenize");
@@ -188,9 +260,9 @@ int verb_tokenize(const struct options *o)
         code = open_model(&c.model, o, true);
     if (code == DONE && o->jsonl) {
         code = convert_lines(&c, tokenize_object);
-    } else if (code == DONE && (code = read_text(o, &text, &n, &owned)) == DONE) {
+    } else if (code == DONE && (code = read_text(o, "TEXT", &text, &n, &owned, &what)) == DONE) {
         /* What --lossy lets through, the library replaces as the reference does. */
-        code = check_utf8(o->text ? "TEXT" : "standard input", text, n, o->lossy);
+        code = check_utf8(what, text, n, o->lossy);
         if (code == DONE)
             code = tokenize_text(&c, text, n, o->json);
         free(owned);
@@ -202,7 +274,7 @@ int verb_tokenize(const struct options *o)
 int verb_detokenize(const struct options *o)
 {
     struct converter c = {.o = o};
-    const char *text;
+    const char *text, *what;
     char *owned;
     size_t n;
     int code = check(o, "detokenize");
@@ -211,8 +283,8 @@ int verb_detokenize(const struct options *o)
         code = open_model(&c.model, o, true);
     if (code == DONE && o->jsonl) {
         code = convert_lines(&c, detokenize_object);
-    } else if (code == DONE && (code = read_text(o, &text, &n, &owned)) == DONE) {
-        code = parse_ids(text, n, o->text ? "IDS" : "standard input", &c.ids);
+    } else if (code == DONE && (code = read_text(o, "IDS", &text, &n, &owned, &what)) == DONE) {
+        code = parse_ids(text, n, what, &c.ids);
         if (code == DONE)
             code = detokenize_held(&c, o->json);
         free(owned);

@@ -25,8 +25,8 @@ static void print_detail(const char *text)
 
 static int report(void *user, const carat_check *check)
 {
-    static const char *const text[] = {"-", "FAILED", "ok"};
-    static const char *const json[] = {"nothing to check", "failed", "passed"};
+    static const char *const text[] = {"-", "FAILED", "ok", "note"};
+    static const char *const json[] = {"nothing to check", "failed", "passed", "otherwise"};
     struct job *j = user;
 
     if (j->o->json) {
@@ -35,7 +35,6 @@ static int report(void *user, const carat_check *check)
                                                    json_text(check->detail, strlen(check->detail)), "seconds",
                                                    check->seconds));
     } else {
-        progress_end(&j->bar);
         out_print("%-12s%-8s", check->name, text[check->verdict + 1]);
         print_detail(check->detail);
         out_print("\n");

@@ -1,0 +1,132 @@
+/* calls.c: a call that the model wrote, as one JSON object. Reading it is the library's; its arguments are
+ * passed on as they were written, since a number may have more digits than any type of C. */
+#define _POSIX_C_SOURCE 200809L
+#include "calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The id that a text is, -1 when it is not exactly one. */
+static int32_t id_of(const carat_model *model, const char *text)
+{
+    carat_tokens ids = {0};
+    int32_t id = -1;
+
+    if (carat_tokenize(model, text, strlen(text), CARAT_SPECIAL, &ids, NULL) == CARAT_OK && ids.n == 1)
+        id = ids.ids[0];
+    carat_tokens_free(&ids);
+    return id;
+}
+
+void calls_start(struct calls *c, const carat_model *model, const char *tools)
+{
+    c->model = model;
+    c->tools = tools;
+    c->start = id_of(model, "<start_function_call>");
+    c->end = id_of(model, "<end_function_call>");
+}
+
+bool calls_take(const struct calls *c, int32_t id)
+{
+    return c->start >= 0 && id >= 0 && (c->held.n > 0 || id == c->start);
+}
+
+int calls_hold(struct calls *c, int32_t id, int place)
+{
+    if (c->held.n == 0)
+        c->first = place;
+    return push_id(&c->held, id) ? DONE : fail_memory();
+}
+
+static void put_text(FILE *f, const char *key, const char *text, size_t n)
+{
+    json_t *string = text ? json_text(text, n) : json_null();
+
+    fprintf(f, "\"%s\":", key);
+    if (!string || json_dumpf(string, f, JSON_ENCODE_ANY | JSON_COMPACT) != 0)
+        fputs("null", f);
+    json_decref(string);
+}
+
+/* The object, malloc'd; NULL when memory is out. */
+static char *call_json(const struct calls *c, const carat_part *p)
+{
+    char *line = NULL;
+    size_t n;
+    FILE *f = open_memstream(&line, &n);
+
+    if (!f)
+        return NULL;
+    fputc('{', f);
+    put_text(f, "name", p->name, p->name ? strlen(p->name) : 0);
+    fprintf(f, ",\"arguments\":%s", p->arguments ? p->arguments : "null");
+    if (p->error) {
+        fputc(',', f);
+        put_text(f, "text", p->text, p->n_text);
+        fputc(',', f);
+        put_text(f, "error", p->error, strlen(p->error));
+        fprintf(f, ",\"token\":%d", c->first + p->error_id);
+    }
+    fputc('}', f);
+    bool failed = ferror(f) != 0;
+    if (fclose(f) != 0 || failed) {
+        free(line);
+        return NULL;
+    }
+    return line;
+}
+
+static int append(struct calls *c, const char *line)
+{
+    size_t n = c->list ? strlen(c->list) : 0;
+    char *list = realloc(c->list, n + strlen(line) + 2);
+
+    if (!list)
+        return fail_memory();
+    sprintf(list + n, "%s%s", n ? "," : "", line);
+    c->list = list;
+    return DONE;
+}
+
+static int finish_part(struct calls *c, const carat_part *p, bool lines,
+                       int (*emit)(void *user, const char *text, size_t n), void *user)
+{
+    char *line;
+    int code;
+
+    if (!p->is_call)
+        return emit(user, p->text, p->n_text);
+    line = call_json(c, p);
+    if (!line)
+        return fail_memory();
+    code = lines ? emit(user, line, strlen(line)) : append(c, line);
+    if (code == DONE && lines)
+        code = emit(user, "\n", 1);
+    free(line);
+    if (p->error)
+        note("a call%s%.80s is not as it should be, %s", p->name ? " of " : "", p->name ? p->name : "",
+             p->error);
+    return code;
+}
+
+int calls_finish(struct calls *c, bool lines, int (*emit)(void *user, const char *text, size_t n), void *user)
+{
+    carat_calls calls = {0};
+    carat_error err;
+    int code = DONE;
+
+    if (carat_parse_calls(c->model, c->held.ids, c->held.n, c->tools, &calls, &err) != CARAT_OK)
+        return fail_status(&err);
+    for (int i = 0; i < calls.n && code == DONE; i++)
+        code = finish_part(c, &calls.part[i], lines, emit, user);
+    carat_calls_free(&calls);
+    c->held.n = 0;
+    return code;
+}
+
+void calls_free(struct calls *c)
+{
+    carat_tokens_free(&c->held);
+    free(c->list);
+}

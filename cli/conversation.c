@@ -1,0 +1,83 @@
+/* conversation.c: messages, tools and the system message, from their files to a rendered prompt. What is
+ * wrong in a file is said with its name. Where a single prompt comes from is decided in prompt.c. */
+#define _POSIX_C_SOURCE 200809L
+#include "conversation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int conversation_read(struct conversation *c, const struct options *o)
+{
+    size_t n;
+    int code = DONE;
+
+    c->o = o;
+    if (o->messages)
+        code = read_json_text(o->messages, &c->messages);
+    if (code == DONE && o->tools)
+        code = read_json_text(o->tools, &c->tools);
+    if (code == DONE && o->system_file)
+        code = read_json_text(o->system_file, &c->system);
+    if (code == DONE && o->system && !(c->system = strdup(o->system)))
+        code = fail_memory();
+    if (code == DONE && c->system) {
+        n = strlen(c->system);
+        code = settle_utf8("the system message", &c->system, &n, o->lossy);
+    }
+    return code;
+}
+
+/* What the library says of messages or tools begins with that word; before it belongs the file. */
+static int fail_conversation(const struct options *o, const carat_error *err)
+{
+    const char *file = strncmp(err->message, "messages", 8) == 0 ? o->messages
+                       : strncmp(err->message, "tools", 5) == 0  ? o->tools
+                                                                 : NULL;
+
+    if (!file || err->code != CARAT_E_ARGUMENT)
+        return fail_status(err);
+    return fail_as(USAGE, err->code, "%s: %s", input_name(file), err->message);
+}
+
+/* A line of the library about the tools, behind their file. */
+static void note_tools(void *user, const char *line)
+{
+    const struct options *o = user;
+
+    note("%s: %s", input_name(o->tools), line);
+}
+
+int conversation_render(const struct conversation *c, const carat_model *model, const char *user,
+                        carat_tokens *ids, char **text)
+{
+    const struct options *o = c->o;
+    carat_render_options options = CARAT_RENDER_OPTIONS;
+    carat_message message[2];
+    carat_error err;
+    carat_status status;
+    int n = 0;
+
+    options.tools = c->tools;
+    options.chat_template = o->chat_template;
+    options.no_generation_prompt = o->no_generation_prompt;
+    options.special_in_content = o->special;
+    options.log = note_tools;
+    options.progress = stop_when_interrupted;
+    options.user = (void *)o;
+    if (c->messages) {
+        status = carat_render_json(model, c->messages, &options, ids, text, &err);
+    } else {
+        if (c->system)
+            message[n++] = (carat_message){.role = "system", .content = c->system};
+        message[n++] = (carat_message){.role = "user", .content = user};
+        status = carat_render(model, message, n, &options, ids, text, &err);
+    }
+    return status == CARAT_OK ? DONE : fail_conversation(o, &err);
+}
+
+void conversation_free(struct conversation *c)
+{
+    free(c->messages);
+    free(c->tools);
+    free(c->system);
+}

@@ -1,0 +1,21 @@
+/* conversation.h: a conversation as options name it, for the verbs that render one. */
+#ifndef CONVERSATION_H
+#define CONVERSATION_H
+
+#include "cli.h"
+
+struct conversation {
+    const struct options *o;
+    char *messages, *tools, *system; /* texts of --messages, --tools and --system-prompt; NULL: not given */
+};
+
+/* Reads what the options name; needs no model, so that mistakes show before a long load. Start from {0}. An
+ * exit code. */
+int conversation_read(struct conversation *c, const struct options *o);
+/* What the model's template makes of the messages, or without them of the system message and the user's text;
+ * ids and text as for carat_render. An exit code. */
+int conversation_render(const struct conversation *c, const carat_model *model, const char *user,
+                        carat_tokens *ids, char **text);
+void conversation_free(struct conversation *c);
+
+#endif
