@@ -1,9 +1,9 @@
-/* fuzz_chat.c: any messages and tools through every chat template. Input: messages, then after a NUL byte the tools.
- * Checked besides memory: segments tile the text, the template begins it with one <bos> and writes no other, and a
+/* fuzz_chat.c: any messages and tools through every chat template, and any template to its hash. Input: messages, then after
+ * a NUL byte the tools; the whole is also read as a template. Checked besides memory: white space around tags does not count, segments tile the text, the template begins it with one <bos> and writes no other, and a
  * failure leaves nothing behind. Ids are not made: the tokenizer has a target of its own. */
 #include <stdlib.h>
 
-#include "text/chat.h"
+#include "text/chat_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,8 +32,25 @@ static void render(enum ct_chat chat, const char *messages, const char *tools)
     ct_prompt_free(&p);
 }
 
+/* A tag of its own with white space that it takes away hashes as without. */
+static void hash(const uint8_t *data, size_t size)
+{
+    static const char before[] = "{%- x -%} \n\t", tight[] = "{%-x-%}";
+    char *text = malloc(size + sizeof before);
+    if (!text)
+        return;
+    memcpy(text, before, sizeof before - 1);
+    memcpy(text + sizeof before - 1, data, size);
+    uint64_t wide = ct_chat_hash((struct ct_str){text, size + sizeof before - 1});
+    memcpy(text, tight, sizeof tight - 1);
+    memcpy(text + sizeof tight - 1, data, size);
+    require(ct_chat_hash((struct ct_str){text, size + sizeof tight - 1}) == wide);
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    hash(data, size);
     char *text = malloc(size + 1);
     if (!text)
         return 0;

@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ct_file_open_memory(&f, &part, 1, &err) != CARAT_OK)
         return 0;
     if (ct_file_kind(f) == CT_FILE_GGUF) {
-        enum ct_chat chat;
+        struct ct_chat_found chat;
         carat_sampling sampling;
         char note[CT_CHAT_NOTE];
         read_file(f, data, size);

@@ -124,7 +124,7 @@ static void read_model(const struct ct_file *f, struct ct_bytes file)
     struct visit v = {file, 0};
     carat_sampling sampling;
     carat_error err;
-    enum ct_chat chat;
+    struct ct_chat_found chat;
     char note[CT_CHAT_NOTE];
     if (ct_config_read(&c, f, &err) == CARAT_OK && ct_weights_bind(&w, &c, f, &arena, &err) == CARAT_OK) {
         must(ct_weights_walk(&w, &c, f, read_weight, &v) == CARAT_OK);

@@ -19,7 +19,7 @@ static struct ct_tokenizer *vocabulary(enum ct_vocab_source source, bool bytes)
 {
     struct ct_tokenizer *t = NULL;
     char s[8] = "";
-    must(ct_vocab_create(&t, source, NULL) == CARAT_OK);
+    must(ct_vocab_create(&t, source, NULL, NULL) == CARAT_OK);
     t->seed = 1; /* every run makes the same tables */
     add(t, "<unk>", CT_PIECE_UNKNOWN);
     add(t, "<bos>", CT_PIECE_CONTROL);

@@ -336,7 +336,7 @@ UNUSED static void opens(const char *path, enum how how, const char *words)
 }
 
 UNUSED static const char in[] = "packed into the cache, ",
-                         changed[] = "; the copy there was of a model that has changed: ";
+                         changed[] = "; the copy there was of a model that has changed since: ";
 
 UNUSED static const char *model_file(void)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_example.sh: the program in carat.h's first comment compiles as C99 against the static library, warning-free, and
-# answers with models/tiny. Whether the answer is right is left to test_tiny.c.
+# answers with models/tiny, piece by piece as they come. Whether the answer is right is left to test_tiny.c.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake; CARAT_CFLAGS holds the sanitizers of the build.
 set -euo pipefail
 
@@ -25,3 +25,44 @@ if "$dir/example" "$dir/absent" "hello" >"$dir/out" 2>"$dir/err"; then
     exit 1
 fi
 [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q absent "$dir/err" || { echo "no message naming the path" >&2; exit 1; }
+
+# It streams: what was said so far has left the program before the next token is computed, and what is held back at the end
+# is asked for. Both are seen between the program and the library.
+cat >"$dir/between.c" <<'END'
+#include <carat.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+size_t __real_carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity);
+size_t __wrap_carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity);
+carat_status __real_carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
+carat_status __wrap_carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
+
+static size_t said;
+
+size_t __wrap_carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity)
+{
+    size_t n = __real_carat_detokenize(session, id, out, capacity);
+    if (id == -1)
+        n = strlen(strcpy(out, "<end>"));
+    said += n;
+    return n;
+}
+
+carat_status __wrap_carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
+{
+    struct stat st;
+    if (fstat(STDOUT_FILENO, &st) != 0 || (size_t)st.st_size != said) {
+        fprintf(stderr, "of %zu bytes %ld have left the program\n", said, (long)st.st_size);
+        _exit(9);
+    }
+    return __real_carat_append(session, tokens, n, err);
+}
+END
+# shellcheck disable=SC2086
+"${CC:-cc}" -D_POSIX_C_SOURCE=200809L ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/between" "$dir/example.c" "$dir/between.c" \
+    -Wl,--wrap=carat_detokenize,--wrap=carat_append "$build/libcarat.a" -ljansson -pthread -lm
+"$dir/between" "$source/models/tiny" "Turn on the kitchen lights" >"$dir/out"
+grep -q '.<end>$' "$dir/out" || { echo "the end of the text is not asked for: $(cat "$dir/out")" >&2; exit 1; }

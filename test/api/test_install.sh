@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_install.sh: what `make install` puts into a prefix is a library that people can build with: header, both
-# libraries, soname, pkg-config file, command; a program outside the tree builds with pkg-config against either and
-# answers; under DESTDIR the same files lie, naming the prefix and never the staging folder. What the libraries export and
+# libraries, soname, pkg-config file, CMake package, licence, command; a program outside the tree builds with pkg-config or
+# find_package against either and answers; under DESTDIR the same files lie, naming the prefix and never the staging folder. What the libraries export and
 # how large the static one is belongs to the product too. Needs no privileges.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake; CARAT_CFLAGS holds the sanitizers of the build.
 set -euo pipefail
@@ -22,7 +22,8 @@ cmake --install "$build" --prefix "$prefix" >/dev/null
 pc=$(find "$prefix" -name carat.pc)
 [ -n "$pc" ] || fail "no carat.pc is installed"
 lib=$(dirname "$(dirname "$pc")")
-for file in "$prefix/include/carat.h" "$prefix/bin/carat" "$lib/libcarat.a" "$lib/libcarat.so" "$lib/libcarat.so.0" "$lib/libcarat.so.$version"; do
+for file in "$prefix/include/carat.h" "$prefix/bin/carat" "$lib/libcarat.a" "$lib/libcarat.so" "$lib/libcarat.so.0" "$lib/libcarat.so.$version" \
+    "$prefix/share/doc/carat/LICENSE"; do
     [ -s "$file" ] || fail "not installed: ${file#"$dir"/}"
 done
 [ "$(readlink "$lib/libcarat.so.0")" = "libcarat.so.$version" ] || fail "libcarat.so.0 does not lead to libcarat.so.$version"
@@ -47,38 +48,70 @@ odd=$(nm -g --defined-only "$lib/libcarat.a" 2>/dev/null | awk 'NF == 3 && $3 !~
 
 # ---- size: the model inside the command is not in the library ----
 
+# What counts is what a program pays that links the archive: the example of carat.h.
 if [ -z "${CARAT_CFLAGS:-}" ]; then
     cp "$lib/libcarat.a" "$dir/stripped.a"
     strip --strip-debug "$dir/stripped.a"
-    size=$(stat -c %s "$dir/stripped.a")
-    echo "libcarat.a stripped: $size bytes"
-    [ "$size" -le 2097152 ] || fail "libcarat.a has $size bytes stripped, expected at most 2 MiB"
+    awk '/example-end/ {exit} on {sub(/^ \* ?/, ""); print} /^ \* example-begin/ {on = 1}' "$prefix/include/carat.h" >"$dir/small.c"
+    "${CC:-cc}" -O2 -s -Wl,--gc-sections -I"$prefix/include" -o "$dir/small" "$dir/small.c" "$lib/libcarat.a" -ljansson -pthread -lm
+    archive=$(stat -c %s "$dir/stripped.a") small=$(stat -c %s "$dir/small")
+    echo "libcarat.a stripped: $archive bytes; the example linked with it: $small bytes"
+    [ "$archive" -le $((4 << 20)) ] || fail "libcarat.a has $archive bytes stripped, expected at most 4 MiB"
+    [ "$small" -le $((5 << 19)) ] || fail "the example has $small bytes, expected at most 2.5 MiB"
 fi
 
 # ---- a program outside the tree ----
 
-command -v pkg-config >/dev/null || { echo "no pkg-config: building against the library not checked"; exit 77; }
-# carat.pc finds its prefix from where it lies, wherever the files were moved.
-mv "$prefix" "$dir/moved"
-lib=$dir/moved${lib#"$prefix"} prefix=$dir/moved
-export PKG_CONFIG_PATH=$lib/pkgconfig
-[ "$(pkg-config --modversion carat)" = "$version" ] || fail "pkg-config says version $(pkg-config --modversion carat), expected $version"
 awk '/example-end/ {exit} on {sub(/^ \* ?/, ""); print} /^ \* example-begin/ {on = 1}' "$prefix/include/carat.h" >"$dir/example.c"
-cd "$dir"
 answers() { # how the program was linked, the program
     "$2" "$source/models/tiny" "hello" >answer-"$1" || fail "the example, linked $1, fails"
     [ "$(wc -c <answer-"$1")" -gt 1 ] || fail "the example, linked $1, prints nothing"
 }
+# The packages find the prefix from where they lie, wherever the files were moved.
+mv "$prefix" "$dir/moved"
+lib=$dir/moved${lib#"$prefix"} prefix=$dir/moved
+cd "$dir"
+
+mkdir project
+cat >project/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.13)
+project(program C)
+find_package(carat 0.1 REQUIRED)
+add_executable(cmake-shared ../example.c)
+target_link_libraries(cmake-shared carat::carat)
+add_executable(cmake-static ../example.c)
+target_link_libraries(cmake-static carat::static)
+END
+cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS="${CARAT_CFLAGS:-}" >project/log 2>&1 &&
+    cmake --build project/build >>project/log 2>&1 || fail "find_package(carat): $(cat project/log)"
+readelf -d project/build/cmake-shared | grep -q 'NEEDED.*\[libcarat\.so\.0\]' || fail "carat::carat is not libcarat.so.0"
+! readelf -d project/build/cmake-static | grep -q 'NEEDED.*libcarat' || fail "carat::static is a shared library"
+answers cmake-shared project/build/cmake-shared
+answers cmake-static project/build/cmake-static
+sed -i 's/carat 0.1/carat 0.2/' project/CMakeLists.txt
+! cmake -S project -B project/other -DCMAKE_PREFIX_PATH="$prefix" >project/log 2>&1 || fail "0.1 passes as 0.2"
+! grep -rl --binary-files=text "$build\|$dir/prefix" "$lib/cmake" "$lib/pkgconfig" || fail "an installed package names another folder"
+
+command -v pkg-config >/dev/null || { echo "no pkg-config: building against the library not checked"; exit 77; }
+export PKG_CONFIG_PATH=$lib/pkgconfig
+[ "$(pkg-config --modversion carat)" = "$version" ] || fail "pkg-config says version $(pkg-config --modversion carat), expected $version"
 # shellcheck disable=SC2046,SC2086  # lists of flags
 {
     flags="-std=c99 -pedantic -Wall -Wextra -Werror ${CARAT_CFLAGS:-}"
-    "${CC:-cc}" $flags -o shared example.c $(pkg-config --cflags --libs carat)
+    # as README.md has it: the program finds the library of a private prefix
+    "${CC:-cc}" $flags -o shared example.c $(pkg-config --cflags --libs carat) -Wl,-rpath,"$lib"
     "${CC:-cc}" $flags -o static example.c $(pkg-config --cflags carat) -Wl,-Bstatic -lcarat -Wl,-Bdynamic \
         -L"$lib" $(pkg-config --static --libs carat | sed 's/-lcarat//')
 }
 readelf -d shared | grep -q 'NEEDED.*\[libcarat\.so\.0\]' || fail "the program does not ask for libcarat.so.0"
 ! readelf -d static | grep -q libcarat || fail "the static program asks for a shared libcarat"
-LD_LIBRARY_PATH=$lib answers shared ./shared
+answers shared ./shared
 answers static ./static
-cmp answer-shared answer-static || fail "the two programs answer differently"
+# --static says all that the archive needs, where the C library and jansson are there as archives too
+if [ -z "${CARAT_CFLAGS:-}" ] && echo 'int main(void) {return 0;}' | "${CC:-cc}" -static -o whole -x c - -ljansson 2>/dev/null; then
+    # shellcheck disable=SC2046
+    "${CC:-cc}" -static -o whole example.c $(pkg-config --static --cflags --libs carat) || fail "pkg-config --static does not link"
+    answers whole ./whole
+fi
+for answer in answer-*; do cmp answer-shared "$answer" || fail "$answer: another answer than the shared library's"; done
 "$prefix/bin/carat" --version | grep -q "$version" || fail "the installed command does not tell its version"

@@ -84,13 +84,17 @@ static void note(void *user, const char *line)
 /* Says stop at the report number `stop_at`, and checks that reports come in order. */
 struct reports {
     int calls, stop_at;
-    size_t total;
+    size_t next, total; /* what is done when the next step is over */
 };
+
+enum { TOKENIZER = 2 }; /* steps before its vocabulary, during which the same is said again */
 
 static int stop_later(void *user, size_t done, size_t total)
 {
     struct reports *r = user;
-    assert_int_equal(done, r->calls);
+    bool again = done == TOKENIZER && done + 1 == r->next;
+    assert_true(again || done == r->next);
+    r->next = done + 1;
     assert_true(total >= 4 && done <= total && (!r->total || total == r->total));
     r->total = total;
     return r->calls++ == r->stop_at;
@@ -103,20 +107,20 @@ static void opening_can_be_cancelled_at_every_report(void **state)
     carat_buffer gguf = {"model.gguf", NULL, 0};
     gguf.data = read_whole(Q8_0, &gguf.size);
     for (int way = 0; way < 3; way++) {
-        struct reports r = {0, -1, 0};
+        struct reports r = {0, -1, 0, 0};
         carat_model_options o = CARAT_MODEL_OPTIONS;
         o.progress = stop_later;
         o.user = &r;
         for (int stop = -1; stop < r.calls; stop++) {
             int all = r.calls;
             carat_error e = {CARAT_OK, ""};
-            r = (struct reports){0, stop, 0};
+            r = (struct reports){0, stop, 0, 0};
             carat_status status = way == 0   ? carat_model_open(&m, TINY, &o, &e)
                                   : way == 1 ? carat_model_open(&m, GEMMA2, &o, &e)
                                              : carat_model_open_memory(&m, &gguf, 1, &o, &e);
             if (stop < 0) { /* the first time all the way */
                 assert_int_equal(status, CARAT_OK);
-                assert_int_equal(r.calls, r.total + 1);
+                assert_int_equal(r.next, r.total + 1);
                 carat_model_close(m);
                 m = NULL;
             } else {

@@ -284,12 +284,17 @@ static void act_render(struct act *a)
     carat_tokens t = one_token();
     char *prompt[2] = {NULL, NULL};
     carat_render_options o = CARAT_RENDER_OPTIONS;
+    carat_calls parts = {0};
     bool functions = strcmp(model_info(a->model).chat_template, "functiongemma") == 0;
 
     o.chat_template = "functiongemma"; /* ids of it need the model's own control tokens */
     o.tools = tools;
     DO(carat_render_json(a->model, calls, &o, functions ? &t : NULL, &prompt[0], err));
     mix(a, prompt[0], strlen(prompt[0]));
+    DO(carat_parse_calls(a->model, t.ids, t.n, tools, &parts, err));
+    for (int i = 0; i < parts.n; i++)
+        mix(a, parts.part[i].text, parts.part[i].n_text);
+    assert_true(!functions || (parts.n == 3 && parts.part[1].arguments && !parts.part[1].error));
     o.chat_template = "gemma3";
     o.tools = NULL;
     DO(carat_render(a->model, talk, 3, &o, &t, &prompt[1], err));
@@ -299,6 +304,7 @@ close:
     assert_int_equal(t.ids[0], 42);
     carat_free(prompt[0]);
     carat_free(prompt[1]);
+    carat_calls_free(&parts);
     carat_tokens_free(&t);
 }
 

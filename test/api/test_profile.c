@@ -205,21 +205,21 @@ static void test_limits(void **unused)
     carat_error bad;
 
     (void)unused;
-    assert_int_equal(carat_measure_limits(0, NULL, NULL, &bad), CARAT_E_ARGUMENT);
-    assert_int_equal(carat_measure_limits(-1, NULL, &l, &bad), CARAT_E_ARGUMENT);
-    assert_int_equal(carat_measure_limits(0, "sse9", &l, &bad), CARAT_E_ARGUMENT);
+    assert_int_equal(carat_measure_limits(0, NULL, NULL, NULL, NULL, &bad), CARAT_E_ARGUMENT);
+    assert_int_equal(carat_measure_limits(-1, NULL, NULL, NULL, &l, &bad), CARAT_E_ARGUMENT);
+    assert_int_equal(carat_measure_limits(0, "sse9", NULL, NULL, &l, &bad), CARAT_E_ARGUMENT);
     l.size++;
-    assert_int_equal(carat_measure_limits(0, NULL, &l, &bad), CARAT_E_ARGUMENT);
+    assert_int_equal(carat_measure_limits(0, NULL, NULL, NULL, &l, &bad), CARAT_E_ARGUMENT);
     l.size--;
     assert_int_equal(l.threads, 0);
-    OK(carat_measure_limits(0, NULL, &l, err));
+    OK(carat_measure_limits(0, NULL, NULL, NULL, &l, err));
     OK(carat_plan_engine(it.model, NULL, &plan, err));
     assert_int_equal(l.threads, plan.threads);
     assert_string_equal(l.isa, plan.isa);
     assert_true(l.read > 0);
     for (int a = 0; a < CARAT_N_ARITHMETIC; a++) /* only loops of named instructions are known */
         assert_int_equal(l.operations[a] > 0, strcmp(l.isa, "ref") != 0);
-    OK(carat_measure_limits(1, "ref", &l, err));
+    OK(carat_measure_limits(1, "ref", NULL, NULL, &l, err));
     assert_string_equal(l.isa, "ref");
     assert_true(l.operations[CARAT_BY_F32] == 0);
 }

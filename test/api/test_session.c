@@ -237,6 +237,31 @@ static void evaluation_can_be_cancelled(void **state)
     rig_close(&fresh);
 }
 
+/* What a generation appends is no long work: a callback that draws a bar, or stops, is not asked. */
+static void only_sync_reports(void **state)
+{
+    (void)state;
+    int calls = 0;
+    carat_engine_options o = small_engine();
+    o.chunk = 8;
+    struct rig r = rig_open(gemma2, &o);
+    carat_session_options so = CARAT_SESSION_OPTIONS;
+    so.progress = stop_at_once;
+    so.user = &calls;
+    carat_session_close(r.session[0]);
+    OK(carat_session_create(&r.session[0], r.engine, &so, err));
+    struct ids ids = scattered_ids(40, 131, 6);
+    carat_row row = {r.session[0], ids.id + 21, 10, NULL};
+    OK(carat_append(r.session[0], ids.id, 20, err));
+    OK(carat_append(r.session[0], ids.id + 20, 1, err));
+    OK(carat_step(r.engine, &row, 1, err));
+    assert_int_equal(calls, 0);
+    (void)carat_sync(r.session[0], ids.id, 40, NULL, NULL);
+    assert_true(calls > 0);
+    free(ids.id);
+    rig_close(&r);
+}
+
 /* A damaged weight gives an error value, not a token. */
 static void nan_is_an_error(void **state)
 {
@@ -421,6 +446,7 @@ int main(void)
         cmocka_unit_test(evaluating_refuses),
         cmocka_unit_test(the_context_ends),
         cmocka_unit_test(evaluation_can_be_cancelled),
+        cmocka_unit_test(only_sync_reports),
         cmocka_unit_test(nan_is_an_error),
         cmocka_unit_test(sampling_refuses),
         cmocka_unit_test(sampling_is_reproducible),

@@ -234,7 +234,7 @@ static void a_header_is_compared(void **state)
     free((void *)file.data);
 }
 
-/* ---- a packed file that is not what was written ---- */
+/* ---- a packed file that differs from what was written ---- */
 
 struct kept {
     char path[PATH_SIZE], stamp[PATH_SIZE];
@@ -461,7 +461,7 @@ static void a_sound_file_that_does_not_load_is_made_anew(void **state)
         assert_int_equal(m.status, CARAT_OK);
         assert_int_equal(m.setup.packed, 0);
         if (i == 2)
-            cut_line(&m.lines, "the packed copy of the model is left out, it is damaged: ");
+            cut_line(&m.lines, "the packed copy of the model is not used, because it is damaged: ");
         assert_string_equal(m.lines.text, plain.lines.text);
         char *facts = facts_of(plain.model, ONE_ENGINE);
         check_facts(m.model, ONE_ENGINE, facts);
@@ -479,7 +479,7 @@ static void links_and_strangers_are_not_followed(void **state)
 {
     (void)state;
     const char *path = model_file();
-    static const char alone[] = "; the copy there was not a file of this user alone: ";
+    static const char alone[] = "; the copy there was open to other users: ";
     struct kept k = keep(path);
     char aside[PATH_SIZE];
     struct stat st;
@@ -520,7 +520,7 @@ static void links_and_strangers_are_not_followed(void **state)
 
     assert_int_equal(unlink(k.path), 0); /* what cannot be replaced */
     assert_int_equal(mkdir(k.path, 0700), 0);
-    opens(path, PLAIN, "not kept packed: what lies at its place cannot be removed");
+    opens(path, PLAIN, "not kept packed: the file at its place cannot be removed");
     assert_int_equal(rmdir(k.path), 0);
     opens(path, MADE, in);
 

@@ -26,13 +26,13 @@ static void only_ones_own_directory_is_used(void **state)
     assert_int_equal(status_of(cache).st_mode & 07777, 0700);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(chmod(cache, i ? 0702 : 0770), 0);
-        leaves_out(path, cache, "the cache is left out, others may write to it");
+        leaves_out(path, cache, "the cache is not used, because others may write to it");
     }
     assert_int_equal(chmod(cache, 0755), 0);
     opens(path, MAPPED, NULL);
     if (geteuid() == 0) {
         assert_int_equal(chown(cache, 12345, 12345), 0);
-        leaves_out(path, cache, "the cache is left out, it belongs to another user");
+        leaves_out(path, cache, "the cache is not used, because it belongs to another user");
         assert_int_equal(chown(cache, 0, 0), 0);
     }
     opens(path, MAPPED, NULL);
@@ -41,17 +41,17 @@ static void only_ones_own_directory_is_used(void **state)
     fresh_cache(NULL);
     strcpy(deep, cache);
     write_file(deep, "x", 1);
-    leaves_out(path, cache, "the cache is left out, it is no directory");
-    leaves_out(path, path_join(deep, cache, "below"), "the cache is left out, it cannot be made");
+    leaves_out(path, cache, "the cache is not used, because it is not a directory");
+    leaves_out(path, path_join(deep, cache, "below"), "the cache is not used, because it cannot be made");
     assert_int_equal(unlink(cache), 0);
     assert_int_equal(symlink("nowhere", cache), 0);
-    leaves_out(path, cache, "the cache is left out, it cannot be made");
+    leaves_out(path, cache, "the cache is not used, because it cannot be made");
     assert_int_equal(unlink(cache), 0);
-    leaves_out(path, "", "the cache is left out, it cannot be made");
+    leaves_out(path, "", "the cache is not used, because it cannot be made");
     memset(long_path, 'a', sizeof long_path);
     long_path[0] = '/';
     long_path[sizeof long_path - 1] = 0;
-    leaves_out(path, long_path, "the cache is left out, it cannot be made");
+    leaves_out(path, long_path, "the cache is not used, because it cannot be made");
 
     path_join(deep, cache, "a/b//c/"); /* parents are made, and a link to a directory is one */
     carat_model_options o = cached();
@@ -126,7 +126,7 @@ static void try_read_only(const char *path)
     close_opened(&m);
     HOLDS(chmod(cache_dir(), 0700) == 0);
     m = open_by(path, cached());
-    HOLDS(!m.status && m.setup.made && strstr(m.lines.text, "; the copy there was not to be read: "));
+    HOLDS(!m.status && m.setup.made && strstr(m.lines.text, "; the copy there was unreadable: "));
     close_opened(&m);
 
     HOLDS(chmod(cache_dir(), 0) == 0);

@@ -84,7 +84,7 @@ static void another_tokenizer_is_not_packed(void **state)
     damage(packed);
     m = open_by(path, o);
     assert_int_equal(m.setup.packed, 0);
-    cut_line(&m.lines, "the packed copy of the model is left out, it is damaged: ");
+    cut_line(&m.lines, "the packed copy of the model is not used, because it is damaged: ");
     assert_string_equal(m.lines.text, "");
     check_facts(m.model, ONE_ENGINE, facts);
     close_opened(&m);
@@ -207,7 +207,7 @@ static void the_cap_is_looked_at_again(void **state)
     struct opened m = open_by(small(0), o);
     assert_int_equal(m.status, CARAT_OK);
     assert_int_equal(m.setup.packed, 0);
-    cut_line(&m.lines, "not kept packed: others were packed meanwhile");
+    cut_line(&m.lines, "not kept packed: other models were packed meanwhile");
     assert_string_equal(m.lines.text, "");
     close_opened(&m);
     assert_int_equal(count_files("", NULL), 1);
@@ -353,18 +353,67 @@ static void packing_to_a_file_is_whole_or_not_at_all(void **state)
     umask(mask);
     assert_int_equal(status_of(other).st_mode & 07777, 0640);
 
-    /* a packed file packs again, over itself as well */
+    /* a packed file packs again, but neither over itself nor over what it was made from */
     struct opened again = open_with(out, NULL);
     void *a = read_whole(out, &n);
-    OK(carat_model_pack(again.model, out, NULL, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_pack(again.model, out, NULL, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_pack(again.model, path, NULL, NULL, err));
+    OK(carat_model_pack(again.model, other, NULL, NULL, err));
     size_t k;
-    void *b = read_whole(out, &k);
+    void *b = read_whole(other, &k);
     assert_int_equal(n, k);
     assert_memory_equal(a, b, n);
     free(a);
     free(b);
     close_opened(&again);
     close_opened(&m);
+}
+
+static void the_files_of_a_model_are_known(void **state)
+{
+    (void)state;
+    const char *path = model_folder(), *tokenizer = CT_TEST_DATA "/text/tokenizer.model";
+    char copy[PATH_SIZE], link_path[PATH_SIZE], file[PATH_SIZE], packed[PATH_SIZE];
+    carat_model_options o = cached();
+
+    mkdir(cache_dir(), 0700);
+    path_join(copy, scratch, "copied");
+    path_join(link_path, scratch, "linked");
+    for (int i = 0; i < 4; i++) { /* without a cache; filling it; out of it; with another tokenizer */
+        struct opened m = i ? open_by(path, o) : open_with(path, NULL);
+        char **names;
+        int n = list_folder(path, &names), n_read = 0;
+        off_t bytes = 0;
+        for (int k = 0; k < n; k++) {
+            bool reads = carat_model_reads(m.model, path_join(file, path, names[k]));
+            n_read += reads;
+            bytes += reads ? status_of(file).st_size : 0;
+            copy_file(copy, file);
+            assert_int_equal(carat_model_reads(m.model, copy), 0);
+            assert_int_equal(link(file, link_path), 0);
+            assert_int_equal(carat_model_reads(m.model, link_path), reads);
+            unlink(link_path);
+            assert_int_equal(symlink(file, link_path), 0);
+            assert_int_equal(carat_model_reads(m.model, link_path), reads);
+            unlink(link_path);
+        }
+        free_names(names, n);
+        unlink(copy);
+        assert_true(n_read >= 4);
+        assert_int_equal(model_info(m.model).file_bytes, bytes);
+        assert_true(carat_model_reads(m.model, path_join(file, path, "model.safetensors")));
+        assert_true(carat_model_reads(m.model, path_join(file, path, "config.json")));
+        assert_int_equal(carat_model_reads(m.model, tokenizer), i == 3);
+        assert_int_equal(carat_model_reads(m.model, path_join(file, path, "none")), 0);
+        assert_int_equal(carat_model_reads(m.model, NULL), 0);
+        assert_int_equal(carat_model_reads(NULL, path), 0);
+        assert_int_equal(count_files(".carat", packed), i > 0);
+        if (i == 1 || i == 2)
+            assert_true(carat_model_reads(m.model, packed));
+        if (i == 2)
+            o.tokenizer = tokenizer;
+        close_opened(&m);
+    }
 }
 
 /* ---- cancelling ---- */
@@ -530,6 +579,7 @@ int main(void)
         cmocka_unit_test_setup(the_cap_is_looked_at_again, fresh_cache),
         cmocka_unit_test_setup(the_walk_shows_everything, fresh_cache),
         cmocka_unit_test_setup(packing_to_a_file_is_whole_or_not_at_all, fresh_cache),
+        cmocka_unit_test_setup(the_files_of_a_model_are_known, fresh_cache),
         cmocka_unit_test_setup(cancelling_leaves_nothing_behind, fresh_cache),
         cmocka_unit_test_setup(what_is_in_use_stays_until_it_is_closed, fresh_cache),
         cmocka_unit_test_setup(packing_goes_on_while_things_are_removed, fresh_cache),

@@ -1,7 +1,8 @@
 /* test_tiny.c: models/tiny answers conversations it was not trained on. Replays test/data/tiny_heldout.jsonl: the prompt
- * must be rendered and tokenized exactly as recorded, greedy generation must give the expected text in fast arithmetic
- * nearly always, with KV of the default type and of q8, and in exact arithmetic the very ids of the reference
- * implementation nearly always (a tie in its float32 may fall the other way). How the file is made: tools/train_tiny.py. */
+ * must be rendered and tokenized exactly as recorded, and greedy generation must give the expected text on exactly the
+ * lines where the reference implementation does (the file keeps those that it gets wrong), in fast arithmetic with KV of
+ * the default type and of q8; in exact arithmetic it must give the very ids of the reference nearly always (a tie in its
+ * float32 may fall the other way). How the file is made: tools/train_tiny.py. */
 #include "vector_util.h"
 
 #define HELDOUT    CT_TEST_DATA "/tiny_heldout.jsonl"
@@ -9,7 +10,7 @@
 #define MOST_STEPS 256
 
 struct score {
-    int lines, right, same_ids;
+    int lines, right, as_recorded, same_ids;
 };
 
 /* Greedy ids up to a stop id; the stop id itself is the last one when there is one. */
@@ -80,7 +81,7 @@ static void text_of(struct rig *r, const int32_t *ids, int n, char *out, size_t 
 
 static struct score replay(int exact, carat_kv kv, const char *name)
 {
-    struct score score = {0, 0, 0};
+    struct score score = {0, 0, 0, 0};
     int read = 0;
     carat_model *model = NULL;
     OK(carat_model_open(&model, TINY, NULL, err));
@@ -109,10 +110,12 @@ static struct score replay(int exact, carat_kv kv, const char *name)
         int n = generate(&r, &prompt, ids, MOST_STEPS);
         int answer = without_stop(model, ids, n), hf_answer = without_stop(model, hf.id, hf.n);
         text_of(&r, ids, answer, text, sizeof text);
-        if (strcmp(text, expected) == 0)
-            score.right++;
-        else
-            print_message("line %d: \"%s\", expected \"%s\"\n", score.lines, text, expected);
+        int right = strcmp(text, expected) == 0, recorded = json_is_true(json_object_get(line, "right"));
+        score.right += right;
+        score.as_recorded += right == recorded;
+        if (right != recorded)
+            print_message("line %d, %s: \"%s\", expected \"%s\"\n", read, recorded ? "right" : "wrong", text,
+                          expected);
         if (answer == hf_answer && memcmp(ids, hf.id, (size_t)answer * sizeof *ids) == 0)
             score.same_ids++;
         free(prompt.id);
@@ -124,24 +127,28 @@ static struct score replay(int exact, carat_kv kv, const char *name)
     fclose(f);
     rig_close(&r);
     carat_model_close(model);
-    print_message("%s: %d lines, %d right, %d with the ids of the reference\n", name, score.lines,
-                  score.right, score.same_ids);
+    print_message("%s: %d lines, %d right, %d as recorded, %d with the ids of the reference\n", name,
+                  score.lines, score.right, score.as_recorded, score.same_ids);
     assert_true(score.lines >= 20);
     return score;
+}
+
+static void check_answers(struct score s)
+{
+    assert_int_equal(s.as_recorded, s.lines);
+    assert_true(STRIDE > 1 || 100 * s.right >= 95 * s.lines);
 }
 
 static void fast_answers_are_right(void **state)
 {
     (void)state;
-    struct score s = replay(0, CARAT_KV_DEFAULT, "fast");
-    assert_true(STRIDE > 1 || 100 * s.right >= 95 * s.lines);
+    check_answers(replay(0, CARAT_KV_DEFAULT, "fast"));
 }
 
 static void so_they_are_with_int8_keys_and_values(void **state)
 {
     (void)state;
-    struct score s = replay(0, CARAT_KV_Q8, "fast, q8");
-    assert_true(STRIDE > 1 || 100 * s.right >= 95 * s.lines);
+    check_answers(replay(0, CARAT_KV_Q8, "fast, q8"));
 }
 
 static void exact_ids_are_those_of_the_reference(void **state)

@@ -228,7 +228,7 @@ static void a_packed_file_is_what_was_written(void **state)
     struct report *r = verify(m, 2);
     assert_int_equal(r->verdict.failed, 0);
     const struct ct_packed_weight *w = &ct_file_packed(m->file)->weight[3];
-    snprintf(text, sizeof text, "packed is damaged: %s at byte %llu is not what was written", w->name.s,
+    snprintf(text, sizeof text, "packed is damaged: %s at byte %llu differs from what was written", w->name.s,
              (unsigned long long)w->data.at);
     uint64_t last = w->data.at + w->data.size - 1;
     carat_model_close(m);

@@ -116,7 +116,7 @@ static void a_directory_is_made_or_refused(void **state)
     assert_int_equal(chmod(dir, 0755), 0);
     assert_true(ct_os_own_directory(dir, true, &writable, &why));
     put(file, "file", "x");
-    refuses(file, true, "it is no directory");
+    refuses(file, true, "it is not a directory");
     refuses(at(dir, "file/below"), true, "it cannot be made");
     refuses("", true, "it cannot be made");
     if (geteuid() != 0)
@@ -291,7 +291,7 @@ static void what_cannot_be_made_says_why(void **state)
 
     begin(&n, at(path, "huge.part"));
     assert_int_equal(ct_os_new_size(&n, (size_t)1 << 60, &err), CARAT_E_IO);
-    assert_non_null(strstr(err.message, "cannot be taken"));
+    assert_non_null(strstr(err.message, "there is no room for"));
     assert_null(n.base);
     ct_os_new_abandon(&n);
     assert_false(exists(path));

@@ -95,12 +95,50 @@ static void refusals(void **state)
     json_decref(tree);
 }
 
+/* A value is found again by the names that lead to it. */
+static void places(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"b.c\":1,\"list\":[1,{\"x\":2},[]],\"a\":{\"b\":{\"c\":[3,4]},\"b2\":-5e1},\"s\":\"\xc3\xa9\\n\","
+        "\"long\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}";
+    static const struct {
+        const char *key, *says;
+    } cases[] = {
+        {"list", "f: list at byte 16 is [1,{\"x\":2},[]], expected 7"},
+        {"list[0]", "f: list[0] at byte 17 is 1, expected 7"},
+        {"list[1]", "f: list[1] at byte 19 is {\"x\":2}, expected 7"},
+        {"list[1].x", "f: list[1].x at byte 24 is 2, expected 7"},
+        {"list[2]", "f: list[2] at byte 27 is [], expected 7"},
+        {"a", "f: a at byte 35 is {\"b\":{\"c\":[3,4]},\"b2\":-5e1}, expected 7"},
+        {"a.b.c[1]", "f: a.b.c[1] at byte 48 is 4, expected 7"},
+        {"a.b2", "f: a.b2 at byte 57 is -5e1, expected 7"},
+        {"s", "f: s at byte 67 is \"??\\n\", expected 7"},
+        {"long", "is \"012345678901234567890123456789012345678901234567890123456789012..., expected 7"},
+        {"none", "f: none: expected 7"},
+        {"a.none", "f: a.none: expected 7"},
+        {"list.x", "f: list.x: expected 7"},
+        {"a[0]", "f: a[0]: expected 7"},
+        {"s.s", "f: s.s: expected 7"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        carat_error err;
+        assert_int_equal(ct_json_refuse(&err, CARAT_E_UNSUPPORTED, "f",
+                                        (struct ct_bytes){(const uint8_t *)text, sizeof text - 1},
+                                        cases[i].key, "expected %d", 7),
+                         CARAT_E_UNSUPPORTED);
+        if (!strstr(err.message, cases[i].says))
+            fail_msg("%s: %s", cases[i].key, err.message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_jansson),
         cmocka_unit_test(large_integers_are_reals),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

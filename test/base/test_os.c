@@ -74,6 +74,44 @@ static void tells_kinds(void **state)
     assert_int_equal(ct_os_kind("/nowhere/at/all"), 0);
 }
 
+/* Nothing is absent but a name that nothing has. */
+static void looks_whether_a_file_is_there(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *to; /* a link when to is there */
+        carat_status status;
+        int kind;
+        const char *word;
+    } cases[] = {
+        {"nothing", NULL, CARAT_OK, 0, NULL},
+        {"seen", "five", CARAT_OK, 1, NULL},
+        {"around", ".", CARAT_OK, 2, NULL},
+        {"lost", "nowhere", CARAT_E_NOT_FOUND, 0, "is a link to nowhere, which is not there"},
+        {"lost2", "lost", CARAT_E_NOT_FOUND, 0, "is a link to lost, which is not there"},
+        {"loop", "loop", CARAT_E_IO, 0, "leads in a circle"},
+    };
+    char path[512];
+    put("five", "abcde", 5);
+    for (size_t i = 0; i < CT_COUNT(cases); i++) {
+        carat_error err = {0};
+        int kind = -1;
+        snprintf(path, sizeof path, "%s/%s", scratch, cases[i].name);
+        if (cases[i].to)
+            assert_int_equal(symlink(cases[i].to, path), 0);
+        assert_int_equal(ct_os_look(&kind, path, &err), cases[i].status);
+        assert_int_equal(kind, cases[i].kind);
+        assert_int_equal(ct_os_absent(path), !cases[i].to);
+        if (cases[i].word)
+            assert_non_null(strstr(err.message, cases[i].word));
+    }
+    char *name = path + snprintf(path, sizeof path, "%s/", scratch);
+    memset(name, 'x', 300);
+    name[300] = 0;
+    int kind;
+    assert_int_equal(ct_os_look(&kind, path, NULL), CARAT_E_IO); /* too long to be asked for */
+}
+
 static void reserves_and_discards(void **state)
 {
     (void)state;
@@ -173,10 +211,15 @@ static void threads_take_faults_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_files),          cmocka_unit_test(refuses_what_is_no_file),
-        cmocka_unit_test(tells_kinds),         cmocka_unit_test(reserves_and_discards),
-        cmocka_unit_test(clock_and_random),    cmocka_unit_test(sets_and_restores_the_environment),
-        cmocka_unit_test(threads_and_futexes), cmocka_unit_test(threads_take_faults_only),
+        cmocka_unit_test(maps_files),
+        cmocka_unit_test(refuses_what_is_no_file),
+        cmocka_unit_test(looks_whether_a_file_is_there),
+        cmocka_unit_test(tells_kinds),
+        cmocka_unit_test(reserves_and_discards),
+        cmocka_unit_test(clock_and_random),
+        cmocka_unit_test(sets_and_restores_the_environment),
+        cmocka_unit_test(threads_and_futexes),
+        cmocka_unit_test(threads_take_faults_only),
     };
     return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

@@ -175,6 +175,80 @@ static void workers_have_the_environment(void **state)
     ct_pool_destroy(pool);
 }
 
+/* ---- stopping ---- */
+
+struct stop {
+    int asked, after; /* questions; the one that is answered with 1 */
+    atomic_int ran;
+};
+static int stop(void *user)
+{
+    struct stop *s = user;
+    return s->asked++ == s->after;
+}
+static void run_one(void *arg, int item, int thread)
+{
+    atomic_fetch_add(&((struct stop *)arg)->ran, 1);
+    (void)item;
+    (void)thread;
+}
+
+static void a_stopped_pool_does_nothing(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        struct ct_pool *pool = NULL;
+        assert_int_equal(ct_pool_create(&pool, threads, NULL), CARAT_OK);
+        struct stop s = {.after = 3};
+        ct_pool_watch(pool, stop, &s);
+        for (int job = 0; job < 20; job++) /* each asks when it begins, and perhaps later */
+            ct_pool_run(pool, 10, run_one, &s);
+        assert_int_equal(s.asked, 4);
+        assert_true(atomic_load(&s.ran) < 40 && !ct_pool_goes_on(pool, 0));
+        assert_false(ct_pool_unwatch(pool));
+        run_and_check(pool, 64); /* as if nothing had been */
+        assert_int_equal(s.asked, 4);
+        ct_pool_watch(pool, stop, &s);
+        run_and_check(pool, 64);
+        assert_true(ct_pool_unwatch(pool));
+        ct_pool_destroy(pool);
+    }
+}
+
+/* The caller has nothing left to do and waits for an item that asks whether it shall go on. */
+struct patient {
+    struct ct_pool *pool;
+    atomic_bool begun; /* a worker has one of the two items */
+    double start;
+};
+static int stop_while_waiting(void *user)
+{
+    return ct_os_seconds() - ((struct patient *)user)->start > 0.03;
+}
+static void outlast(void *arg, int item, int thread)
+{
+    struct patient *p = arg;
+    if (thread != 0)
+        atomic_store(&p->begun, true);
+    while (thread == 0 && !atomic_load(&p->begun))
+        ct_os_sleep(0.001);
+    while (thread != 0 && ct_pool_goes_on(p->pool, thread) && ct_os_seconds() - p->start < 20)
+        ct_os_sleep(0.001);
+    (void)item;
+}
+
+static void a_waiting_caller_asks(void **state)
+{
+    (void)state;
+    struct patient p = {.start = ct_os_seconds()};
+    assert_int_equal(ct_pool_create(&p.pool, 2, NULL), CARAT_OK);
+    ct_pool_watch(p.pool, stop_while_waiting, &p);
+    ct_pool_run(p.pool, 2, outlast, &p);
+    assert_true(ct_os_seconds() - p.start < 10);
+    assert_false(ct_pool_unwatch(p.pool));
+    ct_pool_destroy(p.pool);
+}
+
 static void refuses_nonsense(void **state)
 {
     (void)state;
@@ -223,6 +297,8 @@ int main(void)
         cmocka_unit_test(many_short_jobs),
         cmocka_unit_test(caller_sleeps_and_wakes),
         cmocka_unit_test(workers_have_the_environment),
+        cmocka_unit_test(a_stopped_pool_does_nothing),
+        cmocka_unit_test(a_waiting_caller_asks),
         cmocka_unit_test(refuses_nonsense),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         cmocka_unit_test(creation_failure_cleans_up),

@@ -19,7 +19,7 @@ lines() { [ "$(wc -l <err)" = "$1" ] || die "$2: $(wc -l <err) lines on stderr, 
 files() { find "$cache" -type f | wc -l; }
 packed() { find "$cache" -name '*.carat' | wc -l; }
 no_parts() { [ -z "$(find "$XDG_CACHE_HOME" -name '*.part*')" ] || die "$1: a part of a file is left"; }
-made='^note: packed into the cache, [0-9]* MB: '"$cache"'/[0-9a-f]*\.carat$'
+made='^note: packed into the cache, [0-9.]* MB: '"$cache"'/[0-9a-f]*\.carat$'
 
 # generate LINES MODEL OPTIONS...: gives what is in the file `wanted`, with so many lines on stderr.
 generate() {

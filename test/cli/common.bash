@@ -10,9 +10,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 export XDG_CACHE_HOME=$work/cache # never the caller's
-# `run` appends standard input to its prompt; colours and settings of the caller are not part of a test.
+# `run` may append standard input to its prompt; colours and settings of the caller are not part of a test.
 exec </dev/null
-unset NO_COLOR CLICOLOR_FORCE ${!CARAT_ARG_@}
+unset NO_COLOR CLICOLOR_FORCE COLUMNS ${!CARAT_ARG_@} ${!LLAMA_ARG_@}
 
 die() {
     echo "FAILED: $*" >&2

@@ -408,7 +408,9 @@ static const struct bad_case tensors[] = {
     {"G12", "an empty name", INFO(.as = ""), 4, {"tensor 2", "\"\""}},
     {"G12", "control characters in a name", INFO(.as = "\x1b[31m\n"), 4, {"\"\\x1b[31m\\x0a\""}},
     {"G13", "type -1", INFO(.type = UINT32_MAX), 4, {Q, "-1", "Q8_0"}},
-    {"G13", "type 4, which was removed", INFO(.type = 4), 4, {Q, "number 4", "Q8_0"}},
+    {"G13", "type 4, which was removed", INFO(.type = 4), 4, {Q, "Q4_2 (number 4 ", "take the Q4_0 file"}},
+    {"G13", "rearranged", INFO(.type = 33), 4, {Q, "Q4_0_8_8 (number 33 ", "removed: take the Q4_0"}},
+    {"G13", "the same of IQ4_NL", INFO(.type = 36), 4, {Q, "IQ4_NL_4_4", "take the IQ4_NL file"}},
     {"G13", "the first unknown type", INFO(.type = 43), 4, {Q, "number 43", "Q8_0"}},
     {"G13", "type 2^31", INFO(.type = 0x80000000u), 4, {Q, "-2147483648"}},
     {"G13",
@@ -520,7 +522,7 @@ static const struct bad_case parts[] = {
 
 static const struct bad_case large[] = {
     {"G25", "3 TB of zeros: the header", huge, NULL, 0},
-    {"G25", "3 TB of zeros: running it", huge, NULL, 5, {"GiB", "weights"}, {"run", "@", "hi", "-n", "1"}},
+    {"G25", "3 TB of zeros: running it", huge, NULL, 5, {"GB", "weights"}, {"run", "@", "hi", "-n", "1"}},
 };
 
 /* ---- tests ---- */

@@ -29,6 +29,55 @@ static const struct bad_case sound[] = {
     {"S2", "spaces after the header", whole, D({WHOLE, "]}}", "]}}         "}), 0, {NULL}, LOGITS},
 };
 
+/* ---- links that lead nowhere or in a circle ---- */
+
+static void lost(struct bad_place *p, const void *with)
+{
+    whole(p, NULL);
+    unlink(path_in(p->dir, with));
+    assert_int_equal(symlink("../../blobs/0123", path_in(p->dir, with)), 0);
+}
+static void loop(struct bad_place *p, const void *with)
+{
+    whole(p, NULL);
+    unlink(path_in(p->dir, with));
+    assert_int_equal(symlink(with, path_in(p->dir, with)), 0);
+}
+#define LOST(name)                                                                                           \
+    {                                                                                                        \
+        "S9", name ": a link to nothing", lost, name, 3,                                                     \
+        {                                                                                                    \
+            name ": is a link to ../../blobs/0123, which is not"                                             \
+        }                                                                                                    \
+    }
+#define LOOP(name)                                                                                           \
+    {                                                                                                        \
+        "S9", name ": a link to itself", loop, name, 3,                                                      \
+        {                                                                                                    \
+            name ": is a link that leads in a circle"                                                        \
+        }                                                                                                    \
+    }
+
+static const struct bad_case links[] = {
+    LOST("config.json"),
+    LOST("generation_config.json"),
+    LOST("tokenizer.json"),
+    LOST("tokenizer.model"),
+    LOST("tokenizer_config.json"),
+    LOST("chat_template.jinja"),
+    LOST("chat_template.json"),
+    LOST("special_tokens_map.json"),
+    LOST("added_tokens.json"),
+    LOST("adapter_config.json"),
+    LOST(INDEX),
+    LOST(WHOLE),
+    LOOP("generation_config.json"),
+    LOOP("tokenizer.json"),
+    LOOP("chat_template.jinja"),
+    LOOP(INDEX),
+    LOOP(WHOLE),
+};
+
 /* ---- safetensors ---- */
 
 static void length_of(struct bad_place *p, const void *with)
@@ -263,11 +312,11 @@ static const struct bad_case shards[] = {
     {"S9",
      "a tensor in the wrong shard",
      MAP(NORM_IN(FIRST), NORM_IN(SECOND)),
-     {INDEX " puts tensor \"model.norm.weight\" into", SECOND ", but it is not there"}},
+     {INDEX " puts tensor \"model.norm.weight\" into", SECOND ", which does not have it"}},
     {"S9",
      "a tensor in two shards",
      MAP(NORM_IN(FIRST), NORM_IN(FIRST) "," NORM_IN(SECOND)),
-     {"\"model.norm.weight\" into", SECOND ", but it is not there"}},
+     {"\"model.norm.weight\" into", SECOND ", which does not have it"}},
     {"S9", "a tensor twice", MAP(NORM_IN(FIRST), NORM_IN(FIRST) "," NORM_IN(FIRST)), {"norm.weight\" twice"}},
     {"S9", "100 000 shards", many_shards, &(const int){100000}, 4, {INDEX " names 100000 files", "1024"}},
     {"S9", "1 000 000 tensors", many_shards, &(const int){1000000}, 4, {INDEX, "more than 262144 tensors"}},
@@ -317,6 +366,11 @@ static void sound_models_run(void **state)
     (void)state;
     BAD_RUN(sound);
 }
+static void lost_links(void **state)
+{
+    (void)state;
+    BAD_RUN(links);
+}
 static void bad_headers(void **state)
 {
     (void)state;
@@ -336,10 +390,8 @@ static void bad_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sound_models_run),
-        cmocka_unit_test(bad_headers),
-        cmocka_unit_test(bad_shards),
-        cmocka_unit_test(bad_values),
+        cmocka_unit_test(sound_models_run), cmocka_unit_test(lost_links), cmocka_unit_test(bad_headers),
+        cmocka_unit_test(bad_shards),       cmocka_unit_test(bad_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static const struct expected llama[] = {
 };
 static const struct expected ours[] = {
     {"version", 's'}, {"numerics", 'i'}, {"isa", 's'}, {"kv", 's'}, {"chunk", 'i'}, {"exact", 'b'},
-    {"n_parallel", 'i'}, {"repetitions", 'i'}, {"command", 's'}, {"median_ts", 'f'}, {"min_ts", 'f'},
+    {"n_parallel", 'i'}, {"repetitions", 'i'}, {"command", 's'}, {"median_ts", 'f'}, {"p90_ts", 'f'}, {"min_ts", 'f'},
     {"max_ts", 'f'}, {"noise", 'f'}, {"ttft_ms.mean", 'n'}, {"ttft_ms.p50", 'n'}, {"ttft_ms.p90", 'n'},
     {"decode_ms.mean", 'n'}, {"decode_ms.p50", 'n'}, {"decode_ms.p90", 'n'}, {"gb_s", 'f'}, {"gop_s", 'f'},
     {"of_read", 'f'}, {"of_compute", 'n'}, {"limit_ts", 'f'}, {"limit_gb_s", 'f'}, {"limit_gop_s.f32", 'n'},

@@ -112,7 +112,7 @@ on_disk 24m '
     generate 0 m
     cp -r m other
     generate 1 other
-    err_has "not kept packed, the cache cannot be written: "
+    err_has "not kept packed, because the cache cannot be written: "
     mount -o remount,rw none "$XDG_CACHE_HOME"
     rm "$cache"/*.used
     mount -o remount,ro none "$XDG_CACHE_HOME"
@@ -125,4 +125,4 @@ on_disk 24m '
 on_disk 24m '
     mount -o remount,ro none "$XDG_CACHE_HOME"
     generate 1 m
-    err_has "the cache is left out, it cannot be made: "'
+    err_has "the cache is not used, because it cannot be made: "'

@@ -58,7 +58,7 @@ XDG_CACHE_HOME=$work/xdg HOME=$work/home "$CARAT" doctor --json >out
 out_has "\"directory\":\"$work/xdg/carat\",\"exists\":false,\"writable\":true"
 mkdir -p xdg/carat
 XDG_CACHE_HOME=$work/xdg "$CARAT" doctor >out
-out_has "^cache  *$work/xdg/carat: 0 models, 0.0 of 4.0 GiB, [0-9]* GiB ([0-9]* %) of its disk free\$"
+out_has "^cache  *$work/xdg/carat: 0 models, 0 bytes of 4.29 GB, [0-9.]* [GT]B ([0-9]* %) of its disk free\$"
 : >file
 XDG_CACHE_HOME=$work/file "$CARAT" doctor >out
 out_has '^cache .*: cannot be made'
@@ -106,7 +106,7 @@ has_advice out | grep -q '"cache_unfinished"' || die 'no advice about what was l
 has_advice out | grep -q '"cache_useless"' || die 'no advice about what is of no use'
 expect 0 doctor
 out_has '^  of no use  *1 of changed models, 1 whose models are gone, 1 damaged or of another version, 2 unfinished$'
-out_has "^cache  *$work/cache/carat: 4 models, 0.0 of 4.0 GiB, "
+out_has "^cache  *$work/cache/carat: 4 models, [0-9.]* MB of 4.29 GB, "
 chmod 777 cache/carat
 counts 0 0 0 0 0
 has_advice out | grep -q '"cache"' || die 'no advice about a cache that all may write to'
@@ -168,7 +168,7 @@ well() {
     tell "$cpu/cpu$first/cpufreq/scaling_driver" intel_pstate # its powersave is another
     tell "$cpu/cpu$first/cpufreq/scaling_max_freq" 2900000
     tell proc/pressure/cpu 'some avg10=9.00 avg60=99.00 avg300=99.00 total=1'
-    tell proc/pressure/memory 'some avg10=99.00 avg60=0.50 avg300=99.00 total=1'
+    tell proc/pressure/memory 'some avg10=99.00 avg60=7.00 avg300=99.00 total=1' # with most memory free
     tell proc/stat 'cpu  500 100 200 9000 10 40 60 10 0 0'
     tell proc/meminfo $'MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\nSwapTotal: 4194304 kB\nSwapFree: 4100000 kB'
 }
@@ -195,9 +195,9 @@ if [ -n "$first" ] && [ "$(uname -m)" = x86_64 ] && unshare -rm true 2>/dev/null
     out_has '^load  *51.2 % of the last ten seconds'
     out_has '^  stolen  *10.0 % of'
     out_has '^  frequency  *powersave (acpi-cpufreq), up to 1.50 of 3.00 GHz, no boost'
-    out_has '^  swap  *3.00 of 4.00 GiB used'
-    out_has '^limits  *not measured: it takes up to 1 GiB of memory'
-    out_has '^cache .*: exists, not writable, 0 models, 0.0 of 4.0 GiB, .*([0-9]* %) of its disk free'
+    out_has '^  swap  *3.22 GB of 4.29 GB used'
+    out_has '^limits  *not measured: it takes up to 1.07 GB of memory'
+    out_has '^cache .*: exists, not writable, 0 models, 0 bytes of 4.29 GB, .*([0-9]* %) of its disk free'
     out_has '^advice .* the CPU quota grants 0.5 of '
     out_has '^advice .*may use [0-9]* of 4096 processors'
     expect 0 doctor --json

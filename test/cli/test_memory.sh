@@ -8,11 +8,11 @@ number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" out; } # of the JSON in out
 # ---- the plan ----
 expect 0 show tiny
 ! grep -q 'memory by context' out || die "the table was not asked for"
-out_has '^  sum  *[0-9.]* MiB$'
+out_has '^  sum  *[0-9.]* MB$'
 expect 0 show tiny --memory -c 300
 out_has '^memory for a context of 300, bf16 cache$'
-out_has '^  cache  *[0-9.]* MiB, [0-9]* bytes in [0-9]* pages$'
-out_has '^memory by context, MiB$'
+out_has '^  cache  *[0-9.]* MB, [0-9]* bytes in [0-9]* pages$'
+out_has '^memory by context$'
 out_has '^  context  *bf16  *q8  *f32$'
 [ "$(sed -n '/^memory by context/,/^computing/p' out | grep -c '^  [0-9]')" = 2 ] || die "not the rows 300 and 2048"
 
@@ -48,6 +48,16 @@ cp out plain
 expect 0 logits tiny --ids 2,5,9 --top 1
 same plain out
 expect 0 bench tiny -p 8 -n 0 -r 1 --memory 1G
+
+# show without a size, with the variables that the others obey
+export CARAT_ARG_MEMORY=$all CARAT_ARG_THREADS=3
+for size in '' "--memory"; do
+    expect 0 show tiny $size --json
+    shown=$(sed -n 's/.*"memory":{"context":\([0-9]*\).*"threads":3,.*/\1/p' out)
+    expect 0 run tiny hello -n 2 -v
+    err_has "^note: --memory leaves room for a context of $shown\( with a q8 cache\)\{0,1\}\$"
+done
+unset CARAT_ARG_MEMORY CARAT_ARG_THREADS
 
 # a context or type that was given stays
 refuse 5 run tiny hello -c 2048 --kv f32 --memory "$all"

@@ -77,8 +77,8 @@ every='run logits tokenize show bench'
 refused ./absent 'No such file or directory' "$every"
 refused ./tiny/absent 'No such file or directory'
 refused ./embedded/absent 'Not a directory' # below a file
-refused dangling 'No such file or directory'
-refused circle 'symbolic links'
+refused dangling 'dangling: is a link to nowhere, which is not there'
+refused circle 'circle: is a link that leads in a circle'
 refused hollow 'not a model directory'
 refused hollow 'neither tokenizer.json nor tokenizer.model' tokenize
 refused link-to-hollow 'not a model directory'

@@ -181,6 +181,17 @@ static const struct bad_case directories[] = {
     {"refused", "Flax", FILES("flax_model.msgpack"), {"the format of Flax", "convert the model to"}},
     {"refused", "Keras", FILES("model.weights.h5"), {"the format of Keras", "convert the model to"}},
     {"refused", "ONNX", FILES("model.onnx"), {"the format of ONNX", "convert the model to"}},
+    {"refused",
+     "CoreML",
+     FILES("gemma.mlmodelc"),
+     {"converted to CoreML (*.mlmodelc)", "checkpoint it came"}},
+    {"refused", "CoreML, a package", FILES("meta.yaml", "lm_head.mlpackage"), {"CoreML (*.mlpackage)"}},
+    {"refused",
+     "CoreML without config.json",
+     directory,
+     &(const struct hf){.name = {"meta.yaml"}},
+     4,
+     {"converted to CoreML (meta.yaml), which carat does not read: give the checkpoint it came from"}},
     {"refused", "nothing", FILES("README.md"), {"has no weights", "model.safetensors.index.json was"}},
 };
 
@@ -216,12 +227,14 @@ static const struct bad_case files[] = {
 struct gguf {
     const char *type, *architecture;
     const char *flag; /* a key that is false */
+    const char *tensor; /* one of 4 numbers */
 };
 static void metadata(struct bad_place *p, const void *with)
 {
     const struct gguf *g = with;
     struct buf b = {0};
-    put_header(&b, 3, 0, (uint64_t)(g->type != NULL) + (g->architecture != NULL) + (g->flag != NULL));
+    put_header(&b, 3, g->tensor != NULL,
+               (uint64_t)(g->type != NULL) + (g->architecture != NULL) + (g->flag != NULL));
     const char *const keys[] = {"general.type", "general.architecture"}, *const values[] = {g->type,
                                                                                             g->architecture};
     for (int i = 0; i < 2; i++)
@@ -232,6 +245,12 @@ static void metadata(struct bad_place *p, const void *with)
         }
     if (g->flag)
         put_meta(&b, g->flag, 7, "", 1);
+    if (g->tensor) {
+        put_info(&b, g->tensor, 1, (const uint64_t[]){4}, 0, 0);
+        while (b.n % 32)
+            put(&b, "", 1);
+        put(&b, "\0\0\200\77\0\0\200\77\0\0\200\77\0\0\200\77................", 32);
+    }
     bad_file(p, "model.gguf", b.p, b.n);
     buf_free(&b);
 }
@@ -257,6 +276,14 @@ static const struct bad_case ggufs[] = {
     {"refused", "mmproj", GGUF("mmproj", "clip", NULL), {"general.type \"mmproj\" is the image encoder"}},
     {"refused", "LoRA", GGUF("adapter", "gemma3", NULL), {"is a LoRA adapter without its base", "merge it"}},
     {"refused", "imatrix", GGUF("imatrix", NULL, NULL), {"is an importance matrix", "open the model's own"}},
+    {"refused",
+     "angles of one's own",
+     GGUF(NULL, "gemma2", NULL, "rope_freqs.weight"),
+     {"tensor rope_freqs.weight at byte ", "which carat does not apply to Gemma 1, 2 and 3"}},
+    {"refused",
+     "angles for long texts",
+     GGUF(NULL, "gemma3", NULL, "rope_factors_long.weight"),
+     {"tensor rope_factors_long.weight at byte "}},
     {"G21", "Llama", ARCH("llama"), {"general.architecture \"llama\" is no model that carat runs; it runs"}},
     {"G21", "no name", ARCH(""), {"general.architecture \"\" is no model that carat runs; it runs Gemma 1,"}},
 };

@@ -43,3 +43,13 @@ for threads in 1 2; do
         [ ! -s out ] || die 'there is output of a model that is gone'
     done
 done
+
+# the packed form in the cache is called by its own name
+rm -rf model
+mkdir model
+cp "$tiny"/* model/
+"$CARAT" run ./model hello -n 1 </dev/null >out 2>err || die 'does not run'
+file=$(ls "$PWD"/cache/carat/*.carat)
+whole=$(stat -c %s "$file")
+name=$file
+shrink $((whole / 2)) run ./model --seed 1 -n 4

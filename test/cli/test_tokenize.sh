@@ -30,7 +30,7 @@ cp out ids
 expect 0 detokenize tiny --special <ids
 grep -q $'^h\xef\xbf\xbd' out || die 'no U+FFFD'
 printf '{"text":"h\xe2\x82x"}\n' >bad
-refuse 1 tokenize tiny --jsonl bad
+refuse 2 tokenize tiny --jsonl bad
 err_has 'bad:1: '
 
 # MODEL from standard input: a file, a pipe, a tokenizer or a model
@@ -49,7 +49,7 @@ refuse 4 run - hi < <(cat "$tiny/tokenizer.json")
 err_has 'a tokenizer, not a model'
 refuse 4 show - < <(cat "$tiny/model.safetensors")
 refuse 4 show - < <(head -c 70000000 /dev/zero)
-err_has 'not a GGUF file'
+err_has 'only a GGUF file can come through a pipe'
 refuse 4 show -
 refuse 3 show - <&-
 for gguf in "${CARAT_SHARED:-}"/gguf/*.gguf; do
@@ -98,13 +98,13 @@ printf '%s\n' '{"text":"hi"}' '{"text":""}' '{"text":"a\u0000b\n\"é"}' '{"text"
 same wanted out
 for line in 'x' '[]' '{}' '{"text":1}' '{"text":"a"' '' '{"text":"a"} {}'; do
     printf '%s\n' '{"text":"hi"}' "$line" >texts
-    refuse 1 tokenize tiny --jsonl texts
+    refuse 2 tokenize tiny --jsonl texts
     err_has 'texts:2: '
     [ "$(wc -l <out)" = 1 ] || die 'the line before the bad one is missing'
 done
 for line in '{"ids":2}' '{"ids":[2,-1]}' '{"ids":[1.5]}' '{"ids":["2"]}' '{"ids":[2147483648]}'; do
     printf '%s\n' "$line" >texts
-    refuse 1 detokenize tiny --jsonl texts
+    refuse 2 detokenize tiny --jsonl texts
     err_has 'texts:1: '
 done
 refuse 1 tokenize tiny --jsonl absent

@@ -33,13 +33,13 @@ refuse 2 run tiny hi --seed 99999999999999999999
 err_has "option --seed: '99999999999999999999'"
 refuse 2 run tiny hi --seed -2
 refuse 2 run tiny hi --kv q4
-err_has 'bf16|f16|f32'
+err_has "option --kv: 'q4' must be one of bf16, f16, f32, q8"
 refuse 2 run tiny hi --kv ''
 refuse 2 run tiny hi --kv 'bf16|f16'
 refuse 2 run tiny hi -n 99999999999999999999
 err_has 'option -n: .* is not a whole number from -1 to 2147483647'
 refuse 2 run tiny hi --top-p 2
-err_has 'is not a number from 0 to 1'
+err_has 'is not a number from 1e-06 to 1'
 refuse 2 run tiny hi -n
 err_has 'needs a value'
 refuse 2 run tiny hi --json=1
@@ -95,6 +95,9 @@ for verb in run logits tokenize detokenize render bench show doctor completion v
     cp out wanted
     expect 0 $verb --help
     same wanted out
+    expect 0 help $verb --help-all
+    cp out wanted
+    [ $verb = help ] || { expect 0 $verb --help-all && same wanted out; }
 done
 refuse 2 help frobnicate
 expect 0 version

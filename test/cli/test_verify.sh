@@ -48,7 +48,7 @@ out_has "$hash"
 size=$(stat -c %s packed.carat)
 printf '\x01' | dd of=packed.carat bs=1 seek=$((size / 2)) conv=notrunc status=none
 expect 7 verify packed.carat
-out_has '^packed  *FAILED  *packed.carat is damaged: .*weight at byte [0-9]* is not what was written$'
+out_has '^packed  *FAILED  *packed.carat is damaged: .*weight at byte [0-9]* differs from what was written$'
 # one in the cache is compared with its origin too
 cp -r "$tiny" whole
 expect 0 run whole hello -n 1

@@ -115,7 +115,7 @@ static void sharded_directory(void **state)
     write_map(dir, "\"a\":\"" SHARD1 "\",\"b\":\"" SHARD1 "\",\"c\":\"" SHARD1 "\"");
     refuse_path(dir, false, CARAT_E_FORMAT, "puts tensor \"c\" into");
     write_map(dir, "\"a\":\"" SHARD1 "\",\"z\":\"" SHARD2 "\"");
-    refuse_path(dir, false, CARAT_E_FORMAT, SHARD2 ", but it is not there");
+    refuse_path(dir, false, CARAT_E_FORMAT, SHARD2 ", which does not have it");
     write_map(dir, "\"a\":\"" SHARD1 "\",\"c\":\"model-3.safetensors\"");
     refuse_path(dir, false, CARAT_E_FORMAT, "model-3.safetensors is missing");
     write_map(dir, "\"a\":\"" SHARD1 "\",\"b\":\"" SHARD1 "\",\"a\":\"" SHARD1 "\"");

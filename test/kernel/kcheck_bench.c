@@ -318,7 +318,7 @@ static void measure(const struct kcheck *c, int threads, carat_limits *limits)
 
     for (int level = 0; level < c->n_level; level++) {
         limits[level] = (carat_limits){.size = sizeof *limits};
-        if (carat_measure_limits(threads, c->level[level].isa, &limits[level], NULL))
+        if (carat_measure_limits(threads, c->level[level].isa, NULL, NULL, &limits[level], NULL))
             limits[level].read = limits[0].read;
         if (level == 0)
             printf("%d threads; reading %.1f GB/s", threads, 1e-9 * limits->read);

@@ -186,14 +186,17 @@ static void test_wrong_values(void **unused)
             if (status != CARAT_E_FORMAT || !strstr(err.message, keys[k].key))
                 fail_msg("%s: status %d, %s", json, status, status ? err.message : "accepted");
         }
-    refuse("{\"model_type\":\"gemma3_text\",\"rope_theta\":-1}", CARAT_E_FORMAT, "rope_theta is -1");
-    refuse("{\"model_type\":\"gemma3_text\",\"rms_norm_eps\":2}", CARAT_E_FORMAT, "rms_norm_eps is 2");
+    refuse("{\"model_type\":\"gemma3_text\",\"rope_theta\":-1}", CARAT_E_FORMAT,
+           "rope_theta at byte 41 is -1, expected a number from 1.0001 to 1000000000000");
+    refuse("{\"model_type\":\"gemma3_text\",\"rms_norm_eps\":2}", CARAT_E_FORMAT,
+           "rms_norm_eps at byte 43 is 2, exp");
     refuse("{\"model_type\":\"gemma3_text\",\"rope_parameters\":{\"full_attention\":[]}}", CARAT_E_FORMAT,
-           "full_attention is not an object");
+           "rope_parameters.full_attention at byte 64 is [], expected an object");
     refuse("{\"model_type\":\"gemma3_text\",\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":0}}",
-           CARAT_E_FORMAT, "factor is 0");
-    refuse("{\"model_type\":\"gemma3\",\"text_config\":[]}", CARAT_E_FORMAT, "text_config is not an object");
-    refuse("{\"model_type\":[]}", CARAT_E_FORMAT, "model_type is not a string");
+           CARAT_E_FORMAT, "rope_scaling.factor at byte 74 is 0, expected a number from 0.001 to 100000");
+    refuse("{\"model_type\":\"gemma3\",\"text_config\":[]}", CARAT_E_FORMAT,
+           "text_config at byte 37 is [], expected an object");
+    refuse("{\"model_type\":[]}", CARAT_E_FORMAT, "model_type at byte 14 is [], expected a string");
 }
 
 static void test_every_prefix(void **unused)

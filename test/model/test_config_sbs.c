@@ -107,10 +107,9 @@ static void refusals(void **state)
         {{WORD_MODEL, 13}, CARAT_E_UNSUPPORTED, "PaliGemma"},
         {{WORD_WRAPPING, 3}, CARAT_E_UNSUPPORTED, "PaliGemma"},
         {{WORD_MODEL, 5}, CARAT_E_UNSUPPORTED, "RecurrentGemma"},
-        {{WORD_MODEL, 6}, CARAT_E_UNSUPPORTED, "given up"},
+        {{WORD_MODEL, 6}, CARAT_E_UNSUPPORTED, "no longer supports"},
         {{WORD_ABSOLUTE_PE, 1}, CARAT_E_UNSUPPORTED, "absolute_pe"},
         {{WORD_GROUPS, 4}, CARAT_E_UNSUPPORTED, "norm_num_groups"},
-        {{KV_HEADS, 4}, CARAT_E_UNSUPPORTED, "as many KV heads as heads"},
         {{KV_HEADS, 3}, CARAT_E_FORMAT, "evenly"},
         {{KV_HEADS, 0}, CARAT_E_FORMAT, "kv_heads is 0"},
         {{HEADS, 2000000000}, CARAT_E_FORMAT, "heads is 2000000000"},
@@ -250,20 +249,29 @@ static void a_layer_has_one_form(void **state)
         const char *added;
         uint32_t rows, cols;
         const char *text;
+        carat_status status;
+        uint32_t kv_heads; /* 0: as they are */
     } rows[] = {
-        {true, NULL, "qkv1_w_0", 16, 8, "both of the tensors qkv1_w_0 and qkv_ein_0 are there"},
-        {true, NULL, "qkv2_w_0", 16, 8, "both of the tensors qkv2_w_0 and qkv_ein_0"},
-        {true, NULL, "att_w_0", 8, 16, "both of the tensors att_w_0 and att_ein_0"},
-        {true, NULL, "gating2_w_0", 6, 8, "both of the tensors gating2_w_0 and gating_ein_0"},
-        {true, "att_ein_0", "other", 1, 1, "neither of the tensors att_w_0 and att_ein_0"},
-        {false, "gating1_w_0", "other", 1, 1, "neither of the tensors gating1_w_0 and gating_ein_0"},
-        {false, "linear_w_0", "other", 1, 1, "tensor linear_w_0 is missing"},
-        {true, "qkv_ein_0", "qkv_ein_0", 8, 32, "tensor qkv_ein_0 at byte"},
-        {true, "att_ein_0", "att_ein_0", 31, 4, "shape [31 x 4], expected [32 x 4]"},
-        {false, "att_w_0", "att_w_0", 16, 8, "shape [16 x 8], expected [8 x 16]"},
-        {false, "qkv2_w_0", "qkv2_w_0", 8, 8, "shape [8 x 8], expected [16 x 8]"},
-        {false, "c_embedding", "other", 1, 1, "c_embedding is missing"},
-        {false, "c_final_norm", "c_final_norm", 1, 9, "c_final_norm"},
+        {true, NULL, "qkv1_w_0", 16, 8, "both of the tensors qkv1_w_0 and qkv_ein_0 are there",
+         CARAT_E_FORMAT, 0},
+        {true, NULL, "qkv2_w_0", 16, 8, "both of the tensors qkv2_w_0 and qkv_ein_0", CARAT_E_FORMAT, 0},
+        {true, NULL, "att_w_0", 8, 16, "both of the tensors att_w_0 and att_ein_0", CARAT_E_FORMAT, 0},
+        {true, NULL, "gating2_w_0", 6, 8, "both of the tensors gating2_w_0 and gating_ein_0", CARAT_E_FORMAT,
+         0},
+        {true, "att_ein_0", "other", 1, 1, "neither of the tensors att_w_0 and att_ein_0", CARAT_E_FORMAT, 0},
+        {false, "gating1_w_0", "other", 1, 1, "neither of the tensors gating1_w_0 and gating_ein_0",
+         CARAT_E_FORMAT, 0},
+        {false, "linear_w_0", "other", 1, 1, "tensor linear_w_0 is missing", CARAT_E_FORMAT, 0},
+        {true, "qkv_ein_0", "qkv_ein_0", 8, 32, "tensor qkv_ein_0 at byte", CARAT_E_FORMAT, 0},
+        {true, "att_ein_0", "att_ein_0", 31, 4, "shape [31 x 4], expected [32 x 4]", CARAT_E_FORMAT, 0},
+        {false, "att_w_0", "att_w_0", 16, 8, "shape [16 x 8], expected [8 x 16]", CARAT_E_FORMAT, 0},
+        {false, "qkv2_w_0", "qkv2_w_0", 8, 8, "shape [8 x 8], expected [16 x 8]", CARAT_E_FORMAT, 0},
+        {true, NULL, "other", 1, 1, "in one piece, whose order of rows is not known", CARAT_E_UNSUPPORTED, 4},
+        {false, "qkv2_w_0", "other", 1, 1, "shape [16 x 8], expected [48 x 8]", CARAT_E_FORMAT, 4},
+        {false, "qkv2_w_0", "other", 1, 1, "neither of the tensors qkv2_w_0 and qkv_ein_0", CARAT_E_FORMAT,
+         0},
+        {false, "c_embedding", "other", 1, 1, "c_embedding is missing", CARAT_E_FORMAT, 0},
+        {false, "c_final_norm", "c_final_norm", 1, 9, "c_final_norm", CARAT_E_FORMAT, 0},
     };
     for (size_t i = 0; i < CT_COUNT(rows); i++) {
         struct subject s = {.sbs = sbs_model(SBS_SFP, rows[i].fused)};
@@ -286,8 +294,10 @@ static void a_layer_has_one_form(void **state)
         toc = sbs_find(&s.sbs, "toc");
         buf_free(toc);
         *toc = fresh;
+        if (rows[i].kv_heads)
+            set_word(sbs_find(&s.sbs, "config"), KV_HEADS, rows[i].kv_heads);
         carat_status status = bind_subject(&s, &err);
-        expect_error(status, &err, CARAT_E_FORMAT, rows[i].text);
+        expect_error(status, &err, rows[i].status, rows[i].text);
         finish(&s);
     }
 }

@@ -3,6 +3,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "chat_golden.h"
 
+#include "text/chat_parts.h"
+
 static void check_family(const char *family, int expect_strings, int expect_errors)
 {
     enum ct_chat chat;
@@ -309,6 +311,8 @@ static void calls(void **state)
 
 static char note[CT_CHAT_NOTE]; /* of the last detection */
 
+static struct ct_chat_found seen; /* likewise */
+
 static carat_status detect(const char *name, const char *text, const char *architecture, enum ct_chat *chat,
                            carat_error *err)
 {
@@ -317,8 +321,10 @@ static carat_status detect(const char *name, const char *text, const char *archi
                                    {name, {(const uint8_t *)text, strlen(text)}}};
     if (ct_file_open_memory(&f, part, 2, err) != CARAT_OK)
         fail_msg("%s", err->message);
-    carat_status status = ct_chat_detect(f, architecture, chat, note, err);
+    carat_status status = ct_chat_detect(f, architecture, &seen, note, err);
     ct_file_close(f);
+    if (status == CARAT_OK)
+        *chat = seen.chat;
     return status;
 }
 
@@ -377,13 +383,21 @@ static void notes(void **state)
         enum ct_chat expected;
         const char *says[2]; /* NULL: no note */
     } cases[] = {
-        {"chat_template.jinja", "a<start_of_turn>", "gemma3", CT_CHAT_GEMMA3, {NULL}},
-        {"chat_template.jinja", "System role not supported<start_of_turn>", "gemma3", CT_CHAT_GEMMA, {NULL}},
+        {"chat_template.jinja",
+         "a<start_of_turn>",
+         "gemma3",
+         CT_CHAT_GEMMA3,
+         {"altered", "built-in template gemma3 is used"}},
+        {"chat_template.jinja",
+         "System role not supported<start_of_turn>",
+         "gemma3",
+         CT_CHAT_GEMMA,
+         {"altered", "built-in template gemma is used"}},
         {"chat_template.jinja",
          "start_function_declaration tools tool_calls",
          "gemma3",
          CT_CHAT_FUNCTIONGEMMA,
-         {NULL}},
+         {"published ones that carat knows;", "built-in template functiongemma is used"}},
         {"tokenizer_config.json", "{\"chat_template\":null}", "gemma3", CT_CHAT_NONE, {NULL}},
         {"tokenizer_config.json", "{}", "gemma3", CT_CHAT_NONE, {NULL}},
         {"chat_template.jinja", "<|turn>user", "gemma3", CT_CHAT_NONE, {"none of Gemma's", "can be named"}},
@@ -408,7 +422,7 @@ static void notes(void **state)
          "<start_of_turn>{{ enable_thinking }}",
          "gemma2",
          CT_CHAT_GEMMA,
-         {"has \"enable_thinking\"", "built-in template gemma,"}},
+         {"has \"enable_thinking\"", "built-in template gemma is"}},
         {"chat_template.jinja",
          "start_function_declaration <think>",
          "gemma3",
@@ -419,7 +433,8 @@ static void notes(void **state)
     carat_error err;
     for (size_t i = 0; i < CT_COUNT(cases); i++) {
         assert_int_equal(detect(cases[i].name, cases[i].text, cases[i].architecture, &chat, &err), CARAT_OK);
-        bool right = chat == cases[i].expected && (cases[i].says[0] || !*note);
+        bool right = chat == cases[i].expected && (cases[i].says[0] || !*note) &&
+                     seen.altered == (strstr(note, "altered") != NULL) && !*seen.origin;
         for (size_t k = 0; k < 2 && cases[i].says[k]; k++)
             right = right && strstr(note, cases[i].says[k]);
         if (!right)
@@ -435,6 +450,98 @@ static void notes(void **state)
         assert_int_equal(chat, more ? CT_CHAT_NONE : CT_CHAT_GEMMA3);
     }
     free(large);
+}
+
+/* ---- the published ones ---- */
+
+static char *read_text(const char *directory, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return NULL;
+    char *text = calloc(1, (1 << 20) + 1);
+    assert_non_null(text);
+    assert_true(fread(text, 1, 1 << 20, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void known(const char *name, const char *text, const char *architecture, enum ct_chat expected,
+                  const char *origin)
+{
+    enum ct_chat chat;
+    carat_error err;
+    assert_int_equal(detect(name, text, architecture, &chat, &err), CARAT_OK);
+    if (chat != expected || seen.altered || *note || !strstr(seen.origin, origin))
+        fail_msg("\"%s\" of \"%s\" found, note \"%s\"", ct_chat_name(chat), seen.origin, note);
+}
+
+/* Published texts are known whole, and the family they are of beats what config.json says. */
+static void published(void **state)
+{
+    (void)state;
+    char *tiny = read_text(CT_TEST_DATA "/../../models/tiny", "tokenizer_config.json");
+    assert_non_null(tiny);
+    known("tokenizer_config.json", tiny, "gemma3", CT_CHAT_FUNCTIONGEMMA, "tiny");
+    free(tiny);
+    const char *shared = getenv("CARAT_SHARED");
+    char *text = shared ? read_text(shared, "templates/gemma.jinja") : NULL;
+    if (text) {
+        const char *bos = "{{ bos_token }}";
+        assert_memory_equal(text, bos, strlen(bos));
+        known("chat_template.jinja", text, "gemma3", CT_CHAT_GEMMA, "April 2024");
+        known("chat_template.jinja", text + strlen(bos), "gemma", CT_CHAT_GEMMA, "February 2024");
+        free(text);
+    }
+    text = shared ? read_text(shared, "sp/tokenizer_config.json") : NULL;
+    if (text)
+        known("tokenizer_config.json", text, "gemma2", CT_CHAT_GEMMA3, "March 2025");
+    free(text);
+}
+
+static uint64_t hash(const char *s)
+{
+    return ct_chat_hash((struct ct_str){s, strlen(s)});
+}
+
+/* White space that Jinja ignores does not count; everything else does. */
+static void normal_form(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } pairs[] = {
+        {"{{ x }}", "{{x}}", true},
+        {"{{ x }}\n", "{{x}}", true},
+        {"{{ x }}\r\n", "{{x}}", true},
+        {"{{ x }}\n\n", "{{x}}", false},
+        {"{% if a %}b{% endif %}", "{%if\na%}b{%\tendif %}", true},
+        {"a\n  {%- if b -%}\n c {%- endif -%} \n", "a{% if b %}c{% endif %}", true},
+        {"a\n  {% if b %}", "a{% if b %}", false},
+        {"{{ 'a\\n' }}", "{{ 'a\n' }}", true},
+        {"{{ 'a\r\n' }}", "{{ 'a\n' }}", true},
+        {"{{ 'a\\\\n' }}", "{{ 'a\\\n' }}", false},
+        {"{{ 'a b' }}", "{{ 'ab' }}", false},
+        {"{{ 'a\n\n' }}", "{{ 'a\n' }}", false},
+        {"{{ \"a %} b\" }}", "{{ \"a %}b\" }}", false},
+        {"{{ 'it\\'s  }}' }}", "{{'it\\'s  }}'}}", true},
+        {"{{ 'it\\'s  }}' }}", "{{'it\\'s }}'}}", false},
+        {"a {#- a note -#} b", "ab", true},
+        {"a{# it's #}b", "ab", true},
+        {"a {# a note #} b", "ab", false},
+        {"{{ -x }}", "{{ x }}", false},
+        {"a{{", "a{{ ", false},
+        {"{%", "{%", true},
+        {"{%-%}", "{%%}", true},
+        {"", "\n", true},
+        {"a\rb", "ab", false},
+    };
+    for (size_t i = 0; i < CT_COUNT(pairs); i++)
+        if ((hash(pairs[i].a) == hash(pairs[i].b)) != pairs[i].same)
+            fail_msg("case %zu", i);
 }
 
 static void bad_side_files(void **state)
@@ -463,9 +570,44 @@ static void bad_side_files(void **state)
     }
 }
 
+static void count_line(void *user, const char *line)
+{
+    assert_non_null(strstr(line, "tools[0]: "));
+    ++*(int *)user;
+}
+
+/* What the template leaves out of a schema is told: a type that is not there, and a name that it skips. */
+static void told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *parameters;
+        int lines;
+    } cases[] = {
+        {"{}", 0},
+        {"{\"properties\":{\"a\":{\"type\":\"string\"}}}", 0},
+        {"{\"properties\":{\"a\":{\"anyOf\":[{\"type\":\"string\"}]},\"b\":{\"$ref\":\"#\"},\"c\":{}}}", 3},
+        {"{\"properties\":{\"o\":{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"}}}}}", 1},
+        {"{\"properties\":{\"type\":{\"type\":\"string\"}}}", 1},
+        {"{\"$ref\":\"#\"}", 1},
+    };
+    for (size_t i = 0; i < CT_COUNT(cases); i++) {
+        struct ct_prompt p;
+        char tools[512];
+        int lines = 0;
+        snprintf(tools, sizeof tools, "[{\"name\":\"f\",\"parameters\":%s}]", cases[i].parameters);
+        assert_int_equal(
+            ct_chat_render_noting(CT_CHAT_FUNCTIONGEMMA, USER, tools, true, count_line, &lines, &p, NULL),
+            CARAT_OK);
+        assert_int_equal(lines, cases[i].lines);
+        ct_prompt_free(&p);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gemma_vectors),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(told),
+                                       cmocka_unit_test(gemma_vectors),
                                        cmocka_unit_test(gemma3_vectors),
                                        cmocka_unit_test(functiongemma_vectors),
                                        cmocka_unit_test(lists_and_developer),
@@ -474,6 +616,8 @@ int main(void)
                                        cmocka_unit_test(calls),
                                        cmocka_unit_test(detection),
                                        cmocka_unit_test(notes),
+                                       cmocka_unit_test(published),
+                                       cmocka_unit_test(normal_form),
                                        cmocka_unit_test(bad_side_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

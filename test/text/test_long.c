@@ -75,8 +75,8 @@ static void try_unit(struct job *job, const struct unit *u)
         snprintf(job->failure, sizeof job->failure, "%.200s", err.message);
     } else {
         double seconds = cpu_seconds() - begin;
-        /* 2 s for 16 MiB on an idle machine; anything quadratic would take hours */
-        if (seconds > 4.0 * SLOWER)
+        /* half of it for 16 MiB on an idle machine; anything quadratic would take hours */
+        if (seconds > 2.0 * SLOWER)
             snprintf(job->failure, sizeof job->failure, "\"%s\" took %.1f s", u->text, seconds);
         if (memcmp(brief.ids, all.ids, (size_t)brief.n / 2 * sizeof *all.ids) != 0)
             snprintf(job->failure, sizeof job->failure, "\"%s\" begins otherwise in a long text", u->text);

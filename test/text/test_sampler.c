@@ -154,12 +154,13 @@ static void bad_defaults(void **state)
     static const char *const bad[][2] = {
         {"[]", "object"},
         {"{", "at byte 1: expected a key"},
-        {"{\"temperature\":\"hot\"}", "temperature"},
+        {"{\"temperature\":\"hot\"}",
+         "generation_config.json: temperature at byte 15 is \"hot\", expected a num"},
         {"{\"temperature\":-1}", "temperature"},
         {"{\"temperature\":1e9}", "temperature"},
         {"{\"temperature\":1e300}", "temperature"},
         {"{\"top_k\":1.5}", "top_k"},
-        {"{\"top_k\":-1}", "top_k"},
+        {"{\"top_k\":-1}", "top_k at byte 9 is -1, expected an integer from 0 to 2147483647"},
         {"{\"top_k\":2147483648}", "top_k"},
         {"{\"top_p\":0}", "top_p"},
         {"{\"top_p\":1.1}", "top_p"},
@@ -200,8 +201,8 @@ static void ranges(void **state)
     static const int32_t ids[] = {0, 9};
     carat_sampling good[] = {card, card, card, card, card, card};
     good[1].temperature = 0;
-    good[2].temperature = CT_TEMPERATURE_MIN;
-    good[3].temperature = CT_TEMPERATURE_MAX;
+    good[2].temperature = CARAT_TEMPERATURE_MIN;
+    good[3].temperature = CARAT_TEMPERATURE_MAX;
     good[4].top_k = 0, good[4].top_p = 1, good[4].min_p = 1;
     good[5].banned = ids, good[5].n_banned = 2, good[5].top_k = 1 << 30;
     for (size_t i = 0; i < CT_COUNT(good); i++)
@@ -356,17 +357,18 @@ static void bad_ids(void **state)
 {
     (void)state;
     static const char *const bad[][3] = {
-        {"{\"eos_token_id\":\"1\"}", NULL, "config.json: key eos_token_id"},
-        {"{\"eos_token_id\":-1}", NULL, "config.json: key eos_token_id"},
-        {"{\"eos_token_id\":1.0}", NULL, "config.json: key eos_token_id"},
-        {"{\"eos_token_id\":[1,[2]]}", NULL, "config.json: key eos_token_id"},
-        {"{\"eos_token_id\":2147483648}", NULL, "config.json: key eos_token_id"},
-        {"{\"text_config\":7}", NULL, "config.json: key text_config"},
-        {"{\"text_config\":{\"eos_token_id\":{}}}", NULL, "config.json: key eos_token_id"},
-        {NULL, "{\"eos_token_id\":true}", "generation_config.json: key eos_token_id"},
+        {"{\"eos_token_id\":\"1\"}", NULL, "config.json: eos_token_id at byte 16 is \"1\""},
+        {"{\"eos_token_id\":-1}", NULL, "config.json: eos_token_id at byte 16 is -1"},
+        {"{\"eos_token_id\":1.0}", NULL, "config.json: eos_token_id at byte 16 is 1.0"},
+        {"{\"eos_token_id\":[1,[2]]}", NULL, "config.json: eos_token_id[1] at byte 19 is [2], exp"},
+        {"{\"eos_token_id\":2147483648}", NULL, "config.json: eos_token_id at byte 16 is 2147483648"},
+        {"{\"text_config\":7}", NULL, "config.json: text_config at byte 15 is 7, exp"},
+        {"{\"text_config\":{\"eos_token_id\":{}}}", NULL,
+         "config.json: text_config.eos_token_id at byte 31 is {}"},
+        {NULL, "{\"eos_token_id\":true}", "generation_config.json: eos_token_id at byte 16 is true"},
         {NULL, "{\"eos_token_id\":1,\"eos_token_id\":2}", "generation_config.json: at byte"},
-        {NULL, "{\"suppress_tokens\":\"x\"}", "generation_config.json: key suppress_tokens"},
-        {"{\"image_token_index\":{}}", NULL, "config.json: key image_token_index"},
+        {NULL, "{\"suppress_tokens\":\"x\"}", "generation_config.json: suppress_tokens at byte 19 is \"x\""},
+        {"{\"image_token_index\":{}}", NULL, "config.json: image_token_index at byte 21 is {}"},
     };
     for (size_t i = 0; i < CT_COUNT(bad); i++) {
         struct ct_file *f = open_config(bad[i][0], bad[i][1]);

@@ -298,7 +298,7 @@ static struct ct_tokenizer *dense(bool json, bool tied)
 {
     struct ct_tokenizer *t = NULL;
     carat_error err;
-    assert_int_equal(ct_vocab_create(&t, json ? CT_SOURCE_JSON : CT_SOURCE_MODEL, &err), CARAT_OK);
+    assert_int_equal(ct_vocab_create(&t, json ? CT_SOURCE_JSON : CT_SOURCE_MODEL, NULL, &err), CARAT_OK);
     assert_int_equal(ct_vocab_add(t, "dense", 0, (struct ct_str){"<unk>", 5}, CT_PIECE_NORMAL, false, &err),
                      CARAT_OK);
     for (size_t n = 1; n <= 5; n++)
@@ -504,6 +504,41 @@ static void small_json(void **state)
     }
 }
 
+static int say_no_later(void *user, size_t done, size_t total)
+{
+    assert_int_equal(done, 2);
+    assert_int_equal(total, 5);
+    return (*(int *)user)-- == 0;
+}
+
+/* Whoever waits for a large vocabulary is asked while pieces come and while merges do. */
+static void reading_stops(void **state)
+{
+    (void)state;
+    enum { N = 40000 };
+    int32_t *triple = malloc(3 * N * sizeof *triple);
+    struct ct_tokenizer *t = NULL;
+    int left = 3, id = 0;
+    struct ct_listener listener = {say_no_later, &left, 2, 5};
+    carat_status status = CARAT_OK;
+    carat_error err;
+    assert_non_null(triple);
+    assert_int_equal(ct_vocab_create(&t, CT_SOURCE_JSON, &listener, &err), CARAT_OK);
+    while (status == CARAT_OK && id < N) {
+        char s[16];
+        size_t n = (size_t)snprintf(s, sizeof s, "%d", id);
+        status = ct_vocab_add(t, "synthetic", id++, (struct ct_str){s, n}, CT_PIECE_NORMAL, false, &err);
+    }
+    assert_int_equal(status, CARAT_E_CANCELLED);
+    assert_true(strlen(err.message) > 0 && left < 0);
+    for (int i = 0; i < 3 * N; i++)
+        triple[i] = i % (id - 1);
+    left = 3;
+    assert_int_equal(ct_vocab_merges(t, triple, N, &err), CARAT_E_CANCELLED);
+    ct_tokenizer_free(t);
+    free(triple);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,7 +548,7 @@ int main(void)
         cmocka_unit_test(engines_agree), cmocka_unit_test(engines_agree_densely),
         cmocka_unit_test(one_character), cmocka_unit_test(broken_files),
         cmocka_unit_test(small_json),    cmocka_unit_test(real_gemma3),
-        cmocka_unit_test(real_gemma),
+        cmocka_unit_test(real_gemma),    cmocka_unit_test(reading_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

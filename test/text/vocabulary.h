@@ -80,7 +80,7 @@ static inline struct ct_tokenizer *open_repeats(void)
     carat_error err;
     float *score = malloc(N * sizeof *score);
     assert_non_null(score);
-    assert_int_equal(ct_vocab_create(&t, CT_SOURCE_GGUF, &err), CARAT_OK);
+    assert_int_equal(ct_vocab_create(&t, CT_SOURCE_GGUF, NULL, &err), CARAT_OK);
     for (int id = 0; id < N; id++) {
         char s[16];
         size_t n = id == N - 1 ? 0 : (size_t)snprintf(s, sizeof s, id ? "%d" : "<unk>", id / 2);

@@ -1,0 +1,123 @@
+/* fuzz_call.c: any ids through the reader of calls. A byte from 1 to 8 of the input is a control token of the table
+ * below, every other a byte token, so that a call can be read in the input.
+ * Checked besides memory: parts are in order and overlap nowhere, every one has its text, a call without an error has a
+ * name and arguments, a place lies inside its part, and arguments that were read, rendered and read again are the
+ * same. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "text/call.h"
+#include "text/chat.h"
+#include "text/tree.h"
+#include "text/vocab.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const control[] = {"<unk>",
+                                      "<start_function_call>",
+                                      "<end_function_call>",
+                                      "<escape>",
+                                      "<start_function_response>",
+                                      "<end_function_response>",
+                                      "<start_of_turn>",
+                                      "<end_of_turn>",
+                                      "<bos>"};
+
+static const char tools[] =
+    "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{},\"o\":{\"properties\":{\"b\":{}"
+    "}},\"l\":{\"items\":{\"properties\":{\"c\":{}}}}}}}]";
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* The control tokens, then all bytes: id = byte + number of control tokens. */
+static struct ct_tokenizer *vocabulary(void)
+{
+    struct ct_tokenizer *t = NULL;
+    char s[8];
+    require(ct_vocab_create(&t, CT_SOURCE_JSON, NULL, NULL) == CARAT_OK);
+    t->seed = 1;
+    for (int i = 0; i < (int)CT_COUNT(control); i++)
+        require(ct_vocab_add(t, "fuzz", i, (struct ct_str){control[i], strlen(control[i])},
+                             i ? CT_PIECE_CONTROL : CT_PIECE_UNKNOWN, false, NULL) == CARAT_OK);
+    for (int b = 0; b < 256; b++) {
+        snprintf(s, sizeof s, "<0x%02X>", (unsigned)b);
+        require(ct_vocab_add(t, "fuzz", t->n, (struct ct_str){s, 6}, CT_PIECE_BYTE, false, NULL) == CARAT_OK);
+    }
+    t->byte_fallback = true;
+    ct_vocab_name_controls(t);
+    require(ct_vocab_merges(t, NULL, 0, NULL) == CARAT_OK && ct_vocab_finish(t, "fuzz", NULL) == CARAT_OK);
+    return t;
+}
+
+static void check_parts(const carat_calls *c, int n)
+{
+    int at = 0;
+    for (int i = 0; i < c->n; i++) {
+        const carat_part *p = &c->part[i];
+        require(p->first >= at && p->n > 0 && p->first + p->n <= n);
+        at = p->first + p->n;
+        require(p->n_text > 0 && p->text[p->n_text] == 0);
+        require(p->is_call || (!p->name && !p->arguments && !p->error));
+        require(!p->is_call || p->error || (p->name && p->arguments));
+        require(!p->error || (p->error_id >= p->first && p->error_id < at && p->error_byte <= p->n_text));
+    }
+}
+
+/* Renders a call that was read and reads it again. What the renderer refuses (a NUL character) is let pass. */
+static void again(const struct ct_tokenizer *t, const carat_part *p)
+{
+    json_t *first = NULL, *second = NULL;
+    struct ct_prompt prompt;
+    carat_tokens ids = {0};
+    carat_calls calls;
+    if (ct_tree_parse(&first, CARAT_E_ARGUMENT, "arguments", p->arguments, strlen(p->arguments), NULL) !=
+        CARAT_OK)
+        return;
+    json_t *messages = json_pack("[{s:s, s:s}, {s:s, s:[{s:s, s:s}]}]", "role", "user", "content", "u",
+                                 "role", "model", "tool_calls", "name", p->name, "arguments", p->arguments);
+    char *text = json_dumps(messages, 0);
+    json_decref(messages);
+    if (text && ct_chat_render(CT_CHAT_FUNCTIONGEMMA, text, NULL, true, &prompt, NULL) == CARAT_OK) {
+        require(ct_chat_encode(t, &prompt, false, &ids, NULL) == CARAT_OK);
+        require(ct_calls_parse(t, ids.ids, ids.n, NULL, &calls, NULL) == CARAT_OK && calls.n >= 2);
+        const carat_part *back = &calls.part[calls.n - 2]; /* behind it a response begins */
+        require(back->is_call && !back->error && strcmp(back->name, p->name) == 0);
+        require(ct_tree_parse(&second, CARAT_E_ARGUMENT, "arguments", back->arguments,
+                              strlen(back->arguments), NULL) == CARAT_OK);
+        require(json_equal(first, second));
+        json_decref(second);
+        ct_calls_free(&calls);
+        ct_prompt_free(&prompt);
+        free(ids.ids);
+    }
+    json_decref(first);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct ct_tokenizer *t;
+    carat_calls calls;
+    if (!t)
+        t = vocabulary();
+    int32_t *ids = malloc((size + 1) * sizeof *ids);
+    if (!ids)
+        return 0;
+    for (size_t i = 0; i < size; i++)
+        ids[i] = data[i] && data[i] < CT_COUNT(control) ? data[i] : data[i] + (int32_t)CT_COUNT(control);
+    require(ct_calls_parse(t, ids, (int)size, tools, &calls, NULL) == CARAT_OK);
+    check_parts(&calls, (int)size);
+    ct_calls_free(&calls);
+    require(ct_calls_parse(t, ids, (int)size, NULL, &calls, NULL) == CARAT_OK);
+    check_parts(&calls, (int)size);
+    for (int i = 0; i < calls.n; i++)
+        if (calls.part[i].is_call && !calls.part[i].error)
+            again(t, &calls.part[i]);
+    ct_calls_free(&calls);
+    free(ids);
+    return 0;
+}

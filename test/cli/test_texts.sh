@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# test_texts.sh: the commands that README.md, `carat help` and the man pages print are run as they are printed, in the order
+# of the text, and none fails. MODEL, tools.json and the other names of examples are files here. What builds and installs is
+# run by test/api/test_fresh_clone.sh, what downloads by nobody. README.md stays one page, and every test that SUPPORT.md
+# names is there.
+. "$CARAT_SOURCE/test/cli/common.bash"
+[ -z "${CARAT_CFLAGS:-}" ] || { echo 'the commands are run in the release flavour only'; exit 77; }
+command -v timeout >/dev/null || { echo 'there is no timeout'; exit 77; }
+
+words=$(wc -w <"$CARAT_SOURCE/README.md")
+[ "$words" -le 700 ] || die "README.md has $words words, expected at most 700"
+grep -oE '`(test|tools|examples|src)/[^`]*`' "$CARAT_SOURCE"/{README,SUPPORT}.md | cut -d '`' -f 2 | sort -u >paths
+[ "$(wc -l <paths)" -gt 20 ] || die 'SUPPORT.md names no tests'
+while read -r path; do
+    compgen -G "$CARAT_SOURCE/$path" >/dev/null || die "SUPPORT.md or README.md names $path, which does not exist"
+done <paths
+
+# ---- the texts ----
+
+# Lines of README.md that are indented by four columns, without their comments.
+sed -n 's/^    //p' "$CARAT_SOURCE/README.md" | sed 's/  *# .*//' >readme
+expect 0 help
+verbs=$(sed -n '/^usage/,/^MODEL/s/^  \([a-z]*\)  .*/\1/p' out)
+[ "$(echo "$verbs" | wc -l)" -ge 11 ] || die "verbs: $verbs"
+: >help
+: >man
+for verb in '' $verbs; do
+    expect 0 help $verb
+    sed -n '/^examples:/,/^$/s/^  //p' out >>help
+    expect 0 help --man $verb
+    sed -n '/^.SH EXAMPLES/,/^.EE/p' out | grep -v '^\.' |
+        sed 's/\\-/-/g; s/\\(dq/"/g; s/\\(aq/'\''/g; s/\\(ga/`/g; s/\\(ha/^/g; s/\\(ti/~/g; s/\\&//g; s/\\e/\\/g' >>man
+done
+same help man # a page shows what help shows
+[ "$(wc -l <help)" -ge "$(echo "$verbs" | wc -l)" ] || die "examples: $(cat help)"
+
+# Every line of README.md is run here or there; a new kind of line has to be given a place.
+grep -vE '^(carat |build/release/carat |\./program |cc |python3 |LD_LIBRARY_PATH=[^ ]* python3 |make |cmake |export |hf )' readme >other || true
+[ ! -s other ] || die "README.md has a command that no test runs: $(cat other)"
+
+# ---- what they name ----
+
+mkdir bin models examples
+ln -s "$CARAT" bin/carat
+ln -s "$tiny" models/tiny
+ln -s "$tiny" MODEL
+cp "$tiny/tools.json" tools.json
+echo '[{"role": "user", "content": "Turn on the kitchen lights"}]' >messages.json
+echo 'The lights in the kitchen are on.' >notes.txt
+export HOME=$work PATH=$work/bin:$PATH
+
+cat readme help | grep -E 'carat ' | grep -vE '^(cmake|make|build/)|program' | awk '!seen[$0]++' >commands
+[ "$(grep -c '^carat run' commands)" -ge 3 ] || die "commands: $(cat commands)"
+while IFS= read -r line; do
+    case $line in
+    *'| man '*) command -v man >/dev/null || continue ;;
+    esac
+    code=0
+    timeout 120 bash -o pipefail -c "$line" </dev/null >out 2>err || code=$?
+    # two runs on a busy machine may well differ in speed
+    case $code:$line in
+    0:* | 7:*--compare*) ;;
+    *) die "$line: exit code $code" ;;
+    esac
+    [ $code != 0 ] || ! grep -q '^error' err || die "$line: an error, and exit code 0"
+    [ -s out ] || [[ $line == *'>'* || $line == source* || $line == *' -o '* || $line == *--out* || $line == *--plot* ||
+        $line == *'cache list'* ]] || die "$line: prints nothing"
+done <commands
+# what is printed as tiny's answer is right
+carat run tiny "Turn on the kitchen lights" >out 2>err </dev/null
+out_has '^The kitchen lights are now on'

@@ -1,0 +1,495 @@
+/* test_call.c: calls read back from ids. What the renderer writes comes back equal, for ten thousand generated trees of
+ * arguments; everything else is handed out with its text, its place and what is wrong. */
+#define _POSIX_C_SOURCE 200809L
+#include "chat_golden.h"
+
+#include "text/call.h"
+
+#define S "<start_function_call>"
+#define E "<end_function_call>"
+#define Q "<escape>"
+
+static struct ct_tokenizer *small(void)
+{
+    return open_tokenizer(with_function_names(read_data("tokenizer.json"), true));
+}
+
+static void encode(const struct ct_tokenizer *t, const char *text, int flags, carat_tokens *ids)
+{
+    assert_int_equal(ct_tokenizer_encode(t, text, strlen(text), flags, ids, NULL), CARAT_OK);
+}
+
+static void parse(const struct ct_tokenizer *t, const carat_tokens *ids, const char *tools,
+                  carat_calls *calls)
+{
+    carat_error err;
+    if (ct_calls_parse(t, ids->ids, ids->n, tools, calls, &err) != CARAT_OK)
+        fail_msg("%s", err.message);
+    int at = 0;
+    for (int i = 0; i < calls->n; i++) {
+        const carat_part *p = &calls->part[i];
+        assert_true(p->first >= at && p->n > 0 && p->first + p->n <= ids->n);
+        assert_int_equal(strlen(p->text), p->n_text);
+        assert_true(p->n_text > 0);
+        at = p->first + p->n;
+        if (p->error) {
+            assert_true(p->error_id >= p->first && p->error_id < at && p->error_byte <= p->n_text);
+            char place[32];
+            snprintf(place, sizeof place, "at byte %zu: ", p->error_byte);
+            assert_int_equal(strncmp(p->error, place, strlen(place)), 0);
+        } else if (p->is_call) {
+            assert_non_null(p->name);
+            assert_non_null(p->arguments);
+        }
+    }
+}
+
+/* What the text, with its control tokens meant, is taken apart into: text as it is, calls as NAME ARGUMENTS, behind a !
+ * what is wrong and where, all with | between. */
+static void check(const struct ct_tokenizer *t, const char *text, const char *tools, const char *wanted)
+{
+    carat_tokens ids = {0};
+    carat_calls calls;
+    char found[2048] = "";
+    encode(t, text, CARAT_SPECIAL, &ids);
+    parse(t, &ids, tools, &calls);
+    for (int i = 0; i < calls.n; i++) {
+        const carat_part *p = &calls.part[i];
+        size_t n = strlen(found);
+        if (!p->is_call)
+            n += (size_t)snprintf(found + n, sizeof found - n, "%s%s", i ? "|" : "", p->text);
+        else
+            n += (size_t)snprintf(found + n, sizeof found - n, "%s%s %s", i ? "|" : "",
+                                  p->name ? p->name : "-", p->arguments ? p->arguments : "-");
+        if (p->error)
+            snprintf(found + n, sizeof found - n, "!%s", p->error);
+    }
+    if (strcmp(found, wanted) != 0)
+        fail_msg("%s\n  gives    %s\n  expected %s", text, found, wanted);
+    ct_calls_free(&calls);
+    free(ids.ids);
+}
+
+static void forms(void **state)
+{
+    (void)state;
+    struct ct_tokenizer *t = small();
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"plain text", "plain text"},
+        {S "call:f{}" E, "f {}"},
+        {S "call:f{a:" Q "x" Q "}" E, "f {\"a\":\"x\"}"},
+        {S "call:f{a:" Q Q ",b:" Q "\"\\\n\x01{}[],:" Q "}" E,
+         "f {\"a\":\"\",\"b\":\"\\\"\\\\\\u000a\\u0001{}[],:\"}"},
+        {S "call:f{a:-1,b:0.5,c:1e+16,d:-0.0,e:12345678901234567890123}" E,
+         "f {\"a\":-1,\"b\":0.5,\"c\":1e+16,\"d\":-0.0,\"e\":12345678901234567890123}"},
+        {S "call:f{a:true,b:false,c:null}" E, "f {\"a\":true,\"b\":false,\"c\":null}"},
+        {S "call:f{a:[],b:{},c:[1,[2],{d:" Q "e" Q "}]}" E,
+         "f {\"a\":[],\"b\":{},\"c\":[1,[2],{\"d\":\"e\"}]}"},
+        {S "call:a b.c-d{\xc3\xa9 \xe2\x82\xac:1,:2}" E, "a b.c-d {\"\xc3\xa9 \xe2\x82\xac\":1,\"\":2}"},
+        {"before" S "call:f{}" E "between" S "call:g{}" E S "call:h{}" E "after",
+         "before|f {}|between|g {}|h {}|after"},
+        /* tokens of the syntax where no call is */
+        {"a" Q "b" E "c", "a" Q "b" E "c"},
+        {"a<end_of_turn>", "a"},
+        {S "call:f{}" E "<start_function_response>", "f {}|<start_function_response>"},
+    };
+    for (size_t i = 0; i < CT_COUNT(cases); i++)
+        check(t, cases[i][0], NULL, cases[i][1]);
+    ct_tokenizer_free(t);
+}
+
+/* Nothing is dropped and nothing repaired. The lead is 26 bytes: the token, and call: */
+static void wrong(void **state)
+{
+    (void)state;
+    struct ct_tokenizer *t = small();
+    static const char *const cases[][2] = {
+        {S, "- -!at byte 21: expected \"call:\", found the end of the call"},
+        {S E, "- -!at byte 21: expected \"call:\", found the token " E},
+        {S "f{}" E, "- -!at byte 21: expected \"call:\", found 'f'"},
+        {S "cal", "- -!at byte 24: expected \"call:\", found the end of the call"},
+        {S "call:f" E, "- -!at byte 27: expected '{' after the name of the function, found the token " E},
+        {S "call:{}" E, "- -!at byte 26: the function has no name"},
+        {S "call:f{a:1" E, "f -!at byte 31: expected ',' or '}', found the token " E},
+        {S "call:f{a:1}", "f -!at byte 32: expected " E ", found the end of the call"},
+        {S "call:f{a:1}}" E, "f -!at byte 32: expected " E ", found '}'"},
+        {S "call:f{a:Paris}" E, "f -!at byte 30: \"Paris\" is no value: text stands between " Q " tokens"},
+        {S "call:f{a:True}" E, "f -!at byte 30: \"True\" is no value: text stands between " Q " tokens"},
+        {S "call:f{a: 1}" E, "f -!at byte 30: \" 1\" is no value: text stands between " Q " tokens"},
+        {S "call:f{a:01}" E, "f -!at byte 30: \"01\" is no value: text stands between " Q " tokens"},
+        {S "call:f{a:1.}" E, "f -!at byte 30: \"1.\" is no value: text stands between " Q " tokens"},
+        {S "call:f{a:1e}" E, "f -!at byte 30: \"1e\" is no value: text stands between " Q " tokens"},
+        {S "call:f{a:-}" E, "f -!at byte 30: \"-\" is no value: text stands between " Q " tokens"},
+        {S "call:f{a:.5}" E, "f -!at byte 30: \".5\" is no value: text stands between " Q " tokens"},
+        {S "call:f{a:}" E, "f -!at byte 30: expected a value, found '}'"},
+        {S "call:f{a:1,}" E, "f -!at byte 32: expected a key, found '}'"},
+        {S "call:f{a}" E, "f -!at byte 29: expected ':' after a key, found '}'"},
+        {S "call:f{a,b:1}" E, "f -!at byte 29: expected ':' after a key, found ','"},
+        {S "call:f{a:[1,]}" E, "f -!at byte 33: expected a value, found ']'"},
+        {S "call:f{a:[1}}" E, "f -!at byte 32: expected ',' or ']', found '}'"},
+        {S "call:f{a:1,a:2}" E, "f -!at byte 32: the key \"a\" is there twice"},
+        {S "call:f{a:{b:1,b:2}}" E, "f -!at byte 35: the key \"b\" is there twice"},
+        {S "call:f{a:" Q "x}" E, "f -!at byte 40: expected " Q " at the end of a string, found the token " E},
+        {S "call:f{a:" Q "x",
+         "f -!at byte 39: expected " Q " at the end of a string, found the end of the call"},
+        {S "call:f{a:" Q "x<start_of_image>" Q "}" E,
+         "f -!at byte 39: expected " Q " at the end of a string, found the token <start_of_image>"},
+        {S "call:f{a:" Q "x" Q "y}" E, "f -!at byte 47: expected ',' or '}', found 'y'"},
+        {S "call:f{" Q "a" Q ":1}" E, "f -!at byte 28: expected a key, found the token " Q},
+        /* what ends a call that does not end itself, and that the others are none the worse for it */
+        {S "call:f{a:1" S "call:g{}" E "x",
+         "f -!at byte 31: expected ',' or '}', found the end of the call|g {}|x"},
+        {S "call:f{}<end_of_turn>\nx", "f -!at byte 29: expected " E ", found the end of the call|\nx"},
+        {S "call:f{}<start_function_response>",
+         "f -!at byte 29: expected " E ", found the end of the call|<start_function_response>"},
+    };
+    for (size_t i = 0; i < CT_COUNT(cases); i++)
+        check(t, cases[i][0], NULL, cases[i][1]);
+    ct_tokenizer_free(t);
+}
+
+/* A name or key that is not declared is wrong, at every depth that is declared, and the arguments are there. */
+static void declared(void **state)
+{
+    (void)state;
+    static const char tools[] =
+        "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"type\":\"object\","
+        "\"properties\":{"
+        "\"a\":{\"type\":\"string\"},"
+        "\"o\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"}}},"
+        "\"l\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"y\":{}}}},"
+        "\"free\":{\"type\":\"object\"},"
+        "\"more\":{\"type\":\"object\",\"properties\":{\"z\":{}},\"additionalProperties\":true}}}}},"
+        "{\"name\":\"bare\"}]";
+    struct ct_tokenizer *t = small();
+    static const char *const cases[][2] = {
+        {S "call:f{a:1,o:{x:1},l:[{y:1}],free:{q:1},more:{z:1,q:2}}" E,
+         "f {\"a\":1,\"o\":{\"x\":1},\"l\":[{\"y\":1}],\"free\":{\"q\":1},\"more\":{\"z\":1,\"q\":2}}"},
+        {S "call:bare{}" E, "bare {}"},
+        {S "call:g{a:1}" E, "g {\"a\":1}!at byte 26: the function \"g\" is not declared"},
+        {S "call:F{}" E, "F {}!at byte 26: the function \"F\" is not declared"},
+        {S "call:f{b:1}" E, "f {\"b\":1}!at byte 28: the key \"b\" is not declared"},
+        {S "call:f{a:1, o:{}}" E, "f {\"a\":1,\" o\":{}}!at byte 32: the key \" o\" is not declared"},
+        {S "call:f{o:{y:1}}" E, "f {\"o\":{\"y\":1}}!at byte 31: the key \"y\" is not declared"},
+        {S "call:f{l:[{y:1},{x:1}]}" E,
+         "f {\"l\":[{\"y\":1},{\"x\":1}]}!at byte 38: the key \"x\" is not declared"},
+        {S "call:bare{a:1}" E, "bare {\"a\":1}!at byte 31: the key \"a\" is not declared"},
+        {S "call:g{a:x}" E, "g -!at byte 26: the function \"g\" is not declared"},
+    };
+    for (size_t i = 0; i < CT_COUNT(cases); i++)
+        check(t, cases[i][0], tools, cases[i][1]);
+    check(t, S "call:f{}" E, "[]", "f {}!at byte 26: the function \"f\" is not declared");
+    ct_tokenizer_free(t);
+}
+
+/* Sixty-four levels and no more; the arguments themselves are the first. */
+static void depth(void **state)
+{
+    (void)state;
+    struct ct_tokenizer *t = small();
+    for (int levels = 64; levels <= 65; levels++) {
+        char text[512] = S "call:f{a:", wanted[512] = "f {\"a\":";
+        for (int side = 0; side < 2; side++)
+            for (int i = 1; i < levels; i++) {
+                strcat(text, side ? "]" : "[");
+                strcat(wanted, side ? "]" : "[");
+            }
+        strcat(text, "}" E);
+        strcat(wanted, "}");
+        check(t, text, NULL,
+              levels == 64 ? wanted : "f -!at byte 93: lists and objects are nested deeper than 64 levels");
+    }
+    carat_tokens ids = {0};
+    carat_calls calls;
+    encode(t, S "call:f{a:", CARAT_SPECIAL, &ids);
+    encode(t, "[", 0, &ids);
+    int32_t open = ids.ids[ids.n - 1];
+    for (int i = 0; i < 100000; i++)
+        assert_int_equal(ct_tokens_push(&ids, open, NULL), CARAT_OK);
+    parse(t, &ids, NULL, &calls);
+    assert_int_equal(calls.n, 1);
+    assert_non_null(calls.part[0].error);
+    ct_calls_free(&calls);
+    free(ids.ids);
+    ct_tokenizer_free(t);
+}
+
+/* A place is an index into all ids, whatever stands before the call; halves of a character are nobody's. */
+static void places(void **state)
+{
+    (void)state;
+    struct ct_tokenizer *t = small();
+    carat_tokens ids = {0};
+    carat_calls calls;
+    encode(t, "some text " S "call:f{a:1" S "call:g{b:", CARAT_SPECIAL, &ids);
+    int second = ids.n;
+    while (ids.ids[--second] != ct_tokenizer_id(t, S))
+        ;
+    encode(t, "x}" E, CARAT_SPECIAL, &ids);
+    parse(t, &ids, NULL, &calls);
+    assert_int_equal(calls.n, 3);
+    assert_int_equal(calls.part[0].first, 0);
+    assert_string_equal(calls.part[1].text, S "call:f{a:1");
+    assert_int_equal(calls.part[1].error_id, second - 1); /* the end belongs to the last id */
+    assert_int_equal(calls.part[2].first, second);
+    assert_int_equal(calls.part[2].error_byte, strlen(S "call:g{b:"));
+    char *text;
+    size_t n;
+    assert_int_equal(ct_tokenizer_decode(t, ids.ids + second, calls.part[2].error_id - second, CARAT_SPECIAL,
+                                         &text, &n, NULL),
+                     CARAT_OK);
+    assert_string_equal(text, S "call:g{b:");
+    free(text);
+    ct_calls_free(&calls);
+    /* half a character before and inside a call */
+    ids.n = 0;
+    int32_t half = ct_tokenizer_id(t, "<0xE2>");
+    assert_true(half >= 0);
+    ct_tokens_push(&ids, half, NULL);
+    encode(t, S "call:f{a:" Q "x", CARAT_SPECIAL, &ids);
+    ct_tokens_push(&ids, half, NULL);
+    encode(t, Q "}" E, CARAT_SPECIAL, &ids);
+    parse(t, &ids, NULL, &calls);
+    assert_int_equal(calls.n, 2);
+    assert_string_equal(calls.part[0].text, "\xef\xbf\xbd");
+    assert_string_equal(calls.part[1].arguments, "{\"a\":\"x\xef\xbf\xbd\"}");
+    ct_calls_free(&calls);
+    free(ids.ids);
+    ct_tokenizer_free(t);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    struct ct_tokenizer *t = small();
+    carat_calls calls = {NULL, 7};
+    carat_error err;
+    int32_t id[] = {2, -1, ct_tokenizer_size(t)};
+    assert_int_equal(ct_calls_parse(t, id, 2, NULL, &calls, &err), CARAT_E_ARGUMENT);
+    assert_non_null(strstr(err.message, "ids[1] is -1"));
+    assert_int_equal(ct_calls_parse(t, id + 2, 1, NULL, &calls, &err), CARAT_E_ARGUMENT);
+    assert_int_equal(ct_calls_parse(t, id, 1, "{}", &calls, &err), CARAT_E_ARGUMENT);
+    assert_int_equal(ct_calls_parse(t, id, 1, "[", &calls, &err), CARAT_E_ARGUMENT);
+    assert_non_null(strstr(err.message, "tools: "));
+    assert_int_equal(calls.n, 7); /* untouched */
+    assert_int_equal(ct_calls_parse(t, NULL, 0, NULL, &calls, &err), CARAT_OK);
+    assert_int_equal(calls.n, 0);
+    ct_calls_free(&calls);
+    ct_tokenizer_free(t);
+    /* a vocabulary without the tokens knows no calls */
+    t = open_tokenizer(read_data("tokenizer.json"));
+    check(t, S "call:f{}" E, NULL, S "call:f{}" E);
+    ct_tokenizer_free(t);
+}
+
+/* ---- there and back ---- */
+
+static uint64_t random_state = 1;
+static unsigned draw(unsigned n)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(random_state >> 33) % n;
+}
+
+/* Up to six pieces, of a string also what the syntax is made of. */
+static void draw_text(char *out, bool string)
+{
+    static const char *const words[] = {"a",
+                                        "key",
+                                        "Zebra",
+                                        "get_weather",
+                                        "x1",
+                                        " ",
+                                        "-",
+                                        ".",
+                                        "0",
+                                        "\xc3\xa9",
+                                        "\xe6\x97\xa5",
+                                        "\xf0\x9f\x99\x82",
+                                        "\xc2\xa0",
+                                        "\"",
+                                        "\\",
+                                        "'",
+                                        "true",
+                                        "\n",
+                                        "\t",
+                                        "\x01",
+                                        S,
+                                        E,
+                                        Q,
+                                        "<bos>",
+                                        "<end_of_turn>",
+                                        "{",
+                                        "}",
+                                        "[",
+                                        "]",
+                                        ",",
+                                        ":",
+                                        "call:",
+                                        "\xed\x9f\xbf",
+                                        "\xef\xbf\xbf"};
+    *out = 0;
+    for (unsigned i = draw(7); i > 0; i--)
+        strcat(out, words[draw(string ? (unsigned)CT_COUNT(words) : 25)]);
+}
+
+static json_t *draw_number(void)
+{
+    double real;
+    uint64_t bits = (uint64_t)draw(1u << 31) << 33 ^ (uint64_t)draw(1u << 31) << 2 ^ draw(4);
+    switch (draw(4)) {
+    case 0:
+        return json_integer((json_int_t)draw(2000) - 1000);
+    case 1:
+        return json_integer((json_int_t)bits);
+    case 2:
+        return json_real((double)(int)(draw(20000) - 10000) / 100);
+    default:
+        memcpy(&real, &bits, sizeof real);
+        return json_real(real - real == 0 ? real : 0.1);
+    }
+}
+
+static json_t *draw_value(int levels);
+
+static json_t *draw_object(int levels)
+{
+    json_t *object = json_object();
+    char key[256];
+    for (unsigned i = draw(5); i > 0; i--) {
+        draw_text(key, false);
+        json_object_set_new(object, key, draw_value(levels));
+    }
+    return object;
+}
+
+static json_t *draw_value(int levels)
+{
+    char text[256];
+    unsigned kind = draw(levels > 0 ? 8 : 6);
+    json_t *value;
+    switch (kind) {
+    case 0:
+    case 1:
+        draw_text(text, true);
+        return json_string(text);
+    case 2:
+    case 3:
+        return draw_number();
+    case 4:
+        return json_boolean(draw(2));
+    case 5:
+        return json_null();
+    case 6:
+        return draw_object(levels - 1);
+    default:
+        value = json_array();
+        for (unsigned i = draw(4); i > 0; i--)
+            json_array_append_new(value, draw_value(levels - 1));
+        return value;
+    }
+}
+
+/* Lists and objects, one in another, `levels` of them. */
+static json_t *draw_tower(int levels)
+{
+    json_t *value = draw_object(1), *outer;
+    for (; levels > 2; levels--) {
+        outer = levels > 3 && draw(2) ? json_array() : json_object();
+        if (json_is_array(outer))
+            json_array_append_new(outer, value);
+        else
+            json_object_set_new(outer, "k", value);
+        value = outer;
+    }
+    return value;
+}
+
+/* One conversation with as many calls as there are trees, as ids of what the model wrote; the rest is cut off. */
+static void render_calls(const struct ct_tokenizer *t, json_t *const *tree, char (*name)[256], int n,
+                         carat_tokens *ids)
+{
+    json_t *calls = json_array();
+    for (int i = 0; i < n; i++) {
+        char *arguments = json_dumps(tree[i], JSON_REAL_PRECISION(17));
+        assert_non_null(arguments);
+        json_array_append_new(
+            calls, json_pack("{s:{s:s, s:s}}", "function", "name", name[i], "arguments", arguments));
+        free(arguments);
+    }
+    json_t *messages = json_pack("[{s:s, s:s}, {s:s, s:s, s:o}]", "role", "user", "content", "u", "role",
+                                 "assistant", "content", "text before", "tool_calls", calls);
+    char *text = json_dumps(messages, 0);
+    struct ct_prompt p;
+    carat_error err;
+    if (ct_chat_render(CT_CHAT_FUNCTIONGEMMA, text, NULL, true, &p, &err) != CARAT_OK ||
+        ct_chat_encode(t, &p, false, ids, &err) != CARAT_OK)
+        fail_msg("%s: %s", err.message, text);
+    ct_prompt_free(&p);
+    free(text);
+    json_decref(messages);
+}
+
+static void trees(const struct ct_tokenizer *t, int count)
+{
+    enum { MOST = 3 };
+    for (int done = 0; done < count;) {
+        json_t *tree[MOST];
+        char name[MOST][256];
+        carat_tokens ids = {0};
+        carat_calls calls;
+        int n = 1 + (int)draw(MOST), found = 0;
+        for (int i = 0; i < n; i++) {
+            tree[i] = draw(100) ? draw_object((int)draw(6)) : draw_tower(60);
+            do
+                draw_text(name[i], false);
+            while (!*name[i]);
+        }
+        render_calls(t, tree, name, n, &ids);
+        parse(t, &ids, NULL, &calls);
+        for (int i = 0; i < calls.n; i++) {
+            const carat_part *p = &calls.part[i];
+            if (!p->is_call)
+                continue;
+            assert_true(found < n);
+            if (p->error)
+                fail_msg("%s: %s", p->text, p->error);
+            assert_string_equal(p->name, name[found]);
+            json_t *back = json_loads(p->arguments, JSON_REJECT_DUPLICATES, NULL);
+            char *wanted = json_dumps(tree[found], JSON_REAL_PRECISION(17));
+            json_t *given = json_loads(wanted, 0, NULL);
+            if (!back || !json_equal(back, given))
+                fail_msg("%s\n  gives    %s\n  expected %s", p->text, p->arguments, wanted);
+            free(wanted);
+            json_decref(given);
+            json_decref(back);
+            found++;
+        }
+        assert_int_equal(found, n);
+        assert_true(n < 2 || calls.part[calls.n - 2].is_call);
+        ct_calls_free(&calls);
+        free(ids.ids);
+        for (int i = 0; i < n; i++)
+            json_decref(tree[i]);
+        done += n;
+    }
+}
+
+static void there_and_back(void **state)
+{
+    (void)state;
+    struct ct_tokenizer *t = small();
+    random_state = 20;
+    trees(t, 10000);
+    ct_tokenizer_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms),         cmocka_unit_test(wrong),
+                                       cmocka_unit_test(declared),      cmocka_unit_test(depth),
+                                       cmocka_unit_test(places),        cmocka_unit_test(refusals),
+                                       cmocka_unit_test(there_and_back)};
+    return cmocka_run_group_tests_name("text/call", tests, NULL, NULL);
+}
