@@ -1,11 +1,13 @@
 # Makefile: the front door. Everything it does is written down in CMakeLists.txt, CMakePresets.json and tools/;
-# a fresh Debian 12 with git and make is enough, tools/setup.sh brings the rest.
+# a fresh Debian 12 with git and make is enough, tools/setup.sh brings the rest. What only tests need is brought by
+# `make check` alone.
 JOBS ?= 2
 PREFIX ?= /usr/local
+LIBDIR ?= lib
 DESTDIR ?=
 T ?= 60
 
-.PHONY: all demo check bench fuzz install setup clean
+.PHONY: all demo check bench fuzz install setup
 
 all: build/release/Makefile
 	cmake --build build/release -j$(JOBS)
@@ -14,7 +16,8 @@ demo: build/release/Makefile
 	cmake --build build/release -j$(JOBS) --target carat
 	build/release/carat run tiny "Turn on the kitchen lights" </dev/null
 
-check: setup
+check:
+	@tools/setup.sh check
 	tools/setup_arm.sh
 	tools/check.sh $(JOBS)
 
@@ -26,13 +29,15 @@ fuzz:
 	tools/setup.sh fuzz
 	tools/fuzz.sh $(T)
 
-install: setup
-	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+# Configured anew for the prefix; whether tests are built stays as it was.
+install: build/release/Makefile
+	cmake -S . -B build/release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) -DCMAKE_INSTALL_LIBDIR=$(LIBDIR)
 	cmake --build build/release -j$(JOBS) --target carat carat_static carat_shared
 	DESTDIR=$(DESTDIR) cmake --install build/release
 
+# `make check` and `cmake --preset release` switch the tests on in the same folder.
 build/release/Makefile: | setup
-	cmake --preset release
+	cmake --preset release -DCARAT_TESTS=OFF
 
 setup:
 	@tools/setup.sh

@@ -262,7 +262,10 @@ def tensors_of(spec, hf):
         both = np.concatenate([k, v], 1).reshape(2 * kv * dim, -1)
         gate, up = get("mlp.gate_proj"), get("mlp.up_proj")
         add = lambda name, m: out.__setitem__("%s_%d" % (name, i), (kind, m))  # noqa: E731
-        if "qkv" in form:
+        if "each" in form:  # as many KV heads as heads: q, K and V of each head side by side, no qkv2_w
+            each = [m.reshape(heads, 1, dim, -1) for m in (q, k, v)]
+            add("qkv1_w", np.concatenate(each, 1).reshape(3 * heads * dim, -1))
+        elif "qkv" in form:
             add("qkv_ein", np.concatenate([q, both]))
         else:
             add("qkv1_w", q)
@@ -326,7 +329,11 @@ def model_from_sbs(path, spec):
         at = "model.layers.%d." % i
         get = lambda name: value.get("%s_%d" % (name, i))  # noqa: E731
         put = lambda name, m: state.__setitem__(at + name + ".weight", m)  # noqa: E731
-        fused = get("qkv_ein")
+        fused, rows = get("qkv_ein"), get("qkv1_w")
+        if fused is None and get("qkv2_w") is None:
+            pick = lambda j: np.concatenate([rows[(3 * h + j) * dim:(3 * h + j + 1) * dim] for h in range(heads)])  # noqa: E731
+            rest = [rows[(3 * h + j) * dim:(3 * h + j + 1) * dim] for h in range(heads) for j in (1, 2)]
+            fused = np.concatenate([pick(0)] + rest)
         q, both = (fused[:heads * dim], fused[heads * dim:]) if fused is not None else (get("qkv1_w"), get("qkv2_w"))
         put("self_attn.q_proj", q)
         put("self_attn.k_proj", np.concatenate([both[2 * j * dim:(2 * j + 1) * dim] for j in range(kv)]))
@@ -409,6 +416,9 @@ FIXTURES = {
     "g1-sfp": dict(type="SFP", version=1, form=("gating",), model=0, wrapping=PT, display="Gemma tiny",
                    loud_by={"self_attn.o_proj": 1.6, "mlp.down_proj": 1.6, "self_attn.v_proj": 2.5},
                    config=gemma1(**mv.sizes(44, 70, 2, 3, 1, 18, 131))),
+    # As many KV heads as heads, as Gemma 1 7B has; its heads are wider than the model, too.
+    "g1-each": dict(type="BF16", version=1, form=("each", "att"), model=1, wrapping=IT, display="Gemma 7B tiny",
+                    config=gemma1(**mv.sizes(36, 64, 2, 4, 4, 12, 131))),
 }
 
 

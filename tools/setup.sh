@@ -1,37 +1,45 @@
 #!/usr/bin/env bash
-# setup.sh: installs the Debian packages that the build and the tests need, and only when one is missing.
-# `setup.sh fuzz` adds clang. Needs root or sudo only when there is something to install.
+# setup.sh: installs the Debian packages that are missing, and needs root or sudo only when there are some. Without an
+# argument those that build the library and the command; `setup.sh check` also those of the tests, `setup.sh fuzz` clang.
 set -euo pipefail
 
 packages=()
 need_command() { command -v "$1" >/dev/null || packages+=("${@:2}"); }
 # The compiler is asked, so that a header counts wherever it lies; without a compiler all of them are missing.
-need_header() { echo "#include <$1>" | gcc -E - >/dev/null 2>&1 || packages+=("$2"); }
+need_header() { echo "#include <$1>" | ${compiler:-false} -E - >/dev/null 2>&1 || packages+=("$2"); }
 
-need_command gcc gcc
-need_command g++ g++ # carat.h must be C++17 too
-need_command pkg-config pkgconf
+compiler=${CC:-$(command -v cc gcc clang | head -n 1 || true)}
+[ -n "$compiler" ] || packages+=(gcc)
 need_command cmake cmake
 need_header stdio.h libc6-dev
 need_header jansson.h libjansson-dev
 need_header xxhash.h libxxhash-dev
-need_header cmocka.h libcmocka-dev
-need_header simde/x86/avx512.h libsimde-dev # emulates levels of kernels in tests
-# Runs kernels on processors that this machine is not (test/kernel/test_kcheck_qemu.sh).
-[ "$(uname -m)" != x86_64 ] || need_command qemu-x86_64 qemu-user
+if [ "${1:-}" = check ]; then
+    need_command gcc gcc
+    need_command g++ g++ # carat.h must be C++17 too
+    need_command pkg-config pkgconf
+    need_header cmocka.h libcmocka-dev
+    need_header simde/x86/avx512.h libsimde-dev # emulates levels of kernels in tests
+    # Runs kernels on processors that this machine is not (test/kernel/test_kcheck_qemu.sh).
+    [ "$(uname -m)" != x86_64 ] || need_command qemu-x86_64 qemu-user
+    need_command python3 python3 # examples/generate.py
+    need_command zsh zsh         # completions are tried in the shells that they are for
+    need_command fish fish
+fi
 [ "${1:-}" != fuzz ] || need_command clang clang libclang-rt-14-dev
 [ ${#packages[@]} -gt 0 ] || exit 0
 
-command -v apt-get >/dev/null || {
-    echo "setup.sh: no apt-get here; install what these Debian packages hold: ${packages[*]}" >&2
+# What to do where they cannot be installed from here: one sentence, and the way without packages.
+give_up() {
+    echo "setup.sh: $1. Missing: ${packages[*]}" >&2
+    echo "setup.sh: README.md has the lines that build without this script, and what they need" >&2
     exit 1
 }
+command -v apt-get >/dev/null || give_up 'there is no apt-get here; install what these Debian packages hold'
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || {
-        echo "setup.sh: missing ${packages[*]}; install them as root and run again" >&2
-        exit 1
-    }
+    command -v sudo >/dev/null || give_up 'packages can be installed by root only, and there is no sudo'
+    [ -t 0 ] || sudo -n true 2>/dev/null || give_up 'packages can be installed by root only, and sudo wants a password'
     as_root=(sudo)
 fi
 echo "setup.sh: installing ${packages[*]}"
