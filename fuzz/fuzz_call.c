@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "text/call.h"
-#include "text/chat.h"
-#include "text/tree.h"
-#include "text/vocab.h"
+#include "text/chat/call.h"
+#include "text/chat/chat.h"
+#include "text/chat/tree.h"
+#include "text/tokenizer/vocab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

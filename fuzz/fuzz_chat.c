@@ -3,7 +3,7 @@
  * failure leaves nothing behind. Ids are not made: the tokenizer has a target of its own. */
 #include <stdlib.h>
 
-#include "text/chat_parts.h"
+#include "text/chat/chat_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,9 +5,9 @@
 
 #include "file/file.h"
 #include "model/weights.h"
-#include "text/chat.h"
-#include "text/sampler.h"
-#include "text/tokenizer.h"
+#include "text/chat/chat.h"
+#include "text/generation_config.h"
+#include "text/tokenizer/tokenizer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

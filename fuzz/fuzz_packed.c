@@ -8,10 +8,10 @@
 #include "fuzz_text.h"
 
 #include "file/packed.h"
-#include "kernel/panel.h"
+#include "kernel/layout/panel.h"
 #include "model/weights.h"
-#include "text/chat.h"
-#include "text/sampler.h"
+#include "text/chat/chat.h"
+#include "text/generation_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "text/detokenizer.h"
-#include "text/vocab.h"
+#include "text/tokenizer/detokenizer.h"
+#include "text/tokenizer/vocab.h"
 
 static void must(bool holds)
 {

@@ -4,7 +4,7 @@
  * target of their own. */
 #include <stdlib.h>
 
-#include "text/chat.h"
+#include "text/chat/chat.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

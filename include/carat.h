@@ -667,7 +667,7 @@ typedef struct carat_verdict {
     int passed,
         failed; /* checks; those that had nothing to check, or say what is done otherwise, are neither */
     /* XXH3-128 in hexadecimal over configuration and weights, the same for the same types and values in any container;
-     * of what exactly: src/api/verify_weights.c. "" when only a tokenizer is open. */
+     * of what exactly: src/check/verify_weights.c. "" when only a tokenizer is open. */
     char content[33];
 } carat_verdict;
 

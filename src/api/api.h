@@ -3,11 +3,11 @@
 #define CT_API_H
 
 #include "base/arena.h"
-#include "base/lock.h"
+#include "os/lock.h"
 #include "model/forward.h"
-#include "text/chat.h"
-#include "text/detokenizer.h"
-#include "text/sampler.h"
+#include "text/chat/chat.h"
+#include "text/tokenizer/detokenizer.h"
+#include "text/generation_config.h"
 
 #define CT_MAX_STOP      64
 #define CT_MAX_BANNED    256  /* of the model itself */

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
-#include "text/call.h"
+#include "text/chat/call.h"
 
 void carat_tokens_free(carat_tokens *t)
 {

@@ -1,11 +1,11 @@
 /* backend.h: the verbs the model is written in, and what a backend must provide. A backend is a table of functions over
- * its own memory; cpu.c fills a complete table, others copy it and overwrite what they do better, trace.c wraps any
+ * its own memory; cpu_backend.c fills a complete table, others copy it and overwrite what they do better, trace.c wraps any
  * table. The model sees no ISA, thread or device through it. */
 #ifndef CT_BACKEND_H
 #define CT_BACKEND_H
 
 #include "base/base.h"
-#include "base/pool.h"
+#include "os/pool.h"
 #include "kernel/kernel.h"
 
 /* A matrix [current rows][cols] in the backend's memory; opaque to the model. */

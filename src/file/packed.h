@@ -1,6 +1,6 @@
-/* packed.h: a packed file: a checkpoint as carat computes with it. Weights lie in panels (kernel/panel.h), the vocabulary as
+/* packed.h: a packed file: a checkpoint as carat computes with it. Weights lie in panels (kernel/layout/panel.h), the vocabulary as
  * the tokenizer's tables, everything else as the origin had it, so that what reads a checkpoint reads this. Reading is
- * packed.c's; writing, which needs kernels and threads, api/pack.c's.
+ * packed.c's; writing, which needs kernels and threads, checkpoint/pack_model.c's.
  *
  *   header    struct ct_packed_header, at byte 0
  *   sections  in the order of the index, without overlap, each on a boundary of 64 bytes, large ones on a page
@@ -13,7 +13,7 @@
  *   section[9] side files          config.json, generation_config.json, tokenizer.json, tokenizer.model,
  *                                  tokenizer_config.json, chat_template.jinja, chat_template.json, special_tokens_map.json,
  *                                  added_tokens.json; the third and fourth never, the tables stand for them
- *   section sbs, tables            blob "config" of gemma.cpp; what text/tables.c says
+ *   section sbs, tables            blob "config" of gemma.cpp; what text/tokenizer/tables.c says
  *   u64 weight_bytes; u32 n_unused; text unused
  *   u32 n_source, each             text name; u32 present; u64 device, inode, size; i64 modified, changed (nanoseconds since
  *                                  1970); u64 head, hash
@@ -32,12 +32,12 @@
 #define CT_PACKED_H
 
 #include "base/arena.h"
-#include "base/os.h"
+#include "os/os.h"
 #include "file/file.h"
 
 #define CT_PACKED_MAGIC "caratpak"
 enum {
-    CT_PACKED_LAYOUT = 2,     /* of this file, panels and the tokenizer's tables (text/tables.c) */
+    CT_PACKED_LAYOUT = 2,     /* of this file, panels and the tokenizer's tables (text/tokenizer/tables.c) */
     CT_PACKED_ALIGN = 64,     /* of a section */
     CT_PACKED_PAGE = 4096,    /* of one that is larger */
     CT_PACKED_HEAD = 1 << 20, /* bytes of a source that are its header where its format does not say */

@@ -1,6 +1,6 @@
 /* packed_file.c: packed files as open checkpoints: what such a file shows of itself as struct ct_file, what it keeps of another
  * container, and whether that has changed since. The index is packed.c's; shapes of weights are checked in
- * model/weights.c, as for every container, the tokenizer's tables in text/tables.c. */
+ * model/weights.c, as for every container, the tokenizer's tables in text/tokenizer/tables.c. */
 #include "file/sbs_fields.h"
 
 enum { MAX_ARRAY = 65536 }; /* bytes of one in the metadata: longer ones are the vocabulary's */

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/base.h"
 #include "base/json.h"
-#include "base/os.h"
+#include "os/os.h"
 #include "file/file.h"
 #include "file/packed.h"
 

@@ -1,11 +1,11 @@
 /* kernel.h: contracts of the kernels, pure functions on arrays: no allocation, threads, errors or globals. What each
- * number is: NUMERICS.md; the meaning in C: ref*.c; who calls them: backend/cpu.c. One table per ISA level, never
+ * number is: NUMERICS.md; the meaning in C: ref*.c; who calls them: backend/cpu/cpu_backend.c. One table per ISA level, never
  * with a null entry, and every level gives the same bits. */
 #ifndef CT_KERNEL_H
 #define CT_KERNEL_H
 
 #include "base/base.h"
-#include "base/cpu.h"
+#include "os/cpu.h"
 #include "quant/quant.h"
 
 #define CT_PANEL_ROWS 16 /* rows side by side in a packed weight */

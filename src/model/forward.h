@@ -2,7 +2,7 @@
 #ifndef CT_FORWARD_H
 #define CT_FORWARD_H
 
-#include "model/cache.h"
+#include "model/kv_cache.h"
 
 /* A pass over one engine's memory: built once, run many times, allocates nothing. */
 struct ct_pass {

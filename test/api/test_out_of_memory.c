@@ -4,7 +4,7 @@
  * one with all that follow. The linker's --wrap puts this program between the library and the C library (CMakeLists.txt
  * lists the names), so that it works under sanitizers too, whose leak check then sees the same paths. What the C library
  * allocates for itself (qsort) is out of reach. */
-#include "store_util.h"
+#include "checkpoint/cache_util.h"
 
 #include <errno.h>
 #include <pthread.h>

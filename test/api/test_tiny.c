@@ -3,7 +3,7 @@
  * lines where the reference implementation does (the file keeps those that it gets wrong), in fast arithmetic with KV of
  * the default type and of q8; in exact arithmetic it must give the very ids of the reference nearly always (a tie in its
  * float32 may fall the other way). How the file is made: tools/train_tiny.py. */
-#include "vector_util.h"
+#include "engine/vector_util.h"
 
 #define HELDOUT    CT_TEST_DATA "/tiny_heldout.jsonl"
 #define TINY       CT_TEST_DATA "/../../models/tiny"

@@ -3,7 +3,7 @@
  * test_bad_packed_lists.c's; cuts at every length and changes of every byte are test/file/test_packed.c's. */
 #include "cli/bad_packed.h"
 
-#include "text/vocab.h"
+#include "text/tokenizer/vocab.h"
 
 /* ---- makers ---- */
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_cache_faults.sh: the cache when the disk has no room or is not to be written, when the command is killed or interrupted
-# at random, and when somebody clears it meanwhile. Faults at chosen moments are test/api/test_store_faults.c's.
+# at random, and when somebody clears it meanwhile. Faults at chosen moments are test/checkpoint/test_cache_faults.c's.
 . "$CARAT_SOURCE/test/cli/cache.bash"
 
 copy_model m

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_verify.sh: `carat verify` passes a sound model, fails a damaged one with exit code 7 and says where, and says the same
-# as JSON. What each check finds is tested in test/api/test_verify.c.
+# as JSON. What each check finds is tested in test/check/test_verify.c.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 expect 0 verify tiny

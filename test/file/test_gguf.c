@@ -2,7 +2,7 @@
  * every byte, and one file for each lie that a header can tell. */
 #include "file/file_build.h"
 
-#include "base/os.h"
+#include "os/os.h"
 
 #include <time.h>
 

@@ -5,7 +5,7 @@
 
 #include "file/sbs.h"
 #include "model/weights.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 static carat_status open_bytes(struct ct_file **f, const void *p, size_t n, carat_error *err)
 {

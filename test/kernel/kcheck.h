@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "kernel/kernel.h"
-#include "kernel/panel.h"
+#include "kernel/layout/panel.h"
 
 enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 24, KC_WANTED = 4 };
 

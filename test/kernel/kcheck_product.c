@@ -108,7 +108,7 @@ static void check_widen(struct kcheck *c, const struct product *p)
 
 /* ---- inputs ---- */
 
-/* As backend/cpu.c lays it out; LANES may use all of it. */
+/* As backend/cpu/cpu_backend.c lays it out; LANES may use all of it. */
 static struct ct_prepared take_prepared(struct kcheck *c, const struct product *p, enum ct_input form)
 {
     size_t padded = (size_t)ct_pad_group(p->rows.cols), n = (size_t)p->n;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "kernel/kernel.h"
-#include "kernel/panel.h"
+#include "kernel/layout/panel.h"
 
 #if defined(__x86_64__)
 void ct_panels_init_emulated_avxvnni(struct ct_kernel *k);

@@ -11,7 +11,7 @@
 #include "block_oracle.h"
 
 #define CT_ISA test
-#include "kernel/ref_math.h"
+#include "kernel/ref/ref_math.h"
 
 static uint64_t state = 88172645463325252u;
 static uint32_t next_random(void)

@@ -1,5 +1,5 @@
 /* test_config.c: config.json in its dialects, the defaults that released files rely on, refusals by name, and the
- * arithmetic of the KV cache. GGUF keys are covered with whole files in test/api/test_reference.c. */
+ * arithmetic of the KV cache. GGUF keys are covered with whole files in test/engine/test_reference.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "model/cache.h"
+#include "model/kv_cache.h"
 
 static carat_status read_config(struct ct_config *c, const char *json, carat_error *err)
 {

@@ -4,7 +4,7 @@
 
 #include "text_golden.h"
 
-#include "text/chat.h"
+#include "text/chat/chat.h"
 
 #define USER "[{\"role\":\"user\",\"content\":\"u\"}]"
 /* a question, and two calls in answer */

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "chat_golden.h"
 
-#include "text/call.h"
+#include "text/chat/call.h"
 
 #define S "<start_function_call>"
 #define E "<end_function_call>"

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "chat_golden.h"
 
-#include "text/chat_parts.h"
+#include "text/chat/chat_parts.h"
 
 static void check_family(const char *family, int expect_strings, int expect_errors)
 {

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "text_golden.h"
 
-#include "text/detokenizer.h"
+#include "text/tokenizer/detokenizer.h"
 
 static struct ct_tokenizer *open_data(const char *name)
 {

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "vocabulary.h"
 
-#include "text/detokenizer.h"
+#include "text/tokenizer/detokenizer.h"
 
 static void same_encoding(const struct ct_tokenizer *a, const struct ct_tokenizer *b, const char *text,
                           size_t n)

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "vocabulary.h"
 
-#include "text/detokenizer.h"
+#include "text/tokenizer/detokenizer.h"
 
 /* ---- memory that can be refused: the linker puts this in between (CMakeLists.txt) ---- */
 

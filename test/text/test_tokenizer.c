@@ -4,7 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "vocabulary.h"
 
-#include "text/bpe.h"
+#include "text/tokenizer/bpe.h"
 
 static bool has(const char *text, const char *const *word)
 {

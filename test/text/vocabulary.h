@@ -5,7 +5,7 @@
 
 #include "text_golden.h"
 
-#include "text/vocab.h"
+#include "text/tokenizer/vocab.h"
 
 static inline uint32_t next_random(uint64_t *s)
 {

@@ -1,0 +1,305 @@
+/* bench.c: `carat bench`: prompt (pp) and generation (tg) speed on random ids, at depths of context, against what the
+ * machine can read and compute at most, measured in the same run. Here the tests are planned; bench.h says who runs them
+ * and who tells what came out. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "save.h"
+
+enum { MOST_NUMBERS = 16 };
+
+struct list {
+    int n, value[MOST_NUMBERS];
+};
+
+/* "512" or "128,512". */
+static int parse_list(const char *option, const char *text, struct list *list)
+{
+    const char *at = text;
+
+    for (list->n = 0;; at++) {
+        int64_t value = 0;
+        int digits = 0;
+        for (; *at >= '0' && *at <= '9' && digits < 8; at++, digits++)
+            value = 10 * value + (*at - '0');
+        if (digits == 0 || value > 1 << 20 || list->n == MOST_NUMBERS || (*at && *at != ','))
+            return fail(
+                USAGE,
+                "bench: option %s: '%s' is not a list of at most %d numbers from 0 to %d, as in 128,512",
+                option, text, MOST_NUMBERS, 1 << 20);
+        list->value[list->n++] = (int)value;
+        if (!*at)
+            return DONE;
+    }
+}
+
+static int parse_pairs(const char *text, struct list *list)
+{
+    int code = parse_list("-pg", text, list);
+
+    for (int i = 0; i < list->n && code == DONE; i++)
+        if (list->value[i] == 0 || list->n % 2)
+            return fail(USAGE, "bench: option -pg: '%s' is not pairs of numbers above 0, as in 512,64", text);
+    return code;
+}
+
+static int add_test(struct bench *b, const struct setting *with, int n_prompt, int n_gen, int depth,
+                    int parallel)
+{
+    int length = depth + n_prompt + n_gen;
+
+    if (n_prompt + n_gen == 0)
+        return DONE;
+    if (b->n == MOST_TESTS)
+        return fail(USAGE, "bench: more than %d tests", MOST_TESTS);
+    b->test[b->n++] = (struct test){.with = with,
+                                    .n_prompt = n_prompt,
+                                    .n_gen = n_gen,
+                                    .depth = depth,
+                                    .parallel = parallel,
+                                    .old = {.lost = NAN, .taken = NAN}};
+    b->longest = length > b->longest ? length : b->longest;
+    b->widest = parallel > b->widest ? parallel : b->widest;
+    return DONE;
+}
+
+/* Every length at every depth; prompts first, then generation for every number of sequences, then both together, as
+ * llama-bench orders them. */
+static int plan_tests(struct bench *b, const struct setting *with)
+{
+    struct list prompt, gen, pair = {0}, depth, parallel;
+    const struct options *o = b->o;
+    int code;
+
+    if ((code = parse_list("-p", o->n_prompt, &prompt)) != DONE ||
+        (code = parse_list("-n", o->n_gen, &gen)) != DONE ||
+        (code = parse_list("-d", o->n_depth, &depth)) != DONE ||
+        (code = parse_list("-npl", o->n_parallel, &parallel)) != DONE ||
+        (o->n_pair && (code = parse_pairs(o->n_pair, &pair)) != DONE))
+        return code;
+    for (int i = 0; i < parallel.n; i++)
+        if (parallel.value[i] < 1 || parallel.value[i] > BENCH_PARALLEL)
+            return fail(USAGE, "bench: option -npl: %d is not a number of sequences from 1 to %d",
+                        parallel.value[i], BENCH_PARALLEL);
+    for (int d = 0; d < depth.n; d++) {
+        for (int i = 0; i < prompt.n && code == DONE; i++)
+            code = add_test(b, with, prompt.value[i], 0, depth.value[d], 1);
+        for (int i = 0; i < gen.n; i++)
+            for (int k = 0; k < parallel.n && code == DONE; k++)
+                code = add_test(b, with, 0, gen.value[i], depth.value[d], parallel.value[k]);
+        for (int i = 0; i < pair.n && code == DONE; i += 2)
+            code = add_test(b, with, pair.value[i], pair.value[i + 1], depth.value[d], 1);
+    }
+    if (code == DONE && b->n == 0)
+        return fail(USAGE, "bench: with -p 0 and -n 0 there is nothing to measure");
+    return code;
+}
+
+/* "0,1" or words: llama-bench's -fa, for which there is one kernel here. */
+static int parse_flash(const char *text, struct list *list)
+{
+    for (list->n = 0;; text++) {
+        size_t n = strcspn(text, ",");
+        char word[8];
+        snprintf(word, sizeof word, "%.*s", (int)n, text);
+        if (list->n == MOST_NUMBERS || n >= sizeof word || !is_choice("0|1|on|off|auto", word))
+            return fail(USAGE,
+                        "bench: option -fa: '%.80s' must be one of 0, 1, on, off and auto, or a list of them",
+                        text);
+        list->value[list->n++] = !is_choice("0|off", word);
+        if (!*(text += n))
+            return DONE;
+    }
+}
+
+/* Every number of threads with every width of passes. */
+static int plan_settings(struct bench *b)
+{
+    struct list threads, chunk, flash = {1, {1}};
+    const struct options *o = b->o;
+    int code;
+
+    if ((code = parse_list("-t", o->thread_list, &threads)) != DONE ||
+        (code = parse_list("-ub", o->chunk_list, &chunk)) != DONE ||
+        (o->flash && (code = parse_flash(o->flash, &flash)) != DONE))
+        return code;
+    if (threads.n * chunk.n * flash.n > MOST_SETTINGS)
+        return fail(USAGE, "bench: more than %d settings", MOST_SETTINGS);
+    b->several_threads = threads.n > 1;
+    b->several_chunks = chunk.n > 1;
+    b->several_flash = flash.n > 1;
+    for (int i = 0; i < threads.n; i++)
+        for (int k = 0; k < chunk.n; k++)
+            for (int f = 0; f < flash.n && code == DONE; f++) {
+                struct setting *s = &b->setting[b->n_setting++];
+                *s = (struct setting){threads.value[i],
+                                      chunk.value[k],
+                                      flash.value[f],
+                                      {.size = sizeof s->plan},
+                                      {.size = sizeof s->limits},
+                                      0};
+                code = plan_tests(b, s);
+            }
+    return code;
+}
+
+/* Everything that can be wrong without a model is wrong before one is opened. */
+static int prepare(struct bench *b, struct save *plot)
+{
+    const struct options *o = b->o;
+    int code = plan_settings(b);
+
+    if (code == DONE && (o->predict > 0 || o->iterations || o->warmup >= 0 || o->bench_json))
+        return fail(USAGE, "bench: option %s goes with --prompt TEXT, whose generations it is about",
+                    o->bench_json    ? "--bench-json"
+                    : o->predict > 0 ? "--max-tokens"
+                    : o->iterations  ? "--bench-iters"
+                                     : "--bench-warmup");
+    if (code == DONE && o->plot && b->n_setting > 1)
+        return fail(USAGE, "bench: --plot draws one setting: give -t, -ub and -fa one value each");
+    if (code == DONE && o->json && o->output && strcmp(o->output, "json") != 0)
+        return fail(USAGE, "bench: --json and -o %s contradict each other", o->output);
+    if (code == DONE && o->plot && strcmp(o->plot, "-") == 0)
+        return fail(USAGE, "bench: --plot - and the result cannot both go to standard output");
+    if (code == DONE && o->compare)
+        code = bench_compare_open(b);
+    if (code == DONE && o->plot)
+        code = save_open(plot, o->plot);
+    return code;
+}
+
+static const char *format_of(const struct bench *b)
+{
+    return b->o->output ? b->o->output : b->o->json ? "json" : "md";
+}
+
+/* All tests of a setting, whose rows go out as soon as what stands in them is known: shares of the limits are
+ * when these have been measured again, verdicts when everything is. */
+static int run_setting(struct bench *b, struct setting *s)
+{
+    bool people = strcmp(format_of(b), "md") == 0;
+    int code = bench_begin(b, s);
+
+    for (int i = 0; i < b->n && code == DONE; i++) {
+        if (b->test[i].with != s)
+            continue;
+        code = bench_run(b, &b->test[i]);
+        if (code == DONE && people)
+            bench_print_speed(b, i);
+    }
+    if (code == DONE)
+        code = bench_end(b, s);
+    for (int i = 0; i < b->n && code == DONE; i++) {
+        if (b->test[i].with != s)
+            continue;
+        bench_sum_up(b, &b->test[i]);
+        if (!people && !b->older)
+            code = bench_fields_test(b, i, format_of(b));
+    }
+    return code;
+}
+
+static int run_tests(struct bench *b)
+{
+    const char *format = format_of(b);
+    bool people = strcmp(format, "md") == 0;
+    int code = bench_open(b);
+
+    if (code != DONE)
+        return code;
+    if (people)
+        bench_print_head(b);
+    else
+        code = bench_fields_begin(format);
+    for (int i = 0; i < b->n_setting && code == DONE; i++)
+        code = run_setting(b, &b->setting[i]);
+    if (code == DONE)
+        code = bench_compare(b);
+    for (int i = 0; i < b->n && code == DONE && !people && b->older; i++)
+        code = bench_fields_test(b, i, format);
+    if (code == DONE && !people)
+        code = bench_fields_end(format);
+    return code;
+}
+
+static int tell(const struct bench *b, struct save *plot)
+{
+    int code = DONE;
+
+    if (strcmp(format_of(b), "md") == 0)
+        bench_print(b);
+    if (b->o->plot) {
+        bench_plot(b, plot->file);
+        code = save_close(plot);
+    }
+    return code == DONE ? bench_compare_result(b) : code;
+}
+
+static void free_all(struct bench *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        free(b->test[i].spent);
+        free(b->test[i].speed);
+        free(b->test[i].first);
+        free(b->test[i].step);
+    }
+    for (int i = 0; i < BENCH_PARALLEL; i++)
+        carat_session_close(b->session[i]);
+    json_decref(b->older);
+    free(b->ids);
+    free(b->command);
+    carat_engine_close(b->engine);
+    carat_model_close(b->model);
+    free(b);
+}
+
+/* What was not given. */
+static void settle(struct options *o)
+{
+    o->n_prompt = o->n_prompt ? o->n_prompt : "512";
+    o->n_gen = o->n_gen ? o->n_gen : "64";
+    o->n_depth = o->n_depth ? o->n_depth : "0";
+    o->n_parallel = o->n_parallel ? o->n_parallel : "1";
+    o->thread_list = o->thread_list ? o->thread_list : "0";
+    o->chunk_list = o->chunk_list ? o->chunk_list : "0";
+    o->repetitions = o->repetitions ? o->repetitions : 5;
+}
+
+static int bench_tests(const struct options *o)
+{
+    struct bench *b = calloc(1, sizeof *b);
+    struct save plot = {0};
+    int code;
+
+    if (!b)
+        return fail_memory();
+    b->settled = *o;
+    settle(&b->settled);
+    b->o = &b->settled;
+    b->path = o->model;
+    b->exact = o->exact;
+    b->info.size = sizeof b->info;
+    b->setup.size = sizeof b->setup;
+    b->host.size = sizeof b->host;
+    b->widest = 1;
+    code = prepare(b, &plot);
+    if (code == DONE && o->flash)
+        note("-fa changes nothing: attention is the same kernel with 0 and 1");
+    if (code == DONE) {
+        interrupt_install();
+        code = run_tests(b);
+    }
+    if (code == DONE)
+        code = tell(b, &plot);
+    save_abandon(&plot);
+    free_all(b);
+    return code;
+}
+
+int verb_bench(const struct options *o)
+{
+    return o->prompt ? bench_whole(o) : bench_tests(o);
+}

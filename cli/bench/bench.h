@@ -1,0 +1,202 @@
+/* bench.h: what `carat bench` is made of: tests that are planned (bench.c), run (bench_run.c) under a watch on the machine
+ * (bench_load.c), summed up (bench_figures.c) and told: as a table for people (bench_report.c), as fields for programs
+ * (bench_fields.c), against an older result (bench_compare.c) and as a picture (bench_plot.c). Whole
+ * generations of a real prompt are apart from all that (bench_whole.c). */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdio.h>
+
+#include "cli.h"
+#include "doctor/conditions.h"
+
+enum { BENCH_PARALLEL = 256, MOST_TESTS = 64, MOST_SETTINGS = 64, MOST_REPETITIONS = 1000 };
+
+/* Samples in a few numbers; NAN where there are too few of them. */
+struct spread {
+    int n;
+    double mean, deviation, median, p90, low, high;
+    double noise; /* standard deviation over median, estimated by the median distance from the median */
+};
+
+/* What else happened on the machine while a test ran: shares of the time of all its processors, except for throttled,
+ * which is a share of the time that passed. NAN: not known, or too short to be known. */
+struct load {
+    double foreign, steal, throttled;
+    double mhz,
+        mhz_most;      /* of the fastest processor right after a run, and the most it can do; 0: not known */
+    char governor[32]; /* of its frequency; "" when not known */
+};
+
+/* What something had to read and compute, and how long it took. */
+struct work {
+    uint64_t bytes, operations;
+    double seconds;
+    double gb_s, gop_s;
+    double of_read,
+        of_compute; /* of what could be done in that time; NAN: nothing to do, or limit not known */
+};
+
+/* Beside the same test of an older result; without one NULL, 0 and NAN. */
+struct verdict {
+    const json_t *element; /* of the older result; NULL: it has no such test */
+    struct spread ts;
+    double ratio;   /* of the medians, new by old */
+    double allowed; /* the share that noise explains */
+    double lost;    /* the share of its speed that the machine itself has lost since; below 0: won */
+    double taken;   /* the share of the processors' time that others have taken away since; below 0: given */
+    const char *word; /* "same", "slower", ... */
+};
+
+/* What may explain or distort the figures of a test. */
+enum cause { NOISE, FOREIGN, STEAL, THROTTLED, FREQUENCY, THREADS, SHORT, BEYOND, UNSEEN, N_CAUSE };
+
+/* What the tests of one engine have in common. */
+struct setting {
+    int threads, chunk; /* as asked for; 0: the library's choice */
+    int flash;          /* of -fa: 0 or 1, which are one kernel */
+    carat_plan plan;
+    carat_limits limits;   /* of the machine with these threads */
+    double engine_seconds; /* of its creation */
+};
+
+struct test {
+    const struct setting *with;
+    int n_prompt, n_gen, depth;
+    int parallel; /* sequences in a pass */
+    char time[24];
+    double *spent; /* [repetitions] seconds */
+    double *speed; /* [repetitions] tok/s of all sequences */
+    double *first; /* [repetitions] seconds of the prompt and one draw; without a prompt not set */
+    double *step;  /* [repetitions][n_gen] seconds */
+    struct spread ns, ts, first_ms, step_ms;
+    struct load load;
+    size_t peak_rss;
+    carat_profile
+        profile; /* of the fastest run with --profile, else of the warm-up, of which only the counts are used */
+    double seconds; /* that the profiled run took */
+    struct work work;
+    double limit; /* tok/s that the limits allow; NAN: not known */
+    struct verdict old;
+    double cause[N_CAUSE]; /* NAN where it does not matter */
+    char notes[512];       /* the same in words */
+};
+
+/* ---- bench_table.c: a markdown table as wide as what is in it ---- */
+
+enum { MOST_COLUMNS = 12, MOST_ROWS = MOST_TESTS + 1, CELL = 48 };
+
+struct table {
+    int columns, cells;
+    const char *title[MOST_COLUMNS]; /* a colon at its end aligns to the right */
+    int width[MOST_COLUMNS];
+    char cell[MOST_ROWS * MOST_COLUMNS][CELL];
+};
+/* titles are ended by NULL. */
+void table_begin(struct table *t, const char *const *titles);
+void table_cell(struct table *t, const char *format, ...) PRINTF(2, 3);
+/* Nothing where there is nothing to say: the number is NAN or not above 0. */
+void table_number(struct table *t, const char *format, double value);
+void table_print(struct table *t);
+/* The same in steps, for rows that come one by one: the widths, out of all that stands there; the titles; a
+ * row. */
+void table_measure(struct table *t);
+void table_head(const struct table *t);
+void table_row(const struct table *t, int row);
+
+/* ---- a run ---- */
+
+struct bench {
+    const struct options *o;
+    struct options settled; /* what o points to: the options, with defaults for those of the tests */
+    carat_model *model;
+    carat_engine *engine;
+    carat_session *session[BENCH_PARALLEL];
+    carat_model_info info;
+    carat_setup setup;
+    struct setting setting[MOST_SETTINGS];
+    int n_setting;
+    bool several_threads, several_chunks, several_flash; /* lists: columns of their own */
+    carat_host_info host;
+    struct progress evaluating, bar; /* what the pass under way has done; the steps of a generation */
+    int32_t *ids;                    /* [longest] */
+    double open_seconds;
+    double start_seconds; /* of that, and of creating the first engine */
+    const char *path;
+    int exact;
+    char type[64]; /* as "gemma3 270M Q4_0" */
+    char build[32];
+    char *command; /* that repeats the run */
+    json_t *older; /* result to compare with, or NULL */
+    struct test test[MOST_TESTS];
+    int n, longest, widest;
+    struct table speeds; /* whose rows are printed as they are measured */
+};
+
+/* ---- bench_whole.c ---- */
+
+int bench_whole(const struct options *o); /* all of --prompt; an exit code */
+
+/* ---- bench_run.c: exit codes ---- */
+
+int bench_open(struct bench *b);                     /* the model, and the plans of all engines */
+int bench_begin(struct bench *b, struct setting *s); /* measures the limits, creates the engine */
+int bench_run(struct bench *b, struct test *t);
+int bench_end(struct bench *b, struct setting *s); /* closes it and measures the limits once more */
+
+/* ---- bench_figures.c ---- */
+
+/* False when memory is out. */
+bool spread_of(struct spread *s, const double *sample, int n, double scale);
+struct work work_of(const carat_limits *limits, const carat_operation *o, double seconds);
+carat_operation sum_of(const carat_profile *p); /* all operations together */
+/* "pp512 @ d4096"; returns out. */
+const char *test_name(char *out, size_t capacity, const struct test *t);
+int tokens_of(const struct test *t);                      /* of all sequences */
+int bench_describe(struct bench *b);                      /* the model's type and the command; an exit code */
+void bench_sum_up(const struct bench *b, struct test *t); /* when its setting has ended */
+
+/* ---- bench_notes.c ---- */
+
+void bench_judge(const struct bench *b, struct test *t);
+/* A cause in words, of tests in which it lies from low to high. */
+void bench_note(char *out, size_t capacity, enum cause cause, double low, double high);
+void bench_print_notes(const struct bench *b);
+
+/* ---- bench_load.c ---- */
+
+struct load_mark {
+    struct cpu_time time;
+    double throttled; /* seconds; NAN: not known */
+};
+void load_begin(const carat_host_info *host, struct load_mark *m);
+void load_end(const carat_host_info *host, const struct load_mark *m, struct load *load);
+void load_frequency(struct load *load); /* notes the highest of several calls */
+size_t peak_rss(void);
+
+/* ---- bench_report.c, bench_fields.c ---- */
+
+void bench_print_head(struct bench *b);         /* of the table of speeds */
+void bench_print_speed(struct bench *b, int i); /* test i, just measured */
+void bench_print(const struct bench *b);        /* all else, when everything is measured */
+/* format: "csv", "json", "jsonl"; what stands before the tests, test i, and what ends them. Exit codes. */
+int bench_fields_begin(const char *format);
+int bench_fields_test(const struct bench *b, int i, const char *format);
+int bench_fields_end(const char *format);
+/* Is a field of a test what the older result has under that name? Yes, if it has none. */
+bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older);
+void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older,
+                      const char *file);
+
+/* ---- bench_compare.c ---- */
+
+int bench_compare_open(struct bench *b); /* reads and checks the older result; an exit code */
+int bench_compare(struct bench *b);      /* when everything is measured; an exit code */
+void bench_print_comparison(const struct bench *b, struct table *table);
+int bench_compare_result(const struct bench *b); /* CHECK_FAILED when a test is slower */
+
+/* ---- bench_plot.c ---- */
+
+void bench_plot(const struct bench *b, FILE *f); /* SVG; errors stay in f */
+
+#endif

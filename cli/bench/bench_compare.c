@@ -1,0 +1,352 @@
+/* bench_compare.c: an older result (`carat bench -o json`, or llama-bench's own JSON) beside the tests of this run: which of
+ * them belong together, what the noise of both explains, and a verdict for each. The file comes from anywhere: nothing in
+ * it is believed before it is checked. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "doctor/machine.h"
+
+enum {
+    MOST_BYTES = 4 << 20,  /* of the file: 64 tests of 1000 runs take less than three quarters of it */
+    MOST_VALUES = 1 << 18, /* in it; each takes up to 130 bytes when it is parsed */
+    MOST_SAMPLES = 10000,  /* of a test */
+};
+
+/* A difference counts when it is larger than three standard deviations of single runs, the larger one of both sides. If runs
+ * were independent, medians of five would differ by 0.76 of one, and with estimates out of five runs each a test that has
+ * not changed fails once in 200 times (simulated: 200,000 pairs, normal noise of 5 %; with ten runs each, once in 9,000).
+ * They are not: a neighbour or a clock that changes between two runs moves all samples of one of them. With such a drift
+ * as large as the noise itself it is once in 23 times. That is why the median's own, smaller error is not used. */
+static const double deviations = 3;
+/* Two processes differ by about 1 % in where their pages lie, however steady each one is. */
+static const double least_noise = 0.01;
+/* A single run says nothing about its noise; machines that are not idle have this. */
+static const double assumed_noise = 0.05;
+/* More than this hides what one would like to know. */
+static const double too_noisy = 0.2;
+
+static const char *name_of(const struct bench *b)
+{
+    return input_name(b->o->compare);
+}
+
+static int refuse(const struct bench *b, const char *why, size_t i)
+{
+    return fail_as(
+        USAGE, CARAT_E_FORMAT,
+        "%s: element %zu %s; expected is what 'carat bench -o json' or 'llama-bench -o json' wrote",
+        name_of(b), i, why);
+}
+
+/* The parser makes many bytes out of few: its values are counted first. */
+static bool few_values(const char *text, size_t n)
+{
+    size_t values = 0;
+
+    for (size_t i = 0; i < n; i++)
+        values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    return values <= MOST_VALUES;
+}
+
+static int parse(const struct bench *b, json_t **list)
+{
+    const char *path = name_of(b);
+    json_error_t why;
+    char *text;
+    size_t n;
+    int code = read_input(b->o->compare, &text, &n);
+
+    if (code != DONE)
+        return code;
+    if (n > MOST_BYTES || !few_values(text, n)) {
+        free(text);
+        return fail_as(USAGE, CARAT_E_FORMAT,
+                       "%s: is larger than any result of a benchmark (%d MiB, %d values)", path,
+                       MOST_BYTES >> 20, MOST_VALUES);
+    }
+    *list = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+    free(text);
+    if (json_is_array(*list) && json_array_size(*list) > 0)
+        return DONE;
+    return fail_as(
+        USAGE, CARAT_E_FORMAT,
+        "%s: %s%s; expected is an array of tests, as 'carat bench -o json' or 'llama-bench -o json' "
+        "writes it",
+        path, *list ? "is JSON, but not that" : "is not JSON: ", *list ? "" : why.text);
+}
+
+/* A whole number from 0 on. */
+static bool number_at(const json_t *object, const char *key, int *value)
+{
+    const json_t *number = json_object_get(object, key);
+    json_int_t n = json_integer_value(number);
+
+    *value = (int)n;
+    return json_is_integer(number) && n >= 0 && n <= INT32_MAX;
+}
+
+/* The speeds of all runs of a test; false when they are none. */
+static bool samples_at(const json_t *object, struct spread *spread, bool *memory)
+{
+    const json_t *list = json_object_get(object, "samples_ts");
+    size_t n = json_array_size(list);
+    double *sample;
+    bool good = n > 0 && n <= MOST_SAMPLES;
+
+    if (!good)
+        return false;
+    sample = calloc(n, sizeof *sample);
+    *memory = sample != NULL;
+    for (size_t i = 0; i < n && sample && good; i++) {
+        sample[i] = json_number_value(json_array_get(list, i)); /* 0 for what is no number */
+        good = sample[i] > 0 && isfinite(sample[i]);
+    }
+    if (sample && good)
+        *memory = spread_of(spread, sample, (int)n, 1);
+    free(sample);
+    return good;
+}
+
+/* How much of a test's setting an element has: as many threads count for more than passes as wide. */
+static int likeness(const json_t *element, const struct setting *s)
+{
+    int threads, chunk;
+
+    return 2 * (number_at(element, "n_threads", &threads) && threads == s->plan.threads) +
+           (number_at(element, "n_ubatch", &chunk) && chunk == s->plan.chunk);
+}
+
+/* Puts an element beside the tests of this run that it belongs to, unless they have one that is more
+ * alike. */
+static int match(struct bench *b, const json_t *element, size_t i)
+{
+    const json_t *ours = json_object_get(element, "carat");
+    int n_prompt, n_gen, depth, parallel = 1;
+    struct spread spread;
+    bool memory = true;
+
+    if (!number_at(element, "n_prompt", &n_prompt) || !number_at(element, "n_gen", &n_gen))
+        return refuse(b, "has no n_prompt and n_gen that count tokens", i);
+    if (!number_at(element, "n_depth", &depth))
+        return refuse(b, "has no n_depth that counts tokens", i);
+    if (json_object_get(ours, "n_parallel") && !number_at(ours, "n_parallel", &parallel))
+        return refuse(b, "has an n_parallel that counts no sequences", i);
+    if (!samples_at(element, &spread, &memory))
+        return refuse(b, "has no samples_ts, which are speeds above 0", i);
+    if (!memory)
+        return fail_memory();
+    for (int k = 0; k < b->n; k++) {
+        struct test *t = &b->test[k];
+        bool same =
+            t->n_prompt == n_prompt && t->n_gen == n_gen && t->depth == depth && t->parallel == parallel;
+        bool better = !t->old.element || likeness(element, t->with) > likeness(t->old.element, t->with);
+        if (same && better) {
+            t->old.element = element;
+            t->old.ts = spread;
+        }
+    }
+    return DONE;
+}
+
+static int match_all(struct bench *b)
+{
+    int code = DONE;
+
+    for (size_t i = 0; i < json_array_size(b->older) && code == DONE; i++)
+        code = match(b, json_array_get(b->older, i), i);
+    return code;
+}
+
+int bench_compare_open(struct bench *b)
+{
+    int code = parse(b, &b->older), found = 0;
+
+    if (code == DONE)
+        code = match_all(b);
+    for (int k = 0; k < b->n; k++)
+        found += b->test[k].old.element != NULL;
+    if (code == DONE && found == 0)
+        return fail(USAGE,
+                    "bench: %s has no test of this run; -p, -n, -pg, -d and -npl choose those that are in it",
+                    name_of(b));
+    return code;
+}
+
+/* ---- what is not the same ---- */
+
+/* Something inside "carat" of an older result, or NULL. */
+static const json_t *ours_at(const struct test *t, const char *key)
+{
+    return json_object_get(json_object_get(t->old.element, "carat"), key);
+}
+
+/* Of a machine that is another one, or is used in another way, nothing can be said. */
+static bool same_machine(const struct bench *b, const struct test *t)
+{
+    static const char *const same[] = {"cpu_info", "n_threads", "carat.isa"};
+
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        if (!bench_field_equal(b, t, same[i], t->old.element))
+            return false;
+    return true;
+}
+
+/* What memory, or arithmetic, whichever binds the test, has lost of its speed. */
+static double machine_lost(const struct test *t)
+{
+    const carat_limits *limits = &t->with->limits;
+    const json_t *rates = ours_at(t, "limit_gop_s");
+    double lost = -INFINITY;
+
+    if (!(t->work.of_compute > t->work.of_read))
+        lost = 1 - limits->read / 1e9 / json_number_value(ours_at(t, "limit_gb_s"));
+    for (int a = 0; a < CARAT_N_ARITHMETIC && t->work.of_compute > t->work.of_read; a++) {
+        double then = json_number_value(json_object_get(rates, arithmetic_names[a])) * 1e9;
+        if (limits->operations[a] > 0)
+            lost = fmax(lost, 1 - limits->operations[a] / then);
+    }
+    return lost > -INFINITY && lost < 1 ? lost : 0; /* a limit that is not in the older result is 0 */
+}
+
+/* The share that others leave of the processors which the threads need. */
+static double left(const struct bench *b, const struct test *t, double foreign, double steal)
+{
+    return fmin(1, fmax(0.01, 1 - foreign - steal) * b->host.online / t->with->plan.threads);
+}
+
+static double others_took(const struct bench *b, const struct test *t)
+{
+    const json_t *foreign = ours_at(t, "foreign_load"), *steal = ours_at(t, "steal");
+    double then = left(b, t, json_number_value(foreign), json_number_value(steal));
+
+    if (!json_is_number(foreign) || !json_is_number(steal) || isnan(t->load.foreign) || !(then > 0))
+        return 0;
+    return 1 - left(b, t, t->load.foreign, t->load.steal) / then;
+}
+
+/* Settings that differ are the user's business, who should know of them. */
+static void note_differences(const struct bench *b)
+{
+    static const char *const settings[] = {"model_type", "model_size", "cpu_info",    "n_threads",  "type_k",
+                                           "type_v",     "carat.isa",  "carat.exact", "carat.chunk"};
+
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        for (int k = 0; k < b->n; k++) {
+            const struct test *t = &b->test[k];
+            if (!t->old.element || bench_field_equal(b, t, settings[i], t->old.element))
+                continue;
+            bench_note_field(b, t, settings[i], t->old.element, name_of(b));
+            break;
+        }
+}
+
+/* ---- verdicts ---- */
+
+/* The one of all tests that is farthest from 0. */
+static double largest(const struct bench *b, size_t field)
+{
+    double most = 0;
+
+    for (int k = 0; k < b->n; k++) {
+        double x = *(const double *)((const char *)&b->test[k].old + field);
+        most = fabs(x) > fabs(most) ? x : most;
+    }
+    return most;
+}
+
+/* What the machine has won since hides what the program has lost, so both directions are named. */
+static void note_machine(const struct bench *b)
+{
+    static const double much = 0.05;
+    const struct {
+        double lost;
+        const char *what;
+    } parts[] = {{largest(b, offsetof(struct verdict, lost)), "what this machine can do at most"},
+                 {largest(b, offsetof(struct verdict, taken)), "what others left of the processors"}};
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (fabs(parts[i].lost) > much)
+            note("%s: %s was up to %.0f %% %s than now", name_of(b), parts[i].what,
+                 100 * fabs(1 / (1 - parts[i].lost) - 1), parts[i].lost > 0 ? "more" : "less");
+}
+
+static void judge(const struct bench *b, struct test *t)
+{
+    struct verdict *v = &t->old;
+    double noise = fmax(v->ts.noise, t->ts.noise); /* of one, when the other has a single run */
+    double explained;
+
+    if (isnan(noise))
+        noise = assumed_noise;
+    v->allowed = deviations * fmax(noise, least_noise);
+    v->lost = same_machine(b, t) ? machine_lost(t) : 0;
+    v->taken = same_machine(b, t) ? others_took(b, t) : 0;
+    explained = fmax(0, fmax(v->lost, v->taken)); /* one is a part of the other */
+    v->ratio = t->ts.median / v->ts.median;
+    v->word = v->ratio * (1 + v->allowed) < 1 - explained ? "slower"
+              : v->ratio * (1 + v->allowed) < 1           ? "slower, as the machine"
+              : v->ratio > 1 + v->allowed                 ? "faster"
+              : v->allowed > too_noisy                    ? "unclear: noise"
+                                                          : "same";
+}
+
+int bench_compare(struct bench *b)
+{
+    int code = match_all(b); /* again, with the number of threads known */
+
+    if (code != DONE)
+        return code;
+    note_differences(b);
+    for (int k = 0; k < b->n; k++)
+        if (b->test[k].old.element)
+            judge(b, &b->test[k]);
+    note_machine(b);
+    return DONE;
+}
+
+void bench_print_comparison(const struct bench *b, struct table *table)
+{
+    static const char *const titles[] = {"test:",    "then tok/s:", "now tok/s:", "ratio:", "then ± %:",
+                                         "now ± %:", "allowed %:",  "verdict",    NULL};
+    char name[64];
+
+    table_begin(table, titles);
+    for (int k = 0; k < b->n; k++) {
+        const struct test *t = &b->test[k];
+        if (!t->old.element)
+            continue;
+        table_cell(table, "%s", test_name(name, sizeof name, t));
+        table_cell(table, "%.2f", t->old.ts.median);
+        table_cell(table, "%.2f", t->ts.median);
+        table_cell(table, "%.3f", t->old.ratio);
+        table_number(table, "%.1f", 100 * t->old.ts.noise);
+        table_number(table, "%.1f", 100 * t->ts.noise);
+        table_cell(table, "%.1f", 100 * t->old.allowed);
+        table_cell(table, "%s", t->old.word);
+    }
+    out_print("\n");
+    table_print(table);
+}
+
+int bench_compare_result(const struct bench *b)
+{
+    char name[64], names[512] = "";
+    size_t used = 0;
+    int slower = 0;
+
+    for (int k = 0; k < b->n; k++) {
+        const struct test *t = &b->test[k];
+        if (!t->old.element || strcmp(t->old.word, "slower") != 0)
+            continue;
+        if (used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", slower ? ", " : "",
+                                     test_name(name, sizeof name, t));
+        slower++;
+    }
+    return slower ? fail(CHECK_FAILED, "bench: slower than in %s, beyond the noise: %s", name_of(b), names)
+                  : DONE;
+}

@@ -1,0 +1,316 @@
+/* bench_run.c: runs a test: fresh sessions filled to its depth, a warm-up, then every repetition with the clock on
+ * prompt passes and single steps alone. The draw that ends the time to a first token is timed apart. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+
+/* ---- limits ---- */
+
+/* Higher counts: neighbours only ever take away. */
+static void keep_higher(carat_limits *best, const carat_limits *other)
+{
+    best->threads = other->threads;
+    best->isa = other->isa;
+    best->read = fmax(best->read, other->read);
+    for (int a = 0; a < CARAT_N_ARITHMETIC; a++)
+        best->operations[a] = fmax(best->operations[a], other->operations[a]);
+}
+
+/* Of the settings with as many threads. */
+static void keep(struct bench *b, const struct setting *s, const carat_limits *found)
+{
+    for (int i = 0; i < b->n_setting; i++)
+        if (b->setting[i].plan.threads == s->plan.threads)
+            keep_higher(&b->setting[i].limits, found);
+}
+
+static int measure(struct bench *b, const struct setting *s)
+{
+    carat_limits found = {.size = sizeof found};
+    carat_error err;
+
+    if (carat_measure_limits(s->plan.threads, b->o->isa, stop_when_interrupted, NULL, &found, &err) !=
+        CARAT_OK)
+        return fail_status(&err);
+    keep(b, s, &found);
+    return DONE;
+}
+
+static bool read_all(int fd, void *to, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = read(fd, (char *)to + done, n - done);
+        if (got == 0 || (got < 0 && (errno != EINTR || interrupted())))
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+/* In a process of its own, because what measuring reads would be the peak of this one. There are no other threads yet
+ * that a fork could leave behind. */
+static int measure_apart(struct bench *b, const struct setting *s)
+{
+    carat_limits found = {.size = sizeof found};
+    int ends[2], status;
+    pid_t child;
+    bool good;
+
+    if (pipe(ends) != 0)
+        return measure(b, s);
+    child = fork();
+    if (child == 0) {
+        good = carat_measure_limits(s->plan.threads, b->o->isa, stop_when_interrupted, NULL, &found, NULL) ==
+               CARAT_OK;
+        _exit(good && write(ends[1], &found, sizeof found) == sizeof found ? 0 : 1);
+    }
+    close(ends[1]);
+    good = child > 0 && read_all(ends[0], &found, sizeof found);
+    close(ends[0]);
+    if (child > 0 && interrupted())
+        kill(child, SIGKILL); /* the signal may have been for this process alone */
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!good)
+        return measure(b, s); /* it may work here, or say why not */
+    keep(b, s, &found);
+    return DONE;
+}
+
+/* ---- the model ---- */
+
+/* The same ids in every run: a speed should not depend on them, but a comparison should not have to trust that. */
+static void fill_ids(struct bench *b)
+{
+    uint64_t state = 1;
+    uint32_t range = (uint32_t)(b->info.n_text_vocab > 0 ? b->info.n_text_vocab : b->info.n_vocab);
+
+    for (int i = 0; i < b->longest; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        b->ids[i] = (int32_t)((state >> 33) % range);
+    }
+}
+
+/* What the engine of a setting is made of. */
+static int set_options(struct bench *b, const struct setting *s, carat_engine_options *options)
+{
+    engine_options(options, b->o);
+    options->threads = s->threads;
+    options->chunk = s->chunk;
+    options->context = b->longest;
+    options->sessions = b->widest;
+    return fit_engine(options, b->model, b->o);
+}
+
+int bench_open(struct bench *b)
+{
+    carat_engine_options options;
+    double start = seconds();
+    carat_error err;
+    int code = open_packed(&b->model, b->o);
+
+    if (code != DONE)
+        return code;
+    b->open_seconds = seconds() - start;
+    if (carat_get_host(&b->host, &err) != CARAT_OK ||
+        carat_model_get_info(b->model, &b->info, &err) != CARAT_OK ||
+        carat_model_get_setup(b->model, &b->setup, &err) != CARAT_OK)
+        return fail_status(&err);
+    for (int i = 0; i < b->n_setting; i++) {
+        struct setting *s = &b->setting[i];
+        if ((code = set_options(b, s, &options)) != DONE)
+            return code;
+        if (carat_plan_engine(b->model, &options, &s->plan, &err) != CARAT_OK)
+            return fail_status(&err);
+    }
+    b->ids = calloc((size_t)b->longest, sizeof *b->ids);
+    if (!b->ids)
+        return fail_memory();
+    fill_ids(b);
+    return bench_describe(b);
+}
+
+int bench_begin(struct bench *b, struct setting *s)
+{
+    carat_engine_options options;
+    double begun;
+    int code = s->limits.read > 0 ? DONE : measure_apart(b, s);
+
+    if (code == DONE)
+        code = set_options(b, s, &options);
+    if (code != DONE)
+        return code;
+    begun = seconds();
+    if ((code = create_engine(&b->engine, b->model, &options)) != DONE)
+        return code;
+    s->engine_seconds = seconds() - begun;
+    if (s == b->setting)
+        b->start_seconds = b->open_seconds + s->engine_seconds;
+    return DONE;
+}
+
+static void close_sessions(struct bench *b)
+{
+    for (int i = 0; i < BENCH_PARALLEL; i++) {
+        carat_session_close(b->session[i]);
+        b->session[i] = NULL;
+    }
+}
+
+int bench_end(struct bench *b, struct setting *s)
+{
+    close_sessions(b);
+    carat_engine_close(b->engine);
+    b->engine = NULL;
+    return measure(b, s);
+}
+
+/* ---- a test ---- */
+
+/* Fresh sessions that hold `depth` tokens. */
+static int open_sessions(struct bench *b, const struct test *t)
+{
+    carat_session_options options = CARAT_SESSION_OPTIONS;
+    carat_error err;
+
+    options.watch = progress_update;
+    options.user = &b->evaluating;
+    close_sessions(b);
+    for (int i = 0; i < t->parallel; i++) {
+        progress_begin(&b->evaluating, "depth", "tok");
+        if (carat_session_create(&b->session[i], b->engine, &options, &err) != CARAT_OK ||
+            (t->depth > 0 && carat_sync(b->session[i], b->ids, t->depth, NULL, &err) != CARAT_OK))
+            return fail_status(&err);
+    }
+    return DONE;
+}
+
+/* All sessions take the token that lies at `from`. */
+static int step(struct bench *b, const struct test *t, int from)
+{
+    carat_row rows[BENCH_PARALLEL];
+    carat_error err;
+
+    for (int s = 0; s < t->parallel; s++)
+        rows[s] = (carat_row){.session = b->session[s], .tokens = b->ids + from, .n = 1};
+    return carat_step(b->engine, rows, t->parallel, &err) == CARAT_OK ? DONE : fail_status(&err);
+}
+
+/* The prompt, if there is one: *spent is its time, *first that of a draw behind it, too. */
+static int run_prompt(struct bench *b, const struct test *t, double *spent, double *first)
+{
+    carat_error err;
+    double start;
+    int32_t id;
+
+    *spent = *first = 0;
+    if (t->n_prompt == 0)
+        return DONE;
+    progress_begin(&b->evaluating, "pp", "tok");
+    start = seconds();
+    /* behind the depth that is held; one session: tests of several generate only */
+    if (carat_sync(b->session[0], b->ids, t->depth + t->n_prompt, NULL, &err) != CARAT_OK)
+        return fail_status(&err);
+    *spent = seconds() - start;
+    if (carat_sample(b->session[0], NULL, &id, &err) != CARAT_OK)
+        return fail_status(&err);
+    *first = seconds() - start;
+    return DONE;
+}
+
+/* Run i of a test, or with -1 the warm-up; with a profile unless that is NULL. */
+static int run_once(struct bench *b, struct test *t, int i, carat_profile *profile, double *spent)
+{
+    double first, start, before, now;
+    carat_error err;
+    int code;
+
+    if ((code = open_sessions(b, t)) != DONE)
+        return code;
+    if (profile)
+        carat_profile_begin(b->engine);
+    if ((code = run_prompt(b, t, spent, &first)) != DONE)
+        return code;
+    progress_end(&b->evaluating);
+    progress_begin(&b->bar, "tg", "tok");
+    b->bar.scale = t->parallel;
+    start = before = seconds();
+    for (int k = 0; k < t->n_gen; k++, before = now) {
+        if ((code = step(b, t, t->depth + t->n_prompt + k)) != DONE)
+            return code;
+        now = seconds();
+        if (i >= 0)
+            t->step[(size_t)i * (size_t)t->n_gen + (size_t)k] = now - before;
+        if (progress_update(&b->bar, (size_t)k + 1, (size_t)t->n_gen))
+            return INTERRUPTED;
+    }
+    *spent = fmax(*spent + (t->n_gen ? before - start : 0), 1e-9);
+    if (profile && carat_profile_end(b->engine, profile, &err) != CARAT_OK)
+        return fail_status(&err);
+    if (i >= 0) {
+        t->spent[i] = *spent;
+        t->speed[i] = tokens_of(t) / *spent;
+        t->first[i] = first;
+    }
+    progress_end(&b->bar);
+    return interrupted() ? INTERRUPTED : DONE;
+}
+
+static int run_all(struct bench *b, struct test *t)
+{
+    carat_profile profile = {.size = sizeof profile};
+    struct load_mark mark;
+    double spent;
+    int code;
+
+    t->profile.size = sizeof t->profile;
+    t->seconds = INFINITY;
+    if ((code = run_once(b, t, -1, &t->profile, &spent)) != DONE) /* warm-up */
+        return code;
+    load_begin(&b->host, &mark);
+    for (int i = 0; i < b->o->repetitions; i++) {
+        if ((code = run_once(b, t, i, b->o->profile ? &profile : NULL, &spent)) != DONE)
+            return code;
+        load_frequency(&t->load);
+        if (b->o->profile && spent < t->seconds) {
+            t->seconds = spent;
+            t->profile = profile;
+        }
+    }
+    load_end(&b->host, &mark, &t->load);
+    t->peak_rss = peak_rss();
+    return DONE;
+}
+
+int bench_run(struct bench *b, struct test *t)
+{
+    int n = b->o->repetitions, n_first = t->n_prompt ? n : 0;
+    time_t now = time(NULL);
+    struct tm utc;
+    int code;
+
+    strftime(t->time, sizeof t->time, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    t->spent = calloc((size_t)n, sizeof *t->spent);
+    t->speed = calloc((size_t)n, sizeof *t->speed);
+    t->first = calloc((size_t)n, sizeof *t->first);
+    t->step = calloc((size_t)n * (size_t)t->n_gen + 1, sizeof *t->step);
+    if (!t->spent || !t->speed || !t->first || !t->step)
+        return fail_memory();
+    code = run_all(b, t);
+    progress_end(&b->bar);
+    if (code != DONE)
+        return code;
+    return spread_of(&t->ns, t->spent, n, 1e9) && spread_of(&t->ts, t->speed, n, 1) &&
+                   spread_of(&t->first_ms, t->first, n_first, 1e3) &&
+                   spread_of(&t->step_ms, t->step, n * t->n_gen, 1e3)
+               ? DONE
+               : fail_memory();
+}

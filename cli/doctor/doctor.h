@@ -1,0 +1,57 @@
+/* doctor.h: what `carat doctor` found out (doctor.c), what it concludes (doctor_cache.c, doctor_speed.c, doctor_advice.c) and how it is
+ * told to programs (doctor_json.c). */
+#ifndef DOCTOR_H
+#define DOCTOR_H
+
+#include "cli.h"
+#include "doctor/conditions.h"
+#include "doctor/machine.h"
+
+/* Packed models and what their making left behind. */
+enum { CACHE_STATES = CARAT_CACHE_USELESS + 1 };
+struct cache_content {
+    int n[CACHE_STATES]; /* of each carat_cache_state */
+    double bytes[CACHE_STATES];
+    int n_part; /* unfinished files of processes that are gone */
+    double part_bytes;
+};
+
+enum { MOST_ADVICE = 24 };
+struct advice {
+    const char *id; /* for programs */
+    char text[512]; /* the fact, a colon, what follows from it */
+};
+
+struct report {
+    carat_host_info host;
+    struct cache_place cache;
+    struct cache_content content;
+    double cap; /* bytes that packed models may take */
+    struct conditions now;
+    struct machine machine;
+    char kernels_why[320]; /* why no higher level of kernels is used */
+    struct advice advice[MOST_ADVICE];
+    int n_advice;
+};
+
+/* doctor_cache.c */
+void doctor_look_into(struct cache_content *c, const char *directory);
+/* The files from one state on. */
+int doctor_cache_count(const struct cache_content *c, carat_cache_state from, double *bytes);
+
+/* doctor_advice.c: from facts to sentences: kernels_why and advice. */
+void doctor_judge(struct report *r);
+
+/* doctor_speed.c: what the limits allow at most, for well-known models. */
+struct speed {
+    const char *model, *type;
+    double bytes;              /* of weights, all of which a token needs */
+    double prompt, generation; /* tokens a second; 0: not known */
+};
+/* Model and type i in turn; false after the last. */
+bool doctor_speed(struct speed *s, int i, const carat_limits *limits);
+
+/* doctor_json.c. An exit code. */
+int doctor_print_json(const struct report *r);
+
+#endif

@@ -1,0 +1,198 @@
+/* cpu_attend.c: attention of the CPU backend: cuts the rows of a pass into tiles of queries and says which thread reads
+ * which keys. A tile is a stretch of a sequence's queries: the heads of row 0 that share a KV head, those of row 1, and
+ * so on. Where there are fewer tiles than the threads need, a tile is split by key blocks, and who finishes the last of
+ * them merges all, in order. What a block gives is the kernels' business; no bit depends on the split. */
+#include <stdatomic.h>
+
+#include "backend/cpu/cpu_backend.h"
+
+enum {
+    ITEMS_PER_THREAD = 4, /* with fewer, tiles are split */
+    SPLIT_ROWS = 4,       /* as many rows over the longest context fit the memory for splits */
+};
+
+struct ct_tile {
+    int row;           /* of the first query's stretch */
+    int first, n;      /* queries of the stretch */
+    int block, blocks; /* key blocks that one of them sees */
+    int item, parts;   /* its first item; items of each KV head: 1, or blocks */
+    size_t at;         /* of the results of its parts, in floats */
+};
+
+/* One attention over the current rows. */
+struct job {
+    struct ct_cpu_backend *b;
+    ct_mat out, q;
+    const struct ct_kv *kv;
+    int group; /* query heads of a KV head */
+    int window, tiles;
+    float scale, cap;
+};
+
+/* Floats of what n queries made of a block. */
+static size_t attended_floats(int n, int dim)
+{
+    return ct_round_up((size_t)n * ((size_t)dim + 2), 16);
+}
+
+static struct ct_attended attended_at(float *at, int n, int dim)
+{
+    float *max = at + (size_t)n * (size_t)dim;
+    return (struct ct_attended){max, max + n, at};
+}
+
+/* Of one thread: queries, what they made of one block and of all, scratch of a kernel. */
+static size_t thread_floats(int dim)
+{
+    return CT_QUERIES * (size_t)dim + 2 * attended_floats(CT_QUERIES, dim) + CT_ATTEND_SCRATCH;
+}
+
+static int max_tiles(const struct ct_cpu_options *o)
+{
+    return o->max_rows * (o->max_heads / o->kernel->queries + 1);
+}
+
+void ct_cpu_attention_init(struct ct_cpu_attention *a, const struct ct_cpu_options *o,
+                           struct ct_memory *memory)
+{
+    size_t blocks = (size_t)o->context / CT_KEY_BLOCK + 1;
+
+    a->tile = ct_memory_take(memory, (size_t)max_tiles(o) * sizeof *a->tile);
+    a->scratch = ct_memory_take(memory, (size_t)o->threads * thread_floats(o->max_head_dim) * sizeof(float));
+    a->left = ct_memory_take(memory, ITEMS_PER_THREAD * (size_t)o->threads * sizeof(atomic_int));
+    a->part_floats =
+        o->threads == 1 ? 0 : SPLIT_ROWS * blocks * attended_floats(o->max_heads, o->max_head_dim);
+    a->part = ct_memory_take(memory, a->part_floats * sizeof(float));
+}
+
+static int first_seen(const struct job *j, int row)
+{
+    return j->window ? CT_MAX(0, j->b->rows.position[row] - j->window + 1) : 0;
+}
+
+static int row_of_query(const struct job *j, const struct ct_tile *t, int i)
+{
+    return t->row + (t->first + i) / j->group;
+}
+
+/* Cuts the current rows into tiles. */
+static void cut(struct job *j)
+{
+    const struct ct_rows *rows = &j->b->rows;
+    struct ct_tile *t = j->b->attention.tile;
+
+    for (int row = 0, end; row < rows->n; row = end) {
+        for (end = row + 1; end < rows->n && rows->sequence[end] == rows->sequence[row];)
+            end++;
+        int queries = (end - row) * j->group;
+        for (int first = 0; first < queries; first += j->b->o.kernel->queries, t++) {
+            *t = (struct ct_tile){.row = row, .first = first, .parts = 1};
+            t->n = CT_MIN(queries - first, j->b->o.kernel->queries);
+            t->block = first_seen(j, row_of_query(j, t, 0)) / CT_KEY_BLOCK;
+            t->blocks = rows->position[row_of_query(j, t, t->n - 1)] / CT_KEY_BLOCK - t->block + 1;
+        }
+    }
+    j->tiles = (int)(t - j->b->attention.tile);
+}
+
+/* Gives every tile its items, and returns how many there are. */
+static int share(struct job *j)
+{
+    struct ct_cpu_attention *a = &j->b->attention;
+    int items = 0, heads = j->kv->n_kv_head, threads = j->b->o.threads;
+    bool split = threads > 1 && j->tiles * heads < ITEMS_PER_THREAD * threads;
+    size_t at = 0;
+
+    for (int i = 0; i < j->tiles; i++) {
+        struct ct_tile *t = &a->tile[i];
+        size_t floats = (size_t)(heads * t->blocks) * attended_floats(t->n, j->kv->head_dim);
+        t->item = items;
+        if (split && t->blocks > 1 && floats <= a->part_floats - at) {
+            t->parts = t->blocks;
+            t->at = at;
+            at += floats;
+            for (int h = 0; h < heads; h++)
+                atomic_store_explicit(&a->left[i * heads + h], t->parts, memory_order_relaxed);
+        }
+        items += heads * t->parts;
+    }
+    return items;
+}
+
+/* The tile of an item. */
+static int find(const struct job *j, int item)
+{
+    int lo = 0, hi = j->tiles;
+
+    while (hi - lo > 1) {
+        int middle = (lo + hi) / 2;
+        *(j->b->attention.tile[middle].item <= item ? &lo : &hi) = middle;
+    }
+    return lo;
+}
+
+static void load_queries(const struct job *j, const struct ct_tile *t, int head, const struct ct_kv_head *kv,
+                         struct ct_queries *queries)
+{
+    queries->n = t->n;
+    for (int i = 0; i < t->n; i++) {
+        int row = row_of_query(j, t, i), h = head * j->group + (t->first + i) % j->group;
+        queries->lo[i] = first_seen(j, row);
+        queries->hi[i] = j->b->rows.position[row];
+        j->b->o.kernel->attend_query(queries, i, ct_row(j->q, row) + (size_t)h * (size_t)kv->head_dim, kv);
+    }
+}
+
+static void finish(const struct job *j, const struct ct_tile *t, int head, const struct ct_attended *all)
+{
+    for (int i = 0; i < t->n; i++) {
+        int row = row_of_query(j, t, i), h = head * j->group + (t->first + i) % j->group;
+        j->b->o.kernel->attend_finish(ct_row(j->out, row) + (size_t)h * (size_t)j->kv->head_dim, all, i,
+                                      j->kv->head_dim);
+    }
+}
+
+static void attend_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    struct ct_cpu_attention *a = &j->b->attention;
+    const struct ct_kernel *k = j->b->o.kernel;
+    int tile = find(j, item), dim = j->kv->head_dim;
+    const struct ct_tile *t = &a->tile[tile];
+    int head = (item - t->item) / t->parts, part = (item - t->item) % t->parts;
+    struct ct_kv_head kv = ct_kv_head(j->kv, j->b->rows.sequence[t->row], head);
+    size_t floats = attended_floats(t->n, dim);
+    float *at = a->scratch + (size_t)thread * thread_floats(j->b->o.max_head_dim);
+    struct ct_queries queries = {.q = at};
+    struct ct_attended all = attended_at(at + CT_QUERIES * (size_t)dim, t->n, dim);
+    struct ct_attended block = attended_at(all.out + floats, t->n, dim);
+    float *scratch = block.out + floats, *parts = a->part + t->at + (size_t)(head * t->parts) * floats;
+
+    load_queries(j, t, head, &kv, &queries);
+    memset(all.sum, 0, (size_t)t->n * sizeof *all.sum);
+    if (t->parts > 1) {
+        block = attended_at(parts + (size_t)part * floats, t->n, dim);
+        ct_kv_attend(k, &block, &queries, &kv, t->block + part, j->scale, j->cap, scratch);
+        if (atomic_fetch_sub_explicit(&a->left[tile * j->kv->n_kv_head + head], 1, memory_order_acq_rel) > 1)
+            return;
+    }
+    for (int b = 0; b < t->blocks && ct_pool_goes_on(j->b->o.pool, thread); b++) {
+        if (t->parts > 1)
+            block = attended_at(parts + (size_t)b * floats, t->n, dim);
+        else
+            ct_kv_attend(k, &block, &queries, &kv, t->block + b, j->scale, j->cap, scratch);
+        k->attend_merge(&all, &block, t->n, dim);
+    }
+    finish(j, t, head, &all);
+}
+
+void ct_cpu_attend(struct ct_backend *base, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
+                   float scale, float cap)
+{
+    struct ct_cpu_backend *b = (struct ct_cpu_backend *)base; /* base is the first member */
+    struct job j = {b, out,   q,  kv, q.cols / kv->head_dim / kv->n_kv_head, b->o.kind[kind].window,
+                    0, scale, cap};
+
+    cut(&j);
+    ct_pool_run(b->o.pool, share(&j), attend_item, &j);
+}

@@ -1,0 +1,189 @@
+/* verify.c: carat_verify: the checks of a model as a table, run in order. What a check looks at is in verify_packed.c, verify_weights.c,
+ * verify_shapes.c, verify_tokenizer.c and verify_kernels.c. */
+#include "check/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "os/os.h"
+
+enum { MOST_THREADS = 256 };
+
+/* ---- checks that only look at what opening has found ---- */
+
+static carat_status content(struct ct_verify *v, int *verdict, carat_error *err)
+{
+    (void)err;
+    ct_verify_say(v, "XXH3-128 %s over the configuration, and type, shape and bytes of %.2f M weights",
+                  v->content, (double)v->model->weights.n_parameter / 1e6);
+    *verdict = CT_PASSED;
+    return CARAT_OK;
+}
+
+static carat_status chat(struct ct_verify *v, int *verdict, carat_error *err)
+{
+    const struct carat_model *m = v->model;
+    char quoted[CT_QUOTE];
+
+    (void)err;
+    if (m->chat_altered)
+        ct_verify_say(v,
+                      "altered: the template is none of the published ones that carat knows, and the "
+                      "built-in %s is used in its place",
+                      ct_chat_name(m->chat));
+    else
+        ct_verify_say(v, m->chat == CT_CHAT_NONE ? "no chat template that carat knows" : "template %s",
+                      ct_chat_name(m->chat));
+    if (*m->chat_origin)
+        ct_verify_say(v, ", %s", m->chat_origin);
+    ct_verify_say(v, m->n_stop ? "; generation ends at" : "; no token ends generation");
+    for (int i = 0; i < m->n_stop; i++) {
+        ct_verify_say(v, "%s %d", i ? "," : "", (int)m->stop[i]);
+        if (m->tokenizer)
+            ct_verify_say(v, " %s", ct_quote(quoted, ct_tokenizer_piece(m->tokenizer, m->stop[i])));
+    }
+    if (m->chat != CT_CHAT_NONE && m->n_stop)
+        *verdict = m->chat_altered ? CT_OTHERWISE : CT_PASSED;
+    return CARAT_OK;
+}
+
+/* What a check needs that a model may lack. */
+enum need { NOTHING, WEIGHTS, TOKENIZER, PACKED };
+static const char *const lacks[] = {
+    [WEIGHTS] = "only a tokenizer was opened",
+    [TOKENIZER] = "the model has no tokenizer",
+    [PACKED] = "no packed form is in use",
+};
+
+static bool has(const struct carat_model *m, enum need need)
+{
+    const bool there[] = {[NOTHING] = true,
+                          [WEIGHTS] = m->has_weights,
+                          [TOKENIZER] = m->tokenizer != NULL,
+                          [PACKED] = m->has_weights && ct_file_is_packed(m->file)};
+    return there[need];
+}
+
+static const struct entry {
+    const char *name;
+    ct_check *run;
+    enum need need;
+    size_t share; /* of the progress */
+} entries[] = {
+    {"packed", ct_verify_packed, PACKED, 300},
+    {"values", ct_verify_values, WEIGHTS, 800},
+    {"content", content, WEIGHTS, 0},
+    {"shapes", ct_verify_shapes, WEIGHTS, 0},
+    {"tokenizer", ct_verify_tokenizer, TOKENIZER, 50},
+    {"vocabulary", ct_verify_vocabulary, TOKENIZER, 0},
+    {"chat", chat, NOTHING, 0},
+    {"kernels", ct_verify_kernels, WEIGHTS, 150},
+};
+
+/* ---- what checks call ---- */
+
+void ct_verify_say(struct ct_verify *v, const char *format, ...)
+{
+    size_t n = strlen(v->detail);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(v->detail + n, sizeof v->detail - n, format, args);
+    va_end(args);
+}
+
+void ct_verify_run(struct ct_verify *v, int items, void (*fn)(void *arg, int item, int thread), void *arg)
+{
+    ct_fpenv fp = ct_os_fp_enter();
+
+    ct_pool_run(v->pool, items, fn, arg);
+    ct_os_fp_leave(fp);
+}
+
+static carat_status cancelled(carat_error *err)
+{
+    return ct_fail(err, CARAT_E_CANCELLED, "verifying the model was cancelled");
+}
+
+static int ask(void *user)
+{
+    const struct ct_verify *v = user;
+    return v->o->progress(v->o->user, v->at, v->total);
+}
+
+carat_status ct_verify_step(struct ct_verify *v, size_t done, size_t total, carat_error *err)
+{
+    v->at = v->done + (size_t)((double)v->share * (double)done / (double)total);
+    bool stopped = !ct_pool_goes_on(v->pool, 0) || (v->o->progress && ask(v));
+    return stopped ? cancelled(err) : CARAT_OK;
+}
+
+/* ---- running them ---- */
+
+static carat_status run_all(struct ct_verify *v, carat_verdict *result, carat_error *err)
+{
+    for (size_t i = 0; i < CT_COUNT(entries); i++)
+        v->total += has(v->model, entries[i].need) ? entries[i].share : 0;
+    for (size_t i = 0; i < CT_COUNT(entries); i++) {
+        double began = ct_os_seconds();
+        int verdict = CT_NOTHING;
+        *v->detail = 0;
+        if (has(v->model, entries[i].need)) {
+            v->share = entries[i].share;
+            CT_TRY(entries[i].run(v, &verdict, err));
+            CT_TRY(ct_verify_step(v, 1, 1, err));
+            v->done += v->share;
+        } else {
+            ct_verify_say(v, "%s", lacks[entries[i].need]);
+        }
+        result->passed += verdict == CT_PASSED;
+        result->failed += verdict == CT_FAILED;
+        carat_check check = {sizeof check, entries[i].name, verdict, v->detail, ct_os_seconds() - began};
+        if (v->o->report && v->o->report(v->o->user, &check))
+            return cancelled(err);
+    }
+    memcpy(result->content, v->content, sizeof result->content);
+    return CARAT_OK;
+}
+
+static carat_status prepare(struct ct_verify *v, carat_error *err)
+{
+    struct ct_cpu cpu;
+    int threads = v->o->threads;
+
+    if (threads < 0 || threads > MOST_THREADS)
+        return ct_fail(err, CARAT_E_ARGUMENT, "threads is %d, expected 0 to %d", threads, MOST_THREADS);
+    ct_cpu_detect(&cpu);
+    if (!ct_kernel_choose(&v->kernel, &cpu, v->o->isa))
+        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are " CT_KERNEL_LEVELS, v->o->isa);
+    CT_TRY(ct_pool_create(&v->pool, threads ? threads : ct_os_cpus(), err));
+    ct_pool_watch(v->pool, v->o->progress ? ask : NULL, v);
+    return CARAT_OK;
+}
+
+carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
+                          carat_verdict *verdict, carat_error *err)
+{
+    static const carat_verify_options defaults = CARAT_VERIFY_OPTIONS;
+    const carat_verify_options *o = options ? options : &defaults;
+    carat_verdict result = {.size = sizeof result};
+
+    if (!model || !verdict)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", model ? "verdict" : "model");
+    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_verify_options", err));
+    CT_TRY(ct_check_size(verdict->size, sizeof *verdict, "carat_verdict", err));
+    struct ct_verify *v = calloc(1, sizeof *v);
+    if (!v)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory");
+    v->model = model;
+    v->o = o;
+    carat_status status = prepare(v, err);
+    if (!status)
+        status = run_all(v, &result, err);
+    ct_pool_destroy(v->pool);
+    free(v);
+    if (!status)
+        *verdict = result;
+    return status;
+}

@@ -1,0 +1,147 @@
+/* verify_packed.c: the check of a packed file: that it is what was written, and that packing its origin again gives the same.
+ * What a packed file holds is pack.c's. */
+#include "checkpoint/pack_model.h"
+#include "check/verify.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel/layout/panel.h"
+
+enum { PIECES = 16 }; /* panels of an item */
+
+/* One weight of the origin beside its packed form. */
+struct pair {
+    const struct ct_weight *w;
+    const struct ct_tensor *packed;
+    const struct ct_file *file, *origin;
+    size_t piece;
+    uint8_t *scratch; /* [thread][piece] */
+    atomic_bool differs;
+};
+
+struct comparison {
+    struct ct_verify *v;
+    const struct carat_model *origin;
+    int done, total;
+    char differs[96]; /* name of the first weight that does, or "" */
+    carat_error *err;
+};
+
+static void compare_item(void *arg, int item, int thread)
+{
+    struct pair *p = arg;
+    size_t first = (size_t)item * PIECES, last = CT_MIN(first + PIECES, p->packed->size / p->piece);
+    size_t rows = p->packed->panels ? CT_PANEL_ROWS : 1; /* of a piece */
+    const uint8_t *stored = (const uint8_t *)p->w->data;
+    uint8_t *scratch = p->scratch + (size_t)thread * p->piece;
+
+    for (size_t i = first; i < last; i++) {
+        const uint8_t *made = stored + i * p->w->row_bytes;
+        if (p->packed->panels) {
+            ct_pack(scratch, p->w, (int)(i * rows));
+            made = scratch;
+        }
+        if (memcmp(made, p->packed->data + i * p->piece, p->piece) != 0)
+            p->differs = true;
+    }
+    ct_file_forget(p->file, p->packed->data + first * p->piece, (last - first) * p->piece);
+    ct_file_forget(p->origin, stored + first * rows * p->w->row_bytes,
+                   (last - first) * rows * p->w->row_bytes);
+}
+
+static carat_status compare(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+{
+    struct comparison *c = user;
+    struct pair p = {.w = w, .file = c->v->model->file, .origin = c->origin->file};
+    char name[96];
+
+    (void)tensor;
+    snprintf(name, sizeof name, "%s.weight", place);
+    p.packed = ct_file_weight(p.file, name);
+    if (*c->differs || !p.packed || p.packed->type != w->type || p.packed->dim[0] != w->rows ||
+        p.packed->dim[1] != w->cols) {
+        if (!*c->differs)
+            memcpy(c->differs, name, sizeof name);
+        return CARAT_OK;
+    }
+    p.piece = p.packed->panels ? ct_panel_size(w->type, w->cols) : w->row_bytes;
+    p.scratch = malloc((size_t)ct_pool_threads(c->v->pool) * p.piece);
+    if (!p.scratch)
+        return ct_fail(c->err, CARAT_E_MEMORY, "out of memory");
+    ct_verify_run(c->v, (int)((p.packed->size / p.piece + PIECES - 1) / PIECES), compare_item, &p);
+    free(p.scratch);
+    if (p.differs)
+        memcpy(c->differs, name, sizeof name);
+    c->done++;
+    return ct_verify_step(c->v, (size_t)(c->total + c->done), 2 * (size_t)c->total, c->err);
+}
+
+/* Reading the file is the first half of the check. */
+struct half {
+    struct ct_verify *v;
+    carat_error *err; /* of a cancelled call */
+};
+
+static int step(void *user, size_t done, size_t total)
+{
+    const struct half *h = user;
+    return ct_verify_step(h->v, done, 2 * total, h->err) != CARAT_OK;
+}
+
+/* While the origin is opened, which reports other units. */
+static int stay(void *user, size_t done, size_t total)
+{
+    (void)done;
+    (void)total;
+    return step(user, 1, 1);
+}
+
+carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *err)
+{
+    const struct carat_model *m = v->model;
+    carat_model *origin = NULL;
+    carat_error found;
+
+    const char *packed = ct_file_packed_path(m->file);
+    *verdict = CT_FAILED;
+    struct half half = {v, err};
+    carat_status status = ct_pack_check(m->file, step, &half, &found);
+    if (status == CARAT_E_CANCELLED)
+        return status;
+    if (status == CARAT_E_MEMORY)
+        return ct_fail(err, status, "%s", found.message);
+    if (status) {
+        ct_verify_say(v, "%s", found.message);
+        return CARAT_OK;
+    }
+    *verdict = CT_PASSED;
+    ct_verify_say(v, "every byte of %s has its checksum", packed);
+    if (strcmp(packed, ct_file_path(m->file)) == 0) /* its origin need not be here */
+        return CARAT_OK;
+    carat_model_options quiet = CARAT_MODEL_OPTIONS;
+    quiet.progress = stay;
+    quiet.user = &half;
+    status = carat_model_open(&origin, ct_file_path(m->file), &quiet, &found);
+    if (status == CARAT_E_CANCELLED)
+        return status;
+    if (status == CARAT_E_MEMORY)
+        return ct_fail(err, status, "%s", found.message);
+    if (status) {
+        ct_verify_say(v, "; the model itself cannot be opened: %s", found.message);
+        *verdict = CT_FAILED;
+        return CARAT_OK;
+    }
+    struct comparison c = {
+        .v = v, .origin = origin, .err = err, .total = (int)ct_file_packed(m->file)->n_weight};
+    status = ct_weights_walk(&origin->weights, &origin->config, origin->file, compare, &c);
+    if (*c.differs) {
+        ct_verify_say(v, "; but packing %s again gives another %s", ct_file_path(m->file), c.differs);
+        *verdict = CT_FAILED;
+    } else {
+        ct_verify_say(v, ", and packing the model again gives the same");
+    }
+    carat_model_close(origin);
+    return status;
+}

@@ -1,0 +1,140 @@
+/* verify_shapes.c: the published members of the family, and whether a model that has the depth and width of one of them is
+ * that one in every other number too. */
+#include "check/verify.h"
+
+#include <stdio.h>
+
+#define WINDOWS(window, period, base, local, factor) window, period, base, local, factor
+
+/* clang-format off */
+const struct ct_member ct_members[] = {
+    {"Gemma 1 2B", "gemma", 18, 2048, 16384, 8, 1, 256, 256000, 2506172416,
+     WINDOWS(0, 1, 1e4, 1e4, 1), 256, 0, 0},
+    {"Gemma 1 7B", "gemma", 28, 3072, 24576, 16, 16, 256, 256000, 8537680896,
+     WINDOWS(0, 1, 1e4, 1e4, 1), 256, 0, 0},
+    {"Gemma 2 2B", "gemma2", 26, 2304, 9216, 8, 4, 256, 256000, 2614341888,
+     WINDOWS(4096, 2, 1e4, 1e4, 1), 256, 50, 30},
+    {"Gemma 2 9B", "gemma2", 42, 3584, 14336, 16, 8, 256, 256000, 9241705984,
+     WINDOWS(4096, 2, 1e4, 1e4, 1), 256, 50, 30},
+    {"Gemma 2 27B", "gemma2", 46, 4608, 36864, 32, 16, 128, 256000, 27227128320,
+     WINDOWS(4096, 2, 1e4, 1e4, 1), 144, 50, 30},
+    {"Gemma 3 270M or FunctionGemma", "gemma3", 18, 640, 2048, 4, 1, 256, 262144, 268098176,
+     WINDOWS(512, 6, 1e6, 1e4, 1), 256, 0, 0},
+    {"Gemma 3 1B", "gemma3", 26, 1152, 6912, 4, 1, 256, 262144, 999885952,
+     WINDOWS(512, 6, 1e6, 1e4, 1), 256, 0, 0},
+    {"Gemma 3 4B", "gemma3", 34, 2560, 10240, 8, 4, 256, 262208, 3880263168,
+     WINDOWS(1024, 6, 1e6, 1e4, 8), 256, 0, 0},
+    {"Gemma 3 12B", "gemma3", 48, 3840, 15360, 16, 8, 256, 262208, 11766034176,
+     WINDOWS(1024, 6, 1e6, 1e4, 8), 256, 0, 0},
+    {"Gemma 3 27B", "gemma3", 62, 5376, 21504, 32, 16, 128, 262208, 27009346304,
+     WINDOWS(1024, 6, 1e6, 1e4, 8), 168, 0, 0},
+};
+/* clang-format on */
+const int ct_member_count = (int)CT_COUNT(ct_members);
+
+uint64_t ct_member_parameters(const struct ct_member *m)
+{
+    uint64_t hidden = (uint64_t)m->hidden, q = (uint64_t)m->n_head * (uint64_t)m->head_dim,
+             kv = (uint64_t)m->n_kv_head * (uint64_t)m->head_dim, head_dim = (uint64_t)m->head_dim;
+    bool first = strcmp(m->architecture, "gemma") == 0, third = strcmp(m->architecture, "gemma3") == 0;
+    uint64_t norms = (first ? 2 : 4) * hidden + (third ? 2 * head_dim : 0);
+    uint64_t layer = hidden * (2 * q + 2 * kv + 3 * (uint64_t)m->ffn) + norms;
+
+    return (uint64_t)m->n_vocab * hidden + (uint64_t)m->n_layer * layer + hidden;
+}
+
+const struct ct_member *ct_member_find(const struct ct_config *c)
+{
+    for (int i = 0; i < ct_member_count; i++)
+        if (strcmp(ct_members[i].architecture, c->architecture) == 0 && ct_members[i].n_layer == c->n_layer &&
+            ct_members[i].hidden == c->hidden)
+            return &ct_members[i];
+    return NULL;
+}
+
+struct fact {
+    const char *name; /* as config.json and GGUF call it */
+    double found, expected;
+};
+
+/* The first fact that differs by more than rounding to float32. */
+static const struct fact *first_difference(const struct fact *f, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(__builtin_fabs(f[i].found - f[i].expected) <= 1e-6 * __builtin_fabs(f[i].expected)))
+            return &f[i];
+    return NULL;
+}
+
+bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, char *out, size_t capacity)
+{
+    const struct ct_kind *global = &c->kind[CT_GLOBAL], *local = &c->kind[CT_LOCAL];
+    const struct fact whole[] = {
+        {"rope_theta (rope.freq_base)", global->rope_base, m->rope_base},
+        {"rope_scaling.factor (rope.scaling.factor)", global->rope_factor, m->rope_factor},
+        {"final_logit_softcapping", (double)c->logit_cap, m->logit_cap},
+        {"rms_norm_eps (attention.layer_norm_rms_epsilon)", (double)c->norm_eps, 1e-6},
+        /* the rest asks nothing of a model whose layers are all global */
+        {"sliding_window (attention.sliding_window)", m->window ? local->window : 0, m->window},
+        {"rope_local_base_freq (rope.freq_base_swa)", m->window ? local->rope_base : 1,
+         m->window ? m->rope_base_local : 1},
+        {"the factor of local rope", m->window ? local->rope_factor : 1, 1},
+    };
+    const struct fact *f = first_difference(whole, CT_COUNT(whole));
+
+    if (f)
+        snprintf(out, capacity, "%s is %g, expected %g", f->name, f->found, f->expected);
+    for (int i = 0; i < c->n_layer && !f; i++) {
+        const struct ct_layer_config *l = &c->layer[i];
+        const struct fact layer[] = {
+            {"intermediate_size (feed_forward_length)", l->ffn, m->ffn},
+            {"num_attention_heads (attention.head_count)", l->n_head, m->n_head},
+            {"num_key_value_heads (attention.head_count_kv)", l->n_kv_head, m->n_kv_head},
+            {"head_dim (attention.key_length)", l->head_dim, m->head_dim},
+            {"the attention scale (query_pre_attn_scalar)", (double)l->attn_scale,
+             1 / __builtin_sqrt(m->query_scalar)},
+            {"attn_logit_softcapping", (double)l->attn_cap, m->attention_cap},
+            {"whether the layer is local", l->kind == CT_LOCAL, (i + 1) % m->period != 0},
+        };
+        f = first_difference(layer, CT_COUNT(layer));
+        if (f)
+            snprintf(out, capacity, "in layer %d %s is %g, expected %g", i, f->name, f->found, f->expected);
+    }
+    return f != NULL;
+}
+
+carat_status ct_verify_shapes(struct ct_verify *v, int *verdict, carat_error *err)
+{
+    const struct ct_config *c = &v->model->config;
+    const struct ct_member *m = ct_member_find(c);
+    const struct ct_weights *w = &v->model->weights;
+    char difference[256];
+
+    (void)err;
+    if (!m) {
+        ct_verify_say(v, "no published %s model has %d layers of width %d", c->architecture, c->n_layer,
+                      c->hidden);
+        return CARAT_OK;
+    }
+    *verdict = CT_FAILED;
+    if (ct_member_differs(m, c, difference, sizeof difference)) {
+        ct_verify_say(v, "the model has the depth and width of %s, but %s", m->name, difference);
+        return CARAT_OK;
+    }
+    /* The rows of the vocabulary are not held against a model: converters cut padding off, and people add tokens. */
+    uint64_t row = (uint64_t)c->hidden, rows = (uint64_t)c->n_vocab,
+             expected = m->n_parameter - (uint64_t)m->n_vocab * row + rows * row * (w->tied ? 1 : 2);
+    if (w->n_parameter != expected) {
+        ct_verify_say(v, "the model has the shapes of %s, but %llu parameters, expected %llu", m->name,
+                      (unsigned long long)w->n_parameter, (unsigned long long)expected);
+        return CARAT_OK;
+    }
+    ct_verify_say(v, "%s: %llu parameters", m->name, (unsigned long long)w->n_parameter);
+    if (c->n_vocab != m->n_vocab)
+        ct_verify_say(v, "; %llu were published, with %d rows of vocabulary instead of %d",
+                      (unsigned long long)m->n_parameter, m->n_vocab, c->n_vocab);
+    if (!w->tied)
+        ct_verify_say(v, "; the head is apart from the embedding, unlike the published one");
+    *verdict = CT_PASSED;
+    return CARAT_OK;
+}

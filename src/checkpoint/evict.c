@@ -1,0 +1,268 @@
+/* evict.c: the directory of packed models as a whole: what lies in it, what has to leave so that another one fits, and the walk
+ * for people. Whether one of them may be used is packed_cache.c's. */
+#include "checkpoint/packed_cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEFAULT_BYTES ((uint64_t)4 << 30)
+#define FREE_SHARE    0.2 /* of the disk stays free */
+
+const char *const ct_store_suffix[CT_STORE_PARTS] = {
+    [CT_STORE_WHOLE] = ".carat", [CT_STORE_UNFINISHED] = ".part", [CT_STORE_STAMP] = ".used"};
+
+/* ---- what lies there ---- */
+
+struct listed {
+    char name[CT_STORE_NAME];
+    enum ct_store_part part;
+    uint64_t bytes;
+    int64_t used; /* nanoseconds since 1970 */
+};
+struct listing {
+    const char *dir;
+    struct listed *entry;
+    size_t n, capacity;
+    bool failed;
+};
+
+static bool joined(char out[4096], const char *dir, const char *name)
+{
+    return snprintf(out, 4096, "%s/%s", dir, name) < 4096;
+}
+
+/* The same place with another ending. */
+static void turn_into(char *path, enum ct_store_part part)
+{
+    strcpy(strrchr(path, '.'), ct_store_suffix[part]);
+}
+
+static enum ct_store_part part_of(const char *name)
+{
+    int part = 0;
+
+    if (strspn(name, "0123456789abcdef") != CT_STORE_DIGITS)
+        return CT_STORE_PARTS;
+    while (part < CT_STORE_PARTS && strcmp(name + CT_STORE_DIGITS, ct_store_suffix[part]) != 0)
+        part++;
+    return (enum ct_store_part)part;
+}
+
+/* A stamp belongs to its file and is listed only where that is missing. */
+static void add_name(void *user, const char *name)
+{
+    struct listing *l = user;
+    struct ct_os_id id, other;
+    struct listed e = {.part = part_of(name)};
+    char path[4096];
+
+    if (e.part == CT_STORE_PARTS || !joined(path, l->dir, name) || ct_os_kind(path) != 1 ||
+        !ct_os_identify(&id, path))
+        return;
+    memcpy(e.name, name, strlen(name) + 1);
+    e.bytes = id.size;
+    e.used = id.modified;
+    turn_into(path, e.part == CT_STORE_STAMP ? CT_STORE_WHOLE : CT_STORE_STAMP);
+    bool has_other = ct_os_identify(&other, path);
+    if (e.part == CT_STORE_STAMP && has_other)
+        return;
+    if (e.part == CT_STORE_WHOLE && has_other)
+        e.used = other.modified;
+    if (l->n == l->capacity) {
+        size_t capacity = l->capacity ? 2 * l->capacity : 16;
+        struct listed *grown = realloc(l->entry, capacity * sizeof *grown);
+        if (!grown) {
+            l->failed = true;
+            return;
+        }
+        l->entry = grown;
+        l->capacity = capacity;
+    }
+    l->entry[l->n++] = e;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct listed *x = a, *y = b;
+    return (x->used < y->used) - (x->used > y->used);
+}
+
+/* Everything, the one used last first. */
+static struct listing list(const char *dir)
+{
+    struct listing l = {.dir = dir};
+
+    ct_os_names_in(dir, add_name, &l);
+    if (l.n)
+        qsort(l.entry, l.n, sizeof *l.entry, by_use);
+    return l;
+}
+
+/* An unfinished file stays when somebody is at it. */
+static bool remove_entry(const char *dir, const struct listed *e)
+{
+    struct ct_os_new held;
+    char path[4096];
+
+    if (!joined(path, dir, e->name))
+        return false;
+    if (e->part == CT_STORE_UNFINISHED) {
+        if (ct_os_new_begin(&held, path, 0600, NULL) != CARAT_OK)
+            return false;
+        ct_os_new_abandon(&held);
+        return true;
+    }
+    turn_into(path, CT_STORE_STAMP);
+    ct_os_remove(path);
+    turn_into(path, e->part);
+    return e->part == CT_STORE_STAMP || ct_os_remove(path);
+}
+
+/* ---- room ---- */
+
+static uint64_t cap_of(const struct ct_store *c)
+{
+    return c->o->cache_bytes ? c->o->cache_bytes : DEFAULT_BYTES;
+}
+
+/* Of this model is what is being made, and nothing else: it is not counted. */
+static bool own(const struct ct_store *c, const struct listed *e)
+{
+    return strncmp(strrchr(c->packed, '/') + 1, e->name, CT_STORE_DIGITS) == 0;
+}
+
+/* Bytes of those that others are making, which cannot leave; what was left behind does. */
+static uint64_t tidy(const struct ct_store *c, const struct listing *l)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (l->entry[i].part != CT_STORE_WHOLE && !own(c, &l->entry[i]) &&
+            !remove_entry(l->dir, &l->entry[i]))
+            bytes += l->entry[i].bytes;
+    return bytes;
+}
+
+static bool leaves(const struct ct_store *c, const struct listed *e)
+{
+    return e->part == CT_STORE_WHOLE && !own(c, e);
+}
+
+const char *ct_store_make_room(struct ct_store *c, uint64_t need)
+{
+    uint64_t cap = cap_of(c), total, left, all = 0;
+    const char *why = NULL;
+
+    if (need > cap) {
+        c->needs = need;
+        snprintf(c->full, sizeof c->full, "it takes %s, and the cache may take %s", ct_size(need).text,
+                 ct_size(cap).text);
+        return c->full;
+    }
+    ct_os_remove(c->stamp);
+    ct_os_remove(c->packed); /* of no use, or it had been found */
+    if (ct_os_kind(c->packed))
+        return "the file at its place cannot be removed";
+    struct listing l = list(c->o->cache);
+    uint64_t busy = tidy(c, &l);
+    for (size_t i = 0; i < l.n; i++)
+        all += leaves(c, &l.entry[i]) ? l.entry[i].bytes : 0;
+    if (l.failed)
+        why = "there is not enough memory";
+    else if (busy > cap - need)
+        why = "other models are being packed, and there is no room for all";
+    cap -= CT_MIN(busy, cap);
+    if (!why && ct_os_disk(c->o->cache, &total, &left)) {
+        uint64_t floor = (uint64_t)((double)total * FREE_SHARE);
+        if (left + all < floor || left + all - floor < need) {
+            snprintf(
+                c->full, sizeof c->full,
+                "its disk is nearly full: it takes %s, of %s free a fifth of the disk, %s, is left alone",
+                ct_size(need).text, ct_size(left).text, ct_size(floor).text);
+            why = c->full;
+        } else
+            cap = CT_MIN(cap, left + all - floor);
+    }
+    bool full = false; /* from here on those used longer ago leave */
+    for (size_t i = 0; !why && i < l.n; i++) {
+        if (!leaves(c, &l.entry[i]))
+            continue;
+        full = full || l.entry[i].bytes > cap - need;
+        if (full)
+            remove_entry(l.dir, &l.entry[i]);
+        else
+            cap -= l.entry[i].bytes;
+    }
+    free(l.entry);
+    return why;
+}
+
+bool ct_store_fits(const struct ct_store *c, uint64_t bytes)
+{
+    struct listing l = list(c->o->cache);
+    uint64_t others = 0;
+
+    for (size_t i = 0; i < l.n; i++)
+        others += own(c, &l.entry[i]) ? 0 : l.entry[i].bytes;
+    free(l.entry);
+    return bytes <= cap_of(c) && others <= cap_of(c) - bytes;
+}
+
+/* ---- for people ---- */
+
+static enum carat_cache_state state_of(const char *path, const struct ct_packed *p)
+{
+    struct ct_os_id id;
+
+    if (!ct_os_identify(&id, path))
+        return CARAT_CACHE_GONE;
+    return ct_packed_current(p, path) ? CARAT_CACHE_CURRENT : CARAT_CACHE_STALE;
+}
+
+static carat_status visit_one(const char *dir, const struct listed *e, carat_cache_visit visit, void *user,
+                              carat_error *err)
+{
+    carat_cache_entry entry = {.size = sizeof entry,
+                               .bytes = e->bytes,
+                               .used = e->used / 1000000000,
+                               .state = CARAT_CACHE_USELESS,
+                               .origin = ""};
+    struct ct_arena arena = {0};
+    struct ct_packed p;
+    struct ct_map map = {0};
+    char path[4096];
+    carat_status status = CARAT_OK;
+
+    if (!joined(path, dir, e->name) || (e->part == CT_STORE_UNFINISHED && ct_os_new_held(path)))
+        return CARAT_OK;
+    entry.file = path;
+    if (e->part == CT_STORE_WHOLE && ct_os_own_file(path)) {
+        status = ct_os_map(&map, path, err);
+        if (!status)
+            status = ct_packed_read(&p, path, map.bytes, &arena, err);
+        if (!status) {
+            entry.origin = p.origin.s;
+            entry.state = state_of(p.origin.s, &p);
+        }
+    }
+    if (status != CARAT_E_MEMORY) {
+        if (visit(user, &entry))
+            remove_entry(dir, e);
+        status = CARAT_OK;
+    }
+    ct_arena_free(&arena);
+    ct_os_unmap(&map);
+    return status;
+}
+
+carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err)
+{
+    if (!dir || !visit)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", dir ? "visit" : "dir");
+    struct listing l = list(dir);
+    carat_status status = l.failed ? ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", dir) : CARAT_OK;
+    for (size_t i = 0; i < l.n && !status; i++)
+        status = visit_one(dir, &l.entry[i], visit, user, err);
+    free(l.entry);
+    return status;
+}

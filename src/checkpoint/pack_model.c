@@ -1,0 +1,371 @@
+/* pack_model.c: a model written as a packed file (file/packed.h): where everything comes to lie, and weights packed by threads
+ * straight into the mapped file. Where such files are kept is packed_cache.c's. */
+#include "checkpoint/pack_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel/layout/panel.h"
+
+#define PIECES_PER_ITEM 16
+
+/* One section on its way. */
+struct job {
+    const struct carat_model *m;
+    const struct ct_weight *from; /* NULL: bytes that are there already */
+    bool pack;                    /* else they are copied */
+    size_t piece;                 /* bytes of a panel, or of a row */
+    uint8_t *to;
+    size_t size;
+    uint64_t *hash;          /* [blocks] */
+    struct packing *packing; /* that hears of what is packed; NULL: it is being checked */
+};
+
+/* How far it is, for the caller. */
+struct packing {
+    carat_progress progress;
+    void *user;
+    size_t before, end; /* bytes before the section under way, and of all */
+    atomic_size_t part; /* of that section */
+};
+
+static int ask(void *user)
+{
+    const struct packing *p = user;
+    size_t done = p->before + atomic_load_explicit(&p->part, memory_order_relaxed);
+
+    return p->progress(p->user, CT_MIN(done, p->end) >> 10, p->end >> 10);
+}
+
+static void watch(struct ct_pool *pool, struct packing *p)
+{
+    ct_pool_watch(pool, p->progress ? ask : NULL, p);
+}
+
+struct ct_pack {
+    const struct carat_model *m;
+    struct ct_arena arena;
+    struct ct_packed p;
+    struct ct_bytes side[CT_COUNT(((struct ct_packed *)0)->side)], sbs;
+    const struct ct_weight **from; /* [n_weight] */
+    uint64_t end;                  /* of what has its place */
+    size_t index_size;
+};
+
+/* ---- where everything lies ---- */
+
+static struct ct_section place(struct ct_pack *plan, uint64_t size)
+{
+    uint64_t align = size < CT_PACKED_PAGE ? CT_PACKED_ALIGN : CT_PACKED_PAGE;
+    struct ct_section s = {0};
+
+    if (size) {
+        s = (struct ct_section){.at = ct_round_up(plan->end, align), .size = size};
+        plan->end = s.at + size;
+    }
+    return s;
+}
+
+static carat_status count_weight(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+{
+    (void)place;
+    (void)tensor;
+    (void)w;
+    ++*(uint32_t *)user;
+    return CARAT_OK;
+}
+
+static carat_status add_weight(void *user, const char *name, const char *tensor, const struct ct_weight *w)
+{
+    struct ct_pack *plan = user;
+    bool panels = w->layout == CT_LAYOUT_PANELS || (w->rows > 1 && ct_panel_size(w->type, w->cols) > 0);
+    size_t piece = panels ? ct_panel_size(w->type, w->cols) : w->row_bytes;
+    size_t pieces = panels ? (size_t)(w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS : (size_t)w->rows;
+    char full[64];
+    int n = snprintf(full, sizeof full, "%s.weight", name);
+    const char *copy = ct_arena_str(&plan->arena, full, (size_t)n);
+    uint32_t i = plan->p.n_weight++;
+
+    (void)tensor;
+    if (!copy)
+        return CARAT_E_MEMORY;
+    plan->from[i] = w;
+    plan->p.weight[i] = (struct ct_packed_weight){
+        .name = {copy, (size_t)n},
+        .type = w->type,
+        .panels = panels,
+        .rows = (uint32_t)w->rows,
+        .cols = (uint32_t)w->cols,
+        .scale = w->scale,
+        .data = place(plan, (uint64_t)piece * pieces),
+    };
+    return CARAT_OK;
+}
+
+static carat_status lay_out(struct ct_pack *plan, carat_error *err)
+{
+    const struct carat_model *m = plan->m;
+    struct ct_packed *p = &plan->p;
+    uint32_t n = 0;
+
+    CT_TRY(ct_file_describe(m->file, p, plan->side, &plan->sbs, &plan->arena, err));
+    ct_weights_walk(&m->weights, &m->config, m->file, count_weight, &n);
+    p->weight = ct_arena_push(&plan->arena, n, sizeof *p->weight);
+    plan->from = ct_arena_push(&plan->arena, n, sizeof *plan->from);
+    if (!p->weight || !plan->from)
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(m->file));
+    p->weight_bytes = m->weights.bytes;
+    p->n_unused = (uint32_t)m->weights.n_unused;
+    p->unused = (struct ct_str){m->weights.unused, m->weights.unused ? strlen(m->weights.unused) : 0};
+    plan->end = CT_PACKED_PAGE;
+    for (size_t i = 0; i < CT_COUNT(plan->side); i++)
+        p->side[i] = place(plan, plan->side[i].size);
+    p->sbs = place(plan, plan->sbs.size);
+    if (m->tokenizer)
+        p->tables = place(plan, ct_tokenizer_tables_size(m->tokenizer));
+    if (ct_weights_walk(&m->weights, &m->config, m->file, add_weight, plan))
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(m->file));
+    plan->end = ct_round_up(plan->end, CT_PACKED_PAGE);
+    plan->index_size = ct_packed_write_index(p, NULL);
+    if (plan->index_size > CT_PACKED_INDEX || p->tables.size > CT_PACKED_TABLES)
+        return ct_fail(
+            err, CARAT_E_UNSUPPORTED,
+            "%s: its names and metadata take %zu bytes in a packed file, and its tokenizer %llu; at "
+            "most %d and %d are kept",
+            ct_file_path(m->file), plan->index_size, (unsigned long long)p->tables.size, CT_PACKED_INDEX,
+            CT_PACKED_TABLES);
+    return CARAT_OK;
+}
+
+/* ---- filling it ---- */
+
+static void copy_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    const struct ct_weight *w = j->from;
+    const uint8_t *stored = w->data;
+    size_t per_piece = j->pack ? CT_PANEL_ROWS : 1; /* rows of the source */
+    size_t first = (size_t)item * PIECES_PER_ITEM, last = CT_MIN(first + PIECES_PER_ITEM, j->size / j->piece);
+
+    (void)thread;
+    for (size_t i = first; i < last; i++) {
+        if (j->pack)
+            ct_pack(j->to + i * j->piece, w, (int)i * CT_PANEL_ROWS);
+        else
+            memcpy(j->to + i * j->piece, stored + i * w->row_bytes, j->piece);
+    }
+    ct_file_forget(j->m->file, stored + first * per_piece * w->row_bytes,
+                   (last - first) * per_piece * w->row_bytes);
+    atomic_fetch_add_explicit(&j->packing->part, (last - first) * j->piece, memory_order_relaxed);
+}
+
+/* What was hashed is not read again before the model is used: it stays the system's to keep. */
+static void hash_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    size_t at = (size_t)item * CT_PACKED_BLOCK, n = CT_MIN(CT_PACKED_BLOCK, j->size - at);
+
+    (void)thread;
+    j->hash[item] = ct_packed_hash_block(j->to + at, n);
+    ct_os_forget(j->to + at, n);
+}
+
+static void fill(struct job *j, struct ct_pool *pool, struct ct_section *s)
+{
+    size_t blocks = (j->size + CT_PACKED_BLOCK - 1) / CT_PACKED_BLOCK;
+
+    if (j->from)
+        ct_pool_run(pool, (int)((j->size / j->piece + PIECES_PER_ITEM - 1) / PIECES_PER_ITEM), copy_item, j);
+    ct_pool_run(pool, (int)blocks, hash_item, j);
+    s->hash = ct_packed_hash_blocks(j->hash, blocks);
+}
+
+static carat_status fill_all(struct ct_pack *plan, uint8_t *base, struct ct_pool *pool,
+                             const carat_model_options *o, carat_error *err)
+{
+    struct ct_packed *p = &plan->p;
+    struct packing packing = {o->progress, o->user, 0, plan->end, 0};
+    struct job j = {.m = plan->m, .packing = &packing};
+
+    j.hash = ct_arena_push(&plan->arena, plan->end / CT_PACKED_BLOCK + 1, sizeof *j.hash);
+    if (!j.hash)
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(plan->m->file));
+    watch(pool, &packing);
+    for (size_t i = 0; i <= CT_COUNT(plan->side); i++) {
+        struct ct_bytes b = i < CT_COUNT(plan->side) ? plan->side[i] : plan->sbs;
+        struct ct_section *s = i < CT_COUNT(plan->side) ? &p->side[i] : &p->sbs;
+        if (!s->size)
+            continue;
+        memcpy(base + s->at, b.data, b.size);
+        s->hash = ct_packed_hash(base + s->at, s->size);
+    }
+    if (p->tables.size) {
+        ct_tokenizer_tables_write(plan->m->tokenizer, base + p->tables.at);
+        j.to = base + p->tables.at;
+        j.size = p->tables.size;
+        fill(&j, pool, &p->tables);
+    }
+    for (uint32_t i = 0; i < p->n_weight; i++) {
+        struct ct_packed_weight *to = &p->weight[i];
+        packing.before = to->data.at;
+        packing.part = 0;
+        j.from = plan->from[i];
+        j.pack = to->panels && j.from->layout == CT_LAYOUT_ROWS;
+        j.piece = to->panels ? ct_panel_size(j.from->type, j.from->cols) : j.from->row_bytes;
+        j.to = base + to->data.at;
+        j.size = to->data.size;
+        fill(&j, pool, &to->data);
+        if (!ct_pool_goes_on(pool, 0))
+            return ct_fail(err, CARAT_E_CANCELLED, "packing the model was cancelled after %u of %u weights",
+                           i, p->n_weight);
+    }
+    return CARAT_OK;
+}
+
+static void write_ends(struct ct_pack *plan, uint8_t *base)
+{
+    ct_packed_write_index(&plan->p, base + plan->end);
+    struct ct_packed_header h = ct_packed_header(plan->end, plan->index_size,
+                                                 ct_packed_hash_block(base + plan->end, plan->index_size));
+    memcpy(base, &h, sizeof h);
+}
+
+carat_status ct_pack_begin(struct ct_pack **out, const struct carat_model *m, carat_error *err)
+{
+    struct ct_pack *plan = calloc(1, sizeof *plan);
+    carat_status status;
+
+    if (!plan)
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(m->file));
+    plan->m = m;
+    status = lay_out(plan, err);
+    if (status)
+        ct_pack_end(plan);
+    else
+        *out = plan;
+    return status;
+}
+
+size_t ct_pack_size(const struct ct_pack *plan)
+{
+    return plan->end + plan->index_size;
+}
+
+carat_status ct_pack_write(struct ct_pack *plan, struct ct_os_new *file, const carat_model_options *o,
+                           carat_error *err)
+{
+    struct ct_pool *pool = NULL;
+    carat_status status = ct_os_new_size(file, ct_pack_size(plan), err);
+
+    if (!status)
+        status = ct_pool_create(&pool, ct_os_cpus(), err);
+    if (!status)
+        status = fill_all(plan, file->base, pool, o, err);
+    if (!status)
+        write_ends(plan, file->base);
+    ct_os_new_written(file);
+    ct_pool_destroy(pool);
+    return status;
+}
+
+void ct_pack_end(struct ct_pack *plan)
+{
+    if (plan)
+        ct_arena_free(&plan->arena);
+    free(plan);
+}
+
+/* ---- checking one ---- */
+
+/* A section and what it is called. */
+struct checked {
+    const char *name;
+    const struct ct_section *s;
+};
+
+static struct checked section_at(const struct ct_packed *p, uint32_t i)
+{
+    const uint32_t sides = CT_COUNT(p->side);
+
+    if (i < sides)
+        return (struct checked){"a side file", &p->side[i]};
+    if (i == sides)
+        return (struct checked){"the configuration", &p->sbs};
+    if (i == sides + 1)
+        return (struct checked){"the tokenizer", &p->tables};
+    i -= sides + 2;
+    return i < p->n_weight ? (struct checked){p->weight[i].name.s, &p->weight[i].data} : (struct checked){0};
+}
+
+carat_status ct_pack_check(const struct ct_file *f, carat_progress progress, void *user, carat_error *err)
+{
+    const struct ct_packed *p = ct_file_packed(f);
+    const char *path = ct_file_packed_path(f);
+    const uint8_t *base = ct_file_packed_map(f)->bytes.data;
+    uint64_t *hash = malloc((ct_file_packed_map(f)->bytes.size / CT_PACKED_BLOCK + 1) * sizeof *hash);
+    struct ct_pool *pool = NULL;
+    struct checked c;
+    carat_status status = hash ? ct_pool_create(&pool, ct_os_cpus(), err)
+                               : ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for checking it", path);
+
+    struct packing packing = {progress, user, 0, ct_file_packed_map(f)->bytes.size, 0};
+    if (!status)
+        watch(pool, &packing);
+    for (uint32_t i = 0; !status && (c = section_at(p, i)).s; i++) {
+        struct job j = {.to = (uint8_t *)(uintptr_t)base + c.s->at, .size = c.s->size, .hash = hash};
+        struct ct_section found = {0};
+        packing.before = c.s->at;
+        if (j.size)
+            fill(&j, pool, &found);
+        if (!ct_pool_goes_on(pool, 0))
+            status = ct_fail(err, CARAT_E_CANCELLED, "%s: checking it was cancelled", path);
+        else if (found.hash != c.s->hash)
+            status =
+                ct_fail(err, CARAT_E_FORMAT, "%s is damaged: %s at byte %llu differs from what was written",
+                        path, c.name, (unsigned long long)c.s->at);
+    }
+    ct_pool_destroy(pool);
+    free(hash);
+    return status;
+}
+
+/* A name that nobody else gives a file on its way. */
+#define PART ".carat-part"
+
+carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
+                              carat_error *err)
+{
+    carat_model_options o = CARAT_MODEL_OPTIONS;
+    struct ct_os_new file = {.fd = -1};
+    struct ct_os_id id;
+    struct ct_pack *pack = NULL;
+
+    if (!model || !model->has_weights || !path)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s",
+                       !model  ? "model is NULL"
+                       : !path ? "path is NULL"
+                               : "the model has no weights");
+    o.progress = progress;
+    o.user = user;
+    char *part = malloc(strlen(path) + sizeof PART);
+    if (!part)
+        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
+    strcat(strcpy(part, path), PART);
+    carat_status status =
+        ct_os_replaceable(path)
+            ? ct_pack_begin(&pack, model, err)
+            : ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
+    if (!status && carat_model_reads(model, path)) /* the user's own file would be gone */
+        status = ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);
+    if (!status)
+        status = ct_os_new_begin(&file, part, 0666, err);
+    if (!status)
+        status = ct_pack_write(pack, &file, &o, err);
+    if (!status)
+        status = ct_os_new_finish(&file, path, &id, err);
+    if (status)
+        ct_os_new_abandon(&file);
+    ct_pack_end(pack);
+    free(part);
+    return status;
+}

@@ -1,0 +1,284 @@
+/* packed_cache.c: one model's place in the directory of packed models: whether what lies there is still true, who may make it. A file
+ * is called after device and inode of its origin and says itself what it was made from; beside it a stamp says what it was
+ * when it was whole, so that only one that was touched since is read again before it is trusted. The stamp's own time is that
+ * of the last use. Packing is pack_model.c's, the directory as a whole and what has to leave it, evict.c's. */
+#include "checkpoint/packed_cache.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+#define PATIENCE 60.0 /* seconds that another process may take */
+#define TICK     0.02 /* seconds between two looks whether it is ready */
+
+struct stamp {
+    char magic[8];
+    struct ct_os_id id; /* of the packed file */
+    uint64_t hash;
+};
+
+/* ---- what the log says: one line a start, and none before the model's own troubles ---- */
+
+static void note(struct ct_store *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(struct ct_store *c, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(c->line, sizeof c->line, format, args);
+    va_end(args);
+}
+
+void ct_store_say(struct ct_store *c)
+{
+    if (*c->line && c->o->log && !c->o->cache_read_only)
+        c->o->log(c->o->user, c->line);
+}
+
+/* ---- one place ---- */
+
+static char *path_of(const char *dir, uint64_t key, enum ct_store_part part)
+{
+    size_t n = strlen(dir) + 1 + CT_STORE_NAME;
+    char *path = malloc(n);
+
+    if (path)
+        snprintf(path, n, "%s/%0*llx%s", dir, CT_STORE_DIGITS, (unsigned long long)key,
+                 ct_store_suffix[part]);
+    return path;
+}
+
+bool ct_store_begin(struct ct_store *c, const char *path, const carat_model_options *o)
+{
+    struct ct_os_id id;
+    const char *why;
+
+    *c = (struct ct_store){.o = o, .made.fd = -1};
+    if (!o->cache || !ct_os_identify(&id, path))
+        return false;
+    if (!ct_os_own_directory(o->cache, !o->cache_read_only, &c->writable, &why)) {
+        note(c, "the cache is not used, because %s: %s", why, o->cache);
+        return false;
+    }
+    uint64_t name[2] = {id.device, id.inode}, key = ct_hash64(name, sizeof name);
+    c->packed = path_of(o->cache, key, CT_STORE_WHOLE);
+    c->part = path_of(o->cache, key, CT_STORE_UNFINISHED);
+    c->stamp = path_of(o->cache, key, CT_STORE_STAMP);
+    return c->packed && c->part && c->stamp;
+}
+
+static struct stamp stamp_of(const struct ct_os_id *id)
+{
+    struct stamp s = {"caratuse", *id, 0};
+    s.hash = ct_hash64(&s, offsetof(struct stamp, hash));
+    return s;
+}
+
+/* Nobody has written to the file since it was stamped. */
+static bool untouched(const struct ct_store *c, const struct ct_map *map)
+{
+    struct stamp found, expected = stamp_of(&map->id);
+
+    return ct_os_get(c->stamp, &found, sizeof found) == sizeof found &&
+           memcmp(&found, &expected, sizeof found) == 0;
+}
+
+/* The file was whole as id says it was. */
+static void put_stamp(const struct ct_store *c, const struct ct_os_id *id)
+{
+    struct stamp s = stamp_of(id);
+    ct_os_put(c->stamp, &s, sizeof s);
+}
+
+static const char *fault_by(carat_status status)
+{
+    return status == CARAT_E_FORMAT        ? "damaged"
+           : status == CARAT_E_UNSUPPORTED ? "of another version"
+                                           : "unreadable";
+}
+
+/* What is wrong with the packed form that is there; NULL: nothing, and *f is open. */
+static const char *fault_of(struct ct_store *c, const char *path, struct ct_file **f)
+{
+    if (!ct_os_own_file(c->packed))
+        return "open to other users";
+    carat_status status = ct_packed_open(f, c->packed, path, c->o->tokenizer_only != 0, NULL);
+    if (status)
+        return fault_by(status);
+    const struct ct_map *map = ct_file_packed_map(*f);
+    if (!ct_packed_current(ct_file_packed(*f), path))
+        return "of a model that has changed since";
+    if (untouched(c, map)) {
+        if (!c->o->cache_read_only)
+            ct_os_touch(c->stamp);
+        return NULL;
+    }
+    status = ct_pack_check(*f, c->o->progress, c->o->user, NULL);
+    c->cancelled = status == CARAT_E_CANCELLED;
+    if (status)
+        return fault_by(status);
+    if (!c->o->cache_read_only)
+        put_stamp(c, &map->id);
+    return NULL;
+}
+
+bool ct_store_find(struct ct_store *c, const char *path, struct ct_file **f)
+{
+    struct ct_file *found = NULL;
+
+    c->why = NULL;
+    *c->line = 0;
+    if (!ct_os_identify(&c->seen, c->packed))
+        return false;
+    c->why = fault_of(c, path, &found);
+    if (c->why) {
+        ct_file_close(found);
+        if (c->cancelled)
+            return false;
+        note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
+        return false;
+    }
+    *f = found;
+    return true;
+}
+
+/* Waits until what was made is on the disk. */
+static void settle(struct ct_store *c)
+{
+    if (c->finishing)
+        ct_os_thread_join(c->finisher);
+    c->finishing = false;
+}
+
+void ct_store_reject(struct ct_store *c)
+{
+    settle(c);
+    c->why = "damaged";
+    note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
+    if (!c->o->cache_read_only) {
+        ct_os_remove(c->stamp);
+        ct_os_remove(c->packed);
+        c->seen = (struct ct_os_id){0};
+    }
+}
+
+/* ---- making one ---- */
+
+carat_status ct_store_go_on(const struct ct_store *c, const char *path, carat_error *err)
+{
+    return c->cancelled
+               ? ct_fail(err, CARAT_E_CANCELLED, "%s: cancelled while its packed copy was checked", path)
+               : CARAT_OK;
+}
+
+carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file **f, bool *claimed,
+                            carat_error *err)
+{
+    double began = ct_os_seconds();
+    struct ct_os_id now;
+    carat_status status;
+    carat_error busy;
+
+    *claimed = false;
+    if (c->o->cache_read_only)
+        return CARAT_OK;
+    if (!c->writable) {
+        note(c, "the model is not kept packed, because the cache cannot be written: %s", c->o->cache);
+        return CARAT_OK;
+    }
+    while ((status = ct_os_new_begin(&c->made, c->part, 0600, &busy)) == CARAT_E_BUSY &&
+           ct_os_seconds() - began < PATIENCE) {
+        if (c->o->progress && c->o->progress(c->o->user, 0, 1))
+            return ct_fail(err, CARAT_E_CANCELLED, "%s: cancelled while another process packs the model",
+                           path);
+        ct_os_sleep(TICK);
+    }
+    if (status) {
+        note(c, "the model is not kept packed: %s", busy.message);
+        return CARAT_OK;
+    }
+    /* who was waited for, or came in between, may have made it */
+    ct_os_identify(&now, c->packed);
+    if (memcmp(&now, &c->seen, sizeof now) != 0 && ct_store_find(c, path, f))
+        ct_os_new_abandon(&c->made);
+    else
+        *claimed = true;
+    return ct_store_go_on(c, path, err);
+}
+
+static void finish(void *arg)
+{
+    struct ct_store *c = arg;
+    struct ct_os_id id;
+
+    if (ct_os_new_finish(&c->made, c->packed, &id, NULL) == CARAT_OK && id.size)
+        put_stamp(c, &id);
+}
+
+static void read_ahead(void *arg)
+{
+    struct ct_store *c = arg;
+    ct_file_read_ahead(c->origin, &c->stop);
+}
+
+void ct_store_read_ahead(struct ct_store *c, const struct ct_file *origin)
+{
+    if (c->made.fd < 0 || c->reading)
+        return;
+    c->origin = origin;
+    c->stop = false;
+    c->reading = ct_os_thread_start(&c->reader, read_ahead, c, NULL) == CARAT_OK;
+}
+
+void ct_store_read_no_more(struct ct_store *c)
+{
+    c->stop = true;
+    if (c->reading)
+        ct_os_thread_join(c->reader);
+    c->reading = false;
+}
+
+carat_status ct_store_keep(struct ct_store *c, const struct carat_model *m, const char *path,
+                           struct ct_file **f, carat_error *err)
+{
+    struct ct_pack *pack = NULL;
+    const char *why = NULL;
+    carat_error found;
+    carat_status status = ct_pack_begin(&pack, m, &found);
+    struct ct_size size = ct_size(pack ? ct_pack_size(pack) : 0);
+
+    if (!status && !(why = ct_store_make_room(c, ct_pack_size(pack)))) {
+        status = ct_pack_write(pack, &c->made, c->o, &found);
+        if (!status && !ct_store_fits(c, ct_pack_size(pack)))
+            why = "other models were packed meanwhile, and there is no room for all";
+        if (!status && !why)
+            status = ct_packed_open(f, c->part, path, false, &found);
+    }
+    ct_pack_end(pack);
+    if (status || why) {
+        ct_os_new_abandon(&c->made);
+        if (status == CARAT_E_CANCELLED)
+            return ct_fail(err, status, "%s", found.message);
+        note(c, "the model is not kept packed: %s", status ? found.message : why);
+        return CARAT_OK;
+    }
+    note(c, "packed into the cache, %s%s%s: %s", size.text, c->why ? "; the copy there was " : "",
+         c->why ? c->why : "", c->packed);
+    if (ct_os_thread_start(&c->finisher, finish, c, &found) == CARAT_OK)
+        c->finishing = true;
+    else
+        finish(c);
+    return CARAT_OK;
+}
+
+void ct_store_end(struct ct_store *c)
+{
+    settle(c);
+    ct_os_new_abandon(&c->made);
+    free(c->packed);
+    free(c->part);
+    free(c->stamp);
+    *c = (struct ct_store){.made.fd = -1};
+}

@@ -1,0 +1,24 @@
+/* ref.h: the entries that ref*.c define for the level being compiled; ref.c puts them into a table. */
+#ifndef CT_REF_H
+#define CT_REF_H
+
+#include "kernel/ref/ref_math.h"
+
+void CT_NAME(ct_kernel_init)(struct ct_kernel *k);
+void CT_NAME(ct_widen)(float *out, const struct ct_weight *w, int row, float *scratch);
+void CT_NAME(ct_prepare)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
+void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1);
+void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                         const struct ct_prepared *x, enum ct_input form, float *scratch);
+void CT_NAME(ct_store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
+void CT_NAME(ct_attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
+void CT_NAME(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                              int block, float scale, float cap, float *s);
+void CT_NAME(ct_attend_merge)(struct ct_attended *all, const struct ct_attended *block, int n, int dim);
+void CT_NAME(ct_attend_finish)(float *out, const struct ct_attended *all, int i, int dim);
+void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor);
+void CT_NAME(ct_rope_table)(float *cosine, float *sine, const double *inv, int pairs, int position);
+void CT_NAME(ct_rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
+int32_t CT_NAME(ct_draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
+
+#endif

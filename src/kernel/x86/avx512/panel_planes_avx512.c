@@ -1,0 +1,5 @@
+/* panel_planes_avx512.c: products over panels of planes with 512-bit vectors (panel_planes.h); compiled for AVX-512 without byte dots and
+ * again with them. */
+#include "kernel/x86/avx512/lanes_avx512.h"
+
+#include "kernel/x86/panel_planes.h"

@@ -1,0 +1,446 @@
+/* panel_planes.h: products over panels of planes (Q5_0, Q5_1, K-quants, IQ4_XS, MXFP4, I8); all other panels and the
+ * inputs are panel_avx2.c's. panel_planes_X.c includes the lanes of its instruction set before this, which is all that the
+ * levels differ in, but for CT_DOT_VNNI: with it a dot of bytes is one instruction. The words of a group are decoded once for
+ * all tokens of some blocks. Lanes are rows, so every sum is the chain of NUMERICS.md section 4. Layout: panel.h. */
+#ifndef CT_PANEL_PLANES_H
+#define CT_PANEL_PLANES_H
+
+#include "kernel/layout/panel_factor.h"
+#include "kernel/ref/ref_math.h"
+
+enum {
+    AHEAD = 2048, /* bytes between a line and what is prefetched with it */
+    BLOCKS = 4,   /* blocks of tokens that share decoded weights */
+    TOKENS = BLOCKS * CT_LANES,
+#ifdef CT_DOT_VNNI
+    BYTE_DOTS = 1,
+    SIGNED_ZERO = 128, /* the code of weight 0 of signed bytes: byte dots want one side unsigned */
+#else
+    BYTE_DOTS = 0,
+    SIGNED_ZERO = 0,
+#endif
+    MOST = 4,                  /* panels in flight */
+    TILE = PARTS == 1 ? 8 : 4, /* tokens whose sums are in registers at once */
+};
+
+/* A kind of panel, constant where it is used. */
+struct kind {
+    int bits;
+    enum factor factor;
+    int run;    /* words whose byte products fit one 16-bit sum; 0: weights are signed bytes, none do */
+    int zero;   /* the code of weight 0, of unsigned codes */
+    int groups; /* in a chunk */
+    int header; /* bytes before its lines */
+    int zen;    /* panels of one token in flight on plain AVX2, MOST elsewhere */
+    const int8_t *table; /* what nibbles stand for, NULL: themselves */
+};
+
+/* doubled, plus 12 */
+static const int8_t mxfp4[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
+
+/* A block of tokens of a prepared input: q[k/4][lanes][4], the others [group][lanes]; pair is both halves' sums as 16
+ * bits. */
+struct tokens {
+    const int8_t *q;
+    const float *scale;
+    const int32_t *sum, *pair;
+};
+
+/* 16-bit lanes shifted left by a constant of either sign. */
+INLINE vec shift(vec v, const int by)
+{
+    return by > 0 ? V(slli_epi16)(v, by) : by < 0 ? V(srli_epi16)(v, -by) : v;
+}
+
+/* The table of nibbles, of unsigned values where dots want them. */
+INLINE vec table_of(const struct kind kind)
+{
+    vec table = kind.table ? sixteen(kind.table) : V(set1_epi8)(0);
+    return kind.run ? table : BITS(xor)(table, V(set1_epi8)((char)SIGNED_ZERO));
+}
+
+/* Word i of the 8 words of 4 bytes that a group of a part is. */
+INLINE vec word(const struct kind kind, const uint8_t *lines, const int i, vec table)
+{
+    const int low = ct_plane_bits(kind.bits), high = kind.bits - low;
+    vec w = load(lines + 64 * (i * low / 8));
+
+    if (low < 8)
+        w = BITS(and)(shift(w, -(i * low % 8)), V(set1_epi8)((char)((1 << low) - 1)));
+    if (high) {
+        vec h = shift(load(lines + 64 * (low + i * high / 8)), low - i * high % 8);
+        w = BITS(or)(w, BITS(and)(h, V(set1_epi8)((char)(((1 << high) - 1) << low))));
+    }
+    if (kind.table)
+        w = V(shuffle_epi8)(table, w);
+    if (kind.bits == 8 && SIGNED_ZERO == 0)
+        w = BITS(xor)(w, V(set1_epi8)((char)0x80));
+    return w;
+}
+
+/* The words of a group, for tokens that share them; size: |w| of signed ones. */
+struct words {
+    vec w[8][PARTS], size[8][PARTS];
+};
+
+INLINE void decode(struct words *to, const struct kind kind, const uint8_t *lines, vec table)
+{
+    UNROLL for (int i = 0; i < 8; i++) UNROLL for (int p = 0; p < PARTS; p++)
+    {
+        to->w[i][p] = word(kind, lines + 4 * ROWS * p, i, table);
+        if (!kind.run && !BYTE_DOTS)
+            to->size[i][p] = V(abs_epi8)(to->w[i][p]);
+    }
+}
+
+/* The factors of a group of a part. */
+struct factors {
+    real ws, m;        /* m: what is taken away times the sum */
+    vec scale[2];      /* of halves: the same 16 bits twice */
+    real weight[2];    /* the same as numbers */
+    vec zero, minimum; /* 16 bits for each half */
+};
+
+/* 2^(e - 128); the first two are subnormal */
+INLINE real power(vec e)
+{
+    const vec one = V(set1_epi32)(1);
+    vec tiny = V(sllv_epi32)(V(set1_epi32)(0x00200000), V(min_epi32)(e, one));
+    return as_real(V(max_epi32)(tiny, V(slli_epi32)(V(sub_epi32)(e, one), 23)));
+}
+
+INLINE real bf16(const uint8_t *p)
+{
+    return as_real(V(slli_epi32)(words_unsigned(p), 16));
+}
+
+/* chunk is the one that the group is in, g counts within it, row is the first of the part. */
+INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, int g, int row)
+{
+    struct factors f = {0};
+    const uint8_t *small = chunk + 64;
+    vec pair;
+
+    switch (kind.factor) {
+    case OWN:
+        f.ws = halves(chunk + 32 * g + 2 * row);
+        return f;
+    case OWN_PAIR:
+        f.ws = halves(chunk + 2 * row);
+        f.m = halves(chunk + 32 + 2 * row);
+        return f;
+    case EXPONENT:
+        f.ws = power(bytes_unsigned(chunk + CT_PANEL_ROWS * g + row));
+        return f;
+    case BLOCK:
+        f.ws = bf16(chunk + 2 * row);
+        f.m = V(mul_ps)(bf16(chunk + 32 + 2 * row), f.ws);
+        return f;
+    case SIGNED:
+        f.ws =
+            V(mul_ps)(halves(chunk + 2 * row), V(cvtepi32_ps)(bytes_signed(small + CT_PANEL_ROWS * g + row)));
+        return f;
+    default:
+        break;
+    }
+    small += 2 * (CT_PANEL_ROWS * g + row);
+    pair = kind.factor == HALVES ? pairs_signed(small) : pairs_unsigned(small);
+    f.ws = halves(chunk + 2 * row);
+    if (kind.factor != HALVES)
+        f.m = halves(chunk + 32 + 2 * row);
+    if (kind.factor == PAIR) {
+        f.ws = V(mul_ps)(f.ws, V(cvtepi32_ps)(BITS(and)(pair, V(set1_epi32)(0xffff))));
+        f.m = V(mul_ps)(f.m, V(cvtepi32_ps)(V(srli_epi32)(pair, 16)));
+        return f;
+    }
+    if (kind.factor == NIBBLES) {
+        f.minimum = V(srli_epi16)(pair, 4);
+        pair = BITS(and)(pair, V(set1_epi16)(15));
+    }
+#ifdef CT_DOT_VNNI
+    f.weight[0] = V(cvtepi32_ps)(V(madd_epi16)(pair, V(set1_epi32)(0x00000001)));
+    f.weight[1] = V(cvtepi32_ps)(V(madd_epi16)(pair, V(set1_epi32)(0x00010000)));
+#else
+    static const uint8_t low[16] = {0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13},
+                         high[16] = {2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15};
+    f.zero = V(mullo_epi16)(pair, V(set1_epi16)((short)-kind.zero));
+    f.scale[0] = V(shuffle_epi8)(pair, sixteen(low));
+    f.scale[1] = V(shuffle_epi8)(pair, sixteen(high));
+#endif
+    return f;
+}
+
+/* A group of weights: decoded, or on its way from its lines where only one token wants it. */
+struct group {
+    const struct words *words;
+    const uint8_t *lines;
+    vec table;
+    struct factors factors[PARTS];
+};
+
+INLINE vec word_of(const struct kind kind, const struct group *of, const int i, const int part)
+{
+    return of->words ? of->words->w[i][part] : word(kind, of->lines + 4 * ROWS * part, i, of->table);
+}
+
+/* sum[t][part] += the products of words [from, to) with T tokens. A word serves all of them, and what is broadcast of a
+ * token all parts. */
+#ifdef CT_DOT_VNNI
+
+INLINE void dot(vec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                const int lanes, const int T, const int from, const int to)
+{
+    UNROLL for (int i = from; i < to; i++)
+    {
+        vec w[PARTS];
+        UNROLL for (int p = 0; p < PARTS; p++) w[p] = word_of(kind, of, i, p);
+        UNROLL for (int t = 0; t < T; t++)
+        {
+            vec x = same(q + 4 * (i * lanes + t));
+            UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] = DOT_BYTES(sum[t][p], w[p], x);
+        }
+    }
+}
+
+/* value[t][part] = what the scales of the halves, if there are any, make of a group's products with T tokens, as numbers:
+ * integers below 2^24 all the way. */
+INLINE void total(real (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                  const int32_t *xsum, const int32_t *pair, const int lanes, const int T)
+{
+    const int zero = kind.run ? kind.zero : SIGNED_ZERO;
+    vec sum[TILE][PARTS];
+
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] =
+        V(set1_epi32)(-zero * (by_halves(kind.factor) ? (int16_t)pair[t] : xsum[t]));
+    dot(sum, kind, of, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
+        V(cvtepi32_ps)(sum[t][p]);
+    if (!by_halves(kind.factor))
+        return;
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
+    {
+        value[t][p] = V(mul_ps)(value[t][p], of->factors[p].weight[0]);
+        sum[t][p] = V(set1_epi32)(-zero * (pair[t] >> 16));
+    }
+    dot(sum, kind, of, q, lanes, T, 4, 8);
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
+        V(fmadd_ps)(V(cvtepi32_ps)(sum[t][p]), of->factors[p].weight[1], value[t][p]);
+}
+
+#else
+
+/* Two words at a time, in 16 bits as long as a run allows. */
+INLINE void dot(vec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                const int lanes, const int T)
+{
+    const int run = kind.run ? kind.run : 1, step = run == 2 ? 2 : 1;
+    vec pairs[TILE][PARTS];
+
+    UNROLL for (int i = 0; i < 8; i += step)
+    {
+        vec w[2][PARTS], size[PARTS];
+        UNROLL for (int p = 0; p < PARTS; p++)
+        {
+            UNROLL for (int j = 0; j < step; j++)
+            {
+                w[j][p] = word_of(kind, of, i + j, p);
+                if (kind.run)
+                    PIN(w[j][p]);
+            }
+            if (!kind.run)
+                size[p] = of->words ? of->words->size[i][p] : V(abs_epi8)(w[0][p]);
+        }
+        UNROLL for (int t = 0; t < T; t++)
+        {
+            vec x[2];
+            UNROLL for (int j = 0; j < step; j++) x[j] = same(q + 4 * ((i + j) * lanes + t));
+            UNROLL for (int p = 0; p < PARTS; p++)
+            {
+                vec two = kind.run ? V(maddubs_epi16)(w[0][p], x[0]) : signed_pairs(size[p], w[0][p], x[0]);
+                if (step == 2)
+                    two = V(add_epi16)(two, V(maddubs_epi16)(w[1][p], x[1]));
+                pairs[t][p] = i % run ? V(add_epi16)(pairs[t][p], two) : two;
+                PIN(pairs[t][p]);
+                if ((i + step) % run)
+                    continue;
+                two = V(madd_epi16)(pairs[t][p],
+                                    by_halves(kind.factor) ? of->factors[p].scale[i / 4] : V(set1_epi16)(1));
+                sum[t][p] = i + step > run ? V(add_epi32)(sum[t][p], two) : two;
+                PIN(sum[t][p]);
+            }
+        }
+    }
+}
+
+INLINE void total(real (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                  const int32_t *xsum, const int32_t *pair, const int lanes, const int T)
+{
+    vec sum[TILE][PARTS];
+
+    dot(sum, kind, of, q, lanes, T);
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
+    {
+        vec all = sum[t][p];
+        if (kind.zero && by_halves(kind.factor))
+            all = V(add_epi32)(all, V(madd_epi16)(of->factors[p].zero, V(set1_epi32)(pair[t])));
+        else if (kind.zero)
+            all = V(sub_epi32)(all, V(set1_epi32)(kind.zero * xsum[t]));
+        value[t][p] = V(cvtepi32_ps)(all);
+    }
+}
+
+#endif
+
+/* acc[t][part] += a group for T tokens, of which x is the first; at: the group in the row */
+INLINE void add_group(real (*acc)[PARTS], const struct kind kind, const struct group *of,
+                      const struct tokens *x, size_t at, const int lanes, const int T)
+{
+    const float *scale = x->scale + at * (size_t)lanes;
+    const int32_t *sum = x->sum + at * (size_t)lanes, *pair = x->pair + at * (size_t)lanes;
+    const int8_t *q = x->q + at * CT_GROUP * (size_t)lanes;
+
+    real value[TILE][PARTS];
+    total(value, kind, of, q, sum, pair, lanes, T);
+    AFTER(scale, value[T - 1][PARTS - 1]);
+    UNROLL for (int t = 0; t < T; t++)
+    {
+        const real s = V(set1_ps)(scale[t]), xsum = V(set1_ps)(scale[t] * (float)sum[t]);
+        UNROLL for (int p = 0; p < PARTS; p++)
+        {
+            const struct factors *f = &of->factors[p];
+            real a = V(fmadd_ps)(value[t][p], V(mul_ps)(f->ws, s), acc[t][p]);
+            if (kind.factor == OWN_PAIR)
+                a = V(fmadd_ps)(f->m, xsum, a);
+            if (kind.factor == PAIR || kind.factor == BLOCK)
+                a = V(fnmadd_ps)(f->m, xsum, a);
+            if (kind.factor == NIBBLES) {
+                vec minima = V(madd_epi16)(f->minimum, V(set1_epi32)(pair[t]));
+                a = V(fnmadd_ps)(f->m, V(mul_ps)(s, V(cvtepi32_ps)(minima)), a);
+            }
+            acc[t][p] = a;
+        }
+    }
+}
+
+/* Group g of a chunk, but for its words. */
+INLINE void read_group(struct group *of, const struct kind kind, const uint8_t *chunk, int g,
+                       const bool ahead)
+{
+    of->lines = chunk + kind.header + 64 * kind.bits * g;
+    if (ahead)
+        UNROLL for (int i = 0; i < kind.bits; i++) fetch(of->lines + 64 * i + AHEAD);
+    UNROLL for (int p = 0; p < PARTS; p++) of->factors[p] = factors_of(kind, chunk, g, ROWS * p);
+}
+
+INLINE int chunk_bytes(const struct kind kind)
+{
+    return kind.header + kind.groups * 64 * kind.bits;
+}
+
+/* `panels` panels and one token. */
+INLINE void column(float *out, const struct kind kind, const struct ct_weight *w, int r0, int rows,
+                   const struct tokens *x, int groups, const int panels)
+{
+    const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+    struct group of = {.table = table_of(kind)};
+    real acc[MOST][1][PARTS];
+
+    UNROLL for (int j = 0; j < panels; j++) UNROLL for (int p = 0; p < PARTS; p++) acc[j][0][p] =
+        V(setzero_ps)();
+    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind)) {
+        UNROLL for (int j = 0; j < panels; j++) UNROLL for (int i = 0; i < kind.header; i += 64)
+            fetch(chunk + (size_t)j * w->row_bytes + i + AHEAD);
+        for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
+            UNROLL for (int j = 0; j < panels; j++)
+            {
+                read_group(&of, kind, chunk + (size_t)j * w->row_bytes, g, true);
+                add_group(acc[j], kind, &of, x, (size_t)(g0 + g), 1, 1);
+            }
+    }
+    UNROLL for (int j = 0; j < panels; j++)
+        store_rows(out + r0 + j * CT_PANEL_ROWS, acc[j][0], rows, w->scale);
+}
+
+/* One panel and n tokens, CT_LANES to a block; lanes that no token has may be computed, and are dropped. */
+INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
+                 const struct tokens *x, int groups, int n, bool ahead)
+{
+    const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+    struct words words;
+    struct group of = {.words = &words, .table = table_of(kind)};
+    real acc[TOKENS][PARTS];
+
+    for (int t = 0; t < TOKENS; t++)
+        UNROLL for (int p = 0; p < PARTS; p++) acc[t][p] = V(setzero_ps)();
+    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind))
+        for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++) {
+            read_group(&of, kind, chunk, g, ahead);
+            decode(&words, kind, of.lines, of.table);
+            for (int t = 0; t < n; t += CT_LANES) {
+                const size_t first = (size_t)t * (size_t)groups + (size_t)(g0 + g) * CT_LANES;
+                const int8_t *q = x->q + first * CT_GROUP;
+                UNROLL for (int i = 0; i < CT_LANES; i += TILE)
+                {
+                    ANEW(q);
+                    const struct tokens some = {q + 4 * i, x->scale + first + i, x->sum + first + i,
+                                                x->pair + first + i};
+                    if (n - t > i + TILE / 2)
+                        add_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE);
+                    else if (n - t > i)
+                        add_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE / 2);
+                }
+            }
+        }
+    for (int t = 0; t < n; t++)
+        store_rows(out + (size_t)t * ldo + r0, acc[t], rows, w->scale);
+}
+
+INLINE void project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int r1,
+                    const struct ct_prepared *p)
+{
+    const int groups = p->cols / CT_GROUP, at_once = BYTE_DOTS || PARTS == 1 ? MOST : kind.zen;
+    const int32_t *pair = p->sum + (p->n == 1 ? 1 : ct_round_up((size_t)p->n, CT_LANES)) * (size_t)groups;
+
+    if (p->n == 1) {
+        const struct tokens x = {p->q, p->scale, p->sum, pair};
+        for (; r0 + at_once * CT_PANEL_ROWS <= r1; r0 += at_once * CT_PANEL_ROWS)
+            column(out, kind, w, r0, CT_PANEL_ROWS, &x, groups, at_once);
+        for (; r0 < r1; r0 += CT_PANEL_ROWS)
+            column(out, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1);
+        return;
+    }
+    for (; r0 < r1; r0 += CT_PANEL_ROWS)
+        for (int t = 0; t < p->n; t += TOKENS) {
+            size_t g = (size_t)t * (size_t)groups;
+            const struct tokens x = {p->q + g * CT_GROUP, p->scale + g, p->sum + g, pair + g};
+            tile(out + (size_t)t * ldo, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups,
+                 CT_MIN(TOKENS, p->n - t), t == 0);
+        }
+}
+
+void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                                const struct ct_prepared *x)
+{
+    /* Byte products of `run` words: 2 * run * 127 * the largest code is below 2^15. */
+    switch (w->type) {
+#define KIND(type, ...)                                                                                      \
+    case type:                                                                                               \
+        project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                                         \
+        break;
+        KIND(CT_Q5_0, 5, OWN, 4, 16, 2, 64, 1, NULL)
+        KIND(CT_Q5_1, 5, OWN_PAIR, 4, 0, 1, 64, 1, NULL)
+        KIND(CT_Q2_K, 2, NIBBLES, 4, 0, 8, 320, 1, NULL)
+        KIND(CT_Q3_K, 3, HALVES, 4, 4, 8, 320, 1, NULL)
+        KIND(CT_Q4_K, 4, PAIR, 8, 0, 8, 320, 4, NULL)
+        KIND(CT_Q5_K, 5, PAIR, 4, 0, 8, 320, 1, NULL)
+        KIND(CT_Q6_K, 6, HALVES, 2, 32, 8, 320, 1, NULL)
+        KIND(CT_IQ4_XS, 4, SIGNED, 0, 0, 8, 192, 1, ct_iq4_values)
+        KIND(CT_MXFP4, 4, EXPONENT, 4, 12, 4, 64, 1, mxfp4)
+        KIND(CT_I8, 8, BLOCK, 0, 0, 4, 64, 4, NULL)
+#undef KIND
+    default:
+        break; /* no other type lies in planes */
+    }
+}
+
+#endif

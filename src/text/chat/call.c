@@ -1,0 +1,492 @@
+/* call.c: what a model wrote, cut into text and calls, and each call read: the inverse of chat_functiongemma.c.
+ *
+ * It goes by token id. <start_function_call>, <end_function_call> and <escape> count where the model drew
+ * those tokens; text that only spells one is content. Nothing is repaired: a call is read as the renderer
+ * would have written it, or it is handed out with its text and with what is wrong. Names and keys stand bare
+ * in the syntax, so one that holds a character of the syntax cannot be told and is an error.
+ *
+ * Lists and objects are kept on a stack of its own, of CT_TREE_DEPTH levels; nothing here recurses. */
+#include "text/chat/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "text/tokenizer/detokenizer.h"
+#include "text/chat/tree.h"
+#include "text/tokenizer/vocab.h"
+
+/* The tokens that the syntax is made of, then those that end a call which was not closed. */
+enum mark { START_CALL, END_CALL, ESCAPE, START_RESPONSE, START_OF_TURN, END_OF_TURN, N_MARK };
+static const char *const mark_names[N_MARK] = {[START_CALL] = "<start_function_call>",
+                                               [END_CALL] = "<end_function_call>",
+                                               [ESCAPE] = "<escape>",
+                                               [START_RESPONSE] = "<start_function_response>",
+                                               [START_OF_TURN] = "<start_of_turn>",
+                                               [END_OF_TURN] = "<end_of_turn>"};
+
+/* ---- text that grows; the first failure to allocate sticks ---- */
+
+struct text {
+    char *s;
+    size_t n, capacity;
+    bool failed;
+};
+
+static void put(struct text *t, const char *s, size_t n)
+{
+    size_t wanted, larger;
+    if (t->failed || !ct_add(t->n, n, &wanted) || !ct_add(wanted, 1, &wanted)) {
+        t->failed = true;
+        return;
+    }
+    if (wanted > t->capacity) {
+        larger = ct_mul(wanted, 2, &larger) ? larger : wanted;
+        char *grown = realloc(t->s, larger);
+        if (!grown) {
+            t->failed = true;
+            return;
+        }
+        t->s = grown;
+        t->capacity = larger;
+    }
+    if (n)
+        memcpy(t->s + t->n, s, n);
+    t->n += n;
+    t->s[t->n] = 0;
+}
+
+/* As a JSON string. */
+static void put_quoted(struct text *t, struct ct_str s)
+{
+    char escape[8];
+    size_t done = 0;
+    put(t, "\"", 1);
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.s[i];
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        put(t, s.s + done, i - done);
+        done = i + 1;
+        put(t, escape, (size_t)snprintf(escape, sizeof escape, c < 0x20 ? "\\u%04x" : "\\%c", c));
+    }
+    put(t, s.s + done, s.n - done);
+    put(t, "\"", 1);
+}
+
+/* A copy for the caller; NULL, and the failure noted in t, when memory is out. */
+static char *copy(struct text *t, const char *s, size_t n)
+{
+    char *to = malloc(n + 1);
+    if (!to) {
+        t->failed = true;
+        return NULL;
+    }
+    memcpy(to, s, n);
+    to[n] = 0;
+    return to;
+}
+
+/* ---- one call ---- */
+
+struct parser {
+    const struct ct_tokenizer *t;
+    const json_t *tools; /* NULL: every name and key is good */
+    int32_t mark[N_MARK];
+    struct text text;  /* of the part being read */
+    struct text json;  /* arguments as they are written */
+    struct text key;   /* the latest one, terminated */
+    size_t *begin;     /* [n + 1] in text, of each id of the part */
+    const int32_t *id; /* [n] of the part */
+    int n;
+    /* of a call: where the reader is, and the first thing that is wrong */
+    size_t at;
+    int k; /* the id whose text at lies in */
+    carat_part *part;
+    char error[400];
+};
+
+static bool is_mark(const struct parser *p, int32_t id)
+{
+    for (int m = 0; m < N_MARK; m++)
+        if (p->mark[m] == id)
+            return true;
+    return ct_vocab_is_control(p->t, id) && id != p->t->unknown;
+}
+
+/* Spells a part, control tokens only within a call. */
+static void spell(struct parser *p, const int32_t *id, int n, bool call)
+{
+    struct ct_detokenizer d;
+    char piece[256];
+    ct_detokenizer_init(&d, p->t, call ? CARAT_SPECIAL : 0);
+    p->id = id;
+    p->n = n;
+    p->text.n = p->json.n = 0;
+    put(&p->text, "", 0);
+    for (int k = 0; k < n; k++) {
+        if (is_mark(p, id[k])) /* half a character before it is not its own */
+            put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
+        p->begin[k] = p->text.n;
+        put(&p->text, piece, ct_detokenizer_push(&d, id[k], piece, sizeof piece));
+    }
+    put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
+    p->begin[n] = p->text.n;
+}
+
+/* What comes next: a byte, or one of these. */
+enum { AT_END = -1, AT_CONTROL = -2 };
+static int look(struct parser *p)
+{
+    while (p->k < p->n && p->begin[p->k + 1] <= p->at)
+        p->k++;
+    if (p->k == p->n)
+        return AT_END;
+    return is_mark(p, p->id[p->k]) ? AT_CONTROL : (unsigned char)p->text.s[p->at];
+}
+
+static bool at_mark(struct parser *p, enum mark m)
+{
+    return look(p) == AT_CONTROL && p->id[p->k] == p->mark[m];
+}
+
+/* Notes the first thing that is wrong, and that byte `at` is its place. Returns false. */
+__attribute__((format(printf, 3, 4))) static bool wrong(struct parser *p, size_t at, const char *format, ...)
+{
+    va_list args;
+    if (*p->error)
+        return false;
+    int n = snprintf(p->error, sizeof p->error, "at byte %zu: ", at), k = 0;
+    va_start(args, format);
+    vsnprintf(p->error + n, sizeof p->error - (size_t)n, format, args);
+    va_end(args);
+    while (k + 1 < p->n && p->begin[k + 1] <= at)
+        k++;
+    p->part->error_id = p->part->first + k;
+    p->part->error_byte = at;
+    return false;
+}
+
+/* The two arguments of %.*s, at most 64 bytes. */
+#define QUOTE(str) (int)ct_utf8_cut((str).s, (str).n, 64), (str).s
+
+static bool unexpected(struct parser *p, const char *expected)
+{
+    int c = look(p);
+    struct ct_str token = c == AT_CONTROL ? ct_vocab_text(p->t, p->id[p->k]) : (struct ct_str){"", 0};
+    if (c == AT_END)
+        return wrong(p, p->at, "expected %s, found the end of the call", expected);
+    if (c == AT_CONTROL)
+        return wrong(p, p->at, "expected %s, found the token %.*s", expected, QUOTE(token));
+    if (c > 0x20 && c < 0x7f)
+        return wrong(p, p->at, "expected %s, found '%c'", expected, c);
+    return wrong(p, p->at, "expected %s, found the byte 0x%02x", expected, c);
+}
+
+/* Content up to one of the bytes in `stops`, a NUL or a control token. */
+static struct ct_str take_until(struct parser *p, const char *stops)
+{
+    size_t from = p->at;
+    for (int c; (c = look(p)) >= 0 && !strchr(stops, c);)
+        p->at++;
+    return (struct ct_str){p->text.s + from, p->at - from};
+}
+
+/* ---- values ---- */
+
+/* RFC 8259's grammar, which is all that the renderer writes. */
+static bool is_number(struct ct_str s)
+{
+    size_t i = s.n && s.s[0] == '-', from = i;
+#define DIGITS                                                                                               \
+    for (from = i; i < s.n && s.s[i] >= '0' && s.s[i] <= '9'; i++)                                           \
+        ;
+    DIGITS
+    if (i == from || (s.s[from] == '0' && i > from + 1))
+        return false;
+    if (i < s.n && s.s[i] == '.') {
+        i++;
+        DIGITS
+        if (i == from)
+            return false;
+    }
+    if (i < s.n && (s.s[i] == 'e' || s.s[i] == 'E')) {
+        i += 1 + (i + 1 < s.n && (s.s[i + 1] == '+' || s.s[i + 1] == '-'));
+        DIGITS
+        if (i == from)
+            return false;
+    }
+#undef DIGITS
+    return i == s.n;
+}
+
+/* A number, true, false or null. */
+static bool read_bare(struct parser *p)
+{
+    size_t at = p->at;
+    struct ct_str word = take_until(p, ",:{}[]");
+    if (word.n == 0)
+        return unexpected(p, "a value");
+    if (!is_number(word) && !ct_str_is(word, "true") && !ct_str_is(word, "false") && !ct_str_is(word, "null"))
+        return wrong(p, at, "\"%.*s\" is no value: text stands between <escape> tokens", QUOTE(word));
+    put(&p->json, word.s, word.n);
+    return true;
+}
+
+static bool read_string(struct parser *p)
+{
+    size_t from = p->at = p->begin[p->k + 1];
+    while (look(p) >= 0)
+        p->at = p->begin[p->k + 1];
+    struct ct_str s = {p->text.s + from, p->at - from};
+    if (!at_mark(p, ESCAPE))
+        return unexpected(p, "<escape> at the end of a string");
+    p->at = p->begin[p->k + 1];
+    put_quoted(&p->json, s);
+    return true;
+}
+
+/* ---- lists and objects ---- */
+
+struct frame {
+    char close;
+    bool any;    /* nothing inside is declared one by one */
+    size_t n;    /* items so far */
+    json_t *key; /* of an object: its keys so far; owned */
+    const json_t *schema;
+};
+
+/* Takes the key of the next item; *schema becomes what is declared for it, NULL for anything. */
+static bool read_key(struct parser *p, struct frame *f, const json_t **schema)
+{
+    size_t at = p->at;
+    struct ct_str key = take_until(p, ":,{}[]");
+    const json_t *properties = json_object_get(f->schema, "properties"), *declared = NULL,
+                 *more = json_object_get(f->schema, "additionalProperties");
+    if (look(p) != ':')
+        return unexpected(p, key.n ? "':' after a key" : "a key");
+    p->at++;
+    p->key.n = 0;
+    put(&p->key, key.s, key.n);
+    if (p->key.failed)
+        return false;
+    if (json_object_get(f->key, p->key.s))
+        return wrong(p, at, "the key \"%.*s\" is there twice", QUOTE(key));
+    if (json_object_set_new_nocheck(f->key, p->key.s, json_true()) != 0) {
+        p->key.failed = true;
+        return false;
+    }
+    if (!f->any) {
+        declared = json_object_get(properties, p->key.s);
+        if (!declared && !json_is_true(more) && !json_is_object(more))
+            wrong(p, at, "the key \"%.*s\" is not declared", QUOTE(key)); /* and reading goes on */
+    }
+    *schema = declared;
+    put_quoted(&p->json, key);
+    put(&p->json, ":", 1);
+    return true;
+}
+
+/* Enters the list or object that begins here. */
+static bool open_frame(struct parser *p, struct frame *stack, int *depth, const json_t *schema)
+{
+    bool object = p->text.s[p->at] == '{';
+    if (*depth == CT_TREE_DEPTH)
+        return wrong(p, p->at, "lists and objects are nested deeper than %d levels", CT_TREE_DEPTH);
+    struct frame *f = &stack[(*depth)++];
+    *f = (struct frame){.close = object ? '}' : ']', .schema = schema};
+    f->any = !json_is_object(json_object_get(schema, "properties"));
+    put(&p->json, p->text.s + p->at++, 1);
+    if (object && !(f->key = json_object()))
+        p->json.failed = true;
+    return !p->json.failed;
+}
+
+/* What comes next inside the innermost list or object: its end, or another item. */
+static bool step(struct parser *p, struct frame *stack, int *depth)
+{
+    struct frame *f = &stack[*depth - 1];
+    const json_t *schema = f->close == ']' ? json_object_get(f->schema, "items") : NULL;
+    int c = look(p);
+    if (c == f->close) {
+        put(&p->json, p->text.s + p->at++, 1);
+        json_decref(f->key);
+        --*depth;
+        return true;
+    }
+    if (f->n++ > 0) {
+        if (c != ',')
+            return unexpected(p, f->close == '}' ? "',' or '}'" : "',' or ']'");
+        put(&p->json, ",", 1);
+        p->at++;
+    }
+    if (f->close == '}' && !read_key(p, f, &schema))
+        return false;
+    c = look(p);
+    if (c == '{' || c == '[')
+        return open_frame(p, stack, depth, schema);
+    return at_mark(p, ESCAPE) ? read_string(p) : read_bare(p);
+}
+
+/* The arguments of a function with these parameters. */
+static bool read_arguments(struct parser *p, const json_t *parameters, bool declared)
+{
+    struct frame stack[CT_TREE_DEPTH];
+    int depth = 0;
+    bool good = open_frame(p, stack, &depth, parameters);
+    stack[0].any = !declared; /* a function without parameters takes none */
+    while (good && depth > 0)
+        good = step(p, stack, &depth) && !p->json.failed;
+    while (depth > 0)
+        json_decref(stack[--depth].key);
+    return good;
+}
+
+/* The function of that name, or NULL. */
+static const json_t *find_tool(const json_t *tools, struct ct_str name)
+{
+    for (size_t i = 0; i < json_array_size(tools); i++) {
+        const json_t *tool = json_array_get(tools, i), *function = json_object_get(tool, "function");
+        const json_t *given = json_object_get(function ? function : tool, "name");
+        if (json_is_string(given) && json_string_length(given) == name.n &&
+            memcmp(json_string_value(given), name.s, name.n) == 0)
+            return function ? function : tool;
+    }
+    return NULL;
+}
+
+/* Reads the call that is spelled in p; its name and arguments go to the part. */
+static void read_call(struct parser *p, carat_part *part)
+{
+    static const char lead[] = "call:";
+    p->part = part;
+    p->at = p->begin[1];
+    p->k = 1;
+    *p->error = 0;
+    for (const char *c = lead; *c; c++, p->at++)
+        if (look(p) != *c) {
+            unexpected(p, "\"call:\"");
+            return;
+        }
+    size_t at = p->at;
+    struct ct_str name = take_until(p, "{");
+    if (look(p) != '{') {
+        unexpected(p, "'{' after the name of the function");
+        return;
+    }
+    if (name.n == 0) {
+        wrong(p, at, "the function has no name");
+        return;
+    }
+    part->name = copy(&p->text, name.s, name.n);
+    const json_t *function = find_tool(p->tools, name);
+    if (p->tools && !function)
+        wrong(p, at, "the function \"%.*s\" is not declared", QUOTE(name));
+    if (!read_arguments(p, json_object_get(function, "parameters"), function != NULL))
+        return;
+    if (at_mark(p, END_CALL))
+        part->arguments = copy(&p->text, p->json.s, p->json.n);
+    else
+        unexpected(p, "<end_function_call>");
+}
+
+/* ---- the whole ---- */
+
+/* One past the last id of the call that begins at ids[i]. */
+static int end_of_call(const struct parser *p, const int32_t *ids, int n, int i)
+{
+    while (++i < n)
+        if (ids[i] == p->mark[END_CALL])
+            return i + 1;
+        else if (ids[i] == p->mark[START_CALL] || ids[i] == p->mark[START_RESPONSE] ||
+                 ids[i] == p->mark[START_OF_TURN] || ids[i] == p->mark[END_OF_TURN])
+            return i;
+    return n;
+}
+
+/* Cuts ids[first, end), text or a call, and adds it to the list; text of no bytes is none. */
+static void add_part(struct parser *p, const int32_t *ids, int first, int end, bool call, carat_calls *out)
+{
+    spell(p, ids + first, end - first, call);
+    if (p->text.failed || (!call && p->text.n == 0))
+        return;
+    if ((out->n & (out->n - 1)) == 0) { /* room for the next power of two */
+        carat_part *larger = realloc(out->part, CT_MAX((size_t)out->n * 2, 1) * sizeof *larger);
+        if (!larger) {
+            p->text.failed = true;
+            return;
+        }
+        out->part = larger;
+    }
+    carat_part *part = &out->part[out->n++];
+    *part = (carat_part){.is_call = call, .first = first, .n = end - first, .n_text = p->text.n};
+    part->text = copy(&p->text, p->text.s, p->text.n);
+    if (!call)
+        return;
+    read_call(p, part);
+    if (*p->error)
+        part->error = copy(&p->text, p->error, strlen(p->error));
+}
+
+void ct_calls_free(carat_calls *c)
+{
+    for (int i = 0; c && i < c->n; i++) {
+        free((char *)c->part[i].text);
+        free((char *)c->part[i].name);
+        free((char *)c->part[i].arguments);
+        free((char *)c->part[i].error);
+    }
+    if (c) {
+        free(c->part);
+        *c = (carat_calls){0};
+    }
+}
+
+static void parse(struct parser *p, const int32_t *ids, int n, carat_calls *out)
+{
+    for (int m = 0; m < N_MARK; m++)
+        p->mark[m] = ct_tokenizer_id(p->t, mark_names[m]);
+    for (int i = 0, end; i < n && !p->text.failed; i = end) {
+        bool call = ids[i] == p->mark[START_CALL];
+        for (end = i; !call && end < n && ids[end] != p->mark[START_CALL];)
+            end++;
+        if (call)
+            end = end_of_call(p, ids, n, i);
+        add_part(p, ids, i, end, call, out);
+        p->text.failed = p->text.failed || p->json.failed || p->key.failed;
+    }
+}
+
+carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, int n, const char *tools,
+                            carat_calls *out, carat_error *err)
+{
+    struct parser p = {.t = t};
+    carat_calls calls = {0};
+    json_t *tree = NULL;
+    for (int i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= t->n)
+            return ct_fail(err, CARAT_E_ARGUMENT, "ids[%d] is %d, expected 0 to %d", i, ids[i], t->n - 1);
+    if (tools)
+        CT_TRY(ct_tree_parse(&tree, CARAT_E_ARGUMENT, "tools", tools, strlen(tools), err));
+    p.tools = tree;
+    if (!json_is_array(tree) && tree) {
+        json_decref(tree);
+        return ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list of functions");
+    }
+    p.begin = calloc((size_t)n + 1, sizeof *p.begin);
+    if (p.begin)
+        parse(&p, ids, n, &calls);
+    bool failed = !p.begin || p.text.failed;
+    free(p.begin);
+    free(p.text.s);
+    free(p.json.s);
+    free(p.key.s);
+    json_decref(tree);
+    if (failed) {
+        ct_calls_free(&calls);
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the calls in %d tokens", n);
+    }
+    *out = calls;
+    return CARAT_OK;
+}

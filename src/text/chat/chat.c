@@ -1,0 +1,493 @@
+/* chat.c: the public side of the chat templates: names, which template a checkpoint asks for, rendering and the
+ * ids of what was rendered; and what the templates share. The templates themselves are chat_gemma.c and
+ * chat_functiongemma.c. */
+#include "text/chat/chat_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "file/sbs.h"
+
+static const char *const chat_names[] = {[CT_CHAT_NONE] = "",
+                                         [CT_CHAT_GEMMA] = "gemma",
+                                         [CT_CHAT_GEMMA3] = "gemma3",
+                                         [CT_CHAT_FUNCTIONGEMMA] = "functiongemma"};
+
+const char *ct_chat_name(enum ct_chat chat)
+{
+    return chat_names[chat];
+}
+
+bool ct_chat_from_name(const char *name, enum ct_chat *chat)
+{
+    for (int i = CT_CHAT_GEMMA; i < (int)CT_COUNT(chat_names); i++)
+        if (strcmp(name, chat_names[i]) == 0) {
+            *chat = (enum ct_chat)i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- detection: by the hash of the whole text, else by some words of it; it is never run ---- */
+
+/* What a template may have that a built-in one has not; "tools" only counts where there are none. */
+static const struct foreign {
+    const char *word;
+    bool tools;
+} foreign_words[] = {
+    {"tool_calls", true}, {"tools", true}, {"enable_thinking", false}, {"reasoning_content", false},
+    {"<think", false},    {"<|", false},   {"[INST]", false}};
+
+struct marks {
+    const struct ct_chat_known *known; /* NULL: none of the published ones */
+    bool present, sound, function, turns, refuses_system;
+    bool foreign[CT_COUNT(foreign_words)];
+};
+
+static bool contains(struct ct_str text, const char *word)
+{
+    size_t n = strlen(word);
+    const char *at = text.s, *end = text.s + text.n;
+    while ((size_t)(end - at) >= n && (at = memchr(at, word[0], (size_t)(end - at) - n + 1)) != NULL) {
+        if (memcmp(at, word, n) == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+static struct marks marks_of(struct ct_str text)
+{
+    struct marks m = {.present = true};
+    m.sound = text.n <= CT_CHAT_TEMPLATE_MAX && !(text.n && memchr(text.s, 0, text.n));
+    for (size_t i = 0, n; m.sound && i < text.n; i += n)
+        m.sound = (n = ct_utf8_length((const uint8_t *)text.s + i, text.n - i)) > 0;
+    if (!m.sound)
+        return m;
+    m.known = ct_chat_find(text);
+    m.function = contains(text, "start_function_declaration");
+    m.turns = contains(text, "<start_of_turn>");
+    m.refuses_system = contains(text, "System role not supported");
+    for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
+        m.foreign[i] = contains(text, foreign_words[i].word);
+    return m;
+}
+
+/* One entry of the list form, {"name": ..., "template": ...}; the object is open. */
+static carat_status read_entry(struct ct_json *j, struct marks *m, bool *is_default)
+{
+    enum ct_json_token token;
+    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
+        bool name = ct_str_is(j->string, "name");
+        if (!name && !ct_str_is(j->string, "template")) {
+            ct_json_skip(j);
+            continue;
+        }
+        if ((token = ct_json_next(j)) != CT_JSON_STRING)
+            return ct_json_fail(j, "chat_template: name and template must be strings");
+        if (name)
+            *is_default = ct_str_is(j->string, "default");
+        else
+            *m = marks_of(j->string);
+    }
+    return token == CT_JSON_OBJECT_END ? CARAT_OK
+                                       : ct_json_fail(j, "chat_template: expected the end of an object");
+}
+
+/* The value of "chat_template": a string, null, or a list of named ones of which "default" counts, or the only one. */
+static carat_status read_template(struct ct_json *j, struct marks *m)
+{
+    enum ct_json_token token = ct_json_next(j);
+    if (token == CT_JSON_NULL)
+        return CARAT_OK;
+    if (token == CT_JSON_STRING) {
+        *m = marks_of(j->string);
+        return CARAT_OK;
+    }
+    if (token != CT_JSON_ARRAY) {
+        const char *spelled = (const char *)j->text + j->start;
+        int n = token == CT_JSON_OBJECT ? 0 : (int)CT_MIN(j->at - j->start, (size_t)64);
+        j->at = j->start; /* the place is that of the value */
+        return ct_json_fail(j, "chat_template is %.*s%s, expected a string or a list of named templates", n,
+                            spelled, n ? "" : "an object");
+    }
+    struct marks only = {0};
+    int n = 0;
+    while ((token = ct_json_next(j)) == CT_JSON_OBJECT) {
+        struct marks entry = {0};
+        bool is_default = false;
+        CT_TRY(read_entry(j, &entry, &is_default));
+        if (is_default)
+            *m = entry;
+        only = entry;
+        n++;
+    }
+    if (token != CT_JSON_ARRAY_END)
+        return ct_json_fail(j, "chat_template: the list must hold objects with name and template");
+    if (n == 1)
+        *m = only;
+    else if (n && !m->present) /* several, and none that is meant: as good as a template that is not known */
+        *m = (struct marks){.present = true, .sound = true};
+    return CARAT_OK;
+}
+
+static carat_status read_side(const struct ct_file *f, const char *name, struct marks *m, carat_error *err)
+{
+    struct ct_bytes text = ct_file_side(f, name);
+    if (!text.data)
+        return CARAT_OK;
+    if (text.size > CT_CHAT_SIDE_MAX)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: %s: %zu bytes found, expected at most %d", ct_file_path(f),
+                       name, text.size, CT_CHAT_SIDE_MAX);
+    struct ct_json j;
+    ct_json_init(&j, name, text);
+    enum ct_json_token token = ct_json_next(&j);
+    if (token != CT_JSON_OBJECT)
+        ct_json_fail(&j, "expected an object");
+    while (token != CT_JSON_ERROR && (token = ct_json_next(&j)) == CT_JSON_KEY) {
+        if (!ct_str_is(j.string, "chat_template"))
+            ct_json_skip(&j);
+        else if (read_template(&j, m) != CARAT_OK)
+            break;
+    }
+    if (token == CT_JSON_OBJECT_END)
+        ct_json_next(&j); /* complains of what stands behind the document */
+    carat_status status = CARAT_OK;
+    if (j.error.code != CARAT_OK)
+        status = ct_fail(err, j.error.code, "%s: %s", ct_file_path(f), j.error.message);
+    ct_json_free(&j);
+    return status;
+}
+
+static carat_status read_marks(const struct ct_file *f, struct marks *m, carat_error *err)
+{
+    if (ct_file_kind(f) == CT_FILE_GGUF) {
+        const struct ct_meta *meta = ct_file_meta(f, "tokenizer.chat_template");
+        if (meta && meta->type != CT_META_STRING)
+            return ct_fail(err, CARAT_E_FORMAT,
+                           "%s: key tokenizer.chat_template at byte %llu: expected a string", ct_file_path(f),
+                           (unsigned long long)meta->offset);
+        if (meta)
+            *m = marks_of(meta->s);
+        return CARAT_OK;
+    }
+    struct ct_bytes jinja = ct_file_side(f, "chat_template.jinja");
+    if (jinja.data)
+        *m = marks_of((struct ct_str){(const char *)jinja.data, jinja.size});
+    if (!m->present)
+        CT_TRY(read_side(f, "chat_template.json", m, err));
+    if (!m->present)
+        CT_TRY(read_side(f, "tokenizer_config.json", m, err));
+    return CARAT_OK;
+}
+
+/* A word of the template that the built-in one has not; NULL: none that is looked for. */
+static const char *foreign_word(const struct marks *m, enum ct_chat chat)
+{
+    for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
+        if (m->foreign[i] && !(foreign_words[i].tools && chat == CT_CHAT_FUNCTIONGEMMA))
+            return foreign_words[i].word;
+    return NULL;
+}
+
+/* Says what people should know about the choice; a template that differs must not be replaced in silence. */
+static void write_note(const struct ct_file *f, const struct marks *m, const struct ct_chat_found *found,
+                       char *note)
+{
+    const char *word = foreign_word(m, found->chat);
+
+    note[0] = 0;
+    if (m->present && found->chat == CT_CHAT_NONE)
+        snprintf(note, CT_CHAT_NOTE,
+                 "%.300s: its chat template is %s, so none is used; gemma, gemma3 and functiongemma are "
+                 "built in and can be named",
+                 ct_file_path(f),
+                 m->sound ? "none of Gemma's" : "no UTF-8 text of at most 1 MiB without NUL");
+    else if (found->altered)
+        snprintf(note, CT_CHAT_NOTE,
+                 "%.300s: its chat template is altered: it is none of the published ones that carat "
+                 "knows%s%s%s; the built-in "
+                 "template %s is used in its place",
+                 ct_file_path(f), word ? " and has \"" : "", word ? word : "",
+                 word ? "\", which the built-in one has not" : "", ct_chat_name(found->chat));
+}
+
+/* gemma.cpp stores no template: its prompt wrapping says whether there is one, its layers which generation it is of. */
+static enum ct_chat sbs_chat(const struct ct_sbs_config *s)
+{
+    const struct ct_sbs_layer *first = s->layer_configs.element;
+    if (s->layer_configs.n == 0 || (s->wrapping != CT_SBS_WRAP_IT && s->wrapping != CT_SBS_WRAP_VLM))
+        return CT_CHAT_NONE;
+    return first->use_qk_norm ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
+}
+
+carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, struct ct_chat_found *found,
+                            char note[CT_CHAT_NOTE], carat_error *err)
+{
+    struct marks m = {0};
+    CT_TRY(read_marks(f, &m, err));
+    bool gemma3 = !architecture || !*architecture || strncmp(architecture, "gemma3", 6) == 0;
+    *found = (struct ct_chat_found){.origin = ""};
+    if (m.known)
+        *found = (struct ct_chat_found){m.known->chat, false, m.known->origin};
+    else if (m.function)
+        found->chat = CT_CHAT_FUNCTIONGEMMA;
+    else if (m.turns) /* Gemma 1 and 2 are the ones that refuse a system message */
+        found->chat = gemma3 && !m.refuses_system ? CT_CHAT_GEMMA3 : CT_CHAT_GEMMA;
+    found->altered = found->chat != CT_CHAT_NONE && !m.known;
+    if (ct_file_sbs(f))
+        found->chat = sbs_chat(ct_file_sbs(f));
+    write_note(f, &m, found, note);
+    return CARAT_OK;
+}
+
+/* ---- the writer ---- */
+
+void ct_prompt_free(struct ct_prompt *p)
+{
+    if (!p)
+        return;
+    free(p->text);
+    free(p->segment);
+    *p = (struct ct_prompt){0};
+}
+
+static bool reserve(struct ct_prompt *p, size_t more)
+{
+    size_t need;
+    if (!ct_add(p->n, more, &need) || !ct_add(need, 1, &need))
+        return false;
+    if (need > p->capacity) {
+        size_t capacity = CT_MAX(p->capacity, 512);
+        while (capacity < need)
+            if (!ct_mul(capacity, 2, &capacity))
+                return false;
+        char *text = realloc(p->text, capacity);
+        if (!text)
+            return false;
+        p->text = text;
+        p->capacity = capacity;
+    }
+    return true;
+}
+
+static bool extend_segment(struct ct_prompt *p, bool content, size_t n)
+{
+    struct ct_segment *last = p->n_segment ? &p->segment[p->n_segment - 1] : NULL;
+    if (last && last->content == content) {
+        last->end += n;
+        return true;
+    }
+    if (p->n_segment == p->segment_capacity) {
+        int capacity = p->segment_capacity ? p->segment_capacity * 2 : 16;
+        struct ct_segment *segment =
+            capacity > 1 << 28 ? NULL : realloc(p->segment, (size_t)capacity * sizeof *segment);
+        if (!segment)
+            return false;
+        p->segment = segment;
+        p->segment_capacity = capacity;
+    }
+    p->segment[p->n_segment++] = (struct ct_segment){p->n, p->n + n, content};
+    return true;
+}
+
+static void append(struct ct_chat_writer *w, bool content, const char *s, size_t n)
+{
+    struct ct_prompt *p = w->prompt;
+    if (n == 0 || w->failed)
+        return;
+    if (!reserve(p, n) || !extend_segment(p, content, n)) {
+        w->failed = true;
+        return;
+    }
+    memcpy(p->text + p->n, s, n);
+    p->n += n;
+    p->text[p->n] = 0;
+}
+
+void ct_chat_literal(struct ct_chat_writer *w, const char *text)
+{
+    append(w, false, text, strlen(text));
+}
+
+void ct_chat_content(struct ct_chat_writer *w, struct ct_str text)
+{
+    append(w, true, text.s, text.n);
+}
+
+/* ---- one message ---- */
+
+static const char *const role_names[] = {[CT_ROLE_SYSTEM] = "system",
+                                         [CT_ROLE_DEVELOPER] = "developer",
+                                         [CT_ROLE_USER] = "user",
+                                         [CT_ROLE_MODEL] = "model",
+                                         [CT_ROLE_TOOL] = "tool"};
+
+const char *ct_role_name(enum ct_role role)
+{
+    return role_names[role];
+}
+
+carat_status ct_chat_role(const json_t *messages, size_t i, enum ct_role *role, carat_error *err)
+{
+    const json_t *message = json_array_get(messages, i), *name = json_object_get(message, "role");
+    if (!json_is_object(message))
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu]: expected an object", i);
+    if (!json_is_string(name))
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].role: expected a string", i);
+    for (int k = 0; k < (int)CT_COUNT(role_names); k++)
+        if (strcmp(json_string_value(name), role_names[k]) == 0) {
+            *role = (enum ct_role)k;
+            return CARAT_OK;
+        }
+    if (strcmp(json_string_value(name), "assistant") == 0) {
+        *role = CT_ROLE_MODEL;
+        return CARAT_OK;
+    }
+    return ct_fail(err, CARAT_E_ARGUMENT,
+                   "messages[%zu].role: unknown role \"%.*s\"; known are system, developer, user, "
+                   "assistant, model and tool",
+                   i, CT_JSON_QUOTE(name));
+}
+
+struct ct_str ct_json_str(const json_t *string)
+{
+    return (struct ct_str){json_string_value(string), json_string_length(string)};
+}
+
+static bool is_space(uint32_t c)
+{
+    return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
+           c == 0x3000;
+}
+
+/* The character that begins at s; jansson has checked the UTF-8, and white space has at most three bytes. */
+static uint32_t character(const char *s, size_t n)
+{
+    const uint8_t *b = (const uint8_t *)s;
+    if (b[0] < 0x80)
+        return b[0];
+    if (b[0] >= 0xc0 && b[0] < 0xe0 && n >= 2)
+        return (b[0] & 0x1fu) << 6 | (b[1] & 0x3fu);
+    if (b[0] >= 0xe0 && b[0] < 0xf0 && n >= 3)
+        return (b[0] & 0x0fu) << 12 | (b[1] & 0x3fu) << 6 | (b[2] & 0x3fu);
+    return 0xfffd;
+}
+
+struct ct_str ct_chat_trim(struct ct_str s)
+{
+    while (s.n && is_space(character(s.s, s.n))) {
+        do {
+            s.s++;
+            s.n--;
+        } while (s.n && ((uint8_t)s.s[0] & 0xc0) == 0x80);
+    }
+    while (s.n) {
+        size_t begin = s.n - 1;
+        while (begin && ((uint8_t)s.s[begin] & 0xc0) == 0x80)
+            begin--;
+        if (!is_space(character(s.s + begin, s.n - begin)))
+            break;
+        s.n = begin;
+    }
+    return s;
+}
+
+static carat_status write_item(struct ct_chat_writer *w, const json_t *item, bool images, size_t i, size_t k,
+                               carat_error *err)
+{
+    const json_t *type = json_object_get(item, "type"), *text = json_object_get(item, "text");
+    if (!json_is_string(type))
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu]: expected an object with a type", i,
+                       k);
+    const char *name = json_string_value(type);
+    if (strcmp(name, "text") == 0) {
+        if (!json_is_string(text))
+            return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu].text: expected a string", i, k);
+        ct_chat_content(w, ct_chat_trim(ct_json_str(text)));
+        return CARAT_OK;
+    }
+    /* OpenAI's carriers of pictures, sound and documents: dropping them would answer another question. */
+    bool carrier =
+        strcmp(name, "image_url") == 0 || strcmp(name, "input_audio") == 0 || strcmp(name, "file") == 0;
+    if (!images || carrier)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].content[%zu].type: \"%.*s\" cannot be rendered, only text", i, k,
+                       CT_JSON_QUOTE(type));
+    if (strcmp(name, "image") == 0)
+        ct_chat_literal(w, "<start_of_image>");
+    return CARAT_OK;
+}
+
+carat_status ct_chat_write_content(struct ct_chat_writer *w, const json_t *content, bool images, size_t i,
+                                   carat_error *err)
+{
+    if (json_is_string(content)) {
+        ct_chat_content(w, ct_chat_trim(ct_json_str(content)));
+    } else if (json_is_array(content)) {
+        for (size_t k = 0; k < json_array_size(content); k++)
+            CT_TRY(write_item(w, json_array_get(content, k), images, i, k, err));
+    } else {
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].content: expected a string or a list of text items", i);
+    }
+    return CARAT_OK;
+}
+
+/* ---- rendering ---- */
+
+static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const json_t *messages,
+                           const json_t *tools, bool generation_prompt, carat_error *err)
+{
+    if (!json_is_array(messages) || json_array_size(messages) == 0)
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages: expected a list of at least one message");
+    if (tools && !json_is_array(tools))
+        return ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list");
+    if (json_array_size(tools) > CT_CHAT_TOOLS_MAX)
+        return ct_fail(err, CARAT_E_ARGUMENT, "tools[%d]: %zu tools found, expected at most %d",
+                       CT_CHAT_TOOLS_MAX, json_array_size(tools), CT_CHAT_TOOLS_MAX);
+    ct_chat_literal(w, "<bos>");
+    if (chat == CT_CHAT_FUNCTIONGEMMA)
+        return ct_chat_render_function(w, messages, tools, generation_prompt, err);
+    if (json_array_size(tools))
+        return ct_fail(err, CARAT_E_ARGUMENT, "tools: the %s template has no tools", ct_chat_name(chat));
+    CT_TRY(ct_chat_render_gemma(w, chat == CT_CHAT_GEMMA3, messages, err));
+    if (generation_prompt)
+        ct_chat_literal(w, "<start_of_turn>model\n");
+    return CARAT_OK;
+}
+
+carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
+                            bool generation_prompt, struct ct_prompt *out, carat_error *err)
+{
+    return ct_chat_render_noting(chat, messages, tools, generation_prompt, NULL, NULL, out, err);
+}
+
+carat_status ct_chat_render_noting(enum ct_chat chat, const char *messages, const char *tools,
+                                   bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
+                                   carat_error *err)
+{
+    if (chat == CT_CHAT_NONE)
+        return ct_fail(err, CARAT_E_NOT_FOUND,
+                       "there is no chat template: name gemma, gemma3 or functiongemma");
+    json_t *message_tree = NULL, *tool_tree = NULL;
+    struct ct_chat_writer w = {.prompt = out, .log = log, .user = user};
+    *out = (struct ct_prompt){0};
+    carat_status status =
+        ct_tree_parse(&message_tree, CARAT_E_ARGUMENT, "messages", messages, strlen(messages), err);
+    if (status == CARAT_OK && tools)
+        status = ct_tree_parse(&tool_tree, CARAT_E_ARGUMENT, "tools", tools, strlen(tools), err);
+    if (status == CARAT_OK)
+        status = render(&w, chat, message_tree, tool_tree, generation_prompt, err);
+    if (status == CARAT_OK && w.failed)
+        status =
+            ct_fail(err, CARAT_E_MEMORY, "out of memory after %zu bytes of a rendered conversation", out->n);
+    json_decref(message_tree);
+    json_decref(tool_tree);
+    if (status != CARAT_OK)
+        ct_prompt_free(out);
+    return status;
+}

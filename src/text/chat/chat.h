@@ -1,0 +1,66 @@
+/* chat.h: Gemma's chat templates and FunctionGemma's tool syntax, native. A conversation becomes a list of segments,
+ * each either template text (control tokens recognised) or content (control tokens are ordinary text). */
+#ifndef CT_CHAT_H
+#define CT_CHAT_H
+
+#include "text/tokenizer/tokenizer.h"
+
+enum ct_chat { CT_CHAT_NONE, CT_CHAT_GEMMA, CT_CHAT_GEMMA3, CT_CHAT_FUNCTIONGEMMA };
+
+/* "gemma", "gemma3", "functiongemma"; "" for NONE. */
+const char *ct_chat_name(enum ct_chat chat);
+bool ct_chat_from_name(const char *name, enum ct_chat *chat);
+/* What a checkpoint's own template is. It is recognised by a hash of its text (chat_known.c), never run. */
+struct ct_chat_found {
+    enum ct_chat chat; /* the built-in one to use */
+    bool altered;      /* it is used though the checkpoint's own text is none that was published */
+    const char *
+        origin; /* whose text it is and of when: "Google's for Gemma 3 of March 2025"; "" when that is not known */
+};
+/* The template that a checkpoint's files ask for, in the order of transformers: chat_template.jinja,
+ * chat_template.json, tokenizer_config.json; for GGUF the key tokenizer.chat_template. NONE for a checkpoint
+ * without one (pretrained) and for a template that is none of ours. A text that is not known is told from
+ * others by its words; then architecture, which may be NULL, tells Gemma 1/2 from Gemma 3. note becomes a
+ * sentence for people when the text is altered or none of ours, and empty otherwise. E_FORMAT (a side file is
+ * not JSON, the key has a wrong type), E_MEMORY. */
+enum {
+    CT_CHAT_NOTE = 768,
+    CT_CHAT_TEMPLATE_MAX = 1 << 20,
+    CT_CHAT_SIDE_MAX = 16 << 20,
+    CT_CHAT_TOOLS_MAX = 1024
+};
+carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, struct ct_chat_found *found,
+                            char note[CT_CHAT_NOTE], carat_error *err);
+
+struct ct_segment {
+    size_t begin, end; /* in ct_prompt.text */
+    bool content;
+};
+struct ct_prompt {
+    char *text; /* malloc'd, terminated: the exact rendered string, <bos> included */
+    size_t n, capacity;
+    struct ct_segment *segment; /* malloc'd */
+    int n_segment, segment_capacity;
+};
+void ct_prompt_free(struct ct_prompt *p);
+
+/* messages: JSON array in OpenAI's form; tools: JSON array or NULL. *out starts from {0} and is freed by the caller;
+ * after a failure it is {0} again. E_NOT_FOUND (NONE), E_ARGUMENT (not such JSON, or a conversation the template
+ * refuses), E_MEMORY. */
+carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
+                            bool generation_prompt, struct ct_prompt *out, carat_error *err);
+/* The same; log hears, a line each, of what in tools the template cannot say. */
+carat_status ct_chat_render_noting(enum ct_chat chat, const char *messages, const char *tools,
+                                   bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
+                                   carat_error *err);
+/* Appends the prompt's ids: control tokens of the template's own text by id, everything between two of them encoded
+ * as one text, so that merges cross from template to content as they do in the reference, and a control token
+ * spelled in content stays text unless special_in_content. *out is as it was after a failure. */
+carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
+                            carat_tokens *out, carat_error *err);
+/* The same for a listener, who hears of bytes of the prompt; E_CANCELLED. */
+carat_status ct_chat_encode_for(const struct ct_tokenizer *t, const struct ct_prompt *p,
+                                bool special_in_content, struct ct_listener *listener, carat_tokens *out,
+                                carat_error *err);
+
+#endif

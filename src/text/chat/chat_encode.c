@@ -1,0 +1,99 @@
+/* chat_encode.c: a rendered conversation becomes ids. The template's own control tokens are pushed by id; what lies
+ * between two of them, template text and content together, is encoded as one text. */
+#include "text/chat/chat.h"
+
+/* Every control token a template writes. */
+static const char *const controls[] = {"<bos>",
+                                       "<start_of_turn>",
+                                       "<end_of_turn>",
+                                       "<start_of_image>",
+                                       "<start_function_declaration>",
+                                       "<end_function_declaration>",
+                                       "<start_function_call>",
+                                       "<end_function_call>",
+                                       "<start_function_response>",
+                                       "<end_function_response>",
+                                       "<escape>"};
+
+struct encoder {
+    const struct ct_tokenizer *t;
+    const char *text;
+    int32_t id[CT_COUNT(controls)]; /* -1: not in this vocabulary */
+    bool special_in_content;
+    struct ct_listener *listener;
+    carat_tokens *out;
+    carat_error *err;
+};
+
+/* The control token spelled at s, or -1. */
+static int control_at(const char *s, size_t n)
+{
+    for (int k = 0; k < (int)CT_COUNT(controls); k++) {
+        size_t length = strlen(controls[k]);
+        if (length <= n && memcmp(s, controls[k], length) == 0)
+            return k;
+    }
+    return -1;
+}
+
+static carat_status encode_span(const struct encoder *e, size_t begin, size_t end)
+{
+    if (begin == end)
+        return CARAT_OK;
+    e->listener->done = begin;
+    return ct_tokenizer_encode_for(e->t, e->text + begin, end - begin,
+                                   e->special_in_content ? CARAT_SPECIAL : 0, e->listener, e->out, e->err);
+}
+
+static carat_status encode(const struct encoder *e, const struct ct_prompt *p)
+{
+    size_t span = 0;
+    for (int s = 0; s < p->n_segment; s++) {
+        if (p->segment[s].content)
+            continue;
+        size_t end = p->segment[s].end;
+        for (size_t i = p->segment[s].begin; i < end;) {
+            int k = p->text[i] == '<' ? control_at(p->text + i, end - i) : -1;
+            if (k < 0) {
+                i++;
+                continue;
+            }
+            if (e->id[k] < 0)
+                return ct_fail(e->err, CARAT_E_ARGUMENT,
+                               "the chat template needs the token %s, which this tokenizer (%s) "
+                               "does not have",
+                               controls[k], ct_tokenizer_source(e->t));
+            CT_TRY(encode_span(e, span, i));
+            CT_TRY(ct_tokens_push(e->out, e->id[k], e->err));
+            i += strlen(controls[k]);
+            span = i;
+        }
+    }
+    return encode_span(e, span, p->n);
+}
+
+carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
+                            carat_tokens *out, carat_error *err)
+{
+    return ct_chat_encode_for(t, p, special_in_content, NULL, out, err);
+}
+
+carat_status ct_chat_encode_for(const struct ct_tokenizer *t, const struct ct_prompt *p,
+                                bool special_in_content, struct ct_listener *listener, carat_tokens *out,
+                                carat_error *err)
+{
+    struct ct_listener nobody = {0};
+    struct encoder e = {
+        .t = t, .text = p->text, .special_in_content = special_in_content, .out = out, .err = err};
+    e.listener = listener ? listener : &nobody;
+    e.listener->total = p->n;
+    for (size_t k = 0; k < CT_COUNT(controls); k++)
+        e.id[k] = ct_tokenizer_id(t, controls[k]);
+    if (ct_tokenizer_bos(t) >= 0)
+        e.id[0] = ct_tokenizer_bos(t);
+    int before = out->n;
+    carat_status status = encode(&e, p);
+    if (status != CARAT_OK)
+        out->n = before;
+    return status;
+}

@@ -1,0 +1,147 @@
+/* chat_known.c: the chat templates that were published, known by the hash of their text after the white space
+ * that means nothing is taken out. Which built-in template stands for any other text is chat.c's choice;
+ * MODEL.md says where each of these was read. */
+#include "text/chat/chat_parts.h"
+
+#include "base/hash.h"
+
+static const struct known {
+    uint64_t hash;
+    struct ct_chat_known is;
+} templates[] = {
+    {0x17de706b194586c4, {CT_CHAT_GEMMA, "Google's for Gemma 1 of February 2024"}},
+    {0x43dcc9a965d6587b, {CT_CHAT_GEMMA, "Google's for Gemma 1 and 2 of April 2024"}},
+    {0xf7c60b77a3f0f6f9, {CT_CHAT_GEMMA3, "Google's for Gemma 3 of March 2025"}},
+    {0x05a8a59f16d60db1, {CT_CHAT_FUNCTIONGEMMA, "that of carat's own tiny"}},
+};
+
+/* ---- the normal form: what Jinja ignores is left out, and a line break is one character in every spelling
+ * ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+struct walk {
+    const char *at, *end;
+    bool trims; /* the tag before ends with '-' */
+    struct ct_hash state;
+};
+
+static void put(struct walk *w, const char *s, const char *end)
+{
+    for (const char *from = s; s < end; from = s) { /* without the CR of CR LF */
+        while (s < end && !(*s == '\r' && s + 1 < end && s[1] == '\n'))
+            s++;
+        ct_hash_add(&w->state, from, (size_t)(s - from));
+        s += s < end;
+    }
+}
+
+/* A quoted text: white space in it counts, and \n is the character that it spells. */
+static void put_quoted(struct walk *w, const char *end)
+{
+    const char quote = *w->at, *from = w->at++;
+    for (; w->at < end && *w->at != quote; w->at++) {
+        if (*w->at != '\\' || w->at + 1 == end)
+            continue;
+        if (w->at[1] == 'n') {
+            put(w, from, w->at);
+            put(w, "\n", "\n" + 1);
+            from = w->at + 2;
+        }
+        w->at++;
+    }
+    w->at = CT_MIN(w->at + 1, end);
+    put(w, from, w->at);
+}
+
+/* Where the tag that begins at s ends: behind its closing brackets; NULL: nowhere. */
+static const char *tag_end(const char *s, const char *end)
+{
+    const char kind = s[1], close = kind == '{' ? '}' : kind;
+    for (s += 2; end - s >= 2; s++) {
+        if (s[0] == close && s[1] == '}')
+            return s + 2;
+        if (kind == '#' || (*s != '\'' && *s != '"'))
+            continue;
+        for (const char quote = *s++; s < end && *s != quote; s++)
+            s += *s == '\\' && s + 1 < end;
+    }
+    return NULL;
+}
+
+static bool is_tag(const char *s, const char *end)
+{
+    return end - s >= 2 && s[0] == '{' && (s[1] == '%' || s[1] == '{' || s[1] == '#');
+}
+
+/* The text up to the next tag, without what the tags on both sides take away. */
+static void put_text(struct walk *w)
+{
+    const char *from = w->at;
+    while (w->at < w->end && !is_tag(w->at, w->end))
+        w->at++;
+    const char *to = w->at;
+    while (w->trims && from < to && is_blank(*from))
+        from++;
+    bool trimmed = w->end - to > 2 && to[2] == '-';
+    while (trimmed && from < to && is_blank(to[-1]))
+        to--;
+    if (to == w->end && from < to && to[-1] == '\n') /* the last line break of a template is never printed */
+        to -= to - from > 1 && to[-2] == '\r' ? 2 : 1;
+    put(w, from, to);
+}
+
+/* A tag without the white space around its words; nothing of a comment. */
+static void put_tag(struct walk *w)
+{
+    const char *end = tag_end(w->at, w->end);
+    if (!end) { /* no template: whatever follows counts as it is */
+        put(w, w->at, w->end);
+        w->at = w->end;
+        return;
+    }
+    const char *open = w->at, *last = end - 2;
+    bool comment = open[1] == '#';
+    w->at += 2;
+    w->at += w->at < last && *w->at == '-';
+    w->trims = last > w->at && last[-1] == '-';
+    last -= w->trims;
+    if (!comment)
+        put(w, open, open + 2);
+    while (!comment && w->at < last) {
+        if (*w->at == '\'' || *w->at == '"') {
+            put_quoted(w, last);
+        } else {
+            if (!is_blank(*w->at))
+                put(w, w->at, w->at + 1);
+            w->at++;
+        }
+    }
+    if (!comment)
+        put(w, end - 2, end);
+    w->at = end;
+}
+
+uint64_t ct_chat_hash(struct ct_str text)
+{
+    struct walk w = {.at = text.s, .end = text.s + text.n};
+    ct_hash_begin(&w.state);
+    while (w.at < w.end) {
+        put_text(&w);
+        if (w.at < w.end)
+            put_tag(&w);
+    }
+    return ct_hash_end64(&w.state);
+}
+
+const struct ct_chat_known *ct_chat_find(struct ct_str text)
+{
+    uint64_t hash = ct_chat_hash(text);
+    for (size_t i = 0; i < CT_COUNT(templates); i++)
+        if (templates[i].hash == hash)
+            return &templates[i].is;
+    return NULL;
+}

@@ -1,0 +1,316 @@
+/* generation_config.c: reads sampling parameters, stop ids and banned ids out of a checkpoint's files. Unknown keys are passed
+ * over; a known key of a wrong type or range is an error that names file and key. null counts as absent. */
+#include "text/generation_config.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/json_tree.h"
+#include "file/sbs.h"
+#include "text/chat/tree.h"
+
+/* ---- reading one key ---- */
+
+struct source {
+    const struct ct_file *f;
+    const char *side; /* name of the JSON file */
+    carat_error *err;
+};
+
+/* The side file as a tree; *root stays NULL when there is none. */
+static carat_status open_side(const struct source *s, json_t **root)
+{
+    struct ct_bytes text = ct_file_side(s->f, s->side);
+    carat_error why;
+    *root = NULL;
+    if (!text.data)
+        return CARAT_OK;
+    if (text.size > CT_TREE_FILE_MAX)
+        return ct_fail(s->err, CARAT_E_FORMAT, "%s: %s: %zu bytes found, expected at most %d",
+                       ct_file_path(s->f), s->side, text.size, CT_TREE_FILE_MAX);
+    carat_status status =
+        ct_tree_parse(root, CARAT_E_FORMAT, s->side, (const char *)text.data, text.size, &why);
+    if (status != CARAT_OK)
+        return ct_fail(s->err, status, "%s: %s", ct_file_path(s->f), why.message);
+    if (json_is_object(*root))
+        return CARAT_OK;
+    json_decref(*root);
+    *root = NULL;
+    return ct_fail(s->err, CARAT_E_FORMAT, "%s: %s: expected a JSON object", ct_file_path(s->f), s->side);
+}
+
+static carat_status wrong_key(const struct source *s, const char *key, const char *expected)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s: %s", ct_file_path(s->f), s->side);
+    return ct_json_refuse(s->err, CARAT_E_FORMAT, path, ct_file_side(s->f, s->side), key, "expected %s",
+                          expected);
+}
+
+static const json_t *get(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+static carat_status read_float(const struct source *s, const json_t *object, const char *key, float *out)
+{
+    const json_t *value = get(object, key);
+    if (!value)
+        return CARAT_OK;
+    if (!json_is_number(value))
+        return wrong_key(s, key, "a number");
+    *out = (float)json_number_value(value);
+    return CARAT_OK;
+}
+
+/* ---- parameters ---- */
+
+/* The first parameter out of its range, or NULL. The conditions are written so that NaN fails them. */
+static const char *out_of_range(const carat_sampling *s, double *value, const char **range)
+{
+    *range = "0 or 0.000001 to 100";
+    *value = s->temperature;
+    if (!(s->temperature == 0 ||
+          (s->temperature >= CARAT_TEMPERATURE_MIN && s->temperature <= CARAT_TEMPERATURE_MAX)))
+        return "temperature";
+    *range = "0 (all) or more";
+    *value = s->top_k;
+    if (s->top_k < 0)
+        return "top_k";
+    *range = "0.000001 to 1";
+    *value = s->top_p;
+    if (!(s->top_p >= CARAT_TOP_P_MIN && s->top_p <= 1))
+        return "top_p";
+    *range = "0 to 1";
+    *value = s->min_p;
+    if (!(s->min_p >= 0 && s->min_p <= 1))
+        return "min_p";
+    return NULL;
+}
+
+carat_status ct_sampling_check(const carat_sampling *s, int n_vocab, carat_error *err)
+{
+    const char *range;
+    double value;
+    if (s->size != sizeof *s)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "carat_sampling has size %zu, expected %zu: initialise it with its macro", s->size,
+                       sizeof *s);
+    const char *name = out_of_range(s, &value, &range);
+    if (name)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s is %g, expected %s", name, value, range);
+    if (s->n_banned < 0 || (s->n_banned && !s->banned))
+        return ct_fail(err, CARAT_E_ARGUMENT, "n_banned is %d and banned %s, expected a list of that length",
+                       s->n_banned, s->banned ? "is not NULL" : "is NULL");
+    for (int i = 0; i < s->n_banned; i++)
+        if (s->banned[i] < 0 || s->banned[i] >= n_vocab)
+            return ct_fail(err, CARAT_E_ARGUMENT, "banned[%d] is %d, expected an id from 0 to %d", i,
+                           (int)s->banned[i], n_vocab - 1);
+    return CARAT_OK;
+}
+
+static carat_status read_generation_config(carat_sampling *out, const struct source *s, const json_t *root)
+{
+    CT_TRY(read_float(s, root, "temperature", &out->temperature));
+    CT_TRY(read_float(s, root, "top_p", &out->top_p));
+    CT_TRY(read_float(s, root, "min_p", &out->min_p));
+    const json_t *top_k = get(root, "top_k"), *sample = get(root, "do_sample");
+    if (top_k &&
+        (!json_is_integer(top_k) || json_integer_value(top_k) < 0 || json_integer_value(top_k) > INT_MAX))
+        return wrong_key(s, "top_k", "an integer from 0 to 2147483647");
+    if (top_k)
+        out->top_k = (int)json_integer_value(top_k);
+    if (sample && !json_is_boolean(sample))
+        return wrong_key(s, "do_sample", "true or false");
+    double value;
+    const char *range, *name = out_of_range(out, &value, &range);
+    if (name)
+        return wrong_key(s, name, range);
+    if (json_is_false(sample))
+        out->temperature = 0;
+    return CARAT_OK;
+}
+
+static carat_status read_gguf_sampling(carat_sampling *out, const struct ct_file *f, carat_error *err)
+{
+    double temperature = out->temperature, top_p = out->top_p, min_p = out->min_p;
+    int64_t top_k = out->top_k;
+    CT_TRY(ct_file_meta_float(f, "general.sampling.temp", &temperature, err));
+    CT_TRY(ct_file_meta_float(f, "general.sampling.top_p", &top_p, err));
+    CT_TRY(ct_file_meta_float(f, "general.sampling.min_p", &min_p, err));
+    CT_TRY(ct_file_meta_int(f, "general.sampling.top_k", 0, INT_MAX, &top_k, err));
+    out->temperature = (float)temperature;
+    out->top_p = (float)top_p;
+    out->min_p = (float)min_p;
+    out->top_k = (int)top_k;
+    double value;
+    const char *range, *name = out_of_range(out, &value, &range);
+    if (name)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: key general.sampling.%s: found %g, expected %s",
+                       ct_file_path(f), strcmp(name, "temperature") == 0 ? "temp" : name, value, range);
+    return CARAT_OK;
+}
+
+carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, carat_error *err)
+{
+    carat_sampling read = CARAT_SAMPLING;
+    struct source s = {f, "generation_config.json", err};
+    carat_status status = CARAT_OK;
+    json_t *root = NULL;
+    if (ct_file_kind(f) == CT_FILE_GGUF) {
+        status = read_gguf_sampling(&read, f, err);
+    } else {
+        CT_TRY(open_side(&s, &root));
+        if (root)
+            status = read_generation_config(&read, &s, root);
+    }
+    json_decref(root);
+    if (status == CARAT_OK)
+        *out = read;
+    return status;
+}
+
+/* ---- sets of ids ---- */
+
+struct id_set {
+    int32_t *ids;
+    int n, cap, n_vocab;
+};
+
+/* Ids beyond the vocabulary are dropped: released checkpoints name tokens their matrix has no row for. False when full. */
+static bool add_id(struct id_set *set, int64_t id)
+{
+    if (id < 0 || id >= set->n_vocab)
+        return true;
+    for (int i = 0; i < set->n; i++)
+        if (set->ids[i] == id)
+            return true;
+    if (set->n == set->cap)
+        return false;
+    set->ids[set->n++] = (int32_t)id;
+    return true;
+}
+
+static carat_status too_many(const struct id_set *set, const struct ct_file *f, const char *what,
+                             carat_error *err)
+{
+    return ct_fail(err, CARAT_E_FORMAT, "%s: %s: more than %d different ids", ct_file_path(f), what,
+                   set->cap);
+}
+
+static carat_status add_names(struct id_set *set, const struct ct_file *f, const struct ct_tokenizer *t,
+                              const char *const *name, size_t n, carat_error *err)
+{
+    for (size_t i = 0; t && i < n; i++)
+        if (!add_id(set, ct_tokenizer_id(t, name[i])))
+            return too_many(set, f, name[i], err);
+    return CARAT_OK;
+}
+
+/* An id or a list of ids under key, of an object that `within` leads to. */
+static carat_status add_key(struct id_set *set, const struct source *s, const json_t *object,
+                            const char *within, const char *key)
+{
+    char place[128];
+    const json_t *value = get(object, key);
+    size_t n = json_is_array(value) ? json_array_size(value) : value != NULL;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *id = json_is_array(value) ? json_array_get(value, i) : value;
+        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX) {
+            int end = snprintf(place, sizeof place, "%s%s", within, key);
+            if (json_is_array(value))
+                snprintf(place + end, sizeof place - (size_t)end, "[%zu]", i);
+            return wrong_key(s, place, "a token id or a list of token ids, from 0 to 2147483647");
+        }
+        if (!add_id(set, json_integer_value(id)))
+            return too_many(set, s->f, key, s->err);
+    }
+    return CARAT_OK;
+}
+
+/* The keys of one side file, and with text_config those of that member too. */
+static carat_status add_side(struct id_set *set, const struct ct_file *f, const char *side, bool text_config,
+                             const char *const *key, size_t n, carat_error *err)
+{
+    struct source s = {f, side, err};
+    json_t *root;
+    CT_TRY(open_side(&s, &root));
+    if (!root)
+        return CARAT_OK;
+    const json_t *text = text_config ? get(root, "text_config") : NULL;
+    carat_status status =
+        text && !json_is_object(text) ? wrong_key(&s, "text_config", "an object") : CARAT_OK;
+    for (size_t i = 0; i < n && status == CARAT_OK; i++) {
+        status = add_key(set, &s, root, "", key[i]);
+        if (status == CARAT_OK && text)
+            status = add_key(set, &s, text, "text_config.", key[i]);
+    }
+    json_decref(root);
+    return status;
+}
+
+static carat_status add_meta(struct id_set *set, const struct ct_file *f, carat_error *err)
+{
+    static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                                       "tokenizer.ggml.eom_token_id"};
+    for (size_t i = 0; i < CT_COUNT(keys); i++) {
+        int64_t id = -1;
+        CT_TRY(ct_file_meta_int(f, keys[i], 0, INT32_MAX, &id, err));
+        if (!add_id(set, id))
+            return too_many(set, f, keys[i], err);
+    }
+    return CARAT_OK;
+}
+
+carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, const char *architecture,
+                         enum ct_chat chat, int n_vocab, int32_t *ids, int cap, int *n, carat_error *err)
+{
+    static const char *const key[] = {"eos_token_id"}, *const turn[] = {"<end_of_turn>"},
+                             *const response[] = {"<start_function_response>"};
+    const int real_vocab = 256000; /* of Gemma 1, the smallest released */
+    struct id_set set = {ids, 0, cap, n_vocab};
+    int32_t own[16];
+
+    if (ct_file_sbs(f)) {
+        if (!add_id(&set, ct_file_sbs(f)->eos_id) || !add_id(&set, ct_file_sbs(f)->secondary_eos_id))
+            return too_many(&set, f, "eos_id", err);
+    } else if (ct_file_kind(f) == CT_FILE_GGUF) {
+        CT_TRY(add_meta(&set, f, err));
+    } else {
+        CT_TRY(add_side(&set, f, "config.json", true, key, CT_COUNT(key), err));
+        CT_TRY(add_side(&set, f, "generation_config.json", false, key, CT_COUNT(key), err));
+    }
+    int n_own = t ? ct_tokenizer_end_ids(t, own, (int)CT_COUNT(own)) : 0;
+    for (int i = 0; i < n_own; i++)
+        if (!add_id(&set, own[i]))
+            return too_many(&set, f, "stop ids", err);
+    /* Configurations of Gemma 1 and 2 name <eos> only, though their instruction-tuned models end a turn. */
+    CT_TRY(add_names(&set, f, t, turn, CT_COUNT(turn), err));
+    if (chat == CT_CHAT_FUNCTIONGEMMA)
+        CT_TRY(add_names(&set, f, t, response, CT_COUNT(response), err));
+    if (!t && n_vocab >= real_vocab && architecture && *architecture &&
+        !add_id(&set, strncmp(architecture, "gemma3", 6) == 0 ? 106 : 107))
+        return too_many(&set, f, "stop ids", err);
+    *n = set.n;
+    return CARAT_OK;
+}
+
+carat_status ct_banned_ids(const struct ct_file *f, const struct ct_tokenizer *t, int n_vocab, int32_t *ids,
+                           int cap, int *n, carat_error *err)
+{
+    static const char *const pieces[] = {"<start_of_image>", "<end_of_image>", "<image_soft_token>",
+                                         "<start_of_audio>", "<end_of_audio>", "<audio_soft_token>"};
+    static const char *const keys[] = {"image_token_index", "image_token_id",  "boi_token_index",
+                                       "boi_token_id",      "eoi_token_index", "eoi_token_id",
+                                       "audio_token_id",    "boa_token_id",    "eoa_token_id"};
+    static const char *const suppressed[] = {"suppress_tokens"};
+    struct id_set set = {ids, 0, cap, n_vocab};
+    CT_TRY(add_names(&set, f, t, pieces, CT_COUNT(pieces), err));
+    if (ct_file_kind(f) != CT_FILE_GGUF) {
+        CT_TRY(add_side(&set, f, "config.json", false, keys, CT_COUNT(keys), err));
+        CT_TRY(add_side(&set, f, "generation_config.json", false, suppressed, CT_COUNT(suppressed), err));
+    }
+    *n = set.n;
+    return CARAT_OK;
+}

@@ -1,0 +1,406 @@
+/* bpe.c: repeatedly merges the neighbouring pair of lowest rank, leftmost among equals, as both references do.
+ *
+ * A run of up to SHORT symbols is scanned for its best pair again and again: words are short, and nothing
+ * beats a scan there. A long run (one character repeated a million times: no point in it that merges cannot
+ * cross) uses lanes: for every rank a queue of the positions whose candidate has it, in ascending order.
+ * Merging proceeds from left to right within a rank, so new candidates nearly always belong at the end of
+ * their lane and a merge costs constant time. A position that would have to be sorted in goes to an ordinary
+ * heap instead, which keeps the worst case at n log n.
+ *
+ * An entry is stale when the position's rank has changed, and is then passed over. An entry that is stale but
+ * happens to name the present rank again is the same as the live one, so nothing but (rank, position) needs
+ * to be kept. Symbols do not move: each notes at its first and at its last position how many it takes. */
+#include "text/tokenizer/bpe.h"
+
+#include <stdlib.h>
+
+#define SHORT 64
+#define CHUNK                                                                                                \
+    16 /* places in memory for lanes that are handed out together; the last one says where the next are */
+
+void ct_bpe_init(struct ct_bpe *b, const struct ct_tokenizer *t, struct ct_listener *listener,
+                 carat_tokens *out)
+{
+    memset(b, 0, sizeof *b);
+    b->t = t;
+    b->listener = listener;
+    b->out = out;
+}
+
+void ct_bpe_free(struct ct_bpe *b)
+{
+    free(b->id);
+    free(b->rank);
+    free(b->at);
+    free(b->text);
+    free(b->span);
+    free(b->place);
+    free(b->lane);
+    free(b->ready_set);
+    free(b->ready);
+    free(b->spill);
+}
+
+static carat_status no_memory(carat_error *err)
+{
+    return ct_fail(err, CARAT_E_MEMORY, "no memory to encode the text");
+}
+
+/* Grows *p to hold n elements of size bytes; contents are kept. */
+static bool grow(void *p, size_t n, size_t size)
+{
+    void *old, *grown;
+    size_t bytes;
+    memcpy(&old, p, sizeof old);
+    if (!ct_mul(n, size, &bytes) || !(grown = realloc(old, bytes)))
+        return false;
+    memcpy(p, &grown, sizeof grown);
+    return true;
+}
+
+carat_status ct_bpe_ask(struct ct_bpe *b, carat_error *err)
+{
+    struct ct_listener *l = b->listener;
+    if (!l || !l->progress || !l->progress(l->user, l->done + b->taken, l->total))
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_CANCELLED, "encoding the text was cancelled at byte %zu of %zu",
+                   l->done + b->taken, l->total);
+}
+
+carat_status ct_bpe_add(struct ct_bpe *b, int32_t id, const char *text, size_t n, carat_error *err)
+{
+    CT_TRY(ct_bpe_look(b, err));
+    if (b->n == b->capacity) {
+        uint32_t capacity = b->capacity ? b->capacity * 2 : 256;
+        if (!grow(&b->id, capacity, 4) || !grow(&b->rank, capacity, 4) ||
+            (ct_vocab_by_text(b->t) && !grow(&b->at, capacity, 4)))
+            return no_memory(err);
+        b->capacity = capacity;
+    }
+    if (ct_vocab_by_text(b->t)) {
+        if (b->text_capacity - b->n_text < n) {
+            uint32_t capacity = b->text_capacity ? b->text_capacity * 2 : 1024;
+            if (!grow(&b->text, capacity, 1))
+                return no_memory(err);
+            b->text_capacity = capacity;
+        }
+        b->at[b->n] = b->n_text;
+        memcpy(b->text + b->n_text, text, n);
+        b->n_text += (uint32_t)n;
+    }
+    b->id[b->n++] = id;
+    return CARAT_OK;
+}
+
+/* The piece that the text [from, to) makes by merging, or -1. */
+static int32_t product_of_text(const struct ct_bpe *b, uint32_t from, uint32_t to)
+{
+    if (to - from > (uint32_t)b->t->longest)
+        return -1;
+    int32_t id = ct_vocab_find(b->t, b->text + from, to - from);
+    return id >= 0 && b->t->piece[id].rank != CT_NO_RANK ? id : -1;
+}
+
+/* Rank of merging left and right, whose texts (model, GGUF) are [from, to). */
+static uint32_t candidate(struct ct_bpe *b, uint32_t left, uint32_t right, uint32_t from, uint32_t to)
+{
+    if (!ct_vocab_by_text(b->t)) {
+        uint64_t pair = ct_vocab_pair(b->id[left], b->id[right]) + 1;
+        struct ct_bpe_memo *m = &b->memo[pair * 0x9e3779b97f4a7c15u >> (64 - CT_BPE_MEMO_BITS)];
+        if (m->pair != pair)
+            *m = (struct ct_bpe_memo){pair, ct_vocab_pair_rank(b->t, b->id[left], b->id[right])};
+        return m->rank;
+    }
+    int32_t id = product_of_text(b, from, to);
+    return id < 0 ? CT_NO_RANK : b->t->piece[id].rank;
+}
+
+/* ---- short runs: symbols lie side by side ---- */
+
+static uint32_t short_end(const struct ct_bpe *b, uint32_t i)
+{
+    return i + 1 < b->n ? b->at[i + 1] : b->n_text;
+}
+
+static void short_rank(struct ct_bpe *b, uint32_t i)
+{
+    bool texts = ct_vocab_by_text(b->t);
+    b->rank[i] = i + 1 < b->n ? candidate(b, i, i + 1, texts ? b->at[i] : 0, texts ? short_end(b, i + 1) : 0)
+                              : CT_NO_RANK;
+}
+
+static void merge_short(struct ct_bpe *b)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        short_rank(b, i);
+    for (;;) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < b->n; i++)
+            if (b->rank[i] < b->rank[best])
+                best = i;
+        if (b->n == 0 || b->rank[best] == CT_NO_RANK)
+            return;
+        b->id[best] = ct_vocab_by_text(b->t) ? product_of_text(b, b->at[best], short_end(b, best + 1))
+                                             : b->t->product[b->rank[best]];
+        uint32_t tail = b->n - best - 2;
+        memmove(b->id + best + 1, b->id + best + 2, tail * sizeof *b->id);
+        memmove(b->rank + best + 1, b->rank + best + 2, tail * sizeof *b->rank);
+        if (ct_vocab_by_text(b->t))
+            memmove(b->at + best + 1, b->at + best + 2, tail * sizeof *b->at);
+        b->n--;
+        short_rank(b, best);
+        if (best)
+            short_rank(b, best - 1);
+    }
+}
+
+/* ---- long runs ---- */
+
+static bool ready_push(struct ct_bpe *b, uint32_t rank)
+{
+    if (b->n_ready == b->ready_capacity) {
+        uint32_t capacity = b->ready_capacity ? b->ready_capacity * 2 : 256;
+        if (!grow(&b->ready, capacity, sizeof *b->ready))
+            return false;
+        b->ready_capacity = capacity;
+    }
+    uint32_t i = b->n_ready++;
+    for (; i && b->ready[(i - 1) / 2] > rank; i = (i - 1) / 2)
+        b->ready[i] = b->ready[(i - 1) / 2];
+    b->ready[i] = rank;
+    b->ready_set[rank] = 1;
+    return true;
+}
+
+static void ready_pop(struct ct_bpe *b)
+{
+    b->ready_set[b->ready[0]] = 0;
+    uint32_t last = b->ready[--b->n_ready], i = 0;
+    for (uint32_t c; (c = i * 2 + 1) < b->n_ready; i = c) {
+        c += c + 1 < b->n_ready && b->ready[c + 1] < b->ready[c];
+        if (b->ready[c] >= last)
+            break;
+        b->ready[i] = b->ready[c];
+    }
+    b->ready[i] = last;
+}
+
+static bool spill_push(struct ct_bpe *b, uint64_t key)
+{
+    if (b->n_spill == b->spill_capacity) {
+        size_t capacity = b->spill_capacity ? b->spill_capacity * 2 : 256;
+        if (!grow(&b->spill, capacity, sizeof *b->spill))
+            return false;
+        b->spill_capacity = capacity;
+    }
+    size_t i = b->n_spill++;
+    for (; i && b->spill[(i - 1) / 2] > key; i = (i - 1) / 2)
+        b->spill[i] = b->spill[(i - 1) / 2];
+    b->spill[i] = key;
+    return true;
+}
+
+static void spill_pop(struct ct_bpe *b)
+{
+    uint64_t last = b->spill[--b->n_spill];
+    size_t i = 0;
+    for (size_t c; (c = i * 2 + 1) < b->n_spill; i = c) {
+        c += c + 1 < b->n_spill && b->spill[c + 1] < b->spill[c];
+        if (b->spill[c] >= last)
+            break;
+        b->spill[i] = b->spill[c];
+    }
+    b->spill[i] = last;
+}
+
+/* A chunk for a lane; 0: no memory. Chunk 0 is never handed out. */
+static uint32_t take_chunk(struct ct_bpe *b)
+{
+    uint32_t chunk = b->free_chunk;
+    if (chunk) {
+        b->free_chunk = b->place[chunk];
+        return chunk;
+    }
+    if (b->n_place == b->place_capacity) {
+        uint32_t capacity = b->place_capacity ? b->place_capacity * 2 : 64 * CHUNK;
+        if (capacity > UINT32_MAX / 2 || !grow(&b->place, capacity, sizeof *b->place))
+            return 0;
+        b->n_place = CT_MAX(b->n_place, CHUNK);
+        b->place_capacity = capacity;
+    }
+    chunk = b->n_place;
+    b->n_place += CHUNK;
+    return chunk;
+}
+
+static void free_chunk(struct ct_bpe *b, uint32_t place)
+{
+    uint32_t chunk = place / CHUNK * CHUNK;
+    b->place[chunk] = b->free_chunk;
+    b->free_chunk = chunk;
+}
+
+static bool lane_push(struct ct_bpe *b, struct ct_bpe_lane *lane, uint32_t i)
+{
+    if (lane->tail % CHUNK == CHUNK - 1 || !lane->tail) {
+        uint32_t chunk = take_chunk(b);
+        if (!chunk)
+            return false;
+        *(lane->tail ? &b->place[lane->tail] : &lane->head) = chunk;
+        lane->tail = chunk;
+    }
+    b->place[lane->tail++] = i;
+    return true;
+}
+
+static void lane_pop(struct ct_bpe *b, struct ct_bpe_lane *lane)
+{
+    if (++lane->head == lane->tail) {
+        free_chunk(b, lane->head - 1);
+        lane->head = lane->tail = 0;
+    } else if (lane->head % CHUNK == CHUNK - 1) {
+        uint32_t next = b->place[lane->head];
+        free_chunk(b, lane->head);
+        lane->head = next;
+    }
+}
+
+/* Enters position i as a candidate of this rank; what it was before is stale. */
+static bool attach(struct ct_bpe *b, uint32_t i, uint32_t rank)
+{
+    b->rank[i] = rank;
+    if (rank == CT_NO_RANK)
+        return true;
+    struct ct_bpe_lane *lane = &b->lane[rank];
+    uint32_t last = lane->tail ? b->place[lane->tail - 1] : 0;
+    if (lane->tail && last >= i)
+        return last == i || spill_push(b, (uint64_t)rank << 32 | i);
+    return lane_push(b, lane, i) && (b->ready_set[rank] || ready_push(b, rank));
+}
+
+/* The position of the best candidate; false when there is none. */
+static bool best_position(struct ct_bpe *b, uint32_t *i)
+{
+    uint64_t key = UINT64_MAX;
+    struct ct_bpe_lane *lane = NULL;
+    while (b->n_ready && key == UINT64_MAX) {
+        uint32_t rank = b->ready[0];
+        lane = &b->lane[rank];
+        while (lane->head && b->rank[b->place[lane->head]] != rank)
+            lane_pop(b, lane);
+        if (lane->head)
+            key = (uint64_t)rank << 32 | b->place[lane->head];
+        else
+            ready_pop(b);
+    }
+    while (b->n_spill && b->rank[(uint32_t)b->spill[0]] != (uint32_t)(b->spill[0] >> 32))
+        spill_pop(b);
+    if (b->n_spill && b->spill[0] <= key) {
+        key = b->spill[0];
+        spill_pop(b);
+    } else if (key != UINT64_MAX) {
+        lane_pop(b, lane);
+    }
+    *i = (uint32_t)key;
+    return key != UINT64_MAX;
+}
+
+static bool prepare_long(struct ct_bpe *b)
+{
+    if (b->span_capacity < b->n) {
+        if (!grow(&b->span, b->capacity, sizeof *b->span))
+            return false;
+        b->span_capacity = b->capacity;
+    }
+    if (!b->lane)
+        b->lane = calloc((size_t)b->t->n_rank + 1, sizeof *b->lane);
+    if (!b->ready_set)
+        b->ready_set = calloc((size_t)b->t->n_rank + 1, 1);
+    for (uint32_t i = 0; i < b->n; i++)
+        b->span[i] = 1;
+    return b->lane && b->ready_set;
+}
+
+/* Where the text of the symbol at position i ends. */
+static uint32_t long_end(const struct ct_bpe *b, uint32_t i)
+{
+    uint32_t next = i + b->span[i];
+    return next < b->n ? b->at[next] : b->n_text;
+}
+
+static uint32_t long_candidate(struct ct_bpe *b, uint32_t i)
+{
+    uint32_t right = i + b->span[i];
+    bool texts = ct_vocab_by_text(b->t);
+    return right < b->n ? candidate(b, i, right, texts ? b->at[i] : 0, texts ? long_end(b, right) : 0)
+                        : CT_NO_RANK;
+}
+
+static carat_status merge_long(struct ct_bpe *b, carat_error *err)
+{
+    if (!prepare_long(b))
+        return no_memory(err);
+    for (uint32_t i = 0; i < b->n; i++) {
+        CT_TRY(ct_bpe_look(b, err));
+        if (!attach(b, i, long_candidate(b, i)))
+            return no_memory(err);
+    }
+    for (uint32_t i; best_position(b, &i);) {
+        CT_TRY(ct_bpe_look(b, err));
+        uint32_t right = i + b->span[i], span = b->span[i] + b->span[right];
+        b->id[i] = ct_vocab_by_text(b->t) ? product_of_text(b, b->at[i], long_end(b, right))
+                                          : b->t->product[b->rank[i]];
+        b->rank[right] = CT_NO_RANK;
+        b->span[i] = b->span[i + span - 1] = span;
+        if (i) { /* first, as lanes grow at their end */
+            uint32_t left = i - b->span[i - 1];
+            if (!attach(b, left, long_candidate(b, left)))
+                return no_memory(err);
+        }
+        if (!attach(b, i, long_candidate(b, i)))
+            return no_memory(err);
+    }
+    /* Close the gaps, so that the survivors lie side by side as after merge_short. */
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < b->n; i += b->span[i]) {
+        b->id[kept] = b->id[i];
+        if (ct_vocab_by_text(b->t))
+            b->at[kept] = b->at[i];
+        kept++;
+    }
+    b->n = kept;
+    return CARAT_OK;
+}
+
+/* ---- ids ---- */
+
+/* A symbol that no piece spells: its bytes, or the unknown token. */
+static carat_status emit_unknown(struct ct_bpe *b, const char *text, size_t n, carat_error *err)
+{
+    if (b->t->byte_fallback) {
+        for (size_t i = 0; i < n; i++)
+            CT_TRY(ct_tokens_push(b->out, b->t->byte_id[(uint8_t)text[i]], err));
+        return CARAT_OK;
+    }
+    if (!b->unknown_open || !b->t->fuse_unknown)
+        CT_TRY(ct_tokens_push(b->out, b->t->unknown, err));
+    b->unknown_open = true;
+    return CARAT_OK;
+}
+
+carat_status ct_bpe_run(struct ct_bpe *b, carat_error *err)
+{
+    if (b->n > SHORT)
+        CT_TRY(merge_long(b, err));
+    else
+        merge_short(b);
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->id[i] >= 0) {
+            CT_TRY(ct_tokens_push(b->out, b->id[i], err));
+            b->unknown_open = b->id[i] == b->t->unknown;
+        } else {
+            CT_TRY(emit_unknown(b, b->text + b->at[i], short_end(b, i) - b->at[i], err));
+        }
+    b->n = b->n_text = 0;
+    return CARAT_OK;
+}

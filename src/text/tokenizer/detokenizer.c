@@ -1,0 +1,187 @@
+/* detokenizer.c: ids back to text, whole (ct_tokenizer_decode) and as a stream (ct_detokenizer_push).
+ *
+ * U+2581 becomes a space everywhere. Control tokens are left out unless CARAT_SPECIAL, except FunctionGemma's
+ * seven, whose spelling a caller needs in order to read a function call. Byte tokens are joined into
+ * characters; bad ones become U+FFFD, by the rule of the source:
+ * - tokenizer.json: one bad byte spoils its whole run, each byte of which becomes U+FFFD; a control token that
+ *   is left out does not end a run.
+ * - tokenizer.model and GGUF: each byte that is in no valid character becomes U+FFFD; any token that is no byte
+ *   ends a run. The unknown token becomes " U+2047 ".
+ * The stream cannot take back what it has written, so it uses the second rule for bad bytes always; for valid
+ * text it gives what the whole decode gives. */
+#include "text/tokenizer/detokenizer.h"
+
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "text/tokenizer/vocab.h"
+
+/* What an id contributes. */
+enum action {
+    NOTHING,  /* and a run of bytes goes on (JSON) */
+    END_ONLY, /* nothing, but a run of bytes ends */
+    BYTE,
+    TEXT,
+};
+
+static enum action classify(const struct ct_tokenizer *t, int32_t id, int flags, struct ct_str *text)
+{
+    if (id < 0 || id >= t->n)
+        return NOTHING;
+    *text = ct_vocab_text(t, id);
+    if (ct_vocab_is_control(t, id) && !(flags & CARAT_SPECIAL) && !ct_vocab_is_spoken(t, id)) {
+        if (t->piece[id].kind != CT_PIECE_UNKNOWN)
+            return t->source == CT_SOURCE_JSON ? NOTHING : END_ONLY;
+        *text = (struct ct_str){t->surface, strlen(t->surface)};
+    }
+    return t->piece[id].kind == CT_PIECE_BYTE ? BYTE : TEXT;
+}
+
+/* Copies a piece with U+2581 turned into spaces; never longer than the piece. */
+static size_t put_piece(char *out, struct ct_str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n;)
+        if (s.n - i >= 3 && memcmp(s.s + i, "\xe2\x96\x81", 3) == 0) {
+            out[n++] = ' ';
+            i += 3;
+        } else {
+            out[n++] = s.s[i++];
+        }
+    return n;
+}
+
+static size_t put_replacements(char *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(out + i * 3, CT_UTF8_REPLACEMENT, 3);
+    return count * 3;
+}
+
+/* ---- whole ---- */
+
+/* Turns the run of bytes text[from, n) into characters in place; at most three times as long. */
+static size_t close_run(const struct ct_tokenizer *t, char *text, size_t from, size_t n, char *spare)
+{
+    size_t bad = 0, out = 0;
+    for (size_t i = from; i < n;) {
+        size_t width = ct_utf8_length((const uint8_t *)text + i, n - i);
+        bad += width == 0;
+        i += width ? width : 1;
+    }
+    if (bad == 0)
+        return n;
+    if (t->source == CT_SOURCE_JSON)
+        return from + put_replacements(text + from, n - from);
+    memcpy(spare, text + from, n - from);
+    for (size_t i = 0; i < n - from;) {
+        size_t width = ct_utf8_length((const uint8_t *)spare + i, n - from - i);
+        if (width)
+            memcpy(text + from + out, spare + i, width);
+        else
+            put_replacements(text + from + out, 1);
+        out += width ? width : 3;
+        i += width ? width : 1;
+    }
+    return from + out;
+}
+
+carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags,
+                                 char **text, size_t *n, carat_error *err)
+{
+    size_t bound = 1, bytes = 1, used = 0, run = 0; /* run: length of the byte run at the end of the text */
+    struct ct_str piece;
+    char *spare = NULL, *out = NULL;
+    for (int i = 0; i < n_ids; i++) {
+        if (ids[i] < 0 || ids[i] >= t->n)
+            return ct_fail(err, CARAT_E_ARGUMENT, "token %d is %d, expected 0 to %d", i, ids[i], t->n - 1);
+        enum action a = classify(t, ids[i], flags, &piece);
+        bound += a == BYTE ? 3 : a == TEXT ? piece.n : 0;
+        bytes += a == BYTE;
+    }
+    out = malloc(bound);
+    spare = malloc(bytes);
+    if (!out || !spare)
+        goto fail;
+    for (int i = 0; i < n_ids; i++) {
+        enum action a = classify(t, ids[i], flags, &piece);
+        if (a == NOTHING)
+            continue;
+        if (a == BYTE) {
+            out[used++] = (char)ct_vocab_byte(piece);
+            run++;
+            continue;
+        }
+        used = close_run(t, out, used - run, used, spare);
+        run = 0;
+        used += a == TEXT ? put_piece(out + used, piece) : 0;
+    }
+    used = close_run(t, out, used - run, used, spare);
+    out[used] = 0;
+    free(spare);
+    *text = out;
+    *n = used;
+    return CARAT_OK;
+fail:
+    free(out);
+    free(spare);
+    return ct_fail(err, CARAT_E_MEMORY, "no memory to decode %d tokens", n_ids);
+}
+
+/* ---- stream ---- */
+
+void ct_detokenizer_init(struct ct_detokenizer *d, const struct ct_tokenizer *t, int flags)
+{
+    memset(d, 0, sizeof *d);
+    d->t = t;
+    d->flags = flags;
+}
+
+/* Gives up on the held bytes. */
+static size_t flush(struct ct_detokenizer *d, char *out)
+{
+    size_t n = put_replacements(out, (size_t)d->n_held);
+    d->n_held = 0;
+    return n;
+}
+
+/* Adds one byte; writes every character that is whole now and every byte that cannot become one. */
+static size_t push_byte(struct ct_detokenizer *d, uint8_t byte, char *out)
+{
+    size_t n = 0;
+    d->held[d->n_held++] = byte;
+    while (d->n_held) {
+        bool whole;
+        size_t span = ct_utf8_span(d->held, (size_t)d->n_held, &whole);
+        if (whole) {
+            memcpy(out + n, d->held, span);
+            n += span;
+        } else if (span == (size_t)d->n_held && d->held[0] >= 0xc2 && d->held[0] < 0xf5) {
+            break; /* may still become a character */
+        } else {
+            span = 1;
+            n += put_replacements(out + n, 1);
+        }
+        d->n_held -= (int)span;
+        memmove(d->held, d->held + span, (size_t)d->n_held);
+    }
+    return n;
+}
+
+size_t ct_detokenizer_push(struct ct_detokenizer *d, int32_t id, char *out, size_t capacity)
+{
+    struct ct_str piece = {"", 0};
+    size_t n = 0;
+    assert(capacity >= 256); /* 3 held bytes make 9, the longest piece 240, and the terminator */
+    if (capacity < 256)
+        return 0;
+    enum action a = id < 0 ? END_ONLY : classify(d->t, id, d->flags, &piece);
+    if (a == BYTE) {
+        n = push_byte(d, (uint8_t)ct_vocab_byte(piece), out);
+    } else if (a != NOTHING) {
+        n = flush(d, out);
+        n += a == TEXT ? put_piece(out + n, piece) : 0;
+    }
+    out[n] = 0;
+    return n;
+}

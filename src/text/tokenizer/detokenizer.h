@@ -1,0 +1,17 @@
+/* detokenizer.h: ids to text as a stream that never splits a UTF-8 character and never allocates. */
+#ifndef CT_DETOKENIZER_H
+#define CT_DETOKENIZER_H
+
+#include "text/tokenizer/tokenizer.h"
+
+struct ct_detokenizer {
+    const struct ct_tokenizer *t;
+    int flags;       /* CARAT_SPECIAL: print control tokens */
+    uint8_t held[8]; /* an unfinished UTF-8 character from byte tokens */
+    int n_held;
+};
+void ct_detokenizer_init(struct ct_detokenizer *d, const struct ct_tokenizer *t, int flags);
+/* Writes what id completes, terminated; returns the bytes written. id -1 flushes. capacity >= 256. */
+size_t ct_detokenizer_push(struct ct_detokenizer *d, int32_t id, char *out, size_t capacity);
+
+#endif

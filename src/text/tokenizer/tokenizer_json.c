@@ -1,0 +1,676 @@
+/* tokenizer_json.c: reads tokenizer.json of the tokenizers library, as far as Gemma uses it: a BPE model with
+ * byte fallback and a merge list in either spelling, spaces replaced by U+2581, added tokens. Any other
+ * normalizer, pre-tokenizer or decoder is refused, never guessed. The template of the post-processor is not
+ * read: <bos> is put by CARAT_BOS.
+ *
+ * Members may come in any order. Merges name pieces, so when they come before the vocabulary, their place is
+ * remembered and they are read at the end. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "text/tokenizer/vocab.h"
+
+#define ADDED_MAX   (1 << 16)
+#define UNKNOWN_MAX (1 << 20) /* values in members that are passed over */
+
+struct added {
+    int64_t id;
+    size_t at, n; /* in reader.text */
+    size_t byte;  /* in the file */
+    bool special;
+};
+
+#define BATCH (CT_WARM_MAX / 3)
+
+struct merge {
+    char text[CT_PIECE_MAX]; /* both parts, side by side */
+    size_t left, n;          /* bytes of the left part and of both */
+    size_t at;               /* in the file */
+};
+
+struct reader {
+    struct ct_tokenizer *t;
+    const char *name;
+    struct ct_bytes json;
+    carat_error *err;
+    const char *part; /* what is being read, for messages; its element item, where item is not NO_ITEM */
+    size_t item;
+
+    struct added *added;
+    size_t n_added, added_capacity;
+    char *text; /* contents of added tokens */
+    size_t n_text, text_capacity;
+
+    int32_t *triple; /* [n_triple][3] */
+    size_t n_triple, triple_capacity;
+    size_t merges_at; /* where merges that must wait begin; 0: none wait */
+
+    unsigned seen; /* members of the document */
+    bool has_vocab, has_merges;
+    char unknown[CT_PIECE_MAX + 1];
+};
+
+#define NO_ITEM SIZE_MAX
+
+/* "file: added_tokens[3]: sentence (at byte 123)" */
+static carat_status refuse(const struct reader *r, size_t byte, carat_status code, const char *format, ...)
+{
+    char sentence[512], item[24] = "";
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    if (r->item != NO_ITEM)
+        snprintf(item, sizeof item, "[%zu]", r->item);
+    return ct_fail(r->err, code, "%s: %s%s: %s (at byte %zu)", r->name, r->part, item, sentence, byte);
+}
+
+static carat_status unsupported(const struct reader *r, const struct ct_json *j, const char *what)
+{
+    return refuse(r, j->start, CARAT_E_UNSUPPORTED, "%s", what);
+}
+
+#define QUOTED_MAX 64 /* bytes of the file in a message */
+
+/* The reader's own complaint, or that the token read last is not what should stand there. */
+static carat_status malformed(const struct reader *r, const struct ct_json *j, enum ct_json_token token,
+                              const char *expected)
+{
+    static const char *const name[] = {[CT_JSON_END] = "the end of the document",
+                                       [CT_JSON_OBJECT] = "an object",
+                                       [CT_JSON_OBJECT_END] = "the end of an object",
+                                       [CT_JSON_ARRAY] = "a list",
+                                       [CT_JSON_ARRAY_END] = "the end of a list",
+                                       [CT_JSON_KEY] = "the key",
+                                       [CT_JSON_STRING] = "the string",
+                                       [CT_JSON_TRUE] = "true",
+                                       [CT_JSON_FALSE] = "false",
+                                       [CT_JSON_NULL] = "null"};
+    if (token == CT_JSON_ERROR)
+        return ct_fail(r->err, j->error.code, "%s (in %s)", j->error.message, r->part);
+    if (token == CT_JSON_NUMBER)
+        return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %.17g", expected, j->number);
+    if (token == CT_JSON_KEY || token == CT_JSON_STRING)
+        return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s \"%.*s\"", expected, name[token],
+                      (int)ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX), j->string.s);
+    return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s", expected, name[token]);
+}
+
+/* What the store of pieces said, with the place. */
+static carat_status place(const struct reader *r, size_t byte, const carat_error *why)
+{
+    return ct_fail(r->err, why->code, "%s (%s, at byte %zu)", why->message, r->part, byte);
+}
+
+static carat_status no_memory(const struct reader *r)
+{
+    return ct_fail(r->err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", r->name);
+}
+
+/* p points at a pointer to elements of size bytes; makes room for need of them. */
+static bool grow(void *p, size_t *capacity, size_t need, size_t size)
+{
+    void *old, *grown;
+    if (need <= *capacity)
+        return true;
+    size_t wanted = CT_MAX(*capacity * 2, CT_MAX(need, (size_t)1024)), bytes;
+    memcpy(&old, p, sizeof old);
+    grown = ct_mul(wanted, size, &bytes) ? realloc(old, bytes) : NULL;
+    if (!grown)
+        return false;
+    memcpy(p, &grown, sizeof grown);
+    *capacity = wanted;
+    return true;
+}
+
+static carat_status expect(struct reader *r, struct ct_json *j, enum ct_json_token token, const char *what)
+{
+    enum ct_json_token found = ct_json_next(j);
+    return found == token ? CARAT_OK : malformed(r, j, found, what);
+}
+
+/* Passes over a value of at most so many tokens: a file of nothing else is refused early. */
+static carat_status skip(struct reader *r, struct ct_json *j, size_t most)
+{
+    int depth = j->depth;
+    enum ct_json_token token;
+    size_t n = 0;
+    do {
+        token = ct_json_next(j);
+        if (token == CT_JSON_ERROR)
+            return malformed(r, j, token, "a value");
+        if (++n > most)
+            return refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu values", most);
+    } while (j->depth > depth || token == CT_JSON_KEY);
+    return CARAT_OK;
+}
+
+static carat_status read_bool(struct reader *r, struct ct_json *j, bool *out)
+{
+    enum ct_json_token token = ct_json_next(j);
+    *out = token == CT_JSON_TRUE;
+    return token == CT_JSON_TRUE || token == CT_JSON_FALSE ? CARAT_OK
+                                                           : malformed(r, j, token, "true or false");
+}
+
+static carat_status read_id(struct reader *r, struct ct_json *j, int64_t *id)
+{
+    enum ct_json_token token = ct_json_next(j);
+    if (token != CT_JSON_NUMBER || !(j->number >= 0 && j->number < CT_VOCAB_MAX) ||
+        j->number != (double)(int64_t)j->number)
+        return malformed(r, j, token, "a token id from 0 to 2097151");
+    *id = (int64_t)j->number;
+    return CARAT_OK;
+}
+
+/* ---- added tokens ---- */
+
+static carat_status read_added(struct reader *r, struct ct_json *j)
+{
+    CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
+    for (;;) {
+        r->item = r->n_added;
+        enum ct_json_token token = ct_json_next(j);
+        if (token == CT_JSON_ARRAY_END)
+            return CARAT_OK;
+        if (token != CT_JSON_OBJECT)
+            return malformed(r, j, token, "an object");
+        if (r->n_added == ADDED_MAX)
+            return refuse(r, j->start, CARAT_E_UNSUPPORTED, "expected at most %d added tokens", ADDED_MAX);
+        struct added a = {-1, 0, 0, j->start, false};
+        bool has_content = false;
+        while ((token = ct_json_next(j)) == CT_JSON_KEY) {
+            bool flag = false;
+            if (ct_str_is(j->string, "id")) {
+                CT_TRY(read_id(r, j, &a.id));
+            } else if (ct_str_is(j->string, "content")) {
+                CT_TRY(expect(r, j, CT_JSON_STRING, "the content of an added token"));
+                if (has_content)
+                    return malformed(r, j, CT_JSON_STRING, "one content");
+                if (j->string.n == 0 || j->string.n > CT_PIECE_MAX)
+                    return refuse(r, j->start, j->string.n ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
+                                  "the content is %zu bytes long, expected 1 to %d", j->string.n,
+                                  CT_PIECE_MAX);
+                if (!grow(&r->text, &r->text_capacity, r->n_text + j->string.n, 1))
+                    return no_memory(r);
+                memcpy(r->text + r->n_text, j->string.s, j->string.n);
+                a.at = r->n_text;
+                a.n = j->string.n;
+                r->n_text += a.n;
+                has_content = true;
+            } else if (ct_str_is(j->string, "special")) {
+                CT_TRY(read_bool(r, j, &a.special));
+            } else if (ct_str_is(j->string, "single_word") || ct_str_is(j->string, "lstrip") ||
+                       ct_str_is(j->string, "rstrip") || ct_str_is(j->string, "normalized")) {
+                CT_TRY(read_bool(r, j, &flag));
+                if (flag)
+                    return unsupported(
+                        r, j, "single_word, lstrip, rstrip and normalized are not supported; expected false");
+            } else {
+                CT_TRY(skip(r, j, UNKNOWN_MAX));
+            }
+        }
+        if (token != CT_JSON_OBJECT_END || a.id < 0 || !has_content)
+            return malformed(r, j, token, "an added token with id and content");
+        if (!grow(&r->added, &r->added_capacity, r->n_added + 1, sizeof *r->added))
+            return no_memory(r);
+        r->added[r->n_added++] = a;
+    }
+}
+
+/* An added token gives a piece its kind; it may also name an id beyond the vocabulary, or rename an id. */
+static carat_status apply(struct reader *r, const struct added *a, carat_error *why)
+{
+    struct ct_tokenizer *t = r->t;
+    struct ct_str text = {r->text + a->at, a->n};
+    int kind = a->special ? CT_PIECE_CONTROL : CT_PIECE_USER;
+    if (a->id >= t->n || t->piece[a->id].kind == CT_PIECE_ABSENT)
+        return ct_vocab_add(t, r->name, a->id, text, kind, false, why);
+    if (t->piece[a->id].kind != CT_PIECE_NORMAL && t->piece[a->id].kind != CT_PIECE_BYTE)
+        return ct_fail(why, CARAT_E_FORMAT, "%s: two added tokens have the id %d", r->name, (int)a->id);
+    struct ct_str stored = ct_vocab_text(t, (int32_t)a->id);
+    if (stored.n != text.n || memcmp(stored.s, text.s, text.n) != 0)
+        CT_TRY(ct_vocab_rename(t, r->name, (int32_t)a->id, text, why));
+    t->piece[a->id].kind = (unsigned)kind & 7;
+    return CARAT_OK;
+}
+
+static carat_status apply_added(struct reader *r)
+{
+    carat_error why;
+    r->part = "added_tokens";
+    for (size_t i = 0; i < r->n_added; i++)
+        if (apply(r, &r->added[i], &why) != CARAT_OK)
+            return place(r, r->added[i].byte, &why);
+    return CARAT_OK;
+}
+
+/* ---- the model ---- */
+
+static carat_status read_vocab(struct reader *r, struct ct_json *j)
+{
+    enum ct_json_token token;
+    carat_error why;
+    r->part = "model.vocab";
+    CT_TRY(expect(r, j, CT_JSON_OBJECT, "an object"));
+    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
+        char text[CT_PIECE_MAX];
+        struct ct_str s = j->string;
+        size_t byte = j->start;
+        int64_t id = 0;
+        if (s.n > sizeof text)
+            return refuse(r, byte, CARAT_E_UNSUPPORTED, "a token is %zu bytes long, expected at most %d", s.n,
+                          CT_PIECE_MAX);
+        memcpy(text, s.s, s.n);
+        s.s = text; /* the number that follows ends the life of j->string */
+        CT_TRY(read_id(r, j, &id));
+        if (ct_vocab_add(r->t, r->name, id, s, ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE : CT_PIECE_NORMAL, false,
+                         &why) != CARAT_OK)
+            return place(r, byte, &why);
+    }
+    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a token");
+}
+
+static carat_status long_merge(const struct reader *r, const struct ct_json *j)
+{
+    return refuse(r, j->start, CARAT_E_UNSUPPORTED, "a merge is longer than %d bytes", CT_PIECE_MAX);
+}
+
+/* The next merge, whose first token has been read: "a b" or ["a", "b"]. */
+static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json_token token, struct merge *m)
+{
+    if (token == CT_JSON_ARRAY) {
+        CT_TRY(expect(r, j, CT_JSON_STRING, "the left part of a merge"));
+        m->left = j->string.n;
+        if (m->left > sizeof m->text)
+            return long_merge(r, j);
+        memcpy(m->text, j->string.s, m->left);
+        CT_TRY(expect(r, j, CT_JSON_STRING, "the right part of a merge"));
+        if (j->string.n > sizeof m->text - m->left)
+            return long_merge(r, j);
+        memcpy(m->text + m->left, j->string.s, j->string.n);
+        m->n = m->left + j->string.n;
+        CT_TRY(expect(r, j, CT_JSON_ARRAY_END, "two parts of a merge"));
+    } else if (token == CT_JSON_STRING) {
+        const char *space = memchr(j->string.s, ' ', j->string.n);
+        m->left = space ? (size_t)(space - j->string.s) : j->string.n;
+        if (!space || memchr(space + 1, ' ', j->string.n - m->left - 1))
+            return malformed(r, j, token, "two parts with one space between them");
+        m->n = j->string.n - 1;
+        if (m->n > sizeof m->text)
+            return long_merge(r, j);
+        memcpy(m->text, j->string.s, m->left);
+        memcpy(m->text + m->left, space + 1, m->n - m->left);
+    } else {
+        return malformed(r, j, token, "a merge");
+    }
+    m->at = j->start;
+    return CARAT_OK;
+}
+
+/* Looks up the parts and the whole of the merges read last. */
+static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
+{
+    struct ct_str text[BATCH * 3];
+    if (n == 0)
+        return CARAT_OK;
+    if (!grow(&r->triple, &r->triple_capacity, (r->n_triple + n) * 3, sizeof *r->triple))
+        return no_memory(r);
+    for (size_t i = 0; i < n; i++) {
+        text[i * 3] = (struct ct_str){m[i].text, m[i].left};
+        text[i * 3 + 1] = (struct ct_str){m[i].text + m[i].left, m[i].n - m[i].left};
+        text[i * 3 + 2] = (struct ct_str){m[i].text, m[i].n};
+    }
+    ct_vocab_warm(r->t, text, n * 3);
+    for (size_t i = 0; i < n * 3; i++) {
+        CT_TRY(ct_vocab_look(r->t, r->err));
+        int32_t id = ct_vocab_find(r->t, text[i].s, text[i].n);
+        if (id < 0) {
+            r->item = r->n_triple + i / 3;
+            return refuse(r, m[i / 3].at, CARAT_E_FORMAT,
+                          "%s of the merge, \"%.*s\", is not in the vocabulary",
+                          i % 3 == 0   ? "the left part"
+                          : i % 3 == 1 ? "the right part"
+                                       : "the whole",
+                          (int)ct_utf8_cut(text[i].s, text[i].n, QUOTED_MAX), text[i].s);
+        }
+        r->triple[r->n_triple * 3 + i] = id;
+    }
+    r->n_triple += n;
+    return CARAT_OK;
+}
+
+static carat_status read_merges(struct reader *r, struct ct_json *j)
+{
+    struct merge batch[BATCH];
+    size_t n = 0, most = CT_MIN((size_t)CT_MERGES_MAX, r->t->n_blob); /* no token divides in more places */
+    r->part = "model.merges";
+    CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
+    if (r->t->n == 0)
+        return unsupported(r, j, "there are merges, but no vocabulary");
+    for (;;) {
+        r->item = r->n_triple + n;
+        enum ct_json_token token = ct_json_next(j);
+        if (token == CT_JSON_ARRAY_END)
+            return resolve(r, batch, n);
+        if (token == CT_JSON_STRING && r->n_triple + n == 0 && j->string.n >= 8 &&
+            memcmp(j->string.s, "#version", 8) == 0)
+            continue; /* the first line of the old merges.txt */
+        if (r->item == most)
+            return refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu merges for this vocabulary",
+                          most);
+        CT_TRY(read_merge(r, j, token, &batch[n]));
+        if (++n == BATCH) {
+            CT_TRY(resolve(r, batch, n));
+            n = 0;
+        }
+    }
+}
+
+/* null, false or "": a feature that is off. */
+static carat_status read_off(struct reader *r, struct ct_json *j, const char *what)
+{
+    enum ct_json_token token = ct_json_next(j);
+    if (token == CT_JSON_ERROR)
+        return malformed(r, j, token, "a value");
+    bool off = token == CT_JSON_NULL || token == CT_JSON_FALSE ||
+               (token == CT_JSON_STRING && j->string.n == 0) || (token == CT_JSON_NUMBER && j->number == 0);
+    return off ? CARAT_OK : unsupported(r, j, what);
+}
+
+/* A type that is none of Gemma's, by its name. */
+static carat_status foreign(const struct reader *r, const struct ct_json *j, const char *what,
+                            struct ct_str type, const char *expected)
+{
+    return refuse(r, j->start, CARAT_E_UNSUPPORTED, "unsupported %s \"%.*s\", expected %s", what,
+                  (int)ct_utf8_cut(type.s, type.n, 200), type.s, expected);
+}
+
+static carat_status read_model(struct reader *r, struct ct_json *j)
+{
+    enum ct_json_token token;
+    CT_TRY(expect(r, j, CT_JSON_OBJECT, "an object"));
+    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
+        struct ct_str key = j->string;
+        if (ct_str_is(key, "type")) {
+            CT_TRY(expect(r, j, CT_JSON_STRING, "the type of the model"));
+            if (!ct_str_is(j->string, "BPE"))
+                return foreign(r, j, "model", j->string, "BPE");
+        } else if (ct_str_is(key, "vocab")) {
+            if (r->has_vocab)
+                return malformed(r, j, token, "one vocabulary");
+            r->has_vocab = true;
+            CT_TRY(read_vocab(r, j));
+            r->part = "model";
+        } else if (ct_str_is(key, "merges")) {
+            if (r->has_merges)
+                return malformed(r, j, token, "one list of merges");
+            r->has_merges = true;
+            r->merges_at = r->has_vocab ? 0 : j->at;
+            CT_TRY(r->has_vocab ? read_merges(r, j) : skip(r, j, (size_t)CT_MERGES_MAX * 4 + 2));
+            r->part = "model";
+            r->item = NO_ITEM;
+        } else if (ct_str_is(key, "unk_token")) {
+            CT_TRY(expect(r, j, CT_JSON_STRING, "the name of the unknown token"));
+            if (j->string.n > CT_PIECE_MAX)
+                return malformed(r, j, CT_JSON_STRING, "the name of the unknown token");
+            memcpy(r->unknown, j->string.s, j->string.n);
+            r->unknown[j->string.n] = 0;
+        } else if (ct_str_is(key, "byte_fallback")) {
+            CT_TRY(read_bool(r, j, &r->t->byte_fallback));
+        } else if (ct_str_is(key, "fuse_unk")) {
+            CT_TRY(read_bool(r, j, &r->t->fuse_unknown));
+        } else if (ct_str_is(key, "dropout")) {
+            CT_TRY(read_off(r, j, "the model asks for dropout"));
+        } else if (ct_str_is(key, "continuing_subword_prefix") || ct_str_is(key, "end_of_word_suffix")) {
+            CT_TRY(read_off(r, j, "the model marks subwords"));
+        } else if (ct_str_is(key, "ignore_merges")) {
+            CT_TRY(read_off(r, j, "the model sets ignore_merges"));
+        } else {
+            CT_TRY(skip(r, j, UNKNOWN_MAX));
+        }
+    }
+    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a member of the model");
+}
+
+/* ---- normalizer, pre-tokenizer, decoder ---- */
+
+/* A component as far as Gemma's are concerned: {"type", "pattern": {"String"}, "content", "decoders"}. */
+struct component {
+    char type[QUOTED_MAX + 1], pattern[8], content[8];
+    bool regex;   /* the pattern is a regular expression, which is never run */
+    bool invert;  /* what does not match is split off */
+    int n_nested; /* more than 3: a sequence longer than Gemma's */
+};
+
+static void copy(char *out, size_t size, struct ct_str s)
+{
+    size_t n = s.n < size ? s.n : 0; /* too long for anything expected: leave it empty */
+    memcpy(out, s.s, n);
+    out[n] = 0;
+}
+
+static carat_status read_pattern(struct reader *r, struct ct_json *j, struct component *c)
+{
+    CT_TRY(expect(r, j, CT_JSON_OBJECT, "a pattern"));
+    CT_TRY(expect(r, j, CT_JSON_KEY, "a pattern"));
+    c->regex = !ct_str_is(j->string, "String");
+    CT_TRY(expect(r, j, CT_JSON_STRING, "a pattern"));
+    copy(c->pattern, sizeof c->pattern, j->string);
+    return expect(r, j, CT_JSON_OBJECT_END, "one pattern");
+}
+
+/* Reads the members of an object that is open; nested[3] takes the elements of "decoders" or "normalizers". */
+static carat_status read_component(struct reader *r, struct ct_json *j, struct component *c,
+                                   struct component *nested)
+{
+    enum ct_json_token token;
+    memset(c, 0, sizeof *c);
+    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
+        if (ct_str_is(j->string, "type")) {
+            CT_TRY(expect(r, j, CT_JSON_STRING, "a type"));
+            j->string.n = ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX);
+            copy(c->type, sizeof c->type, j->string);
+        } else if (ct_str_is(j->string, "content")) {
+            CT_TRY(expect(r, j, CT_JSON_STRING, "a string"));
+            copy(c->content, sizeof c->content, j->string);
+        } else if (ct_str_is(j->string, "invert")) {
+            CT_TRY(read_bool(r, j, &c->invert));
+        } else if (ct_str_is(j->string, "pattern")) {
+            CT_TRY(read_pattern(r, j, c));
+        } else if (nested && (ct_str_is(j->string, "decoders") || ct_str_is(j->string, "normalizers"))) {
+            CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
+            while ((token = ct_json_next(j)) == CT_JSON_OBJECT && c->n_nested < 3)
+                CT_TRY(read_component(r, j, &nested[c->n_nested++], NULL)); /* one level: no deeper */
+            if (token == CT_JSON_OBJECT)
+                return unsupported(r, j, "the sequence is longer than Gemma's");
+            if (token != CT_JSON_ARRAY_END)
+                return malformed(r, j, token, "an object");
+        } else {
+            CT_TRY(skip(r, j, UNKNOWN_MAX));
+        }
+    }
+    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a member of an object");
+}
+
+static bool is_replace(const struct component *c, const char *pattern, const char *content)
+{
+    return strcmp(c->type, "Replace") == 0 && !c->regex && strcmp(c->pattern, pattern) == 0 &&
+           strcmp(c->content, content) == 0;
+}
+
+/* The types of the component and of what is nested in it, by which people know their file. */
+static carat_status foreign_component(struct reader *r, const struct ct_json *j, const struct component *c,
+                                      const struct component *nested, const char *expected)
+{
+    char types[4 * (QUOTED_MAX + 20)];
+    size_t n = 0;
+    for (int i = 0; i <= c->n_nested; i++) {
+        const struct component *one = i ? &nested[i - 1] : c;
+        n += (size_t)snprintf(types + n, sizeof types - n, "%s%s%s",
+                              i == 0   ? ""
+                              : i == 1 ? " of "
+                                       : ", ",
+                              one->type, one->regex ? " (a regular expression)" : "");
+    }
+    return foreign(r, j, r->part, (struct ct_str){types, n}, expected);
+}
+
+#define META "\xe2\x96\x81" /* U+2581 */
+
+static carat_status read_normalizer(struct reader *r, struct ct_json *j)
+{
+    static const char expected[] = "Replace of \" \" by U+2581";
+    struct component c = {.n_nested = 0}, nested[3];
+    enum ct_json_token token = ct_json_next(j);
+    if (token != CT_JSON_OBJECT)
+        return malformed(r, j, token, expected);
+    CT_TRY(read_component(r, j, &c, nested));
+    bool wrapped = strcmp(c.type, "Sequence") == 0 && c.n_nested == 1;
+    return is_replace(wrapped ? &nested[0] : &c, " ", META) ? CARAT_OK
+                                                            : foreign_component(r, j, &c, nested, expected);
+}
+
+static carat_status read_pre_tokenizer(struct reader *r, struct ct_json *j)
+{
+    struct component c;
+    enum ct_json_token token = ct_json_next(j);
+    if (token == CT_JSON_NULL)
+        return CARAT_OK;
+    if (token != CT_JSON_OBJECT)
+        return malformed(r, j, token, "an object or null");
+    CT_TRY(read_component(r, j, &c, NULL));
+    /* A split at spaces finds none, for they have been replaced. */
+    bool spaces = strcmp(c.type, "Split") == 0 && !c.regex && !c.invert && strcmp(c.pattern, " ") == 0;
+    return spaces ? CARAT_OK : foreign_component(r, j, &c, NULL, "Split at \" \"");
+}
+
+static carat_status read_decoder(struct reader *r, struct ct_json *j)
+{
+    static const char expected[] = "Sequence of Replace, ByteFallback, Fuse";
+    struct component c = {.n_nested = 0}, nested[3];
+    enum ct_json_token token = ct_json_next(j);
+    if (token != CT_JSON_OBJECT)
+        return malformed(r, j, token, expected);
+    CT_TRY(read_component(r, j, &c, nested));
+    bool right = strcmp(c.type, "Sequence") == 0 && c.n_nested == 3 && is_replace(&nested[0], META, " ") &&
+                 strcmp(nested[1].type, "ByteFallback") == 0 && strcmp(nested[2].type, "Fuse") == 0;
+    return right ? CARAT_OK : foreign_component(r, j, &c, nested, expected);
+}
+
+/* ---- the document ---- */
+
+static const struct member {
+    const char *key;
+    carat_status (*read)(struct reader *r, struct ct_json *j);
+    bool needed;
+} members[] = {{"added_tokens", read_added, false},
+               {"normalizer", read_normalizer, true},
+               {"pre_tokenizer", read_pre_tokenizer, false},
+               {"decoder", read_decoder, true},
+               {"model", read_model, true}};
+
+static carat_status read_member(struct reader *r, struct ct_json *j)
+{
+    r->item = NO_ITEM;
+    for (size_t i = 0; i < CT_COUNT(members); i++)
+        if (ct_str_is(j->string, members[i].key)) {
+            if (r->seen & 1u << i)
+                return refuse(r, j->start, CARAT_E_FORMAT, "\"%s\" is there twice", members[i].key);
+            r->seen |= 1u << i;
+            r->part = members[i].key;
+            return members[i].read(r, j);
+        }
+    return skip(r, j, UNKNOWN_MAX);
+}
+
+static carat_status read_document(struct reader *r, struct ct_json *j)
+{
+    enum ct_json_token token;
+    CT_TRY(expect(r, j, CT_JSON_OBJECT, "an object"));
+    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
+        CT_TRY(read_member(r, j));
+        r->part = "the document";
+        r->item = NO_ITEM;
+    }
+    if (token != CT_JSON_OBJECT_END || (token = ct_json_next(j)) != CT_JSON_END)
+        return malformed(r, j, token, "a member of the document");
+    for (size_t i = 0; i < CT_COUNT(members); i++)
+        if (members[i].needed && !(r->seen & 1u << i))
+            return refuse(r, j->start, CARAT_E_FORMAT, "expected a member \"%s\", found none",
+                          members[i].key);
+    if (!r->has_vocab || !r->has_merges)
+        return refuse(r, j->start, CARAT_E_FORMAT, "expected a model with vocab and merges");
+    return CARAT_OK;
+}
+
+static carat_status read_waiting_merges(struct reader *r)
+{
+    struct ct_json j;
+    ct_json_init(&j, r->name, r->json);
+    j.at = r->merges_at;
+    carat_status status = read_merges(r, &j);
+    ct_json_free(&j);
+    return status;
+}
+
+static carat_status finish(struct reader *r)
+{
+    struct ct_tokenizer *t = r->t;
+    if (r->merges_at)
+        CT_TRY(read_waiting_merges(r));
+    r->item = NO_ITEM;
+    CT_TRY(apply_added(r));
+    for (int32_t id = 0; id < t->n; id++)
+        if (t->piece[id].kind == CT_PIECE_ABSENT)
+            return ct_fail(r->err, CARAT_E_FORMAT,
+                           "%s: model.vocab: no token has the id %d, expected all up to %d", r->name, id,
+                           t->n - 1);
+    ct_vocab_name_controls(t);
+    t->unknown = ct_vocab_find(t, r->unknown, strlen(r->unknown));
+    CT_TRY(ct_vocab_merges(t, r->triple, r->n_triple, r->err));
+    CT_TRY(ct_vocab_finish(t, r->name, r->err));
+    for (int b = 0; b < 256 && t->byte_fallback; b++) {
+        /* Gemma 1 spells <0x09> "\t": a byte that is a character of the vocabulary needs no token. */
+        if (t->byte_id[b] < 0 && b < 128)
+            t->byte_id[b] = ct_vocab_character(t, (uint32_t)b);
+        if (t->byte_id[b] < 0)
+            return ct_fail(r->err, CARAT_E_FORMAT,
+                           "%s: model.vocab: expected <0x%02X>, since byte_fallback is set, found none",
+                           r->name, (unsigned)b);
+    }
+    return CARAT_OK;
+}
+
+carat_status ct_vocab_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
+                                struct ct_listener *listener, carat_error *err)
+{
+    struct reader r;
+    struct ct_json j;
+    if (json.size > CT_TOKENIZER_MAX)
+        return ct_vocab_too_large(name, json.size, err);
+    memset(&r, 0, sizeof r);
+    r.name = name;
+    r.part = "the document";
+    r.item = NO_ITEM;
+    r.json = json;
+    r.err = err;
+    ct_json_init(&j, name, json);
+    carat_status status = ct_vocab_create(&r.t, CT_SOURCE_JSON, listener, err);
+    if (status == CARAT_OK)
+        status = read_document(&r, &j);
+    if (status == CARAT_OK)
+        status = finish(&r);
+    ct_json_free(&j);
+    free(r.added);
+    free(r.text);
+    free(r.triple);
+    if (status != CARAT_OK)
+        ct_tokenizer_free(r.t);
+    else
+        *t = r.t;
+    return status;
+}

@@ -1,0 +1,566 @@
+/* vocab.c: the store of pieces behind every tokenizer: text <-> id, the merge tables, the matcher for pieces
+ * that are cut out of text before merging, and what follows from the names of pieces. How the three sources
+ * spell all this is left to their readers; how text is encoded, to tokenizer.c and bpe.c.
+ *
+ * Which pieces are control tokens: those that the source declares so; and, because some sources store them as
+ * user-defined, those with one of the names below. A control token spelled in text stays text unless the
+ * caller passes CARAT_SPECIAL. */
+#include "text/tokenizer/vocab.h"
+
+#include <stdlib.h>
+
+#include "os/os.h"
+#include "base/utf8.h"
+
+static const char *const turn_name[] = {"<start_of_turn>", "<end_of_turn>"};
+static const char *const image_name[] = {"<start_of_image>", "<end_of_image>", "<image_soft_token>"};
+static const char *const spoken_name[7] = {
+    "<start_function_declaration>",
+    "<end_function_declaration>",
+    "<start_function_call>",
+    "<end_function_call>",
+    "<start_function_response>",
+    "<end_function_response>",
+    "<escape>",
+};
+
+static carat_status no_memory(carat_error *err)
+{
+    return ct_fail(err, CARAT_E_MEMORY, "no memory for the tokenizer");
+}
+
+carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err)
+{
+    return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the tokenizer is %zu bytes long, expected at most %zu",
+                   name, size, CT_TOKENIZER_MAX);
+}
+
+carat_status ct_vocab_look(struct ct_tokenizer *t, carat_error *err)
+{
+    const struct ct_listener *l = t->listener;
+    if (++t->looks % 4096 || !l || !l->progress || !l->progress(l->user, l->done, l->total))
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_CANCELLED, "reading the tokenizer was cancelled");
+}
+
+carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_vocab_source source,
+                             struct ct_listener *listener, carat_error *err)
+{
+    struct ct_tokenizer *t = calloc(1, sizeof *t);
+    if (!t)
+        return no_memory(err);
+    t->source = source;
+    t->seed = ct_os_random();
+    t->unknown = t->bos = -1;
+    t->listener = listener;
+    memcpy(t->surface, " \xe2\x81\x87 ", 6);
+    *out = t;
+    return CARAT_OK;
+}
+
+void ct_tokenizer_free(struct ct_tokenizer *t)
+{
+    if (t && !t->borrowed) {
+        free(t->piece);
+        free(t->blob);
+        free(t->slot);
+        free(t->merge);
+        free(t->product);
+        free(t->joint);
+        free(t->character);
+        free(t->node);
+    }
+    free(t);
+}
+
+/* ---- text -> id ---- */
+
+static uint32_t hash(const struct ct_tokenizer *t, const char *s, size_t n)
+{
+    uint64_t h = t->seed ^ (uint64_t)n * 0x9e3779b97f4a7c15u;
+    while (n >= 8) {
+        h = (h ^ ct_le64(s)) * 0xa0761d6478bd642fu;
+        h ^= h >> 32;
+        s += 8;
+        n -= 8;
+    }
+    uint64_t tail = 0;
+    if (n >= 4)
+        tail = (uint64_t)ct_le32(s) << 32 | ct_le32(s + n - 4);
+    else if (n)
+        tail = (uint64_t)(uint8_t)s[0] << 16 | (uint64_t)(uint8_t)s[n / 2] << 8 | (uint8_t)s[n - 1];
+    return (uint32_t)ct_vocab_mix(h ^ tail);
+}
+
+/* The slot that holds the text whose hash is h, or the empty one where it belongs. */
+static uint32_t probe(const struct ct_tokenizer *t, const char *s, size_t n, uint32_t h)
+{
+    uint32_t i = h & t->slot_mask;
+    for (; t->slot[i]; i = (i + 1) & t->slot_mask)
+        if (t->slot[i] >> CT_SLOT_BITS == h >> CT_SLOT_BITS) {
+            struct ct_piece p = t->piece[CT_SLOT_ID(t->slot[i])];
+            if (p.n == n && memcmp(t->blob + p.at, s, n) == 0)
+                break;
+        }
+    return i;
+}
+
+int32_t ct_vocab_find(const struct ct_tokenizer *t, const char *s, size_t n)
+{
+    if (n == 0 || n > CT_PIECE_MAX || !t->slot)
+        return -1;
+    return CT_SLOT_ID(t->slot[probe(t, s, n, hash(t, s, n))]); /* of an empty one: -1 */
+}
+
+void ct_vocab_warm(const struct ct_tokenizer *t, const struct ct_str *text, size_t n)
+{
+    uint32_t at[CT_WARM_MAX];
+    assert(n <= CT_WARM_MAX);
+    for (size_t i = 0; i < n; i++) {
+        at[i] = hash(t, text[i].s, text[i].n) & t->slot_mask;
+        __builtin_prefetch(&t->slot[at[i]]);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (t->slot[at[i]])
+            __builtin_prefetch(&t->piece[CT_SLOT_ID(t->slot[at[i]])]);
+    for (size_t i = 0; i < n; i++)
+        if (t->slot[at[i]])
+            __builtin_prefetch(t->blob + t->piece[CT_SLOT_ID(t->slot[at[i]])].at);
+}
+
+static void occupy(struct ct_tokenizer *t, uint32_t i, uint32_t h, int32_t id)
+{
+    t->slot[i] = h >> CT_SLOT_BITS << CT_SLOT_BITS | ((uint32_t)id + 1);
+    t->n_hashed++;
+}
+
+/* Keeps the table at most five eighths full: those 2^18 pieces of Gemma's fit into 2^19 slots. */
+static bool grow_slots(struct ct_tokenizer *t)
+{
+    uint32_t size = t->slot ? t->slot_mask + 1 : 0;
+    if (t->n_hashed < size / 8 * 5)
+        return true;
+    size = size ? size * 2 : 64;
+    uint32_t *grown = calloc(size, sizeof *grown);
+    if (!grown)
+        return false;
+    free(t->slot);
+    t->slot = grown;
+    t->slot_mask = size - 1;
+    t->n_hashed = 0;
+    for (int32_t id = 0; id < t->n; id++) {
+        struct ct_str text = ct_vocab_text(t, id);
+        uint32_t h = hash(t, text.s, text.n), i = probe(t, text.s, text.n, h);
+        if (text.n && !t->slot[i]) /* of equal texts the first counts */
+            occupy(t, i, h, id);
+    }
+    return true;
+}
+
+bool ct_vocab_is_utf8(struct ct_str s)
+{
+    for (size_t i = 0; i < s.n;) {
+        size_t n = ct_utf8_length((const uint8_t *)s.s + i, s.n - i);
+        if (n == 0)
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+/* Appends the text to the blob and lets the id point at it, and the slots at the id. */
+static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
+                             bool may_repeat, carat_error *err)
+{
+    if (text.n > CT_PIECE_MAX)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: token %d is %zu bytes long, expected at most %d", name,
+                       id, text.n, CT_PIECE_MAX);
+    if (!ct_vocab_is_utf8(text))
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is not valid UTF-8", name, id);
+    if (!grow_slots(t))
+        return no_memory(err);
+    uint32_t h = hash(t, text.s, text.n), i = probe(t, text.s, text.n, h);
+    if (text.n && t->slot[i] && !may_repeat)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: tokens %d and %d are the same text", name,
+                       CT_SLOT_ID(t->slot[i]), id);
+    if (t->blob_capacity - t->n_blob < text.n) {
+        size_t capacity = t->blob_capacity ? t->blob_capacity * 2 : 1 << 16;
+        char *grown = realloc(t->blob, capacity);
+        if (!grown)
+            return no_memory(err);
+        t->blob = grown;
+        t->blob_capacity = capacity;
+    }
+    if (text.n) {
+        memcpy(t->blob + t->n_blob, text.s, text.n);
+        if (!t->slot[i])
+            occupy(t, i, h, id);
+    }
+    t->piece[id].at = t->n_blob;
+    t->piece[id].n = text.n & 0xff;
+    t->n_blob += (uint32_t)text.n;
+    return CARAT_OK;
+}
+
+carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, struct ct_str text, int kind,
+                          bool may_repeat, carat_error *err)
+{
+    if (id < 0 || id >= CT_VOCAB_MAX)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token id %lld found, expected 0 to %d", name, (long long)id,
+                       CT_VOCAB_MAX - 1);
+    if (text.n == 0 && !may_repeat)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, (int)id);
+    if (id < t->n && t->piece[id].kind != CT_PIECE_ABSENT)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token id %d is given twice", name, (int)id);
+    if ((size_t)id >= t->piece_capacity) {
+        size_t capacity = CT_MAX(t->piece_capacity * 2, (size_t)id + 1024);
+        struct ct_piece *grown = realloc(t->piece, capacity * sizeof *grown);
+        if (!grown)
+            return no_memory(err);
+        memset(grown + t->piece_capacity, 0, (capacity - t->piece_capacity) * sizeof *grown);
+        t->piece = grown;
+        t->piece_capacity = capacity;
+    }
+    CT_TRY(ct_vocab_look(t, err));
+    CT_TRY(set_text(t, name, (int32_t)id, text, may_repeat, err));
+    t->piece[id].kind = (unsigned)kind & 7;
+    t->n = CT_MAX(t->n, (int)id + 1);
+    return CARAT_OK;
+}
+
+carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
+                             carat_error *err)
+{
+    if (text.n == 0)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, id);
+    return set_text(t, name, id, text, false, err); /* the old slot stays and no longer compares equal */
+}
+
+int ct_vocab_byte(struct ct_str s)
+{
+    int v = 0;
+    if (s.n != 6 || memcmp(s.s, "<0x", 3) != 0 || s.s[5] != '>')
+        return -1;
+    for (int i = 3; i < 5; i++) {
+        char c = s.s[i];
+        int d = c >= '0' && c <= '9'                 ? c - '0'
+                : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                     : -1;
+        if (d < 0)
+            return -1;
+        v = v << 4 | d;
+    }
+    return v;
+}
+
+bool ct_vocab_is_spoken(const struct ct_tokenizer *t, int32_t id)
+{
+    for (size_t i = 0; i < CT_COUNT(t->spoken); i++)
+        if (t->spoken[i] == id)
+            return true;
+    return false;
+}
+
+/* ---- merge tables ---- */
+
+/* Room for the pairs of characters, few of which are to share a bit. */
+static uint64_t *create_joints(struct ct_tokenizer *t)
+{
+    t->joint_bits = 10;
+    while ((size_t)1 << t->joint_bits < (size_t)t->n * 12)
+        t->joint_bits++;
+    return calloc((size_t)1 << (t->joint_bits - 6), sizeof *t->joint);
+}
+
+/* Notes every pair of neighbouring characters of a piece that a merge makes. */
+static void note_joints(struct ct_tokenizer *t, int32_t id)
+{
+    const uint8_t *s = (const uint8_t *)t->blob + t->piece[id].at;
+    uint32_t before = 0;
+    for (size_t i = 0, n = t->piece[id].n; i < n;) {
+        size_t width = s[i] < 0x80 ? 1 : s[i] < 0xe0 ? 2 : s[i] < 0xf0 ? 3 : 4; /* the text is valid */
+        uint32_t c = ct_utf8_decode(s + i, width);
+        if (i) {
+            uint32_t h = ct_vocab_joint_hash(t, before, c);
+            t->joint[h >> 6] |= (uint64_t)1 << (h & 63);
+        }
+        before = c;
+        i += width;
+    }
+    t->longest = CT_MAX(t->longest, (int)t->piece[id].n);
+}
+
+#define AHEAD 12 /* merges between asking memory for a slot and using it */
+
+carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err)
+{
+    t->n_rank = (uint32_t)n;
+    t->n_merge =
+        t->n_rank + t->n_rank / 3 + 16; /* at most three quarters full: nearly every search finds its pair */
+    t->merge = malloc(t->n_merge * sizeof *t->merge);
+    t->product = malloc((n + 1) * sizeof *t->product);
+    t->joint = create_joints(t);
+    if (!t->merge || !t->product || !t->joint)
+        return no_memory(err);
+    memset(t->merge, 0xff, t->n_merge * sizeof *t->merge);
+    for (size_t r = 0; r < n; r++) {
+        const int32_t *m = triple + r * 3, *later = m + CT_MIN(n - 1 - r, AHEAD) * 3;
+        uint64_t pair = ct_vocab_pair(m[0], m[1]);
+        CT_TRY(ct_vocab_look(t, err));
+        __builtin_prefetch(&t->merge[ct_vocab_pair_slot(t, ct_vocab_pair(later[0], later[1]))]);
+        t->product[r] = m[2];
+        if (r == 0 || m[2] != t->product[r - 1])
+            note_joints(t, m[2]);
+        if (t->piece[m[0]].kind == CT_PIECE_BYTE || t->piece[m[1]].kind == CT_PIECE_BYTE)
+            t->no_cut = true;
+        uint32_t i = ct_vocab_pair_slot(t, pair);
+        while (t->merge[i] != CT_NO_MERGE && t->merge[i] >> CT_RANK_BITS != pair)
+            i = i + 1 < t->n_merge ? i + 1 : 0;
+        t->merge[i] = pair << CT_RANK_BITS | r; /* of a repeated pair the last rank holds */
+    }
+    return CARAT_OK;
+}
+
+struct scored {
+    float score;
+    int32_t id;
+};
+
+static int by_score(const void *a, const void *b)
+{
+    const struct scored *x = a, *y = b;
+    return x->score > y->score ? -1 : x->score < y->score ? 1 : (x->id > y->id) - (x->id < y->id);
+}
+
+/* Equal scores share a rank, so that the leftmost wins among them, as in SentencePiece. */
+carat_status ct_vocab_scores(struct ct_tokenizer *t, const char *name, const float *score, carat_error *err)
+{
+    struct scored *order = malloc((size_t)t->n * sizeof *order);
+    t->joint = create_joints(t);
+    if (!order || !t->joint) {
+        free(order);
+        return no_memory(err);
+    }
+    size_t n = 0;
+    bool sorted = true;
+    for (int32_t id = 0; id < t->n; id++) {
+        t->piece[id].rank = CT_NO_RANK;
+        if (score[id] != score[id]) {
+            free(order);
+            return ct_fail(err, CARAT_E_FORMAT, "%s: the score of token %d is not a number", name, id);
+        }
+        if (t->piece[id].kind != CT_PIECE_NORMAL && t->piece[id].kind != CT_PIECE_USER)
+            continue;
+        order[n] = (struct scored){score[id], id};
+        sorted = sorted && (n == 0 || order[n - 1].score >= score[id]);
+        n++;
+    }
+    if (!sorted)
+        qsort(order, n, sizeof *order, by_score);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || order[i].score != order[i - 1].score)
+            t->n_rank++;
+        t->piece[order[i].id].rank = (t->n_rank - 1) & (CT_NO_RANK - 1);
+        note_joints(t, order[i].id);
+    }
+    free(order);
+    return CARAT_OK;
+}
+
+/* ---- the matcher ---- */
+
+struct match {
+    const uint8_t *s;
+    uint32_t n;
+    int32_t id;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct match *x = a, *y = b;
+    int order = memcmp(x->s, y->s, CT_MIN(x->n, y->n));
+    return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+/* A tree over the sorted pieces, level by level: range[i] are the pieces under node i, which agree in their
+ * first depth[i] bytes. */
+static carat_status build_matcher(struct ct_tokenizer *t, carat_error *err)
+{
+    struct range {
+        uint32_t lo, hi, depth;
+    } *range = NULL;
+    carat_status status = CARAT_E_MEMORY;
+    size_t n = 0, bytes = 1, i = 0;
+    for (int32_t id = 0; id < t->n; id++)
+        if (ct_vocab_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) {
+            n++;
+            bytes += t->piece[id].n;
+        }
+    struct match *m = malloc((n + 1) * sizeof *m);
+    t->node = malloc(bytes * sizeof *t->node);
+    range = malloc(bytes * sizeof *range);
+    if (!m || !t->node || !range)
+        goto fail;
+    for (int32_t id = 0; id < t->n; id++)
+        if ((ct_vocab_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) && t->piece[id].n)
+            m[i++] = (struct match){(const uint8_t *)t->blob + t->piece[id].at, t->piece[id].n, id};
+    n = i;
+    qsort(m, n, sizeof *m, by_text);
+    t->node[0] = (struct ct_match_node){.id = -1};
+    range[0].lo = range[0].depth = 0;
+    range[0].hi = (uint32_t)n;
+    t->n_node = 1;
+    for (uint32_t k = 0; k < t->n_node; k++) {
+        uint32_t lo = range[k].lo, depth = range[k].depth;
+        for (; lo < range[k].hi && m[lo].n == depth; lo++) /* equal texts: the first id */
+            t->node[k].id = t->node[k].id < 0 ? m[lo].id : t->node[k].id;
+        t->node[k].first = t->n_node;
+        while (lo < range[k].hi) {
+            uint32_t hi = lo + 1;
+            while (hi < range[k].hi && m[hi].s[depth] == m[lo].s[depth])
+                hi++;
+            t->node[t->n_node] = (struct ct_match_node){.id = -1, .byte = m[lo].s[depth]};
+            range[t->n_node].lo = lo;
+            range[t->n_node].hi = hi;
+            range[t->n_node].depth = depth + 1;
+            t->n_node++;
+            t->node[k].count++;
+            lo = hi;
+        }
+    }
+    for (uint32_t k = 0; k < t->node[0].count; k++)
+        t->begins[t->node[t->node[0].first + k].byte] = true;
+    if (t->match_normalized)
+        t->begins[' '] = t->begins[0xe2];
+    struct ct_match_node *fitted = realloc(t->node, t->n_node * sizeof *fitted);
+    t->node = fitted ? fitted : t->node;
+    status = CARAT_OK;
+fail:
+    free(m);
+    free(range);
+    return status == CARAT_OK ? CARAT_OK : no_memory(err);
+}
+
+static uint32_t child(const struct ct_tokenizer *t, uint32_t node, uint8_t byte)
+{
+    uint32_t lo = t->node[node].first, hi = lo + t->node[node].count;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (t->node[mid].byte < byte)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < t->node[node].first + t->node[node].count && t->node[lo].byte == byte ? lo : 0;
+}
+
+size_t ct_vocab_match(const struct ct_tokenizer *t, const char *text, size_t n, bool special, int32_t *id)
+{
+    size_t length = 0;
+    uint32_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t c = (uint8_t)text[i];
+        if (c == ' ' && t->match_normalized) {
+            k = child(t, k, 0xe2);
+            k = k ? child(t, k, 0x96) : 0;
+            c = 0x81;
+            if (!k)
+                break;
+        }
+        k = child(t, k, c);
+        if (!k)
+            break;
+        int32_t here = t->node[k].id;
+        if (here >= 0 && (special || !ct_vocab_is_control(t, here))) {
+            *id = here;
+            length = i + 1;
+        }
+    }
+    return length;
+}
+
+/* ---- what follows from the names ---- */
+
+void ct_vocab_add_end(struct ct_tokenizer *t, int32_t id)
+{
+    for (int i = 0; i < t->n_end; i++)
+        if (t->end[i] == id)
+            return;
+    if (id >= 0 && id < t->n && t->n_end < (int)CT_COUNT(t->end))
+        t->end[t->n_end++] = id;
+}
+
+static int32_t find_name(const struct ct_tokenizer *t, const char *name)
+{
+    return ct_vocab_find(t, name, strlen(name));
+}
+
+/* The code point of a piece that is one character below U+10000; CT_CHARACTERS for every other piece. */
+static uint32_t only_character(const struct ct_tokenizer *t, int32_t id)
+{
+    const uint8_t *s = (const uint8_t *)t->blob + t->piece[id].at;
+    size_t n = t->piece[id].n;
+    bool symbol = t->source == CT_SOURCE_JSON || t->piece[id].kind == CT_PIECE_NORMAL ||
+                  t->piece[id].kind == CT_PIECE_USER;
+    return symbol && n && n <= 3 && ct_utf8_length(s, n) == n ? ct_utf8_decode(s, n) : CT_CHARACTERS;
+}
+
+/* The table of single characters, as far as the highest. */
+static bool index_characters(struct ct_tokenizer *t)
+{
+    for (int32_t id = 0; id < t->n; id++) {
+        uint32_t c = only_character(t, id);
+        if (c < CT_CHARACTERS)
+            t->n_character = CT_MAX(t->n_character, c + 1);
+    }
+    t->character = malloc((t->n_character + 1) * sizeof *t->character);
+    if (!t->character)
+        return false;
+    memset(t->character, 0xff, t->n_character * sizeof *t->character);
+    for (int32_t id = t->n - 1; id >= 0; id--) {
+        uint32_t c = only_character(t, id);
+        if (c < CT_CHARACTERS)
+            t->character[c] = id;
+    }
+    return true;
+}
+
+void ct_vocab_name_controls(struct ct_tokenizer *t)
+{
+    for (size_t i = 0; i < CT_COUNT(turn_name); i++) {
+        int32_t id = find_name(t, turn_name[i]);
+        if (id >= 0)
+            t->piece[id].kind = CT_PIECE_CONTROL;
+    }
+    for (size_t i = 0; i < CT_COUNT(image_name); i++) {
+        int32_t id = find_name(t, image_name[i]);
+        if (id >= 0 && t->piece[id].kind == CT_PIECE_USER)
+            t->piece[id].kind = CT_PIECE_CONTROL;
+    }
+    for (size_t i = 0; i < CT_COUNT(spoken_name); i++) {
+        int32_t id = t->spoken[i] = find_name(t, spoken_name[i]);
+        if (id >= 0)
+            t->piece[id].kind = CT_PIECE_CONTROL;
+    }
+}
+
+carat_status ct_vocab_finish(struct ct_tokenizer *t, const char *name, carat_error *err)
+{
+    for (int b = 0; b < 256; b++) {
+        static const char hex[] = "0123456789ABCDEF";
+        char spelled[6] = {'<', '0', 'x', hex[b >> 4], hex[b & 15], '>'};
+        t->byte_id[b] = ct_vocab_find(t, spelled, 6);
+    }
+    if (t->unknown < 0)
+        t->unknown = find_name(t, "<unk>");
+    if (t->unknown < 0)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the vocabulary has no <unk> token", name);
+    if (t->bos < 0)
+        t->bos = find_name(t, "<bos>");
+    ct_vocab_add_end(t, find_name(t, "<eos>"));
+    ct_vocab_add_end(t, find_name(t, "<end_of_turn>"));
+    t->listener = NULL; /* from now on it is shared */
+    if (!index_characters(t))
+        return no_memory(err);
+    return build_matcher(t, err);
+}
