@@ -1,5 +1,5 @@
 /* model.c: the facts about an open checkpoint. Opening is open.c's. */
-#include "api/api.h"
+#include "checkpoint/checkpoint.h"
 
 #include "file/packed.h"
 
@@ -16,14 +16,6 @@ const char *carat_status_name(carat_status status)
         "CARAT_E_REWIND", "CARAT_E_NUMERIC",     "CARAT_E_CANCELLED", "CARAT_E_BUSY",
     };
     return (size_t)status < CT_COUNT(name) ? name[status] : "unknown status";
-}
-
-carat_status ct_check_size(size_t found, size_t expected, const char *what, carat_error *err)
-{
-    if (found == expected)
-        return CARAT_OK;
-    return ct_fail(err, CARAT_E_ARGUMENT, "%s has size %zu, expected %zu: initialise it with its macro", what,
-                   found, expected);
 }
 
 carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, carat_error *err)
@@ -96,8 +88,7 @@ carat_status carat_model_get_setup(const carat_model *m, carat_setup *setup, car
 
 int carat_model_reads(const carat_model *m, const char *path)
 {
-    return m && path &&
-           (ct_file_reads(m->file, path) || (m->tokenizer_file && ct_file_reads(m->tokenizer_file, path)));
+    return m && path && ct_model_reads(m, path);
 }
 
 int carat_model_tensor_count(const carat_model *model)

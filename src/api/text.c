@@ -1,5 +1,5 @@
 /* text.c: tokenizer, templates and decoding behind the public handles. */
-#include "api/api.h"
+#include "checkpoint/checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,8 @@
 
 void carat_tokens_free(carat_tokens *t)
 {
-    if (!t)
-        return;
-    free(t->ids);
-    *t = (carat_tokens){0};
+    if (t)
+        ct_tokens_free(t);
 }
 
 void carat_free(void *p)

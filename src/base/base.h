@@ -37,6 +37,15 @@ carat_status ct_fail(carat_error *err, carat_status code, const char *format, ..
 #endif
     ;
 
+/* The check of the size field that begins every public struct. E_ARGUMENT. */
+carat_status ct_check_size(size_t found, size_t expected, const char *what, carat_error *err);
+
+/* A size in a message: "12.34 MB". */
+struct ct_size {
+    char text[32];
+};
+struct ct_size ct_size(uint64_t bytes);
+
 #define CT_TRY(call)                                                                                         \
     do {                                                                                                     \
         carat_status ct_try_ = (call);                                                                       \

@@ -3,7 +3,7 @@
 #ifndef CT_VERIFY_H
 #define CT_VERIFY_H
 
-#include "api/api.h"
+#include "checkpoint/checkpoint.h"
 
 enum {
     CT_DETAIL = 1024,

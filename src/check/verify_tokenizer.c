@@ -132,7 +132,7 @@ static void try_stretch(void *arg, int item, int thread)
                  ct_tokenizer_find(tr->t, piece) == id) /* a repeated text is the first one's */
             s->status = try_control(s, tr, id, piece, &ids);
     }
-    carat_tokens_free(&ids);
+    ct_tokens_free(&ids);
 }
 
 static carat_status try_pieces(struct ct_verify *v, struct trial *tr, struct stretch *sum, carat_error *err)
@@ -307,7 +307,7 @@ carat_status ct_verify_tokenizer(struct ct_verify *v, int *verdict, carat_error 
 done:
     if (status) /* what encoding and decoding can fail of here is memory */
         ct_fail(err, status, "%s", *unsaid.message ? unsaid.message : "out of memory for text");
-    carat_tokens_free(&ids);
+    ct_tokens_free(&ids);
     free(tr ? tr->stretch : NULL);
     free(tr);
     return status;
@@ -367,7 +367,7 @@ carat_status ct_verify_vocabulary(struct ct_verify *v, int *verdict, carat_error
         ids.n = 0;
         carat_status status = ct_tokenizer_encode(t, g->text, strlen(g->text), g->flags, &ids, err);
         if (status) {
-            carat_tokens_free(&ids);
+            ct_tokens_free(&ids);
             return status;
         }
         n++;
@@ -381,6 +381,6 @@ carat_status ct_verify_vocabulary(struct ct_verify *v, int *verdict, carat_error
     if (*verdict == CT_PASSED)
         ct_verify_say(v, "%s (fingerprint %016llx): %d texts give the reference's ids",
                       ct_vocabulary[known].name, (unsigned long long)found, n);
-    carat_tokens_free(&ids);
+    ct_tokens_free(&ids);
     return CARAT_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef CT_VERIFY_TRIAL_H
 #define CT_VERIFY_TRIAL_H
 
-#include "api/api.h"
+#include "checkpoint/checkpoint.h"
 
 /* Levels on trial over one model. */
 struct ct_comparison {

@@ -295,3 +295,8 @@ void carat_model_close(carat_model *model)
     free(model->store);
     free(model);
 }
+
+bool ct_model_reads(const struct carat_model *m, const char *path)
+{
+    return ct_file_reads(m->file, path) || (m->tokenizer_file && ct_file_reads(m->tokenizer_file, path));
+}

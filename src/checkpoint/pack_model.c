@@ -2,6 +2,7 @@
  * straight into the mapped file. Where such files are kept is packed_cache.c's. */
 #include "checkpoint/pack_model.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -355,7 +356,7 @@ carat_status carat_model_pack(const carat_model *model, const char *path, carat_
         ct_os_replaceable(path)
             ? ct_pack_begin(&pack, model, err)
             : ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
-    if (!status && carat_model_reads(model, path)) /* the user's own file would be gone */
+    if (!status && ct_model_reads(model, path)) /* the user's own file would be gone */
         status = ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);
     if (!status)
         status = ct_os_new_begin(&file, part, 0666, err);

@@ -2,7 +2,7 @@
 #ifndef CT_PACK_MODEL_H
 #define CT_PACK_MODEL_H
 
-#include "api/api.h"
+#include "checkpoint/checkpoint.h"
 #include "os/os.h"
 #include "file/packed.h"
 

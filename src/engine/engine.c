@@ -1,5 +1,5 @@
 /* engine.c: creation and end of an engine: what plan.c has counted is reserved and laid out. */
-#include "api/api.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 

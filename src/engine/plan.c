@@ -1,7 +1,7 @@
 /* plan.c: the memory plan of an engine. One function lays everything out, once to count and once over the reservations,
  * so that the plan cannot differ from what is used; choosing a context that fits is counting again. What reserves is
  * engine.c. */
-#include "api/api.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,15 +206,6 @@ static int largest_context(struct carat_engine *e, const carat_engine_options *o
         *(count(e, o, middle, kv) <= limit ? &fits : &beyond) = middle;
     }
     return fits;
-}
-
-struct ct_size ct_size(uint64_t bytes)
-{
-    const double mb = (double)bytes / 1e6;
-    struct ct_size s;
-
-    snprintf(s.text, sizeof s.text, mb < 1e4 ? "%.2f MB" : "%.1f GB", mb < 1e4 ? mb : mb / 1e3);
-    return s;
 }
 
 /* Refuses the plan that e holds and says what would fit. Leaves another one there. */

@@ -1,7 +1,7 @@
 /* profile.c: what the passes of an engine spend their time on: a trace around the backend, whose verbs are charged to
  * operations, products by the name of their weight. What counts as read or computed is decided here; shares of a limit
  * are the caller's business (carat_measure_limits). */
-#include "api/api.h"
+#include "engine/engine.h"
 #include "machine/roofline.h"
 
 /* In the order of a pass. A verb whose weight has several places in the model is several operations. */

@@ -3,7 +3,7 @@
  *
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the engine's arrays or
  * its list of sessions holds the engine's lock: for one pass or one draw, never while a callback runs. */
-#include "api/api.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 

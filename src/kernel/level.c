@@ -2,8 +2,6 @@
  * better. */
 #include "kernel/kernel.h"
 
-#include "os/os.h"
-
 /* A file of kernels writes its entries over those of the levels below it. */
 typedef void init(struct ct_kernel *k);
 init ct_kernel_init_ref;
@@ -23,7 +21,7 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
     bool vnni = avx512 && ct_cpu_usable(cpu, "avx512vnni");
     /* The system is asked for tiles last, only where they may be used. */
     bool amx = vnni && ct_cpu_usable(cpu, "amx-tile+int8+bf16") && (!limit || strcmp(limit, "amx") == 0) &&
-               ct_os_allow_tiles();
+               ct_cpu_allow_tiles();
 #elif defined(__aarch64__)
     bool neon = ct_cpu_usable(cpu, "neon"), dotprod = neon && ct_cpu_usable(cpu, "dotprod");
     bool i8mm = dotprod && ct_cpu_usable(cpu, "i8mm");

@@ -2,8 +2,8 @@
  * It judges nothing: what makes a machine slow is said by the command. */
 #include <stdio.h>
 
-#include "api/api.h"
-#include "os/cpu.h"
+#include "base/base.h"
+#include "kernel/kernel.h"
 #include "os/os.h"
 
 #if defined(__clang__)
@@ -103,7 +103,7 @@ carat_status carat_get_host(carat_host_info *info, carat_error *err)
         return ct_fail(err, CARAT_E_ARGUMENT, "info is NULL");
     CT_TRY(ct_check_size(info->size, sizeof *info, "carat_host_info", err));
     *info = (carat_host_info){.size = sizeof *info, .numerics = CARAT_NUMERICS_VERSION};
-    TEXT(info->version, carat_version());
+    TEXT(info->version, CARAT_VERSION);
     TEXT(info->compiler, COMPILER);
     TEXT(info->build, BUILD ADDRESS THREAD);
     ct_os_names(info->system, sizeof info->system, info->libc, sizeof info->libc);

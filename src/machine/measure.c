@@ -1,9 +1,10 @@
 /* measure.c: carat_measure_limits: times the loops of machine/roofline.c on the threads an engine would have. */
 #include <math.h>
 
-#include "api/api.h"
-#include "os/os.h"
+#include "kernel/kernel.h"
 #include "machine/roofline.h"
+#include "os/os.h"
+#include "os/pool.h"
 
 #define MOST_THREADS   256
 #define PIECE          ((size_t)1 << 20)   /* bytes that a thread reads at a time */

@@ -1,8 +1,11 @@
 /* cpu.c: asks the processor (CPUID, and XGETBV for what the system saves on a context switch; on Arm the auxiliary
  * vector and MIDR). The levels are a table: what each needs of the answers. */
+#define _GNU_SOURCE
 #include "os/cpu.h"
 
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 bool ct_cpu_usable(const struct ct_cpu *cpu, const char *level)
 {
@@ -171,3 +174,13 @@ void ct_cpu_detect(struct ct_cpu *cpu)
     *cpu = (struct ct_cpu){.name = "unknown"};
 }
 #endif
+
+bool ct_cpu_allow_tiles(void)
+{
+#if defined(__x86_64__)
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0;
+#else
+    return false;
+#endif
+}

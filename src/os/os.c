@@ -262,16 +262,6 @@ uint64_t ct_os_random(void)
     return bits ^ bits >> 32;
 }
 
-bool ct_os_allow_tiles(void)
-{
-#if defined(__x86_64__)
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 };
-    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0;
-#else
-    return false;
-#endif
-}
-
 /* ---- floating-point environment ---- */
 
 #if defined(__x86_64__)

@@ -162,9 +162,6 @@ typedef uint64_t ct_fpenv;
 ct_fpenv ct_os_fp_enter(void);
 void ct_os_fp_leave(ct_fpenv saved);
 
-/* Asks that this process may use AMX tiles, as Linux demands; once granted it stays so. False where that is not known. */
-bool ct_os_allow_tiles(void);
-
 /* ---- threads: thin names for what the pool needs ---- */
 typedef struct ct_thread *ct_thread;
 /* Bytes of a thread's stack, of which pages become memory as they are touched; kernels take up to 40 KiB of it. */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "api/api.h"
+#include "engine/engine.h"
 
 struct seen {
     int verbs, adds, rows, hidden;

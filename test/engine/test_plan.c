@@ -3,7 +3,7 @@
 #include "os/scratch.h"
 #include "vector_util.h"
 
-#include "api/api.h"
+#include "engine/engine.h"
 #include "os/os.h"
 
 #define TINY CT_TEST_DATA "/../../models/tiny"

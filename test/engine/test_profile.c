@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "api/api.h"
+#include "engine/engine.h"
 
 #define OK(call)                                                                                             \
     do {                                                                                                     \

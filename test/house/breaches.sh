@@ -14,11 +14,12 @@ plant() { # path, line
 fresh() {
     rm -rf "${tree:?}"/*
     plant include/carat.h '#define CARAT_H'
+    cp "$CARAT_SOURCE/ARCHITECTURE.md" "$tree"
     plant src/base/base.h '#include "carat.h"'
     plant src/quant/quant.h '#include "base/base.h"'
     plant src/file/file.h '#include "quant/quant.h"'
     plant src/backend/backend.h '#include "kernel/kernel.h"'
-    plant src/backend/cpu.h '#include "backend/backend.h"'
+    plant src/backend/cpu/x.h '#include "backend/backend.h"'
     plant src/kernel/kernel.h '#include "quant/quant.h"\n#include <stdint.h>'
     plant src/model/forward.c '#include "backend/backend.h"'
     plant cli/main.c '#include <carat.h>\n#include "embed.h"'
@@ -48,11 +49,11 @@ done <<'END'
 src/base/base.h|#include "quant/quant.h"
 src/quant/quant.h|#include "file/file.h"
 src/kernel/kernel.h|#include "model/config.h"
-src/kernel/kernel.h|#include "quant/decode.h"
+src/kernel/kernel.h|#include "os/pool.h"
 src/file/file.h|  #  include "kernel/kernel.h"
-src/model/forward.c|#include "backend/cpu.h"
-src/model/forward.c|#include "kernel/kernel.h"
-src/backend/cpu.h|#include "model/weights.h"
+src/model/forward.c|#include "backend/cpu/x.h"
+src/model/forward.c|#include "text/chat/chat.h"
+src/backend/cpu/x.h|#include "model/weights.h"
 src/text/chat/chat.h|#include "model/config.h"
 src/api/model.c|#include "../cli/embed.h"
 src/strange/x.c|#include "base/base.h"
@@ -75,6 +76,33 @@ src/api/model.c|    const char *p = getenv("HOME");
 CMakeLists.txt|add_compile_options(-march=native)
 CMakeLists.txt|add_compile_options(-ffast-math)
 END
+
+# Symbols: a call into a room that may not be used, which no include shows.
+object() { # path, C
+    mkdir -p "$tree/objects/$(dirname "$1")"
+    plant "$1" "$2"
+    "${CC:-cc}" -x c -c "$tree/$1" -o "$tree/objects/$1.o" || exit 2
+}
+symbols() { # status, what
+    "$tools/check_symbols.sh" "$tree" "$tree/objects" >"$tree/out" 2>&1
+    local got=$?
+    [ $got -eq "$1" ] && return
+    echo "check_symbols.sh, $2: status $got, expected $1"
+    cat "$tree/out"
+    failed=1
+}
+fresh
+object src/model/x.c 'int ct_base(void); int ct_model(void); int ct_model(void) { return ct_base(); }'
+object src/base/x.c 'int ct_base(void); int ct_base(void) { return 1; }'
+symbols 0 'a call downward'
+object src/base/x.c 'int ct_model(void); int ct_base(void); int ct_base(void) { return ct_model(); }'
+symbols 1 'a call upward'
+fresh
+object src/kernel/x.c 'int ct_seen(void); int ct_x(void); int ct_x(void) { return ct_seen(); }'
+object src/os/cpu.c 'int ct_seen(void); int ct_seen(void) { return 1; }'
+symbols 1 'a function of a room of which one header may be used, declared elsewhere'
+plant src/os/cpu.h 'int ct_seen(void);'
+symbols 0 'a function of the header that may be used'
 
 fresh
 seq 701 >"$tree/cli/main.c"

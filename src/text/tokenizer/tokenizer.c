@@ -128,6 +128,12 @@ int ct_tokenizer_end_ids(const struct ct_tokenizer *t, int32_t *ids, int cap)
     return n;
 }
 
+void ct_tokens_free(carat_tokens *t)
+{
+    free(t->ids);
+    *t = (carat_tokens){0};
+}
+
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err)
 {
     if (t->n == t->capacity) {

@@ -59,6 +59,7 @@ carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text,
 carat_status ct_tokenizer_encode_for(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
                                      struct ct_listener *listener, carat_tokens *out, carat_error *err);
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err);
+void ct_tokens_free(carat_tokens *t); /* leaves {0} */
 /* Whole decode by the source's own rule; malloc'd and terminated. */
 carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags,
                                  char **text, size_t *n, carat_error *err);

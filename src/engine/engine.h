@@ -1,37 +1,13 @@
-/* api.h: what the public handles hold. Shared by the files of this folder only. */
-#ifndef CT_API_H
-#define CT_API_H
+/* engine.h: what engines and sessions hold, and what the files of this room give each other. */
+#ifndef CT_ENGINE_H
+#define CT_ENGINE_H
 
-#include "base/arena.h"
-#include "os/lock.h"
+#include "checkpoint/checkpoint.h"
 #include "model/forward.h"
-#include "text/chat/chat.h"
+#include "os/lock.h"
 #include "text/tokenizer/detokenizer.h"
-#include "text/generation_config.h"
 
-#define CT_MAX_STOP      64
-#define CT_MAX_BANNED    256  /* of the model itself */
-#define CT_CALLER_BANNED 1024 /* that a caller may add */
-
-struct carat_model {
-    struct ct_file *file;
-    struct ct_arena arena;
-    struct ct_tokenizer *tokenizer; /* NULL: by ids only */
-    struct ct_file *tokenizer_file; /* where it is from, when the caller named one apart; else NULL */
-    enum ct_chat chat;
-    bool chat_altered;       /* the checkpoint's own template is another one */
-    const char *chat_origin; /* who published it and when, or "" */
-    const char *name; /* from the file's metadata, or NULL */
-    bool has_weights;
-    struct ct_config config;
-    struct ct_weights weights;
-    carat_sampling sampling; /* the model's defaults */
-    uint64_t file_bytes;     /* of all its files */
-    carat_setup setup;       /* seconds */
-    struct ct_store *store;  /* a packed form on its way to the disk; NULL: none */
-    int32_t stop[CT_MAX_STOP], banned[CT_MAX_BANNED];
-    int n_stop, n_banned;
-};
+#define CT_CALLER_BANNED 1024 /* ids that a caller may ban besides the model's own */
 
 /* Whole pages in memory that is not the engine's own. */
 struct ct_pages {
@@ -90,13 +66,5 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
 /* Fills e by its plan: sizes into the plan, and every address relative to e->kv, e->work and e->packed (NULL: only
  * sizes). */
 void ct_lay_out(struct carat_engine *e);
-
-/* Checks the size field that begins every options struct. */
-/* A size in a message, to the page where that is short; plan.c. */
-struct ct_size {
-    char text[32];
-};
-struct ct_size ct_size(uint64_t bytes);
-carat_status ct_check_size(size_t found, size_t expected, const char *what, carat_error *err);
 
 #endif

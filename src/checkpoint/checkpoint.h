@@ -1,0 +1,36 @@
+/* checkpoint.h: what an open checkpoint holds. It is filled by open_model.c and never changes afterwards. */
+#ifndef CT_CHECKPOINT_H
+#define CT_CHECKPOINT_H
+
+#include "base/arena.h"
+#include "model/weights.h"
+#include "text/chat/chat.h"
+#include "text/generation_config.h"
+
+#define CT_MAX_STOP      64
+#define CT_MAX_BANNED    256  /* of the model itself */
+
+struct carat_model {
+    struct ct_file *file;
+    struct ct_arena arena;
+    struct ct_tokenizer *tokenizer; /* NULL: by ids only */
+    struct ct_file *tokenizer_file; /* where it is from, when the caller named one apart; else NULL */
+    enum ct_chat chat;
+    bool chat_altered;       /* the checkpoint's own template is another one */
+    const char *chat_origin; /* who published it and when, or "" */
+    const char *name; /* from the file's metadata, or NULL */
+    bool has_weights;
+    struct ct_config config;
+    struct ct_weights weights;
+    carat_sampling sampling; /* the model's defaults */
+    uint64_t file_bytes;     /* of all its files */
+    carat_setup setup;       /* seconds */
+    struct ct_store *store;  /* a packed form on its way to the disk; NULL: none */
+    int32_t stop[CT_MAX_STOP], banned[CT_MAX_BANNED];
+    int n_stop, n_banned;
+};
+
+/* Whether path leads to a file that the model was read from. */
+bool ct_model_reads(const struct carat_model *m, const char *path);
+
+#endif
