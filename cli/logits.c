@@ -52,7 +52,7 @@ static int print_top(struct job *j, int position, const float *row)
         size_t n_text = 0;
         /* Rows of the embedding beyond the tokenizer's pieces have no text. */
         if (j->info.has_tokenizer &&
-            carat_decode(j->model, &id, 1, CARAT_SPECIAL, &text, &n_text, &err) != CARAT_OK)
+            carat_detokenize(j->model, &id, 1, CARAT_SPECIAL, &text, &n_text, &err) != CARAT_OK)
             text = NULL;
         json_t *quoted = json_text(text ? text : "", text ? n_text : 0);
         carat_free(text);

@@ -52,9 +52,9 @@ static void name_mapped(const carat_model *model)
 /* Behind the library's line, which knows no options. */
 static void note_cache_size(const carat_model *model)
 {
-    carat_setup setup = {.size = sizeof setup};
+    carat_load_times setup = {.size = sizeof setup};
 
-    if (carat_model_get_setup(model, &setup, NULL) == CARAT_OK && setup.cache_needs)
+    if (carat_model_get_load_times(model, &setup, NULL) == CARAT_OK && setup.cache_needs)
         note("--cache-size %lluM keeps it, and the next start is faster",
              (unsigned long long)((setup.cache_needs + ((1 << 20) - 1)) >> 20));
 }

@@ -24,10 +24,10 @@ static int pack_to(const carat_model *model, const struct options *o)
 /* Opening with the cache packs; what is left is to say that it is so. */
 static int pack_cached(const carat_model *model)
 {
-    carat_setup setup = {.size = sizeof setup};
+    carat_load_times setup = {.size = sizeof setup};
     carat_error err;
 
-    if (carat_model_get_setup(model, &setup, &err) != CARAT_OK)
+    if (carat_model_get_load_times(model, &setup, &err) != CARAT_OK)
         return fail_status(&err);
     if (!setup.packed)
         return fail(FAILED, "the model is not in the cache");

@@ -135,7 +135,7 @@ static int emit_id(struct generation *g, int32_t id)
     if (calls_take(&g->calls, id))
         return hold_id(g, id);
     if (g->info.has_tokenizer)
-        n = carat_detokenize(g->session, id, piece, sizeof piece);
+        n = carat_stream_text(g->session, id, piece, sizeof piece);
     else if (id < 0 || g->o->json)
         n = 0;
     else
@@ -218,7 +218,7 @@ static int evaluate_prompt(struct generation *g, struct progress *bar)
     progress_begin(bar, "prompt", "tok");
     status = carat_sync(g->session, g->prompt.ids, g->prompt.n, NULL, &err);
     progress_end(bar);
-    g->evaluated = carat_held(g->session, NULL);
+    g->evaluated = carat_tokens_held(g->session, NULL);
     if (status == CARAT_E_CANCELLED) {
         g->stop = "cancelled";
         return DONE;

@@ -30,7 +30,7 @@ static int decode(struct converter *c, char **text, size_t *n)
 {
     carat_error err;
 
-    if (carat_decode(c->model, c->ids.ids, c->ids.n, c->o->special ? CARAT_SPECIAL : 0, text, n, &err) !=
+    if (carat_detokenize(c->model, c->ids.ids, c->ids.n, c->o->special ? CARAT_SPECIAL : 0, text, n, &err) !=
         CARAT_OK)
         return fail_status(&err);
     return DONE;

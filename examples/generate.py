@@ -16,7 +16,7 @@ def call(function, *arguments):
     if function(*arguments, c.byref(error)) != 0:
         sys.exit(error.message.decode())
 def show(token):
-    lib.carat_detokenize(session, token, piece, c.c_size_t(256))
+    lib.carat_stream_text(session, token, piece, c.c_size_t(256))
     print(piece.value.decode(errors="replace"), end="" if token != -1 else "\n", flush=True)
 
 call(lib.carat_model_open, c.byref(model), sys.argv[1].encode(), None)

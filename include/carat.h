@@ -32,13 +32,13 @@
  *             goto done;
  *         if (carat_is_stop(model, id))
  *             break;
- *         carat_detokenize(session, id, piece, sizeof piece);
+ *         carat_stream_text(session, id, piece, sizeof piece);
  *         fputs(piece, stdout);
  *         fflush(stdout);
  *         if (carat_append(session, &id, 1, &err) != CARAT_OK)
  *             goto done;
  *     }
- *     carat_detokenize(session, -1, piece, sizeof piece); // what was held back
+ *     carat_stream_text(session, -1, piece, sizeof piece); // what was held back
  *     puts(piece);
  *     failed = 0;
  * done:
@@ -230,8 +230,8 @@ CARAT_API carat_status carat_model_get_info(const carat_model *model, carat_mode
                                             carat_error *err);
 
 /* Where the time of opening went, in seconds. */
-typedef struct carat_setup {
-    size_t size;      /* set by the caller to sizeof(carat_setup) */
+typedef struct carat_load_times {
+    size_t size;      /* set by the caller to sizeof(carat_load_times) */
     double open;      /* finding and mapping the container, reading its headers */
     double tokenizer; /* reading the vocabulary */
     double parse;     /* configuration, weights, templates and sampling */
@@ -240,8 +240,8 @@ typedef struct carat_setup {
     int packed;       /* 1: the weights are mapped from a packed file */
     int made;         /* 1: and this opening has written it */
     uint64_t cache_needs; /* what cache_bytes has to be for the packed form to fit; 0: it is not that which is in the way */
-} carat_setup;
-CARAT_API carat_status carat_model_get_setup(const carat_model *model, carat_setup *setup, carat_error *err);
+} carat_load_times;
+CARAT_API carat_status carat_model_get_load_times(const carat_model *model, carat_load_times *times, carat_error *err);
 
 /* 1 when path leads, by whatever name (a link, another directory), to a file that the model was read from: its parts, side
  * files, tokenizer and packed form, and what that was made from. Whoever writes a file asks here first. 0 when it does not,
@@ -320,7 +320,7 @@ CARAT_API carat_status carat_tokenize_with(const carat_model *model, const char 
                                            carat_error *err);
 /* The text of ids as one malloc'd, terminated string (*n its length without the terminator; free with
  * carat_free). Control tokens are left out unless CARAT_SPECIAL. E_NOT_FOUND, E_ARGUMENT, E_MEMORY. */
-CARAT_API carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_ids, int flags,
+CARAT_API carat_status carat_detokenize(const carat_model *model, const int32_t *ids, int n_ids, int flags,
                                     char **text, size_t *n, carat_error *err);
 /* A piece as the vocabulary stores it (U+2581 for a space, "<0x0A>" for a byte): *n bytes without a terminator, which live
  * as long as the model. NULL and 0: no such id, or no tokenizer. */
@@ -364,7 +364,7 @@ CARAT_API carat_status carat_render_json(const carat_model *model, const char *m
 typedef struct carat_part {
     int is_call;      /* 0: text */
     int first, n;     /* it is ids[first] to ids[first + n - 1] */
-    const char *text; /* as carat_detokenize streams it, terminated; in a call, control tokens are spelled too */
+    const char *text; /* as carat_stream_text streams it, terminated; in a call, control tokens are spelled too */
     size_t n_text;
     /* Of a call; NULL is what cannot be read, and the three are NULL for text. */
     const char *name;
@@ -518,7 +518,7 @@ CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens,
  * session's watch is asked. Errors as carat_sync. */
 CARAT_API carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
 /* Tokens held; *tokens (may be NULL) points at them until the next call on the session. 0 and NULL while it is busy. */
-CARAT_API int carat_held(const carat_session *session, const int32_t **tokens);
+CARAT_API int carat_tokens_held(const carat_session *session, const int32_t **tokens);
 /* Forgets all but the first n tokens; no logits are held then (n equal to the tokens held changes nothing). E_ARGUMENT (n < 0 or more than held), E_REWIND. */
 CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
 
@@ -566,7 +566,7 @@ CARAT_API carat_status carat_sample(carat_session *session, const carat_sampling
  * back until it is whole. id -1 flushes what is held. capacity >= 256 is always enough. Control tokens give "" unless they are
  * FunctionGemma's call syntax. Order of calls is the order of the text; carat_sync and carat_rewind reset it. While the session is
  * busy: "" and 0. */
-CARAT_API size_t carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity);
+CARAT_API size_t carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
 
 /* ----------------------------------------------------------------- host ---- */
 

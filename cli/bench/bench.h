@@ -113,7 +113,7 @@ struct bench {
     carat_engine *engine;
     carat_session *session[BENCH_PARALLEL];
     carat_model_info info;
-    carat_setup setup;
+    carat_load_times setup;
     struct setting setting[MOST_SETTINGS];
     int n_setting;
     bool several_threads, several_chunks, several_flash; /* lists: columns of their own */

@@ -122,7 +122,7 @@ int bench_open(struct bench *b)
     b->open_seconds = seconds() - start;
     if (carat_get_host(&b->host, &err) != CARAT_OK ||
         carat_model_get_info(b->model, &b->info, &err) != CARAT_OK ||
-        carat_model_get_setup(b->model, &b->setup, &err) != CARAT_OK)
+        carat_model_get_load_times(b->model, &b->setup, &err) != CARAT_OK)
         return fail_status(&err);
     for (int i = 0; i < b->n_setting; i++) {
         struct setting *s = &b->setting[i];

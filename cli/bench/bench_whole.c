@@ -120,7 +120,7 @@ static int count_tokens(const struct whole *w, int *n)
     carat_error err;
     int code = DONE;
 
-    if (carat_decode(w->model, w->ids.ids, w->ids.n, 0, &text, &n_text, &err) != CARAT_OK ||
+    if (carat_detokenize(w->model, w->ids.ids, w->ids.n, 0, &text, &n_text, &err) != CARAT_OK ||
         carat_tokenize(w->model, text, n_text, 0, &again, &err) != CARAT_OK)
         code = fail_status(&err);
     *n = again.n > 0 ? again.n : 1;

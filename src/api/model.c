@@ -76,11 +76,11 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
     return CARAT_OK;
 }
 
-carat_status carat_model_get_setup(const carat_model *m, carat_setup *setup, carat_error *err)
+carat_status carat_model_get_load_times(const carat_model *m, carat_load_times *setup, carat_error *err)
 {
     if (!m || !setup)
         return ct_fail(err, CARAT_E_ARGUMENT, "model or setup is NULL");
-    CT_TRY(ct_check_size(setup->size, sizeof *setup, "carat_setup", err));
+    CT_TRY(ct_check_size(setup->size, sizeof *setup, "carat_load_times", err));
     *setup = m->setup;
     setup->size = sizeof *setup;
     return CARAT_OK;

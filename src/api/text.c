@@ -51,7 +51,7 @@ carat_status carat_tokenize(const carat_model *model, const char *text, size_t n
     return carat_tokenize_with(model, text, n, &o, out, err);
 }
 
-carat_status carat_decode(const carat_model *model, const int32_t *ids, int n_ids, int flags, char **text,
+carat_status carat_detokenize(const carat_model *model, const int32_t *ids, int n_ids, int flags, char **text,
                           size_t *n, carat_error *err)
 {
     CT_TRY(need_tokenizer(model, err));

@@ -24,7 +24,7 @@ struct carat_model {
     struct ct_weights weights;
     carat_sampling sampling; /* the model's defaults */
     uint64_t file_bytes;     /* of all its files */
-    carat_setup setup;       /* seconds */
+    carat_load_times setup;       /* seconds */
     struct ct_store *store;  /* a packed form on its way to the disk; NULL: none */
     int32_t stop[CT_MAX_STOP], banned[CT_MAX_BANNED];
     int n_stop, n_banned;

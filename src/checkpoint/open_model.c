@@ -96,12 +96,12 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
 
 static const struct step {
     carat_status (*run)(carat_model *, const carat_model_options *, carat_error *);
-    size_t seconds; /* where in carat_setup its time goes */
+    size_t seconds; /* where in carat_load_times its time goes */
 } steps[] = {
-    {load_config, offsetof(carat_setup, parse)},
-    {load_tokenizer, offsetof(carat_setup, tokenizer)},
-    {load_weights, offsetof(carat_setup, parse)},
-    {load_defaults, offsetof(carat_setup, parse)},
+    {load_config, offsetof(carat_load_times, parse)},
+    {load_tokenizer, offsetof(carat_load_times, tokenizer)},
+    {load_weights, offsetof(carat_load_times, parse)},
+    {load_defaults, offsetof(carat_load_times, parse)},
 };
 
 static carat_status report(const carat_model_options *o, size_t done, carat_error *err)
@@ -136,7 +136,7 @@ static const carat_model_options default_options = CARAT_MODEL_OPTIONS;
 /* What opening has filled so far, but for the time it took. */
 static void empty(carat_model *m)
 {
-    carat_setup setup = m->setup;
+    carat_load_times setup = m->setup;
 
     if (m->store)
         ct_store_read_no_more(m->store);

@@ -54,7 +54,7 @@ static void count_products(carat_operation *o, const struct ct_event *event, boo
     for (int i = 0; i < event->n && event->n_left > 0; i++) {
         const struct ct_weight *w = event->w[i];
         o->bytes += ct_weight_bytes(w);
-        o->operations[ct_peak_of(w->type, exact)] +=
+        o->operations[ct_roofline_of(w->type, exact)] +=
             2 * (uint64_t)w->rows * (uint64_t)w->cols * (uint64_t)event->n_left;
     }
 }

@@ -110,7 +110,7 @@ void carat_session_close(carat_session *session)
     free(session);
 }
 
-int carat_held(const carat_session *session, const int32_t **tokens)
+int carat_tokens_held(const carat_session *session, const int32_t **tokens)
 {
     bool claimed = session && claim(session);
     int n = claimed ? session->n : 0;
@@ -467,7 +467,7 @@ carat_status carat_sample(carat_session *session, const carat_sampling *sampling
     return status;
 }
 
-size_t carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity)
+size_t carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity)
 {
     size_t n = 0;
 

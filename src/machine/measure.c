@@ -24,7 +24,7 @@ struct loop {
     int items;
     uint8_t *data; /* reading: [PARTS][items][PIECE] */
     int part;
-    struct ct_peak peak; /* multiplying */
+    struct ct_roofline peak; /* multiplying */
     long turns;
     double amount; /* bytes or operations of a round */
     double best;   /* seconds */
@@ -43,7 +43,7 @@ static void read_piece(void *arg, int item, int thread)
 {
     struct loop *l = arg;
     uint8_t *piece = l->data + ((size_t)l->part * (size_t)l->items + (size_t)item) * PIECE;
-    uint64_t sum = ct_peak_read(piece, PIECE);
+    uint64_t sum = ct_roofline_read(piece, PIECE);
 
     (void)thread;
     memcpy(piece, &sum, sizeof sum);
@@ -77,7 +77,7 @@ static struct loop reading(struct ct_pool *pool, uint8_t *data, size_t bytes)
     return l;
 }
 
-static struct loop multiplying(struct ct_pool *pool, struct ct_peak peak)
+static struct loop multiplying(struct ct_pool *pool, struct ct_roofline peak)
 {
     struct loop l = {.fn = multiply, .items = ct_pool_threads(pool) * ITEMS_A_THREAD, .peak = peak};
 
@@ -142,7 +142,7 @@ carat_status carat_measure_limits(int threads, const char *isa, carat_progress p
     struct loop loop[1 + CARAT_N_ARITHMETIC] = {reading(pool, data, bytes)};
     int n = 1, loop_of[CARAT_N_ARITHMETIC];
     for (int a = 0; a < CARAT_N_ARITHMETIC; a++) {
-        struct ct_peak peak = ct_peak_loop(kernel.isa, (carat_arithmetic)a);
+        struct ct_roofline peak = ct_roofline_loop(kernel.isa, (carat_arithmetic)a);
         if (peak.run && peak.run != loop[n - 1].peak.run) /* a level may do two with one instruction */
             loop[n++] = multiplying(pool, peak);
         loop_of[a] = peak.run ? n - 1 : 0;

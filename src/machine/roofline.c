@@ -5,7 +5,7 @@
 typedef uint64_t words __attribute__((vector_size(16), may_alias));
 enum { STREAMS = 4, AHEAD = 2048, LINE = 64 };
 
-uint64_t ct_peak_read(const void *data, size_t bytes)
+uint64_t ct_roofline_read(const void *data, size_t bytes)
 {
     const uint8_t *p = data;
     size_t stream = bytes / STREAMS / LINE * LINE;
@@ -21,7 +21,7 @@ uint64_t ct_peak_read(const void *data, size_t bytes)
     return all[0] ^ all[1];
 }
 
-carat_arithmetic ct_peak_of(enum ct_type type, bool exact)
+carat_arithmetic ct_roofline_of(enum ct_type type, bool exact)
 {
     if (exact || type == CT_F32 || type == CT_F16)
         return CARAT_BY_F32;
@@ -115,7 +115,7 @@ static void tiles_bf16(long n)
 /* Without a dot instruction nibbles are cheaper than bytes: eight sums of two fit 16 bits. */
 static const struct {
     const char *isa;
-    struct ct_peak peak[CARAT_N_ARITHMETIC];
+    struct ct_roofline peak[CARAT_N_ARITHMETIC];
 } loops[] = {
     {"avx2", {{fma_y, 12 * 16}, {fma_y, 12 * 16}, {bytes_y, 12 * 64}, {nibbles_y, 12 * 64}}},
     {"avxvnni", {{fma_y, 12 * 16}, {fma_y, 12 * 16}, {dot_y, 12 * 64}, {dot_y, 12 * 64}}},
@@ -128,15 +128,15 @@ static const struct {
 
 static const struct {
     const char *isa;
-    struct ct_peak peak[CARAT_N_ARITHMETIC];
+    struct ct_roofline peak[CARAT_N_ARITHMETIC];
 } loops[] = {{"", {{0}}}};
 
 #endif
 
-struct ct_peak ct_peak_loop(const char *isa, carat_arithmetic a)
+struct ct_roofline ct_roofline_loop(const char *isa, carat_arithmetic a)
 {
     for (size_t i = 0; i < CT_COUNT(loops); i++)
         if (strcmp(loops[i].isa, isa) == 0)
             return loops[i].peak[a];
-    return (struct ct_peak){0};
+    return (struct ct_roofline){0};
 }

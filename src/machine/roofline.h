@@ -6,19 +6,19 @@
 #include "base/base.h"
 #include "quant/quant.h"
 
-struct ct_peak {
+struct ct_roofline {
     void (*run)(long turns); /* NULL: not known */
     int operations;          /* of one turn; a multiplication and an addition are two */
 };
 
 /* The loop for what a level multiplies with. It may run only where the level does. */
-struct ct_peak ct_peak_loop(const char *isa, carat_arithmetic a);
+struct ct_roofline ct_roofline_loop(const char *isa, carat_arithmetic a);
 
 /* Reads everything once in four streams, each asked for ahead: what a product of one token does, without the product.
  * The result depends on all of it. data is aligned to 16 bytes. */
-uint64_t ct_peak_read(const void *data, size_t bytes);
+uint64_t ct_roofline_read(const void *data, size_t bytes);
 
 /* What products with weights of a type are made with. */
-carat_arithmetic ct_peak_of(enum ct_type type, bool exact);
+carat_arithmetic ct_roofline_of(enum ct_type type, bool exact);
 
 #endif

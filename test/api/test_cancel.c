@@ -94,7 +94,7 @@ static bool stopped_at(carat_engine *engine, carat_session *fresh, int k)
     bool stopped = status == CARAT_E_CANCELLED;
     assert_false(p.back);
     assert_int_equal(p.total, ALL - PREFIX);
-    int n = carat_held(s, &held);
+    int n = carat_tokens_held(s, &held);
     assert_memory_equal(held, ids.id, (size_t)n * sizeof *held);
     if (stopped) {
         int begun = CHUNK < ALL - n ? CHUNK : ALL - n; /* rows of the pass that was stopped */
@@ -150,7 +150,7 @@ static void an_append_stops(void **state)
         p = (struct patience){.left = k};
         carat_status status = carat_append(s, &ids.id[20], 1, NULL);
         stopped = status == CARAT_E_CANCELLED;
-        assert_int_equal(carat_held(s, NULL), stopped ? 20 : 21);
+        assert_int_equal(carat_tokens_held(s, NULL), stopped ? 20 : 21);
         if (stopped)
             same_logits(s, fresh, 20);
         else
@@ -173,7 +173,7 @@ static void a_step_stops(void **state)
 
     p.left = 9;
     assert_int_equal(carat_step(engine, rows, 2, NULL), CARAT_E_CANCELLED);
-    assert_int_equal(carat_held(s[0], NULL) + carat_held(s[1], NULL), 0);
+    assert_int_equal(carat_tokens_held(s[0], NULL) + carat_tokens_held(s[1], NULL), 0);
     p.left = INT32_MAX;
     OK(carat_step(engine, rows, 2, err));
     OK(carat_session_create(&fresh, engine, NULL, err));

@@ -63,6 +63,6 @@ carat_status __wrap_carat_append(carat_session *session, const int32_t *tokens, 
 END
 # shellcheck disable=SC2086
 "${CC:-cc}" -D_POSIX_C_SOURCE=200809L ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/between" "$dir/example.c" "$dir/between.c" \
-    -Wl,--wrap=carat_detokenize,--wrap=carat_append "$build/libcarat.a" -ljansson -pthread -lm
+    -Wl,--wrap=carat_stream_text,--wrap=carat_append "$build/libcarat.a" -ljansson -pthread -lm
 "$dir/between" "$source/models/tiny" "Turn on the kitchen lights" >"$dir/out"
 grep -q '.<end>$' "$dir/out" || { echo "the end of the text is not asked for: $(cat "$dir/out")" >&2; exit 1; }

@@ -213,7 +213,7 @@ static void act_generate(struct act *a)
     for (int i = 0; i < 6; i++) {
         int32_t id;
         DO(carat_sample(session[i % 2], NULL, &id, err));
-        mix(a, piece, carat_detokenize(session[i % 2], id, piece, sizeof piece));
+        mix(a, piece, carat_stream_text(session[i % 2], id, piece, sizeof piece));
         DO(carat_append(session[i % 2], &id, 1, err));
     }
     DO(carat_rewind(session[0], 3, err));
@@ -246,7 +246,7 @@ static void act_text(struct act *a)
     mix(a, t.ids, (size_t)t.n * sizeof *t.ids);
     DO(carat_tokenize(a->model, text, sizeof text - 1, CARAT_SPECIAL, &t, err));
     mix(a, t.ids, (size_t)t.n * sizeof *t.ids);
-    DO(carat_decode(a->model, t.ids + 1, t.n - 1, CARAT_SPECIAL, &back, &n, err));
+    DO(carat_detokenize(a->model, t.ids + 1, t.n - 1, CARAT_SPECIAL, &back, &n, err));
     mix(a, back, n);
 close:
     if (a->status && !back)

@@ -57,14 +57,14 @@ static void check_prompt(const carat_model *model, const json_t *line, const str
     free(tools);
 }
 
-/* The text of ids as a user sees it: control tokens other than call syntax left out, as carat_detokenize does. */
+/* The text of ids as a user sees it: control tokens other than call syntax left out, as carat_stream_text does. */
 static void text_of(struct rig *r, const int32_t *ids, int n, char *out, size_t size)
 {
     size_t at = 0;
     char piece[256];
     out[0] = 0;
     for (int i = 0; i <= n; i++) {
-        size_t k = carat_detokenize(r->session[0], i < n ? ids[i] : -1, piece, sizeof piece);
+        size_t k = carat_stream_text(r->session[0], i < n ? ids[i] : -1, piece, sizeof piece);
         assert_true(at + k < size);
         memcpy(out + at, piece, k + 1);
         at += k;

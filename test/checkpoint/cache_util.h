@@ -107,7 +107,7 @@ struct opened {
     carat_model *model;
     carat_status status;
     carat_error err;
-    carat_setup setup;
+    carat_load_times setup;
     struct lines lines;
 };
 
@@ -126,7 +126,7 @@ UNUSED static struct opened open_by(const char *path, carat_model_options option
     options.user = &o;
     o.status = carat_model_open(&o.model, path, &options, &o.err);
     if (!o.status)
-        OK(carat_model_get_setup(o.model, &o.setup, err));
+        OK(carat_model_get_load_times(o.model, &o.setup, err));
     return o;
 }
 
@@ -218,7 +218,7 @@ static void add_text(struct text *t, const carat_model *model)
         for (int flags = 0; flags < 4; flags++)
             OK(carat_tokenize(model, sample, sizeof sample - 1, flags, &ids, err));
         add_ids(t, "ids", ids.ids, ids.n);
-        OK(carat_decode(model, ids.ids, ids.n, CARAT_SPECIAL, &s, &n, err));
+        OK(carat_detokenize(model, ids.ids, ids.n, CARAT_SPECIAL, &s, &n, err));
         add(t, "text: %zu %s\n", n, s);
         carat_free(s);
         s = NULL;

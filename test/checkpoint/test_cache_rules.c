@@ -525,7 +525,7 @@ struct opener {
     pthread_t thread;
     const carat_model_options *options;
     carat_model *model;
-    carat_setup setup;
+    carat_load_times setup;
     carat_status status;
 };
 
@@ -536,7 +536,7 @@ static void *open_too(void *arg)
     me->setup.size = sizeof me->setup;
     me->status = carat_model_open(&me->model, CT_TEST_DATA "/sbs/g3-sfp.sbs", me->options, NULL);
     if (!me->status)
-        me->status = carat_model_get_setup(me->model, &me->setup, NULL);
+        me->status = carat_model_get_load_times(me->model, &me->setup, NULL);
     return NULL;
 }
 

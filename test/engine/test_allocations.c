@@ -93,7 +93,7 @@ static void decode_without_allocating(const char *path, const carat_sampling *sa
         int32_t id = 0;
         status = carat_sample(r.session[0], sampling, &id, &e);
         if (status == CARAT_OK)
-            written += carat_detokenize(r.session[0], id, piece, sizeof piece);
+            written += carat_stream_text(r.session[0], id, piece, sizeof piece);
         if (status == CARAT_OK)
             status = carat_append(r.session[0], &id, 1, &e);
     }
@@ -105,7 +105,7 @@ static void decode_without_allocating(const char *path, const carat_sampling *sa
     if (atomic_load(&allocations) || atomic_load(&releases))
         fail_msg("%s, exact %d, threads %d: %d allocations and %d releases in %d steps", path, exact, threads,
                  atomic_load(&allocations), atomic_load(&releases), STEPS);
-    assert_int_equal(carat_held(r.session[0], NULL), 20 + STEPS);
+    assert_int_equal(carat_tokens_held(r.session[0], NULL), 20 + STEPS);
     free(prompt.id);
     rig_close(&r);
     carat_model_close(model);

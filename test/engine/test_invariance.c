@@ -183,7 +183,7 @@ static void after_other_contents(carat_model *model, const struct mode *m, const
     assert_int_equal(reused, shared);
     for (int keep = n - 1; keep >= 0; keep -= 1 + n / 5) {
         OK(carat_rewind(r.session[0], keep, err));
-        assert_int_equal(carat_held(r.session[0], NULL), keep);
+        assert_int_equal(carat_tokens_held(r.session[0], NULL), keep);
         assert_null(carat_logits(r.session[0]));
         OK(carat_append(r.session[0], b->ids.id + keep, n - keep, err));
         expect_same(carat_logits(r.session[0]), row_of(b, n - 1, r.n_vocab), v, "rewind and append", n - 1);
@@ -382,14 +382,14 @@ static void rewind_of_one_mode(carat_model *model, const struct mode *m)
     assert_int_equal(carat_rewind(r.session[0], far, &e), CARAT_E_REWIND);
     assert_int_equal(e.code, CARAT_E_REWIND);
     assert_true(e.message[0] != 0);
-    assert_int_equal(carat_held(r.session[0], NULL), n);
+    assert_int_equal(carat_tokens_held(r.session[0], NULL), n);
     expect_same(carat_logits(r.session[0]), row_of(&b, n - 1, r.n_vocab), v, "after a refused rewind", n - 1);
     OK(carat_rewind(r.session[0], near, err));
     OK(carat_append(r.session[0], b.ids.id + near, n - near, err));
     expect_same(carat_logits(r.session[0]), row_of(&b, n - 1, r.n_vocab), v, "after a short rewind", n - 1);
     OK(carat_sync(r.session[0], b.ids.id, far, &reused, err));
     assert_int_equal(reused, 0);
-    assert_int_equal(carat_held(r.session[0], NULL), far);
+    assert_int_equal(carat_tokens_held(r.session[0], NULL), far);
     expect_same(carat_logits(r.session[0]), row_of(&b, far - 1, r.n_vocab), v, "sync behind the ring",
                 far - 1);
     OK(carat_sync(r.session[0], b.ids.id, n, &reused, err));

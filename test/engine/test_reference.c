@@ -41,7 +41,7 @@ static void check_prompt(struct rig *r, const char *folder, const char *prompt, 
     bool all = strcmp(json_string_value(json_object_get(j, "positions")), "all") == 0;
     assert_int_equal(expected.cols, r->n_vocab);
     assert_int_equal(expected.rows, all ? ids.n : 1);
-    if (carat_held(r->session[0], NULL) > 0)
+    if (carat_tokens_held(r->session[0], NULL) > 0)
         OK(carat_rewind(r->session[0], 0, err));
     double error;
     if (all) {

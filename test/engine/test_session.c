@@ -114,7 +114,7 @@ static void sessions_are_counted(void **state)
     so.size = 5;
     FAILS(CARAT_E_ARGUMENT, carat_session_create(&more, r.engine, &so, err));
     OK(carat_session_create(&r.session[0], r.engine, NULL, err));
-    assert_int_equal(carat_held(r.session[0], NULL), 0);
+    assert_int_equal(carat_tokens_held(r.session[0], NULL), 0);
     rig_close(&r);
 }
 
@@ -166,13 +166,13 @@ static void evaluating_refuses(void **state)
     FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
 
     /* nothing of this has changed anything */
-    assert_int_equal(carat_held(s, &held), 3);
+    assert_int_equal(carat_tokens_held(s, &held), 3);
     assert_memory_equal(held, ids, sizeof ids);
-    assert_int_equal(carat_held(r.session[1], NULL), 0);
+    assert_int_equal(carat_tokens_held(r.session[1], NULL), 0);
     assert_memory_equal(carat_logits(s), before, (size_t)r.n_vocab * sizeof *before);
     assert_null(carat_logits(r.session[1]));
     assert_null(carat_logits(NULL));
-    assert_int_equal(carat_held(NULL, NULL), 0);
+    assert_int_equal(carat_tokens_held(NULL, NULL), 0);
     free(before);
     rig_close(&r);
     rig_close(&alien);
@@ -189,16 +189,16 @@ static void the_context_ends(void **state)
     FAILS(CARAT_E_CONTEXT, carat_sync(s, ids.id, 21, NULL, err));
     OK(carat_sync(s, ids.id, 19, NULL, err));
     FAILS(CARAT_E_CONTEXT, carat_append(s, ids.id + 19, 2, err));
-    assert_int_equal(carat_held(s, NULL), 19);
+    assert_int_equal(carat_tokens_held(s, NULL), 19);
     OK(carat_append(s, ids.id + 19, 1, err));
     FAILS(CARAT_E_CONTEXT, carat_append(s, ids.id, 1, err));
-    assert_int_equal(carat_held(s, NULL), 20);
+    assert_int_equal(carat_tokens_held(s, NULL), 20);
     o.context = 64;
     wide = rig_open(gemma2, &o);
     OK(carat_sync(wide.session[0], ids.id, 20, NULL, err));
     assert_memory_equal(carat_logits(s), carat_logits(wide.session[0]), (size_t)r.n_vocab * sizeof(float));
     OK(carat_rewind(s, 0, err));
-    assert_int_equal(carat_held(s, NULL), 0);
+    assert_int_equal(carat_tokens_held(s, NULL), 0);
     OK(carat_append(s, ids.id, 20, err));
     assert_memory_equal(carat_logits(s), carat_logits(wide.session[0]), (size_t)r.n_vocab * sizeof(float));
     rig_close(&r);
@@ -223,9 +223,9 @@ static void evaluation_can_be_cancelled(void **state)
     assert_int_equal(carat_sync(r.session[0], ids.id, 40, &reused, &e), CARAT_E_CANCELLED);
     check_sentence(e.message);
     assert_int_equal(reused, -1);
-    int held = carat_held(r.session[0], NULL);
+    int held = carat_tokens_held(r.session[0], NULL);
     assert_in_range(held, 1, 39); /* what was evaluated stays */
-    for (int i = 0; i < 40 && carat_held(r.session[0], NULL) < 40; i++)
+    for (int i = 0; i < 40 && carat_tokens_held(r.session[0], NULL) < 40; i++)
         (void)carat_sync(r.session[0], ids.id, 40, &reused, &e);
     OK(carat_sync(r.session[0], ids.id, 40, &reused, err));
     OK(carat_sync(fresh.session[0], ids.id, 40, NULL, err));
@@ -279,7 +279,7 @@ static void nan_is_an_error(void **state)
     int32_t id = 77;
     FAILS(CARAT_E_NUMERIC, carat_sync(r.session[0], ids, 3, NULL, err));
     assert_null(carat_logits(r.session[0]));
-    assert_int_equal(carat_held(r.session[0], NULL), 0);
+    assert_int_equal(carat_tokens_held(r.session[0], NULL), 0);
     FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], NULL, &id, err));
     assert_int_equal(id, 77);
     rig_close(&r);
@@ -420,17 +420,17 @@ static void detokenizing_streams_the_text(void **state)
     char all[1024] = "", piece[256];
     OK(carat_tokenize(tiny, s, strlen(s), CARAT_BOS, &ids, err));
     for (int i = 0; i <= ids.n; i++) {
-        size_t n = carat_detokenize(r.session[0], i < ids.n ? ids.ids[i] : -1, piece, sizeof piece);
+        size_t n = carat_stream_text(r.session[0], i < ids.n ? ids.ids[i] : -1, piece, sizeof piece);
         assert_int_equal(n, strlen(piece));
         strcat(all, piece);
     }
     assert_string_equal(all, s);
-    assert_int_equal(carat_detokenize(NULL, 5, piece, sizeof piece), 0);
-    assert_int_equal(carat_detokenize(r.session[0], 5, NULL, 0), 0);
-    assert_int_equal(carat_detokenize(r.session[0], 5, piece, 0), 0);
-    (void)carat_detokenize(r.session[0], 1 << 30, piece, sizeof piece); /* no such id: any text, no crash */
+    assert_int_equal(carat_stream_text(NULL, 5, piece, sizeof piece), 0);
+    assert_int_equal(carat_stream_text(r.session[0], 5, NULL, 0), 0);
+    assert_int_equal(carat_stream_text(r.session[0], 5, piece, 0), 0);
+    (void)carat_stream_text(r.session[0], 1 << 30, piece, sizeof piece); /* no such id: any text, no crash */
     piece[0] = 'x';
-    assert_int_equal(carat_detokenize(mute.session[0], 5, piece, sizeof piece), 0);
+    assert_int_equal(carat_stream_text(mute.session[0], 5, piece, sizeof piece), 0);
     assert_string_equal(piece, "");
     carat_tokens_free(&ids);
     rig_close(&r);

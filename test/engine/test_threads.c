@@ -74,7 +74,7 @@ static uint64_t converse(int m, carat_engine *engine, int who)
     for (int i = 0; i < STEPS; i++) {
         expect(carat_sample(s, NULL, &id, NULL) == CARAT_OK);
         digest = mix(digest, &id, sizeof id);
-        digest = mix(digest, piece, carat_detokenize(s, id, piece, sizeof piece));
+        digest = mix(digest, piece, carat_stream_text(s, id, piece, sizeof piece));
         expect(carat_append(s, &id, 1, NULL) == CARAT_OK);
     }
     digest = mix(digest, carat_logits(s), (size_t)model_info(models[m]).n_vocab * sizeof(float));
@@ -84,7 +84,7 @@ static uint64_t converse(int m, carat_engine *engine, int who)
         expect(carat_render(models[m], &message, 1, NULL, &t, NULL, NULL) == CARAT_OK);
         digest = mix(digest, t.ids, (size_t)t.n * sizeof *t.ids);
     }
-    expect(carat_held(s, NULL) == PROMPT + STEPS);
+    expect(carat_tokens_held(s, NULL) == PROMPT + STEPS);
     carat_tokens_free(&t);
     carat_session_close(s);
     return digest;
@@ -152,9 +152,9 @@ static void *intrude(void *arg)
     m->status[2] = carat_rewind(m->session, 0, NULL);
     m->status[3] = carat_sample(m->session, NULL, &id, NULL);
     m->status[4] = carat_step(m->engine, rows, 2, NULL);
-    m->held = carat_held(m->session, &tokens);
+    m->held = carat_tokens_held(m->session, &tokens);
     m->logits = carat_logits(m->session) != NULL || tokens != NULL;
-    m->wrote = (int)carat_detokenize(m->session, 5, piece, sizeof piece) + (piece[0] != 0);
+    m->wrote = (int)carat_stream_text(m->session, 5, piece, sizeof piece) + (piece[0] != 0);
     m->status[5] = strstr(err.message, "another call") ? err.code : CARAT_OK;
     return NULL;
 }
@@ -182,7 +182,7 @@ static int visit(void *user, size_t done, size_t total)
     /* the rest of the engine is free meanwhile */
     expect(carat_sync(m->other, ids, 3, NULL, NULL) == CARAT_OK);
     expect(carat_sample(m->other, NULL, ids, NULL) == CARAT_OK);
-    m->other_held = carat_held(m->other, NULL);
+    m->other_held = carat_tokens_held(m->other, NULL);
     expect(carat_session_create(&third, m->engine, NULL, NULL) == CARAT_OK);
     carat_session_close(third);
     expect(carat_is_stop(models[1], 1) == 0 || carat_is_stop(models[1], 1) == 1);
@@ -225,7 +225,7 @@ static void *quarrel(void *arg)
         expect(status == CARAT_OK || status == CARAT_E_BUSY);
         atomic_fetch_add(&appended, status == CARAT_OK ? 3 : 0);
         atomic_fetch_add(&refused, status == CARAT_E_BUSY);
-        (void)carat_held(arg, NULL);
+        (void)carat_tokens_held(arg, NULL);
         status = carat_sample(arg, NULL, ids, NULL);
         expect(status == CARAT_OK || status == CARAT_E_BUSY);
         ids[0] = 7;
@@ -246,7 +246,7 @@ static void two_threads_on_one_session(void **state)
     for (int i = 0; i < 2; i++)
         pthread_join(t[i], NULL);
     assert_int_equal(atomic_load(&failures), 0);
-    assert_int_equal(carat_held(s, NULL), 1 + atomic_load(&appended));
+    assert_int_equal(carat_tokens_held(s, NULL), 1 + atomic_load(&appended));
     assert_int_equal(atomic_load(&appended) / 3 + atomic_load(&refused), 16);
     carat_session_close(s);
 }
@@ -258,7 +258,7 @@ static void *come_and_go(void *arg)
     for (int i = 0; i < 200; i++) {
         carat_session *s = NULL;
         expect(carat_session_create(&s, engines[0][0], NULL, NULL) == CARAT_OK);
-        expect(carat_held(s, NULL) == 0);
+        expect(carat_tokens_held(s, NULL) == 0);
         carat_session_close(s);
     }
     return NULL;

@@ -282,7 +282,7 @@ static void one_line(const struct kcheck *c, int level, const struct material *m
            ct_type_info(m->rows.type)->name, s->model, s->name, s->rows, s->cols, tokens, seconds * 1e6, gbs);
     percent(gbs, 1e-9 * limits->read);
     printf(" %9.1f", gops);
-    percent(gops, 1e-9 * limits->operations[ct_peak_of(m->rows.type, false)]);
+    percent(gops, 1e-9 * limits->operations[ct_roofline_of(m->rows.type, false)]);
     printf(" %8.2f\n", ref / threads / seconds);
 }
 
