@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cache.c: where the cache lies: XDG_CACHE_HOME and HOME, as the standard of these variables says. The library is told; it
  * reads no environment. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* calls.c: a call that the model wrote, as one JSON object. Reading it is the library's; its arguments are
  * passed on as they were written, since a number may have more digits than any type of C. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* calls.h: the calls of functions in what `carat run` generates: held back while they are written, then
  * JSON. */
 #ifndef CALLS_H

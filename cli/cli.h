@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cli.h: what the verbs of the command share: exit codes, messages, reading and writing, opening a model.
  * The option table is in options.h, the bar in progress.h. The command stands on carat.h alone. */
 #ifndef CLI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compat.c: options of llama.cpp and of other runners of Gemma that carat does not have. Those that cannot
  * change the text are accepted, so that commands that people have written keep working; those that would
  * change it are refused by name, never ignored. Options that mean the same in both programs are in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* conversation.c: messages, tools and the system message, from their files to a rendered prompt. What is
  * wrong in a file is said with its name. Where a single prompt comes from is decided in prompt.c. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* conversation.h: a conversation as options name it, for the verbs that render one. */
 #ifndef CONVERSATION_H
 #define CONVERSATION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* embed.h: the files of models/tiny as they lie in the command's own read-only data, so that
  * `carat run tiny` needs no file and no network. Opening them is the caller's business. */
 #ifndef EMBED_H

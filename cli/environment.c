@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* environment.c: variables named after options, CARAT_ARG_TEMP for --temp, and LLAMA_ARG_TEMP where that is
  * not set. Texts and files have none: a prompt that comes from nowhere would surprise. */
 #define _GNU_SOURCE /* environ */

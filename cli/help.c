@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* help.c: prints the tables of option_table.c for people, as wide as their terminal, and the version. man.c
  * makes pages of them. */
 #include <stdio.h>

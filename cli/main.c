@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: calls the verb that verbs.c has found. Everything else is in the verb's own file. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* message.c: what the command says on stderr, and the exit code that goes with each kind of failure. */
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>

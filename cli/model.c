@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* model.c: turns options into an open model and engine options, with the bars while loading and a word about
  * files that shrink while they are mapped. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npy.c: the NPY writer, on top of save.c. */
 #include "npy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_table.c: every verb, option, exit code and variable of the command, as data. Who reads it is in options.h. */
 #include <limits.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.h: the options of every verb, as one table of data (option_table.c). It is read by options_parse and by the
  * environment, printed as help and man pages and completed by shells, and is the only place where a spelling, a range or
  * a default is written down. */

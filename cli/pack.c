@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pack.c: `carat pack` and `carat cache`: packed models, one by one and in the cache. Packing and the rules of the cache are the
  * library's; where the cache lies, cache.c's. */
 #define _DEFAULT_SOURCE /* realpath */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prompt.c: finds the prompt of `carat run` and `carat logits` and turns it into ids. The templates
  * themselves are the library's. */
 #define _POSIX_C_SOURCE 200809L

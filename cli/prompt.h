@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prompt.h: the ids that `carat run` and `carat logits` start from. */
 #ifndef PROMPT_H
 #define PROMPT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* render.c: `carat render`: the exact prompt that a conversation becomes, as text or ids. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* show.c: `carat show`: what a model is, for people and as JSON. The memory it needs: show_memory.c. */
 #include <stdio.h>
 #include <string.h>

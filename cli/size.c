@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* size.c: sizes for people: decimal units and three digits, in all verbs alike. Where a program reads, sizes
  * are bytes. */
 #include <stdio.h>

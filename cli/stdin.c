@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stdin.c: a model that comes through standard input. A file that the shell has opened is mapped like any other; what
  * comes through a pipe is read into memory that the process keeps until it ends, as a model borrows it. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stored.c: the types that a model's matrices are stored in, in one word for tables. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.c: which verb is meant: by its name, by what other programs call it, or, without any, by their
  * options. Calling it is main.c's business. */
 #include "verbs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.h: finds the verb of a command line. */
 #ifndef VERBS_H
 #define VERBS_H

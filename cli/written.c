@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* written.c: no file that an option writes may be one that the command reads. Files are compared by device
  * and inode: links and other spellings of a path lead to the same one. What a model was read from is the
  * library's to say. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # aarch64.cmake: cross-compiles for 64-bit Arm with Debian's compiler and runs what was built under qemu. Libraries are
 # those of build/root-arm64, which tools/setup_arm.sh fills, else those of a foreign architecture that the system has.
 set(CMAKE_SYSTEM_NAME Linux)

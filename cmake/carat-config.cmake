@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # carat-config.cmake: what find_package(carat) reads: the targets carat::carat (shared) and carat::static.
 include(CMakeFindDependencyMacro)
 set(THREADS_PREFER_PTHREAD_FLAG ON)

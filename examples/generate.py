@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """generate.py: asks a model one question through libcarat and ctypes. Usage: generate.py MODEL PROMPT"""
 import ctypes as c
 import sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_call.c: any ids through the reader of calls. A byte from 1 to 8 of the input is a control token of the table
  * below, every other a byte token, so that a call can be read in the input.
  * Checked besides memory: parts are in order and overlap nowhere, every one has its text, a call without an error has a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_chat.c: any messages and tools through every chat template, and any template to its hash. Input: messages, then after
  * a NUL byte the tools; the whole is also read as a template. Checked besides memory: white space around tags does not count, segments tile the text, the template begins it with one <bos> and writes no other, and a
  * failure leaves nothing behind. Ids are not made: the tokenizer has a target of its own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_packed.c: any bytes as a packed file in memory: opens or is refused, an index that was read is written again byte for
  * byte, and what opened can be used to the end: side files, metadata, config, every byte of the weights, unpacked rows,
  * vocabulary, the choices about chat and sampling. Sizes and hashes of header and index are made right first, so that

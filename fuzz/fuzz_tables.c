@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_tables.c: changed tokenizer tables as somebody else's: refused, or a tokenizer that encodes and decodes.
  *
  * Random bytes are hardly ever tables, and stored ones age with the layout. So the input says what to change in tables

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_tokenizer_model.c: any bytes as a tokenizer.model: refused, or a tokenizer that encodes and decodes. */
 #include "fuzz_text.h"
 

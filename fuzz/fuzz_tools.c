@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_tools.c: any tools through FunctionGemma's template, with a conversation that calls one and gets its result. Checked
  * besides memory: what is refused names the tools and leaves nothing behind; what is rendered holds no more control
  * tokens of the template's own than the tools ask for, whatever their names and descriptions spell. The messages have a

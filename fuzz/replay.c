@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* replay.c: a main for fuzz targets where libFuzzer is not linked: runs the target over the files it is given
  * and over every file of the directories it is given, in name order. It finds nothing new; it keeps what was
  * found from coming back. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* carat.h: the one public header of libcarat, an inference engine for Google's Gemma models.
  *
  * A complete program (test/api/test_example.sh compiles and runs exactly this text):

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # check.sh: builds the release and the sanitizer flavour, runs every test of both, then the tests of threads under
 # ThreadSanitizer, and closes with one line, "N passed, M failed", summed over all. A test that cannot be checked here
 # (exit status 77) is neither.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # check_house.sh: the house rules that a command can see; prints each breach and fails when there is one.
 set -uo pipefail
 cd "${1:-${CARAT_SOURCE:-$(dirname "$0")/..}}" || exit 2
@@ -6,6 +7,14 @@ cd "${1:-${CARAT_SOURCE:-$(dirname "$0")/..}}" || exit 2
 breaches=$(
     find src cli include test fuzz \( -name '*.[chS]' -o -name '*.sh' \) -exec wc -l {} + 2>/dev/null |
         awk '$2 != "total" && $1 > 700 {print $2 " has " $1 " lines: split it or simplify it"}'
+    find src cli include test fuzz tools cmake examples CMakeLists.txt Makefile .ci/run -type f \
+        \( -name '*.[chS]' -o -name '*.*sh' -o -name '*.py' -o -name '*.cmake' -o -name CMakeLists.txt \
+        -o -name Makefile -o -name run \) -exec awk '
+            FNR == 1 { bare[FILENAME] }
+            /^(\/\*|#) SPDX-License-Identifier: Apache-2\.0( \*\/)?$/ { delete bare[FILENAME] }
+            FNR == 2 { nextfile }
+            END { for (file in bare) print file ": its first or second line is not its SPDX-License-Identifier" }' {} + \
+        2>/dev/null
     grep -nE '^[[:space:]]*#[[:space:]]*if' src/model/forward.c /dev/null 2>/dev/null |
         sed 's/$/: no preprocessor condition in the forward pass/'
     grep -rnE --include='*.[chS]' --include='*.sh' --include='*.py' "\\b(TO""DO|FIX""ME)\\b" \

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # check_symbols.sh TREE OBJECTS: fails when an object of a room needs a symbol that a room defines which it may not use.
 # check_includes.sh cannot see that: a header that may be included can include others. The table is ARCHITECTURE.md's.
 # OBJECTS is a folder in which objects lie as .../src/<room>/.../x.c.o.

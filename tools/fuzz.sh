@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # fuzz.sh: builds the fuzz targets with clang and libFuzzer and runs each for the given number of seconds.
 # Seeds come from fuzz/corpus/X; new inputs and crashes stay under build/fuzz. Usage: tools/fuzz.sh [seconds]
 set -euo pipefail

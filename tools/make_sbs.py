@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A writer and a reader of gemma.cpp's SBS files, and the fixtures of test/data/sbs made with them.
 
     python3 tools/make_sbs.py [OUT]          (OUT: test/data/sbs)

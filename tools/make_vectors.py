@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The project's own golden vectors: tiny random models and what the reference implementation computes from them.
 
     python3 tools/make_vectors.py [OUT]          (OUT: test/data)

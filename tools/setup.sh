@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # setup.sh: installs the Debian packages that are missing, and needs root or sudo only when there are some. Without an
 # argument those that build the library and the command; `setup.sh check` also those of the tests, `setup.sh fuzz` clang.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What people type first, and what lies outside the small world of models/tiny: greetings, single words, questions about
 everything else, with the few answers that the model has for them.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The small world of models/tiny: a grammar that writes questions, requests and their right answers.
 
 An Example is a conversation (messages, optional tools) with the answer expected next.  `draw(rng, held)`

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Trains models/tiny, the small Gemma 3 that ships with carat, from nothing.
 
     python3 tools/train_tiny.py                    # writes models/tiny and test/data/tiny_heldout.jsonl

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench.h: what `carat bench` is made of: tests that are planned (bench.c), run (bench_run.c) under a watch on the machine
  * (bench_load.c), summed up (bench_figures.c) and told: as a table for people (bench_report.c), as fields for programs
  * (bench_fields.c), against an older result (bench_compare.c) and as a picture (bench_plot.c). Whole

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_compare.c: an older result (`carat bench -o json`, or llama-bench's own JSON) beside the tests of this run: which of
  * them belong together, what the noise of both explains, and a verdict for each. The file comes from anywhere: nothing in
  * it is believed before it is checked. */

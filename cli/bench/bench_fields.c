@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_fields.c: every field of a result, as one table: llama-bench's own, in its order and with its meaning, then under
  * "carat" what it lacks. CSV, JSON and JSON lines are all written from it. A figure that is not known is null. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_figures.c: from samples and counts to figures: spreads, shares of the limits, names, and the command that repeats
  * a run. Measuring is bench_run.c's, telling is the others'. */
 #define _POSIX_C_SOURCE 200809L

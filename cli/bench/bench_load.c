@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_load.c: what else a machine did while a test ran, as the system tells it: time of other processes, time that the
  * hypervisor or a quota took away, the frequency of the processors. What it does not tell is NAN or 0. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_run.c: runs a test: fresh sessions filled to its depth, a warm-up, then every repetition with the clock on
  * prompt passes and single steps alone. The draw that ends the time to a first token is timed apart. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_table.c: a markdown table whose columns are as wide as what stands in them. */
 #include <stdio.h>
 #include <string.h>

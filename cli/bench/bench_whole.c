@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_whole.c: `carat bench --prompt`: whole generations of a real prompt, the prompt and every draw in the
  * time, told in the figures that other Gemma runners give. Tests of random ids, which tell what binds a
  * speed, are bench.c's. */

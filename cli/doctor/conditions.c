@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* conditions.c: reads the few files of /proc and /sys that conditions.h speaks of. All are small; what is missing or not
  * understood is not known. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* doctor_advice.c: what would make this machine faster. Each sentence follows from one fact that was read or measured;
  * what cannot be told gives none. Thresholds are where an effect exceeds what one run differs from the next. */
 #include <stdio.h>

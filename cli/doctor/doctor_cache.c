@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* doctor_cache.c: what lies in the cache of packed models, counted. What is done with it is pack.c's. */
 #define _DEFAULT_SOURCE
 #include <dirent.h>

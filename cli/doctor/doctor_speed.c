@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* doctor_speed.c: the most tokens a second that memory and arithmetic of this machine allow for models that many run: no
  * token is generated without reading every weight once, no token of a prompt is read without two operations for each
  * weight of the layers. Attention, which grows with the context, comes on top. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine.c: measures the limits of the machine and remembers them in DIR/machine.json of the cache. The file is trusted as
  * little as one from elsewhere: it has to be this user's, small and well-formed, to describe this very machine, and to have
  * numbers that a machine can have; else it is as if it were not there, and the next one takes its place. It appears by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine.h: what this machine can do at most, measured in two seconds and remembered in the cache. */
 #ifndef MACHINE_H
 #define MACHINE_H

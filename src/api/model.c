@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* model.c: the facts about an open checkpoint. Opening is open.c's. */
 #include "checkpoint/checkpoint.h"
 

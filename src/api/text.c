@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text.c: tokenizer, templates and decoding behind the public handles. */
 #include "checkpoint/checkpoint.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backend.h: the verbs the model is written in, and what a backend must provide. A backend is a table of functions over
  * its own memory; cpu_backend.c fills a complete table, others copy it and overwrite what they do better, trace.c wraps any
  * table. The model sees no ISA, thread or device through it. */

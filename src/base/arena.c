@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arena.c: blocks taken from the C allocator, filled from the front; see arena.h for the contract. */
 #include "base/arena.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h: one growing block store with one lifetime; nothing is freed alone. Used while a model is
  * built; never during a pass. */
 #ifndef CT_ARENA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base.c: error construction and the one float conversion that is too long for a header. Names of status
  * codes and the version belong to src/api. */
 #include "base/base.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base.h: the few declarations every other file stands on: byte spans, checked arithmetic, error
  * construction and small numeric conversions. It knows nothing about models; operating-system calls are
  * in os.h, memory in arena.h, threads in pool.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hash.c: the only file that includes xxHash, whose code would else be compiled into each that hashes. */
 #include "base/hash.h"
 

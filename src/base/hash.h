@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hash.h: XXH3, the one hash of the library: of files, vocabularies, templates and weights. xxHash is
  * compiled in one place, for speed; what is hashed, and why, is the caller's. */
 #ifndef CT_HASH_H

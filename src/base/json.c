@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json.c: the pull reader of json.h. Strict RFC 8259: valid UTF-8, paired surrogates, no leading zeros, no
  * trailing bytes. What the members mean, and whether a key occurs twice, is left to the caller. */
 #include "base/json.h"

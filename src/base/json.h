@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json.h: a pull reader for very large JSON (a 33 MB tokenizer.json): no tree, no recursion, no
  * allocation besides one buffer for strings with escapes. Small documents go through jansson instead. */
 #ifndef CT_JSON_H

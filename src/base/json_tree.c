@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_tree.c: builds the tree of json_tree.h token by token. Every value is hung into its parent as soon as it exists, so
  * that giving back the root gives back everything. */
 #include "base/json_tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_tree.h: a small JSON document as a jansson tree. The pull reader reads it, because jansson's own parser does not
  * survive running out of memory; limits and messages are the pull reader's. Documents of megabytes are better read with
  * json.h alone, without a tree. */

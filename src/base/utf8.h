@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* utf8.h: one character of UTF-8 at a time: validity, decoding, encoding. Knows nothing about strings as a
  * whole; who meets a bad byte decides what becomes of it. */
 #ifndef CT_UTF8_H

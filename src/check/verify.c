@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify.c: carat_verify: the checks of a model as a table, run in order. What a check looks at is in verify_packed.c, verify_weights.c,
  * verify_shapes.c, verify_tokenizer.c and verify_kernels.c. */
 #include "check/verify.h"

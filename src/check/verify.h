@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify.h: what the checks of carat_verify share. verify.c runs them in order and tells the caller; each verify_*.c is one
  * subject. */
 #ifndef CT_VERIFY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify_golden.c: texts in several scripts, with the ids that the reference's tokenizers (the tokenizers library over the
  * published tokenizer.json) give for them. Who compares: verify_tokenizer.c. */
 #include "check/verify_golden.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify_golden.h: texts, and what the tokenizers of the family make of them; data only. */
 #ifndef CT_VERIFY_GOLDEN_H
 #define CT_VERIFY_GOLDEN_H

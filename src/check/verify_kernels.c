@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify_kernels.c: which calls of kernels a model makes, as a list of trials (verify_trial.c): every type and shape of its
  * matrices, its norms, heads, positions, activations and KV types. The level that engines would use here and all below it
  * are compared with ref. kcheck (test/kernel) does the same over random shapes and hard values. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify_shapes.c: the published members of the family, and whether a model that has the depth and width of one of them is
  * that one in every other number too. */
 #include "check/verify.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify_tokenizer.c: what must hold of a tokenizer by itself: sizes, bytes, control tokens, text that comes back as it
  * went in; and, where the vocabulary is one of the family's, the ids that the reference gives (verify_golden.c). */
 #include <stdio.h>

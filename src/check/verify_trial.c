@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify_trial.c: single calls of kernels, made with every level and compared with ref, bit for bit: on a model's own
  * weights, shapes and parameters, with fixed pseudo-random inputs. Which calls there are: verify_kernels.c. What kernels
  * compute: kernel/kernel.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify_trial.h: one call of a kernel, to be made with every level. */
 #ifndef CT_VERIFY_TRIAL_H
 #define CT_VERIFY_TRIAL_H

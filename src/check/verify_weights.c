@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify_weights.c: reads every weight of a model once: its values must be finite, and its bytes make the content hash.
  *
  * The hash says "these are the same weights" across containers: it is over weights as the forward pass has them, so that a

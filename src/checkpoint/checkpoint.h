@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint.h: what an open checkpoint holds. It is filled by open_model.c and never changes afterwards. */
 #ifndef CT_CHECKPOINT_H
 #define CT_CHECKPOINT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* open_model.c: opening a checkpoint: the steps after the container, and the way through the cache of packed models. Reading files
  * is file/'s business, what they mean model/'s and text/'s; the facts are told by model.c. */
 #include "checkpoint/packed_cache.h"

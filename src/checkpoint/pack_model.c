@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pack_model.c: a model written as a packed file (file/packed.h): where everything comes to lie, and weights packed by threads
  * straight into the mapped file. Where such files are kept is packed_cache.c's. */
 #include "checkpoint/pack_model.h"

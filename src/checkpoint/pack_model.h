@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pack_model.h: a model on its way into a packed file. Private to src/checkpoint. */
 #ifndef CT_PACK_MODEL_H
 #define CT_PACK_MODEL_H

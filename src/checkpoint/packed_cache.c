@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* packed_cache.c: one model's place in the directory of packed models: whether what lies there is still true, who may make it. A file
  * is called after device and inode of its origin and says itself what it was made from; beside it a stamp says what it was
  * when it was whole, so that only one that was touched since is read again before it is trusted. The stamp's own time is that

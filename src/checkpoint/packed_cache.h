@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* packed_cache.h: the directory of packed models, from the view of opening one: packed_cache.c, and of all of them evict.c. Private to
  * src/checkpoint. */
 #ifndef CT_PACKED_CACHE_H

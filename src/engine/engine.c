@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* engine.c: creation and end of an engine: what plan.c has counted is reserved and laid out. */
 #include "engine/engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* engine.h: what engines and sessions hold, and what the files of this room give each other. */
 #ifndef CT_ENGINE_H
 #define CT_ENGINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c: the memory plan of an engine. One function lays everything out, once to count and once over the reservations,
  * so that the plan cannot differ from what is used; choosing a context that fits is counting again. What reserves is
  * engine.c. */

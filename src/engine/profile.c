@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* profile.c: what the passes of an engine spend their time on: a trace around the backend, whose verbs are charged to
  * operations, products by the name of their weight. What counts as read or computed is decided here; shares of a limit
  * are the caller's business (carat_measure_limits). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* session.c: timelines of tokens: what a session holds, what must be evaluated, and the passes that do it. Positions,
  * rings and rewinds are decided here; the forward pass only sees rows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file.h: one interface over the containers a checkpoint comes in: a Hugging Face directory, a GGUF file or a
  * file of gemma.cpp, from a path or from memory. Gives named tensors (pointers into the mapping), metadata and the
  * side files. Trusts nothing in them; knows nothing about Gemma. */

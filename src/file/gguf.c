@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gguf.c: reads GGUF version 2 and 3, one file or the parts of a split one: metadata, tensor infos, and the proof
  * that every tensor lies inside its file. Tensor data is not touched. What keys mean is left to others; answering
  * questions about them is in meta.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hf.c: reads a Hugging Face directory, or the same files as buffers: which safetensors files make the checkpoint,
  * that index and shards agree, and the side files. The safetensors format is in safetensors.c; what config.json and
  * the tokenizer files say is read by those who need it.

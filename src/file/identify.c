@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* identify.c: says what a file is that cannot be opened as a model, and what to give instead. People name the wrong
  * file far more often than files are corrupt. It never makes a file acceptable: opening is file.c's. */
 #include "file/reader.h"

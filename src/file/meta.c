@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* meta.c: answers about GGUF metadata that has been read: lookup, scalars with a type check, array elements.
  * Reading it is in gguf.c. */
 #include "file/reader.h"

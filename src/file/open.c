@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* open.c: opening and closing, and what is the same for every container: which reader is asked, where further
  * files come from, lookup by name. Formats are in gguf.c, sbs.c, safetensors.c and hf.c. */
 #include "file/reader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* packed_file.c: packed files as open checkpoints: what such a file shows of itself as struct ct_file, what it keeps of another
  * container, and whether that has changed since. The index is packed.c's; shapes of weights are checked in
  * model/weights.c, as for every container, the tokenizer's tables in text/tokenizer/tables.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reader.h: what the readers of this room share: the open file itself, taking further files from beside it, a sorted
  * list of names, and safe printing of names that come from files. Private to src/file. */
 #ifndef CT_READER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* resolve.c: which model a directory stands for, where it is not the model itself: the snapshot of a hub
  * cache's folder, the only GGUF file of a directory without safetensors. What the model's own files hold is
  * not looked at. */

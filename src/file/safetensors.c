@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* safetensors.c: reads the header of one safetensors file and proves that its tensors fill the data buffer exactly,
  * without overlap or hole. Tensor data is not touched. Which files make a checkpoint is hf.c's.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sbs.c: reads the container of gemma.cpp files: header or footer, directory of blobs, table of contents, tokenizer. The
  * serialised structs are sbs_fields.c's, the meaning of names and configuration the model's.
  *

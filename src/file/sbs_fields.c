@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sbs_fields.c: reads the structs that gemma.cpp serialises as 32-bit words: a count of words, then the fields in order.
  * Older writers leave out fields at the end, newer ones add some. Tables say what is where; checks that compare fields
  * with each other or with the tensors are left to sbs.c and model/config_sbs.c. */

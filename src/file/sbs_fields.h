@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sbs_fields.h: the serialised structs of gemma.cpp files: blobs "config" and "toc". Private to src/file. */
 #ifndef CT_SBS_FIELDS_H
 #define CT_SBS_FIELDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel.h: contracts of the kernels, pure functions on arrays: no allocation, threads, errors or globals. What each
  * number is: NUMERICS.md; the meaning in C: ref*.c; who calls them: backend/cpu/cpu_backend.c. One table per ISA level, never
  * with a null entry, and every level gives the same bits. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* level.c: fills a kernel table for a CPU: the definition first (ref.c, once per ISA level), then what a level does
  * better. */
 #include "kernel/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* measure.c: carat_measure_limits: times the loops of machine/roofline.c on the threads an engine would have. */
 #include <math.h>
 

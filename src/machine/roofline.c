@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* roofline.c: the loops of roofline.h, in registers, one for each instruction that products of a level stand on; nothing is
  * computed. What a level does with the instructions is panel_*.c. */
 #include "machine/roofline.h"

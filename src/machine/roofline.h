@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* roofline.h: loops that do nothing but multiply, or read: what an instruction set and a memory can do at most. Who times
  * them, on how many threads, is machine/measure.c, and kcheck --bench. */
 #ifndef CT_ROOFLINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* config.c: what all dialects share: the dispatch, and the checks that hold for every member of the family. */
 #include "model/config.h"
 

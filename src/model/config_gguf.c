@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* config_gguf.c: GGUF metadata of the architectures gemma, gemma2 and gemma3. Several facts are not stored in such files
  * and follow from rules (MODEL.md): attention scale, local rope base, the pattern of local layers. */
 #include "model/config.h"

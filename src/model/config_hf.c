@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* config_hf.c: config.json in all its spellings. A released multimodal config leaves out what equals the class default,
  * so every field starts from the family's default and is overlaid. */
 #include "base/json_tree.h"

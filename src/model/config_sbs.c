@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* config_sbs.c: the configuration inside a gemma.cpp file. Generation, shapes, windows and caps follow from its fields;
  * only two facts that no field states hang on the model's number: linear RoPE, and the query scale of Gemma 3 27B,
  * where gemma.cpp departs from the trained model (MODEL.md). */

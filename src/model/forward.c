@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* forward.c: Gemma 1, 2 and 3 as prose. What a verb means: backend/backend.h; what the members of the family do
  * differently is data: an absent norm adds nothing, a cap of 0 does not cap, kinds carry window and rope. */
 #include "model/forward.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* forward.h: one pass of the decoder over the rows of one or several sequences. */
 #ifndef CT_FORWARD_H
 #define CT_FORWARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kv_cache.c: the arithmetic of the KV cache's layout. */
 #include "model/kv_cache.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* refuse.h: refusals by name, for the readers of both containers. Each function that returns a status gives
  * E_UNSUPPORTED with one sentence that says what the file is and what works instead. */
 #ifndef CT_REFUSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* weights.c: names and shapes of the tensors, as one table. Shapes follow from the config; a tensor that contradicts it
  * is refused here, so that kernels can trust every size. Names and fused forms of gemma.cpp are weights_sbs.c's. */
 #include "file/packed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* weights.h: a checkpoint's tensors bound to the places where the forward pass uses them. */
 #ifndef CT_WEIGHTS_H
 #define CT_WEIGHTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* weights_sbs.c: gemma.cpp stores some tensors fused, others split, and two types in groups that do not care for rows.
  * Here each place of a layer gets its rows: as a view of the mapping where they lie together, else as a copy in the
  * model's arena, byte for byte. Nothing is quantised anew: NUQ becomes SFP, which holds its values exactly, and I8 whose

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* weights_sbs.h: tensors of gemma.cpp files in the shape that the other containers have: one for each place of a layer,
  * rows one after another. Private to src/model. */
 #ifndef CT_WEIGHTS_SBS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cgroup.c: what Linux tells about the machine and what this process may have of it: processors, physical cores, control
  * groups, memory, names. What a missing /proc or /sys would have said is taken as "no limit" and "not known".
  * Everything read is small, read once and trusted no further than its syntax. */

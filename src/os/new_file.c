@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* new_file.c: what asks Linux to write: directories, new files that appear whole, small files, the room on a disk. Reading is
  * os.c's; what is written and where, api/'s. */
 #define _GNU_SOURCE

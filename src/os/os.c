@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* os.c: what asks Linux for something: files, address space, clock, random bits, threads and futexes, the floating-point
  * environment. What Linux tells about the machine and its limits is cgroup.c's. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* os.h: everything that is tied to the operating system; the only place that knows mmap, files, clocks
  * and CPU quotas. Errors name the path. */
 #ifndef CT_OS_H

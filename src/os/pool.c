@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pool.c: the threads of pool.h. Items are handed out by one counter that runs down to zero; a job is over when
  * every item has been done, not when every worker has looked, so a worker that still sleeps delays nobody. The
  * caller is thread 0 and works too. What a worker waits on is the generation number, raised once per job.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pool.h: a fixed set of threads that run one job after another. Workers spin for a short while, then
  * sleep on a futex. The pool says who computes, never what: results must not depend on it. */
 #ifndef CT_POOL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codec.h: the functions behind the table in quant.c; private to this room. Contracts are those of ct_type_info.decode
  * and ct_type_info.expand: n elements, n a multiple of the block, input without alignment. */
 #ifndef CT_CODEC_H

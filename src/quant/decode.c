@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decode.c: the values of stored types as float32. Types that expand to groups have one loop, with one rounding per
  * operation, in the order of the formats' formulas; the others decode here. These are definitions: speed is the
  * business of the kernels, which must agree. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* expand.c: the bits of every block type as groups of 32 small integers with their factors; blocks.h says what lies
  * where. The only statement of these layouts: decoding (ct_decode) and the integer products both start here. */
 #include "quant/blocks.h"

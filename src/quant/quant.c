@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* quant.c: the table of stored types. To teach carat a type: a constant in quant.h, its block in blocks.h, how it expands
  * to groups in expand.c, one row here (and its row leaves `foreign`). */
 #include "quant/quant.h"

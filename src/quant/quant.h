@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* quant.h: the stored types and their codecs; the only place that knows bit layouts. Readers include this for sizes and
  * names, kernels for values and groups. */
 #ifndef CT_QUANT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* generation_config.c: reads sampling parameters, stop ids and banned ids out of a checkpoint's files. Unknown keys are passed
  * over; a known key of a wrong type or range is an error that names file and key. null counts as absent. */
 #include "text/generation_config.h"

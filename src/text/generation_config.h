@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* generation_config.h: sampling as data: the parameters a checkpoint asks for, their legal ranges, the ids that end generation
  * and the ids that are never generated. The arithmetic of a draw is the kernel's. */
 #ifndef CT_GENERATION_CONFIG_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_example.sh: the program in carat.h's first comment compiles as C99 against the static library, warning-free, and
 # answers with models/tiny, piece by piece as they come. Whether the answer is right is left to test_tiny.c.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake; CARAT_CFLAGS holds the sanitizers of the build.

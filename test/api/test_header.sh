@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_header.sh: carat.h compiles alone, warning-free, as C99, C11 and C++17, twice in one file, a C++ program links
 # against it, and every function it declares is in the static and in the shared library, which exports nothing else.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake.

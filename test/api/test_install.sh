@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_install.sh: what `make install` puts into a prefix is a library that people can build with: header, both
 # libraries, soname, pkg-config file, CMake package, licence, command; a program outside the tree builds with pkg-config or
 # find_package against either and answers; under DESTDIR the same files lie, naming the prefix and never the staging folder. What the libraries export and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_out_of_memory.c: whatever the n-th request to the system is (memory, a mapping, a thread), its refusal gives
  * CARAT_E_MEMORY with a sentence, leaks nothing, changes no output, and the same call on the same objects succeeds
  * afterwards with the same bits. Every n is tried (of thousands, ever fewer), twice: refusing only that request, and that

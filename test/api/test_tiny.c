@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_tiny.c: models/tiny answers conversations it was not trained on. Replays test/data/tiny_heldout.jsonl: the prompt
  * must be rendered and tokenized exactly as recorded, and greedy generation must give the expected text on exactly the
  * lines where the reference implementation does (the file keeps those that it gets wrong), in fast arithmetic with KV of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_attend.c: attention of the CPU backend gives the bits of one query alone, block after block, by the reference
  * kernel: for rows of one or several sequences, few or many, with and without a window, split over threads or not. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_trace.c: the tracing wrapper sees every verb of a pass and changes no bit; through it, the residual stream of the
  * reference's taps is checked layer by layer where CARAT_SHARED names the vectors. */
 #include <math.h>

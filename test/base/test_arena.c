@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_arena.c: every push is zeroed, aligned, writable in full and overlaps nothing pushed before. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_base.c: checked arithmetic, error construction and the small float conversions. Every f16 is tried, and
  * rounding is compared with a search over the table of all f16 values rather than with a second formula. */
 #include <setjmp.h>

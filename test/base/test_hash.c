@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hash.c: the hash is XXH3 as xxHash itself computes it, in one piece and in any pieces. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_json.c: the pull reader: what is legal JSON and what is not, decoded strings and numbers, and that a
  * plain string is a slice of the input. Agreement with jansson on damaged documents. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_json_tree.c: the tree equals the one jansson's own parser makes, and what must be refused is, with the caller's
  * code and a place. Running out of memory is proved by test/api/test_out_of_memory.c. */
 #include <setjmp.h>

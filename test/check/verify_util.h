@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify_util.h: what the tests of carat_verify share: what its checks said, as text to be looked at. */
 #ifndef CT_TEST_VERIFY_UTIL_H
 #define CT_TEST_VERIFY_UTIL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cache_util.h: what the tests of the cache share: a cache in a directory of the test, opening through it with what was
  * logged, and everything that can be asked of a model as one text. */
 #ifndef CT_TEST_CACHE_UTIL_H

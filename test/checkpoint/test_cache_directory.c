@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cache_directory.c: which directories serve as a cache of packed models: one's own, that nobody else may write to; one that
  * cannot be written is read. */
 #include "cache_util.h"

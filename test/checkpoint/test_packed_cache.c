@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_packed_cache.c: packed models and the cache through carat.h: a packed form gives every fact and every bit of its origin;
  * whatever changes at the origin or in the cache, the answer stays right, and the log has one line. What callers may ask for
  * is test_store_rules.c's; other processes, kills and refusals of the system are test_store_faults.c's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bad.h: what the test_bad_*.c programs share: a table of bad inputs, each made in a directory of its own, given to the
  * real command, and judged by what every refusal promises: the exit code, one line that says what and where, within
  * two seconds, little memory, nothing on stdout, nothing leaked. How the bytes become bad is left to each program.

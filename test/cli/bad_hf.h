@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bad_hf.h: the base that test_bad_hf.c and test_bad_config.c damage: a small random Gemma 3 with the tokenizer of
  * models/tiny, as a Hugging Face directory, whole or in two shards; a case replaces words in one of its files. Include it
  * first. */

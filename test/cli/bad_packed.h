@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bad_packed.h: packed files that lie under right hashes: a small model, packed, in which a row of a table changes a field of
  * the index or some bytes. What is behind the lie is left to the tables; judging is in bad.h. */
 #ifndef BAD_PACKED_H

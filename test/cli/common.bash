@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # common.bash: what the tests of the command share; each sources it. CARAT is the command, CARAT_SOURCE the root of the
 # sources. Nothing but a shell and the ordinary tools is needed: JSON is read back by the command itself.
 set -eu

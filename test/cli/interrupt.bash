@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # interrupt.bash: Ctrl-C for tests, sent once the command listens for it. Sourced after common.bash.
 
 # armed PID: waits until the process has its handler.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* terminal.c: runs a command on a terminal of its own and prints what its screen would show in the end, without a terminal
  * program: the tests of the command build it themselves.
  *   terminal [-2] COLUMNS RAW COMMAND [ARGUMENT...]

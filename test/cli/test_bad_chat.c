@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_bad_chat.c: row T13 of the list of bad inputs and what of R8 concerns a template: conversations and tools that
  * cannot be rendered, given to `carat render` and `carat run`. They are arguments of the caller, so the exit code is 2, and
  * the message names the place. That text from a user never becomes a control token is here as well. */

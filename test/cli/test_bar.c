@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_bar.c: the bar of progress.c on terminals of every width, by a clock of its own: that it stays on its line, never
  * runs backwards, ends, and makes room for messages. What draws it in earnest is test_progress.sh's. */
 #define _DEFAULT_SOURCE

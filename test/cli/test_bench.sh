@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_bench.sh: `carat bench`: its tables and objects, the lists it takes, and where --profile says the time goes. No
 # figure is judged.
 . "$CARAT_SOURCE/test/cli/common.bash"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_bench_compare.sh: `carat bench --compare` and `--plot`: verdicts and exit codes against older results whose speeds
 # no machine has, and a picture that is XML with a mark for every test. What is no result at all is in test_bad_bench.c.
 . "$CARAT_SOURCE/test/cli/common.bash"

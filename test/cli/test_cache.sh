@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_cache.sh: the cache as people meet it: which verbs write it and which only use it, one line on stderr, `carat pack`,
 # `carat cache`, the cap. Disks without room and processes that end early are test_cache_faults.sh's; what is in a packed file,
 # and every way in which it can be wrong, test/checkpoint/test_packed_cache.c's.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_compat.sh: options of llama.cpp: those that mean the same, those that change nothing, those that carat lacks.
 . "$CARAT_SOURCE/test/cli/common.bash"
 

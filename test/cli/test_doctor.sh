@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_doctor.sh: the report is a block that can be pasted, says the same as --json, follows the affinity mask and the
 # environment, and needs neither /proc nor /sys.
 . "$CARAT_SOURCE/test/cli/common.bash"

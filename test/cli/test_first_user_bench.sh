@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_first_user_bench.sh: what a first user meets who measures, looks at a model and at the machine. One case for each
 # complaint; what else these verbs promise is in the tests of their own.
 . "$CARAT_SOURCE/test/cli/common.bash"

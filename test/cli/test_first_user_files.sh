@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_first_user_files.sh: what somebody meets who brings files of his own: nothing in them is replaced or passed over in
 # silence. Numbers are those of the list that test_first_user.sh is the proof of.
 . "$CARAT_SOURCE/test/cli/common.bash"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_first_user_term.sh: what a first user meets on a terminal, in a loop of a script and in a pipe: an answer that stays
 # readable, standard input that is nobody's but the caller's, and rates that are true.
 . "$CARAT_SOURCE/test/cli/common.bash"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_interrupt.sh: Ctrl-C ends `carat run` cleanly: what was generated stays, timings follow, exit code 130.
 . "$CARAT_SOURCE/test/cli/common.bash"
 . "$CARAT_SOURCE/test/cli/interrupt.bash"

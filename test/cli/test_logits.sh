@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_logits.sh: `carat logits`: the file format, and that cache, chunks and threads do not change a bit.
 . "$CARAT_SOURCE/test/cli/common.bash"
 

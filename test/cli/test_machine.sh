@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_machine.sh: what `carat doctor` measures is remembered for this very machine; a file that is wrong, foreign or of
 # another machine is as good as none and is replaced; a cache that cannot be written stops nothing; many may do it at once.
 # A measurement takes two seconds: there are two in turn, the second of several processes at once.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test_memory.sh: what a context needs, to the page, and budgets: show --memory, --memory SIZE of the verbs that compute, and
 # exit code 5 with what would fit. The library's part is test/engine/test_plan.c.
 . "$(dirname "$0")/common.bash"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_models.sh: models that are not there, not whole, or there under a name that needs care.
 . "$CARAT_SOURCE/test/cli/common.bash"
 

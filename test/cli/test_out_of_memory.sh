@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_out_of_memory.sh: with less and less address space a command gives what it gives with plenty, or code 5 and one
 # sentence; never nothing with code 0, another error, or a crash.
 . "$CARAT_SOURCE/test/cli/common.bash"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_run.sh: `carat run`: repeatable output, where prompts come from, what goes where, how it ends.
 . "$CARAT_SOURCE/test/cli/common.bash"
 

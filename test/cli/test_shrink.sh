@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_shrink.sh: a model file that is cut short while it is mapped ends the command with one line and code 1, not with a
 # bus error. The prompt is held back until the file is mapped, so that the cut always falls between the two.
 . "$CARAT_SOURCE/test/cli/common.bash"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_texts.sh: the commands that README.md, `carat help` and the man pages print are run as they are printed, in the order
 # of the text, and none fails. MODEL, tools.json and the other names of examples are files here. What builds and installs is
 # run by test/api/test_fresh_clone.sh, what downloads by nobody. README.md stays one page, and every test that SUPPORT.md

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_tokenize.sh: tokenize, detokenize and render, alone and by JSON lines.
 . "$CARAT_SOURCE/test/cli/common.bash"
 

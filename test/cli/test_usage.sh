@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_usage.sh: mistakes on the command line, help and version: exit codes and one finished sentence each.
 . "$CARAT_SOURCE/test/cli/common.bash"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test_written.sh: no option writes over a file that the command reads: the model whatever it consists of and however it is
 # called, and every file that an option names. What is refused stays as it is, byte for byte.
 . "$CARAT_SOURCE/test/cli/common.bash"

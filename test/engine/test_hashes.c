@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hashes.c: the committed XXH3-64 of logits, so that no change of the code changes a number unnoticed. Each hash is
  * recomputed at every kernel level of this machine, with one to three threads and several chunkings. What the numbers
  * should be is left to test_reference.c.

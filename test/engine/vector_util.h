@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_util.h: what the tests of room api share: reading golden vectors (JSON, NumPy files, folders), and opening a
  * model with an engine and sessions in one line. All functions are static and end the running test when something
  * they need is missing; comparing is left to the tests. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_sbs.c: the reader of gemma.cpp files on files this test writes itself: good ones of both versions, cut at every byte
  * and damaged in every byte, and one file for each lie that header, directory, configuration and table of contents
  * can tell. What the model makes of it is test/model/test_config_sbs.c's. */

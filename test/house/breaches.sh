@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # breaches.sh: proves that check_includes.sh and check_house.sh can fail: each breach is planted alone in a small
 # made-up tree and must be found, and the tree without it must pass.
 set -uo pipefail
@@ -9,7 +10,13 @@ failed=0
 
 plant() { # path, line
     mkdir -p "$tree/$(dirname "$1")"
-    printf '%b\n' "$2" >"$tree/$1"
+    printf '%b\n%b\n' "$(licence "$1")" "$2" >"$tree/$1"
+}
+licence() { # path
+    case $1 in
+    *.[chS]) echo '/* SPDX-License-Identifier: Apache-2.0 */' ;;
+    *) echo '# SPDX-License-Identifier: Apache-2.0' ;;
+    esac
 }
 fresh() {
     rm -rf "${tree:?}"/*
@@ -105,8 +112,17 @@ plant src/os/cpu.h 'int ct_seen(void);'
 symbols 0 'a function of the header that may be used'
 
 fresh
-seq 701 >"$tree/cli/main.c"
+lines() { licence main.c && seq $(($1 - 1)); }
+lines 701 >"$tree/cli/main.c"
 expect 1 check_house.sh "file of 701 lines"
-seq 700 >"$tree/cli/main.c"
+lines 700 >"$tree/cli/main.c"
 expect 0 check_house.sh "file of 700 lines"
+
+for path in src/base/base.h cli/embed.S test/x/test_x.sh test/x/common.bash tools/x.py cmake/x.cmake Makefile .ci/run; do
+    fresh
+    plant "$path" '' # with its line, then without
+    expect 0 check_house.sh "licence of $path"
+    echo '# 1' >"$tree/$path"
+    expect 1 check_house.sh "no licence in $path"
+done
 exit $failed

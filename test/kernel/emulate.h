@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* emulate.h: lets kernels for instruction sets that this CPU lacks run on one that has AVX2. Included before a file of
  * kernels; SIMDe (libsimde-dev) gives the intrinsics, what it lacks stands here. Bits are what is proved, not speed. */
 #ifndef CT_TEST_EMULATE_H

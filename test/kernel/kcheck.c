@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck.c: checks the kernels of every level that this CPU has against the definition, bit for bit, over random and
  * hard cases, and times them (--bench). The cases are in kcheck_{product,attend,vector}.c. Every case follows from
  * the seed, which is printed; a failing case names the seed that makes it the first one. */

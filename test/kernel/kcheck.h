@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory, comparison and
  * reporting. kcheck_{product,attend,vector}.c say what is compared, kcheck_bench.c what is timed. */
 #ifndef KCHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck_attend.c: kcheck's random cases of attention: positions stored into a ring, then a tile of queries over every
  * block that one of them sees, the blocks merged, the sums divided. All of it is compared at every level. */
 #include "kcheck.h"

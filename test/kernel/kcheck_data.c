@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck_data.c: kcheck's random numbers, hard values, fenced memory and comparisons. */
 #define _DEFAULT_SOURCE
 #include "kcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck_product.c: kcheck's random cases of matrix products: every stored type, as rows and as panels, against the
  * products of ref over stored rows. */
 #include "kcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck_vector.c: kcheck's random cases of everything but matrix products and attention: norms, activations, positions,
  * sampling. Each runs the same call on fresh copies at every level; ref comes first and is kept. */
 #include "kcheck.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_kv_q8.c: the KV type q8 against NUMERICS.md section 7: where its bytes lie, what each value becomes and how far that
  * is from it, and that attention over it is attention over f32 KV that holds the same values. Levels among each other
  * are left to kcheck, attention over f32 to test_ref.c. */

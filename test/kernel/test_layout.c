@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_layout.c: packing loses no bit of any type, writes nothing outside its panel and zeros what a matrix does not have; and
  * single weights lie where panel.h says. Products over panels are compared with ref in kcheck. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_levels.c: products over panels of every level of kernels against ref, bit for bit, on any CPU with AVX2: a level
  * that this one lacks runs in emulation (emulate.h). kcheck searches longer and checks more, on the levels a CPU has. */
 #include <setjmp.h>

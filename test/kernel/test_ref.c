@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ref.c: the reference kernels against float64 arithmetic, and each compiled level against the baseline bit for bit:
  * sections 3 to 8 of NUMERICS.md. Logits of whole models are compared in test/api. */
 #include <math.h>

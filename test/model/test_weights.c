@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_weights.c: a weight of a type that carat does not read is refused with its place, its type by name, what is read,
  * and what works instead. Which types run, and missing or misshapen tensors, are left to test_reference.c and
  * test/cli/test_bad_gguf_model.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cgroup.c: threads, quotas, cpusets, cores and memory read from a made-up /proc and /sys, whole, missing, wrong and
  * far too large. */
 #include "scratch.h"

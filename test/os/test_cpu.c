@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cpu.c: what the processor says about itself, against what the kernel and the compiler make of it. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_lock.c: one at a time, in the order in which they asked. */
 #include <pthread.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_os.c: mapping and its refusals, address space, the floating-point environment, threads and their signals. */
 #include "scratch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pool.c: every item of every job runs exactly once, on a thread number in range, in the floating-point
  * environment of NUMERICS.md, whether the workers spin or sleep. Run under ThreadSanitizer as well. */
 #define _DEFAULT_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_decode.c: the stored types give exactly the float32 values that the gguf package gives (test/data/quant, and
  * blocks/ of the larger set: raw blocks and their values, with the extreme scales), gemma.cpp's those of its rules; the
  * integers of a group stay within NUMERICS.md section 4; the tables answer what the formats say. */

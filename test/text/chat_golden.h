@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chat_golden.h: what the tests of the chat templates share: the reference's cases and the shape of a prompt. */
 #ifndef CHAT_GOLDEN_H
 #define CHAT_GOLDEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_call.c: calls read back from ids. What the renderer writes comes back equal, for ten thousand generated trees of
  * arguments; everything else is handed out with its text, its place and what is wrong. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_chat.c: rendering: every case of the reference's template vectors byte for byte, what must be refused, what
  * the vectors leave out, and which template a checkpoint asks for. Ids are test_chat_ids.c. */
 #define _POSIX_C_SOURCE 200809L

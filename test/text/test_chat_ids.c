@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_chat_ids.c: the ids of a rendered conversation, with a small vocabulary always and with the real ones where they
  * are: the same as of the whole string, except that a control token spelled by the caller stays text. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_detokenizer.c: whole decoding against the texts of the reference libraries, and the stream against whole
  * decoding. */
 #define _POSIX_C_SOURCE 200809L

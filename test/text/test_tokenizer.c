@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_tokenizer.c: encoding by all three sources against the ids of the reference libraries; the policy for
  * control tokens; the merge engine against a plain one; hostile texts and files. Decoding is in
  * test_detokenizer.c. */

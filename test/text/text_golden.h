@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_golden.h: what the tests of src/text share: reading files and golden lines (one JSON object each). */
 #ifndef TEXT_GOLDEN_H
 #define TEXT_GOLDEN_H

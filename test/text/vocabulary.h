@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vocabulary.h: the vocabularies that tests of src/text open: the committed one in each of its three sources and two odd
  * ones made here; and their tables. */
 #ifndef VOCABULARY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_attend.c: attention of the CPU backend: cuts the rows of a pass into tiles of queries and says which thread reads
  * which keys. A tile is a stretch of a sequence's queries: the heads of row 0 that share a KV head, those of row 1, and
  * so on. Where there are fewer tiles than the threads need, a tile is split by key blocks, and who finishes the last of

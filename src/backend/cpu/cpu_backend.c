@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c: the CPU backend: a complete table of verbs over kernels and a pool of threads. It says which thread computes
  * which outputs; what they are is the kernels' business, and no result depends on the split. Attention is in
  * cpu_attend.c. */

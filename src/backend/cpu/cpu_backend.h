@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.h: what the files of the CPU backend share. */
 #ifndef CT_CPU_BACKEND_H
 #define CT_CPU_BACKEND_H

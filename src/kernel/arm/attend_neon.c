@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attend_neon.c: attention of a tile of queries over a block of keys in Arm's vectors of 128 bits (NUMERICS.md section 7).
  * Scores and weighted sums are one product: lines of 16 keys, or of 16 channels, times numbers of up to four queries, which
  * share what a line gives. What is between them is plain C that compilers turn into vectors. Heads that groups of 32 do not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* panel_float_neon.c: products over panels in f32 and bf16 (F32, F16, BF16, SFP) for Arm's vectors of 128 bits: two chains
  * of a group, lanes are rows (NUMERICS.md sections 3 and 5). BFDOT and BFMMLA add in another order and are not used. Inputs
  * are ref's; layout: panel.h; all other types: panel_neon.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* panel_neon.c: products over panels with int8 inputs for Arm's vectors of 128 bits: 4 rows to a vector, one token or up to
  * 8 at a time. Compiled for plain NEON, again with the dot product of 4 bytes, and again with products of 2 x 8 by 8 x 2
  * bytes (i8mm). Lanes are rows, so every sum is the chain of NUMERICS.md section 4. Products in f32 and bf16:

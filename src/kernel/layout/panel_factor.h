@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* panel_factor.h: what the small factors of a group are, for files of kernels that read panels whose weights lie in
  * planes. Where they lie: panel.h; which type has which: the kernels' tables. */
 #ifndef CT_PANEL_FACTOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ref.h: the entries that ref*.c define for the level being compiled; ref.c puts them into a table. */
 #ifndef CT_REF_H
 #define CT_REF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ref_attend.c: storing K and V, and attention of queries over blocks of stored keys (NUMERICS.md section 7), one query
  * after another. Keys lie in lanes for the scores, channels for the weighted sum. Which queries and blocks: the backend. */
 #include "kernel/ref/ref_math.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ref_draw.c: the arithmetic of sampling (NUMERICS.md section 8): top-k, softmax at temperature, top-p, min-p and the
  * draw with counter-based random numbers. Which parameters apply is decided by text/generation_config.c and the caller. */
 #include "kernel/ref/ref.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ref_math.h: exp, tanh and bf16 rounding of NUMERICS.md sections 5 and 6 as inline C out of mul, add, fma and integer
  * operations, so that every compiler and CPU gives the same bits. Included by ref*.c only. */
 #ifndef CT_REF_MATH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ref_project.c: matrix products of NUMERICS.md sections 3 to 5, and the preparation of their inputs. The order of
  * additions is the definition; lanes are tokens, so compilers can vectorise without changing it. */
 #include "kernel/ref/ref_math.h"

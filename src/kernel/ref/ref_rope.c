@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ref_rope.c: rotary position embedding (NUMERICS.md section 6): frequencies and angles in double with our own log, exp,
  * sine and cosine, rounded once to f32. */
 #include "kernel/ref/ref.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attend_wide.h: what attention has between its two products, in vectors of 512 bits: the keys of a block that queries
  * see, and scores that become softmax weights (NUMERICS.md section 7). For attend_avx512.c and attend_amx.c, which make
  * the scores and use the weights. */

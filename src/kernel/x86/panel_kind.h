@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* panel_kind.h: what kinds of panels there are and how a token's prepared input lies, for files of kernels. panel_X.c
  * includes this, defines integers() and floats() for its instruction set, and gets project_panels() around them. Layout
  * of panels: panel.h. */

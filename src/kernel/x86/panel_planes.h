@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* panel_planes.h: products over panels of planes (Q5_0, Q5_1, K-quants, IQ4_XS, MXFP4, I8); all other panels and the
  * inputs are panel_avx2.c's. panel_planes_X.c includes the lanes of its instruction set before this, which is all that the
  * levels differ in, but for CT_DOT_VNNI: with it a dot of bytes is one instruction. The words of a group are decoded once for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* panel_sfp.h: products over panels of SFP codes. Codes become bf16 values in registers; what follows is NUMERICS.md
  * section 5. panel_sfp_X.c includes the lanes of its instruction set before this. Inputs are ref's (CT_INPUT_BF16). Layout:
  * panel.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unroll.h: how kernels become one function each, with all that is constant folded in. For files of kernels. */
 #ifndef CT_UNROLL_H
 #define CT_UNROLL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector.h: floats in lanes of 256 bits, or of 512 (CT_VECTOR_512): the operations of either under one name, and out of
  * them exp, tanh and bf16 rounding with the very operations of ref_math.h, so with the same bits. For files of kernels of
  * x86; what is done with it: vector_body.h. */

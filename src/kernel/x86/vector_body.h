@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_body.h: the small operators that compilers do not turn into good vectors, once for every width of vector.h.
  * vector_X.c includes this and puts them into its level's table; what is not here is good as ref*.c have it. */
 #ifndef CT_VECTOR_BODY_H

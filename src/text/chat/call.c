@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* call.c: what a model wrote, cut into text and calls, and each call read: the inverse of chat_functiongemma.c.
  *
  * It goes by token id. <start_function_call>, <end_function_call> and <escape> count where the model drew

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* call.h: reads back the calls that a model writes in FunctionGemma's syntax; the inverse of
  * chat_functiongemma.c. */
 #ifndef CT_CALL_H

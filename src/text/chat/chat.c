@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chat.c: the public side of the chat templates: names, which template a checkpoint asks for, rendering and the
  * ids of what was rendered; and what the templates share. The templates themselves are chat_gemma.c and
  * chat_functiongemma.c. */

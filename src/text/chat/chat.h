@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chat.h: Gemma's chat templates and FunctionGemma's tool syntax, native. A conversation becomes a list of segments,
  * each either template text (control tokens recognised) or content (control tokens are ordinary text). */
 #ifndef CT_CHAT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chat_declare.c: FunctionGemma's declaration of one tool out of its JSON schema. Names and descriptions are content.
  * As the template does, it leaves out properties that are named like a schema keyword and whatever else of JSON
  * Schema it does not know. A nested schema is at most CT_TREE_DEPTH deep, which bounds the recursion. */

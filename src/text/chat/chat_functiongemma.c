@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chat_functiongemma.c: FunctionGemma's template: the turns, the calls and their results; declarations are chat_declare.c.
  * Control tokens are the template's; every name, argument and result is content, so that a spelled <escape> or
  * <end_of_turn> in one of them stays text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chat_gemma.c: the templates of Gemma 1 and 2 and of Gemma 3: one frame, turns that alternate. They agree byte for
  * byte with the Jinja templates of the released checkpoints wherever those give a prompt; where a Jinja template
  * would drop or garble what it was given (tool calls, a picture's address, null), this is an error. */

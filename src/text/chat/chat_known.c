@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chat_known.c: the chat templates that were published, known by the hash of their text after the white space
  * that means nothing is taken out. Which built-in template stands for any other text is chat.c's choice;
  * MODEL.md says where each of these was read. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chat_parts.h: what the files of the chat templates share: the writer that builds a prompt segment by segment,
  * and the reading of one message. The public side is chat.h. */
 #ifndef CT_CHAT_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tree.c: guards the tree: the text is checked first, in a walk that knows its place, so that messages say which element
  * and key is meant. The tree itself is built in base/json_tree.c. */
 #include "text/chat/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tree.h: a small JSON document as a jansson tree, with a bounded depth and errors in our words. Documents of
  * megabytes are read with base/json.h instead; what the tree must hold is the caller's business. */
 #ifndef CT_TREE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bpe.c: repeatedly merges the neighbouring pair of lowest rank, leftmost among equals, as both references do.
  *
  * A run of up to SHORT symbols is scanned for its best pair again and again: words are short, and nothing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bpe.h: the merge engine: a run of symbols in, token ids out. Where runs begin and end, and which pieces
  * are cut out before, is decided in tokenizer.c. */
 #ifndef CT_BPE_H

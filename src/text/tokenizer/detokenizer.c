@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* detokenizer.c: ids back to text, whole (ct_tokenizer_decode) and as a stream (ct_detokenizer_push).
  *
  * U+2581 becomes a space everywhere. Control tokens are left out unless CARAT_SPECIAL, except FunctionGemma's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* detokenizer.h: ids to text as a stream that never splits a UTF-8 character and never allocates. */
 #ifndef CT_DETOKENIZER_H
 #define CT_DETOKENIZER_H

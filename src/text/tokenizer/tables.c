@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tables.c: a tokenizer as one run of bytes that is used where it lies, so that a vocabulary need not be parsed again:
  * a header, the scalars of struct ct_tokenizer, then its arrays, each at a multiple of ALIGN. Sizes and places follow
  * from the scalars and are not stored. What the arrays mean is in vocab.h; where the bytes are kept, and whether

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tokenizer.c: opens the tokenizer a model brings along, answers questions about pieces, and encodes text.
  * Reading the three sources is in tokenizer_json.c, tokenizer_model.c and tokenizer_gguf.c; merging in bpe.c;
  * decoding in detokenizer.c.

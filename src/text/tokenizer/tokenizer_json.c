@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tokenizer_json.c: reads tokenizer.json of the tokenizers library, as far as Gemma uses it: a BPE model with
  * byte fallback and a merge list in either spelling, spaces replaced by U+2581, added tokens. Any other
  * normalizer, pre-tokenizer or decoder is refused, never guessed. The template of the post-processor is not

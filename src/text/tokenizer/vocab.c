@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vocab.c: the store of pieces behind every tokenizer: text <-> id, the merge tables, the matcher for pieces
  * that are cut out of text before merging, and what follows from the names of pieces. How the three sources
  * spell all this is left to their readers; how text is encoded, to tokenizer.c and bpe.c.

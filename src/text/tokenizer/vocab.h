@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vocab.h: the inside of struct ct_tokenizer, shared by the readers of its three sources, the encoder and the
  * decoder. Nobody outside src/text includes it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attend_amx.c: attention over bf16 K and V with AMX tiles, which read both as they lie (NUMERICS.md sections 5 and 7): a
  * tile of B is 32 channels of 16 keys, or 32 keys of 16 channels; one of A the same channels of 16 queries, or their
  * weights of the same keys. Between the products: attend_wide.h. Heads that 64 channels at a time do not fill, and other

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* panel_amx.c: products over panels with AMX tiles, 16 tokens at a time; fewer are left to the level below (CT_BELOW),
  * and so is every type that has no path here. A tile of weights is lines of a panel, a tile of tokens is what
  * prepare wrote: rows of C are tokens, columns rows of the matrix. NUMERICS.md sections 4 and 5; layout: panel.h. */

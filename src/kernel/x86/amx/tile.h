@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tile.h: the seven instructions of AMX that kernels use, t being a literal 0 to 7. Own assembly: compilers' intrinsics
  * do not all say which memory they touch, and need options for a whole file. With CT_EMULATE_TILES the same in plain C
  * on an array, which proves kernels on any machine. Configuration and data belong to a thread: a call configures

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attend_avx2.c: attention of a tile of queries over a block of keys in vectors of 256 bits (NUMERICS.md section 7), with
  * the product and the weights of attend_avx2.h. Heads that groups of 32 do not fill are left to ref_attend.c, and so is
  * all that is done once for a query or a block; q8 to attend_q8_avx2.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attend_avx2.h: what files of attention in vectors of 256 bits share (NUMERICS.md section 7). Scores and weighted sums are
  * one product: lines of 16 keys, or of 16 channels, times numbers of up to three queries, which share what a line gives.
  * Between them come exp and rounding with the operations of ref_math.h. In which order: attend_avx2.c, and for q8

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attend_q8_avx2.c: the KV type q8 in vectors of 256 bits (NUMERICS.md section 7): storing, and attention of a tile of
  * queries over a block of keys with the product and the weights of attend_avx2.h. A group is turned into floats once for
  * all queries of the tile, which stay in the first cache. Heads that groups of 32 do not fill are left to ref_attend.c. */

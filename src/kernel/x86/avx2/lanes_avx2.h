@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lanes_avx2.h: what kernels for panels ask of 256-bit vectors: half the rows of a panel. lanes_avx512.h has the same
  * names for whole panels, so that one text serves both. */
 #ifndef CT_LANES_AVX2_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* panel_avx2.c: products over panels for 256-bit vectors: one token (bound by memory) and tiles of tokens (bound by
  * arithmetic). Compiled for AVX2 and again for AVX-VNNI, where a byte dot is one instruction (CT_DOT_VNNI). Lanes are rows,
  * so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Layout: panel.h; everything else: ref*.c. */

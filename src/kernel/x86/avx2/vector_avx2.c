@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_avx2.c: the small operators in vectors of 256 bits: norm, geglu and soft-cap of vector_body.h, and storing K and
  * V, whose conversions are vectors though their places are far apart. */
 #include "kernel/ref/ref.h"

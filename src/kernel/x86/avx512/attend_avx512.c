@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attend_avx512.c: attention of a tile of queries over a block of keys in vectors of 512 bits (NUMERICS.md section 7).
  * Scores and weighted sums are one product: lines of 16 keys, or of 16 channels, times numbers of up to twelve queries.
  * Between them: attend_wide.h. Heads that groups of 32 do not fill are left to ref_attend.c, and so is all that is

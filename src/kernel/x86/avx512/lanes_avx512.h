@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lanes_avx512.h: what kernels for panels ask of 512-bit vectors: all rows of a panel. What the names mean:
  * lanes_avx2.h. */
 #ifndef CT_LANES_AVX512_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* panel_avx512.c: products over panels for 512-bit vectors, a line to a vector: one token (bound by memory) and tiles of
  * up to 8 tokens (bound by arithmetic). Compiled for AVX-512 without byte dots and again with them (CT_DOT_VNNI). Lanes
  * are rows, so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Inputs are those of panel_avx2.c. */

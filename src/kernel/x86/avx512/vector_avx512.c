@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_avx512.c: norm, geglu and soft-cap of vector_body.h in vectors of 512 bits. */
 #define CT_VECTOR_512
 #include "kernel/x86/vector_body.h"
