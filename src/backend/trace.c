@@ -2,7 +2,7 @@
 /* trace.c: a backend around another backend: every verb runs on the inner one, then the hook sees what it was
  * given, its output and its time. Taps, profiles and cross-checks live on it without a line in the forward pass. */
 #include "backend/backend.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 static struct ct_trace *self(struct ct_backend *b)
 {

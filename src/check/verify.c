@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "os/os.h"
+#include "os/cgroup.h"
+#include "os/clock.h"
+#include "os/fp_environment.h"
 
 enum { MOST_THREADS = 256 };
 

@@ -2,6 +2,8 @@
 /* evict.c: the directory of packed models as a whole: what lies in it, what has to leave so that another one fits, and the walk
  * for people. Whether one of them may be used is packed_cache.c's. */
 #include "checkpoint/packed_cache.h"
+#include "os/files.h"
+#include "os/new_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

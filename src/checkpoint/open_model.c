@@ -4,6 +4,7 @@
 #include "checkpoint/packed_cache.h"
 
 #include "file/sbs.h"
+#include "os/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 
 #include "kernel/layout/panel.h"
+#include "os/cgroup.h"
+#include "os/files.h"
+#include "os/memory.h"
 
 #define PIECES_PER_ITEM 16
 

@@ -4,7 +4,8 @@
 #define CT_PACK_MODEL_H
 
 #include "checkpoint/checkpoint.h"
-#include "os/os.h"
+#include "os/new_file.h"
+#include "os/threads.h"
 #include "file/packed.h"
 
 struct ct_pack;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "os/clock.h"
 
 #define PATIENCE 60.0 /* seconds that another process may take */
 #define TICK     0.02 /* seconds between two looks whether it is ready */

@@ -5,6 +5,9 @@
 #define CT_PACKED_CACHE_H
 
 #include "checkpoint/pack_model.h"
+#include "os/files.h"
+#include "os/new_file.h"
+#include "os/threads.h"
 
 /* What lies in the directory: digits, and one of these endings. */
 enum ct_store_part { CT_STORE_WHOLE, CT_STORE_UNFINISHED, CT_STORE_STAMP, CT_STORE_PARTS };

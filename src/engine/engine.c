@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-#include "os/os.h"
+#include "os/fp_environment.h"
+#include "os/memory.h"
 
 /* Takes what the plan of e says, into e; a failure leaves there what it got. */
 static carat_status reserve(struct carat_engine *e, carat_error *err)

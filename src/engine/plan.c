@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "os/os.h"
+#include "os/cgroup.h"
+#include "os/memory.h"
+#include "os/threads.h"
 
 #define DEFAULT_CONTEXT 8192
 #define LEAST_CONTEXT   256 /* that is worth offering: one block of keys */

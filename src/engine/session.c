@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-#include "os/os.h"
+#include "os/fp_environment.h"
+#include "os/memory.h"
 
 static const struct ct_config *config_of(const carat_session *s)
 {

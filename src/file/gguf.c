@@ -5,6 +5,8 @@
  *
  * Format: ggml's docs/gguf.md. Nothing is allocated from a count that was not compared with the bytes left. */
 #include "file/reader.h"
+#include "os/files.h"
+#include "os/memory.h"
 
 #include <stdio.h>
 

@@ -6,6 +6,7 @@
  * A name out of the index never leads out of the directory. The entries of the directory themselves may be symbolic
  * links to elsewhere, as in a hub cache, where they all point into blobs/: whoever made the directory chose those. */
 #include "file/reader.h"
+#include "os/files.h"
 
 #include <stdlib.h>
 

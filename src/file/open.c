@@ -4,6 +4,8 @@
 #include "file/reader.h"
 
 #include "base/utf8.h"
+#include "os/files.h"
+#include "os/memory.h"
 
 #include <stdarg.h>
 #include <stdio.h>

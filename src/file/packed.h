@@ -33,7 +33,7 @@
 #define CT_PACKED_H
 
 #include "base/arena.h"
-#include "os/os.h"
+#include "os/files.h"
 #include "file/file.h"
 
 #define CT_PACKED_MAGIC "caratpak"

@@ -3,6 +3,8 @@
  * container, and whether that has changed since. The index is packed.c's; shapes of weights are checked in
  * model/weights.c, as for every container, the tokenizer's tables in text/tokenizer/tables.c. */
 #include "file/sbs_fields.h"
+#include "os/files.h"
+#include "os/memory.h"
 
 enum { MAX_ARRAY = 65536 }; /* bytes of one in the metadata: longer ones are the vocabulary's */
 

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/base.h"
 #include "base/json.h"
-#include "os/os.h"
+#include "os/files.h"
 #include "file/file.h"
 #include "file/packed.h"
 

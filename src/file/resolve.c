@@ -3,6 +3,7 @@
  * cache's folder, the only GGUF file of a directory without safetensors. What the model's own files hold is
  * not looked at. */
 #include "file/reader.h"
+#include "os/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 #include "kernel/kernel.h"
-#include "os/os.h"
+#include "os/cgroup.h"
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__

@@ -4,7 +4,9 @@
 
 #include "kernel/kernel.h"
 #include "machine/roofline.h"
-#include "os/os.h"
+#include "os/cgroup.h"
+#include "os/clock.h"
+#include "os/memory.h"
 #include "os/pool.h"
 
 #define MOST_THREADS   256

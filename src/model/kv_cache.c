@@ -2,7 +2,7 @@
 /* kv_cache.c: the arithmetic of the KV cache's layout. */
 #include "model/kv_cache.h"
 
-#include "os/os.h"
+#include "os/memory.h"
 
 void ct_cache_plan(struct ct_cache *cache, const struct ct_config *c, enum ct_kv_type type, int context,
                    int chunk, int sequences, uint8_t *base)

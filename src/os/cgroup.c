@@ -3,7 +3,7 @@
  * groups, memory, names. What a missing /proc or /sys would have said is taken as "no limit" and "not known".
  * Everything read is small, read once and trusted no further than its syntax. */
 #define _GNU_SOURCE
-#include "os/os.h"
+#include "os/cgroup.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
  * sees the ticket of a caller that waits, or that caller sees the new number and does not sleep. */
 #include "os/lock.h"
 
-#include "os/os.h"
+#include "os/threads.h"
 
 void ct_lock_enter(struct ct_lock *lock)
 {

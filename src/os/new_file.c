@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* new_file.c: what asks Linux to write: directories, new files that appear whole, small files, the room on a disk. Reading is
- * os.c's; what is written and where, api/'s. */
+ * files.c's; what is written and where, checkpoint/'s. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,34 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os/os.h"
-
-static const char *reason(int number)
-{
-    const char *text = strerrordesc_np(number);
-    return text ? text : "unknown system error";
-}
-
-bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, const void *p, size_t n),
-                     void *user)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    uint8_t piece[1 << 15];
-    uint64_t done = 0;
-
-    while (fd >= 0 && done < n) {
-        ssize_t got = read(fd, piece, (size_t)CT_MIN((uint64_t)sizeof piece, n - done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        feed(user, piece, (size_t)got);
-        done += (uint64_t)got;
-    }
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 && done == n;
-}
+#include "os/new_file.h"
+#include "os/memory.h"
 
 /* ---- directories ---- */
 
@@ -104,18 +77,6 @@ bool ct_os_disk(const char *dir, uint64_t *total, uint64_t *left)
     return true;
 }
 
-void ct_os_names_in(const char *dir, void (*visit)(void *user, const char *name), void *user)
-{
-    DIR *d = opendir(dir);
-    struct dirent *entry;
-
-    while (d && (entry = readdir(d)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            visit(user, entry->d_name);
-    if (d)
-        closedir(d);
-}
-
 bool ct_os_remove(const char *path)
 {
     return unlink(path) == 0;
@@ -140,13 +101,13 @@ carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mod
         struct ct_os_id id;
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
         if (fd < 0)
-            return ct_fail(err, CARAT_E_IO, "%s: cannot be made: %s", path, reason(errno));
+            return ct_fail(err, CARAT_E_IO, "%s: cannot be made: %s", path, ct_os_reason(errno));
         if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
             int number = errno;
             close(fd);
             return number == EWOULDBLOCK
                        ? ct_fail(err, CARAT_E_BUSY, "%s: another process is making it", path)
-                       : ct_fail(err, CARAT_E_IO, "%s: cannot be locked: %s", path, reason(number));
+                       : ct_fail(err, CARAT_E_IO, "%s: cannot be locked: %s", path, ct_os_reason(number));
         }
         /* Who held it before may have given it its name: then the lock is on that, and nothing is here. */
         bool same = is_called(fd, path, &id);
@@ -157,7 +118,7 @@ carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mod
         int number = errno;
         close(fd);
         if (same)
-            return ct_fail(err, CARAT_E_IO, "%s: cannot be emptied: %s", path, reason(number));
+            return ct_fail(err, CARAT_E_IO, "%s: cannot be emptied: %s", path, ct_os_reason(number));
     }
     return ct_fail(err, CARAT_E_BUSY, "%s: another process keeps making it", path);
 }
@@ -186,11 +147,11 @@ carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err)
 
     if (number)
         return ct_fail(err, CARAT_E_IO, "%s: there is no room for %zu bytes: %s", n->path, size,
-                       reason(number));
+                       ct_os_reason(number));
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, n->fd, 0);
     if (base == MAP_FAILED)
         return ct_fail(err, errno == ENOMEM ? CARAT_E_MEMORY : CARAT_E_IO,
-                       "%s: %zu bytes cannot be mapped: %s", n->path, size, reason(errno));
+                       "%s: %zu bytes cannot be mapped: %s", n->path, size, ct_os_reason(errno));
     ct_os_huge(base, size); /* as its pages are made now, later mappings find them */
     n->base = base;
     n->size = size;
@@ -242,7 +203,7 @@ carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_o
     bool there = is_called(n->fd, n->path, id);
     if (!there || futimens(n->fd, times) != 0 || fsync(n->fd) != 0 || rename(n->path, name) != 0) {
         carat_status status = ct_fail(err, CARAT_E_IO, "%s: cannot be written: %s", name,
-                                      there ? reason(errno) : "it was removed meanwhile");
+                                      there ? ct_os_reason(errno) : "it was removed meanwhile");
         ct_os_new_abandon(n);
         return status;
     }
@@ -287,10 +248,4 @@ size_t ct_os_get(const char *path, void *data, size_t n)
 void ct_os_touch(const char *path)
 {
     utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
-}
-
-void ct_os_sleep(double seconds)
-{
-    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&t, NULL);
 }

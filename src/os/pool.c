@@ -8,7 +8,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "os/os.h"
+#include "os/cgroup.h"
+#include "os/clock.h"
+#include "os/fp_environment.h"
+#include "os/threads.h"
 
 /* How long a thread watches a word before it sleeps. A pass is hundreds of jobs a few microseconds apart;
  * sleeping between them would cost more than the jobs. Measured in time, not in rounds, because the length of a

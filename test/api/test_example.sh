@@ -36,16 +36,16 @@ cat >"$dir/between.c" <<'END'
 #include <sys/stat.h>
 #include <unistd.h>
 
-size_t __real_carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity);
-size_t __wrap_carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity);
+size_t __real_carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
+size_t __wrap_carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
 carat_status __real_carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
 carat_status __wrap_carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
 
 static size_t said;
 
-size_t __wrap_carat_detokenize(carat_session *session, int32_t id, char *out, size_t capacity)
+size_t __wrap_carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity)
 {
-    size_t n = __real_carat_detokenize(session, id, out, capacity);
+    size_t n = __real_carat_stream_text(session, id, out, capacity);
     if (id == -1)
         n = strlen(strcpy(out, "<end>"));
     said += n;

@@ -5,6 +5,7 @@
 #include "cache_util.h"
 
 #include "file/packed.h"
+#include "os/files.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

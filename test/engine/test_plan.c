@@ -5,7 +5,9 @@
 #include "vector_util.h"
 
 #include "engine/engine.h"
-#include "os/os.h"
+#include "os/cgroup.h"
+#include "os/memory.h"
+#include "os/threads.h"
 
 #define TINY CT_TEST_DATA "/../../models/tiny"
 #define Q4_0 CT_TEST_DATA "/vectors/gguf/q4_0.gguf"

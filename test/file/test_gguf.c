@@ -3,7 +3,7 @@
  * every byte, and one file for each lie that a header can tell. */
 #include "file/file_build.h"
 
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <time.h>
 

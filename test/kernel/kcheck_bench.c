@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/memory.h"
 #include "machine/roofline.h"
 
 enum { MOST_PASSES = 101, MOST_THREADS = 64, FEW = 16, TOKENS_OF_REF = 8, ROWS_OF_REF = 64 };

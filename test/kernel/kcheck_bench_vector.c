@@ -3,7 +3,7 @@
  * the shape of one token of a small model, and of a large vocabulary; the fastest of many turns. */
 #include "kcheck.h"
 
-#include "os/os.h"
+#include "os/clock.h"
 
 enum { WIDTH = 2048, VOCABULARY = 262144, HEAD = 256, TURNS = 400 };
 

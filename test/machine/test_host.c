@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/os.h"
+#include "os/cgroup.h"
 #include "carat.h"
 
 /* Every text is terminated inside its array and not empty, whatever lay there before. */

@@ -3,7 +3,7 @@
  * far too large. */
 #include "scratch.h"
 
-#include "os/os.h"
+#include "os/cgroup.h"
 
 /* Writes a file below scratch/root, with the directories it needs. */
 static void put(const char *root, const char *name, const char *text)

@@ -8,7 +8,8 @@
 #include <sys/file.h>
 #include <time.h>
 
-#include "os/os.h"
+#include "os/files.h"
+#include "os/new_file.h"
 
 enum { MOST = 512 };
 

@@ -5,7 +5,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/files.h"
+#include "os/fp_environment.h"
+#include "os/memory.h"
+#include "os/threads.h"
 #include "host_fp.h"
 
 /* Writes a file below scratch, with the directories it needs, and returns its path in a static buffer. */

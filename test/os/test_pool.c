@@ -14,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/fp_environment.h"
+#include "os/threads.h"
 #include "os/pool.h"
 #include "host_fp.h"
 

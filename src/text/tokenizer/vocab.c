@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "os/os.h"
+#include "os/clock.h"
 #include "base/utf8.h"
 
 static const char *const turn_name[] = {"<start_of_turn>", "<end_of_turn>"};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory.h: address space of this process, and advice to the system about its pages. */
+#ifndef CT_MEMORY_H
+#define CT_MEMORY_H
+
+#include "base/base.h"
+
+/* Zeroed address space of size bytes, page-aligned, backed by memory only where it is touched; NULL when
+ * the system refuses. */
+void *ct_os_reserve(size_t size);
+void ct_os_release(void *p, size_t size);
+/* Bytes of a page. */
+size_t ct_os_page(void);
+/* Asks for huge pages behind the pages of [p, p + size), of a reservation or a mapped file that will be filled or read whole;
+ * nothing happens where there are none. */
+void ct_os_huge(const void *p, size_t size);
+/* Brings the page of a mapped file at p into memory, and its neighbours as the system likes, if it can. */
+void ct_os_fetch(const void *p);
+/* Bytes of the largest cache; 0: not known. */
+size_t ct_os_cache(void);
+/* Gives the pages that lie wholly inside [p, p+size) back; they read as zeros afterwards. */
+void ct_os_discard(void *p, size_t size);
+
+/* Asks the system to read [p, p+size) of a ct_os_map in advance; may wait for the disk. */
+void ct_os_read_ahead(const void *p, size_t size);
+/* Drops the pages of a ct_os_map that lie wholly inside [p, p+size); they come back from the file when touched. */
+void ct_os_forget(const void *p, size_t size);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* threads.h: threads and waiting for them: thin names for what the pool needs. */
+#ifndef CT_THREADS_H
+#define CT_THREADS_H
+
+#include "base/base.h"
+
+typedef struct ct_thread *ct_thread;
+/* Bytes of a thread's stack, of which pages become memory as they are touched; kernels take up to 40 KiB of it. */
+#define CT_OS_STACK ((size_t)512 << 10)
+carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, carat_error *err);
+void ct_os_thread_join(ct_thread t);
+/* Sleeps while *word == expected (spurious returns allowed); wakes every sleeper. */
+void ct_os_wait(const uint32_t *word, uint32_t expected);
+/* The same for so many seconds at most; below one. */
+void ct_os_wait_for(const uint32_t *word, uint32_t expected, double seconds);
+void ct_os_wake_all(const uint32_t *word);
+void ct_os_pause(void);
+
+#endif
