@@ -82,6 +82,15 @@ static size_t skip_space(struct ct_bytes b)
     return i;
 }
 
+/* A SentencePiece model begins with its first piece: field 1 of some bytes, in it field 1, the text. */
+static bool is_sentencepiece(struct ct_bytes b)
+{
+    if (b.size < 4 || b.data[0] != 0x0a || b.data[2] != 0x0a || b.data[1] < b.data[3] + 2)
+        return false;
+    size_t score = 4 + (size_t)b.data[3]; /* field 2, four bytes, follows the text */
+    return b.data[3] > 0 && b.data[1] < 0x80 && (b.size <= score || b.data[score] == 0x15);
+}
+
 carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
 {
     if (b.size == 0)
@@ -114,7 +123,7 @@ carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s is a JSON document, not a model: give the Hugging Face directory it belongs to",
                        path);
-    if (b.data[0] == 0x0a)
+    if (is_sentencepiece(b))
         return ct_fail(
             err, CARAT_E_UNSUPPORTED,
             "%s looks like a SentencePiece tokenizer, which has no weights: give the model directory", path);

@@ -244,6 +244,11 @@ static void single_files(void **state)
          "is a safetensors file, which holds weights only: give the directory"},
         {FILE_OF("  \n{}"), CARAT_E_UNSUPPORTED, "JSON document"},
         {FILE_OF("\n\x0e\n\x05<unk>"), CARAT_E_UNSUPPORTED, "SentencePiece"},
+        {FILE_OF("\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\2"), CARAT_E_UNSUPPORTED, "SentencePiece"},
+        {FILE_OF("\n                                 Apache License\n"), CARAT_E_UNSUPPORTED,
+         "begins with bytes 0a 20 20 20;"},
+        {FILE_OF("\n\n\n\n\n\n"), CARAT_E_UNSUPPORTED, "begins with bytes 0a 0a 0a 0a;"},
+        {FILE_OF("\n\x0d\n\x05hello, world"), CARAT_E_UNSUPPORTED, "begins with bytes 0a 0d 0a 05;"},
         {FILE_OF("hello"), CARAT_E_UNSUPPORTED, "begins with bytes 68 65 6c 6c;"},
         {FILE_OF("\0"), CARAT_E_UNSUPPORTED, "begins with bytes 00;"},
 #undef FILE_OF
