@@ -14,6 +14,11 @@ static carat_status check(const struct ct_config *c, const struct ct_file *f, ca
         if (l->n_head % l->n_kv_head)
             return ct_fail(err, CARAT_E_FORMAT, "%s: %d query heads cannot share %d KV heads evenly", path,
                            l->n_head, l->n_kv_head);
+        if (l->kind == CT_LOCAL && c->kind[CT_LOCAL].window < 1)
+            return ct_fail(err, CARAT_E_FORMAT,
+                           "%s: layer %d is said to be local, but a model of architecture \"%s\" has no "
+                           "sliding window",
+                           path, i, c->architecture);
     }
     for (int i = 0; i < CT_KINDS; i++)
         if (!(c->kind[i].rope_base > 1 && c->kind[i].rope_base < 1e12 && c->kind[i].rope_factor > 0 &&

@@ -136,6 +136,10 @@ static void test_refusals(void **unused)
            CARAT_E_FORMAT, "odd");
     refuse("{\"model_type\":\"gemma3_text\",\"rope_scaling\":{\"rope_type\":\"yarn\"}}", CARAT_E_UNSUPPORTED,
            "yarn");
+    refuse("{\"model_type\":\"gemma\",\"num_hidden_layers\":2,\"layer_types\":[\"full_attention\","
+           "\"sliding_attention\"]}",
+           CARAT_E_FORMAT,
+           "layer 1 is said to be local, but a model of architecture \"gemma\" has no sliding window");
 }
 
 /* Every key that is read, with every kind of value that it cannot have: the key is named. */

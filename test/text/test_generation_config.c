@@ -274,6 +274,33 @@ static void check_stop(struct ct_file *f, const struct ct_tokenizer *t, const ch
     ct_file_close(f);
 }
 
+/* The small tokenizer with other names for some of its pieces. */
+static struct ct_tokenizer *renamed_tokenizer(const char *const *old, const char *const *name, size_t n)
+{
+    struct ct_bytes json = read_data("tokenizer.json");
+    char *text = malloc(json.size + n * 32), *to = text;
+    assert_non_null(text);
+    for (const char *s = (const char *)json.data, *end = s + json.size; s < end;) {
+        size_t i = 0, left = (size_t)(end - s);
+        while (i < n && (strlen(old[i]) > left || memcmp(s, old[i], strlen(old[i])) != 0))
+            i++;
+        if (i < n) {
+            to += sprintf(to, "%s", name[i]);
+            s += strlen(old[i]);
+        } else {
+            *to++ = *s++;
+        }
+    }
+    struct ct_tokenizer *t = NULL;
+    carat_error err;
+    if (ct_tokenizer_from_json(&t, "tokenizer.json", (struct ct_bytes){(uint8_t *)text, (size_t)(to - text)},
+                               &err) != CARAT_OK)
+        fail_msg("%s", err.message);
+    free(text);
+    free((void *)json.data);
+    return t;
+}
+
 static void stop_ids(void **state)
 {
     (void)state;
@@ -298,26 +325,9 @@ static void stop_ids(void **state)
     check_stop(open_gguf(&g), NULL, "gemma3", 600, "1 106");
 
     /* the names: FunctionGemma's response token only with its template */
-    struct ct_bytes json = read_data("tokenizer.json");
-    char *text = calloc(1, json.size + 1);
-    assert_non_null(text);
-    memcpy(text, json.data, json.size);
-    free((void *)json.data);
-    char *renamed = malloc(strlen(text) + 256), *to = renamed;
-    assert_non_null(renamed);
-    for (const char *s = text; *s;)
-        if (strncmp(s, "<unused44>", 10) == 0) {
-            to += sprintf(to, "<start_function_response>");
-            s += 10;
-        } else {
-            *to++ = *s++;
-        }
-    struct ct_tokenizer *function = NULL;
+    struct ct_tokenizer *function = renamed_tokenizer((const char *const[]){"<unused44>"},
+                                                      (const char *const[]){"<start_function_response>"}, 1);
     carat_error err;
-    if (ct_tokenizer_from_json(&function, "tokenizer.json",
-                               (struct ct_bytes){(uint8_t *)renamed, (size_t)(to - renamed)},
-                               &err) != CARAT_OK)
-        fail_msg("%s", err.message);
     check_stop(open_config(NULL, NULL), function, "gemma3", 600, "1 106 50");
     struct ct_file *f = open_config(NULL, NULL);
     int32_t ids[4];
@@ -329,8 +339,6 @@ static void stop_ids(void **state)
     ct_file_close(f);
     ct_tokenizer_free(function);
     ct_tokenizer_free(t);
-    free(renamed);
-    free(text);
 }
 
 static void banned_ids(void **state)
@@ -350,6 +358,17 @@ static void banned_ids(void **state)
     f = open_config(NULL, NULL);
     assert_int_equal(ct_banned_ids(f, t, 600, ids, 8, &n, NULL), CARAT_OK);
     expect_ids(ids, n, "");
+    ct_tokenizer_free(t);
+    /* what stands for pictures and sound is known by its name */
+    static const char *const old[] = {"<unused0>", "<unused1>", "<unused2>",
+                                      "<unused3>", "<unused4>", "<unused5>"},
+                             *const names[] = {"<start_of_image>", "<end_of_image>", "<image_soft_token>",
+                                               "<start_of_audio>", "<end_of_audio>", "<audio_soft_token>"};
+    t = renamed_tokenizer(old, names, CT_COUNT(names));
+    assert_int_equal(ct_banned_ids(f, t, 600, ids, 8, &n, NULL), CARAT_OK);
+    assert_int_equal(n, CT_COUNT(names));
+    for (size_t i = 0; i < CT_COUNT(names); i++)
+        assert_int_equal(ids[i], ct_tokenizer_id(t, names[i]));
     ct_file_close(f);
     ct_tokenizer_free(t);
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_config_gguf.c: the facts that GGUF does not store and the configuration derives: the query scale, the
+ * pattern of local layers, windows, bases of the rotary embedding, rows that are never generated. Whole files are
+ * opened elsewhere. */
+#include "file/file_build.h"
+
+#include <math.h>
+
+#include "model/config.h"
+
+/* One key and its value, as GGUF stores it. */
+struct key {
+    const char *name;
+    uint32_t type;
+    double value;
+};
+enum { U32 = 4, F32 = 6, ARRAY = 9, BOOL = 7, STRING = 8 };
+
+static void put_key(struct buf *b, const char *architecture, const struct key *k)
+{
+    char name[96];
+    float f = (float)k->value;
+    uint32_t u = (uint32_t)k->value;
+    snprintf(name, sizeof name, "%s.%s", architecture, k->name);
+    put_meta(b, name, k->type, k->type == F32 ? (void *)&f : &u, 4);
+}
+
+/* Reads a file without tensors: the five keys that every model has, then more, which a NULL name ends. tokens:
+ * entries of the vocabulary, all empty. */
+static carat_status read_gguf(struct ct_config *c, const char *architecture, int layers,
+                              const struct key *more, uint64_t tokens, carat_error *err)
+{
+    const struct key keys[] = {{"block_count", U32, layers},
+                               {"embedding_length", U32, 4608},
+                               {"feed_forward_length", U32, 64},
+                               {"attention.head_count", U32, 32},
+                               {"attention.key_length", U32, 128}};
+    struct buf b = {0};
+    struct ct_file *f = NULL;
+    size_t n_more = 0;
+    while (more && more[n_more].name)
+        n_more++;
+    put_header(&b, 3, 0, CT_COUNT(keys) + n_more + 1 + (tokens != 0));
+    put_str(&b, "general.architecture");
+    put_u32(&b, STRING);
+    put_str(&b, architecture);
+    for (size_t i = 0; i < CT_COUNT(keys); i++)
+        put_key(&b, architecture, &keys[i]);
+    for (size_t i = 0; i < n_more; i++)
+        put_key(&b, architecture, &more[i]);
+    if (tokens) {
+        put_str(&b, "tokenizer.ggml.tokens");
+        put_u32(&b, ARRAY);
+        put_u32(&b, STRING);
+        put_u64(&b, tokens);
+        for (uint64_t i = 0; i < tokens; i++)
+            put_u64(&b, 0);
+    }
+    const struct ct_part part = {"m.gguf", {b.p, b.n}};
+    carat_status status = ct_file_open_memory(&f, &part, 1, err);
+    if (!status)
+        status = ct_config_read(c, f, err);
+    ct_file_close(f);
+    buf_free(&b);
+    return status;
+}
+
+static struct ct_config accept(const char *architecture, int layers, const struct key *more, uint64_t tokens)
+{
+    struct ct_config c;
+    carat_error err;
+    if (read_gguf(&c, architecture, layers, more, tokens, &err))
+        fail_msg("%s: %s", architecture, err.message);
+    return c;
+}
+
+/* The 27B of Gemma 2 and of Gemma 3 are known by their depth. */
+static void query_scale(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *architecture;
+        int layers;
+        double scaled_by;
+    } rows[] = {{"gemma2", 46, 144}, {"gemma2", 62, 128}, {"gemma2", 42, 128}, {"gemma3", 62, 144},
+                {"gemma3", 46, 128}, {"gemma3", 48, 128}, {"gemma", 46, 128},  {"gemma", 62, 128}};
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        struct ct_config c = accept(rows[i].architecture, rows[i].layers, NULL, 0);
+        float expected = (float)(1 / sqrt(rows[i].scaled_by));
+        if (c.layer[0].attn_scale != expected || c.layer[rows[i].layers - 1].attn_scale != expected)
+            fail_msg("%s, %d layers: scale %g", rows[i].architecture, rows[i].layers, c.layer[0].attn_scale);
+    }
+}
+
+static void generations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *architecture;
+        int period, window;
+        double base, local_base;
+        float attn_cap, logit_cap;
+        bool post_norms, qk_norms;
+    } rows[] = {{"gemma", 1, 0, 1e4, 1e4, 0, 0, false, false},
+                {"gemma2", 2, 4096, 1e4, 1e4, 50, 30, true, false},
+                {"gemma3", 6, 512, 1e6, 1e4, 0, 0, true, true}};
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        struct ct_config c = accept(rows[i].architecture, 12, NULL, 0);
+        assert_string_equal(c.architecture, rows[i].architecture);
+        assert_int_equal(c.kind[CT_LOCAL].window, rows[i].window);
+        assert_int_equal(c.max_context, 8192);
+        assert_true(c.kind[CT_GLOBAL].rope_base == rows[i].base &&
+                    c.kind[CT_LOCAL].rope_base == rows[i].local_base);
+        assert_true(c.layer[0].attn_cap == rows[i].attn_cap && c.logit_cap == rows[i].logit_cap);
+        assert_true(c.post_norms == rows[i].post_norms && c.qk_norms == rows[i].qk_norms);
+        for (int l = 0; l < 12; l++)
+            assert_int_equal(c.layer[l].kind, (l + 1) % rows[i].period ? CT_LOCAL : CT_GLOBAL);
+    }
+}
+
+/* A local layer without a window would see nothing. */
+static void local_without_window(void **state)
+{
+    (void)state;
+    struct ct_config c;
+    carat_error err;
+    const struct key period[] = {{"attention.sliding_window_pattern", U32, 2}, {NULL, 0, 0}};
+    assert_int_equal(read_gguf(&c, "gemma", 2, period, 0, &err), CARAT_E_FORMAT);
+    assert_non_null(strstr(err.message, "layer 0 is said to be local"));
+    const struct key none[] = {{"attention.sliding_window_pattern", U32, 1}, {NULL, 0, 0}};
+    accept("gemma", 2, none, 0);
+}
+
+/* Ids from 262144 on are no text in Gemma 3; other generations generate all that they have names for. */
+static void rows_of_text(void **state)
+{
+    (void)state;
+    assert_int_equal(accept("gemma3", 2, NULL, 262208).n_text_vocab, 262144);
+    assert_int_equal(accept("gemma3", 2, NULL, 262145).n_text_vocab, 262144);
+    assert_int_equal(accept("gemma3", 2, NULL, 262143).n_text_vocab, 262143);
+    assert_int_equal(accept("gemma2", 2, NULL, 262208).n_text_vocab, 262208);
+    assert_int_equal(accept("gemma3", 2, NULL, 0).n_text_vocab, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(query_scale),
+        cmocka_unit_test(generations),
+        cmocka_unit_test(local_without_window),
+        cmocka_unit_test(rows_of_text),
+    };
+    return cmocka_run_group_tests_name("model: config of GGUF", tests, NULL, NULL);
+}
