@@ -10,23 +10,9 @@
 
 #include <stdlib.h>
 
-static const char *const side_name[CT_SIDES] = {
-    "config.json",        "generation_config.json",  "tokenizer.json",
-    "tokenizer.model",    "tokenizer_config.json",   "chat_template.jinja",
-    "chat_template.json", "special_tokens_map.json", "added_tokens.json",
-};
-
 #define INDEX_NAME  "model.safetensors.index.json"
 #define SINGLE_NAME "model.safetensors"
 enum { MAX_FILE_NAME = 255 };
-
-int ct_hf_side(const char *name)
-{
-    for (int i = 0; i < CT_SIDES; i++)
-        if (strcmp(name, side_name[i]) == 0)
-            return i;
-    return -1;
-}
 
 /* ---- the index of a sharded checkpoint ---- */
 
@@ -264,7 +250,7 @@ static carat_status take_sides(struct ct_file *f, carat_error *err)
 {
     const char *path;
     for (int i = 0; i < CT_SIDES; i++)
-        CT_TRY(ct_file_take(f, side_name[i], &f->side[i], &path, err));
+        CT_TRY(ct_file_take(f, ct_side_name[i], &f->side[i], &path, err));
     return CARAT_OK;
 }
 
@@ -277,7 +263,7 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
     const char *path;
     CT_TRY(take_sides(f, err));
     bool has_tokenizer =
-        f->side[ct_hf_side("tokenizer.json")].data || f->side[ct_hf_side("tokenizer.model")].data;
+        f->side[ct_side_at("tokenizer.json")].data || f->side[ct_side_at("tokenizer.model")].data;
 
     if (f->tokenizer_only || (!f->dir && has_tokenizer && !has_weights)) {
         f->kind = CT_FILE_TOKENIZER;
@@ -294,7 +280,7 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
                        "%s holds a LoRA adapter (adapter_config.json), which carat does not apply: merge it "
                        "into its base model and open the result",
                        f->path);
-    if (!f->side[ct_hf_side("config.json")].data) {
+    if (!f->side[ct_side_at("config.json")].data) {
         if (has_weights)
             return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json", f->path,
                            what(f));

@@ -1,278 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c: opening and closing, and what is the same for every container: which reader is asked, where further
- * files come from, lookup by name. Formats are in gguf.c, sbs.c, safetensors.c and hf.c. */
+/* open.c: opening and closing a checkpoint, and the answers about an open one. It decides which reader is asked; formats
+ * are the readers' (gguf.c, sbs.c, safetensors.c, hf.c, packed_file.c), what they share is in reader.c. */
 #include "file/reader.h"
-
-#include "base/utf8.h"
 #include "os/files.h"
 #include "os/memory.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-/* ---- names ---- */
-
-static int compare_str(struct ct_str a, struct ct_str b)
-{
-    int c = memcmp(a.s, b.s, CT_MIN(a.n, b.n));
-    return c ? c : (a.n > b.n) - (a.n < b.n);
-}
-
-static int compare_name(const void *a, const void *b)
-{
-    const struct ct_name *x = a, *y = b;
-    int c = compare_str(x->s, y->s);
-    return c ? c : (x->at > y->at) - (x->at < y->at);
-}
-
-int ct_index_sort(struct ct_index *ix, int *first)
-{
-    if (ix->n > 1)
-        qsort(ix->name, (size_t)ix->n, sizeof *ix->name, compare_name);
-    for (int i = 1; i < ix->n; i++)
-        if (compare_str(ix->name[i - 1].s, ix->name[i].s) == 0) {
-            *first = ix->name[i - 1].at;
-            return ix->name[i].at;
-        }
-    return -1;
-}
-
-int ct_index_find(const struct ct_index *ix, struct ct_str s)
-{
-    int lo = 0, hi = ix->n;
-    while (lo < hi) {
-        int mid = lo + (hi - lo) / 2, c = compare_str(ix->name[mid].s, s);
-        if (c == 0)
-            return ix->name[mid].at;
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return -1;
-}
-
-const char *ct_quote(char out[CT_QUOTE], struct ct_str s)
-{
-    char *p = out;
-    *p++ = '"';
-    for (size_t i = 0; i < CT_MIN(s.n, (size_t)128); i++) {
-        unsigned char c = (unsigned char)s.s[i];
-        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\')
-            *p++ = (char)c;
-        else
-            p += sprintf(p, "\\x%02x", c);
-    }
-    strcpy(p, s.n > 128 ? "...\"" : "\"");
-    return out;
-}
-
-const char *ct_file_types(char out[CT_TYPE_LIST])
-{
-    size_t n = 0;
-    out[0] = 0;
-    for (int i = 0; i < CT_TYPE_COUNT; i++) {
-        const struct ct_type_info *t = ct_type_info((enum ct_type)i);
-        if (t->ggml >= 0 && n < CT_TYPE_LIST)
-            n += (size_t)snprintf(out + n, CT_TYPE_LIST - n, "%s%s", n ? ", " : "", t->name);
-    }
-    return out;
-}
-
-size_t ct_utf8_check(struct ct_str s)
-{
-    size_t i = 0, n = 1;
-    for (; i < s.n && n > 0; i += n)
-        n = ct_utf8_length((const uint8_t *)s.s + i, s.n - i);
-    return i;
-}
-
-bool ct_name_ok(struct ct_str s, size_t max)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.s[i] < 0x20 || s.s[i] == 0x7f)
-            return false;
-    return s.n >= 1 && s.n <= max && ct_utf8_check(s) == s.n;
-}
-
-/* ---- tensors ---- */
-
-carat_status ct_file_no_memory(const struct ct_file *f, carat_error *err)
-{
-    return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", f->path);
-}
-
-carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    if (f->note)
-        return CARAT_OK;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    f->note = ct_arena_str(&f->arena, text, strlen(text));
-    return f->note ? CARAT_OK : ct_file_no_memory(f, err);
-}
-
-carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err)
-{
-    if (f->n_tensor == CT_MAX_TENSOR)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: more than %d tensors", f->path, CT_MAX_TENSOR);
-    if (f->n_tensor == f->capacity) {
-        int capacity = CT_MAX(64, 2 * f->capacity);
-        struct ct_tensor *grown = realloc(f->tensor, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return ct_file_no_memory(f, err);
-        f->tensor = grown;
-        f->capacity = capacity;
-    }
-    *t = memset(&f->tensor[f->n_tensor++], 0, sizeof **t);
-    (*t)->scale = 1;
-    return CARAT_OK;
-}
-
-static carat_status index_tensors(struct ct_file *f, const struct ct_tensor *tensor, int from, int to,
-                                  struct ct_index *ix, carat_error *err)
-{
-    ix->n = to - from;
-    ix->name = ct_arena_push(&f->arena, (size_t)ix->n, sizeof *ix->name);
-    if (!ix->name)
-        return ct_file_no_memory(f, err);
-    for (int i = 0; i < ix->n; i++)
-        ix->name[i] = (struct ct_name){{tensor[from + i].name, strlen(tensor[from + i].name)}, from + i};
-    int first, second = ct_index_sort(ix, &first);
-    if (second < 0)
-        return CARAT_OK;
-    const struct ct_tensor *a = &tensor[first], *b = &tensor[second];
-    char q[CT_QUOTE];
-    return ct_fail(err, CARAT_E_FORMAT,
-                   "%s: tensor %s is there twice: with data at byte %llu, and at byte %llu of %s", a->file,
-                   ct_quote(q, (struct ct_str){a->name, strlen(a->name)}), (unsigned long long)a->offset,
-                   (unsigned long long)b->offset, b->file);
-}
-
-carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, carat_error *err)
-{
-    return index_tensors(f, f->tensor, from, f->n_tensor, ix, err);
-}
-
-carat_status ct_file_index_weights(struct ct_file *f, carat_error *err)
-{
-    return index_tensors(f, f->weight, 0, f->n_weight, &f->weight_index, err);
-}
-
-/* ---- where bytes come from ---- */
-
-/* Remembers that this file was asked for; m: what was found. */
-static carat_status note_source(struct ct_file *f, const char *name, const char *path, const struct ct_map *m,
-                                carat_error *err)
-{
-    if (f->n_source == f->source_capacity) {
-        int capacity = CT_MAX(32, 2 * f->source_capacity);
-        struct ct_source *grown = realloc(f->source, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return ct_file_no_memory(f, err);
-        f->source = grown;
-        f->source_capacity = capacity;
-    }
-    struct ct_source *s = &f->source[f->n_source++];
-    *s = (struct ct_source){.name = {name, strlen(name)}, .path = path};
-    if (m) {
-        s->present = 1;
-        s->id = m->id;
-        s->head = CT_MIN(m->bytes.size, (size_t)CT_PACKED_HEAD);
-    }
-    return CARAT_OK;
-}
-
-void ct_file_header(struct ct_file *f, const uint8_t *p, size_t head)
-{
-    for (int i = 0; i < f->n_map; i++)
-        for (int k = 0; k < f->n_source && f->map[i].bytes.data == p; k++)
-            if (f->source[k].present && f->source[k].id.inode == f->map[i].id.inode &&
-                f->source[k].id.device == f->map[i].id.device)
-                f->source[k].head = head;
-}
-
-const char *ct_file_join(struct ct_file *f, const char *name)
-{
-    size_t n = strlen(name), d = f->dir ? strlen(f->dir) : 0;
-    if (d == 0)
-        return ct_arena_str(&f->arena, name, n);
-    bool slash = f->dir[d - 1] != '/';
-    char *p = ct_arena_push(&f->arena, d + slash + n + 1, 1);
-    if (p) {
-        memcpy(p, f->dir, d);
-        if (slash)
-            p[d] = '/';
-        memcpy(p + d + slash, name, n + 1);
-    }
-    return p;
-}
-
-static carat_status map_file(struct ct_file *f, const char *name, const char *path, struct ct_bytes *bytes,
-                             carat_error *err)
-{
-    if (f->n_map == f->map_capacity) {
-        int capacity = CT_MAX(8, 2 * f->map_capacity);
-        struct ct_map *grown = realloc(f->map, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return ct_file_no_memory(f, err);
-        f->map = grown;
-        f->map_capacity = capacity;
-    }
-    CT_TRY(ct_os_map(&f->map[f->n_map], path, err));
-    *bytes = f->map[f->n_map++].bytes;
-    return note_source(f, name, path, &f->map[f->n_map - 1], err);
-}
-
-/* A buffer of the caller; never with a null pointer, which would read as "absent". */
-static struct ct_bytes part_bytes(const struct ct_part *p)
-{
-    return p->bytes.data ? p->bytes : (struct ct_bytes){(const uint8_t *)"", 0};
-}
-
-static const struct ct_part *find_part(const struct ct_file *f, const char *name)
-{
-    for (int i = 0; i < f->n_part; i++)
-        if (strcmp(f->part[i].name, name) == 0)
-            return &f->part[i];
-    return NULL;
-}
-
-bool ct_file_has(struct ct_file *f, const char *name)
-{
-    if (!f->dir)
-        return find_part(f, name) != NULL;
-    /* no arena here: this only asks, and a path too long to ask about is not there */
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/%s", f->dir, name);
-    return n > 0 && n < (int)sizeof path && ct_os_kind(path) != 0;
-}
-
-carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *bytes, const char **path,
-                          carat_error *err)
-{
-    *bytes = (struct ct_bytes){0};
-    *path = ct_file_join(f, name);
-    if (!*path)
-        return ct_file_no_memory(f, err);
-    if (!f->dir) {
-        const struct ct_part *p = find_part(f, name);
-        if (p)
-            *bytes = part_bytes(p);
-        return CARAT_OK;
-    }
-    int kind;
-    CT_TRY(ct_os_look(&kind, *path, err));
-    if (kind == 0)
-        return note_source(f, *path + strlen(*path) - strlen(name), *path, NULL, err);
-    if (kind == 2)
-        return ct_fail(err, CARAT_E_FORMAT, "%s is a directory; a file was expected there", *path);
-    return map_file(f, *path + strlen(*path) - strlen(name), *path, bytes, err);
-}
 
 /* ---- opening ---- */
 
@@ -312,7 +45,7 @@ static carat_status open_single(struct ct_file *f, const char *name, struct ct_b
     if (!side)
         return ct_identify(f->path, bytes, err);
     f->kind = CT_FILE_TOKENIZER;
-    f->side[ct_hf_side(side)] = bytes;
+    f->side[ct_side_at(side)] = bytes;
     return CARAT_OK;
 }
 
@@ -329,7 +62,7 @@ static carat_status open_path(struct ct_file *f, carat_error *err)
     if (!f->dir)
         return ct_file_no_memory(f, err);
     struct ct_bytes bytes;
-    CT_TRY(map_file(f, "", f->path, &bytes, err));
+    CT_TRY(ct_file_map(f, "", f->path, &bytes, err));
     return open_single(f, name, bytes, f->tokenizer_only, err);
 }
 
@@ -361,7 +94,7 @@ carat_status ct_packed_open(struct ct_file **out, const char *packed, const char
     struct ct_bytes bytes;
     if (!f)
         return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", origin);
-    carat_status status = map_file(f, "", packed, &bytes, err);
+    carat_status status = ct_file_map(f, "", packed, &bytes, err);
     f->trusted = true;
     f->tokenizer_only = tokenizer_only;
     if (!status && !(packed = ct_arena_str(&f->arena, packed, strlen(packed))))
@@ -374,10 +107,10 @@ carat_status ct_packed_open(struct ct_file **out, const char *packed, const char
 static carat_status open_parts(struct ct_file *f, carat_error *err)
 {
     for (int i = 0; i < f->n_part; i++)
-        if (find_part(f, f->part[i].name) != &f->part[i])
+        if (ct_file_part(f, f->part[i].name) != &f->part[i])
             return ct_fail(err, CARAT_E_ARGUMENT, "two of the buffers are named %s", f->part[i].name);
     const struct ct_part *first = &f->part[0];
-    struct ct_bytes bytes = part_bytes(first);
+    struct ct_bytes bytes = ct_part_bytes(first);
     if ((bytes.size >= 4 && memcmp(bytes.data, "GGUF", 4) == 0) || ct_sbs_is(bytes) ||
         (f->n_part == 1 && strcmp(first->name, "config.json") != 0))
         return open_single(f, first->name, bytes, true,
@@ -491,6 +224,6 @@ struct ct_bytes ct_file_tables(const struct ct_file *f, bool *trusted)
 
 struct ct_bytes ct_file_side(const struct ct_file *f, const char *name)
 {
-    int at = ct_hf_side(name);
+    int at = ct_side_at(name);
     return at < 0 ? (struct ct_bytes){0} : f->side[at];
 }

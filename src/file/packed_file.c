@@ -54,7 +54,7 @@ static carat_status index_metas(struct ct_file *f, const struct ct_packed *p, ca
 static carat_status check_origin(const struct ct_file *f, const char *path, carat_error *err)
 {
     const char *what =
-        f->kind == CT_FILE_HF && !f->side[ct_hf_side("config.json")].data
+        f->kind == CT_FILE_HF && !f->side[ct_side_at("config.json")].data
             ? "a Hugging Face directory, but holds no config.json"
         : f->kind == CT_FILE_SBS && !f->packed->sbs.size ? "a file of gemma.cpp, but holds no blob \"config\""
         : f->kind != CT_FILE_SBS && f->packed->sbs.size  ? "no file of gemma.cpp, but holds a blob \"config\""
@@ -227,7 +227,7 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
         p->meta[p->n_meta++] = m;
     }
     for (int i = 0; i < CT_SIDES; i++) {
-        bool vocabulary = i == ct_hf_side("tokenizer.json") || i == ct_hf_side("tokenizer.model");
+        bool vocabulary = i == ct_side_at("tokenizer.json") || i == ct_side_at("tokenizer.model");
         side[i] = vocabulary ? (struct ct_bytes){0} : f->side[i];
         if (side[i].size > CT_PACKED_SIDE)
             return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: a side file has %zu bytes, and at most %d are kept",

@@ -41,7 +41,11 @@ struct ct_metas {
     struct ct_index index;
 };
 
+/* The side files of a Hugging Face directory. */
 enum { CT_SIDES = 9 };
+extern const char *const ct_side_name[CT_SIDES];
+/* Position of a side file in ct_side_name and in ct_file.side; -1 for other names. */
+int ct_side_at(const char *name);
 
 struct ct_file {
     enum ct_file_kind kind;
@@ -84,8 +88,13 @@ struct ct_file {
 carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *bytes, const char **path,
                           carat_error *err);
 bool ct_file_has(struct ct_file *f, const char *name);
-/* "dir/name" in the arena, as messages and tensors call it; NULL when memory runs out. */
-const char *ct_file_join(struct ct_file *f, const char *name);
+/* Maps the file at path and remembers it as a source called name; path lives as long as f. */
+carat_status ct_file_map(struct ct_file *f, const char *name, const char *path, struct ct_bytes *bytes,
+                         carat_error *err);
+/* The caller's buffer of that name; NULL: there is none. */
+const struct ct_part *ct_file_part(const struct ct_file *f, const char *name);
+/* Its bytes, never with a null pointer, which would read as "absent". */
+struct ct_bytes ct_part_bytes(const struct ct_part *p);
 /* One more tensor at the end of the list: zeroed but for its scale of 1. */
 carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err);
 /* An index of tensors [from, n_tensor); E_FORMAT when a name is there twice. */
@@ -115,8 +124,6 @@ carat_status ct_sbs_open(struct ct_file *f, const char *path, struct ct_bytes by
 carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes,
                                  carat_error *err);
 carat_status ct_hf_open(struct ct_file *f, carat_error *err);
-/* Position of a side file in ct_file.side, -1 for other names. */
-int ct_hf_side(const char *name);
 /* Always fails, saying what the bytes look like and what to give instead. */
 carat_status ct_identify(const char *path, struct ct_bytes bytes, carat_error *err);
 
@@ -126,8 +133,6 @@ const struct ct_meta *ct_metas_find(const struct ct_metas *m, const char *key);
 
 /* ---- text from files ---- */
 
-/* Offset of the first byte that does not belong to valid UTF-8; s.n when there is none. */
-size_t ct_utf8_check(struct ct_str s);
 /* Valid UTF-8 without control characters, 1 to max bytes. */
 bool ct_name_ok(struct ct_str s, size_t max);
 

@@ -309,7 +309,7 @@ static carat_status take_tokenizer(struct store *s)
 {
     static const char *const beside[] = {"tokenizer.spm", "tokenizer.model"};
     const struct blob *b = find(s, "tokenizer");
-    struct ct_bytes *side = &s->f->side[ct_hf_side("tokenizer.model")];
+    struct ct_bytes *side = &s->f->side[ct_side_at("tokenizer.model")];
     const char *path;
     if (b && s->bytes.data[b->offset] == 0x0a)
         *side = blob_bytes(s, b);
