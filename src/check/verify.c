@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify.c: carat_verify: the checks of a model as a table, run in order. What a check looks at is in verify_packed.c, verify_weights.c,
- * verify_shapes.c, verify_tokenizer.c and verify_kernels.c. */
+/* verify.c: carat_verify: the checks of a model as a table, run in order. Each check of more than a few lines
+ * has a file of its own, verify_<name>.c; what they call is in verify_report.c. */
 #include "check/verify.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "os/cgroup.h"
 #include "os/clock.h"
-#include "os/fp_environment.h"
 
 enum { MOST_THREADS = 256 };
 
@@ -84,44 +81,6 @@ static const struct entry {
     {"kernels", ct_verify_kernels, WEIGHTS, 150},
 };
 
-/* ---- what checks call ---- */
-
-void ct_verify_say(struct ct_verify *v, const char *format, ...)
-{
-    size_t n = strlen(v->detail);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(v->detail + n, sizeof v->detail - n, format, args);
-    va_end(args);
-}
-
-void ct_verify_run(struct ct_verify *v, int items, void (*fn)(void *arg, int item, int thread), void *arg)
-{
-    ct_fpenv fp = ct_os_fp_enter();
-
-    ct_pool_run(v->pool, items, fn, arg);
-    ct_os_fp_leave(fp);
-}
-
-static carat_status cancelled(carat_error *err)
-{
-    return ct_fail(err, CARAT_E_CANCELLED, "verifying the model was cancelled");
-}
-
-static int ask(void *user)
-{
-    const struct ct_verify *v = user;
-    return v->o->progress(v->o->user, v->at, v->total);
-}
-
-carat_status ct_verify_step(struct ct_verify *v, size_t done, size_t total, carat_error *err)
-{
-    v->at = v->done + (size_t)((double)v->share * (double)done / (double)total);
-    bool stopped = !ct_pool_goes_on(v->pool, 0) || (v->o->progress && ask(v));
-    return stopped ? cancelled(err) : CARAT_OK;
-}
-
 /* ---- running them ---- */
 
 static carat_status run_all(struct ct_verify *v, carat_verdict *result, carat_error *err)
@@ -144,7 +103,7 @@ static carat_status run_all(struct ct_verify *v, carat_verdict *result, carat_er
         result->failed += verdict == CT_FAILED;
         carat_check check = {sizeof check, entries[i].name, verdict, v->detail, ct_os_seconds() - began};
         if (v->o->report && v->o->report(v->o->user, &check))
-            return cancelled(err);
+            return ct_verify_cancelled(err);
     }
     memcpy(result->content, v->content, sizeof result->content);
     return CARAT_OK;
@@ -161,7 +120,7 @@ static carat_status prepare(struct ct_verify *v, carat_error *err)
     if (!ct_kernel_choose(&v->kernel, &cpu, v->o->isa))
         return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are " CT_KERNEL_LEVELS, v->o->isa);
     CT_TRY(ct_pool_create(&v->pool, threads ? threads : ct_os_cpus(), err));
-    ct_pool_watch(v->pool, v->o->progress ? ask : NULL, v);
+    ct_pool_watch(v->pool, v->o->progress ? ct_verify_ask : NULL, v);
     return CARAT_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify.h: what the checks of carat_verify share. verify.c runs them in order and tells the caller; each verify_*.c is one
- * subject. */
+/* verify.h: what the checks of carat_verify share. verify.c runs them in order and tells the caller; each
+ * verify_*.c is one subject. */
 #ifndef CT_VERIFY_H
 #define CT_VERIFY_H
 
@@ -35,6 +35,8 @@ ct_check ct_verify_tokenizer;  /* verify_tokenizer.c */
 ct_check ct_verify_vocabulary; /* the same */
 ct_check ct_verify_kernels;    /* verify_kernels.c */
 
+/* ---- verify_report.c: what checks call ---- */
+
 /* Adds to the detail; what does not fit is cut. */
 void ct_verify_say(struct ct_verify *v, const char *format, ...)
 #if defined(__GNUC__)
@@ -46,6 +48,9 @@ void ct_verify_say(struct ct_verify *v, const char *format, ...)
 void ct_verify_run(struct ct_verify *v, int items, void (*fn)(void *arg, int item, int thread), void *arg);
 /* Reports that part done of total of the check is over. CARAT_E_CANCELLED. */
 carat_status ct_verify_step(struct ct_verify *v, size_t done, size_t total, carat_error *err);
+/* For ct_pool_watch: asks the caller of v whether to go on. */
+int ct_verify_ask(void *v);
+carat_status ct_verify_cancelled(carat_error *err); /* CARAT_E_CANCELLED */
 
 /* ---- verify_shapes.c ---- */
 
@@ -71,8 +76,8 @@ bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, cha
 
 /* ---- verify_kernels.c ---- */
 
-/* Compares levels 1 to n - 1 with level 0, which is ref, on this model's weights and shapes; also one alone, since ref takes
- * rows and panels. */
+/* Compares levels 1 to n - 1 with level 0, which is ref, on this model's weights and shapes; also one alone,
+ * since ref takes rows and panels. */
 carat_status ct_verify_levels(struct ct_verify *v, const struct ct_kernel *level, int n, int *verdict,
                               carat_error *err);
 
