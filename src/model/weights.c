@@ -232,7 +232,7 @@ static carat_status norm_vector(struct binder *b, struct ct_weight *w, const str
     float *v = ct_arena_push(b->arena, (size_t)cols, sizeof *v);
     if (!v)
         return ct_fail(b->err, CARAT_E_MEMORY, "%s: out of memory for tensor %s", t->file, t->name);
-    ct_decode(t->type, v, t->data, (size_t)cols);
+    ct_dequantize(t->type, v, t->data, (size_t)cols);
     for (int i = 0; i < cols; i++) {
         v[i] = v[i] * t->scale;
         if (b->c->norm_plus_one && !ct_file_is_packed(b->f)) /* there it was added before */

@@ -78,7 +78,7 @@ static void copy_run(uint8_t *out, enum ct_type type, const struct ct_tensor *t,
         } else {
             uint8_t whole[256] = {0};
             memcpy(whole, from, (size_t)stored->bytes - (block - here));
-            ct_decode(t->type, open.value, whole, block);
+            ct_dequantize(t->type, open.value, whole, block);
         }
         memcpy(out, (const uint8_t *)&open + at * (size_t)made->bytes, take * (size_t)made->bytes);
         out += take * (size_t)made->bytes;

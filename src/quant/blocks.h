@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocks.h: block structs exactly as they lie in files (little-endian, packed by construction), and what their bits
- * mean. d, dmin and m are f16; lo and hi are the nibbles of a byte. Reading them: quant/expand.c. */
+/* blocks.h: block structs exactly as they lie in files (little-endian, packed by construction), and what
+ * their bits mean. d, dmin and m are f16; lo and hi are the nibbles of a byte. Reading them:
+ * quant/expand.c. */
 #ifndef CT_BLOCKS_H
 #define CT_BLOCKS_H
 
@@ -57,16 +58,17 @@ struct CT_BLOCK ct_block_mxfp4 {
 
 /* ---- 256 weights in 8 groups of 32 ---- */
 
-/* Half i of a group, 16 weights: w = d * lo(scale) * v - dmin * hi(scale); v has 2 bits: group g has bits 2(g%4) of
- * the 32 bytes at 32 * (g/4). */
+/* Half i of a group, 16 weights: w = d * lo(scale) * v - dmin * hi(scale); v has 2 bits: group g has bits
+ * 2(g%4) of the 32 bytes at 32 * (g/4). */
 struct CT_BLOCK ct_block_q2_k {
     uint8_t scale[16];
     uint8_t q[64];
     uint16_t d, dmin;
 };
 
-/* w = d * (scale - 32) * (v - 4); v has 2 bits as in Q2_K and bit g of high as its third; 16 scales of 6 bits: nibbles
- * in the first 8 bytes (low ones first), the upper 2 bits in the last 4, scale k at byte k%4, bits 2(k/4). */
+/* w = d * (scale - 32) * (v - 4); v has 2 bits as in Q2_K and bit g of high as its third; 16 scales of 6
+ * bits: nibbles in the first 8 bytes (low ones first), the upper 2 bits in the last 4, scale k at byte k%4,
+ * bits 2(k/4). */
 struct CT_BLOCK ct_block_q3_k {
     uint8_t high[32];
     uint8_t q[64];
@@ -74,8 +76,8 @@ struct CT_BLOCK ct_block_q3_k {
     uint16_t d;
 };
 
-/* w = (d * sc) * v - (dmin * mn), sc and mn of a group in 6 bits each, packed as unpack_6bit says; two groups share 32
- * bytes, the first has the low nibbles. */
+/* w = (d * sc) * v - (dmin * mn), sc and mn of a group in 6 bits each, packed as unpack_6bit says; two groups
+ * share 32 bytes, the first has the low nibbles. */
 struct CT_BLOCK ct_block_q4_k {
     uint16_t d, dmin;
     uint8_t scale[12];
@@ -90,8 +92,8 @@ struct CT_BLOCK ct_block_q5_k {
     uint8_t q[128];
 };
 
-/* w = d * scale * (v - 32), a scale for each 16; of each half (64 bytes of low, 32 of high): group k has nibble k/2 of
- * the 32 bytes at 32(k%2), and bits 2k of high above it. */
+/* w = d * scale * (v - 32), a scale for each 16; of each half (64 bytes of low, 32 of high): group k has
+ * nibble k/2 of the 32 bytes at 32(k%2), and bits 2k of high above it. */
 struct CT_BLOCK ct_block_q6_k {
     uint8_t low[128];
     uint8_t high[64];
@@ -99,7 +101,8 @@ struct CT_BLOCK ct_block_q6_k {
     uint16_t d;
 };
 
-/* w = (d * (scale - 32)) * table[nibble]; group g has its own 16 bytes; scale: nibble g of low, bits 2g of high. */
+/* w = (d * (scale - 32)) * table[nibble]; group g has its own 16 bytes; scale: nibble g of low, bits 2g of
+ * high. */
 struct CT_BLOCK ct_block_iq4_xs {
     uint16_t d;
     uint16_t scale_high;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expand.c: the bits of every block type as groups of 32 small integers with their factors; blocks.h says what lies
- * where. The only statement of these layouts: decoding (ct_decode) and the integer products both start here. */
+/* expand.c: the bits of every block type as groups of 32 small integers with their factors; blocks.h says
+ * what lies where. The only statement of these layouts: decoding (ct_dequantize) and the integer products
+ * both start here. */
 #include "quant/blocks.h"
 #include "quant/codec.h"
 
-/* Defines ct_expand_<name>: a loop over blocks of so many weights; what follows says how one becomes groups. */
+/* Defines ct_expand_<name>: a loop over blocks of so many weights; what follows says how one becomes
+ * groups. */
 #define EXPANDER(name, weights)                                                                              \
     static inline void name##_block(struct ct_group *restrict g, const struct ct_block_##name *restrict b);  \
     void ct_expand_##name(struct ct_group *out, const void *blocks, size_t n)                                \
@@ -17,8 +19,7 @@
     }                                                                                                        \
     static inline void name##_block(struct ct_group *restrict g, const struct ct_block_##name *restrict b)
 
-const int8_t ct_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                  1,    13,   25,  38,  53,  69,  89,  113};
+const int8_t ct_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 static const int8_t mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 static inline void nibbles(int8_t q[restrict 32], const uint8_t packed[restrict 16], int minus)
@@ -120,8 +121,8 @@ EXPANDER(q3_k, 256)
     }
 }
 
-/* Scale and minimum k of the 8 in 12 bytes: the first four of each in 6 bits of a byte of their own, the others in a
- * shared byte of two nibbles, with the 2 bits left over in the former on top. */
+/* Scale and minimum k of the 8 in 12 bytes: the first four of each in 6 bits of a byte of their own, the
+ * others in a shared byte of two nibbles, with the 2 bits left over in the former on top. */
 static inline void unpack_6bit(const uint8_t s[12], int k, int *sc, int *mn)
 {
     if (k < 4) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quant.c: the table of stored types. To teach carat a type: a constant in quant.h, its block in blocks.h, how it expands
- * to groups in expand.c, one row here (and its row leaves `foreign`). */
+/* quant.c: the table of stored types. To teach carat a type: a constant in quant.h, its block in blocks.h,
+ * how it expands to groups in expand.c, one row here (and its row leaves `foreign`). */
 #include "quant/quant.h"
 
 #include "quant/blocks.h"
 #include "quant/codec.h"
 
-/* name, block, bytes, GGUF number, safetensors dtype, decode, expand, halves, minimum */
+/* name, block, bytes, GGUF number, safetensors dtype, dequantize, expand, halves, minimum */
 static const struct ct_type_info types[] = {
-    [CT_F32] = {"F32", 1, 4, 0, "F32", ct_decode_f32, NULL, false, false},
-    [CT_F16] = {"F16", 1, 2, 1, "F16", ct_decode_f16, NULL, false, false},
-    [CT_BF16] = {"BF16", 1, 2, 30, "BF16", ct_decode_bf16, NULL, false, false},
+    [CT_F32] = {"F32", 1, 4, 0, "F32", ct_dequantize_f32, NULL, false, false},
+    [CT_F16] = {"F16", 1, 2, 1, "F16", ct_dequantize_f16, NULL, false, false},
+    [CT_BF16] = {"BF16", 1, 2, 30, "BF16", ct_dequantize_bf16, NULL, false, false},
     [CT_Q8_0] = {"Q8_0", 32, sizeof(struct ct_block_q8_0), 8, NULL, NULL, ct_expand_q8_0, false, false},
     [CT_Q4_0] = {"Q4_0", 32, sizeof(struct ct_block_q4_0), 2, NULL, NULL, ct_expand_q4_0, false, false},
     [CT_Q4_1] = {"Q4_1", 32, sizeof(struct ct_block_q4_1), 3, NULL, NULL, ct_expand_q4_1, false, true},
@@ -26,9 +26,9 @@ static const struct ct_type_info types[] = {
     [CT_IQ4_XS] = {"IQ4_XS", 256, sizeof(struct ct_block_iq4_xs), 23, NULL, NULL, ct_expand_iq4_xs, false,
                    false},
     [CT_MXFP4] = {"MXFP4", 32, sizeof(struct ct_block_mxfp4), 39, NULL, NULL, ct_expand_mxfp4, false, false},
-    [CT_SFP] = {"SFP", 1, 1, -1, NULL, ct_decode_sfp, NULL, false, false},
-    [CT_NUQ] = {"NUQ", 256, sizeof(struct ct_block_nuq), -1, NULL, ct_decode_nuq, NULL, false, false},
-    [CT_I8] = {"I8", 128, sizeof(struct ct_block_i8), -1, NULL, ct_decode_i8, ct_expand_i8, false, true},
+    [CT_SFP] = {"SFP", 1, 1, -1, NULL, ct_dequantize_sfp, NULL, false, false},
+    [CT_NUQ] = {"NUQ", 256, sizeof(struct ct_block_nuq), -1, NULL, ct_dequantize_nuq, NULL, false, false},
+    [CT_I8] = {"I8", 128, sizeof(struct ct_block_i8), -1, NULL, ct_dequantize_i8, ct_expand_i8, false, true},
 };
 _Static_assert(CT_COUNT(types) == CT_TYPE_COUNT, "one row per type");
 
@@ -132,4 +132,44 @@ bool ct_type_row_bytes(enum ct_type type, size_t n, size_t *bytes)
 {
     const struct ct_type_info *t = ct_type_info(type);
     return n % (size_t)t->block == 0 && ct_mul(n / (size_t)t->block, (size_t)t->bytes, bytes);
+}
+
+/* ---- values ---- */
+
+/* w = (ws * sc) * q + m * mn; absent factors are 1 and an absent minimum adds nothing, not even to the sign
+ * of a zero. */
+static inline __attribute__((always_inline)) void group_values(float *out, const struct ct_group *g,
+                                                               bool halves, bool minimum)
+{
+    for (int i = 0; i < 32; i++) {
+        float ws = halves ? g->ws * (float)g->sc[i / 16] : g->ws;
+        float m = halves && minimum ? g->m * (float)g->mn[i / 16] : g->m;
+        float v = ws * (float)g->q[i];
+        out[i] = minimum ? v + m : v;
+    }
+}
+
+void ct_dequantize(enum ct_type type, float *out, const void *blocks, size_t n)
+{
+    const struct ct_type_info *t = ct_type_info(type);
+    const uint8_t *p = blocks;
+    struct ct_group g[8];
+
+    if (t->dequantize) {
+        t->dequantize(out, blocks, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i += 256) {
+        size_t have = CT_MIN((size_t)256, n - i);
+        t->expand(g, p + i / (size_t)t->block * (size_t)t->bytes, have);
+        for (size_t k = 0; k < have / 32; k++, out += 32)
+            if (t->halves && t->minimum)
+                group_values(out, &g[k], true, true);
+            else if (t->halves)
+                group_values(out, &g[k], true, false);
+            else if (t->minimum)
+                group_values(out, &g[k], false, true);
+            else
+                group_values(out, &g[k], false, false);
+    }
 }

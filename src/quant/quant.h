@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quant.h: the stored types and their codecs; the only place that knows bit layouts. Readers include this for sizes and
- * names, kernels for values and groups. */
+/* quant.h: the stored types and their codecs; the only place that knows bit layouts. Readers include this for
+ * sizes and names, kernels for values and groups. */
 #ifndef CT_QUANT_H
 #define CT_QUANT_H
 
@@ -30,8 +30,9 @@ enum ct_type {
     CT_TYPE_COUNT,
 };
 
-/* 32 consecutive elements of a row of integers (NUMERICS.md section 4). Element i is ws * q[i]; where its type has halves
- * ws is multiplied by sc[i / 16]; where it has a minimum, m is added, with halves m * mn[i / 16]. */
+/* 32 consecutive elements of a row of integers (NUMERICS.md section 4). Element i is ws * q[i]; where its
+ * type has halves ws is multiplied by sc[i / 16]; where it has a minimum, m is added, with halves m * mn[i /
+ * 16]. */
 struct ct_group {
     int8_t q[32];
     float ws, m;
@@ -44,10 +45,10 @@ struct ct_type_info {
     int bytes;        /* bytes in a block */
     int ggml;         /* type number in GGUF, or -1 */
     const char *hf;   /* dtype string in safetensors, or NULL */
-    /* n elements (a multiple of block) to float32; NULL: ct_decode makes it from the groups */
-    void (*decode)(float *out, const void *blocks, size_t n);
-    /* n elements (a multiple of block) to n / 32 groups; only the members that the type has are written. NULL: the type
-     * is not one of integers */
+    /* n elements (a multiple of block) to float32; NULL: ct_dequantize makes it from the groups */
+    void (*dequantize)(float *out, const void *blocks, size_t n);
+    /* n elements (a multiple of block) to n / 32 groups; only the members that the type has are written.
+     * NULL: the type is not one of integers */
     void (*expand)(struct ct_group *out, const void *blocks, size_t n);
     bool halves, minimum;
 };
@@ -56,8 +57,9 @@ const struct ct_type_info *ct_type_info(enum ct_type type);
 /* What the nibbles of IQ4_NL and IQ4_XS stand for. */
 extern const int8_t ct_iq4_values[16];
 /* n elements (a multiple of the block) to float32 by the format's formula, bit for bit. */
-void ct_decode(enum ct_type type, float *out, const void *blocks, size_t n);
-/* The first n <= 256 elements of a NUQ block as SFP codes, exactly; reads the 16 centres and (n + 1) / 2 bytes. */
+void ct_dequantize(enum ct_type type, float *out, const void *blocks, size_t n);
+/* The first n <= 256 elements of a NUQ block as SFP codes, exactly; reads the 16 centres and (n + 1) / 2
+ * bytes. */
 void ct_nuq_to_sfp(uint8_t *codes, const void *block, size_t n);
 /* False when carat does not read the type. */
 bool ct_type_from_ggml(uint32_t number, enum ct_type *type);
@@ -73,7 +75,8 @@ bool ct_ggml_type(uint32_t number, struct ct_ggml_type *out);
 /* A number that GGUF once had: its name, and in *instead the type to take for it. NULL for every other
  * number. */
 const char *ct_ggml_removed(uint32_t number, const char **instead);
-/* Bits of an element of a safetensors dtype and its spelling with static lifetime; 0 when there is no such dtype. */
+/* Bits of an element of a safetensors dtype and its spelling with static lifetime; 0 when there is no such
+ * dtype. */
 int ct_hf_bits(struct ct_str dtype, const char **name);
 
 /* Bytes of a row of n elements; false when n is not a multiple of the block or the size overflows. */

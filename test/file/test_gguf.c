@@ -573,7 +573,7 @@ static void foreign_writer(void **state)
         size_t n = (size_t)(t->dim[0] * (want[i].columns ? want[i].columns : 1));
         float *out = malloc(n * sizeof *out);
         assert_non_null(out);
-        ct_decode(t->type, out, t->data, n);
+        ct_dequantize(t->type, out, t->data, n);
         for (size_t k = 0; k < n; k++)
             assert_true(out[k] == (float)((int)(k % 16) - 8) / 8);
         free(out);

@@ -297,15 +297,15 @@ static void foreign_writer(void **state)
     assert_int_equal(t->type, CT_F16);
     assert_int_equal(t->dim[0], 6);
     assert_int_equal(t->dim[1], 8);
-    ct_decode(t->type, out, t->data, 48);
+    ct_dequantize(t->type, out, t->data, 48);
     for (int i = 0; i < 48; i++)
         assert_true(out[i] == (float)(i % 16 - 8) / 8);
     t = ct_file_find(f, "model.norm.weight");
-    ct_decode(t->type, out, t->data, 8);
+    ct_dequantize(t->type, out, t->data, 8);
     for (int i = 0; i < 8; i++)
         assert_true(out[i] == (float)(i - 8) / 8);
     t = ct_file_find(f, "scale");
-    ct_decode(t->type, out, t->data, 1);
+    ct_dequantize(t->type, out, t->data, 1);
     assert_true(out[0] == 0.5f);
     t = ct_file_find(f, "ids");
     assert_string_equal(t->type_name, "I64");

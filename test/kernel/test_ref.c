@@ -202,7 +202,7 @@ static float by_the_rules(const struct ct_weight *w, int row, const float *x, bo
         return product_of_integers(w->type, stored, x, w->cols) * w->scale;
     float *wide = malloc((size_t)w->cols * 4);
     assert_non_null(wide);
-    ct_decode(w->type, wide, stored, (size_t)w->cols);
+    ct_dequantize(w->type, wide, stored, (size_t)w->cols);
 
     for (int g = 0; g < w->cols; g += 32) {
         int n = w->cols - g < 32 ? w->cols - g : 32;
@@ -258,7 +258,7 @@ static void test_project(void **unused)
             k[level]->project(out[level], (size_t)rows, &w, 3, rows, &x, form, scratch);
             k[level]->widen(wide[level], &w, 5, scratch);
         }
-        ct_decode(type, plain, (const uint8_t *)w.data + 5 * w.row_bytes, (size_t)cols);
+        ct_dequantize(type, plain, (const uint8_t *)w.data + 5 * w.row_bytes, (size_t)cols);
         for (int i = 0; i < cols; i++) {
             float right = (type == CT_BF16 && fabsf(plain[i]) < 0x1p-50f ? 0 : plain[i]) * w.scale;
             for (int level = 0; level < n_level; level++)

@@ -152,13 +152,13 @@ static float *stream(const struct ct_file *f, const char *name)
         if (t->type == CT_NUQ) { /* the centre that the nibble names */
             const uint8_t *g = t->data + i / 256 * 144;
             uint8_t byte = g[16 + i % 256 / 2];
-            ct_decode(CT_SFP, &out[i], &g[i % 2 ? byte >> 4 : byte & 15], 1);
+            ct_dequantize(CT_SFP, &out[i], &g[i % 2 ? byte >> 4 : byte & 15], 1);
         } else if (t->type == CT_I8) {
             memcpy(whole, t->data + i / 128 * 132, CT_MIN((size_t)132, t->size - i / 128 * 132));
-            ct_decode(CT_I8, group, whole, 128);
+            ct_dequantize(CT_I8, group, whole, 128);
             out[i] = group[i % 128];
         } else {
-            ct_decode(t->type, &out[i], t->data + i * (size_t)ct_type_info(t->type)->bytes, 1);
+            ct_dequantize(t->type, &out[i], t->data + i * (size_t)ct_type_info(t->type)->bytes, 1);
         }
     }
     return out;
@@ -168,7 +168,7 @@ static float value_at(const struct ct_weight *w, int row, int col)
 {
     float out[64];
     assert_true(w->cols <= 64 && row < w->rows && col < w->cols && w->scale == 1);
-    ct_decode(w->type, out, (const uint8_t *)w->data + (size_t)row * w->row_bytes, (size_t)w->cols);
+    ct_dequantize(w->type, out, (const uint8_t *)w->data + (size_t)row * w->row_bytes, (size_t)w->cols);
     return out[col];
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_decode.c: the stored types give exactly the float32 values that the gguf package gives (test/data/quant, and
+/* test_dequantize.c: the stored types give exactly the float32 values that the gguf package gives (test/data/quant, and
  * blocks/ of the larger set: raw blocks and their values, with the extreme scales), gemma.cpp's those of its rules; the
  * integers of a group stay within NUMERICS.md section 4; the tables answer what the formats say. */
 #include <setjmp.h>
@@ -45,7 +45,7 @@ static void check_blocks(const char *folder, enum ct_type type)
     assert_non_null(odd);
     assert_non_null(out);
     memcpy(odd + 1, bin, n_bin);
-    ct_decode(type, out, odd + 1, n);
+    ct_dequantize(type, out, odd + 1, n);
     for (size_t i = 0; i < n; i++)
         if (ct_f32_bits(out[i]) != ct_le32(npy + head + 4 * i))
             fail_msg("%s: element %zu is %a", t->name, i, (double)out[i]);
@@ -91,7 +91,7 @@ static void sfp_codes(void **state)
     float out[256];
     for (int i = 0; i < 256; i++)
         code[i] = (uint8_t)i;
-    ct_decode(CT_SFP, out, code, 256);
+    ct_dequantize(CT_SFP, out, code, 256);
     for (int i = 0; i < 256; i++) {
         int sign = i & 0x80, m = i & 0x7f;
         int high = m & 0x40 ? 0x38 + (m >> 4) : 0x34 + (m >> 3),
@@ -112,13 +112,13 @@ static void nuq_is_sfp(void **state)
     float out[512], right[256];
     for (int i = 0; i < 2 * 144; i++)
         block[i] = (uint8_t)(i * 37 + i / 144);
-    ct_decode(CT_NUQ, out, block, 512);
+    ct_dequantize(CT_NUQ, out, block, 512);
     for (int b = 0; b < 2; b++) {
         const uint8_t *p = block + 144 * b;
         for (int i = 0; i < 256; i++)
             codes[i] =
                 p[i % 2 ? p[16 + i / 2] / 16 : p[16 + i / 2] % 16]; /* the low nibble is the even element */
-        ct_decode(CT_SFP, right, codes, 256);
+        ct_dequantize(CT_SFP, right, codes, 256);
         assert_memory_equal(out + 256 * b, right, sizeof right);
     }
     /* a short last group: 5 elements take the centres and 3 bytes */
@@ -141,7 +141,7 @@ static void i8_values(void **state)
     const uint16_t factors[2][2] = {{0x3c23, 0xc2f7}, {0x3f81, 0x4300}}; /* inverse scale, zero point: bf16 */
     for (int b = 0; b < 2; b++)
         memcpy(block + 132 * b, factors[b], 4);
-    ct_decode(CT_I8, out, block, 256);
+    ct_dequantize(CT_I8, out, block, 256);
     for (int i = 0; i < 256; i++) {
         float scale = ct_bf16_to_f32(factors[i / 128][0]), zero = ct_bf16_to_f32(factors[i / 128][1]);
         float right = fmaf(scale, (float)(int8_t)block[132 * (i / 128) + 4 + i % 128], -zero * scale);
@@ -202,17 +202,17 @@ static void plain_types(void **state)
     float out[CT_COUNT(c)];
     for (size_t i = 0; i < CT_COUNT(c); i++)
         memcpy(in + 1 + 2 * i, &c[i].bits, 2);
-    ct_decode(CT_F16, out, in + 1, CT_COUNT(c));
+    ct_dequantize(CT_F16, out, in + 1, CT_COUNT(c));
     for (size_t i = 0; i < CT_COUNT(c); i++)
         assert_int_equal(ct_f32_bits(out[i]), c[i].f16);
-    ct_decode(CT_BF16, out, in + 1, CT_COUNT(c));
+    ct_dequantize(CT_BF16, out, in + 1, CT_COUNT(c));
     for (size_t i = 0; i < CT_COUNT(c); i++)
         assert_int_equal(ct_f32_bits(out[i]), c[i].bf16);
 
     static const uint32_t f32[] = {0, 0x80000000, 1, 0x3f800000, 0x7f800000, 0x7fc00001};
     uint8_t raw[1 + sizeof f32];
     memcpy(raw + 1, f32, sizeof f32);
-    ct_decode(CT_F32, out, raw + 1, CT_COUNT(f32));
+    ct_dequantize(CT_F32, out, raw + 1, CT_COUNT(f32));
     assert_memory_equal(out, f32, sizeof f32);
 }
 

@@ -37,7 +37,7 @@ static void widen_row(float *restrict out, const struct ct_weight *w, int row, f
         for (size_t i = 0; i < n; i++)
             out[i] = f16_value(ct_le16(p + 2 * i));
     else
-        ct_decode(w->type, out, p, n);
+        ct_dequantize(w->type, out, p, n);
 }
 
 void CT_NAME(ct_widen)(float *restrict out, const struct ct_weight *w, int row, float *scratch)
