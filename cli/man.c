@@ -102,7 +102,8 @@ static void named(const char *section, const struct named_text *texts, unsigned 
     for (; texts->name; texts++) {
         if (!(texts->verbs & verbs))
             continue;
-        out_print(any ? "" : ".SH %s\n", section);
+        if (!any)
+            out_print(".SH %s\n", section);
         any = true;
         out_print(".TP\n");
         request("B", texts->name);

@@ -10,37 +10,40 @@ const struct verb_text verb_texts[N_VERB] = {
         {"run", "MODEL [PROMPT]", "generate text from a prompt", 1, 2,
          "The prompt is PROMPT, -p, -f, --messages or --ids; without any of them, or when PROMPT is -, it is "
          "standard input, byte for byte.\n"
-         "A PROMPT that follows MODEL is continued by standard input, after an empty line and with a note, when that "
-         "is a file at its beginning, or a pipe that brings something within 0.2 s. With -m, -p, -f, --messages "
-         "or --ids standard input is not touched.\n"
+         "A PROMPT that follows MODEL is continued by standard input, after an empty line and with a note, "
+         "when that is a file at its beginning, or a pipe that brings something within 0.2 s. With -m, -p, "
+         "-f, --messages or --ids standard input is not touched.\n"
          "The prompt becomes the user's turn of the model's chat template, and may be empty; --raw runs it "
          "as it is, control tokens recognised.\n"
-         "With --tools, or --json, a call of a function comes out as {\"name\": ..., \"arguments\": ...}, one a "
-         "line, or in the list \"calls\"; one that is not of the form, or not declared, has its text and what is "
-         "wrong with it, too.\n"
-         "Generated text alone goes to standard output, and ends with a newline. Speed, and the seed if it was "
-         "random, go to standard error with -v, or where both are terminals. A given seed repeats a run.\n"
-         "A rate counts the tokens whose passes its time contains: the first one generated comes from the pass of "
-         "the prompt. Where there was no pass it is left out, in JSON null.\n",
+         "With --tools, or --json, a call of a function comes out as {\"name\": ..., \"arguments\": ...}, "
+         "one a line, or in the list \"calls\"; one that is not of the form, or not declared, has its text "
+         "and what is wrong with it, too.\n"
+         "Generated text alone goes to standard output, and ends with a newline. Speed, and the seed if it "
+         "was random, go to standard error with -v, or where both are terminals. A given seed repeats a "
+         "run.\n"
+         "A rate counts the tokens whose passes its time contains: the first one generated comes from the "
+         "pass of the prompt. Where there was no pass it is left out, in JSON null.\n",
          "carat run tiny \"Turn on the kitchen lights\"\n"
          "carat run MODEL \"Summarise:\" <notes.txt\n"
          "carat run MODEL -n 100 --temp 0.7 --seed 1 \"Once upon a time\"\n"
          "carat run MODEL --messages messages.json\n"
          "carat run tiny --tools tools.json \"Turn on the kitchen lights\"\n"},
-    [LOGITS] = {"logits", "MODEL", "next-token logits after a prompt", 1, 1,
-                "The prompt is -p, -f, --messages or --ids, as for run; standard input is read only where one of "
-                "them is -. Without --out, --top or --json the ten highest logits are printed.\n",
-                "carat logits tiny --ids 2,5,9\n"
-                "carat logits MODEL --ids 2,5,9 --all --out logits.npy\n"},
+    [LOGITS] =
+        {"logits", "MODEL", "next-token logits after a prompt", 1, 1,
+         "The prompt is -p, -f, --messages or --ids, as for run; standard input is read only where one of "
+         "them is -. Without --out, --top or --json the ten highest logits are printed.\n",
+         "carat logits tiny --ids 2,5,9\n"
+         "carat logits MODEL --ids 2,5,9 --all --out logits.npy\n"},
     [TOKENIZE] = {"tokenize", "MODEL [TEXT]", "text to token ids", 1, 2,
                   "MODEL may be a tokenizer file, or a directory that holds only one. Without TEXT, standard "
                   "input is read.\n",
                   "carat tokenize tiny \"Turn on the kitchen lights\"\n"
                   "carat tokenize MODEL --json <notes.txt\n"},
-    [DETOKENIZE] = {"detokenize", "MODEL [IDS]", "token ids to text", 1, 2,
-                    "MODEL is as for tokenize. IDS are separated by commas or white space, or are the JSON that "
-                    "tokenize prints; without them, standard input is read.\n",
-                    "carat tokenize tiny \"kitchen lights\" | carat detokenize tiny\n"},
+    [DETOKENIZE] =
+        {"detokenize", "MODEL [IDS]", "token ids to text", 1, 2,
+         "MODEL is as for tokenize. IDS are separated by commas or white space, or are the JSON that "
+         "tokenize prints; without them, standard input is read.\n",
+         "carat tokenize tiny \"kitchen lights\" | carat detokenize tiny\n"},
     [RENDER] = {"render", "MODEL --messages FILE", "the exact prompt that a conversation becomes", 1, 1,
                 "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n",
                 "carat render MODEL --messages messages.json\n"
@@ -77,16 +80,14 @@ const struct verb_text verb_texts[N_VERB] = {
          "carat verify MODEL\n"},
     [PACK] = {"pack", "MODEL", "write a model in the form that starts at once", 1, 1,
               "Without -o the packed form goes into the cache, as the first run of a model puts it there. "
-              "With it, "
-              "FILE is a model of its own, which can be moved to other machines and processors.\n",
+              "With it, FILE is a model of its own, which can be moved to other machines and processors.\n",
               "carat pack MODEL -o packed.carat\n"},
     [CACHE] =
         {"cache", "list|prune|clear|remove [NAME]", "look after the cache of packed models", 1, 2,
          "list: what is there, the one used last first. prune: removes what is of no use (its model has "
          "changed or is gone, it is damaged or of another version), and the ones used longest ago until the "
-         "rest "
-         "fits. clear: removes all. remove NAME: removes one, by the name of its model, its path or that of the packed "
-         "file. A process that runs one keeps it until it ends.\n",
+         "rest fits. clear: removes all. remove NAME: removes one, by the name of its model, its path or "
+         "that of the packed file. A process that runs one keeps it until it ends.\n",
          "carat cache list\n"
          "carat cache prune --cache-size 2G\n"},
     [DOCTOR] =
@@ -317,9 +318,8 @@ const char model_text[] = "MODEL is a Hugging Face directory, a GGUF file or a g
                           "is the small model inside this command "
                           "(./tiny is a path). Where a file is read, - is standard input, for MODEL too.\n";
 const char llama_text[] = "Options of llama.cpp are understood. Those that cannot change the text (threads "
-                          "of a batch, layers on a GPU, "
-                          "locking of memory) are accepted with a note; those that would change it and that "
-                          "carat does not have are "
-                          "refused by name. A command line without a verb is understood too: --weights F "
-                          "--prompt TEXT is run, --encode tokenize, --decode detokenize, --print-config show "
+                          "of a batch, layers on a GPU, locking of memory) are accepted with a note; those "
+                          "that would change it and that carat does not have are refused by name. A command "
+                          "line without a verb is understood too: --weights F --prompt TEXT is run, "
+                          "--encode tokenize, --decode detokenize, --print-config show "
                           "and --bench bench.\n";

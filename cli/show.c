@@ -65,7 +65,8 @@ static char *token_text(const struct subject *s, int32_t id)
     char *text = NULL;
     size_t n;
 
-    if (!s->info.has_tokenizer || carat_detokenize(s->model, &id, 1, CARAT_SPECIAL, &text, &n, NULL) != CARAT_OK)
+    if (!s->info.has_tokenizer ||
+        carat_detokenize(s->model, &id, 1, CARAT_SPECIAL, &text, &n, NULL) != CARAT_OK)
         return NULL;
     return text;
 }

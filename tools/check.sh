@@ -5,7 +5,7 @@
 # (exit status 77) is neither.
 # Usage: tools/check.sh [jobs]. Exit status 0 only when nothing failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 jobs=${1:-2}
 passed=0 failed=0 skipped=0
 

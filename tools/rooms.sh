@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # rooms.sh: the table of ARCHITECTURE.md that says which room of src/ may use which; sourced by the checks that read it.
 
 # read_rooms FILE: fills may_use[room], a list of rooms ("base") and headers ("os/cpu.h"). Rows are `src/room` | ... | list |.

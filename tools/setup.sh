@@ -26,6 +26,9 @@ if [ "${1:-}" = check ]; then
     need_command python3 python3 # examples/generate.py
     need_command zsh zsh         # completions are tried in the shells that they are for
     need_command fish fish
+    need_command clang clang # compiles everything a second time, with other warnings
+    need_command clang-format clang-format
+    need_command shellcheck shellcheck
 fi
 [ "${1:-}" != fuzz ] || need_command clang clang libclang-rt-14-dev
 [ ${#packages[@]} -gt 0 ] || exit 0

@@ -4,7 +4,7 @@
 # and the libraries for arm64, which are unpacked into build/root-arm64. No foreign architecture is added to the system:
 # that would tie its C library to another one's version. What cannot be had costs the tests on Arm, nothing else.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 [ "$(uname -m)" = x86_64 ] || exit 0
 give_up() {
     echo "setup_arm.sh: $1; nothing is tested on Arm" >&2

@@ -27,8 +27,8 @@ static void equals_jansson(void **state)
         "{\"a\":{\"b\":[1,2,{\"c\":null}],\"d\":true},\"e\":false,\"\":\"\"}",
         "[0,-0,1,-1,9223372036854775807,-9223372036854775808,1.5,-2e3,1E-7,0.1,123456789.123456789]",
         "[\"\\u00e9\\ud83d\\ude00\\n\\\"\\\\\\/\",\"\xc3\xa9\"]",
-        "{\"a-long-key-that-grows-the-buffer-of-keys-a-few-times-over-and-then-some-more-of-it\":{\"k\":1},"
-        "\"k\":2}",
+        ("{\"a-long-key-that-grows-the-buffer-of-keys-a-few-times-over-and-then-some-more-of-it\":{\"k\":1},"
+         "\"k\":2}"),
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         carat_error err;

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034 # those that source it use its variables
 # cache.bash: what the tests of the cache share; each sources it instead of common.bash.
 
 # A fifth of the disk stays free, or nothing is packed: looks for a place that has more. In memory nobody waits for a disk.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034 # those that source it use its variables
 # interrupt.bash: Ctrl-C for tests, sent once the command listens for it. Sourced after common.bash.
 
 # armed PID: waits until the process has its handler.

@@ -21,7 +21,7 @@ for t in '"avg_ts": [0-9]' '"limit_gb_s": [0-9]' '"limit_gop_s": {"f32": ' '"gb_
 grep -q '"passes"' out && die 'a profile that nobody asked for'
 refuse 2 bench tiny --json -o csv
 refuse 2 bench tiny -o sql
-for list in '' , 1, ,1 x 1x -1 1048577 99999999999; do
+for list in '' ',' '1,' ',1' x 1x -1 1048577 99999999999; do
     refuse 2 bench tiny -p "$list"
     err_has 'option -p'
 done
@@ -70,9 +70,9 @@ expect 0 bench tiny -p 4 -n 0 -r 1 -fa 0,on -o json
 [ "$(grep -c '"flash_attn": [01],' out)" = 2 ] || die 'flash_attn is not told'
 CARAT_ARG_THREADS=1,2 "$CARAT" bench tiny -p 4 -n 0 -r 1 >out 2>err || die 'CARAT_ARG_THREADS'
 [ "$(grep -c '^| gemma3 ' out)" = 2 ] || die 'the variable is not obeyed'
-for list in '' , 1, 1,x 257 1,-1; do refuse 2 bench tiny -t "$list"; done
+for list in '' ',' '1,' '1,x' 257 '1,-1'; do refuse 2 bench tiny -t "$list"; done
 refuse 2 bench tiny -ub 4,y
-for list in '' 2 0,3 0, yes; do refuse 2 bench tiny -fa "$list"; done
+for list in '' 2 '0,3' '0,' yes; do refuse 2 bench tiny -fa "$list"; done
 refuse 2 bench tiny -t 1,2 --plot x.svg
 err_has 'one value each'
 # a row is there when it is measured, not when all are
@@ -80,7 +80,7 @@ mkfifo pipe
 "$CARAT" bench tiny -p 4,8 -n 0 -r 1000 >pipe 2>err &
 pid=$!
 exec 5<pipe
-for row in 1 2 3; do read -r line <&5; done
+for _ in 1 2 3; do read -r line <&5; done
 case $line in *' pp4 '*) ;; *) die "the third line is $line" ;; esac
 kill -0 $pid || die 'the first row came with the last'
 kill $pid

@@ -107,7 +107,7 @@ done
 expect 0 run tiny --ids @ids.json -n 0 --json
 out_has "\"prompt_ids\":\[$list\]"
 printf '%s' "$list" >list
-for i in $(seq 1 14); do { cat list; printf ','; cat list; } >twice && mv twice list; done
+for _ in $(seq 1 14); do { cat list; printf ','; cat list; } >twice && mv twice list; done
 [ "$(wc -c <list)" -gt 131072 ] || die 'the list is short'
 refuse 1 run tiny --ids @list
 err_has 'E_CONTEXT'

@@ -227,7 +227,7 @@ static const struct bad_case files[] = {
 
 struct gguf {
     const char *type, *architecture;
-    const char *flag; /* a key that is false */
+    const char *flag;   /* a key that is false */
     const char *tensor; /* one of 4 numbers */
 };
 static void metadata(struct bad_place *p, const void *with)

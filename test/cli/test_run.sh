@@ -143,7 +143,7 @@ given=$(printf '%s\n' "$ids" | tr ',' '\n' | wc -l)
 refuse 1 run tiny --ids "$ids" -c 3
 err_has 'the context 3 positions'
 many=$ids
-for i in 1 2 3 4 5 6 7 8 9 10 11; do many=$many,$many; done
+for _ in 1 2 3 4 5 6 7 8 9 10 11; do many=$many,$many; done
 refuse 1 run tiny --ids "$many"
 err_has 'and the model [0-9]*$'
 

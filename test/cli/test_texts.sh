@@ -23,14 +23,14 @@ sed -n 's/^    //p' "$CARAT_SOURCE/README.md" | sed 's/  *# .*//' >readme
 expect 0 help
 verbs=$(sed -n '/^usage/,/^MODEL/s/^  \([a-z]*\)  .*/\1/p' out)
 [ "$(echo "$verbs" | wc -l)" -ge 11 ] || die "verbs: $verbs"
-: >help
-: >man
+: >./help
+: >./man
 for verb in '' $verbs; do
     expect 0 help $verb
-    sed -n '/^examples:/,/^$/s/^  //p' out >>help
+    sed -n '/^examples:/,/^$/s/^  //p' out >>./help
     expect 0 help --man $verb
     sed -n '/^.SH EXAMPLES/,/^.EE/p' out | grep -v '^\.' |
-        sed 's/\\-/-/g; s/\\(dq/"/g; s/\\(aq/'\''/g; s/\\(ga/`/g; s/\\(ha/^/g; s/\\(ti/~/g; s/\\&//g; s/\\e/\\/g' >>man
+        sed 's/\\-/-/g; s/\\(dq/"/g; s/\\(aq/'\''/g; s/\\(ga/`/g; s/\\(ha/^/g; s/\\(ti/~/g; s/\\&//g; s/\\e/\\/g' >>./man
 done
 same help man # a page shows what help shows
 [ "$(wc -l <help)" -ge "$(echo "$verbs" | wc -l)" ] || die "examples: $(cat help)"

@@ -70,7 +70,6 @@ with=$(cat out)
 expect 0 tokenize tiny hi --no-bos
 without=$(cat out)
 [ "${with#* }" = "$without" ] || die "'$with' is not one id more than '$without'"
-bos=${with%% *}
 expect 0 tokenize tiny '<bos>hi' --no-bos --special
 [ "$(cat out)" = "$with" ] || die '<bos> was not recognised'
 expect 0 tokenize tiny '<bos>hi' --special

@@ -62,7 +62,7 @@ refuse 2 run tiny hi -c 1000000
 err_has 'context'
 refuse 1 run tiny hi -c 1
 err_has '^error: E_CONTEXT: the prompt has [0-9]* tokens and the context 1 positions; -c [0-9]* makes room for it'
-expect 0 run tiny hi -n 1 $(sed -n 's/.*; \(-c [0-9]*\) makes.*/\1/p' err)
+expect 0 run tiny hi -n 1 -c "$(sed -n 's/.*; -c \([0-9]*\) makes.*/\1/p' err)"
 expect 0 run tiny hi -n 1 -c 0
 # one standard input, two readers
 for arguments in 'run - -f -' 'run -' 'run tiny -f - -sysf -' 'run tiny hi --tools - -sysf -' 'tokenize -' 'detokenize -m -' \

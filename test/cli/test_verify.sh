@@ -62,7 +62,7 @@ exec 3<>full
 timeout 1 cat /dev/zero >&3 || true
 "$CARAT" verify tiny >&3 2>err &
 pid=$!
-for i in $(seq 50); do
+for _ in $(seq 50); do
     sleep 0.5
     kill -INT $pid 2>/dev/null || break
     sleep 0.5

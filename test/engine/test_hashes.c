@@ -152,10 +152,10 @@ static void write_list(const struct list *list)
     FILE *f = fopen(HASHES, "w");
     if (!f)
         fail_msg("%s: cannot write", HASHES);
-    fprintf(
-        f,
-        "# XXH3-64 of logits, numerics version %d; test/engine/test_hashes.c says how to rewrite this file.\n",
-        CARAT_NUMERICS_VERSION);
+    fprintf(f,
+            "# XXH3-64 of logits, numerics version %d; "
+            "test/engine/test_hashes.c says how to rewrite this file.\n",
+            CARAT_NUMERICS_VERSION);
     for (int i = 0; i < list->n; i++) {
         const struct line *l = &list->line[i];
         fprintf(f, "%-28s %-5s %-4s %016llx\n", l->model, l->arithmetic, l->kv, l->hash);

@@ -84,6 +84,24 @@ CMakeLists.txt|add_compile_options(-march=native)
 CMakeLists.txt|add_compile_options(-ffast-math)
 END
 
+# Format and scripts, where their tools are.
+fresh
+cp "$CARAT_SOURCE/.clang-format" "$tree"
+plant test/x/test_x.c 'int main(void)\n{\n    return 0;\n}'
+plant test/x/test_x.sh '# shellcheck shell=bash\nif [ -n "$1" ]; then echo "$1"; fi'
+"$tools/check_format.sh" "$tree" >"$tree/out" 2>&1
+if [ $? -ne 77 ]; then
+    expect 0 check_format.sh 'clean tree'
+    plant test/x/test_x.c 'int main(void) { return 0; }'
+    expect 1 check_format.sh 'a function on one line'
+fi
+"$tools/check_scripts.sh" "$tree" >"$tree/out" 2>&1
+if [ $? -ne 77 ]; then
+    expect 0 check_scripts.sh 'clean tree'
+    plant test/x/test_x.sh '# shellcheck shell=bash\nfor i in 1 2; do echo; done'
+    expect 1 check_scripts.sh 'an unused variable'
+fi
+
 # Symbols: a call into a room that may not be used, which no include shows.
 object() { # path, C
     mkdir -p "$tree/objects/$(dirname "$1")"

@@ -98,7 +98,7 @@ static void agrees_on_the_model(void **state)
     ct_cpu_detect(&cpu);
     const int value[] = {cpu.family, cpu.model, cpu.stepping};
     for (size_t i = 0; i < CT_COUNT(name); i++) {
-        int wanted;
+        int wanted = 0;
         if (!cpuinfo(name[i], line, sizeof line) || !strchr(line, ':') ||
             sscanf(strchr(line, ':') + 1, "%d", &wanted) != 1)
             skip();

@@ -64,15 +64,15 @@ static const struct packing {
     codes_in *in; /* codes of a block lie behind its scale and minimum */
     codes_out *out;
 } table[CT_TYPE_COUNT] = {
-    [CT_F32] = {{CT_LINES_32, 32, 0, 2048, false}, 0, NULL, NULL},
-    [CT_F16] = {{CT_LINES_16, 32, 0, 1024, false}, 0, NULL, NULL},
-    [CT_BF16] = {{CT_LINES_16, 32, 0, 1024, false}, 0, NULL, NULL},
-    [CT_Q8_0] = {{CT_LINES_BYTE, 64, 64, 1088, false}, 34, bytes_in, bytes_out},
+    [CT_F32] = {{CT_LINES_32, 32, 0, 2048, false, 0, 0}, 0, NULL, NULL},
+    [CT_F16] = {{CT_LINES_16, 32, 0, 1024, false, 0, 0}, 0, NULL, NULL},
+    [CT_BF16] = {{CT_LINES_16, 32, 0, 1024, false, 0, 0}, 0, NULL, NULL},
+    [CT_Q8_0] = {{CT_LINES_BYTE, 64, 64, 1088, false, 0, 0}, 34, bytes_in, bytes_out},
     [CT_Q5_0] = {.panel = PLANES(64, 64, 5, 2, false)},
     [CT_Q5_1] = {.panel = PLANES(32, 64, 5, 0, true)},
-    [CT_Q4_0] = {{CT_LINES_NIBBLE, 64, 64, 576, false}, 18, nibbles_in, nibbles_out},
-    [CT_Q4_1] = {{CT_LINES_NIBBLE, 64, 128, 640, true}, 20, nibbles_in, nibbles_out},
-    [CT_IQ4_NL] = {{CT_LINES_NIBBLE, 64, 64, 576, false}, 18, nibbles_in, nibbles_out},
+    [CT_Q4_0] = {{CT_LINES_NIBBLE, 64, 64, 576, false, 0, 0}, 18, nibbles_in, nibbles_out},
+    [CT_Q4_1] = {{CT_LINES_NIBBLE, 64, 128, 640, true, 0, 0}, 20, nibbles_in, nibbles_out},
+    [CT_IQ4_NL] = {{CT_LINES_NIBBLE, 64, 64, 576, false, 0, 0}, 18, nibbles_in, nibbles_out},
     [CT_Q2_K] = {.panel = PLANES(256, 64 + 256, 2, 2, true)},
     [CT_Q3_K] = {.panel = PLANES(256, 64 + 256, 3, 2, false)},
     [CT_Q4_K] = {.panel = PLANES(256, 64 + 256, 4, 2, true)},
@@ -80,7 +80,7 @@ static const struct packing {
     [CT_Q6_K] = {.panel = PLANES(256, 64 + 256, 6, 2, false)},
     [CT_IQ4_XS] = {.panel = PLANES(256, 64 + 128, 4, 1, false)},
     [CT_MXFP4] = {.panel = PLANES(128, 64, 4, 1, false)},
-    [CT_SFP] = {{CT_LINES_BYTE, 32, 0, 512, false}, 0, NULL, NULL},
+    [CT_SFP] = {{CT_LINES_BYTE, 32, 0, 512, false, 0, 0}, 0, NULL, NULL},
     [CT_I8] = {.panel = PLANES(128, 64, 8, 0, true)},
 };
 

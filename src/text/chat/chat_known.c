@@ -43,13 +43,14 @@ static void put(struct walk *w, const char *s, const char *end)
 /* A quoted text: white space in it counts, and \n is the character that it spells. */
 static void put_quoted(struct walk *w, const char *end)
 {
+    static const char newline[] = "\n";
     const char quote = *w->at, *from = w->at++;
     for (; w->at < end && *w->at != quote; w->at++) {
         if (*w->at != '\\' || w->at + 1 == end)
             continue;
         if (w->at[1] == 'n') {
             put(w, from, w->at);
-            put(w, "\n", "\n" + 1);
+            put(w, newline, newline + 1);
             from = w->at + 2;
         }
         w->at++;
