@@ -181,7 +181,7 @@ int settle_cache_types(struct options *o, const char *verb)
                     "one type",
                     verb);
     if (strcmp(k, "q8_0") == 0) /* the same idea: int8, and one f16 for 32 */
-        k = "q8";
+        k = carat_kv_name(CARAT_KV_Q8);
     if (o->kv && strcmp(o->kv, k) != 0)
         return fail(USAGE, "%s: --kv %s and -ctk %s contradict each other", verb, o->kv, k);
     o->kv = k;

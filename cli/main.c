@@ -75,6 +75,7 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     output_start();
+    options_words();
     options_color(argc - 1, argv + 1);
     return out_finish(dispatch(argc - 1, argv + 1));
 }

@@ -123,11 +123,10 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->chunk = o->chunk;
     e->exact = o->exact;
     e->isa = o->isa;
-    if (o->kv) /* the option table allows these words only */
-        e->kv = strcmp(o->kv, "bf16") == 0  ? CARAT_KV_BF16
-                : strcmp(o->kv, "f16") == 0 ? CARAT_KV_F16
-                : strcmp(o->kv, "f32") == 0 ? CARAT_KV_F32
-                                            : CARAT_KV_Q8;
+    /* the option table allows names of types only */
+    for (int kv = 1; o->kv && carat_kv_name((carat_kv)kv); kv++)
+        if (strcmp(o->kv, carat_kv_name((carat_kv)kv)) == 0)
+            e->kv = (carat_kv)kv;
 }
 
 int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options)
@@ -154,8 +153,9 @@ int fit_engine(carat_engine_options *e, const carat_model *model, const struct o
         return DONE;
     if (carat_fit_engine(model, e, (size_t)o->memory, &err) != CARAT_OK)
         return fail_status(&err);
-    if (o->verbose || (e->kv == CARAT_KV_Q8 && asked == CARAT_KV_DEFAULT))
-        note("--memory leaves room for a context of %d%s", e->context,
-             e->kv == CARAT_KV_Q8 ? " with a q8 cache" : "");
+    if (e->kv == CARAT_KV_Q8 && (o->verbose || asked == CARAT_KV_DEFAULT))
+        note("--memory leaves room for a context of %d with a %s cache", e->context, carat_kv_name(e->kv));
+    else if (o->verbose)
+        note("--memory leaves room for a context of %d", e->context);
     return DONE;
 }

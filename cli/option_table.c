@@ -2,8 +2,13 @@
 /* option_table.c: every verb, option, exit code and variable of the command, as data. Who reads it is in options.h. */
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
+
+/* Words that the library knows, separated by |: options_words writes them. */
+static char isa_words[128], kv_words[32], cache_words[40];
 
 const struct verb_text verb_texts[N_VERB] = {
     [RUN] =
@@ -238,18 +243,17 @@ const struct option option_table[] = {
      "recompute everything for every position: an oracle for the cache", 0, 0},
     {{"--exact"}, FLAG, AT(exact), SELDOM(ON(RUN) | ON(SHOW)) | EVALUATES, NULL,
      "float32 arithmetic, for comparisons", 0, 0},
-    {{"--kv"}, CHOICE, AT(kv), SELDOM(EVALUATES | ON(SHOW)), "bf16|f16|f32|q8",
+    {{"--kv"}, CHOICE, AT(kv), SELDOM(EVALUATES | ON(SHOW)), kv_words,
      "type of the KV cache (default bf16, with --exact f32)", 0, 0},
-    {{"-ctk", "--cache-type-k"}, CHOICE, AT(cache_k), SELDOM(EVALUATES | ON(SHOW)), "bf16|f16|f32|q8_0|q8",
+    {{"-ctk", "--cache-type-k"}, CHOICE, AT(cache_k), SELDOM(EVALUATES | ON(SHOW)), cache_words,
      "with -ctv of the same type: another spelling of --kv", 0, 0},
-    {{"-ctv", "--cache-type-v"}, CHOICE, AT(cache_v), SELDOM(EVALUATES | ON(SHOW)), "bf16|f16|f32|q8_0|q8",
+    {{"-ctv", "--cache-type-v"}, CHOICE, AT(cache_v), SELDOM(EVALUATES | ON(SHOW)), cache_words,
      "with -ctk of the same type: another spelling of --kv", 0, 0},
     {{"--memory"}, SIZE, AT(memory), EVALUATES, "SIZE",
      "the largest context, and the KV type if need be, that fit with the weights into SIZE, as in 2G", 1, 0x1p60},
     {{"--memory"}, MAYBE_SIZE, AT(memory), ON(SHOW), "SIZE",
      "the memory of this context and of others, to the page; with SIZE, what --memory SIZE would choose", 0, 0x1p60},
-    {{"--isa"}, CHOICE, AT(isa), SELDOM(EVALUATES | ON(SHOW) | ON(VERIFY)),
-     "ref|avx2|avxvnni|avx512|vnni|amx|neon|dotprod|i8mm",
+    {{"--isa"}, CHOICE, AT(isa), SELDOM(EVALUATES | ON(SHOW) | ON(VERIFY)), isa_words,
      "use kernels of at most this level; the last three are of Arm",
      0, 0},
     GROUP("Messages"),
@@ -264,6 +268,21 @@ const struct option option_table[] = {
 };
 /* clang-format on */
 const int option_count = sizeof option_table / sizeof option_table[0];
+
+static void add_word(char *words, size_t capacity, const char *word)
+{
+    size_t n = strlen(words);
+    snprintf(words + n, capacity - n, "%s%s", n ? "|" : "", word);
+}
+
+void options_words(void)
+{
+    for (int i = 0; carat_isa_name(i); i++)
+        add_word(isa_words, sizeof isa_words, carat_isa_name(i));
+    for (int kv = 1; carat_kv_name((carat_kv)kv); kv++)
+        add_word(kv_words, sizeof kv_words, carat_kv_name((carat_kv)kv));
+    snprintf(cache_words, sizeof cache_words, "%s|q8_0", kv_words); /* llama.cpp's name for the last */
+}
 
 const struct exit_text exit_texts[] = {
     {DONE, ANY, "success"},

@@ -123,6 +123,8 @@ void option_heading(char *out, size_t capacity, const struct option *option);
 
 /* Obeys --color wherever it stands, so that it counts for what is said about the other words too. */
 void options_color(int argc, char **argv);
+/* Asks the library for the words that options name: levels of kernels, KV types. Before anything reads the table. */
+void options_words(void);
 /* argv holds what follows the verb. Returns 0, or an exit code after saying why. */
 int options_parse(struct options *o, enum verb verb, int argc, char **argv);
 /* Does the verb have an option of that spelling? */

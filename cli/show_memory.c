@@ -10,10 +10,7 @@ static const int contexts[] = {2048, 8192, 32768};
 enum { MOST_CONTEXTS = sizeof contexts / sizeof *contexts + 2 };
 
 /* f16 needs what bf16 does. */
-static const struct {
-    const char *name;
-    carat_kv kv;
-} types[] = {{"bf16", CARAT_KV_BF16}, {"q8", CARAT_KV_Q8}, {"f32", CARAT_KV_F32}};
+static const carat_kv types[] = {CARAT_KV_BF16, CARAT_KV_Q8, CARAT_KV_F32};
 enum { N_TYPES = sizeof types / sizeof *types };
 
 struct table {
@@ -54,7 +51,7 @@ static bool fill_table(struct table *t, const carat_model *model, const carat_en
     for (int i = 0; i < t->n; i++)
         for (int k = 0; k < N_TYPES; k++) {
             options.context = t->context[i];
-            options.kv = types[k].kv;
+            options.kv = types[k];
             if (carat_plan_engine(model, &options, &plan, NULL) != CARAT_OK)
                 return false;
             t->bytes[i][k] = plan.bytes;
@@ -79,7 +76,7 @@ static void print_table(const struct table *t)
 
     out_print("memory by context\n  %-10s", "context");
     for (int k = 0; k < N_TYPES; k++)
-        out_print("%12s", types[k].name);
+        out_print("%12s", carat_kv_name(types[k]));
     for (int i = 0; i < t->n; i++) {
         out_print("\n  %-10d", t->context[i]);
         for (int k = 0; k < N_TYPES; k++)
@@ -117,7 +114,7 @@ static json_t *table_json(const struct table *t)
     for (int i = 0; i < t->n; i++) {
         json_t *row = json_pack("{s:i}", "context", t->context[i]);
         for (int k = 0; k < N_TYPES; k++)
-            json_object_set_new(row, types[k].name, json_integer((json_int_t)t->bytes[i][k]));
+            json_object_set_new(row, carat_kv_name(types[k]), json_integer((json_int_t)t->bytes[i][k]));
         json_array_append_new(list, row);
     }
     return list;

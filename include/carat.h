@@ -404,9 +404,7 @@ typedef struct carat_engine_options {
     int chunk;    /* most rows in one pass; 0: 256 */
     int exact;    /* 1: f32 arithmetic, the oracle (NUMERICS.md section 1); KV default is then f32 */
     carat_kv kv;  /* default bf16, or f32 with exact */
-    const char
-        *isa; /* limit on kernel level: "ref", "avx2", "avxvnni", "avx512", "vnni", "amx", or on Arm "ref",
-               * "neon", "dotprod", "i8mm"; NULL: none */
+    const char *isa; /* the highest level of kernels to use, a name of carat_isa_name; NULL: any */
     size_t max_bytes; /* refuse a plan of more bytes than this (E_MEMORY); 0: no limit */
     /* During creation: KiB of weights packed or asked from the disk of all there are, some hundred times a second; may be NULL */
     carat_progress progress;
@@ -414,13 +412,18 @@ typedef struct carat_engine_options {
 } carat_engine_options;
 #define CARAT_ENGINE_OPTIONS CARAT_INIT(carat_engine_options, 0, 0, 0, 0, 0, CARAT_KV_DEFAULT, NULL, 0, NULL, NULL)
 
+/* Names, as "bf16" of a KV type and "avx2" of the kernel level i (all architectures', weaker ones first), and of the
+ * carat_host_level that a kernel level needs ("": none). NULL for what there is not, CARAT_KV_DEFAULT too. Any thread. */
+CARAT_API const char *carat_kv_name(carat_kv kv);
+CARAT_API const char *carat_isa_name(int i), *carat_isa_needs(int i);
+
 /* The memory of an engine with these options, in bytes, all of it whole pages; nothing is allocated. It is reserved at
  * creation and touched only as positions are used. Not in it: the model's own (tokenizer tables, norms) and the library's
  * code. */
 typedef struct carat_plan {
     size_t size; /* set by the caller */
     int context, sessions, chunk, threads;
-    const char *kv;      /* "bf16", "f16", "f32", "q8" */
+    const char *kv;      /* as carat_kv_name has it */
     const char *isa;     /* kernel level that would be used */
     size_t kv_bytes;     /* all sessions, full context */
     size_t work_bytes;   /* activations, logits, tables */

@@ -38,17 +38,11 @@ static void advise(struct report *r, const char *id, const char *format, ...)
  * missing, since not every level has kernels. */
 static int level_of(const carat_host_info *h)
 {
-    static const char *const names[][2] = {
-        {"avx2", "avx2+fma+f16c"},
-        {"avx512", "avx512f+bw+vl+dq"},
-        {"vnni", "avx512vnni"},
-        {"amx", "amx-tile+int8+bf16"},
-    };
-    const char *name = h->isa; /* the others are called as their level */
+    const char *name = "";
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(h->isa, names[i][0]) == 0)
-            name = names[i][1];
+    for (int i = 0; carat_isa_name(i); i++)
+        if (strcmp(h->isa, carat_isa_name(i)) == 0)
+            name = carat_isa_needs(i);
     for (int i = 0; *h->level[i].name; i++)
         if (strcmp(h->level[i].name, name) == 0)
             return i;
@@ -97,7 +91,7 @@ static void judge_kernels(struct report *r)
                "a filter of system calls decides that",
                denied);
 #if defined(__x86_64__)
-    if (strcmp(h->isa, "ref") == 0)
+    if (strcmp(h->isa, carat_isa_name(0)) == 0)
         advise(r, "kernels_plain",
                "the processor or the system lacks AVX2, FMA or F16C: the plain kernels are used, which are "
                "several times slower");

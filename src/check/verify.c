@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "kernel/level.h"
 #include "os/cgroup.h"
 #include "os/clock.h"
 
@@ -118,7 +119,8 @@ static carat_status prepare(struct ct_verify *v, carat_error *err)
         return ct_fail(err, CARAT_E_ARGUMENT, "threads is %d, expected 0 to %d", threads, MOST_THREADS);
     ct_cpu_detect(&cpu);
     if (!ct_kernel_choose(&v->kernel, &cpu, v->o->isa))
-        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are " CT_KERNEL_LEVELS, v->o->isa);
+        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are %s", v->o->isa,
+                       ct_level_names().text);
     CT_TRY(ct_pool_create(&v->pool, threads ? threads : ct_os_cpus(), err));
     ct_pool_watch(v->pool, v->o->progress ? ct_verify_ask : NULL, v);
     return CARAT_OK;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_kernels.c: which calls of kernels a model makes, as a list of trials (verify_trial.c): every type and shape of its
- * matrices, its norms, heads, positions, activations and KV types. The level that engines would use here and all below it
- * are compared with ref. kcheck (test/kernel) does the same over random shapes and hard values. */
+/* verify_kernels.c: which calls of kernels a model makes, as a list of trials (verify_trial.c): every type
+ * and shape of its matrices, its norms, heads, positions, activations and KV types. The level that engines
+ * would use here and all below it are compared with ref. kcheck (test/kernel) does the same over random
+ * shapes and hard values. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "check/verify.h"
 #include "check/verify_trial.h"
+#include "kernel/level.h"
 
 enum {
     RUN = 5 * CT_PANEL_ROWS, /* rows of a product: four panels side by side, and one alone */
@@ -127,8 +129,6 @@ static carat_status add_positions(struct trials *ts, int kind)
 
 static carat_status add_attention(struct trials *ts, int layer)
 {
-    static const char *const kv_name[] = {
-        [CT_KV_BF16] = "bf16", [CT_KV_F16] = "f16", [CT_KV_F32] = "f32", [CT_KV_Q8] = "q8"};
     static const int queries[] = {1, 7, CT_QUERIES};
 
     for (int kv = 0; kv < CT_KV_TYPE_COUNT; kv++)
@@ -138,8 +138,8 @@ static carat_status add_attention(struct trials *ts, int layer)
             if (!t)
                 return CARAT_E_MEMORY;
             snprintf(t->what, sizeof t->what, "a KV cache of %s, heads of %d, %d quer%s, layer %d",
-                     kv_name[kv], ts->c.model->config.layer[layer].head_dim, queries[i],
-                     queries[i] == 1 ? "y" : "ies", layer);
+                     ct_kv_info((enum ct_kv_type)kv)->name, ts->c.model->config.layer[layer].head_dim,
+                     queries[i], queries[i] == 1 ? "y" : "ies", layer);
         }
     return CARAT_OK;
 }
@@ -257,17 +257,16 @@ carat_status ct_verify_levels(struct ct_verify *v, const struct ct_kernel *level
 
 carat_status ct_verify_kernels(struct ct_verify *v, int *verdict, carat_error *err)
 {
-    static const char *const name[] = {"ref", "avx2", "avxvnni", "avx512", "vnni",
-                                       "amx", "neon", "dotprod", "i8mm"};
-    struct ct_kernel level[CT_COUNT(name)];
+    struct ct_kernel level[CT_MOST_LEVELS];
     struct ct_cpu cpu;
+    const char *name;
     int n = 0;
 
     ct_cpu_detect(&cpu);
-    for (size_t i = 0; i < CT_COUNT(name); i++) {
-        bool there = ct_kernel_choose(&level[n], &cpu, name[i]) && strcmp(level[n].isa, name[i]) == 0;
+    for (int i = 0; (name = carat_isa_name(i)) != NULL; i++) {
+        bool there = ct_kernel_choose(&level[n], &cpu, name) && strcmp(level[n].isa, name) == 0;
         n += there;
-        if (there && strcmp(name[i], v->kernel.isa) == 0)
+        if (there && strcmp(name, v->kernel.isa) == 0)
             break;
     }
     return ct_verify_levels(v, level, n, verdict, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_trial.c: single calls of kernels, made with every level and compared with ref, bit for bit: on a model's own
- * weights, shapes and parameters, with fixed pseudo-random inputs. Which calls there are: verify_kernels.c. What kernels
- * compute: kernel/kernel.h. */
+/* verify_trial.c: single calls of kernels, made with every level and compared with ref, bit for bit: on a
+ * model's own weights, shapes and parameters, with fixed pseudo-random inputs. Which calls there are:
+ * verify_kernels.c. What kernels compute: kernel/kernel.h. */
 #include "check/verify_trial.h"
 
 #include <stdio.h>
@@ -15,8 +15,8 @@ enum {
 
 /* ---- what all share ---- */
 
-/* The 32 high bits of a linear congruential generator, as a number in [-1, 1), now and then a large one: activations of
- * Gemma have such. */
+/* The 32 high bits of a linear congruential generator, as a number in [-1, 1), now and then a large one:
+ * activations of Gemma have such. */
 static float draw_value(struct ct_trial *t)
 {
     t->random = t->random * 6364136223846793005u + 1442695040888963407u;
@@ -346,7 +346,8 @@ static void attend_with(const struct ct_kernel *k, struct attention *a, const st
         k->attend_finish(a->out + (size_t)i * dim, &a->all, i, a->kv.head_dim);
 }
 
-/* K and V of positions stored, then a tile of queries over them, two rows' worth of heads that share a KV head. */
+/* K and V of positions stored, then a tile of queries over them, two rows' worth of heads that share a KV
+ * head. */
 carat_status ct_try_attend(struct ct_trial *t, const struct ct_comparison *c)
 {
     const struct ct_config *config = &c->model->config;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernel/level.h"
 #include "os/cgroup.h"
 #include "os/memory.h"
 #include "os/threads.h"
@@ -18,20 +19,10 @@
 #define MAX_THREADS     256
 #define MIN_LOGIT_ROWS  8
 
-static const struct {
-    const char *name;
-    carat_kv kv;
-} kv_types[CT_KV_TYPE_COUNT] = {
-    [CT_KV_BF16] = {"bf16", CARAT_KV_BF16},
-    [CT_KV_F16] = {"f16", CARAT_KV_F16},
-    [CT_KV_F32] = {"f32", CARAT_KV_F32},
-    [CT_KV_Q8] = {"q8", CARAT_KV_Q8},
-};
-
 static enum ct_kv_type kv_type(const carat_engine_options *o)
 {
     for (int i = 0; i < CT_KV_TYPE_COUNT; i++)
-        if (kv_types[i].kv == o->kv)
+        if (ct_kv_info((enum ct_kv_type)i)->kv == o->kv)
             return (enum ct_kv_type)i;
     return o->exact ? CT_KV_F32 : CT_KV_BF16;
 }
@@ -183,7 +174,7 @@ static size_t count(struct carat_engine *e, const carat_engine_options *o, int c
     carat_plan *p = &e->plan;
 
     e->kv_type = kv;
-    p->kv = kv_types[kv].name;
+    p->kv = ct_kv_info(kv)->name;
     p->context = context;
     p->chunk = CT_MIN(CT_MAX(o->chunk ? o->chunk : DEFAULT_CHUNK, p->sessions), context);
     e->max_logits = CT_MIN(p->chunk, CT_MAX(MIN_LOGIT_ROWS, p->sessions));
@@ -219,20 +210,22 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
     const enum ct_kv_type kv = e->kv_type;
     int same = largest_context(e, o, kv, limit), q8 = largest_context(e, o, CT_KV_Q8, limit);
     size_t least = count(e, o, least_context(e), CT_KV_Q8);
+    const char *smallest = ct_kv_info(CT_KV_Q8)->name;
     char sessions[48] = "", fits[128];
 
     if (asked.sessions > 1)
         snprintf(sessions, sizeof sessions, " for each of %d sessions", asked.sessions);
     if (same && q8 > same)
-        snprintf(fits, sizeof fits, "a context of %d fits, with a q8 cache one of %d", same, q8);
-    else if (same || q8)
-        snprintf(fits, sizeof fits, "a context of %d fits%s", CT_MAX(same, q8),
-                 same ? "" : " with a q8 cache");
+        snprintf(fits, sizeof fits, "a context of %d fits, with a %s cache one of %d", same, smallest, q8);
+    else if (same)
+        snprintf(fits, sizeof fits, "a context of %d fits", same);
+    else if (q8)
+        snprintf(fits, sizeof fits, "a context of %d fits with a %s cache", q8, smallest);
     else if (asked.weight_bytes > limit)
         snprintf(fits, sizeof fits, "not even the weights fit");
     else if (asked.bytes > least)
-        snprintf(fits, sizeof fits, "even a context of %d with a q8 cache needs %s", least_context(e),
-                 ct_size(least).text);
+        snprintf(fits, sizeof fits, "even a context of %d with a %s cache needs %s", least_context(e),
+                 smallest, ct_size(least).text);
     else
         snprintf(fits, sizeof fits, "the weights leave too little room");
     return ct_fail(
@@ -261,7 +254,7 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     ct_cpu_detect(&cpu);
     *e = (struct carat_engine){.model = model, .exact = o->exact != 0};
     if (!ct_kernel_choose(&e->kernel, &cpu, o->isa))
-        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are " CT_KERNEL_LEVELS, o->isa);
+        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are %s", o->isa, ct_level_names().text);
     e->plan = (carat_plan){
         .size = sizeof e->plan,
         .sessions = o->sessions ? o->sessions : 1,
@@ -353,7 +346,7 @@ carat_status carat_fit_engine(const carat_model *model, carat_engine_options *op
         status = fit(e, &o, bytes, err);
     if (!status) {
         options->context = e->plan.context;
-        options->kv = kv_types[e->kv_type].kv;
+        options->kv = ct_kv_info(e->kv_type)->kv;
     }
     carat_engine_close(e);
     return status;

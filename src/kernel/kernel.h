@@ -178,12 +178,18 @@ struct ct_kernel {
     int32_t (*draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
 };
 
-/* For messages. Only those of the architecture are known. */
-#define CT_KERNEL_LEVELS "ref, avx2, avxvnni, avx512, vnni and amx; on Arm ref, neon, dotprod and i8mm"
-
-/* Fills k with the best level the CPU has, at most limit (a name of CT_KERNEL_LEVELS; NULL: no limit); false for an
- * unknown limit. */
+/* Fills k with the best level the CPU has, at most limit (a name of level.c's table; NULL: no limit); false for a limit
+ * that this architecture does not have, with k untouched. */
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
+
+/* What there is to know of a type of K and V. */
+struct ct_kv_info {
+    const char *name;
+    carat_kv kv;
+    int channels; /* of one key that take `bytes` bytes together */
+    size_t bytes;
+};
+const struct ct_kv_info *ct_kv_info(enum ct_kv_type type);
 
 /* Bytes of K (or of V) of one head with that many slots. */
 size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim);

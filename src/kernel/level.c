@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* level.c: fills a kernel table for a CPU: the definition first (ref.c, once per ISA level), then what a level does
- * better. */
+/* level.c: the table of levels, and a kernel table filled for a CPU: the definition first (ref/, once per
+ * instruction set), then what each usable level does better. A new level is a row here, and its files. */
+#include "kernel/level.h"
+
+#include <stdio.h>
+
 #include "kernel/kernel.h"
 
 /* A file of kernels writes its entries over those of the levels below it. */
@@ -10,71 +14,118 @@ init ct_kernel_init_ref;
 init ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2, ct_vector_init_avx2,
     ct_panels_init_avx2, ct_panels_init_avxvnni, ct_vector_init_avx512, ct_attend_init_avx512,
     ct_panels_init_avx512, ct_panels_init_vnni, ct_attend_init_amx, ct_panels_init_amx;
+#define X86(...) __VA_ARGS__
+#define ARM(...) NULL
 #elif defined(__aarch64__)
 init ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon, ct_panels_init_dotprod,
     ct_panels_init_i8mm;
+#define X86(...) NULL
+#define ARM(...) __VA_ARGS__
+#else
+#define X86(...) NULL
+#define ARM(...) NULL
 #endif
+
+enum { REF, AVX2, AVXVNNI, AVX512, VNNI, AMX, NEON, DOTPROD, I8MM, N_LEVEL };
+
+static const struct level {
+    const char *name;
+    const char *needs; /* of the processor: a level of os/cpu.h */
+    int on;            /* the level whose processors it needs as well */
+    init *init[5];     /* none: a level of another architecture */
+    /* with values in f32, in bf16, in bytes, in bytes of which one side are nibbles */
+    enum ct_multiply multiply[CARAT_N_ARITHMETIC];
+} levels[N_LEVEL] = {
+    [REF] = {"ref", "", REF, {ct_kernel_init_ref}, {0}},
+    [AVX2] = {"avx2",
+              "avx2+fma+f16c",
+              REF,
+              {X86(ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2, ct_vector_init_avx2,
+                   ct_panels_init_avx2)},
+              {CT_FMA_256, CT_FMA_256, CT_BYTES_256, CT_NIBBLES_256}},
+    [AVXVNNI] = {"avxvnni",
+                 "avxvnni",
+                 AVX2,
+                 {X86(ct_panels_init_avxvnni)},
+                 {CT_FMA_256, CT_FMA_256, CT_DOT_256, CT_DOT_256}},
+    [AVX512] = {"avx512",
+                "avx512f+bw+vl+dq",
+                AVX2,
+                {X86(ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512)},
+                {CT_FMA_512, CT_FMA_512, CT_BYTES_512, CT_NIBBLES_512}},
+    [VNNI] = {"vnni",
+              "avx512vnni",
+              AVX512,
+              {X86(ct_panels_init_vnni)},
+              {CT_FMA_512, CT_FMA_512, CT_DOT_512, CT_DOT_512}},
+    [AMX] = {"amx",
+             "amx-tile+int8+bf16",
+             VNNI,
+             {X86(ct_attend_init_amx, ct_panels_init_amx)},
+             {CT_FMA_512, CT_TILES_BF16, CT_TILES_INT8, CT_TILES_INT8}},
+    [NEON] = {"neon", "neon", REF, {ARM(ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon)}, {0}},
+    [DOTPROD] = {"dotprod", "dotprod", NEON, {ARM(ct_panels_init_dotprod)}, {0}},
+    [I8MM] = {"i8mm", "i8mm", DOTPROD, {ARM(ct_panels_init_i8mm)}, {0}},
+};
+
+_Static_assert(N_LEVEL <= CT_MOST_LEVELS, "others keep a table of levels");
+
+static const struct level *find(const char *name)
+{
+    for (int i = 0; i < N_LEVEL; i++)
+        if (strcmp(levels[i].name, name) == 0)
+            return &levels[i];
+    return NULL;
+}
 
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit)
 {
-#if defined(__x86_64__)
-    bool avx2 = cpu->avx2_fma, avx512 = avx2 && ct_cpu_usable(cpu, "avx512f+bw+vl+dq");
-    bool vnni = avx512 && ct_cpu_usable(cpu, "avx512vnni");
-    /* The system is asked for tiles last, only where they may be used. */
-    bool amx = vnni && ct_cpu_usable(cpu, "amx-tile+int8+bf16") && (!limit || strcmp(limit, "amx") == 0) &&
-               ct_cpu_allow_tiles();
-#elif defined(__aarch64__)
-    bool neon = ct_cpu_usable(cpu, "neon"), dotprod = neon && ct_cpu_usable(cpu, "dotprod");
-    bool i8mm = dotprod && ct_cpu_usable(cpu, "i8mm");
-#endif
-    const struct {
-        const char *isa;
-        bool usable;
-        init *init;
-    } step[] = {
-        /* ascending; every usable one up to the limit */
-        {"ref", true, ct_kernel_init_ref},
-#if defined(__x86_64__)
-        {"avx2", avx2, ct_kernel_init_avx2},
-        {"avx2", avx2, ct_attend_init_avx2},
-        {"avx2", avx2, ct_attend_q8_init_avx2},
-        {"avx2", avx2, ct_vector_init_avx2},
-        {"avx2", avx2, ct_panels_init_avx2},
-        {"avxvnni", avx2 && ct_cpu_usable(cpu, "avxvnni"), ct_panels_init_avxvnni},
-        {"avx512", avx512, ct_vector_init_avx512},
-        {"avx512", avx512, ct_attend_init_avx512},
-        {"avx512", avx512, ct_panels_init_avx512},
-        {"vnni", vnni, ct_panels_init_vnni},
-        {"amx", amx, ct_attend_init_amx},
-        {"amx", amx, ct_panels_init_amx},
-#elif defined(__aarch64__)
-        {"neon", neon, ct_attend_init_neon},
-        {"neon", neon, ct_vector_init_neon},
-        {"neon", neon, ct_panels_init_neon},
-        {"dotprod", dotprod, ct_panels_init_dotprod},
-        {"i8mm", i8mm, ct_panels_init_i8mm},
-#endif
-    };
-    bool found = !limit;
+    const struct level *last = limit ? find(limit) : &levels[N_LEVEL - 1];
+    bool usable[N_LEVEL] = {false};
 
-    (void)cpu;
-    for (size_t i = 0; i < CT_COUNT(step); i++) {
-        bool named = limit && strcmp(limit, step[i].isa) == 0;
-        if (limit && found && !named)
-            break;
-        found |= named;
-        if (step[i].usable) {
-            step[i].init(k);
-            k->isa = step[i].isa;
-        }
+    if (limit && (!last || !last->init[0]))
+        return false;
+    for (const struct level *l = levels; l <= last; l++) {
+        int at = (int)(l - levels);
+        usable[at] = l->init[0] && (at == REF || (usable[l->on] && ct_cpu_usable(cpu, l->needs)));
+        /* The system is asked for tiles last, only where they may be used. */
+        if (!usable[at] || (at == AMX && !ct_cpu_allow_tiles()))
+            continue;
+        for (size_t i = 0; i < CT_COUNT(l->init) && l->init[i]; i++)
+            l->init[i](k);
+        k->isa = l->name;
     }
-    return found;
+    return true;
 }
 
-size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim)
+enum ct_multiply ct_level_multiply(const char *isa, carat_arithmetic a)
 {
-    if (type == CT_KV_Q8) /* a block and its scales are as many bytes for each of its keys */
-        return (size_t)capacity * (size_t)(ct_pad_group(head_dim) / CT_GROUP) *
-               (sizeof(struct ct_kv_q8) / CT_KEY_PANEL);
-    return (size_t)capacity * (size_t)head_dim * (type == CT_KV_F32 ? 4 : 2);
+    const struct level *l = find(isa);
+    return l ? l->multiply[a] : CT_MULTIPLY_UNKNOWN;
+}
+
+struct ct_level_names ct_level_names(void)
+{
+    struct ct_level_names names = {""};
+    int left = 0, used = 0;
+
+    for (int i = 0; i < N_LEVEL; i++)
+        left += levels[i].init[0] != NULL;
+    for (const struct level *l = levels; left > 0; l++)
+        if (l->init[0])
+            used += snprintf(names.text + used, sizeof names.text - (size_t)used, "%s%s", l->name,
+                             --left > 1  ? ", "
+                             : left == 1 ? " and "
+                                         : "");
+    return names;
+}
+
+const char *carat_isa_name(int i)
+{
+    return i >= 0 && i < N_LEVEL ? levels[i].name : NULL;
+}
+
+const char *carat_isa_needs(int i)
+{
+    return i >= 0 && i < N_LEVEL ? levels[i].needs : NULL;
 }

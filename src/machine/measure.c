@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "kernel/level.h"
 #include "machine/roofline.h"
 #include "os/cgroup.h"
 #include "os/clock.h"
@@ -130,7 +131,7 @@ carat_status carat_measure_limits(int threads, const char *isa, carat_progress p
         return ct_fail(err, CARAT_E_ARGUMENT, "threads is %d, expected 0 to %d", threads, MOST_THREADS);
     ct_cpu_detect(&cpu);
     if (!ct_kernel_choose(&kernel, &cpu, isa))
-        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are " CT_KERNEL_LEVELS, isa);
+        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are %s", isa, ct_level_names().text);
     carat_limits l = {.size = sizeof l, .threads = threads ? threads : ct_os_cpus(), .isa = kernel.isa};
     CT_TRY(ct_pool_create(&pool, l.threads, err));
     size_t least = CT_MAX(LEAST_BYTES, (size_t)l.threads * LEAST_A_THREAD);

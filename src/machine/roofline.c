@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roofline.c: the loops of roofline.h, in registers, one for each instruction that products of a level stand on; nothing is
- * computed. What a level does with the instructions is panel_*.c. */
+/* roofline.c: the loops of roofline.h, in registers, one for each instruction that products of a level stand
+ * on; nothing is computed. What a level does with the instructions is panel_*.c. */
 #include "machine/roofline.h"
+
+#include "kernel/kernel.h"
+#include "kernel/level.h"
 
 typedef uint64_t words __attribute__((vector_size(16), may_alias));
 enum { STREAMS = 4, AHEAD = 2048, LINE = 64 };
@@ -72,30 +75,41 @@ LOOP(bytes_z, TWELVE(BYTES_Z))
 LOOP(nibbles_y, TWELVE(NIBBLES_Y))
 LOOP(nibbles_z, TWELVE(NIBBLES_Z))
 
-/* Tiles of 16 rows of 64 bytes: four sums, each of its own pair of inputs, as a kernel of 2 x 2 tiles has them. */
+/* Tiles of 16 rows of 64 bytes: four sums, each of its own pair of inputs, as a kernel of 2 x 2 tiles has
+ * them. */
 #define FOUR(op)                                                                                             \
     op(0, 4, 6);                                                                                             \
     op(1, 4, 7);                                                                                             \
     op(2, 5, 6);                                                                                             \
     op(3, 5, 7)
 
+/* Multiplies in as many k as a product of NUMERICS.md can at once: a group of 32, in either type. The values
+ * are any, since a multiplier may be faster with zeros; those of bf16 lie between 0.5 and 2, of either
+ * sign. */
 static void tiles(long n, bool floats)
 {
+    const int group = floats ? CT_GROUP / 2 : CT_GROUP / 4; /* words of 4 bytes */
     struct ct_tile_config config = {.palette = 1};
+    _Alignas(64) uint16_t values[4 * 512];
+    uint32_t random = 1;
 
     for (int i = 0; i < 8; i++) {
-        config.row_bytes[i] = 64;
-        config.rows[i] = 16;
+        config.row_bytes[i] = (uint16_t)(i == 4 || i == 5 ? 4 * group : 64);
+        config.rows[i] = (uint8_t)(i >= 6 ? group : 16);
+    }
+    for (size_t i = 0; i < CT_COUNT(values); i++) {
+        random = random * 1664525u + 1013904223u;
+        values[i] = (uint16_t)(floats ? (random >> 16 & 0x80ff) | 0x3f00 : random >> 16);
     }
     CT_TILE_CONFIG(&config);
     CT_TILE_ZERO(0);
     CT_TILE_ZERO(1);
     CT_TILE_ZERO(2);
     CT_TILE_ZERO(3);
-    CT_TILE_ZERO(4);
-    CT_TILE_ZERO(5);
-    CT_TILE_ZERO(6);
-    CT_TILE_ZERO(7);
+    CT_TILE_LOAD(4, values, 64);
+    CT_TILE_LOAD(5, values + 512, 64);
+    CT_TILE_LOAD(6, values + 1024, 64);
+    CT_TILE_LOAD(7, values + 1536, 64);
     for (; n > 0; n--)
         if (floats) {
             FOUR(CT_TILE_DOT_BF16);
@@ -113,31 +127,26 @@ static void tiles_bf16(long n)
     tiles(n, true);
 }
 
-/* Without a dot instruction nibbles are cheaper than bytes: eight sums of two fit 16 bits. */
-static const struct {
-    const char *isa;
-    struct ct_roofline peak[CARAT_N_ARITHMETIC];
-} loops[] = {
-    {"avx2", {{fma_y, 12 * 16}, {fma_y, 12 * 16}, {bytes_y, 12 * 64}, {nibbles_y, 12 * 64}}},
-    {"avxvnni", {{fma_y, 12 * 16}, {fma_y, 12 * 16}, {dot_y, 12 * 64}, {dot_y, 12 * 64}}},
-    {"avx512", {{fma_z, 12 * 32}, {fma_z, 12 * 32}, {bytes_z, 12 * 128}, {nibbles_z, 12 * 128}}},
-    {"vnni", {{fma_z, 12 * 32}, {fma_z, 12 * 32}, {dot_z, 12 * 128}, {dot_z, 12 * 128}}},
-    {"amx", {{fma_z, 12 * 32}, {tiles_bf16, 4 * 16384}, {tiles_int8, 4 * 32768}, {tiles_int8, 4 * 32768}}},
+static const struct ct_roofline loops[CT_MULTIPLY_COUNT] = {
+    [CT_FMA_256] = {fma_y, 12 * 16},
+    [CT_FMA_512] = {fma_z, 12 * 32},
+    [CT_BYTES_256] = {bytes_y, 12 * 64},
+    [CT_BYTES_512] = {bytes_z, 12 * 128},
+    [CT_NIBBLES_256] = {nibbles_y, 12 * 64},
+    [CT_NIBBLES_512] = {nibbles_z, 12 * 128},
+    [CT_DOT_256] = {dot_y, 12 * 64},
+    [CT_DOT_512] = {dot_z, 12 * 128},
+    [CT_TILES_BF16] = {tiles_bf16, 4 * 2 * 16 * 16 * CT_GROUP},
+    [CT_TILES_INT8] = {tiles_int8, 4 * 2 * 16 * 16 * CT_GROUP},
 };
 
 #else
 
-static const struct {
-    const char *isa;
-    struct ct_roofline peak[CARAT_N_ARITHMETIC];
-} loops[] = {{"", {{0}}}};
+static const struct ct_roofline loops[CT_MULTIPLY_COUNT];
 
 #endif
 
 struct ct_roofline ct_roofline_loop(const char *isa, carat_arithmetic a)
 {
-    for (size_t i = 0; i < CT_COUNT(loops); i++)
-        if (strcmp(loops[i].isa, isa) == 0)
-            return loops[i].peak[a];
-    return (struct ct_roofline){0};
+    return loops[ct_level_multiply(isa, a)];
 }

@@ -125,7 +125,6 @@ void ct_cpu_detect(struct ct_cpu *cpu)
     find_levels(cpu);
     identify(cpu);
     brand(cpu->name);
-    cpu->avx2_fma = ct_cpu_usable(cpu, "avx2+fma+f16c");
 }
 
 #elif defined(__aarch64__)

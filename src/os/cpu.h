@@ -13,7 +13,6 @@ struct ct_cpu_level {
 };
 
 struct ct_cpu {
-    bool avx2_fma;               /* AVX2 and FMA and F16C, and the OS saves YMM */
     char name[64];               /* brand string, or the architecture */
     char vendor[16];             /* of CPUID, or Arm's implementer */
     int family, model, stepping; /* on Arm: implementer, part, 16 * variant + revision */

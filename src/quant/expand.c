@@ -20,7 +20,7 @@
     static inline void name##_block(struct ct_group *restrict g, const struct ct_block_##name *restrict b)
 
 const int8_t ct_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-static const int8_t mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+const int8_t ct_mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 static inline void nibbles(int8_t q[restrict 32], const uint8_t packed[restrict 16], int minus)
 {
@@ -88,7 +88,7 @@ EXPANDER(iq4_nl, 32)
 
 EXPANDER(mxfp4, 32)
 {
-    looked_up(g->q, b->q, mxfp4_values);
+    looked_up(g->q, b->q, ct_mxfp4_values);
     /* 2^(e - 128); the first two are subnormal */
     g->ws = ct_f32_from_bits(b->e < 2 ? 0x00200000u << b->e : (uint32_t)(b->e - 1) << 23);
 }

@@ -54,8 +54,8 @@ struct ct_type_info {
 };
 
 const struct ct_type_info *ct_type_info(enum ct_type type);
-/* What the nibbles of IQ4_NL and IQ4_XS stand for. */
-extern const int8_t ct_iq4_values[16];
+/* What nibbles stand for: of IQ4_NL and IQ4_XS, and of MXFP4 doubled. */
+extern const int8_t ct_iq4_values[16], ct_mxfp4_values[16];
 /* n elements (a multiple of the block) to float32 by the format's formula, bit for bit. */
 void ct_dequantize(enum ct_type type, float *out, const void *blocks, size_t n);
 /* The first n <= 256 elements of a NUQ block as SFP codes, exactly; reads the 16 centres and (n + 1) / 2

@@ -14,8 +14,7 @@ static const char usage[] =
     "       kcheck --bench [--type T] [--level L] [--tokens 1,4,8,512] [--shapes 270m|1b|4b] [-t THREADS]\n"
     "       kcheck --bench --entry E|all [--level L]\n";
 
-/* Every name that ct_kernel_choose may know, weakest first. What this CPU lacks may be in the build as an emulation
- * (emulate.h), which adds to avx2 and the levels between. */
+/* What this CPU lacks may be in the build as an emulation (emulate.h), which adds to avx2 and the levels between. */
 typedef void init(struct ct_kernel *k);
 #define EMULATED(room, level) extern init ct_##room##_init_emulated_##level __attribute__((weak))
 EMULATED(panels, avxvnni);
@@ -26,20 +25,16 @@ EMULATED(panels, vnni);
 EMULATED(panels, amx);
 EMULATED(attend, amx);
 static const struct {
-    const char *name, *emulated_name;
-    init *emulated[3]; /* NULL: no more */
-} levels[] = {
-    {"ref", NULL, {NULL}},
-    {"avx2", NULL, {NULL}},
+    const char *isa, *name;
+    init *init[3]; /* NULL: no more */
+} emulations[] = {
+    /* weakest first */
     {"avxvnni", "emulated avxvnni", {ct_panels_init_emulated_avxvnni}},
     {"avx512",
      "emulated avx512",
      {ct_panels_init_emulated_avx512, ct_vector_init_emulated_avx512, ct_attend_init_emulated_avx512}},
     {"vnni", "emulated vnni", {ct_panels_init_emulated_vnni}},
     {"amx", "emulated amx", {ct_panels_init_emulated_amx, ct_attend_init_emulated_amx}},
-    {"neon", NULL, {NULL}},
-    {"dotprod", NULL, {NULL}},
-    {"i8mm", NULL, {NULL}},
 };
 
 static struct kcheck state; /* the signal handler's only way to it */
@@ -47,48 +42,47 @@ static struct kcheck state; /* the signal handler's only way to it */
 /* ---- levels ---- */
 
 /* Fills k with a level and says how it can run; "not ..." when it cannot. */
-static const char *take_level(struct ct_kernel *k, const struct ct_cpu *cpu, size_t level)
+static const char *take_level(struct ct_kernel *k, const struct ct_cpu *cpu, const char *isa)
 {
-    bool built = ct_kernel_choose(k, cpu, levels[level].name);
+    bool built = ct_kernel_choose(k, cpu, isa);
+    size_t level = 0;
 
-    if (built && strcmp(k->isa, levels[level].name) == 0)
+    if (built && strcmp(k->isa, isa) == 0)
         return "runs";
-    if (!levels[level].emulated[0] || !cpu->avx2_fma)
+    while (level < CT_COUNT(emulations) && strcmp(emulations[level].isa, isa) != 0)
+        level++;
+    if (level == CT_COUNT(emulations) || !emulations[level].init[0] || !ct_cpu_usable(cpu, "avx2+fma+f16c"))
         return built ? "not on this CPU" : "not in this build";
     ct_kernel_choose(k, cpu, "avx2");
     for (size_t i = 0; i <= level; i++)
-        for (size_t e = 0; e < CT_COUNT(levels[i].emulated) && levels[i].emulated[e]; e++)
-            levels[i].emulated[e](k);
-    k->isa = levels[level].emulated_name;
+        for (size_t e = 0; e < CT_COUNT(emulations[i].init) && emulations[i].init[e]; e++)
+            emulations[i].init[e](k);
+    k->isa = emulations[level].name;
     return "emulated";
 }
 
 /* Takes the levels that can run; with `only`, ref and that one. Timing an emulation says nothing. */
-static bool find_levels(struct kcheck *c, const char *only, bool emulations)
+static bool find_levels(struct kcheck *c, const char *only, bool emulated)
 {
     struct ct_cpu cpu;
-    struct ct_kernel best;
-    bool asked = only == NULL, known = false;
+    bool asked = only == NULL;
+    const char *isa;
 
     ct_cpu_detect(&cpu);
-    ct_kernel_choose(&best, &cpu, NULL);
     printf("kcheck: %s;", cpu.name);
-    for (size_t i = 0; i < CT_COUNT(levels); i++) {
-        known |= strcmp(best.isa, levels[i].name) == 0;
-        if (i > 0 && only && strcmp(only, levels[i].name) != 0)
+    for (int i = 0; (isa = carat_isa_name(i)) != NULL; i++) {
+        if (i > 0 && only && strcmp(only, isa) != 0)
             continue;
-        const char *how = take_level(&c->level[c->n_level], &cpu, i);
-        bool runs = strcmp(how, "runs") == 0 || (emulations && strcmp(how, "emulated") == 0);
-        printf(" %s: %s;", levels[i].name, how);
+        const char *how = take_level(&c->level[c->n_level], &cpu, isa);
+        bool runs = strcmp(how, "runs") == 0 || (emulated && strcmp(how, "emulated") == 0);
+        printf(" %s: %s;", isa, how);
         c->n_level += runs;
-        asked |= runs && only && strcmp(only, levels[i].name) == 0;
+        asked |= runs && only && strcmp(only, isa) == 0;
     }
     printf(" seed %llu\n", (unsigned long long)c->seed);
-    if (!known)
-        printf("kcheck: kcheck.c does not know level %s\n", best.isa);
     if (!asked)
         printf("kcheck: level %s cannot run here\n", only);
-    return known && asked;
+    return asked;
 }
 
 /* ---- faults ---- */

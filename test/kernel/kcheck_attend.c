@@ -3,8 +3,6 @@
  * block that one of them sees, the blocks merged, the sums divided. All of it is compared at every level. */
 #include "kcheck.h"
 
-static const char *const name[] = {"bf16", "f16", "f32", "q8"};
-
 /* Which positions the queries see: rows of a prompt with or without a window, or any. */
 static void draw_intervals(struct kcheck *c, struct ct_queries *t, int capacity)
 {
@@ -118,7 +116,7 @@ void kc_attend_case(struct kcheck *c)
     uint64_t random = c->random;
 
     snprintf(c->shape, sizeof c->shape, "KV %s, head of %d, %d slots, %d queries, keys %d to %d, cap %g",
-             name[type], dim, capacity, tile.n, lo, hi, (double)cap);
+             ct_kv_info(type)->name, dim, capacity, tile.n, lo, hi, (double)cap);
     for (int l = 0; l < c->n_level; l++) {
         const struct ct_kernel *k = &c->level[l];
         int mark = c->pens;

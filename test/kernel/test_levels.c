@@ -229,7 +229,7 @@ static void equal_ref(void **state)
     struct ct_cpu cpu;
     struct ct_kernel ref, k;
     ct_cpu_detect(&cpu);
-    if (!cpu.avx2_fma)
+    if (!ct_cpu_usable(&cpu, "avx2+fma+f16c"))
         skip();
     ct_kernel_choose(&ref, &cpu, "ref");
     for (size_t l = 0; l < CT_COUNT(levels); l++) {

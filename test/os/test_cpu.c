@@ -23,11 +23,10 @@ static void has_a_name(void **state)
     }
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    assert_int_equal(cpu.avx2_fma, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+    assert_int_equal(ct_cpu_usable(&cpu, "avx2+fma+f16c"),
+                     __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
     assert_int_equal(strlen(cpu.vendor), 12);
     assert_true(cpu.family >= 6);
-#else
-    assert_false(cpu.avx2_fma);
 #endif
 }
 
@@ -113,14 +112,14 @@ static void agrees_on_the_model(void **state)
 static void falls_back_to_ref(void **state)
 {
     (void)state;
-    struct ct_cpu cpu = {.avx2_fma = false};
+    struct ct_cpu cpu = {.n_level = 0};
     struct ct_kernel k;
     assert_true(ct_kernel_choose(&k, &cpu, NULL));
     assert_string_equal(k.isa, "ref");
 #if defined(__x86_64__)
     assert_true(ct_kernel_choose(&k, &cpu, "avx2"));
     assert_string_equal(k.isa, "ref");
-    cpu.avx2_fma = true;
+    cpu.level[cpu.n_level++] = (struct ct_cpu_level){"avx2+fma+f16c", true, true};
     assert_true(ct_kernel_choose(&k, &cpu, NULL));
     assert_string_equal(k.isa, "avx2");
 #endif
@@ -135,9 +134,9 @@ static const struct best {
     const char *limit, *isa;
 } best[] = {
 #if defined(__x86_64__)
-    {0, NULL, "avx2"},       {0, "vnni", "avx2"}, {1, NULL, "avxvnni"},      {1, "amx", "avxvnni"},
-    {1, "avx2", "avx2"},     {2, NULL, "avx512"}, {2, "avxvnni", "avxvnni"}, {3, "vnni", "vnni"},
-    {3, "avx512", "avx512"}, {3, NULL, "vnni"},   {4, "vnni", "vnni"},       {4, "ref", "ref"},
+    {1, NULL, "avx2"},       {1, "vnni", "avx2"}, {2, NULL, "avxvnni"},      {2, "amx", "avxvnni"},
+    {2, "avx2", "avx2"},     {3, NULL, "avx512"}, {3, "avxvnni", "avxvnni"}, {4, "vnni", "vnni"},
+    {4, "avx512", "avx512"}, {4, NULL, "vnni"},   {5, "vnni", "vnni"},       {5, "ref", "ref"},
 #elif defined(__aarch64__)
     {0, NULL, "ref"},          {1, NULL, "neon"},   {2, NULL, "dotprod"},
     {3, NULL, "i8mm"},         {3, "ref", "ref"},   {3, "neon", "neon"},
@@ -150,8 +149,8 @@ static void takes_the_best_level(void **state)
     (void)state;
     struct ct_cpu cpu = {
 #if defined(__x86_64__)
-        .avx2_fma = true,
-        .level = {{"avxvnni", true, true},
+        .level = {{"avx2+fma+f16c", true, true},
+                  {"avxvnni", true, true},
                   {"avx512f+bw+vl+dq", true, true},
                   {"avx512vnni", true, true},
                   {"amx-tile+int8+bf16", true, true}},
@@ -166,11 +165,11 @@ static void takes_the_best_level(void **state)
         assert_string_equal(k.isa, best[i].isa);
     }
 #if defined(__x86_64__)
-    cpu.n_level = 4; /* the system has the last word */
+    cpu.n_level = 5; /* the system has the last word */
     assert_true(ct_kernel_choose(&k, &cpu, NULL));
     assert_true(strcmp(k.isa, "amx") == 0 || strcmp(k.isa, "vnni") == 0);
     assert_false(ct_cpu_usable(&cpu, "avx"));
-    cpu.level[1].usable = false; /* VNNI is no use without the rest */
+    cpu.level[2].usable = false; /* VNNI is no use without the rest */
     assert_true(ct_kernel_choose(&k, &cpu, NULL));
     assert_string_equal(k.isa, "avxvnni");
 #elif defined(__aarch64__)

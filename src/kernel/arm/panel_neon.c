@@ -28,9 +28,6 @@ struct kind {
     const int8_t *table; /* what nibbles stand for, NULL: themselves */
 };
 
-/* doubled */
-static const int8_t mxfp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-
 /* A block of tokens of a prepared input: q[k/RUN][lanes][RUN], scale[group][lanes], sum[group][half][lanes]. */
 struct tokens {
     const int8_t *q;
@@ -370,7 +367,7 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
         KIND(CT_Q5_K, 5, PAIR, 0, 8, 8, 320, NULL)
         KIND(CT_Q6_K, 6, HALVES, 32, 8, 8, 320, NULL)
         KIND(CT_IQ4_XS, 4, SIGNED, 0, 2, 8, 192, ct_iq4_values)
-        KIND(CT_MXFP4, 4, EXPONENT, 0, 8, 4, 64, mxfp4)
+        KIND(CT_MXFP4, 4, EXPONENT, 0, 8, 4, 64, ct_mxfp4_values)
         KIND(CT_I8, 8, BLOCK, 0, 2, 4, 64, NULL)
 #undef KIND
     default:

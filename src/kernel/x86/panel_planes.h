@@ -36,9 +36,6 @@ struct kind {
     const int8_t *table; /* what nibbles stand for, NULL: themselves */
 };
 
-/* doubled, plus 12 */
-static const int8_t mxfp4[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
-
 /* A block of tokens of a prepared input: q[k/4][lanes][4], the others [group][lanes]; pair is both halves' sums as 16
  * bits. */
 struct tokens {
@@ -53,11 +50,11 @@ INLINE vec shift(vec v, const int by)
     return by > 0 ? V(slli_epi16)(v, by) : by < 0 ? V(srli_epi16)(v, -by) : v;
 }
 
-/* The table of nibbles, of unsigned values where dots want them. */
+/* The table of nibbles as codes: unsigned where dots want them. */
 INLINE vec table_of(const struct kind kind)
 {
     vec table = kind.table ? sixteen(kind.table) : V(set1_epi8)(0);
-    return kind.run ? table : BITS(xor)(table, V(set1_epi8)((char)SIGNED_ZERO));
+    return V(add_epi8)(table, V(set1_epi8)((char)(kind.run ? kind.zero : SIGNED_ZERO)));
 }
 
 /* Word i of the 8 words of 4 bytes that a group of a part is. */
@@ -436,7 +433,7 @@ void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *
         KIND(CT_Q5_K, 5, PAIR, 4, 0, 8, 320, 1, NULL)
         KIND(CT_Q6_K, 6, HALVES, 2, 32, 8, 320, 1, NULL)
         KIND(CT_IQ4_XS, 4, SIGNED, 0, 0, 8, 192, 1, ct_iq4_values)
-        KIND(CT_MXFP4, 4, EXPONENT, 4, 12, 4, 64, 1, mxfp4)
+        KIND(CT_MXFP4, 4, EXPONENT, 4, 12, 4, 64, 1, ct_mxfp4_values)
         KIND(CT_I8, 8, BLOCK, 0, 0, 4, 64, 4, NULL)
 #undef KIND
     default:

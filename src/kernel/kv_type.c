@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kv_type.c: the types that K and V are kept in, in one table: their names and what they take. How they lie
+ * in memory is said at struct ct_kv_head in kernel.h. */
+#include "kernel/kernel.h"
+
+static const struct ct_kv_info types[CT_KV_TYPE_COUNT] = {
+    [CT_KV_BF16] = {"bf16", CARAT_KV_BF16, 1, 2},
+    [CT_KV_F16] = {"f16", CARAT_KV_F16, 1, 2},
+    [CT_KV_F32] = {"f32", CARAT_KV_F32, 1, 4},
+    /* a block and its scales are as many bytes for each of its keys */
+    [CT_KV_Q8] = {"q8", CARAT_KV_Q8, CT_GROUP, sizeof(struct ct_kv_q8) / CT_KEY_PANEL},
+};
+
+const struct ct_kv_info *ct_kv_info(enum ct_kv_type type)
+{
+    return &types[type];
+}
+
+size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim)
+{
+    const struct ct_kv_info *t = &types[type];
+    return (size_t)capacity * (size_t)((head_dim + t->channels - 1) / t->channels) * t->bytes;
+}
+
+const char *carat_kv_name(carat_kv kv)
+{
+    for (int i = 0; i < CT_KV_TYPE_COUNT; i++)
+        if (types[i].kv == kv)
+            return types[i].name;
+    return NULL;
+}
