@@ -34,13 +34,13 @@ static void compare_item(void *arg, int item, int thread)
 {
     struct pair *p = arg;
     size_t first = (size_t)item * PIECES, last = CT_MIN(first + PIECES, p->packed->size / p->piece);
-    size_t rows = p->packed->panels ? CT_PANEL_ROWS : 1; /* of a piece */
+    size_t rows = p->packed->interleaved ? CT_PANEL_ROWS : 1; /* of a piece */
     const uint8_t *stored = (const uint8_t *)p->w->data;
     uint8_t *scratch = p->scratch + (size_t)thread * p->piece;
 
     for (size_t i = first; i < last; i++) {
         const uint8_t *made = stored + i * p->w->row_bytes;
-        if (p->packed->panels) {
+        if (p->packed->interleaved) {
             ct_pack(scratch, p->w, (int)(i * rows));
             made = scratch;
         }
@@ -67,7 +67,7 @@ static carat_status compare(void *user, const char *place, const char *tensor, c
             memcpy(c->differs, name, sizeof name);
         return CARAT_OK;
     }
-    p.piece = p.packed->panels ? ct_panel_size(w->type, w->cols) : w->row_bytes;
+    p.piece = p.packed->interleaved ? ct_panel_size(w->type, w->cols) : w->row_bytes;
     p.scratch = malloc((size_t)ct_pool_threads(c->v->pool) * p.piece);
     if (!p.scratch)
         return ct_fail(c->err, CARAT_E_MEMORY, "out of memory");

@@ -98,7 +98,7 @@ static carat_status add_weight(void *user, const char *name, const char *tensor,
     plan->p.weight[i] = (struct ct_packed_weight){
         .name = {copy, (size_t)n},
         .type = w->type,
-        .panels = panels,
+        .interleaved = panels,
         .rows = (uint32_t)w->rows,
         .cols = (uint32_t)w->cols,
         .scale = w->scale,
@@ -215,8 +215,8 @@ static carat_status fill_all(struct ct_pack *plan, uint8_t *base, struct ct_pool
         packing.before = to->data.at;
         packing.part = 0;
         j.from = plan->from[i];
-        j.pack = to->panels && j.from->layout == CT_LAYOUT_ROWS;
-        j.piece = to->panels ? ct_panel_size(j.from->type, j.from->cols) : j.from->row_bytes;
+        j.pack = to->interleaved && j.from->layout == CT_LAYOUT_ROWS;
+        j.piece = to->interleaved ? ct_panel_size(j.from->type, j.from->cols) : j.from->row_bytes;
         j.to = base + to->data.at;
         j.size = to->data.size;
         fill(&j, pool, &to->data);

@@ -24,7 +24,7 @@ struct ct_tensor {
         dim[4]; /* row-major, outermost first: a matrix is [rows = outputs][cols = inputs] for both kinds */
     const uint8_t *data; /* NULL: its place in a packed file has another form (ct_file_weight) */
     size_t size;
-    bool panels;      /* 16 rows side by side, as kernels read them */
+    bool interleaved; /* groups of rows lie side by side (packed files only); else row after row */
     float scale;      /* factor on all values: 1 but in SBS files */
     const char *file; /* path of the file it lies in, for messages */
     uint64_t offset;  /* of data in that file, for messages */

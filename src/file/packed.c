@@ -348,8 +348,8 @@ static void walk_weight(struct walk *w, void *element)
     range(w, x->type, 0, CT_TYPE_COUNT - 1);
     if (x->type == CT_NUQ)
         fault(w, "is NUQ, which only files of gemma.cpp have");
-    FIELD(w, "layout", x->panels);
-    range(w, x->panels, 0, 1);
+    FIELD(w, "layout", x->interleaved);
+    range(w, x->interleaved, 0, 1);
     FIELD(w, "number of rows", x->rows);
     range(w, x->rows, 1, INT32_MAX);
     FIELD(w, "number of columns", x->cols);

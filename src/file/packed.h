@@ -22,7 +22,7 @@
  *                                  u64 count, offset; for a string its text, for an array u32 bytes, then the elements
  *   u32 n_tensor, each             text name, type_name, file; u32 type (enum ct_type; CT_TYPE_COUNT: not read), n_dim;
  *                                  i64 dim[4]; u64 size, offset; f32 scale
- *   u32 n_weight, each             text name; u32 type, panels (0: rows as files store them), rows, cols; f32 scale;
+ *   u32 n_weight, each             text name; u32 type, interleaved (1: in panels; 0: row after row), rows, cols; f32 scale;
  *                                  section data
  * Norm vectors are float32 with Gemma's 1 added; every matrix whose type can lies in panels.
  *
@@ -77,7 +77,7 @@ struct ct_source {
 /* A weight as kernels read it. Names are GGUF's, whatever the origin. */
 struct ct_packed_weight {
     struct ct_str name;
-    uint32_t type, panels, rows, cols;
+    uint32_t type, interleaved, rows, cols;
     float scale;
     struct ct_section data;
 };

@@ -107,7 +107,7 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
                                           .type_name = ct_type_info((enum ct_type)w->type)->name,
                                           .n_dim = 2,
                                           .dim = {w->rows, w->cols},
-                                          .panels = w->panels,
+                                          .interleaved = w->interleaved,
                                           .data = data.data,
                                           .size = data.size,
                                           .scale = w->scale,

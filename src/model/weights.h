@@ -24,20 +24,21 @@ struct ct_weights {
     const char *prefix;   /* of the names of its tensors in safetensors; lives for ever */
 };
 
-/* Finds and checks every tensor; norm weights become f32 with the 1 added, in the arena; sets c->embed_scale and
- * c->n_vocab. E_FORMAT (missing tensor, wrong shape), E_UNSUPPORTED (type), E_MEMORY. */
+/* Finds and checks every tensor; norm weights become f32 with the 1 added, in the arena; sets c->embed_scale
+ * and c->n_vocab. E_FORMAT (missing tensor, wrong shape), E_UNSUPPORTED (type), E_MEMORY. */
 carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
                              struct ct_arena *arena, carat_error *err);
 
-/* Calls visit for every weight in the order of a pass, a tied head once, with the name of its place as GGUF spells it
- * ("blk.0.attn_q") and the name that its tensor has in f, unless f is an SBS file, which fuses some. The first status that
- * is not CARAT_OK ends the walk and is returned. */
+/* Calls visit for every weight in the order of a pass, a tied head once, with the name of its place as GGUF
+ * spells it ("blk.0.attn_q") and the name that its tensor has in f, unless f is an SBS file, which fuses
+ * some. The first status that is not CARAT_OK ends the walk and is returned. */
 typedef carat_status ct_weight_visit(void *user, const char *place, const char *tensor,
                                      const struct ct_weight *w);
 carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config *c, const struct ct_file *f,
                              ct_weight_visit *visit, void *user);
 
-/* The same weights where the backend wants them. layer[c->n_layer] becomes to->layer; NULL: the backend only counts. */
+/* The same weights where the backend wants them. layer[c->n_layer] becomes to->layer; NULL: the backend only
+ * counts. */
 void ct_weights_place(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
                       struct ct_layer *layer, struct ct_backend *b);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights_sbs.c: gemma.cpp stores some tensors fused, others split, and two types in groups that do not care for rows.
- * Here each place of a layer gets its rows: as a view of the mapping where they lie together, else as a copy in the
- * model's arena, byte for byte. Nothing is quantised anew: NUQ becomes SFP, which holds its values exactly, and I8 whose
- * rows are not whole groups becomes F32. Shapes of the result are checked in weights.c. */
-#include "model/weights_sbs.h"
+/* weights_sbs.c: gemma.cpp stores some tensors fused, others split, and two types in groups that do not care
+ * for rows. Here each place of a layer gets its rows: as a view of the mapping where they lie together, else
+ * as a copy in the model's arena, byte for byte. Nothing is quantised anew: NUQ becomes SFP, which holds its
+ * values exactly, and I8 whose rows are not whole groups becomes F32. Shapes of the result are checked in
+ * weights.c. */
+#include "model/weights_container.h"
 
 #include <stdio.h>
 
@@ -21,32 +22,29 @@ enum cut {
     EACH_VALUE, /* per head: its q rows, its K rows, its V rows */
 };
 
-static const struct place {
-    size_t at; /* in ct_layer */
-    const char *split, *fused;
+static const struct sbs_slot {
+    const char *place, *split, *fused;
     enum cut split_cut, fused_cut;
-    enum cut
-        alone; /* of "qkv1_w" where there is no "qkv2_w", as with as many KV heads as heads; ALL: no such form */
-} places[] = {
-#define AT(field) offsetof(struct ct_layer, field)
-    {AT(attn_norm), "pre_att_ns", NULL, ALL, ALL, ALL},
-    {AT(q), "qkv1_w", "qkv_ein", ALL, QUERY, EACH_QUERY},
-    {AT(k), "qkv2_w", "qkv_ein", KEY, KEY, EACH_KEY},
-    {AT(v), "qkv2_w", "qkv_ein", VALUE, VALUE, EACH_VALUE},
-    {AT(o), "att_w", "att_ein", ALL, OUTPUT, ALL},
-    {AT(q_norm), "query_norm", NULL, ALL, ALL, ALL},
-    {AT(k_norm), "key_norm", NULL, ALL, ALL, ALL},
-    {AT(attn_post_norm), "post_att_ns", NULL, ALL, ALL, ALL},
-    {AT(ffn_norm), "pre_ff_ns", NULL, ALL, ALL, ALL},
-    {AT(gate), "gating1_w", "gating_ein", ALL, GATE, ALL},
-    {AT(up), "gating2_w", "gating_ein", ALL, UP, ALL},
-    {AT(down), "linear_w", NULL, ALL, ALL, ALL},
-    {AT(ffn_post_norm), "post_ff_ns", NULL, ALL, ALL, ALL},
-#undef AT
+    /* of "qkv1_w" where there is no "qkv2_w", as with as many KV heads as heads; ALL: no such form */
+    enum cut alone;
+} sbs_slots[] = {
+    {"attn_norm", "pre_att_ns", NULL, ALL, ALL, ALL},
+    {"attn_q", "qkv1_w", "qkv_ein", ALL, QUERY, EACH_QUERY},
+    {"attn_k", "qkv2_w", "qkv_ein", KEY, KEY, EACH_KEY},
+    {"attn_v", "qkv2_w", "qkv_ein", VALUE, VALUE, EACH_VALUE},
+    {"attn_output", "att_w", "att_ein", ALL, OUTPUT, ALL},
+    {"attn_q_norm", "query_norm", NULL, ALL, ALL, ALL},
+    {"attn_k_norm", "key_norm", NULL, ALL, ALL, ALL},
+    {"post_attention_norm", "post_att_ns", NULL, ALL, ALL, ALL},
+    {"ffn_norm", "pre_ff_ns", NULL, ALL, ALL, ALL},
+    {"ffn_gate", "gating1_w", "gating_ein", ALL, GATE, ALL},
+    {"ffn_up", "gating2_w", "gating_ein", ALL, UP, ALL},
+    {"ffn_down", "linear_w", NULL, ALL, ALL, ALL},
+    {"post_ffw_norm", "post_ff_ns", NULL, ALL, ALL, ALL},
 };
 
-/* Runs of n elements in the order of the result: i < outer, within it k < inner, each at first + i * outer_step + k *
- * inner_step. */
+/* Runs of n elements in the order of the result: i < outer, within it k < inner, each at first + i *
+ * outer_step + k * inner_step. */
 struct runs {
     size_t first, n, outer, outer_step, inner, inner_step;
 };
@@ -124,15 +122,15 @@ static carat_status arrange(struct ct_tensor *t, struct runs r, int64_t rows, in
     return CARAT_OK;
 }
 
-carat_status ct_sbs_whole(struct ct_tensor *t, const struct ct_file *f, const char *name,
-                          struct ct_arena *arena, carat_error *err)
+/* A tensor of its own, in *t: a view of the mapping, or a copy where its type has no rows. */
+static carat_status take_whole(struct ct_tensor *t, struct ct_binding *b, const char *name)
 {
-    const struct ct_tensor *found = ct_file_find(f, name);
+    const struct ct_tensor *found = ct_file_find(b->f, name);
     if (!found)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s is missing", ct_file_path(f), name);
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s is missing", ct_file_path(b->f), name);
     *t = *found;
     struct runs all = {0, (size_t)t->dim[0] * (size_t)t->dim[1], 1, 0, 1, 0};
-    return arrange(t, all, t->dim[0], t->dim[1], arena, err);
+    return arrange(t, all, t->dim[0], t->dim[1], b->arena, b->err);
 }
 
 /* The tensor that holds q, K and V of a model with as many KV heads as heads; NULL: there is none, or they
@@ -148,37 +146,49 @@ static const struct ct_tensor *alone(const struct ct_file *f, const struct ct_la
     return ct_file_find(f, name);
 }
 
-carat_status ct_sbs_place(struct ct_tensor *t, const struct ct_file *f, const struct ct_layer_config *l,
-                          int hidden, int layer, size_t at, struct ct_arena *arena, carat_error *err)
+/* Where the rows of a place of a layer are. */
+struct source {
+    const struct ct_tensor *t;
+    enum cut cut;
+    bool fused; /* t is the fused form, or stands beside it */
+};
+
+static carat_status find_source(struct source *source, const struct ct_binding *b, const struct sbs_slot *s,
+                                int layer)
 {
-    const struct place *p = places;
+    const struct ct_layer_config *l = &b->c->layer[layer];
     char split[32], fused[32];
 
-    while (p->at != at)
-        p++;
-    snprintf(split, sizeof split, "%s_%d", p->split, layer);
-    if (!p->fused)
-        return ct_sbs_whole(t, f, split, arena, err);
-    snprintf(fused, sizeof fused, "%s_%d", p->fused, layer);
-    const struct ct_tensor *a = ct_file_find(f, split), *b = ct_file_find(f, fused);
-    const struct ct_tensor *both = p->alone == ALL ? NULL : alone(f, l, layer);
-    if (both)
-        a = both;
-    if (p->alone != ALL && b && !a && l->n_head == l->n_kv_head)
+    snprintf(split, sizeof split, "%s_%d", s->split, layer);
+    snprintf(fused, sizeof fused, "%s_%d", s->fused, layer);
+    const struct ct_tensor *one = ct_file_find(b->f, split), *other = ct_file_find(b->f, fused);
+    const struct ct_tensor *all = s->alone == ALL ? NULL : alone(b->f, l, layer);
+    if (all)
+        one = all;
+    if (s->alone != ALL && other && !one && l->n_head == l->n_kv_head)
         return ct_fail(
-            err, CARAT_E_UNSUPPORTED,
+            b->err, CARAT_E_UNSUPPORTED,
             "%s: tensor %s at byte %llu holds as many KV heads as heads in one piece, whose order of "
             "rows is not known: writers of such files differ; files with qkv1_w are read",
-            b->file, b->name, (unsigned long long)b->offset);
-    if (!a == !b)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: %s of the tensors %s and %s %s; a layer has exactly one",
-                       ct_file_path(f), a ? "both" : "neither", split, fused, a ? "are there" : "is there");
-    enum cut cut = both ? p->alone : a ? p->split_cut : p->fused_cut;
-    if (cut == ALL)
-        return ct_sbs_whole(t, f, split, arena, err);
+            other->file, other->name, (unsigned long long)other->offset);
+    if (!one == !other)
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: %s of the tensors %s and %s %s; a layer has exactly one",
+                       ct_file_path(b->f), one ? "both" : "neither", split, fused,
+                       one ? "are there" : "is there");
+    *source = (struct source){one ? one : other,
+                              all   ? s->alone
+                              : one ? s->split_cut
+                                    : s->fused_cut,
+                              other != NULL};
+    return CARAT_OK;
+}
 
-    size_t width = (size_t)hidden, head = (size_t)l->head_dim, heads = (size_t)l->n_head;
-    size_t kv = (size_t)l->n_kv_head, ffn = (size_t)l->ffn, skip = b ? heads * head : 0;
+/* The rows of the cut, in *t. */
+static carat_status take_cut(struct ct_tensor *t, struct ct_binding *b, const struct source *source,
+                             const struct ct_layer_config *l)
+{
+    size_t width = (size_t)b->c->hidden, head = (size_t)l->head_dim, heads = (size_t)l->n_head;
+    size_t kv = (size_t)l->n_kv_head, ffn = (size_t)l->ffn, skip = source->fused ? heads * head : 0;
     const struct shape {
         size_t rows, cols; /* of the stored tensor */
         size_t made_rows, made_cols;
@@ -212,13 +222,41 @@ carat_status ct_sbs_place(struct ct_tensor *t, const struct ct_file *f, const st
                         {2 * head * width, head * width, heads, 3 * head * width, 1, 0}},
         [OUTPUT] = {heads * width, head, width, heads * head, {0, head, width, head, heads, width * head}},
     };
-    const struct shape *s = &shapes[cut];
-    *t = a ? *a : *b;
+    const struct shape *s = &shapes[source->cut];
+
+    *t = *source->t;
     if ((size_t)t->dim[0] != s->rows || (size_t)t->dim[1] != s->cols)
-        return ct_fail(err, CARAT_E_FORMAT,
+        return ct_fail(b->err, CARAT_E_FORMAT,
                        "%s: tensor %s at byte %llu has shape [%lld x %lld], expected [%zu x %zu] from the "
                        "configuration",
                        t->file, t->name, (unsigned long long)t->offset, (long long)t->dim[0],
                        (long long)t->dim[1], s->rows, s->cols);
-    return arrange(t, s->runs, (int64_t)s->made_rows, (int64_t)s->made_cols, arena, err);
+    return arrange(t, s->runs, (int64_t)s->made_rows, (int64_t)s->made_cols, b->arena, b->err);
 }
+
+static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const char *place, int layer)
+{
+    const struct sbs_slot *s = sbs_slots;
+    struct source source = {0};
+    char name[32];
+
+    if (layer < 0)
+        return take_whole(t, b, strcmp(place, "token_embd") == 0 ? "c_embedding" : "c_final_norm");
+    while (strcmp(s->place, place) != 0)
+        s++;
+    snprintf(name, sizeof name, "%s_%d", s->split, layer);
+    if (!s->fused)
+        return take_whole(t, b, name);
+    CT_TRY(find_source(&source, b, s, layer));
+    return source.cut == ALL ? take_whole(t, b, name) : take_cut(t, b, &source, &b->c->layer[layer]);
+}
+
+/* Errors name the blobs; to others the tensors are called as in safetensors, which have one for each
+ * place. */
+const struct ct_container ct_container_sbs = {
+    .name = ct_hf_tensor_name,
+    .make = make_tensor,
+    .key = CT_HF_KEYS,
+    .layers = "num_hidden_layers",
+    .embed_scale = ct_embed_scale_bf16,
+};

@@ -78,7 +78,7 @@ static void same_file(const struct ct_file *a, const struct ct_file *b, bool tok
         const struct ct_tensor *x = ct_file_tensor(a, i), *y = ct_file_find(b, x->name);
         assert_ptr_equal(y, ct_file_tensor(b, i));
         assert_true(x->type == y->type && x->n_dim == y->n_dim && x->size == y->size);
-        assert_true(x->offset == y->offset && x->scale == y->scale && !y->data && !y->panels);
+        assert_true(x->offset == y->offset && x->scale == y->scale && !y->data && !y->interleaved);
         assert_memory_equal(x->dim, y->dim, sizeof x->dim);
         same_text(x->type_name, y->type_name);
         same_text(x->file, y->file);
@@ -125,7 +125,7 @@ static void what_opens_is_what_was_packed(void **state)
         assert_true(ct_file_is_packed(b));
         assert_null(ct_file_weight(b, "no such weight"));
         const struct ct_tensor *embed = ct_file_weight(b, "token_embd.weight");
-        assert_true(embed && embed->panels && embed->data == copy + embed->offset);
+        assert_true(embed && embed->interleaved && embed->data == copy + embed->offset);
         ct_file_close(a);
         ct_file_close(b);
         free(copy);

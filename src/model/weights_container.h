@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weights_container.h: what weights.c asks of a container: how it names the tensors of a model, how they are
+ * found in it, and what its configuration calls their extents. Each container fills one struct, in
+ * weights_<container>.c. A packed file has two: its own for the tensors, and that of its origin for
+ * everything that the configuration says. Private to src/model. */
+#ifndef CT_WEIGHTS_CONTAINER_H
+#define CT_WEIGHTS_CONTAINER_H
+
+#include "file/packed.h"
+#include "model/weights.h"
+
+enum { CT_TENSOR_NAME = 256 };
+
+/* Extents that a shape is made of. */
+enum ct_dim {
+    CT_DIM_ONE,
+    CT_DIM_HIDDEN,
+    CT_DIM_Q,
+    CT_DIM_KV,
+    CT_DIM_FFN,
+    CT_DIM_HEAD,
+    CT_DIM_VOCAB,
+    CT_DIMS
+};
+
+/* The weights of one model while they are bound. Places are called as in ct_weights_walk, but without
+ * "blk.<layer>."; layer is -1 for those of the whole model: token_embd, output_norm and output. */
+struct ct_binding {
+    struct ct_weights *w;
+    struct ct_config *c;
+    const struct ct_file *f;
+    struct ct_arena *arena;
+    const struct ct_container *container, *origin; /* the same, unless f is a packed file */
+    bool *used;                                    /* by number of the tensor: a place has asked for it */
+    uint32_t n_found;                              /* tensors that places have asked for */
+    char missing[512];                             /* the first names of others, for the message */
+    int n_missing;                                 /* how many there are */
+    enum ct_dim rows, cols;                        /* what the next shape is made of, for messages */
+    carat_error *err;
+};
+
+struct ct_container {
+    /* ---- tensors ---- */
+
+    /* Finds what `name` depends on; for a packed file, too. NULL: nothing. */
+    void (*begin)(struct ct_binding *b);
+    /* What the tensor of a place is called. */
+    void (*name)(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
+                 const char *place, int layer);
+    const char *other_head; /* another name of the tensor of place "output", or NULL */
+    /* The tensor of that name; NULL there: it is absent. */
+    const struct ct_tensor *(*find)(const struct ct_file *f, const char *name);
+    /* In place of `find`, for a container whose tensors are not those of the model: puts one together.
+     * E_FORMAT: what it is made of is absent; E_MEMORY. */
+    carat_status (*make)(struct ct_tensor *t, struct ct_binding *b, const char *place, int layer);
+    bool counts_unused; /* tensors that no place asks for are told of */
+    bool prepared;      /* norms have Gemma's 1 added, and matrices lie in panels where their type can */
+    /* When all places are bound: what the file says of itself. NULL: nothing. */
+    carat_status (*finish)(struct ct_binding *b);
+
+    /* ---- the configuration ---- */
+
+    const char *key[CT_DIMS]; /* what says an extent */
+    const char *layers;       /* and how many layers there are */
+    bool says_tied;    /* and whether the head is the embedding: then a tensor of its own is a copy of that */
+    const char *types; /* that tensors may have, and then nothing is to be done; NULL: all that carat reads */
+    /* sqrt(hidden) as the trained model saw it, by the type of the embedding (NUMERICS.md section 6) */
+    float (*embed_scale)(float root, enum ct_type stored);
+};
+
+extern const struct ct_container ct_container_hf, ct_container_gguf, ct_container_sbs, ct_container_packed;
+
+/* weights_hf.c: the keys of config.json and the names of safetensors; files of gemma.cpp are told of so, too. */
+#define CT_HF_KEYS                                                                                           \
+    {                                                                                                        \
+        [CT_DIM_ONE] = "1", [CT_DIM_HIDDEN] = "hidden_size", [CT_DIM_Q] = "num_attention_heads * head_dim",  \
+        [CT_DIM_KV] = "num_key_value_heads * head_dim", [CT_DIM_FFN] = "intermediate_size",                  \
+        [CT_DIM_HEAD] = "head_dim", [CT_DIM_VOCAB] = "vocab_size",                                           \
+    }
+void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
+                       const char *place, int layer);
+/* weights_gguf.c */
+void ct_gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
+                         const char *place, int layer);
+float ct_embed_scale_bf16(float root, enum ct_type stored);
+
+#endif

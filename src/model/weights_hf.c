@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weights_hf.c: the tensors of a model in safetensors (MODEL.md, names). */
+#include "model/weights_container.h"
+
+#include <stdio.h>
+
+/* Where those of the text tower are. */
+static const char *const prefixes[] = {"model.", "language_model.model.", "model.language_model."};
+
+static const struct {
+    const char *place, *name;
+} hf_names[] = {
+    {"token_embd", "embed_tokens"},
+    {"output_norm", "norm"},
+    {"attn_norm", "input_layernorm"},
+    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},
+    {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"},
+    {"attn_q_norm", "self_attn.q_norm"},
+    {"attn_k_norm", "self_attn.k_norm"},
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"ffn_norm", "pre_feedforward_layernorm"},
+    {"ffn_gate", "mlp.gate_proj"},
+    {"ffn_up", "mlp.up_proj"},
+    {"ffn_down", "mlp.down_proj"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+};
+
+void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
+                       const char *place, int layer)
+{
+    const char *prefix = w->prefix ? w->prefix : prefixes[0];
+    size_t i = 0;
+
+    if (strcmp(place, "output") == 0) {
+        snprintf(name, CT_TENSOR_NAME, "lm_head.weight");
+        return;
+    }
+    /* Gemma 1 has one norm after attention, before its feed-forward, and calls it by where it stands */
+    if (!c->post_norms && strcmp(place, "ffn_norm") == 0)
+        place = "post_attention_norm";
+    while (strcmp(hf_names[i].place, place) != 0)
+        i++;
+    if (layer < 0)
+        snprintf(name, CT_TENSOR_NAME, "%s%s.weight", prefix, hf_names[i].name);
+    else
+        snprintf(name, CT_TENSOR_NAME, "%slayers.%d.%s.weight", prefix, layer, hf_names[i].name);
+}
+
+/* The prefix is that of the embedding. */
+static void find_prefix(struct ct_binding *b)
+{
+    char name[CT_TENSOR_NAME];
+
+    for (size_t i = 0; i < CT_COUNT(prefixes); i++) {
+        b->w->prefix = prefixes[i];
+        ct_hf_tensor_name(name, b->w, b->c, "token_embd", -1);
+        if (ct_file_find(b->f, name))
+            return;
+    }
+    b->w->prefix = prefixes[0];
+}
+
+static float hf_embed_scale(float root, enum ct_type stored)
+{
+    return stored == CT_BF16  ? ct_embed_scale_bf16(root, stored)
+           : stored == CT_F16 ? ct_f16_to_f32(ct_f32_to_f16(root))
+                              : root;
+}
+
+const struct ct_container ct_container_hf = {
+    .begin = find_prefix,
+    .name = ct_hf_tensor_name,
+    .other_head = "language_model.lm_head.weight",
+    .find = ct_file_find,
+    .counts_unused = true,
+    .key = CT_HF_KEYS,
+    .layers = "num_hidden_layers",
+    .says_tied = true,
+    .types = "F32, F16 and BF16",
+    .embed_scale = hf_embed_scale,
+};
