@@ -275,6 +275,15 @@ static void note_machine(const struct bench *b)
                  100 * fabs(1 / (1 - parts[i].lost) - 1), parts[i].lost > 0 ? "more" : "less");
 }
 
+/* The loss that a limit which fell explains: all of it, as long as the test uses the same share of the limit (of_read,
+ * of_compute) as before. A share that rose beyond the noise shows a test that was not bound by the limit. */
+static double machine_explains(const struct verdict *v)
+{
+    double share = v->ratio / (1 - v->lost); /* new by old */
+
+    return share <= 1 + v->allowed ? v->lost : 0;
+}
+
 static void judge(const struct bench *b, struct test *t)
 {
     struct verdict *v = &t->old;
@@ -286,8 +295,8 @@ static void judge(const struct bench *b, struct test *t)
     v->allowed = deviations * fmax(noise, least_noise);
     v->lost = same_machine(b, t) ? machine_lost(t) : 0;
     v->taken = same_machine(b, t) ? others_took(b, t) : 0;
-    explained = fmax(0, fmax(v->lost, v->taken)); /* one is a part of the other */
     v->ratio = t->ts.median / v->ts.median;
+    explained = fmax(0, fmax(machine_explains(v), v->taken)); /* one is a part of the other */
     v->word = v->ratio * (1 + v->allowed) < 1 - explained ? "slower"
               : v->ratio * (1 + v->allowed) < 1           ? "slower, as the machine"
               : v->ratio > 1 + v->allowed                 ? "faster"
