@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_chat.c: any messages and tools through every chat template, and any template to its hash. Input: messages, then after
- * a NUL byte the tools; the whole is also read as a template. Checked besides memory: white space around tags does not count, segments tile the text, the template begins it with one <bos> and writes no other, and a
- * failure leaves nothing behind. Ids are not made: the tokenizer has a target of its own. */
+/* fuzz_chat.c: any messages and tools through every chat template, and any template to its hash. Input:
+ * messages, then after a NUL byte the tools; the whole is also read as a template. Checked besides memory:
+ * white space around tags does not count, segments tile the text, the template begins it with one <bos>
+ * and writes no other, and a failure leaves nothing behind. Ids are not made: the tokenizer has a target
+ * of its own. */
 #include <stdlib.h>
 
 #include "text/chat/chat_parts.h"
@@ -18,7 +20,7 @@ static void render(enum ct_chat chat, const char *messages, const char *tools)
 {
     struct ct_prompt p;
     carat_error err = {0};
-    if (ct_chat_render(chat, messages, tools, true, &p, &err) != CARAT_OK) {
+    if (ct_chat_render(chat, messages, tools, true, NULL, NULL, &p, &err) != CARAT_OK) {
         require(err.code != CARAT_OK && err.message[0] && !p.text && !p.segment);
         return;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_tools.c: any tools through FunctionGemma's template, with a conversation that calls one and gets its result. Checked
- * besides memory: what is refused names the tools and leaves nothing behind; what is rendered holds no more control
- * tokens of the template's own than the tools ask for, whatever their names and descriptions spell. The messages have a
- * target of their own. */
+/* fuzz_tools.c: any tools through FunctionGemma's template, with a conversation that calls one and gets
+ * its result. Checked besides memory: what is refused names the tools and leaves nothing behind; what is
+ * rendered holds no more control tokens of the template's own than the tools ask for, whatever their names
+ * and descriptions spell. The messages have a target of their own. */
 #include <stdlib.h>
 
 #include "text/chat/chat.h"
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(tools, data, size);
     tools[size] = 0;
-    carat_status status = ct_chat_render(CT_CHAT_FUNCTIONGEMMA, messages, tools, true, &p, &err);
+    carat_status status = ct_chat_render(CT_CHAT_FUNCTIONGEMMA, messages, tools, true, NULL, NULL, &p, &err);
     if (status == CARAT_OK) {
         size_t at = 0;
         for (int i = 0; i < p.n_segment; i++) {

@@ -3,6 +3,7 @@
  * trailing bytes. What the members mean, and whether a key occurs twice, is left to the caller. */
 #include "base/json.h"
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 #include <stdarg.h>
@@ -85,22 +86,11 @@ static void skip_space(struct ct_json *j)
 /* Makes room for n bytes in the buffer. */
 static bool reserve(struct ct_json *j, size_t n)
 {
-    if (n <= j->capacity)
+    if (ct_array_grow(&j->buffer, &j->capacity, n, 1))
         return true;
-    size_t capacity = CT_MAX(j->capacity, (size_t)256);
-    while (capacity < n)
-        if (!ct_mul(capacity, 2, &capacity))
-            capacity = n;
-    char *grown = realloc(j->buffer, capacity);
-    if (!grown) {
-        ct_fail(&j->error, CARAT_E_MEMORY, "%s: at byte %zu: no memory for %zu bytes of text", j->name, j->at,
-                n);
-        j->expect = EXPECT_ERROR;
-        return false;
-    }
-    j->buffer = grown;
-    j->capacity = capacity;
-    return true;
+    ct_fail(&j->error, CARAT_E_MEMORY, "%s: at byte %zu: no memory for %zu bytes of text", j->name, j->at, n);
+    j->expect = EXPECT_ERROR;
+    return false;
 }
 
 /* Four hexadecimal digits at the cursor, -1 when they are not. */
@@ -163,7 +153,8 @@ static size_t escape(struct ct_json *j, char *out)
     return ct_utf8_encode((uint32_t)c, out);
 }
 
-/* Index of the first byte from at on that is '"', '\\', a control character or invalid UTF-8, or lies beyond end. */
+/* Index of the first byte from at on that is '"', '\\', a control character or invalid UTF-8, or lies
+ * beyond end. */
 static size_t plain_run(const struct ct_json *j, size_t at, size_t end)
 {
     while (at < end) {
@@ -236,14 +227,13 @@ static bool to_double(struct ct_json *j, size_t from, size_t end, uint64_t digit
         j->number = negative ? -v : v;
         return true;
     }
-    if (!reserve(j, end - from + 32))
-        return false;
+    char spelled[CT_JSON_NUMBER_MAX + 32];
     size_t n = 0;
     for (size_t i = from; i < end && (j->text[i] | 32) != 'e'; i++)
         if (j->text[i] != '.')
-            j->buffer[n++] = (char)j->text[i];
-    snprintf(j->buffer + n, 32, "e%ld", exponent);
-    double v = strtod(j->buffer, NULL);
+            spelled[n++] = (char)j->text[i];
+    snprintf(spelled + n, 32, "e%ld", exponent);
+    double v = strtod(spelled, NULL);
     if (v - v != 0) {
         j->at = from;
         ct_json_fail(j, "the number is beyond the range of a double");
@@ -309,6 +299,12 @@ static enum ct_json_token number(struct ct_json *j)
     if (at - from > CT_JSON_NUMBER_MAX)
         return ct_json_fail(j, "the number is longer than %d characters", CT_JSON_NUMBER_MAX), CT_JSON_ERROR;
     return to_double(j, from, at, digits, n_digits, exponent) ? CT_JSON_NUMBER : CT_JSON_ERROR;
+}
+
+double ct_json_decimal(struct ct_str spelled)
+{
+    struct ct_json j = {.text = (const uint8_t *)spelled.s, .size = spelled.n};
+    return number(&j) == CT_JSON_NUMBER ? j.number : 0;
 }
 
 static enum ct_json_token word(struct ct_json *j, const char *spelling, enum ct_json_token token)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json.h: a pull reader for very large JSON (a 33 MB tokenizer.json): no tree, no recursion, no
- * allocation besides one buffer for strings with escapes. Small documents go through jansson instead. */
+/* json.h: a pull reader for very large JSON (a 33 MB tokenizer.json): no tree, no recursion, no allocation
+ * besides one buffer for strings with escapes. json_tree.h makes a tree of a document that is asked for
+ * its values in another order than they stand in. */
 #ifndef CT_JSON_H
 #define CT_JSON_H
 
@@ -22,7 +23,8 @@ enum ct_json_token {
 };
 
 #define CT_JSON_DEPTH 64
-/* What a hostile document may make the reader look at before it says no; the JSON of a checkpoint stays far below. */
+/* What a hostile document may make the reader look at before it says no; the JSON of a checkpoint stays
+ * far below. */
 #define CT_JSON_STRING_MAX (16 << 20) /* bytes of one string as spelled */
 #define CT_JSON_NUMBER_MAX 1024       /* characters of one number */
 #define CT_JSON_SPACE_MAX                                                                                    \
@@ -48,6 +50,8 @@ void ct_json_free(struct ct_json *j);
 enum ct_json_token ct_json_next(struct ct_json *j);
 /* Skips the value that comes next (a whole object or array, or a scalar). False after an error. */
 bool ct_json_skip(struct ct_json *j);
+/* The value of a number that a reader has accepted. */
+double ct_json_decimal(struct ct_str spelled);
 /* Records "name: at byte N: message" as the reader's error unless it already has one. */
 carat_status ct_json_fail(struct ct_json *j, const char *format, ...);
 

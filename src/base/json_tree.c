@@ -1,224 +1,319 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_tree.c: builds the tree of json_tree.h token by token. Every value is hung into its parent as soon as it exists, so
- * that giving back the root gives back everything. */
+/* json_tree.c: fills the tree of json_tree.h token by token, in one walk over the text, and answers
+ * questions that take more than a line. */
 #include "base/json_tree.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
+#include "base/array.h"
 
-struct builder {
-    struct ct_json reader;
-    json_t *root;
-    json_t *open[CT_JSON_DEPTH]; /* borrowed: the containers that are not finished, outermost first */
-    int n_open;
-    char *key; /* of the value that comes next; terminated */
-    size_t key_capacity;
+struct ct_json_decoded {
+    struct ct_json_decoded *older;
+    size_t used;
+    char text[];
 };
 
-static void no_memory(struct builder *b)
-{
-    ct_fail(&b->reader.error, CARAT_E_MEMORY, "%s: out of memory while reading JSON of %zu bytes",
-            b->reader.name, b->reader.size);
-}
+/* ---- building ---- */
 
-/* Keeps a string of the reader, which holds it only until the next token. */
-static void take_key(struct builder *b, struct ct_str s)
+/* Appends a value to what is open. One with a place of 0 bytes has none. */
+static void tree_add(struct ct_json_tree *t, enum ct_json_token kind, const char *s, size_t n)
 {
-    if (s.n && memchr(s.s, 0, s.n)) {
-        ct_json_fail(&b->reader, "a key holds a NUL character");
+    if (t->failed || !ct_array_grow(&t->value, &t->capacity, t->n + 2, sizeof *t->value)) {
+        t->failed = true;
         return;
     }
-    if (s.n + 1 > b->key_capacity) {
-        char *grown = realloc(b->key, 2 * s.n + 64);
-        if (!grown) {
-            no_memory(b);
+    if (t->depth) {
+        t->value[t->open[t->depth - 1]].n += kind != CT_JSON_KEY;
+        t->child[t->depth - 1] = (uint32_t)t->n;
+    }
+    t->value[t->n++] = (struct ct_json_value){.s = s, .span = 1, .kind = kind & 15u, .n = n & 0x3ffffffu};
+}
+
+void ct_json_tree_open(struct ct_json_tree *t, enum ct_json_token bracket, const char *at)
+{
+    assert(t->depth < (int)CT_COUNT(t->open));
+    t->open[t->depth] = (uint32_t)t->n;
+    tree_add(t, bracket, at, 0);
+    t->depth++;
+}
+
+void ct_json_tree_close(struct ct_json_tree *t)
+{
+    if (t->failed)
+        return;
+    t->depth--;
+    struct ct_json_value *v = &t->value[t->open[t->depth]];
+    v->span = (uint32_t)(t->n - t->open[t->depth]);
+    if (v->n)
+        t->value[t->child[t->depth]].last = 1;
+}
+
+void ct_json_tree_string(struct ct_json_tree *t, enum ct_json_token key_or_string, struct ct_str s)
+{
+    assert(s.n <= CT_JSON_STRING_MAX);
+    tree_add(t, key_or_string, s.s, s.n);
+}
+
+void ct_json_tree_free(struct ct_json_tree *t)
+{
+    for (struct ct_json_decoded *d = t->decoded, *older; d; d = older) {
+        older = d->older;
+        free(d);
+    }
+    free(t->value);
+    *t = (struct ct_json_tree){0};
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    struct ct_json j;
+    bool decoded; /* t->decoded holds strings of this text */
+    char key[32]; /* the newest one of the element of the outermost list, for messages */
+};
+
+/* A string that is not as its text spells it, kept: decoded text is shorter than what spells it, so that
+ * the bytes from the first such string to the end of the text are room enough for all of them. */
+static void tree_add_decoded(struct ct_json_tree *t, struct reading *r, enum ct_json_token kind)
+{
+    const struct ct_json *j = &r->j;
+    if (!r->decoded) {
+        struct ct_json_decoded *d = malloc(sizeof *d + j->size - j->start);
+        if (!d) {
+            t->failed = true;
             return;
         }
-        b->key = grown;
-        b->key_capacity = 2 * s.n + 64;
+        d->older = t->decoded;
+        d->used = 0;
+        t->decoded = d;
+        r->decoded = true;
     }
-    memcpy(b->key, s.s, s.n);
-    b->key[s.n] = 0;
-    if (json_object_get(b->open[b->n_open - 1], b->key))
-        ct_json_fail(&b->reader, "duplicate key");
+    struct ct_json_decoded *d = t->decoded;
+    char *s = memcpy(d->text + d->used, j->string.s, j->string.n);
+    d->used += j->string.n;
+    tree_add(t, kind, s, j->string.n);
+    if (t->failed)
+        return;
+    t->value[t->n - 1].escaped = 1;
+    t->value[t->n - 1].span = 2;
+    t->value[t->n++] = (struct ct_json_value){.s = (const char *)j->text + j->start};
 }
 
-/* Hangs a new value into the innermost container; NULL is one that could not be made. */
-static void hang(struct builder *b, json_t *value)
+/* Its first byte in the text that it was read from. */
+static const char *value_place(const struct ct_json_value *v)
 {
-    json_t *parent = b->n_open ? b->open[b->n_open - 1] : NULL;
-    int failed = value == NULL;
-
-    if (!parent)
-        b->root = value;
-    else if (json_is_object(parent))
-        failed = json_object_set_new_nocheck(parent, b->key, value);
-    else
-        failed = json_array_append_new(parent, value);
-    if (failed)
-        no_memory(b);
-    else if (json_is_object(value) || json_is_array(value))
-        b->open[b->n_open++] = value;
+    bool quoted = v->kind == CT_JSON_STRING || v->kind == CT_JSON_KEY;
+    return v->escaped ? v[1].s : v->s - quoted;
 }
 
-static json_t *string(struct builder *b)
+static int by_key(const void *a, const void *b)
 {
-    struct ct_str s = b->reader.string;
-    return json_stringn_nocheck(s.n ? s.s : "", s.n);
+    const struct ct_json_value *x = *(const struct ct_json_value *const *)a,
+                               *y = *(const struct ct_json_value *const *)b;
+    int order = x->n != y->n ? (x->n < y->n ? -1 : 1) : memcmp(x->s, y->s, x->n);
+    return order ? order : (x > y) - (x < y);
 }
 
-/* A number spelled without a fraction and an exponent is an integer while 64 bits hold it, else a real. */
-static json_t *number(const struct ct_json *j)
+static bool same_key(const struct ct_json_value *a, const struct ct_json_value *b)
 {
-    const char *s = (const char *)j->text + j->start;
-    size_t n = j->at - j->start;
-    json_int_t value = 0;
-    bool negative = *s == '-', fits = !memchr(s, '.', n) && !memchr(s, 'e', n) && !memchr(s, 'E', n);
-
-    for (size_t i = negative; i < n && fits; i++) /* downwards: the lowest integer has no positive twin */
-        fits =
-            !__builtin_mul_overflow(value, 10, &value) && !__builtin_sub_overflow(value, s[i] - '0', &value);
-    if (fits && !negative)
-        fits = !__builtin_sub_overflow((json_int_t)0, value, &value);
-    return fits ? json_integer(value) : json_real(j->number);
+    return a->n == b->n && memcmp(a->s, b->s, a->n) == 0;
 }
 
-static void take(struct builder *b, enum ct_json_token token)
+/* The first key of the newest object, which was just closed, that an earlier key of it equals; or NULL. */
+static const struct ct_json_value *repeated_key(struct ct_json_tree *t)
 {
+    enum { FEW = 16 };
+    const struct ct_json_value *few[FEW], **key = few, *found = NULL, *object = &t->value[t->open[t->depth]];
+    size_t n = 0, count = object->n;
+    if (count > FEW && !(key = malloc(count * sizeof *key))) {
+        t->failed = true;
+        return NULL;
+    }
+    CT_JSON_EACH(k, object)
+    {
+        for (size_t i = 0; i < n && count <= FEW && !found; i++)
+            if (same_key(key[i], k))
+                found = k;
+        key[n++] = k;
+    }
+    if (count > FEW) {
+        qsort(key, n, sizeof *key, by_key);
+        for (size_t i = 1; i < n; i++)
+            if (same_key(key[i - 1], key[i]) && (!found || key[i] < found))
+                found = key[i];
+        free(key);
+    }
+    return found;
+}
+
+/* Moves the reader behind a key and its colon, for a message about it. */
+static void go_behind_key(struct ct_json *j, const struct ct_json_value *key)
+{
+    size_t at = (size_t)(value_place(key) - (const char *)j->text) + 1;
+    while (j->text[at] != '"')
+        at += j->text[at] == '\\' ? 2 : 1;
+    while (j->text[at] != ':')
+        at++;
+    j->at = at + 1;
+}
+
+static void note_key(struct reading *r)
+{
+    size_t n = CT_MIN(r->j.string.n, sizeof r->key - 1);
+    for (size_t i = 0; i < n; i++) /* only what may stand in a message */
+        r->key[i] = (char)(r->j.string.s[i] > 0x20 && r->j.string.s[i] < 0x7f ? r->j.string.s[i] : '?');
+    r->key[n] = 0;
+}
+
+/* Takes what the reader has just read. */
+static void tree_take(struct ct_json_tree *t, struct reading *r, enum ct_json_token token)
+{
+    struct ct_json *j = &r->j;
+    const char *at = (const char *)j->text + j->start;
+    const struct ct_json_value *twice;
     switch (token) {
     case CT_JSON_OBJECT:
-        hang(b, json_object());
-        break;
     case CT_JSON_ARRAY:
-        hang(b, json_array());
+        ct_json_tree_open(t, token, at);
         break;
     case CT_JSON_OBJECT_END:
     case CT_JSON_ARRAY_END:
-        b->n_open--;
+        ct_json_tree_close(t);
+        if (token == CT_JSON_OBJECT_END && !t->failed && (twice = repeated_key(t)) != NULL) {
+            go_behind_key(j, twice);
+            ct_json_fail(j, "duplicate key");
+        }
         break;
     case CT_JSON_KEY:
-        take_key(b, b->reader.string);
-        break;
     case CT_JSON_STRING:
-        if (b->reader.string.n && memchr(b->reader.string.s, 0, b->reader.string.n))
-            ct_json_fail(&b->reader, "a string holds a NUL character");
+        if (j->string.n && memchr(j->string.s, 0, j->string.n))
+            ct_json_fail(j, "a %s holds a NUL character", token == CT_JSON_KEY ? "key" : "string");
+        else if (j->string.s != at + 1)
+            tree_add_decoded(t, r, token);
         else
-            hang(b, string(b));
+            ct_json_tree_string(t, token, j->string);
         break;
-    case CT_JSON_NUMBER:
-        hang(b, number(&b->reader));
-        break;
-    case CT_JSON_TRUE:
-        hang(b, json_true());
-        break;
-    case CT_JSON_FALSE:
-        hang(b, json_false());
-        break;
-    case CT_JSON_NULL:
-        hang(b, json_null());
-        break;
-    case CT_JSON_END:
-    case CT_JSON_ERROR:
-        break;
+    default:
+        tree_add(t, token, at, j->at - j->start);
     }
+    if (j->depth == 1 && token != CT_JSON_KEY)
+        r->key[0] = 0;
+    else if (j->depth == 2 && token == CT_JSON_KEY)
+        note_key(r);
 }
 
-carat_status ct_json_tree(json_t **root, carat_status code, const char *name, struct ct_bytes text,
-                          carat_error *err)
+/* Passes the reader's message on. Inside an element of a list it says which: "name[2].content: at byte
+ * ...". */
+static carat_status tree_complain(const struct ct_json_tree *t, size_t root, const struct reading *r,
+                                  carat_status code, carat_error *err)
 {
-    struct builder b = {.root = NULL};
-    enum ct_json_token token;
+    const struct ct_json *j = &r->j;
+    const char *rest = j->error.message + CT_MIN(strlen(j->name), strlen(j->error.message));
+    if (j->depth < 2 || j->stack[0] != '[')
+        return ct_fail(err, code, "%s", j->error.message);
+    return ct_fail(err, code, "%s[%u]%s%s%s", j->name, t->value[root].n - 1u, *r->key ? "." : "", r->key,
+                   rest);
+}
 
-    ct_json_init(&b.reader, name, text);
-    token = ct_json_next(&b.reader);
+carat_status ct_json_tree_read(struct ct_json_tree *t, carat_status code, const char *name,
+                               struct ct_bytes text, carat_error *err)
+{
+    struct reading r = {.decoded = false};
+    struct ct_json *j = &r.j;
+    size_t root = t->n;
+    if (text.size > CT_JSON_TREE_MAX)
+        return ct_fail(err, code, "%s: %zu bytes found, expected at most %d", name, text.size,
+                       CT_JSON_TREE_MAX);
+    ct_json_init(j, name, text);
+    enum ct_json_token token = ct_json_next(j);
     if (token != CT_JSON_OBJECT && token != CT_JSON_ARRAY)
-        ct_json_fail(&b.reader, "expected an object or a list");
-    while (b.reader.error.code == CARAT_OK && token != CT_JSON_END) {
-        take(&b, token);
-        if (b.reader.error.code == CARAT_OK)
-            token = ct_json_next(&b.reader);
+        ct_json_fail(j, "expected an object or a list");
+    while (j->error.code == CARAT_OK && !t->failed && token != CT_JSON_END) {
+        tree_take(t, &r, token);
+        if (j->error.code == CARAT_OK)
+            token = ct_json_next(j);
     }
-    carat_status status = b.reader.error.code;
-    if (status && status != CARAT_E_MEMORY)
-        status = code;
-    if (status) {
-        json_decref(b.root);
-        ct_fail(err, status, "%s", b.reader.error.message);
-    } else {
-        *root = b.root;
-    }
-    free(b.key);
-    ct_json_free(&b.reader);
+    carat_status status = j->error.code;
+    if (t->failed)
+        status = ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while reading JSON of %zu bytes", j->name,
+                         j->size);
+    else if (status)
+        status = tree_complain(t, root, &r, status == CARAT_E_MEMORY ? status : code, err);
+    ct_json_free(j);
     return status;
 }
 
-/* ---- the place of a value ---- */
+/* ---- questions ---- */
 
-/* Moves the reader before the value that key leads to; false: there is none. */
-static bool descend(struct ct_json *j, const char *key)
+const struct ct_json_value *ct_json_find(const struct ct_json_value *object, struct ct_str key)
 {
-    while (*key) {
-        char *end;
-        if (*key == '[') {
-            if (ct_json_next(j) != CT_JSON_ARRAY)
-                return false;
-            for (long i = strtol(key + 1, &end, 10); i > 0; i--)
-                if (!ct_json_skip(j))
-                    return false;
-            key = end + (*end == ']');
-        } else {
-            size_t n = strcspn(key, ".[");
-            if (ct_json_next(j) != CT_JSON_OBJECT)
-                return false;
-            while (ct_json_next(j) == CT_JSON_KEY && !(j->string.n == n && memcmp(j->string.s, key, n) == 0))
-                if (!ct_json_skip(j))
-                    return false;
-            if (j->error.code != CARAT_OK || j->text[j->start] != '"') /* the object has ended */
-                return false;
-            key += n;
-        }
-        key += *key == '.';
-    }
+    if (ct_json_is(object, CT_JSON_OBJECT))
+        CT_JSON_EACH(k, object)
+    if (k->n == key.n && memcmp(k->s, key.s, key.n) == 0)
+        return ct_json_of_key(k);
+    return NULL;
+}
+
+const struct ct_json_value *ct_json_get(const struct ct_json_value *object, const char *key)
+{
+    return ct_json_find(object, (struct ct_str){key, strlen(key)});
+}
+
+bool ct_json_integer(const struct ct_json_value *v, int64_t *out)
+{
+    int64_t value = 0;
+    if (!ct_json_is(v, CT_JSON_NUMBER))
+        return false;
+    bool negative = v->s[0] == '-';
+    for (size_t i = negative; i < v->n; i++) /* downwards: the lowest integer has no positive twin */
+        if (v->s[i] < '0' || v->s[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_sub_overflow(value, v->s[i] - '0', &value))
+            return false;
+    if (!negative && __builtin_sub_overflow((int64_t)0, value, &value))
+        return false;
+    *out = value;
     return true;
+}
+
+double ct_json_double(const struct ct_json_value *v)
+{
+    return ct_json_is(v, CT_JSON_NUMBER) ? ct_json_decimal((struct ct_str){v->s, v->n}) : 0;
 }
 
 enum { SHOWN = 64 };
 
-/* The value that comes next as the document spells it, in plain ASCII; its first byte, or 0 of none. */
-static size_t spell(struct ct_json *j, char out[SHOWN + 4])
+/* The value as its text spells it, in plain ASCII. */
+static void spell_value(const struct ct_json_value *v, struct ct_bytes text, char out[SHOWN + 4])
 {
-    ct_json_next(j);
-    size_t begin = j->start;
-    for (int depth = j->depth, open = j->text[begin] == '{' || j->text[begin] == '['; open && !j->error.code;)
-        open = ct_json_next(j) != CT_JSON_ERROR && j->depth >= depth;
-    size_t n = CT_MIN(j->at - begin, (size_t)SHOWN);
+    struct ct_json j;
+    const char *begin = value_place(v);
+    ct_json_init(
+        &j, NULL,
+        (struct ct_bytes){(const uint8_t *)begin, text.size - (size_t)(begin - (const char *)text.data)});
+    do
+        ct_json_next(&j);
+    while (j.depth && j.error.code == CARAT_OK);
+    size_t n = CT_MIN(j.at, (size_t)SHOWN);
     for (size_t i = 0; i < n; i++)
-        out[i] = (char)(j->text[begin + i] >= 0x20 && j->text[begin + i] < 0x7f ? j->text[begin + i] : '?');
-    memcpy(out + n, j->at - begin > n ? "..." : "", j->at - begin > n ? 4 : 1);
-    return begin;
+        out[i] = (char)(begin[i] >= 0x20 && begin[i] < 0x7f ? begin[i] : '?');
+    memcpy(out + n, j.at > n ? "..." : "", j.at > n ? 4 : 1);
+    ct_json_free(&j);
 }
 
 carat_status ct_json_refuse(carat_error *err, carat_status code, const char *file, struct ct_bytes text,
-                            const char *key, const char *expected, ...)
+                            const struct ct_json_value *v, const char *key, const char *expected, ...)
 {
     char wanted[256], value[SHOWN + 4];
-    struct ct_json j;
     va_list args;
 
     va_start(args, expected);
     vsnprintf(wanted, sizeof wanted, expected, args);
     va_end(args);
-    ct_json_init(&j, file, text);
-    carat_status status;
-    if (descend(&j, key)) {
-        size_t at = spell(&j, value);
-        status = ct_fail(err, code, "%s: %s at byte %zu is %s, %s", file, key, at, value, wanted);
-    } else {
-        status = ct_fail(err, code, "%s: %s: %s", file, key, wanted);
-    }
-    ct_json_free(&j);
-    return status;
+    if (!v)
+        return ct_fail(err, code, "%s: %s: %s", file, key, wanted);
+    spell_value(v, text, value);
+    return ct_fail(err, code, "%s: %s at byte %zu is %s, %s", file, key,
+                   (size_t)(value_place(v) - (const char *)text.data), value, wanted);
 }

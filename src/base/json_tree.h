@@ -1,27 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_tree.h: a small JSON document as a jansson tree. The pull reader reads it, because jansson's own parser does not
- * survive running out of memory; limits and messages are the pull reader's. Documents of megabytes are better read with
- * json.h alone, without a tree. */
+/* json_tree.h: a JSON document as a tree of 16 bytes for each value, which the pull reader fills as it
+ * goes. Strings and numbers stay where they stand in the text, which must outlive the tree. A document
+ * that can be read in one walk, as a tokenizer.json, needs json.h alone. */
 #ifndef CT_JSON_TREE_H
 #define CT_JSON_TREE_H
 
-#include <jansson.h>
+#include "base/json.h"
 
-#include "base/base.h"
+#define CT_JSON_TREE_MAX (1 << 27) /* bytes of a text: what the counts of a value can hold */
 
-/* An object or a list; the caller gives *root back with json_decref. name says in messages what the text is. Fails with
- * code (E_ARGUMENT for a caller's text, E_FORMAT for a file), or E_MEMORY. A key that is there twice and a NUL
- * character are errors. At most CT_JSON_DEPTH levels deep. */
-carat_status ct_json_tree(json_t **root, carat_status code, const char *name, struct ct_bytes text,
-                          carat_error *err);
+/* A value. What is in a list or an object follows it, in the order of the text, each key before its value.
+ * NULL stands for an absent value: the questions below take it and say none. */
+struct ct_json_value {
+    const char *s;     /* a string's or a key's characters, not terminated; else the first byte in the text */
+    uint32_t span;     /* values from here to the next one beside it */
+    uint32_t kind : 4; /* enum ct_json_token: an opening bracket, a key or a scalar */
+    uint32_t last : 1; /* nothing follows in its list or object */
+    uint32_t escaped : 1; /* s is no place in the text; the value behind this one tells the place */
+    uint32_t n : 26;      /* bytes of a string or number, elements of a list, members of an object */
+};
 
-/* "FILE: KEY at byte 12 is VALUE, EXPECTED", for a value of a tree that cannot stay: a tree has no places, so
- * the text that it was built from is walked again. key leads to it from the root:
- * "text_config.rope_scaling.factor", "layer_types[3]". */
+/* Starts from {0}. */
+struct ct_json_tree {
+    struct ct_json_value *value; /* [0] is the root */
+    size_t n, capacity;
+    struct ct_json_decoded *decoded; /* strings that are spelled with escapes, a block for each text */
+    uint32_t open[CT_JSON_DEPTH + 1],
+        child[CT_JSON_DEPTH + 1]; /* what is not closed, and the newest value in it */
+    int depth;
+    bool failed; /* memory ran out */
+};
+
+/* Adds the document, an object or a list, to what is open, or as the root. name says in messages what the
+ * text is. Fails with code (E_ARGUMENT for a caller's text, E_FORMAT for a file), or E_MEMORY. A key that
+ * is there twice and a NUL character are errors. At most CT_JSON_DEPTH levels deep. */
+carat_status ct_json_tree_read(struct ct_json_tree *t, carat_status code, const char *name,
+                               struct ct_bytes text, carat_error *err);
+void ct_json_tree_free(struct ct_json_tree *t); /* leaves {0} */
+
+/* A tree without a text, built value by value. Strings are borrowed, at most CT_JSON_STRING_MAX bytes. A
+ * failure is kept in t->failed. */
+void ct_json_tree_open(struct ct_json_tree *t, enum ct_json_token bracket, const char *at);
+void ct_json_tree_close(struct ct_json_tree *t);
+void ct_json_tree_string(struct ct_json_tree *t, enum ct_json_token key_or_string, struct ct_str s);
+
+/* ---- questions ---- */
+
+static inline bool ct_json_is(const struct ct_json_value *v, enum ct_json_token kind)
+{
+    return v && v->kind == (uint32_t)kind;
+}
+static inline bool ct_json_is_bool(const struct ct_json_value *v)
+{
+    return ct_json_is(v, CT_JSON_TRUE) || ct_json_is(v, CT_JSON_FALSE);
+}
+/* "" for anything but a string or a key. */
+static inline struct ct_str ct_json_str(const struct ct_json_value *v)
+{
+    bool has = ct_json_is(v, CT_JSON_STRING) || ct_json_is(v, CT_JSON_KEY);
+    return (struct ct_str){has ? v->s : "", has ? v->n : 0};
+}
+/* Elements of a list, members of an object; else 0. */
+static inline size_t ct_json_count(const struct ct_json_value *v)
+{
+    return ct_json_is(v, CT_JSON_ARRAY) || ct_json_is(v, CT_JSON_OBJECT) ? v->n : 0;
+}
+/* The first element of a list or the first key of an object, then the next ones; NULL at the end. */
+static inline const struct ct_json_value *ct_json_first(const struct ct_json_value *v)
+{
+    return ct_json_count(v) ? v + 1 : NULL;
+}
+static inline const struct ct_json_value *ct_json_of_key(const struct ct_json_value *key)
+{
+    return key + key->span;
+}
+static inline const struct ct_json_value *ct_json_after(const struct ct_json_value *v)
+{
+    if (v->kind == CT_JSON_KEY)
+        v = ct_json_of_key(v);
+    return v->last ? NULL : v + v->span;
+}
+#define CT_JSON_EACH(v, list)                                                                                \
+    for (const struct ct_json_value *v = ct_json_first(list); v; v = ct_json_after(v))
+/* The value under a key; NULL when there is none, or no object. */
+const struct ct_json_value *ct_json_get(const struct ct_json_value *object, const char *key);
+const struct ct_json_value *ct_json_find(const struct ct_json_value *object, struct ct_str key);
+/* A number that is spelled without a fraction and an exponent and fits into 64 bits. */
+bool ct_json_integer(const struct ct_json_value *v, int64_t *out);
+/* Of a number; else 0. */
+double ct_json_double(const struct ct_json_value *v);
+
+/* "FILE: KEY at byte 12 is VALUE, EXPECTED", for a value that cannot stay; text is what the tree was read
+ * from. "FILE: KEY: EXPECTED" for one that is absent. key leads to it: "rope_scaling.factor",
+ * "layer_types[3]". */
 carat_status ct_json_refuse(carat_error *err, carat_status code, const char *file, struct ct_bytes text,
-                            const char *key, const char *expected, ...)
+                            const struct ct_json_value *v, const char *key, const char *expected, ...)
 #if defined(__GNUC__)
-    __attribute__((format(printf, 6, 7)))
+    __attribute__((format(printf, 7, 8)))
 #endif
     ;
 

@@ -39,6 +39,15 @@ static inline size_t ct_utf8_length(const uint8_t *p, size_t n)
     return whole ? span : 0;
 }
 
+/* Whether all of it is valid. */
+static inline bool ct_utf8_valid(const char *s, size_t n)
+{
+    size_t length = 1;
+    for (; n && length; s += length, n -= length)
+        length = ct_utf8_length((const uint8_t *)s, n);
+    return n == 0;
+}
+
 /* The code point of a valid character of n bytes. */
 static inline uint32_t ct_utf8_decode(const uint8_t *p, size_t n)
 {

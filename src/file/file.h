@@ -6,6 +6,7 @@
 #define CT_FILE_H
 
 #include "base/base.h"
+#include "base/json_tree.h"
 #include "quant/quant.h"
 
 enum ct_file_kind {
@@ -100,6 +101,10 @@ struct ct_bytes ct_file_tables(const struct ct_file *f, bool *trusted);
  * "tokenizer_config.json", "chat_template.jinja", "chat_template.json", "special_tokens_map.json");
  * data == NULL when absent. Mapped when the file is opened. */
 struct ct_bytes ct_file_side(const struct ct_file *f, const char *name);
+/* The same as a tree, which is read when it is first asked for, by one thread, and kept as long as the file; *root
+ * is NULL when there is none. path says in messages what it is. E_FORMAT (no JSON, or a list), E_MEMORY. */
+carat_status ct_file_json(const struct ct_file *f, const char *name, const char *path,
+                          const struct ct_json_value **root, carat_error *err);
 /* GGUF metadata; NULL when absent. */
 const struct ct_meta *ct_file_meta(const struct ct_file *f, const char *key);
 int ct_file_meta_count(const struct ct_file *f);

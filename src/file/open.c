@@ -136,6 +136,11 @@ void ct_file_close(struct ct_file *f)
         return;
     for (int i = 0; i < f->n_map; i++)
         ct_os_unmap(&f->map[i]);
+    for (int i = 0; i < CT_SIDES; i++) {
+        if (f->json[i])
+            ct_json_tree_free(f->json[i]);
+        free(f->json[i]);
+    }
     free(f->map);
     free(f->source);
     free(f->tensor);
@@ -226,4 +231,31 @@ struct ct_bytes ct_file_side(const struct ct_file *f, const char *name)
 {
     int at = ct_side_at(name);
     return at < 0 ? (struct ct_bytes){0} : f->side[at];
+}
+
+carat_status ct_file_json(const struct ct_file *f, const char *name, const char *path,
+                          const struct ct_json_value **root, carat_error *err)
+{
+    int at = ct_side_at(name);
+    struct ct_json_tree **kept =
+        (struct ct_json_tree **)(uintptr_t)&f->json[at]; /* the only thing that changes */
+    carat_status status = CARAT_OK;
+    *root = NULL;
+    if (!f->side[at].data)
+        return CARAT_OK;
+    if (!*kept) {
+        if (!(*kept = calloc(1, sizeof **kept)))
+            return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
+        status = ct_json_tree_read(*kept, CARAT_E_FORMAT, path, f->side[at], err);
+        if (!status && !ct_json_is((*kept)->value, CT_JSON_OBJECT))
+            status = ct_fail(err, CARAT_E_FORMAT, "%s: a list, expected a JSON object", path);
+    }
+    if (status) {
+        ct_json_tree_free(*kept);
+        free(*kept);
+        *kept = NULL;
+        return status;
+    }
+    *root = (*kept)->value;
+    return CARAT_OK;
 }

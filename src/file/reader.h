@@ -59,10 +59,11 @@ struct ct_file {
     struct ct_index index;
     struct ct_metas metas;
     struct ct_bytes side[CT_SIDES];
-    const char *note;                /* for ct_file_note */
-    const struct ct_sbs_config *sbs; /* in the arena; NULL for other kinds */
-    struct ct_bytes sbs_blob;        /* that it was read from */
-    struct ct_source *source;        /* [n_source] what opening asked for, in order */
+    struct ct_json_tree *json[CT_SIDES]; /* of those that were asked for; owned */
+    const char *note;                    /* for ct_file_note */
+    const struct ct_sbs_config *sbs;     /* in the arena; NULL for other kinds */
+    struct ct_bytes sbs_blob;            /* that it was read from */
+    struct ct_source *source;            /* [n_source] what opening asked for, in order */
     int n_source, source_capacity;
 
     /* of a packed file */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_hf.c: config.json in all its spellings. A released multimodal config leaves out what equals the class default,
- * so every field starts from the family's default and is overlaid. */
-#include "base/json_tree.h"
+/* config_hf.c: config.json in all its spellings. A released multimodal config leaves out what equals the
+ * class default, so every field starts from the family's default and is overlaid. */
 #include "model/config.h"
 #include "model/refuse.h"
 
@@ -26,45 +25,52 @@ static const struct family families[] = {
 struct reader {
     const char *path;
     struct ct_bytes text;
-    json_t *o;
+    const struct ct_json_value *o;
     const char *within; /* leads to o from the root: "", "text_config.", ... */
     carat_status status;
     carat_error *err;
 };
 
-/* Refuses the value of a key, unless there is an error already. */
-static void refuse_key(struct reader *r, carat_status code, const char *key, const char *expected)
+/* Refuses a value, to which key leads from r->o, unless there is an error already. */
+static void refuse_value(struct reader *r, carat_status code, const struct ct_json_value *value,
+                         const char *key, const char *expected)
 {
     char whole[128];
 
     if (r->status)
         return;
     snprintf(whole, sizeof whole, "%s%s", r->within, key);
-    r->status = ct_json_refuse(r->err, code, r->path, r->text, whole, "%s", expected);
+    r->status = ct_json_refuse(r->err, code, r->path, r->text, value, whole, "%s", expected);
 }
 
 /* A reader of the object under key. */
-static struct reader inside(const struct reader *r, const char *key, json_t *o, char within[64])
+static struct reader inside(const struct reader *r, const char *key, const struct ct_json_value *o,
+                            char within[64])
 {
     snprintf(within, 64, "%s%s.", r->within, key);
     return (struct reader){r->path, r->text, o, within, r->status, r->err};
 }
 
 /* JSON null counts as absent, as in transformers. */
-static json_t *get(json_t *o, const char *key)
+static const struct ct_json_value *get(const struct ct_json_value *o, const char *key)
 {
-    json_t *v = json_object_get(o, key);
-    return json_is_null(v) ? NULL : v;
+    const struct ct_json_value *v = ct_json_get(o, key);
+    return ct_json_is(v, CT_JSON_NULL) ? NULL : v;
+}
+
+static void refuse_key(struct reader *r, carat_status code, const char *key, const char *expected)
+{
+    refuse_value(r, code, get(r->o, key), key, expected);
 }
 
 static double number(struct reader *r, const char *key, double fallback, double lo, double hi)
 {
-    json_t *v = get(r->o, key);
+    const struct ct_json_value *v = get(r->o, key);
 
     if (!v || r->status)
         return fallback;
-    double d = json_number_value(v);
-    if (!json_is_number(v) || !(d >= lo && d <= hi)) {
+    double d = ct_json_double(v);
+    if (!ct_json_is(v, CT_JSON_NUMBER) || !(d >= lo && d <= hi)) {
         char expected[96];
         snprintf(expected, sizeof expected, "expected a number from %.15g to %.15g", lo, hi);
         refuse_key(r, CARAT_E_FORMAT, key, expected);
@@ -75,12 +81,12 @@ static double number(struct reader *r, const char *key, double fallback, double 
 
 static int count(struct reader *r, const char *key, int fallback, int hi)
 {
-    json_t *v = get(r->o, key);
-    json_int_t n = json_integer_value(v);
+    const struct ct_json_value *v = get(r->o, key);
+    int64_t n;
 
     if (!v || r->status)
         return fallback;
-    if (!json_is_integer(v) || n < 1 || n > hi) {
+    if (!ct_json_integer(v, &n) || n < 1 || n > hi) {
         char expected[64];
         snprintf(expected, sizeof expected, "expected an integer from 1 to %d", hi);
         refuse_key(r, CARAT_E_FORMAT, key, expected);
@@ -89,60 +95,57 @@ static int count(struct reader *r, const char *key, int fallback, int hi)
     return (int)n;
 }
 
-/* NULL when absent. */
-static json_t *typed(struct reader *r, const char *key, bool (*is)(const json_t *v), const char *expected)
+/* A value of one kind; NULL when absent. */
+static const struct ct_json_value *typed(struct reader *r, const char *key, enum ct_json_token kind,
+                                         const char *expected)
 {
-    json_t *v = get(r->o, key);
+    const struct ct_json_value *v = get(r->o, key);
 
-    if (!v || r->status || is(v))
+    if (!v || r->status || ct_json_is(v, kind))
         return r->status ? NULL : v;
     refuse_key(r, CARAT_E_FORMAT, key, expected);
     return NULL;
 }
 
-static bool is_bool(const json_t *v)
-{
-    return json_is_boolean(v);
-}
-static bool is_string(const json_t *v)
-{
-    return json_is_string(v);
-}
-static bool is_object(const json_t *v)
-{
-    return json_is_object(v);
-}
-
 static bool flag(struct reader *r, const char *key, bool fallback)
 {
-    json_t *v = typed(r, key, is_bool, "expected true or false");
-    return v ? json_is_true(v) : fallback;
+    const struct ct_json_value *v = get(r->o, key);
+
+    if (v && !ct_json_is_bool(v))
+        refuse_key(r, CARAT_E_FORMAT, key, "expected true or false");
+    return v && !r->status ? ct_json_is(v, CT_JSON_TRUE) : fallback;
 }
 
-static const char *string(struct reader *r, const char *key)
+static const struct ct_json_value *string(struct reader *r, const char *key)
 {
-    return json_string_value(typed(r, key, is_string, "expected a string"));
+    return typed(r, key, CT_JSON_STRING, "expected a string");
 }
 
-static json_t *object(struct reader *r, const char *key)
+static const struct ct_json_value *object(struct reader *r, const char *key)
 {
-    return typed(r, key, is_object, "expected an object");
+    return typed(r, key, CT_JSON_OBJECT, "expected an object");
+}
+
+static bool is_text(const struct ct_json_value *v, const char *text)
+{
+    return ct_json_is(v, CT_JSON_STRING) && ct_str_is(ct_json_str(v), text);
 }
 
 /* {"rope_theta": .., "rope_type": "linear", "factor": ..} in either dialect, under key. */
-static void read_rope(struct reader *r, const char *key, json_t *o, struct ct_kind *kind)
+static void read_rope(struct reader *r, const char *key, const struct ct_json_value *o, struct ct_kind *kind)
 {
     if (!o || r->status)
         return;
     char within[64];
     struct reader sub = inside(r, key, o, within);
-    const char *name = get(o, "rope_type") ? "rope_type" : "type", *type = string(&sub, name);
+    const char *name = get(o, "rope_type") ? "rope_type" : "type";
+    const struct ct_json_value *type = string(&sub, name);
     kind->rope_base = number(&sub, "rope_theta", kind->rope_base, 1.0001, 1e12);
-    if (type && strcmp(type, "linear") == 0) {
+    if (is_text(type, "linear")) {
         if (!get(o, "factor")) /* as the reference has it */
             refuse_key(&sub, CARAT_E_FORMAT, name, "which needs a factor beside it");
         kind->rope_factor = number(&sub, "factor", 1, 1e-3, 1e5);
-    } else if (type && strcmp(type, "default") != 0) {
+    } else if (type && !is_text(type, "default")) {
         refuse_key(&sub, CARAT_E_UNSUPPORTED, name, "but carat runs \"default\" and \"linear\" only");
     }
     r->status = sub.status;
@@ -150,31 +153,34 @@ static void read_rope(struct reader *r, const char *key, json_t *o, struct ct_ki
 
 static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
 {
-    json_t *types = get(r->o, "layer_types");
+    const struct ct_json_value *types = get(r->o, "layer_types");
 
     for (int i = 0; i < c->n_layer; i++)
         c->layer[i].kind = pattern > 0 && (i + 1) % pattern == 0 ? CT_GLOBAL : CT_LOCAL;
     if (!types || r->status)
         return;
-    if (!json_is_array(types) || json_array_size(types) != (size_t)c->n_layer) {
+    if (!ct_json_is(types, CT_JSON_ARRAY) || ct_json_count(types) != (size_t)c->n_layer) {
         char expected[96];
         snprintf(expected, sizeof expected, "expected a list with num_hidden_layers = %d entries",
                  c->n_layer);
         refuse_key(r, CARAT_E_FORMAT, "layer_types", expected);
         return;
     }
-    for (int i = 0; i < c->n_layer; i++) {
-        const char *s = json_string_value(json_array_get(types, (size_t)i));
-        if (s && strcmp(s, "full_attention") == 0)
+    int i = 0;
+    CT_JSON_EACH(type, types)
+    {
+        if (is_text(type, "full_attention"))
             c->layer[i].kind = CT_GLOBAL;
-        else if (s && strcmp(s, "sliding_attention") == 0)
+        else if (is_text(type, "sliding_attention"))
             c->layer[i].kind = CT_LOCAL;
         else {
             char key[32];
             snprintf(key, sizeof key, "layer_types[%d]", i);
-            refuse_key(r, CARAT_E_FORMAT, key, "expected \"full_attention\" or \"sliding_attention\"");
+            refuse_value(r, CARAT_E_FORMAT, type, key,
+                         "expected \"full_attention\" or \"sliding_attention\"");
             return;
         }
+        i++;
     }
 }
 
@@ -201,9 +207,9 @@ static void read_text(struct reader *r, struct ct_config *c, const struct family
     double scalar =
         fam->query_scalar ? number(r, "query_pre_attn_scalar", fam->query_scalar, 1e-6, 1e9) : l.head_dim;
     l.attn_scale = (float)(1 / __builtin_sqrt(scalar));
-    if (get(r->o, "attn_logit_softcapping") == NULL && json_object_get(r->o, "attn_logit_softcapping"))
+    if (get(r->o, "attn_logit_softcapping") == NULL && ct_json_get(r->o, "attn_logit_softcapping"))
         l.attn_cap = 0; /* an explicit null switches the cap off */
-    if (get(r->o, "final_logit_softcapping") == NULL && json_object_get(r->o, "final_logit_softcapping"))
+    if (get(r->o, "final_logit_softcapping") == NULL && ct_json_get(r->o, "final_logit_softcapping"))
         c->logit_cap = 0;
     for (int i = 0; i < c->n_layer; i++)
         c->layer[i] = l;
@@ -220,10 +226,11 @@ static void read_text(struct reader *r, struct ct_config *c, const struct family
                                       ? number(r, "rope_local_base_freq", fam->rope_base_local, 1.0001, 1e12)
                                       : c->kind[CT_GLOBAL].rope_base;
     read_rope(r, "rope_scaling", object(r, "rope_scaling"), &c->kind[CT_GLOBAL]);
-    json_t *rope = object(r, "rope_parameters");
+    const struct ct_json_value *rope = object(r, "rope_parameters");
     char within[64];
     struct reader kinds = inside(r, "rope_parameters", rope, within);
-    json_t *full = object(&kinds, "full_attention"), *sliding = object(&kinds, "sliding_attention");
+    const struct ct_json_value *full = object(&kinds, "full_attention"),
+                               *sliding = object(&kinds, "sliding_attention");
     r->status = kinds.status;
     if (full || sliding) {
         read_rope(&kinds, "full_attention", full, &c->kind[CT_GLOBAL]);
@@ -236,71 +243,71 @@ static void read_text(struct reader *r, struct ct_config *c, const struct family
     }
 }
 
-/* config.json is a few kilobytes; with jansson's tree, this much costs some tens of megabytes. */
+/* config.json is a few kilobytes. */
 enum { MAX_CONFIG = 1 << 20 };
 
 /* Quantisation that config.json states: MLX writes "quantization", everyone else "quantization_config". */
-static carat_status refuse_quantised(const struct reader *r, json_t *root, json_t *text)
+static carat_status refuse_quantised(const struct reader *r, const struct ct_json_value *root,
+                                     const struct ct_json_value *text)
 {
     static const char *const keys[] = {"quantization_config", "compression_config", "quantization"};
     for (size_t i = 0; i < CT_COUNT(keys); i++) {
-        json_t *q = get(root, keys[i]) ? get(root, keys[i]) : get(text, keys[i]);
+        const struct ct_json_value *q = get(root, keys[i]) ? get(root, keys[i]) : get(text, keys[i]);
         if (!q)
             continue;
-        const char *method = json_string_value(get(q, "quant_method")),
-                   *format = json_string_value(get(q, "format"));
-        bool mlx = !method && get(q, "group_size");
-        json_int_t bits = json_is_true(get(q, "load_in_4bit"))   ? 4
-                          : json_is_true(get(q, "load_in_8bit")) ? 8
-                                                                 : json_integer_value(get(q, "bits"));
-        char detail[32] = "";
-        if (format)
-            snprintf(detail, sizeof detail, "%s", format);
+        struct ct_str method = ct_json_str(get(q, "quant_method")), format = ct_json_str(get(q, "format"));
+        int64_t bits = 0;
+        if (ct_json_is(get(q, "load_in_4bit"), CT_JSON_TRUE))
+            bits = 4;
+        else if (ct_json_is(get(q, "load_in_8bit"), CT_JSON_TRUE))
+            bits = 8;
+        else
+            ct_json_integer(get(q, "bits"), &bits);
+        char name[65], detail[33] = "";
+        snprintf(name, sizeof name, "%.*s", (int)CT_MIN(method.n, (size_t)64), method.s);
+        if (format.n)
+            snprintf(detail, sizeof detail, "%.*s", (int)CT_MIN(format.n, (size_t)32), format.s);
         else if (bits > 0 && bits <= 16)
             snprintf(detail, sizeof detail, "%d bits", (int)bits);
-        return ct_refuse_quantised(r->path, keys[i],
-                                   mlx      ? "MLX"
-                                   : method ? method
-                                            : "an unnamed method",
-                                   detail, r->err);
+        const char *unnamed = get(q, "group_size") ? "MLX" : "an unnamed method";
+        return ct_refuse_quantised(r->path, keys[i], method.n ? name : unnamed, detail, r->err);
     }
     return CARAT_OK;
 }
 
 /* What makes a checkpoint of the right model_type one that carat must not run. */
-static carat_status refuse(struct reader *r, json_t *root)
+static carat_status refuse(struct reader *r, const struct ct_json_value *root)
 {
-    const char *activation = string(r, "hidden_activation");
-    json_t *bidirectional = get(r->o, "use_bidirectional_attention");
+    const struct ct_json_value *activation = string(r, "hidden_activation"),
+                               *bidirectional = get(r->o, "use_bidirectional_attention");
 
     CT_TRY(refuse_quantised(r, root, r->o));
-    if (activation && strcmp(activation, "gelu_pytorch_tanh") != 0)
+    if (activation && !is_text(activation, "gelu_pytorch_tanh"))
         refuse_key(r, CARAT_E_UNSUPPORTED, "hidden_activation", "expected \"gelu_pytorch_tanh\"");
     if (flag(r, "attention_bias", false))
         refuse_key(r, CARAT_E_UNSUPPORTED, "attention_bias", "but Gemma models have no biases");
     /* "vision" concerns tokens of images only */
-    if (!r->status && bidirectional && !json_is_false(bidirectional) &&
-        !(json_is_string(bidirectional) && strcmp(json_string_value(bidirectional), "vision") == 0))
+    if (!r->status && bidirectional && !ct_json_is(bidirectional, CT_JSON_FALSE) &&
+        !is_text(bidirectional, "vision"))
         return ct_refuse_bidirectional(r->path, "use_bidirectional_attention", r->err);
     return r->status;
 }
 
-static struct ct_str text_of(json_t *string)
+/* The family by model_type, which nests in a multimodal config; the model_type of text_config then counts
+ * too. */
+static carat_status find_family(struct reader *r, const struct ct_json_value *root,
+                                const struct family **family, bool *nested)
 {
-    return (struct ct_str){json_string_value(string), json_string_length(string)};
-}
-
-/* The family by model_type, which nests in a multimodal config; the model_type of text_config then counts too. */
-static carat_status find_family(struct reader *r, json_t *root, const struct family **family, bool *nested)
-{
-    json_t *type = get(root, "model_type"), *class = json_array_get(get(root, "architectures"), 0);
+    const struct ct_json_value *type = string(r, "model_type"),
+                               *class = ct_json_first(get(root, "architectures"));
     const char *key = "model_type";
 
-    if (!string(r, "model_type"))
+    if (!type)
         return r->status ? r->status : ct_fail(r->err, CARAT_E_FORMAT, "%s: model_type is missing", r->path);
-    *nested = strcmp(json_string_value(type), "gemma3") == 0;
+    *nested = is_text(type, "gemma3");
+    struct ct_str name = ct_json_str(type);
     if (*nested) {
-        json_t *text = object(r, "text_config");
+        const struct ct_json_value *text = object(r, "text_config");
         if (!text)
             return r->status ? r->status
                              : ct_fail(r->err, CARAT_E_FORMAT, "%s: text_config is missing", r->path);
@@ -308,20 +315,20 @@ static carat_status find_family(struct reader *r, json_t *root, const struct fam
         r->within = "text_config.";
         type = get(r->o, "model_type");
         key = "model_type in text_config";
+        name = ct_json_is(type, CT_JSON_STRING) ? ct_json_str(type) : (struct ct_str){"gemma3_text", 11};
     }
-    const char *name = *nested && !json_is_string(type) ? "gemma3_text" : json_string_value(type);
     *family = NULL;
     for (size_t i = 0; i < CT_COUNT(families); i++)
-        if (strcmp(name, families[i].model_type) == 0)
+        if (ct_str_is(name, families[i].model_type))
             *family = &families[i];
     if (*family)
         return CARAT_OK;
-    if (!ct_refuse_knows(text_of(type)) && json_is_string(class) && ct_refuse_knows(text_of(class)))
-        return ct_refuse_name(r->path, "architectures", text_of(class), r->err);
-    return ct_refuse_name(r->path, key, text_of(type), r->err);
+    if (!ct_refuse_knows(name) && ct_json_is(class, CT_JSON_STRING) && ct_refuse_knows(ct_json_str(class)))
+        return ct_refuse_name(r->path, "architectures", ct_json_str(class), r->err);
+    return ct_refuse_name(r->path, key, name, r->err);
 }
 
-static carat_status read_root(struct reader *r, json_t *root, struct ct_config *c)
+static carat_status read_root(struct reader *r, const struct ct_json_value *root, struct ct_config *c)
 {
     const struct family *family;
     bool nested = false;
@@ -342,7 +349,7 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
 {
     struct ct_bytes bytes = ct_file_side(f, "config.json");
     char path[4096];
-    json_t *root = NULL;
+    const struct ct_json_value *root;
 
     snprintf(path, sizeof path, "%s/config.json", ct_file_path(f));
     if (!bytes.data)
@@ -350,11 +357,8 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
     if (bytes.size > MAX_CONFIG)
         return ct_fail(err, CARAT_E_FORMAT, "%s has %zu bytes; the limit is %d", path, bytes.size,
                        MAX_CONFIG);
-    CT_TRY(ct_json_tree(&root, CARAT_E_FORMAT, path, bytes, err));
+    CT_TRY(ct_file_json(f, "config.json", path, &root, err));
     struct reader r = {path, bytes, root, "", CARAT_OK, err};
-    carat_status status = json_is_object(root)
-                              ? read_root(&r, root, c)
-                              : ct_fail(err, CARAT_E_FORMAT, "%s: a list, expected a JSON object", path);
-    json_decref(root);
-    return status ? status : ct_refuse_tensors(f, err);
+    CT_TRY(read_root(&r, root, c));
+    return ct_refuse_tensors(f, err);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* generation_config.c: reads sampling parameters, stop ids and banned ids out of a checkpoint's files. Unknown keys are passed
- * over; a known key of a wrong type or range is an error that names file and key. null counts as absent. */
+/* generation_config.c: reads sampling parameters, stop ids and banned ids out of a checkpoint's files.
+ * Unknown keys are passed over; a known key of a wrong type or range is an error that names file and key.
+ * null counts as absent. */
 #include "text/generation_config.h"
 
 #include <limits.h>
 #include <stdio.h>
 
-#include "base/json_tree.h"
 #include "file/sbs.h"
-#include "text/chat/tree.h"
 
 /* ---- reading one key ---- */
 
@@ -18,50 +17,46 @@ struct source {
     carat_error *err;
 };
 
+/* No side file that is read as a tree comes near this size. */
+enum { SIDE_MAX = 1 << 20 };
+
 /* The side file as a tree; *root stays NULL when there is none. */
-static carat_status open_side(const struct source *s, json_t **root)
+static carat_status open_side(const struct source *s, const struct ct_json_value **root)
 {
     struct ct_bytes text = ct_file_side(s->f, s->side);
-    carat_error why;
-    *root = NULL;
-    if (!text.data)
-        return CARAT_OK;
-    if (text.size > CT_TREE_FILE_MAX)
-        return ct_fail(s->err, CARAT_E_FORMAT, "%s: %s: %zu bytes found, expected at most %d",
-                       ct_file_path(s->f), s->side, text.size, CT_TREE_FILE_MAX);
-    carat_status status =
-        ct_tree_parse(root, CARAT_E_FORMAT, s->side, (const char *)text.data, text.size, &why);
-    if (status != CARAT_OK)
-        return ct_fail(s->err, status, "%s: %s", ct_file_path(s->f), why.message);
-    if (json_is_object(*root))
-        return CARAT_OK;
-    json_decref(*root);
-    *root = NULL;
-    return ct_fail(s->err, CARAT_E_FORMAT, "%s: %s: expected a JSON object", ct_file_path(s->f), s->side);
+    char path[4096];
+    snprintf(path, sizeof path, "%s: %s", ct_file_path(s->f), s->side);
+    if (text.size > SIDE_MAX)
+        return ct_fail(s->err, CARAT_E_FORMAT, "%s: %zu bytes found, expected at most %d", path, text.size,
+                       SIDE_MAX);
+    return ct_file_json(s->f, s->side, path, root, s->err);
 }
 
-static carat_status wrong_key(const struct source *s, const char *key, const char *expected)
+/* value: what was found under key. */
+static carat_status wrong_key(const struct source *s, const struct ct_json_value *value, const char *key,
+                              const char *expected)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s: %s", ct_file_path(s->f), s->side);
-    return ct_json_refuse(s->err, CARAT_E_FORMAT, path, ct_file_side(s->f, s->side), key, "expected %s",
-                          expected);
+    return ct_json_refuse(s->err, CARAT_E_FORMAT, path, ct_file_side(s->f, s->side), value, key,
+                          "expected %s", expected);
 }
 
-static const json_t *get(const json_t *object, const char *key)
+static const struct ct_json_value *get(const struct ct_json_value *object, const char *key)
 {
-    const json_t *value = json_object_get(object, key);
-    return json_is_null(value) ? NULL : value;
+    const struct ct_json_value *value = ct_json_get(object, key);
+    return ct_json_is(value, CT_JSON_NULL) ? NULL : value;
 }
 
-static carat_status read_float(const struct source *s, const json_t *object, const char *key, float *out)
+static carat_status read_float(const struct source *s, const struct ct_json_value *object, const char *key,
+                               float *out)
 {
-    const json_t *value = get(object, key);
+    const struct ct_json_value *value = get(object, key);
     if (!value)
         return CARAT_OK;
-    if (!json_is_number(value))
-        return wrong_key(s, key, "a number");
-    *out = (float)json_number_value(value);
+    if (!ct_json_is(value, CT_JSON_NUMBER))
+        return wrong_key(s, value, key, "a number");
+    *out = (float)ct_json_double(value);
     return CARAT_OK;
 }
 
@@ -111,24 +106,24 @@ carat_status ct_sampling_check(const carat_sampling *s, int n_vocab, carat_error
     return CARAT_OK;
 }
 
-static carat_status read_generation_config(carat_sampling *out, const struct source *s, const json_t *root)
+static carat_status read_generation_config(carat_sampling *out, const struct source *s,
+                                           const struct ct_json_value *root)
 {
     CT_TRY(read_float(s, root, "temperature", &out->temperature));
     CT_TRY(read_float(s, root, "top_p", &out->top_p));
     CT_TRY(read_float(s, root, "min_p", &out->min_p));
-    const json_t *top_k = get(root, "top_k"), *sample = get(root, "do_sample");
-    if (top_k &&
-        (!json_is_integer(top_k) || json_integer_value(top_k) < 0 || json_integer_value(top_k) > INT_MAX))
-        return wrong_key(s, "top_k", "an integer from 0 to 2147483647");
-    if (top_k)
-        out->top_k = (int)json_integer_value(top_k);
-    if (sample && !json_is_boolean(sample))
-        return wrong_key(s, "do_sample", "true or false");
+    const struct ct_json_value *top_k = get(root, "top_k"), *sample = get(root, "do_sample");
+    int64_t k = out->top_k;
+    if (top_k && (!ct_json_integer(top_k, &k) || k < 0 || k > INT_MAX))
+        return wrong_key(s, top_k, "top_k", "an integer from 0 to 2147483647");
+    out->top_k = (int)k;
+    if (sample && !ct_json_is_bool(sample))
+        return wrong_key(s, sample, "do_sample", "true or false");
     double value;
     const char *range, *name = out_of_range(out, &value, &range);
     if (name)
-        return wrong_key(s, name, range);
-    if (json_is_false(sample))
+        return wrong_key(s, get(root, name), name, range);
+    if (ct_json_is(sample, CT_JSON_FALSE))
         out->temperature = 0;
     return CARAT_OK;
 }
@@ -158,7 +153,7 @@ carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, 
     carat_sampling read = CARAT_SAMPLING;
     struct source s = {f, "generation_config.json", err};
     carat_status status = CARAT_OK;
-    json_t *root = NULL;
+    const struct ct_json_value *root;
     if (ct_file_kind(f) == CT_FILE_GGUF) {
         status = read_gguf_sampling(&read, f, err);
     } else {
@@ -166,7 +161,6 @@ carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, 
         if (root)
             status = read_generation_config(&read, &s, root);
     }
-    json_decref(root);
     if (status == CARAT_OK)
         *out = read;
     return status;
@@ -179,7 +173,8 @@ struct id_set {
     int n, cap, n_vocab;
 };
 
-/* Ids beyond the vocabulary are dropped: released checkpoints name tokens their matrix has no row for. False when full. */
+/* Ids beyond the vocabulary are dropped: released checkpoints name tokens their matrix has no row for.
+ * False when full. */
 static bool add_id(struct id_set *set, int64_t id)
 {
     if (id < 0 || id >= set->n_vocab)
@@ -209,24 +204,31 @@ static carat_status add_names(struct id_set *set, const struct ct_file *f, const
     return CARAT_OK;
 }
 
+/* One id under key, which `within` leads to; i: where it is in a list, or -1. */
+static carat_status add_value(struct id_set *set, const struct source *s, const struct ct_json_value *id,
+                              const char *within, const char *key, int i)
+{
+    char path[128], index[16] = "";
+    int64_t value;
+    if (!ct_json_integer(id, &value) || value < 0 || value > INT32_MAX) {
+        if (i >= 0)
+            snprintf(index, sizeof index, "[%d]", i);
+        snprintf(path, sizeof path, "%s%s%s", within, key, index);
+        return wrong_key(s, id, path, "a token id or a list of token ids, from 0 to 2147483647");
+    }
+    return add_id(set, value) ? CARAT_OK : too_many(set, s->f, key, s->err);
+}
+
 /* An id or a list of ids under key, of an object that `within` leads to. */
-static carat_status add_key(struct id_set *set, const struct source *s, const json_t *object,
+static carat_status add_key(struct id_set *set, const struct source *s, const struct ct_json_value *object,
                             const char *within, const char *key)
 {
-    char place[128];
-    const json_t *value = get(object, key);
-    size_t n = json_is_array(value) ? json_array_size(value) : value != NULL;
-    for (size_t i = 0; i < n; i++) {
-        const json_t *id = json_is_array(value) ? json_array_get(value, i) : value;
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX) {
-            int end = snprintf(place, sizeof place, "%s%s", within, key);
-            if (json_is_array(value))
-                snprintf(place + end, sizeof place - (size_t)end, "[%zu]", i);
-            return wrong_key(s, place, "a token id or a list of token ids, from 0 to 2147483647");
-        }
-        if (!add_id(set, json_integer_value(id)))
-            return too_many(set, s->f, key, s->err);
-    }
+    const struct ct_json_value *value = get(object, key);
+    int i = 0;
+    if (value && !ct_json_is(value, CT_JSON_ARRAY))
+        return add_value(set, s, value, within, key, -1);
+    CT_JSON_EACH(id, value)
+    CT_TRY(add_value(set, s, id, within, key, i++));
     return CARAT_OK;
 }
 
@@ -235,20 +237,16 @@ static carat_status add_side(struct id_set *set, const struct ct_file *f, const 
                              const char *const *key, size_t n, carat_error *err)
 {
     struct source s = {f, side, err};
-    json_t *root;
+    const struct ct_json_value *root;
     CT_TRY(open_side(&s, &root));
-    if (!root)
-        return CARAT_OK;
-    const json_t *text = text_config ? get(root, "text_config") : NULL;
-    carat_status status =
-        text && !json_is_object(text) ? wrong_key(&s, "text_config", "an object") : CARAT_OK;
-    for (size_t i = 0; i < n && status == CARAT_OK; i++) {
-        status = add_key(set, &s, root, "", key[i]);
-        if (status == CARAT_OK && text)
-            status = add_key(set, &s, text, "text_config.", key[i]);
+    const struct ct_json_value *text = text_config ? get(root, "text_config") : NULL;
+    if (text && !ct_json_is(text, CT_JSON_OBJECT))
+        return wrong_key(&s, text, "text_config", "an object");
+    for (size_t i = 0; i < n; i++) {
+        CT_TRY(add_key(set, &s, root, "", key[i]));
+        CT_TRY(add_key(set, &s, text, "text_config.", key[i]));
     }
-    json_decref(root);
-    return status;
+    return CARAT_OK;
 }
 
 static carat_status add_meta(struct id_set *set, const struct ct_file *f, carat_error *err)

@@ -14,7 +14,7 @@ grep -q 'int main' "$dir/example.c" || { echo "no example in include/carat.h" >&
 
 # shellcheck disable=SC2086  # CARAT_CFLAGS is a list
 "${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Werror ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/example" "$dir/example.c" \
-    "$build/libcarat.a" -ljansson -pthread -lm
+    "$build/libcarat.a" -pthread -lm
 
 "$dir/example" "$source/models/tiny" "hello" >"$dir/out"
 cat "$dir/out"
@@ -64,6 +64,6 @@ carat_status __wrap_carat_append(carat_session *session, const int32_t *tokens, 
 END
 # shellcheck disable=SC2086
 "${CC:-cc}" -D_POSIX_C_SOURCE=200809L ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/between" "$dir/example.c" "$dir/between.c" \
-    -Wl,--wrap=carat_stream_text,--wrap=carat_append "$build/libcarat.a" -ljansson -pthread -lm
+    -Wl,--wrap=carat_stream_text,--wrap=carat_append "$build/libcarat.a" -pthread -lm
 "$dir/between" "$source/models/tiny" "Turn on the kitchen lights" >"$dir/out"
 grep -q '.<end>$' "$dir/out" || { echo "the end of the text is not asked for: $(cat "$dir/out")" >&2; exit 1; }

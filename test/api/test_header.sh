@@ -44,7 +44,7 @@ for file in header init link; do
     g++ -std=c++17 -pedantic -Wall -Wextra -Wmissing-field-initializers -Werror -I"$source/include" -fsyntax-only "$dir/$file.cpp"
 done
 # shellcheck disable=SC2086  # CARAT_CFLAGS is a list
-g++ -std=c++17 ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/link" "$dir/link.cpp" "$build/libcarat.a" -ljansson -pthread -lm
+g++ -std=c++17 ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/link" "$dir/link.cpp" "$build/libcarat.a" -pthread -lm
 "$dir/link" >/dev/null || { echo "a C++ program does not get the status it should" >&2; exit 1; }
 
 # Names in declarations, against the symbols of both libraries.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bad_chat.c: row T13 of the list of bad inputs and what of R8 concerns a template: conversations and tools that
- * cannot be rendered, given to `carat render` and `carat run`. They are arguments of the caller, so the exit code is 2, and
- * the message names the place. That text from a user never becomes a control token is here as well. */
+/* test_bad_chat.c: row T13 of the list of bad inputs and what of R8 concerns a template: conversations and
+ * tools that cannot be rendered, given to `carat render` and `carat run`. They are arguments of the
+ * caller, so the exit code is 2, and the message names the place. That text from a user never becomes a
+ * control token is here as well. */
 #include "cli/bad.h"
 
 #define GEMMA3                                                                                               \
@@ -55,6 +56,12 @@ static const struct bad_case messages[] = {
     {"T13", "no messages", text, "[]", 2, {"messages: expected a list of at least one"}, GEMMA3},
     {"T13", "no list", text, "{}", 2, {"messages: expected a list"}, GEMMA3},
     {"T13", "no JSON", text, "hello", 2, {"messages: at byte 0: expected a value, found 'h'"}, GEMMA3},
+    {"T13",
+     "8 MB of empty objects",
+     TIMES(2796200, "[", "{},", "{}]"),
+     2,
+     {"messages[0].role: expected a string"},
+     GEMMA3},
     {"T13", "an empty file", text, "", 2, {"messages: at byte 0", "the end of the text"}, GEMMA3},
     {"T13",
      "a role that is unknown",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat_golden.h: what the tests of the chat templates share: the reference's cases and the shape of a prompt. */
+/* chat_golden.h: what the tests of the chat templates share: the reference's cases and the shape of a
+ * prompt. */
 #ifndef CHAT_GOLDEN_H
 #define CHAT_GOLDEN_H
 
@@ -32,15 +33,16 @@ static inline carat_status render_case(enum ct_chat chat, const json_t *test, st
     char *messages = json_dumps(json_object_get(test, "messages"), 0);
     json_t *tools = json_object_get(test, "tools");
     char *tool_text = tools ? json_dumps(tools, 0) : NULL;
-    carat_status status = ct_chat_render(
-        chat, messages, tool_text, json_is_true(json_object_get(test, "add_generation_prompt")), p, err);
+    carat_status status =
+        ct_chat_render(chat, messages, tool_text,
+                       json_is_true(json_object_get(test, "add_generation_prompt")), NULL, NULL, p, err);
     free(messages);
     free(tool_text);
     return status;
 }
 
-/* Unused tokens under the names that FunctionGemma's vocabulary gives them, and where the vocabulary is too small to have
- * it, the image marker; takes text over. */
+/* Unused tokens under the names that FunctionGemma's vocabulary gives them, and where the vocabulary is
+ * too small to have it, the image marker; takes text over. */
 static inline struct ct_bytes with_function_names(struct ct_bytes text, bool image)
 {
     static const char *const to[] = {"<start_function_declaration>",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_call.c: calls read back from ids. What the renderer writes comes back equal, for ten thousand generated trees of
- * arguments; everything else is handed out with its text, its place and what is wrong. */
+/* test_call.c: calls read back from ids. What the renderer writes comes back equal, for ten thousand
+ * generated trees of arguments; everything else is handed out with its text, its place and what is wrong. */
 #define _POSIX_C_SOURCE 200809L
 #include "chat_golden.h"
 
@@ -45,8 +45,8 @@ static void parse(const struct ct_tokenizer *t, const carat_tokens *ids, const c
     }
 }
 
-/* What the text, with its control tokens meant, is taken apart into: text as it is, calls as NAME ARGUMENTS, behind a !
- * what is wrong and where, all with | between. */
+/* What the text, with its control tokens meant, is taken apart into: text as it is, calls as NAME
+ * ARGUMENTS, behind a ! what is wrong and where, all with | between. */
 static void check(const struct ct_tokenizer *t, const char *text, const char *tools, const char *wanted)
 {
     carat_tokens ids = {0};
@@ -150,7 +150,8 @@ static void wrong(void **state)
     ct_tokenizer_free(t);
 }
 
-/* A name or key that is not declared is wrong, at every depth that is declared, and the arguments are there. */
+/* A name or key that is not declared is wrong, at every depth that is declared, and the arguments are
+ * there. */
 static void declared(void **state)
 {
     (void)state;
@@ -407,7 +408,8 @@ static json_t *draw_tower(int levels)
     return value;
 }
 
-/* One conversation with as many calls as there are trees, as ids of what the model wrote; the rest is cut off. */
+/* One conversation with as many calls as there are trees, as ids of what the model wrote; the rest is cut
+ * off. */
 static void render_calls(const struct ct_tokenizer *t, json_t *const *tree, char (*name)[256], int n,
                          carat_tokens *ids)
 {
@@ -424,7 +426,7 @@ static void render_calls(const struct ct_tokenizer *t, json_t *const *tree, char
     char *text = json_dumps(messages, 0);
     struct ct_prompt p;
     carat_error err;
-    if (ct_chat_render(CT_CHAT_FUNCTIONGEMMA, text, NULL, true, &p, &err) != CARAT_OK ||
+    if (ct_chat_render(CT_CHAT_FUNCTIONGEMMA, text, NULL, true, NULL, NULL, &p, &err) != CARAT_OK ||
         ct_chat_encode(t, &p, false, ids, &err) != CARAT_OK)
         fail_msg("%s: %s", err.message, text);
     ct_prompt_free(&p);

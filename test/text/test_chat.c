@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_chat.c: rendering: every case of the reference's template vectors byte for byte, what must be refused, what
- * the vectors leave out, and which template a checkpoint asks for. Ids are test_chat_ids.c. */
+/* test_chat.c: rendering: every case of the reference's template vectors byte for byte, what must be
+ * refused, what the vectors leave out, and which template a checkpoint asks for. Ids are test_chat_ids.c. */
 #define _POSIX_C_SOURCE 200809L
 #include "chat_golden.h"
 
@@ -60,7 +60,7 @@ static void check(enum ct_chat chat, const char *messages, const char *tools, co
 {
     struct ct_prompt p;
     carat_error err = {0};
-    if (ct_chat_render(chat, messages, tools, true, &p, &err) != CARAT_OK)
+    if (ct_chat_render(chat, messages, tools, true, NULL, NULL, &p, &err) != CARAT_OK)
         fail_msg("%s: %s", messages, err.message);
     assert_string_equal(p.text, expected);
     check_segments(&p);
@@ -71,7 +71,7 @@ static void refuse(enum ct_chat chat, const char *messages, const char *tools, c
 {
     struct ct_prompt p;
     carat_error err = {0};
-    assert_int_equal(ct_chat_render(chat, messages, tools, true, &p, &err), CARAT_E_ARGUMENT);
+    assert_int_equal(ct_chat_render(chat, messages, tools, true, NULL, NULL, &p, &err), CARAT_E_ARGUMENT);
     assert_null(p.text);
     if (!strstr(err.message, word))
         fail_msg("\"%s\" does not name %s", err.message, word);
@@ -145,7 +145,7 @@ static void bad_messages(void **state)
            "[{\"function\":{\"name\":\"f\"}}]}]",
            NULL, "messages[1].tool_calls");
     struct ct_prompt p;
-    assert_int_equal(ct_chat_render(CT_CHAT_NONE, "[]", NULL, true, &p, NULL), CARAT_E_NOT_FOUND);
+    assert_int_equal(ct_chat_render(CT_CHAT_NONE, "[]", NULL, true, NULL, NULL, &p, NULL), CARAT_E_NOT_FOUND);
 }
 
 #define HEAD                                                                                                 \
@@ -167,7 +167,8 @@ static void declarations(void **state)
           "\"type\":\"object\",\"properties\":{}}}}]",
           HEAD "<start_function_declaration>declaration:f{description:" ESC("d") ",parameters:{type:" ESC(
               "OBJECT") "}}<end_function_declaration>" ASK);
-    /* sorted without regard to case; a missing description is empty; null among types; skipped names; items */
+    /* sorted without regard to case; a missing description is empty; null among types; skipped names;
+     * items */
     check(
         c, USER,
         "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"b\":{\"type\":\"integer\"},\"C\":{\"type\":["
@@ -598,8 +599,7 @@ static void told(void **state)
         int lines = 0;
         snprintf(tools, sizeof tools, "[{\"name\":\"f\",\"parameters\":%s}]", cases[i].parameters);
         assert_int_equal(
-            ct_chat_render_noting(CT_CHAT_FUNCTIONGEMMA, USER, tools, true, count_line, &lines, &p, NULL),
-            CARAT_OK);
+            ct_chat_render(CT_CHAT_FUNCTIONGEMMA, USER, tools, true, count_line, &lines, &p, NULL), CARAT_OK);
         assert_int_equal(lines, cases[i].lines);
         ct_prompt_free(&p);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_chat_ids.c: the ids of a rendered conversation, with a small vocabulary always and with the real ones where they
- * are: the same as of the whole string, except that a control token spelled by the caller stays text. */
+/* test_chat_ids.c: the ids of a rendered conversation, with a small vocabulary always and with the real
+ * ones where they are: the same as of the whole string, except that a control token spelled by the caller
+ * stays text. */
 #define _POSIX_C_SOURCE 200809L
 #include "chat_golden.h"
 
@@ -14,7 +15,7 @@ static void render_ids(const struct ct_tokenizer *t, enum ct_chat chat, const ch
                        const char *tools, bool special, carat_tokens *ids, struct ct_prompt *p)
 {
     carat_error err;
-    if (ct_chat_render(chat, messages, tools, true, p, &err) != CARAT_OK ||
+    if (ct_chat_render(chat, messages, tools, true, NULL, NULL, p, &err) != CARAT_OK ||
         ct_chat_encode(t, p, special, ids, &err) != CARAT_OK)
         fail_msg("%s", err.message);
 }
@@ -150,8 +151,9 @@ static void missing_token(void **state)
     struct ct_prompt p;
     carat_tokens ids = {0};
     carat_error err = {0};
-    assert_int_equal(ct_chat_render(CT_CHAT_FUNCTIONGEMMA, USER, "[{\"name\":\"f\"}]", true, &p, &err),
-                     CARAT_OK);
+    assert_int_equal(
+        ct_chat_render(CT_CHAT_FUNCTIONGEMMA, USER, "[{\"name\":\"f\"}]", true, NULL, NULL, &p, &err),
+        CARAT_OK);
     assert_int_equal(ct_tokens_push(&ids, 7, NULL), CARAT_OK);
     assert_int_equal(ct_chat_encode(t, &p, false, &ids, &err), CARAT_E_ARGUMENT);
     assert_non_null(strstr(err.message, "<start_function_declaration>"));
@@ -181,8 +183,8 @@ static struct ct_tokenizer *real_function_tokenizer(void)
     return open_tokenizer(with_function_names((struct ct_bytes){data, size}, false));
 }
 
-/* The golden ids of the real vocabularies; where a content spells a control token, they are the reference's, which
- * recognises it: asked for, so do we, and not asked for, we differ. */
+/* The golden ids of the real vocabularies; where a content spells a control token, they are the
+ * reference's, which recognises it: asked for, so do we, and not asked for, we differ. */
 static void check_real(const char *family, const char *tokenizer, int expect_cases, int expect_forged)
 {
     struct ct_tokenizer *t =
@@ -226,7 +228,8 @@ static void check_real(const char *family, const char *tokenizer, int expect_cas
     assert_int_equal(differ, expect_forged);
 }
 
-/* A prompt without a developer message, with the ids another engine gives the released checkpoint's template. */
+/* A prompt without a developer message, with the ids another engine gives the released checkpoint's
+ * template. */
 static void released_function_prompt(void **state)
 {
     (void)state;

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call.c: what a model wrote, cut into text and calls, and each call read: the inverse of chat_functiongemma.c.
+/* call.c: what a model wrote, cut into text and calls, and each call read: the inverse of
+ * chat_functiongemma.c.
  *
  * It goes by token id. <start_function_call>, <end_function_call> and <escape> count where the model drew
  * those tokens; text that only spells one is content. Nothing is repaired: a call is read as the renderer
  * would have written it, or it is handed out with its text and with what is wrong. Names and keys stand bare
  * in the syntax, so one that holds a character of the syntax cannot be told and is an error.
  *
- * Lists and objects are kept on a stack of its own, of CT_TREE_DEPTH levels; nothing here recurses. */
+ * Lists and objects are kept on a stack of its own, of CT_JSON_DEPTH levels; nothing here recurses. */
 #include "text/chat/call.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/json_tree.h"
 #include "base/utf8.h"
 #include "text/tokenizer/detokenizer.h"
-#include "text/chat/tree.h"
 #include "text/tokenizer/vocab.h"
 
 /* The tokens that the syntax is made of, then those that end a call which was not closed. */
@@ -37,20 +40,11 @@ struct text {
 
 static void put(struct text *t, const char *s, size_t n)
 {
-    size_t wanted, larger;
-    if (t->failed || !ct_add(t->n, n, &wanted) || !ct_add(wanted, 1, &wanted)) {
+    size_t wanted;
+    if (t->failed || !ct_add(t->n, n, &wanted) || !ct_add(wanted, 1, &wanted) ||
+        !ct_array_grow(&t->s, &t->capacity, wanted, 1)) {
         t->failed = true;
         return;
-    }
-    if (wanted > t->capacity) {
-        larger = ct_mul(wanted, 2, &larger) ? larger : wanted;
-        char *grown = realloc(t->s, larger);
-        if (!grown) {
-            t->failed = true;
-            return;
-        }
-        t->s = grown;
-        t->capacity = larger;
     }
     if (n)
         memcpy(t->s + t->n, s, n);
@@ -89,21 +83,75 @@ static char *copy(struct text *t, const char *s, size_t n)
     return to;
 }
 
+/* ---- the keys of the objects of a call: no object may have one twice ---- */
+
+struct seen_key {
+    struct ct_str key;
+    uint32_t object; /* number of its object */
+};
+
+struct seen_keys {
+    struct seen_key *list;
+    size_t n, capacity;
+    uint32_t *slot; /* [n_slot] 1 + an index of the list, by hash; 0: empty */
+    size_t n_slot;  /* a power of two, at least twice n */
+};
+
+/* The slot of the key, or the empty one where it belongs. */
+static uint32_t *seen_slot(const struct seen_keys *s, struct seen_key k)
+{
+    size_t i = ct_hash64(k.key.s, k.key.n) + k.object * (size_t)0x9e3779b9;
+    for (;; i++) {
+        uint32_t *slot = &s->slot[i & (s->n_slot - 1)];
+        if (!*slot)
+            return slot;
+        const struct seen_key *there = &s->list[*slot - 1];
+        if (there->object == k.object && there->key.n == k.key.n &&
+            memcmp(there->key.s, k.key.s, k.key.n) == 0)
+            return slot;
+    }
+}
+
+/* Adds a key; *twice: it was there. False without memory. */
+static bool see_key(struct seen_keys *s, struct seen_key k, bool *twice)
+{
+    if (!ct_array_grow(&s->list, &s->capacity, s->n + 1, sizeof *s->list))
+        return false;
+    if (s->n_slot < 2 * (s->n + 1)) {
+        size_t n_slot = CT_MAX(s->n_slot * 2, (size_t)64);
+        uint32_t *slot = calloc(n_slot, sizeof *slot);
+        if (!slot)
+            return false;
+        free(s->slot);
+        s->slot = slot;
+        s->n_slot = n_slot;
+        for (size_t i = 0; i < s->n; i++)
+            *seen_slot(s, s->list[i]) = (uint32_t)i + 1;
+    }
+    uint32_t *slot = seen_slot(s, k);
+    *twice = *slot != 0;
+    s->list[s->n] = k;
+    if (!*twice)
+        *slot = (uint32_t)++s->n;
+    return true;
+}
+
 /* ---- one call ---- */
 
 struct parser {
     const struct ct_tokenizer *t;
-    const json_t *tools; /* NULL: every name and key is good */
+    const struct ct_json_value *tools; /* NULL: every name and key is good */
     int32_t mark[N_MARK];
     struct text text;  /* of the part being read */
     struct text json;  /* arguments as they are written */
-    struct text key;   /* the latest one, terminated */
     size_t *begin;     /* [n + 1] in text, of each id of the part */
     const int32_t *id; /* [n] of the part */
     int n;
     /* of a call: where the reader is, and the first thing that is wrong */
     size_t at;
-    int k; /* the id whose text at lies in */
+    int k;             /* the id whose text at lies in */
+    uint32_t n_object; /* that were begun */
+    struct seen_keys seen;
     carat_part *part;
     char error[400];
 };
@@ -252,35 +300,31 @@ static bool read_string(struct parser *p)
 
 struct frame {
     char close;
-    bool any;    /* nothing inside is declared one by one */
-    size_t n;    /* items so far */
-    json_t *key; /* of an object: its keys so far; owned */
-    const json_t *schema;
+    bool any;        /* nothing inside is declared one by one */
+    size_t n;        /* items so far */
+    uint32_t object; /* its number */
+    const struct ct_json_value *schema;
 };
 
 /* Takes the key of the next item; *schema becomes what is declared for it, NULL for anything. */
-static bool read_key(struct parser *p, struct frame *f, const json_t **schema)
+static bool read_key(struct parser *p, struct frame *f, const struct ct_json_value **schema)
 {
     size_t at = p->at;
     struct ct_str key = take_until(p, ":,{}[]");
-    const json_t *properties = json_object_get(f->schema, "properties"), *declared = NULL,
-                 *more = json_object_get(f->schema, "additionalProperties");
+    const struct ct_json_value *more = ct_json_get(f->schema, "additionalProperties"), *declared = NULL;
+    bool twice;
     if (look(p) != ':')
         return unexpected(p, key.n ? "':' after a key" : "a key");
     p->at++;
-    p->key.n = 0;
-    put(&p->key, key.s, key.n);
-    if (p->key.failed)
-        return false;
-    if (json_object_get(f->key, p->key.s))
-        return wrong(p, at, "the key \"%.*s\" is there twice", QUOTE(key));
-    if (json_object_set_new_nocheck(f->key, p->key.s, json_true()) != 0) {
-        p->key.failed = true;
+    if (!see_key(&p->seen, (struct seen_key){key, f->object}, &twice)) {
+        p->json.failed = true;
         return false;
     }
+    if (twice)
+        return wrong(p, at, "the key \"%.*s\" is there twice", QUOTE(key));
     if (!f->any) {
-        declared = json_object_get(properties, p->key.s);
-        if (!declared && !json_is_true(more) && !json_is_object(more))
+        declared = ct_json_find(ct_json_get(f->schema, "properties"), key);
+        if (!declared && !ct_json_is(more, CT_JSON_TRUE) && !ct_json_is(more, CT_JSON_OBJECT))
             wrong(p, at, "the key \"%.*s\" is not declared", QUOTE(key)); /* and reading goes on */
     }
     *schema = declared;
@@ -290,17 +334,15 @@ static bool read_key(struct parser *p, struct frame *f, const json_t **schema)
 }
 
 /* Enters the list or object that begins here. */
-static bool open_frame(struct parser *p, struct frame *stack, int *depth, const json_t *schema)
+static bool open_frame(struct parser *p, struct frame *stack, int *depth, const struct ct_json_value *schema)
 {
     bool object = p->text.s[p->at] == '{';
-    if (*depth == CT_TREE_DEPTH)
-        return wrong(p, p->at, "lists and objects are nested deeper than %d levels", CT_TREE_DEPTH);
+    if (*depth == CT_JSON_DEPTH)
+        return wrong(p, p->at, "lists and objects are nested deeper than %d levels", CT_JSON_DEPTH);
     struct frame *f = &stack[(*depth)++];
-    *f = (struct frame){.close = object ? '}' : ']', .schema = schema};
-    f->any = !json_is_object(json_object_get(schema, "properties"));
+    *f = (struct frame){.close = object ? '}' : ']', .object = p->n_object++, .schema = schema};
+    f->any = !ct_json_is(ct_json_get(schema, "properties"), CT_JSON_OBJECT);
     put(&p->json, p->text.s + p->at++, 1);
-    if (object && !(f->key = json_object()))
-        p->json.failed = true;
     return !p->json.failed;
 }
 
@@ -308,11 +350,10 @@ static bool open_frame(struct parser *p, struct frame *stack, int *depth, const 
 static bool step(struct parser *p, struct frame *stack, int *depth)
 {
     struct frame *f = &stack[*depth - 1];
-    const json_t *schema = f->close == ']' ? json_object_get(f->schema, "items") : NULL;
+    const struct ct_json_value *schema = f->close == ']' ? ct_json_get(f->schema, "items") : NULL;
     int c = look(p);
     if (c == f->close) {
         put(&p->json, p->text.s + p->at++, 1);
-        json_decref(f->key);
         --*depth;
         return true;
     }
@@ -331,28 +372,30 @@ static bool step(struct parser *p, struct frame *stack, int *depth)
 }
 
 /* The arguments of a function with these parameters. */
-static bool read_arguments(struct parser *p, const json_t *parameters, bool declared)
+static bool read_arguments(struct parser *p, const struct ct_json_value *parameters, bool declared)
 {
-    struct frame stack[CT_TREE_DEPTH];
+    struct frame stack[CT_JSON_DEPTH];
     int depth = 0;
+    free(p->seen.slot);
+    p->seen.slot = NULL;
+    p->seen.n = p->seen.n_slot = 0;
     bool good = open_frame(p, stack, &depth, parameters);
     stack[0].any = !declared; /* a function without parameters takes none */
     while (good && depth > 0)
         good = step(p, stack, &depth) && !p->json.failed;
-    while (depth > 0)
-        json_decref(stack[--depth].key);
     return good;
 }
 
 /* The function of that name, or NULL. */
-static const json_t *find_tool(const json_t *tools, struct ct_str name)
+static const struct ct_json_value *find_tool(const struct ct_json_value *tools, struct ct_str name)
 {
-    for (size_t i = 0; i < json_array_size(tools); i++) {
-        const json_t *tool = json_array_get(tools, i), *function = json_object_get(tool, "function");
-        const json_t *given = json_object_get(function ? function : tool, "name");
-        if (json_is_string(given) && json_string_length(given) == name.n &&
-            memcmp(json_string_value(given), name.s, name.n) == 0)
-            return function ? function : tool;
+    CT_JSON_EACH(tool, tools)
+    {
+        const struct ct_json_value *wrapped = ct_json_get(tool, "function"),
+                                   *function = wrapped ? wrapped : tool;
+        struct ct_str given = ct_json_str(ct_json_get(function, "name"));
+        if (given.n == name.n && memcmp(given.s, name.s, name.n) == 0)
+            return function;
     }
     return NULL;
 }
@@ -381,10 +424,10 @@ static void read_call(struct parser *p, carat_part *part)
         return;
     }
     part->name = copy(&p->text, name.s, name.n);
-    const json_t *function = find_tool(p->tools, name);
+    const struct ct_json_value *function = find_tool(p->tools, name);
     if (p->tools && !function)
         wrong(p, at, "the function \"%.*s\" is not declared", QUOTE(name));
-    if (!read_arguments(p, json_object_get(function, "parameters"), function != NULL))
+    if (!read_arguments(p, ct_json_get(function, "parameters"), function != NULL))
         return;
     if (at_mark(p, END_CALL))
         part->arguments = copy(&p->text, p->json.s, p->json.n);
@@ -455,7 +498,7 @@ static void parse(struct parser *p, const int32_t *ids, int n, carat_calls *out)
         if (call)
             end = end_of_call(p, ids, n, i);
         add_part(p, ids, i, end, call, out);
-        p->text.failed = p->text.failed || p->json.failed || p->key.failed;
+        p->text.failed = p->text.failed || p->json.failed;
     }
 }
 
@@ -464,17 +507,21 @@ carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, in
 {
     struct parser p = {.t = t};
     carat_calls calls = {0};
-    json_t *tree = NULL;
+    struct ct_json_tree tree = {0};
+    carat_status status = CARAT_OK;
     for (int i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= t->n)
             return ct_fail(err, CARAT_E_ARGUMENT, "ids[%d] is %d, expected 0 to %d", i, ids[i], t->n - 1);
     if (tools)
-        CT_TRY(ct_tree_parse(&tree, CARAT_E_ARGUMENT, "tools", tools, strlen(tools), err));
-    p.tools = tree;
-    if (!json_is_array(tree) && tree) {
-        json_decref(tree);
-        return ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list of functions");
+        status = ct_json_tree_read(&tree, CARAT_E_ARGUMENT, "tools",
+                                   (struct ct_bytes){(const uint8_t *)tools, strlen(tools)}, err);
+    if (!status && tools && !ct_json_is(tree.value, CT_JSON_ARRAY))
+        status = ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list of functions");
+    if (status) {
+        ct_json_tree_free(&tree);
+        return status;
     }
+    p.tools = tree.value;
     p.begin = calloc((size_t)n + 1, sizeof *p.begin);
     if (p.begin)
         parse(&p, ids, n, &calls);
@@ -482,8 +529,9 @@ carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, in
     free(p.begin);
     free(p.text.s);
     free(p.json.s);
-    free(p.key.s);
-    json_decref(tree);
+    free(p.seen.list);
+    free(p.seen.slot);
+    ct_json_tree_free(&tree);
     if (failed) {
         ct_calls_free(&calls);
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for the calls in %d tokens", n);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat.c: the public side of the chat templates: names, which template a checkpoint asks for, rendering and the
- * ids of what was rendered; and what the templates share. The templates themselves are chat_gemma.c and
- * chat_functiongemma.c. */
+/* chat.c: the public side of the chat templates: names, which template a checkpoint asks for, rendering
+ * and the ids of what was rendered; and what the templates share. The templates themselves are
+ * chat_gemma.c and chat_functiongemma.c. */
 #include "text/chat/chat_parts.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
-#include "base/utf8.h"
+#include "base/array.h"
 #include "file/sbs.h"
 
 static const char *const chat_names[] = {[CT_CHAT_NONE] = "",
@@ -62,9 +62,8 @@ static bool contains(struct ct_str text, const char *word)
 static struct marks marks_of(struct ct_str text)
 {
     struct marks m = {.present = true};
-    m.sound = text.n <= CT_CHAT_TEMPLATE_MAX && !(text.n && memchr(text.s, 0, text.n));
-    for (size_t i = 0, n; m.sound && i < text.n; i += n)
-        m.sound = (n = ct_utf8_length((const uint8_t *)text.s + i, text.n - i)) > 0;
+    m.sound = text.n <= CT_CHAT_TEMPLATE_MAX && !(text.n && memchr(text.s, 0, text.n)) &&
+              ct_utf8_valid(text.s, text.n);
     if (!m.sound)
         return m;
     m.known = ct_chat_find(text);
@@ -97,7 +96,8 @@ static carat_status read_entry(struct ct_json *j, struct marks *m, bool *is_defa
                                        : ct_json_fail(j, "chat_template: expected the end of an object");
 }
 
-/* The value of "chat_template": a string, null, or a list of named ones of which "default" counts, or the only one. */
+/* The value of "chat_template": a string, null, or a list of named ones of which "default" counts, or the
+ * only one. */
 static carat_status read_template(struct ct_json *j, struct marks *m)
 {
     enum ct_json_token token = ct_json_next(j);
@@ -215,7 +215,8 @@ static void write_note(const struct ct_file *f, const struct marks *m, const str
                  word ? "\", which the built-in one has not" : "", ct_chat_name(found->chat));
 }
 
-/* gemma.cpp stores no template: its prompt wrapping says whether there is one, its layers which generation it is of. */
+/* gemma.cpp stores no template: its prompt wrapping says whether there is one, its layers which generation
+ * it is of. */
 static enum ct_chat sbs_chat(const struct ct_sbs_config *s)
 {
     const struct ct_sbs_layer *first = s->layer_configs.element;
@@ -255,25 +256,6 @@ void ct_prompt_free(struct ct_prompt *p)
     *p = (struct ct_prompt){0};
 }
 
-static bool reserve(struct ct_prompt *p, size_t more)
-{
-    size_t need;
-    if (!ct_add(p->n, more, &need) || !ct_add(need, 1, &need))
-        return false;
-    if (need > p->capacity) {
-        size_t capacity = CT_MAX(p->capacity, 512);
-        while (capacity < need)
-            if (!ct_mul(capacity, 2, &capacity))
-                return false;
-        char *text = realloc(p->text, capacity);
-        if (!text)
-            return false;
-        p->text = text;
-        p->capacity = capacity;
-    }
-    return true;
-}
-
 static bool extend_segment(struct ct_prompt *p, bool content, size_t n)
 {
     struct ct_segment *last = p->n_segment ? &p->segment[p->n_segment - 1] : NULL;
@@ -281,15 +263,8 @@ static bool extend_segment(struct ct_prompt *p, bool content, size_t n)
         last->end += n;
         return true;
     }
-    if (p->n_segment == p->segment_capacity) {
-        int capacity = p->segment_capacity ? p->segment_capacity * 2 : 16;
-        struct ct_segment *segment =
-            capacity > 1 << 28 ? NULL : realloc(p->segment, (size_t)capacity * sizeof *segment);
-        if (!segment)
-            return false;
-        p->segment = segment;
-        p->segment_capacity = capacity;
-    }
+    if (!ct_array_grow(&p->segment, &p->segment_capacity, (size_t)p->n_segment + 1, sizeof *p->segment))
+        return false;
     p->segment[p->n_segment++] = (struct ct_segment){p->n, p->n + n, content};
     return true;
 }
@@ -299,7 +274,9 @@ static void append(struct ct_chat_writer *w, bool content, const char *s, size_t
     struct ct_prompt *p = w->prompt;
     if (n == 0 || w->failed)
         return;
-    if (!reserve(p, n) || !extend_segment(p, content, n)) {
+    size_t need;
+    if (!ct_add(p->n, n, &need) || !ct_add(need, 1, &need) || p->n_segment == INT_MAX ||
+        !ct_array_grow(&p->text, &p->capacity, need, 1) || !extend_segment(p, content, n)) {
         w->failed = true;
         return;
     }
@@ -331,31 +308,26 @@ const char *ct_role_name(enum ct_role role)
     return role_names[role];
 }
 
-carat_status ct_chat_role(const json_t *messages, size_t i, enum ct_role *role, carat_error *err)
+carat_status ct_chat_role(const struct ct_json_value *message, size_t i, enum ct_role *role, carat_error *err)
 {
-    const json_t *message = json_array_get(messages, i), *name = json_object_get(message, "role");
-    if (!json_is_object(message))
+    const struct ct_json_value *name = ct_json_get(message, "role");
+    if (!ct_json_is(message, CT_JSON_OBJECT))
         return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu]: expected an object", i);
-    if (!json_is_string(name))
+    if (!ct_json_is(name, CT_JSON_STRING))
         return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].role: expected a string", i);
     for (int k = 0; k < (int)CT_COUNT(role_names); k++)
-        if (strcmp(json_string_value(name), role_names[k]) == 0) {
+        if (ct_json_is_text(name, role_names[k])) {
             *role = (enum ct_role)k;
             return CARAT_OK;
         }
-    if (strcmp(json_string_value(name), "assistant") == 0) {
+    if (ct_json_is_text(name, "assistant")) {
         *role = CT_ROLE_MODEL;
         return CARAT_OK;
     }
     return ct_fail(err, CARAT_E_ARGUMENT,
                    "messages[%zu].role: unknown role \"%.*s\"; known are system, developer, user, "
                    "assistant, model and tool",
-                   i, CT_JSON_QUOTE(name));
-}
-
-struct ct_str ct_json_str(const json_t *string)
-{
-    return (struct ct_str){json_string_value(string), json_string_length(string)};
+                   i, CT_QUOTE(ct_json_str(name)));
 }
 
 static bool is_space(uint32_t c)
@@ -365,7 +337,7 @@ static bool is_space(uint32_t c)
            c == 0x3000;
 }
 
-/* The character that begins at s; jansson has checked the UTF-8, and white space has at most three bytes. */
+/* The character that begins at s; the UTF-8 was checked, and white space has at most three bytes. */
 static uint32_t character(const char *s, size_t n)
 {
     const uint8_t *b = (const uint8_t *)s;
@@ -397,40 +369,40 @@ struct ct_str ct_chat_trim(struct ct_str s)
     return s;
 }
 
-static carat_status write_item(struct ct_chat_writer *w, const json_t *item, bool images, size_t i, size_t k,
-                               carat_error *err)
+static carat_status write_item(struct ct_chat_writer *w, const struct ct_json_value *item, bool images,
+                               size_t i, size_t k, carat_error *err)
 {
-    const json_t *type = json_object_get(item, "type"), *text = json_object_get(item, "text");
-    if (!json_is_string(type))
+    const struct ct_json_value *type = ct_json_get(item, "type"), *text = ct_json_get(item, "text");
+    if (!ct_json_is(type, CT_JSON_STRING))
         return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu]: expected an object with a type", i,
                        k);
-    const char *name = json_string_value(type);
-    if (strcmp(name, "text") == 0) {
-        if (!json_is_string(text))
+    if (ct_json_is_text(type, "text")) {
+        if (!ct_json_is(text, CT_JSON_STRING))
             return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu].text: expected a string", i, k);
         ct_chat_content(w, ct_chat_trim(ct_json_str(text)));
         return CARAT_OK;
     }
     /* OpenAI's carriers of pictures, sound and documents: dropping them would answer another question. */
-    bool carrier =
-        strcmp(name, "image_url") == 0 || strcmp(name, "input_audio") == 0 || strcmp(name, "file") == 0;
+    bool carrier = ct_json_is_text(type, "image_url") || ct_json_is_text(type, "input_audio") ||
+                   ct_json_is_text(type, "file");
     if (!images || carrier)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "messages[%zu].content[%zu].type: \"%.*s\" cannot be rendered, only text", i, k,
-                       CT_JSON_QUOTE(type));
-    if (strcmp(name, "image") == 0)
+                       CT_QUOTE(ct_json_str(type)));
+    if (ct_json_is_text(type, "image"))
         ct_chat_literal(w, "<start_of_image>");
     return CARAT_OK;
 }
 
-carat_status ct_chat_write_content(struct ct_chat_writer *w, const json_t *content, bool images, size_t i,
-                                   carat_error *err)
+carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_json_value *content, bool images,
+                                   size_t i, carat_error *err)
 {
-    if (json_is_string(content)) {
+    size_t k = 0;
+    if (ct_json_is(content, CT_JSON_STRING)) {
         ct_chat_content(w, ct_chat_trim(ct_json_str(content)));
-    } else if (json_is_array(content)) {
-        for (size_t k = 0; k < json_array_size(content); k++)
-            CT_TRY(write_item(w, json_array_get(content, k), images, i, k, err));
+    } else if (ct_json_is(content, CT_JSON_ARRAY)) {
+        CT_JSON_EACH(item, content)
+        CT_TRY(write_item(w, item, images, i, k++, err));
     } else {
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "messages[%zu].content: expected a string or a list of text items", i);
@@ -440,20 +412,21 @@ carat_status ct_chat_write_content(struct ct_chat_writer *w, const json_t *conte
 
 /* ---- rendering ---- */
 
-static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const json_t *messages,
-                           const json_t *tools, bool generation_prompt, carat_error *err)
+static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const struct ct_json_value *messages,
+                           const struct ct_json_value *tools, bool generation_prompt, carat_error *err)
 {
-    if (!json_is_array(messages) || json_array_size(messages) == 0)
+    size_t n_tool = ct_json_count(tools);
+    if (!ct_json_is(messages, CT_JSON_ARRAY) || ct_json_count(messages) == 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "messages: expected a list of at least one message");
-    if (tools && !json_is_array(tools))
+    if (tools && !ct_json_is(tools, CT_JSON_ARRAY))
         return ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list");
-    if (json_array_size(tools) > CT_CHAT_TOOLS_MAX)
+    if (n_tool > CT_CHAT_TOOLS_MAX)
         return ct_fail(err, CARAT_E_ARGUMENT, "tools[%d]: %zu tools found, expected at most %d",
-                       CT_CHAT_TOOLS_MAX, json_array_size(tools), CT_CHAT_TOOLS_MAX);
+                       CT_CHAT_TOOLS_MAX, n_tool, CT_CHAT_TOOLS_MAX);
     ct_chat_literal(w, "<bos>");
     if (chat == CT_CHAT_FUNCTIONGEMMA)
         return ct_chat_render_function(w, messages, tools, generation_prompt, err);
-    if (json_array_size(tools))
+    if (n_tool)
         return ct_fail(err, CARAT_E_ARGUMENT, "tools: the %s template has no tools", ct_chat_name(chat));
     CT_TRY(ct_chat_render_gemma(w, chat == CT_CHAT_GEMMA3, messages, err));
     if (generation_prompt)
@@ -461,34 +434,96 @@ static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const js
     return CARAT_OK;
 }
 
-carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
-                            bool generation_prompt, struct ct_prompt *out, carat_error *err)
+static struct ct_bytes bytes_of(const char *text)
 {
-    return ct_chat_render_noting(chat, messages, tools, generation_prompt, NULL, NULL, out, err);
+    return (struct ct_bytes){(const uint8_t *)text, strlen(text)};
 }
 
-carat_status ct_chat_render_noting(enum ct_chat chat, const char *messages, const char *tools,
-                                   bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
-                                   carat_error *err)
+static carat_status needs_template(enum ct_chat chat, carat_error *err)
 {
-    if (chat == CT_CHAT_NONE)
-        return ct_fail(err, CARAT_E_NOT_FOUND,
-                       "there is no chat template: name gemma, gemma3 or functiongemma");
-    json_t *message_tree = NULL, *tool_tree = NULL;
+    return chat != CT_CHAT_NONE ? CARAT_OK
+                                : ct_fail(err, CARAT_E_NOT_FOUND,
+                                          "there is no chat template: name gemma, gemma3 or functiongemma");
+}
+
+carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *messages, const char *tools,
+                                 bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
+                                 carat_error *err)
+{
+    struct ct_json_tree tool_tree = {0};
     struct ct_chat_writer w = {.prompt = out, .log = log, .user = user};
+    CT_TRY(needs_template(chat, err));
     *out = (struct ct_prompt){0};
-    carat_status status =
-        ct_tree_parse(&message_tree, CARAT_E_ARGUMENT, "messages", messages, strlen(messages), err);
-    if (status == CARAT_OK && tools)
-        status = ct_tree_parse(&tool_tree, CARAT_E_ARGUMENT, "tools", tools, strlen(tools), err);
+    carat_status status = CARAT_OK;
+    if (tools)
+        status = ct_json_tree_read(&tool_tree, CARAT_E_ARGUMENT, "tools", bytes_of(tools), err);
     if (status == CARAT_OK)
-        status = render(&w, chat, message_tree, tool_tree, generation_prompt, err);
+        status = render(&w, chat, messages, tool_tree.value, generation_prompt, err);
     if (status == CARAT_OK && w.failed)
         status =
             ct_fail(err, CARAT_E_MEMORY, "out of memory after %zu bytes of a rendered conversation", out->n);
-    json_decref(message_tree);
-    json_decref(tool_tree);
+    ct_json_tree_free(&tool_tree);
     if (status != CARAT_OK)
         ct_prompt_free(out);
     return status;
+}
+
+carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
+                            bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
+                            carat_error *err)
+{
+    struct ct_json_tree list = {0};
+    CT_TRY(needs_template(chat, err));
+    *out = (struct ct_prompt){0};
+    carat_status status = ct_json_tree_read(&list, CARAT_E_ARGUMENT, "messages", bytes_of(messages), err);
+    if (status == CARAT_OK)
+        status = ct_chat_render_list(chat, list.value, tools, generation_prompt, log, user, out, err);
+    ct_json_tree_free(&list);
+    return status;
+}
+
+/* ---- messages that are not JSON ---- */
+
+static carat_status add_message(struct ct_json_tree *list, const carat_message *m, const char *name,
+                                carat_error *err)
+{
+    if (m->json) {
+        size_t at = list->n;
+        CT_TRY(ct_json_tree_read(list, CARAT_E_ARGUMENT, name, bytes_of(m->json), err));
+        return ct_json_is(&list->value[at], CT_JSON_OBJECT)
+                   ? CARAT_OK
+                   : ct_fail(err, CARAT_E_ARGUMENT, "%s: a list, expected an object", name);
+    }
+    if (!m->role || !m->content)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s has no %s", name, m->role ? "content" : "role");
+    const char *const texts[] = {"role", m->role, "content", m->content};
+    for (size_t i = 1; i < CT_COUNT(texts); i += 2) {
+        size_t n = strlen(texts[i]);
+        if (!ct_utf8_valid(texts[i], n))
+            return ct_fail(err, CARAT_E_ARGUMENT, "%s: its %s is not UTF-8", name, texts[i - 1]);
+        if (n > CT_JSON_STRING_MAX)
+            return ct_fail(err, CARAT_E_ARGUMENT, "%s: its %s has %zu bytes, expected at most %d", name,
+                           texts[i - 1], n, CT_JSON_STRING_MAX);
+    }
+    ct_json_tree_open(list, CT_JSON_OBJECT, NULL);
+    for (size_t i = 0; i < CT_COUNT(texts); i++)
+        ct_json_tree_string(list, i % 2 ? CT_JSON_STRING : CT_JSON_KEY,
+                            (struct ct_str){texts[i], strlen(texts[i])});
+    ct_json_tree_close(list);
+    return CARAT_OK;
+}
+
+carat_status ct_chat_list(struct ct_json_tree *list, const carat_message *messages, int n, carat_error *err)
+{
+    if (n > CT_JSON_TREE_MAX / 2)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%d messages found, expected at most %d", n,
+                       CT_JSON_TREE_MAX / 2);
+    ct_json_tree_open(list, CT_JSON_ARRAY, NULL);
+    for (int i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "message %d", i);
+        CT_TRY(add_message(list, &messages[i], name, err));
+    }
+    ct_json_tree_close(list);
+    return list->failed ? ct_fail(err, CARAT_E_MEMORY, "out of memory for %d messages", n) : CARAT_OK;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat.h: Gemma's chat templates and FunctionGemma's tool syntax, native. A conversation becomes a list of segments,
- * each either template text (control tokens recognised) or content (control tokens are ordinary text). */
+/* chat.h: Gemma's chat templates and FunctionGemma's tool syntax, native. A conversation becomes a list of
+ * segments, each either template text (control tokens recognised) or content (control tokens are ordinary
+ * text). */
 #ifndef CT_CHAT_H
 #define CT_CHAT_H
 
+#include "base/json_tree.h"
 #include "text/tokenizer/tokenizer.h"
 
 enum ct_chat { CT_CHAT_NONE, CT_CHAT_GEMMA, CT_CHAT_GEMMA3, CT_CHAT_FUNCTIONGEMMA };
@@ -15,8 +17,8 @@ bool ct_chat_from_name(const char *name, enum ct_chat *chat);
 struct ct_chat_found {
     enum ct_chat chat; /* the built-in one to use */
     bool altered;      /* it is used though the checkpoint's own text is none that was published */
-    const char *
-        origin; /* whose text it is and of when: "Google's for Gemma 3 of March 2025"; "" when that is not known */
+    /* Whose text it is and of when: "Google's for Gemma 3 of March 2025"; "" when that is not known. */
+    const char *origin;
 };
 /* The template that a checkpoint's files ask for, in the order of transformers: chat_template.jinja,
  * chat_template.json, tokenizer_config.json; for GGUF the key tokenizer.chat_template. NONE for a checkpoint
@@ -41,22 +43,29 @@ struct ct_prompt {
     char *text; /* malloc'd, terminated: the exact rendered string, <bos> included */
     size_t n, capacity;
     struct ct_segment *segment; /* malloc'd */
-    int n_segment, segment_capacity;
+    int n_segment;
+    size_t segment_capacity;
 };
 void ct_prompt_free(struct ct_prompt *p);
 
-/* messages: JSON array in OpenAI's form; tools: JSON array or NULL. *out starts from {0} and is freed by the caller;
- * after a failure it is {0} again. E_NOT_FOUND (NONE), E_ARGUMENT (not such JSON, or a conversation the template
+/* Fills *list, which starts from {0}, with messages that are not JSON text, or are so one by one. E_ARGUMENT,
+ * E_MEMORY. */
+carat_status ct_chat_list(struct ct_json_tree *list, const carat_message *messages, int n, carat_error *err);
+/* messages: an array in OpenAI's form; tools: JSON array or NULL; log, which may be NULL, hears, a line
+ * each, of what in tools the template cannot say. *out starts from {0} and is freed by the caller; after a
+ * failure it is {0} again. E_NOT_FOUND (NONE), E_ARGUMENT (not such JSON, or a conversation the template
  * refuses), E_MEMORY. */
+carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *messages, const char *tools,
+                                 bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
+                                 carat_error *err);
+/* The same for messages that are a JSON text. */
 carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
-                            bool generation_prompt, struct ct_prompt *out, carat_error *err);
-/* The same; log hears, a line each, of what in tools the template cannot say. */
-carat_status ct_chat_render_noting(enum ct_chat chat, const char *messages, const char *tools,
-                                   bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
-                                   carat_error *err);
-/* Appends the prompt's ids: control tokens of the template's own text by id, everything between two of them encoded
- * as one text, so that merges cross from template to content as they do in the reference, and a control token
- * spelled in content stays text unless special_in_content. *out is as it was after a failure. */
+                            bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
+                            carat_error *err);
+/* Appends the prompt's ids: control tokens of the template's own text by id, everything between two of
+ * them encoded as one text, so that merges cross from template to content as they do in the reference, and
+ * a control token spelled in content stays text unless special_in_content. *out is as it was after a
+ * failure. */
 carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
                             carat_tokens *out, carat_error *err);
 /* The same for a listener, who hears of bytes of the prompt; E_CANCELLED. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat_functiongemma.c: FunctionGemma's template: the turns, the calls and their results; declarations are chat_declare.c.
- * Control tokens are the template's; every name, argument and result is content, so that a spelled <escape> or
- * <end_of_turn> in one of them stays text.
+/* chat_functiongemma.c: FunctionGemma's template: the turns, the calls and their results; declarations are
+ * chat_declare.c. Control tokens are the template's; every name, argument and result is content, so that a
+ * spelled <escape> or <end_of_turn> in one of them stays text.
  *
- * What the published description leaves open is decided here: arguments and results keep the order they were given
- * in, text of a model turn stands before its calls, and a result that is no object becomes {value:...}. Trees are
- * at most CT_TREE_DEPTH deep, which bounds the recursion. */
+ * What the published description leaves open is decided here: arguments and results keep the order they
+ * were given in, text of a model turn stands before its calls, and a result that is no object becomes
+ * {value:...}. Trees are at most CT_JSON_DEPTH deep, which bounds the recursion. */
 #include "text/chat/chat_parts.h"
 
 #include <stdio.h>
@@ -22,8 +22,8 @@ void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s)
     ct_chat_literal(w, "<escape>");
 }
 
-/* As Python prints a float: the fewest digits that read back the same, always with a point or an exponent. The
- * digits are taken from between whatever decimal point the locale has. */
+/* As Python prints a float: the fewest digits that read back the same, always with a point or an exponent.
+ * The digits are taken from between whatever decimal point the locale has. */
 static void write_real(struct ct_chat_writer *w, double v)
 {
     char text[40], digit[20], out[48];
@@ -61,285 +61,357 @@ static void write_real(struct ct_chat_writer *w, double v)
     ct_chat_content(w, (struct ct_str){out, (size_t)n});
 }
 
-static void write_members(struct ct_chat_writer *w, const json_t *object)
+static void write_members(struct ct_chat_writer *w, const struct ct_json_value *object)
 {
-    const char *key, *comma = "";
-    json_t *value;
+    const char *comma = "";
     ct_chat_literal(w, "{");
-    json_object_foreach((json_t *)object, key, value)
+    CT_JSON_EACH(key, object)
     {
         ct_chat_literal(w, comma);
-        ct_chat_content(w, (struct ct_str){key, strlen(key)});
+        ct_chat_content(w, ct_json_str(key));
         ct_chat_literal(w, ":");
-        ct_chat_value(w, value);
+        ct_chat_value(w, ct_json_of_key(key));
         comma = ",";
     }
     ct_chat_literal(w, "}");
 }
 
-static void write_list(struct ct_chat_writer *w, const json_t *list)
+static void write_list(struct ct_chat_writer *w, const struct ct_json_value *list)
 {
+    const char *comma = "";
     ct_chat_literal(w, "[");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        ct_chat_literal(w, i ? "," : "");
-        ct_chat_value(w, json_array_get(list, i));
+    CT_JSON_EACH(item, list)
+    {
+        ct_chat_literal(w, comma);
+        ct_chat_value(w, item);
+        comma = ",";
     }
     ct_chat_literal(w, "]");
 }
 
-void ct_chat_value(struct ct_chat_writer *w, const json_t *v)
+static void write_number(struct ct_chat_writer *w, const struct ct_json_value *v)
 {
-    char number[32];
-    switch (json_typeof(v)) {
-    case JSON_STRING:
+    char text[32];
+    int64_t integer;
+    if (!ct_json_integer(v, &integer)) {
+        write_real(w, ct_json_double(v));
+        return;
+    }
+    snprintf(text, sizeof text, "%lld", (long long)integer);
+    ct_chat_content(w, (struct ct_str){text, strlen(text)});
+}
+
+void ct_chat_value(struct ct_chat_writer *w, const struct ct_json_value *v)
+{
+    switch (v->kind) {
+    case CT_JSON_STRING:
         ct_chat_escaped(w, ct_json_str(v));
         break;
-    case JSON_OBJECT:
+    case CT_JSON_OBJECT:
         write_members(w, v);
         break;
-    case JSON_ARRAY:
+    case CT_JSON_ARRAY:
         write_list(w, v);
         break;
-    case JSON_INTEGER:
-        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-        ct_chat_content(w, (struct ct_str){number, strlen(number)});
+    case CT_JSON_NUMBER:
+        write_number(w, v);
         break;
-    case JSON_REAL:
-        write_real(w, json_real_value(v));
-        break;
-    case JSON_TRUE:
+    case CT_JSON_TRUE:
         ct_chat_literal(w, "true");
         break;
-    case JSON_FALSE:
+    case CT_JSON_FALSE:
         ct_chat_literal(w, "false");
         break;
-    case JSON_NULL:
+    default:
         ct_chat_literal(w, "null");
-        break;
     }
 }
 
 /* ---- calls ---- */
 
-struct turns {
-    struct ct_chat_writer *w;
-    const json_t *messages;
-    carat_error *err;
-    bool open;           /* a model turn waits for more: a result, or what the model says to it */
-    bool pending;        /* ... and the last thing in it is a call */
-    const json_t *calls; /* the latest tool_calls */
-    size_t answered;     /* how many of them have results */
-    json_t *by_id;       /* owned: the id of a call -> its index; results may be as many as calls */
+/* A call with an id, for the results that name it. */
+struct known_call {
+    struct ct_str id;
+    const struct ct_json_value *call;
 };
 
-/* The function of call k: {"function": {...}} or the bare object. */
-static const json_t *function_of(const json_t *calls, size_t k)
+struct turns {
+    struct ct_chat_writer *w;
+    const struct ct_json_value *messages;
+    carat_error *err;
+    bool open;    /* a model turn waits for more: a result, or what the model says to it */
+    bool pending; /* ... and the last thing in it is a call */
+    const struct ct_json_value *calls; /* the latest tool_calls */
+    size_t answered;                   /* how many of them have results */
+    const struct ct_json_value *next;  /* the first of them without one */
+    struct known_call *known;          /* owned: those with an id, sorted; results may be as many as calls */
+    size_t n_known;
+};
+
+/* The function of a call: {"function": {...}} or the bare object. */
+static const struct ct_json_value *function_of(const struct ct_json_value *call)
 {
-    const json_t *call = json_array_get(calls, k), *function = json_object_get(call, "function");
+    const struct ct_json_value *function = ct_json_get(call, "function");
     return function ? function : call;
 }
 
-/* Makes the index from ids to the latest calls; of equal ids the first counts. */
-static carat_status index_calls(struct turns *c)
+static int by_id(const void *a, const void *b)
 {
-    json_decref(c->by_id);
-    c->by_id = json_object();
-    bool failed = !c->by_id;
-    for (size_t k = 0; !failed && k < json_array_size(c->calls); k++) {
-        const json_t *id = json_object_get(json_array_get(c->calls, k), "id");
-        if (json_is_string(id) && !json_object_get(c->by_id, json_string_value(id)))
-            failed = json_object_set_new_nocheck(c->by_id, json_string_value(id),
-                                                 json_integer((json_int_t)k)) != 0;
-    }
-    return failed ? ct_fail(c->err, CARAT_E_MEMORY, "out of memory for %zu tool calls",
-                            json_array_size(c->calls))
-                  : CARAT_OK;
+    const struct known_call *x = a, *y = b;
+    if (x->id.n != y->id.n)
+        return x->id.n < y->id.n ? -1 : 1;
+    int order = memcmp(x->id.s, y->id.s, x->id.n);
+    return order ? order : (x->call > y->call) - (x->call < y->call);
 }
 
-static carat_status write_call(struct turns *c, size_t i, size_t k)
+/* Sorts the latest calls by their ids. */
+static carat_status index_calls(struct turns *c)
 {
-    const json_t *function = function_of(c->calls, k);
-    const json_t *name = json_object_get(function, "name"),
-                 *arguments = json_object_get(function, "arguments");
-    json_t *parsed = NULL;
-    char where[96];
-    snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu]", i, k);
-    if (!json_is_string(name) || !json_string_length(name))
-        return ct_fail(c->err, CARAT_E_ARGUMENT, "%s: a call needs a function name", where);
-    snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu].arguments", i, k);
-    if (json_string_length(arguments)) {
-        struct ct_str text = ct_json_str(arguments);
-        CT_TRY(ct_tree_parse(&parsed, CARAT_E_ARGUMENT, where, text.s, text.n, c->err));
-        arguments = parsed;
+    size_t n = ct_json_count(c->calls);
+    free(c->known);
+    c->n_known = 0;
+    c->known = malloc(n * sizeof *c->known);
+    if (!c->known)
+        return ct_fail(c->err, CARAT_E_MEMORY, "out of memory for %zu tool calls", n);
+    CT_JSON_EACH(call, c->calls)
+    {
+        const struct ct_json_value *id = ct_json_get(call, "id");
+        if (ct_json_is(id, CT_JSON_STRING))
+            c->known[c->n_known++] = (struct known_call){ct_json_str(id), call};
     }
-    bool none = !arguments || json_is_null(arguments) || json_is_string(arguments);
-    if (!none && !json_is_object(arguments)) {
-        json_decref(parsed);
-        return ct_fail(c->err, CARAT_E_ARGUMENT, "%s: expected a JSON object", where);
-    }
-    ct_chat_literal(c->w, "<start_function_call>call:");
-    ct_chat_content(c->w, ct_json_str(name));
-    if (none)
-        ct_chat_literal(c->w, "{}");
-    else
-        write_members(c->w, arguments);
-    ct_chat_literal(c->w, "<end_function_call>");
-    json_decref(parsed);
+    qsort(c->known, c->n_known, sizeof *c->known, by_id);
     return CARAT_OK;
 }
 
-static carat_status write_model(struct turns *c, size_t i)
+/* The first of the latest calls with that id; NULL: none. */
+static const struct ct_json_value *find_call(const struct turns *c, struct ct_str id)
 {
-    const json_t *message = json_array_get(c->messages, i);
-    const json_t *content = json_object_get(message, "content"),
-                 *calls = json_object_get(message, "tool_calls");
-    if (calls && !json_is_null(calls) && !json_is_array(calls))
+    size_t lo = 0, hi = c->n_known;
+    const struct known_call wanted = {id, NULL};
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (by_id(&c->known[mid], &wanted) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    bool found = lo < c->n_known && c->known[lo].id.n == id.n && memcmp(c->known[lo].id.s, id.s, id.n) == 0;
+    return found ? c->known[lo].call : NULL;
+}
+
+static void write_named_call(struct ct_chat_writer *w, struct ct_str name,
+                             const struct ct_json_value *arguments)
+{
+    ct_chat_literal(w, "<start_function_call>call:");
+    ct_chat_content(w, name);
+    write_members(w, arguments);
+    ct_chat_literal(w, "<end_function_call>");
+}
+
+/* Call k of message i. Arguments may be an object or, as OpenAI sends them, the text of one. */
+static carat_status write_call(struct turns *c, const struct ct_json_value *call, size_t i, size_t k)
+{
+    const struct ct_json_value *function = function_of(call), *arguments = ct_json_get(function, "arguments");
+    struct ct_str name = ct_json_str(ct_json_get(function, "name")), text = ct_json_str(arguments);
+    struct ct_json_tree parsed = {0};
+    carat_status status = CARAT_OK;
+    char where[96];
+    if (name.n == 0)
+        return ct_fail(c->err, CARAT_E_ARGUMENT,
+                       "messages[%zu].tool_calls[%zu]: a call needs a function name", i, k);
+    snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu].arguments", i, k);
+    if (text.n) {
+        status = ct_json_tree_read(&parsed, CARAT_E_ARGUMENT, where,
+                                   (struct ct_bytes){(const uint8_t *)text.s, text.n}, c->err);
+        arguments = parsed.value;
+    } else if (ct_json_is(arguments, CT_JSON_STRING) || ct_json_is(arguments, CT_JSON_NULL)) {
+        arguments = NULL;
+    }
+    if (!status && arguments && !ct_json_is(arguments, CT_JSON_OBJECT))
+        status = ct_fail(c->err, CARAT_E_ARGUMENT, "%s: expected a JSON object", where);
+    if (!status)
+        write_named_call(c->w, name, arguments);
+    ct_json_tree_free(&parsed);
+    return status;
+}
+
+static carat_status write_model(struct turns *c, const struct ct_json_value *message, size_t i)
+{
+    const struct ct_json_value *content = ct_json_get(message, "content"),
+                               *calls = ct_json_get(message, "tool_calls");
+    size_t k = 0;
+    if (calls && !ct_json_is(calls, CT_JSON_NULL) && !ct_json_is(calls, CT_JSON_ARRAY))
         return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].tool_calls: expected a list", i);
     if (!c->open)
         ct_chat_literal(c->w, "<start_of_turn>model\n");
-    if (!json_array_size(calls) || (content && !json_is_null(content)))
+    if (!ct_json_count(calls) || (content && !ct_json_is(content, CT_JSON_NULL)))
         CT_TRY(ct_chat_write_content(c->w, content, false, i, c->err));
-    c->open = c->pending = json_array_size(calls) > 0;
+    c->open = c->pending = ct_json_count(calls) > 0;
     if (!c->open) {
         ct_chat_literal(c->w, "<end_of_turn>\n");
         return CARAT_OK;
     }
     c->calls = calls;
+    c->next = ct_json_first(calls);
     c->answered = 0;
     CT_TRY(index_calls(c));
-    for (size_t k = 0; k < json_array_size(calls); k++)
-        CT_TRY(write_call(c, i, k));
+    CT_JSON_EACH(call, calls)
+    CT_TRY(write_call(c, call, i, k++));
     return CARAT_OK;
 }
 
 /* ---- results ---- */
 
-static void write_response(struct turns *c, struct ct_str name, const json_t *value)
+/* value NULL: the text is the result. */
+static void write_response(struct turns *c, struct ct_str name, const struct ct_json_value *value,
+                           struct ct_str text)
 {
     ct_chat_literal(c->w, "<start_function_response>response:");
     ct_chat_content(c->w, name);
-    if (json_is_object(value)) {
+    if (ct_json_is(value, CT_JSON_OBJECT)) {
         write_members(c->w, value);
     } else {
         ct_chat_literal(c->w, "{value:");
-        ct_chat_value(c->w, value);
+        if (value)
+            ct_chat_value(c->w, value);
+        else
+            ct_chat_escaped(c->w, text);
         ct_chat_literal(c->w, "}");
     }
     ct_chat_literal(c->w, "<end_function_response>");
 }
 
 /* {"name": ..., "response": ...}: a result that names its function itself. */
-static bool names_itself(const json_t *result)
+static bool names_itself(const struct ct_json_value *result)
 {
-    return json_is_string(json_object_get(result, "name")) && json_object_get(result, "response");
+    return ct_json_is(ct_json_get(result, "name"), CT_JSON_STRING) && ct_json_get(result, "response");
 }
 
-/* Which function message i is the result of: its name, or the call that tool_call_id points at, or the next call
- * without a result. */
-static carat_status result_name(struct turns *c, size_t i, struct ct_str *name)
+/* Which function message i is the result of: its name, or the call that tool_call_id points at, or the
+ * next call without a result. */
+static carat_status result_name(struct turns *c, const struct ct_json_value *message, size_t i,
+                                struct ct_str *name)
 {
-    const json_t *message = json_array_get(c->messages, i), *given = json_object_get(message, "name");
-    const json_t *id = json_object_get(message, "tool_call_id");
-    size_t k = c->answered;
-    if (json_is_string(given) && json_string_length(given)) {
-        *name = ct_json_str(given);
+    const struct ct_json_value *id = ct_json_get(message, "tool_call_id"), *call = c->next;
+    *name = ct_json_str(ct_json_get(message, "name"));
+    if (name->n)
         return CARAT_OK;
-    }
-    if (json_is_string(id)) {
-        const json_t *index = json_object_get(c->by_id, json_string_value(id));
-        if (!index)
-            return ct_fail(c->err, CARAT_E_ARGUMENT,
-                           "messages[%zu].tool_call_id: \"%.*s\" is none of the calls before "
-                           "it",
-                           i, CT_JSON_QUOTE(id));
-        k = (size_t)json_integer_value(index);
-    }
-    *name = ct_json_str(json_object_get(function_of(c->calls, k), "name"));
+    if (ct_json_is(id, CT_JSON_STRING) && !(call = find_call(c, ct_json_str(id))))
+        return ct_fail(c->err, CARAT_E_ARGUMENT,
+                       "messages[%zu].tool_call_id: \"%.*s\" is none of the calls before "
+                       "it",
+                       i, CT_QUOTE(ct_json_str(id)));
+    *name = ct_json_str(ct_json_get(function_of(call), "name"));
     return CARAT_OK;
 }
 
-/* The texts of a list of {"type":"text"} items, joined untouched; NULL without memory. */
-static json_t *joined_text(const json_t *list)
+/* The texts of a list of {"type":"text"} items, joined untouched, malloc'd; s is NULL without memory. */
+static struct ct_str joined_text(const struct ct_json_value *list)
 {
     size_t size = 0, at = 0;
-    for (size_t k = 0; k < json_array_size(list); k++)
-        size += json_string_length(json_object_get(json_array_get(list, k), "text"));
-    char *text = malloc(size + 1);
-    for (size_t k = 0; text && k < json_array_size(list); k++) {
-        const json_t *item = json_object_get(json_array_get(list, k), "text");
-        if (json_string_length(item))
-            memcpy(text + at, json_string_value(item), json_string_length(item));
-        at += json_string_length(item);
-    }
-    json_t *joined = text ? json_stringn_nocheck(text, size) : NULL;
-    free(text);
-    return joined;
+    CT_JSON_EACH(item, list)
+    size += ct_json_str(ct_json_get(item, "text")).n;
+    char *joined = malloc(size + 1);
+    if (joined)
+        CT_JSON_EACH(item, list)
+        {
+            struct ct_str text = ct_json_str(ct_json_get(item, "text"));
+            memcpy(joined + at, text.s, text.n);
+            at += text.n;
+        }
+    return (struct ct_str){joined, size};
 }
 
-/* One result. Text that is a JSON object is printed as that object, the form the model was trained on: OpenAI's
- * clients can only send text. */
-static carat_status write_result(struct turns *c, size_t i, const json_t *content)
+static void count_answer(struct turns *c)
 {
-    struct ct_str name;
-    if (c->answered == json_array_size(c->calls))
-        return ct_fail(c->err, CARAT_E_ARGUMENT,
-                       "messages[%zu]: more results than calls: the model asked for %zu", i,
-                       json_array_size(c->calls));
-    if (names_itself(content)) {
-        c->answered++;
-        write_response(c, ct_json_str(json_object_get(content, "name")),
-                       json_object_get(content, "response"));
-        return CARAT_OK;
-    }
-    CT_TRY(result_name(c, i, &name));
     c->answered++;
-    json_t *parsed = NULL;
-    if (json_is_string(content)) {
-        struct ct_str text = ct_chat_trim(ct_json_str(content));
-        if (text.n && text.s[0] == '{' &&
-            ct_tree_parse(&parsed, CARAT_E_ARGUMENT, "content", text.s, text.n, NULL) == CARAT_E_MEMORY)
-            return ct_fail(c->err, CARAT_E_MEMORY, "messages[%zu].content: out of memory", i);
-    }
-    write_response(c, name, parsed ? parsed : content);
-    json_decref(parsed);
+    c->next = ct_json_after(c->next);
+}
+
+static carat_status too_many_results(const struct turns *c, size_t i)
+{
+    return ct_fail(c->err, CARAT_E_ARGUMENT,
+                   "messages[%zu]: more results than calls: the model asked for %zu", i,
+                   ct_json_count(c->calls));
+}
+
+/* A result that is a text. One that is a JSON object is printed as that object, the form the model was
+ * trained on: OpenAI's clients can only send text. */
+static carat_status write_text_result(struct turns *c, const struct ct_json_value *message, size_t i,
+                                      struct ct_str text)
+{
+    struct ct_str name, inner = ct_chat_trim(text);
+    struct ct_json_tree parsed = {0};
+    carat_status status = CARAT_OK;
+    if (!c->next)
+        return too_many_results(c, i);
+    CT_TRY(result_name(c, message, i, &name));
+    count_answer(c);
+    if (inner.n && inner.s[0] == '{')
+        status = ct_json_tree_read(&parsed, CARAT_E_ARGUMENT, "content",
+                                   (struct ct_bytes){(const uint8_t *)inner.s, inner.n}, NULL);
+    if (status == CARAT_E_MEMORY)
+        ct_fail(c->err, CARAT_E_MEMORY, "messages[%zu].content: out of memory", i);
+    else
+        write_response(c, name, status ? NULL : parsed.value, text);
+    ct_json_tree_free(&parsed);
+    return status == CARAT_E_MEMORY ? status : CARAT_OK;
+}
+
+/* A result that is an object. */
+static carat_status write_object_result(struct turns *c, const struct ct_json_value *message, size_t i,
+                                        const struct ct_json_value *result)
+{
+    struct ct_str name = ct_json_str(ct_json_get(result, "name")), none = {"", 0};
+    if (!c->next)
+        return too_many_results(c, i);
+    if (names_itself(result))
+        result = ct_json_get(result, "response");
+    else
+        CT_TRY(result_name(c, message, i, &name));
+    count_answer(c);
+    write_response(c, name, result, none);
     return CARAT_OK;
 }
 
-static bool all_text_items(const json_t *list)
+static bool all_text_items(const struct ct_json_value *list)
 {
-    for (size_t k = 0; k < json_array_size(list); k++) {
-        const json_t *item = json_array_get(list, k), *type = json_object_get(item, "type");
-        if (!json_is_string(type) || strcmp(json_string_value(type), "text") != 0 ||
-            !json_is_string(json_object_get(item, "text")))
-            return false;
-    }
+    CT_JSON_EACH(item, list)
+    if (!ct_json_is_text(ct_json_get(item, "type"), "text") ||
+        !ct_json_is(ct_json_get(item, "text"), CT_JSON_STRING))
+        return false;
     return true;
 }
 
-static carat_status write_tool(struct turns *c, size_t i)
+static carat_status write_tool(struct turns *c, const struct ct_json_value *message, size_t i)
 {
-    const json_t *content = json_object_get(json_array_get(c->messages, i), "content");
+    const struct ct_json_value *content = ct_json_get(message, "content");
+    size_t k = 0;
     if (!c->open)
         return ct_fail(c->err, CARAT_E_ARGUMENT,
                        "messages[%zu].role: a tool message without a call before it", i);
-    if (json_is_array(content) && all_text_items(content)) {
-        json_t *text = joined_text(content);
-        if (!text)
+    if (ct_json_is(content, CT_JSON_ARRAY) && all_text_items(content)) {
+        struct ct_str text = joined_text(content);
+        if (!text.s)
             return ct_fail(c->err, CARAT_E_MEMORY, "messages[%zu].content: out of memory", i);
-        carat_status status = write_result(c, i, text);
-        json_decref(text);
+        carat_status status = write_text_result(c, message, i, text);
+        free((char *)(uintptr_t)text.s);
         CT_TRY(status);
-    } else if (json_is_array(content)) {
-        for (size_t k = 0; k < json_array_size(content); k++) {
-            if (!names_itself(json_array_get(content, k)))
+    } else if (ct_json_is(content, CT_JSON_ARRAY)) {
+        CT_JSON_EACH(item, content)
+        {
+            if (!names_itself(item))
                 return ct_fail(c->err, CARAT_E_ARGUMENT,
                                "messages[%zu].content[%zu]: expected text items, or objects "
                                "with name and response",
                                i, k);
-            CT_TRY(write_result(c, i, json_array_get(content, k)));
+            CT_TRY(write_object_result(c, message, i, item));
+            k++;
         }
-    } else if (json_is_string(content) || json_is_object(content)) {
-        CT_TRY(write_result(c, i, content));
+    } else if (ct_json_is(content, CT_JSON_STRING)) {
+        CT_TRY(write_text_result(c, message, i, ct_json_str(content)));
+    } else if (ct_json_is(content, CT_JSON_OBJECT)) {
+        CT_TRY(write_object_result(c, message, i, content));
     } else {
         return ct_fail(c->err, CARAT_E_ARGUMENT,
                        "messages[%zu].content: expected a string, a list or an object", i);
@@ -351,49 +423,54 @@ static carat_status write_tool(struct turns *c, size_t i)
 /* ---- the conversation ---- */
 
 /* Content that is legal and has no text. */
-static bool is_blank(const json_t *content)
+static bool is_blank(const struct ct_json_value *content)
 {
-    for (size_t k = 0; k < json_array_size(content); k++) {
-        const json_t *text = json_object_get(json_array_get(content, k), "text");
-        if (!json_is_string(text) || ct_chat_trim(ct_json_str(text)).n)
+    if (ct_json_is(content, CT_JSON_STRING))
+        return !ct_chat_trim(ct_json_str(content)).n;
+    if (!ct_json_is(content, CT_JSON_ARRAY))
+        return false;
+    CT_JSON_EACH(item, content)
+    {
+        const struct ct_json_value *text = ct_json_get(item, "text");
+        if (!ct_json_is(text, CT_JSON_STRING) || ct_chat_trim(ct_json_str(text)).n)
             return false;
     }
-    return json_is_array(content) || (json_is_string(content) && !ct_chat_trim(ct_json_str(content)).n);
+    return true;
 }
 
-/* The developer turn: its text switches tools on, the declarations follow directly. Without tools and without text
- * there is none. */
-static carat_status write_head(struct turns *c, const json_t *tools, bool has_text)
+/* The developer turn: its text switches tools on, the declarations follow directly. Without tools and
+ * without text there is none. has_text: the first message is one for this turn. */
+static carat_status write_head(struct turns *c, const struct ct_json_value *tools, bool has_text)
 {
     struct ct_chat_writer *w = c->w;
-    size_t n = json_array_size(tools);
-    const json_t *text = json_object_get(json_array_get(c->messages, 0), "content");
+    const struct ct_json_value *text = ct_json_get(ct_json_first(c->messages), "content");
+    size_t i = 0;
     has_text = has_text && !is_blank(text);
-    if (!has_text && !n)
+    if (!has_text && !ct_json_count(tools))
         return CARAT_OK;
     ct_chat_literal(w, "<start_of_turn>developer\n");
     if (has_text)
         CT_TRY(ct_chat_write_content(w, text, false, 0, c->err));
     else
         ct_chat_literal(w, ACTIVATION);
-    for (size_t i = 0; i < n; i++)
-        CT_TRY(ct_chat_declaration(w, tools, i, c->err));
+    CT_JSON_EACH(tool, tools)
+    CT_TRY(ct_chat_declaration(w, tool, i++, c->err));
     ct_chat_literal(w, "<end_of_turn>\n");
     return CARAT_OK;
 }
 
-static carat_status write_message(struct turns *c, size_t i)
+static carat_status write_message(struct turns *c, const struct ct_json_value *message, size_t i)
 {
     enum ct_role role;
-    CT_TRY(ct_chat_role(c->messages, i, &role, c->err));
+    CT_TRY(ct_chat_role(message, i, &role, c->err));
     if (role == CT_ROLE_TOOL)
-        return write_tool(c, i);
+        return write_tool(c, message, i);
     if (c->pending)
         return ct_fail(c->err, CARAT_E_ARGUMENT,
                        "messages[%zu].role: the results of the tool calls must come next, found %s", i,
                        ct_role_name(role));
     if (role == CT_ROLE_MODEL)
-        return write_model(c, i);
+        return write_model(c, message, i);
     if (role != CT_ROLE_USER)
         return ct_fail(c->err, CARAT_E_ARGUMENT,
                        "messages[%zu].role: only the first message may be of role %s", i, ct_role_name(role));
@@ -401,29 +478,34 @@ static carat_status write_message(struct turns *c, size_t i)
         ct_chat_literal(c->w, "<end_of_turn>\n");
     c->open = false;
     ct_chat_literal(c->w, "<start_of_turn>user\n");
-    CT_TRY(ct_chat_write_content(c->w, json_object_get(json_array_get(c->messages, i), "content"), false, i,
-                                 c->err));
+    CT_TRY(ct_chat_write_content(c->w, ct_json_get(message, "content"), false, i, c->err));
     ct_chat_literal(c->w, "<end_of_turn>\n");
     return CARAT_OK;
 }
 
-static carat_status write_turns(struct turns *c, const json_t *tools)
+static carat_status write_turns(struct turns *c, const struct ct_json_value *tools)
 {
     enum ct_role role;
-    CT_TRY(ct_chat_role(c->messages, 0, &role, c->err));
-    bool has_text = role == CT_ROLE_SYSTEM || role == CT_ROLE_DEVELOPER;
-    CT_TRY(write_head(c, tools, has_text));
-    for (size_t i = has_text; i < json_array_size(c->messages); i++)
-        CT_TRY(write_message(c, i));
+    size_t i = 0;
+    CT_TRY(ct_chat_role(ct_json_first(c->messages), 0, &role, c->err));
+    bool has_head = role == CT_ROLE_SYSTEM || role == CT_ROLE_DEVELOPER;
+    CT_TRY(write_head(c, tools, has_head));
+    CT_JSON_EACH(message, c->messages)
+    {
+        if (i > 0 || !has_head)
+            CT_TRY(write_message(c, message, i));
+        i++;
+    }
     return CARAT_OK;
 }
 
-carat_status ct_chat_render_function(struct ct_chat_writer *w, const json_t *messages, const json_t *tools,
-                                     bool generation_prompt, carat_error *err)
+carat_status ct_chat_render_function(struct ct_chat_writer *w, const struct ct_json_value *messages,
+                                     const struct ct_json_value *tools, bool generation_prompt,
+                                     carat_error *err)
 {
     struct turns c = {.w = w, .messages = messages, .err = err};
     carat_status status = write_turns(&c, tools);
-    json_decref(c.by_id);
+    free(c.known);
     if (c.pending) /* the results come next, not the model */
         ct_chat_literal(w, "<start_function_response>");
     else if (generation_prompt && !c.open)

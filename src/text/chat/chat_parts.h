@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat_parts.h: what the files of the chat templates share: the writer that builds a prompt segment by segment,
- * and the reading of one message. The public side is chat.h. */
+/* chat_parts.h: what the files of the chat templates share: the writer that builds a prompt segment by
+ * segment, and the reading of one message. The public side is chat.h. */
 #ifndef CT_CHAT_PARTS_H
 #define CT_CHAT_PARTS_H
 
+#include "base/json_tree.h"
 #include "base/utf8.h"
 #include "text/chat/chat.h"
-#include "text/chat/tree.h"
 
 /* Appends to a prompt; the first failure to allocate sticks and is reported once, at the end. */
 struct ct_chat_writer {
@@ -23,25 +23,29 @@ void ct_chat_content(struct ct_chat_writer *w, struct ct_str text);
 enum ct_role { CT_ROLE_SYSTEM, CT_ROLE_DEVELOPER, CT_ROLE_USER, CT_ROLE_MODEL, CT_ROLE_TOOL };
 /* As the templates print it: "assistant" and "model" are both "model". */
 const char *ct_role_name(enum ct_role role);
-/* Message i of the array: an object with a known role. */
-carat_status ct_chat_role(const json_t *messages, size_t i, enum ct_role *role, carat_error *err);
+/* Message i: an object with a known role. */
+carat_status ct_chat_role(const struct ct_json_value *message, size_t i, enum ct_role *role,
+                          carat_error *err);
 
-struct ct_str ct_json_str(const json_t *string);
-/* For a message: at most 64 bytes of a JSON string, as the two arguments of %.*s. */
-#define CT_JSON_QUOTE(string)                                                                                \
-    (int)ct_utf8_cut(json_string_value(string), json_string_length(string), 64), json_string_value(string)
+/* For an error: at most 64 bytes of a string, as the two arguments of %.*s. */
+#define CT_QUOTE(string) (int)ct_utf8_cut((string).s, (string).n, 64), (string).s
+static inline bool ct_json_is_text(const struct ct_json_value *v, const char *text)
+{
+    return ct_json_is(v, CT_JSON_STRING) && ct_str_is(ct_json_str(v), text);
+}
 /* Python's str.strip(): Unicode white space off both ends. */
 struct ct_str ct_chat_trim(struct ct_str s);
-/* Writes the content of message i: a string trimmed, or a list whose text items are trimmed one by one and joined. With
- * images, an item of type "image" becomes <start_of_image> and other unknown types vanish, as in Gemma 3's template;
- * without, they are errors. */
-carat_status ct_chat_write_content(struct ct_chat_writer *w, const json_t *content, bool images, size_t i,
-                                   carat_error *err);
+/* Writes the content of message i: a string trimmed, or a list whose text items are trimmed one by one and
+ * joined. With images, an item of type "image" becomes <start_of_image> and other unknown types vanish, as
+ * in Gemma 3's template; without, they are errors. */
+carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_json_value *content, bool images,
+                                   size_t i, carat_error *err);
 
 /* FunctionGemma's values: a string between <escape> tokens, any JSON value, and the declaration of tool i. */
 void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s);
-void ct_chat_value(struct ct_chat_writer *w, const json_t *v);
-carat_status ct_chat_declaration(struct ct_chat_writer *w, const json_t *tools, size_t i, carat_error *err);
+void ct_chat_value(struct ct_chat_writer *w, const struct ct_json_value *v);
+carat_status ct_chat_declaration(struct ct_chat_writer *w, const struct ct_json_value *tool, size_t i,
+                                 carat_error *err);
 
 /* A published template, known by its text. */
 struct ct_chat_known {
@@ -55,9 +59,10 @@ const struct ct_chat_known *ct_chat_find(struct ct_str text);
 uint64_t ct_chat_hash(struct ct_str text);
 
 /* The templates: everything after <bos>, with FunctionGemma's generation prompt. */
-carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const json_t *messages,
+carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const struct ct_json_value *messages,
                                   carat_error *err);
-carat_status ct_chat_render_function(struct ct_chat_writer *w, const json_t *messages, const json_t *tools,
-                                     bool generation_prompt, carat_error *err);
+carat_status ct_chat_render_function(struct ct_chat_writer *w, const struct ct_json_value *messages,
+                                     const struct ct_json_value *tools, bool generation_prompt,
+                                     carat_error *err);
 
 #endif
