@@ -12,6 +12,7 @@
 
 struct score {
     int lines, right, as_recorded, same_ids;
+    int read, recorded_right; /* of the whole file, which sanitizers do not replay */
 };
 
 /* Greedy ids up to a stop id; the stop id itself is the last one when there is one. */
@@ -82,8 +83,7 @@ static void text_of(struct rig *r, const int32_t *ids, int n, char *out, size_t 
 
 static struct score replay(int exact, carat_kv kv, const char *name)
 {
-    struct score score = {0, 0, 0, 0};
-    int read = 0;
+    struct score score = {0};
     carat_model *model = NULL;
     OK(carat_model_open(&model, TINY, NULL, err));
     carat_engine_options o = CARAT_ENGINE_OPTIONS;
@@ -96,7 +96,8 @@ static struct score replay(int exact, carat_kv kv, const char *name)
     json_error_t e;
     json_t *line;
     while ((line = json_loadf(f, JSON_DISABLE_EOF_CHECK, &e)) != NULL) {
-        if (read++ % STRIDE) {
+        score.recorded_right += json_is_true(json_object_get(line, "right"));
+        if (score.read++ % STRIDE) {
             json_decref(line);
             continue;
         }
@@ -115,8 +116,8 @@ static struct score replay(int exact, carat_kv kv, const char *name)
         score.right += right;
         score.as_recorded += right == recorded;
         if (right != recorded)
-            print_message("line %d, %s: \"%s\", expected \"%s\"\n", read, recorded ? "right" : "wrong", text,
-                          expected);
+            print_message("line %d, %s: \"%s\", expected \"%s\"\n", score.read, recorded ? "right" : "wrong",
+                          text, expected);
         if (answer == hf_answer && memcmp(ids, hf.id, (size_t)answer * sizeof *ids) == 0)
             score.same_ids++;
         free(prompt.id);
@@ -137,7 +138,7 @@ static struct score replay(int exact, carat_kv kv, const char *name)
 static void check_answers(struct score s)
 {
     assert_int_equal(s.as_recorded, s.lines);
-    assert_true(STRIDE > 1 || 100 * s.right >= 95 * s.lines);
+    assert_true(100 * s.recorded_right >= 95 * s.read);
 }
 
 static void fast_answers_are_right(void **state)
