@@ -40,6 +40,11 @@ carat_status ct_fail(carat_error *err, carat_status code, const char *format, ..
     return code;
 }
 
+carat_status ct_no_memory(carat_error *err, const char *what)
+{
+    return ct_fail(err, CARAT_E_MEMORY, "out of memory for %s", what);
+}
+
 uint16_t ct_f32_to_f16(float f)
 {
     uint32_t u = ct_f32_bits(f), rest = u & 0x7fffffffu;

@@ -8,8 +8,8 @@
 #include "text/chat/chat.h"
 #include "text/generation_config.h"
 
-#define CT_MAX_STOP      64
-#define CT_MAX_BANNED    256  /* of the model itself */
+#define CT_MAX_STOP   64
+#define CT_MAX_BANNED 256 /* of the model itself */
 
 struct carat_model {
     struct ct_file *file;
@@ -19,14 +19,15 @@ struct carat_model {
     enum ct_chat chat;
     bool chat_altered;       /* the checkpoint's own template is another one */
     const char *chat_origin; /* who published it and when, or "" */
-    const char *name; /* from the file's metadata, or NULL */
+    const char *name;        /* from the file's metadata, or NULL */
     bool has_weights;
     struct ct_config config;
     struct ct_weights weights;
     carat_sampling sampling; /* the model's defaults */
     uint64_t file_bytes;     /* of all its files */
-    carat_load_times setup;       /* seconds */
-    struct ct_store *store;  /* a packed form on its way to the disk; NULL: none */
+    carat_load_times setup;  /* seconds */
+    struct ct_packed_copy
+        *cache; /* the copy in the cache, perhaps on its way to the disk; NULL: opened from memory */
     int32_t stop[CT_MAX_STOP], banned[CT_MAX_BANNED];
     int n_stop, n_banned;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* evict.c: the directory of packed models as a whole: what lies in it, what has to leave so that another one fits, and the walk
- * for people. Whether one of them may be used is packed_cache.c's. */
+/* evict.c: the directory of packed models as a whole: its rules, what has to leave so that another copy fits,
+ * and the walk over it for carat_cache_walk. Whether one copy may be used is decided in packed_cache.c. */
 #include "checkpoint/packed_cache.h"
 #include "os/files.h"
 #include "os/new_file.h"
@@ -11,14 +11,14 @@
 #define DEFAULT_BYTES ((uint64_t)4 << 30)
 #define FREE_SHARE    0.2 /* of the disk stays free */
 
-const char *const ct_store_suffix[CT_STORE_PARTS] = {
-    [CT_STORE_WHOLE] = ".carat", [CT_STORE_UNFINISHED] = ".part", [CT_STORE_STAMP] = ".used"};
+const char *const ct_cache_suffix[CT_CACHE_PARTS] = {
+    [CT_CACHE_WHOLE] = ".carat", [CT_CACHE_UNFINISHED] = ".part", [CT_CACHE_STAMP] = ".used"};
 
 /* ---- what lies there ---- */
 
 struct listed {
-    char name[CT_STORE_NAME];
-    enum ct_store_part part;
+    char name[CT_CACHE_NAME];
+    enum ct_cache_part part;
     uint64_t bytes;
     int64_t used; /* nanoseconds since 1970 */
 };
@@ -29,47 +29,47 @@ struct listing {
     bool failed;
 };
 
-static bool joined(char out[4096], const char *dir, const char *name)
+static bool join_path(char out[4096], const char *dir, const char *name)
 {
     return snprintf(out, 4096, "%s/%s", dir, name) < 4096;
 }
 
 /* The same place with another ending. */
-static void turn_into(char *path, enum ct_store_part part)
+static void set_ending(char *path, enum ct_cache_part part)
 {
-    strcpy(strrchr(path, '.'), ct_store_suffix[part]);
+    strcpy(strrchr(path, '.'), ct_cache_suffix[part]);
 }
 
-static enum ct_store_part part_of(const char *name)
+static enum ct_cache_part part_of(const char *name)
 {
     int part = 0;
 
-    if (strspn(name, "0123456789abcdef") != CT_STORE_DIGITS)
-        return CT_STORE_PARTS;
-    while (part < CT_STORE_PARTS && strcmp(name + CT_STORE_DIGITS, ct_store_suffix[part]) != 0)
+    if (strspn(name, "0123456789abcdef") != CT_CACHE_DIGITS)
+        return CT_CACHE_PARTS;
+    while (part < CT_CACHE_PARTS && strcmp(name + CT_CACHE_DIGITS, ct_cache_suffix[part]) != 0)
         part++;
-    return (enum ct_store_part)part;
+    return (enum ct_cache_part)part;
 }
 
 /* A stamp belongs to its file and is listed only where that is missing. */
-static void add_name(void *user, const char *name)
+static void list_name(void *user, const char *name)
 {
     struct listing *l = user;
     struct ct_os_id id, other;
     struct listed e = {.part = part_of(name)};
     char path[4096];
 
-    if (e.part == CT_STORE_PARTS || !joined(path, l->dir, name) || ct_os_kind(path) != 1 ||
+    if (e.part == CT_CACHE_PARTS || !join_path(path, l->dir, name) || ct_os_kind(path) != 1 ||
         !ct_os_identify(&id, path))
         return;
     memcpy(e.name, name, strlen(name) + 1);
     e.bytes = id.size;
     e.used = id.modified;
-    turn_into(path, e.part == CT_STORE_STAMP ? CT_STORE_WHOLE : CT_STORE_STAMP);
+    set_ending(path, e.part == CT_CACHE_STAMP ? CT_CACHE_WHOLE : CT_CACHE_STAMP);
     bool has_other = ct_os_identify(&other, path);
-    if (e.part == CT_STORE_STAMP && has_other)
+    if (e.part == CT_CACHE_STAMP && has_other)
         return;
-    if (e.part == CT_STORE_WHOLE && has_other)
+    if (e.part == CT_CACHE_WHOLE && has_other)
         e.used = other.modified;
     if (l->n == l->capacity) {
         size_t capacity = l->capacity ? 2 * l->capacity : 16;
@@ -84,20 +84,20 @@ static void add_name(void *user, const char *name)
     l->entry[l->n++] = e;
 }
 
-static int by_use(const void *a, const void *b)
+static int compare_use(const void *a, const void *b)
 {
     const struct listed *x = a, *y = b;
     return (x->used < y->used) - (x->used > y->used);
 }
 
 /* Everything, the one used last first. */
-static struct listing list(const char *dir)
+static struct listing list_directory(const char *dir)
 {
     struct listing l = {.dir = dir};
 
-    ct_os_names_in(dir, add_name, &l);
+    ct_os_names_in(dir, list_name, &l);
     if (l.n)
-        qsort(l.entry, l.n, sizeof *l.entry, by_use);
+        qsort(l.entry, l.n, sizeof *l.entry, compare_use);
     return l;
 }
 
@@ -107,53 +107,53 @@ static bool remove_entry(const char *dir, const struct listed *e)
     struct ct_os_new held;
     char path[4096];
 
-    if (!joined(path, dir, e->name))
+    if (!join_path(path, dir, e->name))
         return false;
-    if (e->part == CT_STORE_UNFINISHED) {
+    if (e->part == CT_CACHE_UNFINISHED) {
         if (ct_os_new_begin(&held, path, 0600, NULL) != CARAT_OK)
             return false;
         ct_os_new_abandon(&held);
         return true;
     }
-    turn_into(path, CT_STORE_STAMP);
+    set_ending(path, CT_CACHE_STAMP);
     ct_os_remove(path);
-    turn_into(path, e->part);
-    return e->part == CT_STORE_STAMP || ct_os_remove(path);
+    set_ending(path, e->part);
+    return e->part == CT_CACHE_STAMP || ct_os_remove(path);
 }
 
 /* ---- room ---- */
 
-static uint64_t cap_of(const struct ct_store *c)
+static uint64_t cache_cap(const struct ct_packed_copy *c)
 {
     return c->o->cache_bytes ? c->o->cache_bytes : DEFAULT_BYTES;
 }
 
 /* Of this model is what is being made, and nothing else: it is not counted. */
-static bool own(const struct ct_store *c, const struct listed *e)
+static bool is_own(const struct ct_packed_copy *c, const struct listed *e)
 {
-    return strncmp(strrchr(c->packed, '/') + 1, e->name, CT_STORE_DIGITS) == 0;
+    return strncmp(strrchr(c->packed, '/') + 1, e->name, CT_CACHE_DIGITS) == 0;
 }
 
 /* Bytes of those that others are making, which cannot leave; what was left behind does. */
-static uint64_t tidy(const struct ct_store *c, const struct listing *l)
+static uint64_t remove_unfinished(const struct ct_packed_copy *c, const struct listing *l)
 {
     uint64_t bytes = 0;
 
     for (size_t i = 0; i < l->n; i++)
-        if (l->entry[i].part != CT_STORE_WHOLE && !own(c, &l->entry[i]) &&
+        if (l->entry[i].part != CT_CACHE_WHOLE && !is_own(c, &l->entry[i]) &&
             !remove_entry(l->dir, &l->entry[i]))
             bytes += l->entry[i].bytes;
     return bytes;
 }
 
-static bool leaves(const struct ct_store *c, const struct listed *e)
+static bool may_leave(const struct ct_packed_copy *c, const struct listed *e)
 {
-    return e->part == CT_STORE_WHOLE && !own(c, e);
+    return e->part == CT_CACHE_WHOLE && !is_own(c, e);
 }
 
-const char *ct_store_make_room(struct ct_store *c, uint64_t need)
+const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t need)
 {
-    uint64_t cap = cap_of(c), total, left, all = 0;
+    uint64_t cap = cache_cap(c), total, left, all = 0;
     const char *why = NULL;
 
     if (need > cap) {
@@ -166,10 +166,10 @@ const char *ct_store_make_room(struct ct_store *c, uint64_t need)
     ct_os_remove(c->packed); /* of no use, or it had been found */
     if (ct_os_kind(c->packed))
         return "the file at its place cannot be removed";
-    struct listing l = list(c->o->cache);
-    uint64_t busy = tidy(c, &l);
+    struct listing l = list_directory(c->o->cache);
+    uint64_t busy = remove_unfinished(c, &l);
     for (size_t i = 0; i < l.n; i++)
-        all += leaves(c, &l.entry[i]) ? l.entry[i].bytes : 0;
+        all += may_leave(c, &l.entry[i]) ? l.entry[i].bytes : 0;
     if (l.failed)
         why = "there is not enough memory";
     else if (busy > cap - need)
@@ -188,7 +188,7 @@ const char *ct_store_make_room(struct ct_store *c, uint64_t need)
     }
     bool full = false; /* from here on those used longer ago leave */
     for (size_t i = 0; !why && i < l.n; i++) {
-        if (!leaves(c, &l.entry[i]))
+        if (!may_leave(c, &l.entry[i]))
             continue;
         full = full || l.entry[i].bytes > cap - need;
         if (full)
@@ -200,20 +200,20 @@ const char *ct_store_make_room(struct ct_store *c, uint64_t need)
     return why;
 }
 
-bool ct_store_fits(const struct ct_store *c, uint64_t bytes)
+bool ct_cache_fits(const struct ct_packed_copy *c, uint64_t bytes)
 {
-    struct listing l = list(c->o->cache);
+    struct listing l = list_directory(c->o->cache);
     uint64_t others = 0;
 
     for (size_t i = 0; i < l.n; i++)
-        others += own(c, &l.entry[i]) ? 0 : l.entry[i].bytes;
+        others += is_own(c, &l.entry[i]) ? 0 : l.entry[i].bytes;
     free(l.entry);
-    return bytes <= cap_of(c) && others <= cap_of(c) - bytes;
+    return bytes <= cache_cap(c) && others <= cache_cap(c) - bytes;
 }
 
 /* ---- for people ---- */
 
-static enum carat_cache_state state_of(const char *path, const struct ct_packed *p)
+static enum carat_cache_state origin_state(const char *path, const struct ct_packed *p)
 {
     struct ct_os_id id;
 
@@ -222,8 +222,8 @@ static enum carat_cache_state state_of(const char *path, const struct ct_packed 
     return ct_packed_current(p, path) ? CARAT_CACHE_CURRENT : CARAT_CACHE_STALE;
 }
 
-static carat_status visit_one(const char *dir, const struct listed *e, carat_cache_visit visit, void *user,
-                              carat_error *err)
+static carat_status visit_entry(const char *dir, const struct listed *e, carat_cache_visit visit, void *user,
+                                carat_error *err)
 {
     carat_cache_entry entry = {.size = sizeof entry,
                                .bytes = e->bytes,
@@ -236,16 +236,16 @@ static carat_status visit_one(const char *dir, const struct listed *e, carat_cac
     char path[4096];
     carat_status status = CARAT_OK;
 
-    if (!joined(path, dir, e->name) || (e->part == CT_STORE_UNFINISHED && ct_os_new_held(path)))
+    if (!join_path(path, dir, e->name) || (e->part == CT_CACHE_UNFINISHED && ct_os_new_held(path)))
         return CARAT_OK;
     entry.file = path;
-    if (e->part == CT_STORE_WHOLE && ct_os_own_file(path)) {
+    if (e->part == CT_CACHE_WHOLE && ct_os_own_file(path)) {
         status = ct_os_map(&map, path, err);
         if (!status)
             status = ct_packed_read(&p, path, map.bytes, &arena, err);
         if (!status) {
             entry.origin = p.origin.s;
-            entry.state = state_of(p.origin.s, &p);
+            entry.state = origin_state(p.origin.s, &p);
         }
     }
     if (status != CARAT_E_MEMORY) {
@@ -262,10 +262,10 @@ carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *us
 {
     if (!dir || !visit)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", dir ? "visit" : "dir");
-    struct listing l = list(dir);
+    struct listing l = list_directory(dir);
     carat_status status = l.failed ? ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", dir) : CARAT_OK;
     for (size_t i = 0; i < l.n && !status; i++)
-        status = visit_one(dir, &l.entry[i], visit, user, err);
+        status = visit_entry(dir, &l.entry[i], visit, user, err);
     free(l.entry);
     return status;
 }

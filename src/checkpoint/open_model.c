@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open_model.c: opening a checkpoint: the steps after the container, and the way through the cache of packed models. Reading files
- * is file/'s business, what they mean model/'s and text/'s; the facts are told by model.c. */
+/* open_model.c: opening a checkpoint: the container, then configuration, tokenizer, weights and defaults, and
+ * the way through the cache of packed models. Reading files is src/file's business, what they mean
+ * src/model's and src/text's. */
 #include "checkpoint/packed_cache.h"
 
 #include "file/sbs.h"
@@ -9,15 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- opening: the steps after the container, in order; on failure the caller closes the model. The config comes first:
- * a model that carat does not run is to be called by its name before its tokenizer is found odd. ---- */
+/* ---- the steps of opening ---- */
 
 static bool wants_weights(const carat_model *m, const carat_model_options *o)
 {
     return ct_file_kind(m->file) != CT_FILE_TOKENIZER && !o->tokenizer_only;
 }
 
-/* What opening reports: the steps below, and before them the container. */
+/* As they are reported; the first is the container. */
 enum { BEFORE_TOKENIZER = 2, ALL_STEPS = 5 };
 
 static carat_status load_tokenizer(carat_model *m, const carat_model_options *o, carat_error *err)
@@ -73,15 +73,16 @@ static carat_status load_weights(carat_model *m, const carat_model_options *o, c
 
 static carat_status load_defaults(carat_model *m, const carat_model_options *o, carat_error *err)
 {
-    (void)o;
     const char *architecture = m->has_weights ? m->config.architecture : "";
     int n_vocab = m->has_weights ? m->config.n_vocab : ct_tokenizer_size(m->tokenizer);
     const struct ct_meta *name = ct_file_meta(m->file, "general.name");
     const struct ct_sbs_config *sbs = ct_file_sbs(m->file);
-    if (sbs)
-        m->name = sbs->display_name; /* lives as long as the file */
-    if (name && name->type == CT_META_STRING && !(m->name = ct_arena_str(&m->arena, name->s.s, name->s.n)))
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", ct_file_path(m->file));
+    bool named = sbs || (name && name->type == CT_META_STRING);
+    struct ct_str text = sbs     ? (struct ct_str){sbs->display_name, strlen(sbs->display_name)}
+                         : named ? name->s
+                                 : (struct ct_str){0};
+    if (named && !(m->name = ct_arena_str(&m->arena, text.s, text.n)))
+        return ct_no_memory(err, ct_file_path(m->file));
     char note[CT_CHAT_NOTE];
     struct ct_chat_found found;
     CT_TRY(ct_chat_detect(m->file, architecture, &found, note, err));
@@ -96,38 +97,34 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
     return ct_banned_ids(m->file, m->tokenizer, n_vocab, m->banned, CT_MAX_BANNED, &m->n_banned, err);
 }
 
-static const struct step {
-    carat_status (*run)(carat_model *, const carat_model_options *, carat_error *);
-    size_t seconds; /* where in carat_load_times its time goes */
-} steps[] = {
-    {load_config, offsetof(carat_load_times, parse)},
-    {load_tokenizer, offsetof(carat_load_times, tokenizer)},
-    {load_weights, offsetof(carat_load_times, parse)},
-    {load_defaults, offsetof(carat_load_times, parse)},
-};
-
-static carat_status report(const carat_model_options *o, size_t done, carat_error *err)
+static carat_status report_step(const carat_model_options *o, size_t done, carat_error *err)
 {
-    const size_t total = ALL_STEPS;
-    static_assert(ALL_STEPS == 1 + CT_COUNT(steps), "the container is the first");
-
-    if (!o->progress || !o->progress(o->user, done, total))
+    if (!o->progress || !o->progress(o->user, done, ALL_STEPS))
         return CARAT_OK;
-    return ct_fail(err, CARAT_E_CANCELLED, "opening the model was cancelled after %zu of %zu steps", done,
-                   total);
+    return ct_fail(err, CARAT_E_CANCELLED, "opening the model was cancelled after %zu of %d steps", done,
+                   ALL_STEPS);
 }
 
-/* began: when the container was asked for. */
-static carat_status load(carat_model *m, const carat_model_options *o, double began, carat_error *err)
+/* began: when the container was asked for. The configuration comes first: a model that carat does not run is
+ * to be called by its name before its tokenizer is found odd. On failure the caller closes the model. */
+static carat_status load_all(carat_model *m, const carat_model_options *o, double began, carat_error *err)
 {
-    m->setup.open = ct_os_seconds() - began;
-    CT_TRY(report(o, 1, err));
-    for (size_t i = 0; i < CT_COUNT(steps); i++) {
-        double start = ct_os_seconds();
-        CT_TRY(steps[i].run(m, o, err));
-        *(double *)(void *)((char *)&m->setup + steps[i].seconds) += ct_os_seconds() - start;
-        CT_TRY(report(o, 2 + i, err));
-    }
+    double start = ct_os_seconds();
+
+    m->setup.open = start - began;
+    CT_TRY(report_step(o, 1, err));
+    CT_TRY(load_config(m, o, err));
+    double config = ct_os_seconds();
+    CT_TRY(report_step(o, BEFORE_TOKENIZER, err));
+    CT_TRY(load_tokenizer(m, o, err));
+    double tokenizer = ct_os_seconds();
+    CT_TRY(report_step(o, 3, err));
+    CT_TRY(load_weights(m, o, err));
+    CT_TRY(report_step(o, 4, err));
+    CT_TRY(load_defaults(m, o, err));
+    m->setup.parse += (config - start) + (ct_os_seconds() - tokenizer);
+    m->setup.tokenizer += tokenizer - config;
+    CT_TRY(report_step(o, ALL_STEPS, err));
     m->file_bytes = ct_file_bytes(m->file); /* now: the list of buffers in memory is the caller's */
     m->setup.packed = m->has_weights && ct_file_is_packed(m->file);
     return CARAT_OK;
@@ -135,18 +132,20 @@ static carat_status load(carat_model *m, const carat_model_options *o, double be
 
 static const carat_model_options default_options = CARAT_MODEL_OPTIONS;
 
+/* ---- the cache of packed models ---- */
+
 /* What opening has filled so far, but for the time it took. */
-static void empty(carat_model *m)
+static void empty_model(carat_model *m)
 {
     carat_load_times setup = m->setup;
 
-    if (m->store)
-        ct_store_read_no_more(m->store);
+    if (m->cache)
+        ct_cache_stop_reading(m->cache);
     ct_tokenizer_free(m->tokenizer);
     ct_file_close(m->tokenizer_file);
     ct_arena_free(&m->arena);
     ct_file_close(m->file);
-    *m = (carat_model){.setup = setup, .store = m->store};
+    *m = (carat_model){.setup = setup, .cache = m->cache};
 }
 
 static carat_status open_origin(carat_model *m, const char *path, const carat_model_options *o,
@@ -155,33 +154,45 @@ static carat_status open_origin(carat_model *m, const char *path, const carat_mo
     double began = ct_os_seconds();
 
     CT_TRY(ct_file_open(&m->file, path, o->tokenizer_only != 0, err));
-    ct_store_read_ahead(m->store, m->file);
-    return load(m, o, began, err);
+    ct_cache_read_ahead(m->cache, m->file);
+    return load_all(m, o, began, err);
 }
 
-/* Packs the open model and puts what was made in its place. */
-static carat_status pack(carat_model *m, const char *path, const carat_model_options *o, carat_error *err)
+/* Reads weights and vocabulary of the open model from its packed copy from now on; the rest was read
+ * already. */
+static carat_status move_to_copy(carat_model *m, struct ct_file *copy, carat_error *err)
 {
-    carat_model_options quiet = *o;
-    struct ct_file *made = NULL;
-    double began = ct_os_seconds();
-    carat_error found;
+    struct ct_tokenizer *tokenizer = NULL;
 
-    CT_TRY(ct_store_keep(m->store, m, path, &made, err));
-    m->setup.cache_needs = m->store->needs;
-    m->setup.pack = ct_os_seconds() - began;
-    if (!made)
-        return CARAT_OK;
-    empty(m);
-    m->file = made;
-    quiet.log = NULL; /* it was all said */
-    quiet.progress = NULL;
-    if (load(m, &quiet, ct_os_seconds(), &found) != CARAT_OK) {
-        ct_store_reject(m->store);
-        empty(m);
-        return open_origin(m, path, &quiet, err);
+    if (m->tokenizer)
+        CT_TRY(ct_tokenizer_open_for(&tokenizer, copy, NULL, err));
+    carat_status status = ct_weights_move(&m->weights, &m->config, copy, &m->arena, err);
+    if (status) {
+        ct_tokenizer_free(tokenizer);
+        return status;
     }
-    m->setup.made = 1;
+    ct_cache_stop_reading(m->cache);
+    ct_tokenizer_free(m->tokenizer);
+    ct_file_close(m->file);
+    m->tokenizer = tokenizer;
+    m->file = copy;
+    m->setup.packed = m->setup.made = 1;
+    return CARAT_OK;
+}
+
+/* Packs the open model. A copy that cannot be read is of no use, but no reason to do without the model. */
+static carat_status pack_into_cache(carat_model *m, const char *path, carat_error *err)
+{
+    struct ct_file *copy = NULL;
+    double began = ct_os_seconds();
+
+    CT_TRY(ct_cache_write(m->cache, m, path, &copy, err));
+    m->setup.cache_needs = m->cache->needs;
+    m->setup.pack = ct_os_seconds() - began;
+    if (copy && move_to_copy(m, copy, NULL) != CARAT_OK) {
+        ct_file_close(copy);
+        ct_cache_reject(m->cache);
+    }
     return CARAT_OK;
 }
 
@@ -193,25 +204,26 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
     double began = ct_os_seconds();
     struct ct_file *other = NULL;
 
-    bool found = ct_store_find(m->store, path, &m->file);
-    CT_TRY(ct_store_go_on(m->store, path, err));
+    bool found = ct_cache_find(m->cache, path, &m->file);
+    CT_TRY(ct_cache_check_cancelled(m->cache, path, err));
     if (!found && packs)
-        CT_TRY(ct_store_claim(m->store, path, &m->file, &claimed, err));
+        CT_TRY(ct_cache_claim(m->cache, path, &m->file, &claimed, err));
     m->setup.map = ct_os_seconds() - began;
     if (m->file) {
-        carat_status status = load(m, o, ct_os_seconds(), err);
+        carat_status status = load_all(m, o, ct_os_seconds(), err);
         if (!status || status == CARAT_E_MEMORY || status == CARAT_E_CANCELLED)
             return status;
-        empty(m);
+        empty_model(m);
         CT_TRY(open_origin(m, path, o, err)); /* which may be at fault itself */
-        ct_store_reject(m->store);
+        ct_cache_reject(m->cache);
         if (packs)
-            CT_TRY(ct_store_claim(m->store, path, &other, &claimed, err));
+            CT_TRY(ct_cache_claim(m->cache, path, &other, &claimed, err));
         ct_file_close(other); /* next time */
     } else {
         CT_TRY(open_origin(m, path, o, err));
     }
-    return claimed && m->has_weights && !ct_file_is_packed(m->file) ? pack(m, path, o, err) : CARAT_OK;
+    return claimed && m->has_weights && !ct_file_is_packed(m->file) ? pack_into_cache(m, path, err)
+                                                                    : CARAT_OK;
 }
 
 carat_status carat_model_open(carat_model **model, const char *path, const carat_model_options *options,
@@ -225,17 +237,17 @@ carat_status carat_model_open(carat_model **model, const char *path, const carat
     if (!model || !path)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", model ? "path" : "model");
     CT_TRY(ct_check_size(o->size, sizeof *o, "carat_model_options", err));
-    CT_TRY(report(o, 0, err));
+    CT_TRY(report_step(o, 0, err));
     CT_TRY(ct_file_resolve(&at, path, o->tokenizer_only != 0, err));
     m = calloc(1, sizeof *m);
-    struct ct_store *store = m ? calloc(1, sizeof *store) : NULL;
-    if (!store) {
+    struct ct_packed_copy *copy = m ? calloc(1, sizeof *copy) : NULL;
+    if (!copy) {
         free(m);
         free(at);
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
+        return ct_no_memory(err, path);
     }
-    m->store = store;
-    if (ct_store_begin(m->store, at, o))
+    m->cache = copy;
+    if (ct_cache_begin(m->cache, at, o))
         status = open_through_cache(m, at, o, err);
     else
         status = open_origin(m, at, o, err);
@@ -244,7 +256,7 @@ carat_status carat_model_open(carat_model **model, const char *path, const carat
         carat_model_close(m);
         return status;
     }
-    ct_store_say(m->store);
+    ct_cache_log(m->cache);
     *model = m;
     return CARAT_OK;
 }
@@ -264,18 +276,18 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
     for (int i = 0; i < n; i++)
         if (!buffers[i].name || !buffers[i].data)
             return ct_fail(err, CARAT_E_ARGUMENT, "buffer %d has no name or no data", i);
-    CT_TRY(report(o, 0, err));
+    CT_TRY(report_step(o, 0, err));
     m = calloc(1, sizeof *m);
     part = calloc((size_t)n, sizeof *part);
     if (!m || !part) {
-        status = ct_fail(err, CARAT_E_MEMORY, "out of memory for %d buffers", n);
+        status = ct_no_memory(err, buffers[0].name);
         goto fail;
     }
     for (int i = 0; i < n; i++)
         part[i] = (struct ct_part){buffers[i].name, {buffers[i].data, buffers[i].size}};
     status = ct_file_open_memory(&m->file, part, n, err);
     if (!status)
-        status = load(m, o, began, err);
+        status = load_all(m, o, began, err);
     if (status)
         goto fail;
     free(part);
@@ -291,14 +303,9 @@ void carat_model_close(carat_model *model)
 {
     if (!model)
         return;
-    empty(model);
-    if (model->store)
-        ct_store_end(model->store);
-    free(model->store);
+    empty_model(model);
+    if (model->cache)
+        ct_cache_end(model->cache);
+    free(model->cache);
     free(model);
-}
-
-bool ct_model_reads(const struct carat_model *m, const char *path)
-{
-    return ct_file_reads(m->file, path) || (m->tokenizer_file && ct_file_reads(m->tokenizer_file, path));
 }

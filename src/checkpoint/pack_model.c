@@ -1,50 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack_model.c: a model written as a packed file (file/packed.h): where everything comes to lie, and weights packed by threads
- * straight into the mapped file. Where such files are kept is packed_cache.c's. */
+/* pack_model.c: a model written as a packed file (file/packed.h): where everything lies in it, and weights
+ * packed by threads straight into the mapped file. The cache of such files is packed_cache.c's. */
 #include "checkpoint/pack_model.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/layout/panel.h"
+#include "kernel/layout/pack_weight.h"
 #include "os/cgroup.h"
 #include "os/files.h"
 #include "os/memory.h"
 
-#define PIECES_PER_ITEM 16
-
-/* One section on its way. */
-struct job {
-    const struct carat_model *m;
-    const struct ct_weight *from; /* NULL: bytes that are there already */
-    bool pack;                    /* else they are copied */
-    size_t piece;                 /* bytes of a panel, or of a row */
-    uint8_t *to;
-    size_t size;
-    uint64_t *hash;          /* [blocks] */
-    struct packing *packing; /* that hears of what is packed; NULL: it is being checked */
-};
-
-/* How far it is, for the caller. */
+/* How far the work is, for the caller. */
 struct packing {
+    const struct ct_file *file; /* that weights are packed from, or that is checked */
     carat_progress progress;
     void *user;
-    size_t before, end; /* bytes before the section under way, and of all */
-    atomic_size_t part; /* of that section */
+    size_t before, end;   /* bytes before the section under way, and of all */
+    atomic_size_t packed; /* of that section */
+    uint64_t *block_hash; /* [blocks of the longest section] */
 };
 
-static int ask(void *user)
+static int ask_packing(void *user)
 {
     const struct packing *p = user;
-    size_t done = p->before + atomic_load_explicit(&p->part, memory_order_relaxed);
+    size_t done = p->before + atomic_load_explicit(&p->packed, memory_order_relaxed);
 
     return p->progress(p->user, CT_MIN(done, p->end) >> 10, p->end >> 10);
 }
 
-static void watch(struct ct_pool *pool, struct packing *p)
+static void watch_packing(struct ct_pool *pool, struct packing *p)
 {
-    ct_pool_watch(pool, p->progress ? ask : NULL, p);
+    ct_pool_watch(pool, p->progress ? ask_packing : NULL, p);
 }
 
 struct ct_pack {
@@ -59,7 +47,7 @@ struct ct_pack {
 
 /* ---- where everything lies ---- */
 
-static struct ct_section place(struct ct_pack *plan, uint64_t size)
+static struct ct_section assign_section(struct ct_pack *plan, uint64_t size)
 {
     uint64_t align = size < CT_PACKED_PAGE ? CT_PACKED_ALIGN : CT_PACKED_PAGE;
     struct ct_section s = {0};
@@ -80,15 +68,13 @@ static carat_status count_weight(void *user, const char *place, const char *tens
     return CARAT_OK;
 }
 
-static carat_status add_weight(void *user, const char *name, const char *tensor, const struct ct_weight *w)
+static carat_status plan_weight(void *user, const char *place, const char *tensor, const struct ct_weight *w)
 {
     struct ct_pack *plan = user;
-    bool panels = w->layout == CT_LAYOUT_PANELS || (w->rows > 1 && ct_panel_size(w->type, w->cols) > 0);
-    size_t piece = panels ? ct_panel_size(w->type, w->cols) : w->row_bytes;
-    size_t pieces = panels ? (size_t)(w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS : (size_t)w->rows;
-    char full[64];
-    int n = snprintf(full, sizeof full, "%s.weight", name);
-    const char *copy = ct_arena_str(&plan->arena, full, (size_t)n);
+    struct ct_weight form = ct_packed_form(w);
+    char name[64];
+    int n = snprintf(name, sizeof name, "%s.weight", place);
+    const char *copy = ct_arena_str(&plan->arena, name, (size_t)n);
     uint32_t i = plan->p.n_weight++;
 
     (void)tensor;
@@ -98,16 +84,16 @@ static carat_status add_weight(void *user, const char *name, const char *tensor,
     plan->p.weight[i] = (struct ct_packed_weight){
         .name = {copy, (size_t)n},
         .type = w->type,
-        .interleaved = panels,
+        .interleaved = form.layout == CT_LAYOUT_PANELS,
         .rows = (uint32_t)w->rows,
         .cols = (uint32_t)w->cols,
         .scale = w->scale,
-        .data = place(plan, (uint64_t)piece * pieces),
+        .data = assign_section(plan, ct_weight_bytes(&form)),
     };
     return CARAT_OK;
 }
 
-static carat_status lay_out(struct ct_pack *plan, carat_error *err)
+static carat_status assign_offsets(struct ct_pack *plan, carat_error *err)
 {
     const struct carat_model *m = plan->m;
     struct ct_packed *p = &plan->p;
@@ -118,18 +104,18 @@ static carat_status lay_out(struct ct_pack *plan, carat_error *err)
     p->weight = ct_arena_push(&plan->arena, n, sizeof *p->weight);
     plan->from = ct_arena_push(&plan->arena, n, sizeof *plan->from);
     if (!p->weight || !plan->from)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(m->file));
+        return ct_no_memory(err, ct_file_path(m->file));
     p->weight_bytes = m->weights.bytes;
     p->n_unused = (uint32_t)m->weights.n_unused;
     p->unused = (struct ct_str){m->weights.unused, m->weights.unused ? strlen(m->weights.unused) : 0};
     plan->end = CT_PACKED_PAGE;
     for (size_t i = 0; i < CT_COUNT(plan->side); i++)
-        p->side[i] = place(plan, plan->side[i].size);
-    p->sbs = place(plan, plan->sbs.size);
+        p->side[i] = assign_section(plan, plan->side[i].size);
+    p->sbs = assign_section(plan, plan->sbs.size);
     if (m->tokenizer)
-        p->tables = place(plan, ct_tokenizer_tables_size(m->tokenizer));
-    if (ct_weights_walk(&m->weights, &m->config, m->file, add_weight, plan))
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(m->file));
+        p->tables = assign_section(plan, ct_tokenizer_tables_size(m->tokenizer));
+    if (ct_weights_walk(&m->weights, &m->config, m->file, plan_weight, plan))
+        return ct_no_memory(err, ct_file_path(m->file));
     plan->end = ct_round_up(plan->end, CT_PACKED_PAGE);
     plan->index_size = ct_packed_write_index(p, NULL);
     if (plan->index_size > CT_PACKED_INDEX || p->tables.size > CT_PACKED_TABLES)
@@ -144,58 +130,79 @@ static carat_status lay_out(struct ct_pack *plan, carat_error *err)
 
 /* ---- filling it ---- */
 
-static void copy_item(void *arg, int item, int thread)
-{
-    struct job *j = arg;
-    const struct ct_weight *w = j->from;
-    const uint8_t *stored = w->data;
-    size_t per_piece = j->pack ? CT_PANEL_ROWS : 1; /* rows of the source */
-    size_t first = (size_t)item * PIECES_PER_ITEM, last = CT_MIN(first + PIECES_PER_ITEM, j->size / j->piece);
-
-    (void)thread;
-    for (size_t i = first; i < last; i++) {
-        if (j->pack)
-            ct_pack(j->to + i * j->piece, w, (int)i * CT_PANEL_ROWS);
-        else
-            memcpy(j->to + i * j->piece, stored + i * w->row_bytes, j->piece);
-    }
-    ct_file_forget(j->m->file, stored + first * per_piece * w->row_bytes,
-                   (last - first) * per_piece * w->row_bytes);
-    atomic_fetch_add_explicit(&j->packing->part, (last - first) * j->piece, memory_order_relaxed);
-}
+/* One section that is whole. */
+struct hashing {
+    const uint8_t *data;
+    size_t size;
+    const struct ct_file
+        *file;      /* that is checked, perhaps in memory of the caller's; NULL: one that is written */
+    uint64_t *hash; /* [blocks] */
+};
 
 /* What was hashed is not read again before the model is used: it stays the system's to keep. */
 static void hash_item(void *arg, int item, int thread)
 {
-    struct job *j = arg;
-    size_t at = (size_t)item * CT_PACKED_BLOCK, n = CT_MIN(CT_PACKED_BLOCK, j->size - at);
+    struct hashing *h = arg;
+    size_t at = (size_t)item * CT_PACKED_BLOCK, n = CT_MIN(CT_PACKED_BLOCK, h->size - at);
 
     (void)thread;
-    j->hash[item] = ct_packed_hash_block(j->to + at, n);
-    ct_os_forget(j->to + at, n);
+    h->hash[item] = ct_packed_hash_block(h->data + at, n);
+    if (h->file)
+        ct_file_forget(h->file, h->data + at, n);
+    else
+        ct_os_forget(h->data + at, n);
 }
 
-static void fill(struct job *j, struct ct_pool *pool, struct ct_section *s)
+static uint64_t hash_section(uint64_t *block_hash, struct ct_pool *pool, const struct ct_file *checked,
+                             const uint8_t *data, size_t size)
 {
-    size_t blocks = (j->size + CT_PACKED_BLOCK - 1) / CT_PACKED_BLOCK;
+    size_t blocks = (size + CT_PACKED_BLOCK - 1) / CT_PACKED_BLOCK;
 
-    if (j->from)
-        ct_pool_run(pool, (int)((j->size / j->piece + PIECES_PER_ITEM - 1) / PIECES_PER_ITEM), copy_item, j);
-    ct_pool_run(pool, (int)blocks, hash_item, j);
-    s->hash = ct_packed_hash_blocks(j->hash, blocks);
+    ct_pool_run(pool, (int)blocks, hash_item, &(struct hashing){data, size, checked, block_hash});
+    return ct_packed_hash_blocks(block_hash, blocks);
+}
+
+/* The pages of the origin are given back while it is packed. */
+static void item_is_packed(void *user, const void *stored, size_t stored_bytes, size_t packed_bytes)
+{
+    struct packing *p = user;
+
+    ct_file_forget(p->file, stored, stored_bytes);
+    atomic_fetch_add_explicit(&p->packed, packed_bytes, memory_order_relaxed);
+}
+
+static carat_status fill_weights(struct ct_pack *plan, uint8_t *base, struct ct_pool *pool, struct packing *p,
+                                 carat_error *err)
+{
+    for (uint32_t i = 0; i < plan->p.n_weight; i++) {
+        struct ct_section *s = &plan->p.weight[i].data;
+        struct ct_packing item = {.from = plan->from[i],
+                                  .form = ct_packed_form(plan->from[i]),
+                                  .to = base + s->at,
+                                  .done_with = item_is_packed,
+                                  .user = p};
+        p->before = s->at;
+        p->packed = 0;
+        ct_pool_run(pool, ct_packing_items(&item), ct_pack_item, &item);
+        s->hash = hash_section(p->block_hash, pool, NULL, item.to, s->size);
+        if (!ct_pool_goes_on(pool, 0))
+            return ct_fail(err, CARAT_E_CANCELLED, "packing the model was cancelled after %u of %u weights",
+                           i, plan->p.n_weight);
+    }
+    return CARAT_OK;
 }
 
 static carat_status fill_all(struct ct_pack *plan, uint8_t *base, struct ct_pool *pool,
                              const carat_model_options *o, carat_error *err)
 {
     struct ct_packed *p = &plan->p;
-    struct packing packing = {o->progress, o->user, 0, plan->end, 0};
-    struct job j = {.m = plan->m, .packing = &packing};
+    struct packing packing = {plan->m->file, o->progress, o->user, 0, plan->end, 0, NULL};
 
-    j.hash = ct_arena_push(&plan->arena, plan->end / CT_PACKED_BLOCK + 1, sizeof *j.hash);
-    if (!j.hash)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(plan->m->file));
-    watch(pool, &packing);
+    packing.block_hash =
+        ct_arena_push(&plan->arena, plan->end / CT_PACKED_BLOCK + 1, sizeof *packing.block_hash);
+    if (!packing.block_hash)
+        return ct_no_memory(err, ct_file_path(plan->m->file));
+    watch_packing(pool, &packing);
     for (size_t i = 0; i <= CT_COUNT(plan->side); i++) {
         struct ct_bytes b = i < CT_COUNT(plan->side) ? plan->side[i] : plan->sbs;
         struct ct_section *s = i < CT_COUNT(plan->side) ? &p->side[i] : &p->sbs;
@@ -206,25 +213,9 @@ static carat_status fill_all(struct ct_pack *plan, uint8_t *base, struct ct_pool
     }
     if (p->tables.size) {
         ct_tokenizer_tables_write(plan->m->tokenizer, base + p->tables.at);
-        j.to = base + p->tables.at;
-        j.size = p->tables.size;
-        fill(&j, pool, &p->tables);
+        p->tables.hash = hash_section(packing.block_hash, pool, NULL, base + p->tables.at, p->tables.size);
     }
-    for (uint32_t i = 0; i < p->n_weight; i++) {
-        struct ct_packed_weight *to = &p->weight[i];
-        packing.before = to->data.at;
-        packing.part = 0;
-        j.from = plan->from[i];
-        j.pack = to->interleaved && j.from->layout == CT_LAYOUT_ROWS;
-        j.piece = to->interleaved ? ct_panel_size(j.from->type, j.from->cols) : j.from->row_bytes;
-        j.to = base + to->data.at;
-        j.size = to->data.size;
-        fill(&j, pool, &to->data);
-        if (!ct_pool_goes_on(pool, 0))
-            return ct_fail(err, CARAT_E_CANCELLED, "packing the model was cancelled after %u of %u weights",
-                           i, p->n_weight);
-    }
-    return CARAT_OK;
+    return fill_weights(plan, base, pool, &packing, err);
 }
 
 static void write_ends(struct ct_pack *plan, uint8_t *base)
@@ -241,9 +232,9 @@ carat_status ct_pack_begin(struct ct_pack **out, const struct carat_model *m, ca
     carat_status status;
 
     if (!plan)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for packing", ct_file_path(m->file));
+        return ct_no_memory(err, ct_file_path(m->file));
     plan->m = m;
-    status = lay_out(plan, err);
+    status = assign_offsets(plan, err);
     if (status)
         ct_pack_end(plan);
     else
@@ -306,32 +297,37 @@ carat_status ct_pack_check(const struct ct_file *f, carat_progress progress, voi
 {
     const struct ct_packed *p = ct_file_packed(f);
     const char *path = ct_file_packed_path(f);
-    const uint8_t *base = ct_file_packed_map(f)->bytes.data;
-    uint64_t *hash = malloc((ct_file_packed_map(f)->bytes.size / CT_PACKED_BLOCK + 1) * sizeof *hash);
+    struct ct_bytes all = ct_file_packed_map(f)->bytes;
+    struct packing packing = {NULL, progress, user, 0, all.size, 0, NULL};
     struct ct_pool *pool = NULL;
     struct checked c;
-    carat_status status = hash ? ct_pool_create(&pool, ct_os_cpus(), err)
-                               : ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for checking it", path);
 
-    struct packing packing = {progress, user, 0, ct_file_packed_map(f)->bytes.size, 0};
+    packing.block_hash = malloc((all.size / CT_PACKED_BLOCK + 1) * sizeof *packing.block_hash);
+    carat_status status =
+        packing.block_hash ? ct_pool_create(&pool, ct_os_cpus(), err) : ct_no_memory(err, path);
     if (!status)
-        watch(pool, &packing);
+        watch_packing(pool, &packing);
     for (uint32_t i = 0; !status && (c = section_at(p, i)).s; i++) {
-        struct job j = {.to = (uint8_t *)(uintptr_t)base + c.s->at, .size = c.s->size, .hash = hash};
-        struct ct_section found = {0};
         packing.before = c.s->at;
-        if (j.size)
-            fill(&j, pool, &found);
+        uint64_t hash =
+            c.s->size ? hash_section(packing.block_hash, pool, f, all.data + c.s->at, c.s->size) : 0;
         if (!ct_pool_goes_on(pool, 0))
             status = ct_fail(err, CARAT_E_CANCELLED, "%s: checking it was cancelled", path);
-        else if (found.hash != c.s->hash)
+        else if (hash != c.s->hash)
             status =
                 ct_fail(err, CARAT_E_FORMAT, "%s is damaged: %s at byte %llu differs from what was written",
                         path, c.name, (unsigned long long)c.s->at);
     }
     ct_pool_destroy(pool);
-    free(hash);
+    free(packing.block_hash);
     return status;
+}
+
+/* ---- a file of its own ---- */
+
+bool ct_model_reads(const struct carat_model *m, const char *path)
+{
+    return ct_file_reads(m->file, path) || (m->tokenizer_file && ct_file_reads(m->tokenizer_file, path));
 }
 
 /* A name that nobody else gives a file on its way. */
@@ -354,7 +350,7 @@ carat_status carat_model_pack(const carat_model *model, const char *path, carat_
     o.user = user;
     char *part = malloc(strlen(path) + sizeof PART);
     if (!part)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
+        return ct_no_memory(err, path);
     strcat(strcpy(part, path), PART);
     carat_status status =
         ct_os_replaceable(path)

@@ -10,16 +10,16 @@
 
 struct ct_pack;
 
-/* Decides where everything comes to lie; the model is borrowed until ct_pack_end. E_MEMORY, E_IO (the origin cannot be read
- * again). */
+/* Decides where everything comes to lie; the model is borrowed until ct_pack_end. E_MEMORY, E_IO (the origin
+ * cannot be read again). */
 carat_status ct_pack_begin(struct ct_pack **pack, const struct carat_model *m, carat_error *err);
 /* Bytes of the file. */
 size_t ct_pack_size(const struct ct_pack *pack);
 /* Takes the room and fills it; the file is still to be finished or abandoned. E_IO, E_MEMORY, E_CANCELLED. */
 carat_status ct_pack_write(struct ct_pack *pack, struct ct_os_new *file, const carat_model_options *o,
                            carat_error *err);
-/* E_FORMAT when a section of the packed file f has not its hash, and which. All of it is read, by a thread for each processor.
- * progress (may be NULL) hears of KiB. E_MEMORY, E_CANCELLED. */
+/* E_FORMAT when a section of the packed file f has not its hash, and which. All of it is read, by a thread
+ * for each processor. progress (may be NULL) hears of KiB. E_MEMORY, E_CANCELLED. */
 carat_status ct_pack_check(const struct ct_file *f, carat_progress progress, void *user, carat_error *err);
 void ct_pack_end(struct ct_pack *pack); /* NULL is fine */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packed_cache.c: one model's place in the directory of packed models: whether what lies there is still true, who may make it. A file
- * is called after device and inode of its origin and says itself what it was made from; beside it a stamp says what it was
- * when it was whole, so that only one that was touched since is read again before it is trusted. The stamp's own time is that
- * of the last use. Packing is pack_model.c's, the directory as a whole and what has to leave it, evict.c's. */
+/* packed_cache.c: the packed copy of one model in the cache: whether it is still true, and who may make it.
+ * The file is named after device and inode of its origin, and says itself what it was made from. A stamp
+ * beside it says what the file was when it was complete: only one that was touched since is read and checked
+ * before it is trusted. The time of the stamp is that of the last use. Packing is pack_model.c's; what has to
+ * leave the directory is decided in evict.c. */
 #include "checkpoint/packed_cache.h"
 
 #include <stdarg.h>
@@ -23,8 +24,9 @@ struct stamp {
 
 /* ---- what the log says: one line a start, and none before the model's own troubles ---- */
 
-static void note(struct ct_store *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void note(struct ct_store *c, const char *format, ...)
+static void cache_note(struct ct_packed_copy *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void cache_note(struct ct_packed_copy *c, const char *format, ...)
 {
     va_list args;
 
@@ -33,7 +35,7 @@ static void note(struct ct_store *c, const char *format, ...)
     va_end(args);
 }
 
-void ct_store_say(struct ct_store *c)
+void ct_cache_log(struct ct_packed_copy *c)
 {
     if (*c->line && c->o->log && !c->o->cache_read_only)
         c->o->log(c->o->user, c->line);
@@ -41,33 +43,33 @@ void ct_store_say(struct ct_store *c)
 
 /* ---- one place ---- */
 
-static char *path_of(const char *dir, uint64_t key, enum ct_store_part part)
+static char *cache_path(const char *dir, uint64_t key, enum ct_cache_part part)
 {
-    size_t n = strlen(dir) + 1 + CT_STORE_NAME;
+    size_t n = strlen(dir) + 1 + CT_CACHE_NAME;
     char *path = malloc(n);
 
     if (path)
-        snprintf(path, n, "%s/%0*llx%s", dir, CT_STORE_DIGITS, (unsigned long long)key,
-                 ct_store_suffix[part]);
+        snprintf(path, n, "%s/%0*llx%s", dir, CT_CACHE_DIGITS, (unsigned long long)key,
+                 ct_cache_suffix[part]);
     return path;
 }
 
-bool ct_store_begin(struct ct_store *c, const char *path, const carat_model_options *o)
+bool ct_cache_begin(struct ct_packed_copy *c, const char *path, const carat_model_options *o)
 {
     struct ct_os_id id;
     const char *why;
 
-    *c = (struct ct_store){.o = o, .made.fd = -1};
+    *c = (struct ct_packed_copy){.o = o, .made.fd = -1};
     if (!o->cache || !ct_os_identify(&id, path))
         return false;
     if (!ct_os_own_directory(o->cache, !o->cache_read_only, &c->writable, &why)) {
-        note(c, "the cache is not used, because %s: %s", why, o->cache);
+        cache_note(c, "the cache is not used, because %s: %s", why, o->cache);
         return false;
     }
     uint64_t name[2] = {id.device, id.inode}, key = ct_hash64(name, sizeof name);
-    c->packed = path_of(o->cache, key, CT_STORE_WHOLE);
-    c->part = path_of(o->cache, key, CT_STORE_UNFINISHED);
-    c->stamp = path_of(o->cache, key, CT_STORE_STAMP);
+    c->packed = cache_path(o->cache, key, CT_CACHE_WHOLE);
+    c->part = cache_path(o->cache, key, CT_CACHE_UNFINISHED);
+    c->stamp = cache_path(o->cache, key, CT_CACHE_STAMP);
     return c->packed && c->part && c->stamp;
 }
 
@@ -79,7 +81,7 @@ static struct stamp stamp_of(const struct ct_os_id *id)
 }
 
 /* Nobody has written to the file since it was stamped. */
-static bool untouched(const struct ct_store *c, const struct ct_map *map)
+static bool is_untouched(const struct ct_packed_copy *c, const struct ct_map *map)
 {
     struct stamp found, expected = stamp_of(&map->id);
 
@@ -88,13 +90,13 @@ static bool untouched(const struct ct_store *c, const struct ct_map *map)
 }
 
 /* The file was whole as id says it was. */
-static void put_stamp(const struct ct_store *c, const struct ct_os_id *id)
+static void put_stamp(const struct ct_packed_copy *c, const struct ct_os_id *id)
 {
     struct stamp s = stamp_of(id);
     ct_os_put(c->stamp, &s, sizeof s);
 }
 
-static const char *fault_by(carat_status status)
+static const char *fault_of_status(carat_status status)
 {
     return status == CARAT_E_FORMAT        ? "damaged"
            : status == CARAT_E_UNSUPPORTED ? "of another version"
@@ -102,17 +104,17 @@ static const char *fault_by(carat_status status)
 }
 
 /* What is wrong with the packed form that is there; NULL: nothing, and *f is open. */
-static const char *fault_of(struct ct_store *c, const char *path, struct ct_file **f)
+static const char *find_fault(struct ct_packed_copy *c, const char *path, struct ct_file **f)
 {
     if (!ct_os_own_file(c->packed))
         return "open to other users";
     carat_status status = ct_packed_open(f, c->packed, path, c->o->tokenizer_only != 0, NULL);
     if (status)
-        return fault_by(status);
+        return fault_of_status(status);
     const struct ct_map *map = ct_file_packed_map(*f);
     if (!ct_packed_current(ct_file_packed(*f), path))
         return "of a model that has changed since";
-    if (untouched(c, map)) {
+    if (is_untouched(c, map)) {
         if (!c->o->cache_read_only)
             ct_os_touch(c->stamp);
         return NULL;
@@ -120,13 +122,13 @@ static const char *fault_of(struct ct_store *c, const char *path, struct ct_file
     status = ct_pack_check(*f, c->o->progress, c->o->user, NULL);
     c->cancelled = status == CARAT_E_CANCELLED;
     if (status)
-        return fault_by(status);
+        return fault_of_status(status);
     if (!c->o->cache_read_only)
         put_stamp(c, &map->id);
     return NULL;
 }
 
-bool ct_store_find(struct ct_store *c, const char *path, struct ct_file **f)
+bool ct_cache_find(struct ct_packed_copy *c, const char *path, struct ct_file **f)
 {
     struct ct_file *found = NULL;
 
@@ -134,12 +136,12 @@ bool ct_store_find(struct ct_store *c, const char *path, struct ct_file **f)
     *c->line = 0;
     if (!ct_os_identify(&c->seen, c->packed))
         return false;
-    c->why = fault_of(c, path, &found);
+    c->why = find_fault(c, path, &found);
     if (c->why) {
         ct_file_close(found);
         if (c->cancelled)
             return false;
-        note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
+        cache_note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
         return false;
     }
     *f = found;
@@ -147,18 +149,18 @@ bool ct_store_find(struct ct_store *c, const char *path, struct ct_file **f)
 }
 
 /* Waits until what was made is on the disk. */
-static void settle(struct ct_store *c)
+static void join_finisher(struct ct_packed_copy *c)
 {
     if (c->finishing)
         ct_os_thread_join(c->finisher);
     c->finishing = false;
 }
 
-void ct_store_reject(struct ct_store *c)
+void ct_cache_reject(struct ct_packed_copy *c)
 {
-    settle(c);
+    join_finisher(c);
     c->why = "damaged";
-    note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
+    cache_note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
     if (!c->o->cache_read_only) {
         ct_os_remove(c->stamp);
         ct_os_remove(c->packed);
@@ -168,14 +170,14 @@ void ct_store_reject(struct ct_store *c)
 
 /* ---- making one ---- */
 
-carat_status ct_store_go_on(const struct ct_store *c, const char *path, carat_error *err)
+carat_status ct_cache_check_cancelled(const struct ct_packed_copy *c, const char *path, carat_error *err)
 {
     return c->cancelled
                ? ct_fail(err, CARAT_E_CANCELLED, "%s: cancelled while its packed copy was checked", path)
                : CARAT_OK;
 }
 
-carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file **f, bool *claimed,
+carat_status ct_cache_claim(struct ct_packed_copy *c, const char *path, struct ct_file **f, bool *claimed,
                             carat_error *err)
 {
     double began = ct_os_seconds();
@@ -187,7 +189,7 @@ carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file
     if (c->o->cache_read_only)
         return CARAT_OK;
     if (!c->writable) {
-        note(c, "the model is not kept packed, because the cache cannot be written: %s", c->o->cache);
+        cache_note(c, "the model is not kept packed, because the cache cannot be written: %s", c->o->cache);
         return CARAT_OK;
     }
     while ((status = ct_os_new_begin(&c->made, c->part, 0600, &busy)) == CARAT_E_BUSY &&
@@ -198,43 +200,43 @@ carat_status ct_store_claim(struct ct_store *c, const char *path, struct ct_file
         ct_os_sleep(TICK);
     }
     if (status) {
-        note(c, "the model is not kept packed: %s", busy.message);
+        cache_note(c, "the model is not kept packed: %s", busy.message);
         return CARAT_OK;
     }
-    /* who was waited for, or came in between, may have made it */
+    /* another process may have made it meanwhile */
     ct_os_identify(&now, c->packed);
-    if (memcmp(&now, &c->seen, sizeof now) != 0 && ct_store_find(c, path, f))
+    if (memcmp(&now, &c->seen, sizeof now) != 0 && ct_cache_find(c, path, f))
         ct_os_new_abandon(&c->made);
     else
         *claimed = true;
-    return ct_store_go_on(c, path, err);
+    return ct_cache_check_cancelled(c, path, err);
 }
 
-static void finish(void *arg)
+static void finish_copy(void *arg)
 {
-    struct ct_store *c = arg;
+    struct ct_packed_copy *c = arg;
     struct ct_os_id id;
 
     if (ct_os_new_finish(&c->made, c->packed, &id, NULL) == CARAT_OK && id.size)
         put_stamp(c, &id);
 }
 
-static void read_ahead(void *arg)
+static void read_origin(void *arg)
 {
-    struct ct_store *c = arg;
+    struct ct_packed_copy *c = arg;
     ct_file_read_ahead(c->origin, &c->stop);
 }
 
-void ct_store_read_ahead(struct ct_store *c, const struct ct_file *origin)
+void ct_cache_read_ahead(struct ct_packed_copy *c, const struct ct_file *origin)
 {
     if (c->made.fd < 0 || c->reading)
         return;
     c->origin = origin;
     c->stop = false;
-    c->reading = ct_os_thread_start(&c->reader, read_ahead, c, NULL) == CARAT_OK;
+    c->reading = ct_os_thread_start(&c->reader, read_origin, c, NULL) == CARAT_OK;
 }
 
-void ct_store_read_no_more(struct ct_store *c)
+void ct_cache_stop_reading(struct ct_packed_copy *c)
 {
     c->stop = true;
     if (c->reading)
@@ -242,8 +244,8 @@ void ct_store_read_no_more(struct ct_store *c)
     c->reading = false;
 }
 
-carat_status ct_store_keep(struct ct_store *c, const struct carat_model *m, const char *path,
-                           struct ct_file **f, carat_error *err)
+carat_status ct_cache_write(struct ct_packed_copy *c, const struct carat_model *m, const char *path,
+                            struct ct_file **f, carat_error *err)
 {
     struct ct_pack *pack = NULL;
     const char *why = NULL;
@@ -251,9 +253,9 @@ carat_status ct_store_keep(struct ct_store *c, const struct carat_model *m, cons
     carat_status status = ct_pack_begin(&pack, m, &found);
     struct ct_size size = ct_size(pack ? ct_pack_size(pack) : 0);
 
-    if (!status && !(why = ct_store_make_room(c, ct_pack_size(pack)))) {
+    if (!status && !(why = ct_cache_evict(c, ct_pack_size(pack)))) {
         status = ct_pack_write(pack, &c->made, c->o, &found);
-        if (!status && !ct_store_fits(c, ct_pack_size(pack)))
+        if (!status && !ct_cache_fits(c, ct_pack_size(pack)))
             why = "other models were packed meanwhile, and there is no room for all";
         if (!status && !why)
             status = ct_packed_open(f, c->part, path, false, &found);
@@ -263,24 +265,24 @@ carat_status ct_store_keep(struct ct_store *c, const struct carat_model *m, cons
         ct_os_new_abandon(&c->made);
         if (status == CARAT_E_CANCELLED)
             return ct_fail(err, status, "%s", found.message);
-        note(c, "the model is not kept packed: %s", status ? found.message : why);
+        cache_note(c, "the model is not kept packed: %s", status ? found.message : why);
         return CARAT_OK;
     }
-    note(c, "packed into the cache, %s%s%s: %s", size.text, c->why ? "; the copy there was " : "",
-         c->why ? c->why : "", c->packed);
-    if (ct_os_thread_start(&c->finisher, finish, c, &found) == CARAT_OK)
+    cache_note(c, "packed into the cache, %s%s%s: %s", size.text, c->why ? "; the copy there was " : "",
+               c->why ? c->why : "", c->packed);
+    if (ct_os_thread_start(&c->finisher, finish_copy, c, &found) == CARAT_OK)
         c->finishing = true;
     else
-        finish(c);
+        finish_copy(c);
     return CARAT_OK;
 }
 
-void ct_store_end(struct ct_store *c)
+void ct_cache_end(struct ct_packed_copy *c)
 {
-    settle(c);
+    join_finisher(c);
     ct_os_new_abandon(&c->made);
     free(c->packed);
     free(c->part);
     free(c->stamp);
-    *c = (struct ct_store){.made.fd = -1};
+    *c = (struct ct_packed_copy){.made.fd = -1};
 }

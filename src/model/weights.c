@@ -155,8 +155,8 @@ static carat_status check_shape(const struct ct_binding *b, const struct ct_tens
     return CARAT_OK;
 }
 
-static carat_status bind_matrix(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t,
-                                int rows, int cols)
+static carat_status point_at(const struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t,
+                             int rows, int cols)
 {
     size_t row_bytes = 0;
 
@@ -165,6 +165,13 @@ static carat_status bind_matrix(struct ct_binding *b, struct ct_weight *w, const
     *w = (struct ct_weight){
         t->type, t->interleaved ? CT_LAYOUT_PANELS : CT_LAYOUT_ROWS, rows, cols, row_bytes, t->data,
         t->scale};
+    return CARAT_OK;
+}
+
+static carat_status bind_matrix(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t,
+                                int rows, int cols)
+{
+    CT_TRY(point_at(b, w, t, rows, cols));
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)rows * (uint64_t)cols;
     return CARAT_OK;
@@ -175,7 +182,7 @@ static carat_status bind_norm(struct ct_binding *b, struct ct_weight *w, const s
     CT_TRY(check_shape(b, t, 1, cols));
     float *v = ct_arena_push(b->arena, (size_t)cols, sizeof *v);
     if (!v)
-        return ct_fail(b->err, CARAT_E_MEMORY, "%s: out of memory for tensor %s", t->file, t->name);
+        return ct_no_memory(b->err, t->file);
     ct_dequantize(t->type, v, t->data, (size_t)cols);
     for (int i = 0; i < cols; i++) {
         v[i] = v[i] * t->scale;
@@ -312,7 +319,7 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
     w->layer = ct_arena_push(arena, (size_t)c->n_layer, sizeof *w->layer);
     b.used = ct_arena_push(arena, (size_t)ct_file_tensor_count(f), sizeof *b.used);
     if (!w->layer || !b.used)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for %d layers", ct_file_path(f), c->n_layer);
+        return ct_no_memory(err, ct_file_path(f));
     if (b.origin->begin)
         b.origin->begin(&b);
     CT_TRY(bind_embedding(&b));
@@ -331,6 +338,45 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
 }
 
 /* ---- all of them ---- */
+
+static carat_status move_matrix(struct ct_binding *b, struct ct_weight *w, const char *place, int layer)
+{
+    char name[CT_TENSOR_NAME];
+
+    ct_container_packed.name(name, b->w, b->c, place, layer);
+    const struct ct_tensor *t = ct_file_weight(b->f, name);
+    return t ? point_at(b, w, t, w->rows, w->cols)
+             : ct_fail(b->err, CARAT_E_FORMAT, "%s: weight %s is missing", ct_file_path(b->f), name);
+}
+
+carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const struct ct_file *copy,
+                             struct ct_arena *arena, carat_error *err)
+{
+    struct ct_weights moved = *w;
+    struct ct_binding b = {.w = w,
+                           .c = c,
+                           .f = copy,
+                           .container = &ct_container_packed,
+                           .origin = containers[ct_file_kind(copy)],
+                           .err = err};
+
+    moved.layer = ct_arena_push(arena, (size_t)c->n_layer, sizeof *moved.layer);
+    if (!moved.layer)
+        return ct_no_memory(err, ct_file_path(copy));
+    memcpy(moved.layer, w->layer, (size_t)c->n_layer * sizeof *moved.layer);
+    CT_TRY(move_matrix(&b, &moved.embed, "token_embd", -1));
+    moved.head = moved.embed;
+    if (!w->tied)
+        CT_TRY(move_matrix(&b, &moved.head, "output", -1));
+    for (int i = 0; i < c->n_layer; i++)
+        for (size_t s = 0; s < CT_COUNT(slots); s++)
+            if (slots[s].matrix && slots[s].used(c))
+                CT_TRY(move_matrix(&b, (struct ct_weight *)(void *)((char *)&moved.layer[i] + slots[s].at),
+                                   slots[s].name, i));
+    moved.unused = ct_file_packed(copy)->unused.s;
+    *w = moved;
+    return CARAT_OK;
+}
 
 void ct_weights_place(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
                       struct ct_layer *layer, struct ct_backend *b)

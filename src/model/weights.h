@@ -29,6 +29,11 @@ struct ct_weights {
 carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const struct ct_file *f,
                              struct ct_arena *arena, carat_error *err);
 
+/* Points bound weights at a packed copy of the file that they were bound to; norms stay in the arena.
+ * E_FORMAT: the copy is another model's, E_MEMORY: w is as it was. */
+carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const struct ct_file *copy,
+                             struct ct_arena *arena, carat_error *err);
+
 /* Calls visit for every weight in the order of a pass, a tied head once, with the name of its place as GGUF
  * spells it ("blk.0.attn_q") and the name that its tensor has in f, unless f is an SBS file, which fuses
  * some. The first status that is not CARAT_OK ends the walk and is returned. */

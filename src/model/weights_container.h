@@ -70,7 +70,8 @@ struct ct_container {
 
 extern const struct ct_container ct_container_hf, ct_container_gguf, ct_container_sbs, ct_container_packed;
 
-/* weights_hf.c: the keys of config.json and the names of safetensors; files of gemma.cpp are told of so, too. */
+/* weights_hf.c: the keys of config.json and the names of safetensors; files of gemma.cpp are told of so,
+ * too. */
 #define CT_HF_KEYS                                                                                           \
     {                                                                                                        \
         [CT_DIM_ONE] = "1", [CT_DIM_HIDDEN] = "hidden_size", [CT_DIM_Q] = "num_attention_heads * head_dim",  \

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pack_weight.c: packing a weight item by item; how a panel is filled is panels.c's. */
+#include "kernel/layout/pack_weight.h"
+
+enum { PIECES_PER_ITEM = 16 }; /* panels, or rows: some milliseconds, since no item is stopped */
+
+struct ct_weight ct_packed_form(const struct ct_weight *w)
+{
+    struct ct_weight form = *w;
+    size_t panel = w->layout == CT_LAYOUT_ROWS && w->rows > 1 ? ct_panel_size(w->type, w->cols) : 0;
+
+    form.data = NULL;
+    if (panel) {
+        form.layout = CT_LAYOUT_PANELS;
+        form.row_bytes = panel;
+    }
+    return form;
+}
+
+int ct_packing_items(const struct ct_packing *p)
+{
+    return (ct_weight_pieces(&p->form) + PIECES_PER_ITEM - 1) / PIECES_PER_ITEM;
+}
+
+void ct_pack_item(void *packing, int item, int thread)
+{
+    const struct ct_packing *p = packing;
+    const struct ct_weight *from = p->from;
+    bool packs = p->form.layout != from->layout;
+    int first = item * PIECES_PER_ITEM, last = CT_MIN(first + PIECES_PER_ITEM, ct_weight_pieces(&p->form));
+    int begin = packs ? first * CT_PANEL_ROWS : first; /* rows or panels of the stored weight */
+    int end = packs ? CT_MIN(last * CT_PANEL_ROWS, from->rows) : last;
+    const uint8_t *stored = (const uint8_t *)from->data + (size_t)begin * from->row_bytes;
+    size_t stored_bytes = (size_t)(end - begin) * from->row_bytes;
+    uint8_t *to = p->to + (size_t)first * p->form.row_bytes;
+
+    (void)thread;
+    assert(first < last && begin < end && p->form.rows == from->rows && p->form.cols == from->cols);
+    assert(packs ? from->layout == CT_LAYOUT_ROWS : p->form.row_bytes == from->row_bytes);
+    if (packs)
+        for (int i = first; i < last; i++, to += p->form.row_bytes)
+            ct_pack(to, from, i * CT_PANEL_ROWS);
+    else
+        memcpy(to, stored, stored_bytes);
+    if (p->done_with)
+        p->done_with(p->user, stored, stored_bytes, (size_t)(last - first) * p->form.row_bytes);
+}
