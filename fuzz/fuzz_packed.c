@@ -112,7 +112,7 @@ static void read_text(const struct ct_file *f)
         t = NULL;
     else
         exercise(t, (const uint8_t *)text, sizeof text - 1);
-    ct_stop_ids(f, t, "gemma3", CT_CHAT_GEMMA3, 262144, ids, CT_COUNT(ids), &n, &err);
+    ct_stop_ids(f, t, 106, CT_CHAT_GEMMA3, 262144, ids, CT_COUNT(ids), &n, &err);
     ct_banned_ids(f, t, 262144, ids, CT_COUNT(ids), &n, &err);
     ct_tokenizer_free(t);
 }

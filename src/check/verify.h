@@ -5,6 +5,7 @@
 #define CT_VERIFY_H
 
 #include "checkpoint/checkpoint.h"
+#include "model/family.h"
 
 enum {
     CT_DETAIL = 1024,
@@ -54,23 +55,6 @@ carat_status ct_verify_cancelled(carat_error *err); /* CARAT_E_CANCELLED */
 
 /* ---- verify_shapes.c ---- */
 
-/* A published member of the family; zeros are what it does not have. */
-struct ct_member {
-    const char *name, *architecture;
-    int n_layer, hidden, ffn, n_head, n_kv_head, head_dim;
-    int n_vocab;          /* rows of the embedding */
-    uint64_t n_parameter; /* of the text tower, published */
-    int window, period;   /* every period-th layer is global */
-    double rope_base, rope_base_local, rope_factor;
-    double query_scalar; /* attention scores are divided by its root */
-    double attention_cap, logit_cap;
-};
-extern const struct ct_member ct_members[];
-extern const int ct_member_count;
-/* Parameters that a model of these shapes has, its head tied. */
-uint64_t ct_member_parameters(const struct ct_member *m);
-/* The member that has as many layers of the same width; NULL: none. */
-const struct ct_member *ct_member_find(const struct ct_config *c);
 /* What differs from the member, as a sentence into out; false when nothing does. */
 bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, char *out, size_t capacity);
 

@@ -1,57 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_shapes.c: the published members of the family, and whether a model that has the depth and width of one of them is
- * that one in every other number too. */
+/* verify_shapes.c: whether a model that has the depth and width of a published member of the family is that one in
+ * every other number too. */
 #include "check/verify.h"
 
 #include <stdio.h>
-
-#define WINDOWS(window, period, base, local, factor) window, period, base, local, factor
-
-/* clang-format off */
-const struct ct_member ct_members[] = {
-    {"Gemma 1 2B", "gemma", 18, 2048, 16384, 8, 1, 256, 256000, 2506172416,
-     WINDOWS(0, 1, 1e4, 1e4, 1), 256, 0, 0},
-    {"Gemma 1 7B", "gemma", 28, 3072, 24576, 16, 16, 256, 256000, 8537680896,
-     WINDOWS(0, 1, 1e4, 1e4, 1), 256, 0, 0},
-    {"Gemma 2 2B", "gemma2", 26, 2304, 9216, 8, 4, 256, 256000, 2614341888,
-     WINDOWS(4096, 2, 1e4, 1e4, 1), 256, 50, 30},
-    {"Gemma 2 9B", "gemma2", 42, 3584, 14336, 16, 8, 256, 256000, 9241705984,
-     WINDOWS(4096, 2, 1e4, 1e4, 1), 256, 50, 30},
-    {"Gemma 2 27B", "gemma2", 46, 4608, 36864, 32, 16, 128, 256000, 27227128320,
-     WINDOWS(4096, 2, 1e4, 1e4, 1), 144, 50, 30},
-    {"Gemma 3 270M or FunctionGemma", "gemma3", 18, 640, 2048, 4, 1, 256, 262144, 268098176,
-     WINDOWS(512, 6, 1e6, 1e4, 1), 256, 0, 0},
-    {"Gemma 3 1B", "gemma3", 26, 1152, 6912, 4, 1, 256, 262144, 999885952,
-     WINDOWS(512, 6, 1e6, 1e4, 1), 256, 0, 0},
-    {"Gemma 3 4B", "gemma3", 34, 2560, 10240, 8, 4, 256, 262208, 3880263168,
-     WINDOWS(1024, 6, 1e6, 1e4, 8), 256, 0, 0},
-    {"Gemma 3 12B", "gemma3", 48, 3840, 15360, 16, 8, 256, 262208, 11766034176,
-     WINDOWS(1024, 6, 1e6, 1e4, 8), 256, 0, 0},
-    {"Gemma 3 27B", "gemma3", 62, 5376, 21504, 32, 16, 128, 262208, 27009346304,
-     WINDOWS(1024, 6, 1e6, 1e4, 8), 168, 0, 0},
-};
-/* clang-format on */
-const int ct_member_count = (int)CT_COUNT(ct_members);
-
-uint64_t ct_member_parameters(const struct ct_member *m)
-{
-    uint64_t hidden = (uint64_t)m->hidden, q = (uint64_t)m->n_head * (uint64_t)m->head_dim,
-             kv = (uint64_t)m->n_kv_head * (uint64_t)m->head_dim, head_dim = (uint64_t)m->head_dim;
-    bool first = strcmp(m->architecture, "gemma") == 0, third = strcmp(m->architecture, "gemma3") == 0;
-    uint64_t norms = (first ? 2 : 4) * hidden + (third ? 2 * head_dim : 0);
-    uint64_t layer = hidden * (2 * q + 2 * kv + 3 * (uint64_t)m->ffn) + norms;
-
-    return (uint64_t)m->n_vocab * hidden + (uint64_t)m->n_layer * layer + hidden;
-}
-
-const struct ct_member *ct_member_find(const struct ct_config *c)
-{
-    for (int i = 0; i < ct_member_count; i++)
-        if (strcmp(ct_members[i].architecture, c->architecture) == 0 && ct_members[i].n_layer == c->n_layer &&
-            ct_members[i].hidden == c->hidden)
-            return &ct_members[i];
-    return NULL;
-}
 
 struct fact {
     const char *name; /* as config.json and GGUF call it */
@@ -69,16 +21,17 @@ static const struct fact *first_difference(const struct fact *f, size_t n)
 
 bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, char *out, size_t capacity)
 {
+    const struct ct_architecture *a = m->architecture;
     const struct ct_kind *global = &c->kind[CT_GLOBAL], *local = &c->kind[CT_LOCAL];
     const struct fact whole[] = {
-        {"rope_theta (rope.freq_base)", global->rope_base, m->rope_base},
+        {"rope_theta (rope.freq_base)", global->rope_base, a->rope_base},
         {"rope_scaling.factor (rope.scaling.factor)", global->rope_factor, m->rope_factor},
-        {"final_logit_softcapping", (double)c->logit_cap, m->logit_cap},
-        {"rms_norm_eps (attention.layer_norm_rms_epsilon)", (double)c->norm_eps, 1e-6},
+        {"final_logit_softcapping", (double)c->logit_cap, (double)a->logit_cap},
+        {"rms_norm_eps (attention.layer_norm_rms_epsilon)", (double)c->norm_eps, CT_NORM_EPS},
         /* the rest asks nothing of a model whose layers are all global */
         {"sliding_window (attention.sliding_window)", m->window ? local->window : 0, m->window},
         {"rope_local_base_freq (rope.freq_base_swa)", m->window ? local->rope_base : 1,
-         m->window ? m->rope_base_local : 1},
+         m->window ? a->rope_base_local : 1},
         {"the factor of local rope", m->window ? local->rope_factor : 1, 1},
     };
     const struct fact *f = first_difference(whole, CT_COUNT(whole));
@@ -94,8 +47,8 @@ bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, cha
             {"head_dim (attention.key_length)", l->head_dim, m->head_dim},
             {"the attention scale (query_pre_attn_scalar)", (double)l->attn_scale,
              1 / __builtin_sqrt(m->query_scalar)},
-            {"attn_logit_softcapping", (double)l->attn_cap, m->attention_cap},
-            {"whether the layer is local", l->kind == CT_LOCAL, (i + 1) % m->period != 0},
+            {"attn_logit_softcapping", (double)l->attn_cap, (double)a->attn_cap},
+            {"whether the layer is local", l->kind == CT_LOCAL, (i + 1) % a->period != 0},
         };
         f = first_difference(layer, CT_COUNT(layer));
         if (f)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.c: what all dialects share: the dispatch, and the checks that hold for every member of the family. */
+/* config.c: what all dialects share: the dispatch, and the checks that hold for every member of the
+ * family. */
 #include "model/config.h"
 
 static carat_status check(const struct ct_config *c, const struct ct_file *f, carat_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.h: what a checkpoint says it is, as data: shapes, kinds of layers, scales. Read from config.json, GGUF keys or an SBS blob;
- * weights are in weights.h. Facts and sources: MODEL.md. */
+/* config.h: what a checkpoint says it is, as data: shapes, kinds of layers, scales. Read from config.json,
+ * GGUF keys or an SBS blob; weights are in weights.h. Facts and sources: MODEL.md. */
 #ifndef CT_CONFIG_H
 #define CT_CONFIG_H
 

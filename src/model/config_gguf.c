@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_gguf.c: GGUF metadata of the architectures gemma, gemma2 and gemma3. Several facts are not stored in such files
- * and follow from rules (MODEL.md): attention scale, local rope base, the pattern of local layers. */
-#include "model/config.h"
+/* config_gguf.c: GGUF metadata of the architectures gemma, gemma2 and gemma3. Several facts are not stored
+ * in such files and come from the family: attention scale, local rope base, the pattern of local layers. */
+#include "model/family.h"
 #include "model/refuse.h"
 
 #include <stdio.h>
 
 struct reader {
     const struct ct_file *f;
-    const char *arch;
+    const struct ct_architecture *arch;
     carat_status status;
     carat_error *err;
 };
 
 static const char *key_of(const struct reader *r, const char *name, char key[128])
 {
-    snprintf(key, 128, "%s.%s", r->arch, name);
+    snprintf(key, 128, "%s.%s", r->arch->name, name);
     return key;
 }
 
@@ -58,8 +58,9 @@ static double number(struct reader *r, const char *name, double fallback, double
 }
 
 /* A bool array (true = local), a period, or the architecture's own period when the key is absent. */
-static void read_pattern(struct reader *r, struct ct_config *c, int period)
+static void read_pattern(struct reader *r, struct ct_config *c)
 {
+    int period = r->arch->period;
     char key[128];
     const struct ct_meta *m = ct_file_meta(r->f, key_of(r, "attention.sliding_window_pattern", key));
 
@@ -80,10 +81,9 @@ static void read_pattern(struct reader *r, struct ct_config *c, int period)
         c->layer[i].kind = ct_meta_number(m, (uint64_t)i) != 0 ? CT_LOCAL : CT_GLOBAL;
 }
 
-static const char *const supported[] = {"gemma", "gemma2", "gemma3"};
-
 /* The architecture that the file states, when carat runs it. */
-static carat_status read_architecture(const struct ct_file *f, const char **name, carat_error *err)
+static carat_status read_architecture(const struct ct_file *f, const struct ct_architecture **known,
+                                      carat_error *err)
 {
     const char *path = ct_file_path(f);
     const struct ct_meta *arch = ct_file_meta(f, "general.architecture");
@@ -95,13 +95,10 @@ static carat_status read_architecture(const struct ct_file *f, const char **name
     if (!arch || arch->type != CT_META_STRING)
         return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"general.architecture\" is %s", path,
                        arch ? "not a string" : "missing");
-    *name = NULL;
-    for (size_t i = 0; i < CT_COUNT(supported); i++)
-        if (ct_str_is(arch->s, supported[i]))
-            *name = supported[i];
-    if (!*name)
+    *known = ct_architecture_named(arch->s);
+    if (!*known)
         return ct_refuse_name(path, "general.architecture", arch->s, err);
-    snprintf(key, sizeof key, "%s.attention.causal", *name);
+    snprintf(key, sizeof key, "%s.attention.causal", (*known)->name);
     const struct ct_meta *causal = ct_file_meta(f, key);
     if (causal && causal->type == CT_META_BOOL && !causal->u)
         return ct_refuse_bidirectional(path, key, err);
@@ -125,76 +122,92 @@ static carat_status refuse_angles(const struct ct_file *f, carat_error *err)
     return CARAT_OK;
 }
 
+/* The sizes that all layers share. */
+static void read_layers(struct reader *r, struct ct_config *c)
+{
+    struct ct_layer_config l = {0};
+
+    l.ffn = count(r, "feed_forward_length", -1, 1 << 20);
+    l.n_head = count(r, "attention.head_count", -1, 1024);
+    l.n_kv_head = count(r, "attention.head_count_kv", l.n_head, 1024);
+    l.head_dim = count(r, "attention.key_length", CT_MAX(1, c->hidden / l.n_head), 1 << 16);
+    int value_length = count(r, "attention.value_length", l.head_dim, 1 << 16);
+    if (!r->status && value_length != l.head_dim)
+        r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                            "%s: metadata key \"%s.attention.value_length\" is %d, expected key_length = %d",
+                            ct_file_path(r->f), r->arch->name, value_length, l.head_dim);
+    bool by_width = ct_member_scales_by_width(r->arch, c->n_layer);
+    l.attn_scale = (float)(1 / __builtin_sqrt(by_width ? (double)c->hidden / l.n_head : l.head_dim));
+    l.attn_cap = (float)number(r, "attn_logit_softcapping", (double)r->arch->attn_cap, 0, 1e6);
+    for (int i = 0; i < c->n_layer; i++)
+        c->layer[i] = l;
+}
+
+/* Window and rotary embedding of local and of global layers. */
+static void read_kinds(struct reader *r, struct ct_config *c)
+{
+    const double least_base = 1.0001;
+    const struct ct_architecture *a = r->arch;
+    int window = a->window ? count(r, "attention.sliding_window", a->window, 1 << 24) : 0;
+    double base = number(r, "rope.freq_base", a->rope_base, least_base, 1e12);
+    double local =
+        a->qk_norms ? number(r, "rope.local.freq_base", a->rope_base_local, least_base, 1e12) : base;
+    int head_dim = c->layer[0].head_dim;
+    char key[128];
+
+    local = number(r, "rope.freq_base_swa", local, least_base, 1e12);
+    c->kind[CT_GLOBAL] = (struct ct_kind){0, head_dim, head_dim / 2, base, 1};
+    c->kind[CT_LOCAL] = (struct ct_kind){window, head_dim, head_dim / 2, local, 1};
+
+    const struct ct_meta *type = ct_file_meta(r->f, key_of(r, "rope.scaling.type", key));
+    if (type && type->type == CT_META_STRING && ct_str_is(type->s, "linear"))
+        c->kind[CT_GLOBAL].rope_factor = number(r, "rope.scaling.factor", 1, 1e-3, 1e5);
+    else if (type && !(type->type == CT_META_STRING && ct_str_is(type->s, "none")) && !r->status)
+        r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                            "%s: metadata key \"%s\" at byte %llu is not \"linear\" or \"none\"",
+                            ct_file_path(r->f), key, (unsigned long long)type->offset);
+}
+
+/* Every token needs a row: its id comes from the tokenizer and is not looked at again. */
+static void read_vocabulary(struct reader *r, struct ct_config *c)
+{
+    const struct ct_meta *tokens = ct_file_meta(r->f, "tokenizer.ggml.tokens");
+    const struct ct_tensor *embed = ct_file_find(r->f, "token_embd.weight");
+
+    if (!tokens || tokens->type != CT_META_ARRAY)
+        return;
+    if (!r->status && embed && tokens->count > (uint64_t)embed->dim[0])
+        r->status = ct_fail(
+            r->err, CARAT_E_FORMAT,
+            "%s: tensor token_embd.weight at byte %llu has %lld rows, expected at least %llu, one for "
+            "each entry of metadata key \"tokenizer.ggml.tokens\"",
+            ct_file_path(r->f), (unsigned long long)embed->offset, (long long)embed->dim[0],
+            (unsigned long long)tokens->count);
+    if (tokens->count < 1 << 24)
+        c->n_text_vocab = (int)tokens->count;
+    if (r->arch->n_text_vocab) /* older files of 4B and up keep 64 rows of padding */
+        c->n_text_vocab = CT_MIN(c->n_text_vocab, r->arch->n_text_vocab);
+}
+
 carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err)
 {
-    const char *path = ct_file_path(f);
     struct reader r = {f, NULL, CARAT_OK, err};
 
     CT_TRY(read_architecture(f, &r.arch, err));
     CT_TRY(refuse_angles(f, err));
-    bool two = strcmp(r.arch, "gemma2") == 0, three = strcmp(r.arch, "gemma3") == 0;
-
-    c->architecture = r.arch;
-    c->post_norms = two || three;
-    c->qk_norms = three;
+    c->architecture = r.arch->name;
+    c->post_norms = r.arch->post_norms;
+    c->qk_norms = r.arch->qk_norms;
     c->tied = 1;
     c->n_layer = count(&r, "block_count", -1, CT_MAX_LAYERS);
     c->hidden = count(&r, "embedding_length", -1, 1 << 17);
     c->max_context = count(&r, "context_length", 8192, 1 << 24);
-    c->norm_eps = (float)number(&r, "attention.layer_norm_rms_epsilon", 1e-6, 0, 1);
-    c->logit_cap = (float)number(&r, "final_logit_softcapping", two ? 30 : 0, 0, 1e6);
-
-    struct ct_layer_config l = {0};
-    l.ffn = count(&r, "feed_forward_length", -1, 1 << 20);
-    l.n_head = count(&r, "attention.head_count", -1, 1024);
-    l.n_kv_head = count(&r, "attention.head_count_kv", l.n_head, 1024);
-    l.head_dim = count(&r, "attention.key_length", CT_MAX(1, c->hidden / l.n_head), 1 << 16);
-    int value_length = count(&r, "attention.value_length", l.head_dim, 1 << 16);
-    if (!r.status && value_length != l.head_dim)
-        r.status = ct_fail(err, CARAT_E_UNSUPPORTED,
-                           "%s: metadata key \"%s.attention.value_length\" is %d, expected key_length = %d",
-                           path, r.arch, value_length, l.head_dim);
-    /* the two 27B models scale by hidden / heads instead of head_dim */
-    bool big = (two && c->n_layer == 46) || (three && c->n_layer == 62);
-    l.attn_scale = (float)(1 / __builtin_sqrt(big ? (double)c->hidden / l.n_head : l.head_dim));
-    l.attn_cap = (float)number(&r, "attn_logit_softcapping", two ? 50 : 0, 0, 1e6);
-    for (int i = 0; i < c->n_layer; i++)
-        c->layer[i] = l;
-
-    int window = two || three ? count(&r, "attention.sliding_window", two ? 4096 : 512, 1 << 24) : 0;
-    read_pattern(&r, c, three ? 6 : two ? 2 : 1);
-    const double least_base = 1.0001;
-    double base = number(&r, "rope.freq_base", three ? 1e6 : 1e4, least_base, 1e12);
-    double local = three ? number(&r, "rope.local.freq_base", 1e4, least_base, 1e12) : base;
-    local = number(&r, "rope.freq_base_swa", local, least_base, 1e12);
-    for (int i = 0; i < CT_KINDS; i++)
-        c->kind[i] = (struct ct_kind){i == CT_LOCAL ? window : 0, l.head_dim, l.head_dim / 2,
-                                      i == CT_LOCAL ? local : base, 1};
-
-    char key[128];
-    const struct ct_meta *type = ct_file_meta(f, key_of(&r, "rope.scaling.type", key));
-    if (type && type->type == CT_META_STRING && ct_str_is(type->s, "linear"))
-        c->kind[CT_GLOBAL].rope_factor = number(&r, "rope.scaling.factor", 1, 1e-3, 1e5);
-    else if (type && !(type->type == CT_META_STRING && ct_str_is(type->s, "none")) && !r.status)
-        r.status = ct_fail(err, CARAT_E_UNSUPPORTED,
-                           "%s: metadata key \"%s\" at byte %llu is not \"linear\" or \"none\"", path, key,
-                           (unsigned long long)type->offset);
+    c->norm_eps = (float)number(&r, "attention.layer_norm_rms_epsilon", CT_NORM_EPS, 0, 1);
+    c->logit_cap = (float)number(&r, "final_logit_softcapping", (double)r.arch->logit_cap, 0, 1e6);
+    read_layers(&r, c);
+    read_pattern(&r, c);
+    read_kinds(&r, c);
     c->embed_scale_override = number_at(&r, "carat.embedding_scale", 0, 0, 1e6);
-
-    /* every token needs a row: its id comes from the tokenizer and is not looked at again */
-    const struct ct_meta *tokens = ct_file_meta(f, "tokenizer.ggml.tokens");
-    const struct ct_tensor *embed = ct_file_find(f, "token_embd.weight");
-    if (!r.status && tokens && tokens->type == CT_META_ARRAY && embed &&
-        tokens->count > (uint64_t)embed->dim[0])
-        r.status = ct_fail(
-            err, CARAT_E_FORMAT,
-            "%s: tensor token_embd.weight at byte %llu has %lld rows, expected at least %llu, one for "
-            "each entry of metadata key \"tokenizer.ggml.tokens\"",
-            path, (unsigned long long)embed->offset, (long long)embed->dim[0],
-            (unsigned long long)tokens->count);
-    if (tokens && tokens->type == CT_META_ARRAY && tokens->count < 1 << 24)
-        c->n_text_vocab = (int)tokens->count;
-    if (three && c->n_text_vocab > 262144)
-        c->n_text_vocab = 262144; /* older files of 4B and up keep 64 rows of padding */
+    read_vocabulary(&r, c);
     return r.status;
 }

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config_hf.c: config.json in all its spellings. A released multimodal config leaves out what equals the
  * class default, so every field starts from the family's default and is overlaid. */
-#include "model/config.h"
+#include "model/family.h"
 #include "model/refuse.h"
 
 #include <stdio.h>
-
-/* The members carat runs, and the defaults of their transformers classes. */
-struct family {
-    const char *model_type, *architecture;
-    int vocab, hidden, ffn, layers, heads, kv_heads, max_context, window;
-    int pattern; /* layer i is global iff (i + 1) % pattern == 0; 1: all are */
-    double rope_base, rope_base_local, query_scalar, attn_cap, logit_cap;
-    bool post_norms, qk_norms;
-};
-static const struct family families[] = {
-    {"gemma", "gemma", 256000, 3072, 24576, 28, 16, 16, 8192, 0, 1, 1e4, 1e4, 0, 0, 0, false, false},
-    {"gemma2", "gemma2", 256000, 2304, 9216, 26, 8, 4, 8192, 4096, 2, 1e4, 1e4, 256, 50, 30, true, false},
-    {"gemma3_text", "gemma3", 262208, 2304, 9216, 26, 8, 4, 131072, 4096, 6, 1e6, 1e4, 256, 0, 0, true, true},
-};
-#define DEFAULT_HEAD_DIM 256
 
 /* A reader over one object that keeps its first error, so that reading is straight-line. */
 struct reader {
@@ -184,63 +169,82 @@ static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
     }
 }
 
-static void read_text(struct reader *r, struct ct_config *c, const struct family *fam)
+/* A cap on scores or logits; an explicit null switches it off. */
+static float read_cap(struct reader *r, const char *key, float fallback)
+{
+    bool off = ct_json_is(ct_json_get(r->o, key), CT_JSON_NULL);
+    return off ? 0 : (float)number(r, key, (double)fallback, 0, 1e6);
+}
+
+/* The sizes that all layers share. */
+static void read_layers(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
     struct ct_layer_config l = {0};
 
-    c->architecture = fam->architecture;
-    c->norm_plus_one = true;
-    c->post_norms = fam->post_norms;
-    c->qk_norms = fam->qk_norms;
-    c->n_vocab = count(r, "vocab_size", fam->vocab, 1 << 24);
-    c->hidden = count(r, "hidden_size", fam->hidden, 1 << 17);
-    c->n_layer = count(r, "num_hidden_layers", fam->layers, CT_MAX_LAYERS);
-    c->max_context = count(r, "max_position_embeddings", fam->max_context, 1 << 24);
-    c->norm_eps = (float)number(r, "rms_norm_eps", 1e-6, 0, 1);
-    c->logit_cap = (float)number(r, "final_logit_softcapping", fam->logit_cap, 0, 1e6);
-    c->tied = flag(r, "tie_word_embeddings", true);
-    l.ffn = count(r, "intermediate_size", fam->ffn, 1 << 20);
-    l.n_head = count(r, "num_attention_heads", fam->heads, 1024);
-    l.n_kv_head = count(r, "num_key_value_heads", fam->kv_heads, 1024);
-    l.head_dim = count(r, "head_dim", DEFAULT_HEAD_DIM, 1 << 16);
-    l.attn_cap = (float)number(r, "attn_logit_softcapping", fam->attn_cap, 0, 1e6);
-    double scalar =
-        fam->query_scalar ? number(r, "query_pre_attn_scalar", fam->query_scalar, 1e-6, 1e9) : l.head_dim;
+    l.ffn = count(r, "intermediate_size", a->hf.ffn, 1 << 20);
+    l.n_head = count(r, "num_attention_heads", a->hf.n_head, 1024);
+    l.n_kv_head = count(r, "num_key_value_heads", a->hf.n_kv_head, 1024);
+    l.head_dim = count(r, "head_dim", a->hf.head_dim, 1 << 16);
+    l.attn_cap = read_cap(r, "attn_logit_softcapping", a->attn_cap);
+    double scalar = l.head_dim;
+    if (a->hf.query_scalar > 0)
+        scalar = number(r, "query_pre_attn_scalar", a->hf.query_scalar, 1e-6, 1e9);
     l.attn_scale = (float)(1 / __builtin_sqrt(scalar));
-    if (get(r->o, "attn_logit_softcapping") == NULL && ct_json_get(r->o, "attn_logit_softcapping"))
-        l.attn_cap = 0; /* an explicit null switches the cap off */
-    if (get(r->o, "final_logit_softcapping") == NULL && ct_json_get(r->o, "final_logit_softcapping"))
-        c->logit_cap = 0;
     for (int i = 0; i < c->n_layer; i++)
         c->layer[i] = l;
+}
 
-    int pattern = count(r, "sliding_window_pattern",
-                        count(r, "_sliding_window_pattern", fam->pattern, 1 << 16), 1 << 16);
-    read_layer_kinds(r, c, fam->window ? pattern : 1);
-    for (int i = 0; i < CT_KINDS; i++)
-        c->kind[i] = (struct ct_kind){0, l.head_dim, l.head_dim / 2,
-                                      i == CT_LOCAL ? fam->rope_base_local : fam->rope_base, 1};
-    c->kind[CT_LOCAL].window = fam->window ? count(r, "sliding_window", fam->window, 1 << 24) : 0;
-    c->kind[CT_GLOBAL].rope_base = number(r, "rope_theta", fam->rope_base, 1.0001, 1e12);
-    c->kind[CT_LOCAL].rope_base = fam->qk_norms
-                                      ? number(r, "rope_local_base_freq", fam->rope_base_local, 1.0001, 1e12)
-                                      : c->kind[CT_GLOBAL].rope_base;
-    read_rope(r, "rope_scaling", object(r, "rope_scaling"), &c->kind[CT_GLOBAL]);
+/* Window and rotary embedding of local and of global layers, in the older spelling and in that of
+ * rope_parameters. */
+static void read_kinds(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+{
+    int head_dim = c->layer[0].head_dim, window = 0;
+    struct ct_kind *global = &c->kind[CT_GLOBAL], *local = &c->kind[CT_LOCAL];
+
+    if (a->hf.window)
+        window = count(r, "sliding_window", a->hf.window, 1 << 24);
+    *global = (struct ct_kind){0, head_dim, head_dim / 2, 0, 1};
+    *local = (struct ct_kind){window, head_dim, head_dim / 2, 0, 1};
+    global->rope_base = number(r, "rope_theta", a->rope_base, 1.0001, 1e12);
+    local->rope_base =
+        a->qk_norms ? number(r, "rope_local_base_freq", a->rope_base_local, 1.0001, 1e12) : global->rope_base;
+    read_rope(r, "rope_scaling", object(r, "rope_scaling"), global);
+
     const struct ct_json_value *rope = object(r, "rope_parameters");
     char within[64];
     struct reader kinds = inside(r, "rope_parameters", rope, within);
     const struct ct_json_value *full = object(&kinds, "full_attention"),
                                *sliding = object(&kinds, "sliding_attention");
-    r->status = kinds.status;
     if (full || sliding) {
-        read_rope(&kinds, "full_attention", full, &c->kind[CT_GLOBAL]);
-        read_rope(&kinds, "sliding_attention", sliding, &c->kind[CT_LOCAL]);
-        r->status = kinds.status;
-    } else {
-        read_rope(r, "rope_parameters", rope, &c->kind[CT_GLOBAL]);
-        if (!fam->qk_norms)
-            c->kind[CT_LOCAL].rope_base = c->kind[CT_GLOBAL].rope_base;
+        read_rope(&kinds, "full_attention", full, global);
+        read_rope(&kinds, "sliding_attention", sliding, local);
     }
+    r->status = kinds.status;
+    if (!full && !sliding) {
+        read_rope(r, "rope_parameters", rope, global);
+        if (!a->qk_norms)
+            local->rope_base = global->rope_base;
+    }
+}
+
+static void read_text(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+{
+    c->architecture = a->name;
+    c->norm_plus_one = true;
+    c->post_norms = a->post_norms;
+    c->qk_norms = a->qk_norms;
+    c->n_vocab = count(r, "vocab_size", a->hf.n_vocab, 1 << 24);
+    c->hidden = count(r, "hidden_size", a->hf.hidden, 1 << 17);
+    c->n_layer = count(r, "num_hidden_layers", a->hf.n_layer, CT_MAX_LAYERS);
+    c->max_context = count(r, "max_position_embeddings", a->hf.max_context, 1 << 24);
+    c->norm_eps = (float)number(r, "rms_norm_eps", CT_NORM_EPS, 0, 1);
+    c->logit_cap = read_cap(r, "final_logit_softcapping", a->logit_cap);
+    c->tied = flag(r, "tie_word_embeddings", true);
+    read_layers(r, c, a);
+    int period =
+        count(r, "sliding_window_pattern", count(r, "_sliding_window_pattern", a->period, 1 << 16), 1 << 16);
+    read_layer_kinds(r, c, a->hf.window ? period : 1);
+    read_kinds(r, c, a);
 }
 
 /* config.json is a few kilobytes. */
@@ -293,10 +297,10 @@ static carat_status refuse(struct reader *r, const struct ct_json_value *root)
     return r->status;
 }
 
-/* The family by model_type, which nests in a multimodal config; the model_type of text_config then counts
- * too. */
-static carat_status find_family(struct reader *r, const struct ct_json_value *root,
-                                const struct family **family, bool *nested)
+/* The architecture by model_type, which nests in a multimodal config; the model_type of text_config then
+ * counts too. */
+static carat_status find_architecture(struct reader *r, const struct ct_json_value *root,
+                                      const struct ct_architecture **a, bool *nested)
 {
     const struct ct_json_value *type = string(r, "model_type"),
                                *class = ct_json_first(get(root, "architectures"));
@@ -317,11 +321,8 @@ static carat_status find_family(struct reader *r, const struct ct_json_value *ro
         key = "model_type in text_config";
         name = ct_json_is(type, CT_JSON_STRING) ? ct_json_str(type) : (struct ct_str){"gemma3_text", 11};
     }
-    *family = NULL;
-    for (size_t i = 0; i < CT_COUNT(families); i++)
-        if (ct_str_is(name, families[i].model_type))
-            *family = &families[i];
-    if (*family)
+    *a = ct_architecture_of_type(name);
+    if (*a)
         return CARAT_OK;
     if (!ct_refuse_knows(name) && ct_json_is(class, CT_JSON_STRING) && ct_refuse_knows(ct_json_str(class)))
         return ct_refuse_name(r->path, "architectures", ct_json_str(class), r->err);
@@ -330,17 +331,18 @@ static carat_status find_family(struct reader *r, const struct ct_json_value *ro
 
 static carat_status read_root(struct reader *r, const struct ct_json_value *root, struct ct_config *c)
 {
-    const struct family *family;
+    const struct ct_architecture *a;
     bool nested = false;
 
-    CT_TRY(find_family(r, root, &family, &nested));
+    CT_TRY(find_architecture(r, root, &a, &nested));
     CT_TRY(refuse(r, root));
-    read_text(r, c, family);
+    read_text(r, c, a);
     c->multimodal = nested;
     if (nested) { /* rows from the image token on are padding */
         r->o = root;
         r->within = "";
-        c->n_text_vocab = count(r, "image_token_index", count(r, "image_token_id", 262144, 1 << 24), 1 << 24);
+        int first = a->n_text_vocab ? a->n_text_vocab : c->n_vocab;
+        c->n_text_vocab = count(r, "image_token_index", count(r, "image_token_id", first, 1 << 24), 1 << 24);
     }
     return r->status;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_sbs.c: the configuration inside a gemma.cpp file. Generation, shapes, windows and caps follow from its fields;
- * only two facts that no field states hang on the model's number: linear RoPE, and the query scale of Gemma 3 27B,
- * where gemma.cpp departs from the trained model (MODEL.md). */
-#include "model/config.h"
+/* config_sbs.c: the configuration inside a gemma.cpp file. Generation, shapes, windows and caps follow
+ * from its fields; only two facts that no field states hang on the model's number: linear RoPE, and the
+ * query scale of Gemma 3 27B, where gemma.cpp departs from the trained model (MODEL.md). */
+#include "model/family.h"
 
 #include "file/sbs.h"
 
 struct reader {
     const struct ct_sbs_config *s;
+    const struct ct_member *member; /* by its number; NULL: one that the fields say all of */
     const char *path;
     carat_status status;
     carat_error *err;
@@ -79,7 +80,8 @@ static void read_layer(struct reader *r, struct ct_config *c, int i)
             ct_fail(r->err, CARAT_E_UNSUPPORTED,
                     "%s: blob \"config\": layer_configs[%d] has %s, which no Gemma that carat runs has",
                     r->path, i, why);
-    bool by_width = r->s->query_scale == CT_SBS_BY_WIDTH || r->s->model == CT_SBS_GEMMA3_27B;
+    bool by_width =
+        r->s->query_scale == CT_SBS_BY_WIDTH || (r->member && r->member->query_scalar != r->member->head_dim);
     l->attn_scale = (float)(1 / __builtin_sqrt(by_width ? (double)c->hidden / l->n_head : l->head_dim));
     l->attn_cap = c->layer[0].attn_cap;
 }
@@ -112,13 +114,13 @@ static void read_windows(struct reader *r, struct ct_config *c)
 carat_status ct_config_read_sbs(struct ct_config *c, const struct ct_file *f, carat_error *err)
 {
     const struct ct_sbs_config *s = ct_file_sbs(f);
-    struct reader r = {s, ct_file_path(f), CARAT_OK, err};
+    struct reader r = {s, ct_member_of_sbs(s->model), ct_file_path(f), CARAT_OK, err};
     const struct ct_sbs_layer *first = s->layer_configs.element;
 
     CT_TRY(refuse(&r));
     c->tied = 1;
     c->norm_plus_one = true;
-    c->norm_eps = 1e-6f;
+    c->norm_eps = (float)CT_NORM_EPS;
     c->n_layer = count(&r, "num_layers", s->num_layers, CT_MAX_LAYERS);
     if (s->layer_configs.n != s->num_layers && !r.status)
         r.status = ct_fail(err, CARAT_E_FORMAT,
@@ -133,20 +135,20 @@ carat_status ct_config_read_sbs(struct ct_config *c, const struct ct_file *f, ca
 
     c->post_norms = first->post_norm != 0;
     c->qk_norms = first->use_qk_norm;
-    c->architecture = c->qk_norms ? "gemma3" : c->post_norms ? "gemma2" : "gemma";
-    if (c->qk_norms && !c->post_norms)
+    const struct ct_architecture *a = ct_architecture_with(c->post_norms, c->qk_norms);
+    if (!a)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s: blob \"config\": use_qk_norm without post_norm, which no Gemma has", r.path);
+    c->architecture = a->name;
     for (int i = 0; i < c->n_layer; i++)
         read_layer(&r, c, i);
-    bool linear =
-        s->model == CT_SBS_GEMMA3_4B || s->model == CT_SBS_GEMMA3_12B || s->model == CT_SBS_GEMMA3_27B;
-    for (int i = 0; i < CT_KINDS; i++)
-        c->kind[i] =
-            (struct ct_kind){0, c->layer[0].head_dim, c->layer[0].head_dim / 2,
-                             i == CT_GLOBAL && c->qk_norms ? 1e6 : 1e4, i == CT_GLOBAL && linear ? 8 : 1};
+    int head_dim = c->layer[0].head_dim;
+    c->kind[CT_GLOBAL] =
+        (struct ct_kind){0, head_dim, head_dim / 2, a->rope_base, r.member ? r.member->rope_factor : 1};
+    c->kind[CT_LOCAL] = (struct ct_kind){0, head_dim, head_dim / 2, a->rope_base_local, 1};
     read_windows(&r, c);
     c->multimodal = s->vit_config.layer_configs.n > 0;
-    c->n_text_vocab = c->qk_norms && c->n_vocab > 262144 ? 262144 : 0; /* rows of padding behind it */
+    if (a->n_text_vocab && c->n_vocab > a->n_text_vocab) /* rows of padding behind it */
+        c->n_text_vocab = a->n_text_vocab;
     return r.status;
 }

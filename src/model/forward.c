@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward.c: Gemma 1, 2 and 3 as prose. What a verb means: backend/backend.h; what the members of the family do
- * differently is data: an absent norm adds nothing, a cap of 0 does not cap, kinds carry window and rope. */
+/* forward.c: Gemma 1, 2 and 3 as prose. What a verb means: backend/backend.h; what the members of the
+ * family do differently is data: an absent norm adds nothing, a cap of 0 does not cap, kinds carry window
+ * and rope. */
 #include "model/forward.h"
 
 void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_config *c,

@@ -11,7 +11,8 @@ void ct_cache_plan(struct ct_cache *cache, const struct ct_config *c, enum ct_kv
 
     *cache = (struct ct_cache){.n_layer = c->n_layer};
     for (int i = 0; i < CT_KINDS; i++) {
-        /* a chunk is stored before its first row attends, so a ring holds window - 1 older keys and the chunk */
+        /* a chunk is stored before its first row attends, so a ring holds window - 1 older keys and the
+         * chunk */
         size_t all = ct_round_up((size_t)context, CT_KEY_BLOCK);
         size_t ring = ct_round_up((size_t)c->kind[i].window + (size_t)chunk, CT_KEY_BLOCK);
         cache->ring[i] = (int)(c->kind[i].window ? CT_MIN(all, ring) : all);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv_cache.h: the KV cache of an engine: where each layer's K and V of each sequence lie. Local layers keep a ring, global
- * layers every position. Layout inside a head: kernel.h. */
+/* kv_cache.h: the KV cache of an engine: where each layer's K and V of each sequence lie. Local layers
+ * keep a ring, global layers every position. Layout inside a head: kernel.h. */
 #ifndef CT_KV_CACHE_H
 #define CT_KV_CACHE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refuse.c: what people have that looks like a model for carat and is not: relatives of Gemma, parts of models, and
- * quantised safetensors, each with what it is and what works instead. One table of names serves both containers. Files
- * that are no checkpoint at all are src/file's to name, stored types src/quant's. */
+/* refuse.c: what people have that looks like a model for carat and is not: relatives of Gemma, parts of
+ * models, and quantised safetensors, each with what it is and what works instead. One table of names
+ * serves both containers. Files that are no checkpoint at all are src/file's to name, stored types
+ * src/quant's. */
 #include "model/refuse.h"
 
 #include <stdio.h>
@@ -13,8 +14,8 @@
     "of it"
 #define MERGE "merge it into the base model and open the result"
 
-/* A name as config.json (model_type, class) or GGUF (architecture, general.type) spells it, in lower case and without
- * separators; it stands for every name that begins so. The first match counts. */
+/* A name as config.json (model_type, class) or GGUF (architecture, general.type) spells it, in lower case
+ * and without separators; it stands for every name that begins so. The first match counts. */
 static const struct relative {
     const char *name, *what, *instead;
 } relatives[] = {

@@ -262,12 +262,11 @@ static carat_status add_meta(struct id_set *set, const struct ct_file *f, carat_
     return CARAT_OK;
 }
 
-carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, const char *architecture,
+carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, int32_t end_of_turn,
                          enum ct_chat chat, int n_vocab, int32_t *ids, int cap, int *n, carat_error *err)
 {
     static const char *const key[] = {"eos_token_id"}, *const turn[] = {"<end_of_turn>"},
                              *const response[] = {"<start_function_response>"};
-    const int real_vocab = 256000; /* of Gemma 1, the smallest released */
     struct id_set set = {ids, 0, cap, n_vocab};
     int32_t own[16];
 
@@ -288,8 +287,7 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
     CT_TRY(add_names(&set, f, t, turn, CT_COUNT(turn), err));
     if (chat == CT_CHAT_FUNCTIONGEMMA)
         CT_TRY(add_names(&set, f, t, response, CT_COUNT(response), err));
-    if (!t && n_vocab >= real_vocab && architecture && *architecture &&
-        !add_id(&set, strncmp(architecture, "gemma3", 6) == 0 ? 106 : 107))
+    if (!t && !add_id(&set, end_of_turn))
         return too_many(&set, f, "stop ids", err);
     *n = set.n;
     return CARAT_OK;

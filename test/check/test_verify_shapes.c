@@ -7,22 +7,23 @@
 
 static void config_of(struct ct_config *c, const struct ct_member *m)
 {
-    *c = (struct ct_config){.architecture = m->architecture,
+    const struct ct_architecture *a = m->architecture;
+    *c = (struct ct_config){.architecture = a->name,
                             .n_layer = m->n_layer,
                             .hidden = m->hidden,
                             .n_vocab = m->n_vocab,
                             .norm_eps = 1e-6f,
-                            .logit_cap = (float)m->logit_cap};
-    c->kind[CT_GLOBAL] = (struct ct_kind){0, m->head_dim, m->head_dim / 2, m->rope_base, m->rope_factor};
-    c->kind[CT_LOCAL] = (struct ct_kind){m->window, m->head_dim, m->head_dim / 2, m->rope_base_local, 1};
+                            .logit_cap = a->logit_cap};
+    c->kind[CT_GLOBAL] = (struct ct_kind){0, m->head_dim, m->head_dim / 2, a->rope_base, m->rope_factor};
+    c->kind[CT_LOCAL] = (struct ct_kind){m->window, m->head_dim, m->head_dim / 2, a->rope_base_local, 1};
     for (int i = 0; i < m->n_layer; i++)
         c->layer[i] = (struct ct_layer_config){m->n_head,
                                                m->n_kv_head,
                                                m->head_dim,
                                                m->ffn,
-                                               (i + 1) % m->period ? CT_LOCAL : CT_GLOBAL,
+                                               (i + 1) % a->period ? CT_LOCAL : CT_GLOBAL,
                                                (float)(1 / sqrt(m->query_scalar)),
-                                               (float)m->attention_cap};
+                                               a->attn_cap};
 }
 
 static void members_have_their_published_counts(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config.c: config.json in its dialects, the defaults that released files rely on, refusals by name, and the
- * arithmetic of the KV cache. GGUF keys are covered with whole files in test/engine/test_reference.c. */
+/* test_config.c: config.json in its dialects, the defaults that released files rely on, refusals by name,
+ * and the arithmetic of the KV cache. GGUF keys are covered with whole files in
+ * test/engine/test_reference.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

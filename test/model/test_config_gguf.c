@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_gguf.c: the facts that GGUF does not store and the configuration derives: the query scale, the
- * pattern of local layers, windows, bases of the rotary embedding, rows that are never generated. Whole files are
- * opened elsewhere. */
+/* test_config_gguf.c: the facts that GGUF does not store and the configuration derives: the query scale,
+ * the pattern of local layers, windows, bases of the rotary embedding, rows that are never generated.
+ * Whole files are opened elsewhere. */
 #include "file/file_build.h"
 
 #include <math.h>
@@ -25,8 +25,8 @@ static void put_key(struct buf *b, const char *architecture, const struct key *k
     put_meta(b, name, k->type, k->type == F32 ? (void *)&f : &u, 4);
 }
 
-/* Reads a file without tensors: the five keys that every model has, then more, which a NULL name ends. tokens:
- * entries of the vocabulary, all empty. */
+/* Reads a file without tensors: the five keys that every model has, then more, which a NULL name ends.
+ * tokens: entries of the vocabulary, all empty. */
 static carat_status read_gguf(struct ct_config *c, const char *architecture, int layers,
                               const struct key *more, uint64_t tokens, carat_error *err)
 {

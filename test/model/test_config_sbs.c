@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_sbs.c: what the model makes of a gemma.cpp file: facts that its fields state and the two they do not,
- * refusals by name, fused and split tensors as rows without a changed value, and the rule that a layer has one form. */
+/* test_config_sbs.c: what the model makes of a gemma.cpp file: facts that its fields state and the two
+ * they do not, refusals by name, fused and split tensors as rows without a changed value, and the rule
+ * that a layer has one form. */
 #include "file/sbs_build.h"
 
 #include <math.h>

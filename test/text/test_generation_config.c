@@ -262,13 +262,13 @@ static void expect_ids(const int32_t *ids, int n, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void check_stop(struct ct_file *f, const struct ct_tokenizer *t, const char *architecture, int n_vocab,
+static void check_stop(struct ct_file *f, const struct ct_tokenizer *t, int32_t end_of_turn, int n_vocab,
                        const char *expected)
 {
     int32_t ids[16];
     int n = -1;
     carat_error err;
-    if (ct_stop_ids(f, t, architecture, CT_CHAT_FUNCTIONGEMMA, n_vocab, ids, 16, &n, &err) != CARAT_OK)
+    if (ct_stop_ids(f, t, end_of_turn, CT_CHAT_FUNCTIONGEMMA, n_vocab, ids, 16, &n, &err) != CARAT_OK)
         fail_msg("%s", err.message);
     expect_ids(ids, n, expected);
     ct_file_close(f);
@@ -305,37 +305,36 @@ static void stop_ids(void **state)
 {
     (void)state;
     struct ct_tokenizer *t = small_tokenizer();
-    check_stop(open_config("{\"eos_token_id\":[1,106]}", "{\"eos_token_id\":[106,50]}"), NULL, "gemma3", 600,
+    check_stop(open_config("{\"eos_token_id\":[1,106]}", "{\"eos_token_id\":[106,50]}"), NULL, -1, 600,
                "1 106 50");
     check_stop(
         open_config("{\"eos_token_id\":1,\"text_config\":{\"eos_token_id\":[5]}}", "{\"eos_token_id\":null}"),
-        NULL, "gemma3", 600, "1 5");
-    check_stop(open_config("{\"eos_token_id\":[1,700,2147483647]}", NULL), NULL, "gemma", 600,
+        NULL, -1, 600, "1 5");
+    check_stop(open_config("{\"eos_token_id\":[1,700,2147483647]}", NULL), NULL, -1, 600,
                "1"); /* beyond the matrix */
-    check_stop(open_config(NULL, NULL), NULL, "gemma3", 600, "");
-    check_stop(open_config(NULL, NULL), t, "gemma3", 600, "1 106"); /* of the tokenizer */
-    check_stop(open_config("{\"eos_token_id\":9}", NULL), t, "gemma", 600, "9 1 106");
-    /* a real vocabulary without a tokenizer: the family's end of turn */
-    check_stop(open_config("{\"eos_token_id\":1}", NULL), NULL, "gemma2", 256000, "1 107");
-    check_stop(open_config("{\"eos_token_id\":1}", NULL), NULL, "gemma3", 262144, "1 106");
+    check_stop(open_config(NULL, NULL), NULL, -1, 600, "");
+    check_stop(open_config(NULL, NULL), t, -1, 600, "1 106"); /* of the tokenizer */
+    check_stop(open_config("{\"eos_token_id\":9}", NULL), t, -1, 600, "9 1 106");
+    /* without a tokenizer: the family's end of turn, which a tokenizer knows better */
+    check_stop(open_config("{\"eos_token_id\":1}", NULL), NULL, 107, 262144, "1 107");
+    check_stop(open_config("{\"eos_token_id\":1}", NULL), NULL, 106, 262144, "1 106");
     struct gguf g;
     begin_gguf(&g);
     put_u32(&g, "tokenizer.ggml.eos_token_id", 1);
     put_u32(&g, "tokenizer.ggml.eot_token_id", 106);
-    check_stop(open_gguf(&g), NULL, "gemma3", 600, "1 106");
+    check_stop(open_gguf(&g), NULL, -1, 600, "1 106");
 
     /* the names: FunctionGemma's response token only with its template */
     struct ct_tokenizer *function = renamed_tokenizer((const char *const[]){"<unused44>"},
                                                       (const char *const[]){"<start_function_response>"}, 1);
     carat_error err;
-    check_stop(open_config(NULL, NULL), function, "gemma3", 600, "1 106 50");
+    check_stop(open_config(NULL, NULL), function, -1, 600, "1 106 50");
     struct ct_file *f = open_config(NULL, NULL);
     int32_t ids[4];
     int n;
-    assert_int_equal(ct_stop_ids(f, function, "gemma3", CT_CHAT_GEMMA3, 600, ids, 4, &n, NULL), CARAT_OK);
+    assert_int_equal(ct_stop_ids(f, function, -1, CT_CHAT_GEMMA3, 600, ids, 4, &n, NULL), CARAT_OK);
     expect_ids(ids, n, "1 106");
-    assert_int_equal(ct_stop_ids(f, function, "gemma3", CT_CHAT_GEMMA3, 600, ids, 1, &n, &err),
-                     CARAT_E_FORMAT);
+    assert_int_equal(ct_stop_ids(f, function, -1, CT_CHAT_GEMMA3, 600, ids, 1, &n, &err), CARAT_E_FORMAT);
     ct_file_close(f);
     ct_tokenizer_free(function);
     ct_tokenizer_free(t);
@@ -395,7 +394,7 @@ static void bad_ids(void **state)
         int32_t ids[8];
         int n = 77;
         carat_error err = {0};
-        carat_status status = ct_stop_ids(f, NULL, "gemma3", CT_CHAT_NONE, 600, ids, 8, &n, &err);
+        carat_status status = ct_stop_ids(f, NULL, -1, CT_CHAT_NONE, 600, ids, 8, &n, &err);
         if (status == CARAT_OK) {
             n = 77;
             status = ct_banned_ids(f, NULL, 600, ids, 8, &n, &err);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* family.c: the tables of family.h. */
+#include "model/family.h"
+
+#include "file/sbs.h"
+
+const struct ct_architecture ct_architectures[] = {
+    {.name = "gemma",
+     .model_type = "gemma",
+     .period = 1,
+     .rope_base = 1e4,
+     .rope_base_local = 1e4,
+     .end_of_turn = 107,
+     .hf = {256000, 3072, 24576, 28, 16, 16, 256, 8192, 0, 0}},
+    {.name = "gemma2",
+     .model_type = "gemma2",
+     .post_norms = true,
+     .period = 2,
+     .window = 4096,
+     .rope_base = 1e4,
+     .rope_base_local = 1e4,
+     .attn_cap = 50,
+     .logit_cap = 30,
+     .end_of_turn = 107,
+     .hf = {256000, 2304, 9216, 26, 8, 4, 256, 8192, 4096, 256}},
+    {.name = "gemma3",
+     .model_type = "gemma3_text",
+     .post_norms = true,
+     .qk_norms = true,
+     .period = 6,
+     .window = 512,
+     .rope_base = 1e6,
+     .rope_base_local = 1e4,
+     .n_text_vocab = 262144,
+     .end_of_turn = 106,
+     .hf = {262208, 2304, 9216, 26, 8, 4, 256, 131072, 4096, 256}},
+};
+const int ct_architecture_count = (int)CT_COUNT(ct_architectures);
+
+#define GEMMA1 &ct_architectures[0]
+#define GEMMA2 &ct_architectures[1]
+#define GEMMA3 &ct_architectures[2]
+/* clang-format off */
+const struct ct_member ct_members[] = {
+    {"Gemma 1 2B", GEMMA1, 0, 18, 2048, 16384, 8, 1, 256, 256000, 2506172416, 0, 1, 256},
+    {"Gemma 1 7B", GEMMA1, 0, 28, 3072, 24576, 16, 16, 256, 256000, 8537680896, 0, 1, 256},
+    {"Gemma 2 2B", GEMMA2, 0, 26, 2304, 9216, 8, 4, 256, 256000, 2614341888, 4096, 1, 256},
+    {"Gemma 2 9B", GEMMA2, 0, 42, 3584, 14336, 16, 8, 256, 256000, 9241705984, 4096, 1, 256},
+    {"Gemma 2 27B", GEMMA2, 0, 46, 4608, 36864, 32, 16, 128, 256000, 27227128320, 4096, 1, 144},
+    {"Gemma 3 270M or FunctionGemma", GEMMA3, 0, 18, 640, 2048, 4, 1, 256, 262144, 268098176, 512, 1, 256},
+    {"Gemma 3 1B", GEMMA3, 0, 26, 1152, 6912, 4, 1, 256, 262144, 999885952, 512, 1, 256},
+    {"Gemma 3 4B", GEMMA3, CT_SBS_GEMMA3_4B, 34, 2560, 10240, 8, 4, 256, 262208, 3880263168, 1024, 8, 256},
+    {"Gemma 3 12B", GEMMA3, CT_SBS_GEMMA3_12B, 48, 3840, 15360, 16, 8, 256, 262208, 11766034176, 1024, 8, 256},
+    {"Gemma 3 27B", GEMMA3, CT_SBS_GEMMA3_27B, 62, 5376, 21504, 32, 16, 128, 262208, 27009346304, 1024, 8, 168},
+};
+/* clang-format on */
+const int ct_member_count = (int)CT_COUNT(ct_members);
+
+const struct ct_architecture *ct_architecture_named(struct ct_str name)
+{
+    for (int i = 0; i < ct_architecture_count; i++)
+        if (ct_str_is(name, ct_architectures[i].name))
+            return &ct_architectures[i];
+    return NULL;
+}
+
+const struct ct_architecture *ct_architecture_of_type(struct ct_str model_type)
+{
+    for (int i = 0; i < ct_architecture_count; i++)
+        if (ct_str_is(model_type, ct_architectures[i].model_type))
+            return &ct_architectures[i];
+    return NULL;
+}
+
+const struct ct_architecture *ct_architecture_with(bool post_norms, bool qk_norms)
+{
+    for (int i = 0; i < ct_architecture_count; i++)
+        if (ct_architectures[i].post_norms == post_norms && ct_architectures[i].qk_norms == qk_norms)
+            return &ct_architectures[i];
+    return NULL;
+}
+
+int32_t ct_family_end_of_turn(const char *architecture, int n_vocab)
+{
+    const struct ct_architecture *a =
+        ct_architecture_named((struct ct_str){architecture, strlen(architecture)});
+    int smallest = ct_members[0].n_vocab;
+    for (int i = 1; i < ct_member_count; i++)
+        smallest = CT_MIN(smallest, ct_members[i].n_vocab);
+    return a && n_vocab >= smallest ? a->end_of_turn : -1;
+}
+
+uint64_t ct_member_parameters(const struct ct_member *m)
+{
+    const struct ct_architecture *a = m->architecture;
+    uint64_t hidden = (uint64_t)m->hidden, q = (uint64_t)m->n_head * (uint64_t)m->head_dim,
+             kv = (uint64_t)m->n_kv_head * (uint64_t)m->head_dim, head_dim = (uint64_t)m->head_dim;
+    uint64_t norms = (a->post_norms ? 4 : 2) * hidden + (a->qk_norms ? 2 * head_dim : 0);
+    uint64_t layer = hidden * (2 * q + 2 * kv + 3 * (uint64_t)m->ffn) + norms;
+
+    return (uint64_t)m->n_vocab * hidden + (uint64_t)m->n_layer * layer + hidden;
+}
+
+const struct ct_member *ct_member_find(const struct ct_config *c)
+{
+    for (int i = 0; i < ct_member_count; i++)
+        if (strcmp(ct_members[i].architecture->name, c->architecture) == 0 &&
+            ct_members[i].n_layer == c->n_layer && ct_members[i].hidden == c->hidden)
+            return &ct_members[i];
+    return NULL;
+}
+
+const struct ct_member *ct_member_of_sbs(uint32_t model)
+{
+    for (int i = 0; i < ct_member_count; i++)
+        if (model && ct_members[i].sbs == model)
+            return &ct_members[i];
+    return NULL;
+}
+
+bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer)
+{
+    for (int i = 0; i < ct_member_count; i++)
+        if (ct_members[i].architecture == a && ct_members[i].n_layer == n_layer)
+            return ct_members[i].query_scalar != ct_members[i].head_dim;
+    return false;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* family.h: the facts of Gemma 1, 2 and 3, once: what the models of an architecture share, what
+ * config.json leaves out because transformers' classes say it, and the published members. MODEL.md has
+ * their sources. */
+#ifndef CT_FAMILY_H
+#define CT_FAMILY_H
+
+#include "model/config.h"
+
+struct ct_architecture {
+    const char *name;       /* as GGUF and messages call it: "gemma", "gemma2", "gemma3" */
+    const char *model_type; /* as config.json calls its text model */
+    bool post_norms;        /* norms after attention and feed-forward */
+    bool qk_norms;
+    int period; /* layer i is global when (i + 1) % period == 0; 1: all are */
+    int window; /* of local layers, where GGUF states none; 0: there are no local layers */
+    double rope_base, rope_base_local;
+    float attn_cap, logit_cap; /* 0: none */
+    int n_text_vocab;          /* ids from here on are padding or stand for pictures; 0: no such ids */
+    int32_t end_of_turn;       /* the id of <end_of_turn> */
+    /* The defaults of the class in transformers. */
+    struct {
+        int n_vocab, hidden, ffn, n_layer, n_head, n_kv_head, head_dim, max_context, window;
+        double query_scalar; /* 0: it is head_dim, whatever config.json says */
+    } hf;
+};
+extern const struct ct_architecture ct_architectures[];
+extern const int ct_architecture_count;
+
+#define CT_NORM_EPS 1e-6 /* of all members */
+
+/* NULL: not one that carat runs. */
+const struct ct_architecture *ct_architecture_named(struct ct_str name);
+const struct ct_architecture *ct_architecture_of_type(struct ct_str model_type);
+const struct ct_architecture *ct_architecture_with(bool post_norms, bool qk_norms);
+/* The id of <end_of_turn> for a model without a tokenizer; -1 when its vocabulary is too small to be a
+ * published one, or the architecture is not known. */
+int32_t ct_family_end_of_turn(const char *architecture, int n_vocab);
+
+/* A published member; zeros are what it does not have. */
+struct ct_member {
+    const char *name;
+    const struct ct_architecture *architecture;
+    uint32_t sbs; /* its number in gemma.cpp's files, where they leave facts to it */
+    int n_layer, hidden, ffn, n_head, n_kv_head, head_dim;
+    int n_vocab;          /* rows of the embedding */
+    uint64_t n_parameter; /* of the text tower, published */
+    int window;
+    double rope_factor;  /* of global layers */
+    double query_scalar; /* attention scores are divided by its root: head_dim, in the 27B hidden / n_head */
+};
+extern const struct ct_member ct_members[];
+extern const int ct_member_count;
+
+/* Parameters that a model of these shapes has, its head tied. */
+uint64_t ct_member_parameters(const struct ct_member *m);
+/* The member that has as many layers of the same width; NULL: none. */
+const struct ct_member *ct_member_find(const struct ct_config *c);
+const struct ct_member *ct_member_of_sbs(uint32_t model);
+/* Whether a model of that depth divides scores by the root of hidden / n_head, as the 27B do, instead of
+ * head_dim's. */
+bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer);
+
+#endif
