@@ -13,7 +13,7 @@ enum { MOST_THREADS = 256 };
 
 /* ---- checks that only look at what opening has found ---- */
 
-static carat_status content(struct ct_verify *v, int *verdict, carat_error *err)
+static carat_status check_content(struct ct_verify *v, int *verdict, carat_error *err)
 {
     (void)err;
     ct_verify_say(v, "XXH3-128 %s over the configuration, and type, shape and bytes of %.2f M weights",
@@ -22,7 +22,7 @@ static carat_status content(struct ct_verify *v, int *verdict, carat_error *err)
     return CARAT_OK;
 }
 
-static carat_status chat(struct ct_verify *v, int *verdict, carat_error *err)
+static carat_status check_chat(struct ct_verify *v, int *verdict, carat_error *err)
 {
     const struct carat_model *m = v->model;
     char quoted[CT_QUOTE];
@@ -57,7 +57,7 @@ static const char *const lacks[] = {
     [PACKED] = "no packed form is in use",
 };
 
-static bool has(const struct carat_model *m, enum need need)
+static bool model_has(const struct carat_model *m, enum need need)
 {
     const bool there[] = {[NOTHING] = true,
                           [WEIGHTS] = m->has_weights,
@@ -74,25 +74,25 @@ static const struct entry {
 } entries[] = {
     {"packed", ct_verify_packed, PACKED, 300},
     {"values", ct_verify_values, WEIGHTS, 800},
-    {"content", content, WEIGHTS, 0},
+    {"content", check_content, WEIGHTS, 0},
     {"shapes", ct_verify_shapes, WEIGHTS, 0},
     {"tokenizer", ct_verify_tokenizer, TOKENIZER, 50},
     {"vocabulary", ct_verify_vocabulary, TOKENIZER, 0},
-    {"chat", chat, NOTHING, 0},
+    {"chat", check_chat, NOTHING, 0},
     {"kernels", ct_verify_kernels, WEIGHTS, 150},
 };
 
 /* ---- running them ---- */
 
-static carat_status run_all(struct ct_verify *v, carat_verdict *result, carat_error *err)
+static carat_status run_checks(struct ct_verify *v, carat_verdict *result, carat_error *err)
 {
     for (size_t i = 0; i < CT_COUNT(entries); i++)
-        v->total += has(v->model, entries[i].need) ? entries[i].share : 0;
+        v->total += model_has(v->model, entries[i].need) ? entries[i].share : 0;
     for (size_t i = 0; i < CT_COUNT(entries); i++) {
         double began = ct_os_seconds();
         int verdict = CT_NOTHING;
         *v->detail = 0;
-        if (has(v->model, entries[i].need)) {
+        if (model_has(v->model, entries[i].need)) {
             v->share = entries[i].share;
             CT_TRY(entries[i].run(v, &verdict, err));
             CT_TRY(ct_verify_step(v, 1, 1, err));
@@ -110,7 +110,7 @@ static carat_status run_all(struct ct_verify *v, carat_verdict *result, carat_er
     return CARAT_OK;
 }
 
-static carat_status prepare(struct ct_verify *v, carat_error *err)
+static carat_status prepare_checks(struct ct_verify *v, carat_error *err)
 {
     struct ct_cpu cpu;
     int threads = v->o->threads;
@@ -139,12 +139,12 @@ carat_status carat_verify(const carat_model *model, const carat_verify_options *
     CT_TRY(ct_check_size(verdict->size, sizeof *verdict, "carat_verdict", err));
     struct ct_verify *v = calloc(1, sizeof *v);
     if (!v)
-        return ct_fail(err, CARAT_E_MEMORY, "out of memory");
+        return ct_no_memory(err, "verifying");
     v->model = model;
     v->o = o;
-    carat_status status = prepare(v, err);
+    carat_status status = prepare_checks(v, err);
     if (!status)
-        status = run_all(v, &result, err);
+        status = run_checks(v, &result, err);
     ct_pool_destroy(v->pool);
     free(v);
     if (!status)

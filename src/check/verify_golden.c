@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_golden.c: texts in several scripts, with the ids that the reference's tokenizers (the tokenizers library over the
- * published tokenizer.json) give for them. Who compares: verify_tokenizer.c. */
+/* verify_golden.c: texts in several scripts, with the ids that the reference's tokenizers (the tokenizers
+ * library over the published tokenizer.json) give for them. Who compares: verify_tokenizer.c. */
 #include "check/verify_golden.h"
 
 const struct ct_vocabulary ct_vocabulary[CT_VOCABULARIES] = {
@@ -44,7 +44,8 @@ const struct ct_golden ct_golden[] = {
     {"\U0001F3F3\uFE0F\u200D\U0001F308", 0, /* one emoji of four characters */
      {IDS(248177, 238178, 237243, 243712), IDS(243661, 235969, 235879, 240737)}},
     {"\U0001FAE8\U0001FABF\U0001FA77", 0, /* no pieces: bytes */
-     {IDS(478, 397, 409, 406, 478, 397, 408, 429, 255171), IDS(457, 376, 388, 385, 457, 376, 387, 408, 252525)}},
+     {IDS(478, 397, 409, 406, 478, 397, 408, 429, 255171),
+      IDS(457, 376, 388, 385, 457, 376, 387, 408, 252525)}},
     {"1234 5678", 0,
      {IDS(236770, 236778, 236800, 236812, 236743, 236810, 236825, 236832, 236828),
       IDS(235274, 235284, 235304, 235310, 235248, 235308, 235318, 235324, 235321)}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_packed.c: the check of a packed file: that it is what was written, and that packing its origin again gives the same.
- * What a packed file holds is pack.c's. */
+/* verify_packed.c: the check of a packed file: that it is what was written, and that packing its origin again
+ * gives the same. What a packed file holds is pack.c's. */
 #include "checkpoint/pack_model.h"
 #include "check/verify.h"
 
@@ -52,7 +52,8 @@ static void compare_item(void *arg, int item, int thread)
                    (last - first) * rows * p->w->row_bytes);
 }
 
-static carat_status compare(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+static carat_status compare_weight(void *user, const char *place, const char *tensor,
+                                   const struct ct_weight *w)
 {
     struct comparison *c = user;
     struct pair p = {.w = w, .file = c->v->model->file, .origin = c->origin->file};
@@ -70,7 +71,7 @@ static carat_status compare(void *user, const char *place, const char *tensor, c
     p.piece = p.packed->interleaved ? ct_panel_size(w->type, w->cols) : w->row_bytes;
     p.scratch = malloc((size_t)ct_pool_threads(c->v->pool) * p.piece);
     if (!p.scratch)
-        return ct_fail(c->err, CARAT_E_MEMORY, "out of memory");
+        return ct_no_memory(c->err, name);
     ct_verify_run(c->v, (int)((p.packed->size / p.piece + PIECES - 1) / PIECES), compare_item, &p);
     free(p.scratch);
     if (p.differs)
@@ -85,18 +86,18 @@ struct half {
     carat_error *err; /* of a cancelled call */
 };
 
-static int step(void *user, size_t done, size_t total)
+static int report_half(void *user, size_t done, size_t total)
 {
     const struct half *h = user;
     return ct_verify_step(h->v, done, 2 * total, h->err) != CARAT_OK;
 }
 
 /* While the origin is opened, which reports other units. */
-static int stay(void *user, size_t done, size_t total)
+static int report_opening(void *user, size_t done, size_t total)
 {
     (void)done;
     (void)total;
-    return step(user, 1, 1);
+    return report_half(user, 1, 1);
 }
 
 carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *err)
@@ -108,7 +109,7 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     const char *packed = ct_file_packed_path(m->file);
     *verdict = CT_FAILED;
     struct half half = {v, err};
-    carat_status status = ct_pack_check(m->file, step, &half, &found);
+    carat_status status = ct_pack_check(m->file, report_half, &half, &found);
     if (status == CARAT_E_CANCELLED)
         return status;
     if (status == CARAT_E_MEMORY)
@@ -122,7 +123,7 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     if (strcmp(packed, ct_file_path(m->file)) == 0) /* its origin need not be here */
         return CARAT_OK;
     carat_model_options quiet = CARAT_MODEL_OPTIONS;
-    quiet.progress = stay;
+    quiet.progress = report_opening;
     quiet.user = &half;
     status = carat_model_open(&origin, ct_file_path(m->file), &quiet, &found);
     if (status == CARAT_E_CANCELLED)
@@ -136,7 +137,7 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     }
     struct comparison c = {
         .v = v, .origin = origin, .err = err, .total = (int)ct_file_packed(m->file)->n_weight};
-    status = ct_weights_walk(&origin->weights, &origin->config, origin->file, compare, &c);
+    status = ct_weights_walk(&origin->weights, &origin->config, origin->file, compare_weight, &c);
     if (*c.differs) {
         ct_verify_say(v, "; but packing %s again gives another %s", ct_file_path(m->file), c.differs);
         *verdict = CT_FAILED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_tokenizer.c: what must hold of a tokenizer by itself: sizes, bytes, control tokens, text that comes back as it
- * went in; and, where the vocabulary is one of the family's, the ids that the reference gives (verify_golden.c). */
+/* verify_tokenizer.c: what must hold of a tokenizer by itself: sizes, bytes, control tokens, text that comes
+ * back as it went in; and, where the vocabulary is one of the family's, the ids that the reference gives
+ * (verify_golden.c). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ struct trial {
     int32_t byte_id[256], unknown;
 };
 
-static const char *list(char out[LISTED], const int32_t *ids, int n)
+static const char *list_ids(char out[LISTED], const int32_t *ids, int n)
 {
     size_t at = (size_t)snprintf(out, LISTED, "%s", n ? "" : "nothing");
 
@@ -45,7 +46,7 @@ static const char *list(char out[LISTED], const int32_t *ids, int n)
     return out;
 }
 
-static bool holds(const carat_tokens *ids, int32_t id)
+static bool holds_id(const carat_tokens *ids, int32_t id)
 {
     for (int i = 0; i < ids->n; i++)
         if (ids->ids[i] == id)
@@ -81,7 +82,7 @@ static carat_status try_control(struct stretch *s, const struct trial *tr, int32
     CT_TRY(ct_tokenizer_encode(tr->t, piece.s, piece.n, CARAT_SPECIAL, ids, NULL));
     if (ids->n != 1 || ids->ids[0] != id) {
         snprintf(s->reason, REASON, "control token %d, %s, is encoded as %s", (int)id,
-                 ct_quote(quoted, piece), list(listed, ids->ids, ids->n));
+                 ct_quote(quoted, piece), list_ids(listed, ids->ids, ids->n));
         return CARAT_OK;
     }
     ids->n = 0;
@@ -105,9 +106,9 @@ static carat_status try_text(struct stretch *s, const struct trial *tr, int32_t 
     s->n++;
     s->whole += ids->n == 1 && ids->ids[0] == id;
     /* without bytes a vocabulary has pieces whose characters it cannot spell: text does not reach them */
-    if (!status && !same && !holds(ids, tr->unknown))
+    if (!status && !same && !holds_id(ids, tr->unknown))
         snprintf(s->reason, REASON, "piece %d, %s, is encoded as %s, which is another text", (int)id,
-                 ct_quote(quoted, (struct ct_str){text, n}), list(listed, ids->ids, ids->n));
+                 ct_quote(quoted, (struct ct_str){text, n}), list_ids(listed, ids->ids, ids->n));
     free(text);
     return status;
 }
@@ -147,7 +148,7 @@ static carat_status try_pieces(struct ct_verify *v, struct trial *tr, struct str
     for (int i = 0; i < n; i++) {
         const struct stretch *s = &tr->stretch[i];
         if (s->status)
-            return ct_fail(err, s->status, "out of memory for the pieces of the tokenizer");
+            return ct_no_memory(err, "the pieces of the tokenizer");
         sum->n += s->n;
         sum->whole += s->whole;
         sum->control += s->control;
@@ -159,9 +160,9 @@ static carat_status try_pieces(struct ct_verify *v, struct trial *tr, struct str
 
 /* ---- bytes ---- */
 
-/* Finds the byte tokens, and in *n how many bytes have one. A piece that is only spelled like one decodes to its spelling.
- * Beside others, an ASCII character that is a piece itself needs none: tokenizer.json of Gemma 1 and 2 has the tabulator
- * instead of <0x09>. */
+/* Finds the byte tokens, and in *n how many bytes have one. A piece that is only spelled like one decodes to
+ * its spelling. Beside others, an ASCII character that is a piece itself needs none: tokenizer.json of Gemma
+ * 1 and 2 has the tabulator instead of <0x09>. */
 static carat_status find_bytes(struct trial *tr, int *n)
 {
     for (int b = 255; b >= 0; b--) { /* the bytes that are no characters first */
@@ -183,7 +184,8 @@ static carat_status find_bytes(struct trial *tr, int *n)
     return CARAT_OK;
 }
 
-/* One character through its byte tokens: they decode to it, and where it is no piece they are what it encodes to. */
+/* One character through its byte tokens: they decode to it, and where it is no piece they are what it encodes
+ * to. */
 static carat_status try_character(const struct trial *tr, uint32_t code, carat_tokens *ids,
                                   char reason[REASON])
 {
@@ -200,18 +202,18 @@ static carat_status try_character(const struct trial *tr, uint32_t code, carat_t
     }
     CT_TRY(ct_tokenizer_decode(tr->t, bytes, (int)n, 0, &back, &n_back, NULL));
     if (n_back != n || memcmp(back, text, n) != 0)
-        snprintf(reason, REASON, "the byte tokens %s do not decode to U+%04X", list(listed, bytes, (int)n),
-                 code);
+        snprintf(reason, REASON, "the byte tokens %s do not decode to U+%04X",
+                 list_ids(listed, bytes, (int)n), code);
     free(back);
     CT_TRY(round_trip(tr, (struct ct_str){text, n}, ids, &same));
     if (!same)
         snprintf(reason, REASON, "U+%04X is encoded as %s, which is another text", code,
-                 list(listed, ids->ids, ids->n));
+                 list_ids(listed, ids->ids, ids->n));
     bool piece = ct_tokenizer_find(tr->t, (struct ct_str){text, n}) >= 0;
     if (!piece && code != ' ' && !tr->prefix &&
         (ids->n != (int)n || memcmp(ids->ids, bytes, n * sizeof *bytes) != 0))
         snprintf(reason, REASON, "U+%04X is no piece, but it is encoded as %s instead of its bytes", code,
-                 list(listed, ids->ids, ids->n));
+                 list_ids(listed, ids->ids, ids->n));
     return CARAT_OK;
 }
 
@@ -236,15 +238,15 @@ static carat_status try_strings(const struct trial *tr, carat_tokens *ids, char 
     for (int i = 0; i < ct_golden_count && !*reason; i++) {
         struct ct_str text = {ct_golden[i].text, strlen(ct_golden[i].text)};
         CT_TRY(round_trip(tr, text, ids, &same));
-        if (!same && !holds(ids, tr->unknown))
+        if (!same && !holds_id(ids, tr->unknown))
             snprintf(reason, REASON, "the text %s is encoded as %s, which is another text",
-                     ct_quote(quoted, text), list(listed, ids->ids, ids->n));
+                     ct_quote(quoted, text), list_ids(listed, ids->ids, ids->n));
     }
     return CARAT_OK;
 }
 
-/* Pieces need rows of the embedding. Only control tokens may lie beyond them: the text models of Gemma 3 have a token for
- * images and no row for it. Returns how many do. */
+/* Pieces need rows of the embedding. Only control tokens may lie beyond them: the text models of Gemma 3 have
+ * a token for images and no row for it. Returns how many do. */
 static int beyond_rows(const struct ct_verify *v, const struct trial *tr, char reason[REASON])
 {
     int rows = v->model->has_weights ? v->model->config.n_vocab : tr->size, control = 0;
@@ -316,8 +318,9 @@ done:
 
 /* ---- the family's own vocabularies ---- */
 
-/* XXH3-64 of the ids and texts of all pieces that are not spelled <...>: those are named differently by the members that
- * share a vocabulary. A piece's U+2581 counts as the space that it stands for; GGUF files have some as spaces. */
+/* XXH3-64 of the ids and texts of all pieces that are not spelled <...>: those are named differently by the
+ * members that share a vocabulary. A piece's U+2581 counts as the space that it stands for; GGUF files have
+ * some as spaces. */
 static uint64_t fingerprint(const struct ct_tokenizer *t)
 {
     struct ct_hash state;
@@ -377,7 +380,7 @@ carat_status ct_verify_vocabulary(struct ct_verify *v, int *verdict, carat_error
         *verdict = CT_FAILED;
         ct_verify_say(v, "%s: the text %s is encoded as %s, expected %s", ct_vocabulary[known].name,
                       ct_quote(quoted, (struct ct_str){g->text, strlen(g->text)}),
-                      list(listed, ids.ids, ids.n), list(expected, want, n_want));
+                      list_ids(listed, ids.ids, ids.n), list_ids(expected, want, n_want));
     }
     if (*verdict == CT_PASSED)
         ct_verify_say(v, "%s (fingerprint %016llx): %d texts give the reference's ids",

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_weights.c: reads every weight of a model once: its values must be finite, and its bytes make the content hash.
+/* verify_weights.c: reads every weight of a model once: its values must be finite, and its bytes make the
+ * content hash.
  *
- * The hash says "these are the same weights" across containers: it is over weights as the forward pass has them, so that a
- * Hugging Face folder, the GGUF file made from it, a split one and a packed one have one hash when they have the same types
- * and values. In full: XXH3-128 (seed 0, canonical byte order) of a text of one line each, ended by a newline, for
+ * The hash says "these are the same weights" across containers: it is over weights as the forward pass has
+ * them, so that a Hugging Face folder, the GGUF file made from it, a split one and a packed one have one
+ * hash when they have the same types and values. In full: XXH3-128 (seed 0, canonical byte order) of a
+ * text of one line each, ended by a newline, for
  *   1. the configuration (describe below),
  *   2. each layer: its shapes, kind, scale and cap,
- *   3. each weight in the order of a pass, a tied head once: name of the place as in GGUF, type, rows, columns, factor and
- *      hash, which is the XXH3-128 of the canonical hashes of its chunks: of runs of CHUNK bytes' worth of rows, a multiple
- *      of 16 rows, as they are stored in files. Norms are float32 with Gemma's 1 added, and BF16 values below 2^-50 are 0
- *      (NUMERICS.md section 5). */
+ *   3. each weight in the order of a pass, a tied head once: name of the place as in GGUF, type, rows,
+ *      columns, factor and hash, which is the XXH3-128 of the canonical hashes of its chunks: of runs of
+ *      CHUNK bytes' worth of rows, a multiple of 16 rows, as they are stored in files. Norms are float32
+ *      with Gemma's 1 added, and BF16 values below 2^-50 are 0 (NUMERICS.md section 5). */
 #include "check/verify.h"
 
 #include <stdio.h>
@@ -84,11 +86,6 @@ static carat_status add_place(void *user, const char *name, const char *tensor, 
     return p->tensor ? CARAT_OK : CARAT_E_MEMORY;
 }
 
-static carat_status no_memory(carat_error *err)
-{
-    return ct_fail(err, CARAT_E_MEMORY, "out of memory for the list of weights");
-}
-
 /* Bytes that a thread works in: 16 stored rows, one of floats, and what a kernel asks for. */
 static size_t spare_bytes(const struct scan *s)
 {
@@ -97,7 +94,7 @@ static size_t spare_bytes(const struct scan *s)
            (CT_SCRATCH(cols) + ct_round_up(cols, 16)) * sizeof(float);
 }
 
-static carat_status list(struct scan *s, carat_error *err)
+static carat_status list_places(struct scan *s, carat_error *err)
 {
     const struct carat_model *m = s->v->model;
     int threads = ct_pool_threads(s->v->pool);
@@ -106,14 +103,14 @@ static carat_status list(struct scan *s, carat_error *err)
     s->place = ct_arena_push(&s->arena, (size_t)s->n_place, sizeof *s->place);
     s->n_place = 0;
     if (!s->place || ct_weights_walk(&m->weights, &m->config, m->file, add_place, s) != CARAT_OK)
-        return no_memory(err);
+        return ct_no_memory(err, "the list of weights");
     s->chunk = ct_arena_push(&s->arena, (size_t)s->n_chunk, sizeof *s->chunk);
     s->spare = ct_arena_push(&s->arena, (size_t)threads, sizeof *s->spare);
     for (int i = 0; s->spare && i < threads; i++)
         if (!(s->spare[i] = ct_arena_push(&s->arena, spare_bytes(s), 1)))
-            return no_memory(err);
+            return ct_no_memory(err, "the list of weights");
     if (!s->chunk || !s->spare)
-        return no_memory(err);
+        return ct_no_memory(err, "the list of weights");
     for (int i = 0, c = 0; i < s->n_place; i++)
         for (int k = 0; k < s->place[i].n; k++, c++) {
             int r0 = k * s->place[i].rows;
@@ -199,8 +196,8 @@ static bool lies_in(const void *p, const struct ct_tensor *t)
     return t->data && at >= t->data && at < t->data + t->size;
 }
 
-/* The tensor of the origin that a place was made from: the one it lies in, else the one of its name. Weights of a packed
- * file have GGUF's names, whatever the origin. */
+/* The tensor of the origin that a place was made from: the one it lies in, else the one of its name. Weights
+ * of a packed file have GGUF's names, whatever the origin. */
 static const struct ct_tensor *tensor_of(const struct scan *s, const struct place *p)
 {
     const struct ct_file *f = s->v->model->file;
@@ -277,7 +274,8 @@ static void to_hex(char hex[HEX], const struct ct_hash *hash)
         ct_hash_add(state, line_, (size_t)n_);                                                               \
     } while (0)
 
-/* What decides logits besides the weights. Numbers are float32 or double in as many digits as tell them apart. */
+/* What decides logits besides the weights. Numbers are float32 or double in as many digits as tell them
+ * apart. */
 static void describe(struct ct_hash *state, const struct ct_config *c)
 {
     LINE(state, "%s %d %d %d %.9g %.9g %.9g\n", c->architecture, c->n_layer, c->hidden, c->n_vocab,
@@ -292,7 +290,7 @@ static void describe(struct ct_hash *state, const struct ct_config *c)
     }
 }
 
-static void hash(struct scan *s)
+static void hash_places(struct scan *s)
 {
     struct ct_hash state;
     char hex[HEX];
@@ -316,7 +314,7 @@ static void hash(struct scan *s)
 carat_status ct_verify_values(struct ct_verify *v, int *verdict, carat_error *err)
 {
     struct scan s = {.v = v};
-    carat_status status = list(&s, err);
+    carat_status status = list_places(&s, err);
 
     for (; !status && s.first < s.n_chunk; s.first += BATCH) {
         ct_verify_run(v, CT_MIN(BATCH, s.n_chunk - s.first), read_chunk, &s);
@@ -324,7 +322,7 @@ carat_status ct_verify_values(struct ct_verify *v, int *verdict, carat_error *er
     }
     if (!status) {
         judge(&s, verdict);
-        hash(&s);
+        hash_places(&s);
     }
     ct_arena_free(&s.arena);
     return status;
