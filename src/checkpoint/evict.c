@@ -263,7 +263,7 @@ carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *us
     if (!dir || !visit)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", dir ? "visit" : "dir");
     struct listing l = list_directory(dir);
-    carat_status status = l.failed ? ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", dir) : CARAT_OK;
+    carat_status status = l.failed ? ct_no_memory(err, dir) : CARAT_OK;
     for (size_t i = 0; i < l.n && !status; i++)
         status = visit_entry(dir, &l.entry[i], visit, user, err);
     free(l.entry);

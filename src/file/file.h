@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file.h: one interface over the containers a checkpoint comes in: a Hugging Face directory, a GGUF file or a
- * file of gemma.cpp, from a path or from memory. Gives named tensors (pointers into the mapping), metadata and the
- * side files. Trusts nothing in them; knows nothing about Gemma. */
+ * file of gemma.cpp, from a path or from memory. Gives named tensors (pointers into the mapping), metadata
+ * and the side files. Trusts nothing in them; knows nothing about Gemma. */
 #ifndef CT_FILE_H
 #define CT_FILE_H
 
@@ -64,18 +64,19 @@ carat_status ct_file_open(struct ct_file **f, const char *path, bool tokenizer_o
  * refs/main names, and for a directory without safetensors its only GGUF file. E_NOT_FOUND (no such snapshot,
  * several GGUF files, which are listed), E_FORMAT, E_IO, E_MEMORY. */
 carat_status ct_file_resolve(char **resolved, const char *path, bool tokenizer_only, carat_error *err);
-/* Borrows the buffers until ct_file_close. One buffer: a GGUF, SBS or packed file or a tokenizer, by content; several: the files
- * of an HF directory, the parts of a split GGUF with the first one first, or an SBS file and its "tokenizer.spm". Buffers without weights but with a
- * tokenizer open as CT_FILE_TOKENIZER: who wants a model looks at the kind. */
+/* Borrows the buffers until ct_file_close. One buffer: a GGUF, SBS or packed file or a tokenizer, by content;
+ * several: the files of an HF directory, the parts of a split GGUF with the first one first, or an SBS file
+ * and its "tokenizer.spm". Buffers without weights but with a tokenizer open as CT_FILE_TOKENIZER: who wants
+ * a model looks at the kind. */
 carat_status ct_file_open_memory(struct ct_file **f, const struct ct_part *part, int n, carat_error *err);
 void ct_file_close(struct ct_file *f); /* NULL is fine */
 
-/* Gives the memory behind bytes of a mapped file back; they are read again when they are touched. Nothing happens
- * where p is not in a mapping of f. Any thread. */
+/* Gives the memory behind bytes of a mapped file back; they are read again when they are touched. Nothing
+ * happens where p is not in a mapping of f. Any thread. */
 void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes);
 
-/* Asks the system for all of the mapped files from front to back, until *stop is set: what will be read whole, out of order and
- * by several threads comes faster so. */
+/* Asks the system for all of the mapped files from front to back, until *stop is set: what will be read
+ * whole, out of order and by several threads comes faster so. */
 void ct_file_read_ahead(const struct ct_file *f, const _Atomic bool *stop);
 
 enum ct_file_kind ct_file_kind(const struct ct_file *f);
@@ -91,18 +92,20 @@ const char *ct_file_note(const struct ct_file *f);
 int ct_file_tensor_count(const struct ct_file *f);
 const struct ct_tensor *ct_file_tensor(const struct ct_file *f, int i);
 const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name); /* NULL when absent */
-/* A weight of a packed file by GGUF's name for it, whatever the origin; NULL when absent, or f is no packed file. */
+/* A weight of a packed file by GGUF's name for it, whatever the origin; NULL when absent, or f is no packed
+ * file. */
 const struct ct_tensor *ct_file_weight(const struct ct_file *f, const char *name);
 bool ct_file_is_packed(const struct ct_file *f);
-/* The tables of a tokenizer that a packed file holds; data == NULL: none. Trusted: nobody can have changed them since they
- * were written. */
+/* The tables of a tokenizer that a packed file holds; data == NULL: none. Trusted: nobody can have changed
+ * them since they were written. */
 struct ct_bytes ct_file_tables(const struct ct_file *f, bool *trusted);
 /* HF side file ("config.json", "generation_config.json", "tokenizer.json", "tokenizer.model",
  * "tokenizer_config.json", "chat_template.jinja", "chat_template.json", "special_tokens_map.json");
  * data == NULL when absent. Mapped when the file is opened. */
 struct ct_bytes ct_file_side(const struct ct_file *f, const char *name);
-/* The same as a tree, which is read when it is first asked for, by one thread, and kept as long as the file; *root
- * is NULL when there is none. path says in messages what it is. E_FORMAT (no JSON, or a list), E_MEMORY. */
+/* The same as a tree, which is read when it is first asked for, by one thread, and kept as long as the file;
+ * *root is NULL when there is none. path says in messages what it is. E_FORMAT (no JSON, or a list),
+ * E_MEMORY. */
 carat_status ct_file_json(const struct ct_file *f, const char *name, const char *path,
                           const struct ct_json_value **root, carat_error *err);
 /* GGUF metadata; NULL when absent. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gguf.c: reads GGUF version 2 and 3, one file or the parts of a split one: metadata, tensor infos, and the proof
- * that every tensor lies inside its file. Tensor data is not touched. What keys mean is left to others; answering
- * questions about them is in meta.c.
+/* gguf.c: reads GGUF version 2 and 3, one file or the parts of a split one: metadata, tensor infos, and
+ * the proof that every tensor lies inside its file. Tensor data is not touched. What keys mean is left to
+ * others; answering questions about them is in meta.c.
  *
- * Format: ggml's docs/gguf.md. Nothing is allocated from a count that was not compared with the bytes left. */
+ * Format: ggml's docs/gguf.md. Nothing is allocated from a count that was not compared with the bytes
+ * left. */
 #include "file/reader.h"
 #include "os/files.h"
 #include "os/memory.h"
@@ -37,17 +38,17 @@ struct cursor {
 #define FAIL(c, code, ...)                                                                                   \
     ((c)->status == CARAT_OK ? ((c)->status = ct_fail((c)->err, (code), __VA_ARGS__)) : (c)->status)
 
-static size_t left(const struct cursor *c)
+static size_t gguf_left(const struct cursor *c)
 {
     return c->bytes.size - c->at;
 }
 
 /* The next n bytes, or NULL after an error. field says what they are. */
-static const uint8_t *take(struct cursor *c, uint64_t n, const char *field)
+static const uint8_t *gguf_take(struct cursor *c, uint64_t n, const char *field)
 {
     if (c->status != CARAT_OK)
         return NULL;
-    if (n > left(c)) {
+    if (n > gguf_left(c)) {
         FAIL(c, CARAT_E_FORMAT,
              "%s: the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes: "
              "it "
@@ -65,26 +66,26 @@ static const uint8_t *take(struct cursor *c, uint64_t n, const char *field)
     return p;
 }
 
-static uint32_t u32(struct cursor *c, const char *field)
+static uint32_t gguf_u32(struct cursor *c, const char *field)
 {
-    const uint8_t *p = take(c, 4, field);
+    const uint8_t *p = gguf_take(c, 4, field);
     return p ? ct_le32(p) : 0;
 }
 
-static uint64_t u64(struct cursor *c, const char *field)
+static uint64_t gguf_u64(struct cursor *c, const char *field)
 {
-    const uint8_t *p = take(c, 8, field);
+    const uint8_t *p = gguf_take(c, 8, field);
     return p ? ct_le64(p) : 0;
 }
 
-static struct ct_str string(struct cursor *c, uint64_t max, const char *field)
+static struct ct_str gguf_string(struct cursor *c, uint64_t max, const char *field)
 {
     size_t at = c->at;
-    uint64_t n = u64(c, field);
+    uint64_t n = gguf_u64(c, field);
     if (n > max)
         FAIL(c, CARAT_E_FORMAT, "%s: %s of %s at byte %zu says it is %llu bytes long; the limit is %llu",
              c->path, field, c->where, at, (unsigned long long)n, (unsigned long long)max);
-    const uint8_t *p = take(c, n, field);
+    const uint8_t *p = gguf_take(c, n, field);
     return p ? (struct ct_str){(const char *)p, (size_t)n} : (struct ct_str){"", 0};
 }
 
@@ -102,16 +103,16 @@ static const struct value {
     {CT_META_UINT, 8}, {CT_META_INT, 8},   {CT_META_FLOAT, 8},
 };
 
-static void bad_bool(struct cursor *c, size_t at)
+static void fail_bool(struct cursor *c, size_t at)
 {
     FAIL(c, CARAT_E_FORMAT, "%s: %s holds a bool of %d at byte %zu; 0 or 1 was expected", c->path, c->where,
          c->bytes.data[at], at);
 }
 
-static void array(struct cursor *c, struct ct_meta *m)
+static void gguf_array(struct cursor *c, struct ct_meta *m)
 {
     size_t at = c->at;
-    uint32_t type = u32(c, "the element type");
+    uint32_t type = gguf_u32(c, "the element type");
     if (type >= CT_COUNT(values)) {
         FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of type %d; types 0 to 12 exist", c->path,
              c->where, at, (int32_t)type);
@@ -126,7 +127,7 @@ static void array(struct cursor *c, struct ct_meta *m)
     m->type = CT_META_ARRAY;
     m->elem = values[type].type;
     m->elem_bytes = values[type].bytes;
-    m->count = u64(c, "the number of elements");
+    m->count = gguf_u64(c, "the number of elements");
     if (m->count > MAX_COUNT)
         FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu says it has %llu elements; the limit is %llu", c->path,
              c->where, at, (unsigned long long)m->count, (unsigned long long)MAX_COUNT);
@@ -135,20 +136,21 @@ static void array(struct cursor *c, struct ct_meta *m)
     size_t start = c->at;
     if (type == VALUE_STRING) {
         for (uint64_t i = 0; i < m->count && c->status == CARAT_OK; i++)
-            string(c, MAX_STRING, "an element");
+            gguf_string(c, MAX_STRING, "an element");
     } else {
-        const uint8_t *p = take(c, m->count * (uint64_t)m->elem_bytes, "the elements"); /* at most 2^27 */
+        const uint8_t *p =
+            gguf_take(c, m->count * (uint64_t)m->elem_bytes, "the elements"); /* at most 2^27 */
         for (uint64_t i = 0; p && m->elem == CT_META_BOOL && i < m->count; i++)
             if (p[i] > 1)
-                bad_bool(c, start + (size_t)i);
+                fail_bool(c, start + (size_t)i);
     }
     m->raw = (struct ct_bytes){c->bytes.data + start, c->at - start};
 }
 
-static void value(struct cursor *c, struct ct_meta *m)
+static void gguf_value(struct cursor *c, struct ct_meta *m)
 {
     size_t at = c->at;
-    uint32_t type = u32(c, "the type");
+    uint32_t type = gguf_u32(c, "the type");
     if (type >= CT_COUNT(values)) {
         FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu has the value type %d; types 0 to 12 exist", c->path,
              c->where, at, (int32_t)type);
@@ -157,15 +159,15 @@ static void value(struct cursor *c, struct ct_meta *m)
     m->offset = c->at;
     m->type = values[type].type;
     if (type == VALUE_ARRAY) {
-        array(c, m);
+        gguf_array(c, m);
         return;
     }
     if (type == VALUE_STRING) {
-        m->s = string(c, MAX_STRING, "the string");
+        m->s = gguf_string(c, MAX_STRING, "the string");
         return;
     }
     int n = values[type].bytes;
-    const uint8_t *p = take(c, (uint64_t)n, "the value");
+    const uint8_t *p = gguf_take(c, (uint64_t)n, "the value");
     if (!p)
         return;
     m->u = n == 1 ? *p : n == 2 ? ct_le16(p) : n == 4 ? ct_le32(p) : ct_le64(p);
@@ -177,7 +179,7 @@ static void value(struct cursor *c, struct ct_meta *m)
     } else if (m->type == CT_META_FLOAT) {
         memcpy(&m->f, p, 8);
     } else if (m->type == CT_META_BOOL && m->u > 1) {
-        bad_bool(c, (size_t)m->offset);
+        fail_bool(c, (size_t)m->offset);
     }
     memcpy(&m->i, &m->u, 8);
 }
@@ -188,17 +190,17 @@ static carat_status read_metas(struct ct_file *f, struct cursor *c, struct ct_me
     metas->meta = ct_arena_push(&f->arena, (size_t)count, sizeof *metas->meta);
     metas->index.name = ct_arena_push(&f->arena, (size_t)count, sizeof *metas->index.name);
     if (!metas->meta || !metas->index.name)
-        return ct_file_no_memory(f, c->err);
+        return ct_no_memory(c->err, f->path);
     for (int i = 0; i < (int)count; i++) {
         struct ct_meta *m = &metas->meta[i];
         size_t at = c->at;
         snprintf(c->where, sizeof c->where, "metadata entry %d", i);
-        m->key = string(c, MAX_KEY, "the key");
+        m->key = gguf_string(c, MAX_KEY, "the key");
         if (c->status == CARAT_OK && !ct_name_ok(m->key, MAX_KEY))
             FAIL(c, CARAT_E_FORMAT, "%s: metadata entry %d at byte %zu has the key %s, which is not a name",
                  c->path, i, at, ct_quote(q, m->key));
         snprintf(c->where, sizeof c->where, "metadata key %s", ct_quote(q, m->key));
-        value(c, m);
+        gguf_value(c, m);
         if (c->at > MAX_META_BYTES)
             FAIL(c, CARAT_E_FORMAT, "%s: the metadata is larger than the limit of %zu bytes", c->path,
                  MAX_META_BYTES);
@@ -218,8 +220,8 @@ static carat_status read_metas(struct ct_file *f, struct cursor *c, struct ct_me
 
 /* ---- tensors ---- */
 
-static carat_status shape(struct cursor *c, struct ct_tensor *t, uint32_t number,
-                          const struct ct_ggml_type *type)
+static carat_status check_tensor_shape(struct cursor *c, struct ct_tensor *t, uint32_t number,
+                                       const struct ct_ggml_type *type)
 {
     size_t size = 1;
     for (int i = 0; i < t->n_dim; i++) {
@@ -248,7 +250,7 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
     CT_TRY(ct_file_add(f, &t, c->err));
     size_t at = c->at;
     snprintf(c->where, sizeof c->where, "tensor %d", i);
-    struct ct_str name = string(c, MAX_NAME, "the name");
+    struct ct_str name = gguf_string(c, MAX_NAME, "the name");
     CT_TRY(c->status);
     if (!ct_name_ok(name, MAX_NAME))
         return FAIL(c, CARAT_E_FORMAT,
@@ -256,19 +258,19 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
                     c->path, i, at, ct_quote(q, name), MAX_NAME);
     snprintf(c->where, sizeof c->where, "tensor %s", ct_quote(q, name));
     at = c->at;
-    uint32_t n_dim = u32(c, "the number of dimensions");
+    uint32_t n_dim = gguf_u32(c, "the number of dimensions");
     CT_TRY(c->status);
     if (n_dim < 1 || n_dim > 4)
         return FAIL(c, CARAT_E_FORMAT, "%s: %s has %u dimensions at byte %zu; 1 to 4 were expected", c->path,
                     c->where, n_dim, at);
     t->n_dim = (int)n_dim;
     for (int k = t->n_dim - 1; k >= 0; k--) { /* the file has the contiguous dimension first */
-        uint64_t extent = u64(c, "the dimensions");
+        uint64_t extent = gguf_u64(c, "the dimensions");
         memcpy(&t->dim[k], &extent, 8);
     }
     at = c->at;
-    uint32_t number = u32(c, "the type");
-    t->offset = u64(c, "the offset");
+    uint32_t number = gguf_u32(c, "the type");
+    t->offset = gguf_u64(c, "the offset");
     CT_TRY(c->status);
     struct ct_ggml_type type;
     if (!ct_ggml_type(number, &type)) {
@@ -284,17 +286,17 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
                     "%s: %s has the type number %d at byte %zu, which carat does not know; it reads %s",
                     c->path, c->where, (int32_t)number, at, ct_file_types(list));
     }
-    CT_TRY(shape(c, t, number, &type));
+    CT_TRY(check_tensor_shape(c, t, number, &type));
     if (!ct_type_from_ggml(number, &t->type))
         t->type = CT_TYPE_COUNT;
     t->type_name = type.name;
     t->file = c->path;
     t->name = ct_arena_str(&f->arena, name.s, name.n);
-    return t->name ? CARAT_OK : ct_file_no_memory(f, c->err);
+    return t->name ? CARAT_OK : ct_no_memory(c->err, f->path);
 }
 
-/* Offsets must be what the reference reader demands: each tensor begins where the one before it ends, rounded up
- * to the alignment. That rules out overlap, gaps and reuse in one pass. *end: where the last one ends. */
+/* Offsets must be what the reference reader demands: each tensor begins where the one before it ends, rounded
+ * up to the alignment. That rules out overlap, gaps and reuse in one pass. *end: where the last one ends. */
 static carat_status check_offsets(struct ct_file *f, struct cursor *c, int from, size_t alignment,
                                   size_t *end)
 {
@@ -333,7 +335,7 @@ static carat_status check_offsets(struct ct_file *f, struct cursor *c, int from,
 }
 
 /* Offsets become positions in the file, and every tensor is proved to lie inside it. */
-static carat_status place(struct ct_file *f, struct cursor *c, int from, size_t alignment)
+static carat_status locate_tensors(struct ct_file *f, struct cursor *c, int from, size_t alignment)
 {
     size_t end;
     if (from == f->n_tensor)
@@ -365,7 +367,7 @@ static carat_status place(struct ct_file *f, struct cursor *c, int from, size_t 
 
 static carat_status read_version(struct ct_file *f, struct cursor *c)
 {
-    uint32_t v = u32(c, "the version");
+    uint32_t v = gguf_u32(c, "the version");
     CT_TRY(c->status);
     uint32_t swapped = v >> 24 | (v >> 8 & 0xff00u) | (v << 8 & 0xff0000u) | v << 24;
     if (swapped >= 1 && swapped <= 3)
@@ -389,7 +391,7 @@ static void check_count(struct cursor *c, const char *what, uint64_t n, size_t a
     if (n > max)
         FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu; the limit is %llu", c->path, what,
              (unsigned long long)n, at, (unsigned long long)max);
-    else if (n > left(c) / min_bytes)
+    else if (n > gguf_left(c) / min_bytes)
         FAIL(c, CARAT_E_FORMAT,
              "%s: %s is %llu at byte %zu, more than there is room for from byte %zu to byte %zu, where the "
              "file ends; download it again",
@@ -413,17 +415,17 @@ static carat_status read_alignment(struct cursor *c, const struct ct_metas *meta
 }
 
 /* One file: appends its tensors, fills *metas. */
-static carat_status read_file(struct ct_file *f, const char *path, struct ct_bytes bytes,
+static carat_status read_gguf(struct ct_file *f, const char *path, struct ct_bytes bytes,
                               struct ct_metas *metas, carat_error *err)
 {
     struct cursor c = {.bytes = bytes, .path = path, .where = "the header", .err = err};
     c.mapped = f->n_map > 0 && f->map[f->n_map - 1].base == bytes.data;
-    const uint8_t *magic = take(&c, 4, "the magic");
+    const uint8_t *magic = gguf_take(&c, 4, "the magic");
     if (!magic || memcmp(magic, "GGUF", 4) != 0)
         return magic ? ct_identify(path, bytes, err) : c.status;
     CT_TRY(read_version(f, &c));
-    uint64_t n_tensor = u64(&c, "the number of tensors");
-    uint64_t n_meta = u64(&c, "the number of metadata entries");
+    uint64_t n_tensor = gguf_u64(&c, "the number of tensors");
+    uint64_t n_meta = gguf_u64(&c, "the number of metadata entries");
     CT_TRY(c.status);
     check_count(&c, "the number of tensors", n_tensor, 8, CT_MAX_GGUF, MIN_INFO_BYTES);
     check_count(&c, "the number of metadata entries", n_meta, 16, CT_MAX_META, MIN_META_BYTES);
@@ -438,7 +440,7 @@ static carat_status read_file(struct ct_file *f, const char *path, struct ct_byt
     for (int i = 0; i < (int)n_tensor; i++)
         CT_TRY(read_info(f, &c, i));
     ct_file_header(f, bytes.data, c.at);
-    return place(f, &c, from, alignment);
+    return locate_tensors(f, &c, from, alignment);
 }
 
 /* The position of "-00001-of-0000N.gguf" in name when it ends so for part `no` (0-based) of `count`. */
@@ -485,7 +487,7 @@ static carat_status read_parts(struct ct_file *f, const char *name, const char *
         if (!bytes.data)
             return ct_fail(err, CARAT_E_FORMAT, "%s is missing: it is part %d of the %d that belong to %s",
                            other_path, i + 1, count, path);
-        CT_TRY(read_file(f, other_path, bytes, &metas, err));
+        CT_TRY(read_gguf(f, other_path, bytes, &metas, err));
         CT_TRY(split_keys(&metas, other_path, &its_no, &its_count, &its_total, err));
         if (its_no != i || its_count != count || its_total != total)
             return ct_fail(err, CARAT_E_FORMAT,
@@ -507,7 +509,7 @@ carat_status ct_gguf_open(struct ct_file *f, const char *name, const char *path,
 {
     int64_t no, count, total;
     f->kind = CT_FILE_GGUF;
-    CT_TRY(read_file(f, path, bytes, &f->metas, err));
+    CT_TRY(read_gguf(f, path, bytes, &f->metas, err));
     CT_TRY(split_keys(&f->metas, path, &no, &count, &total, err));
     if (no != 0)
         return ct_fail(err, CARAT_E_UNSUPPORTED,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hf.c: reads a Hugging Face directory, or the same files as buffers: which safetensors files make the checkpoint,
- * that index and shards agree, and the side files. The safetensors format is in safetensors.c; what config.json and
- * the tokenizer files say is read by those who need it.
+/* hf.c: reads a Hugging Face directory, or the same files as buffers: which safetensors files make the
+ * checkpoint, that index and shards agree, and the side files. The safetensors format is in safetensors.c;
+ * what config.json and the tokenizer files say is read by those who need it.
  *
- * A name out of the index never leads out of the directory. The entries of the directory themselves may be symbolic
- * links to elsewhere, as in a hub cache, where they all point into blobs/: whoever made the directory chose those. */
+ * A name out of the index never leads out of the directory. The entries of the directory themselves may be
+ * symbolic links to elsewhere, as in a hub cache, where they all point into blobs/: whoever made the
+ * directory chose those. */
 #include "file/reader.h"
 #include "os/files.h"
 
@@ -55,7 +56,7 @@ static carat_status read_weight_map(struct ct_file *f, struct ct_json *j, struct
             int capacity = CT_MAX(256, 2 * map->capacity);
             struct mapped *grown = realloc(map->entry, (size_t)capacity * sizeof *grown);
             if (!grown)
-                return ct_file_no_memory(f, err);
+                return ct_no_memory(err, f->path);
             map->entry = grown;
             map->capacity = capacity;
         }
@@ -76,7 +77,7 @@ static carat_status read_weight_map(struct ct_file *f, struct ct_json *j, struct
         else
             m->file = ct_arena_str(&f->arena, j->string.s, j->string.n);
         if (!m->tensor || !m->file)
-            return ct_file_no_memory(f, err);
+            return ct_no_memory(err, f->path);
         map->n++;
     }
     return token == CT_JSON_OBJECT_END ? CARAT_OK : fail_json(j, err);
@@ -133,7 +134,7 @@ static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n,
     CT_TRY(ct_file_index(f, from, &ix, err));
     bool *keep = ct_arena_push(&f->arena, (size_t)(f->n_tensor - from), sizeof *keep);
     if (!keep)
-        return ct_file_no_memory(f, err);
+        return ct_no_memory(err, f->path);
     for (int i = 0; i < n; i++) {
         struct ct_str name = {m[i].tensor, strlen(m[i].tensor)};
         int at = ct_index_find(&ix, name);
@@ -188,7 +189,7 @@ static carat_status read_sharded(struct ct_file *f, struct ct_bytes bytes, const
 
 /* ---- the directory ---- */
 
-static const char *what(const struct ct_file *f)
+static const char *what_is_open(const struct ct_file *f)
 {
     return f->dir ? "directory" : "set of buffers";
 }
@@ -243,7 +244,7 @@ static carat_status no_weights(struct ct_file *f, carat_error *err)
             return ct_fail(err, CARAT_E_UNSUPPORTED, "%s has its weights only in %s, %s", f->path,
                            foreign_weights[i].name, foreign_weights[i].what);
     return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has no weights: %s or %s was expected in it", f->path,
-                   what(f), SINGLE_NAME, INDEX_NAME);
+                   what_is_open(f), SINGLE_NAME, INDEX_NAME);
 }
 
 static carat_status take_sides(struct ct_file *f, carat_error *err)
@@ -269,7 +270,8 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
         f->kind = CT_FILE_TOKENIZER;
         if (!has_tokenizer)
             return ct_fail(err, CARAT_E_NOT_FOUND,
-                           "%s: the %s has neither tokenizer.json nor tokenizer.model", f->path, what(f));
+                           "%s: the %s has neither tokenizer.json nor tokenizer.model", f->path,
+                           what_is_open(f));
         return CARAT_OK;
     }
     f->kind = CT_FILE_HF;
@@ -283,12 +285,12 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
     if (!f->side[ct_side_at("config.json")].data) {
         if (has_weights)
             return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json", f->path,
-                           what(f));
+                           what_is_open(f));
         CT_TRY(refuse_core_ml(f, err));
         return ct_fail(err, CARAT_E_NOT_FOUND,
                        "%s is not a model %s: it has no config.json%s; name a Hugging Face directory, or a "
                        "GGUF file itself",
-                       f->path, what(f), has_tokenizer ? ", only a tokenizer" : "");
+                       f->path, what_is_open(f), has_tokenizer ? ", only a tokenizer" : "");
     }
     CT_TRY(ct_file_take(f, INDEX_NAME, &bytes, &path, err));
     if (bytes.data)

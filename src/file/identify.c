@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identify.c: says what a file is that cannot be opened as a model, and what to give instead. People name the wrong
- * file far more often than files are corrupt. It never makes a file acceptable: opening is file.c's. */
+/* identify.c: says what a file is that cannot be opened as a model, and what to give instead. People name the
+ * wrong file far more often than files are corrupt. It never makes a file acceptable: opening is file.c's. */
 #include "file/reader.h"
 
 #include <stdio.h>
@@ -74,7 +74,7 @@ static bool ends_with(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-static size_t skip_space(struct ct_bytes b)
+static size_t leading_space(struct ct_bytes b)
 {
     size_t i = 0;
     while (i < b.size && (b.data[i] == ' ' || b.data[i] == '\n' || b.data[i] == '\r' || b.data[i] == '\t'))
@@ -118,7 +118,7 @@ carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
             "%s is a safetensors file, which holds weights only: give the directory it lies in, with its "
             "config.json and tokenizer",
             path);
-    size_t i = skip_space(b);
+    size_t i = leading_space(b);
     if (i < b.size && (b.data[i] == '{' || b.data[i] == '['))
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s is a JSON document, not a model: give the Hugging Face directory it belongs to",

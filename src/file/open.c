@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c: opening and closing a checkpoint, and the answers about an open one. It decides which reader is asked; formats
- * are the readers' (gguf.c, sbs.c, safetensors.c, hf.c, packed_file.c), what they share is in reader.c. */
+/* open.c: opening and closing a checkpoint, and the answers about an open one. It decides which reader is
+ * asked; formats are the readers' (gguf.c, sbs.c, safetensors.c, hf.c, packed_file.c), what they share is in
+ * reader.c. */
 #include "file/reader.h"
 #include "os/files.h"
 #include "os/memory.h"
@@ -60,14 +61,15 @@ static carat_status open_path(struct ct_file *f, carat_error *err)
     const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
     f->dir = slash ? ct_arena_str(&f->arena, f->path, (size_t)(name - f->path)) : ".";
     if (!f->dir)
-        return ct_file_no_memory(f, err);
+        return ct_no_memory(err, f->path);
     struct ct_bytes bytes;
     CT_TRY(ct_file_map(f, "", f->path, &bytes, err));
     return open_single(f, name, bytes, f->tokenizer_only, err);
 }
 
 /* The end of opening, wherever the bytes are from: the index of names over what the readers found. */
-static carat_status finish(struct ct_file **out, struct ct_file *f, carat_status status, carat_error *err)
+static carat_status finish_opening(struct ct_file **out, struct ct_file *f, carat_status status,
+                                   carat_error *err)
 {
     if (status == CARAT_OK)
         status = ct_file_index(f, 0, &f->index, err);
@@ -82,9 +84,9 @@ carat_status ct_file_open(struct ct_file **out, const char *path, bool tokenizer
 {
     struct ct_file *f = new_file(path);
     if (!f)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", path);
+        return ct_no_memory(err, path);
     f->tokenizer_only = tokenizer_only;
-    return finish(out, f, open_path(f, err), err);
+    return finish_opening(out, f, open_path(f, err), err);
 }
 
 carat_status ct_packed_open(struct ct_file **out, const char *packed, const char *origin, bool tokenizer_only,
@@ -93,15 +95,15 @@ carat_status ct_packed_open(struct ct_file **out, const char *packed, const char
     struct ct_file *f = new_file(origin);
     struct ct_bytes bytes;
     if (!f)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", origin);
+        return ct_no_memory(err, origin);
     carat_status status = ct_file_map(f, "", packed, &bytes, err);
     f->trusted = true;
     f->tokenizer_only = tokenizer_only;
     if (!status && !(packed = ct_arena_str(&f->arena, packed, strlen(packed))))
-        status = ct_file_no_memory(f, err);
+        status = ct_no_memory(err, f->path);
     if (!status)
         status = ct_packed_file(f, packed, &f->map[0], err);
-    return finish(out, f, status, err);
+    return finish_opening(out, f, status, err);
 }
 
 static carat_status open_parts(struct ct_file *f, carat_error *err)
@@ -124,10 +126,10 @@ carat_status ct_file_open_memory(struct ct_file **out, const struct ct_part *par
         return ct_fail(err, CARAT_E_ARGUMENT, "No buffer was given; a model needs at least one");
     struct ct_file *f = new_file(part[0].name);
     if (!f)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the buffers were opened", part[0].name);
+        return ct_no_memory(err, part[0].name);
     f->part = part;
     f->n_part = n;
-    return finish(out, f, open_parts(f, err), err);
+    return finish_opening(out, f, open_parts(f, err), err);
 }
 
 void ct_file_close(struct ct_file *f)
@@ -245,7 +247,7 @@ carat_status ct_file_json(const struct ct_file *f, const char *name, const char 
         return CARAT_OK;
     if (!*kept) {
         if (!(*kept = calloc(1, sizeof **kept)))
-            return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
+            return ct_no_memory(err, path);
         status = ct_json_tree_read(*kept, CARAT_E_FORMAT, path, f->side[at], err);
         if (!status && !ct_json_is((*kept)->value, CT_JSON_OBJECT))
             status = ct_fail(err, CARAT_E_FORMAT, "%s: a list, expected a JSON object", path);

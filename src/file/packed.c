@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packed.c: header and index of a packed file. The index is read and written by one walk over its fields, so that both agree;
- * reading trusts nothing. Says nothing about where packed files lie (checkpoint/packed_cache.c), how weights become panels
- * (kernel/layout/panels.c) and what a packed file is to those who read checkpoints (packed_file.c). */
+/* packed.c: header and index of a packed file. The index is read and written by one walk over its fields, so
+ * that both agree; reading trusts nothing. Says nothing about where packed files lie
+ * (checkpoint/packed_cache.c), how weights become panels (kernel/layout/panels.c) and what a packed file is
+ * to those who read checkpoints (packed_file.c). */
 #include "file/packed.h"
 
 #include "base/hash.h"
@@ -44,7 +45,7 @@ uint64_t ct_packed_hash(const uint8_t *p, uint64_t size)
     return ct_hash_end64(&state);
 }
 
-static void feed(void *state, const void *p, size_t n)
+static void hash_more(void *state, const void *p, size_t n)
 {
     ct_hash_add(state, p, n);
 }
@@ -53,7 +54,7 @@ bool ct_packed_hash_head(const char *path, uint64_t head, uint64_t *hash)
 {
     struct ct_hash state;
     ct_hash_begin(&state);
-    if (!ct_os_read_head(path, head, feed, &state))
+    if (!ct_os_read_head(path, head, hash_more, &state))
         return false;
     *hash = ct_hash_end64(&state);
     return true;
@@ -75,7 +76,8 @@ struct ct_packed_header ct_packed_header(uint64_t index_at, uint64_t index_size,
 
 /* ---- the index ---- */
 
-/* Where the walk is. Reading copies from `from`, writing to `to`; without both it counts. The first fault stays. */
+/* Where the walk is. Reading copies from `from`, writing to `to`; without both it counts. The first fault
+ * stays. */
 struct walk {
     const uint8_t *from;
     uint8_t *to;
@@ -93,18 +95,18 @@ struct walk {
     carat_error *err;
 };
 
-static bool reading(const struct walk *w)
+static bool is_reading(const struct walk *w)
 {
     return w->from && w->status == CARAT_OK;
 }
 
-static void fault(struct walk *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void fault(struct walk *w, const char *format, ...)
+static void walk_fault(struct walk *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void walk_fault(struct walk *w, const char *format, ...)
 {
     char sentence[CT_QUOTE + 128], whose[CT_QUOTE + 64] = "", q[CT_QUOTE];
     va_list args;
 
-    if (!reading(w))
+    if (!is_reading(w))
         return;
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
@@ -117,18 +119,18 @@ static void fault(struct walk *w, const char *format, ...)
                         w->path, (unsigned long long)(w->begin + w->field_at), w->field, whose, sentence);
 }
 
-static void range(struct walk *w, uint64_t found, uint64_t least, uint64_t most)
+static void walk_range(struct walk *w, uint64_t found, uint64_t least, uint64_t most)
 {
     if (found < least || found > most)
-        fault(w, "is %llu, expected %llu to %llu", (unsigned long long)found, (unsigned long long)least,
-              (unsigned long long)most);
+        walk_fault(w, "is %llu, expected %llu to %llu", (unsigned long long)found, (unsigned long long)least,
+                   (unsigned long long)most);
 }
 
 /* n bytes of the field that was named last. */
-static void bytes(struct walk *w, void *p, size_t n)
+static void walk_bytes(struct walk *w, void *p, size_t n)
 {
-    if (reading(w) && n > w->size - w->at)
-        fault(w, "takes %zu bytes, but the index ends after %zu", n, w->size - w->at);
+    if (is_reading(w) && n > w->size - w->at)
+        walk_fault(w, "takes %zu bytes, but the index ends after %zu", n, w->size - w->at);
     if (w->from && w->status != CARAT_OK)
         memset(p, 0, n);
     else if (w->from)
@@ -138,49 +140,49 @@ static void bytes(struct walk *w, void *p, size_t n)
     w->at += w->status == CARAT_OK ? n : 0;
 }
 
-static void field(struct walk *w, const char *name, void *p, size_t n)
+static void walk_field(struct walk *w, const char *name, void *p, size_t n)
 {
     w->field = name;
     w->field_at = w->at;
-    bytes(w, p, n);
+    walk_bytes(w, p, n);
 }
-#define FIELD(w, name, member) field(w, name, &(member), sizeof(member))
+#define FIELD(w, name, member) walk_field(w, name, &(member), sizeof(member))
 
 /* A length, as many bytes, and a 0, so that what was read is a string of C, too. */
-static void text(struct walk *w, const char *name, struct ct_str *s, size_t most)
+static void walk_text(struct walk *w, const char *name, struct ct_str *s, size_t most)
 {
     uint32_t n = (uint32_t)s->n;
     uint8_t end = 0;
 
     FIELD(w, name, n);
-    if (reading(w) && (n > most || n > w->size - w->at))
-        fault(w, "has %u bytes, expected at most %zu", n, CT_MIN(most, w->size - w->at));
+    if (is_reading(w) && (n > most || n > w->size - w->at))
+        walk_fault(w, "has %u bytes, expected at most %zu", n, CT_MIN(most, w->size - w->at));
     if (w->from)
         *s = w->status == CARAT_OK ? (struct ct_str){(const char *)w->from + w->at, n}
                                    : (struct ct_str){"", 0};
     else if (w->to && n)
         memcpy(w->to + w->at, s->s, n);
     w->at += w->status == CARAT_OK ? n : 0;
-    bytes(w, &end, sizeof end);
+    walk_bytes(w, &end, sizeof end);
     if (end)
-        fault(w, "does not end in a 0");
+        walk_fault(w, "does not end in a 0");
 }
 
 /* One that is read up to its 0; paths may hold any other byte. */
-static void c_text(struct walk *w, const char *name, struct ct_str *s, size_t most)
+static void walk_c_text(struct walk *w, const char *name, struct ct_str *s, size_t most)
 {
-    text(w, name, s, most);
-    if (reading(w) && memchr(s->s, 0, s->n))
-        fault(w, "has a 0 among its %zu bytes", s->n);
+    walk_text(w, name, s, most);
+    if (is_reading(w) && memchr(s->s, 0, s->n))
+        walk_fault(w, "has a 0 among its %zu bytes", s->n);
 }
 
-static void plain_text(struct walk *w, const char *name, struct ct_str *s, size_t most)
+static void walk_plain_text(struct walk *w, const char *name, struct ct_str *s, size_t most)
 {
     char q[CT_QUOTE];
 
-    text(w, name, s, most);
-    if (reading(w) && !ct_name_ok(*s, most))
-        fault(w, "is %s, expected 1 to %zu bytes of plain text", ct_quote(q, *s), most);
+    walk_text(w, name, s, most);
+    if (is_reading(w) && !ct_name_ok(*s, most))
+        walk_fault(w, "is %s, expected 1 to %zu bytes of plain text", ct_quote(q, *s), most);
 }
 
 static struct ct_str str_of(const char *s)
@@ -189,25 +191,25 @@ static struct ct_str str_of(const char *s)
 }
 
 /* In the order of the walk, without overlap: no byte of the file has two meanings. */
-static void section(struct walk *w, const char *name, struct ct_section *s, uint64_t most)
+static void walk_section(struct walk *w, const char *name, struct ct_section *s, uint64_t most)
 {
     FIELD(w, name, *s);
-    if (reading(w) && s->size == 0 && (s->at || s->hash))
-        fault(w, "has no bytes, but begins at byte %llu", (unsigned long long)s->at);
-    if (!reading(w) || s->size == 0)
+    if (is_reading(w) && s->size == 0 && (s->at || s->hash))
+        walk_fault(w, "has no bytes, but begins at byte %llu", (unsigned long long)s->at);
+    if (!is_reading(w) || s->size == 0)
         return;
     if (s->size > most)
-        fault(w, "has %llu bytes, expected at most %llu", (unsigned long long)s->size,
-              (unsigned long long)most);
+        walk_fault(w, "has %llu bytes, expected at most %llu", (unsigned long long)s->size,
+                   (unsigned long long)most);
     else if (s->at % CT_PACKED_ALIGN)
-        fault(w, "begins at byte %llu, expected a multiple of %d", (unsigned long long)s->at,
-              CT_PACKED_ALIGN);
+        walk_fault(w, "begins at byte %llu, expected a multiple of %d", (unsigned long long)s->at,
+                   CT_PACKED_ALIGN);
     else if (s->at < w->end)
-        fault(w, "begins at byte %llu, expected byte %llu or later, where nothing else lies",
-              (unsigned long long)s->at, (unsigned long long)w->end);
+        walk_fault(w, "begins at byte %llu, expected byte %llu or later, where nothing else lies",
+                   (unsigned long long)s->at, (unsigned long long)w->end);
     else if (s->at > w->begin || s->size > w->begin - s->at)
-        fault(w, "has %llu bytes from byte %llu on, expected them to end before the index at byte %llu",
-              (unsigned long long)s->size, (unsigned long long)s->at, (unsigned long long)w->begin);
+        walk_fault(w, "has %llu bytes from byte %llu on, expected them to end before the index at byte %llu",
+                   (unsigned long long)s->size, (unsigned long long)s->at, (unsigned long long)w->begin);
     else
         w->end = s->at + s->size;
 }
@@ -216,16 +218,16 @@ static void walk_source(struct walk *w, void *element)
 {
     struct ct_source *s = element;
 
-    c_text(w, "name", &s->name, MAX_NAME);
+    walk_c_text(w, "name", &s->name, MAX_NAME);
     w->name = s->name;
-    if (reading(w) &&
+    if (is_reading(w) &&
         (memchr(s->name.s, '/', s->name.n) || ct_str_is(s->name, ".") || ct_str_is(s->name, "..")))
-        fault(w, "leads out of the directory of the origin");
+        walk_fault(w, "leads out of the directory of the origin");
     FIELD(w, "presence", s->present);
-    range(w, s->present, 0, 1);
+    walk_range(w, s->present, 0, 1);
     FIELD(w, "identity", s->id);
     FIELD(w, "size of the header", s->head);
-    range(w, s->head, 0, s->id.size);
+    walk_range(w, s->head, 0, s->id.size);
     FIELD(w, "hash of the header", s->hash);
 }
 
@@ -238,21 +240,22 @@ static const uint32_t widths[CT_META_ARRAY] = {
     [CT_META_STRING] = 1 << 0,
 };
 
-/* An array keeps its bytes where its elements are numbers; those of strings are the vocabulary's, and only counted. */
+/* An array keeps its bytes where its elements are numbers; those of strings are the vocabulary's, and only
+ * counted. */
 static void walk_array(struct walk *w, struct ct_meta *m)
 {
     uint32_t n = (uint32_t)m->raw.size;
 
     FIELD(w, "size", n);
-    if (reading(w) && (n > w->size - w->at || n != m->count * (uint64_t)m->elem_bytes))
-        fault(w, "is %u, expected %d bytes for each of %llu elements, and at most %zu", n, m->elem_bytes,
-              (unsigned long long)m->count, w->size - w->at);
-    if (reading(w))
+    if (is_reading(w) && (n > w->size - w->at || n != m->count * (uint64_t)m->elem_bytes))
+        walk_fault(w, "is %u, expected %d bytes for each of %llu elements, and at most %zu", n, m->elem_bytes,
+                   (unsigned long long)m->count, w->size - w->at);
+    if (is_reading(w))
         m->raw = (struct ct_bytes){w->from + w->at, n};
     else if (w->to && n)
         memcpy(w->to + w->at, m->raw.data, n);
-    for (uint32_t i = 0; reading(w) && m->elem == CT_META_BOOL && i < n; i++)
-        range(w, m->raw.data[i], 0, 1);
+    for (uint32_t i = 0; is_reading(w) && m->elem == CT_META_BOOL && i < n; i++)
+        walk_range(w, m->raw.data[i], 0, 1);
     w->at += w->status == CARAT_OK ? n : 0;
 }
 
@@ -261,25 +264,25 @@ static void walk_meta(struct walk *w, void *element)
     struct ct_meta *m = element;
     uint32_t type = m->type, elem = m->elem, width = (uint32_t)m->elem_bytes;
 
-    plain_text(w, "key", &m->key, MAX_KEY);
+    walk_plain_text(w, "key", &m->key, MAX_KEY);
     w->name = m->key;
     FIELD(w, "type", type);
-    range(w, type, 0, CT_META_ARRAY);
+    walk_range(w, type, 0, CT_META_ARRAY);
     FIELD(w, "value", m->u);
     if (type == CT_META_BOOL)
-        range(w, m->u, 0, 1);
+        walk_range(w, m->u, 0, 1);
     FIELD(w, "signed value", m->i);
     if (m->i != (int64_t)m->u)
-        fault(w, "is %lld, expected that of %llu", (long long)m->i, (unsigned long long)m->u);
+        walk_fault(w, "is %lld, expected that of %llu", (long long)m->i, (unsigned long long)m->u);
     FIELD(w, "number", m->f);
     FIELD(w, "type of elements", elem);
-    range(w, elem, 0, CT_META_ARRAY - 1);
+    walk_range(w, elem, 0, CT_META_ARRAY - 1);
     FIELD(w, "bytes of an element", width);
-    if (reading(w) && type == CT_META_ARRAY && (width > 8 || !(widths[elem] >> width & 1)))
-        fault(w, "is %u, which no element of type %u has", width, elem);
-    range(w, width, 0, 8);
+    if (is_reading(w) && type == CT_META_ARRAY && (width > 8 || !(widths[elem] >> width & 1)))
+        walk_fault(w, "is %u, which no element of type %u has", width, elem);
+    walk_range(w, width, 0, 8);
     FIELD(w, "number of elements", m->count);
-    range(w, m->count, 0, MAX_COUNT);
+    walk_range(w, m->count, 0, MAX_COUNT);
     FIELD(w, "place", m->offset);
     if (w->status)
         return;
@@ -287,7 +290,7 @@ static void walk_meta(struct walk *w, void *element)
     m->elem = (enum ct_meta_type)elem;
     m->elem_bytes = (int)width;
     if (m->type == CT_META_STRING)
-        text(w, "text", &m->s, CT_PACKED_TEXT);
+        walk_text(w, "text", &m->s, CT_PACKED_TEXT);
     if (m->type == CT_META_ARRAY)
         walk_array(w, m);
 }
@@ -310,24 +313,24 @@ static void walk_tensor(struct walk *w, void *element)
     uint32_t type = t->type, n_dim = (uint32_t)t->n_dim;
     uint64_t size = t->size;
 
-    plain_text(w, "name", &name, MAX_NAME);
+    walk_plain_text(w, "name", &name, MAX_NAME);
     w->name = name;
-    plain_text(w, "name of the type", &type_name, MAX_TYPE_NAME);
-    c_text(w, "file", &file, CT_PACKED_TEXT);
+    walk_plain_text(w, "name of the type", &type_name, MAX_TYPE_NAME);
+    walk_c_text(w, "file", &file, CT_PACKED_TEXT);
     FIELD(w, "type", type);
-    range(w, type, 0, CT_TYPE_COUNT);
+    walk_range(w, type, 0, CT_TYPE_COUNT);
     FIELD(w, "rank", n_dim);
-    range(w, n_dim, 1, CT_COUNT(t->dim));
+    walk_range(w, n_dim, 1, CT_COUNT(t->dim));
     FIELD(w, "shape", t->dim);
-    if (reading(w) && !countable(t->dim, n_dim))
-        fault(w, "begins with %lld x %lld, expected extents whose product 63 bits can hold",
-              (long long)t->dim[0], (long long)t->dim[1]);
+    if (is_reading(w) && !countable(t->dim, n_dim))
+        walk_fault(w, "begins with %lld x %lld, expected extents whose product 63 bits can hold",
+                   (long long)t->dim[0], (long long)t->dim[1]);
     FIELD(w, "size", size);
-    range(w, size, 0, INT64_MAX);
+    walk_range(w, size, 0, INT64_MAX);
     FIELD(w, "place", t->offset);
     FIELD(w, "factor", t->scale);
     if (!(t->scale > 0 && t->scale <= FLT_MAX))
-        fault(w, "is %g, expected a positive number", (double)t->scale);
+        walk_fault(w, "is %g, expected a positive number", (double)t->scale);
     if (w->status)
         return;
     t->name = name.s;
@@ -342,28 +345,29 @@ static void walk_weight(struct walk *w, void *element)
 {
     struct ct_packed_weight *x = element;
 
-    plain_text(w, "name", &x->name, MAX_NAME);
+    walk_plain_text(w, "name", &x->name, MAX_NAME);
     w->name = x->name;
     FIELD(w, "type", x->type);
-    range(w, x->type, 0, CT_TYPE_COUNT - 1);
+    walk_range(w, x->type, 0, CT_TYPE_COUNT - 1);
     if (x->type == CT_NUQ)
-        fault(w, "is NUQ, which only files of gemma.cpp have");
+        walk_fault(w, "is NUQ, which only files of gemma.cpp have");
     FIELD(w, "layout", x->interleaved);
-    range(w, x->interleaved, 0, 1);
+    walk_range(w, x->interleaved, 0, 1);
     FIELD(w, "number of rows", x->rows);
-    range(w, x->rows, 1, INT32_MAX);
+    walk_range(w, x->rows, 1, INT32_MAX);
     FIELD(w, "number of columns", x->cols);
-    range(w, x->cols, 1, INT32_MAX);
+    walk_range(w, x->cols, 1, INT32_MAX);
     FIELD(w, "factor", x->scale);
     if (!(x->scale > 0 && x->scale <= FLT_MAX))
-        fault(w, "is %g, expected a positive number", (double)x->scale);
-    section(w, "data", &x->data, UINT64_MAX);
+        walk_fault(w, "is %g, expected a positive number", (double)x->scale);
+    walk_section(w, "data", &x->data, UINT64_MAX);
 }
 
-/* The count of a list, then its entries; reading makes the list. A count cannot ask for more than some entries' worth of
- * memory that the index does not pay for: each takes at least the bytes of one that is all zeros. */
-static void list(struct walk *w, const char *name, const char *entry, uint32_t *n, void *elements,
-                 size_t size, uint32_t most, void (*walk)(struct walk *, void *))
+/* The count of a list, then its entries; reading makes the list. A count cannot ask for more than some
+ * entries' worth of memory that the index does not pay for: each takes at least the bytes of one that is all
+ * zeros. */
+static void walk_list(struct walk *w, const char *name, const char *entry, uint32_t *n, void *elements,
+                      size_t size, uint32_t most, void (*walk)(struct walk *, void *))
 {
     union {
         struct ct_source source;
@@ -374,16 +378,17 @@ static void list(struct walk *w, const char *name, const char *entry, uint32_t *
     struct walk least = {0};
     char *p;
 
-    field(w, name, n, sizeof *n);
-    range(w, *n, 0, most);
+    walk_field(w, name, n, sizeof *n);
+    walk_range(w, *n, 0, most);
     walk(&least, &empty);
-    if (reading(w) && *n > (w->size - w->at) / least.at)
-        fault(w, "is %u, but %zu bytes are left, and each takes at least %zu", *n, w->size - w->at, least.at);
-    if (reading(w)) {
+    if (is_reading(w) && *n > (w->size - w->at) / least.at)
+        walk_fault(w, "is %u, but %zu bytes are left, and each takes at least %zu", *n, w->size - w->at,
+                   least.at);
+    if (is_reading(w)) {
         p = ct_arena_push(w->arena, *n, size);
         memcpy(elements, &p, sizeof p);
         if (!p)
-            w->status = ct_fail(w->err, CARAT_E_MEMORY, "%s: out of memory for its index", w->path);
+            w->status = ct_no_memory(w->err, w->path);
     }
     memcpy(&p, elements, sizeof p);
     for (uint32_t i = 0; i < *n && !w->status; i++) {
@@ -395,7 +400,7 @@ static void list(struct walk *w, const char *name, const char *entry, uint32_t *
     w->list = NULL;
 }
 #define LIST(w, name, entry, n, elements, most, walk)                                                        \
-    list(w, name, entry, n, elements, sizeof **(elements), most, walk)
+    walk_list(w, name, entry, n, elements, sizeof **(elements), most, walk)
 
 /* By kind of the origin. */
 static const struct {
@@ -405,31 +410,31 @@ static const struct {
 static void walk_index(struct walk *w, struct ct_packed *p)
 {
     FIELD(w, "kind of the origin", p->kind);
-    range(w, p->kind, 0, CT_COUNT(versions) - 1);
+    walk_range(w, p->kind, 0, CT_COUNT(versions) - 1);
     FIELD(w, "version of the origin", p->version);
-    if (reading(w))
-        range(w, p->version, versions[p->kind].least, versions[p->kind].most);
-    c_text(w, "path of the origin", &p->origin, CT_PACKED_TEXT);
-    c_text(w, "note", &p->note, CT_PACKED_TEXT);
+    if (is_reading(w))
+        walk_range(w, p->version, versions[p->kind].least, versions[p->kind].most);
+    walk_c_text(w, "path of the origin", &p->origin, CT_PACKED_TEXT);
+    walk_c_text(w, "note", &p->note, CT_PACKED_TEXT);
     for (size_t i = 0; i < CT_COUNT(p->side); i++)
-        section(w, "side file", &p->side[i], CT_PACKED_SIDE);
-    section(w, "configuration of a gemma.cpp file", &p->sbs, CT_PACKED_SIDE);
-    section(w, "tokenizer", &p->tables, CT_PACKED_TABLES);
+        walk_section(w, "side file", &p->side[i], CT_PACKED_SIDE);
+    walk_section(w, "configuration of a gemma.cpp file", &p->sbs, CT_PACKED_SIDE);
+    walk_section(w, "tokenizer", &p->tables, CT_PACKED_TABLES);
     FIELD(w, "size of the weights", p->weight_bytes);
-    range(w, p->weight_bytes, 0, INT64_MAX);
+    walk_range(w, p->weight_bytes, 0, INT64_MAX);
     FIELD(w, "number of unused tensors", p->n_unused);
-    range(w, p->n_unused, 0, CT_PACKED_TENSORS);
-    c_text(w, "unused tensor", &p->unused, MAX_NAME);
-    if (reading(w) && p->n_unused && !ct_name_ok(p->unused, MAX_NAME))
-        fault(w, "has a name that is no plain text");
+    walk_range(w, p->n_unused, 0, CT_PACKED_TENSORS);
+    walk_c_text(w, "unused tensor", &p->unused, MAX_NAME);
+    if (is_reading(w) && p->n_unused && !ct_name_ok(p->unused, MAX_NAME))
+        walk_fault(w, "has a name that is no plain text");
     LIST(w, "number of sources", "source", &p->n_source, &p->source, MAX_SOURCE, walk_source);
     LIST(w, "number of metadata keys", "metadata key", &p->n_meta, &p->meta, CT_MAX_META, walk_meta);
     LIST(w, "number of tensors", "tensor", &p->n_tensor, &p->tensor, CT_PACKED_TENSORS, walk_tensor);
     LIST(w, "number of weights", "weight", &p->n_weight, &p->weight, CT_PACKED_TENSORS, walk_weight);
     w->field = "end";
     w->field_at = w->at;
-    if (reading(w) && w->at != w->size)
-        fault(w, "has %zu bytes behind it, expected none", w->size - w->at);
+    if (is_reading(w) && w->at != w->size)
+        walk_fault(w, "has %zu bytes behind it, expected none", w->size - w->at);
 }
 
 size_t ct_packed_write_index(const struct ct_packed *p, uint8_t *to)
@@ -441,8 +446,8 @@ size_t ct_packed_write_index(const struct ct_packed *p, uint8_t *to)
 }
 
 /* The header and the bytes of the index that it names. */
-static carat_status read_header(struct ct_packed_header *h, const char *path, struct ct_bytes bytes,
-                                carat_error *err)
+static carat_status read_packed_header(struct ct_packed_header *h, const char *path, struct ct_bytes bytes,
+                                       carat_error *err)
 {
     if (bytes.size < sizeof *h)
         return ct_fail(err, CARAT_E_FORMAT, "%s: the packed file ends at byte %zu, inside its header of %zu",
@@ -484,7 +489,7 @@ carat_status ct_packed_read(struct ct_packed *p, const char *path, struct ct_byt
     struct ct_packed_header h;
 
     *p = (struct ct_packed){0};
-    CT_TRY(read_header(&h, path, file, err));
+    CT_TRY(read_packed_header(&h, path, file, err));
     struct walk w = {.from = file.data + h.index_at,
                      .size = (size_t)h.index_size,
                      .begin = h.index_at,

@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packed.h: a packed file: a checkpoint as carat computes with it. Weights lie in panels (kernel/layout/panel.h), the vocabulary as
- * the tokenizer's tables, everything else as the origin had it, so that what reads a checkpoint reads this. Reading is
- * packed.c's; writing, which needs kernels and threads, checkpoint/pack_model.c's.
+/* packed.h: a packed file: a checkpoint as carat computes with it. Weights lie in panels
+ * (kernel/layout/panel.h), the vocabulary as the tokenizer's tables, everything else as the origin had it,
+ * so that what reads a checkpoint reads this. Reading is packed.c's; writing, which needs kernels and
+ * threads, checkpoint/pack_model.c's.
  *
  *   header    struct ct_packed_header, at byte 0
- *   sections  in the order of the index, without overlap, each on a boundary of 64 bytes, large ones on a page
+ *   sections  in the order of the index, without overlap, each on a boundary of 64 bytes, large ones
+ *             on a page
  *   index     to the end of the file: the fields of struct ct_packed in the order below, without holes
- * Integers are little-endian, floats IEEE; u32 is an unsigned integer of 32 bits, and so on. A text is its length (u32), as
- * many bytes, and a 0; a section is place, size, hash (u64 each), all 0 where it is absent.
+ * Integers are little-endian, floats IEEE; u32 is an unsigned integer of 32 bits, and so on. A text is its
+ * length (u32), as many bytes, and a 0; a section is place, size, hash (u64 each), all 0 where it is
+ * absent.
  *
  *   u32 kind, version              enum ct_file_kind; ct_file_version
  *   text origin, note
  *   section[9] side files          config.json, generation_config.json, tokenizer.json, tokenizer.model,
- *                                  tokenizer_config.json, chat_template.jinja, chat_template.json, special_tokens_map.json,
- *                                  added_tokens.json; the third and fourth never, the tables stand for them
+ *                                  tokenizer_config.json, chat_template.jinja, chat_template.json,
+ *                                  special_tokens_map.json, added_tokens.json; the third and fourth
+ *                                  never, the tables stand for them
  *   section sbs, tables            blob "config" of gemma.cpp; what text/tokenizer/tables.c says
  *   u64 weight_bytes; u32 n_unused; text unused
- *   u32 n_source, each             text name; u32 present; u64 device, inode, size; i64 modified, changed (nanoseconds since
- *                                  1970); u64 head, hash
- *   u32 n_meta, each               text key; u32 type (enum ct_meta_type); u64 u; i64 i; f64 f; u32 elem, elem_bytes;
- *                                  u64 count, offset; for a string its text, for an array u32 bytes, then the elements
- *   u32 n_tensor, each             text name, type_name, file; u32 type (enum ct_type; CT_TYPE_COUNT: not read), n_dim;
- *                                  i64 dim[4]; u64 size, offset; f32 scale
- *   u32 n_weight, each             text name; u32 type, interleaved (1: in panels; 0: row after row), rows, cols; f32 scale;
- *                                  section data
+ *   u32 n_source, each             text name; u32 present; u64 device, inode, size; i64 modified, changed
+ *                                  (nanoseconds since 1970); u64 head, hash
+ *   u32 n_meta, each               text key; u32 type (enum ct_meta_type); u64 u; i64 i; f64 f; u32 elem,
+ *                                  elem_bytes; u64 count, offset; for a string its text, for an array
+ *                                  u32 bytes, then the elements
+ *   u32 n_tensor, each             text name, type_name, file; u32 type (enum ct_type; CT_TYPE_COUNT: not
+ *                                  read), n_dim; i64 dim[4]; u64 size, offset; f32 scale
+ *   u32 n_weight, each             text name; u32 type, interleaved (1: in panels; 0: row after row), rows,
+ *                                  cols; f32 scale; section data
  * Norm vectors are float32 with Gemma's 1 added; every matrix whose type can lies in panels.
  *
- * A file of another layout or numerics version is of no use and says so. Hashes tell damage, not malice: a file that comes
- * from elsewhere is checked field by field whatever its hashes say, and only the tables of one that was found in the user's
- * own cache are trusted. */
+ * A file of another layout or numerics version is of no use and says so. Hashes tell damage, not malice: a
+ * file that comes from elsewhere is checked field by field whatever its hashes say, and only the tables of
+ * one that was found in the user's own cache are trusted. */
 #ifndef CT_PACKED_H
 #define CT_PACKED_H
 
@@ -60,7 +65,8 @@ struct ct_packed_header {
     uint64_t header_hash; /* of the bytes before */
 };
 
-/* Bytes of the file; size 0: absent. The hash is XXH3-64 over those of its blocks of CT_PACKED_BLOCK bytes. */
+/* Bytes of the file; size 0: absent. The hash is XXH3-64 over those of its blocks of CT_PACKED_BLOCK
+ * bytes. */
 struct ct_section {
     uint64_t at, size, hash;
 };
@@ -110,8 +116,8 @@ uint64_t ct_packed_hash_blocks(const uint64_t *hash, size_t n);
 
 /* Writes the index to `to` (NULL: only counts) and returns its bytes. */
 size_t ct_packed_write_index(const struct ct_packed *p, uint8_t *to);
-/* Reads and checks header and index of bytes; lists are in the arena, strings in the bytes. E_FORMAT, E_UNSUPPORTED (another
- * version), E_MEMORY. */
+/* Reads and checks header and index of bytes; lists are in the arena, strings in the bytes. E_FORMAT,
+ * E_UNSUPPORTED (another version), E_MEMORY. */
 carat_status ct_packed_read(struct ct_packed *p, const char *path, struct ct_bytes bytes,
                             struct ct_arena *arena, carat_error *err);
 /* The header of such a file, complete. */
@@ -119,8 +125,9 @@ struct ct_packed_header ct_packed_header(uint64_t index_at, uint64_t index_size,
 
 /* ---- an open checkpoint (file.h) ---- */
 
-/* Opens the packed form of what is at origin; for messages it has that path. The caller knows, or finds out, that the file is
- * as it was written. E_NOT_FOUND, and as ct_packed_read. tokenizer_only as in ct_file_open. */
+/* Opens the packed form of what is at origin; for messages it has that path. The caller knows, or finds out,
+ * that the file is as it was written. E_NOT_FOUND, and as ct_packed_read. tokenizer_only as in
+ * ct_file_open. */
 carat_status ct_packed_open(struct ct_file **f, const char *packed, const char *origin, bool tokenizer_only,
                             carat_error *err);
 /* What f was read from; NULL when that is no packed file. */
@@ -129,8 +136,8 @@ const struct ct_packed *ct_file_packed(const struct ct_file *f);
 const char *ct_file_packed_path(const struct ct_file *f);
 /* Its bytes, and what the file was when it was mapped. */
 const struct ct_map *ct_file_packed_map(const struct ct_file *f);
-/* Fills what a packed file says of f: sources, metadata, tensors, kind; lists are borrowed. sides and sbs get the bytes to
- * be stored. E_MEMORY. */
+/* Fills what a packed file says of f: sources, metadata, tensors, kind; lists are borrowed. sides and sbs get
+ * the bytes to be stored. E_MEMORY. */
 carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, struct ct_bytes side[9],
                               struct ct_bytes *sbs, struct ct_arena *arena, carat_error *err);
 /* XXH3-64 of the first `head` bytes; false when they cannot be read. */

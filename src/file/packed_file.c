@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packed_file.c: packed files as open checkpoints: what such a file shows of itself as struct ct_file, what it keeps of another
- * container, and whether that has changed since. The index is packed.c's; shapes of weights are checked in
- * model/weights.c, as for every container, the tokenizer's tables in text/tokenizer/tables.c. */
+/* packed_file.c: packed files as open checkpoints: what such a file shows of itself as struct ct_file, what
+ * it keeps of another container, and whether that has changed since. The index is packed.c's; shapes of
+ * weights are checked in model/weights.c, as for every container, the tokenizer's tables in
+ * text/tokenizer/tables.c. */
 #include "file/sbs_fields.h"
 #include "os/files.h"
 #include "os/memory.h"
@@ -22,7 +23,7 @@ static carat_status read_sbs(struct ct_file *f, const char *path, struct ct_sect
     struct ct_sbs_config *config = ct_arena_push(&f->arena, 1, sizeof *config);
 
     if (!config)
-        return ct_file_no_memory(f, err);
+        return ct_no_memory(err, f->path);
     CT_TRY(ct_sbs_cursor_init(&c, path, "config", bytes, s.at, &f->arena, err));
     CT_TRY(ct_sbs_read_config(&c, config));
     f->sbs = config;
@@ -40,7 +41,7 @@ static carat_status index_metas(struct ct_file *f, const struct ct_packed *p, ca
     f->metas.n = ix->n = (int)p->n_meta;
     ix->name = ct_arena_push(&f->arena, CT_MAX(p->n_meta, 1), sizeof *ix->name);
     if (!ix->name)
-        return ct_file_no_memory(f, err);
+        return ct_no_memory(err, f->path);
     for (uint32_t i = 0; i < p->n_meta; i++)
         ix->name[i] = (struct ct_name){p->meta[i].key, (int)i};
     if ((second = ct_index_sort(ix, &first)) < 0)
@@ -63,12 +64,43 @@ static carat_status check_origin(const struct ct_file *f, const char *path, cara
     return what ? ct_fail(err, CARAT_E_FORMAT, "%s: was packed from %s", path, what) : CARAT_OK;
 }
 
+/* The tensors of the origin, which have no data here, and the weights. */
+static carat_status list_tensors(struct ct_file *f, const struct ct_packed *p, const char *path,
+                                 struct ct_bytes bytes, carat_error *err)
+{
+    for (uint32_t i = 0; i < p->n_tensor; i++) {
+        struct ct_tensor *t;
+        CT_TRY(ct_file_add(f, &t, err));
+        *t = p->tensor[i];
+    }
+    f->weight = ct_arena_push(&f->arena, p->n_weight, sizeof *f->weight);
+    if (!f->weight)
+        return ct_no_memory(err, f->path);
+    for (uint32_t i = 0; i < p->n_weight; i++) {
+        const struct ct_packed_weight *w = &p->weight[i];
+        struct ct_bytes data = bytes_of(bytes, w->data);
+        f->weight[i] = (struct ct_tensor){.name = w->name.s,
+                                          .type = (enum ct_type)w->type,
+                                          .type_name = ct_type_info((enum ct_type)w->type)->name,
+                                          .n_dim = 2,
+                                          .dim = {w->rows, w->cols},
+                                          .interleaved = w->interleaved,
+                                          .data = data.data,
+                                          .size = data.size,
+                                          .scale = w->scale,
+                                          .file = path,
+                                          .offset = w->data.at};
+        f->n_weight++;
+    }
+    return CARAT_OK;
+}
+
 carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct_map *map, carat_error *err)
 {
     struct ct_packed *p = ct_arena_push(&f->arena, 1, sizeof *p);
 
     if (!p)
-        return ct_file_no_memory(f, err);
+        return ct_no_memory(err, f->path);
     if ((uintptr_t)map->bytes.data % sizeof(uint64_t)) /* the tokenizer's tables are used where they lie */
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "%s: a packed file in memory must begin at a multiple of %zu bytes", path,
@@ -91,30 +123,7 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
         f->kind = CT_FILE_TOKENIZER;
         return CARAT_OK;
     }
-    for (uint32_t i = 0; i < p->n_tensor; i++) {
-        struct ct_tensor *t;
-        CT_TRY(ct_file_add(f, &t, err));
-        *t = p->tensor[i];
-    }
-    f->weight = ct_arena_push(&f->arena, p->n_weight, sizeof *f->weight);
-    if (!f->weight)
-        return ct_file_no_memory(f, err);
-    for (uint32_t i = 0; i < p->n_weight; i++) {
-        const struct ct_packed_weight *w = &p->weight[i];
-        struct ct_bytes data = bytes_of(map->bytes, w->data);
-        f->weight[i] = (struct ct_tensor){.name = w->name.s,
-                                          .type = (enum ct_type)w->type,
-                                          .type_name = ct_type_info((enum ct_type)w->type)->name,
-                                          .n_dim = 2,
-                                          .dim = {w->rows, w->cols},
-                                          .interleaved = w->interleaved,
-                                          .data = data.data,
-                                          .size = data.size,
-                                          .scale = w->scale,
-                                          .file = path,
-                                          .offset = w->data.at};
-        f->n_weight++;
-    }
+    CT_TRY(list_tensors(f, p, path, map->bytes, err));
     if (map->base)
         ct_os_huge(map->base, map->length); /* for its weights; as a whole, or it would be many mappings */
     return ct_file_index_weights(f, err);
@@ -173,46 +182,42 @@ static bool of_vocabulary(const struct ct_meta *m)
     return m->type == CT_META_ARRAY && m->elem != CT_META_STRING && m->raw.size > MAX_ARRAY;
 }
 
-carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, struct ct_bytes side[9],
-                              struct ct_bytes *sbs, struct ct_arena *arena, carat_error *err)
+/* What it was made from; of a packed file, what that was made from. */
+static carat_status describe_sources(const struct ct_file *f, struct ct_packed *p, struct ct_arena *arena,
+                                     carat_error *err)
 {
-    static_assert(CT_SIDES == 9, "as packed.h says");
-    int n_meta = f->metas.n;
     char absolute[8192];
 
-    if (f->n_tensor > CT_PACKED_TENSORS)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: has %d tensors, and at most %d are kept", f->path,
-                       f->n_tensor, CT_PACKED_TENSORS);
-    *p = (struct ct_packed){.kind = f->kind,
-                            .version = (uint32_t)f->version,
-                            .origin = {f->path, strlen(f->path)},
-                            .note = {f->note ? f->note : "", f->note ? strlen(f->note) : 0},
-                            .n_source = (uint32_t)f->n_source,
-                            .tensor = f->tensor,
-                            .n_tensor = (uint32_t)f->n_tensor};
+    p->n_source = f->packed ? f->packed->n_source : (uint32_t)f->n_source;
     if (f->packed) {
         p->source = f->packed->source;
-        p->n_source = f->packed->n_source;
         p->origin = f->packed->origin;
-    } else {
-        p->source = ct_arena_push(arena, (size_t)CT_MAX(f->n_source, 1), sizeof *p->source);
-        if (f->dir) { /* else it is the name of a buffer */
-            ct_os_absolute(absolute, sizeof absolute, f->path);
-            p->origin = (struct ct_str){ct_arena_str(arena, absolute, strlen(absolute)), strlen(absolute)};
-        }
-        if (!p->source || !p->origin.s)
-            return ct_file_no_memory(f, err);
-        for (int i = 0; i < f->n_source; i++) {
-            struct ct_source *s = &p->source[i];
-            *s = f->source[i];
-            if (s->present && !ct_packed_hash_head(s->path, s->head, &s->hash))
-                return ct_fail(err, CARAT_E_IO, "%s: cannot be read again", s->path);
-        }
+        return CARAT_OK;
     }
-    p->meta = ct_arena_push(arena, (size_t)CT_MAX(n_meta, 1), sizeof *p->meta);
+    p->source = ct_arena_push(arena, (size_t)CT_MAX(f->n_source, 1), sizeof *p->source);
+    p->origin = (struct ct_str){f->path, strlen(f->path)};
+    if (f->dir) { /* else it is the name of a buffer */
+        ct_os_absolute(absolute, sizeof absolute, f->path);
+        p->origin = (struct ct_str){ct_arena_str(arena, absolute, strlen(absolute)), strlen(absolute)};
+    }
+    if (!p->source || !p->origin.s)
+        return ct_no_memory(err, f->path);
+    for (int i = 0; i < f->n_source; i++) {
+        struct ct_source *s = &p->source[i];
+        *s = f->source[i];
+        if (s->present && !ct_packed_hash_head(s->path, s->head, &s->hash))
+            return ct_fail(err, CARAT_E_IO, "%s: cannot be read again", s->path);
+    }
+    return CARAT_OK;
+}
+
+static carat_status describe_metas(const struct ct_file *f, struct ct_packed *p, struct ct_arena *arena,
+                                   carat_error *err)
+{
+    p->meta = ct_arena_push(arena, (size_t)CT_MAX(f->metas.n, 1), sizeof *p->meta);
     if (!p->meta)
-        return ct_file_no_memory(f, err);
-    for (int i = 0; i < n_meta; i++) {
+        return ct_no_memory(err, f->path);
+    for (int i = 0; i < f->metas.n; i++) {
         struct ct_meta m = f->metas.meta[i];
         if (of_vocabulary(&m))
             continue;
@@ -226,6 +231,24 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
         }
         p->meta[p->n_meta++] = m;
     }
+    return CARAT_OK;
+}
+
+carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, struct ct_bytes side[CT_SIDES],
+                              struct ct_bytes *sbs, struct ct_arena *arena, carat_error *err)
+{
+    static_assert(CT_SIDES == CT_COUNT(p->side), "as packed.h says");
+
+    if (f->n_tensor > CT_PACKED_TENSORS)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: has %d tensors, and at most %d are kept", f->path,
+                       f->n_tensor, CT_PACKED_TENSORS);
+    *p = (struct ct_packed){.kind = f->kind,
+                            .version = (uint32_t)f->version,
+                            .note = {f->note ? f->note : "", f->note ? strlen(f->note) : 0},
+                            .tensor = f->tensor,
+                            .n_tensor = (uint32_t)f->n_tensor};
+    CT_TRY(describe_sources(f, p, arena, err));
+    CT_TRY(describe_metas(f, p, arena, err));
     for (int i = 0; i < CT_SIDES; i++) {
         bool vocabulary = i == ct_side_at("tokenizer.json") || i == ct_side_at("tokenizer.model");
         side[i] = vocabulary ? (struct ct_bytes){0} : f->side[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader.c: what the readers of this room share: sorted names, the list of tensors, and further files beside the opened
- * one, each remembered as a source. It calls no reader. */
+/* reader.c: what the readers of this room share: sorted names, the list of tensors, and further files beside
+ * the opened one, each remembered as a source. It calls no reader. */
 #include "file/reader.h"
 
 #include "base/utf8.h"
@@ -98,11 +98,6 @@ bool ct_name_ok(struct ct_str s, size_t max)
 
 /* ---- tensors ---- */
 
-carat_status ct_file_no_memory(const struct ct_file *f, carat_error *err)
-{
-    return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", f->path);
-}
-
 carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *format, ...)
 {
     char text[1024];
@@ -113,7 +108,7 @@ carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *f
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     f->note = ct_arena_str(&f->arena, text, strlen(text));
-    return f->note ? CARAT_OK : ct_file_no_memory(f, err);
+    return f->note ? CARAT_OK : ct_no_memory(err, f->path);
 }
 
 carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err)
@@ -124,7 +119,7 @@ carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *e
         int capacity = CT_MAX(64, 2 * f->capacity);
         struct ct_tensor *grown = realloc(f->tensor, (size_t)capacity * sizeof *grown);
         if (!grown)
-            return ct_file_no_memory(f, err);
+            return ct_no_memory(err, f->path);
         f->tensor = grown;
         f->capacity = capacity;
     }
@@ -139,7 +134,7 @@ static carat_status index_tensors(struct ct_file *f, const struct ct_tensor *ten
     ix->n = to - from;
     ix->name = ct_arena_push(&f->arena, (size_t)ix->n, sizeof *ix->name);
     if (!ix->name)
-        return ct_file_no_memory(f, err);
+        return ct_no_memory(err, f->path);
     for (int i = 0; i < ix->n; i++)
         ix->name[i] = (struct ct_name){{tensor[from + i].name, strlen(tensor[from + i].name)}, from + i};
     int first, second = ct_index_sort(ix, &first);
@@ -173,7 +168,7 @@ static carat_status note_source(struct ct_file *f, const char *name, const char 
         int capacity = CT_MAX(32, 2 * f->source_capacity);
         struct ct_source *grown = realloc(f->source, (size_t)capacity * sizeof *grown);
         if (!grown)
-            return ct_file_no_memory(f, err);
+            return ct_no_memory(err, f->path);
         f->source = grown;
         f->source_capacity = capacity;
     }
@@ -220,7 +215,7 @@ carat_status ct_file_map(struct ct_file *f, const char *name, const char *path, 
         int capacity = CT_MAX(8, 2 * f->map_capacity);
         struct ct_map *grown = realloc(f->map, (size_t)capacity * sizeof *grown);
         if (!grown)
-            return ct_file_no_memory(f, err);
+            return ct_no_memory(err, f->path);
         f->map = grown;
         f->map_capacity = capacity;
     }
@@ -258,7 +253,7 @@ carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *
     *bytes = (struct ct_bytes){0};
     *path = join_name(f, name);
     if (!*path)
-        return ct_file_no_memory(f, err);
+        return ct_no_memory(err, f->path);
     if (!f->dir) {
         const struct ct_part *p = ct_file_part(f, name);
         if (p)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader.h: what the readers of this room share: the open file itself, taking further files from beside it, a sorted
- * list of names, and safe printing of names that come from files. Private to src/file. */
+/* reader.h: what the readers of this room share: the open file itself, taking further files from beside it, a
+ * sorted list of names, and safe printing of names that come from files. Private to src/file. */
 #ifndef CT_READER_H
 #define CT_READER_H
 
@@ -110,7 +110,6 @@ carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *f
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
-carat_status ct_file_no_memory(const struct ct_file *f, carat_error *err);
 
 /* ---- the readers ---- */
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool exists(const char *dir, const char *name)
+static bool exists_in(const char *dir, const char *name)
 {
     char path[4096];
     int n = snprintf(path, sizeof path, "%s/%s", dir, name);
@@ -16,13 +16,13 @@ static bool exists(const char *dir, const char *name)
 }
 
 /* Puts dir/name in place of *path. */
-static carat_status enter(char **path, const char *name, carat_error *err)
+static carat_status enter_directory(char **path, const char *name, carat_error *err)
 {
     size_t d = strlen(*path), n = strlen(name);
     bool slash = d && (*path)[d - 1] == '/';
     char *longer = malloc(d + n + 2);
     if (!longer)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", *path);
+        return ct_no_memory(err, *path);
     memcpy(longer, *path, d);
     longer[d] = '/';
     memcpy(longer + d + !slash, name, n + 1);
@@ -41,7 +41,7 @@ static carat_status enter_snapshot(char **path, carat_error *err)
     struct ct_map m;
     int kind;
 
-    if (exists(*path, "config.json") || !exists(*path, "snapshots"))
+    if (exists_in(*path, "config.json") || !exists_in(*path, "snapshots"))
         return CARAT_OK;
     snprintf(ref, sizeof ref, "%s/refs/main", *path);
     CT_TRY(ct_os_look(&kind, ref, err));
@@ -61,10 +61,10 @@ static carat_status enter_snapshot(char **path, carat_error *err)
     if (!good)
         return ct_fail(err, CARAT_E_FORMAT, "%s: %zu bytes that name no snapshot, expected a commit's hash",
                        ref, n);
-    if (!exists(*path, name))
+    if (!exists_in(*path, name))
         return ct_fail(err, CARAT_E_NOT_FOUND, "%s names %s, which is not there: download the model again",
                        ref, name);
-    return enter(path, name, err);
+    return enter_directory(path, name, err);
 }
 
 /* ---- a directory of GGUF files ---- */
@@ -103,16 +103,16 @@ static void add_gguf(void *user, const char *name)
     g->n++;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_gguf_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static carat_status several(const char *path, struct ggufs *g, carat_error *err)
+static carat_status fail_several(const char *path, struct ggufs *g, carat_error *err)
 {
     char list[320] = "", one[CT_QUOTE];
     int shown = 0, kept = CT_MIN(g->n, MAX_NAMES);
-    qsort(g->name, (size_t)kept, sizeof *g->name, compare);
+    qsort(g->name, (size_t)kept, sizeof *g->name, compare_gguf_names);
     for (size_t used = 0; shown < kept; shown++) {
         ct_quote(one, (struct ct_str){g->name[shown], strlen(g->name[shown])});
         if (used + strlen(one) + 3 > sizeof list)
@@ -131,16 +131,16 @@ static carat_status enter_gguf(char **path, bool tokenizer_only, carat_error *er
     struct ggufs g = {.n = 0};
     carat_status status = CARAT_OK;
 
-    if (exists(*path, "model.safetensors") || exists(*path, "model.safetensors.index.json") ||
-        (tokenizer_only && (exists(*path, "tokenizer.json") || exists(*path, "tokenizer.model"))))
+    if (exists_in(*path, "model.safetensors") || exists_in(*path, "model.safetensors.index.json") ||
+        (tokenizer_only && (exists_in(*path, "tokenizer.json") || exists_in(*path, "tokenizer.model"))))
         return CARAT_OK;
     ct_os_names_in(*path, add_gguf, &g);
     if (g.failed)
-        status = ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", *path);
+        status = ct_no_memory(err, *path);
     else if (g.n == 1)
-        status = enter(path, g.name[0], err);
+        status = enter_directory(path, g.name[0], err);
     else if (g.n > 1)
-        status = several(*path, &g, err);
+        status = fail_several(*path, &g, err);
     for (int i = 0; i < CT_MIN(g.n, MAX_NAMES); i++)
         free(g.name[i]);
     return status;
@@ -150,7 +150,7 @@ carat_status ct_file_resolve(char **resolved, const char *path, bool tokenizer_o
 {
     char *at = malloc(strlen(path) + 1);
     if (!at)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory", path);
+        return ct_no_memory(err, path);
     strcpy(at, path);
     carat_status status = CARAT_OK;
     if (ct_os_kind(at) == 2)

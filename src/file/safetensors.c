@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* safetensors.c: reads the header of one safetensors file and proves that its tensors fill the data buffer exactly,
- * without overlap or hole. Tensor data is not touched. Which files make a checkpoint is hf.c's.
+/* safetensors.c: reads the header of one safetensors file and proves that its tensors fill the data buffer
+ * exactly, without overlap or hole. Tensor data is not touched. Which files make a checkpoint is hf.c's.
  *
- * Format: the README of huggingface/safetensors. Stricter than its library in one point: of a repeated name that
- * means something the last one does not win; it is refused. */
+ * Format: the README of huggingface/safetensors. Stricter than its library in one point: of a repeated
+ * name that means something the last one does not win; it is refused. */
 #include "file/reader.h"
 
 #include <stdlib.h>
@@ -27,9 +27,9 @@ static carat_status json_error(const struct ct_json *j, carat_error *err)
     return j->error.code;
 }
 
-/* The number just read, exactly. The pull reader gives doubles; the digits are read again where it stopped, so that
- * 1.0, 1e3, -0 and what exceeds 63 bits are refused instead of rounded. */
-static bool integer(struct ct_json *j, uint64_t *out)
+/* The number just read, exactly. The pull reader gives doubles; the digits are read again where it stopped,
+ * so that 1.0, 1e3, -0 and what exceeds 63 bits are refused instead of rounded. */
+static bool read_integer(struct ct_json *j, uint64_t *out)
 {
     size_t at = j->at;
     while (at > 0 && j->text[at - 1] >= '0' && j->text[at - 1] <= '9')
@@ -47,7 +47,7 @@ static bool integer(struct ct_json *j, uint64_t *out)
 }
 
 /* An array of integers: how many, -1 after an error. */
-static int integers(struct ct_json *j, uint64_t *out, int max, const char *what)
+static int read_integers(struct ct_json *j, uint64_t *out, int max, const char *what)
 {
     if (ct_json_next(j) != CT_JSON_ARRAY) {
         ct_json_fail(j, "%s must be an array", what);
@@ -61,12 +61,12 @@ static int integers(struct ct_json *j, uint64_t *out, int max, const char *what)
             ct_json_fail(j, "%s must be an array of at most %d integers", what, max);
             return -1;
         }
-        if (!integer(j, &out[n]))
+        if (!read_integer(j, &out[n]))
             return -1;
     }
 }
 
-static bool once(struct ct_json *j, bool *seen, const char *what)
+static bool first_time(struct ct_json *j, bool *seen, const char *what)
 {
     if (*seen)
         ct_json_fail(j, "%s is there twice", what);
@@ -75,60 +75,73 @@ static bool once(struct ct_json *j, bool *seen, const char *what)
     return fresh;
 }
 
+static bool read_dtype(struct ct_json *j, struct entry *e)
+{
+    char q[CT_QUOTE];
+
+    if (ct_json_next(j) != CT_JSON_STRING) {
+        ct_json_fail(j, "dtype must be a string");
+        return false;
+    }
+    e->bits = ct_hf_bits(j->string, &e->dtype);
+    if (e->bits == 0) {
+        ct_json_fail(j, "the dtype %s is not one of safetensors", ct_quote(q, j->string));
+        j->error.code = CARAT_E_UNSUPPORTED; /* perhaps a future one */
+    }
+    return e->bits != 0;
+}
+
+static bool read_offsets(struct ct_json *j, struct entry *e)
+{
+    uint64_t range[2];
+    int n = read_integers(j, range, 2, "data_offsets");
+
+    if (n >= 0 && n != 2)
+        ct_json_fail(j, "data_offsets must hold two integers, found %d", n);
+    if (n != 2)
+        return false;
+    e->begin = range[0];
+    e->end = range[1];
+    return true;
+}
+
+/* The value of the key just read. */
+static bool read_member(struct ct_json *j, struct entry *e)
+{
+    char q[CT_QUOTE];
+
+    if (ct_str_is(j->string, "dtype"))
+        return first_time(j, &e->has_dtype, "dtype") && read_dtype(j, e);
+    if (ct_str_is(j->string, "shape"))
+        return first_time(j, &e->has_shape, "shape") &&
+               (e->rank = read_integers(j, e->dim, MAX_RANK, "shape")) >= 0;
+    if (ct_str_is(j->string, "data_offsets"))
+        return first_time(j, &e->has_offsets, "data_offsets") && read_offsets(j, e);
+    ct_json_fail(j, "found the key %s; dtype, shape and data_offsets were expected", ct_quote(q, j->string));
+    return false;
+}
+
 /* The object of one tensor; false after an error in j. */
 static bool read_entry(struct ct_json *j, struct entry *e)
 {
+    enum ct_json_token token;
+
     if (ct_json_next(j) != CT_JSON_OBJECT) {
         ct_json_fail(j, "the entry of a tensor must be an object");
         return false;
     }
-    for (;;) {
-        enum ct_json_token token = ct_json_next(j);
-        if (token == CT_JSON_OBJECT_END)
-            break;
-        if (token != CT_JSON_KEY)
+    while ((token = ct_json_next(j)) == CT_JSON_KEY)
+        if (!read_member(j, e))
             return false;
-        if (ct_str_is(j->string, "dtype")) {
-            if (!once(j, &e->has_dtype, "dtype"))
-                return false;
-            if (ct_json_next(j) != CT_JSON_STRING) {
-                ct_json_fail(j, "dtype must be a string");
-                return false;
-            }
-            e->bits = ct_hf_bits(j->string, &e->dtype);
-            if (e->bits == 0) {
-                char q[CT_QUOTE];
-                ct_json_fail(j, "the dtype %s is not one of safetensors", ct_quote(q, j->string));
-                j->error.code = CARAT_E_UNSUPPORTED; /* perhaps a future one */
-                return false;
-            }
-        } else if (ct_str_is(j->string, "shape")) {
-            if (!once(j, &e->has_shape, "shape") || (e->rank = integers(j, e->dim, MAX_RANK, "shape")) < 0)
-                return false;
-        } else if (ct_str_is(j->string, "data_offsets")) {
-            uint64_t range[2];
-            if (!once(j, &e->has_offsets, "data_offsets"))
-                return false;
-            int n = integers(j, range, 2, "data_offsets");
-            if (n >= 0 && n != 2)
-                ct_json_fail(j, "data_offsets must hold two integers, found %d", n);
-            if (n != 2)
-                return false;
-            e->begin = range[0];
-            e->end = range[1];
-        } else {
-            char q[CT_QUOTE];
-            ct_json_fail(j, "found the key %s; dtype, shape and data_offsets were expected",
-                         ct_quote(q, j->string));
-            return false;
-        }
-    }
-    if (!e->has_dtype || !e->has_shape || !e->has_offsets)
-        ct_json_fail(j, "the entry ends without %s",
-                     !e->has_dtype   ? "dtype"
-                     : !e->has_shape ? "shape"
-                                     : "data_offsets");
-    return e->has_dtype && e->has_shape && e->has_offsets;
+    if (token != CT_JSON_OBJECT_END)
+        return false;
+    const char *missing = !e->has_dtype     ? "dtype"
+                          : !e->has_shape   ? "shape"
+                          : !e->has_offsets ? "data_offsets"
+                                            : NULL;
+    if (missing)
+        ct_json_fail(j, "the entry ends without %s", missing);
+    return !missing;
 }
 
 /* __metadata__ maps strings to strings and means nothing here. */
@@ -162,8 +175,9 @@ static bool entry_bytes(const struct entry *e, size_t *bytes)
 }
 
 /* The entry as a tensor. data: the buffer after the header, data_at: where it begins in the file. */
-static carat_status add_tensor(struct ct_file *f, const char *path, const char *name, const struct entry *e,
-                               struct ct_bytes data, size_t data_at, carat_error *err)
+static carat_status add_hf_tensor(struct ct_file *f, const char *path, const char *name,
+                                  const struct entry *e, struct ct_bytes data, size_t data_at,
+                                  carat_error *err)
 {
     char q[CT_QUOTE];
     size_t need;
@@ -239,8 +253,8 @@ static carat_status check_places(struct ct_file *f, int from, const char *path, 
 }
 
 /* The header object; j stands before it. */
-static carat_status read_header(struct ct_file *f, struct ct_json *j, const char *path, struct ct_bytes data,
-                                size_t data_at, carat_error *err)
+static carat_status read_tensor_entries(struct ct_file *f, struct ct_json *j, const char *path,
+                                        struct ct_bytes data, size_t data_at, carat_error *err)
 {
     bool has_metadata = false;
     if (ct_json_next(j) != CT_JSON_OBJECT) {
@@ -254,7 +268,7 @@ static carat_status read_header(struct ct_file *f, struct ct_json *j, const char
         if (token != CT_JSON_KEY)
             return json_error(j, err);
         if (ct_str_is(j->string, "__metadata__")) {
-            if (!once(j, &has_metadata, "__metadata__") || !skip_metadata(j))
+            if (!first_time(j, &has_metadata, "__metadata__") || !skip_metadata(j))
                 return json_error(j, err);
             continue;
         }
@@ -268,14 +282,14 @@ static carat_status read_header(struct ct_file *f, struct ct_json *j, const char
         }
         const char *name = ct_arena_str(&f->arena, j->string.s, j->string.n);
         if (!name)
-            return ct_file_no_memory(f, err);
+            return ct_no_memory(err, f->path);
         struct entry e = {0};
         if (!read_entry(j, &e)) {
             char q[CT_QUOTE];
             return ct_fail(err, j->error.code, "%s (in tensor %s)", j->error.message,
                            ct_quote(q, (struct ct_str){name, strlen(name)}));
         }
-        CT_TRY(add_tensor(f, path, name, &e, data, data_at, err));
+        CT_TRY(add_hf_tensor(f, path, name, &e, data, data_at, err));
     }
     return ct_json_next(j) == CT_JSON_END ? CARAT_OK : json_error(j, err);
 }
@@ -309,8 +323,8 @@ carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_
     ct_file_header(f, bytes.data, data_at);
     ct_json_init(&j, path, (struct ct_bytes){bytes.data, data_at});
     j.at = 8; /* so that messages count from the start of the file */
-    carat_status status =
-        read_header(f, &j, path, (struct ct_bytes){bytes.data + data_at, bytes.size - data_at}, data_at, err);
+    carat_status status = read_tensor_entries(
+        f, &j, path, (struct ct_bytes){bytes.data + data_at, bytes.size - data_at}, data_at, err);
     ct_json_free(&j);
     CT_TRY(status);
     return check_places(f, from, path, data_at, bytes.size, err);

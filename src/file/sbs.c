@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sbs.c: reads the container of gemma.cpp files: header or footer, directory of blobs, table of contents, tokenizer. The
- * serialised structs are sbs_fields.c's, the meaning of names and configuration the model's.
+/* sbs.c: reads the container of gemma.cpp files: header or footer, directory of blobs, table of contents,
+ * tokenizer. The serialised structs are sbs_fields.c's, the meaning of names and configuration the
+ * model's.
  *
- * V1 has its directory behind the header, V2 in front of a copy of the header that ends the file. Only files with the
- * blobs "config" and "toc", as gemma.cpp writes since 2025, are read. */
+ * V1 has its directory behind the header, V2 in front of a copy of the header that ends the file. Only
+ * files with the blobs "config" and "toc", as gemma.cpp writes since 2025, are read. */
 #include "file/sbs_fields.h"
 
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct blob {
     size_t size;
 };
 
-struct store {
+struct sbs {
     struct ct_file *f;
     const char *path;
     struct ct_bytes bytes;
@@ -38,7 +39,7 @@ struct store {
 
 /* ---- header and directory ---- */
 
-static bool magic_at(struct ct_bytes b, size_t at)
+static bool sbs_magic_at(struct ct_bytes b, size_t at)
 {
     return memcmp(b.data + at, MAGIC, 4) == 0;
 }
@@ -46,15 +47,15 @@ static bool magic_at(struct ct_bytes b, size_t at)
 bool ct_sbs_is(struct ct_bytes b)
 {
     /* a V2 file whose first bytes are damaged is still known by its footer */
-    return (b.size >= 4 && magic_at(b, 0)) || (b.size >= HEADER && magic_at(b, b.size - HEADER));
+    return (b.size >= 4 && sbs_magic_at(b, 0)) || (b.size >= HEADER && sbs_magic_at(b, b.size - HEADER));
 }
 
 /* The header that counts: version, number of blobs, place of the directory. */
-static carat_status read_header(struct store *s)
+static carat_status read_sbs_header(struct sbs *s)
 {
     struct ct_bytes b = s->bytes;
     size_t end = b.size - HEADER;
-    bool head = magic_at(b, 0) && ct_le32(b.data + 4) != 0, tail = end >= HEADER && magic_at(b, end);
+    bool head = sbs_magic_at(b, 0) && ct_le32(b.data + 4) != 0, tail = end >= HEADER && sbs_magic_at(b, end);
     if (head && tail)
         return ct_fail(
             s->err, CARAT_E_FORMAT,
@@ -89,7 +90,7 @@ static carat_status read_header(struct store *s)
 }
 
 /* 1 to 16 printable characters, then zeros. */
-static carat_status read_name(struct store *s, struct blob *blob, size_t at)
+static carat_status read_blob_name(struct sbs *s, struct blob *blob, size_t at)
 {
     const char *key = (const char *)s->bytes.data + at;
     size_t n = 0;
@@ -108,51 +109,66 @@ static carat_status read_name(struct store *s, struct blob *blob, size_t at)
     return CARAT_OK;
 }
 
-/* Blobs lie back to back in the order of the directory, each padded to 256 bytes; pad bytes mean nothing. */
-static carat_status read_directory(struct store *s)
+/* Where blob i lies: at `next`, where the one before it lets it. */
+static carat_status read_range(struct sbs *s, int i, size_t next)
 {
-    size_t keys = s->directory, ranges = keys + (size_t)s->n * KEY;
+    struct blob *blob = &s->blob[i];
+    const uint8_t *range = s->bytes.data + s->directory + (size_t)s->n * KEY + (size_t)i * KEY;
+    uint64_t offset = ct_le64(range), size = ct_le64(range + 8);
+    char q[CT_QUOTE];
+    const char *why = size == 0        ? "a blob has at least one byte"
+                      : offset % ALIGN ? "blobs begin at multiples of 256"
+                      : offset != next ? "blobs lie back to back"
+                      : offset > s->limit || size > s->limit - offset
+                          ? "blobs end before the directory and inside the file"
+                          : NULL;
+
+    if (why)
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: blob %s has %llu bytes at byte %llu, expected it at byte %zu and to end by "
+                       "byte %zu: %s",
+                       s->path, ct_quote(q, blob->name), (unsigned long long)size, (unsigned long long)offset,
+                       next, s->limit, why);
+    blob->offset = offset;
+    blob->size = (size_t)size;
+    return CARAT_OK;
+}
+
+static carat_status index_blobs(struct sbs *s)
+{
+    char q[CT_QUOTE];
+    int first, second;
+
+    for (int i = 0; i < s->n; i++)
+        s->index.name[i] = (struct ct_name){s->blob[i].name, i};
+    s->index.n = s->n;
+    second = ct_index_sort(&s->index, &first);
+    if (second < 0)
+        return CARAT_OK;
+    return ct_fail(s->err, CARAT_E_FORMAT, "%s: blob %s is there twice: at byte %llu and at byte %llu",
+                   s->path, ct_quote(q, s->blob[first].name), (unsigned long long)s->blob[first].offset,
+                   (unsigned long long)s->blob[second].offset);
+}
+
+/* Blobs lie back to back in the order of the directory, each padded to 256 bytes; pad bytes mean nothing. */
+static carat_status read_directory(struct sbs *s)
+{
     size_t next = s->version == 1 ? ct_round_up(HEADER + (size_t)s->n * ENTRY, ALIGN) : ALIGN, end = next;
     char q[CT_QUOTE];
 
     s->blob = ct_arena_push(&s->f->arena, (size_t)s->n, sizeof *s->blob);
     s->index.name = ct_arena_push(&s->f->arena, (size_t)s->n, sizeof *s->index.name);
     if (!s->blob || !s->index.name)
-        return ct_file_no_memory(s->f, s->err);
+        return ct_no_memory(s->err, s->path);
     for (int i = 0; i < s->n; i++) {
-        struct blob *blob = &s->blob[i];
-        size_t at = ranges + (size_t)i * KEY;
-        CT_TRY(read_name(s, blob, keys + (size_t)i * KEY));
-        uint64_t offset = ct_le64(s->bytes.data + at), size = ct_le64(s->bytes.data + at + 8);
-        const char *why = NULL;
-        if (size == 0)
-            why = "a blob has at least one byte";
-        else if (offset % ALIGN)
-            why = "blobs begin at multiples of 256";
-        else if (offset != next)
-            why = "blobs lie back to back";
-        else if (offset > s->limit || size > s->limit - offset)
-            why = "blobs end before the directory and inside the file";
-        if (why)
-            return ct_fail(s->err, CARAT_E_FORMAT,
-                           "%s: blob %s has %llu bytes at byte %llu, expected it at byte %zu and to end by "
-                           "byte %zu: %s",
-                           s->path, ct_quote(q, blob->name), (unsigned long long)size,
-                           (unsigned long long)offset, next, s->limit, why);
-        blob->offset = offset;
-        blob->size = (size_t)size;
-        end = (size_t)(offset + size);
+        CT_TRY(read_blob_name(s, &s->blob[i], s->directory + (size_t)i * KEY));
+        CT_TRY(read_range(s, i, next));
+        end = (size_t)s->blob[i].offset + s->blob[i].size;
         if (end > SIZE_MAX - ALIGN)
-            return ct_file_no_memory(s->f, s->err);
+            return ct_no_memory(s->err, s->path);
         next = ct_round_up(end, ALIGN);
-        s->index.name[i] = (struct ct_name){blob->name, i};
     }
-    s->index.n = s->n;
-    int first, second = ct_index_sort(&s->index, &first);
-    if (second >= 0)
-        return ct_fail(s->err, CARAT_E_FORMAT, "%s: blob %s is there twice: at byte %llu and at byte %llu",
-                       s->path, ct_quote(q, s->blob[first].name), (unsigned long long)s->blob[first].offset,
-                       (unsigned long long)s->blob[second].offset);
+    CT_TRY(index_blobs(s));
     /* the first writers did not pad the end */
     if (s->version == 1 && s->bytes.size != end && s->bytes.size != next &&
         s->bytes.size != ct_round_up(next, END_ALIGN))
@@ -163,20 +179,20 @@ static carat_status read_directory(struct store *s)
     return CARAT_OK;
 }
 
-static const struct blob *find(const struct store *s, const char *name)
+static const struct blob *find_blob(const struct sbs *s, const char *name)
 {
     int at = ct_index_find(&s->index, (struct ct_str){name, strlen(name)});
     return at < 0 ? NULL : &s->blob[at];
 }
 
-static struct ct_bytes blob_bytes(const struct store *s, const struct blob *b)
+static struct ct_bytes blob_bytes(const struct sbs *s, const struct blob *b)
 {
     return (struct ct_bytes){s->bytes.data + b->offset, b->size};
 }
 
-static carat_status open_fields(struct store *s, const char *name, struct ct_sbs_cursor *c)
+static carat_status open_fields(struct sbs *s, const char *name, struct ct_sbs_cursor *c)
 {
-    const struct blob *b = find(s, name);
+    const struct blob *b = find_blob(s, name);
     if (!b)
         return ct_fail(s->err, CARAT_E_FORMAT, "%s: there is no blob \"%s\" among %d", s->path, name, s->n);
     return ct_sbs_cursor_init(c, s->path, name, blob_bytes(s, b), b->offset, &s->f->arena, s->err);
@@ -184,8 +200,9 @@ static carat_status open_fields(struct store *s, const char *name, struct ct_sbs
 
 /* ---- table of contents ---- */
 
-/* By gemma.cpp's numbers. Groups are cut from the whole tensor, without regard to rows; the last one may be short. */
-static const struct stored {
+/* By gemma.cpp's numbers. Groups are cut from the whole tensor, without regard to rows; the last one may be
+ * short. */
+static const struct sbs_type {
     const char *name;
     int bits;
     enum ct_type type;
@@ -203,7 +220,7 @@ static const struct stored {
 };
 
 /* Bytes of n elements, n at most 2^59. */
-static uint64_t stored_bytes(const struct stored *t, uint64_t n)
+static uint64_t stored_bytes(const struct sbs_type *t, uint64_t n)
 {
     uint64_t groups = n / (uint64_t)t->group + (n % (uint64_t)t->group != 0);
     if (t->bits == 4)
@@ -211,8 +228,8 @@ static uint64_t stored_bytes(const struct stored *t, uint64_t n)
     return (t->head ? groups * (uint64_t)t->head : 0) + n * (uint64_t)(t->bits / 8);
 }
 
-static carat_status check_entry(const struct store *s, const struct ct_sbs_entry *e, const struct blob *b,
-                                const struct stored *t)
+static carat_status check_sbs_entry(const struct sbs *s, const struct ct_sbs_entry *e, const struct blob *b,
+                                    const struct sbs_type *t)
 {
     const char *what = NULL;
     uint64_t found = 0, expected = 0, n = (uint64_t)e->rows * e->cols;
@@ -252,16 +269,16 @@ static carat_status check_entry(const struct store *s, const struct ct_sbs_entry
                    (unsigned long long)expected);
 }
 
-static carat_status add_tensor(struct store *s, const struct ct_sbs_entry *e)
+static carat_status add_sbs_tensor(struct sbs *s, const struct ct_sbs_entry *e)
 {
-    const struct blob *b = find(s, e->name);
-    const struct stored *type = &stored[e->type];
+    const struct blob *b = find_blob(s, e->name);
+    const struct sbs_type *type = &stored[e->type];
     struct ct_tensor *t;
     if (!b)
         return ct_fail(s->err, CARAT_E_FORMAT,
                        "%s: blob \"toc\": the entry at byte %llu names \"%s\", which is no blob of this file",
                        s->path, (unsigned long long)e->offset, e->name);
-    CT_TRY(check_entry(s, e, b, type));
+    CT_TRY(check_sbs_entry(s, e, b, type));
     CT_TRY(ct_file_add(s->f, &t, s->err));
     t->name = e->name;
     t->type = type->type;
@@ -277,7 +294,7 @@ static carat_status add_tensor(struct store *s, const struct ct_sbs_entry *e)
     return CARAT_OK;
 }
 
-static carat_status read_contents(struct store *s, const struct ct_sbs_config *config)
+static carat_status read_contents(struct sbs *s, const struct ct_sbs_config *config)
 {
     struct ct_sbs_cursor c;
     struct ct_sbs_entry e;
@@ -292,7 +309,7 @@ static carat_status read_contents(struct store *s, const struct ct_sbs_config *c
             return ct_fail(s->err, CARAT_E_FORMAT,
                            "%s: blob \"toc\": entry %d at byte %llu, but the file has %d blobs", s->path,
                            n + 1, (unsigned long long)e.offset, s->n);
-        CT_TRY(add_tensor(s, &e));
+        CT_TRY(add_sbs_tensor(s, &e));
         least = CT_MIN(least, stored[e.type].bits);
     }
     if (stored[config->weight].bits != least)
@@ -305,10 +322,10 @@ static carat_status read_contents(struct store *s, const struct ct_sbs_config *c
 /* ---- tokenizer and the whole ---- */
 
 /* V2 files mostly carry it; a blob without a first piece is the mark of a writer that had none. */
-static carat_status take_tokenizer(struct store *s)
+static carat_status take_tokenizer(struct sbs *s)
 {
     static const char *const beside[] = {"tokenizer.spm", "tokenizer.model"};
-    const struct blob *b = find(s, "tokenizer");
+    const struct blob *b = find_blob(s, "tokenizer");
     struct ct_bytes *side = &s->f->side[ct_side_at("tokenizer.model")];
     const char *path;
     if (b && s->bytes.data[b->offset] == 0x0a)
@@ -320,21 +337,21 @@ static carat_status take_tokenizer(struct store *s)
 
 carat_status ct_sbs_open(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err)
 {
-    struct store s = {.f = f, .path = path, .bytes = bytes, .err = err};
+    struct sbs s = {.f = f, .path = path, .bytes = bytes, .err = err};
     struct ct_sbs_cursor c;
     if (bytes.size < HEADER + ENTRY)
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s: the SBS file ends at byte %zu, inside its header or directory", path, bytes.size);
-    CT_TRY(read_header(&s));
+    CT_TRY(read_sbs_header(&s));
     CT_TRY(read_directory(&s));
-    if (!find(&s, "config") && !find(&s, "toc"))
+    if (!find_blob(&s, "config") && !find_blob(&s, "toc"))
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s is a gemma.cpp file from before 2025, without the blobs \"config\" and \"toc\": "
                        "write it anew with migrate_weights of gemma.cpp",
                        path);
     struct ct_sbs_config *config = ct_arena_push(&f->arena, 1, sizeof *config);
     if (!config)
-        return ct_file_no_memory(f, err);
+        return ct_no_memory(err, f->path);
     CT_TRY(open_fields(&s, "config", &c));
     CT_TRY(ct_sbs_read_config(&c, config));
     CT_TRY(read_contents(&s, config));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sbs.h: the configuration that a gemma.cpp file carries, field by field as stored. What it means for the forward pass is
- * model/config_sbs.c's; reading it is sbs_fields.c's. */
+/* sbs.h: the configuration that a gemma.cpp file carries, field by field as stored. What it means for the
+ * forward pass is model/config_sbs.c's; reading it is sbs_fields.c's. */
 #ifndef CT_SBS_H
 #define CT_SBS_H
 

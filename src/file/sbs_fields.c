@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sbs_fields.c: reads the structs that gemma.cpp serialises as 32-bit words: a count of words, then the fields in order.
- * Older writers leave out fields at the end, newer ones add some. Tables say what is where; checks that compare fields
- * with each other or with the tensors are left to sbs.c and model/config_sbs.c. */
+/* sbs_fields.c: reads the structs that gemma.cpp serialises as 32-bit words: a count of words, then the
+ * fields in order. Older writers leave out fields at the end, newer ones add some. Tables say what is where;
+ * checks that compare fields with each other or with the tensors are left to sbs.c and model/config_sbs.c. */
 #include "file/sbs_fields.h"
 
 #include <math.h>
@@ -61,7 +61,8 @@ static const struct ct_sbs_vit vit_defaults = {{NULL, 0}};
 static const struct record vit_record = {"VitConfig", vit_fields, CT_COUNT(vit_fields), sizeof vit_defaults,
                                          &vit_defaults};
 
-/* Every number that has been a model, the obsolete ones too, so that they are refused by name (model/config_sbs.c). */
+/* Every number that has been a model, the obsolete ones too, so that they are refused by name
+ * (model/config_sbs.c). */
 #define MODELS 0x7ffffu
 #define TYPES  0x1ffu
 
@@ -133,7 +134,7 @@ static uint32_t peek(const struct ct_sbs_cursor *c, size_t word)
 }
 
 /* The word that belongs to a field; 0 after an error. */
-static uint32_t word(struct ct_sbs_cursor *c, const struct record *r, const char *field)
+static uint32_t next_word(struct ct_sbs_cursor *c, const struct record *r, const char *field)
 {
     if (c->status)
         return 0;
@@ -144,8 +145,8 @@ static uint32_t word(struct ct_sbs_cursor *c, const struct record *r, const char
     return 0;
 }
 
-static void wrong(struct ct_sbs_cursor *c, const struct record *r, const char *field, uint32_t found,
-                  const char *expected)
+static void fail_field(struct ct_sbs_cursor *c, const struct record *r, const char *field, uint32_t found,
+                       const char *expected)
 {
     if (!c->status)
         c->status =
@@ -155,39 +156,39 @@ static void wrong(struct ct_sbs_cursor *c, const struct record *r, const char *f
 }
 
 /* A count of things of at least one word each: at most max, and not more than there are words left. */
-static uint32_t count(struct ct_sbs_cursor *c, const struct record *r, const char *field, uint32_t max)
+static uint32_t read_count(struct ct_sbs_cursor *c, const struct record *r, const char *field, uint32_t max)
 {
     char expected[96];
-    uint32_t n = word(c, r, field);
+    uint32_t n = next_word(c, r, field);
     if (n <= max && n <= c->end - c->at)
         return c->status ? 0 : n;
     snprintf(expected, sizeof expected, "a count of at most %u that fits into the %zu words left",
              (unsigned)max, c->end - c->at);
-    wrong(c, r, field, n, expected);
+    fail_field(c, r, field, n, expected);
     return 0;
 }
 
-static void *take(struct ct_sbs_cursor *c, size_t n, size_t size)
+static void *push_words(struct ct_sbs_cursor *c, size_t n, size_t size)
 {
     void *p = c->status ? NULL : ct_arena_push(c->arena, n, size);
     if (!p && !c->status)
-        c->status = ct_fail(c->err, CARAT_E_MEMORY, "%s: out of memory while the file was opened", c->path);
+        c->status = ct_no_memory(c->err, c->path);
     return p;
 }
 
 /* ASCII in words of four bytes; only the last word may end in zeros. */
-static const char *string(struct ct_sbs_cursor *c, const struct record *r, const char *field)
+static const char *read_string(struct ct_sbs_cursor *c, const struct record *r, const char *field)
 {
-    uint32_t n = count(c, r, field, MAX_STRING);
-    char *s = take(c, 4 * (size_t)n + 1, 1);
+    uint32_t n = read_count(c, r, field, MAX_STRING);
+    char *s = push_words(c, 4 * (size_t)n + 1, 1);
     size_t length = 0;
     for (uint32_t i = 0; i < n && !c->status; i++) {
-        uint32_t w = word(c, r, field);
+        uint32_t w = next_word(c, r, field);
         for (int k = 0; k < 4; k++) {
             char ch = (char)(w >> 8 * k & 0xff);
             bool zero_tail = i + 1 == n && k > 0 && w >> 8 * k == 0;
             if ((ch < 0x20 || ch == 0x7f) && !zero_tail)
-                wrong(c, r, field, w, "four printable ASCII characters");
+                fail_field(c, r, field, w, "four printable ASCII characters");
             else if (!zero_tail && s)
                 s[length++] = ch;
         }
@@ -202,13 +203,13 @@ static void read_record(struct ct_sbs_cursor *c, const struct record *r, void *o
 static struct ct_sbs_vector read_vector(struct ct_sbs_cursor *c, const struct record *r,
                                         const struct field *f)
 {
-    struct ct_sbs_vector v = {NULL, count(c, r, f->name, CT_SBS_MAX_VECTOR)};
+    struct ct_sbs_vector v = {NULL, read_count(c, r, f->name, CT_SBS_MAX_VECTOR)};
     size_t size = f->kind == WORDS ? sizeof(uint32_t) : f->record->size;
-    v.element = take(c, v.n, size);
+    v.element = push_words(c, v.n, size);
     for (uint32_t i = 0; i < v.n && !c->status; i++) {
         char *element = (char *)v.element + i * size;
         if (f->kind == WORDS) {
-            uint32_t w = word(c, r, f->name);
+            uint32_t w = next_word(c, r, f->name);
             memcpy(element, &w, sizeof w);
         } else {
             read_record(c, f->record, element);
@@ -226,32 +227,32 @@ static void read_field(struct ct_sbs_cursor *c, const struct record *r, const st
     case U32:
     case I32:
     case ENUM:
-        w = word(c, r, f->name);
+        w = next_word(c, r, f->name);
         if (f->kind == ENUM && (w > 31 || !(f->allowed >> w & 1)))
-            wrong(c, r, f->name, w, "a known number of this enumeration");
+            fail_field(c, r, f->name, w, "a known number of this enumeration");
         if (to)
             memcpy(to, &w, sizeof w);
         break;
     case BOOL:
-        w = word(c, r, f->name);
+        w = next_word(c, r, f->name);
         if (w > 1)
-            wrong(c, r, f->name, w, "0 or 1");
+            fail_field(c, r, f->name, w, "0 or 1");
         if (to)
             memcpy(to, &(bool){w == 1}, sizeof(bool));
         break;
     case F32:
-        w = word(c, r, f->name);
+        w = next_word(c, r, f->name);
         if (!isfinite(ct_f32_from_bits(w)))
-            wrong(c, r, f->name, w, "a finite number");
+            fail_field(c, r, f->name, w, "a finite number");
         memcpy(to, &w, sizeof w);
         break;
     case STRING:
-        memcpy(to, &(const char *){string(c, r, f->name)}, sizeof(const char *));
+        memcpy(to, &(const char *){read_string(c, r, f->name)}, sizeof(const char *));
         break;
     case STRINGS:
-        w = count(c, r, f->name, CT_SBS_MAX_VECTOR);
+        w = read_count(c, r, f->name, CT_SBS_MAX_VECTOR);
         for (uint32_t i = 0; i < w && !c->status; i++)
-            string(c, r, f->name);
+            read_string(c, r, f->name);
         break;
     case WORDS:
     case STRUCTS:
@@ -268,7 +269,7 @@ static void read_record(struct ct_sbs_cursor *c, const struct record *r, void *o
 {
     size_t outer = c->end;
     memcpy(out, r->defaults, r->size);
-    uint32_t n = word(c, r, "size");
+    uint32_t n = next_word(c, r, "size");
     if (!c->status && n > outer - c->at)
         c->status = ct_fail(c->err, CARAT_E_FORMAT,
                             "%s: blob \"%s\": a %s at byte %llu has %u words, but only %zu are left", c->path,

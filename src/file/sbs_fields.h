@@ -29,8 +29,8 @@ struct ct_sbs_cursor {
 carat_status ct_sbs_cursor_init(struct ct_sbs_cursor *c, const char *path, const char *blob,
                                 struct ct_bytes bytes, uint64_t offset, struct ct_arena *arena,
                                 carat_error *err);
-/* Missing fields at the end keep gemma.cpp's defaults, unknown ones are passed over. Strings and vectors are in the
- * arena. E_FORMAT names blob, field, byte, found and expected; E_MEMORY. */
+/* Missing fields at the end keep gemma.cpp's defaults, unknown ones are passed over. Strings and vectors are
+ * in the arena. E_FORMAT names blob, field, byte, found and expected; E_MEMORY. */
 carat_status ct_sbs_read_config(struct ct_sbs_cursor *c, struct ct_sbs_config *out);
 /* The next entry; *more is false at the end of the blob. */
 carat_status ct_sbs_read_entry(struct ct_sbs_cursor *c, struct ct_sbs_entry *out, bool *more);

@@ -106,8 +106,7 @@ static carat_status arrange(struct ct_tensor *t, struct runs r, int64_t rows, in
     } else {
         uint8_t *copy = ct_arena_push(arena, size, 1), *out = copy;
         if (!copy)
-            return ct_fail(err, CARAT_E_MEMORY, "%s: out of memory for %zu bytes of blob \"%s\"", t->file,
-                           size, t->name);
+            return ct_no_memory(err, t->file);
         size_t run = r.n / (size_t)ct_type_info(type)->block * (size_t)ct_type_info(type)->bytes;
         for (size_t i = 0; i < r.outer; i++)
             for (size_t k = 0; k < r.inner; k++, out += run)
