@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_shapes.c: whether a model that has the depth and width of a published member of the family is that one in
- * every other number too. */
+/* verify_shapes.c: whether a model that has the depth and width of a published member of the family is that
+ * one in every other number too. */
 #include "check/verify.h"
 
 #include <stdio.h>
