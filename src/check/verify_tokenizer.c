@@ -303,7 +303,7 @@ carat_status ct_verify_tokenizer(struct ct_verify *v, int *verdict, carat_error 
         goto done;
     tr->t = v->model->tokenizer;
     tr->size = ct_tokenizer_size(tr->t);
-    tr->unknown = ct_tokenizer_id(tr->t, "<unk>");
+    tr->unknown = ct_tokenizer_control(tr->t, CT_CONTROL_UNK);
     tr->stretch = calloc((size_t)(tr->size / STRETCH + 1), sizeof *tr->stretch);
     if (tr->stretch)
         status = try_all(v, tr, &ids, verdict, &unsaid);

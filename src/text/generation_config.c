@@ -195,13 +195,11 @@ static carat_status too_many(const struct id_set *set, const struct ct_file *f, 
                    set->cap);
 }
 
-static carat_status add_names(struct id_set *set, const struct ct_file *f, const struct ct_tokenizer *t,
-                              const char *const *name, size_t n, carat_error *err)
+static carat_status add_control(struct id_set *set, const struct ct_file *f, const struct ct_tokenizer *t,
+                                enum ct_control c, carat_error *err)
 {
-    for (size_t i = 0; t && i < n; i++)
-        if (!add_id(set, ct_tokenizer_id(t, name[i])))
-            return too_many(set, f, name[i], err);
-    return CARAT_OK;
+    return !t || add_id(set, ct_tokenizer_control(t, c)) ? CARAT_OK
+                                                         : too_many(set, f, ct_controls[c].text, err);
 }
 
 /* One id under key, which `within` leads to; i: where it is in a list, or -1. */
@@ -265,8 +263,7 @@ static carat_status add_meta(struct id_set *set, const struct ct_file *f, carat_
 carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, int32_t end_of_turn,
                          enum ct_chat chat, int n_vocab, int32_t *ids, int cap, int *n, carat_error *err)
 {
-    static const char *const key[] = {"eos_token_id"}, *const turn[] = {"<end_of_turn>"},
-                             *const response[] = {"<start_function_response>"};
+    static const char *const key[] = {"eos_token_id"};
     struct id_set set = {ids, 0, cap, n_vocab};
     int32_t own[16];
 
@@ -284,9 +281,9 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
         if (!add_id(&set, own[i]))
             return too_many(&set, f, "stop ids", err);
     /* Configurations of Gemma 1 and 2 name <eos> only, though their instruction-tuned models end a turn. */
-    CT_TRY(add_names(&set, f, t, turn, CT_COUNT(turn), err));
+    CT_TRY(add_control(&set, f, t, CT_CONTROL_END_OF_TURN, err));
     if (chat == CT_CHAT_FUNCTIONGEMMA)
-        CT_TRY(add_names(&set, f, t, response, CT_COUNT(response), err));
+        CT_TRY(add_control(&set, f, t, CT_CONTROL_START_RESPONSE, err));
     if (!t && !add_id(&set, end_of_turn))
         return too_many(&set, f, "stop ids", err);
     *n = set.n;
@@ -296,14 +293,14 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
 carat_status ct_banned_ids(const struct ct_file *f, const struct ct_tokenizer *t, int n_vocab, int32_t *ids,
                            int cap, int *n, carat_error *err)
 {
-    static const char *const pieces[] = {"<start_of_image>", "<end_of_image>", "<image_soft_token>",
-                                         "<start_of_audio>", "<end_of_audio>", "<audio_soft_token>"};
     static const char *const keys[] = {"image_token_index", "image_token_id",  "boi_token_index",
                                        "boi_token_id",      "eoi_token_index", "eoi_token_id",
                                        "audio_token_id",    "boa_token_id",    "eoa_token_id"};
     static const char *const suppressed[] = {"suppress_tokens"};
     struct id_set set = {ids, 0, cap, n_vocab};
-    CT_TRY(add_names(&set, f, t, pieces, CT_COUNT(pieces), err));
+    for (int c = 0; c < CT_CONTROLS; c++)
+        if (ct_controls[c].use == CT_CONTROL_OF_IMAGE || ct_controls[c].use == CT_CONTROL_OF_AUDIO)
+            CT_TRY(add_control(&set, f, t, (enum ct_control)c, err));
     if (ct_file_kind(f) != CT_FILE_GGUF) {
         CT_TRY(add_side(&set, f, "config.json", false, keys, CT_COUNT(keys), err));
         CT_TRY(add_side(&set, f, "generation_config.json", false, suppressed, CT_COUNT(suppressed), err));

@@ -168,7 +168,7 @@ static void bad_bytes(void **state)
 }
 
 /* FunctionGemma's call syntax is printed always, and recognised only with CARAT_SPECIAL. */
-static void spoken_tokens(void **state)
+static void visible_tokens(void **state)
 {
     (void)state;
     static const char text[] =
@@ -260,7 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model_decode),  cmocka_unit_test(round_trip),  cmocka_unit_test(bad_bytes),
-        cmocka_unit_test(spoken_tokens), cmocka_unit_test(real_gemma3), cmocka_unit_test(real_gemma),
+        cmocka_unit_test(visible_tokens), cmocka_unit_test(real_gemma3), cmocka_unit_test(real_gemma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

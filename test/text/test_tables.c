@@ -62,7 +62,7 @@ static void same_vocabulary(const struct ct_tokenizer *a, const struct ct_tokeni
         id[i] = i;
         assert_true(p.n == q.n && memcmp(p.s, q.s, p.n) == 0);
         assert_int_equal(ct_tokenizer_is_control(a, i), ct_tokenizer_is_control(b, i));
-        assert_int_equal(ct_vocab_is_spoken(a, i), ct_vocab_is_spoken(b, i));
+        assert_int_equal(ct_vocab_is_visible(a, i), ct_vocab_is_visible(b, i));
         memcpy(text, p.s, p.n);
         text[p.n] = 0;
         assert_int_equal(ct_tokenizer_id(a, text), ct_tokenizer_id(b, text));

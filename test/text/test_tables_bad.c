@@ -93,7 +93,7 @@ static void wrong_heads(void **state)
         {SCALAR(bos), n, "scalar bos"},
         {SCALAR(n_end), 9, "scalar n_end"},
         {SCALAR(end), n, "scalar end"},
-        {SCALAR(spoken), n, "scalar spoken"},
+        {SCALAR(visible), n, "scalar visible"},
         {SCALAR(byte_id[7]), UINT32_MAX, "scalar byte_id"},
         {SCALAR(byte_id[255]), n, "scalar byte_id"},
         {SCALAR(begins[4]), 0x02000001, "is 2, expected 0 or 1"},

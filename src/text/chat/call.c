@@ -23,12 +23,12 @@
 
 /* The tokens that the syntax is made of, then those that end a call which was not closed. */
 enum mark { START_CALL, END_CALL, ESCAPE, START_RESPONSE, START_OF_TURN, END_OF_TURN, N_MARK };
-static const char *const mark_names[N_MARK] = {[START_CALL] = "<start_function_call>",
-                                               [END_CALL] = "<end_function_call>",
-                                               [ESCAPE] = "<escape>",
-                                               [START_RESPONSE] = "<start_function_response>",
-                                               [START_OF_TURN] = "<start_of_turn>",
-                                               [END_OF_TURN] = "<end_of_turn>"};
+static const enum ct_control mark_token[N_MARK] = {[START_CALL] = CT_CONTROL_START_CALL,
+                                                   [END_CALL] = CT_CONTROL_END_CALL,
+                                                   [ESCAPE] = CT_CONTROL_ESCAPE,
+                                                   [START_RESPONSE] = CT_CONTROL_START_RESPONSE,
+                                                   [START_OF_TURN] = CT_CONTROL_START_OF_TURN,
+                                                   [END_OF_TURN] = CT_CONTROL_END_OF_TURN};
 
 /* ---- text that grows; the first failure to allocate sticks ---- */
 
@@ -278,7 +278,8 @@ static bool read_bare(struct parser *p)
     if (word.n == 0)
         return unexpected(p, "a value");
     if (!is_number(word) && !ct_str_is(word, "true") && !ct_str_is(word, "false") && !ct_str_is(word, "null"))
-        return wrong(p, at, "\"%.*s\" is no value: text stands between <escape> tokens", QUOTE(word));
+        return wrong(p, at, "\"%.*s\" is no value: text stands between %s tokens", QUOTE(word),
+                     ct_controls[CT_CONTROL_ESCAPE].text);
     put(&p->json, word.s, word.n);
     return true;
 }
@@ -289,8 +290,11 @@ static bool read_string(struct parser *p)
     while (look(p) >= 0)
         p->at = p->begin[p->k + 1];
     struct ct_str s = {p->text.s + from, p->at - from};
-    if (!at_mark(p, ESCAPE))
-        return unexpected(p, "<escape> at the end of a string");
+    if (!at_mark(p, ESCAPE)) {
+        char end[48];
+        snprintf(end, sizeof end, "%s at the end of a string", ct_controls[CT_CONTROL_ESCAPE].text);
+        return unexpected(p, end);
+    }
     p->at = p->begin[p->k + 1];
     put_quoted(&p->json, s);
     return true;
@@ -432,7 +436,7 @@ static void read_call(struct parser *p, carat_part *part)
     if (at_mark(p, END_CALL))
         part->arguments = copy(&p->text, p->json.s, p->json.n);
     else
-        unexpected(p, "<end_function_call>");
+        unexpected(p, ct_controls[CT_CONTROL_END_CALL].text);
 }
 
 /* ---- the whole ---- */
@@ -490,7 +494,7 @@ void ct_calls_free(carat_calls *c)
 static void parse(struct parser *p, const int32_t *ids, int n, carat_calls *out)
 {
     for (int m = 0; m < N_MARK; m++)
-        p->mark[m] = ct_tokenizer_id(p->t, mark_names[m]);
+        p->mark[m] = ct_tokenizer_control(p->t, mark_token[m]);
     for (int i = 0, end; i < n && !p->text.failed; i = end) {
         bool call = ids[i] == p->mark[START_CALL];
         for (end = i; !call && end < n && ids[end] != p->mark[START_CALL];)

@@ -68,7 +68,7 @@ static struct marks marks_of(struct ct_str text)
         return m;
     m.known = ct_chat_find(text);
     m.function = contains(text, "start_function_declaration");
-    m.turns = contains(text, "<start_of_turn>");
+    m.turns = contains(text, ct_controls[CT_CONTROL_START_OF_TURN].text);
     m.refuses_system = contains(text, "System role not supported");
     for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
         m.foreign[i] = contains(text, foreign_words[i].word);
@@ -290,6 +290,24 @@ void ct_chat_literal(struct ct_chat_writer *w, const char *text)
     append(w, false, text, strlen(text));
 }
 
+void ct_chat_control(struct ct_chat_writer *w, enum ct_control c)
+{
+    ct_chat_literal(w, ct_controls[c].text);
+}
+
+void ct_chat_begin_turn(struct ct_chat_writer *w, const char *role)
+{
+    ct_chat_control(w, CT_CONTROL_START_OF_TURN);
+    ct_chat_literal(w, role);
+    ct_chat_literal(w, "\n");
+}
+
+void ct_chat_end_turn(struct ct_chat_writer *w)
+{
+    ct_chat_control(w, CT_CONTROL_END_OF_TURN);
+    ct_chat_literal(w, "\n");
+}
+
 void ct_chat_content(struct ct_chat_writer *w, struct ct_str text)
 {
     append(w, true, text.s, text.n);
@@ -390,7 +408,7 @@ static carat_status write_item(struct ct_chat_writer *w, const struct ct_json_va
                        "messages[%zu].content[%zu].type: \"%.*s\" cannot be rendered, only text", i, k,
                        CT_QUOTE(ct_json_str(type)));
     if (ct_json_is_text(type, "image"))
-        ct_chat_literal(w, "<start_of_image>");
+        ct_chat_control(w, CT_CONTROL_START_OF_IMAGE);
     return CARAT_OK;
 }
 
@@ -423,14 +441,14 @@ static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const st
     if (n_tool > CT_CHAT_TOOLS_MAX)
         return ct_fail(err, CARAT_E_ARGUMENT, "tools[%d]: %zu tools found, expected at most %d",
                        CT_CHAT_TOOLS_MAX, n_tool, CT_CHAT_TOOLS_MAX);
-    ct_chat_literal(w, "<bos>");
+    ct_chat_control(w, CT_CONTROL_BOS);
     if (chat == CT_CHAT_FUNCTIONGEMMA)
         return ct_chat_render_function(w, messages, tools, generation_prompt, err);
     if (n_tool)
         return ct_fail(err, CARAT_E_ARGUMENT, "tools: the %s template has no tools", ct_chat_name(chat));
     CT_TRY(ct_chat_render_gemma(w, chat == CT_CHAT_GEMMA3, messages, err));
     if (generation_prompt)
-        ct_chat_literal(w, "<start_of_turn>model\n");
+        ct_chat_begin_turn(w, ct_role_name(CT_ROLE_MODEL));
     return CARAT_OK;
 }
 

@@ -296,7 +296,8 @@ carat_status ct_chat_declaration(struct ct_chat_writer *w, const struct ct_json_
     struct ct_str description;
     CT_TRY(read_description(&d, function, &description));
 
-    ct_chat_literal(w, "<start_function_declaration>declaration:");
+    ct_chat_control(w, CT_CONTROL_START_DECLARATION);
+    ct_chat_literal(w, "declaration:");
     ct_chat_content(w, ct_json_str(name));
     ct_chat_literal(w, "{");
     begin_member(&d, "description");
@@ -318,6 +319,7 @@ carat_status ct_chat_declaration(struct ct_chat_writer *w, const struct ct_json_
             tell_untyped(&d, NULL, parameters);
         ct_chat_literal(w, "}");
     }
-    ct_chat_literal(w, "}<end_function_declaration>");
+    ct_chat_literal(w, "}");
+    ct_chat_control(w, CT_CONTROL_END_DECLARATION);
     return CARAT_OK;
 }

@@ -3,23 +3,10 @@
  * between two of them, template text and content together, is encoded as one text. */
 #include "text/chat/chat.h"
 
-/* Every control token a template writes. */
-static const char *const controls[] = {"<bos>",
-                                       "<start_of_turn>",
-                                       "<end_of_turn>",
-                                       "<start_of_image>",
-                                       "<start_function_declaration>",
-                                       "<end_function_declaration>",
-                                       "<start_function_call>",
-                                       "<end_function_call>",
-                                       "<start_function_response>",
-                                       "<end_function_response>",
-                                       "<escape>"};
-
 struct encoder {
     const struct ct_tokenizer *t;
     const char *text;
-    int32_t id[CT_COUNT(controls)]; /* -1: not in this vocabulary */
+    int32_t id[CT_CONTROLS]; /* -1: not in this vocabulary */
     bool special_in_content;
     struct ct_listener *listener;
     carat_tokens *out;
@@ -29,9 +16,9 @@ struct encoder {
 /* The control token spelled at s, or -1. */
 static int control_at(const char *s, size_t n)
 {
-    for (int k = 0; k < (int)CT_COUNT(controls); k++) {
-        size_t length = strlen(controls[k]);
-        if (length <= n && memcmp(s, controls[k], length) == 0)
+    for (int k = 0; k < CT_CONTROLS; k++) {
+        size_t length = strlen(ct_controls[k].text);
+        if (length <= n && memcmp(s, ct_controls[k].text, length) == 0)
             return k;
     }
     return -1;
@@ -63,10 +50,10 @@ static carat_status encode(const struct encoder *e, const struct ct_prompt *p)
                 return ct_fail(e->err, CARAT_E_ARGUMENT,
                                "the chat template needs the token %s, which this tokenizer (%s) "
                                "does not have",
-                               controls[k], ct_tokenizer_source(e->t));
+                               ct_controls[k].text, ct_tokenizer_source(e->t));
             CT_TRY(encode_span(e, span, i));
             CT_TRY(ct_tokens_push(e->out, e->id[k], e->err));
-            i += strlen(controls[k]);
+            i += strlen(ct_controls[k].text);
             span = i;
         }
     }
@@ -88,10 +75,10 @@ carat_status ct_chat_encode_for(const struct ct_tokenizer *t, const struct ct_pr
         .t = t, .text = p->text, .special_in_content = special_in_content, .out = out, .err = err};
     e.listener = listener ? listener : &nobody;
     e.listener->total = p->n;
-    for (size_t k = 0; k < CT_COUNT(controls); k++)
-        e.id[k] = ct_tokenizer_id(t, controls[k]);
+    for (int k = 0; k < CT_CONTROLS; k++)
+        e.id[k] = ct_tokenizer_control(t, (enum ct_control)k);
     if (ct_tokenizer_bos(t) >= 0)
-        e.id[0] = ct_tokenizer_bos(t);
+        e.id[CT_CONTROL_BOS] = ct_tokenizer_bos(t);
     int before = out->n;
     carat_status status = encode(&e, p);
     if (status != CARAT_OK)

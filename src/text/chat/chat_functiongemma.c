@@ -17,9 +17,9 @@
 
 void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s)
 {
-    ct_chat_literal(w, "<escape>");
+    ct_chat_control(w, CT_CONTROL_ESCAPE);
     ct_chat_content(w, s);
-    ct_chat_literal(w, "<escape>");
+    ct_chat_control(w, CT_CONTROL_ESCAPE);
 }
 
 /* As Python prints a float: the fewest digits that read back the same, always with a point or an exponent.
@@ -202,10 +202,11 @@ static const struct ct_json_value *find_call(const struct turns *c, struct ct_st
 static void write_named_call(struct ct_chat_writer *w, struct ct_str name,
                              const struct ct_json_value *arguments)
 {
-    ct_chat_literal(w, "<start_function_call>call:");
+    ct_chat_control(w, CT_CONTROL_START_CALL);
+    ct_chat_literal(w, "call:");
     ct_chat_content(w, name);
     write_members(w, arguments);
-    ct_chat_literal(w, "<end_function_call>");
+    ct_chat_control(w, CT_CONTROL_END_CALL);
 }
 
 /* Call k of message i. Arguments may be an object or, as OpenAI sends them, the text of one. */
@@ -243,12 +244,12 @@ static carat_status write_model(struct turns *c, const struct ct_json_value *mes
     if (calls && !ct_json_is(calls, CT_JSON_NULL) && !ct_json_is(calls, CT_JSON_ARRAY))
         return ct_fail(c->err, CARAT_E_ARGUMENT, "messages[%zu].tool_calls: expected a list", i);
     if (!c->open)
-        ct_chat_literal(c->w, "<start_of_turn>model\n");
+        ct_chat_begin_turn(c->w, "model");
     if (!ct_json_count(calls) || (content && !ct_json_is(content, CT_JSON_NULL)))
         CT_TRY(ct_chat_write_content(c->w, content, false, i, c->err));
     c->open = c->pending = ct_json_count(calls) > 0;
     if (!c->open) {
-        ct_chat_literal(c->w, "<end_of_turn>\n");
+        ct_chat_end_turn(c->w);
         return CARAT_OK;
     }
     c->calls = calls;
@@ -266,7 +267,8 @@ static carat_status write_model(struct turns *c, const struct ct_json_value *mes
 static void write_response(struct turns *c, struct ct_str name, const struct ct_json_value *value,
                            struct ct_str text)
 {
-    ct_chat_literal(c->w, "<start_function_response>response:");
+    ct_chat_control(c->w, CT_CONTROL_START_RESPONSE);
+    ct_chat_literal(c->w, "response:");
     ct_chat_content(c->w, name);
     if (ct_json_is(value, CT_JSON_OBJECT)) {
         write_members(c->w, value);
@@ -278,7 +280,7 @@ static void write_response(struct turns *c, struct ct_str name, const struct ct_
             ct_chat_escaped(c->w, text);
         ct_chat_literal(c->w, "}");
     }
-    ct_chat_literal(c->w, "<end_function_response>");
+    ct_chat_control(c->w, CT_CONTROL_END_RESPONSE);
 }
 
 /* {"name": ..., "response": ...}: a result that names its function itself. */
@@ -448,14 +450,14 @@ static carat_status write_head(struct turns *c, const struct ct_json_value *tool
     has_text = has_text && !is_blank(text);
     if (!has_text && !ct_json_count(tools))
         return CARAT_OK;
-    ct_chat_literal(w, "<start_of_turn>developer\n");
+    ct_chat_begin_turn(w, "developer");
     if (has_text)
         CT_TRY(ct_chat_write_content(w, text, false, 0, c->err));
     else
         ct_chat_literal(w, ACTIVATION);
     CT_JSON_EACH(tool, tools)
     CT_TRY(ct_chat_declaration(w, tool, i++, c->err));
-    ct_chat_literal(w, "<end_of_turn>\n");
+    ct_chat_end_turn(w);
     return CARAT_OK;
 }
 
@@ -475,11 +477,11 @@ static carat_status write_message(struct turns *c, const struct ct_json_value *m
         return ct_fail(c->err, CARAT_E_ARGUMENT,
                        "messages[%zu].role: only the first message may be of role %s", i, ct_role_name(role));
     if (c->open) /* the model said nothing to its results */
-        ct_chat_literal(c->w, "<end_of_turn>\n");
+        ct_chat_end_turn(c->w);
     c->open = false;
-    ct_chat_literal(c->w, "<start_of_turn>user\n");
+    ct_chat_begin_turn(c->w, "user");
     CT_TRY(ct_chat_write_content(c->w, ct_json_get(message, "content"), false, i, c->err));
-    ct_chat_literal(c->w, "<end_of_turn>\n");
+    ct_chat_end_turn(c->w);
     return CARAT_OK;
 }
 
@@ -507,8 +509,8 @@ carat_status ct_chat_render_function(struct ct_chat_writer *w, const struct ct_j
     carat_status status = write_turns(&c, tools);
     free(c.known);
     if (c.pending) /* the results come next, not the model */
-        ct_chat_literal(w, "<start_function_response>");
+        ct_chat_control(w, CT_CONTROL_START_RESPONSE);
     else if (generation_prompt && !c.open)
-        ct_chat_literal(w, "<start_of_turn>model\n");
+        ct_chat_begin_turn(w, "model");
     return status;
 }

@@ -51,9 +51,7 @@ static carat_status gemma_turn(struct ct_chat_writer *w, const struct ct_json_va
     if (ct_json_is(calls, CT_JSON_ARRAY) && ct_json_count(calls))
         return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].tool_calls: the %s template has no tool calls",
                        i, name);
-    ct_chat_literal(w, "<start_of_turn>");
-    ct_chat_literal(w, ct_role_name(role));
-    ct_chat_literal(w, "\n");
+    ct_chat_begin_turn(w, ct_role_name(role));
     if (before) {
         ct_chat_content(w, *before);
         ct_chat_literal(w, "\n\n");
@@ -62,7 +60,7 @@ static carat_status gemma_turn(struct ct_chat_writer *w, const struct ct_json_va
     if (!(gemma3 &&
           ct_json_is(content, CT_JSON_OBJECT))) /* the reference walks a mapping's keys and prints none */
         CT_TRY(ct_chat_write_content(w, content, gemma3, i, err));
-    ct_chat_literal(w, "<end_of_turn>\n");
+    ct_chat_end_turn(w);
     return CARAT_OK;
 }
 

@@ -15,8 +15,11 @@ struct ct_chat_writer {
     carat_log log; /* may be NULL */
     void *user;
 };
-/* Text of the template: control tokens in it are control tokens. */
+/* Text of the template. */
 void ct_chat_literal(struct ct_chat_writer *w, const char *text);
+void ct_chat_control(struct ct_chat_writer *w, enum ct_control c);
+void ct_chat_begin_turn(struct ct_chat_writer *w, const char *role);
+void ct_chat_end_turn(struct ct_chat_writer *w);
 /* Text that came from the caller: never a control token. */
 void ct_chat_content(struct ct_chat_writer *w, struct ct_str text);
 

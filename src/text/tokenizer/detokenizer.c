@@ -30,7 +30,7 @@ static enum action classify(const struct ct_tokenizer *t, int32_t id, int flags,
     if (id < 0 || id >= t->n)
         return NOTHING;
     *text = ct_vocab_text(t, id);
-    if (ct_vocab_is_control(t, id) && !(flags & CARAT_SPECIAL) && !ct_vocab_is_spoken(t, id)) {
+    if (ct_vocab_is_control(t, id) && !(flags & CARAT_SPECIAL) && !ct_vocab_is_visible(t, id)) {
         if (t->piece[id].kind != CT_PIECE_UNKNOWN)
             return t->source == CT_SOURCE_JSON ? NOTHING : END_ONLY;
         *text = (struct ct_str){t->surface, strlen(t->surface)};

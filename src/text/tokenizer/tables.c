@@ -285,9 +285,9 @@ static const char *wrong_scalar(const struct ct_tokenizer *t)
     for (int i = 0; i < t->n_end; i++)
         if (t->end[i] < 0 || t->end[i] >= t->n)
             return "end";
-    for (size_t i = 0; i < CT_COUNT(t->spoken); i++)
-        if (t->spoken[i] < -1 || t->spoken[i] >= t->n)
-            return "spoken";
+    for (size_t i = 0; i < CT_COUNT(t->visible); i++)
+        if (t->visible[i] < -1 || t->visible[i] >= t->n)
+            return "visible";
     for (size_t i = 0; i < CT_COUNT(t->byte_id); i++)
         if (t->byte_id[i] < (t->byte_fallback ? 0 : -1) || t->byte_id[i] >= t->n)
             return "byte_id";

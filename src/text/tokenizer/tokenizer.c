@@ -106,6 +106,11 @@ int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece)
     return ct_vocab_find(t, piece, strlen(piece));
 }
 
+int32_t ct_tokenizer_control(const struct ct_tokenizer *t, enum ct_control c)
+{
+    return ct_tokenizer_id(t, ct_controls[c].text);
+}
+
 struct ct_str ct_tokenizer_piece(const struct ct_tokenizer *t, int32_t id)
 {
     return id >= 0 && id < t->n ? ct_vocab_text(t, id) : (struct ct_str){"", 0};

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "file/file.h"
+#include "text/tokenizer/control.h"
 
 struct ct_tokenizer; /* immutable, shared by threads */
 
@@ -45,6 +46,8 @@ int ct_tokenizer_size(const struct ct_tokenizer *t); /* ids are [0, size) */
 /* The id of a piece as stored ("<start_of_turn>", "▁the"), -1 when absent. */
 int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece);
 int32_t ct_tokenizer_find(const struct ct_tokenizer *t, struct ct_str piece);
+int32_t ct_tokenizer_control(const struct ct_tokenizer *t,
+                             enum ct_control c); /* -1: not in this vocabulary */
 /* As stored; {"",0} outside. */
 struct ct_str ct_tokenizer_piece(const struct ct_tokenizer *t, int32_t id);
 /* Control: matched in text only with CARAT_SPECIAL; not printed without it, except FunctionGemma's seven tokens. */

@@ -4,7 +4,7 @@
  * spell all this is left to their readers; how text is encoded, to tokenizer.c and bpe.c.
  *
  * Which pieces are control tokens: those that the source declares so; and, because some sources store them as
- * user-defined, those with one of the names below. A control token spelled in text stays text unless the
+ * user-defined, those that control.h names. A control token spelled in text stays text unless the
  * caller passes CARAT_SPECIAL. */
 #include "text/tokenizer/vocab.h"
 
@@ -12,18 +12,6 @@
 
 #include "os/clock.h"
 #include "base/utf8.h"
-
-static const char *const turn_name[] = {"<start_of_turn>", "<end_of_turn>"};
-static const char *const image_name[] = {"<start_of_image>", "<end_of_image>", "<image_soft_token>"};
-static const char *const spoken_name[7] = {
-    "<start_function_declaration>",
-    "<end_function_declaration>",
-    "<start_function_call>",
-    "<end_function_call>",
-    "<start_function_response>",
-    "<end_function_response>",
-    "<escape>",
-};
 
 static carat_status no_memory(carat_error *err)
 {
@@ -254,10 +242,10 @@ int ct_vocab_byte(struct ct_str s)
     return v;
 }
 
-bool ct_vocab_is_spoken(const struct ct_tokenizer *t, int32_t id)
+bool ct_vocab_is_visible(const struct ct_tokenizer *t, int32_t id)
 {
-    for (size_t i = 0; i < CT_COUNT(t->spoken); i++)
-        if (t->spoken[i] == id)
+    for (size_t i = 0; i < CT_COUNT(t->visible); i++)
+        if (t->visible[i] == id)
             return true;
     return false;
 }
@@ -528,19 +516,14 @@ static bool index_characters(struct ct_tokenizer *t)
 
 void ct_vocab_name_controls(struct ct_tokenizer *t)
 {
-    for (size_t i = 0; i < CT_COUNT(turn_name); i++) {
-        int32_t id = find_name(t, turn_name[i]);
-        if (id >= 0)
-            t->piece[id].kind = CT_PIECE_CONTROL;
-    }
-    for (size_t i = 0; i < CT_COUNT(image_name); i++) {
-        int32_t id = find_name(t, image_name[i]);
-        if (id >= 0 && t->piece[id].kind == CT_PIECE_USER)
-            t->piece[id].kind = CT_PIECE_CONTROL;
-    }
-    for (size_t i = 0; i < CT_COUNT(spoken_name); i++) {
-        int32_t id = t->spoken[i] = find_name(t, spoken_name[i]);
-        if (id >= 0)
+    for (int k = 0; k < CT_CONTROLS; k++) {
+        int32_t id = find_name(t, ct_controls[k].text);
+        bool image =
+            ct_controls[k].use == CT_CONTROL_OF_IMAGE && id >= 0 && t->piece[id].kind == CT_PIECE_USER;
+        if (ct_controls[k].use == CT_CONTROL_OF_CALL)
+            t->visible[k - CT_CONTROL_START_DECLARATION] = id;
+        if (id >= 0 &&
+            (image || ct_controls[k].use == CT_CONTROL_OF_TURN || ct_controls[k].use == CT_CONTROL_OF_CALL))
             t->piece[id].kind = CT_PIECE_CONTROL;
     }
 }
@@ -553,13 +536,14 @@ carat_status ct_vocab_finish(struct ct_tokenizer *t, const char *name, carat_err
         t->byte_id[b] = ct_vocab_find(t, spelled, 6);
     }
     if (t->unknown < 0)
-        t->unknown = find_name(t, "<unk>");
+        t->unknown = find_name(t, ct_controls[CT_CONTROL_UNK].text);
     if (t->unknown < 0)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the vocabulary has no <unk> token", name);
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the vocabulary has no %s token", name,
+                       ct_controls[CT_CONTROL_UNK].text);
     if (t->bos < 0)
-        t->bos = find_name(t, "<bos>");
-    ct_vocab_add_end(t, find_name(t, "<eos>"));
-    ct_vocab_add_end(t, find_name(t, "<end_of_turn>"));
+        t->bos = find_name(t, ct_controls[CT_CONTROL_BOS].text);
+    ct_vocab_add_end(t, find_name(t, ct_controls[CT_CONTROL_EOS].text));
+    ct_vocab_add_end(t, find_name(t, ct_controls[CT_CONTROL_END_OF_TURN].text));
     t->listener = NULL; /* from now on it is shared */
     if (!index_characters(t))
         return no_memory(err);

@@ -59,7 +59,8 @@ struct ct_tokenizer {
     int32_t bos;
     int32_t n_end;
     int32_t end[8];
-    int32_t spoken[7]; /* FunctionGemma's control tokens, printed even without CARAT_SPECIAL; -1: absent */
+    int32_t visible
+        [CT_CONTROLS_VISIBLE]; /* FunctionGemma's control tokens, printed even without CARAT_SPECIAL; -1: absent */
     int32_t byte_id[256];
     char surface[16]; /* what an unknown piece decodes to (model, GGUF) */
     bool begins[256]; /* a matchable piece begins with this byte */
@@ -152,7 +153,7 @@ static inline bool ct_vocab_is_control(const struct ct_tokenizer *t, int32_t id)
 {
     return t->piece[id].kind == CT_PIECE_CONTROL || t->piece[id].kind == CT_PIECE_UNKNOWN;
 }
-bool ct_vocab_is_spoken(const struct ct_tokenizer *t, int32_t id);
+bool ct_vocab_is_visible(const struct ct_tokenizer *t, int32_t id);
 
 /* The id of a character below U+10000, -1: absent. */
 static inline int32_t ct_vocab_character(const struct ct_tokenizer *t, uint32_t code)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control.c: the only place that spells control tokens; test/text/test_controls.sh looks for others. */
+#include "text/tokenizer/control.h"
+
+const struct ct_control_token ct_controls[CT_CONTROLS] = {
+    [CT_CONTROL_UNK] = {"<unk>", CT_CONTROL_OF_TEXT},
+    [CT_CONTROL_BOS] = {"<bos>", CT_CONTROL_OF_TEXT},
+    [CT_CONTROL_EOS] = {"<eos>", CT_CONTROL_OF_TEXT},
+    [CT_CONTROL_START_OF_TURN] = {"<start_of_turn>", CT_CONTROL_OF_TURN},
+    [CT_CONTROL_END_OF_TURN] = {"<end_of_turn>", CT_CONTROL_OF_TURN},
+    [CT_CONTROL_START_OF_IMAGE] = {"<start_of_image>", CT_CONTROL_OF_IMAGE},
+    [CT_CONTROL_END_OF_IMAGE] = {"<end_of_image>", CT_CONTROL_OF_IMAGE},
+    [CT_CONTROL_IMAGE] = {"<image_soft_token>", CT_CONTROL_OF_IMAGE},
+    [CT_CONTROL_START_OF_AUDIO] = {"<start_of_audio>", CT_CONTROL_OF_AUDIO},
+    [CT_CONTROL_END_OF_AUDIO] = {"<end_of_audio>", CT_CONTROL_OF_AUDIO},
+    [CT_CONTROL_AUDIO] = {"<audio_soft_token>", CT_CONTROL_OF_AUDIO},
+    [CT_CONTROL_START_DECLARATION] = {"<start_function_declaration>", CT_CONTROL_OF_CALL},
+    [CT_CONTROL_END_DECLARATION] = {"<end_function_declaration>", CT_CONTROL_OF_CALL},
+    [CT_CONTROL_START_CALL] = {"<start_function_call>", CT_CONTROL_OF_CALL},
+    [CT_CONTROL_END_CALL] = {"<end_function_call>", CT_CONTROL_OF_CALL},
+    [CT_CONTROL_START_RESPONSE] = {"<start_function_response>", CT_CONTROL_OF_CALL},
+    [CT_CONTROL_END_RESPONSE] = {"<end_function_response>", CT_CONTROL_OF_CALL},
+    [CT_CONTROL_ESCAPE] = {"<escape>", CT_CONTROL_OF_CALL},
+};
