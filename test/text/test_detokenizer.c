@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_detokenizer.c: whole decoding against the texts of the reference libraries, and the stream against whole
- * decoding. */
+/* test_detokenizer.c: whole decoding against the texts of the reference libraries, and the stream against
+ * whole decoding. */
 #define _POSIX_C_SOURCE 200809L
 #include "text_golden.h"
 
@@ -76,8 +76,9 @@ static bool holds(const json_t *golden, int first, int last)
     return false;
 }
 
-/* SentencePiece leaves control pieces out and prints turn markers; here both are control tokens. So its text is
- * that without CARAT_SPECIAL where there is no turn marker, and with it where there is nothing else of the kind. */
+/* SentencePiece leaves control pieces out and prints turn markers; here both are control tokens. So its
+ * text is that without CARAT_SPECIAL where there is no turn marker, and with it where there is nothing
+ * else of the kind. */
 static void model_line(void *t, int line, json_t *golden)
 {
     const json_t *text = json_object_get(golden, "text"), *ids = json_object_get(golden, "ids");
@@ -165,6 +166,37 @@ static void bad_bytes(void **state)
     assert_null(text);
     ct_tokenizer_free(json);
     ct_tokenizer_free(model);
+}
+
+/* Too little room: the stream says what it needs, writes nothing and forgets nothing. */
+static void too_little_room(void **state)
+{
+    (void)state;
+    static const char text[] = "Turn on \xe2\x96\x81 the \xf0\x9f\x98\x80 lights \xc3\xa9 <b>";
+    struct ct_tokenizer *t = open_data("tokenizer.json");
+    struct ct_detokenizer d;
+    carat_tokens ids = {0};
+    char *room = malloc(CT_STREAM_MAX), all[256] = "";
+    assert_non_null(room);
+    assert_int_equal(ct_tokenizer_encode(t, text, strlen(text), 0, &ids, NULL), CARAT_OK);
+    assert_int_equal(ct_tokens_push(&ids, 176 + 0xe2, NULL), CARAT_OK); /* held until the flush */
+    ct_detokenizer_init(&d, t, 0);
+    for (int i = 0; i <= ids.n; i++) {
+        int32_t id = i < ids.n ? ids.ids[i] : -1;
+        size_t needed = ct_detokenizer_push(&d, id, NULL, 0);
+        if (needed == 0) /* perhaps a byte that is held: with room it is taken */
+            assert_int_equal(ct_detokenizer_push(&d, id, room, 1), 0);
+        for (size_t capacity = 1; needed && capacity <= needed + 1; capacity++) {
+            memset(room, 'x', CT_STREAM_MAX);
+            assert_int_equal(ct_detokenizer_push(&d, id, room, capacity), needed);
+            assert_int_equal(room[0] == 'x' && room[capacity - 1] == 'x', capacity <= needed);
+        }
+        strncat(all, needed ? room : "", needed);
+    }
+    assert_string_equal(all, "Turn on   the \xf0\x9f\x98\x80 lights \xc3\xa9 <b>\xef\xbf\xbd");
+    free(room);
+    free(ids.ids);
+    ct_tokenizer_free(t);
 }
 
 /* FunctionGemma's call syntax is printed always, and recognised only with CARAT_SPECIAL. */
@@ -259,8 +291,9 @@ static void real_gemma(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(model_decode),  cmocka_unit_test(round_trip),  cmocka_unit_test(bad_bytes),
-        cmocka_unit_test(visible_tokens), cmocka_unit_test(real_gemma3), cmocka_unit_test(real_gemma),
+        cmocka_unit_test(model_decode),    cmocka_unit_test(round_trip),     cmocka_unit_test(bad_bytes),
+        cmocka_unit_test(too_little_room), cmocka_unit_test(visible_tokens), cmocka_unit_test(real_gemma3),
+        cmocka_unit_test(real_gemma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

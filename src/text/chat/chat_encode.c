@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat_encode.c: a rendered conversation becomes ids. The template's own control tokens are pushed by id; what lies
- * between two of them, template text and content together, is encoded as one text. */
+/* chat_encode.c: a rendered conversation becomes ids. The template's own control tokens are pushed by id;
+ * what lies between two of them, template text and content together, is encoded as one text. */
 #include "text/chat/chat.h"
 
 struct encoder {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpe.c: repeatedly merges the neighbouring pair of lowest rank, leftmost among equals, as both references do.
+/* bpe.c: repeatedly merges the neighbouring pair of lowest rank, leftmost among equals, as both references
+ * do.
  *
  * A run of up to SHORT symbols is scanned for its best pair again and again: words are short, and nothing
  * beats a scan there. A long run (one character repeated a million times: no point in it that merges cannot
@@ -8,9 +9,10 @@
  * their lane and a merge costs constant time. A position that would have to be sorted in goes to an ordinary
  * heap instead, which keeps the worst case at n log n.
  *
- * An entry is stale when the position's rank has changed, and is then passed over. An entry that is stale but
- * happens to name the present rank again is the same as the live one, so nothing but (rank, position) needs
- * to be kept. Symbols do not move: each notes at its first and at its last position how many it takes. */
+ * An entry is stale when the position's rank has changed, and is then passed over. An entry that is stale
+ * but happens to name the present rank again is the same as the live one, so nothing but (rank, position)
+ * needs to be kept. Symbols do not move: each notes at its first and at its last position how many it
+ * takes. */
 #include "text/tokenizer/bpe.h"
 
 #include <stdlib.h>

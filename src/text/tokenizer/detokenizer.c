@@ -169,20 +169,30 @@ static size_t push_byte(struct ct_detokenizer *d, uint8_t byte, char *out)
     return n;
 }
 
-size_t ct_detokenizer_push(struct ct_detokenizer *d, int32_t id, char *out, size_t capacity)
+/* What the id completes, into room for CT_STREAM_MAX bytes; not terminated. */
+static size_t complete(struct ct_detokenizer *d, int32_t id, char *out)
 {
     struct ct_str piece = {"", 0};
-    size_t n = 0;
-    assert(capacity >= 256); /* 3 held bytes make 9, the longest piece 240, and the terminator */
-    if (capacity < 256)
-        return 0;
     enum action a = id < 0 ? END_ONLY : classify(d->t, id, d->flags, &piece);
-    if (a == BYTE) {
-        n = push_byte(d, (uint8_t)ct_vocab_byte(piece), out);
-    } else if (a != NOTHING) {
-        n = flush(d, out);
-        n += a == TEXT ? put_piece(out + n, piece) : 0;
-    }
+    if (a == NOTHING)
+        return 0;
+    if (a == BYTE)
+        return push_byte(d, (uint8_t)ct_vocab_byte(piece), out);
+    size_t n = flush(d, out);
+    return n + (a == TEXT ? put_piece(out + n, piece) : 0);
+}
+
+size_t ct_detokenizer_push(struct ct_detokenizer *d, int32_t id, char *out, size_t capacity)
+{
+    static_assert(CT_STREAM_MAX > 3 * sizeof d->held + CT_PIECE_MAX,
+                  "held bytes, each replaced, and a piece");
+    struct ct_detokenizer next = *d;
+    char text[CT_STREAM_MAX];
+    size_t n = complete(&next, id, text);
+    if (n >= capacity)
+        return n;
+    memcpy(out, text, n);
     out[n] = 0;
+    *d = next;
     return n;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tables.c: a tokenizer as one run of bytes that is used where it lies, so that a vocabulary need not be parsed again:
- * a header, the scalars of struct ct_tokenizer, then its arrays, each at a multiple of ALIGN. Sizes and places follow
- * from the scalars and are not stored. What the arrays mean is in vocab.h; where the bytes are kept, and whether
- * somebody else could have changed them, is up to the caller.
+/* tables.c: a tokenizer as one run of bytes that is used where it lies, so that a vocabulary need not be
+ * parsed again: a header, the scalars of struct ct_tokenizer, then its arrays, each at a multiple of ALIGN.
+ * Sizes and places follow from the scalars and are not stored. What the arrays mean is in vocab.h; where the
+ * bytes are kept, and whether somebody else could have changed them, is up to the caller.
  *
- * Bytes that are not trusted are walked once, so that no later look-up can leave the arrays or go on for long,
- * whatever they say. Whether they are the vocabulary that they claim to be, nothing here can tell. */
+ * Bytes that are not trusted are walked once, so that no later look-up can leave the arrays or go on for
+ * long, whatever they say. Whether they are the vocabulary that they claim to be, nothing here can tell. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 #include "text/tokenizer/vocab.h"
 
 #define ALIGN 64
-/* Of all that decides what the bytes mean: struct ct_tokenizer, the hashes, this file. A packed file holds the tables, and
- * one that was written for others has to be made anew as a whole. */
+/* Of all that decides what the bytes mean: struct ct_tokenizer, the hashes, this file. A packed file holds
+ * the tables, and one that was written for others has to be made anew as a whole. */
 #define VERSION CT_PACKED_LAYOUT
-/* Slots in use side by side: with a seed from the random device and tables as full as vocab.c makes them, more are
- * less likely than any other failure of the machine. */
+/* Slots in use side by side: with a seed from the random device and tables as full as vocab.c makes them,
+ * more are less likely than any other failure of the machine. */
 #define RUN_MAX 1024
 
 static const char magic[8] = "ctTables";

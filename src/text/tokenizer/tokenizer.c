@@ -30,7 +30,8 @@
 
 #define TEXT_MAX ((size_t)1 << 29) /* positions are 32 bits, and a byte may become three */
 
-/* How messages call the tokenizer: by the path, and by its name in there where the path does not end with it. */
+/* How messages call the tokenizer: by the path, and by its name in there where the path does not end with
+ * it. */
 static const char *message_name(char out[512], const struct ct_file *f, const char *name)
 {
     const char *path = ct_file_path(f);

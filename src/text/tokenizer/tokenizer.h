@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tokenizer.h: text to ids and back for the three stored forms of Gemma's vocabulary: tokenizer.json (BPE with
- * merges), tokenizer.model (SentencePiece) and GGUF arrays, each with its own exact policy. Chat templates
- * are in chat.h. */
+/* tokenizer.h: text to ids and back for the three stored forms of Gemma's vocabulary: tokenizer.json (BPE
+ * with merges), tokenizer.model (SentencePiece) and GGUF arrays, each with its own exact policy. Chat
+ * templates are in chat.h. */
 #ifndef CT_TOKENIZER_H
 #define CT_TOKENIZER_H
 
@@ -29,13 +29,13 @@ carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, s
 carat_status ct_tokenizer_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
                                      carat_error *err);
 carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err);
-/* The tokenizer as bytes (tables.c), from which it opens without being parsed; the same on every machine that carat
- * runs on. out takes ct_tokenizer_tables_size(t) bytes. */
+/* The tokenizer as bytes (tables.c), from which it opens without being parsed; the same on every machine
+ * that carat runs on. out takes ct_tokenizer_tables_size(t) bytes. */
 size_t ct_tokenizer_tables_size(const struct ct_tokenizer *t);
 void ct_tokenizer_tables_write(const struct ct_tokenizer *t, uint8_t *out);
-/* Borrows the bytes, at a multiple of 8, until ct_tokenizer_free. trusted: they are as they were written; only their
- * sizes are checked. Otherwise all are, so that nothing that is asked of the tokenizer can go wrong but in its
- * answer. E_FORMAT names array, index and byte; E_MEMORY. */
+/* Borrows the bytes, at a multiple of 8, until ct_tokenizer_free. trusted: they are as they were written;
+ * only their sizes are checked. Otherwise all are, so that nothing that is asked of the tokenizer can go
+ * wrong but in its answer. E_FORMAT names array, index and byte; E_MEMORY. */
 carat_status ct_tokenizer_from_tables(struct ct_tokenizer **t, const char *name, struct ct_bytes tables,
                                       bool trusted, carat_error *err);
 void ct_tokenizer_free(struct ct_tokenizer *t); /* NULL is fine */
@@ -50,10 +50,12 @@ int32_t ct_tokenizer_control(const struct ct_tokenizer *t,
                              enum ct_control c); /* -1: not in this vocabulary */
 /* As stored; {"",0} outside. */
 struct ct_str ct_tokenizer_piece(const struct ct_tokenizer *t, int32_t id);
-/* Control: matched in text only with CARAT_SPECIAL; not printed without it, except FunctionGemma's seven tokens. */
+/* Control: matched in text only with CARAT_SPECIAL; not printed without it, except FunctionGemma's seven
+ * tokens. */
 bool ct_tokenizer_is_control(const struct ct_tokenizer *t, int32_t id);
 int32_t ct_tokenizer_bos(const struct ct_tokenizer *t); /* -1: none */
-/* End ids the tokenizer itself declares (GGUF eos/eot keys, <eos>, <end_of_turn>); returns the count, at most cap. */
+/* End ids the tokenizer itself declares (GGUF eos/eot keys, <eos>, <end_of_turn>); returns the count, at
+ * most cap. */
 int ct_tokenizer_end_ids(const struct ct_tokenizer *t, int32_t *ids, int cap);
 
 /* Appends ids to *out; flags as in carat.h (CARAT_BOS, CARAT_SPECIAL). */

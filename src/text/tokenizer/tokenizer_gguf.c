@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tokenizer_gguf.c: reads the vocabulary in the metadata of a GGUF file (tokenizer model "llama": pieces, scores
- * and types as SentencePiece has them). User-defined pieces hold literal spaces there, and are matched in the
- * raw text. Reading the metadata itself is left to src/file. */
+/* tokenizer_gguf.c: reads the vocabulary in the metadata of a GGUF file (tokenizer model "llama": pieces,
+ * scores and types as SentencePiece has them). User-defined pieces hold literal spaces there, and are
+ * matched in the raw text. Reading the metadata itself is left to src/file. */
 #include <stdlib.h>
 
 #include "text/tokenizer/vocab.h"

@@ -464,7 +464,8 @@ static carat_status read_pattern(struct reader *r, struct ct_json *j, struct com
     return expect(r, j, CT_JSON_OBJECT_END, "one pattern");
 }
 
-/* Reads the members of an object that is open; nested[3] takes the elements of "decoders" or "normalizers". */
+/* Reads the members of an object that is open; nested[3] takes the elements of "decoders" or
+ * "normalizers". */
 static carat_status read_component(struct reader *r, struct ct_json *j, struct component *c,
                                    struct component *nested)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tokenizer_model.c: reads tokenizer.model, a SentencePiece ModelProto in protobuf wire format, as far as Gemma
- * uses it: BPE, identity normalisation, spaces escaped and kept, no dummy prefix. Anything else is refused.
- * Nothing is nested deeper than model, piece or spec, so there is no recursion. */
+/* tokenizer_model.c: reads tokenizer.model, a SentencePiece ModelProto in protobuf wire format, as far as
+ * Gemma uses it: BPE, identity normalisation, spaces escaped and kept, no dummy prefix. Anything else is
+ * refused. Nothing is nested deeper than model, piece or spec, so there is no recursion. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -48,7 +48,8 @@ struct ct_match_node {
 };
 
 struct ct_tokenizer {
-    /* Fixed sizes and no holes, from here to piece: tables.c stores this part as it lies, and the arrays after it. */
+    /* Fixed sizes and no holes, from here to piece: tables.c stores this part as it lies, and the arrays
+     * after it. */
     uint64_t seed;  /* of both hashes, so that no file can be made to collide */
     int32_t source; /* enum ct_vocab_source */
     int32_t n;      /* ids are [0, n) */
@@ -73,14 +74,14 @@ struct ct_tokenizer {
 
     struct ct_piece *piece; /* [n] */
     char *blob;             /* [n_blob] all pieces, one after another */
-    /* The hash from text to id: id + 1, and above it the highest bits of the hash, so that few texts are looked at in
-     * vain; 0: empty. */
+    /* The hash from text to id: id + 1, and above it the highest bits of the hash, so that few texts are
+     * looked at in vain; 0: empty. */
 #define CT_SLOT_BITS     (CT_ID_BITS + 1)
 #define CT_SLOT_ID(slot) ((int32_t)((slot) & (((uint32_t)1 << CT_SLOT_BITS) - 1)) - 1)
     uint32_t *slot; /* [slot_mask + 1] */
 
-    /* The merge rule. JSON: a hash from a pair of ids to its rank. Model, GGUF: the rank of the piece that two texts
-     * form. */
+    /* The merge rule. JSON: a hash from a pair of ids to its rank. Model, GGUF: the rank of the piece that
+     * two texts form. */
     uint64_t
         *merge; /* [n_merge] left id, right id, rank, from the highest bits to the lowest; or CT_NO_MERGE */
     int32_t *product; /* [n_rank], by rank */
@@ -121,8 +122,8 @@ carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t i
 carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err);
 /* score [t->n], higher first; turns them into ranks. E_FORMAT for NaN. */
 carat_status ct_vocab_scores(struct ct_tokenizer *t, const char *name, const float *score, carat_error *err);
-/* Gives control kind to the names that are control tokens however a source stores them; called when all pieces
- * are there and before the merge tables, since a control token is no product of merging. */
+/* Gives control kind to the names that are control tokens however a source stores them; called when all
+ * pieces are there and before the merge tables, since a control token is no product of merging. */
 void ct_vocab_name_controls(struct ct_tokenizer *t);
 /* An id that ends generation; ignored when absent (-1) or known. */
 void ct_vocab_add_end(struct ct_tokenizer *t, int32_t id);
