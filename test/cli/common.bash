@@ -37,6 +37,13 @@ refuse() {
     grep -q '^error: E_[A-Z_]*: ' err || die "$*: the message does not begin with error: CODE:"
 }
 
+# verbs: those that `carat help` lists, so that no test forgets a new one.
+verbs() {
+    "$CARAT" help | sed -n '/^usage/,/^MODEL/s/^  \([a-z]*\)  .*/\1/p' >verbs
+    [ "$(wc -l <verbs)" -ge 14 ] || die "carat help lists the verbs $(cat verbs)"
+    cat verbs
+}
+
 out_is() {
     printf '%s' "$1" >wanted
     cmp -s wanted out || die "output is '$(cat out)', expected '$1'"

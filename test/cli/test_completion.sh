@@ -13,10 +13,11 @@ complete_bash() {
     bash -c '. ./script.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _carat; printf "%s\n" "${COMPREPLY[@]}"' - "$@" >out
 }
 
+verbs=$(verbs)
 complete_bash carat to
 out_is $'tokenize\n'
 complete_bash carat ''
-for verb in run logits tokenize detokenize render bench show doctor completion version help; do out_has "^$verb\$"; done
+for verb in $verbs; do out_has "^$verb\$"; done
 complete_bash carat run tiny --temp
 out_is $'--temp\n--temperature\n'
 complete_bash carat run tiny --kv ''
@@ -69,7 +70,7 @@ out_is $'off\n'
 complete_bash carat bench tiny -o j
 out_is $'json\njsonl\n'
 # every option that help shows is offered
-for verb in run logits tokenize detokenize render bench show doctor completion version help; do
+for verb in $verbs; do
     expect 0 help $verb --help-all
     grep -oE '^  (-[^ ,]+(, )?)+' out | tr -d ' ' | tr ',' '\n' | grep . | sort >wanted
     complete_bash carat $verb x -

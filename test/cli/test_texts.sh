@@ -20,9 +20,7 @@ done <paths
 
 # Lines of README.md that are indented by four columns, without their comments.
 sed -n 's/^    //p' "$CARAT_SOURCE/README.md" | sed 's/  *# .*//' >readme
-expect 0 help
-verbs=$(sed -n '/^usage/,/^MODEL/s/^  \([a-z]*\)  .*/\1/p' out)
-[ "$(echo "$verbs" | wc -l)" -ge 11 ] || die "verbs: $verbs"
+verbs=$(verbs)
 : >./help
 : >./man
 for verb in '' $verbs; do

@@ -90,7 +90,8 @@ for help in help --help -h; do
     expect 0 $help
     out_has 'detokenize'
 done
-for verb in run logits tokenize detokenize render bench show doctor completion version help; do
+verbs=$(verbs)
+for verb in $verbs; do
     expect 0 help $verb
     out_has "usage: carat $verb"
     cp out wanted
