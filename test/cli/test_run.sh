@@ -177,3 +177,12 @@ code=0
 code=0
 { "$CARAT" help 2>err || echo $? >code; } | head -n 1 >/dev/null
 [ ! -s err ] || die 'a reader that goes away is worth no word'
+
+# without a chat template the text is run raw, and one note says so
+raw=$CARAT_SOURCE/fuzz/corpus/gguf/gemma
+expect 0 run "$raw" hi -n 1 --json --no-cache
+err_has '^note: gemma has no chat template: the prompt is run raw'
+cp out wanted
+expect 0 run "$raw" hi -n 1 --json --no-cache --raw
+[ ! -s err ] || die 'a note about what was asked for'
+[ "$(sed 's/.*"prompt_ids":\(\[[^]]*\]\).*/\1/' wanted)" = "$(sed 's/.*"prompt_ids":\(\[[^]]*\]\).*/\1/' out)" ] || die 'other ids'

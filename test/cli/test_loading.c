@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_loading.c: model.c opens a model and creates an engine under a bar, and stops when Ctrl-C was pressed. A clock
+ * of its own runs fast, so that a small model takes long enough for a bar. The real command and real signals are
+ * test_interrupt.sh's. */
+#define _DEFAULT_SOURCE
+#include <unistd.h>
+#define isatty(fd) ((fd) == 2)
+#define seconds    seconds_of_the_system
+#include "../../cli/model.c"
+#undef seconds
+double seconds(void);
+#include "../../cli/input.c"
+#include "../../cli/message.c"
+#include "../../cli/progress.c"
+#undef isatty
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#define MODEL CT_TEST_DATA "/vectors/gguf/q8_0.gguf"
+
+static bool stop;
+static char dir[] = "/tmp/carat-loading-XXXXXX"; /* of the cache */
+
+/* Each look at the clock takes a second. */
+double seconds(void)
+{
+    static double now;
+    return now += 1;
+}
+
+bool interrupted(void)
+{
+    return stop;
+}
+
+int terminal_columns(int fd)
+{
+    (void)fd;
+    return 80;
+}
+
+void cache_find(struct cache_place *c)
+{
+    memset(c, 0, sizeof *c);
+    snprintf(c->path, sizeof c->path, "%s", dir);
+}
+
+int check_named_files(const struct options *o)
+{
+    (void)o;
+    return DONE;
+}
+
+int check_spares_model(const struct options *o, const carat_model *model)
+{
+    (void)o;
+    (void)model;
+    return DONE;
+}
+
+int explain_missing(const char *model)
+{
+    (void)model;
+    return DONE;
+}
+
+void interrupt_on_fault(const char *path)
+{
+    (void)path;
+}
+
+carat_status open_stdin(carat_model **model, const carat_model_options *options, carat_error *err)
+{
+    (void)model;
+    (void)options;
+    (void)err;
+    return CARAT_E_ARGUMENT;
+}
+
+const int embedded_tiny_count = 0;
+const struct embedded embedded_tiny[1];
+
+static struct options of_run(bool no_cache)
+{
+    return (struct options){
+        .verb = RUN, .model = MODEL, .no_cache = no_cache, .ids = "2", .cache_size = 1 << 30};
+}
+
+/* What the work writes to standard error. */
+static char shown[16384];
+static int watched(int (*work)(const struct options *o), const struct options *o)
+{
+    FILE *screen = tmpfile();
+    int saved = dup(2);
+    assert_non_null(screen);
+    fflush(stderr);
+    dup2(fileno(screen), 2);
+    int code = work(o);
+    fflush(stderr);
+    dup2(saved, 2);
+    close(saved);
+    ssize_t n = pread(fileno(screen), shown, sizeof shown - 1, 0);
+    shown[n > 0 ? n : 0] = 0;
+    fclose(screen);
+    return code;
+}
+
+static int packs(const struct options *o)
+{
+    carat_model *model = NULL;
+    int code = open_packed(&model, o);
+    assert_true((code == DONE) == (model != NULL));
+    carat_model_close(model);
+    return code;
+}
+
+static int creates(const struct options *o)
+{
+    carat_model *model = NULL;
+    carat_engine *engine = NULL;
+    carat_engine_options e = CARAT_ENGINE_OPTIONS;
+    bool stopped = stop;
+    stop = false; /* opening is over */
+    assert_int_equal(open_model(&model, o, false), DONE);
+    stop = stopped;
+    int code = create_engine(&engine, model, &e);
+    assert_true((code == DONE) == (engine != NULL));
+    carat_engine_close(engine);
+    carat_model_close(model);
+    return code;
+}
+
+static int prepare(void **unused)
+{
+    (void)unused;
+    stop = false;
+    strcpy(dir + sizeof dir - 7, "XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    setenv("TERM", "xterm", 1);
+    setenv("NO_COLOR", "1", 1);
+    return 0;
+}
+
+static int clean(void **unused)
+{
+    char command[64];
+    (void)unused;
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    return system(command);
+}
+
+static void opening_shows_a_bar(void **unused)
+{
+    struct options o = of_run(false);
+    (void)unused;
+    assert_int_equal(watched(packs, &o), DONE);
+    assert_non_null(strstr(shown, "\rpacking ["));
+    assert_int_equal(watched(packs, &o), DONE); /* from the cache */
+    assert_null(strstr(shown, "packing ["));
+}
+
+static void opening_stops(void **unused)
+{
+    struct options o = of_run(false);
+    (void)unused;
+    stop = true;
+    assert_int_equal(watched(packs, &o), INTERRUPTED);
+    assert_non_null(strstr(shown, "E_CANCELLED"));
+    stop = false;
+    assert_int_equal(watched(packs, &o), DONE); /* nothing of it is left */
+}
+
+static void an_engine_shows_a_bar(void **unused)
+{
+    struct options o = of_run(true);
+    (void)unused;
+    assert_int_equal(watched(creates, &o), DONE);
+    assert_non_null(strstr(shown, "\rloading ["));
+}
+
+static void an_engine_stops(void **unused)
+{
+    struct options o = of_run(true);
+    (void)unused;
+    stop = true;
+    assert_int_equal(watched(creates, &o), INTERRUPTED);
+    assert_non_null(strstr(shown, "E_CANCELLED"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(opening_shows_a_bar, prepare, clean),
+        cmocka_unit_test_setup_teardown(opening_stops, prepare, clean),
+        cmocka_unit_test_setup_teardown(an_engine_shows_a_bar, prepare, clean),
+        cmocka_unit_test_setup_teardown(an_engine_stops, prepare, clean),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
