@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend.h: the verbs the model is written in, and what a backend must provide. A backend is a table of functions over
- * its own memory; cpu_backend.c fills a complete table, others copy it and overwrite what they do better, trace.c wraps any
- * table. The model sees no ISA, thread or device through it. */
+/* backend.h: what the model and the engine ask of a backend. A backend is a table of functions over its own memory: nobody
+ * else sees its instructions, threads or devices. The model calls the verbs of a pass by their plain names below; they are
+ * traced there. So a new verb is an entry of the table, a function below it, and one in each backend. */
 #ifndef CT_BACKEND_H
 #define CT_BACKEND_H
 
-#include "base/base.h"
-#include "os/pool.h"
-#include "kernel/kernel.h"
+#include "quant/kv_type.h"
+#include "quant/weight.h"
 
-/* A matrix [current rows][cols] in the backend's memory; opaque to the model. */
+/* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own. */
 typedef struct ct_mat {
     void *handle;
     int cols;
@@ -21,7 +20,8 @@ struct ct_rows {
     const int32_t *token;    /* [n] */
     const int32_t *position; /* [n] */
     const int32_t *sequence; /* [n] slot of the KV cache */
-    const uint8_t *want;     /* [n] 1: logits of this row are asked for */
+    float *const
+        *logits; /* [n] where the row's logits go, in memory of the host; NULL: they are not wanted */
 };
 
 /* What rows see and how positions turn: one for global layers, one for local ones. */
@@ -33,195 +33,234 @@ struct ct_kind {
 };
 #define CT_KINDS 2
 
-/* K and V of one layer for all sequences: [sequence][kv head]; heads are head_bytes apart in k and in v. */
+/* K and V of one layer for all sequences. */
 struct ct_kv {
     enum ct_kv_type type;
-    int capacity, n_kv_head, head_dim;
-    size_t head_bytes, sequence_bytes;
-    uint8_t *k, *v;
+    int capacity; /* positions kept: the latest */
+    int n_kv_head, head_dim;
+    size_t k, v; /* where they begin in the memory of a sequence */
 };
 
-struct ct_backend;
-struct ct_verbs {
-    const char *name;
-    /* memory, decided at creation; alloc returns zeroed memory that lives as long as the backend */
-    ct_mat (*alloc)(struct ct_backend *b, int rows, int cols);
-    /* the weight as the backend wants it: w itself, or a copy in its memory */
-    struct ct_weight (*place)(struct ct_backend *b, struct ct_weight w);
-    void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);
-    /* the pass */
-    void (*begin)(struct ct_backend *b, const struct ct_rows *rows);
-    void (*embed)(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale);
-    void (*norm)(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w);
-    void (*head_norm)(struct ct_backend *b, ct_mat x, const struct ct_weight *w);
-    void (*project)(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
-                    const struct ct_weight *const *w);
-    void (*project_geglu)(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
-                          const struct ct_weight *up);
-    void (*rope)(struct ct_backend *b, ct_mat x, int kind);
-    void (*store)(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
-    void (*pick)(struct ct_backend *b, int n, const ct_mat *m);
-    void (*attend)(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
-                   float cap);
-    void (*add_norm)(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w);
-    void (*softcap)(struct ct_backend *b, ct_mat x, float cap);
-};
-struct ct_backend {
-    struct ct_verbs verb; /* a copy, so that a derived backend overwrites single entries */
-};
-
-/* x = table[token] * scale, for every row of the pass */
-static inline void embed(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale)
-{
-    b->verb.embed(b, x, table, scale);
-}
-/* Sets the rows of the pass; later verbs act on all current rows. */
-static inline void begin(struct ct_backend *b, const struct ct_rows *rows)
-{
-    b->verb.begin(b, rows);
-}
-/* y = rmsnorm(x) * w */
-static inline void norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
-{
-    b->verb.norm(b, y, x, w);
-}
-/* The same over each head of w->cols, in place; nothing when w is absent. */
-static inline void head_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
-{
-    if (w->data)
-        b->verb.head_norm(b, x, w);
-}
-/* out[i] = in * w[i]^T: several outputs of one input, which is prepared once. */
-static inline void project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
-                           const struct ct_weight *const *w)
-{
-    b->verb.project(b, in, n, out, w);
-}
-/* out = gelu(in * gate^T) * (in * up^T) */
-static inline void project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
-                                 const struct ct_weight *up)
-{
-    b->verb.project_geglu(b, out, in, gate, up);
-}
-/* Turns every head of x by its row's position. */
-static inline void rope(struct ct_backend *b, ct_mat x, int kind)
-{
-    b->verb.rope(b, x, kind);
-}
-/* Writes the rows' K and V into the cache. */
-static inline void store(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v)
-{
-    b->verb.store(b, kv, k, v);
-}
-/* From here on only the rows that want logits are current; the n matrices are compacted to them. */
-static inline void pick(struct ct_backend *b, int n, const ct_mat *m)
-{
-    b->verb.pick(b, n, m);
-}
-/* out = softmax(q K^T * scale, capped when cap > 0) V over what each row sees */
-static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
-                          float scale, float cap)
-{
-    b->verb.attend(b, out, q, kv, kind, scale, cap);
-}
-/* x += rmsnorm(y) * w, or x += y when w is absent; y is overwritten. */
-static inline void add_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
-{
-    b->verb.add_norm(b, x, y, w);
-}
-/* x = cap * tanh(x / cap); nothing when cap is 0. */
-static inline void softcap(struct ct_backend *b, ct_mat x, float cap)
-{
-    if (cap > 0)
-        b->verb.softcap(b, x, cap);
-}
-
-/* ---- the CPU ---- */
-
-struct ct_cpu_options {
-    const struct ct_kernel *kernel;
-    struct ct_pool *pool; /* borrowed; NULL while planning */
-    int threads;          /* of the pool */
-    bool exact;
+/* What a backend must know of the model and of the engine when it is made. */
+struct ct_backend_options {
+    const char *isa; /* the most that it may use, or NULL */
+    int threads;     /* 0: as many as are worth having */
+    bool exact;      /* exact arithmetic (NUMERICS.md section 3) */
     float norm_eps;
-    int max_rows;   /* of a pass */
-    int max_inputs; /* widest input of a product, in values */
+    int max_input; /* widest input of a product, in values */
     int max_ffn;
     int max_heads, max_head_dim; /* query heads of a layer; values of a head */
-    int context;                 /* positions of a sequence, at most */
+    int n_vocab;
     struct ct_kind kind[CT_KINDS];
-    /* Called when stored bytes were packed and will not be read again, from any thread; may be NULL. */
+    /* Called when stored bytes were packed and will not be read again, from any thread. */
     void (*done_with)(void *user, const void *p, size_t bytes);
     void *user;
 };
-/* Where a CPU backend takes its memory from. base == NULL: nothing is written, taking only counts, so that the same
- * code plans and allocates. */
-struct ct_memory {
-    uint8_t *base; /* zeroed, 64-byte aligned */
-    size_t used;
-};
-void *ct_memory_take(struct ct_memory *m, size_t bytes);
 
-/* Memory of attention; cpu_attend.c says what for. */
-struct ct_cpu_attention {
-    struct ct_tile *tile;
-    _Atomic int *left; /* [tile][KV head] parts to come of one that is split */
-    float *part;       /* what they gave */
-    size_t part_floats;
-    float *scratch; /* [thread] */
+/* What the passes of an engine can be like at most. */
+struct ct_extent {
+    int rows; /* of a pass */
+    int context, sequences;
 };
 
-struct ct_cpu_backend {
-    struct ct_backend base; /* what the model gets */
-    struct ct_cpu_options o;
-    /* borrowed; used until creation is over */
-    struct ct_memory *memory, *weights;
-    struct ct_rows rows; /* current ones; the arrays below */
-    int32_t *position, *sequence;
-    uint8_t *want;
-    double *inverse[CT_KINDS];                /* [head_dim / 2] rope frequencies */
-    float *cosine[CT_KINDS], *sine[CT_KINDS]; /* [row][rotated] */
-    int widest[CT_INPUT_COUNT]; /* values of the widest input in each form that placed weights ask for */
-    struct ct_prepared prepared[CT_INPUT_COUNT];
-    struct ct_cpu_attention attention;
-    float *up;      /* [thread]: the second product of project_geglu, as far as a thread is */
-    float *scratch; /* [thread][CT_SCRATCH(widest input)] */
+/* How a pass ended. */
+enum ct_outcome {
+    CT_PASS_WHOLE,
+    CT_PASS_STOPPED, /* K and V of its rows are not all written, nothing else has changed, there are no logits */
+    CT_PASS_NOT_FINITE, /* a logit is NaN or infinite */
 };
-/* Takes its buffers from memory and what place packs from weights; with base == NULL the backend may only be asked to alloc
- * and to place. */
-void ct_cpu_backend_init(struct ct_cpu_backend *b, const struct ct_cpu_options *o, struct ct_memory *memory,
-                         struct ct_memory *weights);
-/* Whether place packs this weight; else it stays where it lies. */
-bool ct_cpu_packs(const struct ct_cpu_options *o, const struct ct_weight *w);
-/* Takes the buffers that depend on the weights. To be called once they are placed, before the first product. */
-void ct_cpu_backend_finish(struct ct_cpu_backend *b);
 
-/* ---- tracing: any backend, each verb followed by a call of the hook ---- */
+/* Asked some hundred times a second during a pass; not 0 stops it at once. stop may be NULL. */
+struct ct_watch {
+    int (*stop)(void *user);
+    void *user;
+};
 
 /* A verb that has run; what it does not take is 0. */
 struct ct_event {
     const char *verb;
     double seconds;
-    const struct ct_rows *rows; /* of the pass */
-    bool picked;                /* only those that want logits are left */
-    int n_left;                 /* rows that the verb ran on */
-    ct_mat out;                 /* the first output */
-    int n;                      /* weights that it takes */
+    ct_mat out; /* the first output */
+    int n;      /* weights that it takes */
     const struct ct_weight *const *w;
     const struct ct_kv *kv;
     int kind;
 };
-typedef void ct_hook(void *user, struct ct_backend *inner, const struct ct_event *event);
 
-struct ct_trace {
-    struct ct_backend base; /* what the model gets */
-    struct ct_backend *inner;
-    ct_hook *hook;
-    void *user;
-    struct ct_rows rows; /* of the pass under way: the caller's arrays */
-    bool picked;
-    int n_left;
+/* What a verb must read and compute at least. */
+struct ct_cost {
+    int rows;       /* of the pass that it ran on */
+    uint64_t bytes; /* of weights, K and V */
+    uint64_t operations[CARAT_N_ARITHMETIC];
 };
-void ct_trace_init(struct ct_trace *t, struct ct_backend *inner, ct_hook *hook, void *user);
+
+struct ct_backend;
+struct ct_verbs {
+    void (*destroy)(struct ct_backend *b);
+
+    /* ---- memory: counted first, then reserved, then never allocated again ---- */
+
+    /* Tells of a weight that pack_weight will get, before anything is laid out. E_MEMORY. */
+    carat_status (*plan_weight)(struct ct_backend *b, const struct ct_weight *w, carat_error *err);
+    /* Begins a layout: what the next three gave before is forgotten. Before `reserve` nothing has an address and all is
+     * only counted; the same calls afterwards lay it out. */
+    void (*lay_out)(struct ct_backend *b, const struct ct_extent *e);
+    ct_mat (*alloc)(struct ct_backend *b, int rows, int cols);
+    /* Memory of the host beside it, aligned to 64. */
+    void *(*alloc_host)(struct ct_backend *b, size_t bytes);
+    /* capacity is rounded up. */
+    struct ct_kv (*alloc_kv)(struct ct_backend *b, enum ct_kv_type type, int capacity, int n_kv_head,
+                             int head_dim);
+    /* Fills the bytes of plan: those of the weights, and those of what was laid out. */
+    void (*count)(const struct ct_backend *b, carat_plan *plan);
+    /* Takes what is counted, zeroed. E_MEMORY. */
+    carat_status (*reserve)(struct ct_backend *b, carat_error *err);
+
+    /* ---- weights ---- */
+
+    /* Weights are brought in between these two; progress (may be NULL) hears of KiB. load_end returns false when it stopped
+     * that. */
+    void (*load_begin)(struct ct_backend *b, carat_progress progress, void *user);
+    bool (*load_end)(struct ct_backend *b);
+    /* The weight as the products read it: itself, or a copy in the backend's memory. */
+    struct ct_weight (*pack_weight)(struct ct_backend *b, struct ct_weight w);
+
+    /* ---- K and V of a sequence ---- */
+
+    void (*kv_clear)(struct ct_backend *b, int sequence);
+    /* It grows long: every token will read much of it. */
+    void (*kv_long)(struct ct_backend *b, int sequence);
+
+    /* ---- a pass: what each verb does is said below ---- */
+
+    void (*begin_pass)(struct ct_backend *b, const struct ct_rows *rows, const struct ct_watch *watch);
+    enum ct_outcome (*end_pass)(struct ct_backend *b);
+    void (*embed)(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale);
+    void (*norm)(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w);
+    void (*qk_norm)(struct ct_backend *b, ct_mat x, const struct ct_weight *w);
+    void (*project)(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
+                    const struct ct_weight *const *w);
+    void (*project_geglu)(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
+                          const struct ct_weight *up);
+    void (*project_logits)(struct ct_backend *b, ct_mat in, const struct ct_weight *head, float cap);
+    void (*rope)(struct ct_backend *b, ct_mat x, int kind);
+    void (*kv_write)(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
+    void (*select_rows)(struct ct_backend *b, int n, const ct_mat *m);
+    void (*attend)(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
+                   float cap);
+    void (*residual_norm)(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w);
+
+    /* ---- beside it ---- */
+
+    /* The next id out of logits[n], n <= n_vocab (NUMERICS.md section 8); -1 when every id is banned. */
+    int32_t (*draw)(struct ct_backend *b, const float *logits, int n, const carat_sampling *s,
+                    uint32_t position, uint32_t session);
+    /* A row of a matrix. */
+    void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);
+    /* Of a verb that has just run. */
+    struct ct_cost (*cost)(const struct ct_backend *b, const struct ct_event *event);
+};
+
+/* Hears of every verb of a pass: taps, profiles and cross-checks live on it without a line in the forward pass. */
+struct ct_trace {
+    void (*hook)(void *user, struct ct_backend *b, const struct ct_event *event);
+    void *user;
+};
+
+struct ct_backend {
+    struct ct_verbs verb;
+    const char *isa; /* instructions in use */
+    int threads;
+    const struct ct_trace *trace; /* NULL: none */
+};
+
+/* The CPU. E_ARGUMENT (no such isa), E_MEMORY. */
+carat_status ct_backend_create_cpu(struct ct_backend **b, const struct ct_backend_options *o,
+                                   carat_error *err);
+/* Bytes of a panel of a type in a packed file; 0: it is not packed. */
+size_t ct_backend_panel_size(enum ct_type type, int cols);
+
+/* ---- the verbs of a pass; a weight that is absent leaves values as they are ---- */
+
+double ct_trace_start(const struct ct_backend *b);
+void ct_trace_stop(struct ct_backend *b, double start, struct ct_event event);
+
+/* Calls one verb of the table; the last arguments are the members of its event. */
+#define CT_TRACED(b, name, arguments, ...)                                                                   \
+    double start = ct_trace_start(b);                                                                        \
+    (b)->verb.name arguments;                                                                                \
+    ct_trace_stop(b, start, (struct ct_event){.verb = #name, __VA_ARGS__})
+
+/* Sets the rows of the pass; later verbs act on all current rows. */
+static inline void begin_pass(struct ct_backend *b, const struct ct_rows *rows, const struct ct_watch *watch)
+{
+    CT_TRACED(b, begin_pass, (b, rows, watch), .n = 0);
+}
+/* Ends the pass; not traced. */
+static inline enum ct_outcome end_pass(struct ct_backend *b)
+{
+    return b->verb.end_pass(b);
+}
+/* x = table[token] * scale */
+static inline void embed(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale)
+{
+    CT_TRACED(b, embed, (b, x, table, scale), .out = x, .n = 1, .w = &table);
+}
+/* y = rmsnorm(x) * w */
+static inline void norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
+{
+    CT_TRACED(b, norm, (b, y, x, w), .out = y, .n = 1, .w = &w);
+}
+/* The same over each head of w->cols, in place. */
+static inline void qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
+{
+    if (w->data) {
+        CT_TRACED(b, qk_norm, (b, x, w), .out = x, .n = 1, .w = &w);
+    }
+}
+/* out[i] = in * w[i]^T: several outputs of one input, which is prepared once. */
+static inline void project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
+                           const struct ct_weight *const *w)
+{
+    CT_TRACED(b, project, (b, in, n, out, w), .out = out[0], .n = n, .w = w);
+}
+/* out = gelu(in * gate^T) * (in * up^T) */
+static inline void project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
+                                 const struct ct_weight *up)
+{
+    const struct ct_weight *const w[] = {gate, up};
+    CT_TRACED(b, project_geglu, (b, out, in, gate, up), .out = out, .n = 2, .w = w);
+}
+/* in * head^T, then cap * tanh(x / cap) when cap > 0, to where each current row wants its logits. */
+static inline void project_logits(struct ct_backend *b, ct_mat in, const struct ct_weight *head, float cap)
+{
+    CT_TRACED(b, project_logits, (b, in, head, cap), .n = 1, .w = &head);
+}
+/* Turns every head of x by its row's position. */
+static inline void rope(struct ct_backend *b, ct_mat x, int kind)
+{
+    CT_TRACED(b, rope, (b, x, kind), .out = x, .kind = kind);
+}
+/* Writes the rows' K and V into the cache. */
+static inline void kv_write(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v)
+{
+    CT_TRACED(b, kv_write, (b, kv, k, v), .out = k, .kv = kv);
+}
+/* From here on only the rows that want logits are current; the n matrices are compacted to them. */
+static inline void select_rows(struct ct_backend *b, int n, const ct_mat *m)
+{
+    CT_TRACED(b, select_rows, (b, n, m), .out = m[0]);
+}
+/* out = softmax(q K^T * scale, capped when cap > 0) V over what each row sees */
+static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
+                          float scale, float cap)
+{
+    CT_TRACED(b, attend, (b, out, q, kv, kind, scale, cap), .out = out, .kv = kv, .kind = kind);
+}
+/* x += rmsnorm(y) * w; y is overwritten. */
+static inline void residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
+{
+    CT_TRACED(b, residual_norm, (b, x, y, w), .out = x, .n = 1, .w = &w);
+}
 
 #endif

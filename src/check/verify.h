@@ -5,7 +5,9 @@
 #define CT_VERIFY_H
 
 #include "checkpoint/checkpoint.h"
+#include "kernel/kernel.h"
 #include "model/family.h"
+#include "os/pool.h"
 
 enum {
     CT_DETAIL = 1024,

@@ -4,6 +4,7 @@
 #define CT_VERIFY_TRIAL_H
 
 #include "checkpoint/checkpoint.h"
+#include "kernel/kernel.h"
 
 /* Levels on trial over one model. */
 struct ct_comparison {

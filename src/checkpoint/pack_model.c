@@ -11,6 +11,7 @@
 #include "os/cgroup.h"
 #include "os/files.h"
 #include "os/memory.h"
+#include "os/pool.h"
 
 /* How far the work is, for the caller. */
 struct packing {

@@ -10,36 +10,21 @@
 
 #define CT_CALLER_BANNED 1024 /* ids that a caller may ban besides the model's own */
 
-/* Whole pages in memory that is not the engine's own. */
-struct ct_pages {
-    const uint8_t *begin, *end;
-};
-
 struct carat_engine {
-    const struct carat_model *model; /* down to max_logits nothing changes after creation */
-    struct ct_kernel kernel;
-    struct ct_pool *pool;
+    const struct carat_model *model; /* down to cache nothing changes after creation */
+    struct ct_backend *backend;
     carat_plan plan;
     enum ct_kv_type kv_type;
-    bool exact;
-    int max_logits;          /* rows of one pass that may want logits */
-    atomic_size_t fetched;   /* bytes of weights that creation has packed or asked from the disk */
-    struct ct_pages *mapped; /* [n_mapped] with matrices that are not packed, ascending and apart */
-    int n_mapped;
-
-    struct ct_lock lock; /* for whatever below is written after creation, the slots of sessions excepted */
-    uint8_t *kv, *work, *packed; /* three reservations: caches, activations and tables, weights in panels */
-    struct ct_weights weights;   /* the model's, where the backend wants them */
-    struct ct_cpu_backend backend;
+    struct ct_weights weights; /* the model's, as the backend packs them */
     struct ct_cache cache;
+
+    struct ct_lock lock; /* for whatever is below, the slots of sessions excepted */
     struct ct_pass pass;
-    struct ct_trace trace; /* around the backend while the engine is profiled */
+    struct ct_trace trace; /* of the backend while the engine is profiled */
     carat_profile profile;
     int32_t *token, *position, *sequence; /* [chunk] rows of the pass under way */
-    uint8_t *want;
-    int32_t *order; /* [n_vocab] scratch of a draw */
-    float *weight;
-    float *logits;                  /* [sessions][n_vocab] after each session's last token; who claimed it */
+    float **to;                           /* [chunk] where their logits go */
+    float *logits;                  /* [sessions][2][n_vocab] of each session's last token, and of its next */
     int32_t *held;                  /* [sessions][context] tokens; who claimed the session */
     int32_t *banned;                /* [n_banned + caller's] ids of a draw */
     struct carat_session **session; /* [sessions], NULL: free */
@@ -55,6 +40,7 @@ struct carat_session {
     int n;     /* tokens held */
     int floor; /* lowest position whose local K and V are still in the rings */
     bool has_logits;
+    int side; /* which of its two logits are those of the last token */
     struct ct_detokenizer detokenizer;
 };
 
@@ -64,8 +50,7 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
                      carat_error *err);
 /* E_MEMORY: the plan of e needs more than the memory that this process may use. */
 carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_options *o, carat_error *err);
-/* Fills e by its plan: sizes into the plan, and every address relative to e->kv, e->work and e->packed (NULL: only
- * sizes). */
+/* Lays out what passes and sessions need, by the plan of e. Before the backend has reserved memory that only counts. */
 void ct_lay_out(struct carat_engine *e);
 
 #endif

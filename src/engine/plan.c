@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c: the memory plan of an engine. One function lays everything out, once to count and once over the reservations,
- * so that the plan cannot differ from what is used; choosing a context that fits is counting again. What reserves is
- * engine.c. */
+/* plan.c: the memory plan of an engine: weights are counted once, all else by laying it out before there is memory, with
+ * the code that lays it out afterwards; so the plan cannot differ from what is used, and choosing a context that fits is
+ * counting again. What reserves and loads is engine.c. */
 #include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/level.h"
 #include "os/cgroup.h"
-#include "os/memory.h"
-#include "os/threads.h"
 
 #define DEFAULT_CONTEXT 8192
 #define LEAST_CONTEXT   256 /* that is worth offering: one block of keys */
 #define DEFAULT_CHUNK   256
 #define MAX_SESSIONS    1024
 #define MAX_THREADS     256
-#define MIN_LOGIT_ROWS  8
 
 static enum ct_kv_type kv_type(const carat_engine_options *o)
 {
@@ -27,136 +23,76 @@ static enum ct_kv_type kv_type(const carat_engine_options *o)
     return o->exact ? CT_KV_F32 : CT_KV_BF16;
 }
 
-/* Stored weights that were packed: their pages need not stay. */
-static void done_with(void *engine, const void *p, size_t bytes)
-{
-    struct carat_engine *e = engine;
+/* ---- what the backend is told ---- */
 
-    ct_file_forget(e->model->file, p, bytes);
-    atomic_fetch_add_explicit(&e->fetched, bytes, memory_order_relaxed);
+/* Stored weights that were packed: their pages need not stay. */
+static void done_with(void *model, const void *p, size_t bytes)
+{
+    ct_file_forget(((const struct carat_model *)model)->file, p, bytes);
 }
 
-/* What a backend has to know of the model, and the choices of the plan. */
-static struct ct_cpu_options backend_options(struct carat_engine *e)
+static struct ct_backend_options backend_options(const struct carat_model *m, const carat_engine_options *o)
 {
-    const struct ct_config *c = &e->model->config;
-    struct ct_cpu_options o = {
-        .kernel = &e->kernel,
-        .pool = e->pool,
-        .threads = e->plan.threads,
-        .exact = e->exact,
+    const struct ct_config *c = &m->config;
+    struct ct_backend_options b = {
+        .isa = o->isa,
+        .threads = o->threads,
+        .exact = o->exact != 0,
         .norm_eps = c->norm_eps,
-        .max_rows = e->plan.chunk,
-        .max_inputs = c->hidden,
-        .context = e->plan.context,
+        .max_input = c->hidden,
+        .n_vocab = c->n_vocab,
         .done_with = done_with,
-        .user = e,
+        .user = (void *)(uintptr_t)m,
     };
 
     for (int i = 0; i < CT_KINDS; i++)
-        o.kind[i] = c->kind[i];
+        b.kind[i] = c->kind[i];
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
-        o.max_ffn = CT_MAX(o.max_ffn, l->ffn);
-        o.max_heads = CT_MAX(o.max_heads, l->n_head);
-        o.max_head_dim = CT_MAX(o.max_head_dim, l->head_dim);
-        o.max_inputs = CT_MAX(o.max_inputs, CT_MAX(l->ffn, l->n_head * l->head_dim));
+        b.max_ffn = CT_MAX(b.max_ffn, l->ffn);
+        b.max_heads = CT_MAX(b.max_heads, l->n_head);
+        b.max_head_dim = CT_MAX(b.max_head_dim, l->head_dim);
+        b.max_input = CT_MAX(b.max_input, CT_MAX(l->ffn, l->n_head * l->head_dim));
     }
-    return o;
+    return b;
 }
+
+struct planning {
+    struct ct_backend *backend;
+    carat_error *err;
+};
+
+static carat_status plan_weight(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+{
+    const struct planning *p = user;
+
+    (void)place;
+    (void)tensor;
+    /* norms are the model's */
+    return w->rows == 1 ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
+}
+
+/* ---- layout ---- */
 
 void ct_lay_out(struct carat_engine *e)
 {
     const struct ct_config *c = &e->model->config;
-    size_t n = (size_t)e->plan.chunk, sessions = (size_t)e->plan.sessions, vocab = (size_t)c->n_vocab;
-    size_t page = ct_os_page();
-    struct ct_memory memory = {e->work, 0}, packed = {e->packed, 0};
-    size_t mapped = 0;
-    struct ct_cpu_options o = backend_options(e);
-    carat_plan *p = &e->plan;
+    struct ct_backend *b = e->backend;
+    const carat_plan *p = &e->plan;
+    size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions;
 
-    ct_cpu_backend_init(&e->backend, &o, &memory, &packed);
-    ct_weights_place(&e->weights, &e->model->weights, c,
-                     ct_memory_take(&memory, (size_t)c->n_layer * sizeof *e->weights.layer),
-                     &e->backend.base);
-    ct_cpu_backend_finish(&e->backend);
-    ct_cache_plan(&e->cache, c, e->kv_type, p->context, p->chunk, p->sessions, e->kv);
-    ct_pass_init(&e->pass, &e->backend.base, c, &e->weights, &e->cache, p->chunk, e->max_logits);
-    e->token = ct_memory_take(&memory, n * sizeof *e->token);
-    e->position = ct_memory_take(&memory, n * sizeof *e->position);
-    e->sequence = ct_memory_take(&memory, n * sizeof *e->sequence);
-    e->want = ct_memory_take(&memory, n);
-    e->order = ct_memory_take(&memory, vocab * sizeof *e->order);
-    e->weight = ct_memory_take(&memory, vocab * sizeof *e->weight);
-    e->logits = ct_memory_take(&memory, sessions * vocab * sizeof *e->logits);
-    e->held = ct_memory_take(&memory, sessions * (size_t)p->context * sizeof *e->held);
-    e->banned = ct_memory_take(&memory, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
-    e->session = ct_memory_take(&memory, sessions * sizeof *e->session);
-    e->backend.memory = e->backend.weights = NULL; /* it took what it needs */
-
-    p->kv_bytes = e->cache.bytes;
-    p->work_bytes = ct_round_up(memory.used, page);
-    p->stack_bytes = (size_t)(p->threads - 1) * CT_OS_STACK;
-    p->packed_bytes = ct_round_up(packed.used, page);
-    for (int i = 0; i < e->n_mapped; i++)
-        mapped += (size_t)(e->mapped[i].end - e->mapped[i].begin);
-    p->weight_bytes = p->packed_bytes + mapped;
-    p->bytes = p->weight_bytes + p->kv_bytes + p->work_bytes + p->stack_bytes;
-}
-
-/* ---- weights that stay where they are ---- */
-
-/* A walk over the weights. */
-struct keeping {
-    struct carat_engine *e; /* NULL: only counts */
-    struct ct_cpu_options o;
-    int n;
-};
-
-static carat_status keep(void *user, const char *place, const char *tensor, const struct ct_weight *w)
-{
-    struct keeping *k = user;
-    uintptr_t page = ct_os_page(), begin = (uintptr_t)w->data & ~(page - 1);
-    const uint8_t *p = (const uint8_t *)w->data - ((uintptr_t)w->data - begin);
-
-    (void)place;
-    (void)tensor;
-    if (w->rows == 1 || (k->e && ct_cpu_packs(&k->o, w))) /* norms are the model's */
-        return CARAT_OK;
-    if (k->e)
-        k->e->mapped[k->n] =
-            (struct ct_pages){p, p + ct_round_up((uintptr_t)w->data + ct_weight_bytes(w) - begin, page)};
-    k->n++;
-    return CARAT_OK;
-}
-
-static int by_address(const void *a, const void *b)
-{
-    const struct ct_pages *x = a, *y = b;
-    return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-/* Fills e->mapped. */
-static carat_status find_mapped(struct carat_engine *e, carat_error *err)
-{
-    const carat_model *m = e->model;
-    struct keeping k = {0};
-    int n = 0;
-
-    ct_weights_walk(&m->weights, &m->config, m->file, keep, &k);
-    e->mapped = malloc((size_t)k.n * sizeof *e->mapped);
-    if (!e->mapped)
-        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the plan of an engine");
-    k = (struct keeping){.e = e, .o = backend_options(e)};
-    ct_weights_walk(&m->weights, &m->config, m->file, keep, &k);
-    qsort(e->mapped, (size_t)k.n, sizeof *e->mapped, by_address);
-    for (int i = 0; i < k.n; i++)
-        if (n > 0 && e->mapped[i].begin <= e->mapped[n - 1].end)
-            e->mapped[n - 1].end = CT_MAX(e->mapped[n - 1].end, e->mapped[i].end);
-        else
-            e->mapped[n++] = e->mapped[i];
-    e->n_mapped = n;
-    return CARAT_OK;
+    b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
+    ct_cache_init(&e->cache, b, c, e->kv_type, p->context, p->chunk);
+    ct_pass_init(&e->pass, b, c, &e->weights, &e->cache, p->chunk);
+    e->weights.layer = b->verb.alloc_host(b, (size_t)c->n_layer * sizeof *e->weights.layer);
+    e->token = b->verb.alloc_host(b, n * sizeof *e->token);
+    e->position = b->verb.alloc_host(b, n * sizeof *e->position);
+    e->sequence = b->verb.alloc_host(b, n * sizeof *e->sequence);
+    e->to = b->verb.alloc_host(b, n * sizeof *e->to);
+    e->logits = b->verb.alloc_host(b, 2 * sessions * (size_t)c->n_vocab * sizeof *e->logits);
+    e->held = b->verb.alloc_host(b, sessions * (size_t)p->context * sizeof *e->held);
+    e->banned = b->verb.alloc_host(b, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
+    e->session = b->verb.alloc_host(b, sessions * sizeof *e->session);
 }
 
 /* ---- choices ---- */
@@ -177,8 +113,8 @@ static size_t count(struct carat_engine *e, const carat_engine_options *o, int c
     p->kv = ct_kv_info(kv)->name;
     p->context = context;
     p->chunk = CT_MIN(CT_MAX(o->chunk ? o->chunk : DEFAULT_CHUNK, p->sessions), context);
-    e->max_logits = CT_MIN(p->chunk, CT_MAX(MIN_LOGIT_ROWS, p->sessions));
     ct_lay_out(e);
+    e->backend->verb.count(e->backend, p);
     return p->bytes;
 }
 
@@ -250,18 +186,17 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     CT_TRY(range("sessions", o->sessions, MAX_SESSIONS, err));
     CT_TRY(range("chunk", o->chunk, most, err));
     CT_TRY(range("kv", (int)o->kv, CARAT_KV_Q8, err));
-    struct ct_cpu cpu;
-    ct_cpu_detect(&cpu);
-    *e = (struct carat_engine){.model = model, .exact = o->exact != 0};
-    if (!ct_kernel_choose(&e->kernel, &cpu, o->isa))
-        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are %s", o->isa, ct_level_names().text);
+    *e = (struct carat_engine){.model = model};
+    const struct ct_backend_options of_backend = backend_options(model, o);
+    CT_TRY(ct_backend_create_cpu(&e->backend, &of_backend, err));
     e->plan = (carat_plan){
         .size = sizeof e->plan,
         .sessions = o->sessions ? o->sessions : 1,
-        .threads = o->threads ? o->threads : ct_os_cpus(),
-        .isa = e->kernel.isa,
+        .threads = e->backend->threads,
+        .isa = e->backend->isa,
     };
-    CT_TRY(find_mapped(e, err));
+    CT_TRY(ct_weights_walk(&model->weights, &model->config, model->file, plan_weight,
+                           &(struct planning){e->backend, err}));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     if (count(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes)
         return too_large(e, o, o->max_bytes, "the limit", err);

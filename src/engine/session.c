@@ -8,17 +8,16 @@
 
 #include <stdlib.h>
 
-#include "os/fp_environment.h"
-#include "os/memory.h"
-
 static const struct ct_config *config_of(const carat_session *s)
 {
     return &s->engine->model->config;
 }
 
-static float *logits_of(const carat_session *s)
+/* Logits of the last token, or of the next one: those of a pass that is stopped do no harm. */
+static float *logits_of(const carat_session *s, bool next)
 {
-    return s->engine->logits + (size_t)s->slot * (size_t)config_of(s)->n_vocab;
+    return s->engine->logits +
+           (2 * (size_t)s->slot + (size_t)(s->side ^ next)) * (size_t)config_of(s)->n_vocab;
 }
 
 static int32_t *held_of(const carat_session *s)
@@ -42,26 +41,20 @@ static carat_status is_busy(carat_error *err)
     return ct_fail(err, CARAT_E_BUSY, "the session is inside another call, expected one call at a time");
 }
 
-/* The session's K and V. */
-static uint8_t *cache_of(const carat_session *s)
-{
-    return s->engine->kv + (size_t)s->slot * s->engine->cache.sequence_bytes;
-}
-
-/* A session that grows long has its K and V read by every token, and huge pages are read faster; a short one would touch far
- * more of them than it fills. */
-static void want_huge_pages(const carat_session *s, int more)
+/* A session that grows long has its K and V read by every token. */
+static void announce_long(const carat_session *s, int more)
 {
     enum { LONG = 1024 };
+    struct ct_backend *b = s->engine->backend;
 
     if (s->n < LONG && s->n + more >= LONG)
-        ct_os_huge(cache_of(s), s->engine->cache.sequence_bytes);
+        b->verb.kv_long(b, s->slot);
 }
 
 /* Zeroes the session's K and V and forgets its tokens: a new one, or one after an error, starts like this. */
 static void clear(carat_session *s)
 {
-    ct_os_discard(cache_of(s), s->engine->cache.sequence_bytes);
+    s->engine->backend->verb.kv_clear(s->engine->backend, s->slot);
     s->n = s->floor = 0;
     s->has_logits = false;
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
@@ -128,7 +121,7 @@ const float *carat_logits(const carat_session *session)
 {
     if (!session || !claim(session))
         return NULL;
-    const float *logits = session->has_logits ? logits_of(session) : NULL;
+    const float *logits = session->has_logits ? logits_of(session, false) : NULL;
     release(session);
     return logits;
 }
@@ -160,46 +153,35 @@ struct cursor {
 static int gather(carat_engine *e, const carat_row *rows, int n, struct cursor *c)
 {
     const struct cursor first = *c;
-    int taken = 0, wanted = 0;
+    size_t vocab = (size_t)e->model->config.n_vocab;
+    int taken = 0;
 
     while (c->row < n && taken < e->plan.chunk) {
         const carat_row *row = &rows[c->row];
-        bool last = c->token == row->n - 1, want = last || row->all_logits;
-        if (want && wanted == e->max_logits)
-            break;
+        bool last = c->token == row->n - 1;
         e->token[taken] = row->tokens[c->token];
         /* of the row an earlier pass began, session->n counts what that pass took */
         e->position[taken] = row->session->n + c->token - (c->row == first.row ? first.token : 0);
         e->sequence[taken] = row->session->slot;
-        e->want[taken] = want;
-        wanted += want;
+        e->to[taken] = row->all_logits ? row->all_logits + (size_t)c->token * vocab : NULL;
+        if (last)
+            e->to[taken] = logits_of(row->session, true);
         taken++;
         *c = last ? (struct cursor){c->row + 1, 0} : (struct cursor){c->row, c->token + 1};
     }
     return taken;
 }
 
-/* Hands the logits of the pass's rows to their owners; false when one is not finite (its session is cleared). */
-static bool deliver(carat_engine *e, const carat_row *rows, struct cursor c, int n)
+/* The last token of a row is evaluated: its logits are the session's, and the caller's who wants all. */
+static void take_logits(const carat_row *row)
 {
-    size_t vocab = (size_t)e->model->config.n_vocab;
-    struct ct_backend *b = e->pass.backend;
-    int logit_row = 0;
-    bool sound = true;
+    carat_session *s = row->session;
+    size_t vocab = (size_t)config_of(s)->n_vocab;
 
-    for (int i = 0; i < n; i++) {
-        const carat_row *row = &rows[c.row];
-        bool last = c.token == row->n - 1;
-        if (e->want[i]) {
-            float *to = last ? logits_of(row->session) : row->all_logits + (size_t)c.token * vocab;
-            b->verb.copy_out(b, to, e->pass.t.logits, logit_row++);
-            sound &= e->kernel.finite(to, vocab);
-            if (last && row->all_logits)
-                memcpy(row->all_logits + (size_t)c.token * vocab, to, vocab * sizeof *to);
-        }
-        c = last ? (struct cursor){c.row + 1, 0} : (struct cursor){c.row, c.token + 1};
-    }
-    return sound;
+    s->side = !s->side;
+    s->has_logits = true;
+    if (row->all_logits)
+        memcpy(row->all_logits + (size_t)(row->n - 1) * vocab, logits_of(s, false), vocab * sizeof(float));
 }
 
 /* The tokens of [from, to) are in the cache and held from now on; or, where their pass was stopped, only some
@@ -212,13 +194,14 @@ static void advance(const carat_row *rows, struct cursor from, struct cursor to,
         if (end <= first)
             continue;
         carat_session *s = rows[r].session;
-        const int ring = s->engine->cache.ring[CT_LOCAL];
-        s->floor = CT_MAX(s->floor, s->n + end - first - ring);
+        s->floor = CT_MAX(s->floor, s->n + end - first - s->engine->cache.ring);
         if (!whole)
             continue;
         memcpy(held_of(s) + s->n, rows[r].tokens + first, (size_t)(end - first) * sizeof(int32_t));
         s->n += end - first;
-        s->has_logits = end == rows[r].n;
+        s->has_logits = false;
+        if (end == rows[r].n)
+            take_logits(&rows[r]);
     }
 }
 
@@ -234,8 +217,7 @@ struct watch {
 static int ask(void *user)
 {
     const struct watch *w = user;
-    size_t layers = (size_t)(w->pass->end - w->pass->first),
-           passed = (size_t)(w->pass->layer - w->pass->first);
+    size_t layers = (size_t)w->pass->config->n_layer, passed = (size_t)w->pass->layer;
 
     return w->session->watch(w->session->user, w->done + (size_t)w->rows * passed / layers, w->total);
 }
@@ -243,20 +225,16 @@ static int ask(void *user)
 /* One pass: takes as many tokens as fit from *at on and moves it behind them. E_NUMERIC, E_CANCELLED. */
 static carat_status pass(carat_engine *e, const carat_row *rows, int n, struct cursor *at, struct watch *w)
 {
+    static const carat_status status_of[] = {[CT_PASS_WHOLE] = CARAT_OK,
+                                             [CT_PASS_STOPPED] = CARAT_E_CANCELLED,
+                                             [CT_PASS_NOT_FINITE] = CARAT_E_NUMERIC};
     const struct cursor from = *at;
-    carat_status status = CARAT_OK;
 
     ct_lock_enter(&e->lock);
-    ct_fpenv fp = ct_os_fp_enter();
     w->rows = gather(e, rows, n, at);
-    e->pass.layer = e->pass.first;
-    ct_pool_watch(e->pool, w->session->watch ? ask : NULL, w);
-    ct_forward(&e->pass, &(struct ct_rows){w->rows, e->token, e->position, e->sequence, e->want});
-    if (!ct_pool_unwatch(e->pool))
-        status = CARAT_E_CANCELLED;
-    else if (!deliver(e, rows, from, w->rows))
-        status = CARAT_E_NUMERIC;
-    ct_os_fp_leave(fp);
+    carat_status status =
+        status_of[ct_forward(&e->pass, &(struct ct_rows){w->rows, e->token, e->position, e->sequence, e->to},
+                             &(struct ct_watch){w->session->watch ? ask : NULL, w})];
     ct_lock_leave(&e->lock);
     advance(rows, from, at->row < n ? *at : (struct cursor){n - 1, rows[n - 1].n}, !status);
     return status;
@@ -278,7 +256,7 @@ static carat_status evaluate(carat_engine *e, const carat_row *rows, int n, cons
 
     for (int r = 0; r < n; r++) {
         w.total += (size_t)rows[r].n;
-        want_huge_pages(rows[r].session, rows[r].n);
+        announce_long(rows[r].session, rows[r].n);
     }
     while (at.row < n) {
         carat_status status = pass(e, rows, n, &at, &w);
@@ -420,31 +398,22 @@ carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, in
     return status;
 }
 
-/* One draw from the logits of a claimed session, over the engine's scratch. */
+/* One draw from the logits of a claimed session. */
 static carat_status draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err)
 {
     carat_engine *e = s->engine;
-    struct ct_draw d = {
-        .temperature = o->temperature,
-        .top_p = o->top_p,
-        .min_p = o->min_p,
-        .top_k = o->top_k,
-        .seed = o->seed,
-        .position = (uint32_t)s->n,
-        .session = s->number,
-        .banned = e->banned,
-        .n_banned = e->model->n_banned,
-    };
+    carat_sampling all = *o;
 
     if (!s->has_logits)
         return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
     ct_lock_enter(&e->lock);
-    ct_fpenv fp = ct_os_fp_enter();
+    all.banned = e->banned;
+    all.n_banned = e->model->n_banned;
     memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
     for (int i = 0; i < o->n_banned; i++)
-        e->banned[d.n_banned++] = o->banned[i];
-    int32_t chosen = e->kernel.draw(logits_of(s), config_of(s)->n_text_vocab, &d, e->order, e->weight);
-    ct_os_fp_leave(fp);
+        e->banned[all.n_banned++] = o->banned[i];
+    int32_t chosen = e->backend->verb.draw(e->backend, logits_of(s, false), config_of(s)->n_text_vocab, &all,
+                                           (uint32_t)s->n, s->number);
     ct_lock_leave(&e->lock);
     if (chosen < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "every id is banned");

@@ -7,35 +7,8 @@
 
 #include "base/base.h"
 #include "os/cpu.h"
-#include "quant/quant.h"
-
-#define CT_PANEL_ROWS 16 /* rows side by side in a packed weight */
-
-/* How a weight lies in memory; the model never looks. */
-enum ct_layout {
-    CT_LAYOUT_ROWS,   /* as in the file: rows one after another, row_bytes apart */
-    CT_LAYOUT_PANELS, /* panels of CT_PANEL_ROWS rows, row_bytes apart: panel.h */
-};
-
-/* A matrix (or, with rows == 1, a vector) of weights. data == NULL means absent. */
-struct ct_weight {
-    enum ct_type type;
-    enum ct_layout layout;
-    int rows, cols; /* outputs, inputs */
-    size_t row_bytes;
-    const void *data;
-    float scale; /* factor on the whole matrix: 1 except in files that store one */
-};
-
-/* Its rows, or panels; the last panel may not be full. */
-static inline int ct_weight_pieces(const struct ct_weight *w)
-{
-    return w->layout == CT_LAYOUT_PANELS ? (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS : w->rows;
-}
-static inline size_t ct_weight_bytes(const struct ct_weight *w)
-{
-    return (size_t)ct_weight_pieces(w) * w->row_bytes;
-}
+#include "quant/kv_type.h"
+#include "quant/weight.h"
 
 /* Bytes of a panel of a type; 0: the type is not packed. */
 size_t ct_panel_size(enum ct_type type, int cols);
@@ -46,7 +19,6 @@ size_t ct_panel_size(enum ct_type type, int cols);
 #define CT_KEY_BLOCK    256 /* keys of one softmax block (section 7) */
 #define CT_KEY_PANEL    16  /* keys side by side in stored K */
 #define CT_QUERIES      32  /* most queries of a tile */
-#define CT_MAX_HEAD_DIM 512
 
 /* What a product wants its input to be. */
 enum ct_input {
@@ -69,11 +41,6 @@ struct ct_prepared {
     void *tile; /* of LANES: as many bytes as q, for a level with tiles; NULL: it does without */
 };
 
-/* Stored K and V of one KV head of one sequence; slots are positions modulo capacity.
- * bf16: K as [capacity/16][head_dim/2][16][2], V as [capacity/2][head_dim][2];
- * f16 and f32: K as [capacity/16][head_dim][16], V as [capacity][head_dim];
- * q8: both as [capacity/16][head_dim/32] of struct ct_kv_q8, whose last one in a row may have channels that nobody reads. */
-enum ct_kv_type { CT_KV_BF16, CT_KV_F16, CT_KV_F32, CT_KV_Q8, CT_KV_TYPE_COUNT };
 /* 16 keys and 32 channels: lanes are what a vector of the product holds, keys for scores, channels for weighted sums. */
 struct ct_kv_q8 {
     uint16_t scale[CT_KEY_PANEL]; /* f16, of each key */
@@ -82,6 +49,11 @@ struct ct_kv_q8 {
         int8_t v[CT_KEY_PANEL][CT_GROUP]; /* [key][channel] */
     };
 };
+static_assert(sizeof(struct ct_kv_q8) == CT_KEY_PANEL * (CT_GROUP + 2), "as quant/kv_type.c counts");
+/* Stored K and V of one KV head of one sequence; slots are positions modulo capacity.
+ * bf16: K as [capacity/16][head_dim/2][16][2], V as [capacity/2][head_dim][2];
+ * f16 and f32: K as [capacity/16][head_dim][16], V as [capacity][head_dim];
+ * q8: both as [capacity/16][head_dim/32] of struct ct_kv_q8, whose last one in a row may have channels that nobody reads. */
 struct ct_kv_head {
     enum ct_kv_type type;
     int capacity; /* slots, a multiple of CT_KEY_BLOCK */
@@ -181,18 +153,6 @@ struct ct_kernel {
 /* Fills k with the best level the CPU has, at most limit (a name of level.c's table; NULL: no limit); false for a limit
  * that this architecture does not have, with k untouched. */
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
-
-/* What there is to know of a type of K and V. */
-struct ct_kv_info {
-    const char *name;
-    carat_kv kv;
-    int channels; /* of one key that take `bytes` bytes together */
-    size_t bytes;
-};
-const struct ct_kv_info *ct_kv_info(enum ct_kv_type type);
-
-/* Bytes of K (or of V) of one head with that many slots. */
-size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim);
 
 /* The entries for a head's type. */
 static inline void ct_kv_store(const struct ct_kernel *kernel, const struct ct_kv_head *kv, int position,

@@ -25,15 +25,6 @@ uint64_t ct_roofline_read(const void *data, size_t bytes)
     return all[0] ^ all[1];
 }
 
-carat_arithmetic ct_roofline_of(enum ct_type type, bool exact)
-{
-    if (exact || type == CT_F32 || type == CT_F16)
-        return CARAT_BY_F32;
-    if (type == CT_BF16 || type == CT_SFP)
-        return CARAT_BY_BF16;
-    return type == CT_Q4_0 || type == CT_Q4_1 || type == CT_Q4_K ? CARAT_BY_INT4 : CARAT_BY_INT8;
-}
-
 #if defined(__x86_64__)
 
 #include "kernel/x86/amx/tile.h"

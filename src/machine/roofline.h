@@ -5,7 +5,6 @@
 #define CT_ROOFLINE_H
 
 #include "base/base.h"
-#include "quant/quant.h"
 
 struct ct_roofline {
     void (*run)(long turns); /* NULL: not known */
@@ -18,8 +17,5 @@ struct ct_roofline ct_roofline_loop(const char *isa, carat_arithmetic a);
 /* Reads everything once in four streams, each asked for ahead: what a product of one token does, without the
  * product. The result depends on all of it. data is aligned to 16 bytes. */
 uint64_t ct_roofline_read(const void *data, size_t bytes);
-
-/* What products with weights of a type are made with. */
-carat_arithmetic ct_roofline_of(enum ct_type type, bool exact);
 
 #endif

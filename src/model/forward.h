@@ -11,20 +11,22 @@ struct ct_pass {
     const struct ct_config *config;
     const struct ct_weights *weights;
     const struct ct_cache *cache;
-    int first, end; /* layers [first, end) are run */
-    int layer;      /* the one under way, for those who watch */
-    struct {
-        ct_mat x, h, q, k, v, a, gate, logits;
-    } t;
+    int layer; /* the one under way, for those who watch */
+
+    /* Shapes: rows of the pass, then what each row holds. */
+    ct_mat x;    /* [rows][hidden] the residual stream */
+    ct_mat h;    /* [rows][hidden] what a block reads, then what it gives */
+    ct_mat q;    /* [rows][n_head * head_dim] */
+    ct_mat k, v; /* [rows][n_kv_head * head_dim] */
+    ct_mat a;    /* [rows][n_head * head_dim] what attention gives */
+    ct_mat gate; /* [rows][ffn] the hidden layer of the feed-forward */
 };
 
-/* Takes the activations of max_rows rows, and logits of max_logits rows, from the backend. */
+/* Takes the activations of max_rows rows from the backend. */
 void ct_pass_init(struct ct_pass *p, struct ct_backend *backend, const struct ct_config *c,
-                  const struct ct_weights *w, const struct ct_cache *cache, int max_rows, int max_logits);
+                  const struct ct_weights *w, const struct ct_cache *cache, int max_rows);
 
-/* Stores the rows' K and V, leaves the logits of the rows that want them in p->t.logits in their order. When
- * the backend's pool is stopped meanwhile the pass ends at once: K and V of its rows are then not all stored,
- * nothing else of the cache has changed, and there are no logits. */
-void ct_forward(struct ct_pass *p, const struct ct_rows *rows);
+/* Writes the rows' K and V into the cache, and the logits of the rows that want them where they want them. */
+enum ct_outcome ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch);
 
 #endif

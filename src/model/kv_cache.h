@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv_cache.h: the KV cache of an engine: where each layer's K and V of each sequence lie. Local layers
- * keep a ring, global layers every position. Layout inside a head: kernel.h. */
+/* kv_cache.h: the KV cache of an engine: how many positions each layer keeps. Local layers keep a ring,
+ * global layers every position. Where they lie is the backend's business. */
 #ifndef CT_KV_CACHE_H
 #define CT_KV_CACHE_H
 
@@ -8,13 +8,11 @@
 
 struct ct_cache {
     struct ct_kv layer[CT_MAX_LAYERS];
-    int n_layer;
-    size_t sequence_bytes, bytes; /* of one sequence, of all; whole pages */
-    int ring[CT_KINDS];           /* slots of the layers of a kind */
+    int ring; /* positions that the local layers keep */
 };
 
-/* Lays the cache out over base (NULL: only counts, see bytes). */
-void ct_cache_plan(struct ct_cache *cache, const struct ct_config *c, enum ct_kv_type type, int context,
-                   int chunk, int sequences, uint8_t *base);
+/* Takes K and V of every layer from the backend. */
+void ct_cache_init(struct ct_cache *cache, struct ct_backend *b, const struct ct_config *c,
+                   enum ct_kv_type type, int context, int chunk);
 
 #endif

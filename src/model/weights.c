@@ -106,7 +106,7 @@ static bool stored_row_bytes(const struct ct_tensor *t, int cols, size_t *bytes)
     if (!ct_type_row_bytes(t->type, (size_t)cols, bytes))
         return false;
     if (t->interleaved)
-        *bytes = ct_panel_size(t->type, cols);
+        *bytes = ct_backend_panel_size(t->type, cols);
     return *bytes > 0;
 }
 
@@ -143,7 +143,7 @@ static carat_status check_shape(const struct ct_binding *b, const struct ct_tens
                        t->file, t->name, (unsigned long long)t->offset, found, expected,
                        rows == 1 ? "" : key[b->rows], rows == 1 ? "" : " x ", key[b->cols]);
     }
-    bool panels = b->container->prepared && rows > 1 && ct_panel_size(t->type, cols) > 0;
+    bool panels = b->container->prepared && rows > 1 && ct_backend_panel_size(t->type, cols) > 0;
     if (t->interleaved != panels)
         return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s at byte %llu lies in %s, expected %s", t->file,
                        t->name, (unsigned long long)t->offset, t->interleaved ? "panels" : "rows",
@@ -378,22 +378,21 @@ carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const st
     return CARAT_OK;
 }
 
-void ct_weights_place(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
-                      struct ct_layer *layer, struct ct_backend *b)
+void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
+                     struct ct_layer *layer, struct ct_backend *b)
 {
     *to = *from;
-    to->embed = b->verb.place(b, from->embed);
-    to->head = from->tied ? to->embed : b->verb.place(b, from->head);
+    to->embed = b->verb.pack_weight(b, from->embed);
+    to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
     to->layer = layer;
     for (int i = 0; i < c->n_layer; i++) {
         struct ct_layer l = from->layer[i];
         for (size_t s = 0; s < CT_COUNT(slots); s++) {
             struct ct_weight *w = (struct ct_weight *)(void *)((char *)&l + slots[s].at);
             if (slots[s].matrix && slots[s].used(c))
-                *w = b->verb.place(b, *w);
+                *w = b->verb.pack_weight(b, *w);
         }
-        if (layer)
-            layer[i] = l;
+        layer[i] = l;
     }
 }
 

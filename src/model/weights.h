@@ -42,9 +42,8 @@ typedef carat_status ct_weight_visit(void *user, const char *place, const char *
 carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config *c, const struct ct_file *f,
                              ct_weight_visit *visit, void *user);
 
-/* The same weights where the backend wants them. layer[c->n_layer] becomes to->layer; NULL: the backend only
- * counts. */
-void ct_weights_place(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
-                      struct ct_layer *layer, struct ct_backend *b);
+/* The same weights as the backend packs them; layer[c->n_layer] becomes to->layer. */
+void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
+                     struct ct_layer *layer, struct ct_backend *b);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu_backend.h"
 
 enum {
     SEQUENCES = 3,
@@ -26,34 +26,21 @@ static float uniform(void)
     return (float)(int32_t)state * 0x1p-31f;
 }
 
-static void *take(size_t bytes)
+/* Fills K and V of every sequence: all slots hold something, as after POSITIONS tokens. */
+static void fill(const struct ct_cpu_backend *b, const struct ct_kv *kv)
 {
-    void *p = aligned_alloc(64, ct_round_up(bytes, 64));
-    assert_non_null(p);
-    memset(p, 0, bytes);
-    return p;
-}
-
-/* K and V of every sequence: all slots hold something, as after POSITIONS tokens. */
-static struct ct_kv random_kv(const struct ct_kernel *k, enum ct_kv_type type, int dim)
-{
-    size_t bytes = ct_round_up(ct_kv_bytes(type, CAPACITY, dim), 64);
-    struct ct_kv kv = {type, CAPACITY, KV_HEADS, dim, bytes, KV_HEADS * bytes, NULL, NULL};
     float key[CT_MAX_HEAD_DIM], value[CT_MAX_HEAD_DIM];
 
-    kv.k = take(SEQUENCES * kv.sequence_bytes);
-    kv.v = take(SEQUENCES * kv.sequence_bytes);
-    for (size_t head = 0; head < SEQUENCES * KV_HEADS; head++) {
-        struct ct_kv_head one = {type, CAPACITY, dim, kv.k + head * bytes, kv.v + head * bytes};
+    for (int i = 0; i < SEQUENCES * KV_HEADS; i++) {
+        struct ct_kv_head head = ct_cpu_kv_head(b, kv, i / KV_HEADS, i % KV_HEADS);
         for (int slot = 0; slot < CAPACITY; slot++) {
-            for (int d = 0; d < dim; d++) {
+            for (int d = 0; d < kv->head_dim; d++) {
                 key[d] = uniform();
                 value[d] = uniform();
             }
-            ct_kv_store(k, &one, slot, key, value);
+            ct_kv_store(&b->kernel, &head, slot, key, value);
         }
     }
-    return kv;
 }
 
 /* One query over keys [lo, hi], block after block. */
@@ -89,43 +76,46 @@ static const struct pass {
 static void check(enum ct_kv_type type, int dim, int threads)
 {
     struct ct_cpu cpu;
-    struct ct_kernel ref, best;
-    struct ct_pool *pool;
+    struct ct_kernel ref;
+    struct ct_backend *b;
+    struct ct_kv kv;
+    struct ct_mat q, out;
+    const int cols = GROUP * KV_HEADS * dim;
+    carat_plan plan[2];
     carat_error err;
     ct_cpu_detect(&cpu);
-    assert_true(ct_kernel_choose(&ref, &cpu, "ref") && ct_kernel_choose(&best, &cpu, NULL));
-    assert_int_equal(ct_pool_create(&pool, threads, &err), CARAT_OK);
-    struct ct_cpu_options o = {
-        .kernel = &best,
-        .pool = pool,
+    assert_true(ct_kernel_choose(&ref, &cpu, "ref"));
+    const struct ct_backend_options o = {
         .threads = threads,
-        .max_rows = MAX_ROWS,
-        .max_inputs = 32,
+        .max_input = 32,
         .max_ffn = 32,
         .max_heads = GROUP * KV_HEADS,
         .max_head_dim = dim,
-        .context = POSITIONS + 1,
         .kind = {{.head_dim = 2, .rope_base = 10000, .rope_factor = 1},
                  {.window = WINDOW, .head_dim = 2, .rope_base = 10000, .rope_factor = 1}},
     };
-    struct ct_memory plan = {0}, none = {0}, memory = {0};
-    struct ct_cpu_backend b;
-    ct_cpu_backend_init(&b, &o, &plan, &none);
-    memory.base = take(plan.used);
-    ct_cpu_backend_init(&b, &o, &memory, &none);
-    assert_int_equal(memory.used, plan.used);
+    assert_int_equal(ct_backend_create_cpu(&b, &o, &err), CARAT_OK);
+    for (int reserved = 0; reserved <= 1; reserved++) {
+        b->verb.lay_out(b, &(struct ct_extent){MAX_ROWS, POSITIONS + 1, SEQUENCES});
+        kv = b->verb.alloc_kv(b, type, CAPACITY, KV_HEADS, dim);
+        q = b->verb.alloc(b, MAX_ROWS, cols);
+        out = b->verb.alloc(b, MAX_ROWS, cols);
+        b->verb.count(b, &plan[reserved]);
+        if (!reserved)
+            assert_int_equal(b->verb.reserve(b, &err), CARAT_OK);
+    }
+    assert_int_equal(plan[0].work_bytes, plan[1].work_bytes);
+    assert_int_equal(plan[0].kv_bytes, plan[1].kv_bytes);
+    assert_int_equal(kv.capacity, CAPACITY);
+    fill(ct_cpu(b), &kv);
 
-    struct ct_kv kv = random_kv(&best, type, dim);
-    int cols = GROUP * KV_HEADS * dim;
-    float *q = take(sizeof(float) * (size_t)(MAX_ROWS * cols)),
-          *out = take(sizeof(float) * (size_t)(MAX_ROWS * cols));
     for (int i = 0; i < MAX_ROWS * cols; i++)
-        q[i] = 8 * uniform();
+        ct_row(q, 0)[i] = 8 * uniform();
     for (size_t i = 0; i < CT_COUNT(passes) * CT_KINDS; i++) {
         const struct pass *p = &passes[i / CT_KINDS];
         int kind = (int)i % CT_KINDS, n = 0;
         int32_t position[MAX_ROWS], sequence[MAX_ROWS], token[MAX_ROWS] = {0};
-        uint8_t want[MAX_ROWS] = {0};
+        float *logits[MAX_ROWS] = {NULL};
         if (kind == 0 && p->last[0] >= CAPACITY) /* no longer there without a window */
             kind = 1;
         for (int s = 0; s < SEQUENCES; s++)
@@ -133,26 +123,21 @@ static void check(enum ct_kv_type type, int dim, int threads)
                 position[n] = p->last[s] - row;
                 sequence[n] = s;
             }
-        begin(&b.base, &(struct ct_rows){n, token, position, sequence, want});
-        attend(&b.base, (ct_mat){out, cols}, (ct_mat){q, cols}, &kv, kind, 0.25f, 0);
+        begin_pass(b, &(struct ct_rows){n, token, position, sequence, logits}, &(struct ct_watch){0});
+        attend(b, out, q, &kv, kind, 0.25f, 0);
+        assert_int_equal(end_pass(b), CT_PASS_WHOLE);
         for (int row = 0; row < n; row++)
             for (int h = 0; h < GROUP * KV_HEADS; h++) {
-                size_t at = (size_t)sequence[row] * kv.sequence_bytes + (size_t)(h / GROUP) * kv.head_bytes;
-                struct ct_kv_head head = {type, CAPACITY, dim, kv.k + at, kv.v + at};
+                struct ct_kv_head head = ct_cpu_kv_head(ct_cpu(b), &kv, sequence[row], h / GROUP);
                 float right[CT_MAX_HEAD_DIM];
                 int lo = kind ? CT_MAX(0, position[row] - WINDOW + 1) : 0;
-                alone(right, &ref, q + row * cols + h * dim, &head, lo, position[row]);
-                if (memcmp(right, out + row * cols + h * dim, sizeof(float) * (size_t)dim) != 0)
+                alone(right, &ref, ct_row(q, row) + h * dim, &head, lo, position[row]);
+                if (memcmp(right, ct_row(out, row) + h * dim, sizeof(float) * (size_t)dim) != 0)
                     fail_msg("%s, %d threads, KV type %d, head of %d, kind %d: row %d, head %d differs",
                              p->name, threads, type, dim, kind, row, h);
             }
     }
-    free(kv.k);
-    free(kv.v);
-    free(q);
-    free(out);
-    free(memory.base);
-    ct_pool_destroy(pool);
+    b->verb.destroy(b);
 }
 
 static void test_splits(void **unused)

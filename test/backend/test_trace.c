@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace.c: the tracing wrapper sees every verb of a pass and changes no bit; through it, the residual stream of the
+/* test_trace.c: a trace sees every verb of a pass and changes no bit; through it, the residual stream of the
  * reference's taps is checked layer by layer where CARAT_SHARED names the vectors. */
 #include <math.h>
 #include <setjmp.h>
@@ -18,20 +18,20 @@ struct seen {
     double seconds;
 };
 
-static void hook(void *user, struct ct_backend *inner, const struct ct_event *event)
+static void hook(void *user, struct ct_backend *b, const struct ct_event *event)
 {
     struct seen *s = user;
 
     s->verbs++;
     s->seconds += event->seconds;
-    s->left = event->n_left;
-    /* the second add_norm of a layer leaves the residual stream; the last layer holds only picked rows, all of them here */
-    if (strcmp(event->verb, "add_norm") == 0 && ++s->adds % 2 == 0 && s->stream)
+    s->left = b->verb.cost(b, event).rows;
+    /* the second residual_norm of a layer leaves the residual stream; the last layer holds only selected rows, all of them here */
+    if (strcmp(event->verb, "residual_norm") == 0 && ++s->adds % 2 == 0 && s->stream)
         for (int row = 0; row < s->rows; row++)
-            inner->verb.copy_out(inner,
-                                 s->stream + ((size_t)(s->adds / 2 - 1) * (size_t)s->rows + (size_t)row) *
-                                                 (size_t)s->hidden,
-                                 event->out, row);
+            b->verb.copy_out(b,
+                             s->stream + ((size_t)(s->adds / 2 - 1) * (size_t)s->rows + (size_t)row) *
+                                             (size_t)s->hidden,
+                             event->out, row);
 }
 
 /* Logits of every one of n rows, through the trace when seen is given. */
@@ -43,14 +43,12 @@ static float *run(const char *path, const int32_t *ids, int n, struct seen *seen
     carat_error err;
     carat_engine_options o = CARAT_ENGINE_OPTIONS;
     o.exact = 1;
-    o.sessions = n; /* so many logit rows fit in one pass */
     if (carat_model_open(&model, path, NULL, &err) || carat_engine_create(&engine, model, &o, &err) ||
         carat_session_create(&session, engine, NULL, &err))
         fail_msg("%s", err.message);
-    struct ct_trace trace;
+    struct ct_trace trace = {hook, seen};
     if (seen) {
-        ct_trace_init(&trace, engine->pass.backend, hook, seen);
-        engine->pass.backend = &trace.base;
+        engine->backend->trace = &trace;
         seen->hidden = model->config.hidden;
     }
     float *logits = malloc((size_t)n * (size_t)model->config.n_vocab * sizeof *logits);
@@ -75,7 +73,7 @@ static void test_trace_changes_nothing(void **unused)
     float *plain = run(CT_TEST_DATA "/../../models/tiny", ids, 6, NULL, &layers);
     float *traced = run(CT_TEST_DATA "/../../models/tiny", ids, 6, &seen, &layers);
     assert_memory_equal(plain, traced, 6 * 1024 * sizeof *plain);
-    /* begin, embed, 14 verbs a layer, pick, final norm, head; no soft-cap in Gemma 3 */
+    /* begin_pass, embed, 14 verbs a layer, select_rows, final norm, logits */
     assert_int_equal(seen.verbs, 2 + 14 * layers + 1 + 2);
     assert_int_equal(seen.adds, 2 * layers);
     assert_int_equal(seen.left, 6);

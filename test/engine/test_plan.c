@@ -4,6 +4,7 @@
 #include "os/scratch.h"
 #include "vector_util.h"
 
+#include "backend/cpu/cpu_backend.h"
 #include "engine/engine.h"
 #include "os/cgroup.h"
 #include "os/memory.h"
@@ -212,9 +213,10 @@ static void check_mapped(const carat_model *model, const char *isa)
     assert_int_equal(plan.weight_bytes, n * page);
     check_mappings(model, &o);
     OK(carat_engine_create(&engine, model, &o, err));
-    assert_true(engine->n_mapped > 0);
-    for (int i = 0; i < engine->n_mapped; i++)
-        assert_int_equal(resident_pages(engine->mapped[i].begin, page), 1);
+    const struct ct_cpu_backend *b = ct_cpu_const(engine->backend);
+    assert_true(b->n_mapped > 0);
+    for (int i = 0; i < b->n_mapped; i++)
+        assert_int_equal(resident_pages(b->mapped[i].begin, page), 1);
     carat_engine_close(engine);
     free(p);
 }
@@ -247,20 +249,21 @@ static void check_pages(const carat_model *model, carat_kv kv, int threads)
     o.sessions = 2;
     struct rig r = rig_open((carat_model *)model, &o);
     const carat_plan *p = &r.engine->plan;
+    const struct ct_cpu_backend *b = ct_cpu_const(r.engine->backend);
     struct ids ids = scattered_ids(MOST, r.n_vocab, 7);
     size_t work = p->work_bytes / page;
 
-    assert_int_equal(resident_pages(r.engine->kv, p->kv_bytes), 0);
-    assert_true(resident_pages(r.engine->work, p->work_bytes) <= work / 8); /* tables of the layout */
+    assert_int_equal(resident_pages(b->kv.base, p->kv_bytes), 0);
+    assert_true(resident_pages(b->work.base, p->work_bytes) <= work / 8); /* tables of the layout */
     OK(carat_sync(r.session[0], ids.id, MOST, NULL, err));
     /* every slot of the first session is used, so every page of its half is there and none of the other */
-    assert_int_equal(resident_pages(r.engine->kv, p->kv_bytes / 2), p->kv_bytes / 2 / page);
-    assert_int_equal(resident_pages(r.engine->kv + p->kv_bytes / 2, p->kv_bytes / 2), 0);
-    assert_true(resident_pages(r.engine->work, p->work_bytes) >= work * 3 / 4); /* no pass needs less */
+    assert_int_equal(resident_pages(b->kv.base, p->kv_bytes / 2), p->kv_bytes / 2 / page);
+    assert_int_equal(resident_pages(b->kv.base + p->kv_bytes / 2, p->kv_bytes / 2), 0);
+    assert_true(resident_pages(b->work.base, p->work_bytes) >= work * 3 / 4); /* no pass needs less */
     if (p->packed_bytes)
-        assert_int_equal(resident_pages(r.engine->packed, p->packed_bytes), p->packed_bytes / page);
+        assert_int_equal(resident_pages(b->packed.base, p->packed_bytes), p->packed_bytes / page);
     OK(carat_rewind(r.session[0], 0, err));
-    assert_int_equal(resident_pages(r.engine->kv, p->kv_bytes), 0); /* given back */
+    assert_int_equal(resident_pages(b->kv.base, p->kv_bytes), 0); /* given back */
     free(ids.id);
     rig_close(&r);
 }
@@ -286,7 +289,8 @@ static void long_contexts_want_huge_pages(void **unused)
     o.sessions = 2;
     struct rig r = rig_open(tiny, &o);
     struct ids ids = scattered_ids(1100, r.n_vocab, 7);
-    const uint8_t *kv[] = {r.engine->kv, r.engine->kv + r.engine->cache.sequence_bytes};
+    const struct ct_cpu_backend *b = ct_cpu_const(r.engine->backend);
+    const uint8_t *kv[] = {b->kv.base, b->kv.base + b->sequence_bytes};
 
     OK(carat_sync(r.session[0], ids.id, 1000, NULL, err));
     assert_false(wants_huge_pages(kv[0]));

@@ -10,6 +10,7 @@
 
 #include "os/clock.h"
 #include "os/memory.h"
+#include "backend/cpu/cpu_backend.h"
 #include "machine/roofline.h"
 
 enum { MOST_PASSES = 101, MOST_THREADS = 64, FEW = 16, TOKENS_OF_REF = 8, ROWS_OF_REF = 64 };
@@ -284,7 +285,7 @@ static void one_line(const struct kcheck *c, int level, const struct material *m
            ct_type_info(m->rows.type)->name, s->model, s->name, s->rows, s->cols, tokens, seconds * 1e6, gbs);
     percent(gbs, 1e-9 * limits->read);
     printf(" %9.1f", gops);
-    percent(gops, 1e-9 * limits->operations[ct_roofline_of(m->rows.type, false)]);
+    percent(gops, 1e-9 * limits->operations[ct_cpu_arithmetic(m->rows.type, false)]);
     printf(" %8.2f\n", ref / threads / seconds);
 }
 

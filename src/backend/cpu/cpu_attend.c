@@ -3,8 +3,6 @@
  * which keys. A tile is a stretch of a sequence's queries: the heads of row 0 that share a KV head, those of row 1, and
  * so on. Where there are fewer tiles than the threads need, a tile is split by key blocks, and who finishes the last of
  * them merges all, in order. What a block gives is the kernels' business; no bit depends on the split. */
-#include <stdatomic.h>
-
 #include "backend/cpu/cpu_backend.h"
 
 enum {
@@ -48,22 +46,22 @@ static size_t thread_floats(int dim)
     return CT_QUERIES * (size_t)dim + 2 * attended_floats(CT_QUERIES, dim) + CT_ATTEND_SCRATCH;
 }
 
-static int max_tiles(const struct ct_cpu_options *o)
+static int max_tiles(const struct ct_cpu_backend *b)
 {
-    return o->max_rows * (o->max_heads / o->kernel->queries + 1);
+    return b->extent.rows * (b->o.max_heads / b->kernel.queries + 1);
 }
 
-void ct_cpu_attention_init(struct ct_cpu_attention *a, const struct ct_cpu_options *o,
-                           struct ct_memory *memory)
+void ct_cpu_attention_init(struct ct_cpu_backend *b)
 {
-    size_t blocks = (size_t)o->context / CT_KEY_BLOCK + 1;
+    struct ct_cpu_attention *a = &b->attention;
+    size_t blocks = (size_t)b->extent.context / CT_KEY_BLOCK + 1, threads = (size_t)b->base.threads;
 
-    a->tile = ct_memory_take(memory, (size_t)max_tiles(o) * sizeof *a->tile);
-    a->scratch = ct_memory_take(memory, (size_t)o->threads * thread_floats(o->max_head_dim) * sizeof(float));
-    a->left = ct_memory_take(memory, ITEMS_PER_THREAD * (size_t)o->threads * sizeof(atomic_int));
+    a->tile = ct_cpu_take(&b->work, (size_t)max_tiles(b) * sizeof *a->tile);
+    a->scratch = ct_cpu_take(&b->work, threads * thread_floats(b->o.max_head_dim) * sizeof(float));
+    a->left = ct_cpu_take(&b->work, ITEMS_PER_THREAD * threads * sizeof(atomic_int));
     a->part_floats =
-        o->threads == 1 ? 0 : SPLIT_ROWS * blocks * attended_floats(o->max_heads, o->max_head_dim);
-    a->part = ct_memory_take(memory, a->part_floats * sizeof(float));
+        threads == 1 ? 0 : SPLIT_ROWS * blocks * attended_floats(b->o.max_heads, b->o.max_head_dim);
+    a->part = ct_cpu_take(&b->work, a->part_floats * sizeof(float));
 }
 
 static int first_seen(const struct job *j, int row)
@@ -86,9 +84,9 @@ static void cut(struct job *j)
         for (end = row + 1; end < rows->n && rows->sequence[end] == rows->sequence[row];)
             end++;
         int queries = (end - row) * j->group;
-        for (int first = 0; first < queries; first += j->b->o.kernel->queries, t++) {
+        for (int first = 0; first < queries; first += j->b->kernel.queries, t++) {
             *t = (struct ct_tile){.row = row, .first = first, .parts = 1};
-            t->n = CT_MIN(queries - first, j->b->o.kernel->queries);
+            t->n = CT_MIN(queries - first, j->b->kernel.queries);
             t->block = first_seen(j, row_of_query(j, t, 0)) / CT_KEY_BLOCK;
             t->blocks = rows->position[row_of_query(j, t, t->n - 1)] / CT_KEY_BLOCK - t->block + 1;
         }
@@ -100,7 +98,7 @@ static void cut(struct job *j)
 static int share(struct job *j)
 {
     struct ct_cpu_attention *a = &j->b->attention;
-    int items = 0, heads = j->kv->n_kv_head, threads = j->b->o.threads;
+    int items = 0, heads = j->kv->n_kv_head, threads = j->b->base.threads;
     bool split = threads > 1 && j->tiles * heads < ITEMS_PER_THREAD * threads;
     size_t at = 0;
 
@@ -140,7 +138,7 @@ static void load_queries(const struct job *j, const struct ct_tile *t, int head,
         int row = row_of_query(j, t, i), h = head * j->group + (t->first + i) % j->group;
         queries->lo[i] = first_seen(j, row);
         queries->hi[i] = j->b->rows.position[row];
-        j->b->o.kernel->attend_query(queries, i, ct_row(j->q, row) + (size_t)h * (size_t)kv->head_dim, kv);
+        j->b->kernel.attend_query(queries, i, ct_row(j->q, row) + (size_t)h * (size_t)kv->head_dim, kv);
     }
 }
 
@@ -148,8 +146,8 @@ static void finish(const struct job *j, const struct ct_tile *t, int head, const
 {
     for (int i = 0; i < t->n; i++) {
         int row = row_of_query(j, t, i), h = head * j->group + (t->first + i) % j->group;
-        j->b->o.kernel->attend_finish(ct_row(j->out, row) + (size_t)h * (size_t)j->kv->head_dim, all, i,
-                                      j->kv->head_dim);
+        j->b->kernel.attend_finish(ct_row(j->out, row) + (size_t)h * (size_t)j->kv->head_dim, all, i,
+                                   j->kv->head_dim);
     }
 }
 
@@ -157,11 +155,11 @@ static void attend_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
     struct ct_cpu_attention *a = &j->b->attention;
-    const struct ct_kernel *k = j->b->o.kernel;
+    const struct ct_kernel *k = &j->b->kernel;
     int tile = find(j, item), dim = j->kv->head_dim;
     const struct ct_tile *t = &a->tile[tile];
     int head = (item - t->item) / t->parts, part = (item - t->item) % t->parts;
-    struct ct_kv_head kv = ct_kv_head(j->kv, j->b->rows.sequence[t->row], head);
+    struct ct_kv_head kv = ct_cpu_kv_head(j->b, j->kv, j->b->rows.sequence[t->row], head);
     size_t floats = attended_floats(t->n, dim);
     float *at = a->scratch + (size_t)thread * thread_floats(j->b->o.max_head_dim);
     struct ct_queries queries = {.q = at};
@@ -177,7 +175,7 @@ static void attend_item(void *arg, int item, int thread)
         if (atomic_fetch_sub_explicit(&a->left[tile * j->kv->n_kv_head + head], 1, memory_order_acq_rel) > 1)
             return;
     }
-    for (int b = 0; b < t->blocks && ct_pool_goes_on(j->b->o.pool, thread); b++) {
+    for (int b = 0; b < t->blocks && ct_pool_goes_on(j->b->pool, thread); b++) {
         if (t->parts > 1)
             block = attended_at(parts + (size_t)b * floats, t->n, dim);
         else
@@ -190,10 +188,10 @@ static void attend_item(void *arg, int item, int thread)
 void ct_cpu_attend(struct ct_backend *base, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
                    float scale, float cap)
 {
-    struct ct_cpu_backend *b = (struct ct_cpu_backend *)base; /* base is the first member */
+    struct ct_cpu_backend *b = ct_cpu(base);
     struct job j = {b, out,   q,  kv, q.cols / kv->head_dim / kv->n_kv_head, b->o.kind[kind].window,
                     0, scale, cap};
 
     cut(&j);
-    ct_pool_run(b->o.pool, share(&j), attend_item, &j);
+    ct_pool_run(b->pool, share(&j), attend_item, &j);
 }

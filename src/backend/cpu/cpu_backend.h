@@ -3,7 +3,75 @@
 #ifndef CT_CPU_BACKEND_H
 #define CT_CPU_BACKEND_H
 
+#include <stdatomic.h>
+
 #include "backend/backend.h"
+#include "kernel/kernel.h"
+#include "os/fp_environment.h"
+#include "os/pool.h"
+
+/* A reservation from which memory is taken front to back. base == NULL: it is only counted. */
+struct ct_cpu_memory {
+    uint8_t *base;
+    size_t used, size; /* size: of the reservation */
+};
+
+/* Whole pages of a mapped file. */
+struct ct_pages {
+    const uint8_t *begin, *end;
+};
+
+/* Memory of attention; cpu_attend.c says what for. */
+struct ct_cpu_attention {
+    struct ct_tile *tile;
+    _Atomic int *left; /* [tile][KV head] parts to come of one that is split */
+    float *part;       /* what they gave */
+    size_t part_floats;
+    float *scratch; /* [thread] */
+};
+
+struct ct_cpu_backend {
+    struct ct_backend base; /* what the others see: the first member */
+    struct ct_backend_options o;
+    struct ct_extent extent;
+    struct ct_kernel kernel;
+    struct ct_pool *pool; /* NULL: nothing is reserved yet */
+    ct_fpenv fp;          /* of the caller of the pass under way */
+
+    struct ct_cpu_memory kv, work, packed; /* kv.used: of one sequence */
+    size_t sequence_bytes; /* whole pages, so that a sequence's K and V can be given back alone */
+
+    /* weights */
+    struct ct_pages *mapped;    /* [n_mapped] with matrices that stay in the file, ascending and apart */
+    int n_mapped, max_mapped;   /* max_mapped: room in the array */
+    size_t planned;             /* bytes of packed weights */
+    int widest[CT_INPUT_COUNT]; /* values of the widest input in each form that weights ask for */
+    carat_progress progress;    /* of loading */
+    void *progress_user;
+    atomic_size_t loaded; /* bytes of weights that were packed or asked from the disk */
+
+    struct ct_rows rows; /* current ones of the pass; the arrays below */
+    int32_t *position, *sequence;
+    float **logits;
+    atomic_bool not_finite;                   /* a logit of the pass */
+    double *inverse[CT_KINDS];                /* [head_dim / 2] rope frequencies */
+    float *cosine[CT_KINDS], *sine[CT_KINDS]; /* [row][rotated] */
+    struct ct_prepared prepared[CT_INPUT_COUNT];
+    struct ct_cpu_attention attention;
+    float *beside;  /* [thread]: a product that is worked on before it goes where it belongs */
+    float *scratch; /* [thread][CT_SCRATCH(widest input)] */
+    int32_t *order; /* [n_vocab] scratch of a draw */
+    float *weight;
+};
+
+static inline struct ct_cpu_backend *ct_cpu(struct ct_backend *b)
+{
+    return (struct ct_cpu_backend *)b; /* base is the first member */
+}
+static inline const struct ct_cpu_backend *ct_cpu_const(const struct ct_backend *b)
+{
+    return (const struct ct_cpu_backend *)b;
+}
 
 /* Row of a matrix in this backend's memory. */
 static inline float *ct_row(ct_mat m, int row)
@@ -11,17 +79,42 @@ static inline float *ct_row(ct_mat m, int row)
     return (float *)m.handle + (size_t)row * (size_t)m.cols;
 }
 
-static inline struct ct_kv_head ct_kv_head(const struct ct_kv *kv, int sequence, int head)
-{
-    size_t at = (size_t)sequence * kv->sequence_bytes + (size_t)head * kv->head_bytes;
-    return (struct ct_kv_head){kv->type, kv->capacity, kv->head_dim, kv->k + at, kv->v + at};
-}
+void *ct_cpu_take(struct ct_cpu_memory *m, size_t bytes);
 
-/* Takes what attention needs. */
-void ct_cpu_attention_init(struct ct_cpu_attention *a, const struct ct_cpu_options *o,
-                           struct ct_memory *memory);
-/* The verb. */
+/* cpu_weights.c: which weights are packed, and where they come to lie */
+carat_status ct_cpu_plan_weight(struct ct_backend *b, const struct ct_weight *w, carat_error *err);
+void ct_cpu_load_begin(struct ct_backend *b, carat_progress progress, void *user);
+struct ct_weight ct_cpu_pack_weight(struct ct_backend *b, struct ct_weight w);
+bool ct_cpu_load_end(struct ct_backend *b);
+size_t ct_cpu_mapped_bytes(const struct ct_cpu_backend *b);
+/* The types whose panels exact arithmetic reads; of the others it unpacks row by row. */
+bool ct_cpu_exact_panels(enum ct_type type);
+
+/* cpu_project.c: products */
+void ct_cpu_project_init(struct ct_cpu_backend *b);
+void ct_cpu_project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
+                    const struct ct_weight *const *w);
+void ct_cpu_project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
+                          const struct ct_weight *up);
+void ct_cpu_project_logits(struct ct_backend *b, ct_mat in, const struct ct_weight *head, float cap);
+
+/* cpu_kv.c: where K and V lie */
+struct ct_kv ct_cpu_alloc_kv(struct ct_backend *b, enum ct_kv_type type, int capacity, int n_kv_head,
+                             int head_dim);
+void ct_cpu_kv_clear(struct ct_backend *b, int sequence);
+void ct_cpu_kv_long(struct ct_backend *b, int sequence);
+void ct_cpu_kv_write(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
+struct ct_kv_head ct_cpu_kv_head(const struct ct_cpu_backend *b, const struct ct_kv *kv, int sequence,
+                                 int head);
+
+/* cpu_attend.c */
+void ct_cpu_attention_init(struct ct_cpu_backend *b);
 void ct_cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
                    float cap);
+
+/* cpu_cost.c */
+struct ct_cost ct_cpu_cost(const struct ct_backend *b, const struct ct_event *event);
+/* What products with weights of a type are made with. */
+carat_arithmetic ct_cpu_arithmetic(enum ct_type type, bool exact);
 
 #endif

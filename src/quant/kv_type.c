@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kv_type.c: the types that K and V are kept in, in one table: their names and what they take. How they lie
  * in memory is said at struct ct_kv_head in kernel.h. */
-#include "kernel/kernel.h"
+#include "quant/kv_type.h"
 
 static const struct ct_kv_info types[CT_KV_TYPE_COUNT] = {
     [CT_KV_BF16] = {"bf16", CARAT_KV_BF16, 1, 2},
     [CT_KV_F16] = {"f16", CARAT_KV_F16, 1, 2},
     [CT_KV_F32] = {"f32", CARAT_KV_F32, 1, 4},
-    /* a block and its scales are as many bytes for each of its keys */
-    [CT_KV_Q8] = {"q8", CARAT_KV_Q8, CT_GROUP, sizeof(struct ct_kv_q8) / CT_KEY_PANEL},
+    [CT_KV_Q8] = {"q8", CARAT_KV_Q8, 32, 34}, /* int8 and an f16 scale */
 };
 
 const struct ct_kv_info *ct_kv_info(enum ct_kv_type type)

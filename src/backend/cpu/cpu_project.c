@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu_project.c: products of the CPU backend: which thread computes which outputs. What they are is the kernels' business,
+ * and no result depends on the split. */
+#include "backend/cpu/cpu_backend.h"
+
+/* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little. For few tokens the
+ * four panels that a product of one token reads side by side; for many, whose blocks take longer, two. */
+enum { ROWS_FOR_FEW = 64, ROWS_FOR_MANY = 32 };
+/* Logits that are computed before they are looked at: they are still in the cache. */
+enum { LOGITS_AT_ONCE = 16 * ROWS_FOR_FEW };
+
+static int rows_of_block(int tokens)
+{
+    return tokens > CT_LANES ? ROWS_FOR_MANY : ROWS_FOR_FEW;
+}
+
+/* One product, or several of the same input. */
+struct job {
+    struct ct_cpu_backend *b;
+    enum ct_input form; /* that the input is prepared in */
+    ct_mat in, out;
+    int n_out, blocks_before[5];
+    const ct_mat *outs;
+    const struct ct_weight *const *ws;
+    int shares, share; /* the first items are so many shares of so many blocks, the others a block each */
+    float cap;
+};
+
+static void prepare_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    int t0 = item * CT_LANES;
+
+    (void)thread;
+    if (j->form == CT_INPUT_LANES)
+        j->b->kernel.prepare_lanes(&j->b->prepared[j->form], j->in.handle, t0, t0 + CT_LANES);
+    else
+        j->b->kernel.prepare(&j->b->prepared[j->form], j->form, j->in.handle, t0, t0 + CT_LANES);
+}
+
+/* Prepares the current rows of in once for every form that the weights ask for. */
+static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_weight *const *w)
+{
+    for (int form = 0; form < CT_INPUT_COUNT; form++) {
+        bool wanted = false;
+        for (int i = 0; i < n; i++)
+            wanted |= ct_input_form(w[i], b->o.exact) == (enum ct_input)form;
+        if (!wanted)
+            continue;
+        b->prepared[form].n = b->rows.n;
+        b->prepared[form].cols = in.cols;
+        ct_pool_run(b->pool, (b->rows.n + CT_LANES - 1) / CT_LANES, prepare_item,
+                    &(struct job){.b = b, .in = in, .form = (enum ct_input)form});
+    }
+}
+
+/* Output rows that a thread computes before it looks whether the pass goes on: at least a block, and so many
+ * multiplications that looking costs nothing, but no level takes longer than some milliseconds. */
+static int rows_between_looks(const struct ct_weight *w, int tokens)
+{
+    const size_t multiplications = (size_t)4 << 20;
+    int block = rows_of_block(tokens);
+    size_t blocks = multiplications / ((size_t)w->cols * (size_t)tokens * (size_t)block);
+
+    return block * (int)CT_MAX(blocks, 1);
+}
+
+/* Rows [r0, r1) of one product for all current tokens. */
+static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_weight *w, int r0, int r1,
+                         int thread)
+{
+    enum ct_input form = ct_input_form(w, b->o.exact);
+    const struct ct_kernel *k = &b->kernel;
+
+    bool panels = w->layout == CT_LAYOUT_PANELS && (!b->o.exact || ct_cpu_exact_panels(w->type));
+    int step = rows_between_looks(w, b->rows.n);
+
+    for (int r = r0; r < r1 && ct_pool_goes_on(b->pool, thread); r += step)
+        (panels ? k->project_panels : k->project)(out.handle, (size_t)out.cols, w, r, CT_MIN(r + step, r1),
+                                                  &b->prepared[form], form,
+                                                  b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input));
+}
+
+static int blocks_of(const struct ct_weight *w, int tokens)
+{
+    return (w->rows + rows_of_block(tokens) - 1) / rows_of_block(tokens);
+}
+
+/* Runs fn over `blocks` blocks of output rows. Three quarters are cut into a share for every thread, long runs that memory
+ * delivers best; the rest goes block by block to whoever is free. */
+static void run_blocks(struct job *j, int blocks, void (*fn)(void *job, int item, int thread))
+{
+    j->shares = j->b->base.threads;
+    j->share = blocks * 3 / 4 / j->shares;
+    if (j->share == 0)
+        j->shares = 0;
+    ct_pool_run(j->b->pool, j->shares + blocks - j->shares * j->share, fn, j);
+}
+
+/* Blocks [*first, *end) of an item. */
+static void blocks_of_item(const struct job *j, int item, int *first, int *end)
+{
+    bool share = item < j->shares;
+    *first = share ? item * j->share : j->shares * j->share + item - j->shares;
+    *end = *first + (share ? j->share : 1);
+}
+
+static void project_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    int first, end, rows = rows_of_block(j->b->rows.n);
+
+    blocks_of_item(j, item, &first, &end);
+    for (int i = 0; i < j->n_out; i++) {
+        int begin = CT_MAX(first, j->blocks_before[i]), stop = CT_MIN(end, j->blocks_before[i + 1]);
+        if (begin < stop)
+            product_rows(j->b, j->outs[i], j->ws[i], (begin - j->blocks_before[i]) * rows,
+                         CT_MIN((stop - j->blocks_before[i]) * rows, j->ws[i]->rows), thread);
+    }
+}
+
+void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out,
+                    const struct ct_weight *const *w)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+    struct job j = {.b = b, .n_out = n, .outs = out, .ws = w};
+
+    assert(n < (int)CT_COUNT(j.blocks_before));
+    if (b->rows.n == 0)
+        return;
+    prepare(b, in, n, w);
+    for (int i = 0; i < n; i++)
+        j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(w[i], b->rows.n);
+    run_blocks(&j, j.blocks_before[n], project_item);
+}
+
+/* Values of a product that a thread holds beside the outputs at a time: a few rows of the whole width of a feed-forward, or
+ * a block of many, which are then still in the cache. */
+static size_t beside_values(const struct ct_cpu_backend *b)
+{
+    size_t rows = (size_t)b->extent.rows;
+
+    return CT_MAX(CT_MIN(rows, CT_LANES) * (size_t)CT_MAX(b->o.max_ffn, ROWS_FOR_FEW), rows * ROWS_FOR_MANY);
+}
+
+static float *beside_of(const struct ct_cpu_backend *b, int thread)
+{
+    return b->beside + (size_t)thread * beside_values(b);
+}
+
+/* Rows [r0, r1) of w; r0 begins a panel. */
+static struct ct_weight rows_of(const struct ct_weight *w, int r0, int r1)
+{
+    struct ct_weight p = *w;
+    int piece = w->layout == CT_LAYOUT_PANELS ? r0 / CT_PANEL_ROWS : r0;
+
+    p.data = (const uint8_t *)w->data + (size_t)piece * w->row_bytes;
+    p.rows = r1 - r0;
+    return p;
+}
+
+static void geglu_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    int first, end;
+
+    blocks_of_item(j, item, &first, &end);
+    int n = j->b->rows.n, rows = rows_of_block(n);
+    int r0 = first * rows, r1 = CT_MIN(end * rows, j->ws[1]->rows), step = n > CT_LANES ? rows : r1 - r0;
+    for (int r = r0; r < r1; r += step) {
+        struct ct_weight up = rows_of(j->ws[1], r, CT_MIN(r + step, r1));
+        ct_mat beside = {beside_of(j->b, thread), up.rows};
+        product_rows(j->b, j->out, j->ws[0], r, r + up.rows, thread);
+        product_rows(j->b, beside, &up, 0, up.rows, thread);
+        for (int t = 0; t < n; t++)
+            j->b->kernel.geglu(ct_row(j->out, t) + r, ct_row(beside, t), up.rows);
+    }
+}
+
+void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const struct ct_weight *gate,
+                          const struct ct_weight *up)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+    const struct ct_weight *w[] = {gate, up};
+
+    if (b->rows.n == 0)
+        return;
+    prepare(b, in, 2, w);
+    run_blocks(&(struct job){.b = b, .out = out, .ws = w}, blocks_of(gate, b->rows.n), geglu_item);
+}
+
+/* ---- logits ---- */
+
+/* Logits [r0, r1) of every row, whether they are finite included. A single row is computed where it belongs; those of
+ * several rows are not at even distances. */
+static void some_logits(struct job *j, int r0, int r1, int thread)
+{
+    struct ct_cpu_backend *b = j->b;
+    struct ct_weight w = rows_of(j->ws[0], r0, r1);
+    bool alone = b->rows.n == 1;
+    ct_mat out = {alone ? b->rows.logits[0] + r0 : beside_of(b, thread), w.rows};
+    bool finite = true;
+
+    product_rows(b, out, &w, 0, w.rows, thread);
+    for (int t = 0; t < b->rows.n; t++) {
+        float *to = b->rows.logits[t] + r0;
+        if (!alone)
+            memcpy(to, ct_row(out, t), (size_t)w.rows * sizeof *to);
+        if (j->cap > 0)
+            b->kernel.softcap(to, j->cap, w.rows);
+        finite = b->kernel.finite(to, (size_t)w.rows) && finite;
+    }
+    if (!finite)
+        atomic_store_explicit(&b->not_finite, true, memory_order_relaxed);
+}
+
+static void logits_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    int first, end, n = j->b->rows.n, rows = rows_of_block(n), step = rows;
+
+    blocks_of_item(j, item, &first, &end);
+    if (n <= CT_LANES)
+        step = CT_MIN(LOGITS_AT_ONCE, (int)(beside_values(j->b) / (size_t)n) / rows * rows);
+    int stop = CT_MIN(end * rows, j->ws[0]->rows);
+    for (int r = first * rows; r < stop && ct_pool_goes_on(j->b->pool, thread); r += step)
+        some_logits(j, r, CT_MIN(r + step, stop), thread);
+}
+
+void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, const struct ct_weight *head, float cap)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+
+    if (b->rows.n == 0)
+        return;
+    prepare(b, in, 1, &head);
+    run_blocks(&(struct job){.b = b, .ws = &head, .cap = cap}, blocks_of(head, b->rows.n), logits_item);
+}
+
+/* ---- memory ---- */
+
+void ct_cpu_project_init(struct ct_cpu_backend *b)
+{
+    struct ct_cpu_memory *m = &b->work;
+    size_t threads = (size_t)b->base.threads, rows = ct_round_up((size_t)b->extent.rows, CT_LANES);
+
+    b->beside = ct_cpu_take(m, threads * beside_values(b) * sizeof *b->beside);
+    b->scratch = ct_cpu_take(m, threads * CT_SCRATCH(b->o.max_input) * sizeof *b->scratch);
+    for (int form = 0; form < CT_INPUT_COUNT; form++) {
+        struct ct_prepared *p = &b->prepared[form];
+        size_t values = rows * (size_t)ct_pad_group(b->widest[form]);
+        if (form != CT_INPUT_Q8 && form != CT_INPUT_LANES) {
+            p->value = ct_cpu_take(m, values * sizeof *p->value);
+            continue;
+        }
+        p->q = ct_cpu_take(m, values);
+        p->scale = ct_cpu_take(m, values / CT_GROUP * sizeof *p->scale);
+        p->sum = ct_cpu_take(m, values / CT_HALF * sizeof *p->sum);
+        if (form == CT_INPUT_LANES && b->kernel.tiles)
+            p->tile = ct_cpu_take(m, values);
+    }
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu_weights.c: weights on their way into the CPU backend: which are packed into panels, where those come to lie, and which
+ * stay in the file and are only touched. The form of a panel: kernel/layout/panel.h. */
+#include "backend/cpu/cpu_backend.h"
+
+#include <stdlib.h>
+
+#include "kernel/layout/panel.h"
+#include "os/memory.h"
+
+enum { PANELS_PER_ITEM = 64 };
+#define HUGE_PAGE ((size_t)2 << 20) /* where it is another, more or fewer pages are touched than needed */
+
+bool ct_cpu_exact_panels(enum ct_type type)
+{
+    enum ct_lines lines = ct_panel_of(type)->lines;
+    return lines == CT_LINES_16 || lines == CT_LINES_32;
+}
+
+size_t ct_backend_panel_size(enum ct_type type, int cols)
+{
+    return ct_panel_size(type, cols);
+}
+
+/* The weight as products read it, still without an address where it is packed: that is where the kernels want panels and
+ * the type has them. */
+static struct ct_weight packed_form(const struct ct_cpu_backend *b, struct ct_weight w)
+{
+    size_t panel = ct_panel_size(w.type, w.cols);
+
+    if (b->kernel.layout == CT_LAYOUT_PANELS && w.layout == CT_LAYOUT_ROWS && panel > 0 &&
+        (!b->o.exact || ct_cpu_exact_panels(w.type))) {
+        w.layout = CT_LAYOUT_PANELS;
+        w.row_bytes = panel;
+        w.data = NULL;
+    }
+    return w;
+}
+
+/* ---- planning ---- */
+
+/* Adds a stretch of pages, joined with those that it meets. */
+static carat_status add_mapped(struct ct_cpu_backend *b, struct ct_pages p, carat_error *err)
+{
+    int first = 0, end;
+
+    if (b->n_mapped == b->max_mapped) {
+        int max = CT_MAX(2 * b->max_mapped, 64);
+        struct ct_pages *larger = realloc(b->mapped, (size_t)max * sizeof *larger);
+        if (!larger)
+            return ct_fail(err, CARAT_E_MEMORY, "out of memory for the plan of an engine");
+        b->mapped = larger;
+        b->max_mapped = max;
+    }
+    while (first < b->n_mapped && b->mapped[first].end < p.begin)
+        first++;
+    for (end = first; end < b->n_mapped && b->mapped[end].begin <= p.end; end++) {
+        p.begin = CT_MIN(p.begin, b->mapped[end].begin);
+        p.end = CT_MAX(p.end, b->mapped[end].end);
+    }
+    memmove(b->mapped + first + 1, b->mapped + end, (size_t)(b->n_mapped - end) * sizeof p);
+    b->mapped[first] = p;
+    b->n_mapped += 1 - (end - first);
+    return CARAT_OK;
+}
+
+carat_status ct_cpu_plan_weight(struct ct_backend *base, const struct ct_weight *w, carat_error *err)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+    struct ct_weight as = packed_form(b, *w);
+    int *widest = &b->widest[ct_input_form(&as, b->o.exact)];
+    const uint8_t *data = w->data;
+    size_t page = ct_os_page(), before = (uintptr_t)data & (page - 1);
+
+    *widest = CT_MAX(*widest, as.cols);
+    if (!as.data) {
+        struct ct_cpu_memory packed = {NULL, b->planned, 0};
+        ct_cpu_take(&packed, ct_weight_bytes(&as));
+        b->planned = packed.used;
+        return CARAT_OK;
+    }
+    return add_mapped(
+        b, (struct ct_pages){data - before, data - before + ct_round_up(before + ct_weight_bytes(w), page)},
+        err);
+}
+
+size_t ct_cpu_mapped_bytes(const struct ct_cpu_backend *b)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < b->n_mapped; i++)
+        bytes += (size_t)(b->mapped[i].end - b->mapped[i].begin);
+    return bytes;
+}
+
+/* ---- loading ---- */
+
+static void count_loaded(struct ct_cpu_backend *b, size_t bytes)
+{
+    atomic_fetch_add_explicit(&b->loaded, bytes, memory_order_relaxed);
+}
+
+static int report(void *user)
+{
+    struct ct_cpu_backend *b = user;
+    size_t total = ct_round_up(b->planned, ct_os_page()) + ct_cpu_mapped_bytes(b);
+    size_t done = atomic_load_explicit(&b->loaded, memory_order_relaxed);
+
+    return b->progress(b->progress_user, CT_MIN(done, total) >> 10, total >> 10);
+}
+
+void ct_cpu_load_begin(struct ct_backend *base, carat_progress progress, void *user)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+
+    b->progress = progress;
+    b->progress_user = user;
+    b->packed.used = b->loaded = 0;
+    b->fp = ct_os_fp_enter();
+    ct_pool_watch(b->pool, progress ? report : NULL, b);
+}
+
+struct job {
+    struct ct_cpu_backend *b;
+    const struct ct_weight *from, *to;
+    const struct ct_pages *pages;
+};
+
+static void pack_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+    const struct ct_weight *from = j->from, *to = j->to;
+    int r0 = item * PANELS_PER_ITEM * CT_PANEL_ROWS,
+        r1 = CT_MIN(r0 + PANELS_PER_ITEM * CT_PANEL_ROWS, from->rows);
+    size_t stored = (size_t)(r1 - r0) * from->row_bytes;
+
+    for (int r = r0; r < r1 && ct_pool_goes_on(j->b->pool, thread); r += CT_PANEL_ROWS)
+        ct_pack((uint8_t *)to->data + (size_t)(r / CT_PANEL_ROWS) * to->row_bytes, from, r);
+    j->b->o.done_with(j->b->o.user, (const uint8_t *)from->data + (size_t)r0 * from->row_bytes, stored);
+    count_loaded(j->b, stored);
+}
+
+struct ct_weight ct_cpu_pack_weight(struct ct_backend *base, struct ct_weight w)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+    struct ct_weight as = packed_form(b, w);
+
+    if (as.data)
+        return as;
+    as.data = ct_cpu_take(&b->packed, ct_weight_bytes(&as));
+    ct_pool_run(b->pool, (ct_weight_pieces(&as) + PANELS_PER_ITEM - 1) / PANELS_PER_ITEM, pack_item,
+                &(struct job){.b = b, .from = &w, .to = &as});
+    return as;
+}
+
+static void touch_item(void *arg, int item, int thread)
+{
+    const struct job *j = arg;
+    const uint8_t *p = j->pages->begin + (size_t)item * HUGE_PAGE;
+
+    (void)thread;
+    ct_os_fetch(p);
+    count_loaded(j->b, CT_MIN(HUGE_PAGE, (size_t)(j->pages->end - p)));
+}
+
+/* What stays in the file is read whole for every token, so it is wanted at once, and in the order of the disk. */
+bool ct_cpu_load_end(struct ct_backend *base)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+
+    assert(b->packed.used == b->planned);
+    for (int i = 0; i < b->n_mapped; i++) {
+        struct job j = {.b = b, .pages = &b->mapped[i]};
+        size_t size = (size_t)(j.pages->end - j.pages->begin);
+        ct_pool_run(b->pool, (int)((size + HUGE_PAGE - 1) / HUGE_PAGE), touch_item, &j);
+    }
+    ct_os_fp_leave(b->fp);
+    return ct_pool_unwatch(b->pool);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weight.h: a matrix of stored values and how it lies in memory. What is done with it: backend/backend.h; what lies in a
+ * panel: kernel/layout/panel.h. */
+#ifndef CT_WEIGHT_H
+#define CT_WEIGHT_H
+
+#include "quant/quant.h"
+
+#define CT_PANEL_ROWS 16 /* rows side by side in a packed weight */
+
+/* How a weight lies in memory; the model never looks. */
+enum ct_layout {
+    CT_LAYOUT_ROWS,   /* as in the file: rows one after another, row_bytes apart */
+    CT_LAYOUT_PANELS, /* panels of CT_PANEL_ROWS rows, row_bytes apart */
+};
+
+/* A matrix (or, with rows == 1, a vector) of weights. data == NULL means absent. */
+struct ct_weight {
+    enum ct_type type;
+    enum ct_layout layout;
+    int rows, cols; /* outputs, inputs */
+    size_t row_bytes;
+    const void *data;
+    float scale; /* factor on the whole matrix: 1 except in files that store one */
+};
+
+/* Its rows, or panels; the last panel may not be full. */
+static inline int ct_weight_pieces(const struct ct_weight *w)
+{
+    return w->layout == CT_LAYOUT_PANELS ? (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS : w->rows;
+}
+static inline size_t ct_weight_bytes(const struct ct_weight *w)
+{
+    return (size_t)ct_weight_pieces(w) * w->row_bytes;
+}
+
+#endif
