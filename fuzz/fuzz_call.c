@@ -11,7 +11,7 @@
 
 #include "text/chat/call.h"
 #include "text/chat/chat.h"
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,20 +43,22 @@ static struct ct_tokenizer *vocabulary(void)
 {
     struct ct_tokenizer *t = NULL;
     char s[8];
-    require(ct_vocab_create(&t, CT_SOURCE_JSON, NULL, NULL) == CARAT_OK);
+    require(ct_tokenizer_create(&t, CT_SOURCE_JSON, NULL, NULL) == CARAT_OK);
     t->seed = 1;
     for (int i = 0; i < (int)CT_COUNT(control); i++)
-        require(ct_vocab_add(t, "fuzz", i, (struct ct_str){control[i], strlen(control[i])},
-                             i ? CT_PIECE_CONTROL : CT_PIECE_UNKNOWN, false, NULL) == CARAT_OK);
+        require(ct_tokenizer_add(t, "fuzz", i, (struct ct_str){control[i], strlen(control[i])},
+                                 i ? CT_PIECE_CONTROL : CT_PIECE_UNKNOWN, false, NULL) == CARAT_OK);
     for (int b = 0; b < 256; b++) {
         snprintf(s, sizeof s, "<0x%02X>", (unsigned)b);
-        require(ct_vocab_add(t, "fuzz", t->n, (struct ct_str){s, 6}, CT_PIECE_BYTE, false, NULL) == CARAT_OK);
+        require(ct_tokenizer_add(t, "fuzz", t->n, (struct ct_str){s, 6}, CT_PIECE_BYTE, false, NULL) ==
+                CARAT_OK);
     }
-    require(ct_vocab_add(t, "fuzz", t->n, (struct ct_str){SPACE, 3}, CT_PIECE_NORMAL, false, NULL) ==
+    require(ct_tokenizer_add(t, "fuzz", t->n, (struct ct_str){SPACE, 3}, CT_PIECE_NORMAL, false, NULL) ==
             CARAT_OK);
     t->byte_fallback = true;
-    ct_vocab_name_controls(t);
-    require(ct_vocab_merges(t, NULL, 0, NULL) == CARAT_OK && ct_vocab_finish(t, "fuzz", NULL) == CARAT_OK);
+    ct_tokenizer_name_controls(t);
+    require(ct_tokenizer_merges(t, NULL, 0, NULL) == CARAT_OK &&
+            ct_tokenizer_finish(t, "fuzz", NULL) == CARAT_OK);
     return t;
 }
 

@@ -12,15 +12,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void add(struct ct_tokenizer *t, const char *text, int kind)
 {
-    must(ct_vocab_add(t, "fuzz", t->n, (struct ct_str){text, strlen(text)}, kind, false, NULL) == CARAT_OK);
+    must(ct_tokenizer_add(t, "fuzz", t->n, (struct ct_str){text, strlen(text)}, kind, false, NULL) ==
+         CARAT_OK);
 }
 
 /* Every string of up to four a's and b's, control and user-defined pieces, and bytes where they are wanted. */
-static struct ct_tokenizer *vocabulary(enum ct_vocab_source source, bool bytes)
+static struct ct_tokenizer *vocabulary(enum ct_tokenizer_form source, bool bytes)
 {
     struct ct_tokenizer *t = NULL;
     char s[8] = "";
-    must(ct_vocab_create(&t, source, NULL, NULL) == CARAT_OK);
+    must(ct_tokenizer_create(&t, source, NULL, NULL) == CARAT_OK);
     t->seed = 1; /* every run makes the same tables */
     add(t, "<unk>", CT_PIECE_UNKNOWN);
     add(t, "<bos>", CT_PIECE_CONTROL);
@@ -39,11 +40,11 @@ static struct ct_tokenizer *vocabulary(enum ct_vocab_source source, bool bytes)
     int32_t triple[96 * 3], n = 0, end = t->n;
     float score[512] = {0};
     for (int32_t id = first; id < end; id++) {
-        struct ct_str p = ct_vocab_text(t, id);
+        struct ct_str p = ct_piece_text(t, id);
         score[id] = (float)(id * 7 % 11);
         for (size_t cut = 1; cut < p.n; cut++, n++) {
-            triple[n * 3] = ct_vocab_find(t, p.s, cut);
-            triple[n * 3 + 1] = ct_vocab_find(t, p.s + cut, p.n - cut);
+            triple[n * 3] = ct_tokenizer_find(t, (struct ct_str){p.s, cut});
+            triple[n * 3 + 1] = ct_tokenizer_find(t, (struct ct_str){p.s + cut, p.n - cut});
             triple[n * 3 + 2] = id;
         }
     }
@@ -55,10 +56,10 @@ static struct ct_tokenizer *vocabulary(enum ct_vocab_source source, bool bytes)
     t->fuse_unknown = !bytes;
     t->match_normalized = source == CT_SOURCE_MODEL;
     t->space_prefix = source == CT_SOURCE_GGUF;
-    ct_vocab_name_controls(t);
-    must((source == CT_SOURCE_JSON ? ct_vocab_merges(t, triple, (size_t)n, NULL)
-                                   : ct_vocab_scores(t, "fuzz", score, NULL)) == CARAT_OK);
-    must(ct_vocab_finish(t, "fuzz", NULL) == CARAT_OK);
+    ct_tokenizer_name_controls(t);
+    must((source == CT_SOURCE_JSON ? ct_tokenizer_merges(t, triple, (size_t)n, NULL)
+                                   : ct_tokenizer_scores(t, "fuzz", score, NULL)) == CARAT_OK);
+    must(ct_tokenizer_finish(t, "fuzz", NULL) == CARAT_OK);
     return t;
 }
 
@@ -68,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         "abab\xe2\x96\x81 ba<end_of_turn>\n\n\n<a>\xff<escape>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbb\xf0\x9f\x91\xa9<bos><0x41>";
     unsigned choice = size ? data[0] : 0;
-    struct ct_tokenizer *t = vocabulary((enum ct_vocab_source)(choice % 3), choice / 3 % 2);
+    struct ct_tokenizer *t = vocabulary((enum ct_tokenizer_form)(choice % 3), choice / 3 % 2);
     struct ct_bytes tables = {NULL, ct_tokenizer_tables_size(t)};
     uint8_t *bytes = malloc(tables.size);
     must(bytes != NULL);
@@ -77,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ct_tokenizer_free(t);
     must(ct_tokenizer_from_tables(&t, "fuzz", tables, false, NULL) == CARAT_OK);
     const void *const begin[] = {bytes,      t->piece, t->blob,      t->slot, t->merge,
-                                 t->product, t->joint, t->character, t->node, bytes + tables.size};
+                                 t->product, t->joins, t->character, t->node, bytes + tables.size};
     ct_tokenizer_free(t);
     for (size_t i = 1; i + 5 <= size; i += 5) {
         size_t array = data[i] % (CT_COUNT(begin) - 1);

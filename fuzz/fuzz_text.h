@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 #include "text/tokenizer/detokenizer.h"
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 static void must(bool holds)
 {

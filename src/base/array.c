@@ -6,13 +6,11 @@
 
 enum { FIRST_BYTES = 256 };
 
-bool ct_array_grow(void *array, size_t *capacity, size_t need, size_t size)
+bool ct_array_enlarge(void *array, size_t *capacity, size_t need, size_t size)
 {
     size_t wanted, bytes;
     void *old, *grown;
 
-    if (need <= *capacity)
-        return true;
     if (!ct_mul(*capacity, 2, &wanted) || wanted < need)
         wanted = CT_MAX(need, FIRST_BYTES / size + 1);
     memcpy(&old, array, sizeof old); /* a pointer to any type */

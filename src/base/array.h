@@ -5,9 +5,14 @@
 
 #include "base/base.h"
 
-/* array: the address of a pointer to elements of size bytes, *capacity of them. Makes room for need of
- * them, at least twice of what there was, so that adding one by one costs constant time. The contents
- * stay. False, and nothing has changed, when memory is out. */
-bool ct_array_grow(void *array, size_t *capacity, size_t need, size_t size);
+bool ct_array_enlarge(void *array, size_t *capacity, size_t need, size_t size);
+
+/* Makes room for need elements of size bytes. array is the address of a pointer to *capacity of them. Room
+ * doubles, so that adding one by one costs constant time; the contents stay. False, and nothing has
+ * changed, when memory is out. */
+static inline bool ct_array_grow(void *array, size_t *capacity, size_t need, size_t size)
+{
+    return need <= *capacity || ct_array_enlarge(array, capacity, need, size);
+}
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "check/verify.h"
 #include "check/verify_trial.h"
 #include "kernel/level.h"
@@ -19,7 +20,8 @@ struct trials {
     struct ct_comparison c;
     struct ct_trial *list;
     carat_status *status; /* of each, when it has run */
-    int n, capacity, first;
+    size_t capacity;
+    int n, first;
 };
 
 /* ---- the list ---- */
@@ -27,14 +29,8 @@ struct trials {
 /* A new trial with its own inputs; NULL when memory is out. */
 static struct ct_trial *add(struct trials *ts, struct ct_trial trial)
 {
-    if (ts->n == ts->capacity) {
-        int capacity = ts->capacity ? 2 * ts->capacity : 64;
-        struct ct_trial *grown = realloc(ts->list, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return NULL;
-        ts->list = grown;
-        ts->capacity = capacity;
-    }
+    if (!ct_array_grow(&ts->list, &ts->capacity, (size_t)ts->n + 1, sizeof *ts->list))
+        return NULL;
     trial.random = (uint64_t)ts->n + 1;
     ts->list[ts->n] = trial;
     return &ts->list[ts->n++];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* evict.c: the directory of packed models as a whole: its rules, what has to leave so that another copy fits,
  * and the walk over it for carat_cache_walk. Whether one copy may be used is decided in packed_cache.c. */
+#include "base/array.h"
 #include "checkpoint/packed_cache.h"
 #include "os/files.h"
 #include "os/new_file.h"
@@ -71,15 +72,9 @@ static void list_name(void *user, const char *name)
         return;
     if (e.part == CT_CACHE_WHOLE && has_other)
         e.used = other.modified;
-    if (l->n == l->capacity) {
-        size_t capacity = l->capacity ? 2 * l->capacity : 16;
-        struct listed *grown = realloc(l->entry, capacity * sizeof *grown);
-        if (!grown) {
-            l->failed = true;
-            return;
-        }
-        l->entry = grown;
-        l->capacity = capacity;
+    if (!ct_array_grow(&l->entry, &l->capacity, l->n + 1, sizeof *l->entry)) {
+        l->failed = true;
+        return;
     }
     l->entry[l->n++] = e;
 }

@@ -93,8 +93,8 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
     if (*note && o->log)
         o->log(o->user, note);
     CT_TRY(ct_sampling_defaults(&m->sampling, m->file, err));
-    CT_TRY(ct_stop_ids(m->file, m->tokenizer, ct_family_end_of_turn(architecture, n_vocab), m->chat, n_vocab, m->stop, CT_MAX_STOP,
-                       &m->n_stop, err));
+    CT_TRY(ct_stop_ids(m->file, m->tokenizer, ct_family_end_of_turn(architecture, n_vocab), m->chat, n_vocab,
+                       m->stop, CT_MAX_STOP, &m->n_stop, err));
     return ct_banned_ids(m->file, m->tokenizer, n_vocab, m->banned, CT_MAX_BANNED, &m->n_banned, err);
 }
 

@@ -7,6 +7,8 @@
  * symbolic links to elsewhere, as in a hub cache, where they all point into blobs/: whoever made the
  * directory chose those. */
 #include "file/reader.h"
+
+#include "base/array.h"
 #include "os/files.h"
 
 #include <stdlib.h>
@@ -22,7 +24,8 @@ struct mapped {
 };
 struct map {
     struct mapped *entry;
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 /* A file name that cannot lead out of the directory. */
@@ -52,14 +55,8 @@ static carat_status read_weight_map(struct ct_file *f, struct ct_json *j, struct
             ct_json_fail(j, "more than %d tensors", CT_MAX_TENSOR);
             return fail_json(j, err);
         }
-        if (map->n == map->capacity) {
-            int capacity = CT_MAX(256, 2 * map->capacity);
-            struct mapped *grown = realloc(map->entry, (size_t)capacity * sizeof *grown);
-            if (!grown)
-                return ct_no_memory(err, f->path);
-            map->entry = grown;
-            map->capacity = capacity;
-        }
+        if (!ct_array_grow(&map->entry, &map->capacity, (size_t)map->n + 1, sizeof *map->entry))
+            return ct_no_memory(err, f->path);
         struct mapped *m = &map->entry[map->n];
         m->tensor = ct_arena_str(&f->arena, j->string.s, j->string.n);
         if (ct_json_next(j) != CT_JSON_STRING) {

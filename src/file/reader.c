@@ -3,6 +3,8 @@
  * the opened one, each remembered as a source. It calls no reader. */
 #include "file/reader.h"
 
+#include "base/array.h"
+
 #include "base/utf8.h"
 #include "os/files.h"
 
@@ -115,14 +117,8 @@ carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *e
 {
     if (f->n_tensor == CT_MAX_TENSOR)
         return ct_fail(err, CARAT_E_FORMAT, "%s: more than %d tensors", f->path, CT_MAX_TENSOR);
-    if (f->n_tensor == f->capacity) {
-        int capacity = CT_MAX(64, 2 * f->capacity);
-        struct ct_tensor *grown = realloc(f->tensor, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return ct_no_memory(err, f->path);
-        f->tensor = grown;
-        f->capacity = capacity;
-    }
+    if (!ct_array_grow(&f->tensor, &f->capacity, (size_t)f->n_tensor + 1, sizeof *f->tensor))
+        return ct_no_memory(err, f->path);
     *t = memset(&f->tensor[f->n_tensor++], 0, sizeof **t);
     (*t)->scale = 1;
     return CARAT_OK;
@@ -164,14 +160,8 @@ carat_status ct_file_index_weights(struct ct_file *f, carat_error *err)
 static carat_status note_source(struct ct_file *f, const char *name, const char *path, const struct ct_map *m,
                                 carat_error *err)
 {
-    if (f->n_source == f->source_capacity) {
-        int capacity = CT_MAX(32, 2 * f->source_capacity);
-        struct ct_source *grown = realloc(f->source, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return ct_no_memory(err, f->path);
-        f->source = grown;
-        f->source_capacity = capacity;
-    }
+    if (!ct_array_grow(&f->source, &f->source_capacity, (size_t)f->n_source + 1, sizeof *f->source))
+        return ct_no_memory(err, f->path);
     struct ct_source *s = &f->source[f->n_source++];
     *s = (struct ct_source){.name = {name, strlen(name)}, .path = path};
     if (m) {
@@ -211,14 +201,8 @@ static const char *join_name(struct ct_file *f, const char *name)
 carat_status ct_file_map(struct ct_file *f, const char *name, const char *path, struct ct_bytes *bytes,
                          carat_error *err)
 {
-    if (f->n_map == f->map_capacity) {
-        int capacity = CT_MAX(8, 2 * f->map_capacity);
-        struct ct_map *grown = realloc(f->map, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return ct_no_memory(err, f->path);
-        f->map = grown;
-        f->map_capacity = capacity;
-    }
+    if (!ct_array_grow(&f->map, &f->map_capacity, (size_t)f->n_map + 1, sizeof *f->map))
+        return ct_no_memory(err, f->path);
     CT_TRY(ct_os_map(&f->map[f->n_map], path, err));
     *bytes = f->map[f->n_map++].bytes;
     return note_source(f, name, path, &f->map[f->n_map - 1], err);

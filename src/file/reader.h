@@ -55,7 +55,8 @@ struct ct_file {
     struct ct_arena arena; /* names, metadata, indexes */
 
     struct ct_tensor *tensor;
-    int n_tensor, capacity;
+    int n_tensor;
+    size_t capacity;
     struct ct_index index;
     struct ct_metas metas;
     struct ct_bytes side[CT_SIDES];
@@ -64,7 +65,8 @@ struct ct_file {
     const struct ct_sbs_config *sbs;     /* in the arena; NULL for other kinds */
     struct ct_bytes sbs_blob;            /* that it was read from */
     struct ct_source *source;            /* [n_source] what opening asked for, in order */
-    int n_source, source_capacity;
+    int n_source;
+    size_t source_capacity;
 
     /* of a packed file */
     const struct ct_packed *packed; /* in the arena; NULL for other files */
@@ -81,7 +83,8 @@ struct ct_file {
     const struct ct_part *part;
     int n_part;
     struct ct_map *map; /* every mapping that was made */
-    int n_map, map_capacity;
+    int n_map;
+    size_t map_capacity;
 };
 
 /* The file `name` beside the opened one: its bytes and its path for messages. bytes->data is NULL when there

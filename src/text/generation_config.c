@@ -89,10 +89,7 @@ carat_status ct_sampling_check(const carat_sampling *s, int n_vocab, carat_error
 {
     const char *range;
     double value;
-    if (s->size != sizeof *s)
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "carat_sampling has size %zu, expected %zu: initialise it with its macro", s->size,
-                       sizeof *s);
+    CT_TRY(ct_check_size(s->size, sizeof *s, "carat_sampling", err));
     const char *name = out_of_range(s, &value, &range);
     if (name)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is %g, expected %s", name, value, range);

@@ -4,7 +4,7 @@
  * test_bad_packed_lists.c's; cuts at every length and changes of every byte are test/file/test_packed.c's. */
 #include "cli/bad_packed.h"
 
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 /* ---- makers ---- */
 
@@ -326,7 +326,7 @@ static const struct bad_case tables[] = {
     {"P10", "a mask with a hole", SCALAR(slot_mask, 0xfffb, 4), 4, {TOKENS}},
     {"P10", "all slots", SCALAR(slot_mask, UINT32_MAX, 4), 4, {TOKENS}},
     {"P10", "ranks beyond all", SCALAR(n_rank, UINT32_MAX, 4), 4, {TOKENS}},
-    {"P10", "a bitmap of 2^60 bits", SCALAR(joint_bits, 60, 4), 4, {TOKENS}},
+    {"P10", "a bitmap of 2^60 bits", SCALAR(join_bits, 60, 4), 4, {TOKENS}},
     {"P10", "characters beyond Unicode", SCALAR(n_character, UINT32_MAX, 4), 4, {TOKENS}},
     {"P10", "no node", SCALAR(n_node, 0, 4), 4, {TOKENS}},
     {"P10", "nodes beyond the file", SCALAR(n_node, UINT32_MAX, 4), 4, {TOKENS}},

@@ -62,14 +62,14 @@ static void same_vocabulary(const struct ct_tokenizer *a, const struct ct_tokeni
         id[i] = i;
         assert_true(p.n == q.n && memcmp(p.s, q.s, p.n) == 0);
         assert_int_equal(ct_tokenizer_is_control(a, i), ct_tokenizer_is_control(b, i));
-        assert_int_equal(ct_vocab_is_visible(a, i), ct_vocab_is_visible(b, i));
+        assert_int_equal(ct_piece_is_visible(a, i), ct_piece_is_visible(b, i));
         memcpy(text, p.s, p.n);
         text[p.n] = 0;
         assert_int_equal(ct_tokenizer_id(a, text), ct_tokenizer_id(b, text));
         for (int special = 0; special < 2; special++) {
             int32_t m = -1, k = -1;
-            assert_int_equal(ct_vocab_match(a, p.s, p.n, special, &m),
-                             ct_vocab_match(b, q.s, q.n, special, &k));
+            assert_int_equal(ct_tokenizer_match(a, p.s, p.n, special, &m),
+                             ct_tokenizer_match(b, q.s, q.n, special, &k));
             assert_int_equal(m, k);
         }
     }
@@ -167,9 +167,9 @@ static void repeated_merges(void **state)
     (void)state;
     struct ct_tokenizer *t = open_odd();
     assert_int_equal(t->n_rank, 6);
-    assert_int_equal(ct_vocab_pair_rank(t, 1, 2), 5);
-    assert_int_equal(ct_vocab_pair_rank(t, 2, 1), 1);
-    assert_int_equal(ct_vocab_pair_rank(t, 2, 2), CT_NO_RANK);
+    assert_int_equal(ct_tokenizer_pair_rank(t, 1, 2), 5);
+    assert_int_equal(ct_tokenizer_pair_rank(t, 2, 1), 1);
+    assert_int_equal(ct_tokenizer_pair_rank(t, 2, 2), CT_NO_RANK);
     ct_tokenizer_free(t);
 }
 

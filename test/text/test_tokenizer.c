@@ -223,8 +223,8 @@ static int merge_plainly(const struct ct_tokenizer *t, const char *text, size_t 
     assert_non_null(at);
     int count = 0;
     for (size_t i = 0; i < n; i++) {
-        id[count] = ct_vocab_find(t, text + i, 1);
-        if (id[count] < 0 && !ct_vocab_by_text(t))
+        id[count] = ct_tokenizer_find(t, (struct ct_str){text + i, 1});
+        if (id[count] < 0 && !ct_tokenizer_by_text(t))
             id[count] = t->byte_id[(uint8_t)text[i]];
         at[count++] = i;
     }
@@ -235,15 +235,15 @@ static int merge_plainly(const struct ct_tokenizer *t, const char *text, size_t 
         int32_t product = -1;
         for (int i = 0; i + 1 < count; i++) {
             uint32_t rank = CT_NO_RANK;
-            int32_t whole = ct_vocab_find(t, text + at[i], at[i + 2] - at[i]);
-            if (!ct_vocab_by_text(t))
-                rank = ct_vocab_pair_rank(t, id[i], id[i + 1]);
+            int32_t whole = ct_tokenizer_find(t, (struct ct_str){text + at[i], at[i + 2] - at[i]});
+            if (!ct_tokenizer_by_text(t))
+                rank = ct_tokenizer_pair_rank(t, id[i], id[i + 1]);
             else if (whole >= 0)
                 rank = t->piece[whole].rank;
             if (rank < best_rank) {
                 best = i;
                 best_rank = rank;
-                product = ct_vocab_by_text(t) ? whole : t->product[rank];
+                product = ct_tokenizer_by_text(t) ? whole : t->product[rank];
             }
         }
         if (best < 0)
@@ -299,16 +299,16 @@ static struct ct_tokenizer *dense(bool json, bool tied)
 {
     struct ct_tokenizer *t = NULL;
     carat_error err;
-    assert_int_equal(ct_vocab_create(&t, json ? CT_SOURCE_JSON : CT_SOURCE_MODEL, NULL, &err), CARAT_OK);
-    assert_int_equal(ct_vocab_add(t, "dense", 0, (struct ct_str){"<unk>", 5}, CT_PIECE_NORMAL, false, &err),
-                     CARAT_OK);
+    assert_int_equal(ct_tokenizer_create(&t, json ? CT_SOURCE_JSON : CT_SOURCE_MODEL, NULL, &err), CARAT_OK);
+    assert_int_equal(
+        ct_tokenizer_add(t, "dense", 0, (struct ct_str){"<unk>", 5}, CT_PIECE_NORMAL, false, &err), CARAT_OK);
     for (size_t n = 1; n <= 5; n++)
         for (unsigned bits = 0; bits < 1u << n; bits++) {
             char s[8];
             for (size_t i = 0; i < n; i++)
                 s[i] = bits >> i & 1 ? 'b' : 'a';
             assert_int_equal(
-                ct_vocab_add(t, "dense", t->n, (struct ct_str){s, n}, CT_PIECE_NORMAL, false, &err),
+                ct_tokenizer_add(t, "dense", t->n, (struct ct_str){s, n}, CT_PIECE_NORMAL, false, &err),
                 CARAT_OK);
         }
     uint64_t seed = 99;
@@ -318,9 +318,9 @@ static struct ct_tokenizer *dense(bool json, bool tied)
         assert_non_null(triple);
         for (int32_t id = 1; id < t->n; id++)
             for (size_t cut = 1; cut < t->piece[id].n; cut++) {
-                struct ct_str s = ct_vocab_text(t, id);
-                triple[n * 3] = ct_vocab_find(t, s.s, cut);
-                triple[n * 3 + 1] = ct_vocab_find(t, s.s + cut, s.n - cut);
+                struct ct_str s = ct_piece_text(t, id);
+                triple[n * 3] = ct_tokenizer_find(t, (struct ct_str){s.s, cut});
+                triple[n * 3 + 1] = ct_tokenizer_find(t, (struct ct_str){s.s + cut, s.n - cut});
                 triple[n++ * 3 + 2] = id;
             }
         for (size_t i = n - 1; i > 0; i--) { /* any order of ranks is legal */
@@ -331,15 +331,15 @@ static struct ct_tokenizer *dense(bool json, bool tied)
                 triple[k * 3 + (size_t)c] = swap;
             }
         }
-        assert_int_equal(ct_vocab_merges(t, triple, n, &err), CARAT_OK);
+        assert_int_equal(ct_tokenizer_merges(t, triple, n, &err), CARAT_OK);
         free(triple);
     } else {
         float score[64];
         for (int id = 0; id < t->n; id++)
             score[id] = tied ? 0 : (float)(next_random(&seed) % 16);
-        assert_int_equal(ct_vocab_scores(t, "dense", score, &err), CARAT_OK);
+        assert_int_equal(ct_tokenizer_scores(t, "dense", score, &err), CARAT_OK);
     }
-    assert_int_equal(ct_vocab_finish(t, "dense", &err), CARAT_OK);
+    assert_int_equal(ct_tokenizer_finish(t, "dense", &err), CARAT_OK);
     return t;
 }
 
@@ -524,18 +524,18 @@ static void reading_stops(void **state)
     carat_status status = CARAT_OK;
     carat_error err;
     assert_non_null(triple);
-    assert_int_equal(ct_vocab_create(&t, CT_SOURCE_JSON, &listener, &err), CARAT_OK);
+    assert_int_equal(ct_tokenizer_create(&t, CT_SOURCE_JSON, &listener, &err), CARAT_OK);
     while (status == CARAT_OK && id < N) {
         char s[16];
         size_t n = (size_t)snprintf(s, sizeof s, "%d", id);
-        status = ct_vocab_add(t, "synthetic", id++, (struct ct_str){s, n}, CT_PIECE_NORMAL, false, &err);
+        status = ct_tokenizer_add(t, "synthetic", id++, (struct ct_str){s, n}, CT_PIECE_NORMAL, false, &err);
     }
     assert_int_equal(status, CARAT_E_CANCELLED);
     assert_true(strlen(err.message) > 0 && left < 0);
     for (int i = 0; i < 3 * N; i++)
         triple[i] = i % (id - 1);
     left = 3;
-    assert_int_equal(ct_vocab_merges(t, triple, N, &err), CARAT_E_CANCELLED);
+    assert_int_equal(ct_tokenizer_merges(t, triple, N, &err), CARAT_E_CANCELLED);
     ct_tokenizer_free(t);
     free(triple);
 }

@@ -6,7 +6,7 @@
 
 #include "text_golden.h"
 
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 static inline uint32_t next_random(uint64_t *s)
 {
@@ -81,17 +81,18 @@ static inline struct ct_tokenizer *open_repeats(void)
     carat_error err;
     float *score = malloc(N * sizeof *score);
     assert_non_null(score);
-    assert_int_equal(ct_vocab_create(&t, CT_SOURCE_GGUF, NULL, &err), CARAT_OK);
+    assert_int_equal(ct_tokenizer_create(&t, CT_SOURCE_GGUF, NULL, &err), CARAT_OK);
     for (int id = 0; id < N; id++) {
         char s[16];
         size_t n = id == N - 1 ? 0 : (size_t)snprintf(s, sizeof s, id ? "%d" : "<unk>", id / 2);
         int kind = id % 5 ? CT_PIECE_NORMAL : id ? CT_PIECE_USER : CT_PIECE_UNKNOWN;
-        assert_int_equal(ct_vocab_add(t, "repeats", id, (struct ct_str){s, n}, kind, true, &err), CARAT_OK);
+        assert_int_equal(ct_tokenizer_add(t, "repeats", id, (struct ct_str){s, n}, kind, true, &err),
+                         CARAT_OK);
         score[id] = (float)-(id / 8);
     }
     assert_int_equal(ct_tokenizer_id(t, "17"), 34);
-    assert_int_equal(ct_vocab_scores(t, "repeats", score, &err), CARAT_OK);
-    assert_int_equal(ct_vocab_finish(t, "repeats", &err), CARAT_OK);
+    assert_int_equal(ct_tokenizer_scores(t, "repeats", score, &err), CARAT_OK);
+    assert_int_equal(ct_tokenizer_finish(t, "repeats", &err), CARAT_OK);
     free(score);
     return t;
 }

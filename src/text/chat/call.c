@@ -19,7 +19,7 @@
 #include "base/json_tree.h"
 #include "base/utf8.h"
 #include "text/tokenizer/detokenizer.h"
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 /* The tokens that the syntax is made of, then those that end a call which was not closed. */
 enum mark { START_CALL, END_CALL, ESCAPE, START_RESPONSE, START_OF_TURN, END_OF_TURN, N_MARK };
@@ -153,6 +153,7 @@ struct parser {
     uint32_t n_object; /* that were begun */
     struct seen_keys seen;
     carat_part *part;
+    size_t part_capacity; /* of the list that it is in */
     char error[400];
 };
 
@@ -161,7 +162,7 @@ static bool is_mark(const struct parser *p, int32_t id)
     for (int m = 0; m < N_MARK; m++)
         if (p->mark[m] == id)
             return true;
-    return ct_vocab_is_control(p->t, id) && id != p->t->unknown;
+    return ct_piece_is_control(p->t, id) && id != p->t->unknown;
 }
 
 /* Spells a part, control tokens only within a call. */
@@ -223,7 +224,7 @@ __attribute__((format(printf, 3, 4))) static bool wrong(struct parser *p, size_t
 static bool unexpected(struct parser *p, const char *expected)
 {
     int c = look(p);
-    struct ct_str token = c == AT_CONTROL ? ct_vocab_text(p->t, p->id[p->k]) : (struct ct_str){"", 0};
+    struct ct_str token = c == AT_CONTROL ? ct_piece_text(p->t, p->id[p->k]) : (struct ct_str){"", 0};
     if (c == AT_END)
         return wrong(p, p->at, "expected %s, found the end of the call", expected);
     if (c == AT_CONTROL)
@@ -459,13 +460,9 @@ static void add_part(struct parser *p, const int32_t *ids, int first, int end, b
     spell(p, ids + first, end - first, call);
     if (p->text.failed || (!call && p->text.n == 0))
         return;
-    if ((out->n & (out->n - 1)) == 0) { /* room for the next power of two */
-        carat_part *larger = realloc(out->part, CT_MAX((size_t)out->n * 2, 1) * sizeof *larger);
-        if (!larger) {
-            p->text.failed = true;
-            return;
-        }
-        out->part = larger;
+    if (!ct_array_grow(&out->part, &p->part_capacity, (size_t)out->n + 1, sizeof *out->part)) {
+        p->text.failed = true;
+        return;
     }
     carat_part *part = &out->part[out->n++];
     *part = (carat_part){.is_call = call, .first = first, .n = end - first, .n_text = p->text.n};

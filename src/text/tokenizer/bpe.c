@@ -17,6 +17,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define SHORT 64
 #define CHUNK                                                                                                \
     16 /* places in memory for lanes that are handed out together; the last one says where the next are */
@@ -49,15 +51,15 @@ static carat_status no_memory(carat_error *err)
     return ct_fail(err, CARAT_E_MEMORY, "no memory to encode the text");
 }
 
-/* Grows *p to hold n elements of size bytes; contents are kept. */
-static bool grow(void *p, size_t n, size_t size)
+/* Room for one more symbol in the arrays that hold a value for each. */
+static bool grow_symbols(struct ct_bpe *b)
 {
-    void *old, *grown;
-    size_t bytes;
-    memcpy(&old, p, sizeof old);
-    if (!ct_mul(n, size, &bytes) || !(grown = realloc(old, bytes)))
+    size_t id = b->capacity, rank = id, at = id, need = (size_t)b->n + 1;
+    if (!ct_array_grow(&b->id, &id, need, sizeof *b->id) ||
+        !ct_array_grow(&b->rank, &rank, need, sizeof *b->rank) ||
+        (ct_tokenizer_by_text(b->t) && !ct_array_grow(&b->at, &at, need, sizeof *b->at)))
         return false;
-    memcpy(p, &grown, sizeof grown);
+    b->capacity = id; /* all have it: each element takes four bytes */
     return true;
 }
 
@@ -73,20 +75,11 @@ carat_status ct_bpe_ask(struct ct_bpe *b, carat_error *err)
 carat_status ct_bpe_add(struct ct_bpe *b, int32_t id, const char *text, size_t n, carat_error *err)
 {
     CT_TRY(ct_bpe_look(b, err));
-    if (b->n == b->capacity) {
-        uint32_t capacity = b->capacity ? b->capacity * 2 : 256;
-        if (!grow(&b->id, capacity, 4) || !grow(&b->rank, capacity, 4) ||
-            (ct_vocab_by_text(b->t) && !grow(&b->at, capacity, 4)))
+    if (b->n == b->capacity && !grow_symbols(b))
+        return no_memory(err);
+    if (ct_tokenizer_by_text(b->t)) {
+        if (!ct_array_grow(&b->text, &b->text_capacity, b->n_text + n, 1))
             return no_memory(err);
-        b->capacity = capacity;
-    }
-    if (ct_vocab_by_text(b->t)) {
-        if (b->text_capacity - b->n_text < n) {
-            uint32_t capacity = b->text_capacity ? b->text_capacity * 2 : 1024;
-            if (!grow(&b->text, capacity, 1))
-                return no_memory(err);
-            b->text_capacity = capacity;
-        }
         b->at[b->n] = b->n_text;
         memcpy(b->text + b->n_text, text, n);
         b->n_text += (uint32_t)n;
@@ -100,18 +93,18 @@ static int32_t product_of_text(const struct ct_bpe *b, uint32_t from, uint32_t t
 {
     if (to - from > (uint32_t)b->t->longest)
         return -1;
-    int32_t id = ct_vocab_find(b->t, b->text + from, to - from);
+    int32_t id = ct_tokenizer_find(b->t, (struct ct_str){b->text + from, to - from});
     return id >= 0 && b->t->piece[id].rank != CT_NO_RANK ? id : -1;
 }
 
 /* Rank of merging left and right, whose texts (model, GGUF) are [from, to). */
 static uint32_t candidate(struct ct_bpe *b, uint32_t left, uint32_t right, uint32_t from, uint32_t to)
 {
-    if (!ct_vocab_by_text(b->t)) {
-        uint64_t pair = ct_vocab_pair(b->id[left], b->id[right]) + 1;
+    if (!ct_tokenizer_by_text(b->t)) {
+        uint64_t pair = ct_tokenizer_pair(b->id[left], b->id[right]) + 1;
         struct ct_bpe_memo *m = &b->memo[pair * 0x9e3779b97f4a7c15u >> (64 - CT_BPE_MEMO_BITS)];
         if (m->pair != pair)
-            *m = (struct ct_bpe_memo){pair, ct_vocab_pair_rank(b->t, b->id[left], b->id[right])};
+            *m = (struct ct_bpe_memo){pair, ct_tokenizer_pair_rank(b->t, b->id[left], b->id[right])};
         return m->rank;
     }
     int32_t id = product_of_text(b, from, to);
@@ -127,7 +120,7 @@ static uint32_t short_end(const struct ct_bpe *b, uint32_t i)
 
 static void short_rank(struct ct_bpe *b, uint32_t i)
 {
-    bool texts = ct_vocab_by_text(b->t);
+    bool texts = ct_tokenizer_by_text(b->t);
     b->rank[i] = i + 1 < b->n ? candidate(b, i, i + 1, texts ? b->at[i] : 0, texts ? short_end(b, i + 1) : 0)
                               : CT_NO_RANK;
 }
@@ -143,12 +136,12 @@ static void merge_short(struct ct_bpe *b)
                 best = i;
         if (b->n == 0 || b->rank[best] == CT_NO_RANK)
             return;
-        b->id[best] = ct_vocab_by_text(b->t) ? product_of_text(b, b->at[best], short_end(b, best + 1))
-                                             : b->t->product[b->rank[best]];
+        b->id[best] = ct_tokenizer_by_text(b->t) ? product_of_text(b, b->at[best], short_end(b, best + 1))
+                                                 : b->t->product[b->rank[best]];
         uint32_t tail = b->n - best - 2;
         memmove(b->id + best + 1, b->id + best + 2, tail * sizeof *b->id);
         memmove(b->rank + best + 1, b->rank + best + 2, tail * sizeof *b->rank);
-        if (ct_vocab_by_text(b->t))
+        if (ct_tokenizer_by_text(b->t))
             memmove(b->at + best + 1, b->at + best + 2, tail * sizeof *b->at);
         b->n--;
         short_rank(b, best);
@@ -161,12 +154,8 @@ static void merge_short(struct ct_bpe *b)
 
 static bool ready_push(struct ct_bpe *b, uint32_t rank)
 {
-    if (b->n_ready == b->ready_capacity) {
-        uint32_t capacity = b->ready_capacity ? b->ready_capacity * 2 : 256;
-        if (!grow(&b->ready, capacity, sizeof *b->ready))
-            return false;
-        b->ready_capacity = capacity;
-    }
+    if (!ct_array_grow(&b->ready, &b->ready_capacity, (size_t)b->n_ready + 1, sizeof *b->ready))
+        return false;
     uint32_t i = b->n_ready++;
     for (; i && b->ready[(i - 1) / 2] > rank; i = (i - 1) / 2)
         b->ready[i] = b->ready[(i - 1) / 2];
@@ -190,12 +179,8 @@ static void ready_pop(struct ct_bpe *b)
 
 static bool spill_push(struct ct_bpe *b, uint64_t key)
 {
-    if (b->n_spill == b->spill_capacity) {
-        size_t capacity = b->spill_capacity ? b->spill_capacity * 2 : 256;
-        if (!grow(&b->spill, capacity, sizeof *b->spill))
-            return false;
-        b->spill_capacity = capacity;
-    }
+    if (!ct_array_grow(&b->spill, &b->spill_capacity, b->n_spill + 1, sizeof *b->spill))
+        return false;
     size_t i = b->n_spill++;
     for (; i && b->spill[(i - 1) / 2] > key; i = (i - 1) / 2)
         b->spill[i] = b->spill[(i - 1) / 2];
@@ -224,13 +209,10 @@ static uint32_t take_chunk(struct ct_bpe *b)
         b->free_chunk = b->place[chunk];
         return chunk;
     }
-    if (b->n_place == b->place_capacity) {
-        uint32_t capacity = b->place_capacity ? b->place_capacity * 2 : 64 * CHUNK;
-        if (capacity > UINT32_MAX / 2 || !grow(&b->place, capacity, sizeof *b->place))
-            return 0;
-        b->n_place = CT_MAX(b->n_place, CHUNK);
-        b->place_capacity = capacity;
-    }
+    b->n_place = CT_MAX(b->n_place, CHUNK);
+    if (b->n_place > UINT32_MAX / 2 ||
+        !ct_array_grow(&b->place, &b->place_capacity, (size_t)b->n_place + CHUNK, sizeof *b->place))
+        return 0;
     chunk = b->n_place;
     b->n_place += CHUNK;
     return chunk;
@@ -310,11 +292,8 @@ static bool best_position(struct ct_bpe *b, uint32_t *i)
 
 static bool prepare_long(struct ct_bpe *b)
 {
-    if (b->span_capacity < b->n) {
-        if (!grow(&b->span, b->capacity, sizeof *b->span))
-            return false;
-        b->span_capacity = b->capacity;
-    }
+    if (!ct_array_grow(&b->span, &b->span_capacity, b->n, sizeof *b->span))
+        return false;
     if (!b->lane)
         b->lane = calloc((size_t)b->t->n_rank + 1, sizeof *b->lane);
     if (!b->ready_set)
@@ -334,7 +313,7 @@ static uint32_t long_end(const struct ct_bpe *b, uint32_t i)
 static uint32_t long_candidate(struct ct_bpe *b, uint32_t i)
 {
     uint32_t right = i + b->span[i];
-    bool texts = ct_vocab_by_text(b->t);
+    bool texts = ct_tokenizer_by_text(b->t);
     return right < b->n ? candidate(b, i, right, texts ? b->at[i] : 0, texts ? long_end(b, right) : 0)
                         : CT_NO_RANK;
 }
@@ -351,8 +330,8 @@ static carat_status merge_long(struct ct_bpe *b, carat_error *err)
     for (uint32_t i; best_position(b, &i);) {
         CT_TRY(ct_bpe_look(b, err));
         uint32_t right = i + b->span[i], span = b->span[i] + b->span[right];
-        b->id[i] = ct_vocab_by_text(b->t) ? product_of_text(b, b->at[i], long_end(b, right))
-                                          : b->t->product[b->rank[i]];
+        b->id[i] = ct_tokenizer_by_text(b->t) ? product_of_text(b, b->at[i], long_end(b, right))
+                                              : b->t->product[b->rank[i]];
         b->rank[right] = CT_NO_RANK;
         b->span[i] = b->span[i + span - 1] = span;
         if (i) { /* first, as lanes grow at their end */
@@ -367,7 +346,7 @@ static carat_status merge_long(struct ct_bpe *b, carat_error *err)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < b->n; i += b->span[i]) {
         b->id[kept] = b->id[i];
-        if (ct_vocab_by_text(b->t))
+        if (ct_tokenizer_by_text(b->t))
             b->at[kept] = b->at[i];
         kept++;
     }

@@ -4,7 +4,7 @@
 #ifndef CT_BPE_H
 #define CT_BPE_H
 
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 /* Scratch of one encode call; every array grows to the longest run and is used again. */
 struct ct_bpe {
@@ -15,12 +15,14 @@ struct ct_bpe {
     size_t taken;                 /* bytes of the text that were looked at */
     uint32_t looks;
 
-    uint32_t n, capacity; /* symbols waiting */
-    int32_t *id;          /* [capacity] -1: not in the vocabulary (model, GGUF) */
-    uint32_t *rank;       /* [capacity] of the merge with the right neighbour, or CT_NO_RANK */
-    uint32_t *at;         /* [capacity] begin of the symbol in text; model, GGUF */
-    char *text;           /* the run; model, GGUF */
-    uint32_t n_text, text_capacity;
+    uint32_t n; /* symbols waiting */
+    size_t capacity;
+    int32_t *id;    /* [capacity] -1: not in the vocabulary (model, GGUF) */
+    uint32_t *rank; /* [capacity] of the merge with the right neighbour, or CT_NO_RANK */
+    uint32_t *at;   /* [capacity] begin of the symbol in text; model, GGUF */
+    char *text;     /* the run; model, GGUF */
+    uint32_t n_text;
+    size_t text_capacity;
     /* Ranks that were looked up last, tokenizer.json: text repeats itself. */
 #define CT_BPE_MEMO_BITS 8
     struct ct_bpe_memo {
@@ -31,15 +33,17 @@ struct ct_bpe {
 
     /* Long runs only. */
     uint32_t *span; /* [span_capacity] positions that a symbol takes, at its first one and at its last */
-    uint32_t span_capacity;
+    size_t span_capacity;
     struct ct_bpe_lane {
         uint32_t head, tail; /* places: of the first position, and behind that of the last; 0: empty */
     } * lane;                /* [n_rank] positions whose candidate has, or had, this rank, ascending */
     uint32_t *place;         /* [place_capacity] of lanes, handed out in chunks */
-    uint32_t n_place, place_capacity, free_chunk;
+    uint32_t n_place, free_chunk;
+    size_t place_capacity;
     uint8_t *ready_set; /* [n_rank] the rank is in ready */
     uint32_t *ready;    /* binary heap of ranks whose lanes may hold something */
-    uint32_t n_ready, ready_capacity;
+    uint32_t n_ready;
+    size_t ready_capacity;
     uint64_t *spill; /* binary heap of rank << 32 | position that came out of order */
     size_t n_spill, spill_capacity;
 };

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 /* What an id contributes. */
 enum action {
@@ -29,8 +29,8 @@ static enum action classify(const struct ct_tokenizer *t, int32_t id, int flags,
 {
     if (id < 0 || id >= t->n)
         return NOTHING;
-    *text = ct_vocab_text(t, id);
-    if (ct_vocab_is_control(t, id) && !(flags & CARAT_SPECIAL) && !ct_vocab_is_visible(t, id)) {
+    *text = ct_piece_text(t, id);
+    if (ct_piece_is_control(t, id) && !(flags & CARAT_SPECIAL) && !ct_piece_is_visible(t, id)) {
         if (t->piece[id].kind != CT_PIECE_UNKNOWN)
             return t->source == CT_SOURCE_JSON ? NOTHING : END_ONLY;
         *text = (struct ct_str){t->surface, strlen(t->surface)};
@@ -109,7 +109,7 @@ carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *id
         if (a == NOTHING)
             continue;
         if (a == BYTE) {
-            out[used++] = (char)ct_vocab_byte(piece);
+            out[used++] = (char)ct_piece_byte(piece);
             run++;
             continue;
         }
@@ -177,7 +177,7 @@ static size_t complete(struct ct_detokenizer *d, int32_t id, char *out)
     if (a == NOTHING)
         return 0;
     if (a == BYTE)
-        return push_byte(d, (uint8_t)ct_vocab_byte(piece), out);
+        return push_byte(d, (uint8_t)ct_piece_byte(piece), out);
     size_t n = flush(d, out);
     return n + (a == TEXT ? put_piece(out + n, piece) : 0);
 }

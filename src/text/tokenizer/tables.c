@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tables.c: a tokenizer as one run of bytes that is used where it lies, so that a vocabulary need not be
  * parsed again: a header, the scalars of struct ct_tokenizer, then its arrays, each at a multiple of ALIGN.
- * Sizes and places follow from the scalars and are not stored. What the arrays mean is in vocab.h; where the
- * bytes are kept, and whether somebody else could have changed them, is up to the caller.
+ * Sizes and places follow from the scalars and are not stored. What the arrays mean is in tokenizer_parts.h;
+ * where the bytes are kept, and whether somebody else could have changed them, is up to the caller.
  *
  * Bytes that are not trusted are walked once, so that no later look-up can leave the arrays or go on for
  * long, whatever they say. Whether they are the vocabulary that they claim to be, nothing here can tell. */
@@ -12,14 +12,14 @@
 
 #include "base/utf8.h"
 #include "file/packed.h"
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 #define ALIGN 64
 /* Of all that decides what the bytes mean: struct ct_tokenizer, the hashes, this file. A packed file holds
  * the tables, and one that was written for others has to be made anew as a whole. */
 #define VERSION CT_PACKED_LAYOUT
-/* Slots in use side by side: with a seed from the random device and tables as full as vocab.c makes them,
- * more are less likely than any other failure of the machine. */
+/* Slots in use side by side: with a seed from the random device and tables as full as tokenizer_parts.c
+ * makes them, more are less likely than any other failure of the machine. */
 #define RUN_MAX 1024
 
 static const char magic[8] = "ctTables";
@@ -50,7 +50,7 @@ static const struct {
     [SLOT] = {"slot", offsetof(struct ct_tokenizer, slot), sizeof(uint32_t)},
     [MERGE] = {"merge", offsetof(struct ct_tokenizer, merge), sizeof(uint64_t)},
     [PRODUCT] = {"product", offsetof(struct ct_tokenizer, product), sizeof(int32_t)},
-    [JOINT] = {"joint", offsetof(struct ct_tokenizer, joint), sizeof(uint64_t)},
+    [JOINT] = {"joins", offsetof(struct ct_tokenizer, joins), sizeof(uint64_t)},
     [CHARACTER] = {"character", offsetof(struct ct_tokenizer, character), sizeof(int32_t)},
     [NODE] = {"node", offsetof(struct ct_tokenizer, node), sizeof(struct ct_match_node)},
 };
@@ -62,14 +62,14 @@ struct layout {
 /* False: a size overflows. */
 static bool lay_out(const struct ct_tokenizer *t, struct layout *l)
 {
-    bool pairs = !ct_vocab_by_text(t);
+    bool pairs = !ct_tokenizer_by_text(t);
     const size_t count[ARRAYS] = {
         [PIECE] = (size_t)t->n,
         [BLOB] = t->n_blob,
         [SLOT] = (size_t)t->slot_mask + 1,
         [MERGE] = pairs ? t->n_merge : 0,
         [PRODUCT] = pairs ? t->n_rank : 0,
-        [JOINT] = (size_t)1 << (t->joint_bits - 6),
+        [JOINT] = (size_t)1 << (t->join_bits - 6),
         [CHARACTER] = t->n_character,
         [NODE] = t->n_node,
     };
@@ -158,12 +158,12 @@ static carat_status check_pieces(const struct walk *w)
             return wrong(w, PIECE, i, "%d bytes at %zu, but all texts have %u", (int)p.n, at, t->n_blob);
         if (p.kind < CT_PIECE_NORMAL || p.kind > CT_PIECE_BYTE)
             return out_of_range(w, PIECE, i, "the kind", p.kind, CT_PIECE_NORMAL, CT_PIECE_BYTE);
-        if (p.kind == CT_PIECE_BYTE && ct_vocab_byte(text) < 0)
+        if (p.kind == CT_PIECE_BYTE && ct_piece_byte(text) < 0)
             return wrong(w, PIECE, i, "a byte that is not spelled <0x00> to <0xFF>");
-        if (ct_vocab_by_text(t) && p.rank >= t->n_rank && p.rank != CT_NO_RANK)
+        if (ct_tokenizer_by_text(t) && p.rank >= t->n_rank && p.rank != CT_NO_RANK)
             return wrong(w, PIECE, i, "the rank is %d, expected one below %u, or %u for none", (int)p.rank,
                          t->n_rank, CT_NO_RANK);
-        if (!ct_vocab_is_utf8(text))
+        if (!ct_utf8_valid(text.s, text.n))
             return wrong(w, PIECE, i, "the text is not valid UTF-8");
     }
     return CARAT_OK;
@@ -193,7 +193,7 @@ static carat_status check_slots(const struct walk *w)
 static carat_status check_merges(const struct walk *w)
 {
     const struct ct_tokenizer *t = w->t;
-    if (ct_vocab_by_text(t))
+    if (ct_tokenizer_by_text(t))
         return CARAT_OK;
     for (size_t i = 0, run = 0; i < (size_t)t->n_merge + RUN_MAX; i++) {
         size_t at = i % t->n_merge;
@@ -266,12 +266,12 @@ static const char *wrong_scalar(const struct ct_tokenizer *t)
         return "slot_mask";
     if (t->n_rank > CT_MERGES_MAX)
         return "n_rank";
-    if (!ct_vocab_by_text(t) && t->n_merge < 1)
+    if (!ct_tokenizer_by_text(t) && t->n_merge < 1)
         return "n_merge";
     if (t->longest < 0 || t->longest > CT_PIECE_MAX)
         return "longest";
-    if (t->joint_bits < 6 || t->joint_bits > 30)
-        return "joint_bits";
+    if (t->join_bits < 6 || t->join_bits > 30)
+        return "join_bits";
     if (t->n_character > CT_CHARACTERS)
         return "n_character";
     if (t->n_node < 1)
@@ -291,8 +291,7 @@ static const char *wrong_scalar(const struct ct_tokenizer *t)
     for (size_t i = 0; i < CT_COUNT(t->byte_id); i++)
         if (t->byte_id[i] < (t->byte_fallback ? 0 : -1) || t->byte_id[i] >= t->n)
             return "byte_id";
-    if (!memchr(t->surface, 0, sizeof t->surface) ||
-        !ct_vocab_is_utf8((struct ct_str){t->surface, strlen(t->surface)}))
+    if (!memchr(t->surface, 0, sizeof t->surface) || !ct_utf8_valid(t->surface, strlen(t->surface)))
         return "surface";
     return NULL;
 }

@@ -7,7 +7,7 @@
  * 1. Matchable pieces are cut out, leftmost first and longest at each place. User-defined pieces (JSON: added
  *    tokens that are not special) always match. Control tokens match only with CARAT_SPECIAL; without it, their
  *    spelling is ordinary text. Turn markers, image markers and FunctionGemma's seven tokens are control tokens
- *    even where a source stores them as user-defined (vocab.c), because text from a user must not forge turns.
+ *    even where a source stores them as user-defined (tokenizer_parts.c), because text from a user must not forge turns.
  *    - tokenizer.json: matched in the raw text. With CARAT_SPECIAL this is what the tokenizers library does, and
  *      for Gemma 1 and 2, whose file lists only four added tokens, what it would do if the turn markers were
  *      listed.
@@ -24,9 +24,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "text/tokenizer/bpe.h"
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 #define TEXT_MAX ((size_t)1 << 29) /* positions are 32 bits, and a byte may become three */
 
@@ -49,18 +50,18 @@ carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f,
 carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
                                     carat_error *err)
 {
-    return ct_vocab_from_json(t, name, json, NULL, err);
+    return ct_tokenizer_read_json(t, name, json, NULL, err);
 }
 
 carat_status ct_tokenizer_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
                                      carat_error *err)
 {
-    return ct_vocab_from_model(t, name, proto, NULL, err);
+    return ct_tokenizer_read_model(t, name, proto, NULL, err);
 }
 
 carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err)
 {
-    return ct_vocab_from_gguf(t, f, NULL, err);
+    return ct_tokenizer_read_gguf(t, f, NULL, err);
 }
 
 carat_status ct_tokenizer_open_for(struct ct_tokenizer **t, const struct ct_file *f,
@@ -74,13 +75,13 @@ carat_status ct_tokenizer_open_for(struct ct_tokenizer **t, const struct ct_file
     if (ct_file_is_packed(f))
         return ct_fail(err, CARAT_E_NOT_FOUND, "%s: was packed without a tokenizer", ct_file_path(f));
     if (ct_file_kind(f) == CT_FILE_GGUF)
-        return ct_vocab_from_gguf(t, f, listener, err);
+        return ct_tokenizer_read_gguf(t, f, listener, err);
     struct ct_bytes json = ct_file_side(f, "tokenizer.json");
     if (json.data)
-        return ct_vocab_from_json(t, message_name(name, f, "tokenizer.json"), json, listener, err);
+        return ct_tokenizer_read_json(t, message_name(name, f, "tokenizer.json"), json, listener, err);
     struct ct_bytes model = ct_file_side(f, "tokenizer.model");
     if (model.data)
-        return ct_vocab_from_model(t, message_name(name, f, "tokenizer.model"), model, listener, err);
+        return ct_tokenizer_read_model(t, message_name(name, f, "tokenizer.model"), model, listener, err);
     return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds neither tokenizer.json nor tokenizer.model%s",
                    ct_file_path(f),
                    ct_file_kind(f) == CT_FILE_SBS ? ", and no tokenizer.spm lies beside it" : "");
@@ -97,14 +98,9 @@ int ct_tokenizer_size(const struct ct_tokenizer *t)
     return t->n;
 }
 
-int32_t ct_tokenizer_find(const struct ct_tokenizer *t, struct ct_str piece)
-{
-    return ct_vocab_find(t, piece.s, piece.n);
-}
-
 int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece)
 {
-    return ct_vocab_find(t, piece, strlen(piece));
+    return ct_tokenizer_find(t, (struct ct_str){piece, strlen(piece)});
 }
 
 int32_t ct_tokenizer_control(const struct ct_tokenizer *t, enum ct_control c)
@@ -114,12 +110,12 @@ int32_t ct_tokenizer_control(const struct ct_tokenizer *t, enum ct_control c)
 
 struct ct_str ct_tokenizer_piece(const struct ct_tokenizer *t, int32_t id)
 {
-    return id >= 0 && id < t->n ? ct_vocab_text(t, id) : (struct ct_str){"", 0};
+    return id >= 0 && id < t->n ? ct_piece_text(t, id) : (struct ct_str){"", 0};
 }
 
 bool ct_tokenizer_is_control(const struct ct_tokenizer *t, int32_t id)
 {
-    return id >= 0 && id < t->n && ct_vocab_is_control(t, id);
+    return id >= 0 && id < t->n && ct_piece_is_control(t, id);
 }
 
 int32_t ct_tokenizer_bos(const struct ct_tokenizer *t)
@@ -143,17 +139,10 @@ void ct_tokens_free(carat_tokens *t)
 
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err)
 {
-    if (t->n == t->capacity) {
-        size_t bytes;
-        int capacity = t->capacity < 64 ? 64 : t->capacity <= INT_MAX / 2 ? t->capacity * 2 : INT_MAX;
-        int32_t *grown = NULL;
-        if (t->n < INT_MAX && ct_mul((size_t)capacity, sizeof *grown, &bytes))
-            grown = realloc(t->ids, bytes);
-        if (!grown)
-            return ct_fail(err, CARAT_E_MEMORY, "no memory for more than %d tokens", t->n);
-        t->ids = grown;
-        t->capacity = capacity;
-    }
+    size_t capacity = (size_t)t->capacity;
+    if (t->n == INT_MAX || !ct_array_grow(&t->ids, &capacity, (size_t)t->n + 1, sizeof *t->ids))
+        return ct_fail(err, CARAT_E_MEMORY, "no memory for more than %d tokens", t->n);
+    t->capacity = (int)CT_MIN(capacity, (size_t)INT_MAX);
     t->ids[t->n++] = id;
     return CARAT_OK;
 }
@@ -179,8 +168,9 @@ static struct character next_character(const char *text, size_t n)
 static carat_status add_character(struct ct_bpe *b, struct character c, uint32_t code, carat_error *err)
 {
     const struct ct_tokenizer *t = b->t;
-    int32_t id = code < CT_CHARACTERS ? ct_vocab_character(t, code) : ct_vocab_find(t, c.s, c.n);
-    if (id >= 0 || ct_vocab_by_text(t)) /* by text: what is unknown may still be part of a known piece */
+    int32_t id = code < CT_CHARACTERS ? ct_tokenizer_character(t, code)
+                                      : ct_tokenizer_find(t, (struct ct_str){c.s, c.n});
+    if (id >= 0 || ct_tokenizer_by_text(t)) /* by text: what is unknown may still be part of a known piece */
         return ct_bpe_add(b, id, c.s, c.n, err);
     if (t->byte_fallback) {
         for (size_t i = 0; i < c.n; i++)
@@ -203,7 +193,7 @@ static carat_status encode_span(struct ct_bpe *b, const char *text, size_t n, bo
     for (size_t i = 0; i < n || (first && prefix && n);) {
         struct character c = first && prefix ? next_character(" ", 1) : next_character(text + i, n - i);
         uint32_t code = ct_utf8_decode((const uint8_t *)c.s, c.n);
-        if (!first && !ct_vocab_joint(b->t, before, code))
+        if (!first && !ct_tokenizer_joins(b->t, before, code))
             CT_TRY(ct_bpe_run(b, err));
         CT_TRY(add_character(b, c, code, err));
         i += first && prefix ? 0 : c.consumed;
@@ -221,7 +211,8 @@ static carat_status encode(struct ct_bpe *b, const char *text, size_t n, bool sp
     bool prefix = t->space_prefix; /* at the beginning of the text and after each control token */
     while (at < n) {
         int32_t id = -1;
-        size_t length = t->begins[(uint8_t)text[at]] ? ct_vocab_match(t, text + at, n - at, special, &id) : 0;
+        size_t length =
+            t->begins[(uint8_t)text[at]] ? ct_tokenizer_match(t, text + at, n - at, special, &id) : 0;
         CT_TRY(ct_bpe_look(b, err));
         if (!length) {
             at++;
@@ -230,7 +221,7 @@ static carat_status encode(struct ct_bpe *b, const char *text, size_t n, bool sp
         if (from < at)
             CT_TRY(encode_span(b, text + from, at - from, prefix, err));
         CT_TRY(ct_tokens_push(b->out, id, err));
-        prefix = t->space_prefix && ct_vocab_is_control(t, id);
+        prefix = t->space_prefix && ct_piece_is_control(t, id);
         at += length;
         b->taken += length;
         from = at;
@@ -254,7 +245,7 @@ carat_status ct_tokenizer_encode_for(const struct ct_tokenizer *t, const char *t
         return ct_fail(err, CARAT_E_ARGUMENT, "the text is %zu bytes long, expected at most %zu", n,
                        TEXT_MAX);
     if (n)
-        ct_vocab_match(t, text, n, special, &first);
+        ct_tokenizer_match(t, text, n, special, &first);
     if ((flags & CARAT_BOS) && t->bos >= 0 && first != t->bos)
         CT_TRY(ct_tokens_push(out, t->bos, err));
     struct ct_bpe b;

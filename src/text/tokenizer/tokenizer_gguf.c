@@ -4,7 +4,7 @@
  * matched in the raw text. Reading the metadata itself is left to src/file. */
 #include <stdlib.h>
 
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 static carat_status bad_key(const struct ct_file *f, const struct ct_meta *m, const char *what,
                             carat_error *err)
@@ -38,7 +38,7 @@ static carat_status read_pieces(struct ct_tokenizer *t, const struct ct_file *f,
     size_t at = 0;
     for (int id = 0; ct_meta_next_string(tokens, &at, &s); id++) {
         double kind = types                   ? ct_meta_number(types, (uint64_t)id)
-                      : ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE
+                      : ct_piece_byte(s) >= 0 ? CT_PIECE_BYTE
                                               : CT_PIECE_NORMAL;
         if (kind == 0) /* a type left undefined */
             kind = CT_PIECE_UNUSED;
@@ -48,13 +48,13 @@ static carat_status read_pieces(struct ct_tokenizer *t, const struct ct_file *f,
                 "%s: metadata key \"%.*s\" at byte %llu: the type of token %d is %g, expected 0 to 6",
                 ct_file_path(f), (int)types->key.n, types->key.s, (unsigned long long)types->offset, id,
                 kind);
-        if (kind == CT_PIECE_BYTE && ct_vocab_byte(s) < 0) {
+        if (kind == CT_PIECE_BYTE && ct_piece_byte(s) < 0) {
             char q[CT_QUOTE];
             return ct_fail(err, CARAT_E_FORMAT,
                            "%s: token %d is a byte, but is spelled %s instead of <0x00> to <0xFF>",
                            ct_file_path(f), id, ct_quote(q, s));
         }
-        CT_TRY(ct_vocab_add(t, ct_file_path(f), id, s, (int)kind, true, err));
+        CT_TRY(ct_tokenizer_add(t, ct_file_path(f), id, s, (int)kind, true, err));
     }
     if ((uint64_t)t->n != tokens->count)
         return bad_key(f, tokens, "the array of tokens is cut off", err);
@@ -73,7 +73,7 @@ static carat_status read_scores(struct ct_tokenizer *t, const struct ct_file *f,
         return ct_fail(err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", ct_file_path(f));
     for (int id = 0; id < t->n; id++)
         score[id] = (float)ct_meta_number(m, (uint64_t)id);
-    carat_status status = ct_vocab_scores(t, ct_file_path(f), score, err);
+    carat_status status = ct_tokenizer_scores(t, ct_file_path(f), score, err);
     free(score);
     return status;
 }
@@ -106,32 +106,32 @@ static carat_status read_all(struct ct_tokenizer *t, const struct ct_file *f, ca
         return bad_key(f, tokens, "expected 1 to 2097152 tokens", err);
     CT_TRY(find_array(f, "tokenizer.ggml.token_type", tokens->count, &types, err));
     CT_TRY(read_pieces(t, f, tokens, types, err));
-    ct_vocab_name_controls(t);
+    ct_tokenizer_name_controls(t);
     CT_TRY(read_scores(t, f, err));
 
     CT_TRY(read_id(t, f, "tokenizer.ggml.bos_token_id", &t->bos, err));
     CT_TRY(read_id(t, f, "tokenizer.ggml.unknown_token_id", &t->unknown, err));
     CT_TRY(read_id(t, f, "tokenizer.ggml.eos_token_id", &eos, err));
     CT_TRY(read_id(t, f, "tokenizer.ggml.eot_token_id", &eot, err));
-    ct_vocab_add_end(t, eos);
-    ct_vocab_add_end(t, eot);
+    ct_tokenizer_add_end(t, eos);
+    ct_tokenizer_add_end(t, eot);
     prefix = ct_file_meta(f, "tokenizer.ggml.add_space_prefix");
     if (prefix && prefix->type != CT_META_BOOL)
         return bad_key(f, prefix, "expected a bool", err);
     t->space_prefix = prefix && prefix->u; /* absent: no prefix, the rule of every Gemma */
     t->fuse_unknown = false;
-    CT_TRY(ct_vocab_finish(t, ct_file_path(f), err));
+    CT_TRY(ct_tokenizer_finish(t, ct_file_path(f), err));
     t->byte_fallback = true;
     for (int b = 0; b < 256; b++)
         t->byte_fallback = t->byte_fallback && t->byte_id[b] >= 0;
     return CARAT_OK;
 }
 
-carat_status ct_vocab_from_gguf(struct ct_tokenizer **out, const struct ct_file *f,
-                                struct ct_listener *listener, carat_error *err)
+carat_status ct_tokenizer_read_gguf(struct ct_tokenizer **out, const struct ct_file *f,
+                                    struct ct_listener *listener, carat_error *err)
 {
     struct ct_tokenizer *t = NULL;
-    carat_status status = ct_vocab_create(&t, CT_SOURCE_GGUF, listener, err);
+    carat_status status = ct_tokenizer_create(&t, CT_SOURCE_GGUF, listener, err);
     if (status == CARAT_OK)
         status = read_all(t, f, err);
     if (status != CARAT_OK)

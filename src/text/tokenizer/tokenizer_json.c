@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 #define ADDED_MAX   (1 << 16)
 #define UNKNOWN_MAX (1 << 20) /* values in members that are passed over */
@@ -111,22 +112,6 @@ static carat_status no_memory(const struct reader *r)
     return ct_fail(r->err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", r->name);
 }
 
-/* p points at a pointer to elements of size bytes; makes room for need of them. */
-static bool grow(void *p, size_t *capacity, size_t need, size_t size)
-{
-    void *old, *grown;
-    if (need <= *capacity)
-        return true;
-    size_t wanted = CT_MAX(*capacity * 2, CT_MAX(need, (size_t)1024)), bytes;
-    memcpy(&old, p, sizeof old);
-    grown = ct_mul(wanted, size, &bytes) ? realloc(old, bytes) : NULL;
-    if (!grown)
-        return false;
-    memcpy(p, &grown, sizeof grown);
-    *capacity = wanted;
-    return true;
-}
-
 static carat_status expect(struct reader *r, struct ct_json *j, enum ct_json_token token, const char *what)
 {
     enum ct_json_token found = ct_json_next(j);
@@ -195,7 +180,7 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
                     return refuse(r, j->start, j->string.n ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
                                   "the content is %zu bytes long, expected 1 to %d", j->string.n,
                                   CT_PIECE_MAX);
-                if (!grow(&r->text, &r->text_capacity, r->n_text + j->string.n, 1))
+                if (!ct_array_grow(&r->text, &r->text_capacity, r->n_text + j->string.n, 1))
                     return no_memory(r);
                 memcpy(r->text + r->n_text, j->string.s, j->string.n);
                 a.at = r->n_text;
@@ -216,7 +201,7 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
         }
         if (token != CT_JSON_OBJECT_END || a.id < 0 || !has_content)
             return malformed(r, j, token, "an added token with id and content");
-        if (!grow(&r->added, &r->added_capacity, r->n_added + 1, sizeof *r->added))
+        if (!ct_array_grow(&r->added, &r->added_capacity, r->n_added + 1, sizeof *r->added))
             return no_memory(r);
         r->added[r->n_added++] = a;
     }
@@ -229,12 +214,12 @@ static carat_status apply(struct reader *r, const struct added *a, carat_error *
     struct ct_str text = {r->text + a->at, a->n};
     int kind = a->special ? CT_PIECE_CONTROL : CT_PIECE_USER;
     if (a->id >= t->n || t->piece[a->id].kind == CT_PIECE_ABSENT)
-        return ct_vocab_add(t, r->name, a->id, text, kind, false, why);
+        return ct_tokenizer_add(t, r->name, a->id, text, kind, false, why);
     if (t->piece[a->id].kind != CT_PIECE_NORMAL && t->piece[a->id].kind != CT_PIECE_BYTE)
         return ct_fail(why, CARAT_E_FORMAT, "%s: two added tokens have the id %d", r->name, (int)a->id);
-    struct ct_str stored = ct_vocab_text(t, (int32_t)a->id);
+    struct ct_str stored = ct_piece_text(t, (int32_t)a->id);
     if (stored.n != text.n || memcmp(stored.s, text.s, text.n) != 0)
-        CT_TRY(ct_vocab_rename(t, r->name, (int32_t)a->id, text, why));
+        CT_TRY(ct_tokenizer_rename(t, r->name, (int32_t)a->id, text, why));
     t->piece[a->id].kind = (unsigned)kind & 7;
     return CARAT_OK;
 }
@@ -268,8 +253,8 @@ static carat_status read_vocab(struct reader *r, struct ct_json *j)
         memcpy(text, s.s, s.n);
         s.s = text; /* the number that follows ends the life of j->string */
         CT_TRY(read_id(r, j, &id));
-        if (ct_vocab_add(r->t, r->name, id, s, ct_vocab_byte(s) >= 0 ? CT_PIECE_BYTE : CT_PIECE_NORMAL, false,
-                         &why) != CARAT_OK)
+        if (ct_tokenizer_add(r->t, r->name, id, s, ct_piece_byte(s) >= 0 ? CT_PIECE_BYTE : CT_PIECE_NORMAL,
+                             false, &why) != CARAT_OK)
             return place(r, byte, &why);
     }
     return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a token");
@@ -318,17 +303,17 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
     struct ct_str text[BATCH * 3];
     if (n == 0)
         return CARAT_OK;
-    if (!grow(&r->triple, &r->triple_capacity, (r->n_triple + n) * 3, sizeof *r->triple))
+    if (!ct_array_grow(&r->triple, &r->triple_capacity, (r->n_triple + n) * 3, sizeof *r->triple))
         return no_memory(r);
     for (size_t i = 0; i < n; i++) {
         text[i * 3] = (struct ct_str){m[i].text, m[i].left};
         text[i * 3 + 1] = (struct ct_str){m[i].text + m[i].left, m[i].n - m[i].left};
         text[i * 3 + 2] = (struct ct_str){m[i].text, m[i].n};
     }
-    ct_vocab_warm(r->t, text, n * 3);
+    ct_tokenizer_warm(r->t, text, n * 3);
     for (size_t i = 0; i < n * 3; i++) {
-        CT_TRY(ct_vocab_look(r->t, r->err));
-        int32_t id = ct_vocab_find(r->t, text[i].s, text[i].n);
+        CT_TRY(ct_tokenizer_look(r->t, r->err));
+        int32_t id = ct_tokenizer_find(r->t, text[i]);
         if (id < 0) {
             r->item = r->n_triple + i / 3;
             return refuse(r, m[i / 3].at, CARAT_E_FORMAT,
@@ -631,14 +616,14 @@ static carat_status finish(struct reader *r)
             return ct_fail(r->err, CARAT_E_FORMAT,
                            "%s: model.vocab: no token has the id %d, expected all up to %d", r->name, id,
                            t->n - 1);
-    ct_vocab_name_controls(t);
-    t->unknown = ct_vocab_find(t, r->unknown, strlen(r->unknown));
-    CT_TRY(ct_vocab_merges(t, r->triple, r->n_triple, r->err));
-    CT_TRY(ct_vocab_finish(t, r->name, r->err));
+    ct_tokenizer_name_controls(t);
+    t->unknown = ct_tokenizer_find(t, (struct ct_str){r->unknown, strlen(r->unknown)});
+    CT_TRY(ct_tokenizer_merges(t, r->triple, r->n_triple, r->err));
+    CT_TRY(ct_tokenizer_finish(t, r->name, r->err));
     for (int b = 0; b < 256 && t->byte_fallback; b++) {
         /* Gemma 1 spells <0x09> "\t": a byte that is a character of the vocabulary needs no token. */
         if (t->byte_id[b] < 0 && b < 128)
-            t->byte_id[b] = ct_vocab_character(t, (uint32_t)b);
+            t->byte_id[b] = ct_tokenizer_character(t, (uint32_t)b);
         if (t->byte_id[b] < 0)
             return ct_fail(r->err, CARAT_E_FORMAT,
                            "%s: model.vocab: expected <0x%02X>, since byte_fallback is set, found none",
@@ -647,13 +632,13 @@ static carat_status finish(struct reader *r)
     return CARAT_OK;
 }
 
-carat_status ct_vocab_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
-                                struct ct_listener *listener, carat_error *err)
+carat_status ct_tokenizer_read_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
+                                    struct ct_listener *listener, carat_error *err)
 {
     struct reader r;
     struct ct_json j;
     if (json.size > CT_TOKENIZER_MAX)
-        return ct_vocab_too_large(name, json.size, err);
+        return ct_tokenizer_too_large(name, json.size, err);
     memset(&r, 0, sizeof r);
     r.name = name;
     r.part = "the document";
@@ -661,7 +646,7 @@ carat_status ct_vocab_from_json(struct ct_tokenizer **t, const char *name, struc
     r.json = json;
     r.err = err;
     ct_json_init(&j, name, json);
-    carat_status status = ct_vocab_create(&r.t, CT_SOURCE_JSON, listener, err);
+    carat_status status = ct_tokenizer_create(&r.t, CT_SOURCE_JSON, listener, err);
     if (status == CARAT_OK)
         status = read_document(&r, &j);
     if (status == CARAT_OK)

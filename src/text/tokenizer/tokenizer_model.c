@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "text/tokenizer/vocab.h"
+#include "base/array.h"
+#include "base/utf8.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 /* A cursor over one message. The first error is kept; after it, every field reads as the end. */
 struct wire {
@@ -227,19 +229,13 @@ static carat_status read_piece(struct ct_tokenizer *t, struct wire w, struct sco
     if (ct_f32_from_bits(score) != ct_f32_from_bits(score))
         return refuse(&w, CARAT_E_FORMAT, offset, "the score of piece %d is not a number", id);
     w.number = 1;
-    if (kind == CT_PIECE_BYTE && ct_vocab_byte(text) < 0)
+    if (kind == CT_PIECE_BYTE && ct_piece_byte(text) < 0)
         return refuse(&w, CARAT_E_FORMAT, offset, "the byte piece %d is not spelled <0x00> to <0xFF>", id);
-    if ((size_t)id == s->capacity) {
-        size_t capacity = s->capacity ? s->capacity * 2 : 1024;
-        float *grown = realloc(s->score, capacity * sizeof *grown);
-        if (!grown)
-            return ct_fail(w.err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", w.name);
-        s->score = grown;
-        s->capacity = capacity;
-    }
+    if (!ct_array_grow(&s->score, &s->capacity, (size_t)id + 1, sizeof *s->score))
+        return ct_fail(w.err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", w.name);
     s->score[id] = ct_f32_from_bits(score);
     carat_error why;
-    carat_status status = ct_vocab_add(t, w.name, id, text, (int)kind, false, &why);
+    carat_status status = ct_tokenizer_add(t, w.name, id, text, (int)kind, false, &why);
     return status == CARAT_OK ? status
                               : ct_fail(w.err, status, "%s (field %llu.1, at byte %zu)", why.message,
                                         (unsigned long long)w.outer, offset);
@@ -283,9 +279,9 @@ static carat_status apply_settings(struct ct_tokenizer *t, const struct settings
                        name, (long long)s->bos, (long long)s->eos, t->n - 1);
     t->bos = s->bos >= 0 ? (int32_t)s->bos : -1;
     if (s->eos >= 0)
-        ct_vocab_add_end(t, (int32_t)s->eos);
+        ct_tokenizer_add_end(t, (int32_t)s->eos);
     if (s->surface.size && s->surface.size < sizeof t->surface &&
-        ct_vocab_is_utf8((struct ct_str){(const char *)s->surface.data, s->surface.size})) {
+        ct_utf8_valid((const char *)s->surface.data, s->surface.size)) {
         memcpy(t->surface, s->surface.data, s->surface.size);
         t->surface[s->surface.size] = 0;
     }
@@ -323,9 +319,9 @@ static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct sc
                        w->name);
     CT_TRY(check_settings(&s, w->name, w->err));
     CT_TRY(apply_settings(t, &s, w->name, w->err));
-    ct_vocab_name_controls(t);
-    CT_TRY(ct_vocab_scores(t, w->name, scores->score, w->err));
-    CT_TRY(ct_vocab_finish(t, w->name, w->err));
+    ct_tokenizer_name_controls(t);
+    CT_TRY(ct_tokenizer_scores(t, w->name, scores->score, w->err));
+    CT_TRY(ct_tokenizer_finish(t, w->name, w->err));
     for (int b = 0; b < 256 && t->byte_fallback; b++)
         if (t->byte_id[b] < 0 || t->piece[t->byte_id[b]].kind != CT_PIECE_BYTE)
             return ct_fail(w->err, CARAT_E_FORMAT,
@@ -334,17 +330,17 @@ static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct sc
     return CARAT_OK;
 }
 
-carat_status ct_vocab_from_model(struct ct_tokenizer **out, const char *name, struct ct_bytes proto,
-                                 struct ct_listener *listener, carat_error *err)
+carat_status ct_tokenizer_read_model(struct ct_tokenizer **out, const char *name, struct ct_bytes proto,
+                                     struct ct_listener *listener, carat_error *err)
 {
     struct ct_tokenizer *t = NULL;
     struct scores scores = {NULL, 0};
     struct wire w = {name, 0, 0, proto.data, proto.data, proto.data, err, CARAT_OK};
     if (proto.size > CT_TOKENIZER_MAX)
-        return ct_vocab_too_large(name, proto.size, err);
+        return ct_tokenizer_too_large(name, proto.size, err);
     if (proto.size)
         w.end += proto.size;
-    carat_status status = ct_vocab_create(&t, CT_SOURCE_MODEL, listener, err);
+    carat_status status = ct_tokenizer_create(&t, CT_SOURCE_MODEL, listener, err);
     if (status == CARAT_OK)
         status = read_model(t, &w, &scores);
     free(scores.score);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vocab.h: the inside of struct ct_tokenizer, shared by the readers of its three sources, the encoder and the
- * decoder. Nobody outside src/text includes it.
+/* tokenizer_parts.h: the inside of struct ct_tokenizer, shared by the readers of its three sources, the
+ * encoder and the decoder. Nobody outside src/text includes it.
  *
  * A reader adds pieces (and, for tokenizer.json, merges), sets what its source declares, and calls
- * ct_vocab_finish, which derives everything the encoder needs. After that the object never changes. */
-#ifndef CT_VOCAB_H
-#define CT_VOCAB_H
+ * ct_tokenizer_finish, which derives everything the encoder needs. After that the object never changes. */
+#ifndef CT_TOKENIZER_PARTS_H
+#define CT_TOKENIZER_PARTS_H
 
 #include "text/tokenizer/tokenizer.h"
 
@@ -31,7 +31,7 @@ enum ct_piece_kind {
     CT_PIECE_BYTE = 6,    /* <0x00> to <0xFF> */
 };
 
-enum ct_vocab_source { CT_SOURCE_JSON, CT_SOURCE_MODEL, CT_SOURCE_GGUF };
+enum ct_tokenizer_form { CT_SOURCE_JSON, CT_SOURCE_MODEL, CT_SOURCE_GGUF };
 
 struct ct_piece {
     uint64_t at : 30; /* in blob: CT_VOCAB_MAX * CT_PIECE_MAX * 2 < 2^30 */
@@ -51,10 +51,10 @@ struct ct_tokenizer {
     /* Fixed sizes and no holes, from here to piece: tables.c stores this part as it lies, and the arrays
      * after it. */
     uint64_t seed;  /* of both hashes, so that no file can be made to collide */
-    int32_t source; /* enum ct_vocab_source */
+    int32_t source; /* enum ct_tokenizer_form */
     int32_t n;      /* ids are [0, n) */
     uint32_t n_blob, slot_mask, n_rank, n_merge, n_node;
-    uint32_t n_character, joint_bits;
+    uint32_t n_character, join_bits;
     int32_t longest; /* bytes of the longest piece that a merge can make */
     int32_t unknown; /* id for what cannot be spelled, or -1 while it is being read */
     int32_t bos;
@@ -86,7 +86,7 @@ struct ct_tokenizer {
         *merge; /* [n_merge] left id, right id, rank, from the highest bits to the lowest; or CT_NO_MERGE */
     int32_t *product; /* [n_rank], by rank */
     uint64_t *
-        joint; /* [2^joint_bits / 64] bitmap by hash: these two characters stand side by side in some merged piece */
+        joins; /* [2^join_bits / 64] bitmap by hash: these two characters stand side by side in some merged piece */
 
     int32_t *character;         /* [n_character] id of a character, or -1 */
     struct ct_match_node *node; /* [n_node], [0] is the root */
@@ -100,69 +100,68 @@ struct ct_tokenizer {
 };
 
 /* The merge rule looks at texts instead of pairs of ids. */
-static inline bool ct_vocab_by_text(const struct ct_tokenizer *t)
+static inline bool ct_tokenizer_by_text(const struct ct_tokenizer *t)
 {
     return t->source != CT_SOURCE_JSON;
 }
 
 /* ---- building; name is the path for messages ---- */
-carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err); /* always fails */
-carat_status ct_vocab_create(struct ct_tokenizer **t, enum ct_vocab_source source,
-                             struct ct_listener *listener, carat_error *err);
+carat_status ct_tokenizer_too_large(const char *name, size_t size, carat_error *err); /* always fails */
+carat_status ct_tokenizer_create(struct ct_tokenizer **t, enum ct_tokenizer_form source,
+                                 struct ct_listener *listener, carat_error *err);
 /* For each piece and merge: tells the listener every millisecond or so. E_CANCELLED. */
-carat_status ct_vocab_look(struct ct_tokenizer *t, carat_error *err);
+carat_status ct_tokenizer_look(struct ct_tokenizer *t, carat_error *err);
 /* Gives id its text and kind. E_FORMAT when the id or the text is taken (text: duplicates are let pass when
  * may_repeat), out of range, too long or not UTF-8. */
-carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, struct ct_str text, int kind,
-                          bool may_repeat, carat_error *err);
+carat_status ct_tokenizer_add(struct ct_tokenizer *t, const char *name, int64_t id, struct ct_str text,
+                              int kind, bool may_repeat, carat_error *err);
 /* Replaces the text of an id that has one. */
-carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
-                             carat_error *err);
+carat_status ct_tokenizer_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
+                                 carat_error *err);
 /* triple [n][3] = left id, right id, product id; the index is the rank. */
-carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err);
+carat_status ct_tokenizer_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err);
 /* score [t->n], higher first; turns them into ranks. E_FORMAT for NaN. */
-carat_status ct_vocab_scores(struct ct_tokenizer *t, const char *name, const float *score, carat_error *err);
+carat_status ct_tokenizer_scores(struct ct_tokenizer *t, const char *name, const float *score,
+                                 carat_error *err);
 /* Gives control kind to the names that are control tokens however a source stores them; called when all
  * pieces are there and before the merge tables, since a control token is no product of merging. */
-void ct_vocab_name_controls(struct ct_tokenizer *t);
+void ct_tokenizer_name_controls(struct ct_tokenizer *t);
 /* An id that ends generation; ignored when absent (-1) or known. */
-void ct_vocab_add_end(struct ct_tokenizer *t, int32_t id);
-carat_status ct_vocab_finish(struct ct_tokenizer *t, const char *name, carat_error *err);
+void ct_tokenizer_add_end(struct ct_tokenizer *t, int32_t id);
+carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat_error *err);
 
 /* The readers of tokenizer.h for a listener. */
-carat_status ct_vocab_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
-                                struct ct_listener *listener, carat_error *err);
-carat_status ct_vocab_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
-                                 struct ct_listener *listener, carat_error *err);
-carat_status ct_vocab_from_gguf(struct ct_tokenizer **t, const struct ct_file *f,
-                                struct ct_listener *listener, carat_error *err);
+carat_status ct_tokenizer_read_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
+                                    struct ct_listener *listener, carat_error *err);
+carat_status ct_tokenizer_read_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
+                                     struct ct_listener *listener, carat_error *err);
+carat_status ct_tokenizer_read_gguf(struct ct_tokenizer **t, const struct ct_file *f,
+                                    struct ct_listener *listener, carat_error *err);
 
 /* ---- asking ---- */
-int32_t ct_vocab_find(const struct ct_tokenizer *t, const char *s, size_t n); /* -1: absent */
 /* Brings into the cache what finding these texts will touch, all at once instead of one after another. A
  * vocabulary is larger than the cache, and a tokenizer.json looks up a million parts of merges. */
 #define CT_WARM_MAX 96
-void ct_vocab_warm(const struct ct_tokenizer *t, const struct ct_str *text, size_t n);
-static inline struct ct_str ct_vocab_text(const struct ct_tokenizer *t, int32_t id)
+void ct_tokenizer_warm(const struct ct_tokenizer *t, const struct ct_str *text, size_t n);
+static inline struct ct_str ct_piece_text(const struct ct_tokenizer *t, int32_t id)
 {
     return (struct ct_str){t->blob + t->piece[id].at, t->piece[id].n};
 }
-bool ct_vocab_is_utf8(struct ct_str text);
 /* The value of "<0x41>", -1 when the text is not of that form. */
-int ct_vocab_byte(struct ct_str text);
-static inline bool ct_vocab_is_control(const struct ct_tokenizer *t, int32_t id)
+int ct_piece_byte(struct ct_str text);
+static inline bool ct_piece_is_control(const struct ct_tokenizer *t, int32_t id)
 {
     return t->piece[id].kind == CT_PIECE_CONTROL || t->piece[id].kind == CT_PIECE_UNKNOWN;
 }
-bool ct_vocab_is_visible(const struct ct_tokenizer *t, int32_t id);
+bool ct_piece_is_visible(const struct ct_tokenizer *t, int32_t id);
 
 /* The id of a character below U+10000, -1: absent. */
-static inline int32_t ct_vocab_character(const struct ct_tokenizer *t, uint32_t code)
+static inline int32_t ct_tokenizer_character(const struct ct_tokenizer *t, uint32_t code)
 {
     return code < t->n_character ? t->character[code] : -1;
 }
 
-static inline uint64_t ct_vocab_mix(uint64_t h)
+static inline uint64_t ct_tokenizer_mix(uint64_t h)
 {
     h ^= h >> 32;
     h *= 0xd6e8feb86659fd93u;
@@ -170,29 +169,29 @@ static inline uint64_t ct_vocab_mix(uint64_t h)
     h *= 0xa0761d6478bd642fu;
     return h ^ h >> 32;
 }
-static inline uint32_t ct_vocab_joint_hash(const struct ct_tokenizer *t, uint32_t a, uint32_t b)
+static inline uint32_t ct_tokenizer_join_hash(const struct ct_tokenizer *t, uint32_t a, uint32_t b)
 {
-    return (uint32_t)(((uint64_t)a << 21 ^ b) * 0x9e3779b97f4a7c15u >> (64 - t->joint_bits));
+    return (uint32_t)(((uint64_t)a << 21 ^ b) * 0x9e3779b97f4a7c15u >> (64 - t->join_bits));
 }
 /* False: no merge ever joins symbols across the border between these two characters. */
-static inline bool ct_vocab_joint(const struct ct_tokenizer *t, uint32_t a, uint32_t b)
+static inline bool ct_tokenizer_joins(const struct ct_tokenizer *t, uint32_t a, uint32_t b)
 {
-    uint32_t h = ct_vocab_joint_hash(t, a, b);
-    return t->no_cut || (t->joint[h >> 6] >> (h & 63) & 1);
+    uint32_t h = ct_tokenizer_join_hash(t, a, b);
+    return t->no_cut || (t->joins[h >> 6] >> (h & 63) & 1);
 }
 /* A pair of ids as it stands above the rank in merge, and where the search for it begins. */
-static inline uint64_t ct_vocab_pair(int32_t left, int32_t right)
+static inline uint64_t ct_tokenizer_pair(int32_t left, int32_t right)
 {
     return (uint64_t)(uint32_t)left << CT_ID_BITS | (uint32_t)right;
 }
-static inline uint32_t ct_vocab_pair_slot(const struct ct_tokenizer *t, uint64_t pair)
+static inline uint32_t ct_tokenizer_pair_slot(const struct ct_tokenizer *t, uint64_t pair)
 {
-    return (uint32_t)((uint64_t)(uint32_t)ct_vocab_mix(pair ^ t->seed) * t->n_merge >> 32);
+    return (uint32_t)((uint64_t)(uint32_t)ct_tokenizer_mix(pair ^ t->seed) * t->n_merge >> 32);
 }
-static inline uint32_t ct_vocab_pair_rank(const struct ct_tokenizer *t, int32_t left, int32_t right)
+static inline uint32_t ct_tokenizer_pair_rank(const struct ct_tokenizer *t, int32_t left, int32_t right)
 {
-    uint64_t pair = ct_vocab_pair(left, right);
-    for (uint32_t i = ct_vocab_pair_slot(t, pair);; i = i + 1 < t->n_merge ? i + 1 : 0) {
+    uint64_t pair = ct_tokenizer_pair(left, right);
+    for (uint32_t i = ct_tokenizer_pair_slot(t, pair);; i = i + 1 < t->n_merge ? i + 1 : 0) {
         if (t->merge[i] == CT_NO_MERGE)
             return CT_NO_RANK;
         if (t->merge[i] >> CT_RANK_BITS == pair)
@@ -200,6 +199,7 @@ static inline uint32_t ct_vocab_pair_rank(const struct ct_tokenizer *t, int32_t 
     }
 }
 /* Longest matchable piece at the start of text; returns the bytes of text it covers, 0 for none. */
-size_t ct_vocab_match(const struct ct_tokenizer *t, const char *text, size_t n, bool special, int32_t *id);
+size_t ct_tokenizer_match(const struct ct_tokenizer *t, const char *text, size_t n, bool special,
+                          int32_t *id);
 
 #endif

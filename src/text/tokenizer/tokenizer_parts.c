@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vocab.c: the store of pieces behind every tokenizer: text <-> id, the merge tables, the matcher for pieces
- * that are cut out of text before merging, and what follows from the names of pieces. How the three sources
- * spell all this is left to their readers; how text is encoded, to tokenizer.c and bpe.c.
+/* tokenizer_parts.c: the store of pieces behind every tokenizer: text <-> id, the merge tables, the matcher
+ * for pieces that are cut out of text before merging, and what follows from the names of pieces. How the
+ * three sources spell all this is left to their readers; how text is encoded, to tokenizer.c and bpe.c.
  *
- * Which pieces are control tokens: those that the source declares so; and, because some sources store them as
- * user-defined, those that control.h names. A control token spelled in text stays text unless the
+ * Which pieces are control tokens: those that the source declares so; and, because some sources store them
+ * as user-defined, those that control.h names. A control token spelled in text stays text unless the
  * caller passes CARAT_SPECIAL. */
-#include "text/tokenizer/vocab.h"
+#include "text/tokenizer/tokenizer_parts.h"
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "os/clock.h"
 #include "base/utf8.h"
 
@@ -18,13 +19,13 @@ static carat_status no_memory(carat_error *err)
     return ct_fail(err, CARAT_E_MEMORY, "no memory for the tokenizer");
 }
 
-carat_status ct_vocab_too_large(const char *name, size_t size, carat_error *err)
+carat_status ct_tokenizer_too_large(const char *name, size_t size, carat_error *err)
 {
     return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the tokenizer is %zu bytes long, expected at most %zu",
                    name, size, CT_TOKENIZER_MAX);
 }
 
-carat_status ct_vocab_look(struct ct_tokenizer *t, carat_error *err)
+carat_status ct_tokenizer_look(struct ct_tokenizer *t, carat_error *err)
 {
     const struct ct_listener *l = t->listener;
     if (++t->looks % 4096 || !l || !l->progress || !l->progress(l->user, l->done, l->total))
@@ -32,8 +33,8 @@ carat_status ct_vocab_look(struct ct_tokenizer *t, carat_error *err)
     return ct_fail(err, CARAT_E_CANCELLED, "reading the tokenizer was cancelled");
 }
 
-carat_status ct_vocab_create(struct ct_tokenizer **out, enum ct_vocab_source source,
-                             struct ct_listener *listener, carat_error *err)
+carat_status ct_tokenizer_create(struct ct_tokenizer **out, enum ct_tokenizer_form source,
+                                 struct ct_listener *listener, carat_error *err)
 {
     struct ct_tokenizer *t = calloc(1, sizeof *t);
     if (!t)
@@ -55,7 +56,7 @@ void ct_tokenizer_free(struct ct_tokenizer *t)
         free(t->slot);
         free(t->merge);
         free(t->product);
-        free(t->joint);
+        free(t->joins);
         free(t->character);
         free(t->node);
     }
@@ -78,7 +79,7 @@ static uint32_t hash(const struct ct_tokenizer *t, const char *s, size_t n)
         tail = (uint64_t)ct_le32(s) << 32 | ct_le32(s + n - 4);
     else if (n)
         tail = (uint64_t)(uint8_t)s[0] << 16 | (uint64_t)(uint8_t)s[n / 2] << 8 | (uint8_t)s[n - 1];
-    return (uint32_t)ct_vocab_mix(h ^ tail);
+    return (uint32_t)ct_tokenizer_mix(h ^ tail);
 }
 
 /* The slot that holds the text whose hash is h, or the empty one where it belongs. */
@@ -94,14 +95,15 @@ static uint32_t probe(const struct ct_tokenizer *t, const char *s, size_t n, uin
     return i;
 }
 
-int32_t ct_vocab_find(const struct ct_tokenizer *t, const char *s, size_t n)
+int32_t ct_tokenizer_find(const struct ct_tokenizer *t, struct ct_str piece)
 {
-    if (n == 0 || n > CT_PIECE_MAX || !t->slot)
+    if (piece.n == 0 || piece.n > CT_PIECE_MAX || !t->slot)
         return -1;
-    return CT_SLOT_ID(t->slot[probe(t, s, n, hash(t, s, n))]); /* of an empty one: -1 */
+    uint32_t h = hash(t, piece.s, piece.n);
+    return CT_SLOT_ID(t->slot[probe(t, piece.s, piece.n, h)]); /* of an empty one: -1 */
 }
 
-void ct_vocab_warm(const struct ct_tokenizer *t, const struct ct_str *text, size_t n)
+void ct_tokenizer_warm(const struct ct_tokenizer *t, const struct ct_str *text, size_t n)
 {
     uint32_t at[CT_WARM_MAX];
     assert(n <= CT_WARM_MAX);
@@ -138,21 +140,10 @@ static bool grow_slots(struct ct_tokenizer *t)
     t->slot_mask = size - 1;
     t->n_hashed = 0;
     for (int32_t id = 0; id < t->n; id++) {
-        struct ct_str text = ct_vocab_text(t, id);
+        struct ct_str text = ct_piece_text(t, id);
         uint32_t h = hash(t, text.s, text.n), i = probe(t, text.s, text.n, h);
         if (text.n && !t->slot[i]) /* of equal texts the first counts */
             occupy(t, i, h, id);
-    }
-    return true;
-}
-
-bool ct_vocab_is_utf8(struct ct_str s)
-{
-    for (size_t i = 0; i < s.n;) {
-        size_t n = ct_utf8_length((const uint8_t *)s.s + i, s.n - i);
-        if (n == 0)
-            return false;
-        i += n;
     }
     return true;
 }
@@ -164,7 +155,7 @@ static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t i
     if (text.n > CT_PIECE_MAX)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: token %d is %zu bytes long, expected at most %d", name,
                        id, text.n, CT_PIECE_MAX);
-    if (!ct_vocab_is_utf8(text))
+    if (!ct_utf8_valid(text.s, text.n))
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is not valid UTF-8", name, id);
     if (!grow_slots(t))
         return no_memory(err);
@@ -172,14 +163,8 @@ static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t i
     if (text.n && t->slot[i] && !may_repeat)
         return ct_fail(err, CARAT_E_FORMAT, "%s: tokens %d and %d are the same text", name,
                        CT_SLOT_ID(t->slot[i]), id);
-    if (t->blob_capacity - t->n_blob < text.n) {
-        size_t capacity = t->blob_capacity ? t->blob_capacity * 2 : 1 << 16;
-        char *grown = realloc(t->blob, capacity);
-        if (!grown)
-            return no_memory(err);
-        t->blob = grown;
-        t->blob_capacity = capacity;
-    }
+    if (!ct_array_grow(&t->blob, &t->blob_capacity, t->n_blob + text.n, 1))
+        return no_memory(err);
     if (text.n) {
         memcpy(t->blob + t->n_blob, text.s, text.n);
         if (!t->slot[i])
@@ -191,8 +176,8 @@ static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t i
     return CARAT_OK;
 }
 
-carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, struct ct_str text, int kind,
-                          bool may_repeat, carat_error *err)
+carat_status ct_tokenizer_add(struct ct_tokenizer *t, const char *name, int64_t id, struct ct_str text,
+                              int kind, bool may_repeat, carat_error *err)
 {
     if (id < 0 || id >= CT_VOCAB_MAX)
         return ct_fail(err, CARAT_E_FORMAT, "%s: token id %lld found, expected 0 to %d", name, (long long)id,
@@ -201,31 +186,27 @@ carat_status ct_vocab_add(struct ct_tokenizer *t, const char *name, int64_t id, 
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, (int)id);
     if (id < t->n && t->piece[id].kind != CT_PIECE_ABSENT)
         return ct_fail(err, CARAT_E_FORMAT, "%s: token id %d is given twice", name, (int)id);
-    if ((size_t)id >= t->piece_capacity) {
-        size_t capacity = CT_MAX(t->piece_capacity * 2, (size_t)id + 1024);
-        struct ct_piece *grown = realloc(t->piece, capacity * sizeof *grown);
-        if (!grown)
-            return no_memory(err);
-        memset(grown + t->piece_capacity, 0, (capacity - t->piece_capacity) * sizeof *grown);
-        t->piece = grown;
-        t->piece_capacity = capacity;
-    }
-    CT_TRY(ct_vocab_look(t, err));
+    size_t had = t->piece_capacity;
+    if (!ct_array_grow(&t->piece, &t->piece_capacity, (size_t)id + 1, sizeof *t->piece))
+        return no_memory(err);
+    if (t->piece_capacity > had)
+        memset(t->piece + had, 0, (t->piece_capacity - had) * sizeof *t->piece);
+    CT_TRY(ct_tokenizer_look(t, err));
     CT_TRY(set_text(t, name, (int32_t)id, text, may_repeat, err));
     t->piece[id].kind = (unsigned)kind & 7;
     t->n = CT_MAX(t->n, (int)id + 1);
     return CARAT_OK;
 }
 
-carat_status ct_vocab_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
-                             carat_error *err)
+carat_status ct_tokenizer_rename(struct ct_tokenizer *t, const char *name, int32_t id, struct ct_str text,
+                                 carat_error *err)
 {
     if (text.n == 0)
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, id);
     return set_text(t, name, id, text, false, err); /* the old slot stays and no longer compares equal */
 }
 
-int ct_vocab_byte(struct ct_str s)
+int ct_piece_byte(struct ct_str s)
 {
     int v = 0;
     if (s.n != 6 || memcmp(s.s, "<0x", 3) != 0 || s.s[5] != '>')
@@ -242,7 +223,7 @@ int ct_vocab_byte(struct ct_str s)
     return v;
 }
 
-bool ct_vocab_is_visible(const struct ct_tokenizer *t, int32_t id)
+bool ct_piece_is_visible(const struct ct_tokenizer *t, int32_t id)
 {
     for (size_t i = 0; i < CT_COUNT(t->visible); i++)
         if (t->visible[i] == id)
@@ -253,16 +234,16 @@ bool ct_vocab_is_visible(const struct ct_tokenizer *t, int32_t id)
 /* ---- merge tables ---- */
 
 /* Room for the pairs of characters, few of which are to share a bit. */
-static uint64_t *create_joints(struct ct_tokenizer *t)
+static uint64_t *create_joins(struct ct_tokenizer *t)
 {
-    t->joint_bits = 10;
-    while ((size_t)1 << t->joint_bits < (size_t)t->n * 12)
-        t->joint_bits++;
-    return calloc((size_t)1 << (t->joint_bits - 6), sizeof *t->joint);
+    t->join_bits = 10;
+    while ((size_t)1 << t->join_bits < (size_t)t->n * 12)
+        t->join_bits++;
+    return calloc((size_t)1 << (t->join_bits - 6), sizeof *t->joins);
 }
 
 /* Notes every pair of neighbouring characters of a piece that a merge makes. */
-static void note_joints(struct ct_tokenizer *t, int32_t id)
+static void note_joins(struct ct_tokenizer *t, int32_t id)
 {
     const uint8_t *s = (const uint8_t *)t->blob + t->piece[id].at;
     uint32_t before = 0;
@@ -270,8 +251,8 @@ static void note_joints(struct ct_tokenizer *t, int32_t id)
         size_t width = s[i] < 0x80 ? 1 : s[i] < 0xe0 ? 2 : s[i] < 0xf0 ? 3 : 4; /* the text is valid */
         uint32_t c = ct_utf8_decode(s + i, width);
         if (i) {
-            uint32_t h = ct_vocab_joint_hash(t, before, c);
-            t->joint[h >> 6] |= (uint64_t)1 << (h & 63);
+            uint32_t h = ct_tokenizer_join_hash(t, before, c);
+            t->joins[h >> 6] |= (uint64_t)1 << (h & 63);
         }
         before = c;
         i += width;
@@ -281,28 +262,28 @@ static void note_joints(struct ct_tokenizer *t, int32_t id)
 
 #define AHEAD 12 /* merges between asking memory for a slot and using it */
 
-carat_status ct_vocab_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err)
+carat_status ct_tokenizer_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err)
 {
     t->n_rank = (uint32_t)n;
     t->n_merge =
         t->n_rank + t->n_rank / 3 + 16; /* at most three quarters full: nearly every search finds its pair */
     t->merge = malloc(t->n_merge * sizeof *t->merge);
     t->product = malloc((n + 1) * sizeof *t->product);
-    t->joint = create_joints(t);
-    if (!t->merge || !t->product || !t->joint)
+    t->joins = create_joins(t);
+    if (!t->merge || !t->product || !t->joins)
         return no_memory(err);
     memset(t->merge, 0xff, t->n_merge * sizeof *t->merge);
     for (size_t r = 0; r < n; r++) {
         const int32_t *m = triple + r * 3, *later = m + CT_MIN(n - 1 - r, AHEAD) * 3;
-        uint64_t pair = ct_vocab_pair(m[0], m[1]);
-        CT_TRY(ct_vocab_look(t, err));
-        __builtin_prefetch(&t->merge[ct_vocab_pair_slot(t, ct_vocab_pair(later[0], later[1]))]);
+        uint64_t pair = ct_tokenizer_pair(m[0], m[1]);
+        CT_TRY(ct_tokenizer_look(t, err));
+        __builtin_prefetch(&t->merge[ct_tokenizer_pair_slot(t, ct_tokenizer_pair(later[0], later[1]))]);
         t->product[r] = m[2];
         if (r == 0 || m[2] != t->product[r - 1])
-            note_joints(t, m[2]);
+            note_joins(t, m[2]);
         if (t->piece[m[0]].kind == CT_PIECE_BYTE || t->piece[m[1]].kind == CT_PIECE_BYTE)
             t->no_cut = true;
-        uint32_t i = ct_vocab_pair_slot(t, pair);
+        uint32_t i = ct_tokenizer_pair_slot(t, pair);
         while (t->merge[i] != CT_NO_MERGE && t->merge[i] >> CT_RANK_BITS != pair)
             i = i + 1 < t->n_merge ? i + 1 : 0;
         t->merge[i] = pair << CT_RANK_BITS | r; /* of a repeated pair the last rank holds */
@@ -322,11 +303,12 @@ static int by_score(const void *a, const void *b)
 }
 
 /* Equal scores share a rank, so that the leftmost wins among them, as in SentencePiece. */
-carat_status ct_vocab_scores(struct ct_tokenizer *t, const char *name, const float *score, carat_error *err)
+carat_status ct_tokenizer_scores(struct ct_tokenizer *t, const char *name, const float *score,
+                                 carat_error *err)
 {
     struct scored *order = malloc((size_t)t->n * sizeof *order);
-    t->joint = create_joints(t);
-    if (!order || !t->joint) {
+    t->joins = create_joins(t);
+    if (!order || !t->joins) {
         free(order);
         return no_memory(err);
     }
@@ -350,7 +332,7 @@ carat_status ct_vocab_scores(struct ct_tokenizer *t, const char *name, const flo
         if (i == 0 || order[i].score != order[i - 1].score)
             t->n_rank++;
         t->piece[order[i].id].rank = (t->n_rank - 1) & (CT_NO_RANK - 1);
-        note_joints(t, order[i].id);
+        note_joins(t, order[i].id);
     }
     free(order);
     return CARAT_OK;
@@ -381,7 +363,7 @@ static carat_status build_matcher(struct ct_tokenizer *t, carat_error *err)
     carat_status status = CARAT_E_MEMORY;
     size_t n = 0, bytes = 1, i = 0;
     for (int32_t id = 0; id < t->n; id++)
-        if (ct_vocab_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) {
+        if (ct_piece_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) {
             n++;
             bytes += t->piece[id].n;
         }
@@ -391,7 +373,7 @@ static carat_status build_matcher(struct ct_tokenizer *t, carat_error *err)
     if (!m || !t->node || !range)
         goto fail;
     for (int32_t id = 0; id < t->n; id++)
-        if ((ct_vocab_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) && t->piece[id].n)
+        if ((ct_piece_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) && t->piece[id].n)
             m[i++] = (struct match){(const uint8_t *)t->blob + t->piece[id].at, t->piece[id].n, id};
     n = i;
     qsort(m, n, sizeof *m, by_text);
@@ -443,7 +425,7 @@ static uint32_t child(const struct ct_tokenizer *t, uint32_t node, uint8_t byte)
     return lo < t->node[node].first + t->node[node].count && t->node[lo].byte == byte ? lo : 0;
 }
 
-size_t ct_vocab_match(const struct ct_tokenizer *t, const char *text, size_t n, bool special, int32_t *id)
+size_t ct_tokenizer_match(const struct ct_tokenizer *t, const char *text, size_t n, bool special, int32_t *id)
 {
     size_t length = 0;
     uint32_t k = 0;
@@ -460,7 +442,7 @@ size_t ct_vocab_match(const struct ct_tokenizer *t, const char *text, size_t n, 
         if (!k)
             break;
         int32_t here = t->node[k].id;
-        if (here >= 0 && (special || !ct_vocab_is_control(t, here))) {
+        if (here >= 0 && (special || !ct_piece_is_control(t, here))) {
             *id = here;
             length = i + 1;
         }
@@ -470,18 +452,13 @@ size_t ct_vocab_match(const struct ct_tokenizer *t, const char *text, size_t n, 
 
 /* ---- what follows from the names ---- */
 
-void ct_vocab_add_end(struct ct_tokenizer *t, int32_t id)
+void ct_tokenizer_add_end(struct ct_tokenizer *t, int32_t id)
 {
     for (int i = 0; i < t->n_end; i++)
         if (t->end[i] == id)
             return;
     if (id >= 0 && id < t->n && t->n_end < (int)CT_COUNT(t->end))
         t->end[t->n_end++] = id;
-}
-
-static int32_t find_name(const struct ct_tokenizer *t, const char *name)
-{
-    return ct_vocab_find(t, name, strlen(name));
 }
 
 /* The code point of a piece that is one character below U+10000; CT_CHARACTERS for every other piece. */
@@ -514,10 +491,10 @@ static bool index_characters(struct ct_tokenizer *t)
     return true;
 }
 
-void ct_vocab_name_controls(struct ct_tokenizer *t)
+void ct_tokenizer_name_controls(struct ct_tokenizer *t)
 {
     for (int k = 0; k < CT_CONTROLS; k++) {
-        int32_t id = find_name(t, ct_controls[k].text);
+        int32_t id = ct_tokenizer_control(t, (enum ct_control)k);
         bool image =
             ct_controls[k].use == CT_CONTROL_OF_IMAGE && id >= 0 && t->piece[id].kind == CT_PIECE_USER;
         if (ct_controls[k].use == CT_CONTROL_OF_CALL)
@@ -528,22 +505,22 @@ void ct_vocab_name_controls(struct ct_tokenizer *t)
     }
 }
 
-carat_status ct_vocab_finish(struct ct_tokenizer *t, const char *name, carat_error *err)
+carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat_error *err)
 {
     for (int b = 0; b < 256; b++) {
         static const char hex[] = "0123456789ABCDEF";
         char spelled[6] = {'<', '0', 'x', hex[b >> 4], hex[b & 15], '>'};
-        t->byte_id[b] = ct_vocab_find(t, spelled, 6);
+        t->byte_id[b] = ct_tokenizer_find(t, (struct ct_str){spelled, 6});
     }
     if (t->unknown < 0)
-        t->unknown = find_name(t, ct_controls[CT_CONTROL_UNK].text);
+        t->unknown = ct_tokenizer_control(t, CT_CONTROL_UNK);
     if (t->unknown < 0)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the vocabulary has no %s token", name,
                        ct_controls[CT_CONTROL_UNK].text);
     if (t->bos < 0)
-        t->bos = find_name(t, ct_controls[CT_CONTROL_BOS].text);
-    ct_vocab_add_end(t, find_name(t, ct_controls[CT_CONTROL_EOS].text));
-    ct_vocab_add_end(t, find_name(t, ct_controls[CT_CONTROL_END_OF_TURN].text));
+        t->bos = ct_tokenizer_control(t, CT_CONTROL_BOS);
+    ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_EOS));
+    ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_END_OF_TURN));
     t->listener = NULL; /* from now on it is shared */
     if (!index_characters(t))
         return no_memory(err);
