@@ -5,10 +5,9 @@
 
 #include <stdlib.h>
 
-#include "kernel/layout/panel.h"
+#include "kernel/layout/pack_weight.h"
 #include "os/memory.h"
 
-enum { PANELS_PER_ITEM = 64 };
 #define HUGE_PAGE ((size_t)2 << 20) /* where it is another, more or fewer pages are touched than needed */
 
 bool ct_cpu_exact_panels(enum ct_type type)
@@ -26,15 +25,11 @@ size_t ct_backend_panel_size(enum ct_type type, int cols)
  * the type has them. */
 static struct ct_weight packed_form(const struct ct_cpu_backend *b, struct ct_weight w)
 {
-    size_t panel = ct_panel_size(w.type, w.cols);
+    struct ct_weight form = ct_packed_form(&w);
+    bool packs = b->kernel.layout == CT_LAYOUT_PANELS && form.layout != w.layout &&
+                 (!b->o.exact || ct_cpu_exact_panels(w.type));
 
-    if (b->kernel.layout == CT_LAYOUT_PANELS && w.layout == CT_LAYOUT_ROWS && panel > 0 &&
-        (!b->o.exact || ct_cpu_exact_panels(w.type))) {
-        w.layout = CT_LAYOUT_PANELS;
-        w.row_bytes = panel;
-        w.data = NULL;
-    }
-    return w;
+    return packs ? form : w;
 }
 
 /* ---- planning ---- */
@@ -120,47 +115,41 @@ void ct_cpu_load_begin(struct ct_backend *base, carat_progress progress, void *u
     ct_pool_watch(b->pool, progress ? report : NULL, b);
 }
 
-struct job {
-    struct ct_cpu_backend *b;
-    const struct ct_weight *from, *to;
-    const struct ct_pages *pages;
-};
-
-static void pack_item(void *arg, int item, int thread)
+static void item_is_packed(void *backend, const void *stored, size_t stored_bytes, size_t packed_bytes)
 {
-    struct job *j = arg;
-    const struct ct_weight *from = j->from, *to = j->to;
-    int r0 = item * PANELS_PER_ITEM * CT_PANEL_ROWS,
-        r1 = CT_MIN(r0 + PANELS_PER_ITEM * CT_PANEL_ROWS, from->rows);
-    size_t stored = (size_t)(r1 - r0) * from->row_bytes;
+    struct ct_cpu_backend *b = backend;
 
-    for (int r = r0; r < r1 && ct_pool_goes_on(j->b->pool, thread); r += CT_PANEL_ROWS)
-        ct_pack((uint8_t *)to->data + (size_t)(r / CT_PANEL_ROWS) * to->row_bytes, from, r);
-    j->b->o.done_with(j->b->o.user, (const uint8_t *)from->data + (size_t)r0 * from->row_bytes, stored);
-    count_loaded(j->b, stored);
+    (void)packed_bytes;
+    b->o.done_with(b->o.user, stored, stored_bytes);
+    count_loaded(b, stored_bytes);
 }
 
 struct ct_weight ct_cpu_pack_weight(struct ct_backend *base, struct ct_weight w)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
-    struct ct_weight as = packed_form(b, w);
+    struct ct_packing p = {.from = &w, .form = packed_form(b, w), .done_with = item_is_packed, .user = b};
 
-    if (as.data)
-        return as;
-    as.data = ct_cpu_take(&b->packed, ct_weight_bytes(&as));
-    ct_pool_run(b->pool, (ct_weight_pieces(&as) + PANELS_PER_ITEM - 1) / PANELS_PER_ITEM, pack_item,
-                &(struct job){.b = b, .from = &w, .to = &as});
-    return as;
+    if (p.form.data)
+        return p.form;
+    p.to = ct_cpu_take(&b->packed, ct_weight_bytes(&p.form));
+    ct_pool_run(b->pool, ct_packing_items(&p), ct_pack_item, &p);
+    p.form.data = p.to;
+    return p.form;
 }
+
+struct touching {
+    struct ct_cpu_backend *b;
+    const struct ct_pages *pages;
+};
 
 static void touch_item(void *arg, int item, int thread)
 {
-    const struct job *j = arg;
-    const uint8_t *p = j->pages->begin + (size_t)item * HUGE_PAGE;
+    const struct touching *t = arg;
+    const uint8_t *p = t->pages->begin + (size_t)item * HUGE_PAGE;
 
     (void)thread;
     ct_os_fetch(p);
-    count_loaded(j->b, CT_MIN(HUGE_PAGE, (size_t)(j->pages->end - p)));
+    count_loaded(t->b, CT_MIN(HUGE_PAGE, (size_t)(t->pages->end - p)));
 }
 
 /* What stays in the file is read whole for every token, so it is wanted at once, and in the order of the disk. */
@@ -170,9 +159,9 @@ bool ct_cpu_load_end(struct ct_backend *base)
 
     assert(b->packed.used == b->planned);
     for (int i = 0; i < b->n_mapped; i++) {
-        struct job j = {.b = b, .pages = &b->mapped[i]};
-        size_t size = (size_t)(j.pages->end - j.pages->begin);
-        ct_pool_run(b->pool, (int)((size + HUGE_PAGE - 1) / HUGE_PAGE), touch_item, &j);
+        struct touching t = {b, &b->mapped[i]};
+        size_t size = (size_t)(t.pages->end - t.pages->begin);
+        ct_pool_run(b->pool, (int)((size + HUGE_PAGE - 1) / HUGE_PAGE), touch_item, &t);
     }
     ct_os_fp_leave(b->fp);
     return ct_pool_unwatch(b->pool);
