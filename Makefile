@@ -8,7 +8,7 @@ LIBDIR ?= lib
 DESTDIR ?=
 T ?= 60
 
-.PHONY: all demo check bench fuzz install setup
+.PHONY: all demo check bench fuzz install clean setup
 
 all: build/release/Makefile
 	cmake --build build/release -j$(JOBS)
@@ -35,6 +35,10 @@ install: build/release/Makefile
 	cmake -S . -B build/release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) -DCMAKE_INSTALL_LIBDIR=$(LIBDIR)
 	cmake --build build/release -j$(JOBS) --target carat carat_static carat_shared
 	DESTDIR=$(DESTDIR) cmake --install build/release
+
+# All that was built, found by fuzzing or unpacked for Arm.
+clean:
+	rm -rf build
 
 # `make check` and `cmake --preset release` switch the tests on in the same folder.
 build/release/Makefile: | setup
