@@ -53,7 +53,7 @@ carat_status ct_json_fail(struct ct_json *j, const char *format, ...)
 }
 
 /* Records "expected E, found what stands at the cursor". */
-static enum ct_json_token refuse(struct ct_json *j, const char *expected)
+static enum ct_json_token scan_refuse(struct ct_json *j, const char *expected)
 {
     if (j->at >= j->size)
         ct_json_fail(j, "expected %s, found the end of the text", expected);
@@ -65,7 +65,7 @@ static enum ct_json_token refuse(struct ct_json *j, const char *expected)
 }
 
 /* Pretty-printed files are a newline and a run of spaces between most tokens, hence the eight at a time. */
-static void skip_space(struct ct_json *j)
+static void scan_space(struct ct_json *j)
 {
     const uint8_t *p = j->text + j->at, *end = p + CT_MIN(j->size - j->at, (size_t)CT_JSON_SPACE_MAX);
     while (p < end) {
@@ -84,7 +84,7 @@ static void skip_space(struct ct_json *j)
 }
 
 /* Makes room for n bytes in the buffer. */
-static bool reserve(struct ct_json *j, size_t n)
+static bool scan_reserve(struct ct_json *j, size_t n)
 {
     if (ct_array_grow(&j->buffer, &j->capacity, n, 1))
         return true;
@@ -94,7 +94,7 @@ static bool reserve(struct ct_json *j, size_t n)
 }
 
 /* Four hexadecimal digits at the cursor, -1 when they are not. */
-static int hex4(const struct ct_json *j, size_t at)
+static int scan_hex4(const struct ct_json *j, size_t at)
 {
     int v = 0;
     if (j->size - at < 4)
@@ -112,12 +112,12 @@ static int hex4(const struct ct_json *j, size_t at)
 }
 
 /* The escape after the backslash at the cursor; writes at most 4 bytes, returns how many, 0 on error. */
-static size_t escape(struct ct_json *j, char *out)
+static size_t scan_escape(struct ct_json *j, char *out)
 {
     size_t at = j->at + 1;
     if (at >= j->size) {
         j->at = at;
-        refuse(j, "an escape");
+        scan_refuse(j, "an escape");
         return 0;
     }
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -129,10 +129,10 @@ static size_t escape(struct ct_json *j, char *out)
     }
     if (j->text[at] != 'u') {
         j->at = at;
-        refuse(j, "one of \"\\/bfnrtu after a backslash");
+        scan_refuse(j, "one of \"\\/bfnrtu after a backslash");
         return 0;
     }
-    int c = hex4(j, at + 1);
+    int c = scan_hex4(j, at + 1);
     if (c < 0) {
         ct_json_fail(j, "\\u is not followed by four hexadecimal digits");
         return 0;
@@ -141,7 +141,7 @@ static size_t escape(struct ct_json *j, char *out)
     if (c >= 0xd800 && c < 0xe000) {
         int low = -1;
         if (c < 0xdc00 && j->size - at >= 2 && j->text[at] == '\\' && j->text[at + 1] == 'u')
-            low = hex4(j, at + 2);
+            low = scan_hex4(j, at + 2);
         if (low < 0xdc00 || low >= 0xe000) {
             ct_json_fail(j, "the surrogate \\u%04x has no partner", (unsigned)c);
             return 0;
@@ -155,7 +155,7 @@ static size_t escape(struct ct_json *j, char *out)
 
 /* Index of the first byte from at on that is '"', '\\', a control character or invalid UTF-8, or lies
  * beyond end. */
-static size_t plain_run(const struct ct_json *j, size_t at, size_t end)
+static size_t scan_plain(const struct ct_json *j, size_t at, size_t end)
 {
     while (at < end) {
         uint8_t c = j->text[at];
@@ -170,15 +170,15 @@ static size_t plain_run(const struct ct_json *j, size_t at, size_t end)
 }
 
 /* The string whose opening quote is at the cursor, into j->string. */
-static bool string(struct ct_json *j)
+static bool scan_string(struct ct_json *j)
 {
     size_t start = ++j->at, end = start + CT_MIN(j->size - start, (size_t)CT_JSON_STRING_MAX), used = 0;
     bool escaped = false;
     for (;;) {
-        size_t stop = plain_run(j, j->at, end);
+        size_t stop = scan_plain(j, j->at, end);
         if (escaped || (stop < j->size && j->text[stop] == '\\')) {
             size_t run = stop - j->at;
-            if (!reserve(j, used + run + 4))
+            if (!scan_reserve(j, used + run + 4))
                 return false;
             memcpy(j->buffer + used, j->text + j->at, run);
             used += run;
@@ -186,7 +186,7 @@ static bool string(struct ct_json *j)
         }
         j->at = stop;
         if (stop >= j->size) {
-            refuse(j, "the closing '\"' of a string");
+            scan_refuse(j, "the closing '\"' of a string");
             return false;
         }
         if (stop >= end && j->text[stop] != '"') {
@@ -207,7 +207,7 @@ static bool string(struct ct_json *j)
                 ct_json_fail(j, "the string is not valid UTF-8 (byte 0x%02x)", c);
             return false;
         }
-        size_t n = escape(j, j->buffer + used);
+        size_t n = scan_escape(j, j->buffer + used);
         if (n == 0)
             return false;
         used += n;
@@ -216,8 +216,8 @@ static bool string(struct ct_json *j)
 
 /* Decimal digits and a power of ten to the nearest double. Small cases are one exact operation; the others
  * go to strtod in a spelling without a decimal point, so that the locale does not matter. */
-static bool to_double(struct ct_json *j, size_t from, size_t end, uint64_t digits, int n_digits,
-                      long exponent)
+static bool scan_double(struct ct_json *j, size_t from, size_t end, uint64_t digits, int n_digits,
+                        long exponent)
 {
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -243,18 +243,18 @@ static bool to_double(struct ct_json *j, size_t from, size_t end, uint64_t digit
     return true;
 }
 
-static bool is_digit(const struct ct_json *j, size_t at)
+static bool scan_is_digit(const struct ct_json *j, size_t at)
 {
     return at < j->size && j->text[at] >= '0' && j->text[at] <= '9';
 }
 
 /* Another digit that still belongs to a number of bearable length. */
-static bool more_digits(const struct ct_json *j, size_t from, size_t at)
+static bool scan_more_digits(const struct ct_json *j, size_t from, size_t at)
 {
-    return is_digit(j, at) && at - from <= CT_JSON_NUMBER_MAX;
+    return scan_is_digit(j, at) && at - from <= CT_JSON_NUMBER_MAX;
 }
 
-static enum ct_json_token number(struct ct_json *j)
+static enum ct_json_token scan_number(struct ct_json *j)
 {
     size_t from = j->at, at = from;
     uint64_t digits = 0;
@@ -263,10 +263,10 @@ static enum ct_json_token number(struct ct_json *j)
     if (j->text[at] == '-')
         at++;
     j->at = at;
-    if (!is_digit(j, at))
-        return refuse(j, "a digit");
+    if (!scan_is_digit(j, at))
+        return scan_refuse(j, "a digit");
     size_t first = at;
-    for (; more_digits(j, from, at); at++) {
+    for (; scan_more_digits(j, from, at); at++) {
         digits = n_digits < 19 ? digits * 10 + (uint64_t)(j->text[at] - '0') : digits;
         n_digits = CT_MIN(n_digits + 1, 20);
     }
@@ -274,9 +274,9 @@ static enum ct_json_token number(struct ct_json *j)
         return ct_json_fail(j, "a number begins with a superfluous 0"), CT_JSON_ERROR;
     if (at < j->size && j->text[at] == '.') {
         j->at = ++at;
-        if (!is_digit(j, at))
-            return refuse(j, "a digit");
-        for (; more_digits(j, from, at); at++) {
+        if (!scan_is_digit(j, at))
+            return scan_refuse(j, "a digit");
+        for (; scan_more_digits(j, from, at); at++) {
             digits = n_digits < 19 ? digits * 10 + (uint64_t)(j->text[at] - '0') : digits;
             n_digits = CT_MIN(n_digits + 1, 20);
             exponent--;
@@ -288,41 +288,41 @@ static enum ct_json_token number(struct ct_json *j)
         if (negative || (at < j->size && j->text[at] == '+'))
             at++;
         j->at = at;
-        if (!is_digit(j, at))
-            return refuse(j, "a digit");
+        if (!scan_is_digit(j, at))
+            return scan_refuse(j, "a digit");
         long e = 0;
-        for (; more_digits(j, from, at); at++)
+        for (; scan_more_digits(j, from, at); at++)
             e = CT_MIN(e * 10 + (j->text[at] - '0'), 100000000L);
         exponent += negative ? -e : e;
     }
     j->at = at;
     if (at - from > CT_JSON_NUMBER_MAX)
         return ct_json_fail(j, "the number is longer than %d characters", CT_JSON_NUMBER_MAX), CT_JSON_ERROR;
-    return to_double(j, from, at, digits, n_digits, exponent) ? CT_JSON_NUMBER : CT_JSON_ERROR;
+    return scan_double(j, from, at, digits, n_digits, exponent) ? CT_JSON_NUMBER : CT_JSON_ERROR;
 }
 
 double ct_json_decimal(struct ct_str spelled)
 {
     struct ct_json j = {.text = (const uint8_t *)spelled.s, .size = spelled.n};
-    return number(&j) == CT_JSON_NUMBER ? j.number : 0;
+    return scan_number(&j) == CT_JSON_NUMBER ? j.number : 0;
 }
 
-static enum ct_json_token word(struct ct_json *j, const char *spelling, enum ct_json_token token)
+static enum ct_json_token scan_word(struct ct_json *j, const char *spelling, enum ct_json_token token)
 {
     size_t n = strlen(spelling);
     if (j->size - j->at < n || memcmp(j->text + j->at, spelling, n) != 0)
-        return refuse(j, "a value");
+        return scan_refuse(j, "a value");
     j->at += n;
     return token;
 }
 
-static void value_done(struct ct_json *j)
+static void scan_value_done(struct ct_json *j)
 {
     if (j->expect != EXPECT_ERROR)
         j->expect = j->depth ? EXPECT_COMMA_OR_END : EXPECT_NOTHING;
 }
 
-static enum ct_json_token begin(struct ct_json *j, uint8_t bracket)
+static enum ct_json_token scan_open(struct ct_json *j, uint8_t bracket)
 {
     if (j->depth == CT_JSON_DEPTH)
         return ct_json_fail(j, "nested deeper than %d levels", CT_JSON_DEPTH), CT_JSON_ERROR;
@@ -332,58 +332,58 @@ static enum ct_json_token begin(struct ct_json *j, uint8_t bracket)
     return bracket == '{' ? CT_JSON_OBJECT : CT_JSON_ARRAY;
 }
 
-static enum ct_json_token finish(struct ct_json *j)
+static enum ct_json_token scan_close(struct ct_json *j)
 {
     uint8_t bracket = j->stack[--j->depth];
     j->start = j->at;
     j->at++;
-    value_done(j);
+    scan_value_done(j);
     return bracket == '{' ? CT_JSON_OBJECT_END : CT_JSON_ARRAY_END;
 }
 
-static enum ct_json_token value(struct ct_json *j)
+static enum ct_json_token scan_value(struct ct_json *j)
 {
     enum ct_json_token token;
     j->start = j->at;
     if (j->at >= j->size)
-        return refuse(j, "a value");
+        return scan_refuse(j, "a value");
     switch (j->text[j->at]) {
     case '{':
     case '[':
-        return begin(j, j->text[j->at]);
+        return scan_open(j, j->text[j->at]);
     case '"':
-        token = string(j) ? CT_JSON_STRING : CT_JSON_ERROR;
+        token = scan_string(j) ? CT_JSON_STRING : CT_JSON_ERROR;
         break;
     case 't':
-        token = word(j, "true", CT_JSON_TRUE);
+        token = scan_word(j, "true", CT_JSON_TRUE);
         break;
     case 'f':
-        token = word(j, "false", CT_JSON_FALSE);
+        token = scan_word(j, "false", CT_JSON_FALSE);
         break;
     case 'n':
-        token = word(j, "null", CT_JSON_NULL);
+        token = scan_word(j, "null", CT_JSON_NULL);
         break;
     case '-':
-        token = number(j);
+        token = scan_number(j);
         break;
     default:
-        token = is_digit(j, j->at) ? number(j) : refuse(j, "a value");
+        token = scan_is_digit(j, j->at) ? scan_number(j) : scan_refuse(j, "a value");
     }
-    value_done(j);
+    scan_value_done(j);
     return token;
 }
 
 /* The key whose quote is at the cursor and its colon. */
-static enum ct_json_token key(struct ct_json *j)
+static enum ct_json_token scan_key(struct ct_json *j)
 {
     j->start = j->at;
     if (j->at >= j->size || j->text[j->at] != '"')
-        return refuse(j, "a key");
-    if (!string(j))
+        return scan_refuse(j, "a key");
+    if (!scan_string(j))
         return CT_JSON_ERROR;
-    skip_space(j);
+    scan_space(j);
     if (j->at >= j->size || j->text[j->at] != ':')
-        return refuse(j, "':' after a key");
+        return scan_refuse(j, "':' after a key");
     j->at++;
     j->expect = EXPECT_VALUE;
     return CT_JSON_KEY;
@@ -393,26 +393,26 @@ enum ct_json_token ct_json_next(struct ct_json *j)
 {
     if (j->expect == EXPECT_ERROR)
         return CT_JSON_ERROR;
-    skip_space(j);
+    scan_space(j);
     uint8_t c = j->at < j->size ? j->text[j->at] : 0;
     bool in_object = j->depth && j->stack[j->depth - 1] == '{';
     switch (j->expect) {
     case EXPECT_VALUE_OR_END:
-        return c == ']' ? finish(j) : value(j);
+        return c == ']' ? scan_close(j) : scan_value(j);
     case EXPECT_KEY_OR_END:
-        return c == '}' ? finish(j) : key(j);
+        return c == '}' ? scan_close(j) : scan_key(j);
     case EXPECT_COMMA_OR_END:
         if (c == (in_object ? '}' : ']'))
-            return finish(j);
+            return scan_close(j);
         if (c != ',')
-            return refuse(j, in_object ? "',' or '}'" : "',' or ']'");
+            return scan_refuse(j, in_object ? "',' or '}'" : "',' or ']'");
         j->at++;
-        skip_space(j);
-        return in_object ? key(j) : value(j);
+        scan_space(j);
+        return in_object ? scan_key(j) : scan_value(j);
     case EXPECT_NOTHING:
-        return j->at < j->size ? refuse(j, "nothing after the document") : CT_JSON_END;
+        return j->at < j->size ? scan_refuse(j, "nothing after the document") : CT_JSON_END;
     default:
-        return value(j);
+        return scan_value(j);
     }
 }
 

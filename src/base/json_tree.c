@@ -108,7 +108,7 @@ static const char *value_place(const struct ct_json_value *v)
     return v->escaped ? v[1].s : v->s - quoted;
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
     const struct ct_json_value *x = *(const struct ct_json_value *const *)a,
                                *y = *(const struct ct_json_value *const *)b;
@@ -139,7 +139,7 @@ static const struct ct_json_value *repeated_key(struct ct_json_tree *t)
         key[n++] = k;
     }
     if (count > FEW) {
-        qsort(key, n, sizeof *key, by_key);
+        qsort(key, n, sizeof *key, compare_keys);
         for (size_t i = 1; i < n; i++)
             if (same_key(key[i - 1], key[i]) && (!found || key[i] < found))
                 found = key[i];
@@ -159,7 +159,7 @@ static void go_behind_key(struct ct_json *j, const struct ct_json_value *key)
     j->at = at + 1;
 }
 
-static void note_key(struct reading *r)
+static void tree_note_key(struct reading *r)
 {
     size_t n = CT_MIN(r->j.string.n, sizeof r->key - 1);
     for (size_t i = 0; i < n; i++) /* only what may stand in a message */
@@ -201,7 +201,7 @@ static void tree_take(struct ct_json_tree *t, struct reading *r, enum ct_json_to
     if (j->depth == 1 && token != CT_JSON_KEY)
         r->key[0] = 0;
     else if (j->depth == 2 && token == CT_JSON_KEY)
-        note_key(r);
+        tree_note_key(r);
 }
 
 /* Passes the reader's message on. Inside an element of a list it says which: "name[2].content: at byte
@@ -285,7 +285,7 @@ double ct_json_double(const struct ct_json_value *v)
 enum { SHOWN = 64 };
 
 /* The value as its text spells it, in plain ASCII. */
-static void spell_value(const struct ct_json_value *v, struct ct_bytes text, char out[SHOWN + 4])
+static void tree_spell(const struct ct_json_value *v, struct ct_bytes text, char out[SHOWN + 4])
 {
     struct ct_json j;
     const char *begin = value_place(v);
@@ -313,7 +313,7 @@ carat_status ct_json_refuse(carat_error *err, carat_status code, const char *fil
     va_end(args);
     if (!v)
         return ct_fail(err, code, "%s: %s: %s", file, key, wanted);
-    spell_value(v, text, value);
+    tree_spell(v, text, value);
     return ct_fail(err, code, "%s: %s at byte %zu is %s, %s", file, key,
                    (size_t)(value_place(v) - (const char *)text.data), value, wanted);
 }

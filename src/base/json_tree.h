@@ -85,6 +85,16 @@ static inline const struct ct_json_value *ct_json_after(const struct ct_json_val
 /* The value under a key; NULL when there is none, or no object. */
 const struct ct_json_value *ct_json_get(const struct ct_json_value *object, const char *key);
 const struct ct_json_value *ct_json_find(const struct ct_json_value *object, struct ct_str key);
+/* The same, but null counts as absent, as it does in transformers. */
+static inline const struct ct_json_value *ct_json_given(const struct ct_json_value *object, const char *key)
+{
+    const struct ct_json_value *v = ct_json_get(object, key);
+    return ct_json_is(v, CT_JSON_NULL) ? NULL : v;
+}
+static inline bool ct_json_is_text(const struct ct_json_value *v, const char *text)
+{
+    return ct_json_is(v, CT_JSON_STRING) && ct_str_is(ct_json_str(v), text);
+}
 /* A number that is spelled without a fraction and an exponent and fits into 64 bits. */
 bool ct_json_integer(const struct ct_json_value *v, int64_t *out);
 /* Of a number; else 0. */

@@ -3,7 +3,7 @@
  * family. */
 #include "model/config.h"
 
-static carat_status check(const struct ct_config *c, const struct ct_file *f, carat_error *err)
+static carat_status check_config(const struct ct_config *c, const struct ct_file *f, carat_error *err)
 {
     const char *path = ct_file_path(f);
 
@@ -38,5 +38,5 @@ carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_
         CT_TRY(ct_config_read_sbs(c, f, err));
     else
         CT_TRY(ct_config_read_hf(c, f, err));
-    return check(c, f, err);
+    return check_config(c, f, err);
 }

@@ -13,21 +13,21 @@ struct reader {
     carat_error *err;
 };
 
-static const char *key_of(const struct reader *r, const char *name, char key[128])
+static const char *gguf_key(const struct reader *r, const char *name, char key[128])
 {
     snprintf(key, 128, "%s.%s", r->arch->name, name);
     return key;
 }
 
 /* required: fallback < 0 */
-static int count(struct reader *r, const char *name, int fallback, int hi)
+static int gguf_count(struct reader *r, const char *name, int fallback, int hi)
 {
     char key[128];
     int64_t v = fallback;
 
     if (r->status)
         return 1;
-    key_of(r, name, key);
+    gguf_key(r, name, key);
     if (!ct_file_meta(r->f, key) && fallback < 0)
         r->status = ct_fail(r->err, CARAT_E_FORMAT,
                             "%s: metadata key \"%s\" is missing; an integer from 1 to %d was expected",
@@ -37,7 +37,7 @@ static int count(struct reader *r, const char *name, int fallback, int hi)
     return r->status ? 1 : (int)v;
 }
 
-static double number_at(struct reader *r, const char *key, double fallback, double lo, double hi)
+static double gguf_number_at(struct reader *r, const char *key, double fallback, double lo, double hi)
 {
     double v = fallback;
 
@@ -51,21 +51,21 @@ static double number_at(struct reader *r, const char *key, double fallback, doub
     return r->status ? fallback : v;
 }
 
-static double number(struct reader *r, const char *name, double fallback, double lo, double hi)
+static double gguf_number(struct reader *r, const char *name, double fallback, double lo, double hi)
 {
     char key[128];
-    return number_at(r, key_of(r, name, key), fallback, lo, hi);
+    return gguf_number_at(r, gguf_key(r, name, key), fallback, lo, hi);
 }
 
 /* A bool array (true = local), a period, or the architecture's own period when the key is absent. */
-static void read_pattern(struct reader *r, struct ct_config *c)
+static void gguf_pattern(struct reader *r, struct ct_config *c)
 {
     int period = r->arch->period;
     char key[128];
-    const struct ct_meta *m = ct_file_meta(r->f, key_of(r, "attention.sliding_window_pattern", key));
+    const struct ct_meta *m = ct_file_meta(r->f, gguf_key(r, "attention.sliding_window_pattern", key));
 
     if (m && m->type != CT_META_ARRAY)
-        period = count(r, "attention.sliding_window_pattern", period, 1 << 16);
+        period = gguf_count(r, "attention.sliding_window_pattern", period, 1 << 16);
     for (int i = 0; i < c->n_layer; i++)
         c->layer[i].kind = (i + 1) % period == 0 ? CT_GLOBAL : CT_LOCAL;
     if (!m || m->type != CT_META_ARRAY || r->status)
@@ -82,7 +82,7 @@ static void read_pattern(struct reader *r, struct ct_config *c)
 }
 
 /* The architecture that the file states, when carat runs it. */
-static carat_status read_architecture(const struct ct_file *f, const struct ct_architecture **known,
+static carat_status gguf_architecture(const struct ct_file *f, const struct ct_architecture **known,
                                       carat_error *err)
 {
     const char *path = ct_file_path(f);
@@ -106,7 +106,7 @@ static carat_status read_architecture(const struct ct_file *f, const struct ct_a
 }
 
 /* Tensors that change the angles of the rotary embedding pair by pair, as no Gemma 1 to 3 was made. */
-static carat_status refuse_angles(const struct ct_file *f, carat_error *err)
+static carat_status gguf_refuse_angles(const struct ct_file *f, carat_error *err)
 {
     static const char *const names[] = {"rope_freqs.weight", "rope_factors_long.weight",
                                         "rope_factors_short.weight"};
@@ -123,45 +123,45 @@ static carat_status refuse_angles(const struct ct_file *f, carat_error *err)
 }
 
 /* The sizes that all layers share. */
-static void read_layers(struct reader *r, struct ct_config *c)
+static void gguf_layers(struct reader *r, struct ct_config *c)
 {
     struct ct_layer_config l = {0};
 
-    l.ffn = count(r, "feed_forward_length", -1, 1 << 20);
-    l.n_head = count(r, "attention.head_count", -1, 1024);
-    l.n_kv_head = count(r, "attention.head_count_kv", l.n_head, 1024);
-    l.head_dim = count(r, "attention.key_length", CT_MAX(1, c->hidden / l.n_head), 1 << 16);
-    int value_length = count(r, "attention.value_length", l.head_dim, 1 << 16);
+    l.ffn = gguf_count(r, "feed_forward_length", -1, 1 << 20);
+    l.n_head = gguf_count(r, "attention.head_count", -1, 1024);
+    l.n_kv_head = gguf_count(r, "attention.head_count_kv", l.n_head, 1024);
+    l.head_dim = gguf_count(r, "attention.key_length", CT_MAX(1, c->hidden / l.n_head), 1 << 16);
+    int value_length = gguf_count(r, "attention.value_length", l.head_dim, 1 << 16);
     if (!r->status && value_length != l.head_dim)
         r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
                             "%s: metadata key \"%s.attention.value_length\" is %d, expected key_length = %d",
                             ct_file_path(r->f), r->arch->name, value_length, l.head_dim);
     bool by_width = ct_member_scales_by_width(r->arch, c->n_layer);
     l.attn_scale = (float)(1 / __builtin_sqrt(by_width ? (double)c->hidden / l.n_head : l.head_dim));
-    l.attn_cap = (float)number(r, "attn_logit_softcapping", (double)r->arch->attn_cap, 0, 1e6);
+    l.attn_cap = (float)gguf_number(r, "attn_logit_softcapping", (double)r->arch->attn_cap, 0, 1e6);
     for (int i = 0; i < c->n_layer; i++)
         c->layer[i] = l;
 }
 
 /* Window and rotary embedding of local and of global layers. */
-static void read_kinds(struct reader *r, struct ct_config *c)
+static void gguf_kinds(struct reader *r, struct ct_config *c)
 {
     const double least_base = 1.0001;
     const struct ct_architecture *a = r->arch;
-    int window = a->window ? count(r, "attention.sliding_window", a->window, 1 << 24) : 0;
-    double base = number(r, "rope.freq_base", a->rope_base, least_base, 1e12);
+    int window = a->window ? gguf_count(r, "attention.sliding_window", a->window, 1 << 24) : 0;
+    double base = gguf_number(r, "rope.freq_base", a->rope_base, least_base, 1e12);
     double local =
-        a->qk_norms ? number(r, "rope.local.freq_base", a->rope_base_local, least_base, 1e12) : base;
+        a->qk_norms ? gguf_number(r, "rope.local.freq_base", a->rope_base_local, least_base, 1e12) : base;
     int head_dim = c->layer[0].head_dim;
     char key[128];
 
-    local = number(r, "rope.freq_base_swa", local, least_base, 1e12);
+    local = gguf_number(r, "rope.freq_base_swa", local, least_base, 1e12);
     c->kind[CT_GLOBAL] = (struct ct_kind){0, head_dim, head_dim / 2, base, 1};
     c->kind[CT_LOCAL] = (struct ct_kind){window, head_dim, head_dim / 2, local, 1};
 
-    const struct ct_meta *type = ct_file_meta(r->f, key_of(r, "rope.scaling.type", key));
+    const struct ct_meta *type = ct_file_meta(r->f, gguf_key(r, "rope.scaling.type", key));
     if (type && type->type == CT_META_STRING && ct_str_is(type->s, "linear"))
-        c->kind[CT_GLOBAL].rope_factor = number(r, "rope.scaling.factor", 1, 1e-3, 1e5);
+        c->kind[CT_GLOBAL].rope_factor = gguf_number(r, "rope.scaling.factor", 1, 1e-3, 1e5);
     else if (type && !(type->type == CT_META_STRING && ct_str_is(type->s, "none")) && !r->status)
         r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
                             "%s: metadata key \"%s\" at byte %llu is not \"linear\" or \"none\"",
@@ -169,7 +169,7 @@ static void read_kinds(struct reader *r, struct ct_config *c)
 }
 
 /* Every token needs a row: its id comes from the tokenizer and is not looked at again. */
-static void read_vocabulary(struct reader *r, struct ct_config *c)
+static void gguf_vocabulary(struct reader *r, struct ct_config *c)
 {
     const struct ct_meta *tokens = ct_file_meta(r->f, "tokenizer.ggml.tokens");
     const struct ct_tensor *embed = ct_file_find(r->f, "token_embd.weight");
@@ -193,21 +193,21 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
 {
     struct reader r = {f, NULL, CARAT_OK, err};
 
-    CT_TRY(read_architecture(f, &r.arch, err));
-    CT_TRY(refuse_angles(f, err));
+    CT_TRY(gguf_architecture(f, &r.arch, err));
+    CT_TRY(gguf_refuse_angles(f, err));
     c->architecture = r.arch->name;
     c->post_norms = r.arch->post_norms;
     c->qk_norms = r.arch->qk_norms;
     c->tied = 1;
-    c->n_layer = count(&r, "block_count", -1, CT_MAX_LAYERS);
-    c->hidden = count(&r, "embedding_length", -1, 1 << 17);
-    c->max_context = count(&r, "context_length", 8192, 1 << 24);
-    c->norm_eps = (float)number(&r, "attention.layer_norm_rms_epsilon", CT_NORM_EPS, 0, 1);
-    c->logit_cap = (float)number(&r, "final_logit_softcapping", (double)r.arch->logit_cap, 0, 1e6);
-    read_layers(&r, c);
-    read_pattern(&r, c);
-    read_kinds(&r, c);
-    c->embed_scale_override = number_at(&r, "carat.embedding_scale", 0, 0, 1e6);
-    read_vocabulary(&r, c);
+    c->n_layer = gguf_count(&r, "block_count", -1, CT_MAX_LAYERS);
+    c->hidden = gguf_count(&r, "embedding_length", -1, 1 << 17);
+    c->max_context = gguf_count(&r, "context_length", 8192, 1 << 24);
+    c->norm_eps = (float)gguf_number(&r, "attention.layer_norm_rms_epsilon", CT_NORM_EPS, 0, 1);
+    c->logit_cap = (float)gguf_number(&r, "final_logit_softcapping", (double)r.arch->logit_cap, 0, 1e6);
+    gguf_layers(&r, c);
+    gguf_pattern(&r, c);
+    gguf_kinds(&r, c);
+    c->embed_scale_override = gguf_number_at(&r, "carat.embedding_scale", 0, 0, 1e6);
+    gguf_vocabulary(&r, c);
     return r.status;
 }

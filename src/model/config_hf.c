@@ -17,8 +17,8 @@ struct reader {
 };
 
 /* Refuses a value, to which key leads from r->o, unless there is an error already. */
-static void refuse_value(struct reader *r, carat_status code, const struct ct_json_value *value,
-                         const char *key, const char *expected)
+static void hf_refuse_value(struct reader *r, carat_status code, const struct ct_json_value *value,
+                            const char *key, const char *expected)
 {
     char whole[128];
 
@@ -29,28 +29,21 @@ static void refuse_value(struct reader *r, carat_status code, const struct ct_js
 }
 
 /* A reader of the object under key. */
-static struct reader inside(const struct reader *r, const char *key, const struct ct_json_value *o,
-                            char within[64])
+static struct reader hf_inside(const struct reader *r, const char *key, const struct ct_json_value *o,
+                               char within[64])
 {
     snprintf(within, 64, "%s%s.", r->within, key);
     return (struct reader){r->path, r->text, o, within, r->status, r->err};
 }
 
-/* JSON null counts as absent, as in transformers. */
-static const struct ct_json_value *get(const struct ct_json_value *o, const char *key)
+static void hf_refuse_key(struct reader *r, carat_status code, const char *key, const char *expected)
 {
-    const struct ct_json_value *v = ct_json_get(o, key);
-    return ct_json_is(v, CT_JSON_NULL) ? NULL : v;
+    hf_refuse_value(r, code, ct_json_given(r->o, key), key, expected);
 }
 
-static void refuse_key(struct reader *r, carat_status code, const char *key, const char *expected)
+static double hf_number(struct reader *r, const char *key, double fallback, double lo, double hi)
 {
-    refuse_value(r, code, get(r->o, key), key, expected);
-}
-
-static double number(struct reader *r, const char *key, double fallback, double lo, double hi)
-{
-    const struct ct_json_value *v = get(r->o, key);
+    const struct ct_json_value *v = ct_json_given(r->o, key);
 
     if (!v || r->status)
         return fallback;
@@ -58,15 +51,15 @@ static double number(struct reader *r, const char *key, double fallback, double 
     if (!ct_json_is(v, CT_JSON_NUMBER) || !(d >= lo && d <= hi)) {
         char expected[96];
         snprintf(expected, sizeof expected, "expected a number from %.15g to %.15g", lo, hi);
-        refuse_key(r, CARAT_E_FORMAT, key, expected);
+        hf_refuse_key(r, CARAT_E_FORMAT, key, expected);
         return fallback;
     }
     return d;
 }
 
-static int count(struct reader *r, const char *key, int fallback, int hi)
+static int hf_count(struct reader *r, const char *key, int fallback, int hi)
 {
-    const struct ct_json_value *v = get(r->o, key);
+    const struct ct_json_value *v = ct_json_given(r->o, key);
     int64_t n;
 
     if (!v || r->status)
@@ -74,71 +67,66 @@ static int count(struct reader *r, const char *key, int fallback, int hi)
     if (!ct_json_integer(v, &n) || n < 1 || n > hi) {
         char expected[64];
         snprintf(expected, sizeof expected, "expected an integer from 1 to %d", hi);
-        refuse_key(r, CARAT_E_FORMAT, key, expected);
+        hf_refuse_key(r, CARAT_E_FORMAT, key, expected);
         return fallback;
     }
     return (int)n;
 }
 
 /* A value of one kind; NULL when absent. */
-static const struct ct_json_value *typed(struct reader *r, const char *key, enum ct_json_token kind,
-                                         const char *expected)
+static const struct ct_json_value *hf_typed(struct reader *r, const char *key, enum ct_json_token kind,
+                                            const char *expected)
 {
-    const struct ct_json_value *v = get(r->o, key);
+    const struct ct_json_value *v = ct_json_given(r->o, key);
 
     if (!v || r->status || ct_json_is(v, kind))
         return r->status ? NULL : v;
-    refuse_key(r, CARAT_E_FORMAT, key, expected);
+    hf_refuse_key(r, CARAT_E_FORMAT, key, expected);
     return NULL;
 }
 
-static bool flag(struct reader *r, const char *key, bool fallback)
+static bool hf_flag(struct reader *r, const char *key, bool fallback)
 {
-    const struct ct_json_value *v = get(r->o, key);
+    const struct ct_json_value *v = ct_json_given(r->o, key);
 
     if (v && !ct_json_is_bool(v))
-        refuse_key(r, CARAT_E_FORMAT, key, "expected true or false");
+        hf_refuse_key(r, CARAT_E_FORMAT, key, "expected true or false");
     return v && !r->status ? ct_json_is(v, CT_JSON_TRUE) : fallback;
 }
 
-static const struct ct_json_value *string(struct reader *r, const char *key)
+static const struct ct_json_value *hf_string(struct reader *r, const char *key)
 {
-    return typed(r, key, CT_JSON_STRING, "expected a string");
+    return hf_typed(r, key, CT_JSON_STRING, "expected a string");
 }
 
-static const struct ct_json_value *object(struct reader *r, const char *key)
+static const struct ct_json_value *hf_object(struct reader *r, const char *key)
 {
-    return typed(r, key, CT_JSON_OBJECT, "expected an object");
-}
-
-static bool is_text(const struct ct_json_value *v, const char *text)
-{
-    return ct_json_is(v, CT_JSON_STRING) && ct_str_is(ct_json_str(v), text);
+    return hf_typed(r, key, CT_JSON_OBJECT, "expected an object");
 }
 
 /* {"rope_theta": .., "rope_type": "linear", "factor": ..} in either dialect, under key. */
-static void read_rope(struct reader *r, const char *key, const struct ct_json_value *o, struct ct_kind *kind)
+static void hf_rope(struct reader *r, const char *key, const struct ct_json_value *o, struct ct_kind *kind)
 {
     if (!o || r->status)
         return;
     char within[64];
-    struct reader sub = inside(r, key, o, within);
-    const char *name = get(o, "rope_type") ? "rope_type" : "type";
-    const struct ct_json_value *type = string(&sub, name);
-    kind->rope_base = number(&sub, "rope_theta", kind->rope_base, 1.0001, 1e12);
-    if (is_text(type, "linear")) {
-        if (!get(o, "factor")) /* as the reference has it */
-            refuse_key(&sub, CARAT_E_FORMAT, name, "which needs a factor beside it");
-        kind->rope_factor = number(&sub, "factor", 1, 1e-3, 1e5);
-    } else if (type && !is_text(type, "default")) {
-        refuse_key(&sub, CARAT_E_UNSUPPORTED, name, "but carat runs \"default\" and \"linear\" only");
+    struct reader sub = hf_inside(r, key, o, within);
+    const char *name = ct_json_given(o, "rope_type") ? "rope_type" : "type";
+    const struct ct_json_value *type = hf_string(&sub, name);
+    kind->rope_base = hf_number(&sub, "rope_theta", kind->rope_base, 1.0001, 1e12);
+    if (ct_json_is_text(type, "linear")) {
+        if (!ct_json_given(o, "factor")) /* as the reference has it */
+            hf_refuse_key(&sub, CARAT_E_FORMAT, name, "which needs a factor beside it");
+        kind->rope_factor = hf_number(&sub, "factor", 1, 1e-3, 1e5);
+    } else if (type && !ct_json_is_text(type, "default")) {
+        hf_refuse_key(&sub, CARAT_E_UNSUPPORTED, name, "but carat runs \"default\" and \"linear\" only");
     }
     r->status = sub.status;
 }
 
-static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
+static void hf_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
 {
-    const struct ct_json_value *types = get(r->o, "layer_types");
+    const struct ct_json_value *types = ct_json_given(r->o, "layer_types");
 
     for (int i = 0; i < c->n_layer; i++)
         c->layer[i].kind = pattern > 0 && (i + 1) % pattern == 0 ? CT_GLOBAL : CT_LOCAL;
@@ -148,21 +136,21 @@ static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
         char expected[96];
         snprintf(expected, sizeof expected, "expected a list with num_hidden_layers = %d entries",
                  c->n_layer);
-        refuse_key(r, CARAT_E_FORMAT, "layer_types", expected);
+        hf_refuse_key(r, CARAT_E_FORMAT, "layer_types", expected);
         return;
     }
     int i = 0;
     CT_JSON_EACH(type, types)
     {
-        if (is_text(type, "full_attention"))
+        if (ct_json_is_text(type, "full_attention"))
             c->layer[i].kind = CT_GLOBAL;
-        else if (is_text(type, "sliding_attention"))
+        else if (ct_json_is_text(type, "sliding_attention"))
             c->layer[i].kind = CT_LOCAL;
         else {
             char key[32];
             snprintf(key, sizeof key, "layer_types[%d]", i);
-            refuse_value(r, CARAT_E_FORMAT, type, key,
-                         "expected \"full_attention\" or \"sliding_attention\"");
+            hf_refuse_value(r, CARAT_E_FORMAT, type, key,
+                            "expected \"full_attention\" or \"sliding_attention\"");
             return;
         }
         i++;
@@ -170,25 +158,25 @@ static void read_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
 }
 
 /* A cap on scores or logits; an explicit null switches it off. */
-static float read_cap(struct reader *r, const char *key, float fallback)
+static float hf_cap(struct reader *r, const char *key, float fallback)
 {
     bool off = ct_json_is(ct_json_get(r->o, key), CT_JSON_NULL);
-    return off ? 0 : (float)number(r, key, (double)fallback, 0, 1e6);
+    return off ? 0 : (float)hf_number(r, key, (double)fallback, 0, 1e6);
 }
 
 /* The sizes that all layers share. */
-static void read_layers(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+static void hf_layers(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
     struct ct_layer_config l = {0};
 
-    l.ffn = count(r, "intermediate_size", a->hf.ffn, 1 << 20);
-    l.n_head = count(r, "num_attention_heads", a->hf.n_head, 1024);
-    l.n_kv_head = count(r, "num_key_value_heads", a->hf.n_kv_head, 1024);
-    l.head_dim = count(r, "head_dim", a->hf.head_dim, 1 << 16);
-    l.attn_cap = read_cap(r, "attn_logit_softcapping", a->attn_cap);
+    l.ffn = hf_count(r, "intermediate_size", a->hf.ffn, 1 << 20);
+    l.n_head = hf_count(r, "num_attention_heads", a->hf.n_head, 1024);
+    l.n_kv_head = hf_count(r, "num_key_value_heads", a->hf.n_kv_head, 1024);
+    l.head_dim = hf_count(r, "head_dim", a->hf.head_dim, 1 << 16);
+    l.attn_cap = hf_cap(r, "attn_logit_softcapping", a->attn_cap);
     double scalar = l.head_dim;
     if (a->hf.query_scalar > 0)
-        scalar = number(r, "query_pre_attn_scalar", a->hf.query_scalar, 1e-6, 1e9);
+        scalar = hf_number(r, "query_pre_attn_scalar", a->hf.query_scalar, 1e-6, 1e9);
     l.attn_scale = (float)(1 / __builtin_sqrt(scalar));
     for (int i = 0; i < c->n_layer; i++)
         c->layer[i] = l;
@@ -196,128 +184,130 @@ static void read_layers(struct reader *r, struct ct_config *c, const struct ct_a
 
 /* Window and rotary embedding of local and of global layers, in the older spelling and in that of
  * rope_parameters. */
-static void read_kinds(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+static void hf_kinds(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
     int head_dim = c->layer[0].head_dim, window = 0;
     struct ct_kind *global = &c->kind[CT_GLOBAL], *local = &c->kind[CT_LOCAL];
 
     if (a->hf.window)
-        window = count(r, "sliding_window", a->hf.window, 1 << 24);
+        window = hf_count(r, "sliding_window", a->hf.window, 1 << 24);
     *global = (struct ct_kind){0, head_dim, head_dim / 2, 0, 1};
     *local = (struct ct_kind){window, head_dim, head_dim / 2, 0, 1};
-    global->rope_base = number(r, "rope_theta", a->rope_base, 1.0001, 1e12);
-    local->rope_base =
-        a->qk_norms ? number(r, "rope_local_base_freq", a->rope_base_local, 1.0001, 1e12) : global->rope_base;
-    read_rope(r, "rope_scaling", object(r, "rope_scaling"), global);
+    global->rope_base = hf_number(r, "rope_theta", a->rope_base, 1.0001, 1e12);
+    local->rope_base = a->qk_norms ? hf_number(r, "rope_local_base_freq", a->rope_base_local, 1.0001, 1e12)
+                                   : global->rope_base;
+    hf_rope(r, "rope_scaling", hf_object(r, "rope_scaling"), global);
 
-    const struct ct_json_value *rope = object(r, "rope_parameters");
+    const struct ct_json_value *rope = hf_object(r, "rope_parameters");
     char within[64];
-    struct reader kinds = inside(r, "rope_parameters", rope, within);
-    const struct ct_json_value *full = object(&kinds, "full_attention"),
-                               *sliding = object(&kinds, "sliding_attention");
+    struct reader kinds = hf_inside(r, "rope_parameters", rope, within);
+    const struct ct_json_value *full = hf_object(&kinds, "full_attention"),
+                               *sliding = hf_object(&kinds, "sliding_attention");
     if (full || sliding) {
-        read_rope(&kinds, "full_attention", full, global);
-        read_rope(&kinds, "sliding_attention", sliding, local);
+        hf_rope(&kinds, "full_attention", full, global);
+        hf_rope(&kinds, "sliding_attention", sliding, local);
     }
     r->status = kinds.status;
     if (!full && !sliding) {
-        read_rope(r, "rope_parameters", rope, global);
+        hf_rope(r, "rope_parameters", rope, global);
         if (!a->qk_norms)
             local->rope_base = global->rope_base;
     }
 }
 
-static void read_text(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+static void hf_text(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
     c->architecture = a->name;
     c->norm_plus_one = true;
     c->post_norms = a->post_norms;
     c->qk_norms = a->qk_norms;
-    c->n_vocab = count(r, "vocab_size", a->hf.n_vocab, 1 << 24);
-    c->hidden = count(r, "hidden_size", a->hf.hidden, 1 << 17);
-    c->n_layer = count(r, "num_hidden_layers", a->hf.n_layer, CT_MAX_LAYERS);
-    c->max_context = count(r, "max_position_embeddings", a->hf.max_context, 1 << 24);
-    c->norm_eps = (float)number(r, "rms_norm_eps", CT_NORM_EPS, 0, 1);
-    c->logit_cap = read_cap(r, "final_logit_softcapping", a->logit_cap);
-    c->tied = flag(r, "tie_word_embeddings", true);
-    read_layers(r, c, a);
-    int period =
-        count(r, "sliding_window_pattern", count(r, "_sliding_window_pattern", a->period, 1 << 16), 1 << 16);
-    read_layer_kinds(r, c, a->hf.window ? period : 1);
-    read_kinds(r, c, a);
+    c->n_vocab = hf_count(r, "vocab_size", a->hf.n_vocab, 1 << 24);
+    c->hidden = hf_count(r, "hidden_size", a->hf.hidden, 1 << 17);
+    c->n_layer = hf_count(r, "num_hidden_layers", a->hf.n_layer, CT_MAX_LAYERS);
+    c->max_context = hf_count(r, "max_position_embeddings", a->hf.max_context, 1 << 24);
+    c->norm_eps = (float)hf_number(r, "rms_norm_eps", CT_NORM_EPS, 0, 1);
+    c->logit_cap = hf_cap(r, "final_logit_softcapping", a->logit_cap);
+    c->tied = hf_flag(r, "tie_word_embeddings", true);
+    hf_layers(r, c, a);
+    int period = hf_count(r, "sliding_window_pattern",
+                          hf_count(r, "_sliding_window_pattern", a->period, 1 << 16), 1 << 16);
+    hf_layer_kinds(r, c, a->hf.window ? period : 1);
+    hf_kinds(r, c, a);
 }
 
 /* config.json is a few kilobytes. */
 enum { MAX_CONFIG = 1 << 20 };
 
 /* Quantisation that config.json states: MLX writes "quantization", everyone else "quantization_config". */
-static carat_status refuse_quantised(const struct reader *r, const struct ct_json_value *root,
-                                     const struct ct_json_value *text)
+static carat_status hf_refuse_quantised(const struct reader *r, const struct ct_json_value *root,
+                                        const struct ct_json_value *text)
 {
     static const char *const keys[] = {"quantization_config", "compression_config", "quantization"};
     for (size_t i = 0; i < CT_COUNT(keys); i++) {
-        const struct ct_json_value *q = get(root, keys[i]) ? get(root, keys[i]) : get(text, keys[i]);
+        const struct ct_json_value *q =
+            ct_json_given(root, keys[i]) ? ct_json_given(root, keys[i]) : ct_json_given(text, keys[i]);
         if (!q)
             continue;
-        struct ct_str method = ct_json_str(get(q, "quant_method")), format = ct_json_str(get(q, "format"));
+        struct ct_str method = ct_json_str(ct_json_given(q, "quant_method")),
+                      format = ct_json_str(ct_json_given(q, "format"));
         int64_t bits = 0;
-        if (ct_json_is(get(q, "load_in_4bit"), CT_JSON_TRUE))
+        if (ct_json_is(ct_json_given(q, "load_in_4bit"), CT_JSON_TRUE))
             bits = 4;
-        else if (ct_json_is(get(q, "load_in_8bit"), CT_JSON_TRUE))
+        else if (ct_json_is(ct_json_given(q, "load_in_8bit"), CT_JSON_TRUE))
             bits = 8;
         else
-            ct_json_integer(get(q, "bits"), &bits);
+            ct_json_integer(ct_json_given(q, "bits"), &bits);
         char name[65], detail[33] = "";
         snprintf(name, sizeof name, "%.*s", (int)CT_MIN(method.n, (size_t)64), method.s);
         if (format.n)
             snprintf(detail, sizeof detail, "%.*s", (int)CT_MIN(format.n, (size_t)32), format.s);
         else if (bits > 0 && bits <= 16)
             snprintf(detail, sizeof detail, "%d bits", (int)bits);
-        const char *unnamed = get(q, "group_size") ? "MLX" : "an unnamed method";
+        const char *unnamed = ct_json_given(q, "group_size") ? "MLX" : "an unnamed method";
         return ct_refuse_quantised(r->path, keys[i], method.n ? name : unnamed, detail, r->err);
     }
     return CARAT_OK;
 }
 
 /* What makes a checkpoint of the right model_type one that carat must not run. */
-static carat_status refuse(struct reader *r, const struct ct_json_value *root)
+static carat_status hf_refuse(struct reader *r, const struct ct_json_value *root)
 {
-    const struct ct_json_value *activation = string(r, "hidden_activation"),
-                               *bidirectional = get(r->o, "use_bidirectional_attention");
+    const struct ct_json_value *activation = hf_string(r, "hidden_activation"),
+                               *bidirectional = ct_json_given(r->o, "use_bidirectional_attention");
 
-    CT_TRY(refuse_quantised(r, root, r->o));
-    if (activation && !is_text(activation, "gelu_pytorch_tanh"))
-        refuse_key(r, CARAT_E_UNSUPPORTED, "hidden_activation", "expected \"gelu_pytorch_tanh\"");
-    if (flag(r, "attention_bias", false))
-        refuse_key(r, CARAT_E_UNSUPPORTED, "attention_bias", "but Gemma models have no biases");
+    CT_TRY(hf_refuse_quantised(r, root, r->o));
+    if (activation && !ct_json_is_text(activation, "gelu_pytorch_tanh"))
+        hf_refuse_key(r, CARAT_E_UNSUPPORTED, "hidden_activation", "expected \"gelu_pytorch_tanh\"");
+    if (hf_flag(r, "attention_bias", false))
+        hf_refuse_key(r, CARAT_E_UNSUPPORTED, "attention_bias", "but Gemma models have no biases");
     /* "vision" concerns tokens of images only */
     if (!r->status && bidirectional && !ct_json_is(bidirectional, CT_JSON_FALSE) &&
-        !is_text(bidirectional, "vision"))
+        !ct_json_is_text(bidirectional, "vision"))
         return ct_refuse_bidirectional(r->path, "use_bidirectional_attention", r->err);
     return r->status;
 }
 
 /* The architecture by model_type, which nests in a multimodal config; the model_type of text_config then
  * counts too. */
-static carat_status find_architecture(struct reader *r, const struct ct_json_value *root,
-                                      const struct ct_architecture **a, bool *nested)
+static carat_status hf_architecture(struct reader *r, const struct ct_json_value *root,
+                                    const struct ct_architecture **a, bool *nested)
 {
-    const struct ct_json_value *type = string(r, "model_type"),
-                               *class = ct_json_first(get(root, "architectures"));
+    const struct ct_json_value *type = hf_string(r, "model_type"),
+                               *class = ct_json_first(ct_json_given(root, "architectures"));
     const char *key = "model_type";
 
     if (!type)
         return r->status ? r->status : ct_fail(r->err, CARAT_E_FORMAT, "%s: model_type is missing", r->path);
-    *nested = is_text(type, "gemma3");
+    *nested = ct_json_is_text(type, "gemma3");
     struct ct_str name = ct_json_str(type);
     if (*nested) {
-        const struct ct_json_value *text = object(r, "text_config");
+        const struct ct_json_value *text = hf_object(r, "text_config");
         if (!text)
             return r->status ? r->status
                              : ct_fail(r->err, CARAT_E_FORMAT, "%s: text_config is missing", r->path);
         r->o = text;
         r->within = "text_config.";
-        type = get(r->o, "model_type");
+        type = ct_json_given(r->o, "model_type");
         key = "model_type in text_config";
         name = ct_json_is(type, CT_JSON_STRING) ? ct_json_str(type) : (struct ct_str){"gemma3_text", 11};
     }
@@ -329,20 +319,21 @@ static carat_status find_architecture(struct reader *r, const struct ct_json_val
     return ct_refuse_name(r->path, key, name, r->err);
 }
 
-static carat_status read_root(struct reader *r, const struct ct_json_value *root, struct ct_config *c)
+static carat_status hf_root(struct reader *r, const struct ct_json_value *root, struct ct_config *c)
 {
     const struct ct_architecture *a;
     bool nested = false;
 
-    CT_TRY(find_architecture(r, root, &a, &nested));
-    CT_TRY(refuse(r, root));
-    read_text(r, c, a);
+    CT_TRY(hf_architecture(r, root, &a, &nested));
+    CT_TRY(hf_refuse(r, root));
+    hf_text(r, c, a);
     c->multimodal = nested;
     if (nested) { /* rows from the image token on are padding */
         r->o = root;
         r->within = "";
         int first = a->n_text_vocab ? a->n_text_vocab : c->n_vocab;
-        c->n_text_vocab = count(r, "image_token_index", count(r, "image_token_id", first, 1 << 24), 1 << 24);
+        c->n_text_vocab =
+            hf_count(r, "image_token_index", hf_count(r, "image_token_id", first, 1 << 24), 1 << 24);
     }
     return r->status;
 }
@@ -361,6 +352,6 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
                        MAX_CONFIG);
     CT_TRY(ct_file_json(f, "config.json", path, &root, err));
     struct reader r = {path, bytes, root, "", CARAT_OK, err};
-    CT_TRY(read_root(&r, root, c));
+    CT_TRY(hf_root(&r, root, c));
     return ct_refuse_tensors(f, err);
 }

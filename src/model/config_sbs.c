@@ -14,7 +14,7 @@ struct reader {
     carat_error *err;
 };
 
-static int count(struct reader *r, const char *field, uint32_t v, uint32_t hi)
+static int sbs_count(struct reader *r, const char *field, uint32_t v, uint32_t hi)
 {
     if ((v == 0 || v > hi) && !r->status)
         r->status = ct_fail(r->err, CARAT_E_FORMAT, "%s: blob \"config\": %s is %u, expected 1 to %u",
@@ -22,7 +22,7 @@ static int count(struct reader *r, const char *field, uint32_t v, uint32_t hi)
     return r->status ? 1 : (int)v;
 }
 
-static float cap(struct reader *r, const char *field, float v)
+static float sbs_cap(struct reader *r, const char *field, float v)
 {
     if (!(v >= 0 && v <= 1e6f) && !r->status)
         r->status =
@@ -32,7 +32,7 @@ static float cap(struct reader *r, const char *field, float v)
 }
 
 /* What a file may say that is no text Gemma of generations 1 to 3. */
-static carat_status refuse(const struct reader *r)
+static carat_status sbs_refuse(const struct reader *r)
 {
     const struct ct_sbs_config *s = r->s;
     const char *why = NULL;
@@ -53,17 +53,17 @@ static carat_status refuse(const struct reader *r)
                : CARAT_OK;
 }
 
-static void read_layer(struct reader *r, struct ct_config *c, int i)
+static void sbs_layer(struct reader *r, struct ct_config *c, int i)
 {
     const struct ct_sbs_layer *s = (const struct ct_sbs_layer *)r->s->layer_configs.element + i,
                               *first = r->s->layer_configs.element;
     struct ct_layer_config *l = &c->layer[i];
     const char *why = NULL;
 
-    l->n_head = count(r, "heads", s->heads, 1024);
-    l->n_kv_head = count(r, "kv_heads", s->kv_heads, 1024);
-    l->head_dim = count(r, "qkv_dim", s->qkv_dim, 1024);
-    l->ffn = count(r, "ff_hidden_dim", s->ff_hidden_dim, 1 << 20);
+    l->n_head = sbs_count(r, "heads", s->heads, 1024);
+    l->n_kv_head = sbs_count(r, "kv_heads", s->kv_heads, 1024);
+    l->head_dim = sbs_count(r, "qkv_dim", s->qkv_dim, 1024);
+    l->ffn = sbs_count(r, "ff_hidden_dim", s->ff_hidden_dim, 1 << 20);
     if (s->model_dim != r->s->model_dim)
         why = "model_dim differs from the model's";
     else if (s->qkv_dim != first->qkv_dim || s->post_norm != first->post_norm ||
@@ -87,7 +87,7 @@ static void read_layer(struct reader *r, struct ct_config *c, int i)
 }
 
 /* A layer is global when its window is the longest sequence; all others share one window. */
-static void read_windows(struct reader *r, struct ct_config *c)
+static void sbs_windows(struct reader *r, struct ct_config *c)
 {
     const struct ct_sbs_vector *v = &r->s->attention_window_sizes;
     const uint32_t *window = v->element;
@@ -98,7 +98,7 @@ static void read_windows(struct reader *r, struct ct_config *c)
                     "%s: blob \"config\": attention_window_sizes has %u entries, expected num_layers = %u",
                     r->path, (unsigned)v->n, (unsigned)r->s->num_layers);
     for (int i = 0; i < c->n_layer && !r->status; i++) {
-        int w = count(r, "a window of attention_window_sizes", window[i], 1 << 24);
+        int w = sbs_count(r, "a window of attention_window_sizes", window[i], 1 << 24);
         c->layer[i].kind = w == c->max_context ? CT_GLOBAL : CT_LOCAL;
         if (c->layer[i].kind == CT_GLOBAL)
             continue;
@@ -117,20 +117,20 @@ carat_status ct_config_read_sbs(struct ct_config *c, const struct ct_file *f, ca
     struct reader r = {s, ct_member_of_sbs(s->model), ct_file_path(f), CARAT_OK, err};
     const struct ct_sbs_layer *first = s->layer_configs.element;
 
-    CT_TRY(refuse(&r));
+    CT_TRY(sbs_refuse(&r));
     c->tied = 1;
     c->norm_plus_one = true;
     c->norm_eps = (float)CT_NORM_EPS;
-    c->n_layer = count(&r, "num_layers", s->num_layers, CT_MAX_LAYERS);
+    c->n_layer = sbs_count(&r, "num_layers", s->num_layers, CT_MAX_LAYERS);
     if (s->layer_configs.n != s->num_layers && !r.status)
         r.status = ct_fail(err, CARAT_E_FORMAT,
                            "%s: blob \"config\": layer_configs has %u entries, expected num_layers = %u",
                            r.path, (unsigned)s->layer_configs.n, (unsigned)s->num_layers);
-    c->hidden = count(&r, "model_dim", s->model_dim, 1 << 17);
-    c->n_vocab = count(&r, "vocab_size", s->vocab_size, 1 << 24);
-    c->max_context = count(&r, "max_seq_len", s->max_seq_len, 1 << 24);
-    c->logit_cap = cap(&r, "final_cap", s->final_cap);
-    c->layer[0].attn_cap = cap(&r, "att_cap", s->att_cap);
+    c->hidden = sbs_count(&r, "model_dim", s->model_dim, 1 << 17);
+    c->n_vocab = sbs_count(&r, "vocab_size", s->vocab_size, 1 << 24);
+    c->max_context = sbs_count(&r, "max_seq_len", s->max_seq_len, 1 << 24);
+    c->logit_cap = sbs_cap(&r, "final_cap", s->final_cap);
+    c->layer[0].attn_cap = sbs_cap(&r, "att_cap", s->att_cap);
     CT_TRY(r.status);
 
     c->post_norms = first->post_norm != 0;
@@ -141,12 +141,12 @@ carat_status ct_config_read_sbs(struct ct_config *c, const struct ct_file *f, ca
                        "%s: blob \"config\": use_qk_norm without post_norm, which no Gemma has", r.path);
     c->architecture = a->name;
     for (int i = 0; i < c->n_layer; i++)
-        read_layer(&r, c, i);
+        sbs_layer(&r, c, i);
     int head_dim = c->layer[0].head_dim;
     c->kind[CT_GLOBAL] =
         (struct ct_kind){0, head_dim, head_dim / 2, a->rope_base, r.member ? r.member->rope_factor : 1};
     c->kind[CT_LOCAL] = (struct ct_kind){0, head_dim, head_dim / 2, a->rope_base_local, 1};
-    read_windows(&r, c);
+    sbs_windows(&r, c);
     c->multimodal = s->vit_config.layer_configs.n > 0;
     if (a->n_text_vocab && c->n_vocab > a->n_text_vocab) /* rows of padding behind it */
         c->n_text_vocab = a->n_text_vocab;

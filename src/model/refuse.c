@@ -56,7 +56,7 @@ static const struct ending {
 };
 
 /* Whether `name`, its case and separators aside, begins with the folded name `row`. */
-static bool begins(struct ct_str name, const char *row)
+static bool name_begins(struct ct_str name, const char *row)
 {
     for (size_t i = 0; i < name.n && *row; i++) {
         char c = name.s[i];
@@ -69,22 +69,22 @@ static bool begins(struct ct_str name, const char *row)
     return *row == 0;
 }
 
-static const struct relative *find(struct ct_str name)
+static const struct relative *find_relative(struct ct_str name)
 {
     for (size_t i = 0; i < CT_COUNT(relatives); i++)
-        if (begins(name, relatives[i].name))
+        if (name_begins(name, relatives[i].name))
             return &relatives[i];
     return NULL;
 }
 
 bool ct_refuse_knows(struct ct_str name)
 {
-    return find(name) != NULL;
+    return find_relative(name) != NULL;
 }
 
 carat_status ct_refuse_name(const char *path, const char *key, struct ct_str name, carat_error *err)
 {
-    const struct relative *r = find(name);
+    const struct relative *r = find_relative(name);
     char shown[65]; /* the name comes from a file: its beginning, in plain ASCII */
     size_t n = CT_MIN(name.n, sizeof shown - 1);
 

@@ -42,16 +42,10 @@ static carat_status wrong_key(const struct source *s, const struct ct_json_value
                           "expected %s", expected);
 }
 
-static const struct ct_json_value *get(const struct ct_json_value *object, const char *key)
-{
-    const struct ct_json_value *value = ct_json_get(object, key);
-    return ct_json_is(value, CT_JSON_NULL) ? NULL : value;
-}
-
 static carat_status read_float(const struct source *s, const struct ct_json_value *object, const char *key,
                                float *out)
 {
-    const struct ct_json_value *value = get(object, key);
+    const struct ct_json_value *value = ct_json_given(object, key);
     if (!value)
         return CARAT_OK;
     if (!ct_json_is(value, CT_JSON_NUMBER))
@@ -109,7 +103,8 @@ static carat_status read_generation_config(carat_sampling *out, const struct sou
     CT_TRY(read_float(s, root, "temperature", &out->temperature));
     CT_TRY(read_float(s, root, "top_p", &out->top_p));
     CT_TRY(read_float(s, root, "min_p", &out->min_p));
-    const struct ct_json_value *top_k = get(root, "top_k"), *sample = get(root, "do_sample");
+    const struct ct_json_value *top_k = ct_json_given(root, "top_k"),
+                               *sample = ct_json_given(root, "do_sample");
     int64_t k = out->top_k;
     if (top_k && (!ct_json_integer(top_k, &k) || k < 0 || k > INT_MAX))
         return wrong_key(s, top_k, "top_k", "an integer from 0 to 2147483647");
@@ -119,7 +114,7 @@ static carat_status read_generation_config(carat_sampling *out, const struct sou
     double value;
     const char *range, *name = out_of_range(out, &value, &range);
     if (name)
-        return wrong_key(s, get(root, name), name, range);
+        return wrong_key(s, ct_json_given(root, name), name, range);
     if (ct_json_is(sample, CT_JSON_FALSE))
         out->temperature = 0;
     return CARAT_OK;
@@ -218,7 +213,7 @@ static carat_status add_value(struct id_set *set, const struct source *s, const 
 static carat_status add_key(struct id_set *set, const struct source *s, const struct ct_json_value *object,
                             const char *within, const char *key)
 {
-    const struct ct_json_value *value = get(object, key);
+    const struct ct_json_value *value = ct_json_given(object, key);
     int i = 0;
     if (value && !ct_json_is(value, CT_JSON_ARRAY))
         return add_value(set, s, value, within, key, -1);
@@ -234,7 +229,7 @@ static carat_status add_side(struct id_set *set, const struct ct_file *f, const 
     struct source s = {f, side, err};
     const struct ct_json_value *root;
     CT_TRY(open_side(&s, &root));
-    const struct ct_json_value *text = text_config ? get(root, "text_config") : NULL;
+    const struct ct_json_value *text = text_config ? ct_json_given(root, "text_config") : NULL;
     if (text && !ct_json_is(text, CT_JSON_OBJECT))
         return wrong_key(&s, text, "text_config", "an object");
     for (size_t i = 0; i < n; i++) {

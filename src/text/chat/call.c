@@ -38,7 +38,7 @@ struct text {
     bool failed;
 };
 
-static void put(struct text *t, const char *s, size_t n)
+static void text_put(struct text *t, const char *s, size_t n)
 {
     size_t wanted;
     if (t->failed || !ct_add(t->n, n, &wanted) || !ct_add(wanted, 1, &wanted) ||
@@ -53,25 +53,25 @@ static void put(struct text *t, const char *s, size_t n)
 }
 
 /* As a JSON string. */
-static void put_quoted(struct text *t, struct ct_str s)
+static void text_put_quoted(struct text *t, struct ct_str s)
 {
     char escape[8];
     size_t done = 0;
-    put(t, "\"", 1);
+    text_put(t, "\"", 1);
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.s[i];
         if (c >= 0x20 && c != '"' && c != '\\')
             continue;
-        put(t, s.s + done, i - done);
+        text_put(t, s.s + done, i - done);
         done = i + 1;
-        put(t, escape, (size_t)snprintf(escape, sizeof escape, c < 0x20 ? "\\u%04x" : "\\%c", c));
+        text_put(t, escape, (size_t)snprintf(escape, sizeof escape, c < 0x20 ? "\\u%04x" : "\\%c", c));
     }
-    put(t, s.s + done, s.n - done);
-    put(t, "\"", 1);
+    text_put(t, s.s + done, s.n - done);
+    text_put(t, "\"", 1);
 }
 
 /* A copy for the caller; NULL, and the failure noted in t, when memory is out. */
-static char *copy(struct text *t, const char *s, size_t n)
+static char *text_copy(struct text *t, const char *s, size_t n)
 {
     char *to = malloc(n + 1);
     if (!to) {
@@ -166,7 +166,7 @@ static bool is_mark(const struct parser *p, int32_t id)
 }
 
 /* Spells a part, control tokens only within a call. */
-static void spell(struct parser *p, const int32_t *id, int n, bool call)
+static void spell_part(struct parser *p, const int32_t *id, int n, bool call)
 {
     struct ct_detokenizer d;
     char piece[256];
@@ -174,20 +174,20 @@ static void spell(struct parser *p, const int32_t *id, int n, bool call)
     p->id = id;
     p->n = n;
     p->text.n = p->json.n = 0;
-    put(&p->text, "", 0);
+    text_put(&p->text, "", 0);
     for (int k = 0; k < n; k++) {
         if (is_mark(p, id[k])) /* half a character before it is not its own */
-            put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
+            text_put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
         p->begin[k] = p->text.n;
-        put(&p->text, piece, ct_detokenizer_push(&d, id[k], piece, sizeof piece));
+        text_put(&p->text, piece, ct_detokenizer_push(&d, id[k], piece, sizeof piece));
     }
-    put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
+    text_put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
     p->begin[n] = p->text.n;
 }
 
 /* What comes next: a byte, or one of these. */
 enum { AT_END = -1, AT_CONTROL = -2 };
-static int look(struct parser *p)
+static int call_look(struct parser *p)
 {
     while (p->k < p->n && p->begin[p->k + 1] <= p->at)
         p->k++;
@@ -198,11 +198,12 @@ static int look(struct parser *p)
 
 static bool at_mark(struct parser *p, enum mark m)
 {
-    return look(p) == AT_CONTROL && p->id[p->k] == p->mark[m];
+    return call_look(p) == AT_CONTROL && p->id[p->k] == p->mark[m];
 }
 
 /* Notes the first thing that is wrong, and that byte `at` is its place. Returns false. */
-__attribute__((format(printf, 3, 4))) static bool wrong(struct parser *p, size_t at, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool call_wrong(struct parser *p, size_t at, const char *format,
+                                                             ...)
 {
     va_list args;
     if (*p->error)
@@ -221,24 +222,24 @@ __attribute__((format(printf, 3, 4))) static bool wrong(struct parser *p, size_t
 /* The two arguments of %.*s, at most 64 bytes. */
 #define QUOTE(str) (int)ct_utf8_cut((str).s, (str).n, 64), (str).s
 
-static bool unexpected(struct parser *p, const char *expected)
+static bool call_unexpected(struct parser *p, const char *expected)
 {
-    int c = look(p);
+    int c = call_look(p);
     struct ct_str token = c == AT_CONTROL ? ct_piece_text(p->t, p->id[p->k]) : (struct ct_str){"", 0};
     if (c == AT_END)
-        return wrong(p, p->at, "expected %s, found the end of the call", expected);
+        return call_wrong(p, p->at, "expected %s, found the end of the call", expected);
     if (c == AT_CONTROL)
-        return wrong(p, p->at, "expected %s, found the token %.*s", expected, QUOTE(token));
+        return call_wrong(p, p->at, "expected %s, found the token %.*s", expected, QUOTE(token));
     if (c > 0x20 && c < 0x7f)
-        return wrong(p, p->at, "expected %s, found '%c'", expected, c);
-    return wrong(p, p->at, "expected %s, found the byte 0x%02x", expected, c);
+        return call_wrong(p, p->at, "expected %s, found '%c'", expected, c);
+    return call_wrong(p, p->at, "expected %s, found the byte 0x%02x", expected, c);
 }
 
 /* Content up to one of the bytes in `stops`, a NUL or a control token. */
-static struct ct_str take_until(struct parser *p, const char *stops)
+static struct ct_str call_until(struct parser *p, const char *stops)
 {
     size_t from = p->at;
-    for (int c; (c = look(p)) >= 0 && !strchr(stops, c);)
+    for (int c; (c = call_look(p)) >= 0 && !strchr(stops, c);)
         p->at++;
     return (struct ct_str){p->text.s + from, p->at - from};
 }
@@ -246,7 +247,7 @@ static struct ct_str take_until(struct parser *p, const char *stops)
 /* ---- values ---- */
 
 /* RFC 8259's grammar, which is all that the renderer writes. */
-static bool is_number(struct ct_str s)
+static bool is_json_number(struct ct_str s)
 {
     size_t i = s.n && s.s[0] == '-', from = i;
 #define DIGITS                                                                                               \
@@ -272,32 +273,33 @@ static bool is_number(struct ct_str s)
 }
 
 /* A number, true, false or null. */
-static bool read_bare(struct parser *p)
+static bool call_bare(struct parser *p)
 {
     size_t at = p->at;
-    struct ct_str word = take_until(p, ",:{}[]");
+    struct ct_str word = call_until(p, ",:{}[]");
     if (word.n == 0)
-        return unexpected(p, "a value");
-    if (!is_number(word) && !ct_str_is(word, "true") && !ct_str_is(word, "false") && !ct_str_is(word, "null"))
-        return wrong(p, at, "\"%.*s\" is no value: text stands between %s tokens", QUOTE(word),
-                     ct_controls[CT_CONTROL_ESCAPE].text);
-    put(&p->json, word.s, word.n);
+        return call_unexpected(p, "a value");
+    if (!is_json_number(word) && !ct_str_is(word, "true") && !ct_str_is(word, "false") &&
+        !ct_str_is(word, "null"))
+        return call_wrong(p, at, "\"%.*s\" is no value: text stands between %s tokens", QUOTE(word),
+                          ct_controls[CT_CONTROL_ESCAPE].text);
+    text_put(&p->json, word.s, word.n);
     return true;
 }
 
-static bool read_string(struct parser *p)
+static bool call_string(struct parser *p)
 {
     size_t from = p->at = p->begin[p->k + 1];
-    while (look(p) >= 0)
+    while (call_look(p) >= 0)
         p->at = p->begin[p->k + 1];
     struct ct_str s = {p->text.s + from, p->at - from};
     if (!at_mark(p, ESCAPE)) {
         char end[48];
         snprintf(end, sizeof end, "%s at the end of a string", ct_controls[CT_CONTROL_ESCAPE].text);
-        return unexpected(p, end);
+        return call_unexpected(p, end);
     }
     p->at = p->begin[p->k + 1];
-    put_quoted(&p->json, s);
+    text_put_quoted(&p->json, s);
     return true;
 }
 
@@ -312,29 +314,29 @@ struct frame {
 };
 
 /* Takes the key of the next item; *schema becomes what is declared for it, NULL for anything. */
-static bool read_key(struct parser *p, struct frame *f, const struct ct_json_value **schema)
+static bool call_key(struct parser *p, struct frame *f, const struct ct_json_value **schema)
 {
     size_t at = p->at;
-    struct ct_str key = take_until(p, ":,{}[]");
+    struct ct_str key = call_until(p, ":,{}[]");
     const struct ct_json_value *more = ct_json_get(f->schema, "additionalProperties"), *declared = NULL;
     bool twice;
-    if (look(p) != ':')
-        return unexpected(p, key.n ? "':' after a key" : "a key");
+    if (call_look(p) != ':')
+        return call_unexpected(p, key.n ? "':' after a key" : "a key");
     p->at++;
     if (!see_key(&p->seen, (struct seen_key){key, f->object}, &twice)) {
         p->json.failed = true;
         return false;
     }
     if (twice)
-        return wrong(p, at, "the key \"%.*s\" is there twice", QUOTE(key));
+        return call_wrong(p, at, "the key \"%.*s\" is there twice", QUOTE(key));
     if (!f->any) {
         declared = ct_json_find(ct_json_get(f->schema, "properties"), key);
         if (!declared && !ct_json_is(more, CT_JSON_TRUE) && !ct_json_is(more, CT_JSON_OBJECT))
-            wrong(p, at, "the key \"%.*s\" is not declared", QUOTE(key)); /* and reading goes on */
+            call_wrong(p, at, "the key \"%.*s\" is not declared", QUOTE(key)); /* and reading goes on */
     }
     *schema = declared;
-    put_quoted(&p->json, key);
-    put(&p->json, ":", 1);
+    text_put_quoted(&p->json, key);
+    text_put(&p->json, ":", 1);
     return true;
 }
 
@@ -343,41 +345,41 @@ static bool open_frame(struct parser *p, struct frame *stack, int *depth, const 
 {
     bool object = p->text.s[p->at] == '{';
     if (*depth == CT_JSON_DEPTH)
-        return wrong(p, p->at, "lists and objects are nested deeper than %d levels", CT_JSON_DEPTH);
+        return call_wrong(p, p->at, "lists and objects are nested deeper than %d levels", CT_JSON_DEPTH);
     struct frame *f = &stack[(*depth)++];
     *f = (struct frame){.close = object ? '}' : ']', .object = p->n_object++, .schema = schema};
     f->any = !ct_json_is(ct_json_get(schema, "properties"), CT_JSON_OBJECT);
-    put(&p->json, p->text.s + p->at++, 1);
+    text_put(&p->json, p->text.s + p->at++, 1);
     return !p->json.failed;
 }
 
 /* What comes next inside the innermost list or object: its end, or another item. */
-static bool step(struct parser *p, struct frame *stack, int *depth)
+static bool call_step(struct parser *p, struct frame *stack, int *depth)
 {
     struct frame *f = &stack[*depth - 1];
     const struct ct_json_value *schema = f->close == ']' ? ct_json_get(f->schema, "items") : NULL;
-    int c = look(p);
+    int c = call_look(p);
     if (c == f->close) {
-        put(&p->json, p->text.s + p->at++, 1);
+        text_put(&p->json, p->text.s + p->at++, 1);
         --*depth;
         return true;
     }
     if (f->n++ > 0) {
         if (c != ',')
-            return unexpected(p, f->close == '}' ? "',' or '}'" : "',' or ']'");
-        put(&p->json, ",", 1);
+            return call_unexpected(p, f->close == '}' ? "',' or '}'" : "',' or ']'");
+        text_put(&p->json, ",", 1);
         p->at++;
     }
-    if (f->close == '}' && !read_key(p, f, &schema))
+    if (f->close == '}' && !call_key(p, f, &schema))
         return false;
-    c = look(p);
+    c = call_look(p);
     if (c == '{' || c == '[')
         return open_frame(p, stack, depth, schema);
-    return at_mark(p, ESCAPE) ? read_string(p) : read_bare(p);
+    return at_mark(p, ESCAPE) ? call_string(p) : call_bare(p);
 }
 
 /* The arguments of a function with these parameters. */
-static bool read_arguments(struct parser *p, const struct ct_json_value *parameters, bool declared)
+static bool call_arguments(struct parser *p, const struct ct_json_value *parameters, bool declared)
 {
     struct frame stack[CT_JSON_DEPTH];
     int depth = 0;
@@ -387,7 +389,7 @@ static bool read_arguments(struct parser *p, const struct ct_json_value *paramet
     bool good = open_frame(p, stack, &depth, parameters);
     stack[0].any = !declared; /* a function without parameters takes none */
     while (good && depth > 0)
-        good = step(p, stack, &depth) && !p->json.failed;
+        good = call_step(p, stack, &depth) && !p->json.failed;
     return good;
 }
 
@@ -414,30 +416,30 @@ static void read_call(struct parser *p, carat_part *part)
     p->k = 1;
     *p->error = 0;
     for (const char *c = lead; *c; c++, p->at++)
-        if (look(p) != *c) {
-            unexpected(p, "\"call:\"");
+        if (call_look(p) != *c) {
+            call_unexpected(p, "\"call:\"");
             return;
         }
     size_t at = p->at;
-    struct ct_str name = take_until(p, "{");
-    if (look(p) != '{') {
-        unexpected(p, "'{' after the name of the function");
+    struct ct_str name = call_until(p, "{");
+    if (call_look(p) != '{') {
+        call_unexpected(p, "'{' after the name of the function");
         return;
     }
     if (name.n == 0) {
-        wrong(p, at, "the function has no name");
+        call_wrong(p, at, "the function has no name");
         return;
     }
-    part->name = copy(&p->text, name.s, name.n);
+    part->name = text_copy(&p->text, name.s, name.n);
     const struct ct_json_value *function = find_tool(p->tools, name);
     if (p->tools && !function)
-        wrong(p, at, "the function \"%.*s\" is not declared", QUOTE(name));
-    if (!read_arguments(p, ct_json_get(function, "parameters"), function != NULL))
+        call_wrong(p, at, "the function \"%.*s\" is not declared", QUOTE(name));
+    if (!call_arguments(p, ct_json_get(function, "parameters"), function != NULL))
         return;
     if (at_mark(p, END_CALL))
-        part->arguments = copy(&p->text, p->json.s, p->json.n);
+        part->arguments = text_copy(&p->text, p->json.s, p->json.n);
     else
-        unexpected(p, ct_controls[CT_CONTROL_END_CALL].text);
+        call_unexpected(p, ct_controls[CT_CONTROL_END_CALL].text);
 }
 
 /* ---- the whole ---- */
@@ -457,7 +459,7 @@ static int end_of_call(const struct parser *p, const int32_t *ids, int n, int i)
 /* Cuts ids[first, end), text or a call, and adds it to the list; text of no bytes is none. */
 static void add_part(struct parser *p, const int32_t *ids, int first, int end, bool call, carat_calls *out)
 {
-    spell(p, ids + first, end - first, call);
+    spell_part(p, ids + first, end - first, call);
     if (p->text.failed || (!call && p->text.n == 0))
         return;
     if (!ct_array_grow(&out->part, &p->part_capacity, (size_t)out->n + 1, sizeof *out->part)) {
@@ -466,12 +468,12 @@ static void add_part(struct parser *p, const int32_t *ids, int first, int end, b
     }
     carat_part *part = &out->part[out->n++];
     *part = (carat_part){.is_call = call, .first = first, .n = end - first, .n_text = p->text.n};
-    part->text = copy(&p->text, p->text.s, p->text.n);
+    part->text = text_copy(&p->text, p->text.s, p->text.n);
     if (!call)
         return;
     read_call(p, part);
     if (*p->error)
-        part->error = copy(&p->text, p->error, strlen(p->error));
+        part->error = text_copy(&p->text, p->error, strlen(p->error));
 }
 
 void ct_calls_free(carat_calls *c)
@@ -488,7 +490,7 @@ void ct_calls_free(carat_calls *c)
     }
 }
 
-static void parse(struct parser *p, const int32_t *ids, int n, carat_calls *out)
+static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls *out)
 {
     for (int m = 0; m < N_MARK; m++)
         p->mark[m] = ct_tokenizer_control(p->t, mark_token[m]);
@@ -525,7 +527,7 @@ carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, in
     p.tools = tree.value;
     p.begin = calloc((size_t)n + 1, sizeof *p.begin);
     if (p.begin)
-        parse(&p, ids, n, &calls);
+        parse_parts(&p, ids, n, &calls);
     bool failed = !p.begin || p.text.failed;
     free(p.begin);
     free(p.text.s);

@@ -47,7 +47,7 @@ struct marks {
     bool foreign[CT_COUNT(foreign_words)];
 };
 
-static bool contains(struct ct_str text, const char *word)
+static bool text_contains(struct ct_str text, const char *word)
 {
     size_t n = strlen(word);
     const char *at = text.s, *end = text.s + text.n;
@@ -67,16 +67,16 @@ static struct marks marks_of(struct ct_str text)
     if (!m.sound)
         return m;
     m.known = ct_chat_find(text);
-    m.function = contains(text, "start_function_declaration");
-    m.turns = contains(text, ct_controls[CT_CONTROL_START_OF_TURN].text);
-    m.refuses_system = contains(text, "System role not supported");
+    m.function = text_contains(text, "start_function_declaration");
+    m.turns = text_contains(text, ct_controls[CT_CONTROL_START_OF_TURN].text);
+    m.refuses_system = text_contains(text, "System role not supported");
     for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
-        m.foreign[i] = contains(text, foreign_words[i].word);
+        m.foreign[i] = text_contains(text, foreign_words[i].word);
     return m;
 }
 
 /* One entry of the list form, {"name": ..., "template": ...}; the object is open. */
-static carat_status read_entry(struct ct_json *j, struct marks *m, bool *is_default)
+static carat_status template_entry(struct ct_json *j, struct marks *m, bool *is_default)
 {
     enum ct_json_token token;
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
@@ -98,7 +98,7 @@ static carat_status read_entry(struct ct_json *j, struct marks *m, bool *is_defa
 
 /* The value of "chat_template": a string, null, or a list of named ones of which "default" counts, or the
  * only one. */
-static carat_status read_template(struct ct_json *j, struct marks *m)
+static carat_status template_value(struct ct_json *j, struct marks *m)
 {
     enum ct_json_token token = ct_json_next(j);
     if (token == CT_JSON_NULL)
@@ -119,7 +119,7 @@ static carat_status read_template(struct ct_json *j, struct marks *m)
     while ((token = ct_json_next(j)) == CT_JSON_OBJECT) {
         struct marks entry = {0};
         bool is_default = false;
-        CT_TRY(read_entry(j, &entry, &is_default));
+        CT_TRY(template_entry(j, &entry, &is_default));
         if (is_default)
             *m = entry;
         only = entry;
@@ -134,7 +134,8 @@ static carat_status read_template(struct ct_json *j, struct marks *m)
     return CARAT_OK;
 }
 
-static carat_status read_side(const struct ct_file *f, const char *name, struct marks *m, carat_error *err)
+static carat_status template_side(const struct ct_file *f, const char *name, struct marks *m,
+                                  carat_error *err)
 {
     struct ct_bytes text = ct_file_side(f, name);
     if (!text.data)
@@ -150,7 +151,7 @@ static carat_status read_side(const struct ct_file *f, const char *name, struct 
     while (token != CT_JSON_ERROR && (token = ct_json_next(&j)) == CT_JSON_KEY) {
         if (!ct_str_is(j.string, "chat_template"))
             ct_json_skip(&j);
-        else if (read_template(&j, m) != CARAT_OK)
+        else if (template_value(&j, m) != CARAT_OK)
             break;
     }
     if (token == CT_JSON_OBJECT_END)
@@ -162,7 +163,7 @@ static carat_status read_side(const struct ct_file *f, const char *name, struct 
     return status;
 }
 
-static carat_status read_marks(const struct ct_file *f, struct marks *m, carat_error *err)
+static carat_status template_marks(const struct ct_file *f, struct marks *m, carat_error *err)
 {
     if (ct_file_kind(f) == CT_FILE_GGUF) {
         const struct ct_meta *meta = ct_file_meta(f, "tokenizer.chat_template");
@@ -178,9 +179,9 @@ static carat_status read_marks(const struct ct_file *f, struct marks *m, carat_e
     if (jinja.data)
         *m = marks_of((struct ct_str){(const char *)jinja.data, jinja.size});
     if (!m->present)
-        CT_TRY(read_side(f, "chat_template.json", m, err));
+        CT_TRY(template_side(f, "chat_template.json", m, err));
     if (!m->present)
-        CT_TRY(read_side(f, "tokenizer_config.json", m, err));
+        CT_TRY(template_side(f, "tokenizer_config.json", m, err));
     return CARAT_OK;
 }
 
@@ -229,7 +230,7 @@ carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, s
                             char note[CT_CHAT_NOTE], carat_error *err)
 {
     struct marks m = {0};
-    CT_TRY(read_marks(f, &m, err));
+    CT_TRY(template_marks(f, &m, err));
     bool gemma3 = !architecture || !*architecture || strncmp(architecture, "gemma3", 6) == 0;
     *found = (struct ct_chat_found){.origin = ""};
     if (m.known)
@@ -269,7 +270,7 @@ static bool extend_segment(struct ct_prompt *p, bool content, size_t n)
     return true;
 }
 
-static void append(struct ct_chat_writer *w, bool content, const char *s, size_t n)
+static void writer_append(struct ct_chat_writer *w, bool content, const char *s, size_t n)
 {
     struct ct_prompt *p = w->prompt;
     if (n == 0 || w->failed)
@@ -287,7 +288,7 @@ static void append(struct ct_chat_writer *w, bool content, const char *s, size_t
 
 void ct_chat_literal(struct ct_chat_writer *w, const char *text)
 {
-    append(w, false, text, strlen(text));
+    writer_append(w, false, text, strlen(text));
 }
 
 void ct_chat_control(struct ct_chat_writer *w, enum ct_control c)
@@ -310,7 +311,7 @@ void ct_chat_end_turn(struct ct_chat_writer *w)
 
 void ct_chat_content(struct ct_chat_writer *w, struct ct_str text)
 {
-    append(w, true, text.s, text.n);
+    writer_append(w, true, text.s, text.n);
 }
 
 /* ---- one message ---- */
@@ -348,7 +349,7 @@ carat_status ct_chat_role(const struct ct_json_value *message, size_t i, enum ct
                    i, CT_QUOTE(ct_json_str(name)));
 }
 
-static bool is_space(uint32_t c)
+static bool is_python_space(uint32_t c)
 {
     return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
            (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
@@ -356,7 +357,7 @@ static bool is_space(uint32_t c)
 }
 
 /* The character that begins at s; the UTF-8 was checked, and white space has at most three bytes. */
-static uint32_t character(const char *s, size_t n)
+static uint32_t character_at(const char *s, size_t n)
 {
     const uint8_t *b = (const uint8_t *)s;
     if (b[0] < 0x80)
@@ -370,7 +371,7 @@ static uint32_t character(const char *s, size_t n)
 
 struct ct_str ct_chat_trim(struct ct_str s)
 {
-    while (s.n && is_space(character(s.s, s.n))) {
+    while (s.n && is_python_space(character_at(s.s, s.n))) {
         do {
             s.s++;
             s.n--;
@@ -380,15 +381,15 @@ struct ct_str ct_chat_trim(struct ct_str s)
         size_t begin = s.n - 1;
         while (begin && ((uint8_t)s.s[begin] & 0xc0) == 0x80)
             begin--;
-        if (!is_space(character(s.s + begin, s.n - begin)))
+        if (!is_python_space(character_at(s.s + begin, s.n - begin)))
             break;
         s.n = begin;
     }
     return s;
 }
 
-static carat_status write_item(struct ct_chat_writer *w, const struct ct_json_value *item, bool images,
-                               size_t i, size_t k, carat_error *err)
+static carat_status write_content_item(struct ct_chat_writer *w, const struct ct_json_value *item,
+                                       bool images, size_t i, size_t k, carat_error *err)
 {
     const struct ct_json_value *type = ct_json_get(item, "type"), *text = ct_json_get(item, "text");
     if (!ct_json_is(type, CT_JSON_STRING))
@@ -420,7 +421,7 @@ carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_jso
         ct_chat_content(w, ct_chat_trim(ct_json_str(content)));
     } else if (ct_json_is(content, CT_JSON_ARRAY)) {
         CT_JSON_EACH(item, content)
-        CT_TRY(write_item(w, item, images, i, k++, err));
+        CT_TRY(write_content_item(w, item, images, i, k++, err));
     } else {
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "messages[%zu].content: expected a string or a list of text items", i);
@@ -430,8 +431,9 @@ carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_jso
 
 /* ---- rendering ---- */
 
-static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const struct ct_json_value *messages,
-                           const struct ct_json_value *tools, bool generation_prompt, carat_error *err)
+static carat_status render_list(struct ct_chat_writer *w, enum ct_chat chat,
+                                const struct ct_json_value *messages, const struct ct_json_value *tools,
+                                bool generation_prompt, carat_error *err)
 {
     size_t n_tool = ct_json_count(tools);
     if (!ct_json_is(messages, CT_JSON_ARRAY) || ct_json_count(messages) == 0)
@@ -452,7 +454,7 @@ static carat_status render(struct ct_chat_writer *w, enum ct_chat chat, const st
     return CARAT_OK;
 }
 
-static struct ct_bytes bytes_of(const char *text)
+static struct ct_bytes text_bytes(const char *text)
 {
     return (struct ct_bytes){(const uint8_t *)text, strlen(text)};
 }
@@ -474,9 +476,9 @@ carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *
     *out = (struct ct_prompt){0};
     carat_status status = CARAT_OK;
     if (tools)
-        status = ct_json_tree_read(&tool_tree, CARAT_E_ARGUMENT, "tools", bytes_of(tools), err);
+        status = ct_json_tree_read(&tool_tree, CARAT_E_ARGUMENT, "tools", text_bytes(tools), err);
     if (status == CARAT_OK)
-        status = render(&w, chat, messages, tool_tree.value, generation_prompt, err);
+        status = render_list(&w, chat, messages, tool_tree.value, generation_prompt, err);
     if (status == CARAT_OK && w.failed)
         status =
             ct_fail(err, CARAT_E_MEMORY, "out of memory after %zu bytes of a rendered conversation", out->n);
@@ -493,7 +495,7 @@ carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char 
     struct ct_json_tree list = {0};
     CT_TRY(needs_template(chat, err));
     *out = (struct ct_prompt){0};
-    carat_status status = ct_json_tree_read(&list, CARAT_E_ARGUMENT, "messages", bytes_of(messages), err);
+    carat_status status = ct_json_tree_read(&list, CARAT_E_ARGUMENT, "messages", text_bytes(messages), err);
     if (status == CARAT_OK)
         status = ct_chat_render_list(chat, list.value, tools, generation_prompt, log, user, out, err);
     ct_json_tree_free(&list);
@@ -507,7 +509,7 @@ static carat_status add_message(struct ct_json_tree *list, const carat_message *
 {
     if (m->json) {
         size_t at = list->n;
-        CT_TRY(ct_json_tree_read(list, CARAT_E_ARGUMENT, name, bytes_of(m->json), err));
+        CT_TRY(ct_json_tree_read(list, CARAT_E_ARGUMENT, name, text_bytes(m->json), err));
         return ct_json_is(&list->value[at], CT_JSON_OBJECT)
                    ? CARAT_OK
                    : ct_fail(err, CARAT_E_ARGUMENT, "%s: a list, expected an object", name);

@@ -16,7 +16,7 @@ struct declaration {
     carat_error *err;
 };
 
-static carat_status wrong(const struct declaration *d, const char *what)
+static carat_status schema_wrong(const struct declaration *d, const char *what)
 {
     if (!d->property.s)
         return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: %s", d->tool, what);
@@ -26,7 +26,7 @@ static carat_status wrong(const struct declaration *d, const char *what)
 
 /* Tells of a part of a schema that the model does not get to see. property NULL: of the parameters
  * themselves. */
-static void tell(const struct declaration *d, const struct ct_json_value *property, const char *what)
+static void schema_tell(const struct declaration *d, const struct ct_json_value *property, const char *what)
 {
     char line[256];
     if (!d->w->log)
@@ -40,8 +40,8 @@ static void tell(const struct declaration *d, const struct ct_json_value *proper
 }
 
 /* A schema without a type that the template has room for. */
-static void tell_untyped(const struct declaration *d, const struct ct_json_value *property,
-                         const struct ct_json_value *schema)
+static void schema_tell_untyped(const struct declaration *d, const struct ct_json_value *property,
+                                const struct ct_json_value *schema)
 {
     static const char *const instead[] = {"anyOf", "oneOf", "allOf", "$ref", "const", "not"};
     char what[96] = "has no type: the model is told an empty one";
@@ -51,7 +51,7 @@ static void tell_untyped(const struct declaration *d, const struct ct_json_value
                      instead[i]);
             break;
         }
-    tell(d, property, what);
+    schema_tell(d, property, what);
 }
 
 /* Keys sorted as Jinja's dictsort does, without regard to case (of ASCII letters). */
@@ -60,7 +60,7 @@ static int lower(char c)
     return c >= 'A' && c <= 'Z' ? c + 32 : (uint8_t)c;
 }
 
-static int compare_keys(const void *a, const void *b)
+static int dictsort_order(const void *a, const void *b)
 {
     struct ct_str x = ct_json_str(*(const struct ct_json_value *const *)a),
                   y = ct_json_str(*(const struct ct_json_value *const *)b);
@@ -89,7 +89,7 @@ static const struct ct_json_value **sorted_keys(struct ct_chat_writer *w, const 
     }
     CT_JSON_EACH(key, object)
     keys[i++] = key;
-    qsort(keys, *n, sizeof *keys, compare_keys);
+    qsort(keys, *n, sizeof *keys, dictsort_order);
     return keys;
 }
 
@@ -97,8 +97,8 @@ static const char *const type_names[] = {"STRING", "NUMBER", "INTEGER", "BOOLEAN
 
 /* The upper-case name of a schema's type; of a list of types the first that is not null; "" when there is
  * none. */
-static carat_status read_type(const struct declaration *d, const struct ct_json_value *schema,
-                              const char **name)
+static carat_status schema_type(const struct declaration *d, const struct ct_json_value *schema,
+                                const char **name)
 {
     const struct ct_json_value *type = ct_json_get(schema, "type");
     if (ct_json_is(type, CT_JSON_ARRAY))
@@ -120,13 +120,14 @@ static carat_status read_type(const struct declaration *d, const struct ct_json_
             return CARAT_OK;
         }
     }
-    return wrong(d, "a type in the parameters is none of JSON Schema's (string, number, integer, boolean, "
-                    "object, array, null)");
+    return schema_wrong(
+        d, "a type in the parameters is none of JSON Schema's (string, number, integer, boolean, "
+           "object, array, null)");
 }
 
 /* What is required, a list of strings; *list NULL when absent or null. */
-static carat_status read_required(const struct declaration *d, const struct ct_json_value *schema,
-                                  const struct ct_json_value **list)
+static carat_status schema_required(const struct declaration *d, const struct ct_json_value *schema,
+                                    const struct ct_json_value **list)
 {
     *list = ct_json_get(schema, "required");
     if (ct_json_is(*list, CT_JSON_NULL))
@@ -135,16 +136,16 @@ static carat_status read_required(const struct declaration *d, const struct ct_j
     if (good)
         CT_JSON_EACH(name, *list)
     good = good && ct_json_is(name, CT_JSON_STRING);
-    return good ? CARAT_OK : wrong(d, "required in the parameters must be a list of strings");
+    return good ? CARAT_OK : schema_wrong(d, "required in the parameters must be a list of strings");
 }
 
-static carat_status read_description(const struct declaration *d, const struct ct_json_value *schema,
-                                     struct ct_str *text)
+static carat_status schema_description(const struct declaration *d, const struct ct_json_value *schema,
+                                       struct ct_str *text)
 {
     const struct ct_json_value *description = ct_json_get(schema, "description");
     *text = ct_json_str(description);
     if (description && !ct_json_is(description, CT_JSON_STRING) && !ct_json_is(description, CT_JSON_NULL))
-        return wrong(d, "a description is not a string");
+        return schema_wrong(d, "a description is not a string");
     return CARAT_OK;
 }
 
@@ -166,7 +167,7 @@ static void write_type(struct declaration *d, const char *type)
 static carat_status write_required(struct declaration *d, const struct ct_json_value *schema)
 {
     const struct ct_json_value *required;
-    CT_TRY(read_required(d, schema, &required));
+    CT_TRY(schema_required(d, schema, &required));
     if (ct_json_count(required)) {
         begin_member(d, "required");
         ct_chat_value(d->w, required);
@@ -197,7 +198,7 @@ static carat_status write_items(struct declaration *d, const struct ct_json_valu
         } else if (ct_str_is(key, "required")) {
             status = write_required(d, items);
         } else if (ct_str_is(key, "type")) {
-            if ((status = read_type(d, items, &type)) == CARAT_OK)
+            if ((status = schema_type(d, items, &type)) == CARAT_OK)
                 write_type(d, type);
         } else if (ct_str_is(key, "items") && ct_json_is(value, CT_JSON_OBJECT)) {
             status = write_items(d, value);
@@ -222,9 +223,9 @@ static carat_status write_property(struct declaration *d, const struct ct_json_v
     struct ct_str description;
     d->property = ct_json_str(key);
     if (!ct_json_is(schema, CT_JSON_OBJECT))
-        return wrong(d, "a property in the parameters is not an object");
-    CT_TRY(read_type(d, schema, &type));
-    CT_TRY(read_description(d, schema, &description));
+        return schema_wrong(d, "a property in the parameters is not an object");
+    CT_TRY(schema_type(d, schema, &type));
+    CT_TRY(schema_description(d, schema, &description));
     ct_chat_literal(d->w, d->comma);
     ct_chat_content(d->w, ct_json_str(key));
     ct_chat_literal(d->w, ":{");
@@ -233,7 +234,7 @@ static carat_status write_property(struct declaration *d, const struct ct_json_v
     ct_chat_escaped(d->w, description);
     const struct ct_json_value *choices = ct_json_get(schema, "enum"), *items = ct_json_get(schema, "items");
     if (choices && !(ct_json_is(choices, CT_JSON_ARRAY) && ct_json_count(choices)))
-        return wrong(d, "an enum in the parameters is not a list of at least one value");
+        return schema_wrong(d, "an enum in the parameters is not a list of at least one value");
     if (strcmp(type, "STRING") == 0 && choices) {
         begin_member(d, "enum");
         ct_chat_value(d->w, choices);
@@ -246,7 +247,7 @@ static carat_status write_property(struct declaration *d, const struct ct_json_v
     }
     write_type(d, type);
     if (!*type)
-        tell_untyped(d, key, schema);
+        schema_tell_untyped(d, key, schema);
     ct_chat_literal(d->w, "}");
     return CARAT_OK;
 }
@@ -255,7 +256,7 @@ static carat_status write_properties(struct declaration *d, const struct ct_json
 {
     static const char *const skipped[] = {"description", "type", "properties", "required", "nullable"};
     if (properties && !ct_json_is(properties, CT_JSON_OBJECT))
-        return wrong(d, "properties in the parameters is not an object");
+        return schema_wrong(d, "properties in the parameters is not an object");
     size_t n;
     const struct ct_json_value **keys = sorted_keys(d->w, properties, &n);
     carat_status status = CARAT_OK;
@@ -266,7 +267,7 @@ static carat_status write_properties(struct declaration *d, const struct ct_json
         for (size_t k = 0; k < CT_COUNT(skipped); k++)
             skip = skip || ct_str_is(ct_json_str(keys[i]), skipped[k]);
         if (skip) {
-            tell(d, keys[i], "is left out: the template takes the name for a word of the schema");
+            schema_tell(d, keys[i], "is left out: the template takes the name for a word of the schema");
         } else {
             status = write_property(d, keys[i]);
             d->comma = ",";
@@ -286,15 +287,15 @@ carat_status ct_chat_declaration(struct ct_chat_writer *w, const struct ct_json_
     if (!function) /* a bare function object has no wrapper */
         function = tool;
     else if (kind && !ct_json_is_text(kind, "function"))
-        return wrong(&d, "type must be \"function\"");
+        return schema_wrong(&d, "type must be \"function\"");
     const struct ct_json_value *name = ct_json_get(function, "name"),
                                *parameters = ct_json_get(function, "parameters");
     if (ct_json_str(name).n == 0)
-        return wrong(&d, "a function needs a name");
+        return schema_wrong(&d, "a function needs a name");
     if (parameters && !ct_json_is(parameters, CT_JSON_NULL) && !ct_json_is(parameters, CT_JSON_OBJECT))
-        return wrong(&d, "parameters must be an object");
+        return schema_wrong(&d, "parameters must be an object");
     struct ct_str description;
-    CT_TRY(read_description(&d, function, &description));
+    CT_TRY(schema_description(&d, function, &description));
 
     ct_chat_control(w, CT_CONTROL_START_DECLARATION);
     ct_chat_literal(w, "declaration:");
@@ -305,7 +306,7 @@ carat_status ct_chat_declaration(struct ct_chat_writer *w, const struct ct_json_
     if (ct_json_count(parameters)) {
         const struct ct_json_value *properties = ct_json_get(parameters, "properties");
         const char *type;
-        CT_TRY(read_type(&d, parameters, &type));
+        CT_TRY(schema_type(&d, parameters, &type));
         begin_member(&d, "parameters");
         ct_chat_literal(w, "{");
         d.comma = "";
@@ -316,7 +317,7 @@ carat_status ct_chat_declaration(struct ct_chat_writer *w, const struct ct_json_
         CT_TRY(write_required(&d, parameters));
         write_type(&d, *type ? type : "OBJECT");
         if (!*type && !properties)
-            tell_untyped(&d, NULL, parameters);
+            schema_tell_untyped(&d, NULL, parameters);
         ct_chat_literal(w, "}");
     }
     ct_chat_literal(w, "}");

@@ -24,7 +24,7 @@ static int control_at(const char *s, size_t n)
     return -1;
 }
 
-static carat_status encode_span(const struct encoder *e, size_t begin, size_t end)
+static carat_status encode_prompt_span(const struct encoder *e, size_t begin, size_t end)
 {
     if (begin == end)
         return CARAT_OK;
@@ -33,7 +33,7 @@ static carat_status encode_span(const struct encoder *e, size_t begin, size_t en
                                    e->special_in_content ? CARAT_SPECIAL : 0, e->listener, e->out, e->err);
 }
 
-static carat_status encode(const struct encoder *e, const struct ct_prompt *p)
+static carat_status encode_prompt(const struct encoder *e, const struct ct_prompt *p)
 {
     size_t span = 0;
     for (int s = 0; s < p->n_segment; s++) {
@@ -51,13 +51,13 @@ static carat_status encode(const struct encoder *e, const struct ct_prompt *p)
                                "the chat template needs the token %s, which this tokenizer (%s) "
                                "does not have",
                                ct_controls[k].text, ct_tokenizer_source(e->t));
-            CT_TRY(encode_span(e, span, i));
+            CT_TRY(encode_prompt_span(e, span, i));
             CT_TRY(ct_tokens_push(e->out, e->id[k], e->err));
             i += strlen(ct_controls[k].text);
             span = i;
         }
     }
-    return encode_span(e, span, p->n);
+    return encode_prompt_span(e, span, p->n);
 }
 
 carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
@@ -80,7 +80,7 @@ carat_status ct_chat_encode_for(const struct ct_tokenizer *t, const struct ct_pr
     if (ct_tokenizer_bos(t) >= 0)
         e.id[CT_CONTROL_BOS] = ct_tokenizer_bos(t);
     int before = out->n;
-    carat_status status = encode(&e, p);
+    carat_status status = encode_prompt(&e, p);
     if (status != CARAT_OK)
         out->n = before;
     return status;

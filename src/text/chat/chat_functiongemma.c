@@ -425,7 +425,7 @@ static carat_status write_tool(struct turns *c, const struct ct_json_value *mess
 /* ---- the conversation ---- */
 
 /* Content that is legal and has no text. */
-static bool is_blank(const struct ct_json_value *content)
+static bool content_is_blank(const struct ct_json_value *content)
 {
     if (ct_json_is(content, CT_JSON_STRING))
         return !ct_chat_trim(ct_json_str(content)).n;
@@ -447,7 +447,7 @@ static carat_status write_head(struct turns *c, const struct ct_json_value *tool
     struct ct_chat_writer *w = c->w;
     const struct ct_json_value *text = ct_json_get(ct_json_first(c->messages), "content");
     size_t i = 0;
-    has_text = has_text && !is_blank(text);
+    has_text = has_text && !content_is_blank(text);
     if (!has_text && !ct_json_count(tools))
         return CARAT_OK;
     ct_chat_begin_turn(w, "developer");

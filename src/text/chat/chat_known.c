@@ -19,7 +19,7 @@ static const struct known {
 /* ---- the normal form: what Jinja ignores is left out, and a line break is one character in every spelling
  * ---- */
 
-static bool is_blank(char c)
+static bool is_template_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -30,7 +30,7 @@ struct walk {
     struct ct_hash state;
 };
 
-static void put(struct walk *w, const char *s, const char *end)
+static void template_put(struct walk *w, const char *s, const char *end)
 {
     for (const char *from = s; s < end; from = s) { /* without the CR of CR LF */
         while (s < end && !(*s == '\r' && s + 1 < end && s[1] == '\n'))
@@ -41,7 +41,7 @@ static void put(struct walk *w, const char *s, const char *end)
 }
 
 /* A quoted text: white space in it counts, and \n is the character that it spells. */
-static void put_quoted(struct walk *w, const char *end)
+static void template_quoted(struct walk *w, const char *end)
 {
     static const char newline[] = "\n";
     const char quote = *w->at, *from = w->at++;
@@ -49,14 +49,14 @@ static void put_quoted(struct walk *w, const char *end)
         if (*w->at != '\\' || w->at + 1 == end)
             continue;
         if (w->at[1] == 'n') {
-            put(w, from, w->at);
-            put(w, newline, newline + 1);
+            template_put(w, from, w->at);
+            template_put(w, newline, newline + 1);
             from = w->at + 2;
         }
         w->at++;
     }
     w->at = CT_MIN(w->at + 1, end);
-    put(w, from, w->at);
+    template_put(w, from, w->at);
 }
 
 /* Where the tag that begins at s ends: behind its closing brackets; NULL: nowhere. */
@@ -80,28 +80,28 @@ static bool is_tag(const char *s, const char *end)
 }
 
 /* The text up to the next tag, without what the tags on both sides take away. */
-static void put_text(struct walk *w)
+static void template_text(struct walk *w)
 {
     const char *from = w->at;
     while (w->at < w->end && !is_tag(w->at, w->end))
         w->at++;
     const char *to = w->at;
-    while (w->trims && from < to && is_blank(*from))
+    while (w->trims && from < to && is_template_blank(*from))
         from++;
     bool trimmed = w->end - to > 2 && to[2] == '-';
-    while (trimmed && from < to && is_blank(to[-1]))
+    while (trimmed && from < to && is_template_blank(to[-1]))
         to--;
     if (to == w->end && from < to && to[-1] == '\n') /* the last line break of a template is never printed */
         to -= to - from > 1 && to[-2] == '\r' ? 2 : 1;
-    put(w, from, to);
+    template_put(w, from, to);
 }
 
 /* A tag without the white space around its words; nothing of a comment. */
-static void put_tag(struct walk *w)
+static void template_tag(struct walk *w)
 {
     const char *end = tag_end(w->at, w->end);
     if (!end) { /* no template: whatever follows counts as it is */
-        put(w, w->at, w->end);
+        template_put(w, w->at, w->end);
         w->at = w->end;
         return;
     }
@@ -112,18 +112,18 @@ static void put_tag(struct walk *w)
     w->trims = last > w->at && last[-1] == '-';
     last -= w->trims;
     if (!comment)
-        put(w, open, open + 2);
+        template_put(w, open, open + 2);
     while (!comment && w->at < last) {
         if (*w->at == '\'' || *w->at == '"') {
-            put_quoted(w, last);
+            template_quoted(w, last);
         } else {
-            if (!is_blank(*w->at))
-                put(w, w->at, w->at + 1);
+            if (!is_template_blank(*w->at))
+                template_put(w, w->at, w->at + 1);
             w->at++;
         }
     }
     if (!comment)
-        put(w, end - 2, end);
+        template_put(w, end - 2, end);
     w->at = end;
 }
 
@@ -132,9 +132,9 @@ uint64_t ct_chat_hash(struct ct_str text)
     struct walk w = {.at = text.s, .end = text.s + text.n};
     ct_hash_begin(&w.state);
     while (w.at < w.end) {
-        put_text(&w);
+        template_text(&w);
         if (w.at < w.end)
-            put_tag(&w);
+            template_tag(&w);
     }
     return ct_hash_end64(&w.state);
 }

@@ -32,10 +32,6 @@ carat_status ct_chat_role(const struct ct_json_value *message, size_t i, enum ct
 
 /* For an error: at most 64 bytes of a string, as the two arguments of %.*s. */
 #define CT_QUOTE(string) (int)ct_utf8_cut((string).s, (string).n, 64), (string).s
-static inline bool ct_json_is_text(const struct ct_json_value *v, const char *text)
-{
-    return ct_json_is(v, CT_JSON_STRING) && ct_str_is(ct_json_str(v), text);
-}
 /* Python's str.strip(): Unicode white space off both ends. */
 struct ct_str ct_chat_trim(struct ct_str s);
 /* Writes the content of message i: a string trimmed, or a list whose text items are trimmed one by one and

@@ -46,7 +46,7 @@ void ct_bpe_free(struct ct_bpe *b)
     free(b->spill);
 }
 
-static carat_status no_memory(carat_error *err)
+static carat_status bpe_no_memory(carat_error *err)
 {
     return ct_fail(err, CARAT_E_MEMORY, "no memory to encode the text");
 }
@@ -76,10 +76,10 @@ carat_status ct_bpe_add(struct ct_bpe *b, int32_t id, const char *text, size_t n
 {
     CT_TRY(ct_bpe_look(b, err));
     if (b->n == b->capacity && !grow_symbols(b))
-        return no_memory(err);
+        return bpe_no_memory(err);
     if (ct_tokenizer_by_text(b->t)) {
         if (!ct_array_grow(&b->text, &b->text_capacity, b->n_text + n, 1))
-            return no_memory(err);
+            return bpe_no_memory(err);
         b->at[b->n] = b->n_text;
         memcpy(b->text + b->n_text, text, n);
         b->n_text += (uint32_t)n;
@@ -251,7 +251,7 @@ static void lane_pop(struct ct_bpe *b, struct ct_bpe_lane *lane)
 }
 
 /* Enters position i as a candidate of this rank; what it was before is stale. */
-static bool attach(struct ct_bpe *b, uint32_t i, uint32_t rank)
+static bool lane_attach(struct ct_bpe *b, uint32_t i, uint32_t rank)
 {
     b->rank[i] = rank;
     if (rank == CT_NO_RANK)
@@ -321,11 +321,11 @@ static uint32_t long_candidate(struct ct_bpe *b, uint32_t i)
 static carat_status merge_long(struct ct_bpe *b, carat_error *err)
 {
     if (!prepare_long(b))
-        return no_memory(err);
+        return bpe_no_memory(err);
     for (uint32_t i = 0; i < b->n; i++) {
         CT_TRY(ct_bpe_look(b, err));
-        if (!attach(b, i, long_candidate(b, i)))
-            return no_memory(err);
+        if (!lane_attach(b, i, long_candidate(b, i)))
+            return bpe_no_memory(err);
     }
     for (uint32_t i; best_position(b, &i);) {
         CT_TRY(ct_bpe_look(b, err));
@@ -336,11 +336,11 @@ static carat_status merge_long(struct ct_bpe *b, carat_error *err)
         b->span[i] = b->span[i + span - 1] = span;
         if (i) { /* first, as lanes grow at their end */
             uint32_t left = i - b->span[i - 1];
-            if (!attach(b, left, long_candidate(b, left)))
-                return no_memory(err);
+            if (!lane_attach(b, left, long_candidate(b, left)))
+                return bpe_no_memory(err);
         }
-        if (!attach(b, i, long_candidate(b, i)))
-            return no_memory(err);
+        if (!lane_attach(b, i, long_candidate(b, i)))
+            return bpe_no_memory(err);
     }
     /* Close the gaps, so that the survivors lie side by side as after merge_short. */
     uint32_t kept = 0;

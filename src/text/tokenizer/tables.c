@@ -124,7 +124,7 @@ struct walk {
 };
 
 /* "file: tokenizer tables: slot[3] at byte 123: sentence" */
-static carat_status wrong(const struct walk *w, enum array array, size_t i, const char *format, ...)
+static carat_status tables_wrong(const struct walk *w, enum array array, size_t i, const char *format, ...)
 {
     char sentence[256];
     va_list args;
@@ -135,10 +135,10 @@ static carat_status wrong(const struct walk *w, enum array array, size_t i, cons
                    arrays[array].name, i, w->l->at[array] + i * arrays[array].width, sentence);
 }
 
-static carat_status out_of_range(const struct walk *w, enum array array, size_t i, const char *what,
-                                 long long found, long long lo, long long hi)
+static carat_status scalar_out_of_range(const struct walk *w, enum array array, size_t i, const char *what,
+                                        long long found, long long lo, long long hi)
 {
-    return wrong(w, array, i, "%s is %lld, expected %lld to %lld", what, found, lo, hi);
+    return tables_wrong(w, array, i, "%s is %lld, expected %lld to %lld", what, found, lo, hi);
 }
 
 static carat_status check_pieces(const struct walk *w)
@@ -147,31 +147,33 @@ static carat_status check_pieces(const struct walk *w)
     int shortest = t->source == CT_SOURCE_GGUF ? 0 : 1;
     for (size_t i = 0; i < CT_COUNT(t->byte_id); i++)
         if (t->byte_id[i] >= 0 && t->piece[t->byte_id[i]].n == 0)
-            return wrong(w, PIECE, (size_t)t->byte_id[i], "empty, expected the byte 0x%02zX", i);
+            return tables_wrong(w, PIECE, (size_t)t->byte_id[i], "empty, expected the byte 0x%02zX", i);
     for (int32_t id = 0; id < t->n; id++) {
         struct ct_piece p = t->piece[id];
         struct ct_str text = {t->blob + p.at, p.n};
         size_t i = (size_t)id, at = p.at;
         if (p.n < shortest || p.n > CT_PIECE_MAX)
-            return out_of_range(w, PIECE, i, "the length", p.n, shortest, CT_PIECE_MAX);
+            return scalar_out_of_range(w, PIECE, i, "the length", p.n, shortest, CT_PIECE_MAX);
         if (at + p.n > t->n_blob)
-            return wrong(w, PIECE, i, "%d bytes at %zu, but all texts have %u", (int)p.n, at, t->n_blob);
+            return tables_wrong(w, PIECE, i, "%d bytes at %zu, but all texts have %u", (int)p.n, at,
+                                t->n_blob);
         if (p.kind < CT_PIECE_NORMAL || p.kind > CT_PIECE_BYTE)
-            return out_of_range(w, PIECE, i, "the kind", p.kind, CT_PIECE_NORMAL, CT_PIECE_BYTE);
+            return scalar_out_of_range(w, PIECE, i, "the kind", p.kind, CT_PIECE_NORMAL, CT_PIECE_BYTE);
         if (p.kind == CT_PIECE_BYTE && ct_piece_byte(text) < 0)
-            return wrong(w, PIECE, i, "a byte that is not spelled <0x00> to <0xFF>");
+            return tables_wrong(w, PIECE, i, "a byte that is not spelled <0x00> to <0xFF>");
         if (ct_tokenizer_by_text(t) && p.rank >= t->n_rank && p.rank != CT_NO_RANK)
-            return wrong(w, PIECE, i, "the rank is %d, expected one below %u, or %u for none", (int)p.rank,
-                         t->n_rank, CT_NO_RANK);
+            return tables_wrong(w, PIECE, i, "the rank is %d, expected one below %u, or %u for none",
+                                (int)p.rank, t->n_rank, CT_NO_RANK);
         if (!ct_utf8_valid(text.s, text.n))
-            return wrong(w, PIECE, i, "the text is not valid UTF-8");
+            return tables_wrong(w, PIECE, i, "the text is not valid UTF-8");
     }
     return CARAT_OK;
 }
 
 static carat_status no_end(const struct walk *w, enum array array, size_t i)
 {
-    return wrong(w, array, i, "none is empty among %d, and a search ends only at one that is", RUN_MAX + 1);
+    return tables_wrong(w, array, i, "none is empty among %d, and a search ends only at one that is",
+                        RUN_MAX + 1);
 }
 
 /* A run of slots may go on from the end to the beginning. */
@@ -183,7 +185,7 @@ static carat_status check_slots(const struct walk *w)
         int32_t id = CT_SLOT_ID(t->slot[at]);
         run = t->slot[at] ? run + 1 : 0;
         if (run && (id < 0 || id >= t->n))
-            return out_of_range(w, SLOT, at, "the id", id, 0, t->n - 1);
+            return scalar_out_of_range(w, SLOT, at, "the id", id, 0, t->n - 1);
         if (run > RUN_MAX)
             return no_end(w, SLOT, at);
     }
@@ -203,15 +205,15 @@ static carat_status check_merges(const struct walk *w)
         uint32_t left = (uint32_t)(m >> CT_RANK_BITS >> CT_ID_BITS);
         run = m == CT_NO_MERGE ? 0 : run + 1;
         if (run && (left >= (uint32_t)t->n || right >= (uint32_t)t->n))
-            return out_of_range(w, MERGE, at, "an id", CT_MAX(left, right), 0, t->n - 1);
+            return scalar_out_of_range(w, MERGE, at, "an id", CT_MAX(left, right), 0, t->n - 1);
         if (run && rank >= t->n_rank)
-            return wrong(w, MERGE, at, "the rank is %u, but there are %u merges", rank, t->n_rank);
+            return tables_wrong(w, MERGE, at, "the rank is %u, but there are %u merges", rank, t->n_rank);
         if (run > RUN_MAX)
             return no_end(w, MERGE, at);
     }
     for (uint32_t r = 0; r < t->n_rank; r++)
         if (t->product[r] < 0 || t->product[r] >= t->n)
-            return out_of_range(w, PRODUCT, r, "the id", t->product[r], 0, t->n - 1);
+            return scalar_out_of_range(w, PRODUCT, r, "the id", t->product[r], 0, t->n - 1);
     return CARAT_OK;
 }
 
@@ -221,9 +223,9 @@ static carat_status check_characters(const struct walk *w)
     for (size_t c = 0; c < t->n_character; c++) {
         int32_t id = t->character[c];
         if (id < -1 || id >= t->n)
-            return out_of_range(w, CHARACTER, c, "the id", id, -1, t->n - 1);
+            return scalar_out_of_range(w, CHARACTER, c, "the id", id, -1, t->n - 1);
         if (id >= 0 && t->piece[id].n == 0)
-            return wrong(w, CHARACTER, c, "the piece %d is empty", id);
+            return tables_wrong(w, CHARACTER, c, "the piece %d is empty", id);
     }
     return CARAT_OK;
 }
@@ -236,21 +238,21 @@ static carat_status check_nodes(const struct walk *w)
     uint32_t next = 1;
     for (uint32_t k = 0; k < t->n_node; k++) {
         if (node[k].first != next || next <= k || node[k].count > t->n_node - next)
-            return wrong(w, NODE, k, "%u children from %u on, expected them from %u on and at most %u",
-                         (unsigned)node[k].count, node[k].first, next, t->n_node - next);
+            return tables_wrong(w, NODE, k, "%u children from %u on, expected them from %u on and at most %u",
+                                (unsigned)node[k].count, node[k].first, next, t->n_node - next);
         if (node[k].id < -1 || node[k].id >= t->n)
-            return out_of_range(w, NODE, k, "the id", node[k].id, -1, t->n - 1);
+            return scalar_out_of_range(w, NODE, k, "the id", node[k].id, -1, t->n - 1);
         if (node[k].id >= 0 && (k == 0 || t->piece[node[k].id].n == 0))
-            return wrong(w, NODE, k, "the piece %d ends where no text has begun", node[k].id);
+            return tables_wrong(w, NODE, k, "the piece %d ends where no text has begun", node[k].id);
         for (uint32_t i = next + 1; i < next + node[k].count; i++)
             if (node[i].byte <= node[i - 1].byte)
-                return wrong(w, NODE, i, "the byte 0x%02X does not follow 0x%02X", node[i].byte,
-                             node[i - 1].byte);
+                return tables_wrong(w, NODE, i, "the byte 0x%02X does not follow 0x%02X", node[i].byte,
+                                    node[i - 1].byte);
         next += node[k].count;
     }
-    return next == t->n_node
-               ? CARAT_OK
-               : wrong(w, NODE, next, "no parent has this node, the first of %u such", t->n_node - next);
+    return next == t->n_node ? CARAT_OK
+                             : tables_wrong(w, NODE, next, "no parent has this node, the first of %u such",
+                                            t->n_node - next);
 }
 
 /* What is wrong with the scalars, by name; NULL when nothing is. Numbers that every later step leans on. */
@@ -296,7 +298,7 @@ static const char *wrong_scalar(const struct ct_tokenizer *t)
     return NULL;
 }
 
-static carat_status check_head(const char *name, struct ct_bytes tables, carat_error *err)
+static carat_status tables_head(const char *name, struct ct_bytes tables, carat_error *err)
 {
     struct header h;
     if (tables.size < sizeof h + SCALARS)
@@ -327,8 +329,8 @@ static carat_status check_head(const char *name, struct ct_bytes tables, carat_e
 }
 
 /* Fills the struct, whose arrays then lie in the tables. */
-static carat_status attach(struct ct_tokenizer *t, const char *name, struct ct_bytes tables, bool trusted,
-                           carat_error *err)
+static carat_status tables_attach(struct ct_tokenizer *t, const char *name, struct ct_bytes tables,
+                                  bool trusted, carat_error *err)
 {
     struct layout l;
     struct walk w = {t, &l, name, err};
@@ -355,12 +357,12 @@ static carat_status attach(struct ct_tokenizer *t, const char *name, struct ct_b
 carat_status ct_tokenizer_from_tables(struct ct_tokenizer **out, const char *name, struct ct_bytes tables,
                                       bool trusted, carat_error *err)
 {
-    CT_TRY(check_head(name, tables, err));
+    CT_TRY(tables_head(name, tables, err));
     struct ct_tokenizer *t = calloc(1, sizeof *t);
     if (!t)
         return ct_fail(err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", name);
     t->borrowed = true;
-    carat_status status = attach(t, name, tables, trusted, err);
+    carat_status status = tables_attach(t, name, tables, trusted, err);
     if (status != CARAT_OK)
         ct_tokenizer_free(t);
     else

@@ -185,7 +185,7 @@ static carat_status add_character(struct ct_bpe *b, struct character c, uint32_t
 }
 
 /* Text between matched pieces. */
-static carat_status encode_span(struct ct_bpe *b, const char *text, size_t n, bool prefix, carat_error *err)
+static carat_status encode_run(struct ct_bpe *b, const char *text, size_t n, bool prefix, carat_error *err)
 {
     uint32_t before = 0;
     bool first = true;
@@ -204,7 +204,7 @@ static carat_status encode_span(struct ct_bpe *b, const char *text, size_t n, bo
     return ct_bpe_run(b, err);
 }
 
-static carat_status encode(struct ct_bpe *b, const char *text, size_t n, bool special, carat_error *err)
+static carat_status encode_text(struct ct_bpe *b, const char *text, size_t n, bool special, carat_error *err)
 {
     const struct ct_tokenizer *t = b->t;
     size_t from = 0, at = 0;
@@ -219,14 +219,14 @@ static carat_status encode(struct ct_bpe *b, const char *text, size_t n, bool sp
             continue;
         }
         if (from < at)
-            CT_TRY(encode_span(b, text + from, at - from, prefix, err));
+            CT_TRY(encode_run(b, text + from, at - from, prefix, err));
         CT_TRY(ct_tokens_push(b->out, id, err));
         prefix = t->space_prefix && ct_piece_is_control(t, id);
         at += length;
         b->taken += length;
         from = at;
     }
-    return from < n ? encode_span(b, text + from, n - from, prefix, err) : CARAT_OK;
+    return from < n ? encode_run(b, text + from, n - from, prefix, err) : CARAT_OK;
 }
 
 carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
@@ -250,7 +250,7 @@ carat_status ct_tokenizer_encode_for(const struct ct_tokenizer *t, const char *t
         CT_TRY(ct_tokens_push(out, t->bos, err));
     struct ct_bpe b;
     ct_bpe_init(&b, t, listener, out);
-    carat_status status = encode(&b, text, n, special, err);
+    carat_status status = encode_text(&b, text, n, special, err);
     ct_bpe_free(&b);
     if (status != CARAT_OK)
         out->n = had;

@@ -6,22 +6,22 @@
 
 #include "text/tokenizer/tokenizer_parts.h"
 
-static carat_status bad_key(const struct ct_file *f, const struct ct_meta *m, const char *what,
-                            carat_error *err)
+static carat_status gguf_bad_key(const struct ct_file *f, const struct ct_meta *m, const char *what,
+                                 carat_error *err)
 {
     return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%.*s\" at byte %llu: %s", ct_file_path(f),
                    (int)m->key.n, m->key.s, (unsigned long long)m->offset, what);
 }
 
 /* An array of n numbers, or NULL in *m when absent. */
-static carat_status find_array(const struct ct_file *f, const char *key, uint64_t n, const struct ct_meta **m,
+static carat_status gguf_array(const struct ct_file *f, const char *key, uint64_t n, const struct ct_meta **m,
                                carat_error *err)
 {
     *m = ct_file_meta(f, key);
     if (!*m)
         return CARAT_OK;
     if ((*m)->type != CT_META_ARRAY || (*m)->elem == CT_META_STRING || (*m)->elem == CT_META_ARRAY)
-        return bad_key(f, *m, "expected an array of numbers", err);
+        return gguf_bad_key(f, *m, "expected an array of numbers", err);
     if ((*m)->count != n)
         return ct_fail(
             err, CARAT_E_FORMAT,
@@ -31,7 +31,7 @@ static carat_status find_array(const struct ct_file *f, const char *key, uint64_
     return CARAT_OK;
 }
 
-static carat_status read_pieces(struct ct_tokenizer *t, const struct ct_file *f, const struct ct_meta *tokens,
+static carat_status gguf_pieces(struct ct_tokenizer *t, const struct ct_file *f, const struct ct_meta *tokens,
                                 const struct ct_meta *types, carat_error *err)
 {
     struct ct_str s;
@@ -57,14 +57,14 @@ static carat_status read_pieces(struct ct_tokenizer *t, const struct ct_file *f,
         CT_TRY(ct_tokenizer_add(t, ct_file_path(f), id, s, (int)kind, true, err));
     }
     if ((uint64_t)t->n != tokens->count)
-        return bad_key(f, tokens, "the array of tokens is cut off", err);
+        return gguf_bad_key(f, tokens, "the array of tokens is cut off", err);
     return CARAT_OK;
 }
 
-static carat_status read_scores(struct ct_tokenizer *t, const struct ct_file *f, carat_error *err)
+static carat_status gguf_scores(struct ct_tokenizer *t, const struct ct_file *f, carat_error *err)
 {
     const struct ct_meta *m;
-    CT_TRY(find_array(f, "tokenizer.ggml.scores", (uint64_t)t->n, &m, err));
+    CT_TRY(gguf_array(f, "tokenizer.ggml.scores", (uint64_t)t->n, &m, err));
     if (!m)
         return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"tokenizer.ggml.scores\" is missing",
                        ct_file_path(f));
@@ -79,7 +79,7 @@ static carat_status read_scores(struct ct_tokenizer *t, const struct ct_file *f,
 }
 
 /* An id in the metadata; an absent one is -1. */
-static carat_status read_id(const struct ct_tokenizer *t, const struct ct_file *f, const char *key,
+static carat_status gguf_id(const struct ct_tokenizer *t, const struct ct_file *f, const char *key,
                             int32_t *id, carat_error *err)
 {
     int64_t v = -1;
@@ -88,7 +88,7 @@ static carat_status read_id(const struct ct_tokenizer *t, const struct ct_file *
     return CARAT_OK;
 }
 
-static carat_status read_all(struct ct_tokenizer *t, const struct ct_file *f, carat_error *err)
+static carat_status gguf_tokenizer(struct ct_tokenizer *t, const struct ct_file *f, carat_error *err)
 {
     const struct ct_meta *tokens = ct_file_meta(f, "tokenizer.ggml.tokens"), *types, *prefix;
     const struct ct_meta *model = ct_file_meta(f, "tokenizer.ggml.model");
@@ -101,23 +101,23 @@ static carat_status read_all(struct ct_tokenizer *t, const struct ct_file *f, ca
                        "that Gemma has",
                        ct_file_path(f), (unsigned long long)model->offset);
     if (tokens->type != CT_META_ARRAY || tokens->elem != CT_META_STRING)
-        return bad_key(f, tokens, "expected an array of strings", err);
+        return gguf_bad_key(f, tokens, "expected an array of strings", err);
     if (tokens->count == 0 || tokens->count > CT_VOCAB_MAX)
-        return bad_key(f, tokens, "expected 1 to 2097152 tokens", err);
-    CT_TRY(find_array(f, "tokenizer.ggml.token_type", tokens->count, &types, err));
-    CT_TRY(read_pieces(t, f, tokens, types, err));
+        return gguf_bad_key(f, tokens, "expected 1 to 2097152 tokens", err);
+    CT_TRY(gguf_array(f, "tokenizer.ggml.token_type", tokens->count, &types, err));
+    CT_TRY(gguf_pieces(t, f, tokens, types, err));
     ct_tokenizer_name_controls(t);
-    CT_TRY(read_scores(t, f, err));
+    CT_TRY(gguf_scores(t, f, err));
 
-    CT_TRY(read_id(t, f, "tokenizer.ggml.bos_token_id", &t->bos, err));
-    CT_TRY(read_id(t, f, "tokenizer.ggml.unknown_token_id", &t->unknown, err));
-    CT_TRY(read_id(t, f, "tokenizer.ggml.eos_token_id", &eos, err));
-    CT_TRY(read_id(t, f, "tokenizer.ggml.eot_token_id", &eot, err));
+    CT_TRY(gguf_id(t, f, "tokenizer.ggml.bos_token_id", &t->bos, err));
+    CT_TRY(gguf_id(t, f, "tokenizer.ggml.unknown_token_id", &t->unknown, err));
+    CT_TRY(gguf_id(t, f, "tokenizer.ggml.eos_token_id", &eos, err));
+    CT_TRY(gguf_id(t, f, "tokenizer.ggml.eot_token_id", &eot, err));
     ct_tokenizer_add_end(t, eos);
     ct_tokenizer_add_end(t, eot);
     prefix = ct_file_meta(f, "tokenizer.ggml.add_space_prefix");
     if (prefix && prefix->type != CT_META_BOOL)
-        return bad_key(f, prefix, "expected a bool", err);
+        return gguf_bad_key(f, prefix, "expected a bool", err);
     t->space_prefix = prefix && prefix->u; /* absent: no prefix, the rule of every Gemma */
     t->fuse_unknown = false;
     CT_TRY(ct_tokenizer_finish(t, ct_file_path(f), err));
@@ -133,7 +133,7 @@ carat_status ct_tokenizer_read_gguf(struct ct_tokenizer **out, const struct ct_f
     struct ct_tokenizer *t = NULL;
     carat_status status = ct_tokenizer_create(&t, CT_SOURCE_GGUF, listener, err);
     if (status == CARAT_OK)
-        status = read_all(t, f, err);
+        status = gguf_tokenizer(t, f, err);
     if (status != CARAT_OK)
         ct_tokenizer_free(t);
     else

@@ -58,7 +58,8 @@ struct reader {
 #define NO_ITEM SIZE_MAX
 
 /* "file: added_tokens[3]: sentence (at byte 123)" */
-static carat_status refuse(const struct reader *r, size_t byte, carat_status code, const char *format, ...)
+static carat_status json_refuse(const struct reader *r, size_t byte, carat_status code, const char *format,
+                                ...)
 {
     char sentence[512], item[24] = "";
     va_list args;
@@ -72,7 +73,7 @@ static carat_status refuse(const struct reader *r, size_t byte, carat_status cod
 
 static carat_status unsupported(const struct reader *r, const struct ct_json *j, const char *what)
 {
-    return refuse(r, j->start, CARAT_E_UNSUPPORTED, "%s", what);
+    return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "%s", what);
 }
 
 #define QUOTED_MAX 64 /* bytes of the file in a message */
@@ -94,32 +95,33 @@ static carat_status malformed(const struct reader *r, const struct ct_json *j, e
     if (token == CT_JSON_ERROR)
         return ct_fail(r->err, j->error.code, "%s (in %s)", j->error.message, r->part);
     if (token == CT_JSON_NUMBER)
-        return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %.17g", expected, j->number);
+        return json_refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %.17g", expected, j->number);
     if (token == CT_JSON_KEY || token == CT_JSON_STRING)
-        return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s \"%.*s\"", expected, name[token],
-                      (int)ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX), j->string.s);
-    return refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s", expected, name[token]);
+        return json_refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s \"%.*s\"", expected,
+                           name[token], (int)ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX), j->string.s);
+    return json_refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s", expected, name[token]);
 }
 
 /* What the store of pieces said, with the place. */
-static carat_status place(const struct reader *r, size_t byte, const carat_error *why)
+static carat_status json_add_place(const struct reader *r, size_t byte, const carat_error *why)
 {
     return ct_fail(r->err, why->code, "%s (%s, at byte %zu)", why->message, r->part, byte);
 }
 
-static carat_status no_memory(const struct reader *r)
+static carat_status json_no_memory(const struct reader *r)
 {
     return ct_fail(r->err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", r->name);
 }
 
-static carat_status expect(struct reader *r, struct ct_json *j, enum ct_json_token token, const char *what)
+static carat_status json_expect(struct reader *r, struct ct_json *j, enum ct_json_token token,
+                                const char *what)
 {
     enum ct_json_token found = ct_json_next(j);
     return found == token ? CARAT_OK : malformed(r, j, found, what);
 }
 
 /* Passes over a value of at most so many tokens: a file of nothing else is refused early. */
-static carat_status skip(struct reader *r, struct ct_json *j, size_t most)
+static carat_status json_skip(struct reader *r, struct ct_json *j, size_t most)
 {
     int depth = j->depth;
     enum ct_json_token token;
@@ -129,7 +131,7 @@ static carat_status skip(struct reader *r, struct ct_json *j, size_t most)
         if (token == CT_JSON_ERROR)
             return malformed(r, j, token, "a value");
         if (++n > most)
-            return refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu values", most);
+            return json_refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu values", most);
     } while (j->depth > depth || token == CT_JSON_KEY);
     return CARAT_OK;
 }
@@ -142,7 +144,7 @@ static carat_status read_bool(struct reader *r, struct ct_json *j, bool *out)
                                                            : malformed(r, j, token, "true or false");
 }
 
-static carat_status read_id(struct reader *r, struct ct_json *j, int64_t *id)
+static carat_status json_id(struct reader *r, struct ct_json *j, int64_t *id)
 {
     enum ct_json_token token = ct_json_next(j);
     if (token != CT_JSON_NUMBER || !(j->number >= 0 && j->number < CT_VOCAB_MAX) ||
@@ -156,7 +158,7 @@ static carat_status read_id(struct reader *r, struct ct_json *j, int64_t *id)
 
 static carat_status read_added(struct reader *r, struct ct_json *j)
 {
-    CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
+    CT_TRY(json_expect(r, j, CT_JSON_ARRAY, "a list"));
     for (;;) {
         r->item = r->n_added;
         enum ct_json_token token = ct_json_next(j);
@@ -165,23 +167,24 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
         if (token != CT_JSON_OBJECT)
             return malformed(r, j, token, "an object");
         if (r->n_added == ADDED_MAX)
-            return refuse(r, j->start, CARAT_E_UNSUPPORTED, "expected at most %d added tokens", ADDED_MAX);
+            return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "expected at most %d added tokens",
+                               ADDED_MAX);
         struct added a = {-1, 0, 0, j->start, false};
         bool has_content = false;
         while ((token = ct_json_next(j)) == CT_JSON_KEY) {
             bool flag = false;
             if (ct_str_is(j->string, "id")) {
-                CT_TRY(read_id(r, j, &a.id));
+                CT_TRY(json_id(r, j, &a.id));
             } else if (ct_str_is(j->string, "content")) {
-                CT_TRY(expect(r, j, CT_JSON_STRING, "the content of an added token"));
+                CT_TRY(json_expect(r, j, CT_JSON_STRING, "the content of an added token"));
                 if (has_content)
                     return malformed(r, j, CT_JSON_STRING, "one content");
                 if (j->string.n == 0 || j->string.n > CT_PIECE_MAX)
-                    return refuse(r, j->start, j->string.n ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
-                                  "the content is %zu bytes long, expected 1 to %d", j->string.n,
-                                  CT_PIECE_MAX);
+                    return json_refuse(r, j->start, j->string.n ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
+                                       "the content is %zu bytes long, expected 1 to %d", j->string.n,
+                                       CT_PIECE_MAX);
                 if (!ct_array_grow(&r->text, &r->text_capacity, r->n_text + j->string.n, 1))
-                    return no_memory(r);
+                    return json_no_memory(r);
                 memcpy(r->text + r->n_text, j->string.s, j->string.n);
                 a.at = r->n_text;
                 a.n = j->string.n;
@@ -196,13 +199,13 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
                     return unsupported(
                         r, j, "single_word, lstrip, rstrip and normalized are not supported; expected false");
             } else {
-                CT_TRY(skip(r, j, UNKNOWN_MAX));
+                CT_TRY(json_skip(r, j, UNKNOWN_MAX));
             }
         }
         if (token != CT_JSON_OBJECT_END || a.id < 0 || !has_content)
             return malformed(r, j, token, "an added token with id and content");
         if (!ct_array_grow(&r->added, &r->added_capacity, r->n_added + 1, sizeof *r->added))
-            return no_memory(r);
+            return json_no_memory(r);
         r->added[r->n_added++] = a;
     }
 }
@@ -230,7 +233,7 @@ static carat_status apply_added(struct reader *r)
     r->part = "added_tokens";
     for (size_t i = 0; i < r->n_added; i++)
         if (apply(r, &r->added[i], &why) != CARAT_OK)
-            return place(r, r->added[i].byte, &why);
+            return json_add_place(r, r->added[i].byte, &why);
     return CARAT_OK;
 }
 
@@ -241,45 +244,45 @@ static carat_status read_vocab(struct reader *r, struct ct_json *j)
     enum ct_json_token token;
     carat_error why;
     r->part = "model.vocab";
-    CT_TRY(expect(r, j, CT_JSON_OBJECT, "an object"));
+    CT_TRY(json_expect(r, j, CT_JSON_OBJECT, "an object"));
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
         char text[CT_PIECE_MAX];
         struct ct_str s = j->string;
         size_t byte = j->start;
         int64_t id = 0;
         if (s.n > sizeof text)
-            return refuse(r, byte, CARAT_E_UNSUPPORTED, "a token is %zu bytes long, expected at most %d", s.n,
-                          CT_PIECE_MAX);
+            return json_refuse(r, byte, CARAT_E_UNSUPPORTED, "a token is %zu bytes long, expected at most %d",
+                               s.n, CT_PIECE_MAX);
         memcpy(text, s.s, s.n);
         s.s = text; /* the number that follows ends the life of j->string */
-        CT_TRY(read_id(r, j, &id));
+        CT_TRY(json_id(r, j, &id));
         if (ct_tokenizer_add(r->t, r->name, id, s, ct_piece_byte(s) >= 0 ? CT_PIECE_BYTE : CT_PIECE_NORMAL,
                              false, &why) != CARAT_OK)
-            return place(r, byte, &why);
+            return json_add_place(r, byte, &why);
     }
     return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a token");
 }
 
 static carat_status long_merge(const struct reader *r, const struct ct_json *j)
 {
-    return refuse(r, j->start, CARAT_E_UNSUPPORTED, "a merge is longer than %d bytes", CT_PIECE_MAX);
+    return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "a merge is longer than %d bytes", CT_PIECE_MAX);
 }
 
 /* The next merge, whose first token has been read: "a b" or ["a", "b"]. */
 static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json_token token, struct merge *m)
 {
     if (token == CT_JSON_ARRAY) {
-        CT_TRY(expect(r, j, CT_JSON_STRING, "the left part of a merge"));
+        CT_TRY(json_expect(r, j, CT_JSON_STRING, "the left part of a merge"));
         m->left = j->string.n;
         if (m->left > sizeof m->text)
             return long_merge(r, j);
         memcpy(m->text, j->string.s, m->left);
-        CT_TRY(expect(r, j, CT_JSON_STRING, "the right part of a merge"));
+        CT_TRY(json_expect(r, j, CT_JSON_STRING, "the right part of a merge"));
         if (j->string.n > sizeof m->text - m->left)
             return long_merge(r, j);
         memcpy(m->text + m->left, j->string.s, j->string.n);
         m->n = m->left + j->string.n;
-        CT_TRY(expect(r, j, CT_JSON_ARRAY_END, "two parts of a merge"));
+        CT_TRY(json_expect(r, j, CT_JSON_ARRAY_END, "two parts of a merge"));
     } else if (token == CT_JSON_STRING) {
         const char *space = memchr(j->string.s, ' ', j->string.n);
         m->left = space ? (size_t)(space - j->string.s) : j->string.n;
@@ -304,7 +307,7 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
     if (n == 0)
         return CARAT_OK;
     if (!ct_array_grow(&r->triple, &r->triple_capacity, (r->n_triple + n) * 3, sizeof *r->triple))
-        return no_memory(r);
+        return json_no_memory(r);
     for (size_t i = 0; i < n; i++) {
         text[i * 3] = (struct ct_str){m[i].text, m[i].left};
         text[i * 3 + 1] = (struct ct_str){m[i].text + m[i].left, m[i].n - m[i].left};
@@ -316,12 +319,12 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
         int32_t id = ct_tokenizer_find(r->t, text[i]);
         if (id < 0) {
             r->item = r->n_triple + i / 3;
-            return refuse(r, m[i / 3].at, CARAT_E_FORMAT,
-                          "%s of the merge, \"%.*s\", is not in the vocabulary",
-                          i % 3 == 0   ? "the left part"
-                          : i % 3 == 1 ? "the right part"
-                                       : "the whole",
-                          (int)ct_utf8_cut(text[i].s, text[i].n, QUOTED_MAX), text[i].s);
+            return json_refuse(r, m[i / 3].at, CARAT_E_FORMAT,
+                               "%s of the merge, \"%.*s\", is not in the vocabulary",
+                               i % 3 == 0   ? "the left part"
+                               : i % 3 == 1 ? "the right part"
+                                            : "the whole",
+                               (int)ct_utf8_cut(text[i].s, text[i].n, QUOTED_MAX), text[i].s);
         }
         r->triple[r->n_triple * 3 + i] = id;
     }
@@ -334,7 +337,7 @@ static carat_status read_merges(struct reader *r, struct ct_json *j)
     struct merge batch[BATCH];
     size_t n = 0, most = CT_MIN((size_t)CT_MERGES_MAX, r->t->n_blob); /* no token divides in more places */
     r->part = "model.merges";
-    CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
+    CT_TRY(json_expect(r, j, CT_JSON_ARRAY, "a list"));
     if (r->t->n == 0)
         return unsupported(r, j, "there are merges, but no vocabulary");
     for (;;) {
@@ -346,8 +349,8 @@ static carat_status read_merges(struct reader *r, struct ct_json *j)
             memcmp(j->string.s, "#version", 8) == 0)
             continue; /* the first line of the old merges.txt */
         if (r->item == most)
-            return refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu merges for this vocabulary",
-                          most);
+            return json_refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu merges for this vocabulary",
+                               most);
         CT_TRY(read_merge(r, j, token, &batch[n]));
         if (++n == BATCH) {
             CT_TRY(resolve(r, batch, n));
@@ -371,18 +374,18 @@ static carat_status read_off(struct reader *r, struct ct_json *j, const char *wh
 static carat_status foreign(const struct reader *r, const struct ct_json *j, const char *what,
                             struct ct_str type, const char *expected)
 {
-    return refuse(r, j->start, CARAT_E_UNSUPPORTED, "unsupported %s \"%.*s\", expected %s", what,
-                  (int)ct_utf8_cut(type.s, type.n, 200), type.s, expected);
+    return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "unsupported %s \"%.*s\", expected %s", what,
+                       (int)ct_utf8_cut(type.s, type.n, 200), type.s, expected);
 }
 
-static carat_status read_model(struct reader *r, struct ct_json *j)
+static carat_status json_model(struct reader *r, struct ct_json *j)
 {
     enum ct_json_token token;
-    CT_TRY(expect(r, j, CT_JSON_OBJECT, "an object"));
+    CT_TRY(json_expect(r, j, CT_JSON_OBJECT, "an object"));
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
         struct ct_str key = j->string;
         if (ct_str_is(key, "type")) {
-            CT_TRY(expect(r, j, CT_JSON_STRING, "the type of the model"));
+            CT_TRY(json_expect(r, j, CT_JSON_STRING, "the type of the model"));
             if (!ct_str_is(j->string, "BPE"))
                 return foreign(r, j, "model", j->string, "BPE");
         } else if (ct_str_is(key, "vocab")) {
@@ -396,11 +399,11 @@ static carat_status read_model(struct reader *r, struct ct_json *j)
                 return malformed(r, j, token, "one list of merges");
             r->has_merges = true;
             r->merges_at = r->has_vocab ? 0 : j->at;
-            CT_TRY(r->has_vocab ? read_merges(r, j) : skip(r, j, (size_t)CT_MERGES_MAX * 4 + 2));
+            CT_TRY(r->has_vocab ? read_merges(r, j) : json_skip(r, j, (size_t)CT_MERGES_MAX * 4 + 2));
             r->part = "model";
             r->item = NO_ITEM;
         } else if (ct_str_is(key, "unk_token")) {
-            CT_TRY(expect(r, j, CT_JSON_STRING, "the name of the unknown token"));
+            CT_TRY(json_expect(r, j, CT_JSON_STRING, "the name of the unknown token"));
             if (j->string.n > CT_PIECE_MAX)
                 return malformed(r, j, CT_JSON_STRING, "the name of the unknown token");
             memcpy(r->unknown, j->string.s, j->string.n);
@@ -416,7 +419,7 @@ static carat_status read_model(struct reader *r, struct ct_json *j)
         } else if (ct_str_is(key, "ignore_merges")) {
             CT_TRY(read_off(r, j, "the model sets ignore_merges"));
         } else {
-            CT_TRY(skip(r, j, UNKNOWN_MAX));
+            CT_TRY(json_skip(r, j, UNKNOWN_MAX));
         }
     }
     return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a member of the model");
@@ -432,21 +435,21 @@ struct component {
     int n_nested; /* more than 3: a sequence longer than Gemma's */
 };
 
-static void copy(char *out, size_t size, struct ct_str s)
+static void copy_text(char *out, size_t size, struct ct_str s)
 {
     size_t n = s.n < size ? s.n : 0; /* too long for anything expected: leave it empty */
     memcpy(out, s.s, n);
     out[n] = 0;
 }
 
-static carat_status read_pattern(struct reader *r, struct ct_json *j, struct component *c)
+static carat_status json_pattern(struct reader *r, struct ct_json *j, struct component *c)
 {
-    CT_TRY(expect(r, j, CT_JSON_OBJECT, "a pattern"));
-    CT_TRY(expect(r, j, CT_JSON_KEY, "a pattern"));
+    CT_TRY(json_expect(r, j, CT_JSON_OBJECT, "a pattern"));
+    CT_TRY(json_expect(r, j, CT_JSON_KEY, "a pattern"));
     c->regex = !ct_str_is(j->string, "String");
-    CT_TRY(expect(r, j, CT_JSON_STRING, "a pattern"));
-    copy(c->pattern, sizeof c->pattern, j->string);
-    return expect(r, j, CT_JSON_OBJECT_END, "one pattern");
+    CT_TRY(json_expect(r, j, CT_JSON_STRING, "a pattern"));
+    copy_text(c->pattern, sizeof c->pattern, j->string);
+    return json_expect(r, j, CT_JSON_OBJECT_END, "one pattern");
 }
 
 /* Reads the members of an object that is open; nested[3] takes the elements of "decoders" or
@@ -458,18 +461,18 @@ static carat_status read_component(struct reader *r, struct ct_json *j, struct c
     memset(c, 0, sizeof *c);
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
         if (ct_str_is(j->string, "type")) {
-            CT_TRY(expect(r, j, CT_JSON_STRING, "a type"));
+            CT_TRY(json_expect(r, j, CT_JSON_STRING, "a type"));
             j->string.n = ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX);
-            copy(c->type, sizeof c->type, j->string);
+            copy_text(c->type, sizeof c->type, j->string);
         } else if (ct_str_is(j->string, "content")) {
-            CT_TRY(expect(r, j, CT_JSON_STRING, "a string"));
-            copy(c->content, sizeof c->content, j->string);
+            CT_TRY(json_expect(r, j, CT_JSON_STRING, "a string"));
+            copy_text(c->content, sizeof c->content, j->string);
         } else if (ct_str_is(j->string, "invert")) {
             CT_TRY(read_bool(r, j, &c->invert));
         } else if (ct_str_is(j->string, "pattern")) {
-            CT_TRY(read_pattern(r, j, c));
+            CT_TRY(json_pattern(r, j, c));
         } else if (nested && (ct_str_is(j->string, "decoders") || ct_str_is(j->string, "normalizers"))) {
-            CT_TRY(expect(r, j, CT_JSON_ARRAY, "a list"));
+            CT_TRY(json_expect(r, j, CT_JSON_ARRAY, "a list"));
             while ((token = ct_json_next(j)) == CT_JSON_OBJECT && c->n_nested < 3)
                 CT_TRY(read_component(r, j, &nested[c->n_nested++], NULL)); /* one level: no deeper */
             if (token == CT_JSON_OBJECT)
@@ -477,7 +480,7 @@ static carat_status read_component(struct reader *r, struct ct_json *j, struct c
             if (token != CT_JSON_ARRAY_END)
                 return malformed(r, j, token, "an object");
         } else {
-            CT_TRY(skip(r, j, UNKNOWN_MAX));
+            CT_TRY(json_skip(r, j, UNKNOWN_MAX));
         }
     }
     return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a member of an object");
@@ -508,7 +511,7 @@ static carat_status foreign_component(struct reader *r, const struct ct_json *j,
 
 #define META "\xe2\x96\x81" /* U+2581 */
 
-static carat_status read_normalizer(struct reader *r, struct ct_json *j)
+static carat_status json_normalizer(struct reader *r, struct ct_json *j)
 {
     static const char expected[] = "Replace of \" \" by U+2581";
     struct component c = {.n_nested = 0}, nested[3];
@@ -555,31 +558,31 @@ static const struct member {
     carat_status (*read)(struct reader *r, struct ct_json *j);
     bool needed;
 } members[] = {{"added_tokens", read_added, false},
-               {"normalizer", read_normalizer, true},
+               {"normalizer", json_normalizer, true},
                {"pre_tokenizer", read_pre_tokenizer, false},
                {"decoder", read_decoder, true},
-               {"model", read_model, true}};
+               {"model", json_model, true}};
 
-static carat_status read_member(struct reader *r, struct ct_json *j)
+static carat_status json_member(struct reader *r, struct ct_json *j)
 {
     r->item = NO_ITEM;
     for (size_t i = 0; i < CT_COUNT(members); i++)
         if (ct_str_is(j->string, members[i].key)) {
             if (r->seen & 1u << i)
-                return refuse(r, j->start, CARAT_E_FORMAT, "\"%s\" is there twice", members[i].key);
+                return json_refuse(r, j->start, CARAT_E_FORMAT, "\"%s\" is there twice", members[i].key);
             r->seen |= 1u << i;
             r->part = members[i].key;
             return members[i].read(r, j);
         }
-    return skip(r, j, UNKNOWN_MAX);
+    return json_skip(r, j, UNKNOWN_MAX);
 }
 
 static carat_status read_document(struct reader *r, struct ct_json *j)
 {
     enum ct_json_token token;
-    CT_TRY(expect(r, j, CT_JSON_OBJECT, "an object"));
+    CT_TRY(json_expect(r, j, CT_JSON_OBJECT, "an object"));
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
-        CT_TRY(read_member(r, j));
+        CT_TRY(json_member(r, j));
         r->part = "the document";
         r->item = NO_ITEM;
     }
@@ -587,10 +590,10 @@ static carat_status read_document(struct reader *r, struct ct_json *j)
         return malformed(r, j, token, "a member of the document");
     for (size_t i = 0; i < CT_COUNT(members); i++)
         if (members[i].needed && !(r->seen & 1u << i))
-            return refuse(r, j->start, CARAT_E_FORMAT, "expected a member \"%s\", found none",
-                          members[i].key);
+            return json_refuse(r, j->start, CARAT_E_FORMAT, "expected a member \"%s\", found none",
+                               members[i].key);
     if (!r->has_vocab || !r->has_merges)
-        return refuse(r, j->start, CARAT_E_FORMAT, "expected a model with vocab and merges");
+        return json_refuse(r, j->start, CARAT_E_FORMAT, "expected a model with vocab and merges");
     return CARAT_OK;
 }
 
@@ -604,7 +607,7 @@ static carat_status read_waiting_merges(struct reader *r)
     return status;
 }
 
-static carat_status finish(struct reader *r)
+static carat_status json_finish(struct reader *r)
 {
     struct ct_tokenizer *t = r->t;
     if (r->merges_at)
@@ -650,7 +653,7 @@ carat_status ct_tokenizer_read_json(struct ct_tokenizer **t, const char *name, s
     if (status == CARAT_OK)
         status = read_document(&r, &j);
     if (status == CARAT_OK)
-        status = finish(&r);
+        status = json_finish(&r);
     ct_json_free(&j);
     free(r.added);
     free(r.text);

@@ -29,7 +29,8 @@ struct field {
 };
 
 /* "file: field 1.2: sentence (at byte 123)" */
-static carat_status refuse(const struct wire *w, carat_status code, size_t byte, const char *format, ...)
+static carat_status proto_refuse(const struct wire *w, carat_status code, size_t byte, const char *format,
+                                 ...)
 {
     char sentence[512], outer[24] = "", number[24] = "?";
     va_list args;
@@ -43,14 +44,14 @@ static carat_status refuse(const struct wire *w, carat_status code, size_t byte,
     return ct_fail(w->err, code, "%s: field %s%s: %s (at byte %zu)", w->name, outer, number, sentence, byte);
 }
 
-static void fail(struct wire *w, const char *what)
+static void proto_fail(struct wire *w, const char *what)
 {
     if (w->status == CARAT_OK)
-        w->status = refuse(w, CARAT_E_FORMAT, (size_t)(w->p - w->begin), "%s", what);
+        w->status = proto_refuse(w, CARAT_E_FORMAT, (size_t)(w->p - w->begin), "%s", what);
     w->p = w->end;
 }
 
-static uint64_t varint(struct wire *w)
+static uint64_t proto_varint(struct wire *w)
 {
     uint64_t v = 0;
     for (int shift = 0; shift < 70; shift += 7) {
@@ -63,33 +64,33 @@ static uint64_t varint(struct wire *w)
         if (b < 128)
             return v;
     }
-    fail(w, "expected a varint of at most 10 bytes");
+    proto_fail(w, "expected a varint of at most 10 bytes");
     return 0;
 }
 
 /* The next field; false at the end of the message or after an error. */
-static bool next_field(struct wire *w, struct field *f)
+static bool proto_next(struct wire *w, struct field *f)
 {
     if (w->status != CARAT_OK || w->p == w->end)
         return false;
     memset(f, 0, sizeof *f);
     w->number = 0;
-    uint64_t key = varint(w);
+    uint64_t key = proto_varint(w);
     f->number = key >> 3;
     w->number = f->number;
     f->type = (int)(key & 7);
     size_t left = (size_t)(w->end - w->p);
     if (w->status == CARAT_OK && (f->number == 0 || f->number > 0x1fffffff))
-        fail(w, "expected a field number from 1 to 536870911");
+        proto_fail(w, "expected a field number from 1 to 536870911");
     else if (f->type == 0)
-        f->value = varint(w);
+        f->value = proto_varint(w);
     else if (f->type == 2) {
-        uint64_t n = varint(w);
+        uint64_t n = proto_varint(w);
         left = (size_t)(w->end - w->p);
         if (w->status == CARAT_OK && n > left)
-            w->status = refuse(w, CARAT_E_FORMAT, (size_t)(w->p - w->begin),
-                               "a length of %llu bytes found, expected at most the %zu that are left",
-                               (unsigned long long)n, left);
+            w->status = proto_refuse(w, CARAT_E_FORMAT, (size_t)(w->p - w->begin),
+                                     "a length of %llu bytes found, expected at most the %zu that are left",
+                                     (unsigned long long)n, left);
         if (w->status == CARAT_OK) {
             f->bytes = (struct ct_bytes){w->p, (size_t)n};
             w->p += n;
@@ -97,18 +98,18 @@ static bool next_field(struct wire *w, struct field *f)
     } else if (f->type == 1 || f->type == 5) {
         size_t n = f->type == 1 ? 8 : 4;
         if (left < n) {
-            fail(w, "a number is cut off");
+            proto_fail(w, "a number is cut off");
         } else {
             f->value = n == 8 ? ct_le64(w->p) : ct_le32(w->p);
             w->p += n;
         }
     } else {
-        fail(w, "a wire type for groups, or none at all, found; expected 0, 1, 2 or 5");
+        proto_fail(w, "a wire type for groups, or none at all, found; expected 0, 1, 2 or 5");
     }
     return w->status == CARAT_OK;
 }
 
-static struct wire inside(const struct wire *w, struct ct_bytes bytes)
+static struct wire proto_inside(const struct wire *w, struct ct_bytes bytes)
 {
     struct wire inner = *w;
     inner.outer = w->number;
@@ -126,10 +127,10 @@ struct settings {
     struct ct_bytes surface;
 };
 
-static carat_status read_trainer(struct wire w, struct settings *s)
+static carat_status proto_trainer(struct wire w, struct settings *s)
 {
     struct field f;
-    while (next_field(&w, &f)) {
+    while (proto_next(&w, &f)) {
         if (f.number == 44 && f.type == 2)
             s->surface = f.bytes;
         if (f.type != 0)
@@ -160,10 +161,10 @@ static carat_status read_trainer(struct wire w, struct settings *s)
     return w.status;
 }
 
-static carat_status read_normalizer(struct wire w, struct settings *s)
+static carat_status proto_normalizer(struct wire w, struct settings *s)
 {
     struct field f;
-    while (next_field(&w, &f)) {
+    while (proto_next(&w, &f)) {
         if (f.number == 2 && f.type == 2)
             s->charsmap = f.bytes.size;
         else if (f.number == 3 && f.type == 0)
@@ -177,10 +178,10 @@ static carat_status read_normalizer(struct wire w, struct settings *s)
 }
 
 /* The denormaliser is a second normaliser, for decoding. */
-static carat_status read_denormalizer(struct wire w, struct settings *s)
+static carat_status proto_denormalizer(struct wire w, struct settings *s)
 {
     struct settings its = {0};
-    CT_TRY(read_normalizer(w, &its));
+    CT_TRY(proto_normalizer(w, &its));
     s->denormalizer += its.charsmap;
     return CARAT_OK;
 }
@@ -191,7 +192,7 @@ static bool too_many_pieces(struct wire w)
     struct field f;
     int n = 0;
     w.err = NULL; /* what is wrong with the fields is said when they are read */
-    while (n <= CT_VOCAB_MAX && next_field(&w, &f))
+    while (n <= CT_VOCAB_MAX && proto_next(&w, &f))
         n += f.number == 1 && f.type == 2;
     return n > CT_VOCAB_MAX;
 }
@@ -201,7 +202,7 @@ struct scores {
     size_t capacity;
 };
 
-static carat_status read_piece(struct ct_tokenizer *t, struct wire w, struct scores *s)
+static carat_status proto_piece(struct ct_tokenizer *t, struct wire w, struct scores *s)
 {
     struct field f;
     struct ct_str text = {"", 0};
@@ -209,7 +210,7 @@ static carat_status read_piece(struct ct_tokenizer *t, struct wire w, struct sco
     uint64_t kind = CT_PIECE_NORMAL;
     size_t offset = (size_t)(w.p - w.begin);
     int id = t->n;
-    while (next_field(&w, &f)) {
+    while (proto_next(&w, &f)) {
         if (f.number == 1 && f.type == 2)
             text = (struct ct_str){(const char *)f.bytes.data, f.bytes.size};
         else if (f.number == 2 && f.type == 5)
@@ -221,16 +222,17 @@ static carat_status read_piece(struct ct_tokenizer *t, struct wire w, struct sco
         return w.status;
     w.number = 3;
     if (kind == CT_PIECE_UNUSED) /* Gemma has none; they would need the piece taken apart again */
-        return refuse(&w, CARAT_E_UNSUPPORTED, offset, "piece %d is of type UNUSED", id);
+        return proto_refuse(&w, CARAT_E_UNSUPPORTED, offset, "piece %d is of type UNUSED", id);
     if (kind < CT_PIECE_NORMAL || kind > CT_PIECE_BYTE)
-        return refuse(&w, CARAT_E_FORMAT, offset, "piece %d has type %llu, expected 1 to 6", id,
-                      (unsigned long long)kind);
+        return proto_refuse(&w, CARAT_E_FORMAT, offset, "piece %d has type %llu, expected 1 to 6", id,
+                            (unsigned long long)kind);
     w.number = 2;
     if (ct_f32_from_bits(score) != ct_f32_from_bits(score))
-        return refuse(&w, CARAT_E_FORMAT, offset, "the score of piece %d is not a number", id);
+        return proto_refuse(&w, CARAT_E_FORMAT, offset, "the score of piece %d is not a number", id);
     w.number = 1;
     if (kind == CT_PIECE_BYTE && ct_piece_byte(text) < 0)
-        return refuse(&w, CARAT_E_FORMAT, offset, "the byte piece %d is not spelled <0x00> to <0xFF>", id);
+        return proto_refuse(&w, CARAT_E_FORMAT, offset, "the byte piece %d is not spelled <0x00> to <0xFF>",
+                            id);
     if (!ct_array_grow(&s->score, &s->capacity, (size_t)id + 1, sizeof *s->score))
         return ct_fail(w.err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", w.name);
     s->score[id] = ct_f32_from_bits(score);
@@ -288,7 +290,7 @@ static carat_status apply_settings(struct ct_tokenizer *t, const struct settings
     return CARAT_OK;
 }
 
-static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct scores *scores)
+static carat_status proto_model(struct ct_tokenizer *t, struct wire *w, struct scores *scores)
 {
     struct settings s = {.model_type = 1,
                          .unknown = 0,
@@ -301,17 +303,17 @@ static carat_status read_model(struct ct_tokenizer *t, struct wire *w, struct sc
     if (too_many_pieces(*w))
         return ct_fail(w->err, CARAT_E_UNSUPPORTED, "%s: field 1: more than %d pieces found", w->name,
                        CT_VOCAB_MAX);
-    while (next_field(w, &f)) {
+    while (proto_next(w, &f)) {
         if (f.type != 2)
             continue;
         if (f.number == 1)
-            CT_TRY(read_piece(t, inside(w, f.bytes), scores));
+            CT_TRY(proto_piece(t, proto_inside(w, f.bytes), scores));
         else if (f.number == 2)
-            CT_TRY(read_trainer(inside(w, f.bytes), &s));
+            CT_TRY(proto_trainer(proto_inside(w, f.bytes), &s));
         else if (f.number == 3)
-            CT_TRY(read_normalizer(inside(w, f.bytes), &s));
+            CT_TRY(proto_normalizer(proto_inside(w, f.bytes), &s));
         else if (f.number == 5)
-            CT_TRY(read_denormalizer(inside(w, f.bytes), &s));
+            CT_TRY(proto_denormalizer(proto_inside(w, f.bytes), &s));
     }
     CT_TRY(w->status);
     if (t->n == 0)
@@ -342,7 +344,7 @@ carat_status ct_tokenizer_read_model(struct ct_tokenizer **out, const char *name
         w.end += proto.size;
     carat_status status = ct_tokenizer_create(&t, CT_SOURCE_MODEL, listener, err);
     if (status == CARAT_OK)
-        status = read_model(t, &w, &scores);
+        status = proto_model(t, &w, &scores);
     free(scores.score);
     if (status != CARAT_OK)
         ct_tokenizer_free(t);

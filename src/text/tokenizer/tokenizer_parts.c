@@ -14,7 +14,7 @@
 #include "os/clock.h"
 #include "base/utf8.h"
 
-static carat_status no_memory(carat_error *err)
+static carat_status pieces_no_memory(carat_error *err)
 {
     return ct_fail(err, CARAT_E_MEMORY, "no memory for the tokenizer");
 }
@@ -38,7 +38,7 @@ carat_status ct_tokenizer_create(struct ct_tokenizer **out, enum ct_tokenizer_fo
 {
     struct ct_tokenizer *t = calloc(1, sizeof *t);
     if (!t)
-        return no_memory(err);
+        return pieces_no_memory(err);
     t->source = source;
     t->seed = ct_os_random();
     t->unknown = t->bos = -1;
@@ -65,7 +65,7 @@ void ct_tokenizer_free(struct ct_tokenizer *t)
 
 /* ---- text -> id ---- */
 
-static uint32_t hash(const struct ct_tokenizer *t, const char *s, size_t n)
+static uint32_t piece_hash(const struct ct_tokenizer *t, const char *s, size_t n)
 {
     uint64_t h = t->seed ^ (uint64_t)n * 0x9e3779b97f4a7c15u;
     while (n >= 8) {
@@ -83,7 +83,7 @@ static uint32_t hash(const struct ct_tokenizer *t, const char *s, size_t n)
 }
 
 /* The slot that holds the text whose hash is h, or the empty one where it belongs. */
-static uint32_t probe(const struct ct_tokenizer *t, const char *s, size_t n, uint32_t h)
+static uint32_t piece_slot(const struct ct_tokenizer *t, const char *s, size_t n, uint32_t h)
 {
     uint32_t i = h & t->slot_mask;
     for (; t->slot[i]; i = (i + 1) & t->slot_mask)
@@ -99,8 +99,8 @@ int32_t ct_tokenizer_find(const struct ct_tokenizer *t, struct ct_str piece)
 {
     if (piece.n == 0 || piece.n > CT_PIECE_MAX || !t->slot)
         return -1;
-    uint32_t h = hash(t, piece.s, piece.n);
-    return CT_SLOT_ID(t->slot[probe(t, piece.s, piece.n, h)]); /* of an empty one: -1 */
+    uint32_t h = piece_hash(t, piece.s, piece.n);
+    return CT_SLOT_ID(t->slot[piece_slot(t, piece.s, piece.n, h)]); /* of an empty one: -1 */
 }
 
 void ct_tokenizer_warm(const struct ct_tokenizer *t, const struct ct_str *text, size_t n)
@@ -108,7 +108,7 @@ void ct_tokenizer_warm(const struct ct_tokenizer *t, const struct ct_str *text, 
     uint32_t at[CT_WARM_MAX];
     assert(n <= CT_WARM_MAX);
     for (size_t i = 0; i < n; i++) {
-        at[i] = hash(t, text[i].s, text[i].n) & t->slot_mask;
+        at[i] = piece_hash(t, text[i].s, text[i].n) & t->slot_mask;
         __builtin_prefetch(&t->slot[at[i]]);
     }
     for (size_t i = 0; i < n; i++)
@@ -119,7 +119,7 @@ void ct_tokenizer_warm(const struct ct_tokenizer *t, const struct ct_str *text, 
             __builtin_prefetch(t->blob + t->piece[CT_SLOT_ID(t->slot[at[i]])].at);
 }
 
-static void occupy(struct ct_tokenizer *t, uint32_t i, uint32_t h, int32_t id)
+static void slot_take(struct ct_tokenizer *t, uint32_t i, uint32_t h, int32_t id)
 {
     t->slot[i] = h >> CT_SLOT_BITS << CT_SLOT_BITS | ((uint32_t)id + 1);
     t->n_hashed++;
@@ -141,9 +141,9 @@ static bool grow_slots(struct ct_tokenizer *t)
     t->n_hashed = 0;
     for (int32_t id = 0; id < t->n; id++) {
         struct ct_str text = ct_piece_text(t, id);
-        uint32_t h = hash(t, text.s, text.n), i = probe(t, text.s, text.n, h);
+        uint32_t h = piece_hash(t, text.s, text.n), i = piece_slot(t, text.s, text.n, h);
         if (text.n && !t->slot[i]) /* of equal texts the first counts */
-            occupy(t, i, h, id);
+            slot_take(t, i, h, id);
     }
     return true;
 }
@@ -158,17 +158,17 @@ static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t i
     if (!ct_utf8_valid(text.s, text.n))
         return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is not valid UTF-8", name, id);
     if (!grow_slots(t))
-        return no_memory(err);
-    uint32_t h = hash(t, text.s, text.n), i = probe(t, text.s, text.n, h);
+        return pieces_no_memory(err);
+    uint32_t h = piece_hash(t, text.s, text.n), i = piece_slot(t, text.s, text.n, h);
     if (text.n && t->slot[i] && !may_repeat)
         return ct_fail(err, CARAT_E_FORMAT, "%s: tokens %d and %d are the same text", name,
                        CT_SLOT_ID(t->slot[i]), id);
     if (!ct_array_grow(&t->blob, &t->blob_capacity, t->n_blob + text.n, 1))
-        return no_memory(err);
+        return pieces_no_memory(err);
     if (text.n) {
         memcpy(t->blob + t->n_blob, text.s, text.n);
         if (!t->slot[i])
-            occupy(t, i, h, id);
+            slot_take(t, i, h, id);
     }
     t->piece[id].at = t->n_blob;
     t->piece[id].n = text.n & 0xff;
@@ -188,7 +188,7 @@ carat_status ct_tokenizer_add(struct ct_tokenizer *t, const char *name, int64_t 
         return ct_fail(err, CARAT_E_FORMAT, "%s: token id %d is given twice", name, (int)id);
     size_t had = t->piece_capacity;
     if (!ct_array_grow(&t->piece, &t->piece_capacity, (size_t)id + 1, sizeof *t->piece))
-        return no_memory(err);
+        return pieces_no_memory(err);
     if (t->piece_capacity > had)
         memset(t->piece + had, 0, (t->piece_capacity - had) * sizeof *t->piece);
     CT_TRY(ct_tokenizer_look(t, err));
@@ -271,7 +271,7 @@ carat_status ct_tokenizer_merges(struct ct_tokenizer *t, const int32_t *triple, 
     t->product = malloc((n + 1) * sizeof *t->product);
     t->joins = create_joins(t);
     if (!t->merge || !t->product || !t->joins)
-        return no_memory(err);
+        return pieces_no_memory(err);
     memset(t->merge, 0xff, t->n_merge * sizeof *t->merge);
     for (size_t r = 0; r < n; r++) {
         const int32_t *m = triple + r * 3, *later = m + CT_MIN(n - 1 - r, AHEAD) * 3;
@@ -310,7 +310,7 @@ carat_status ct_tokenizer_scores(struct ct_tokenizer *t, const char *name, const
     t->joins = create_joins(t);
     if (!order || !t->joins) {
         free(order);
-        return no_memory(err);
+        return pieces_no_memory(err);
     }
     size_t n = 0;
     bool sorted = true;
@@ -409,10 +409,10 @@ static carat_status build_matcher(struct ct_tokenizer *t, carat_error *err)
 fail:
     free(m);
     free(range);
-    return status == CARAT_OK ? CARAT_OK : no_memory(err);
+    return status == CARAT_OK ? CARAT_OK : pieces_no_memory(err);
 }
 
-static uint32_t child(const struct ct_tokenizer *t, uint32_t node, uint8_t byte)
+static uint32_t match_child(const struct ct_tokenizer *t, uint32_t node, uint8_t byte)
 {
     uint32_t lo = t->node[node].first, hi = lo + t->node[node].count;
     while (lo < hi) {
@@ -432,13 +432,13 @@ size_t ct_tokenizer_match(const struct ct_tokenizer *t, const char *text, size_t
     for (size_t i = 0; i < n; i++) {
         uint8_t c = (uint8_t)text[i];
         if (c == ' ' && t->match_normalized) {
-            k = child(t, k, 0xe2);
-            k = k ? child(t, k, 0x96) : 0;
+            k = match_child(t, k, 0xe2);
+            k = k ? match_child(t, k, 0x96) : 0;
             c = 0x81;
             if (!k)
                 break;
         }
-        k = child(t, k, c);
+        k = match_child(t, k, c);
         if (!k)
             break;
         int32_t here = t->node[k].id;
@@ -523,6 +523,6 @@ carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat
     ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_END_OF_TURN));
     t->listener = NULL; /* from now on it is shared */
     if (!index_characters(t))
-        return no_memory(err);
+        return pieces_no_memory(err);
     return build_matcher(t, err);
 }
