@@ -39,6 +39,7 @@ int ct_verify_ask(void *user)
 
 carat_status ct_verify_step(struct ct_verify *v, size_t done, size_t total, carat_error *err)
 {
+    assert(total > 0 && done <= total);
     v->at = v->done + (size_t)((double)v->share * (double)done / (double)total);
     bool stopped = !ct_pool_goes_on(v->pool, 0) || (v->o->progress && ct_verify_ask(v));
     return stopped ? ct_verify_cancelled(err) : CARAT_OK;

@@ -38,7 +38,9 @@ static bool join_path(char out[4096], const char *dir, const char *name)
 /* The same place with another ending. */
 static void set_ending(char *path, enum ct_cache_part part)
 {
-    strcpy(strrchr(path, '.'), ct_cache_suffix[part]);
+    char *dot = strrchr(path, '.');
+    assert(dot && part < CT_CACHE_PARTS);
+    strcpy(dot, ct_cache_suffix[part]);
 }
 
 static enum ct_cache_part part_of(const char *name)

@@ -55,6 +55,7 @@ static struct ct_section assign_section(struct ct_pack *plan, uint64_t size)
 
     if (size) {
         s = (struct ct_section){.at = ct_round_up(plan->end, align), .size = size};
+        assert(s.at >= plan->end && s.at % CT_PACKED_ALIGN == 0);
         plan->end = s.at + size;
     }
     return s;
@@ -182,6 +183,7 @@ static carat_status fill_weights(struct ct_pack *plan, uint8_t *base, struct ct_
                                   .to = base + s->at,
                                   .done_with = item_is_packed,
                                   .user = p};
+        assert(ct_weight_bytes(&item.form) == s->size);
         p->before = s->at;
         p->packed = 0;
         ct_pool_run(pool, ct_packing_items(&item), ct_pack_item, &item);
@@ -221,6 +223,7 @@ static carat_status fill_all(struct ct_pack *plan, uint8_t *base, struct ct_pool
 
 static void write_ends(struct ct_pack *plan, uint8_t *base)
 {
+    assert(ct_packed_write_index(&plan->p, NULL) == plan->index_size);
     ct_packed_write_index(&plan->p, base + plan->end);
     struct ct_packed_header h = ct_packed_header(plan->end, plan->index_size,
                                                  ct_packed_hash_block(base + plan->end, plan->index_size));

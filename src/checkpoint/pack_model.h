@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack_model.h: a model on its way into a packed file. Private to src/checkpoint. */
+/* pack_model.h: writing a model as a packed file, and checking one. For src/checkpoint and src/check. */
 #ifndef CT_PACK_MODEL_H
 #define CT_PACK_MODEL_H
 

@@ -247,6 +247,7 @@ void ct_cache_stop_reading(struct ct_packed_copy *c)
 carat_status ct_cache_write(struct ct_packed_copy *c, const struct carat_model *m, const char *path,
                             struct ct_file **f, carat_error *err)
 {
+    assert(c->made.fd >= 0); /* claimed */
     struct ct_pack *pack = NULL;
     const char *why = NULL;
     carat_error found;

@@ -66,17 +66,17 @@ carat_status ct_file_open(struct ct_file **f, const char *path, bool tokenizer_o
 carat_status ct_file_resolve(char **resolved, const char *path, bool tokenizer_only, carat_error *err);
 /* Borrows the buffers until ct_file_close. One buffer: a GGUF, SBS or packed file or a tokenizer, by content;
  * several: the files of an HF directory, the parts of a split GGUF with the first one first, or an SBS file
- * and its "tokenizer.spm". Buffers without weights but with a tokenizer open as CT_FILE_TOKENIZER: who wants
- * a model looks at the kind. */
+ * and its "tokenizer.spm". Buffers without weights but with a tokenizer open as CT_FILE_TOKENIZER; a caller
+ * that wants a model must look at the kind. */
 carat_status ct_file_open_memory(struct ct_file **f, const struct ct_part *part, int n, carat_error *err);
 void ct_file_close(struct ct_file *f); /* NULL is fine */
 
-/* Gives the memory behind bytes of a mapped file back; they are read again when they are touched. Nothing
- * happens where p is not in a mapping of f. Any thread. */
+/* Gives the memory behind bytes of a mapped file back to the system; they are read again when they are
+ * touched. Does nothing when p is not in a mapping of f. Any thread. */
 void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes);
 
-/* Asks the system for all of the mapped files from front to back, until *stop is set: what will be read
- * whole, out of order and by several threads comes faster so. */
+/* Reads the mapped files ahead from front to back, until *stop is set: faster where several threads will read
+ * all of them out of order. */
 void ct_file_read_ahead(const struct ct_file *f, const _Atomic bool *stop);
 
 enum ct_file_kind ct_file_kind(const struct ct_file *f);
@@ -87,7 +87,7 @@ uint64_t ct_file_bytes(const struct ct_file *f);
 /* True when path leads, by whatever name, to a file that f was read from, or for a packed file to one that it
  * was made from. */
 bool ct_file_reads(const struct ct_file *f, const char *path);
-/* What is odd about the file and does no harm, as one sentence; NULL when nothing is. */
+/* One sentence about something odd in the file that does no harm; NULL: there is nothing. */
 const char *ct_file_note(const struct ct_file *f);
 int ct_file_tensor_count(const struct ct_file *f);
 const struct ct_tensor *ct_file_tensor(const struct ct_file *f, int i);
@@ -96,8 +96,8 @@ const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name);
  * file. */
 const struct ct_tensor *ct_file_weight(const struct ct_file *f, const char *name);
 bool ct_file_is_packed(const struct ct_file *f);
-/* The tables of a tokenizer that a packed file holds; data == NULL: none. Trusted: nobody can have changed
- * them since they were written. */
+/* The tables of the tokenizer in a packed file; data == NULL: none. *trusted: nobody else can have changed
+ * them. */
 struct ct_bytes ct_file_tables(const struct ct_file *f, bool *trusted);
 /* HF side file ("config.json", "generation_config.json", "tokenizer.json", "tokenizer.model",
  * "tokenizer_config.json", "chat_template.jinja", "chat_template.json", "special_tokens_map.json");

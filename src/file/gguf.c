@@ -40,6 +40,7 @@ struct cursor {
 
 static size_t gguf_left(const struct cursor *c)
 {
+    assert(c->at <= c->bytes.size);
     return c->bytes.size - c->at;
 }
 
@@ -338,6 +339,7 @@ static carat_status check_offsets(struct ct_file *f, struct cursor *c, int from,
 static carat_status locate_tensors(struct ct_file *f, struct cursor *c, int from, size_t alignment)
 {
     size_t end;
+    assert(from <= f->n_tensor && alignment > 0);
     if (from == f->n_tensor)
         return CARAT_OK;
     CT_TRY(check_offsets(f, c, from, alignment, &end));

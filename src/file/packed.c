@@ -142,6 +142,7 @@ static void walk_bytes(struct walk *w, void *p, size_t n)
 
 static void walk_field(struct walk *w, const char *name, void *p, size_t n)
 {
+    assert(!w->from || !w->to);
     w->field = name;
     w->field_at = w->at;
     walk_bytes(w, p, n);

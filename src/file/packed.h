@@ -125,9 +125,9 @@ struct ct_packed_header ct_packed_header(uint64_t index_at, uint64_t index_size,
 
 /* ---- an open checkpoint (file.h) ---- */
 
-/* Opens the packed form of what is at origin; for messages it has that path. The caller knows, or finds out,
- * that the file is as it was written. E_NOT_FOUND, and as ct_packed_read. tokenizer_only as in
- * ct_file_open. */
+/* Opens the packed form of what is at origin, and calls it by that path in messages. Trusts that the file is
+ * as it was written; the caller checks that. tokenizer_only as in ct_file_open. E_NOT_FOUND, else as
+ * ct_packed_read. */
 carat_status ct_packed_open(struct ct_file **f, const char *packed, const char *origin, bool tokenizer_only,
                             carat_error *err);
 /* What f was read from; NULL when that is no packed file. */

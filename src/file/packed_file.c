@@ -13,6 +13,7 @@ enum { MAX_ARRAY = 65536 }; /* bytes of one in the metadata: longer ones are the
 
 static struct ct_bytes bytes_of(struct ct_bytes file, struct ct_section s)
 {
+    assert(s.at <= file.size && s.size <= file.size - s.at); /* the index was checked */
     return s.size ? (struct ct_bytes){file.data + s.at, (size_t)s.size} : (struct ct_bytes){0};
 }
 

@@ -204,6 +204,7 @@ static carat_status add_hf_tensor(struct ct_file *f, const char *path, const cha
                        "download the file again",
                        path, q, (unsigned long long)e->end, data.size,
                        (unsigned long long)(e->end - data.size));
+    assert(data.size - e->begin >= need);
     CT_TRY(ct_file_add(f, &t, err));
     t->name = name;
     t->file = path;

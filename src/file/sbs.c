@@ -187,6 +187,7 @@ static const struct blob *find_blob(const struct sbs *s, const char *name)
 
 static struct ct_bytes blob_bytes(const struct sbs *s, const struct blob *b)
 {
+    assert(b->offset <= s->bytes.size && b->size <= s->bytes.size - b->offset);
     return (struct ct_bytes){s->bytes.data + b->offset, b->size};
 }
 
@@ -207,7 +208,7 @@ static const struct sbs_type {
     int bits;
     enum ct_type type;
     int group, head; /* elements of a group, and bytes in front of them */
-} stored[] = {
+} sbs_types[] = {
     {"unknown", 0, CT_TYPE_COUNT, 1, 0},
     {"F32", 32, CT_F32, 1, 0},
     {"BF16", 16, CT_BF16, 1, 0},
@@ -271,8 +272,9 @@ static carat_status check_sbs_entry(const struct sbs *s, const struct ct_sbs_ent
 
 static carat_status add_sbs_tensor(struct sbs *s, const struct ct_sbs_entry *e)
 {
+    assert(e->type < CT_COUNT(sbs_types)); /* sbs_fields.c lets no other number pass */
     const struct blob *b = find_blob(s, e->name);
-    const struct sbs_type *type = &stored[e->type];
+    const struct sbs_type *type = &sbs_types[e->type];
     struct ct_tensor *t;
     if (!b)
         return ct_fail(s->err, CARAT_E_FORMAT,
@@ -310,12 +312,12 @@ static carat_status read_contents(struct sbs *s, const struct ct_sbs_config *con
                            "%s: blob \"toc\": entry %d at byte %llu, but the file has %d blobs", s->path,
                            n + 1, (unsigned long long)e.offset, s->n);
         CT_TRY(add_sbs_tensor(s, &e));
-        least = CT_MIN(least, stored[e.type].bits);
+        least = CT_MIN(least, sbs_types[e.type].bits);
     }
-    if (stored[config->weight].bits != least)
+    if (sbs_types[config->weight].bits != least)
         return ct_fail(s->err, CARAT_E_FORMAT,
                        "%s: ModelConfig.weight is %s, but the narrowest tensor in \"toc\" has %d bits",
-                       s->path, stored[config->weight].name, least);
+                       s->path, sbs_types[config->weight].name, least);
     return CARAT_OK;
 }
 

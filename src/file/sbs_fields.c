@@ -268,6 +268,7 @@ static void read_field(struct ct_sbs_cursor *c, const struct record *r, const st
 static void read_record(struct ct_sbs_cursor *c, const struct record *r, void *out)
 {
     size_t outer = c->end;
+    assert(c->at <= c->end && c->end <= c->bytes.size / 4);
     memcpy(out, r->defaults, r->size);
     uint32_t n = next_word(c, r, "size");
     if (!c->status && n > outer - c->at)

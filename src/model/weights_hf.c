@@ -40,8 +40,9 @@ void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, co
     /* Gemma 1 has one norm after attention, before its feed-forward, and calls it by where it stands */
     if (!c->post_norms && strcmp(place, "ffn_norm") == 0)
         place = "post_attention_norm";
-    while (strcmp(hf_names[i].place, place) != 0)
+    while (i < CT_COUNT(hf_names) && strcmp(hf_names[i].place, place) != 0)
         i++;
+    assert(i < CT_COUNT(hf_names));
     if (layer < 0)
         snprintf(name, CT_TENSOR_NAME, "%s%s.weight", prefix, hf_names[i].name);
     else

@@ -235,14 +235,15 @@ static carat_status take_cut(struct ct_tensor *t, struct ct_binding *b, const st
 
 static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const char *place, int layer)
 {
-    const struct sbs_slot *s = sbs_slots;
+    const struct sbs_slot *s = sbs_slots, *end = sbs_slots + CT_COUNT(sbs_slots);
     struct source source = {0};
     char name[32];
 
     if (layer < 0)
         return take_whole(t, b, strcmp(place, "token_embd") == 0 ? "c_embedding" : "c_final_norm");
-    while (strcmp(s->place, place) != 0)
+    while (s < end && strcmp(s->place, place) != 0)
         s++;
+    assert(s < end);
     snprintf(name, sizeof name, "%s_%d", s->split, layer);
     if (!s->fused)
         return take_whole(t, b, name);

@@ -155,6 +155,7 @@ void ct_dequantize(enum ct_type type, float *out, const void *blocks, size_t n)
     const uint8_t *p = blocks;
     struct ct_group g[8];
 
+    assert(n % (size_t)t->block == 0);
     if (t->dequantize) {
         t->dequantize(out, blocks, n);
         return;
