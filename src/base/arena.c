@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/redzone.h"
+
 enum { ALIGN = 64, BLOCK = 64 * 1024 };
 
 struct ct_arena_block {
@@ -32,13 +34,14 @@ static void *push_alone(struct ct_arena *a, size_t size)
 void *ct_arena_push(struct ct_arena *a, size_t count, size_t size)
 {
     static_assert(sizeof(struct ct_arena_block) <= ALIGN, "the header fits before the first push");
-    size_t need;
-    if (!ct_mul(count, size, &need) || need > PTRDIFF_MAX - 2 * ALIGN) /* no object is larger */
+    size_t asked, need;
+    if (!ct_mul(count, size, &asked) || asked > PTRDIFF_MAX - 2 * ALIGN) /* no object is larger */
         return NULL;
-    need = ct_round_up(CT_MAX(need, 1), ALIGN);
+    need = ct_round_up(CT_MAX(asked, 1), ALIGN);
 
     if (need > BLOCK / 4)
-        return push_alone(a, ALIGN + need);
+        return push_alone(a, ALIGN + need); /* the C allocator has its own redzones */
+    need += CT_REDZONE;
     struct ct_arena_block *b = a->block;
     if (!b || b->size - b->used < need) {
         b = aligned_alloc(ALIGN, BLOCK);
@@ -49,7 +52,9 @@ void *ct_arena_push(struct ct_arena *a, size_t count, size_t size)
     }
     void *p = (char *)b + b->used;
     b->used += need;
-    return memset(p, 0, need);
+    memset(p, 0, need);
+    CT_FORBID((char *)p + asked, need - asked);
+    return p;
 }
 
 char *ct_arena_str(struct ct_arena *a, const char *s, size_t n)

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/redzone.h"
 #include "kernel/level.h"
 #include "os/cgroup.h"
 #include "os/memory.h"
@@ -12,9 +13,11 @@
 
 void *ct_cpu_take(struct ct_cpu_memory *m, size_t bytes)
 {
-    void *p = m->base ? m->base + m->used : NULL;
+    uint8_t *p = m->base ? m->base + m->used : NULL;
 
-    m->used += ct_round_up(bytes, 64);
+    m->used += ct_round_up(bytes, 64) + CT_REDZONE;
+    if (p)
+        CT_FORBID(p + bytes, m->base + m->used - (p + bytes));
     return p;
 }
 
@@ -25,9 +28,11 @@ static void cpu_destroy(struct ct_backend *base)
     struct ct_cpu_backend *b = ct_cpu(base);
 
     ct_pool_destroy(b->pool);
-    ct_os_release(b->kv.base, b->kv.size);
-    ct_os_release(b->work.base, b->work.size);
-    ct_os_release(b->packed.base, b->packed.size);
+    struct ct_cpu_memory *const memory[] = {&b->kv, &b->work, &b->packed};
+    for (size_t i = 0; i < CT_COUNT(memory); i++) {
+        CT_ALLOW(memory[i]->base, memory[i]->size);
+        ct_os_release(memory[i]->base, memory[i]->size);
+    }
     free(b->mapped);
     free(b);
 }
@@ -40,6 +45,10 @@ static void cpu_lay_out(struct ct_backend *base, const struct ct_extent *e)
 
     b->extent = *e;
     b->work.used = b->kv.used = 0;
+    if (!m->base)
+        b->sequence_bytes = 0; /* else it is counted already */
+    CT_ALLOW(m->base, m->size);
+    CT_ALLOW(b->kv.base, b->kv.size);
     b->position = ct_cpu_take(m, n * sizeof *b->position);
     b->sequence = ct_cpu_take(m, n * sizeof *b->sequence);
     b->logits = ct_cpu_take(m, n * sizeof *b->logits);

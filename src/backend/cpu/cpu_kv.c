@@ -3,6 +3,7 @@
  * heads of K and then those of V. What lies in a head: kernel/kernel.h. */
 #include "backend/cpu/cpu_backend.h"
 
+#include "base/redzone.h"
 #include "os/memory.h"
 
 /* Bytes of K, or of V, of all heads of a layer. */
@@ -11,22 +12,32 @@ static size_t half_bytes(const struct ct_kv *kv)
     return (size_t)kv->n_kv_head * ct_kv_bytes(kv->type, kv->capacity, kv->head_dim);
 }
 
+static uint8_t *sequence_at(const struct ct_cpu_backend *b, int sequence)
+{
+    return b->kv.base + (size_t)sequence * b->sequence_bytes;
+}
+
+/* Where the next bytes of each sequence are. */
+static size_t take_half(struct ct_cpu_backend *b, size_t bytes)
+{
+    size_t at = b->kv.used;
+
+    b->kv.used += bytes + CT_REDZONE;
+    for (int i = 0; b->kv.base && i < b->extent.sequences; i++)
+        CT_FORBID(sequence_at(b, i) + at + bytes, CT_REDZONE);
+    return at;
+}
+
 struct ct_kv ct_cpu_alloc_kv(struct ct_backend *b, enum ct_kv_type type, int capacity, int n_kv_head,
                              int head_dim)
 {
     struct ct_cpu_backend *cpu = ct_cpu(b);
     struct ct_kv kv = {type, (int)ct_round_up((size_t)capacity, CT_KEY_BLOCK), n_kv_head, head_dim, 0, 0};
 
-    kv.k = cpu->kv.used;
-    kv.v = kv.k + half_bytes(&kv);
-    cpu->kv.used = kv.v + half_bytes(&kv);
-    cpu->sequence_bytes = ct_round_up(cpu->kv.used, ct_os_page());
+    kv.k = take_half(cpu, half_bytes(&kv));
+    kv.v = take_half(cpu, half_bytes(&kv));
+    cpu->sequence_bytes = CT_MAX(cpu->sequence_bytes, ct_round_up(cpu->kv.used, ct_os_page()));
     return kv;
-}
-
-static uint8_t *sequence_at(const struct ct_cpu_backend *b, int sequence)
-{
-    return b->kv.base + (size_t)sequence * b->sequence_bytes;
 }
 
 void ct_cpu_kv_clear(struct ct_backend *base, int sequence)
