@@ -21,15 +21,15 @@ static void check(const struct ct_config *c)
     require(c->norm_eps >= 0 && c->norm_eps <= 1 && c->logit_cap >= 0 && c->logit_cap <= 1e6f);
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
-        require(l->kind >= 0 && l->kind < CT_KINDS);
+        require(l->attn_type >= 0 && l->attn_type < CT_ATTN_TYPES);
         require(l->n_kv_head >= 1 && l->n_head <= 1024 && l->n_head % l->n_kv_head == 0);
         require(l->head_dim >= 2 && l->head_dim <= CT_MAX_HEAD_DIM && l->head_dim % 2 == 0);
         require(l->ffn >= 1 && l->ffn <= 1 << 20);
         require(l->attn_scale > 0 && l->attn_scale <= 1e6f && l->attn_cap >= 0 && l->attn_cap <= 1e6f);
-        require(l->kind != CT_LOCAL || c->kind[CT_LOCAL].window >= 1);
+        require(l->attn_type != CT_LOCAL || c->attn[CT_LOCAL].window >= 1);
     }
-    for (int i = 0; i < CT_KINDS; i++) {
-        const struct ct_kind *k = &c->kind[i];
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        const struct ct_attn *k = &c->attn[i];
         require(k->rope_base > 1 && k->rope_base <= 1e12 && k->rope_factor > 0 && k->rope_factor <= 1e6);
     }
 }

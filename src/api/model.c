@@ -51,7 +51,7 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
         return CARAT_OK;
     }
     for (int i = 0; i < c->n_layer; i++)
-        info->n_local += c->layer[i].kind == CT_LOCAL;
+        info->n_local += c->layer[i].attn_type == CT_LOCAL;
     info->n_layer = c->n_layer;
     info->hidden = c->hidden;
     info->ffn = l->ffn;
@@ -61,10 +61,10 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
     info->n_vocab = c->n_vocab;
     info->n_text_vocab = c->n_text_vocab;
     info->max_context = c->max_context;
-    info->sliding_window = info->n_local ? c->kind[CT_LOCAL].window : 0;
-    info->rope_base = c->kind[CT_GLOBAL].rope_base;
-    info->rope_base_local = c->kind[CT_LOCAL].rope_base;
-    info->rope_factor = c->kind[CT_GLOBAL].rope_factor;
+    info->sliding_window = info->n_local ? c->attn[CT_LOCAL].window : 0;
+    info->rope_base = c->attn[CT_GLOBAL].rope_base;
+    info->rope_base_local = c->attn[CT_LOCAL].rope_base;
+    info->rope_factor = c->attn[CT_GLOBAL].rope_factor;
     info->attention_scale = l->attn_scale;
     info->embedding_scale = c->embed_scale;
     info->attention_cap = l->attn_cap;

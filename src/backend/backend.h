@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend.h: what the model and the engine ask of a backend. A backend is a table of functions over its own memory: nobody
- * else sees its instructions, threads or devices. The model calls the verbs of a pass by their plain names below; they are
- * traced there. So a new verb is an entry of the table, a function below it, and one in each backend. */
+/* backend.h: what the model and the engine ask of a backend. A backend is a table of functions over its own
+ * memory: nobody else sees its instructions, threads or devices. The model calls the verbs of a pass by
+ * their plain names below; they are traced there. So a new verb is an entry of the table, a function below
+ * it, and one in each backend. */
 #ifndef CT_BACKEND_H
 #define CT_BACKEND_H
 
@@ -25,13 +26,13 @@ struct ct_rows {
 };
 
 /* What rows see and how positions turn: one for global layers, one for local ones. */
-struct ct_kind {
+struct ct_attn {
     int window;   /* keys seen, the row's own included; 0: all before it */
     int head_dim; /* of the rope table */
     int rotated;  /* pairs that turn; the rest is copied */
     double rope_base, rope_factor;
 };
-#define CT_KINDS 2
+#define CT_ATTN_TYPES 2
 
 /* K and V of one layer for all sequences. */
 struct ct_kv {
@@ -51,7 +52,7 @@ struct ct_backend_options {
     int max_ffn;
     int max_heads, max_head_dim; /* query heads of a layer; values of a head */
     int n_vocab;
-    struct ct_kind kind[CT_KINDS];
+    struct ct_attn attn[CT_ATTN_TYPES];
     /* Called when stored bytes were packed and will not be read again, from any thread. */
     void (*done_with)(void *user, const void *p, size_t bytes);
     void *user;
@@ -66,7 +67,7 @@ struct ct_extent {
 /* How a pass ended. */
 enum ct_outcome {
     CT_PASS_WHOLE,
-    CT_PASS_STOPPED, /* K and V of its rows are not all written, nothing else has changed, there are no logits */
+    CT_PASS_STOPPED, /* there are no logits, K and V of its rows are not all written; nothing else changed */
     CT_PASS_NOT_FINITE, /* a logit is NaN or infinite */
 };
 
@@ -84,7 +85,7 @@ struct ct_event {
     int n;      /* weights that it takes */
     const struct ct_weight *const *w;
     const struct ct_kv *kv;
-    int kind;
+    int attn_type;
 };
 
 /* What a verb must read and compute at least. */
@@ -102,8 +103,8 @@ struct ct_verbs {
 
     /* Tells of a weight that pack_weight will get, before anything is laid out. E_MEMORY. */
     carat_status (*plan_weight)(struct ct_backend *b, const struct ct_weight *w, carat_error *err);
-    /* Begins a layout: what the next three gave before is forgotten. Before `reserve` nothing has an address and all is
-     * only counted; the same calls afterwards lay it out. */
+    /* Begins a layout: what the next three gave before is forgotten. Before `reserve` nothing has an
+     * address and all is only counted; the same calls afterwards lay it out. */
     void (*lay_out)(struct ct_backend *b, const struct ct_extent *e);
     ct_mat (*alloc)(struct ct_backend *b, int rows, int cols);
     /* Memory of the host beside it, aligned to 64. */
@@ -118,8 +119,8 @@ struct ct_verbs {
 
     /* ---- weights ---- */
 
-    /* Weights are brought in between these two; progress (may be NULL) hears of KiB. load_end returns false when it stopped
-     * that. */
+    /* Weights are brought in between these two; progress (may be NULL) hears of KiB. load_end returns false
+     * when it stopped that. */
     void (*load_begin)(struct ct_backend *b, carat_progress progress, void *user);
     bool (*load_end)(struct ct_backend *b);
     /* The weight as the products read it: itself, or a copy in the backend's memory. */
@@ -143,11 +144,11 @@ struct ct_verbs {
     void (*project_geglu)(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
                           const struct ct_weight *up);
     void (*project_logits)(struct ct_backend *b, ct_mat in, const struct ct_weight *head, float cap);
-    void (*rope)(struct ct_backend *b, ct_mat x, int kind);
+    void (*rope)(struct ct_backend *b, ct_mat x, int attn_type);
     void (*kv_write)(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
     void (*select_rows)(struct ct_backend *b, int n, const ct_mat *m);
-    void (*attend)(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
-                   float cap);
+    void (*attend)(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
+                   float scale, float cap);
     void (*residual_norm)(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w);
 
     /* ---- beside it ---- */
@@ -161,7 +162,8 @@ struct ct_verbs {
     struct ct_cost (*cost)(const struct ct_backend *b, const struct ct_event *event);
 };
 
-/* Hears of every verb of a pass: taps, profiles and cross-checks live on it without a line in the forward pass. */
+/* Hears of every verb of a pass: taps, profiles and cross-checks live on it without a line in the forward
+ * pass. */
 struct ct_trace {
     void (*hook)(void *user, struct ct_backend *b, const struct ct_event *event);
     void *user;
@@ -237,9 +239,9 @@ static inline void project_logits(struct ct_backend *b, ct_mat in, const struct 
     CT_TRACED(b, project_logits, (b, in, head, cap), .n = 1, .w = &head);
 }
 /* Turns every head of x by its row's position. */
-static inline void rope(struct ct_backend *b, ct_mat x, int kind)
+static inline void rope(struct ct_backend *b, ct_mat x, int attn_type)
 {
-    CT_TRACED(b, rope, (b, x, kind), .out = x, .kind = kind);
+    CT_TRACED(b, rope, (b, x, attn_type), .out = x, .attn_type = attn_type);
 }
 /* Writes the rows' K and V into the cache. */
 static inline void kv_write(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v)
@@ -252,10 +254,11 @@ static inline void select_rows(struct ct_backend *b, int n, const ct_mat *m)
     CT_TRACED(b, select_rows, (b, n, m), .out = m[0]);
 }
 /* out = softmax(q K^T * scale, capped when cap > 0) V over what each row sees */
-static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
+static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
                           float scale, float cap)
 {
-    CT_TRACED(b, attend, (b, out, q, kv, kind, scale, cap), .out = out, .kv = kv, .kind = kind);
+    CT_TRACED(b, attend, (b, out, q, kv, attn_type, scale, cap), .out = out, .kv = kv,
+              .attn_type = attn_type);
 }
 /* x += rmsnorm(y) * w; y is overwritten. */
 static inline void residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)

@@ -146,7 +146,7 @@ static bool attends_anew(const struct ct_config *c, int layer)
     const struct ct_layer_config *l = &c->layer[layer];
 
     for (int i = 0; i < layer; i++)
-        if (c->layer[i].head_dim == l->head_dim && c->layer[i].kind == l->kind &&
+        if (c->layer[i].head_dim == l->head_dim && c->layer[i].attn_type == l->attn_type &&
             ct_f32_bits(c->layer[i].attn_scale) == ct_f32_bits(l->attn_scale) &&
             ct_f32_bits(c->layer[i].attn_cap) == ct_f32_bits(l->attn_cap))
             return false;
@@ -169,7 +169,7 @@ static carat_status list(struct trials *ts)
 {
     const struct carat_model *m = ts->c.model;
     const struct ct_config *c = &m->config;
-    bool turned[CT_KINDS] = {false};
+    bool turned[CT_ATTN_TYPES] = {false};
 
     CT_TRY(ct_weights_walk(&m->weights, c, m->file, visit, ts));
     CT_TRY(add_rows(ts));
@@ -179,9 +179,9 @@ static carat_status list(struct trials *ts)
     if (c->logit_cap > 0)
         CT_TRY(add_elementwise(ts, CT_TRY_SOFTCAP, c->n_vocab, NULL));
     for (int i = 0; i < c->n_layer; i++) {
-        if (!turned[c->layer[i].kind])
-            CT_TRY(add_positions(ts, c->layer[i].kind));
-        turned[c->layer[i].kind] = true;
+        if (!turned[c->layer[i].attn_type])
+            CT_TRY(add_positions(ts, c->layer[i].attn_type));
+        turned[c->layer[i].attn_type] = true;
         if (attends_anew(c, i))
             CT_TRY(add_attention(ts, i));
     }

@@ -22,7 +22,7 @@ static const struct fact *first_difference(const struct fact *f, size_t n)
 bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, char *out, size_t capacity)
 {
     const struct ct_architecture *a = m->architecture;
-    const struct ct_kind *global = &c->kind[CT_GLOBAL], *local = &c->kind[CT_LOCAL];
+    const struct ct_attn *global = &c->attn[CT_GLOBAL], *local = &c->attn[CT_LOCAL];
     const struct fact whole[] = {
         {"rope_theta (rope.freq_base)", global->rope_base, a->rope_base},
         {"rope_scaling.factor (rope.scaling.factor)", global->rope_factor, m->rope_factor},
@@ -48,7 +48,7 @@ bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, cha
             {"the attention scale (query_pre_attn_scalar)", (double)l->attn_scale,
              1 / __builtin_sqrt(m->query_scalar)},
             {"attn_logit_softcapping", (double)l->attn_cap, (double)a->attn_cap},
-            {"whether the layer is local", l->kind == CT_LOCAL, (i + 1) % a->period != 0},
+            {"whether the layer is local", l->attn_type == CT_LOCAL, (i + 1) % a->period != 0},
         };
         f = first_difference(layer, CT_COUNT(layer));
         if (f)

@@ -225,7 +225,7 @@ carat_status ct_try_elementwise(struct ct_trial *t, const struct ct_comparison *
 /* Frequencies, the table of a position, and a head that it turns. */
 carat_status ct_try_rope(struct ct_trial *t, const struct ct_comparison *c)
 {
-    const struct ct_kind *kind = &c->model->config.kind[t->at];
+    const struct ct_attn *kind = &c->model->config.attn[t->at];
     size_t dim = (size_t)kind->head_dim, pairs = (size_t)kind->rotated;
     const float *x = take_values(t, dim);
     double *inverse[2] = {ct_arena_push(&t->arena, dim, sizeof(double)),
@@ -353,7 +353,7 @@ carat_status ct_try_attend(struct ct_trial *t, const struct ct_comparison *c)
     const struct ct_config *config = &c->model->config;
     const struct ct_layer_config *layer = &config->layer[t->at];
     size_t dim = (size_t)layer->head_dim, bytes = ct_kv_bytes(t->kv, SLOTS, layer->head_dim);
-    int window = config->kind[layer->kind].window;
+    int window = config->attn[layer->attn_type].window;
     const float *keys = take_values(t, 2 * KEYS * dim), *q = take_values(t, (size_t)t->n * dim);
     struct attention a[2];
 

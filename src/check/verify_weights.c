@@ -280,12 +280,12 @@ static void describe(struct ct_hash *state, const struct ct_config *c)
 {
     LINE(state, "%s %d %d %d %.9g %.9g %.9g\n", c->architecture, c->n_layer, c->hidden, c->n_vocab,
          (double)c->norm_eps, (double)c->embed_scale, (double)c->logit_cap);
-    for (int i = 0; i < CT_KINDS; i++)
-        LINE(state, "%d %d %d %.17g %.17g\n", c->kind[i].window, c->kind[i].head_dim, c->kind[i].rotated,
-             c->kind[i].rope_base, c->kind[i].rope_factor);
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        LINE(state, "%d %d %d %.17g %.17g\n", c->attn[i].window, c->attn[i].head_dim, c->attn[i].rotated,
+             c->attn[i].rope_base, c->attn[i].rope_factor);
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
-        LINE(state, "%d %d %d %d %d %.9g %.9g\n", l->n_head, l->n_kv_head, l->head_dim, l->ffn, l->kind,
+        LINE(state, "%d %d %d %d %d %.9g %.9g\n", l->n_head, l->n_kv_head, l->head_dim, l->ffn, l->attn_type,
              (double)l->attn_scale, (double)l->attn_cap);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine.c: creation and end of an engine: what plan.c has counted is reserved, laid out and filled with weights. */
+/* engine.c: creation and end of an engine: what plan.c has counted is reserved, laid out and filled with
+ * weights. */
 #include "engine/engine.h"
 
 #include <stdlib.h>

@@ -44,13 +44,14 @@ struct carat_session {
     struct ct_detokenizer detokenizer;
 };
 
-/* plan.c: decides everything that o leaves open and counts; reserves nothing. E_ARGUMENT, E_MEMORY (over o->max_bytes). e is
- * closed after a failure, too. */
+/* plan.c: decides everything that o leaves open and counts; reserves nothing. E_ARGUMENT, E_MEMORY (over
+ * o->max_bytes). e is closed after a failure, too. */
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
                      carat_error *err);
 /* E_MEMORY: the plan of e needs more than the memory that this process may use. */
 carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_options *o, carat_error *err);
-/* Lays out what passes and sessions need, by the plan of e. Before the backend has reserved memory that only counts. */
+/* Lays out what passes and sessions need, by the plan of e. Before the backend has reserved memory that
+ * only counts. */
 void ct_lay_out(struct carat_engine *e);
 
 #endif

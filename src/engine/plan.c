@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c: the memory plan of an engine: weights are counted once, all else by laying it out before there is memory, with
- * the code that lays it out afterwards; so the plan cannot differ from what is used, and choosing a context that fits is
- * counting again. What reserves and loads is engine.c. */
+/* plan.c: the memory plan of an engine: weights are counted once, all else by laying it out before there is
+ * memory, with the code that lays it out afterwards; so the plan cannot differ from what is used, and
+ * choosing a context that fits is counting again. What reserves and loads is engine.c. */
 #include "engine/engine.h"
 
 #include <stdio.h>
@@ -45,8 +45,8 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
         .user = (void *)(uintptr_t)m,
     };
 
-    for (int i = 0; i < CT_KINDS; i++)
-        b.kind[i] = c->kind[i];
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        b.attn[i] = c->attn[i];
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
         b.max_ffn = CT_MAX(b.max_ffn, l->ffn);
@@ -105,7 +105,8 @@ static carat_status range(const char *what, int value, int hi, carat_error *err)
 }
 
 /* Bytes of the plan with this context and KV type; all else is as it was decided. */
-static size_t count(struct carat_engine *e, const carat_engine_options *o, int context, enum ct_kv_type kv)
+static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, int context,
+                         enum ct_kv_type kv)
 {
     carat_plan *p = &e->plan;
 
@@ -129,11 +130,11 @@ static int largest_context(struct carat_engine *e, const carat_engine_options *o
 {
     int fits = least_context(e), beyond = e->model->config.max_context + 1;
 
-    if (count(e, o, fits, kv) > limit)
+    if (count_plan(e, o, fits, kv) > limit)
         return 0;
     while (beyond - fits > 1) {
         int middle = fits + (beyond - fits) / 2;
-        *(count(e, o, middle, kv) <= limit ? &fits : &beyond) = middle;
+        *(count_plan(e, o, middle, kv) <= limit ? &fits : &beyond) = middle;
     }
     return fits;
 }
@@ -145,7 +146,7 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
     const carat_plan asked = e->plan;
     const enum ct_kv_type kv = e->kv_type;
     int same = largest_context(e, o, kv, limit), q8 = largest_context(e, o, CT_KV_Q8, limit);
-    size_t least = count(e, o, least_context(e), CT_KV_Q8);
+    size_t least = count_plan(e, o, least_context(e), CT_KV_Q8);
     const char *smallest = ct_kv_info(CT_KV_Q8)->name;
     char sessions[48] = "", fits[128];
 
@@ -198,13 +199,13 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     CT_TRY(ct_weights_walk(&model->weights, &model->config, model->file, plan_weight,
                            &(struct planning){e->backend, err}));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
-    if (count(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes)
+    if (count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes)
         return too_large(e, o, o->max_bytes, "the limit", err);
     return CARAT_OK;
 }
 
-/* A pass over more weights than there is memory would read the disk for every token; and a reservation is granted whether or
- * not there is memory behind it. */
+/* A pass over more weights than there is memory would read the disk for every token; and a reservation is
+ * granted whether or not there is memory behind it. */
 carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
     struct ct_os_memory m;
@@ -251,7 +252,7 @@ static carat_status fit(struct carat_engine *e, const carat_engine_options *o, s
     int context = o->context ? o->context : largest_context(e, o, first, bytes);
     enum ct_kv_type kv = first;
 
-    if (o->context && count(e, o, context, first) > bytes) {
+    if (o->context && count_plan(e, o, context, first) > bytes) {
         kv = second;
     } else if (context < CT_MIN(DEFAULT_CONTEXT, e->model->config.max_context)) {
         int longer = o->context || second == first ? 0 : largest_context(e, o, second, bytes);
@@ -260,7 +261,7 @@ static carat_status fit(struct carat_engine *e, const carat_engine_options *o, s
             kv = second;
         }
     }
-    if (count(e, o, context, kv) > bytes)
+    if (count_plan(e, o, context, kv) > bytes)
         return too_large(e, o, bytes, "the budget", err);
     return CARAT_OK;
 }

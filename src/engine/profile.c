@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.c: what the passes of an engine spend their time on: a trace around the backend, whose verbs are charged to
- * operations, products by the name of their weight. What counts as read or computed the backend says; shares of a limit
- * are the caller's business (carat_measure_limits). */
+/* profile.c: what the passes of an engine spend their time on: a trace around the backend, whose verbs are
+ * charged to operations, products by the name of their weight. What counts as read or computed the backend
+ * says; shares of a limit are the caller's business (carat_measure_limits). */
 #include "engine/engine.h"
 
 /* In the order of a pass. A verb whose weight has several places in the model is several operations. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c: timelines of tokens: what a session holds, what must be evaluated, and the passes that do it. Positions,
- * rings and rewinds are decided here; the forward pass only sees rows.
+/* session.c: timelines of tokens: what a session holds, what must be evaluated, and the passes that do it.
+ * Positions, rings and rewinds are decided here; the forward pass only sees rows.
  *
- * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the engine's arrays or
- * its list of sessions holds the engine's lock: for one pass or one draw, never while a callback runs. */
+ * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
+ * engine's arrays or its list of sessions holds the engine's lock: for one pass or one draw, never while a
+ * callback runs. */
 #include "engine/engine.h"
 
 #include <stdlib.h>
@@ -25,7 +26,8 @@ static int32_t *held_of(const carat_session *s)
     return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
 }
 
-/* True when no call is inside the session; then the caller is, until it releases it. A reader claims it too. */
+/* True when no call is inside the session; then the caller is, until it releases it. A reader claims it
+ * too. */
 static bool claim(const carat_session *s)
 {
     return !atomic_exchange(&((carat_session *)s)->busy, true);
@@ -214,7 +216,7 @@ struct watch {
 };
 
 /* A token counts in as many parts as there are layers. */
-static int ask(void *user)
+static int ask_session(void *user)
 {
     const struct watch *w = user;
     size_t layers = (size_t)w->pass->config->n_layer, passed = (size_t)w->pass->layer;
@@ -234,7 +236,7 @@ static carat_status pass(carat_engine *e, const carat_row *rows, int n, struct c
     w->rows = gather(e, rows, n, at);
     carat_status status =
         status_of[ct_forward(&e->pass, &(struct ct_rows){w->rows, e->token, e->position, e->sequence, e->to},
-                             &(struct ct_watch){w->session->watch ? ask : NULL, w})];
+                             &(struct ct_watch){w->session->watch ? ask_session : NULL, w})];
     ct_lock_leave(&e->lock);
     advance(rows, from, at->row < n ? *at : (struct cursor){n - 1, rows[n - 1].n}, !status);
     return status;
@@ -323,7 +325,7 @@ carat_status carat_append(carat_session *session, const int32_t *tokens, int n, 
 /* Whether the rings still hold what position n needs. */
 static bool can_rewind(const carat_session *s, int n)
 {
-    int window = config_of(s)->kind[CT_LOCAL].window;
+    int window = config_of(s)->attn[CT_LOCAL].window;
     return window == 0 || CT_MAX(0, n - window + 1) >= s->floor;
 }
 
@@ -341,7 +343,7 @@ static carat_status rewind_to(carat_session *s, int n, carat_error *err)
         return ct_fail(
             err, CARAT_E_REWIND,
             "cannot rewind to %d of %d tokens: the local layers hold positions from %d on and need %d", n,
-            s->n, s->floor, CT_MAX(0, n - config_of(s)->kind[CT_LOCAL].window + 1));
+            s->n, s->floor, CT_MAX(0, n - config_of(s)->attn[CT_LOCAL].window + 1));
     s->n = n;
     s->has_logits = false;
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);

@@ -15,17 +15,17 @@ static carat_status check_config(const struct ct_config *c, const struct ct_file
         if (l->n_head % l->n_kv_head)
             return ct_fail(err, CARAT_E_FORMAT, "%s: %d query heads cannot share %d KV heads evenly", path,
                            l->n_head, l->n_kv_head);
-        if (l->kind == CT_LOCAL && c->kind[CT_LOCAL].window < 1)
+        if (l->attn_type == CT_LOCAL && c->attn[CT_LOCAL].window < 1)
             return ct_fail(err, CARAT_E_FORMAT,
                            "%s: layer %d is said to be local, but a model of architecture \"%s\" has no "
                            "sliding window",
                            path, i, c->architecture);
     }
-    for (int i = 0; i < CT_KINDS; i++)
-        if (!(c->kind[i].rope_base > 1 && c->kind[i].rope_base < 1e12 && c->kind[i].rope_factor > 0 &&
-              c->kind[i].rope_factor < 1e6))
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        if (!(c->attn[i].rope_base > 1 && c->attn[i].rope_base < 1e12 && c->attn[i].rope_factor > 0 &&
+              c->attn[i].rope_factor < 1e6))
             return ct_fail(err, CARAT_E_FORMAT, "%s: rope base %g with factor %g is out of range", path,
-                           c->kind[i].rope_base, c->kind[i].rope_factor);
+                           c->attn[i].rope_base, c->attn[i].rope_factor);
     return CARAT_OK;
 }
 

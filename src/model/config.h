@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.h: what a checkpoint says it is, as data: shapes, kinds of layers, scales. Read from config.json,
+/* config.h: what a checkpoint says it is, as data: shapes, types of layers, scales. Read from config.json,
  * GGUF keys or an SBS blob; weights are in weights.h. Facts and sources: MODEL.md. */
 #ifndef CT_CONFIG_H
 #define CT_CONFIG_H
@@ -9,12 +9,12 @@
 
 #define CT_MAX_LAYERS 256
 
-enum ct_kind_name { CT_GLOBAL, CT_LOCAL }; /* indices of ct_config.kind */
+enum ct_attn_type { CT_GLOBAL, CT_LOCAL }; /* indices of ct_config.attn */
 
 /* Everything that can differ between layers. */
 struct ct_layer_config {
     int n_head, n_kv_head, head_dim, ffn;
-    int kind; /* enum ct_kind_name */
+    int attn_type; /* enum ct_attn_type */
     float attn_scale, attn_cap;
 };
 
@@ -30,7 +30,7 @@ struct ct_config {
     float norm_eps, logit_cap;
     float embed_scale;           /* 0 until weights are bound: depends on the stored type for safetensors */
     double embed_scale_override; /* GGUF key carat.embedding_scale; 0: none */
-    struct ct_kind kind[CT_KINDS];
+    struct ct_attn attn[CT_ATTN_TYPES];
     struct ct_layer_config layer[CT_MAX_LAYERS];
 };
 

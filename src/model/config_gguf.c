@@ -67,7 +67,7 @@ static void gguf_pattern(struct reader *r, struct ct_config *c)
     if (m && m->type != CT_META_ARRAY)
         period = gguf_count(r, "attention.sliding_window_pattern", period, 1 << 16);
     for (int i = 0; i < c->n_layer; i++)
-        c->layer[i].kind = (i + 1) % period == 0 ? CT_GLOBAL : CT_LOCAL;
+        c->layer[i].attn_type = (i + 1) % period == 0 ? CT_GLOBAL : CT_LOCAL;
     if (!m || m->type != CT_META_ARRAY || r->status)
         return;
     if (m->count != (uint64_t)c->n_layer || m->elem == CT_META_STRING || m->elem == CT_META_ARRAY) {
@@ -78,7 +78,7 @@ static void gguf_pattern(struct reader *r, struct ct_config *c)
         return;
     }
     for (int i = 0; i < c->n_layer; i++)
-        c->layer[i].kind = ct_meta_number(m, (uint64_t)i) != 0 ? CT_LOCAL : CT_GLOBAL;
+        c->layer[i].attn_type = ct_meta_number(m, (uint64_t)i) != 0 ? CT_LOCAL : CT_GLOBAL;
 }
 
 /* The architecture that the file states, when carat runs it. */
@@ -156,12 +156,12 @@ static void gguf_kinds(struct reader *r, struct ct_config *c)
     char key[128];
 
     local = gguf_number(r, "rope.freq_base_swa", local, least_base, 1e12);
-    c->kind[CT_GLOBAL] = (struct ct_kind){0, head_dim, head_dim / 2, base, 1};
-    c->kind[CT_LOCAL] = (struct ct_kind){window, head_dim, head_dim / 2, local, 1};
+    c->attn[CT_GLOBAL] = (struct ct_attn){0, head_dim, head_dim / 2, base, 1};
+    c->attn[CT_LOCAL] = (struct ct_attn){window, head_dim, head_dim / 2, local, 1};
 
     const struct ct_meta *type = ct_file_meta(r->f, gguf_key(r, "rope.scaling.type", key));
     if (type && type->type == CT_META_STRING && ct_str_is(type->s, "linear"))
-        c->kind[CT_GLOBAL].rope_factor = gguf_number(r, "rope.scaling.factor", 1, 1e-3, 1e5);
+        c->attn[CT_GLOBAL].rope_factor = gguf_number(r, "rope.scaling.factor", 1, 1e-3, 1e5);
     else if (type && !(type->type == CT_META_STRING && ct_str_is(type->s, "none")) && !r->status)
         r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
                             "%s: metadata key \"%s\" at byte %llu is not \"linear\" or \"none\"",

@@ -105,7 +105,7 @@ static const struct ct_json_value *hf_object(struct reader *r, const char *key)
 }
 
 /* {"rope_theta": .., "rope_type": "linear", "factor": ..} in either dialect, under key. */
-static void hf_rope(struct reader *r, const char *key, const struct ct_json_value *o, struct ct_kind *kind)
+static void hf_rope(struct reader *r, const char *key, const struct ct_json_value *o, struct ct_attn *kind)
 {
     if (!o || r->status)
         return;
@@ -129,7 +129,7 @@ static void hf_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
     const struct ct_json_value *types = ct_json_given(r->o, "layer_types");
 
     for (int i = 0; i < c->n_layer; i++)
-        c->layer[i].kind = pattern > 0 && (i + 1) % pattern == 0 ? CT_GLOBAL : CT_LOCAL;
+        c->layer[i].attn_type = pattern > 0 && (i + 1) % pattern == 0 ? CT_GLOBAL : CT_LOCAL;
     if (!types || r->status)
         return;
     if (!ct_json_is(types, CT_JSON_ARRAY) || ct_json_count(types) != (size_t)c->n_layer) {
@@ -143,9 +143,9 @@ static void hf_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
     CT_JSON_EACH(type, types)
     {
         if (ct_json_is_text(type, "full_attention"))
-            c->layer[i].kind = CT_GLOBAL;
+            c->layer[i].attn_type = CT_GLOBAL;
         else if (ct_json_is_text(type, "sliding_attention"))
-            c->layer[i].kind = CT_LOCAL;
+            c->layer[i].attn_type = CT_LOCAL;
         else {
             char key[32];
             snprintf(key, sizeof key, "layer_types[%d]", i);
@@ -187,12 +187,12 @@ static void hf_layers(struct reader *r, struct ct_config *c, const struct ct_arc
 static void hf_kinds(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
     int head_dim = c->layer[0].head_dim, window = 0;
-    struct ct_kind *global = &c->kind[CT_GLOBAL], *local = &c->kind[CT_LOCAL];
+    struct ct_attn *global = &c->attn[CT_GLOBAL], *local = &c->attn[CT_LOCAL];
 
     if (a->hf.window)
         window = hf_count(r, "sliding_window", a->hf.window, 1 << 24);
-    *global = (struct ct_kind){0, head_dim, head_dim / 2, 0, 1};
-    *local = (struct ct_kind){window, head_dim, head_dim / 2, 0, 1};
+    *global = (struct ct_attn){0, head_dim, head_dim / 2, 0, 1};
+    *local = (struct ct_attn){window, head_dim, head_dim / 2, 0, 1};
     global->rope_base = hf_number(r, "rope_theta", a->rope_base, 1.0001, 1e12);
     local->rope_base = a->qk_norms ? hf_number(r, "rope_local_base_freq", a->rope_base_local, 1.0001, 1e12)
                                    : global->rope_base;

@@ -99,15 +99,15 @@ static void sbs_windows(struct reader *r, struct ct_config *c)
                     r->path, (unsigned)v->n, (unsigned)r->s->num_layers);
     for (int i = 0; i < c->n_layer && !r->status; i++) {
         int w = sbs_count(r, "a window of attention_window_sizes", window[i], 1 << 24);
-        c->layer[i].kind = w == c->max_context ? CT_GLOBAL : CT_LOCAL;
-        if (c->layer[i].kind == CT_GLOBAL)
+        c->layer[i].attn_type = w == c->max_context ? CT_GLOBAL : CT_LOCAL;
+        if (c->layer[i].attn_type == CT_GLOBAL)
             continue;
-        if (c->kind[CT_LOCAL].window && c->kind[CT_LOCAL].window != w && !r->status)
+        if (c->attn[CT_LOCAL].window && c->attn[CT_LOCAL].window != w && !r->status)
             r->status = ct_fail(
                 r->err, CARAT_E_UNSUPPORTED,
                 "%s: blob \"config\": attention_window_sizes[%d] is %d after %d; carat runs one local window",
-                r->path, i, w, c->kind[CT_LOCAL].window);
-        c->kind[CT_LOCAL].window = w;
+                r->path, i, w, c->attn[CT_LOCAL].window);
+        c->attn[CT_LOCAL].window = w;
     }
 }
 
@@ -143,9 +143,9 @@ carat_status ct_config_read_sbs(struct ct_config *c, const struct ct_file *f, ca
     for (int i = 0; i < c->n_layer; i++)
         sbs_layer(&r, c, i);
     int head_dim = c->layer[0].head_dim;
-    c->kind[CT_GLOBAL] =
-        (struct ct_kind){0, head_dim, head_dim / 2, a->rope_base, r.member ? r.member->rope_factor : 1};
-    c->kind[CT_LOCAL] = (struct ct_kind){0, head_dim, head_dim / 2, a->rope_base_local, 1};
+    c->attn[CT_GLOBAL] =
+        (struct ct_attn){0, head_dim, head_dim / 2, a->rope_base, r.member ? r.member->rope_factor : 1};
+    c->attn[CT_LOCAL] = (struct ct_attn){0, head_dim, head_dim / 2, a->rope_base_local, 1};
     sbs_windows(&r, c);
     c->multimodal = s->vit_config.layer_configs.n > 0;
     if (a->n_text_vocab && c->n_vocab > a->n_text_vocab) /* rows of padding behind it */

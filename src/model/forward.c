@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forward.c: Gemma 1, 2 and 3 as prose. What a verb means: backend/backend.h; what the buffers hold:
- * forward.h; why a step is there: MODEL.md. What the members of the family do differently is data: an absent
- * norm leaves values as they are, a cap of 0 does not cap, attention of a layer has its own window and rope. */
+ * forward.h; why a step is there: MODEL.md. What the members of the family do differently is data: an
+ * absent norm leaves values as they are, a cap of 0 does not cap, attention of a layer has its own window
+ * and rope. */
 #include "model/forward.h"
 
 void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_config *c,
@@ -51,15 +52,15 @@ enum ct_outcome ct_forward(struct ct_pass *p, const struct ct_rows *rows, const 
         project(b, h, 3, (ct_mat[]){q, k, v}, (const struct ct_weight *[]){&l->q, &l->k, &l->v});
         qk_norm(b, q, &l->q_norm); /* Gemma 3: each head by itself */
         qk_norm(b, k, &l->k_norm);
-        rope(b, q, l->c.kind); /* from here on q and k know where they stand */
-        rope(b, k, l->c.kind);
+        rope(b, q, l->c.attn_type); /* from here on q and k know where they stand */
+        rope(b, k, l->c.attn_type);
         kv_write(b, kv, k, v);
         if (i == c->n_layer - 1)
             select_rows(b, 2,
                         (ct_mat[]){x, q}); /* all K and V are written: only rows that want logits go on */
-        attend(b, a, q, kv, l->c.kind, l->c.attn_scale, l->c.attn_cap); /* heads side by side */
-        project(b, a, 1, &h, (const struct ct_weight *[]){&l->o});      /* what they found, as one vector */
-        residual_norm(b, x, h, &l->attn_post_norm);                     /* Gemma 1 adds it as it is */
+        attend(b, a, q, kv, l->c.attn_type, l->c.attn_scale, l->c.attn_cap); /* heads side by side */
+        project(b, a, 1, &h, (const struct ct_weight *[]){&l->o}); /* what they found, as one vector */
+        residual_norm(b, x, h, &l->attn_post_norm);                /* Gemma 1 adds it as it is */
 
         /* Feed-forward: every row by itself. */
         norm(b, h, x, &l->ffn_norm);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_attend.c: attention of the CPU backend gives the bits of one query alone, block after block, by the reference
- * kernel: for rows of one or several sequences, few or many, with and without a window, split over threads or not. */
+/* test_attend.c: attention of the CPU backend gives the bits of one query alone, block after block, by the
+ * reference kernel: for rows of one or several sequences, few or many, with and without a window, split
+ * over threads or not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -91,7 +92,7 @@ static void check(enum ct_kv_type type, int dim, int threads)
         .max_ffn = 32,
         .max_heads = GROUP * KV_HEADS,
         .max_head_dim = dim,
-        .kind = {{.head_dim = 2, .rope_base = 10000, .rope_factor = 1},
+        .attn = {{.head_dim = 2, .rope_base = 10000, .rope_factor = 1},
                  {.window = WINDOW, .head_dim = 2, .rope_base = 10000, .rope_factor = 1}},
     };
     assert_int_equal(ct_backend_create_cpu(&b, &o, &err), CARAT_OK);
@@ -111,30 +112,30 @@ static void check(enum ct_kv_type type, int dim, int threads)
 
     for (int i = 0; i < MAX_ROWS * cols; i++)
         ct_row(q, 0)[i] = 8 * uniform();
-    for (size_t i = 0; i < CT_COUNT(passes) * CT_KINDS; i++) {
-        const struct pass *p = &passes[i / CT_KINDS];
-        int kind = (int)i % CT_KINDS, n = 0;
+    for (size_t i = 0; i < CT_COUNT(passes) * CT_ATTN_TYPES; i++) {
+        const struct pass *p = &passes[i / CT_ATTN_TYPES];
+        int attn_type = (int)i % CT_ATTN_TYPES, n = 0;
         int32_t position[MAX_ROWS], sequence[MAX_ROWS], token[MAX_ROWS] = {0};
         float *logits[MAX_ROWS] = {NULL};
-        if (kind == 0 && p->last[0] >= CAPACITY) /* no longer there without a window */
-            kind = 1;
+        if (attn_type == 0 && p->last[0] >= CAPACITY) /* no longer there without a window */
+            attn_type = 1;
         for (int s = 0; s < SEQUENCES; s++)
             for (int row = p->rows[s] - 1; row >= 0; row--, n++) {
                 position[n] = p->last[s] - row;
                 sequence[n] = s;
             }
         begin_pass(b, &(struct ct_rows){n, token, position, sequence, logits}, &(struct ct_watch){0});
-        attend(b, out, q, &kv, kind, 0.25f, 0);
+        attend(b, out, q, &kv, attn_type, 0.25f, 0);
         assert_int_equal(end_pass(b), CT_PASS_WHOLE);
         for (int row = 0; row < n; row++)
             for (int h = 0; h < GROUP * KV_HEADS; h++) {
                 struct ct_kv_head head = ct_cpu_kv_head(ct_cpu(b), &kv, sequence[row], h / GROUP);
                 float right[CT_MAX_HEAD_DIM];
-                int lo = kind ? CT_MAX(0, position[row] - WINDOW + 1) : 0;
+                int lo = attn_type ? CT_MAX(0, position[row] - WINDOW + 1) : 0;
                 alone(right, &ref, ct_row(q, row) + h * dim, &head, lo, position[row]);
                 if (memcmp(right, ct_row(out, row) + h * dim, sizeof(float) * (size_t)dim) != 0)
-                    fail_msg("%s, %d threads, KV type %d, head of %d, kind %d: row %d, head %d differs",
-                             p->name, threads, type, dim, kind, row, h);
+                    fail_msg("%s, %d threads, KV type %d, head of %d, attn_type %d: row %d, head %d differs",
+                             p->name, threads, type, dim, attn_type, row, h);
             }
     }
     b->verb.destroy(b);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_redzones.c: under AddressSanitizer an overrun from one allocation into the next is caught: in an arena, and in an
- * engine's activations, packed weights, K and V. */
+/* test_redzones.c: under AddressSanitizer an overrun from one allocation into the next is caught: in an
+ * arena, and in an engine's activations, packed weights, K and V. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +14,8 @@
 #include "base/arena.h"
 #include "base/redzone.h"
 
-/* Fails unless a process that writes to the last byte of p[n] lives, and one that writes behind it does not. */
+/* Fails unless a process that writes to the last byte of p[n] lives, and one that writes behind it does
+ * not. */
 static void check_end(void *p, size_t n)
 {
     for (size_t beyond = 0; beyond <= 1; beyond++) {
@@ -61,7 +63,7 @@ static void engine_memory(void **unused)
         .max_heads = 1,
         .max_head_dim = 32,
         .n_vocab = 32,
-        .kind = {{.head_dim = 32, .rope_base = 10000, .rope_factor = 1},
+        .attn = {{.head_dim = 32, .rope_base = 10000, .rope_factor = 1},
                  {.head_dim = 32, .rope_base = 10000, .rope_factor = 1}},
         .done_with = done_with,
     };

@@ -25,7 +25,8 @@ static void hook(void *user, struct ct_backend *b, const struct ct_event *event)
     s->verbs++;
     s->seconds += event->seconds;
     s->left = b->verb.cost(b, event).rows;
-    /* the second residual_norm of a layer leaves the residual stream; the last layer holds only selected rows, all of them here */
+    /* the second residual_norm of a layer leaves the residual stream; the last layer holds only selected
+     * rows, all of them here */
     if (strcmp(event->verb, "residual_norm") == 0 && ++s->adds % 2 == 0 && s->stream)
         for (int row = 0; row < s->rows; row++)
             b->verb.copy_out(b,

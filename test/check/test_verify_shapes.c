@@ -14,8 +14,8 @@ static void config_of(struct ct_config *c, const struct ct_member *m)
                             .n_vocab = m->n_vocab,
                             .norm_eps = 1e-6f,
                             .logit_cap = a->logit_cap};
-    c->kind[CT_GLOBAL] = (struct ct_kind){0, m->head_dim, m->head_dim / 2, a->rope_base, m->rope_factor};
-    c->kind[CT_LOCAL] = (struct ct_kind){m->window, m->head_dim, m->head_dim / 2, a->rope_base_local, 1};
+    c->attn[CT_GLOBAL] = (struct ct_attn){0, m->head_dim, m->head_dim / 2, a->rope_base, m->rope_factor};
+    c->attn[CT_LOCAL] = (struct ct_attn){m->window, m->head_dim, m->head_dim / 2, a->rope_base_local, 1};
     for (int i = 0; i < m->n_layer; i++)
         c->layer[i] = (struct ct_layer_config){m->n_head,
                                                m->n_kv_head,
@@ -67,13 +67,13 @@ static void a_number_that_differs_is_named(void **state)
     DIFFERS(c.layer[1].head_dim = 128, "head_dim (attention.key_length) is 128, expected 256");
     DIFFERS(c.layer[1].attn_scale = 1, "the attention scale (query_pre_attn_scalar) is 1, expected 0.0625");
     DIFFERS(c.layer[1].attn_cap = 50, "attn_logit_softcapping is 50, expected 0");
-    DIFFERS(c.layer[5].kind = CT_LOCAL, "in layer 5 whether the layer is local is 1, expected 0");
-    DIFFERS(c.kind[CT_GLOBAL].rope_factor = 1, "rope_scaling.factor (rope.scaling.factor) is 1, expected 8");
-    DIFFERS(c.kind[CT_GLOBAL].rope_base = 1e4, "rope_theta (rope.freq_base) is 10000, expected 1e+06");
-    DIFFERS(c.kind[CT_LOCAL].rope_base = 1e6,
+    DIFFERS(c.layer[5].attn_type = CT_LOCAL, "in layer 5 whether the layer is local is 1, expected 0");
+    DIFFERS(c.attn[CT_GLOBAL].rope_factor = 1, "rope_scaling.factor (rope.scaling.factor) is 1, expected 8");
+    DIFFERS(c.attn[CT_GLOBAL].rope_base = 1e4, "rope_theta (rope.freq_base) is 10000, expected 1e+06");
+    DIFFERS(c.attn[CT_LOCAL].rope_base = 1e6,
             "rope_local_base_freq (rope.freq_base_swa) is 1e+06, expected 10000");
-    DIFFERS(c.kind[CT_LOCAL].rope_factor = 8, "the factor of local rope is 8, expected 1");
-    DIFFERS(c.kind[CT_LOCAL].window = 512, "sliding_window (attention.sliding_window) is 512, expected 1024");
+    DIFFERS(c.attn[CT_LOCAL].rope_factor = 8, "the factor of local rope is 8, expected 1");
+    DIFFERS(c.attn[CT_LOCAL].window = 512, "sliding_window (attention.sliding_window) is 512, expected 1024");
     DIFFERS(c.norm_eps = 1e-5f, "rms_norm_eps");
     DIFFERS(c.logit_cap = 30, "final_logit_softcapping is 30, expected 0");
 #undef DIFFERS

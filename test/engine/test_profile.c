@@ -116,7 +116,7 @@ static void check_attention(const carat_profile *p, int first, int n, int chunk)
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
         uint64_t seen = 0, different = 0;
-        int window = c->kind[l->kind].window, to = first + n;
+        int window = c->attn[l->attn_type].window, to = first + n;
         for (int at = first; at < to; at += chunk)
             if (i < c->n_layer - 1)
                 count_keys(window, at, CT_MIN(chunk, to - at), &seen, &different);

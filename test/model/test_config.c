@@ -55,7 +55,7 @@ static void test_gemma1(void **unused)
     assert_int_equal(c.max_context, 8192);
     assert_true(c.layer[17].attn_scale == 0.0625f && c.layer[17].attn_cap == 0 && c.logit_cap == 0);
     for (int i = 0; i < c.n_layer; i++)
-        assert_int_equal(c.layer[i].kind, CT_GLOBAL);
+        assert_int_equal(c.layer[i].attn_type, CT_GLOBAL);
 }
 
 static void test_gemma2(void **unused)
@@ -65,9 +65,9 @@ static void test_gemma2(void **unused)
     (void)unused;
     assert_true(c.layer[0].attn_cap == 50 && c.logit_cap == 30);
     assert_true(c.layer[0].attn_scale == 1.0f / 12);
-    assert_int_equal(c.kind[CT_LOCAL].window, 4096);
-    assert_int_equal(c.layer[0].kind, CT_LOCAL);
-    assert_int_equal(c.layer[1].kind, CT_GLOBAL);
+    assert_int_equal(c.attn[CT_LOCAL].window, 4096);
+    assert_int_equal(c.layer[0].attn_type, CT_LOCAL);
+    assert_int_equal(c.layer[1].attn_type, CT_GLOBAL);
     /* an explicit null switches a cap off */
     c = accept(
         "{\"model_type\":\"gemma2\",\"attn_logit_softcapping\":null,\"final_logit_softcapping\":null}");
@@ -90,9 +90,9 @@ static void test_gemma3_sparse(void **unused)
     assert_int_equal(c.layer[0].n_kv_head, 4);
     assert_int_equal(c.layer[0].head_dim, 256);
     for (int i = 0; i < c.n_layer; i++)
-        assert_int_equal(c.layer[i].kind, (i + 1) % 6 ? CT_LOCAL : CT_GLOBAL);
-    assert_true(c.kind[CT_GLOBAL].rope_base == 1e6 && c.kind[CT_GLOBAL].rope_factor == 8);
-    assert_true(c.kind[CT_LOCAL].rope_base == 1e4 && c.kind[CT_LOCAL].rope_factor == 1);
+        assert_int_equal(c.layer[i].attn_type, (i + 1) % 6 ? CT_LOCAL : CT_GLOBAL);
+    assert_true(c.attn[CT_GLOBAL].rope_base == 1e6 && c.attn[CT_GLOBAL].rope_factor == 8);
+    assert_true(c.attn[CT_LOCAL].rope_base == 1e4 && c.attn[CT_LOCAL].rope_factor == 1);
 }
 
 static void test_gemma3_dialects(void **unused)
@@ -106,9 +106,9 @@ static void test_gemma3_dialects(void **unused)
         "\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000,\"rope_type\":\"default\"},"
         "\"sliding_attention\":{\"rope_theta\":20000,\"rope_type\":\"default\"}},\"sliding_window\":512}");
     (void)unused;
-    assert_memory_equal(old.kind, now.kind, sizeof old.kind);
+    assert_memory_equal(old.attn, now.attn, sizeof old.attn);
     assert_memory_equal(old.layer, now.layer, 3 * sizeof old.layer[0]);
-    assert_int_equal(now.layer[2].kind, CT_GLOBAL);
+    assert_int_equal(now.layer[2].attn_type, CT_GLOBAL);
 }
 
 static void test_refusals(void **unused)

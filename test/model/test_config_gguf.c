@@ -107,14 +107,14 @@ static void generations(void **state)
     for (size_t i = 0; i < CT_COUNT(rows); i++) {
         struct ct_config c = accept(rows[i].architecture, 12, NULL, 0);
         assert_string_equal(c.architecture, rows[i].architecture);
-        assert_int_equal(c.kind[CT_LOCAL].window, rows[i].window);
+        assert_int_equal(c.attn[CT_LOCAL].window, rows[i].window);
         assert_int_equal(c.max_context, 8192);
-        assert_true(c.kind[CT_GLOBAL].rope_base == rows[i].base &&
-                    c.kind[CT_LOCAL].rope_base == rows[i].local_base);
+        assert_true(c.attn[CT_GLOBAL].rope_base == rows[i].base &&
+                    c.attn[CT_LOCAL].rope_base == rows[i].local_base);
         assert_true(c.layer[0].attn_cap == rows[i].attn_cap && c.logit_cap == rows[i].logit_cap);
         assert_true(c.post_norms == rows[i].post_norms && c.qk_norms == rows[i].qk_norms);
         for (int l = 0; l < 12; l++)
-            assert_int_equal(c.layer[l].kind, (l + 1) % rows[i].period ? CT_LOCAL : CT_GLOBAL);
+            assert_int_equal(c.layer[l].attn_type, (l + 1) % rows[i].period ? CT_LOCAL : CT_GLOBAL);
     }
 }
 

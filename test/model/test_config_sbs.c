@@ -71,14 +71,14 @@ static void facts(void **state)
     assert_true(c.post_norms && !c.qk_norms && c.norm_plus_one && c.tied && !c.multimodal);
     assert_true(c.norm_eps == 1e-6f && c.logit_cap == 30 && c.layer[0].attn_cap == 50);
     assert_true(c.layer[0].attn_scale == 0.5f); /* 1 / sqrt(4) */
-    assert_int_equal(c.layer[0].kind, CT_GLOBAL);
-    assert_true(c.kind[CT_GLOBAL].rope_base == 1e4 && c.kind[CT_LOCAL].rope_base == 1e4);
+    assert_int_equal(c.layer[0].attn_type, CT_GLOBAL);
+    assert_true(c.attn[CT_GLOBAL].rope_base == 1e4 && c.attn[CT_LOCAL].rope_base == 1e4);
     assert_int_equal(c.max_context, 64);
 
     c = config_of((struct change[]){{WORD_QUERY_SCALE, 1}, {WORD_WINDOW, 8}, {0, 0}});
     assert_true(c.layer[0].attn_scale == (float)(1 / sqrt(2))); /* hidden / heads */
-    assert_int_equal(c.layer[0].kind, CT_LOCAL);
-    assert_int_equal(c.kind[CT_LOCAL].window, 8);
+    assert_int_equal(c.layer[0].attn_type, CT_LOCAL);
+    assert_int_equal(c.attn[CT_LOCAL].window, 8);
 
     /* Gemma 1 has no number of its own any more: 0, or the first two */
     for (uint32_t model = 0; model < 3; model++) {
@@ -91,8 +91,8 @@ static void facts(void **state)
         c = config_of((struct change[]){{WORD_MODEL, model}, {QK_NORM, 1}, {0, 0}});
         bool linear = model == 14 || model == 16 || model == 17;
         assert_string_equal(c.architecture, "gemma3");
-        assert_true(c.kind[CT_GLOBAL].rope_base == 1e6 && c.kind[CT_LOCAL].rope_base == 1e4);
-        assert_true(c.kind[CT_GLOBAL].rope_factor == (linear ? 8 : 1) && c.kind[CT_LOCAL].rope_factor == 1);
+        assert_true(c.attn[CT_GLOBAL].rope_base == 1e6 && c.attn[CT_LOCAL].rope_base == 1e4);
+        assert_true(c.attn[CT_GLOBAL].rope_factor == (linear ? 8 : 1) && c.attn[CT_LOCAL].rope_factor == 1);
         assert_true(c.layer[0].attn_scale == (float)(1 / sqrt(model == 17 ? 2 : 4)));
     }
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_attend.c: attention of the CPU backend: cuts the rows of a pass into tiles of queries and says which thread reads
- * which keys. A tile is a stretch of a sequence's queries: the heads of row 0 that share a KV head, those of row 1, and
- * so on. Where there are fewer tiles than the threads need, a tile is split by key blocks, and who finishes the last of
- * them merges all, in order. What a block gives is the kernels' business; no bit depends on the split. */
+/* cpu_attend.c: attention of the CPU backend: cuts the rows of a pass into tiles of queries and says which
+ * thread reads which keys. A tile is a stretch of a sequence's queries: the heads of row 0 that share a KV
+ * head, those of row 1, and so on. Where there are fewer tiles than the threads need, a tile is split by
+ * key blocks, and who finishes the last of them merges all, in order. What a block gives is the kernels'
+ * business; no bit depends on the split. */
 #include "backend/cpu/cpu_backend.h"
 
 enum {
@@ -119,7 +120,7 @@ static int share(struct job *j)
 }
 
 /* The tile of an item. */
-static int find(const struct job *j, int item)
+static int tile_of_item(const struct job *j, int item)
 {
     int lo = 0, hi = j->tiles;
 
@@ -142,7 +143,7 @@ static void load_queries(const struct job *j, const struct ct_tile *t, int head,
     }
 }
 
-static void finish(const struct job *j, const struct ct_tile *t, int head, const struct ct_attended *all)
+static void finish_tile(const struct job *j, const struct ct_tile *t, int head, const struct ct_attended *all)
 {
     for (int i = 0; i < t->n; i++) {
         int row = row_of_query(j, t, i), h = head * j->group + (t->first + i) % j->group;
@@ -156,7 +157,7 @@ static void attend_item(void *arg, int item, int thread)
     struct job *j = arg;
     struct ct_cpu_attention *a = &j->b->attention;
     const struct ct_kernel *k = &j->b->kernel;
-    int tile = find(j, item), dim = j->kv->head_dim;
+    int tile = tile_of_item(j, item), dim = j->kv->head_dim;
     const struct ct_tile *t = &a->tile[tile];
     int head = (item - t->item) / t->parts, part = (item - t->item) % t->parts;
     struct ct_kv_head kv = ct_cpu_kv_head(j->b, j->kv, j->b->rows.sequence[t->row], head);
@@ -182,16 +183,17 @@ static void attend_item(void *arg, int item, int thread)
             ct_kv_attend(k, &block, &queries, &kv, t->block + b, j->scale, j->cap, scratch);
         k->attend_merge(&all, &block, t->n, dim);
     }
-    finish(j, t, head, &all);
+    finish_tile(j, t, head, &all);
 }
 
-void ct_cpu_attend(struct ct_backend *base, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind,
+void ct_cpu_attend(struct ct_backend *base, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
                    float scale, float cap)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
-    struct job j = {b, out,   q,  kv, q.cols / kv->head_dim / kv->n_kv_head, b->o.kind[kind].window,
+    struct job j = {b, out,   q,  kv, q.cols / kv->head_dim / kv->n_kv_head, b->o.attn[attn_type].window,
                     0, scale, cap};
 
+    assert(j.group > 0 && j.group <= b->o.max_heads && kv->head_dim <= b->o.max_head_dim);
     cut(&j);
     ct_pool_run(b->pool, share(&j), attend_item, &j);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_backend.c: the CPU backend: its memory, and the verbs that work on one row at a time, over kernels and a pool of
- * threads. Weights, products, K and V and attention have files of their own. No result depends on the threads. */
+/* cpu_backend.c: the CPU backend: its memory, and the verbs that work on one row at a time, over kernels
+ * and a pool of threads. Weights, products, K and V and attention have files of their own. No result
+ * depends on the threads. */
 #include "backend/cpu/cpu_backend.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@ void *ct_cpu_take(struct ct_cpu_memory *m, size_t bytes)
     uint8_t *p = m->base ? m->base + m->used : NULL;
 
     m->used += ct_round_up(bytes, 64) + CT_REDZONE;
+    assert(!p || m->used <= m->size);
     if (p)
         CT_FORBID(p + bytes, m->base + m->used - (p + bytes));
     return p;
@@ -52,13 +54,13 @@ static void cpu_lay_out(struct ct_backend *base, const struct ct_extent *e)
     b->position = ct_cpu_take(m, n * sizeof *b->position);
     b->sequence = ct_cpu_take(m, n * sizeof *b->sequence);
     b->logits = ct_cpu_take(m, n * sizeof *b->logits);
-    for (int i = 0; i < CT_KINDS; i++) {
-        const struct ct_kind *kind = &b->o.kind[i];
-        b->inverse[i] = ct_cpu_take(m, (size_t)kind->head_dim / 2 * sizeof *b->inverse[i]);
-        b->cosine[i] = ct_cpu_take(m, n * (size_t)kind->rotated * sizeof(float));
-        b->sine[i] = ct_cpu_take(m, n * (size_t)kind->rotated * sizeof(float));
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        const struct ct_attn *attn = &b->o.attn[i];
+        b->inverse[i] = ct_cpu_take(m, (size_t)attn->head_dim / 2 * sizeof *b->inverse[i]);
+        b->cosine[i] = ct_cpu_take(m, n * (size_t)attn->rotated * sizeof(float));
+        b->sine[i] = ct_cpu_take(m, n * (size_t)attn->rotated * sizeof(float));
         if (m->base)
-            b->kernel.rope_frequencies(b->inverse[i], kind->head_dim, kind->rope_base, kind->rope_factor);
+            b->kernel.rope_frequencies(b->inverse[i], attn->head_dim, attn->rope_base, attn->rope_factor);
     }
     ct_cpu_attention_init(b);
     ct_cpu_project_init(b);
@@ -121,7 +123,7 @@ struct job {
     ct_mat out, in;
     const struct ct_weight *w;
     float value;
-    int kind;
+    int attn_type;
 };
 
 static void run(struct job *j, int items, void (*fn)(void *job, int item, int thread))
@@ -135,10 +137,10 @@ static void table_item(void *arg, int row, int thread)
     struct ct_cpu_backend *b = j->b;
 
     (void)thread;
-    for (int kind = 0; kind < CT_KINDS; kind++) {
-        int pairs = b->o.kind[kind].rotated;
-        b->kernel.rope_table(b->cosine[kind] + (size_t)row * (size_t)pairs,
-                             b->sine[kind] + (size_t)row * (size_t)pairs, b->inverse[kind], pairs,
+    for (int attn_type = 0; attn_type < CT_ATTN_TYPES; attn_type++) {
+        int pairs = b->o.attn[attn_type].rotated;
+        b->kernel.rope_table(b->cosine[attn_type] + (size_t)row * (size_t)pairs,
+                             b->sine[attn_type] + (size_t)row * (size_t)pairs, b->inverse[attn_type], pairs,
                              b->position[row]);
     }
 }
@@ -148,6 +150,12 @@ static void cpu_begin_pass(struct ct_backend *base, const struct ct_rows *rows, 
     struct ct_cpu_backend *b = ct_cpu(base);
     size_t n = (size_t)rows->n;
 
+    assert(b->pool && rows->n > 0 && rows->n <= b->extent.rows);
+    for (size_t i = 0; i < n; i++) {
+        assert(rows->sequence[i] >= 0 && rows->sequence[i] < b->extent.sequences);
+        assert(rows->position[i] >= 0 && rows->position[i] < b->extent.context);
+        assert(rows->token[i] >= 0);
+    }
     memcpy(b->position, rows->position, n * sizeof *b->position);
     memcpy(b->sequence, rows->sequence, n * sizeof *b->sequence);
     memcpy(b->logits, rows->logits, n * sizeof *b->logits);
@@ -198,7 +206,19 @@ static void embed_item(void *arg, int row, int thread)
 
 static void cpu_embed(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale)
 {
+    assert(x.cols == table->cols && table->cols <= ct_cpu(b)->o.max_input);
     run(&(struct job){.b = ct_cpu(b), .out = x, .w = table, .value = scale}, ct_cpu(b)->rows.n, embed_item);
+}
+
+/* An absent weight leaves values as they are. */
+static void norm_values(const struct ct_cpu_backend *b, float *y, const float *x, const struct ct_weight *w,
+                        int n)
+{
+    assert(!w->data || (w->type == CT_F32 && w->cols == n));
+    if (w->data)
+        b->kernel.norm(y, x, w->data, n, b->o.norm_eps);
+    else if (y != x)
+        memcpy(y, x, (size_t)n * sizeof *y);
 }
 
 static void norm_item(void *arg, int row, int thread)
@@ -206,11 +226,12 @@ static void norm_item(void *arg, int row, int thread)
     struct job *j = arg;
 
     (void)thread;
-    j->b->kernel.norm(ct_row(j->out, row), ct_row(j->in, row), j->w->data, j->in.cols, j->b->o.norm_eps);
+    norm_values(j->b, ct_row(j->out, row), ct_row(j->in, row), j->w, j->in.cols);
 }
 
 static void cpu_norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
 {
+    assert(y.cols == x.cols);
     run(&(struct job){.b = ct_cpu(b), .out = y, .in = x, .w = w}, ct_cpu(b)->rows.n, norm_item);
 }
 
@@ -221,12 +242,13 @@ static void qk_norm_item(void *arg, int row, int thread)
     (void)thread;
     for (int at = 0; at < j->out.cols; at += j->w->cols) {
         float *head = ct_row(j->out, row) + at;
-        j->b->kernel.norm(head, head, j->w->data, j->w->cols, j->b->o.norm_eps);
+        norm_values(j->b, head, head, j->w, j->w->cols);
     }
 }
 
 static void cpu_qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
 {
+    assert(x.cols % w->cols == 0);
     run(&(struct job){.b = ct_cpu(b), .out = x, .w = w}, ct_cpu(b)->rows.n, qk_norm_item);
 }
 
@@ -234,18 +256,20 @@ static void rope_item(void *arg, int row, int thread)
 {
     struct job *j = arg;
     struct ct_cpu_backend *b = j->b;
-    const struct ct_kind *kind = &b->o.kind[j->kind];
-    size_t at = (size_t)row * (size_t)kind->rotated;
+    const struct ct_attn *attn = &b->o.attn[j->attn_type];
+    size_t at = (size_t)row * (size_t)attn->rotated;
 
     (void)thread;
-    for (int h = 0; h < j->out.cols; h += kind->head_dim)
-        b->kernel.rope(ct_row(j->out, row) + h, b->cosine[j->kind] + at, b->sine[j->kind] + at, kind->rotated,
-                       kind->head_dim);
+    for (int h = 0; h < j->out.cols; h += attn->head_dim)
+        b->kernel.rope(ct_row(j->out, row) + h, b->cosine[j->attn_type] + at, b->sine[j->attn_type] + at,
+                       attn->rotated, attn->head_dim);
 }
 
-static void cpu_rope(struct ct_backend *b, ct_mat x, int kind)
+static void cpu_rope(struct ct_backend *b, ct_mat x, int attn_type)
 {
-    run(&(struct job){.b = ct_cpu(b), .out = x, .kind = kind}, ct_cpu(b)->rows.n, rope_item);
+    assert(attn_type >= 0 && attn_type < CT_ATTN_TYPES &&
+           x.cols % ct_cpu(b)->o.attn[attn_type].head_dim == 0);
+    run(&(struct job){.b = ct_cpu(b), .out = x, .attn_type = attn_type}, ct_cpu(b)->rows.n, rope_item);
 }
 
 static void residual_norm_item(void *arg, int row, int thread)
@@ -253,13 +277,14 @@ static void residual_norm_item(void *arg, int row, int thread)
     struct job *j = arg;
     float *y = ct_row(j->in, row);
 
-    if (j->w->data)
-        norm_item(&(struct job){.b = j->b, .out = j->in, .in = j->in, .w = j->w}, row, thread);
+    (void)thread;
+    norm_values(j->b, y, y, j->w, j->in.cols);
     j->b->kernel.add(ct_row(j->out, row), y, j->out.cols);
 }
 
 static void cpu_residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
 {
+    assert(y.cols == x.cols);
     run(&(struct job){.b = ct_cpu(b), .out = x, .in = y, .w = w}, ct_cpu(b)->rows.n, residual_norm_item);
 }
 
@@ -280,6 +305,7 @@ static int32_t cpu_draw(struct ct_backend *base, const float *logits, int n, con
         .banned = s->banned,
         .n_banned = s->n_banned,
     };
+    assert(n <= b->o.n_vocab);
     ct_fpenv fp = ct_os_fp_enter();
     int32_t id = b->kernel.draw(logits, n, &d, b->order, b->weight);
 

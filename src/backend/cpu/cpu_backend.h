@@ -53,9 +53,9 @@ struct ct_cpu_backend {
     struct ct_rows rows; /* current ones of the pass; the arrays below */
     int32_t *position, *sequence;
     float **logits;
-    atomic_bool not_finite;                   /* a logit of the pass */
-    double *inverse[CT_KINDS];                /* [head_dim / 2] rope frequencies */
-    float *cosine[CT_KINDS], *sine[CT_KINDS]; /* [row][rotated] */
+    atomic_bool not_finite;                             /* a logit of the pass */
+    double *inverse[CT_ATTN_TYPES];                     /* [head_dim / 2] rope frequencies */
+    float *cosine[CT_ATTN_TYPES], *sine[CT_ATTN_TYPES]; /* [row][rotated] */
     struct ct_prepared prepared[CT_INPUT_COUNT];
     struct ct_cpu_attention attention;
     float *beside;  /* [thread]: a product that is worked on before it goes where it belongs */
@@ -109,8 +109,8 @@ struct ct_kv_head ct_cpu_kv_head(const struct ct_cpu_backend *b, const struct ct
 
 /* cpu_attend.c */
 void ct_cpu_attention_init(struct ct_cpu_backend *b);
-void ct_cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int kind, float scale,
-                   float cap);
+void ct_cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
+                   float scale, float cap);
 
 /* cpu_cost.c */
 struct ct_cost ct_cpu_cost(const struct ct_backend *b, const struct ct_event *event);

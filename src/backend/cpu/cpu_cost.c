@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_cost.c: what a verb must read and compute at least, for profiles. Shares of a limit are the caller's business. */
+/* cpu_cost.c: what a verb must read and compute at least, for profiles. Shares of a limit are the caller's
+ * business. */
 #include "backend/cpu/cpu_backend.h"
 
 carat_arithmetic ct_cpu_arithmetic(enum ct_type type, bool exact)
@@ -22,7 +23,8 @@ static void add_products(struct ct_cost *c, const struct ct_event *event, bool e
     }
 }
 
-/* Keys that several rows of a sequence see are read once; a query head takes two operations for each key and value. */
+/* Keys that several rows of a sequence see are read once; a query head takes two operations for each key
+ * and value. */
 static void add_attention(struct ct_cost *c, const struct ct_event *event, const struct ct_rows *rows,
                           int window)
 {
@@ -49,6 +51,6 @@ struct ct_cost ct_cpu_cost(const struct ct_backend *base, const struct ct_event 
     if (strncmp(event->verb, "project", 7) == 0)
         add_products(&c, event, b->o.exact);
     else if (strcmp(event->verb, "attend") == 0)
-        add_attention(&c, event, &b->rows, b->o.kind[event->kind].window);
+        add_attention(&c, event, &b->rows, b->o.attn[event->attn_type].window);
     return c;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_kv.c: K and V in memory: a run of whole pages for each sequence, in it the layers one after another, each with the
- * heads of K and then those of V. What lies in a head: kernel/kernel.h. */
+/* cpu_kv.c: K and V in memory: a run of whole pages for each sequence, in it the layers one after another,
+ * each with the heads of K and then those of V. What lies in a head: kernel/kernel.h. */
 #include "backend/cpu/cpu_backend.h"
 
 #include "base/redzone.h"
@@ -34,6 +34,7 @@ struct ct_kv ct_cpu_alloc_kv(struct ct_backend *b, enum ct_kv_type type, int cap
     struct ct_cpu_backend *cpu = ct_cpu(b);
     struct ct_kv kv = {type, (int)ct_round_up((size_t)capacity, CT_KEY_BLOCK), n_kv_head, head_dim, 0, 0};
 
+    assert(capacity > 0 && n_kv_head > 0 && head_dim > 0 && head_dim <= CT_MAX_HEAD_DIM);
     kv.k = take_half(cpu, half_bytes(&kv));
     kv.v = take_half(cpu, half_bytes(&kv));
     cpu->sequence_bytes = CT_MAX(cpu->sequence_bytes, ct_round_up(cpu->kv.used, ct_os_page()));
@@ -87,5 +88,6 @@ void ct_cpu_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_mat k, 
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
+    assert(k.cols == v.cols && k.cols >= kv->n_kv_head * kv->head_dim);
     ct_pool_run(b->pool, b->rows.n, write_item, &(struct job){b, kv, k, v});
 }

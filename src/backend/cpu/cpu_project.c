@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_project.c: products of the CPU backend: which thread computes which outputs. What they are is the kernels' business,
- * and no result depends on the split. */
+/* cpu_project.c: products of the CPU backend: which thread computes which outputs. What they are is the
+ * kernels' business, and no result depends on the split. */
 #include "backend/cpu/cpu_backend.h"
 
-/* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little. For few tokens the
- * four panels that a product of one token reads side by side; for many, whose blocks take longer, two. */
+/* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little. For
+ * few tokens the four panels that a product of one token reads side by side; for many, whose blocks take
+ * longer, two. */
 enum { ROWS_FOR_FEW = 64, ROWS_FOR_MANY = 32 };
 /* Logits that are computed before they are looked at: they are still in the cache. */
 enum { LOGITS_AT_ONCE = 16 * ROWS_FOR_FEW };
@@ -47,6 +48,7 @@ static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_
             wanted |= ct_input_form(w[i], b->o.exact) == (enum ct_input)form;
         if (!wanted)
             continue;
+        assert(in.cols <= b->widest[form]);
         b->prepared[form].n = b->rows.n;
         b->prepared[form].cols = in.cols;
         ct_pool_run(b->pool, (b->rows.n + CT_LANES - 1) / CT_LANES, prepare_item,
@@ -86,8 +88,8 @@ static int blocks_of(const struct ct_weight *w, int tokens)
     return (w->rows + rows_of_block(tokens) - 1) / rows_of_block(tokens);
 }
 
-/* Runs fn over `blocks` blocks of output rows. Three quarters are cut into a share for every thread, long runs that memory
- * delivers best; the rest goes block by block to whoever is free. */
+/* Runs fn over `blocks` blocks of output rows. Three quarters are cut into a share for every thread, long
+ * runs that memory delivers best; the rest goes block by block to whoever is free. */
 static void run_blocks(struct job *j, int blocks, void (*fn)(void *job, int item, int thread))
 {
     j->shares = j->b->base.threads;
@@ -130,12 +132,14 @@ void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out
         return;
     prepare(b, in, n, w);
     for (int i = 0; i < n; i++)
+        assert(w[i]->cols == in.cols && w[i]->rows <= out[i].cols);
+    for (int i = 0; i < n; i++)
         j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(w[i], b->rows.n);
     run_blocks(&j, j.blocks_before[n], project_item);
 }
 
-/* Values of a product that a thread holds beside the outputs at a time: a few rows of the whole width of a feed-forward, or
- * a block of many, which are then still in the cache. */
+/* Values of a product that a thread holds beside the outputs at a time: a few rows of the whole width of a
+ * feed-forward, or a block of many, which are then still in the cache. */
 static size_t beside_values(const struct ct_cpu_backend *b)
 {
     size_t rows = (size_t)b->extent.rows;
@@ -183,6 +187,8 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
     struct ct_cpu_backend *b = ct_cpu(base);
     const struct ct_weight *w[] = {gate, up};
 
+    assert(gate->rows == up->rows && gate->rows <= b->o.max_ffn && gate->cols == in.cols &&
+           up->cols == in.cols);
     if (b->rows.n == 0)
         return;
     prepare(b, in, 2, w);
@@ -191,8 +197,8 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
 
 /* ---- logits ---- */
 
-/* Logits [r0, r1) of every row, whether they are finite included. A single row is computed where it belongs; those of
- * several rows are not at even distances. */
+/* Logits [r0, r1) of every row, whether they are finite included. A single row is computed where it
+ * belongs; those of several rows are not at even distances. */
 static void some_logits(struct job *j, int r0, int r1, int thread)
 {
     struct ct_cpu_backend *b = j->b;
@@ -233,6 +239,9 @@ void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, const struct ct_w
 
     if (b->rows.n == 0)
         return;
+    for (int t = 0; t < b->rows.n; t++)
+        assert(b->rows.logits[t]); /* select_rows went before */
+    assert(head->cols == in.cols);
     prepare(b, in, 1, &head);
     run_blocks(&(struct job){.b = b, .ws = &head, .cap = cap}, blocks_of(head, b->rows.n), logits_item);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_weights.c: weights on their way into the CPU backend: which are packed into panels, where those come to lie, and which
- * stay in the file and are only touched. The form of a panel: kernel/layout/panel.h. */
+/* cpu_weights.c: weights on their way into the CPU backend: which are packed into panels, where those come
+ * to lie, and which stay in the file and are only touched. The form of a panel: kernel/layout/panel.h. */
 #include "backend/cpu/cpu_backend.h"
 
 #include <stdlib.h>
@@ -21,8 +21,8 @@ size_t ct_backend_panel_size(enum ct_type type, int cols)
     return ct_panel_size(type, cols);
 }
 
-/* The weight as products read it, still without an address where it is packed: that is where the kernels want panels and
- * the type has them. */
+/* The weight as products read it, still without an address where it is packed: that is where the kernels
+ * want panels and the type has them. */
 static struct ct_weight packed_form(const struct ct_cpu_backend *b, struct ct_weight w)
 {
     struct ct_weight form = ct_packed_form(&w);
@@ -152,7 +152,8 @@ static void touch_item(void *arg, int item, int thread)
     count_loaded(t->b, CT_MIN(HUGE_PAGE, (size_t)(t->pages->end - p)));
 }
 
-/* What stays in the file is read whole for every token, so it is wanted at once, and in the order of the disk. */
+/* What stays in the file is read whole for every token, so it is wanted at once, and in the order of the
+ * disk. */
 bool ct_cpu_load_end(struct ct_backend *base)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
