@@ -37,8 +37,9 @@ static void require(bool condition)
         abort();
 }
 
-/* The control tokens, then all bytes: id = byte + number of control tokens; then the space, as every vocabulary spells
- * it: without that piece a space is encoded as the bytes of its spelling, which are read back as they are. */
+/* The control tokens, then all bytes: id = byte + number of control tokens; then the space, as every
+ * vocabulary spells it: without that piece a space is encoded as the bytes of its spelling, which are read
+ * back as they are. */
 static struct ct_tokenizer *vocabulary(void)
 {
     struct ct_tokenizer *t = NULL;
@@ -95,8 +96,8 @@ static void require_equal(const struct ct_json_tree *a, const struct ct_json_tre
     require(y == b->value + b->value->span);
 }
 
-/* Renders a call that was read and reads it again. What the renderer refuses (a NUL character) is let pass, and
- * so is the character that spells a space, which is read back as one. */
+/* Renders a call that was read and reads it again. What the renderer refuses (a NUL character) is let
+ * pass, and so is the character that spells a space, which is read back as one. */
 static void again(const struct ct_tokenizer *t, const carat_part *p)
 {
     struct ct_json_tree first = {0}, second = {0};

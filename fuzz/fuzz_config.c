@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_config.c: any bytes as the config.json of a directory in memory: refused with a message, or a configuration whose
- * every number lies where the rooms above rely on it. */
+/* fuzz_config.c: any bytes as the config.json of a directory in memory: refused with a message, or a
+ * configuration whose every number lies where the rooms above rely on it. */
 #include <stdlib.h>
 
 #include "model/config.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_gguf.c: any bytes as a GGUF file in memory: opens or is refused, what opened can be read to the last byte of
- * tensors and metadata, and so can what the rest of carat makes of it: config, weights, vocabulary, the choices about chat
- * and sampling. The corpus begins with the magic, so that mutations reach the parser. */
+/* fuzz_gguf.c: any bytes as a GGUF file in memory: opens or is refused, what opened can be read to the
+ * last byte of tensors and metadata, and so can what the rest of carat makes of it: config, weights,
+ * vocabulary, the choices about chat and sampling. The corpus begins with the magic, so that mutations
+ * reach the parser. */
 #include <stdlib.h>
 
 #include "file/file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_hf_index.c: any bytes as the index of a sharded checkpoint in memory, beside two sound shards: refused, or every
- * tensor lies where the index puts it, inside its shard, and has a name of its own. Shards themselves are
- * fuzz_safetensors.c's. */
+/* fuzz_hf_index.c: any bytes as the index of a sharded checkpoint in memory, beside two sound shards:
+ * refused, or every tensor lies where the index puts it, inside its shard, and has a name of its own.
+ * Shards themselves are fuzz_safetensors.c's. */
 #include <stdlib.h>
 
 #include "file/file.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_packed.c: any bytes as a packed file in memory: opens or is refused, an index that was read is written again byte for
- * byte, and what opened can be used to the end: side files, metadata, config, every byte of the weights, unpacked rows,
- * vocabulary, the choices about chat and sampling. Sizes and hashes of header and index are made right first, so that
- * mutations reach what lies behind them.
+/* fuzz_packed.c: any bytes as a packed file in memory: opens or is refused, an index that was read is written
+ * again byte for byte, and what opened can be used to the end: side files, metadata, config, every byte of
+ * the weights, unpacked rows, vocabulary, the choices about chat and sampling. Sizes and hashes of header and
+ * index are made right first, so that mutations reach what lies behind them.
  *
- * The corpus is made by tools/pack_corpus.sh; test/file/test_packed.c fails when a new layout has made it useless. */
+ * The corpus is made by tools/pack_corpus.sh; test/file/test_packed.c fails when a new layout has made it
+ * useless. */
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz_text.h"
 

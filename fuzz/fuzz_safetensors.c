@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_safetensors.c: any bytes as the model.safetensors of a directory in memory; what opens must lie inside the bytes.
- * The first eight bytes are replaced by the true header length when the first is odd, so that mutations reach the JSON
- * behind them. Indexes of sharded checkpoints are fuzz_hf_index.c's. */
+/* fuzz_safetensors.c: any bytes as the model.safetensors of a directory in memory; what opens must lie
+ * inside the bytes. The first eight bytes are replaced by the true header length when the first is odd, so
+ * that mutations reach the JSON behind them. Indexes of sharded checkpoints are fuzz_hf_index.c's. */
 #include <stdlib.h>
 
 #include "file/file.h"

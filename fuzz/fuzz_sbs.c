@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_sbs.c: any bytes as a gemma.cpp file in memory, up to the weights that a pass would read: every byte of them is
- * touched. Header and footer of a file are made to agree with its length, so that mutations reach what lies behind. */
+/* fuzz_sbs.c: any bytes as a gemma.cpp file in memory, up to the weights that a pass would read: every
+ * byte of them is touched. Header and footer of a file are made to agree with its length, so that
+ * mutations reach what lies behind. */
 #include <stdlib.h>
 
 #include "file/file.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_tables.c: changed tokenizer tables as somebody else's: refused, or a tokenizer that encodes and decodes.
+/* fuzz_tables.c: changed tokenizer tables as somebody else's: refused, or a tokenizer that encodes and
+ * decodes.
  *
- * Random bytes are hardly ever tables, and stored ones age with the layout. So the input says what to change in tables
- * that are made here: its first byte chooses the vocabulary, and every five that follow set one byte (array, place
- * in it from the lowest byte to the highest, value). */
+ * Random bytes are hardly ever tables, and stored ones age with the layout. So the input says what to
+ * change in tables that are made here: its first byte chooses the vocabulary, and every five that follow
+ * set one byte (array, place in it from the lowest byte to the highest, value). */
 #include <stdio.h>
 
 #include "fuzz_text.h"
@@ -16,7 +17,8 @@ static void add(struct ct_tokenizer *t, const char *text, int kind)
          CARAT_OK);
 }
 
-/* Every string of up to four a's and b's, control and user-defined pieces, and bytes where they are wanted. */
+/* Every string of up to four a's and b's, control and user-defined pieces, and bytes where they are
+ * wanted. */
 static struct ct_tokenizer *vocabulary(enum ct_tokenizer_form source, bool bytes)
 {
     struct ct_tokenizer *t = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_text.h: what every fuzz target for a tokenizer does with one that could be read: encode and decode with
- * it and check what must hold for any vocabulary. */
+/* fuzz_text.h: what every fuzz target for a tokenizer does with one that could be read: encode and decode
+ * with it and check what must hold for any vocabulary. */
 #ifndef FUZZ_TEXT_H
 #define FUZZ_TEXT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_tokenizer_model.c: any bytes as a tokenizer.model: refused, or a tokenizer that encodes and decodes. */
+/* fuzz_tokenizer_model.c: any bytes as a tokenizer.model: refused, or a tokenizer that encodes and
+ * decodes. */
 #include "fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

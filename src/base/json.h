@@ -23,8 +23,7 @@ enum ct_json_token {
 };
 
 #define CT_JSON_DEPTH 64
-/* What a hostile document may make the reader look at before it says no; the JSON of a checkpoint stays
- * far below. */
+/* Limits on what a hostile document can make the reader look at. The JSON of a checkpoint stays far below. */
 #define CT_JSON_STRING_MAX (16 << 20) /* bytes of one string as spelled */
 #define CT_JSON_NUMBER_MAX 1024       /* characters of one number */
 #define CT_JSON_SPACE_MAX                                                                                    \

@@ -74,8 +74,8 @@ struct reading {
     char key[32]; /* the newest one of the element of the outermost list, for messages */
 };
 
-/* A string that is not as its text spells it, kept: decoded text is shorter than what spells it, so that
- * the bytes from the first such string to the end of the text are room enough for all of them. */
+/* Keeps a string that is spelled with escapes. Decoded text is shorter than its spelling, so the bytes
+ * from the first such string to the end of the text are room enough for all of them. */
 static void tree_add_decoded(struct ct_json_tree *t, struct reading *r, enum ct_json_token kind)
 {
     const struct ct_json *j = &r->j;
@@ -121,7 +121,7 @@ static bool same_key(const struct ct_json_value *a, const struct ct_json_value *
     return a->n == b->n && memcmp(a->s, b->s, a->n) == 0;
 }
 
-/* The first key of the newest object, which was just closed, that an earlier key of it equals; or NULL. */
+/* The first key of the object just closed that repeats an earlier key; NULL: none. */
 static const struct ct_json_value *repeated_key(struct ct_json_tree *t)
 {
     enum { FEW = 16 };

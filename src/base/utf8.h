@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h: one character of UTF-8 at a time: validity, decoding, encoding. Knows nothing about strings as a
- * whole; who meets a bad byte decides what becomes of it. */
+/* utf8.h: UTF-8, one character at a time: validity, decoding, encoding. The caller decides what becomes of
+ * a bad byte. */
 #ifndef CT_UTF8_H
 #define CT_UTF8_H
 
@@ -8,9 +8,9 @@
 
 #define CT_UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* How many bytes at p (1 <= n bytes there) begin a valid character as far as they go (at least 1); *whole
- * says whether they are one. When they are not, that count is the "maximal subpart" that one U+FFFD replaces,
- * or, when it reaches n, perhaps an unfinished character. */
+/* The length of the longest beginning of a valid character at p (1 <= n bytes there), at least 1; *whole
+ * says whether the character is complete. When it is not, the length is the "maximal subpart" that one
+ * U+FFFD replaces, or, when it reaches n, perhaps an unfinished character. */
 static inline size_t ct_utf8_span(const uint8_t *p, size_t n, bool *whole)
 {
     uint8_t a = p[0];
@@ -39,7 +39,7 @@ static inline size_t ct_utf8_length(const uint8_t *p, size_t n)
     return whole ? span : 0;
 }
 
-/* Whether all of it is valid. */
+/* True when the whole text is valid UTF-8. */
 static inline bool ct_utf8_valid(const char *s, size_t n)
 {
     size_t length = 1;
@@ -59,7 +59,7 @@ static inline uint32_t ct_utf8_decode(const uint8_t *p, size_t n)
     return c;
 }
 
-/* How much of valid text fits into max bytes without cutting a character: for quoting in messages. */
+/* The longest beginning of valid text in max bytes that cuts no character: for quotes in messages. */
 static inline size_t ct_utf8_cut(const char *s, size_t n, size_t max)
 {
     if (n <= max)

@@ -115,7 +115,7 @@ static void hf_rope(struct reader *r, const char *key, const struct ct_json_valu
     const struct ct_json_value *type = hf_string(&sub, name);
     kind->rope_base = hf_number(&sub, "rope_theta", kind->rope_base, 1.0001, 1e12);
     if (ct_json_is_text(type, "linear")) {
-        if (!ct_json_given(o, "factor")) /* as the reference has it */
+        if (!ct_json_given(o, "factor")) /* transformers needs it too */
             hf_refuse_key(&sub, CARAT_E_FORMAT, name, "which needs a factor beside it");
         kind->rope_factor = hf_number(&sub, "factor", 1, 1e-3, 1e5);
     } else if (type && !ct_json_is_text(type, "default")) {
@@ -269,7 +269,7 @@ static carat_status hf_refuse_quantised(const struct reader *r, const struct ct_
     return CARAT_OK;
 }
 
-/* What makes a checkpoint of the right model_type one that carat must not run. */
+/* Refuses a checkpoint whose model_type is right and which carat must not run for another reason. */
 static carat_status hf_refuse(struct reader *r, const struct ct_json_value *root)
 {
     const struct ct_json_value *activation = hf_string(r, "hidden_activation"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config_sbs.c: the configuration inside a gemma.cpp file. Generation, shapes, windows and caps follow
- * from its fields; only two facts that no field states hang on the model's number: linear RoPE, and the
- * query scale of Gemma 3 27B, where gemma.cpp departs from the trained model (MODEL.md). */
+ * from its fields. No field states linear RoPE, nor the query scale of Gemma 3 27B, where gemma.cpp
+ * departs from the trained model (MODEL.md): both follow from the model's number. */
 #include "model/family.h"
 
 #include "file/sbs.h"
@@ -31,7 +31,7 @@ static float sbs_cap(struct reader *r, const char *field, float v)
     return v;
 }
 
-/* What a file may say that is no text Gemma of generations 1 to 3. */
+/* Refuses models of gemma.cpp that are no text models of Gemma 1 to 3. */
 static carat_status sbs_refuse(const struct reader *r)
 {
     const struct ct_sbs_config *s = r->s;

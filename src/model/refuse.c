@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refuse.c: what people have that looks like a model for carat and is not: relatives of Gemma, parts of
- * models, and quantised safetensors, each with what it is and what works instead. One table of names
- * serves both containers. Files that are no checkpoint at all are src/file's to name, stored types
- * src/quant's. */
+/* refuse.c: names what looks like a model for carat and is not: relatives of Gemma, parts of models, and
+ * quantised safetensors, each with what it is and what works instead. One table of names serves both
+ * containers. src/file names files that are no checkpoint at all, src/quant stored types. */
 #include "model/refuse.h"
 
 #include <stdio.h>

@@ -6,9 +6,9 @@
 
 #include "text/chat/chat.h"
 
-/* What the checkpoint asks for: generation_config.json, or GGUF's general.sampling keys; what they leave
- * open is Gemma's card (CARAT_SAMPLING). do_sample false is temperature 0. E_FORMAT (not JSON, a wrong
- * type or range), E_MEMORY. */
+/* The sampling parameters of a checkpoint: generation_config.json, or GGUF's general.sampling keys.
+ * CARAT_SAMPLING, which is Gemma's card, fills what they leave out. do_sample false is temperature 0.
+ * E_FORMAT (not JSON, a wrong type or range), E_MEMORY. */
 carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, carat_error *err);
 /* E_ARGUMENT names the parameter, its value and its range; NaN is outside every range. */
 carat_status ct_sampling_check(const carat_sampling *s, int n_vocab, carat_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_generation_config.c: what a checkpoint asks for (parameters, stop ids, banned ids), the ranges, and the errors for files
- * with wrong types. The draw itself is tested with the kernels. */
+/* test_generation_config.c: what a checkpoint asks for (parameters, stop ids, banned ids), the ranges, and
+ * the errors for files with wrong types. The draw itself is tested with the kernels. */
 #define _POSIX_C_SOURCE 200809L
 #include "text_golden.h"
 

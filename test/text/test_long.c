@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_long.c: row T7 of the list of bad inputs: one character, or one emoji sequence, a million times. What such a text
- * becomes is what a short one becomes, nothing is lost, and neither time nor a stack of 256 KiB is used up. With
- * CARAT_SHARED the real vocabulary of Gemma 3 is asked as well, with 16 MiB. */
+/* test_long.c: row T7 of the list of bad inputs: one character, or one emoji sequence, a million times.
+ * What such a text becomes is what a short one becomes, nothing is lost, and neither time nor a stack of
+ * 256 KiB is used up. With CARAT_SHARED the real vocabulary of Gemma 3 is asked as well, with 16 MiB. */
 #define _POSIX_C_SOURCE 200809L
 #include "text_golden.h"
 

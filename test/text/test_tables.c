@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tables.c: a tokenizer through its tables is the same tokenizer, for every source, and makes the same tables again.
- * With CARAT_SHARED the real vocabularies are asked as well. Tables that are wrong: test_tables_bad.c. */
+/* test_tables.c: a tokenizer through its tables is the same tokenizer, for every source, and makes the
+ * same tables again. With CARAT_SHARED the real vocabularies are asked as well. Tables that are wrong:
+ * test_tables_bad.c. */
 #define _POSIX_C_SOURCE 200809L
 #include "vocabulary.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tables_bad.c: tokenizer tables that are cut off or wrong are refused with their place, those that are changed at
- * random are refused or harmless, and no memory is an error. */
+/* test_tables_bad.c: tokenizer tables that are cut off or wrong are refused with their place, those that
+ * are changed at random are refused or harmless, and no memory is an error. */
 #define _POSIX_C_SOURCE 200809L
 #include "vocabulary.h"
 

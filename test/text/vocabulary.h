@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vocabulary.h: the vocabularies that tests of src/text open: the committed one in each of its three sources and two odd
- * ones made here; and their tables. */
+/* vocabulary.h: the vocabularies that tests of src/text open: the committed one in each of its three
+ * sources and two odd ones made here; and their tables. */
 #ifndef VOCABULARY_H
 #define VOCABULARY_H
 
@@ -57,7 +57,8 @@ static inline struct ct_tokenizer *open_gguf(void)
     return t;
 }
 
-/* One pair is merged twice, a piece that merges has another name than its parts, and nothing falls back to bytes. */
+/* One pair is merged twice, a piece that merges has another name than its parts, and nothing falls back to
+ * bytes. */
 static inline struct ct_tokenizer *open_odd(void)
 {
     static const char json[] =
@@ -73,7 +74,8 @@ static inline struct ct_tokenizer *open_odd(void)
     return from_json(json, sizeof json - 1);
 }
 
-/* Every odd id repeats the text of the one before, the table of slots grows in between, and the last piece is empty. */
+/* Every odd id repeats the text of the one before, the table of slots grows in between, and the last piece
+ * is empty. */
 static inline struct ct_tokenizer *open_repeats(void)
 {
     enum { N = 6000 };

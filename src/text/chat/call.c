@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call.c: what a model wrote, cut into text and calls, and each call read: the inverse of
+/* call.c: cuts what a model wrote into text and calls, and reads each call: the inverse of
  * chat_functiongemma.c.
  *
- * It goes by token id. <start_function_call>, <end_function_call> and <escape> count where the model drew
- * those tokens; text that only spells one is content. Nothing is repaired: a call is read as the renderer
- * would have written it, or it is handed out with its text and with what is wrong. Names and keys stand bare
- * in the syntax, so one that holds a character of the syntax cannot be told and is an error.
+ * It works on token ids. <start_function_call>, <end_function_call> and <escape> count where the model
+ * drew those tokens; text that only spells one is content. Nothing is repaired: a call is read as the
+ * renderer would have written it, or it is returned with its text and an error. Names and keys are not
+ * quoted in the syntax, so one that holds a character of the syntax is an error.
  *
- * Lists and objects are kept on a stack of its own, of CT_JSON_DEPTH levels; nothing here recurses. */
+ * Lists and objects are kept on a stack of CT_JSON_DEPTH levels; nothing here recurses. */
 #include "text/chat/call.h"
 
 #include <stdarg.h>
@@ -176,7 +176,7 @@ static void spell_part(struct parser *p, const int32_t *id, int n, bool call)
     p->text.n = p->json.n = 0;
     text_put(&p->text, "", 0);
     for (int k = 0; k < n; k++) {
-        if (is_mark(p, id[k])) /* half a character before it is not its own */
+        if (is_mark(p, id[k])) /* it does not finish half a character before it */
             text_put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
         p->begin[k] = p->text.n;
         text_put(&p->text, piece, ct_detokenizer_push(&d, id[k], piece, sizeof piece));
@@ -185,7 +185,7 @@ static void spell_part(struct parser *p, const int32_t *id, int n, bool call)
     p->begin[n] = p->text.n;
 }
 
-/* What comes next: a byte, or one of these. */
+/* The next byte, or one of these. */
 enum { AT_END = -1, AT_CONTROL = -2 };
 static int call_look(struct parser *p)
 {
@@ -332,7 +332,7 @@ static bool call_key(struct parser *p, struct frame *f, const struct ct_json_val
     if (!f->any) {
         declared = ct_json_find(ct_json_get(f->schema, "properties"), key);
         if (!declared && !ct_json_is(more, CT_JSON_TRUE) && !ct_json_is(more, CT_JSON_OBJECT))
-            call_wrong(p, at, "the key \"%.*s\" is not declared", QUOTE(key)); /* and reading goes on */
+            call_wrong(p, at, "the key \"%.*s\" is not declared", QUOTE(key)); /* noted; reading goes on */
     }
     *schema = declared;
     text_put_quoted(&p->json, key);
@@ -353,7 +353,7 @@ static bool open_frame(struct parser *p, struct frame *stack, int *depth, const 
     return !p->json.failed;
 }
 
-/* What comes next inside the innermost list or object: its end, or another item. */
+/* Reads on inside the innermost list or object: its end, or another item. */
 static bool call_step(struct parser *p, struct frame *stack, int *depth)
 {
     struct frame *f = &stack[*depth - 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat.c: the public side of the chat templates: names, which template a checkpoint asks for, rendering
- * and the ids of what was rendered; and what the templates share. The templates themselves are
- * chat_gemma.c and chat_functiongemma.c. */
+/* chat.c: the public side of the chat templates: their names, which one a checkpoint asks for, rendering;
+ * and what the templates share. The templates themselves are chat_gemma.c and chat_functiongemma.c;
+ * chat_encode.c turns what was rendered into ids. */
 #include "text/chat/chat_parts.h"
 
 #include <limits.h>
@@ -31,9 +31,9 @@ bool ct_chat_from_name(const char *name, enum ct_chat *chat)
     return false;
 }
 
-/* ---- detection: by the hash of the whole text, else by some words of it; it is never run ---- */
+/* ---- detection: by the hash of the whole text, else by some words of it; a template is never run ---- */
 
-/* What a template may have that a built-in one has not; "tools" only counts where there are none. */
+/* Words of templates that no built-in one has; "tools" counts only where the built-in one has no tools. */
 static const struct foreign {
     const char *word;
     bool tools;
@@ -129,7 +129,7 @@ static carat_status template_value(struct ct_json *j, struct marks *m)
         return ct_json_fail(j, "chat_template: the list must hold objects with name and template");
     if (n == 1)
         *m = only;
-    else if (n && !m->present) /* several, and none that is meant: as good as a template that is not known */
+    else if (n && !m->present) /* several, and none is the default: treated as an unknown template */
         *m = (struct marks){.present = true, .sound = true};
     return CARAT_OK;
 }
@@ -155,7 +155,7 @@ static carat_status template_side(const struct ct_file *f, const char *name, str
             break;
     }
     if (token == CT_JSON_OBJECT_END)
-        ct_json_next(&j); /* complains of what stands behind the document */
+        ct_json_next(&j); /* refuses text behind the document */
     carat_status status = CARAT_OK;
     if (j.error.code != CARAT_OK)
         status = ct_fail(err, j.error.code, "%s: %s", ct_file_path(f), j.error.message);
@@ -185,7 +185,7 @@ static carat_status template_marks(const struct ct_file *f, struct marks *m, car
     return CARAT_OK;
 }
 
-/* A word of the template that the built-in one has not; NULL: none that is looked for. */
+/* A word of the template that the chosen built-in one does not have; NULL: none. */
 static const char *foreign_word(const struct marks *m, enum ct_chat chat)
 {
     for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
@@ -194,7 +194,7 @@ static const char *foreign_word(const struct marks *m, enum ct_chat chat)
     return NULL;
 }
 
-/* Says what people should know about the choice; a template that differs must not be replaced in silence. */
+/* Writes the note for people about the choice: a template that differs must not be replaced in silence. */
 static void write_note(const struct ct_file *f, const struct marks *m, const struct ct_chat_found *found,
                        char *note)
 {
@@ -216,8 +216,8 @@ static void write_note(const struct ct_file *f, const struct marks *m, const str
                  word ? "\", which the built-in one has not" : "", ct_chat_name(found->chat));
 }
 
-/* gemma.cpp stores no template: its prompt wrapping says whether there is one, its layers which generation
- * it is of. */
+/* gemma.cpp stores no template. Its prompt wrapping says whether the model has one, its layers say of
+ * which generation. */
 static enum ct_chat sbs_chat(const struct ct_sbs_config *s)
 {
     const struct ct_sbs_layer *first = s->layer_configs.element;
@@ -401,7 +401,7 @@ static carat_status write_content_item(struct ct_chat_writer *w, const struct ct
         ct_chat_content(w, ct_chat_trim(ct_json_str(text)));
         return CARAT_OK;
     }
-    /* OpenAI's carriers of pictures, sound and documents: dropping them would answer another question. */
+    /* OpenAI's items for pictures, sound and documents: without them the question is another one. */
     bool carrier = ct_json_is_text(type, "image_url") || ct_json_is_text(type, "input_audio") ||
                    ct_json_is_text(type, "file");
     if (!images || carrier)

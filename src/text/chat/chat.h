@@ -13,19 +13,19 @@ enum ct_chat { CT_CHAT_NONE, CT_CHAT_GEMMA, CT_CHAT_GEMMA3, CT_CHAT_FUNCTIONGEMM
 /* "gemma", "gemma3", "functiongemma"; "" for NONE. */
 const char *ct_chat_name(enum ct_chat chat);
 bool ct_chat_from_name(const char *name, enum ct_chat *chat);
-/* What a checkpoint's own template is. It is recognised by a hash of its text (chat_known.c), never run. */
+/* The chat template of a checkpoint. It is recognised by a hash of its text (chat_known.c), never run. */
 struct ct_chat_found {
     enum ct_chat chat; /* the built-in one to use */
-    bool altered;      /* it is used though the checkpoint's own text is none that was published */
+    bool altered;      /* it is used although the checkpoint's own text was never published */
     /* Whose text it is and of when: "Google's for Gemma 3 of March 2025"; "" when that is not known. */
     const char *origin;
 };
-/* The template that a checkpoint's files ask for, in the order of transformers: chat_template.jinja,
- * chat_template.json, tokenizer_config.json; for GGUF the key tokenizer.chat_template. NONE for a checkpoint
- * without one (pretrained) and for a template that is none of ours. A text that is not known is told from
- * others by its words; then architecture, which may be NULL, tells Gemma 1/2 from Gemma 3. note becomes a
- * sentence for people when the text is altered or none of ours, and empty otherwise. E_FORMAT (a side file is
- * not JSON, the key has a wrong type), E_MEMORY. */
+/* Finds the template that a checkpoint asks for, in the order of transformers: chat_template.jinja,
+ * chat_template.json, tokenizer_config.json; for GGUF the key tokenizer.chat_template. NONE for a
+ * checkpoint without one (pretrained) and for a template that has no built-in twin. A text that is not
+ * known is classified by its words; architecture, which may be NULL, then tells Gemma 1 and 2 from Gemma
+ * 3. note becomes a sentence for people when the text is altered or has no twin, else "". E_FORMAT (a side
+ * file is not JSON, the key has a wrong type), E_MEMORY. */
 enum {
     CT_CHAT_NOTE = 768,
     CT_CHAT_TEMPLATE_MAX = 1 << 20,
@@ -48,12 +48,11 @@ struct ct_prompt {
 };
 void ct_prompt_free(struct ct_prompt *p);
 
-/* Fills *list, which starts from {0}, with messages that are not JSON text, or are so one by one. E_ARGUMENT,
- * E_MEMORY. */
+/* Makes a tree of the caller's messages without writing JSON. *list starts from {0}. E_ARGUMENT, E_MEMORY. */
 carat_status ct_chat_list(struct ct_json_tree *list, const carat_message *messages, int n, carat_error *err);
-/* messages: an array in OpenAI's form; tools: JSON array or NULL; log, which may be NULL, hears, a line
- * each, of what in tools the template cannot say. *out starts from {0} and is freed by the caller; after a
- * failure it is {0} again. E_NOT_FOUND (NONE), E_ARGUMENT (not such JSON, or a conversation the template
+/* Renders messages, an array in OpenAI's form. tools: a JSON array or NULL. log, which may be NULL, gets a
+ * line for each part of the tools that the template cannot express. *out is freed by the caller; after a
+ * failure it is {0}. E_NOT_FOUND (NONE), E_ARGUMENT (not such JSON, or a conversation that the template
  * refuses), E_MEMORY. */
 carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *messages, const char *tools,
                                  bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
@@ -62,13 +61,13 @@ carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *
 carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
                             bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
                             carat_error *err);
-/* Appends the prompt's ids: control tokens of the template's own text by id, everything between two of
- * them encoded as one text, so that merges cross from template to content as they do in the reference, and
- * a control token spelled in content stays text unless special_in_content. *out is as it was after a
- * failure. */
+/* Appends the ids of a prompt. Control tokens of the template's own text become ids; everything between
+ * two of them is encoded as one text, so that merges cross from template to content as they do in the
+ * reference. A control token spelled in content stays text unless special_in_content. After a failure *out
+ * is as it was. */
 carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
                             carat_tokens *out, carat_error *err);
-/* The same for a listener, who hears of bytes of the prompt; E_CANCELLED. */
+/* The same with progress, in bytes of the prompt; E_CANCELLED. */
 carat_status ct_chat_encode_for(const struct ct_tokenizer *t, const struct ct_prompt *p,
                                 bool special_in_content, struct ct_listener *listener, carat_tokens *out,
                                 carat_error *err);

@@ -24,8 +24,7 @@ static carat_status schema_wrong(const struct declaration *d, const char *what)
                    CT_QUOTE(d->property), what);
 }
 
-/* Tells of a part of a schema that the model does not get to see. property NULL: of the parameters
- * themselves. */
+/* Logs a part of a schema that the model does not get to see. property NULL: of the parameters themselves. */
 static void schema_tell(const struct declaration *d, const struct ct_json_value *property, const char *what)
 {
     char line[256];
@@ -39,7 +38,7 @@ static void schema_tell(const struct declaration *d, const struct ct_json_value 
     d->w->log(d->w->user, line);
 }
 
-/* A schema without a type that the template has room for. */
+/* Logs a schema without a type that the template can express. */
 static void schema_tell_untyped(const struct declaration *d, const struct ct_json_value *property,
                                 const struct ct_json_value *schema)
 {
@@ -125,7 +124,7 @@ static carat_status schema_type(const struct declaration *d, const struct ct_jso
            "object, array, null)");
 }
 
-/* What is required, a list of strings; *list NULL when absent or null. */
+/* The list of strings under "required"; *list is NULL when it is absent or null. */
 static carat_status schema_required(const struct declaration *d, const struct ct_json_value *schema,
                                     const struct ct_json_value **list)
 {

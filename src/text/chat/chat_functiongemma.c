@@ -289,8 +289,8 @@ static bool names_itself(const struct ct_json_value *result)
     return ct_json_is(ct_json_get(result, "name"), CT_JSON_STRING) && ct_json_get(result, "response");
 }
 
-/* Which function message i is the result of: its name, or the call that tool_call_id points at, or the
- * next call without a result. */
+/* The function that message i is the result of: by its name, else by the call that tool_call_id names,
+ * else by the next call without a result. */
 static carat_status result_name(struct turns *c, const struct ct_json_value *message, size_t i,
                                 struct ct_str *name)
 {

@@ -59,7 +59,7 @@ static void template_quoted(struct walk *w, const char *end)
     template_put(w, from, w->at);
 }
 
-/* Where the tag that begins at s ends: behind its closing brackets; NULL: nowhere. */
+/* The end of the tag that begins at s, behind its closing brackets; NULL: it does not end. */
 static const char *tag_end(const char *s, const char *end)
 {
     const char kind = s[1], close = kind == '{' ? '}' : kind;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpe.c: repeatedly merges the neighbouring pair of lowest rank, leftmost among equals, as both references
- * do.
+/* bpe.c: repeatedly merges the neighbouring pair of lowest rank, leftmost among equals, as both reference
+ * libraries do.
  *
- * A run of up to SHORT symbols is scanned for its best pair again and again: words are short, and nothing
- * beats a scan there. A long run (one character repeated a million times: no point in it that merges cannot
- * cross) uses lanes: for every rank a queue of the positions whose candidate has it, in ascending order.
- * Merging proceeds from left to right within a rank, so new candidates nearly always belong at the end of
- * their lane and a merge costs constant time. A position that would have to be sorted in goes to an ordinary
- * heap instead, which keeps the worst case at n log n.
+ * A run of up to SHORT symbols is scanned for its best pair again and again: words are short, and a scan
+ * is fastest there. A long run, such as one character repeated a million times, uses lanes: for each rank
+ * a queue of the positions whose candidate has that rank, in ascending order. Merging goes from left to
+ * right within a rank, so a new candidate nearly always belongs at the end of its lane, and a merge costs
+ * constant time. A position that would have to be sorted in goes to an ordinary heap, which bounds the
+ * worst case by n log n.
  *
- * An entry is stale when the position's rank has changed, and is then passed over. An entry that is stale
- * but happens to name the present rank again is the same as the live one, so nothing but (rank, position)
- * needs to be kept. Symbols do not move: each notes at its first and at its last position how many it
- * takes. */
+ * An entry is stale when the rank of its position has changed; it is skipped. A stale entry that names the
+ * present rank again equals the live one, so (rank, position) is all that is kept. Symbols do not move:
+ * each notes at its first and its last position how many positions it takes. */
 #include "text/tokenizer/bpe.h"
 
 #include <stdlib.h>
@@ -59,7 +58,7 @@ static bool grow_symbols(struct ct_bpe *b)
         !ct_array_grow(&b->rank, &rank, need, sizeof *b->rank) ||
         (ct_tokenizer_by_text(b->t) && !ct_array_grow(&b->at, &at, need, sizeof *b->at)))
         return false;
-    b->capacity = id; /* all have it: each element takes four bytes */
+    b->capacity = id; /* the same for all three: each element takes four bytes */
     return true;
 }
 
@@ -250,7 +249,7 @@ static void lane_pop(struct ct_bpe *b, struct ct_bpe_lane *lane)
     }
 }
 
-/* Enters position i as a candidate of this rank; what it was before is stale. */
+/* Adds position i as a candidate of this rank; its older entry becomes stale. */
 static bool lane_attach(struct ct_bpe *b, uint32_t i, uint32_t rank)
 {
     b->rank[i] = rank;
@@ -303,7 +302,7 @@ static bool prepare_long(struct ct_bpe *b)
     return b->lane && b->ready_set;
 }
 
-/* Where the text of the symbol at position i ends. */
+/* The end of the text of the symbol at position i. */
 static uint32_t long_end(const struct ct_bpe *b, uint32_t i)
 {
     uint32_t next = i + b->span[i];

@@ -16,7 +16,7 @@ enum ct_control {
     CT_CONTROL_START_OF_AUDIO,
     CT_CONTROL_END_OF_AUDIO,
     CT_CONTROL_AUDIO,
-    CT_CONTROL_START_DECLARATION, /* from here on FunctionGemma's, which are visible without CARAT_SPECIAL too */
+    CT_CONTROL_START_DECLARATION, /* from here on FunctionGemma's, visible without CARAT_SPECIAL too */
     CT_CONTROL_END_DECLARATION,
     CT_CONTROL_START_CALL,
     CT_CONTROL_END_CALL,

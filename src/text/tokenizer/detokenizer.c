@@ -4,12 +4,12 @@
  * U+2581 becomes a space everywhere. Control tokens are left out unless CARAT_SPECIAL, except FunctionGemma's
  * seven, whose spelling a caller needs in order to read a function call. Byte tokens are joined into
  * characters; bad ones become U+FFFD, by the rule of the source:
- * - tokenizer.json: one bad byte spoils its whole run, each byte of which becomes U+FFFD; a control token that
- *   is left out does not end a run.
- * - tokenizer.model and GGUF: each byte that is in no valid character becomes U+FFFD; any token that is no byte
- *   ends a run. The unknown token becomes " U+2047 ".
- * The stream cannot take back what it has written, so it uses the second rule for bad bytes always; for valid
- * text it gives what the whole decode gives. */
+ * - tokenizer.json: one bad byte spoils its whole run, each byte of which becomes U+FFFD; a control token
+ *   that is left out does not end a run.
+ * - tokenizer.model and GGUF: each byte that is in no valid character becomes U+FFFD; any token that is no
+ *   byte ends a run. The unknown token becomes " U+2047 ".
+ * The stream cannot take back what it has written, so it always uses the second rule for bad bytes; for valid
+ * text it gives the text of the whole decode. */
 #include "text/tokenizer/detokenizer.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "base/utf8.h"
 #include "text/tokenizer/tokenizer_parts.h"
 
-/* What an id contributes. */
+/* How an id contributes to the text. */
 enum action {
     NOTHING,  /* and a run of bytes goes on (JSON) */
     END_ONLY, /* nothing, but a run of bytes ends */
@@ -138,7 +138,7 @@ void ct_detokenizer_init(struct ct_detokenizer *d, const struct ct_tokenizer *t,
     d->flags = flags;
 }
 
-/* Gives up on the held bytes. */
+/* Replaces the held bytes, which can no longer become a character. */
 static size_t flush(struct ct_detokenizer *d, char *out)
 {
     size_t n = put_replacements(out, (size_t)d->n_held);
@@ -169,7 +169,7 @@ static size_t push_byte(struct ct_detokenizer *d, uint8_t byte, char *out)
     return n;
 }
 
-/* What the id completes, into room for CT_STREAM_MAX bytes; not terminated. */
+/* Writes the text that the id completes into room for CT_STREAM_MAX bytes; not terminated. */
 static size_t complete(struct ct_detokenizer *d, int32_t id, char *out)
 {
     struct ct_str piece = {"", 0};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tables.c: a tokenizer as one run of bytes that is used where it lies, so that a vocabulary need not be
- * parsed again: a header, the scalars of struct ct_tokenizer, then its arrays, each at a multiple of ALIGN.
- * Sizes and places follow from the scalars and are not stored. What the arrays mean is in tokenizer_parts.h;
- * where the bytes are kept, and whether somebody else could have changed them, is up to the caller.
+/* tables.c: stores a tokenizer as one run of bytes that is used where it lies, so that a vocabulary is
+ * parsed once. The run is a header, the scalars of struct ct_tokenizer, and its arrays, each at a multiple
+ * of ALIGN. Sizes and offsets follow from the scalars and are not stored. tokenizer_parts.h says what the
+ * arrays mean. The caller knows where the bytes are kept and whether somebody else could have changed
+ * them.
  *
- * Bytes that are not trusted are walked once, so that no later look-up can leave the arrays or go on for
- * long, whatever they say. Whether they are the vocabulary that they claim to be, nothing here can tell. */
+ * Bytes that are not trusted are checked once: afterwards every look-up stays in the arrays and ends soon,
+ * whatever the bytes say. Whether they are the vocabulary that they claim to be cannot be checked here. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +16,11 @@
 #include "text/tokenizer/tokenizer_parts.h"
 
 #define ALIGN 64
-/* Of all that decides what the bytes mean: struct ct_tokenizer, the hashes, this file. A packed file holds
- * the tables, and one that was written for others has to be made anew as a whole. */
+/* The version of the layout: struct ct_tokenizer, the hashes, this file. A packed file holds the tables;
+ * one of another version is packed again. */
 #define VERSION CT_PACKED_LAYOUT
-/* Slots in use side by side: with a seed from the random device and tables as full as tokenizer_parts.c
- * makes them, more are less likely than any other failure of the machine. */
+/* The most slots in use side by side. With a seed from the random device and tables as full as
+ * tokenizer_parts.c makes them, more are less likely than a failure of the machine. */
 #define RUN_MAX 1024
 
 static const char magic[8] = "ctTables";
@@ -176,7 +177,7 @@ static carat_status no_end(const struct walk *w, enum array array, size_t i)
                         RUN_MAX + 1);
 }
 
-/* A run of slots may go on from the end to the beginning. */
+/* A run of slots may wrap around from the end to the beginning. */
 static carat_status check_slots(const struct walk *w)
 {
     const struct ct_tokenizer *t = w->t;
@@ -255,7 +256,7 @@ static carat_status check_nodes(const struct walk *w)
                                             t->n_node - next);
 }
 
-/* What is wrong with the scalars, by name; NULL when nothing is. Numbers that every later step leans on. */
+/* The name of the first scalar that is out of range, or NULL. Every later check relies on them. */
 static const char *wrong_scalar(const struct ct_tokenizer *t)
 {
     if (t->source < CT_SOURCE_JSON || t->source > CT_SOURCE_GGUF)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tokenizer.c: opens the tokenizer a model brings along, answers questions about pieces, and encodes text.
- * Reading the three sources is in tokenizer_json.c, tokenizer_model.c and tokenizer_gguf.c; merging in bpe.c;
- * decoding in detokenizer.c.
+/* tokenizer.c: opens the tokenizer of a model, answers questions about pieces, and encodes text. The three
+ * sources are read in tokenizer_json.c, tokenizer_model.c and tokenizer_gguf.c; bpe.c merges; detokenizer.c
+ * decodes.
  *
  * Encoding, for every source:
  * 1. Matchable pieces are cut out, leftmost first and longest at each place. User-defined pieces (JSON: added
  *    tokens that are not special) always match. Control tokens match only with CARAT_SPECIAL; without it, their
  *    spelling is ordinary text. Turn markers, image markers and FunctionGemma's seven tokens are control tokens
- *    even where a source stores them as user-defined (tokenizer_parts.c), because text from a user must not forge turns.
- *    - tokenizer.json: matched in the raw text. With CARAT_SPECIAL this is what the tokenizers library does, and
- *      for Gemma 1 and 2, whose file lists only four added tokens, what it would do if the turn markers were
- *      listed.
- *    - tokenizer.model: matched after space -> U+2581. SentencePiece itself never matches control pieces; so
- *      its ids are those with CARAT_SPECIAL, except that here <bos>, <eos>, <pad> and <unk> are recognised.
+ *    even where a source stores them as user-defined (control.h), because text from a user must not forge turns.
+ *    - tokenizer.json: matched in the raw text. With CARAT_SPECIAL this is what the tokenizers library does.
+ *      For Gemma 1 and 2, whose file lists only four added tokens, it is what that library would do if the
+ *      turn markers were listed.
+ *    - tokenizer.model: matched after space -> U+2581. SentencePiece itself never matches control pieces; its
+ *      ids are those with CARAT_SPECIAL, except that here <bos>, <eos>, <pad> and <unk> are recognised.
  *    - GGUF: matched in the raw text, where the converter has written runs of spaces as such.
- * 2. What lies between is turned into characters: a space becomes U+2581, a bad byte sequence U+FFFD (one per
- *    maximal subpart, like Python's and Rust's lossy decoding).
+ * 2. The text between them is turned into characters: a space becomes U+2581, a bad byte sequence U+FFFD (one
+ *    per maximal subpart, like Python's and Rust's lossy decoding).
  * 3. Characters become symbols. Between two characters that stand side by side in no merged piece of this
- *    vocabulary nothing can ever merge, so the run is cut there; this is exact for any vocabulary, and for
- *    Gemma it means one word at a time.
+ *    vocabulary nothing can ever merge, so the run is cut there. This is exact for any vocabulary; for Gemma
+ *    it means one word at a time.
  * 4. A character without a piece becomes byte tokens (before merging for JSON, after it for the others). */
 #include <limits.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@
 
 #define TEXT_MAX ((size_t)1 << 29) /* positions are 32 bits, and a byte may become three */
 
-/* How messages call the tokenizer: by the path, and by its name in there where the path does not end with
- * it. */
+/* The name of the tokenizer in messages: the path, and the file in it where the path does not end with
+ * that. */
 static const char *message_name(char out[512], const struct ct_file *f, const char *name)
 {
     const char *path = ct_file_path(f);

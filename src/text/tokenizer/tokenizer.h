@@ -11,7 +11,7 @@
 
 struct ct_tokenizer; /* immutable, shared by threads */
 
-/* Who hears how far a call is, some hundred times a second, and may end it. */
+/* A callback that is told the progress of a call some hundred times a second and may cancel it. */
 struct ct_listener {
     carat_progress progress; /* NULL: nobody */
     void *user;
@@ -21,7 +21,7 @@ struct ct_listener {
 /* Chooses the source by what the file holds: GGUF vocabulary, else tokenizer.json, else tokenizer.model.
  * E_NOT_FOUND when there is none. */
 carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err);
-/* The same for a listener, who is told done of total again and again; E_CANCELLED. */
+/* The same with progress: the callback gets done and total; CARAT_E_CANCELLED. */
 carat_status ct_tokenizer_open_for(struct ct_tokenizer **t, const struct ct_file *f,
                                    struct ct_listener *listener, carat_error *err);
 carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,

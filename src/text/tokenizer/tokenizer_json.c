@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tokenizer_json.c: reads tokenizer.json of the tokenizers library, as far as Gemma uses it: a BPE model with
- * byte fallback and a merge list in either spelling, spaces replaced by U+2581, added tokens. Any other
- * normalizer, pre-tokenizer or decoder is refused, never guessed. The template of the post-processor is not
- * read: <bos> is put by CARAT_BOS.
+/* tokenizer_json.c: reads tokenizer.json of the tokenizers library, as far as Gemma uses it: a BPE model
+ * with byte fallback, a merge list in either spelling, spaces replaced by U+2581, added tokens. It refuses
+ * any other normalizer, pre-tokenizer or decoder. It does not read the template of the post-processor:
+ * CARAT_BOS puts <bos>.
  *
- * Members may come in any order. Merges name pieces, so when they come before the vocabulary, their place is
- * remembered and they are read at the end. */
+ * Members may come in any order. Merges name pieces: when they come before the vocabulary, their offset is
+ * kept and they are read at the end. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static carat_status unsupported(const struct reader *r, const struct ct_json *j,
 
 #define QUOTED_MAX 64 /* bytes of the file in a message */
 
-/* The reader's own complaint, or that the token read last is not what should stand there. */
+/* Fails with the JSON reader's error, or says that the last token is not the one that was expected. */
 static carat_status malformed(const struct reader *r, const struct ct_json *j, enum ct_json_token token,
                               const char *expected)
 {
@@ -102,7 +102,7 @@ static carat_status malformed(const struct reader *r, const struct ct_json *j, e
     return json_refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s", expected, name[token]);
 }
 
-/* What the store of pieces said, with the place. */
+/* Passes on an error of ct_tokenizer_add and the like, with the place in the file. */
 static carat_status json_add_place(const struct reader *r, size_t byte, const carat_error *why)
 {
     return ct_fail(r->err, why->code, "%s (%s, at byte %zu)", why->message, r->part, byte);
@@ -120,7 +120,7 @@ static carat_status json_expect(struct reader *r, struct ct_json *j, enum ct_jso
     return found == token ? CARAT_OK : malformed(r, j, found, what);
 }
 
-/* Passes over a value of at most so many tokens: a file of nothing else is refused early. */
+/* Skips a value of at most so many tokens: a file that holds nothing else is refused early. */
 static carat_status json_skip(struct reader *r, struct ct_json *j, size_t most)
 {
     int depth = j->depth;
@@ -370,7 +370,7 @@ static carat_status read_off(struct reader *r, struct ct_json *j, const char *wh
     return off ? CARAT_OK : unsupported(r, j, what);
 }
 
-/* A type that is none of Gemma's, by its name. */
+/* Refuses a type that Gemma does not use and names it. */
 static carat_status foreign(const struct reader *r, const struct ct_json *j, const char *what,
                             struct ct_str type, const char *expected)
 {
@@ -427,7 +427,8 @@ static carat_status json_model(struct reader *r, struct ct_json *j)
 
 /* ---- normalizer, pre-tokenizer, decoder ---- */
 
-/* A component as far as Gemma's are concerned: {"type", "pattern": {"String"}, "content", "decoders"}. */
+/* A normalizer, pre-tokenizer or decoder, as far as Gemma uses them: {"type", "pattern": {"String"},
+ * "content", "decoders"}. */
 struct component {
     char type[QUOTED_MAX + 1], pattern[8], content[8];
     bool regex;   /* the pattern is a regular expression, which is never run */
@@ -492,7 +493,7 @@ static bool is_replace(const struct component *c, const char *pattern, const cha
            strcmp(c->content, content) == 0;
 }
 
-/* The types of the component and of what is nested in it, by which people know their file. */
+/* Refuses a component; the message lists its type and the types nested in it. */
 static carat_status foreign_component(struct reader *r, const struct ct_json *j, const struct component *c,
                                       const struct component *nested, const char *expected)
 {

@@ -186,12 +186,12 @@ static carat_status proto_denormalizer(struct wire w, struct settings *s)
     return CARAT_OK;
 }
 
-/* Whether there are more pieces than there may be, before memory is spent on the first ones. */
+/* Refuses too many pieces before any memory is spent on them. */
 static bool too_many_pieces(struct wire w)
 {
     struct field f;
     int n = 0;
-    w.err = NULL; /* what is wrong with the fields is said when they are read */
+    w.err = NULL; /* errors in the fields are reported when they are read */
     while (n <= CT_VOCAB_MAX && proto_next(&w, &f))
         n += f.number == 1 && f.type == 2;
     return n > CT_VOCAB_MAX;
@@ -221,7 +221,7 @@ static carat_status proto_piece(struct ct_tokenizer *t, struct wire w, struct sc
     if (w.status != CARAT_OK)
         return w.status;
     w.number = 3;
-    if (kind == CT_PIECE_UNUSED) /* Gemma has none; they would need the piece taken apart again */
+    if (kind == CT_PIECE_UNUSED) /* Gemma has none; encoding would have to split such a piece again */
         return proto_refuse(&w, CARAT_E_UNSUPPORTED, offset, "piece %d is of type UNUSED", id);
     if (kind < CT_PIECE_NORMAL || kind > CT_PIECE_BYTE)
         return proto_refuse(&w, CARAT_E_FORMAT, offset, "piece %d has type %llu, expected 1 to 6", id,

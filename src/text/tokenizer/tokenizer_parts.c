@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tokenizer_parts.c: the store of pieces behind every tokenizer: text <-> id, the merge tables, the matcher
- * for pieces that are cut out of text before merging, and what follows from the names of pieces. How the
- * three sources spell all this is left to their readers; how text is encoded, to tokenizer.c and bpe.c.
+/* tokenizer_parts.c: the pieces of every tokenizer: text to id and back, the merge tables, the matcher for
+ * pieces that are cut out of text before merging, and what follows from the names of pieces. The readers
+ * of the three sources fill it; tokenizer.c and bpe.c encode with it.
  *
- * Which pieces are control tokens: those that the source declares so; and, because some sources store them
- * as user-defined, those that control.h names. A control token spelled in text stays text unless the
- * caller passes CARAT_SPECIAL. */
+ * Control tokens are those that the source declares, and those that control.h names, because some sources
+ * store them as user-defined. A control token spelled in text stays text unless the caller passes
+ * CARAT_SPECIAL. */
 #include "text/tokenizer/tokenizer_parts.h"
 
 #include <stdlib.h>
@@ -233,7 +233,7 @@ bool ct_piece_is_visible(const struct ct_tokenizer *t, int32_t id)
 
 /* ---- merge tables ---- */
 
-/* Room for the pairs of characters, few of which are to share a bit. */
+/* A bitmap large enough that few pairs of characters share a bit. */
 static uint64_t *create_joins(struct ct_tokenizer *t)
 {
     t->join_bits = 10;
@@ -260,7 +260,7 @@ static void note_joins(struct ct_tokenizer *t, int32_t id)
     t->longest = CT_MAX(t->longest, (int)t->piece[id].n);
 }
 
-#define AHEAD 12 /* merges between asking memory for a slot and using it */
+#define AHEAD 12 /* merges between prefetching a slot and using it */
 
 carat_status ct_tokenizer_merges(struct ct_tokenizer *t, const int32_t *triple, size_t n, carat_error *err)
 {
@@ -286,7 +286,7 @@ carat_status ct_tokenizer_merges(struct ct_tokenizer *t, const int32_t *triple, 
         uint32_t i = ct_tokenizer_pair_slot(t, pair);
         while (t->merge[i] != CT_NO_MERGE && t->merge[i] >> CT_RANK_BITS != pair)
             i = i + 1 < t->n_merge ? i + 1 : 0;
-        t->merge[i] = pair << CT_RANK_BITS | r; /* of a repeated pair the last rank holds */
+        t->merge[i] = pair << CT_RANK_BITS | r; /* the last of repeated pairs counts */
     }
     return CARAT_OK;
 }
@@ -521,7 +521,7 @@ carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat
         t->bos = ct_tokenizer_control(t, CT_CONTROL_BOS);
     ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_EOS));
     ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_END_OF_TURN));
-    t->listener = NULL; /* from now on it is shared */
+    t->listener = NULL; /* reading is over: the tokenizer is shared from here on */
     if (!index_characters(t))
         return pieces_no_memory(err);
     return build_matcher(t, err);

@@ -60,8 +60,8 @@ struct ct_tokenizer {
     int32_t bos;
     int32_t n_end;
     int32_t end[8];
-    int32_t visible
-        [CT_CONTROLS_VISIBLE]; /* FunctionGemma's control tokens, printed even without CARAT_SPECIAL; -1: absent */
+    /* FunctionGemma's control tokens, printed even without CARAT_SPECIAL; -1: absent. */
+    int32_t visible[CT_CONTROLS_VISIBLE];
     int32_t byte_id[256];
     char surface[16]; /* what an unknown piece decodes to (model, GGUF) */
     bool begins[256]; /* a matchable piece begins with this byte */
@@ -74,19 +74,19 @@ struct ct_tokenizer {
 
     struct ct_piece *piece; /* [n] */
     char *blob;             /* [n_blob] all pieces, one after another */
-    /* The hash from text to id: id + 1, and above it the highest bits of the hash, so that few texts are
-     * looked at in vain; 0: empty. */
+    /* The hash table from text to id. A slot holds id + 1 and above it the highest bits of the hash, so
+     * that few texts are compared in vain; 0: empty. */
 #define CT_SLOT_BITS     (CT_ID_BITS + 1)
 #define CT_SLOT_ID(slot) ((int32_t)((slot) & (((uint32_t)1 << CT_SLOT_BITS) - 1)) - 1)
     uint32_t *slot; /* [slot_mask + 1] */
 
     /* The merge rule. JSON: a hash from a pair of ids to its rank. Model, GGUF: the rank of the piece that
      * two texts form. */
-    uint64_t
-        *merge; /* [n_merge] left id, right id, rank, from the highest bits to the lowest; or CT_NO_MERGE */
+    /* [n_merge] left id, right id, rank, from the highest bits to the lowest; or CT_NO_MERGE. */
+    uint64_t *merge;
     int32_t *product; /* [n_rank], by rank */
-    uint64_t *
-        joins; /* [2^join_bits / 64] bitmap by hash: these two characters stand side by side in some merged piece */
+    /* [2^join_bits / 64] bitmap by hash: these two characters stand side by side in some merged piece. */
+    uint64_t *joins;
 
     int32_t *character;         /* [n_character] id of a character, or -1 */
     struct ct_match_node *node; /* [n_node], [0] is the root */
@@ -139,8 +139,8 @@ carat_status ct_tokenizer_read_gguf(struct ct_tokenizer **t, const struct ct_fil
                                     struct ct_listener *listener, carat_error *err);
 
 /* ---- asking ---- */
-/* Brings into the cache what finding these texts will touch, all at once instead of one after another. A
- * vocabulary is larger than the cache, and a tokenizer.json looks up a million parts of merges. */
+/* Prefetches what finding these texts will touch, for all of them at once. A vocabulary is larger than the
+ * processor's cache, and a tokenizer.json looks up a million parts of merges. */
 #define CT_WARM_MAX 96
 void ct_tokenizer_warm(const struct ct_tokenizer *t, const struct ct_str *text, size_t n);
 static inline struct ct_str ct_piece_text(const struct ct_tokenizer *t, int32_t id)
