@@ -408,6 +408,9 @@ static void the_files_of_a_model_are_known(void **state)
         assert_int_equal(carat_model_reads(m.model, path_join(file, path, "none")), 0);
         assert_int_equal(carat_model_reads(m.model, NULL), 0);
         assert_int_equal(carat_model_reads(NULL, path), 0);
+        /* a copy comes to its name when it is on the disk */
+        for (int k = 0; i > 0 && k < 6000 && !count_files(".carat", NULL); k++)
+            nanosleep(&(struct timespec){0, 10000000}, NULL);
         assert_int_equal(count_files(".carat", packed), i > 0);
         if (i == 1 || i == 2)
             assert_true(carat_model_reads(m.model, packed));
