@@ -10,15 +10,15 @@
 
 #include "kernel/layout/panel.h"
 
-enum { PIECES = 16 }; /* panels of an item */
+enum { ROWS_PER_ITEM = 16 }; /* or panels */
 
 /* One weight of the origin beside its packed form. */
 struct pair {
     const struct ct_weight *w;
     const struct ct_tensor *packed;
     const struct ct_file *file, *origin;
-    size_t piece;
-    uint8_t *scratch; /* [thread][piece] */
+    size_t row_bytes; /* of the packed form: of a row or panel */
+    uint8_t *scratch; /* [thread][row_bytes] */
     atomic_bool differs;
 };
 
@@ -33,10 +33,11 @@ struct comparison {
 static void compare_item(void *arg, int item, int thread)
 {
     struct pair *p = arg;
-    size_t first = (size_t)item * PIECES, last = CT_MIN(first + PIECES, p->packed->size / p->piece);
-    size_t rows = p->packed->interleaved ? CT_PANEL_ROWS : 1; /* of a piece */
+    size_t first = (size_t)item * ROWS_PER_ITEM,
+           last = CT_MIN(first + ROWS_PER_ITEM, p->packed->size / p->row_bytes);
+    size_t rows = p->packed->interleaved ? CT_PANEL_ROWS : 1; /* of the origin */
     const uint8_t *stored = (const uint8_t *)p->w->data;
-    uint8_t *scratch = p->scratch + (size_t)thread * p->piece;
+    uint8_t *scratch = p->scratch + (size_t)thread * p->row_bytes;
 
     for (size_t i = first; i < last; i++) {
         const uint8_t *made = stored + i * p->w->row_bytes;
@@ -44,15 +45,15 @@ static void compare_item(void *arg, int item, int thread)
             ct_pack(scratch, p->w, (int)(i * rows));
             made = scratch;
         }
-        if (memcmp(made, p->packed->data + i * p->piece, p->piece) != 0)
+        if (memcmp(made, p->packed->data + i * p->row_bytes, p->row_bytes) != 0)
             p->differs = true;
     }
-    ct_file_forget(p->file, p->packed->data + first * p->piece, (last - first) * p->piece);
+    ct_file_forget(p->file, p->packed->data + first * p->row_bytes, (last - first) * p->row_bytes);
     ct_file_forget(p->origin, stored + first * rows * p->w->row_bytes,
                    (last - first) * rows * p->w->row_bytes);
 }
 
-static carat_status compare_weight(void *user, const char *place, const char *tensor,
+static carat_status compare_weight(void *user, const char *slot, const char *tensor,
                                    const struct ct_weight *w)
 {
     struct comparison *c = user;
@@ -60,7 +61,7 @@ static carat_status compare_weight(void *user, const char *place, const char *te
     char name[96];
 
     (void)tensor;
-    snprintf(name, sizeof name, "%s.weight", place);
+    snprintf(name, sizeof name, "%s.weight", slot);
     p.packed = ct_file_weight(p.file, name);
     if (*c->differs || !p.packed || p.packed->type != w->type || p.packed->dim[0] != w->rows ||
         p.packed->dim[1] != w->cols) {
@@ -68,11 +69,12 @@ static carat_status compare_weight(void *user, const char *place, const char *te
             memcpy(c->differs, name, sizeof name);
         return CARAT_OK;
     }
-    p.piece = p.packed->interleaved ? ct_panel_size(w->type, w->cols) : w->row_bytes;
-    p.scratch = malloc((size_t)ct_pool_threads(c->v->pool) * p.piece);
+    p.row_bytes = p.packed->interleaved ? ct_panel_size(w->type, w->cols) : w->row_bytes;
+    p.scratch = malloc((size_t)ct_pool_threads(c->v->pool) * p.row_bytes);
     if (!p.scratch)
         return ct_no_memory(c->err, name);
-    ct_verify_run(c->v, (int)((p.packed->size / p.piece + PIECES - 1) / PIECES), compare_item, &p);
+    ct_verify_run(c->v, (int)((p.packed->size / p.row_bytes + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM),
+                  compare_item, &p);
     free(p.scratch);
     if (p.differs)
         memcpy(c->differs, name, sizeof name);

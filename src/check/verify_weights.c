@@ -8,7 +8,7 @@
  * text of one line each, ended by a newline, for
  *   1. the configuration (describe below),
  *   2. each layer: its shapes, kind, scale and cap,
- *   3. each weight in the order of a pass, a tied head once: name of the place as in GGUF, type, rows,
+ *   3. each weight in the order of a pass, a tied head once: name of the slot as in GGUF, type, rows,
  *      columns, factor and hash, which is the XXH3-128 of the canonical hashes of its chunks: of runs of
  *      CHUNK bytes' worth of rows, a multiple of 16 rows, as they are stored in files. Norms are float32
  *      with Gemma's 1 added, and BF16 values below 2^-50 are 0 (NUMERICS.md section 5). */
@@ -30,7 +30,7 @@ enum {
     HEX = 2 * sizeof(struct digest) + 1,
 };
 
-struct place {
+struct slot {
     char name[64];
     const char *tensor; /* in the file */
     const struct ct_weight *w;
@@ -41,7 +41,7 @@ struct place {
 
 struct chunk {
     struct digest hash;
-    int place, r0, r1;
+    int slot, r0, r1;
     int row, col; /* of the first value that is not finite */
     size_t bad;   /* how many there are */
 };
@@ -49,8 +49,8 @@ struct chunk {
 struct scan {
     struct ct_verify *v;
     struct ct_arena arena;
-    int n_place, n_chunk;
-    struct place *place;
+    int n_slot, n_chunk;
+    struct slot *slot;
     struct chunk *chunk;
     size_t row_bytes; /* the largest */
     int cols;
@@ -60,17 +60,17 @@ struct scan {
 
 /* ---- what there is to read ---- */
 
-static carat_status count_place(void *user, const char *name, const char *tensor, const struct ct_weight *w)
+static carat_status count_slot(void *user, const char *name, const char *tensor, const struct ct_weight *w)
 {
     (void)name, (void)tensor, (void)w;
-    ((struct scan *)user)->n_place++;
+    ((struct scan *)user)->n_slot++;
     return CARAT_OK;
 }
 
-static carat_status add_place(void *user, const char *name, const char *tensor, const struct ct_weight *w)
+static carat_status add_slot(void *user, const char *name, const char *tensor, const struct ct_weight *w)
 {
     struct scan *s = user;
-    struct place *p = &s->place[s->n_place++];
+    struct slot *p = &s->slot[s->n_slot++];
 
     snprintf(p->name, sizeof p->name, "%s", name);
     p->tensor = ct_arena_str(&s->arena, tensor, strlen(tensor));
@@ -94,15 +94,15 @@ static size_t spare_bytes(const struct scan *s)
            (CT_SCRATCH(cols) + ct_round_up(cols, 16)) * sizeof(float);
 }
 
-static carat_status list_places(struct scan *s, carat_error *err)
+static carat_status list_slots(struct scan *s, carat_error *err)
 {
     const struct carat_model *m = s->v->model;
     int threads = ct_pool_threads(s->v->pool);
 
-    ct_weights_walk(&m->weights, &m->config, m->file, count_place, s);
-    s->place = ct_arena_push(&s->arena, (size_t)s->n_place, sizeof *s->place);
-    s->n_place = 0;
-    if (!s->place || ct_weights_walk(&m->weights, &m->config, m->file, add_place, s) != CARAT_OK)
+    ct_weights_walk(&m->weights, &m->config, m->file, count_slot, s);
+    s->slot = ct_arena_push(&s->arena, (size_t)s->n_slot, sizeof *s->slot);
+    s->n_slot = 0;
+    if (!s->slot || ct_weights_walk(&m->weights, &m->config, m->file, add_slot, s) != CARAT_OK)
         return ct_no_memory(err, "the list of weights");
     s->chunk = ct_arena_push(&s->arena, (size_t)s->n_chunk, sizeof *s->chunk);
     s->spare = ct_arena_push(&s->arena, (size_t)threads, sizeof *s->spare);
@@ -111,12 +111,12 @@ static carat_status list_places(struct scan *s, carat_error *err)
             return ct_no_memory(err, "the list of weights");
     if (!s->chunk || !s->spare)
         return ct_no_memory(err, "the list of weights");
-    for (int i = 0, c = 0; i < s->n_place; i++)
-        for (int k = 0; k < s->place[i].n; k++, c++) {
-            int r0 = k * s->place[i].rows;
-            s->chunk[c].place = i;
+    for (int i = 0, c = 0; i < s->n_slot; i++)
+        for (int k = 0; k < s->slot[i].n; k++, c++) {
+            int r0 = k * s->slot[i].rows;
+            s->chunk[c].slot = i;
             s->chunk[c].r0 = r0;
-            s->chunk[c].r1 = CT_MIN(r0 + s->place[i].rows, s->place[i].w->rows);
+            s->chunk[c].r1 = CT_MIN(r0 + s->slot[i].rows, s->slot[i].w->rows);
         }
     return CARAT_OK;
 }
@@ -124,7 +124,7 @@ static carat_status list_places(struct scan *s, carat_error *err)
 /* ---- reading ---- */
 
 /* Up to 16 rows from r0 on, as files store them: where they lie, or a copy in spare. */
-static const uint8_t *stored_rows(const struct place *p, int r0, int n, uint8_t *spare)
+static const uint8_t *stored_rows(const struct slot *p, int r0, int n, uint8_t *spare)
 {
     const struct ct_weight *w = p->w;
     const uint8_t *from = (const uint8_t *)w->data + (size_t)r0 * w->row_bytes;
@@ -160,7 +160,7 @@ static void read_chunk(void *arg, int item, int thread)
 {
     struct scan *s = arg;
     struct chunk *c = &s->chunk[s->first + item];
-    const struct place *p = &s->place[c->place];
+    const struct slot *p = &s->slot[c->slot];
     const struct ct_kernel *k = &s->v->kernel;
     uint8_t *spare = s->spare[thread];
     float *values = (float *)(void *)(spare + ct_round_up(CT_PANEL_ROWS * s->row_bytes, 64)),
@@ -196,9 +196,9 @@ static bool lies_in(const void *p, const struct ct_tensor *t)
     return t->data && at >= t->data && at < t->data + t->size;
 }
 
-/* The tensor of the origin that a place was made from: the one it lies in, else the one of its name. Weights
+/* The tensor of the origin that a slot was made from: the one it lies in, else the one of its name. Weights
  * of a packed file have GGUF's names, whatever the origin. */
-static const struct ct_tensor *tensor_of(const struct scan *s, const struct place *p)
+static const struct ct_tensor *tensor_of(const struct scan *s, const struct slot *p)
 {
     const struct ct_file *f = s->v->model->file;
 
@@ -209,7 +209,7 @@ static const struct ct_tensor *tensor_of(const struct scan *s, const struct plac
 }
 
 /* Where in its file a value of stored rows is. */
-static void say_offset(const struct scan *s, const struct place *p, int row, int col)
+static void say_offset(const struct scan *s, const struct slot *p, int row, int col)
 {
     const struct ct_tensor *t = tensor_of(s, p);
 
@@ -231,8 +231,8 @@ static void judge(struct scan *s, int *verdict)
 {
     size_t bad = 0, tensors = 0;
 
-    for (int i = 0; i < s->n_place; i++) {
-        const struct place *p = &s->place[i];
+    for (int i = 0; i < s->n_slot; i++) {
+        const struct slot *p = &s->slot[i];
         const struct chunk *first = NULL;
         size_t here = 0;
         for (int c = p->chunk; c < p->chunk + p->n; c++) {
@@ -252,7 +252,7 @@ static void judge(struct scan *s, int *verdict)
         ct_verify_say(s->v, "; and %zu more weights have such values", tensors - MOST_NAMED);
     if (bad == 0)
         ct_verify_say(s->v, "all of %.2f M values in %d weights are finite",
-                      (double)s->v->model->weights.n_parameter / 1e6, s->n_place);
+                      (double)s->v->model->weights.n_parameter / 1e6, s->n_slot);
     *verdict = bad == 0 ? CT_PASSED : CT_FAILED;
 }
 
@@ -290,15 +290,15 @@ static void describe(struct ct_hash *state, const struct ct_config *c)
     }
 }
 
-static void hash_places(struct scan *s)
+static void hash_slots(struct scan *s)
 {
     struct ct_hash state;
     char hex[HEX];
 
     ct_hash_begin(&state);
     describe(&state, &s->v->model->config);
-    for (int i = 0; i < s->n_place; i++) {
-        const struct place *p = &s->place[i];
+    for (int i = 0; i < s->n_slot; i++) {
+        const struct slot *p = &s->slot[i];
         struct ct_hash chunks;
         ct_hash_begin(&chunks);
         for (int c = p->chunk; c < p->chunk + p->n; c++)
@@ -314,7 +314,7 @@ static void hash_places(struct scan *s)
 carat_status ct_verify_values(struct ct_verify *v, int *verdict, carat_error *err)
 {
     struct scan s = {.v = v};
-    carat_status status = list_places(&s, err);
+    carat_status status = list_slots(&s, err);
 
     for (; !status && s.first < s.n_chunk; s.first += BATCH) {
         ct_verify_run(v, CT_MIN(BATCH, s.n_chunk - s.first), read_chunk, &s);
@@ -322,7 +322,7 @@ carat_status ct_verify_values(struct ct_verify *v, int *verdict, carat_error *er
     }
     if (!status) {
         judge(&s, verdict);
-        hash_places(&s);
+        hash_slots(&s);
     }
     ct_arena_free(&s.arena);
     return status;

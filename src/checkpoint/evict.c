@@ -35,7 +35,7 @@ static bool join_path(char out[4096], const char *dir, const char *name)
     return snprintf(out, 4096, "%s/%s", dir, name) < 4096;
 }
 
-/* The same place with another ending. */
+/* The same name with another ending. */
 static void set_ending(char *path, enum ct_cache_part part)
 {
     char *dot = strrchr(path, '.');
@@ -148,9 +148,46 @@ static bool may_leave(const struct ct_packed_copy *c, const struct listed *e)
     return e->part == CT_CACHE_WHOLE && !is_own(c, e);
 }
 
+/* Lowers *cap to what the disk lets the other copies and this one take. NULL, or why that is not enough. */
+static const char *limit_by_disk(struct ct_packed_copy *c, const struct listing *l, uint64_t need,
+                                 uint64_t *cap)
+{
+    uint64_t total, left, others = 0;
+
+    if (!ct_os_disk(c->o->cache, &total, &left))
+        return NULL;
+    for (size_t i = 0; i < l->n; i++)
+        others += may_leave(c, &l->entry[i]) ? l->entry[i].bytes : 0;
+    uint64_t floor = (uint64_t)((double)total * FREE_SHARE);
+    if (left + others >= floor && left + others - floor >= need) {
+        *cap = CT_MIN(*cap, left + others - floor);
+        return NULL;
+    }
+    snprintf(c->full, sizeof c->full,
+             "its disk is nearly full: it takes %s, of %s free a fifth of the disk, %s, is left alone",
+             ct_size(need).text, ct_size(left).text, ct_size(floor).text);
+    return c->full;
+}
+
+/* From the first copy that does not fit on, those used longer ago leave. */
+static void remove_oldest(const struct ct_packed_copy *c, const struct listing *l, uint64_t cap)
+{
+    bool full = false;
+
+    for (size_t i = 0; i < l->n; i++) {
+        if (!may_leave(c, &l->entry[i]))
+            continue;
+        full = full || l->entry[i].bytes > cap;
+        if (full)
+            remove_entry(l->dir, &l->entry[i]);
+        else
+            cap -= l->entry[i].bytes;
+    }
+}
+
 const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t need)
 {
-    uint64_t cap = cache_cap(c), total, left, all = 0;
+    uint64_t cap = cache_cap(c);
     const char *why = NULL;
 
     if (need > cap) {
@@ -165,34 +202,15 @@ const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t need)
         return "the file at its place cannot be removed";
     struct listing l = list_directory(c->o->cache);
     uint64_t busy = remove_unfinished(c, &l);
-    for (size_t i = 0; i < l.n; i++)
-        all += may_leave(c, &l.entry[i]) ? l.entry[i].bytes : 0;
     if (l.failed)
         why = "there is not enough memory";
     else if (busy > cap - need)
         why = "other models are being packed, and there is no room for all";
     cap -= CT_MIN(busy, cap);
-    if (!why && ct_os_disk(c->o->cache, &total, &left)) {
-        uint64_t floor = (uint64_t)((double)total * FREE_SHARE);
-        if (left + all < floor || left + all - floor < need) {
-            snprintf(
-                c->full, sizeof c->full,
-                "its disk is nearly full: it takes %s, of %s free a fifth of the disk, %s, is left alone",
-                ct_size(need).text, ct_size(left).text, ct_size(floor).text);
-            why = c->full;
-        } else
-            cap = CT_MIN(cap, left + all - floor);
-    }
-    bool full = false; /* from here on those used longer ago leave */
-    for (size_t i = 0; !why && i < l.n; i++) {
-        if (!may_leave(c, &l.entry[i]))
-            continue;
-        full = full || l.entry[i].bytes > cap - need;
-        if (full)
-            remove_entry(l.dir, &l.entry[i]);
-        else
-            cap -= l.entry[i].bytes;
-    }
+    if (!why)
+        why = limit_by_disk(c, &l, need, &cap);
+    if (!why)
+        remove_oldest(c, &l, cap - need);
     free(l.entry);
     return why;
 }

@@ -42,7 +42,7 @@ struct ct_pack {
     struct ct_packed p;
     struct ct_bytes side[CT_COUNT(((struct ct_packed *)0)->side)], sbs;
     const struct ct_weight **from; /* [n_weight] */
-    uint64_t end;                  /* of what has its place */
+    uint64_t end;                  /* of the sections so far */
     size_t index_size;
 };
 
@@ -61,21 +61,21 @@ static struct ct_section assign_section(struct ct_pack *plan, uint64_t size)
     return s;
 }
 
-static carat_status count_weight(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+static carat_status count_weight(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
 {
-    (void)place;
+    (void)slot;
     (void)tensor;
     (void)w;
     ++*(uint32_t *)user;
     return CARAT_OK;
 }
 
-static carat_status plan_weight(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+static carat_status plan_weight(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
 {
     struct ct_pack *plan = user;
     struct ct_weight form = ct_packed_form(w);
     char name[64];
-    int n = snprintf(name, sizeof name, "%s.weight", place);
+    int n = snprintf(name, sizeof name, "%s.weight", slot);
     const char *copy = ct_arena_str(&plan->arena, name, (size_t)n);
     uint32_t i = plan->p.n_weight++;
 

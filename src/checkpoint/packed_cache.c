@@ -41,7 +41,7 @@ void ct_cache_log(struct ct_packed_copy *c)
         c->o->log(c->o->user, c->line);
 }
 
-/* ---- one place ---- */
+/* ---- one copy ---- */
 
 static char *cache_path(const char *dir, uint64_t key, enum ct_cache_part part)
 {

@@ -161,11 +161,11 @@ void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes)
 
 void ct_file_read_ahead(const struct ct_file *f, const _Atomic bool *stop)
 {
-    const size_t piece = (size_t)2 << 20; /* who ends this waits for one */
+    const size_t step = (size_t)2 << 20; /* small: ending this waits for one */
 
     for (int i = 0; i < f->n_map; i++)
-        for (size_t at = 0; at < f->map[i].length && !*stop; at += piece)
-            ct_os_read_ahead((const uint8_t *)f->map[i].base + at, CT_MIN(piece, f->map[i].length - at));
+        for (size_t at = 0; at < f->map[i].length && !*stop; at += step)
+            ct_os_read_ahead((const uint8_t *)f->map[i].base + at, CT_MIN(step, f->map[i].length - at));
 }
 
 /* ---- answers ---- */

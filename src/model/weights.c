@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights.c: the weights of a model as one table of places. Shapes follow from the config; a tensor that
+/* weights.c: the weights of a model as one table of slots. Shapes follow from the config; a tensor that
  * contradicts it is refused here, so that kernels can trust every size. How a container names and holds
  * tensors is told by its struct ct_container (weights_container.h), which is chosen once, in
  * ct_weights_bind. */
@@ -9,7 +9,7 @@
 
 enum { MOST_NAMED = 5 }; /* missing tensors in one message */
 
-/* A place in a layer. */
+/* A slot in a layer. */
 struct slot {
     const char *name; /* as GGUF spells it */
     size_t at;        /* of the ct_weight in ct_layer */
@@ -61,13 +61,13 @@ static const struct ct_tensor *find_named(struct ct_binding *b, const char *name
     return t;
 }
 
-/* The tensor of a place, perhaps in *made, and its name. *t is NULL when it is absent. */
-static carat_status find_tensor(struct ct_binding *b, const char *place, int layer, char name[CT_TENSOR_NAME],
+/* The tensor of a slot, perhaps in *made, and its name. *t is NULL when it is absent. */
+static carat_status find_tensor(struct ct_binding *b, const char *slot, int layer, char name[CT_TENSOR_NAME],
                                 struct ct_tensor *made, const struct ct_tensor **t)
 {
-    b->container->name(name, b->w, b->c, place, layer);
+    b->container->name(name, b->w, b->c, slot, layer);
     *t = b->container->make ? made : find_named(b, name);
-    return b->container->make ? b->container->make(made, b, place, layer) : CARAT_OK;
+    return b->container->make ? b->container->make(made, b, slot, layer) : CARAT_OK;
 }
 
 /* Every missing tensor is looked for before the model is refused: one name alone does not tell whether a
@@ -90,7 +90,7 @@ static carat_status check_missing(struct ct_binding *b)
                    b->c->architecture);
 }
 
-/* Tensors of the file that have no place in the model. */
+/* Tensors of the file that have no slot in the model. */
 static void count_unused(const struct ct_binding *b)
 {
     for (int i = 0; i < ct_file_tensor_count(b->f) && b->container->counts_unused; i++)
@@ -208,7 +208,7 @@ static int dim_of(const struct ct_config *c, const struct ct_layer_config *l, en
     return value[dim];
 }
 
-/* ---- places ---- */
+/* ---- slots ---- */
 
 static carat_status bind_slot(struct ct_binding *b, struct ct_layer *l, int layer, const struct slot *s)
 {
@@ -340,11 +340,11 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
 
 /* ---- all of them ---- */
 
-static carat_status move_matrix(struct ct_binding *b, struct ct_weight *w, const char *place, int layer)
+static carat_status move_matrix(struct ct_binding *b, struct ct_weight *w, const char *slot, int layer)
 {
     char name[CT_TENSOR_NAME];
 
-    ct_container_packed.name(name, b->w, b->c, place, layer);
+    ct_container_packed.name(name, b->w, b->c, slot, layer);
     const struct ct_tensor *t = ct_file_weight(b->f, name);
     return t ? point_at(b, w, t, w->rows, w->cols)
              : ct_fail(b->err, CARAT_E_FORMAT, "%s: weight %s is missing", ct_file_path(b->f), name);
@@ -401,7 +401,7 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
                              ct_weight_visit *visit, void *user)
 {
     const struct ct_container *origin = containers[ct_file_kind(f)];
-    char place[64], name[CT_TENSOR_NAME];
+    char slot[64], name[CT_TENSOR_NAME];
 
     origin->name(name, w, c, "token_embd", -1);
     CT_TRY(visit(user, "token_embd", name, &w->embed));
@@ -409,9 +409,9 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
         for (size_t s = 0; s < CT_COUNT(slots); s++) {
             if (!slots[s].used(c))
                 continue;
-            snprintf(place, sizeof place, "blk.%d.%s", i, slots[s].name);
+            snprintf(slot, sizeof slot, "blk.%d.%s", i, slots[s].name);
             origin->name(name, w, c, slots[s].name, i);
-            CT_TRY(visit(user, place, name,
+            CT_TRY(visit(user, slot, name,
                          (const struct ct_weight *)(const void *)((const char *)&w->layer[i] + slots[s].at)));
         }
     origin->name(name, w, c, "output_norm", -1);

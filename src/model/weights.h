@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights.h: a checkpoint's tensors bound to the places where the forward pass uses them. */
+/* weights.h: a checkpoint's tensors bound to the slots where the forward pass uses them. */
 #ifndef CT_WEIGHTS_H
 #define CT_WEIGHTS_H
 
@@ -19,7 +19,7 @@ struct ct_weights {
     bool tied;
     size_t bytes;         /* of the tensors used, as stored, a tied head once */
     uint64_t n_parameter; /* the same in elements */
-    int n_unused;         /* tensors of the file that have no place in the model */
+    int n_unused;         /* tensors of the file that have no slot in the model */
     const char *unused;   /* the first of them */
     const char *prefix;   /* of the names of its tensors in safetensors; lives for ever */
 };
@@ -34,10 +34,10 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
 carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const struct ct_file *copy,
                              struct ct_arena *arena, carat_error *err);
 
-/* Calls visit for every weight in the order of a pass, a tied head once, with the name of its place as GGUF
+/* Calls visit for every weight in the order of a pass, a tied head once, with the name of its slot as GGUF
  * spells it ("blk.0.attn_q") and the name that its tensor has in f, unless f is an SBS file, which fuses
  * some. The first status that is not CARAT_OK ends the walk and is returned. */
-typedef carat_status ct_weight_visit(void *user, const char *place, const char *tensor,
+typedef carat_status ct_weight_visit(void *user, const char *slot, const char *tensor,
                                      const struct ct_weight *w);
 carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config *c, const struct ct_file *f,
                              ct_weight_visit *visit, void *user);

@@ -23,7 +23,7 @@ enum ct_dim {
     CT_DIMS
 };
 
-/* The weights of one model while they are bound. Places are called as in ct_weights_walk, but without
+/* The weights of one model while they are bound. Slots are called as in ct_weights_walk, but without
  * "blk.<layer>."; layer is -1 for those of the whole model: token_embd, output_norm and output. */
 struct ct_binding {
     struct ct_weights *w;
@@ -31,8 +31,8 @@ struct ct_binding {
     const struct ct_file *f;
     struct ct_arena *arena;
     const struct ct_container *container, *origin; /* the same, unless f is a packed file */
-    bool *used;                                    /* by number of the tensor: a place has asked for it */
-    uint32_t n_found;                              /* tensors that places have asked for */
+    bool *used;                                    /* by number of the tensor: a slot has asked for it */
+    uint32_t n_found;                              /* tensors that slots have asked for */
     char missing[512];                             /* the first names of others, for the message */
     int n_missing;                                 /* how many there are */
     enum ct_dim rows, cols;                        /* what the next shape is made of, for messages */
@@ -44,18 +44,18 @@ struct ct_container {
 
     /* Finds what `name` depends on; for a packed file, too. NULL: nothing. */
     void (*begin)(struct ct_binding *b);
-    /* What the tensor of a place is called. */
+    /* What the tensor of a slot is called. */
     void (*name)(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
-                 const char *place, int layer);
-    const char *other_head; /* another name of the tensor of place "output", or NULL */
+                 const char *slot, int layer);
+    const char *other_head; /* another name of the tensor of slot "output", or NULL */
     /* The tensor of that name; NULL there: it is absent. */
     const struct ct_tensor *(*find)(const struct ct_file *f, const char *name);
     /* In place of `find`, for a container whose tensors are not those of the model: puts one together.
      * E_FORMAT: what it is made of is absent; E_MEMORY. */
-    carat_status (*make)(struct ct_tensor *t, struct ct_binding *b, const char *place, int layer);
-    bool counts_unused; /* tensors that no place asks for are told of */
+    carat_status (*make)(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer);
+    bool counts_unused; /* tensors that no slot asks for are told of */
     bool prepared;      /* norms have Gemma's 1 added, and matrices lie in panels where their type can */
-    /* When all places are bound: what the file says of itself. NULL: nothing. */
+    /* When all slots are bound: what the file says of itself. NULL: nothing. */
     carat_status (*finish)(struct ct_binding *b);
 
     /* ---- the configuration ---- */
@@ -79,10 +79,10 @@ extern const struct ct_container ct_container_hf, ct_container_gguf, ct_containe
         [CT_DIM_HEAD] = "head_dim", [CT_DIM_VOCAB] = "vocab_size",                                           \
     }
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
-                       const char *place, int layer);
+                       const char *slot, int layer);
 /* weights_gguf.c */
 void ct_gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
-                         const char *place, int layer);
+                         const char *slot, int layer);
 float ct_embed_scale_bf16(float root, enum ct_type stored);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights_gguf.c: the tensors of a model in GGUF: named as weights.c names their places. */
+/* weights_gguf.c: the tensors of a model in GGUF: named as weights.c names their slots. */
 #include "model/weights_container.h"
 
 #include <stdio.h>
 
 void ct_gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
-                         const char *place, int layer)
+                         const char *slot, int layer)
 {
     (void)w;
     (void)c;
     if (layer < 0)
-        snprintf(name, CT_TENSOR_NAME, "%s.weight", place);
+        snprintf(name, CT_TENSOR_NAME, "%s.weight", slot);
     else
-        snprintf(name, CT_TENSOR_NAME, "blk.%d.%s.weight", layer, place);
+        snprintf(name, CT_TENSOR_NAME, "blk.%d.%s.weight", layer, slot);
 }
 
 float ct_embed_scale_bf16(float root, enum ct_type stored)

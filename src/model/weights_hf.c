@@ -8,7 +8,7 @@
 static const char *const prefixes[] = {"model.", "language_model.model.", "model.language_model."};
 
 static const struct {
-    const char *place, *name;
+    const char *slot, *name;
 } hf_names[] = {
     {"token_embd", "embed_tokens"},
     {"output_norm", "norm"},
@@ -28,19 +28,19 @@ static const struct {
 };
 
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
-                       const char *place, int layer)
+                       const char *slot, int layer)
 {
     const char *prefix = w->prefix ? w->prefix : prefixes[0];
     size_t i = 0;
 
-    if (strcmp(place, "output") == 0) {
+    if (strcmp(slot, "output") == 0) {
         snprintf(name, CT_TENSOR_NAME, "lm_head.weight");
         return;
     }
     /* Gemma 1 has one norm after attention, before its feed-forward, and calls it by where it stands */
-    if (!c->post_norms && strcmp(place, "ffn_norm") == 0)
-        place = "post_attention_norm";
-    while (i < CT_COUNT(hf_names) && strcmp(hf_names[i].place, place) != 0)
+    if (!c->post_norms && strcmp(slot, "ffn_norm") == 0)
+        slot = "post_attention_norm";
+    while (i < CT_COUNT(hf_names) && strcmp(hf_names[i].slot, slot) != 0)
         i++;
     assert(i < CT_COUNT(hf_names));
     if (layer < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights_sbs.c: gemma.cpp stores some tensors fused, others split, and two types in groups that do not care
- * for rows. Here each place of a layer gets its rows: as a view of the mapping where they lie together, else
+ * for rows. Here each slot of a layer gets its rows: as a view of the mapping where they lie together, else
  * as a copy in the model's arena, byte for byte. Nothing is quantised anew: NUQ becomes SFP, which holds its
  * values exactly, and I8 whose rows are not whole groups becomes F32. Shapes of the result are checked in
  * weights.c. */
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Which rows of a tensor belong to a place. */
+/* Which rows of a tensor belong to a slot. */
 enum cut {
     ALL,
     QUERY, /* the first heads * qkv rows */
@@ -23,7 +23,7 @@ enum cut {
 };
 
 static const struct sbs_slot {
-    const char *place, *split, *fused;
+    const char *slot, *split, *fused;
     enum cut split_cut, fused_cut;
     /* of "qkv1_w" where there is no "qkv2_w", as with as many KV heads as heads; ALL: no such form */
     enum cut alone;
@@ -145,7 +145,7 @@ static const struct ct_tensor *alone(const struct ct_file *f, const struct ct_la
     return ct_file_find(f, name);
 }
 
-/* Where the rows of a place of a layer are. */
+/* Where the rows of a slot of a layer are. */
 struct source {
     const struct ct_tensor *t;
     enum cut cut;
@@ -233,15 +233,15 @@ static carat_status take_cut(struct ct_tensor *t, struct ct_binding *b, const st
     return arrange(t, s->runs, (int64_t)s->made_rows, (int64_t)s->made_cols, b->arena, b->err);
 }
 
-static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const char *place, int layer)
+static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer)
 {
     const struct sbs_slot *s = sbs_slots, *end = sbs_slots + CT_COUNT(sbs_slots);
     struct source source = {0};
     char name[32];
 
     if (layer < 0)
-        return take_whole(t, b, strcmp(place, "token_embd") == 0 ? "c_embedding" : "c_final_norm");
-    while (s < end && strcmp(s->place, place) != 0)
+        return take_whole(t, b, strcmp(slot, "token_embd") == 0 ? "c_embedding" : "c_final_norm");
+    while (s < end && strcmp(s->slot, slot) != 0)
         s++;
     assert(s < end);
     snprintf(name, sizeof name, "%s_%d", s->split, layer);
@@ -252,7 +252,7 @@ static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const
 }
 
 /* Errors name the blobs; to others the tensors are called as in safetensors, which have one for each
- * place. */
+ * slot. */
 const struct ct_container ct_container_sbs = {
     .name = ct_hf_tensor_name,
     .make = make_tensor,

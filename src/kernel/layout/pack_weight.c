@@ -2,7 +2,7 @@
 /* pack_weight.c: packing a weight item by item; how a panel is filled is panels.c's. */
 #include "kernel/layout/pack_weight.h"
 
-enum { PIECES_PER_ITEM = 16 }; /* panels, or rows: some milliseconds, since no item is stopped */
+enum { ROWS_PER_ITEM = 16 }; /* or panels: some milliseconds, since no item is stopped */
 
 struct ct_weight ct_packed_form(const struct ct_weight *w)
 {
@@ -19,7 +19,7 @@ struct ct_weight ct_packed_form(const struct ct_weight *w)
 
 int ct_packing_items(const struct ct_packing *p)
 {
-    return (ct_weight_pieces(&p->form) + PIECES_PER_ITEM - 1) / PIECES_PER_ITEM;
+    return (ct_weight_pieces(&p->form) + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM;
 }
 
 void ct_pack_item(void *packing, int item, int thread)
@@ -27,7 +27,7 @@ void ct_pack_item(void *packing, int item, int thread)
     const struct ct_packing *p = packing;
     const struct ct_weight *from = p->from;
     bool packs = p->form.layout != from->layout;
-    int first = item * PIECES_PER_ITEM, last = CT_MIN(first + PIECES_PER_ITEM, ct_weight_pieces(&p->form));
+    int first = item * ROWS_PER_ITEM, last = CT_MIN(first + ROWS_PER_ITEM, ct_weight_pieces(&p->form));
     int begin = packs ? first * CT_PANEL_ROWS : first; /* rows or panels of the stored weight */
     int end = packs ? CT_MIN(last * CT_PANEL_ROWS, from->rows) : last;
     const uint8_t *stored = (const uint8_t *)from->data + (size_t)begin * from->row_bytes;
