@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.h: contracts of the kernels, pure functions on arrays: no allocation, threads, errors or globals. What each
- * number is: NUMERICS.md; the meaning in C: ref*.c; who calls them: backend/cpu/cpu_backend.c. One table per ISA level, never
- * with a null entry, and every level gives the same bits. */
+/* kernel.h: contracts of the kernels, pure functions on arrays: no allocation, threads, errors or globals.
+ * What each number is: NUMERICS.md; the meaning in C: ref*.c; who calls them: backend/cpu/cpu_backend.c.
+ * One table per ISA level, never with a null entry, and every level gives the same bits. */
 #ifndef CT_KERNEL_H
 #define CT_KERNEL_H
 
@@ -13,12 +13,12 @@
 /* Bytes of a panel of a type; 0: the type is not packed. */
 size_t ct_panel_size(enum ct_type type, int cols);
 
-#define CT_GROUP        32  /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
-#define CT_HALF         16  /* some stored types scale the halves of a group apart */
-#define CT_LANES        8   /* tokens side by side in a prepared input of more than one token */
-#define CT_KEY_BLOCK    256 /* keys of one softmax block (section 7) */
-#define CT_KEY_PANEL    16  /* keys side by side in stored K */
-#define CT_QUERIES      32  /* most queries of a tile */
+#define CT_GROUP     32  /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
+#define CT_HALF      16  /* some stored types scale the halves of a group apart */
+#define CT_LANES     8   /* tokens side by side in a prepared input of more than one token */
+#define CT_KEY_BLOCK 256 /* keys of one softmax block (section 7) */
+#define CT_KEY_PANEL 16  /* keys side by side in stored K */
+#define CT_QUERIES   32  /* most queries of a tile */
 
 /* What a product wants its input to be. */
 enum ct_input {
@@ -30,8 +30,9 @@ enum ct_input {
     CT_INPUT_COUNT,
 };
 
-/* A prepared input of n tokens and cols values. F32 and BF16: value[block][k][lane], lane = 1 for n == 1, else CT_LANES;
- * k padded to a multiple of CT_GROUP and lanes beyond n with zeros. Q8: q[n][k], scale[n][k/32], sum[n][k/16]. */
+/* A prepared input of n tokens and cols values. F32 and BF16: value[block][k][lane], lane = 1 for n == 1,
+ * else CT_LANES; k padded to a multiple of CT_GROUP and lanes beyond n with zeros. Q8: q[n][k],
+ * scale[n][k/32], sum[n][k/16]. */
 struct ct_prepared {
     int n, cols;
     float *value;
@@ -41,7 +42,8 @@ struct ct_prepared {
     void *tile; /* of LANES: as many bytes as q, for a level with tiles; NULL: it does without */
 };
 
-/* 16 keys and 32 channels: lanes are what a vector of the product holds, keys for scores, channels for weighted sums. */
+/* 16 keys and 32 channels: lanes are what a vector of the product holds, keys for scores, channels for
+ * weighted sums. */
 struct ct_kv_q8 {
     uint16_t scale[CT_KEY_PANEL]; /* f16, of each key */
     union {
@@ -53,7 +55,8 @@ static_assert(sizeof(struct ct_kv_q8) == CT_KEY_PANEL * (CT_GROUP + 2), "as quan
 /* Stored K and V of one KV head of one sequence; slots are positions modulo capacity.
  * bf16: K as [capacity/16][head_dim/2][16][2], V as [capacity/2][head_dim][2];
  * f16 and f32: K as [capacity/16][head_dim][16], V as [capacity][head_dim];
- * q8: both as [capacity/16][head_dim/32] of struct ct_kv_q8, whose last one in a row may have channels that nobody reads. */
+ * q8: both as [capacity/16][head_dim/32] of struct ct_kv_q8, whose last one in a row may have channels
+ * that nobody reads. */
 struct ct_kv_head {
     enum ct_kv_type type;
     int capacity; /* slots, a multiple of CT_KEY_BLOCK */
@@ -68,8 +71,9 @@ struct ct_queries {
     float *q; /* [CT_QUERIES][head_dim], 64-byte aligned; attend_query wrote it */
 };
 
-/* What n queries made of some blocks of keys (NUMERICS.md section 7): the largest score, the sum of the weights, and of
- * weights times values. A sum of 0 means that the query saw none of them; then the other two say nothing. */
+/* What n queries made of some blocks of keys (NUMERICS.md section 7): the largest score, the sum of the
+ * weights, and of weights times values. A sum of 0 means that the query saw none of them; then the other
+ * two say nothing. */
 struct ct_attended {
     float *max, *sum; /* [n] */
     float *out;       /* [n][head_dim], 64-byte aligned */
@@ -98,8 +102,8 @@ struct ct_kernel {
 
     /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
     void (*widen)(float *out, const struct ct_weight *w, int row, float *scratch);
-    /* Prepares x[n][cols] in one form but LANES; p->n and p->cols are set, buffers are large enough. Tokens [t0, t1) only;
-     * t0 is a multiple of CT_LANES. */
+    /* Prepares x[n][cols] in one form but LANES; p->n and p->cols are set, buffers are large enough.
+     * Tokens [t0, t1) only; t0 is a multiple of CT_LANES. */
     void (*prepare)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
     /* The same for LANES. What it writes, only project_panels of the same level reads. */
     void (*prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1);
@@ -127,14 +131,15 @@ struct ct_kernel {
     void (*rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
     /* Stores one position's K and V, k[head_dim] and v[head_dim]. */
     void (*store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
-    /* The same for q8, which shares little with the types whose values stand alone: a level may have one without the other. */
+    /* The same for q8, which shares little with the types whose values stand alone: a level may have one
+     * without the other. */
     void (*store_q8)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
     /* Queries that this level likes to have in a tile, at most CT_QUERIES. */
     int queries;
     /* Brings q[head_dim] into query i of a tile, in the form that attend_block of the same level reads. */
     void (*attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
-    /* What each query of a tile makes of positions [256 * block, 256 * block + 255]. cap 0: none. s is scratch of
-     * CT_ATTEND_SCRATCH floats. */
+    /* What each query of a tile makes of positions [256 * block, 256 * block + 255]. cap 0: none. s is
+     * scratch of CT_ATTEND_SCRATCH floats. */
     void (*attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                          int block, float scale, float cap, float *s);
     /* The same for q8. */
@@ -150,8 +155,8 @@ struct ct_kernel {
     int32_t (*draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
 };
 
-/* Fills k with the best level the CPU has, at most limit (a name of level.c's table; NULL: no limit); false for a limit
- * that this architecture does not have, with k untouched. */
+/* Fills k with the best level the CPU has, at most limit (a name of level.c's table; NULL: no limit);
+ * false for a limit that this architecture does not have, with k untouched. */
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
 
 /* The entries for a head's type. */

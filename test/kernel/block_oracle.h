@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block_oracle.h: what the formats say about one weight of a block, element by element and not through the library's
- * groups, and the product of NUMERICS.md section 4 made of that. For test_ref.c. */
+/* block_oracle.h: what the formats say about one weight of a block, element by element and not through the
+ * library's groups, and the product of NUMERICS.md section 4 made of that. For test_ref.c. */
 #ifndef BLOCK_ORACLE_H
 #define BLOCK_ORACLE_H
 

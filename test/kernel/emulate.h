@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emulate.h: lets kernels for instruction sets that this CPU lacks run on one that has AVX2. Included before a file of
- * kernels; SIMDe (libsimde-dev) gives the intrinsics, what it lacks stands here. Bits are what is proved, not speed. */
+/* emulate.h: lets kernels for instruction sets that this CPU lacks run on one that has AVX2. Included before
+ * a file of kernels; SIMDe (libsimde-dev) gives the intrinsics, what it lacks stands here. Bits are what is
+ * proved, not speed. */
 #ifndef CT_TEST_EMULATE_H
 #define CT_TEST_EMULATE_H
+
+#include "kernel/compiler.h"
+
+/* Emulation has no use for speed, would compile for minutes, and has no register to keep a vector in. */
+#undef INLINE
+#undef UNROLL
+#undef PIN
+#undef AFTER
+#define INLINE static __attribute__((unused))
+#define UNROLL
+#define PIN(v)      (void)(v)
+#define AFTER(p, v) (void)(v)
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
 #include <simde/x86/avx512.h>

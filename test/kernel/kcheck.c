@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kcheck.c: checks the kernels of every level that this CPU has against the definition, bit for bit, over random and
- * hard cases, and times them (--bench). The cases are in kcheck_{product,attend,vector}.c. Every case follows from
- * the seed, which is printed; a failing case names the seed that makes it the first one. */
+/* kcheck.c: checks the kernels of every level that this CPU has against the definition, bit for bit, over
+ * random and hard cases, and times them (--bench). The cases are in kcheck_{product,attend,vector}.c.
+ * Every case follows from the seed, which is printed; a failing case names the seed that makes it the
+ * first one. */
 #define _DEFAULT_SOURCE
 #include "kcheck.h"
 
@@ -14,7 +15,8 @@ static const char usage[] =
     "       kcheck --bench [--type T] [--level L] [--tokens 1,4,8,512] [--shapes 270m|1b|4b] [-t THREADS]\n"
     "       kcheck --bench --entry E|all [--level L]\n";
 
-/* What this CPU lacks may be in the build as an emulation (emulate.h), which adds to avx2 and the levels between. */
+/* What this CPU lacks may be in the build as an emulation (emulate.h), which adds to avx2 and the levels
+ * between. */
 typedef void init(struct ct_kernel *k);
 #define EMULATED(room, level) extern init ct_##room##_init_emulated_##level __attribute__((weak))
 EMULATED(panels, avxvnni);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory, comparison and
- * reporting. kcheck_{product,attend,vector}.c say what is compared, kcheck_bench.c what is timed. */
+/* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory,
+ * comparison and reporting. kcheck_{product,attend,vector}.c say what is compared, kcheck_bench.c what is
+ * timed. */
 #ifndef KCHECK_H
 #define KCHECK_H
 
@@ -65,7 +66,8 @@ static inline bool kc_chance(struct kcheck *c, int one_in)
     return kc_below(c, one_in) == 0;
 }
 
-/* Inputs of a product: ordinary ones, or groups that are zero, below the threshold, subnormal, huge, full of ties. */
+/* Inputs of a product: ordinary ones, or groups that are zero, below the threshold, subnormal, huge, full
+ * of ties. */
 void kc_fill_inputs(struct kcheck *c, float *x, size_t n);
 /* The same without NaN and infinity, for entries whose contract leaves those out. */
 void kc_fill_finite(struct kcheck *c, float *x, size_t n);

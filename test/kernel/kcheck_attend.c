@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kcheck_attend.c: kcheck's random cases of attention: positions stored into a ring, then a tile of queries over every
- * block that one of them sees, the blocks merged, the sums divided. All of it is compared at every level. */
+/* kcheck_attend.c: kcheck's random cases of attention: positions stored into a ring, then a tile of
+ * queries over every block that one of them sees, the blocks merged, the sums divided. All of it is
+ * compared at every level. */
 #include "kcheck.h"
 
 /* Which positions the queries see: rows of a prompt with or without a window, or any. */
@@ -59,8 +60,8 @@ static struct ct_attended take(struct kcheck *c, int n, int dim)
                                 kc_take(c, count * (size_t)dim * 4, 64)};
 }
 
-/* Compares what a tile made of some keys; nothing is said about queries that saw none, and of scores with a NaN only that
- * it comes out. */
+/* Compares what a tile made of some keys; nothing is said about queries that saw none, and of scores with
+ * a NaN only that it comes out. */
 static void compare(struct kcheck *c, int place, const struct ct_attended *a, int n, int dim)
 {
     float all[CT_QUERIES * (CT_MAX_HEAD_DIM + 2)] = {0};
@@ -76,8 +77,8 @@ static void compare(struct kcheck *c, int place, const struct ct_attended *a, in
     kc_floats(c, place, all, (size_t)(n * (dim + 2)));
 }
 
-/* Makes scores that differ by up to 160, so that all of exp and of the rounding of weights is seen: a query is one channel
- * of the keys. Else the largest score leaves next to nothing to most others. */
+/* Makes scores that differ by up to 160, so that all of exp and of the rounding of weights is seen: a
+ * query is one channel of the keys. Else the largest score leaves next to nothing to most others. */
 static void spread_scores(struct kcheck *c, float *q, int n, int dim, float *rows, size_t n_row)
 {
     memset(q, 0, (size_t)n * (size_t)dim * sizeof *q);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kcheck_bench.c: times products of the shapes of real models: per level, type, shape and number of tokens. For few
- * tokens the weights are more than the caches hold, so that GB/s means memory. Shares are of what carat_measure_limits
- * finds in the same run. */
+/* kcheck_bench.c: times products of the shapes of real models: per level, type, shape and number of
+ * tokens. For few tokens the weights are more than the caches hold, so that GB/s means memory. Shares are
+ * of what carat_measure_limits finds in the same run. */
 #define _GNU_SOURCE
 #include "kcheck.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kcheck_bench_vector.c: times the small operators: nanoseconds a value per level, one thread, data in the caches. Timed is
- * the shape of one token of a small model, and of a large vocabulary; the fastest of many turns. */
+/* kcheck_bench_vector.c: times the small operators: nanoseconds a value per level, one thread, data in the
+ * caches. Timed is the shape of one token of a small model, and of a large vocabulary; the fastest of many
+ * turns. */
 #include "kcheck.h"
 
 #include "os/clock.h"

@@ -239,7 +239,8 @@ void *kc_take(struct kcheck *c, size_t bytes, size_t align)
     if (!p->low)
         map(p);
     p->bytes = bytes;
-    /* three of four end at the forbidden page, the others begin behind one, a little later where that is allowed */
+    /* three of four end at the forbidden page, the others begin behind one, a little later where that is
+     * allowed */
     p->at = p->high - ct_round_up(c->room, 64) - ct_round_up(bytes, align);
     if (kc_chance(c, 4))
         p->at = p->low + (size_t)kc_below(c, 2) * (size_t)kc_below(c, 64) / align * align;

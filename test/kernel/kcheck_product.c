@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kcheck_product.c: kcheck's random cases of matrix products: every stored type, as rows and as panels, against the
- * products of ref over stored rows. */
+/* kcheck_product.c: kcheck's random cases of matrix products: every stored type, as rows and as panels,
+ * against the products of ref over stored rows. */
 #include "kcheck.h"
 
 /* A case: a weight as rows and perhaps as panels, and inputs. */

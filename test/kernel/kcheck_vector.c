@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kcheck_vector.c: kcheck's random cases of everything but matrix products and attention: norms, activations, positions,
- * sampling. Each runs the same call on fresh copies at every level; ref comes first and is kept. */
+/* kcheck_vector.c: kcheck's random cases of everything but matrix products and attention: norms,
+ * activations, positions, sampling. Each runs the same call on fresh copies at every level; ref comes
+ * first and is kept. */
 #include "kcheck.h"
 
 static float *copy(struct kcheck *c, const float *x, size_t n)
@@ -167,7 +168,8 @@ static void draw_case(struct kcheck *c)
         logits[i] =
             coarse ? (kc_chance(c, 2) ? 1.0f : -1.0f) * (float)kc_below(c, coarse) : kc_uniform(c, -30, 30);
     kc_freeze(c, logits);
-    /* The same among so many worse ones that the best are found in another way, where there are as many as asked for. */
+    /* The same among so many worse ones that the best are found in another way, where there are as many as
+     * asked for. */
     int among = d.top_k && d.top_k + (int)CT_COUNT(banned) <= n ? n + 64 * (d.top_k + 1) : 0;
     float *worse = kc_take(c, (size_t)among * sizeof *worse, 4);
     for (int i = 0; i < among; i++)

@@ -24,8 +24,8 @@ die() {
     exit 1
 }
 
-programs=(test_api_hashes test_base_cpu test_base_os test_base_pool test_quant_decode test_kernel_pack
-    test_text_chat_ids test_text_detokenizer test_text_sampler)
+programs=(test_engine_hashes test_os_cpu test_os_os test_os_pool test_quant_dequantize test_kernel_layout
+    test_text_chat_ids test_text_detokenizer test_text_generation_config)
 cmake -S "$CARAT_SOURCE" -B "$arm" --toolchain "$CARAT_SOURCE/cmake/aarch64.cmake" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 &&
     cmake --build "$arm" -j2 --target carat kcheck "${programs[@]}" >>"$work/log" 2>&1 || {
     cat "$work/log"

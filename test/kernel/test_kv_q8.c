@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kv_q8.c: the KV type q8 against NUMERICS.md section 7: where its bytes lie, what each value becomes and how far that
- * is from it, and that attention over it is attention over f32 KV that holds the same values. Levels among each other
- * are left to kcheck, attention over f32 to test_ref.c. */
+/* test_kv_q8.c: the KV type q8 against NUMERICS.md section 7: where its bytes lie, what each value becomes
+ * and how far that is from it, and that attention over it is attention over f32 KV that holds the same
+ * values. Levels among each other are left to kcheck, attention over f32 to test_ref.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,9 +119,10 @@ static void a_position_writes_its_own_bytes(void **unused)
         }
 }
 
-/* d = f16(a / 127) is at most 2^-11 of itself off where it is a normal f16, so that no quotient exceeds 127.07 and rounding
- * to the nearest integer is off by d / 2 at most. Below 2^-14 it is off by up to 2^-25, which for the 127 of the largest
- * value is 127 * 2^-25. The quotient itself is rounded once: a part in 2^24 of at most 127.5 d. */
+/* d = f16(a / 127) is at most 2^-11 of itself off where it is a normal f16, so that no quotient exceeds
+ * 127.07 and rounding to the nearest integer is off by d / 2 at most. Below 2^-14 it is off by up to
+ * 2^-25, which for the 127 of the largest value is 127 * 2^-25. The quotient itself is rounded once: a
+ * part in 2^24 of at most 127.5 d. */
 static double bound_of(float d)
 {
     return fmax(d / 2 * (1 + 0x1p-15), 127 * 0x1p-25 * (1 + 0x1p-15));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_layout.c: packing loses no bit of any type, writes nothing outside its panel and zeros what a matrix does not have; and
- * single weights lie where panel.h says. Products over panels are compared with ref in kcheck. */
+/* test_layout.c: packing loses no bit of any type, writes nothing outside its panel and zeros what a
+ * matrix does not have; and single weights lie where panel.h says. Products over panels are compared with
+ * ref in kcheck. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -157,7 +158,8 @@ static void weights_lie_where_the_layout_says(void **unused)
     } cases[] = {
         /* groups 2 and 3, word 1: the high nibbles of their first lines */
         {CT_Q4_K, 256, 16 + 32 + 5, 0x93, {320 + 64 * 8 + 9, 320 + 64 * 12 + 9}, {0x30, 0x90}},
-        /* the second chunk: the fifth bit of k 64 + 32 + 21, byte 1 of word 5, in the last line of its second group */
+        /* the second chunk: the fifth bit of k 64 + 32 + 21, byte 1 of word 5, in the last line of its
+         * second group */
         {CT_Q5_0, 128, 22 * 3 + 2 + 2, 0x20, {704 + 64 + 64 * 9 + 9}, {0x20}},
         /* the minimum of the second chunk */
         {CT_Q5_1, 64, 24 + 3, 0x3c, {384 + 32 + 5}, {0x3c}},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_levels.c: products over panels of every level of kernels against ref, bit for bit, on any CPU with AVX2: a level
- * that this one lacks runs in emulation (emulate.h). kcheck searches longer and checks more, on the levels a CPU has. */
+/* test_levels.c: products over panels of every level of kernels against ref, bit for bit, on any CPU with
+ * AVX2: a level that this one lacks runs in emulation (emulate.h). kcheck searches longer and checks more,
+ * on the levels a CPU has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +69,8 @@ static uint16_t any_f16(void)
     return (uint16_t)((random_bits() & 0x83ff) | (uint32_t)(4 + below(14)) << 10);
 }
 
-/* f32 of either sign whose exponent is moderate, or zero, or denormal, or the bf16 denormal that packing flushes. */
+/* f32 of either sign whose exponent is moderate, or zero, or denormal, or the bf16 denormal that packing
+ * flushes. */
 static uint32_t any_f32(void)
 {
     uint32_t sign = random_bits() & 0x80000000u, low = random_bits() & 0x007fffffu;
@@ -84,7 +86,8 @@ static uint32_t any_f32(void)
     }
 }
 
-/* A stored block of 32 values with f16 scale first, perhaps an f16 minimum, and codes: any bits, often the extremes. */
+/* A stored block of 32 values with f16 scale first, perhaps an f16 minimum, and codes: any bits, often the
+ * extremes. */
 static void fill_block(uint8_t *block, size_t bytes, bool minimum)
 {
     int how = below(6);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ref.c: the reference kernels against float64 arithmetic, and each compiled level against the baseline bit for bit:
- * sections 3 to 8 of NUMERICS.md. Logits of whole models are compared in test/api. */
+/* test_ref.c: the reference kernels against float64 arithmetic, and each compiled level against the
+ * baseline bit for bit: sections 3 to 8 of NUMERICS.md. Logits of whole models are compared in test/api. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,8 +78,8 @@ static inline struct sweep exp_sweep(uint64_t stride)
     return s;
 }
 
-/* All of them, where that takes seconds: with an fma that is an instruction, which gives the same bits as the function,
- * and without a sanitizer, which changes no number. */
+/* All of them, where that takes seconds: with an fma that is an instruction, which gives the same bits as
+ * the function, and without a sanitizer, which changes no number. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 __attribute__((target("fma"), flatten)) static struct sweep exp_sweep_all(void)
 {
@@ -311,7 +311,8 @@ static void test_project(void **unused)
     }
 }
 
-/* Any bits may stand in a file: a NaN or an infinite factor gives such a result, at every level, and nothing worse. */
+/* Any bits may stand in a file: a NaN or an infinite factor gives such a result, at every level, and
+ * nothing worse. */
 static void test_project_any_bits(void **unused)
 {
     static const uint8_t same[] = {0x00, 0xff, 0x80, 0x7f, 0x7c, 0xfc};
@@ -363,8 +364,8 @@ static void attend(float *out, const struct ct_kernel *k, const float *q, const 
     k->attend_finish(out, &all, 0, kv->head_dim);
 }
 
-/* Attention against float64 softmax; bf16 rounds K, V, q and weights to 8 bits, so its bound is 4 roundings of 2^-9
- * relative to the largest |V|. */
+/* Attention against float64 softmax; bf16 rounds K, V, q and weights to 8 bits, so its bound is 4
+ * roundings of 2^-9 relative to the largest |V|. */
 static void test_attend(void **unused)
 {
     static const double bound[] = {
@@ -504,12 +505,14 @@ static void test_draw(void **unused)
     }
 }
 
-/* Known answers of Philox4x32-10 for counter and key zero (Random123's kat_vectors): the first word is 6627e8d5. */
+/* Known answers of Philox4x32-10 for counter and key zero (Random123's kat_vectors): the first word is
+ * 6627e8d5. */
 static void test_philox(void **unused)
 {
     float logits[256] = {0};
     (void)unused;
-    /* equal logits: the draw is floor(u * 256) with u = (x0 >> 8) 2^-24, up to the rounding of 256 sums of 1/256 */
+    /* equal logits: the draw is floor(u * 256) with u = (x0 >> 8) 2^-24, up to the rounding of 256 sums of
+     * 1/256 */
     assert_int_equal(draw(logits, 256, (struct ct_draw){.temperature = 1, .top_p = 1}), 0x66);
 }
 

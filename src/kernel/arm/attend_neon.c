@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attend_neon.c: attention of a tile of queries over a block of keys in Arm's vectors of 128 bits (NUMERICS.md section 7).
- * Scores and weighted sums are one product: lines of 16 keys, or of 16 channels, times numbers of up to four queries, which
- * share what a line gives. What is between them is plain C that compilers turn into vectors. Heads that groups of 32 do not
- * fill and KV in q8 are left to ref_attend.c, and so is all that is done once for a query or a block. */
+/* attend_neon.c: attention of a tile of queries over a block of keys in Arm's vectors of 128 bits
+ * (NUMERICS.md section 7). Scores and weighted sums are one product: lines of 16 keys, or of 16 channels,
+ * times numbers of up to four queries, which share what a line gives. What is between them is plain C that
+ * compilers turn into vectors. Heads that groups of 32 do not fill and KV in q8 are left to ref_attend.c, and
+ * so is all that is done once for a query or a block. */
 #include <arm_neon.h>
 
+#include "kernel/attend_keys.h"
 #include "kernel/ref/ref_math.h"
-#include "kernel/x86/unroll.h"
+#include "kernel/compiler.h"
 
 enum {
-    TILE = 16,               /* queries */
-    ROW = CT_KEY_BLOCK + 16, /* of scores: rows 1 KiB apart would fall on each other in the first cache */
-    VECTORS = 4,             /* of a line of 16 values */
+    TILE = 16,   /* queries */
+    VECTORS = 4, /* of a line of 16 values */
 };
 
 /* ---- products ---- */
@@ -35,8 +36,8 @@ INLINE float32x4_t line_values(const enum ct_kv_type type, const uint8_t *at, si
     return vreinterpretq_f32_u8(vld1q_u8(at + 16 * vector));
 }
 
-/* acc[t][16] += a group of 32 lines times x[t][32] of T queries; the first group makes it. `wide` vectors of a line are in
- * flight: their two chains for each query fill half of the registers. */
+/* acc[t][16] += a group of 32 lines times x[t][32] of T queries; the first group makes it. `wide` vectors of
+ * a line are in flight: their two chains for each query fill half of the registers. */
 INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, const uint8_t *at, size_t stride,
                       const float *x, size_t ld_x, const int wide, const int T, bool first)
 {
@@ -83,8 +84,9 @@ INLINE void add_group_of_all(float *acc, size_t ld_acc, const enum ct_kv_type ty
 
 /* ---- weights ---- */
 
-/* Turns the scores of one query, which sees keys [first, last], into weights of keys [begin, end), which are whole groups,
- * and gives largest score and sum. A score that is not a number makes all of the result one, whatever the largest is. */
+/* Turns the scores of one query, which sees keys [first, last], into weights of keys [begin, end), which are
+ * whole groups, and gives largest score and sum. A score that is not a number makes all of the result one,
+ * whatever the largest is. */
 static void weigh(float *restrict s, float *max, float *sum, int first, int last, int begin, int end,
                   float scale, float cap, bool bf16)
 {
@@ -127,17 +129,8 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
     const size_t slot = (size_t)(base % kv->capacity);
     const uint8_t *k = (const uint8_t *)kv->k + slot * dim * each,
                   *v = (const uint8_t *)kv->v + slot * dim * each;
-    int first = CT_KEY_BLOCK, last = -1; /* that some query sees */
-
-    for (int i = 0; i < t->n; i++) {
-        a->sum[i] = 0;
-        first = CT_MIN(first, CT_MAX(t->lo[i] - base, 0));
-        last = CT_MAX(last, CT_MIN(t->hi[i] - base, CT_KEY_BLOCK - 1));
-    }
-    if (first > last)
-        return;
-
-    const int begin = first / CT_GROUP * CT_GROUP, end = last / CT_GROUP * CT_GROUP + CT_GROUP;
+    const struct groups groups = groups_of(seen_by_all(a, t, block));
+    const int begin = groups.begin, end = groups.end;
     const size_t panel = CT_KEY_PANEL * each, values = dim * each, pair = type == CT_KV_BF16 ? 2 : 1;
     for (int j = begin; j < end; j += CT_KEY_PANEL)
         for (size_t d = 0; d < dim; d += CT_GROUP)
@@ -145,9 +138,10 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
                              dim, t->n, d == 0);
 
     for (int i = 0; i < t->n; i++) {
-        int from = CT_MAX(t->lo[i] - base, 0), to = CT_MIN(t->hi[i] - base, CT_KEY_BLOCK - 1);
-        if (from <= to)
-            weigh(s + i * ROW, &a->max[i], &a->sum[i], from, to, begin, end, scale, cap, type == CT_KV_BF16);
+        const struct seen seen = seen_by(t, i, block);
+        if (seen.first <= seen.last)
+            weigh(s + i * ROW, &a->max[i], &a->sum[i], seen.first, seen.last, begin, end, scale, cap,
+                  type == CT_KV_BF16);
         else
             memset(s + i * ROW + begin, 0, (size_t)(end - begin) * sizeof *s);
     }

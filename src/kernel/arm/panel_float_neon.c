@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel_float_neon.c: products over panels in f32 and bf16 (F32, F16, BF16, SFP) for Arm's vectors of 128 bits: two chains
- * of a group, lanes are rows (NUMERICS.md sections 3 and 5). BFDOT and BFMMLA add in another order and are not used. Inputs
- * are ref's; layout: panel.h; all other types: panel_neon.c. */
+/* panel_float_neon.c: products over panels in f32 and bf16 (F32, F16, BF16, SFP) for Arm's vectors of 128
+ * bits: two chains of a group, lanes are rows (NUMERICS.md sections 3 and 5). BFDOT and BFMMLA add in another
+ * order and are not used. Inputs are ref's; layout: panel.h; all other types: panel_neon.c. */
 #include <arm_neon.h>
 
 #include "kernel/layout/panel.h"
 #include "kernel/ref/ref_math.h"
-#include "kernel/x86/unroll.h"
+#include "kernel/compiler.h"
 
 enum { ROWS = 4, VECTORS = CT_PANEL_ROWS / ROWS, TOKENS = CT_LANES };
 
@@ -15,16 +15,16 @@ INLINE int chunk_bytes(const enum ct_type type)
     return type == CT_F32 ? 2048 : type == CT_SFP ? 512 : 1024;
 }
 
-/* 16-bit codes of SFP less their sign, times 16, as bf16. A code m above 0 is 0x3400 + 32 m, from 64 on 0x3800 + 16 m,
- * always the smaller of the two. */
+/* 16-bit codes of SFP less their sign, times 16, as bf16. A code m above 0 is 0x3400 + 32 m, from 64 on
+ * 0x3800 + 16 m, always the smaller of the two. */
 INLINE uint16x8_t magnitude(uint16x8_t m16)
 {
     uint16x8_t v = m16 + vminq_u16(m16 + vdupq_n_u16(0x3400), vdupq_n_u16(0x3800));
     return v & vtstq_u16(m16, m16); /* 0 for 0 */
 }
 
-/* 4 k of 4 rows, from k = 4i of a chunk on. Code 0x80 of SFP becomes -0, which no sum that begins with +0 can tell from
- * +0. */
+/* 4 k of 4 rows, from k = 4i of a chunk on. Code 0x80 of SFP becomes -0, which no sum that begins with +0 can
+ * tell from +0. */
 INLINE void weights(float32x4_t w[4], const enum ct_type type, const uint8_t *lines, int i)
 {
     const uint32x4_t upper = vdupq_n_u32(0xffff0000);
@@ -77,7 +77,8 @@ INLINE void add_products(float32x4_t chain[2][TOKENS], const float32x4_t w[4], c
     }
 }
 
-/* One panel and T tokens, of which `tokens` are there; x[k][lanes]. `at_once` vectors of rows are in flight. */
+/* One panel and T tokens, of which `tokens` are there; x[k][lanes]. `at_once` vectors of rows are in
+ * flight. */
 INLINE void tile(float *out, size_t ldo, const enum ct_type type, const uint8_t *lines, int rows, int groups,
                  const float *x, const int lanes, const int T, const int at_once, int tokens, float scale)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel_neon.c: products over panels with int8 inputs for Arm's vectors of 128 bits: 4 rows to a vector, one token or up to
- * 8 at a time. Compiled for plain NEON, again with the dot product of 4 bytes, and again with products of 2 x 8 by 8 x 2
- * bytes (i8mm). Lanes are rows, so every sum is the chain of NUMERICS.md section 4. Products in f32 and bf16:
- * panel_float_neon.c; layout: panel.h. */
+/* panel_neon.c: products over panels with int8 inputs for Arm's vectors of 128 bits: 4 rows to a vector, one
+ * token or up to 8 at a time. Compiled for plain NEON, again with the dot product of 4 bytes, and again with
+ * products of 2 x 8 by 8 x 2 bytes (i8mm). Lanes are rows, so every sum is the chain of NUMERICS.md section
+ * 4. Products in f32 and bf16: panel_float_neon.c; layout: panel.h. */
 #include <arm_neon.h>
 
-#include "kernel/layout/panel_factor.h"
+#include "kernel/layout/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 
 enum {
@@ -18,22 +18,11 @@ enum {
 #endif
 };
 
-/* A kind of panel, constant where it is used. */
-struct kind {
-    int bits; /* of a code; 8: a weight + 128 */
-    enum factor factor;
-    int zero;            /* the code of weight 0, of fewer bits */
-    int run;             /* words of whose products one each fits a 16-bit sum */
-    int groups, header;  /* of a chunk, and bytes before its lines */
-    const int8_t *table; /* what nibbles stand for, NULL: themselves */
-};
-
-/* A block of tokens of a prepared input: q[k/RUN][lanes][RUN], scale[group][lanes], sum[group][half][lanes]. */
-struct tokens {
-    const int8_t *q;
-    const float *scale;
-    const int32_t *sum;
-};
+/* Products of a weight with at most 127 that stay together below 2^15. */
+INLINE int run_of(const struct kind kind)
+{
+    return kind.bits == 8 || (kind.table && kind.factor != EXPONENT) ? 2 : 8;
+}
 
 /* ---- weights ---- */
 
@@ -55,7 +44,7 @@ INLINE void decode(int8x16_t w[8], const struct kind kind, const uint8_t *lines,
         if (kind.table)
             w[i] = vqtbl1q_s8(table, v);
         else
-            w[i] = vreinterpretq_s8_u8(v - vdupq_n_u8((uint8_t)(kind.bits == 8 ? 128 : kind.zero)));
+            w[i] = vreinterpretq_s8_u8(v - vdupq_n_u8((uint8_t)kind.zero));
     }
 }
 
@@ -230,7 +219,7 @@ INLINE void dot(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], co
 INLINE void dot(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], const int8_t *q,
                 const int lanes, const int T, const int from, const int to)
 {
-    const int run = CT_MIN(kind.run, to - from);
+    const int run = CT_MIN(run_of(kind), to - from);
 
     UNROLL for (int t = 0; t < T; t++)
     {
@@ -258,8 +247,8 @@ INLINE void dot(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], co
 
 /* ---- tiles ---- */
 
-/* acc[t] += group g of 4 rows from `row` on, for T tokens; chunk is the one that the group is in, `at` the group in the
- * row. */
+/* acc[t] += group g of 4 rows from `row` on, for T tokens; chunk is the one that the group is in, `at` the
+ * group in the row. */
 INLINE void add_group(float32x4_t *acc, const struct kind kind, const uint8_t *chunk, int g, int row,
                       const struct tokens *x, int at, const int lanes, const int T, int8x16_t table)
 {
@@ -270,7 +259,7 @@ INLINE void add_group(float32x4_t *acc, const struct kind kind, const uint8_t *c
     int8x16_t w[8];
     int32x4_t all[TOKENS], second[TOKENS];
 
-    decode(w, kind, chunk + kind.header + 64 * kind.bits * g + 4 * row, table);
+    decode(w, kind, chunk + kind.header + group_bytes(kind) * g + 4 * row, table);
     arrange(w, lanes);
     dot(all, kind, w, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
     if (by_halves(kind.factor)) {
@@ -305,7 +294,7 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const uint8_t *
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
             for (int i = 0; i < CT_PANEL_ROWS / ROWS; i++)
                 add_group(acc[i], kind, chunk, g, ROWS * i, x, g0 + g, lanes, T, table);
-        chunk += kind.header + 64 * kind.bits * kind.groups;
+        chunk += chunk_bytes(kind);
     }
     for (int t = 0; t < tokens; t++) {
         float all[CT_PANEL_ROWS];
@@ -325,7 +314,7 @@ INLINE void project(float *out, size_t ldo, const struct kind kind, const struct
         int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
         for (int t = 0; t < p->n; t += TOKENS) {
             const size_t at = (size_t)t * (size_t)groups;
-            const struct tokens x = {p->q + at * CT_GROUP, p->scale + at, p->sum + 2 * at};
+            const struct tokens x = {p->q + at * CT_GROUP, p->scale + at, p->sum + 2 * at, NULL};
             float *to = out + (size_t)t * ldo + r0;
             int tokens = CT_MIN(TOKENS, p->n - t);
 #define TILE(lanes, T) tile(to, ldo, kind, panel, rows, &x, groups, lanes, T, tokens, w->scale)
@@ -349,26 +338,13 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
 {
     (void)form;
     (void)scratch;
-    /* `run` products of a weight with at most 127 stay below 2^15. */
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
         project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                                         \
         break;
-        KIND(CT_Q8_0, 8, OWN, 0, 2, 2, 64, NULL)
-        KIND(CT_Q5_0, 5, OWN, 16, 8, 2, 64, NULL)
-        KIND(CT_Q5_1, 5, OWN_PAIR, 0, 8, 1, 64, NULL)
-        KIND(CT_Q4_0, 4, OWN, 8, 8, 2, 64, NULL)
-        KIND(CT_Q4_1, 4, OWN_PAIR, 0, 8, 2, 128, NULL)
-        KIND(CT_IQ4_NL, 4, OWN, 0, 2, 2, 64, ct_iq4_values)
-        KIND(CT_Q2_K, 2, NIBBLES, 0, 8, 8, 320, NULL)
-        KIND(CT_Q3_K, 3, HALVES, 4, 8, 8, 320, NULL)
-        KIND(CT_Q4_K, 4, PAIR, 0, 8, 8, 320, NULL)
-        KIND(CT_Q5_K, 5, PAIR, 0, 8, 8, 320, NULL)
-        KIND(CT_Q6_K, 6, HALVES, 32, 8, 8, 320, NULL)
-        KIND(CT_IQ4_XS, 4, SIGNED, 0, 2, 8, 192, ct_iq4_values)
-        KIND(CT_MXFP4, 4, EXPONENT, 0, 8, 4, 64, ct_mxfp4_values)
-        KIND(CT_I8, 8, BLOCK, 0, 2, 4, 64, NULL)
+        CT_KINDS_OF_LINES(KIND)
+        CT_KINDS_OF_PLANES(KIND)
 #undef KIND
     default:
         ct_project_floats_neon(out, ldo, w, r0, r1, x);

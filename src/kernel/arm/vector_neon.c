@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_neon.c: of the small operators the one that compilers do not turn into good vectors for Arm: norm. The others are
- * good as ref*.c have them. */
+/* vector_neon.c: of the small operators the one that compilers do not turn into good vectors for Arm: norm.
+ * The others are good as ref*.c have them. */
 #include <arm_neon.h>
 
 #include "kernel/ref/ref_math.h"

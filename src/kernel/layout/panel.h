@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel.h: how a packed weight lies in memory, for packing (pack.c) and for kernels. A panel is 16 rows side by side:
- * vectors hold rows, so a sum over k stays inside a lane and keeps the order of NUMERICS.md. One layout serves every
- * instruction set: a line of 64 bytes is 16 rows of 4 consecutive k (bytes), of 8 (nibbles), of 2 (16 bit) or of 1.
+/* panel.h: how a packed weight lies in memory, for packing (pack.c) and for kernels. A panel is 16 rows side
+ * by side: vectors hold rows, so a sum over k stays inside a lane and keeps the order of NUMERICS.md. One
+ * layout serves every instruction set: a line of 64 bytes is 16 rows of 4 consecutive k (bytes), of 8
+ * (nibbles), of 2 (16 bit) or of 1.
  *
  * A panel is a run of chunks, each first its scales and minima, then its lines:
  *   bytes    64 k: [2 groups][16] f16 scales, as many minima, then 16 lines of [16][4] bytes, weight + 128
@@ -9,13 +10,14 @@
  *   16 bit   32 k: 16 lines of [16][2]
  *   SFP      32 k: 8 lines of [16][4] codes
  *   32 bit   32 k: 32 lines of [16]
- *   planes   32 to 256 k: perhaps [16] 16 bit factors twice, then [groups][16][1 or 2] bytes, factors of groups (both padded
- *            to 64 bytes), then for each group of 32 as many lines as a weight has bits: planes of 8, 4 or 2 bits, then
- *            perhaps one of the 1 or 2 above them. In a plane of b bits a line has 32 / b words of [16][4] k in a row, the
- *            first in the lowest bits; the nibbles above are such a plane too
- * Factors of planes: Q4_K, Q5_K d, dmin; scale, minimum of a group. Q2_K the same, one byte of two nibbles for each half of
- * a group. Q6_K, Q3_K d; a signed scale for each half. IQ4_XS d; signed scale. MXFP4 the exponent. Q5_0 an f16 scale of a
- * group. Q5_1, of a group to a chunk, scale, minimum. I8 bf16 scale, zero.
+ *   planes   32 to 256 k: perhaps [16] 16 bit factors twice, then [groups][16][1 or 2] bytes, factors of
+ *            groups (both padded to 64 bytes), then for each group of 32 as many lines as a weight has bits:
+ *            planes of 8, 4 or 2 bits, then perhaps one of the 1 or 2 above them. In a plane of b bits a line
+ *            has 32 / b words of [16][4] k in a row, the first in the lowest bits; the nibbles above are such
+ *            a plane too
+ * Factors of planes: Q4_K, Q5_K d, dmin; scale, minimum of a group. Q2_K the same, one byte of two nibbles
+ * for each half of a group. Q6_K, Q3_K d; a signed scale for each half. IQ4_XS d; signed scale. MXFP4 the
+ * exponent. Q5_0 an f16 scale of a group. Q5_1, of a group to a chunk, scale, minimum. I8 bf16 scale, zero.
  * Rows are padded to 16 and k to whole chunks; what is padded has scale 0 or weight 0. */
 #ifndef CT_PANEL_H
 #define CT_PANEL_H

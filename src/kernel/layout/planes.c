@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* planes.c: rows of the types whose bits fill no nibbles or whose factors are small integers (Q5_0, Q5_1, K-quants,
- * IQ4_XS, MXFP4, I8) to panels of bit planes and back, losing nothing. Layout: panel.h; what the bits of a stored block mean: quant/blocks.h. */
+/* planes.c: rows of the types whose bits fill no nibbles or whose factors are small integers (Q5_0, Q5_1,
+ * K-quants, IQ4_XS, MXFP4, I8) to panels of bit planes and back, losing nothing. Layout: panel.h; what the
+ * bits of a stored block mean: quant/blocks.h. */
 #include "kernel/layout/panel.h"
 
 #include "quant/blocks.h"
@@ -31,9 +32,9 @@ struct source {
     int to;    /* the bit of the code that the lowest of them is */
 };
 
-/* SHARED: 8 / width groups one after another share 32 bytes, the first has the lowest bits. CROSSED: the same with the
- * middle groups of each four exchanged (Q6_K). HALVED: 16 bytes for a group, low nibbles first. BYTES: signed bytes. ROW:
- * 32 single bits in a row, of which a word has the next 4.
+/* SHARED: 8 / width groups one after another share 32 bytes, the first has the lowest bits. CROSSED: the same
+ * with the middle groups of each four exchanged (Q6_K). HALVED: 16 bytes for a group, low nibbles first.
+ * BYTES: signed bytes. ROW: 32 single bits in a row, of which a word has the next 4.
  * Gives the offset of word i of group g and the shift of its bits. */
 static inline int place(const struct source *s, int g, int i, int *shift)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations here, products in ref_project.c, attention in
- * ref_attend.c, positions in ref_rope.c, sampling in ref_draw.c. Compiled once per ISA level from this one source; the
- * levels agree bit for bit because the source fixes every rounding. */
+/* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations here, products in ref_project.c,
+ * attention in ref_attend.c, positions in ref_rope.c, sampling in ref_draw.c. Compiled once per ISA level
+ * from this one source; the levels agree bit for bit because the source fixes every rounding. */
 #include "kernel/ref/ref.h"
 
 static void norm(float *y, const float *x, const float *w, int n, float eps)

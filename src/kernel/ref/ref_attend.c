@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_attend.c: storing K and V, and attention of queries over blocks of stored keys (NUMERICS.md section 7), one query
- * after another. Keys lie in lanes for the scores, channels for the weighted sum. Which queries and blocks: the backend. */
+/* ref_attend.c: storing K and V, and attention of queries over blocks of stored keys (NUMERICS.md section
+ * 7), one query after another. Keys lie in lanes for the scores, channels for the weighted sum. Which
+ * queries and blocks: the backend. */
 #include "kernel/ref/ref_math.h"
 #include "kernel/ref/ref.h"
 
@@ -66,8 +67,9 @@ void CT_NAME(ct_store)(const struct ct_kv_head *kv, int position, const float *k
     }
 }
 
-/* Two lines of a K panel (d and d + 1) or two keys of V (j and j + 1) as f32: what the even and the odd chain take.
- * n values each; a and b are where the two lines begin, both the same address for interleaved bf16. */
+/* Two lines of a K panel (d and d + 1) or two keys of V (j and j + 1) as f32: what the even and the odd
+ * chain take. n values each; a and b are where the two lines begin, both the same address for interleaved
+ * bf16. */
 static inline __attribute__((always_inline)) void load_pair(float *restrict even, float *restrict odd,
                                                             enum ct_kv_type type, const void *base, size_t at,
                                                             size_t stride, int n)
@@ -153,7 +155,8 @@ static void score_panel(float *restrict s, const float *restrict q, const struct
     }
 }
 
-/* out[d] = sum over the keys of the block of weight[j] * V[j][d], groups of 32 keys that hold a visible one. */
+/* out[d] = sum over the keys of the block of weight[j] * V[j][d], groups of 32 keys that hold a visible
+ * one. */
 static void weigh_values(float *restrict out, const float *restrict weight, const struct ct_kv_head *kv,
                          size_t slot, int first, int last)
 {

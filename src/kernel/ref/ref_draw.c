@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_draw.c: the arithmetic of sampling (NUMERICS.md section 8): top-k, softmax at temperature, top-p, min-p and the
- * draw with counter-based random numbers. Which parameters apply is decided by text/generation_config.c and the caller. */
+/* ref_draw.c: the arithmetic of sampling (NUMERICS.md section 8): top-k, softmax at temperature, top-p,
+ * min-p and the draw with counter-based random numbers. Which parameters apply is decided by
+ * text/generation_config.c and the caller. */
 #include "kernel/ref/ref.h"
 
 /* Philox4x32-10 (Salmon et al., 2011): the first word for this key and counter. */
@@ -59,8 +60,8 @@ static bool any_above(const float *logits, float limit)
     return any;
 }
 
-/* The k best allowed ids, best first; returns how many there are. n log k at worst; of many ids hardly one in a hundred
- * gets into the heap, the others are passed over by blocks. */
+/* The k best allowed ids, best first; returns how many there are. n log k at worst; of many ids hardly one
+ * in a hundred gets into the heap, the others are passed over by blocks. */
 static int top_k(int32_t *order, const float *logits, int n, int k, const struct ct_draw *d)
 {
     int kept = 0;
@@ -95,16 +96,16 @@ static int top_k(int32_t *order, const float *logits, int n, int k, const struct
     return kept;
 }
 
-/* A number that rises as logits fall; the same for 0 and -0. In arithmetic: a branch would be guessed wrong half of the
- * time. */
+/* A number that rises as logits fall; the same for 0 and -0. In arithmetic: a branch would be guessed
+ * wrong half of the time. */
 static uint32_t rank_of(float logit)
 {
     uint32_t u = ct_f32_bits(logit + 0.0f), negative = 0u - (u >> 31);
     return u ^ (0x7fffffffu & ~negative);
 }
 
-/* All allowed ids, best first; returns how many there are. A radix sort by digits from the lowest on, which keeps the
- * order of equals. spare has room for n ids. */
+/* All allowed ids, best first; returns how many there are. A radix sort by digits from the lowest on,
+ * which keeps the order of equals. spare has room for n ids. */
 static int sort_all(int32_t *order, void *spare, const float *logits, int n, const struct ct_draw *d)
 {
     enum { PASSES = 3, BITS = 11, DIGITS = 1 << BITS };

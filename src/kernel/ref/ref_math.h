@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_math.h: exp, tanh and bf16 rounding of NUMERICS.md sections 5 and 6 as inline C out of mul, add, fma and integer
- * operations, so that every compiler and CPU gives the same bits. Included by ref*.c only. */
+/* ref_math.h: exp, tanh and bf16 rounding of NUMERICS.md sections 5 and 6 as inline C out of mul, add, fma
+ * and integer operations, so that every compiler and CPU gives the same bits. Included by ref*.c only. */
 #ifndef CT_REF_MATH_H
 #define CT_REF_MATH_H
 
@@ -19,8 +19,8 @@ static inline float ct_rne(float x)
     return (x + 0x1.8p23f) - 0x1.8p23f;
 }
 
-/* e^x: x = n ln2 + r, the Taylor polynomial of degree 7 in r (its remainder is 5e-9 relative, 0.04 ulp), times 2^n
- * in two factors because n reaches 128. */
+/* e^x: x = n ln2 + r, the Taylor polynomial of degree 7 in r (its remainder is 5e-9 relative, 0.04 ulp),
+ * times 2^n in two factors because n reaches 128. */
 static inline float ct_exp(float x)
 {
     float n = ct_rne(CT_MIN(CT_MAX(x, -100.0f), 100.0f) * 1.44269504f);
@@ -67,8 +67,8 @@ static inline float ct_bf16_round(float v)
     return ct_flush(ct_f32_from_bits(rounded));
 }
 
-/* The f16 scale of a group of q8 (section 7) from the bits of its largest value without the sign; of one that holds what
- * is no number, NaN. */
+/* The f16 scale of a group of q8 (section 7) from the bits of its largest value without the sign; of one
+ * that holds what is no number, NaN. */
 static inline uint16_t ct_q8_scale(uint32_t most)
 {
     uint16_t scale = ct_f32_to_f16(ct_f32_from_bits(most) / 127);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_project.c: matrix products of NUMERICS.md sections 3 to 5, and the preparation of their inputs. The order of
- * additions is the definition; lanes are tokens, so compilers can vectorise without changing it. */
+/* ref_project.c: matrix products of NUMERICS.md sections 3 to 5, and the preparation of their inputs. The
+ * order of additions is the definition; lanes are tokens, so compilers can vectorise without changing it. */
 #include "kernel/ref/ref_math.h"
 #include "kernel/layout/panel.h"
 #include "kernel/ref/ref.h"
@@ -111,7 +111,8 @@ void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, in
 
 /* ---- f32 and bf16 products: two chains per group ---- */
 
-/* acc[r][t] of ROWS rows w[r][padded] and `lanes` tokens x[padded][lanes]; lanes is a constant where this is called. */
+/* acc[r][t] of ROWS rows w[r][padded] and `lanes` tokens x[padded][lanes]; lanes is a constant where this
+ * is called. */
 static inline __attribute__((always_inline)) void
 dot_rows(float *restrict acc, const float *restrict w, const float *restrict x, int padded, const int lanes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_rope.c: rotary position embedding (NUMERICS.md section 6): frequencies and angles in double with our own log, exp,
- * sine and cosine, rounded once to f32. */
+/* ref_rope.c: rotary position embedding (NUMERICS.md section 6): frequencies and angles in double with our
+ * own log, exp, sine and cosine, rounded once to f32. */
 #include "kernel/ref/ref.h"
 
 #define LN2_HI     0x1.62e42fefa39efp-1
@@ -8,7 +8,8 @@
 #define HALF_PI_HI 0x1.921fb54442d18p+0
 #define HALF_PI_LO 0x1.1a62633145c07p-54
 
-/* ln x for finite x > 0: x = m 2^k with m in [1/sqrt2, sqrt2), ln m = 2 artanh((m-1)/(m+1)) by its odd series. */
+/* ln x for finite x > 0: x = m 2^k with m in [1/sqrt2, sqrt2), ln m = 2 artanh((m-1)/(m+1)) by its odd
+ * series. */
 static double natural_log(double x)
 {
     uint64_t u;
@@ -49,8 +50,9 @@ static inline double flip(double v, uint64_t sign)
     return v;
 }
 
-/* Both at once; pi/2 in two parts leaves an error below 1e-26 for the angles of a million positions. The quadrant is the
- * lowest bits of the sum that rounds, and is chosen by without a branch, so that pairs go side by side in vectors. */
+/* Both at once; pi/2 in two parts leaves an error below 1e-26 for the angles of a million positions. The
+ * quadrant is the lowest bits of the sum that rounds, and is chosen by without a branch, so that pairs go
+ * side by side in vectors. */
 static inline void sine_cosine(double x, double *sine, double *cosine)
 {
     double turned = x * 0.6366197723675814 + 0x1.8p52, n = turned - 0x1.8p52;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel_planes.h: products over panels of planes (Q5_0, Q5_1, K-quants, IQ4_XS, MXFP4, I8); all other panels and the
- * inputs are panel_avx2.c's. panel_planes_X.c includes the lanes of its instruction set before this, which is all that the
- * levels differ in, but for CT_DOT_VNNI: with it a dot of bytes is one instruction. The words of a group are decoded once for
- * all tokens of some blocks. Lanes are rows, so every sum is the chain of NUMERICS.md section 4. Layout: panel.h. */
+/* panel_planes.h: products over panels of planes (Q5_0, Q5_1, K-quants, IQ4_XS, MXFP4, I8); all other panels
+ * and the inputs are panel_avx2.c's. panel_planes_X.c includes a simd_X.h before this,
+ * which is all that the levels differ in, but for CT_DOT_VNNI: with it a dot of bytes is one instruction. The
+ * words of a group are decoded once for all tokens of some blocks. Lanes are rows, so every sum is the chain
+ * of NUMERICS.md section 4. Layout: panel.h. */
 #ifndef CT_PANEL_PLANES_H
 #define CT_PANEL_PLANES_H
 
-#include "kernel/layout/panel_factor.h"
+#include "kernel/layout/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 
 enum {
-    AHEAD = 2048, /* bytes between a line and what is prefetched with it */
-    BLOCKS = 4,   /* blocks of tokens that share decoded weights */
+    BLOCKS = 4, /* blocks of tokens that share decoded weights */
     TOKENS = BLOCKS * CT_LANES,
 #ifdef CT_DOT_VNNI
     BYTE_DOTS = 1,
@@ -20,53 +20,51 @@ enum {
     BYTE_DOTS = 0,
     SIGNED_ZERO = 0,
 #endif
+    MXFP4_ZERO = 12,           /* added to its values, which makes unsigned codes of them */
     MOST = 4,                  /* panels in flight */
     TILE = PARTS == 1 ? 8 : 4, /* tokens whose sums are in registers at once */
 };
 
-/* A kind of panel, constant where it is used. */
-struct kind {
-    int bits;
-    enum factor factor;
-    int run;    /* words whose byte products fit one 16-bit sum; 0: weights are signed bytes, none do */
-    int zero;   /* the code of weight 0, of unsigned codes */
-    int groups; /* in a chunk */
-    int header; /* bytes before its lines */
-    int zen;    /* panels of one token in flight on plain AVX2, MOST elsewhere */
-    const int8_t *table; /* what nibbles stand for, NULL: themselves */
-};
+/* Words whose byte products fit one 16-bit sum: 2 * run * 127 * the largest code is below 2^15. 0: weights
+ * are signed bytes, none do. */
+INLINE int run_of(const struct kind kind)
+{
+    const int largest = kind.table ? 2 * MXFP4_ZERO : (1 << kind.bits) - 1, one = 2 * 127 * largest;
 
-/* A block of tokens of a prepared input: q[k/4][lanes][4], the others [group][lanes]; pair is both halves' sums as 16
- * bits. */
-struct tokens {
-    const int8_t *q;
-    const float *scale;
-    const int32_t *sum, *pair;
-};
+    if (kind.bits == 8 || kind.factor == SIGNED)
+        return 0;
+    return 8 * one < 1 << 15 && !by_halves(kind.factor) ? 8 : 4 * one < 1 << 15 ? 4 : 2;
+}
+
+/* The code of weight 0, as dots want codes. */
+INLINE int zero_of(const struct kind kind)
+{
+    return run_of(kind) == 0 ? SIGNED_ZERO : kind.table ? MXFP4_ZERO : kind.zero;
+}
 
 /* 16-bit lanes shifted left by a constant of either sign. */
-INLINE vec shift(vec v, const int by)
+INLINE ivec shift(ivec v, const int by)
 {
     return by > 0 ? V(slli_epi16)(v, by) : by < 0 ? V(srli_epi16)(v, -by) : v;
 }
 
 /* The table of nibbles as codes: unsigned where dots want them. */
-INLINE vec table_of(const struct kind kind)
+INLINE ivec table_of(const struct kind kind)
 {
-    vec table = kind.table ? sixteen(kind.table) : V(set1_epi8)(0);
-    return V(add_epi8)(table, V(set1_epi8)((char)(kind.run ? kind.zero : SIGNED_ZERO)));
+    ivec table = kind.table ? sixteen(kind.table) : V(set1_epi8)(0);
+    return V(add_epi8)(table, V(set1_epi8)((char)zero_of(kind)));
 }
 
 /* Word i of the 8 words of 4 bytes that a group of a part is. */
-INLINE vec word(const struct kind kind, const uint8_t *lines, const int i, vec table)
+INLINE ivec word(const struct kind kind, const uint8_t *lines, const int i, ivec table)
 {
     const int low = ct_plane_bits(kind.bits), high = kind.bits - low;
-    vec w = load(lines + 64 * (i * low / 8));
+    ivec w = load(lines + 64 * (i * low / 8));
 
     if (low < 8)
         w = BITS(and)(shift(w, -(i * low % 8)), V(set1_epi8)((char)((1 << low) - 1)));
     if (high) {
-        vec h = shift(load(lines + 64 * (low + i * high / 8)), low - i * high % 8);
+        ivec h = shift(load(lines + 64 * (low + i * high / 8)), low - i * high % 8);
         w = BITS(or)(w, BITS(and)(h, V(set1_epi8)((char)(((1 << high) - 1) << low))));
     }
     if (kind.table)
@@ -78,38 +76,38 @@ INLINE vec word(const struct kind kind, const uint8_t *lines, const int i, vec t
 
 /* The words of a group, for tokens that share them; size: |w| of signed ones. */
 struct words {
-    vec w[8][PARTS], size[8][PARTS];
+    ivec w[8][PARTS], size[8][PARTS];
 };
 
-INLINE void decode(struct words *to, const struct kind kind, const uint8_t *lines, vec table)
+INLINE void decode(struct words *to, const struct kind kind, const uint8_t *lines, ivec table)
 {
     UNROLL for (int i = 0; i < 8; i++) UNROLL for (int p = 0; p < PARTS; p++)
     {
-        to->w[i][p] = word(kind, lines + 4 * ROWS * p, i, table);
-        if (!kind.run && !BYTE_DOTS)
+        to->w[i][p] = word(kind, lines + 4 * VEC * p, i, table);
+        if (!run_of(kind) && !BYTE_DOTS)
             to->size[i][p] = V(abs_epi8)(to->w[i][p]);
     }
 }
 
 /* The factors of a group of a part. */
 struct factors {
-    real ws, m;        /* m: what is taken away times the sum */
-    vec scale[2];      /* of halves: the same 16 bits twice */
-    real weight[2];    /* the same as numbers */
-    vec zero, minimum; /* 16 bits for each half */
+    fvec ws, m;         /* m: what is taken away times the sum */
+    ivec scale[2];      /* of halves: the same 16 bits twice */
+    fvec weight[2];     /* the same as numbers */
+    ivec zero, minimum; /* 16 bits for each half */
 };
 
 /* 2^(e - 128); the first two are subnormal */
-INLINE real power(vec e)
+INLINE fvec power(ivec e)
 {
-    const vec one = V(set1_epi32)(1);
-    vec tiny = V(sllv_epi32)(V(set1_epi32)(0x00200000), V(min_epi32)(e, one));
-    return as_real(V(max_epi32)(tiny, V(slli_epi32)(V(sub_epi32)(e, one), 23)));
+    const ivec one = V(set1_epi32)(1);
+    ivec tiny = V(sllv_epi32)(V(set1_epi32)(0x00200000), V(min_epi32)(e, one));
+    return as_floats(V(max_epi32)(tiny, V(slli_epi32)(V(sub_epi32)(e, one), 23)));
 }
 
-INLINE real bf16(const uint8_t *p)
+INLINE fvec bf16(const uint8_t *p)
 {
-    return as_real(V(slli_epi32)(words_unsigned(p), 16));
+    return as_floats(V(slli_epi32)(words_unsigned(p), 16));
 }
 
 /* chunk is the one that the group is in, g counts within it, row is the first of the part. */
@@ -117,7 +115,7 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
 {
     struct factors f = {0};
     const uint8_t *small = chunk + 64;
-    vec pair;
+    ivec pair;
 
     switch (kind.factor) {
     case OWN:
@@ -161,7 +159,7 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
 #else
     static const uint8_t low[16] = {0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13},
                          high[16] = {2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15};
-    f.zero = V(mullo_epi16)(pair, V(set1_epi16)((short)-kind.zero));
+    f.zero = V(mullo_epi16)(pair, V(set1_epi16)((short)-zero_of(kind)));
     f.scale[0] = V(shuffle_epi8)(pair, sixteen(low));
     f.scale[1] = V(shuffle_epi8)(pair, sixteen(high));
 #endif
@@ -172,41 +170,41 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
 struct group {
     const struct words *words;
     const uint8_t *lines;
-    vec table;
+    ivec table;
     struct factors factors[PARTS];
 };
 
-INLINE vec word_of(const struct kind kind, const struct group *of, const int i, const int part)
+INLINE ivec word_of(const struct kind kind, const struct group *of, const int i, const int part)
 {
-    return of->words ? of->words->w[i][part] : word(kind, of->lines + 4 * ROWS * part, i, of->table);
+    return of->words ? of->words->w[i][part] : word(kind, of->lines + 4 * VEC * part, i, of->table);
 }
 
-/* sum[t][part] += the products of words [from, to) with T tokens. A word serves all of them, and what is broadcast of a
- * token all parts. */
+/* sum[t][part] += the products of words [from, to) with T tokens. A word serves all of them, and what is
+ * broadcast of a token all parts. */
 #ifdef CT_DOT_VNNI
 
-INLINE void dot(vec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+INLINE void dot(ivec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
                 const int lanes, const int T, const int from, const int to)
 {
     UNROLL for (int i = from; i < to; i++)
     {
-        vec w[PARTS];
+        ivec w[PARTS];
         UNROLL for (int p = 0; p < PARTS; p++) w[p] = word_of(kind, of, i, p);
         UNROLL for (int t = 0; t < T; t++)
         {
-            vec x = same(q + 4 * (i * lanes + t));
+            ivec x = same(q + 4 * (i * lanes + t));
             UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] = DOT_BYTES(sum[t][p], w[p], x);
         }
     }
 }
 
-/* value[t][part] = what the scales of the halves, if there are any, make of a group's products with T tokens, as numbers:
- * integers below 2^24 all the way. */
-INLINE void total(real (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+/* value[t][part] = what the scales of the halves, if there are any, make of a group's products with T tokens,
+ * as numbers: integers below 2^24 all the way. */
+INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
                   const int32_t *xsum, const int32_t *pair, const int lanes, const int T)
 {
-    const int zero = kind.run ? kind.zero : SIGNED_ZERO;
-    vec sum[TILE][PARTS];
+    const int zero = zero_of(kind);
+    ivec sum[TILE][PARTS];
 
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] =
         V(set1_epi32)(-zero * (by_halves(kind.factor) ? (int16_t)pair[t] : xsum[t]));
@@ -228,33 +226,34 @@ INLINE void total(real (*value)[PARTS], const struct kind kind, const struct gro
 #else
 
 /* Two words at a time, in 16 bits as long as a run allows. */
-INLINE void dot(vec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+INLINE void dot(ivec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
                 const int lanes, const int T)
 {
-    const int run = kind.run ? kind.run : 1, step = run == 2 ? 2 : 1;
-    vec pairs[TILE][PARTS];
+    const int run = CT_MAX(run_of(kind), 1), step = run == 2 ? 2 : 1;
+    ivec pairs[TILE][PARTS];
 
     UNROLL for (int i = 0; i < 8; i += step)
     {
-        vec w[2][PARTS], size[PARTS];
+        ivec w[2][PARTS], size[PARTS];
         UNROLL for (int p = 0; p < PARTS; p++)
         {
             UNROLL for (int j = 0; j < step; j++)
             {
                 w[j][p] = word_of(kind, of, i + j, p);
-                if (kind.run)
+                if (run_of(kind))
                     PIN(w[j][p]);
             }
-            if (!kind.run)
+            if (!run_of(kind))
                 size[p] = of->words ? of->words->size[i][p] : V(abs_epi8)(w[0][p]);
         }
         UNROLL for (int t = 0; t < T; t++)
         {
-            vec x[2];
+            ivec x[2];
             UNROLL for (int j = 0; j < step; j++) x[j] = same(q + 4 * ((i + j) * lanes + t));
             UNROLL for (int p = 0; p < PARTS; p++)
             {
-                vec two = kind.run ? V(maddubs_epi16)(w[0][p], x[0]) : signed_pairs(size[p], w[0][p], x[0]);
+                ivec two =
+                    run_of(kind) ? V(maddubs_epi16)(w[0][p], x[0]) : signed_pairs(size[p], w[0][p], x[0]);
                 if (step == 2)
                     two = V(add_epi16)(two, V(maddubs_epi16)(w[1][p], x[1]));
                 pairs[t][p] = i % run ? V(add_epi16)(pairs[t][p], two) : two;
@@ -270,19 +269,19 @@ INLINE void dot(vec (*sum)[PARTS], const struct kind kind, const struct group *o
     }
 }
 
-INLINE void total(real (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
                   const int32_t *xsum, const int32_t *pair, const int lanes, const int T)
 {
-    vec sum[TILE][PARTS];
+    ivec sum[TILE][PARTS];
 
     dot(sum, kind, of, q, lanes, T);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
     {
-        vec all = sum[t][p];
-        if (kind.zero && by_halves(kind.factor))
+        ivec all = sum[t][p];
+        if (zero_of(kind) && by_halves(kind.factor))
             all = V(add_epi32)(all, V(madd_epi16)(of->factors[p].zero, V(set1_epi32)(pair[t])));
-        else if (kind.zero)
-            all = V(sub_epi32)(all, V(set1_epi32)(kind.zero * xsum[t]));
+        else if (zero_of(kind))
+            all = V(sub_epi32)(all, V(set1_epi32)(zero_of(kind) * xsum[t]));
         value[t][p] = V(cvtepi32_ps)(all);
     }
 }
@@ -290,29 +289,29 @@ INLINE void total(real (*value)[PARTS], const struct kind kind, const struct gro
 #endif
 
 /* acc[t][part] += a group for T tokens, of which x is the first; at: the group in the row */
-INLINE void add_group(real (*acc)[PARTS], const struct kind kind, const struct group *of,
+INLINE void add_group(fvec (*acc)[PARTS], const struct kind kind, const struct group *of,
                       const struct tokens *x, size_t at, const int lanes, const int T)
 {
     const float *scale = x->scale + at * (size_t)lanes;
     const int32_t *sum = x->sum + at * (size_t)lanes, *pair = x->pair + at * (size_t)lanes;
     const int8_t *q = x->q + at * CT_GROUP * (size_t)lanes;
 
-    real value[TILE][PARTS];
+    fvec value[TILE][PARTS];
     total(value, kind, of, q, sum, pair, lanes, T);
     AFTER(scale, value[T - 1][PARTS - 1]);
     UNROLL for (int t = 0; t < T; t++)
     {
-        const real s = V(set1_ps)(scale[t]), xsum = V(set1_ps)(scale[t] * (float)sum[t]);
+        const fvec s = V(set1_ps)(scale[t]), xsum = V(set1_ps)(scale[t] * (float)sum[t]);
         UNROLL for (int p = 0; p < PARTS; p++)
         {
             const struct factors *f = &of->factors[p];
-            real a = V(fmadd_ps)(value[t][p], V(mul_ps)(f->ws, s), acc[t][p]);
+            fvec a = V(fmadd_ps)(value[t][p], V(mul_ps)(f->ws, s), acc[t][p]);
             if (kind.factor == OWN_PAIR)
                 a = V(fmadd_ps)(f->m, xsum, a);
             if (kind.factor == PAIR || kind.factor == BLOCK)
                 a = V(fnmadd_ps)(f->m, xsum, a);
             if (kind.factor == NIBBLES) {
-                vec minima = V(madd_epi16)(f->minimum, V(set1_epi32)(pair[t]));
+                ivec minima = V(madd_epi16)(f->minimum, V(set1_epi32)(pair[t]));
                 a = V(fnmadd_ps)(f->m, V(mul_ps)(s, V(cvtepi32_ps)(minima)), a);
             }
             acc[t][p] = a;
@@ -324,15 +323,10 @@ INLINE void add_group(real (*acc)[PARTS], const struct kind kind, const struct g
 INLINE void read_group(struct group *of, const struct kind kind, const uint8_t *chunk, int g,
                        const bool ahead)
 {
-    of->lines = chunk + kind.header + 64 * kind.bits * g;
+    of->lines = chunk + kind.header + group_bytes(kind) * g;
     if (ahead)
         UNROLL for (int i = 0; i < kind.bits; i++) fetch(of->lines + 64 * i + AHEAD);
-    UNROLL for (int p = 0; p < PARTS; p++) of->factors[p] = factors_of(kind, chunk, g, ROWS * p);
-}
-
-INLINE int chunk_bytes(const struct kind kind)
-{
-    return kind.header + kind.groups * 64 * kind.bits;
+    UNROLL for (int p = 0; p < PARTS; p++) of->factors[p] = factors_of(kind, chunk, g, VEC * p);
 }
 
 /* `panels` panels and one token. */
@@ -341,7 +335,7 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
 {
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     struct group of = {.table = table_of(kind)};
-    real acc[MOST][1][PARTS];
+    fvec acc[MOST][1][PARTS];
 
     UNROLL for (int j = 0; j < panels; j++) UNROLL for (int p = 0; p < PARTS; p++) acc[j][0][p] =
         V(setzero_ps)();
@@ -366,7 +360,7 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     struct words words;
     struct group of = {.words = &words, .table = table_of(kind)};
-    real acc[TOKENS][PARTS];
+    fvec acc[TOKENS][PARTS];
 
     for (int t = 0; t < TOKENS; t++)
         UNROLL for (int p = 0; p < PARTS; p++) acc[t][p] = V(setzero_ps)();
@@ -393,10 +387,17 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
         store_rows(out + (size_t)t * ldo + r0, acc[t], rows, w->scale);
 }
 
+/* Panels of one token in flight. Plain AVX2 is tuned on Zen 3 (simd_avx2.h). */
+INLINE int panels_at_once(const struct kind kind)
+{
+    const bool cheap = kind.bits == 8 || (kind.bits == 4 && kind.factor == PAIR);
+    return BYTE_DOTS || PARTS == 1 || cheap ? MOST : 1;
+}
+
 INLINE void project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int r1,
                     const struct ct_prepared *p)
 {
-    const int groups = p->cols / CT_GROUP, at_once = BYTE_DOTS || PARTS == 1 ? MOST : kind.zen;
+    const int groups = p->cols / CT_GROUP, at_once = panels_at_once(kind);
     const int32_t *pair = p->sum + (p->n == 1 ? 1 : ct_round_up((size_t)p->n, CT_LANES)) * (size_t)groups;
 
     if (p->n == 1) {
@@ -419,22 +420,12 @@ INLINE void project(float *out, size_t ldo, const struct kind kind, const struct
 void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                 const struct ct_prepared *x)
 {
-    /* Byte products of `run` words: 2 * run * 127 * the largest code is below 2^15. */
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
         project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                                         \
         break;
-        KIND(CT_Q5_0, 5, OWN, 4, 16, 2, 64, 1, NULL)
-        KIND(CT_Q5_1, 5, OWN_PAIR, 4, 0, 1, 64, 1, NULL)
-        KIND(CT_Q2_K, 2, NIBBLES, 4, 0, 8, 320, 1, NULL)
-        KIND(CT_Q3_K, 3, HALVES, 4, 4, 8, 320, 1, NULL)
-        KIND(CT_Q4_K, 4, PAIR, 8, 0, 8, 320, 4, NULL)
-        KIND(CT_Q5_K, 5, PAIR, 4, 0, 8, 320, 1, NULL)
-        KIND(CT_Q6_K, 6, HALVES, 2, 32, 8, 320, 1, NULL)
-        KIND(CT_IQ4_XS, 4, SIGNED, 0, 0, 8, 192, 1, ct_iq4_values)
-        KIND(CT_MXFP4, 4, EXPONENT, 4, 12, 4, 64, 1, ct_mxfp4_values)
-        KIND(CT_I8, 8, BLOCK, 0, 0, 4, 64, 4, NULL)
+        CT_KINDS_OF_PLANES(KIND)
 #undef KIND
     default:
         break; /* no other type lies in planes */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attend_amx.c: attention over bf16 K and V with AMX tiles, which read both as they lie (NUMERICS.md sections 5 and 7): a
- * tile of B is 32 channels of 16 keys, or 32 keys of 16 channels; one of A the same channels of 16 queries, or their
- * weights of the same keys. Between the products: attend_wide.h. Heads that 64 channels at a time do not fill, and other
- * types of KV, are left to the level below (CT_BELOW_ATTEND). */
-#include "kernel/x86/attend_wide.h"
+/* attend_amx.c: attention over bf16 K and V with AMX tiles, which read both as they lie (NUMERICS.md sections
+ * 5 and 7): a tile of B is 32 channels of 16 keys, or 32 keys of 16 channels; one of A the same channels of
+ * 16 queries, or their weights of the same keys. Between the products: attend_softmax.h. Heads that 64
+ * channels at a time do not fill, and other types of KV, are left to the level below (CT_BELOW_ATTEND). */
 #include "kernel/x86/amx/tile.h"
+#include "kernel/x86/avx512/simd_avx512.h"
+#include "kernel/x86/attend_softmax.h"
 
 #define BELOW(name) CT_PASTE(name, CT_BELOW_ATTEND)
 void BELOW(ct_attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
@@ -45,13 +46,13 @@ struct tiles {
 };
 
 /* Asks for what lies like one tile of K. */
-INLINE void fetch(const uint8_t *p)
+INLINE void fetch_tile(const uint8_t *p)
 {
-    UNROLL for (int i = 0; i < CT_KEY_PANEL; i++) _mm_prefetch((const char *)(p + i * LINE), _MM_HINT_T1);
+    UNROLL for (int i = 0; i < CT_KEY_PANEL; i++) fetch(p + i * LINE);
 }
 
-/* Four tiles of C: 32 columns of two tiles of queries, or 64 of one. Tiles of B are `apart` from column to column; what
- * lies like them at v is fetched, and at k too, unless they are NULL. */
+/* Four tiles of C: 32 columns of two tiles of queries, or 64 of one. Tiles of B are `apart` from column to
+ * column; what lies like them at v is fetched, and at k too, unless they are NULL. */
 INLINE void product(float *c, size_t ld_c, struct tiles a, struct tiles b, size_t apart, int steps,
                     const bool two, const uint8_t *v, const uint8_t *k)
 {
@@ -78,9 +79,9 @@ INLINE void product(float *c, size_t ld_c, struct tiles a, struct tiles b, size_
         for (int beside = 0; beside < (two ? 2 : 4); beside++) {
             const size_t at = (size_t)i * b.step + (size_t)beside * apart;
             if (v)
-                fetch(v + at);
+                fetch_tile(v + at);
             if (k)
-                fetch(k + at);
+                fetch_tile(k + at);
         }
     }
     float *rest = two ? c + HEIGHT * ld_c : c + 2 * HEIGHT;
@@ -90,32 +91,43 @@ INLINE void product(float *c, size_t ld_c, struct tiles a, struct tiles b, size_
     CT_TILE_STORE(3, rest + HEIGHT, 4 * ld_c);
 }
 
-/* Scores. The values of the same keys, which lie as many bytes behind v as the keys behind k, are fetched meanwhile, and
- * for few queries, whose products would wait, the next keys too. */
+/* Scores. The values of the same keys, which lie as many bytes behind v as the keys behind k, are fetched
+ * meanwhile, and for few queries, whose products would wait, the next keys too. */
 INLINE void score(const struct ct_queries *t, const uint8_t *k, const uint8_t *v, size_t dim,
-                  struct seen groups, float *s, const bool two)
+                  struct groups groups, float *s, const bool two)
 {
     const struct tiles q = {(const uint8_t *)t->q, LINE, (size_t)t->n * LINE};
     const int keys = two ? 32 : 64;
 
-    for (int j = groups.first / keys * keys; j < groups.last; j += keys) {
+    for (int j = groups.begin / keys * keys; j < groups.end; j += keys) {
         const size_t at = (size_t)j * dim * 2;
         product(s + j, ROW, q, (struct tiles){k + at, LINE, CT_KEY_PANEL * LINE}, CT_KEY_PANEL * dim * 2,
                 (int)dim / CT_GROUP, two, v + at,
-                two || j + keys >= groups.last ? NULL : k + at + (size_t)keys * dim * 2);
+                two || j + keys >= groups.end ? NULL : k + at + (size_t)keys * dim * 2);
     }
 }
 
-INLINE void add_values(const struct ct_attended *a, const uint8_t *v, size_t dim, struct seen groups,
+INLINE void add_values(const struct ct_attended *a, const uint8_t *v, size_t dim, struct groups groups,
                        const float *s, const bool two)
 {
-    const struct tiles weights = {(const uint8_t *)s + 2 * groups.first, 4 * ROW, LINE};
-    const int steps = (groups.last - groups.first) / CT_GROUP;
+    const struct tiles weights = {(const uint8_t *)s + 2 * groups.begin, 4 * ROW, LINE};
+    const int steps = (groups.end - groups.begin) / CT_GROUP;
 
     for (size_t c = 0; c < dim; c += two ? 32 : 64)
         product(a->out + c, dim, weights,
-                (struct tiles){v + (size_t)groups.first * dim * 2 + 4 * c, 4 * dim, CT_GROUP * dim * 2}, LINE,
+                (struct tiles){v + (size_t)groups.begin * dim * 2 + 4 * c, 4 * dim, CT_GROUP * dim * 2}, LINE,
                 steps, two, NULL, NULL);
+}
+
+/* Weights of a group of keys in two bytes each, from the row's begin on. */
+INLINE void put_bf16(float *s, int j, const fvec v[ACROSS])
+{
+    static const uint16_t order[32] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+                                       1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+    const ivec both = _mm512_or_si512(_mm512_srli_epi32(as_bits(v[0]), 16), as_bits(v[1]));
+
+    _mm512_storeu_si512((void *)((uint16_t *)(void *)s + j),
+                        _mm512_permutexvar_epi16(_mm512_loadu_si512((const void *)order), both));
 }
 
 static void attend_block(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
@@ -125,8 +137,8 @@ static void attend_block(struct ct_attended *a, const struct ct_queries *t, cons
         BELOW(ct_attend_block)(a, t, kv, block, scale, cap, s);
         return;
     }
-    const struct seen groups = seen_by_all(a, t, block);
-    if (groups.last == 0)
+    const struct groups groups = groups_of(seen_by_all(a, t, block));
+    if (groups.end == 0)
         return;
 
     const size_t dim = (size_t)kv->head_dim, at = (size_t)(block * CT_KEY_BLOCK % kv->capacity) * dim * 2;
@@ -142,7 +154,7 @@ static void attend_block(struct ct_attended *a, const struct ct_queries *t, cons
         score(t, k, v, dim, groups, s, true);
     else
         score(t, k, v, dim, groups, s, false);
-    weigh_all(a, t, block, groups, s, scale, cap, BF16);
+    weigh_all(a, t, block, groups, s, scale, cap, BF16_FLOATS, put_bf16);
     if (two)
         add_values(a, v, dim, groups, s, true);
     else

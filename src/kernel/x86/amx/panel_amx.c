@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel_amx.c: products over panels with AMX tiles, 16 tokens at a time; fewer are left to the level below (CT_BELOW),
- * and so is every type that has no path here. A tile of weights is lines of a panel, a tile of tokens is what
- * prepare wrote: rows of C are tokens, columns rows of the matrix. NUMERICS.md sections 4 and 5; layout: panel.h. */
-#include <immintrin.h>
+/* panel_amx.c: products over panels with AMX tiles, 16 tokens at a time; fewer are left to the level below
+ * (CT_BELOW), and so is every type that has no path here. A tile of weights is lines of a panel, a tile of
+ * tokens is what prepare wrote: rows of C are tokens, columns rows of the matrix. NUMERICS.md sections 4 and
+ * 5; layout: panel.h. */
+#include "kernel/x86/avx512/simd_avx512.h"
 
-#include "kernel/x86/panel_kind.h"
+#include "kernel/x86/project_panels.h"
 #include "kernel/x86/amx/tile.h"
 
 /* Levels below: their products, and the inputs that AVX2 prepares for all of them. */
@@ -28,11 +29,6 @@ static int tiled(const struct ct_prepared *p)
     return p->q && p->n - n == 1 ? CT_MAX(0, n - TOKENS) : n;
 }
 
-INLINE __m512 halves(const uint8_t *p)
-{
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-
 INLINE void store(float *out, size_t ldo, const float *acc, int rows, float scale)
 {
     for (int t = 0; t < TOKENS; t++)
@@ -43,7 +39,8 @@ INLINE void store(float *out, size_t ldo, const float *acc, int rows, float scal
 /* ---- integers: a tile is one group, its sums leave it for the scales ---- */
 
 /* Sums begin at these bits, which are the float 12582912: then their bits are the float 12582912 + sum, and a
- * subtraction makes it (float)sum, exactly, where a conversion would occupy the multiplier. |sum| <= 32 * 128 * 127. */
+ * subtraction makes it (float)sum, exactly, where a conversion would occupy the multiplier. |sum| <= 32 * 128
+ * * 127. */
 static const int32_t start[CT_PANEL_ROWS] = {
     0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000,
     0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000,
@@ -56,25 +53,26 @@ INLINE void unpack(int8_t *to, const struct kind kind, const uint8_t *chunk, int
     const __m512i zero = _mm512_set1_epi8((char)kind.zero);
     __m512i table = zero;
 
-    if (kind.code == TABLE)
+    if (code_of(kind) == TABLE)
         table = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
     for (int g = 0; g < groups; g++) {
-        const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
+        const uint8_t *line = chunk + kind.header + (g & 1) * group_bytes(kind);
         for (int i = 0; i < 8; i++, to += 64) {
-            __m512i w = _mm512_loadu_si512((const void *)(line + 64 * (kind.code == BYTE ? i : i / 2)));
-            if (kind.code != BYTE)
+            __m512i w = _mm512_loadu_si512((const void *)(line + 64 * (code_of(kind) == BYTE ? i : i / 2)));
+            if (code_of(kind) != BYTE)
                 w = _mm512_and_si512(i % 2 ? _mm512_srli_epi16(w, 4) : w, low);
-            if (kind.code == TABLE)
+            if (code_of(kind) == TABLE)
                 w = _mm512_shuffle_epi8(table, w);
             else
-                w = kind.code == BYTE ? _mm512_xor_si512(w, top) : _mm512_sub_epi8(w, zero);
+                w = code_of(kind) == BYTE ? _mm512_xor_si512(w, top) : _mm512_sub_epi8(w, zero);
             _mm512_storeu_si512((void *)to, w);
         }
         chunk += g % 2 ? chunk_bytes(kind) : 0;
     }
 }
 
-/* A block of 16 tokens: bytes [group][16][32], and scales and sums of both blocks of CT_LANES, [group][CT_LANES]. */
+/* A block of 16 tokens: bytes [group][16][32], and scales and sums of both blocks of CT_LANES,
+ * [group][CT_LANES]. */
 struct block {
     const int8_t *q;
     const float *scale[2];
@@ -86,7 +84,7 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const int32_t *sums, 
                       const struct block *x, int g)
 {
     const uint8_t *scale = part + (size_t)(g / 2) * (size_t)chunk_bytes(kind) + 32 * (g & 1);
-    const __m512 ws = halves(scale), minimum = kind.minimum ? halves(scale + 64) : ws;
+    const __m512 ws = halves(scale), minimum = kind.factor == OWN_PAIR ? halves(scale + 64) : ws;
 
     UNROLL for (int half = 0; half < 2; half++)
     {
@@ -99,15 +97,15 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const int32_t *sums, 
             __m512 to = acc[half * CT_LANES + t];
             v = _mm512_sub_ps(v, _mm512_set1_ps(12582912.0f));
             to = _mm512_fmadd_ps(v, _mm512_mul_ps(ws, _mm512_set1_ps(xs[t])), to);
-            if (kind.minimum)
+            if (kind.factor == OWN_PAIR)
                 to = _mm512_fmadd_ps(minimum, _mm512_set1_ps(xs[t] * (float)xsum[t]), to);
             acc[half * CT_LANES + t] = to;
         }
     }
 }
 
-/* acc[16][16] += the groups of a part. While group g is multiplied, the one before is stored and the one before that is
- * scaled: a store that follows its product waits for it. */
+/* acc[16][16] += the groups of a part. While group g is multiplied, the one before is stored and the one
+ * before that is scaled: a store that follows its product waits for it. */
 INLINE void run(float *acc, const struct kind kind, const int8_t *weights, const uint8_t *part,
                 const struct block *x, int groups)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attend_avx2.c: attention of a tile of queries over a block of keys in vectors of 256 bits (NUMERICS.md section 7), with
- * the product and the weights of attend_avx2.h. Heads that groups of 32 do not fill are left to ref_attend.c, and so is
- * all that is done once for a query or a block; q8 to attend_q8_avx2.c. */
+/* attend_avx2.c: attention of a tile of queries over a block of keys in vectors of 256 bits (NUMERICS.md
+ * section 7), with the product and the weights of attend_avx2.h. Heads that groups of 32 do not fill are left
+ * to ref_attend.c, and so is all that is done once for a query or a block; q8 to attend_q8_avx2.c. */
 #include "kernel/x86/avx2/attend_avx2.h"
 
 enum { TILE = 24 }; /* queries: 8 times three, and with a panel of keys about the first cache */
@@ -40,14 +40,15 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
     const size_t slot = (size_t)(base % kv->capacity);
     const uint8_t *k = (const uint8_t *)kv->k + slot * dim * each,
                   *v = (const uint8_t *)kv->v + slot * dim * each;
-    const struct seen all = seen_by_all(a, t, base);
+    const struct seen all = seen_by_all(a, t, block);
+    const struct groups groups = groups_of(all);
     const int first = all.first, last = all.last;
 
     if (first > last)
         return;
 
     /* What is read next is asked for in equal shares while the tile works on what is here. */
-    const int begin = first / CT_GROUP * CT_GROUP, end = last / CT_GROUP * CT_GROUP + CT_GROUP;
+    const int begin = groups.begin, end = groups.end;
     const size_t share = CT_GROUP * 16 * each / (size_t)((t->n + 2) / 3);
     for (int j = first / CT_KEY_PANEL * CT_KEY_PANEL; j <= last; j += CT_KEY_PANEL) {
         const uint8_t *panel = k + (size_t)j * dim * each;
@@ -65,7 +66,7 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
         }
     }
 
-    weigh_all(a, t, base, begin, end, s, scale, cap, type == CT_KV_BF16);
+    weigh_all(a, t, block, groups, s, scale, cap, type == CT_KV_BF16 ? BF16_FLOATS : FLOATS, put_floats);
 
     for (int j = begin; j < end; j += CT_GROUP) {
         const uint8_t *values = v + (size_t)j * dim * each;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attend_q8_avx2.c: the KV type q8 in vectors of 256 bits (NUMERICS.md section 7): storing, and attention of a tile of
- * queries over a block of keys with the product and the weights of attend_avx2.h. A group is turned into floats once for
- * all queries of the tile, which stay in the first cache. Heads that groups of 32 do not fill are left to ref_attend.c. */
+/* attend_q8_avx2.c: the KV type q8 in vectors of 256 bits (NUMERICS.md section 7): storing, and attention of
+ * a tile of queries over a block of keys with the product and the weights of attend_avx2.h. A group is turned
+ * into floats once for all queries of the tile, which stay in the first cache. Heads that groups of 32 do not
+ * fill are left to ref_attend.c. */
 #include "kernel/x86/avx2/attend_avx2.h"
 
 enum {
@@ -12,12 +13,12 @@ enum {
 /* ---- storing ---- */
 
 /* 32 values as int8, and their scale in f16. */
-VECTOR uint16_t quantise(int8_t q[CT_GROUP], const float *v)
+INLINE uint16_t quantise(int8_t q[CT_GROUP], const float *v)
 {
     __m256i most = _mm256_setzero_si256(), whole[4];
 
     for (int i = 0; i < 4; i++) /* as integers, so that what is no number is the largest */
-        most = _mm256_max_epu32(most, _mm256_castps_si256(vec_and(vec_load(v + 8 * i), 0x7fffffffu)));
+        most = _mm256_max_epu32(most, _mm256_castps_si256(fvec_and(fvec_load(v + 8 * i), 0x7fffffffu)));
     __m128i m = _mm_max_epu32(_mm256_castsi256_si128(most), _mm256_extracti128_si256(most, 1));
     m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0x4e));
     m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0xb1));
@@ -28,8 +29,8 @@ VECTOR uint16_t quantise(int8_t q[CT_GROUP], const float *v)
         return scale;
     }
     for (int i = 0; i < 4; i++) {
-        vec ratio = vec_div(vec_load(v + 8 * i), vec_all(d));
-        whole[i] = _mm256_cvtps_epi32(vec_clamp(ratio, -127, 127));
+        fvec ratio = fvec_div(fvec_load(v + 8 * i), fvec_all(d));
+        whole[i] = _mm256_cvtps_epi32(fvec_clamp(ratio, -127, 127));
     }
     __m256i bytes =
         _mm256_packs_epi16(_mm256_packs_epi32(whole[0], whole[1]), _mm256_packs_epi32(whole[2], whole[3]));
@@ -60,13 +61,13 @@ static void store_q8(const struct ct_kv_head *kv, int position, const float *k, 
 /* ---- attention ---- */
 
 /* Eight of them times their scales, exactly. */
-INLINE void expand(float *to, const int8_t *q, vec scale)
+INLINE void expand(float *to, const int8_t *q, fvec scale)
 {
     __m256i whole = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)q));
-    _mm256_store_ps(to, vec_mul(scale, _mm256_cvtepi32_ps(whole)));
+    _mm256_store_ps(to, fvec_mul(scale, _mm256_cvtepi32_ps(whole)));
 }
 
-INLINE vec eight_scales(const uint16_t *h)
+INLINE fvec eight_scales(const uint16_t *h)
 {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)h));
 }
@@ -74,7 +75,7 @@ INLINE vec eight_scales(const uint16_t *h)
 /* 16 keys and 32 channels of K as lines of keys. */
 INLINE void expand_keys(float *to, const struct ct_kv_q8 *b)
 {
-    const vec low = eight_scales(b->scale), high = eight_scales(b->scale + 8);
+    const fvec low = eight_scales(b->scale), high = eight_scales(b->scale + 8);
 
     for (int c = 0; c < CT_GROUP; c++) {
         expand(to + c * LANES, b->k[c], low);
@@ -87,11 +88,11 @@ INLINE void expand_values(float *to, const struct ct_kv_q8 *b)
 {
     float scale[CT_KEY_PANEL];
 
-    vec_store(scale, eight_scales(b->scale));
-    vec_store(scale + 8, eight_scales(b->scale + 8));
+    fvec_store(scale, eight_scales(b->scale));
+    fvec_store(scale + 8, eight_scales(b->scale + 8));
     for (int key = 0; key < CT_KEY_PANEL; key++)
         UNROLL for (int i = 0; i < 4; i++)
-            expand(to + key * LANES + i / 2 * LINES + i % 2 * 8, b->v[key] + 8 * i, vec_all(scale[key]));
+            expand(to + key * LANES + i / 2 * LINES + i % 2 * 8, b->v[key] + 8 * i, fvec_all(scale[key]));
 }
 
 /* acc[i] += the lines of a group times x[i], for n queries i. */
@@ -123,11 +124,12 @@ static void attend_block_q8(struct ct_attended *a, const struct ct_queries *t, c
         ct_attend_block_avx2(a, t, kv, block, scale, cap, s);
         return;
     }
-    const struct seen all = seen_by_all(a, t, base);
+    const struct seen all = seen_by_all(a, t, block);
     if (all.first > all.last)
         return;
 
-    const int begin = all.first / CT_GROUP * CT_GROUP, end = all.last / CT_GROUP * CT_GROUP + CT_GROUP;
+    const struct groups groups_seen = groups_of(all);
+    const int begin = groups_seen.begin, end = groups_seen.end;
     const struct ct_kv_q8 *k = (const struct ct_kv_q8 *)kv->k + at, *v = (const struct ct_kv_q8 *)kv->v + at;
     for (int j = all.first / CT_KEY_PANEL * CT_KEY_PANEL; j <= all.last; j += CT_KEY_PANEL)
         for (size_t g = 0; g < groups; g++) {
@@ -135,7 +137,7 @@ static void attend_block_q8(struct ct_attended *a, const struct ct_queries *t, c
             add_lines(s + j, ROW, lines, t->q + g * CT_GROUP, dim, t->n, g == 0);
         }
 
-    weigh_all(a, t, base, begin, end, s, scale, cap, false);
+    weigh_all(a, t, block, groups_seen, s, scale, cap, FLOATS, put_floats);
 
     for (int j = begin; j < end; j += CT_GROUP)
         for (size_t g = 0; g < groups; g++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel_avx2.c: products over panels for 256-bit vectors: one token (bound by memory) and tiles of tokens (bound by
- * arithmetic). Compiled for AVX2 and again for AVX-VNNI, where a byte dot is one instruction (CT_DOT_VNNI). Lanes are rows,
- * so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Layout: panel.h; everything else: ref*.c. */
-#include "kernel/x86/avx2/lanes_avx2.h"
+/* panel_avx2.c: products over panels for 256-bit vectors: one token (bound by memory) and tiles of tokens
+ * (bound by arithmetic). Compiled for AVX2 and again for AVX-VNNI, where a byte dot is one instruction
+ * (CT_DOT_VNNI). Lanes are rows, so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Layout:
+ * panel.h; everything else: ref*.c. */
+#include "kernel/x86/avx2/simd_avx2.h"
 
-#include "kernel/x86/panel_kind.h"
+#include "kernel/x86/project_panels.h"
 
-#define AHEAD 2048 /* bytes between a line and what is prefetched with it, where the panel goes on */
-
-/* Panels of one token in flight: as many streams from memory. Four reach the limit of Intel's processors; on a Zen 3, the
- * likeliest to come here with plain AVX2, integers are 5 to 25 % faster one panel after another. */
+/* Panels of one token in flight: as many streams from memory. Four reach the limit of Intel's processors; on
+ * a Zen 3, the likeliest to come here with plain AVX2, integers are 5 to 25 % faster one panel after
+ * another. */
 enum {
     FLOATS_AT_ONCE = 4,
 #ifdef CT_DOT_VNNI
@@ -24,14 +24,15 @@ enum {
 
 /* ---- integers ---- */
 
-/* What the sums of a group begin with and what its minimum is multiplied by, for every token: vectors that are read back
- * one value at a time. */
+/* What the sums of a group begin with and what its minimum is multiplied by, for every token: vectors that
+ * are read back one value at a time. */
 struct begin {
     int32_t sum[TOKENS];
     float minimum[TOKENS];
 } __attribute__((aligned(16)));
 
-/* What 4 k of 16 rows are multiplied as: codes or weights of both halves, and in weights() the magnitudes behind them. */
+/* What 4 k of 16 rows are multiplied as: codes or weights of both halves, and in weights() the magnitudes
+ * behind them. */
 struct factors {
     __m256i v[4];
 };
@@ -48,7 +49,7 @@ INLINE bool by_weight(const struct kind kind)
 INLINE __m128i first_sum(const struct kind kind, __m128i xsum, __m128i pair)
 {
     (void)pair;
-    return _mm_mullo_epi32(xsum, _mm_set1_epi32(kind.code == TABLE ? -128 : -kind.zero));
+    return _mm_mullo_epi32(xsum, _mm_set1_epi32(code_of(kind) == TABLE ? -128 : -kind.zero));
 }
 
 INLINE void dot(__m256i *low, __m256i *high, const struct kind kind, const struct factors *w, const int8_t *x)
@@ -67,22 +68,24 @@ INLINE __m256 total(const struct kind kind, __m256i sum)
 
 #else
 
-/* A byte product wants one side unsigned and adds two products in 16 bits. For nibbles that is the code, and eight such sums
- * fit. For others it is |w|, and x gets the sign of w: |w| is at most 128 and |x| at most 127, 2 * 128 * 127 = 32512. */
+/* A byte product wants one side unsigned and adds two products in 16 bits. For nibbles that is the code, and
+ * eight such sums fit. For others it is |w|, and x gets the sign of w: |w| is at most 128 and |x| at most
+ * 127, 2 * 128 * 127 = 32512. */
 INLINE bool by_weight(const struct kind kind)
 {
-    return kind.code != NIBBLE;
+    return code_of(kind) != NIBBLE;
 }
 
-/* -zero times the sums of both halves of x: together what the codes give too much. With it every sum of 16 bits is that of
- * 16 products of at most (15 - 8) * 127, 8 * 127 or 15 * 127. */
+/* -zero times the sums of both halves of x: together what the codes give too much. With it every sum of 16
+ * bits is that of 16 products of at most (15 - 8) * 127, 8 * 127 or 15 * 127. */
 INLINE __m128i first_sum(const struct kind kind, __m128i xsum, __m128i pair)
 {
     (void)xsum;
     return by_weight(kind) ? _mm_setzero_si128() : _mm_mullo_epi16(pair, _mm_set1_epi16((short)-kind.zero));
 }
 
-/* Written out, because integer additions may be reordered, and compilers do that at the price of spilling every product. */
+/* Written out, because integer additions may be reordered, and compilers do that at the price of spilling
+ * every product. */
 INLINE void dot(__m256i *low, __m256i *high, const struct kind kind, const struct factors *w, const int8_t *x)
 {
     __m256i a, b;
@@ -122,13 +125,13 @@ INLINE void take(struct factors *f, const struct kind kind, const uint8_t *line,
 {
     UNROLL for (int half = 0; half < 2; half++)
     {
-        const uint8_t *at = line + 64 * (kind.code == BYTE ? i : i / 2) + 32 * half;
+        const uint8_t *at = line + 64 * (code_of(kind) == BYTE ? i : i / 2) + 32 * half;
         __m256i w = load(at);
-        if (kind.code != BYTE)
+        if (code_of(kind) != BYTE)
             w = _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, _mm256_set1_epi8(15));
-        if (kind.code == TABLE)
+        if (code_of(kind) == TABLE)
             w = _mm256_shuffle_epi8(table, w);
-        if (kind.code == BYTE && by_weight(kind))
+        if (code_of(kind) == BYTE && by_weight(kind))
             w = _mm256_xor_si256(w, _mm256_set1_epi8((char)0x80));
         f->v[half] = w;
         if (by_weight(kind))
@@ -145,14 +148,14 @@ INLINE int factor_bytes(const struct kind kind)
 /* Whether a factor is more than what is stored. */
 INLINE bool pays(const struct kind kind)
 {
-    return by_weight(kind) || kind.code != BYTE;
+    return by_weight(kind) || code_of(kind) != BYTE;
 }
 
 INLINE __m256i table_of(const struct kind kind)
 {
     __m256i table = _mm256_setzero_si256();
 
-    if (kind.code == TABLE)
+    if (code_of(kind) == TABLE)
         table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
     return by_weight(kind) ? table : _mm256_xor_si256(table, _mm256_set1_epi8((char)0x80));
 }
@@ -163,7 +166,7 @@ INLINE void take_all(uint8_t *to, const struct kind kind, const uint8_t *chunk, 
     const __m256i table = table_of(kind);
 
     for (int g = 0; g < groups; g++) {
-        const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
+        const uint8_t *line = chunk + kind.header + (g & 1) * group_bytes(kind);
         UNROLL for (int i = 0; i < 8; i++)
         {
             struct factors f;
@@ -187,18 +190,18 @@ INLINE void begin_group(struct begin *b, const struct kind kind, const struct to
     memcpy(&pair, x->pair + at, bytes);
     memcpy(&scale, x->scale + at, bytes);
     _mm_store_si128((__m128i *)(void *)b->sum, first_sum(kind, xsum, pair));
-    if (kind.minimum)
+    if (kind.factor == OWN_PAIR)
         _mm_store_ps(b->minimum, _mm_mul_ps(scale, _mm_cvtepi32_ps(xsum)));
 }
 
-/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in, taken its factors where they
- * were taken before. A broadcast serves both halves. */
+/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in, taken its factors
+ * where they were taken before. A broadcast serves both halves. */
 INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, const bool before,
                       const uint8_t *taken, int g, const struct tokens *x, const int lanes, const int T,
                       const struct begin *begin, const bool ask, size_t ahead, __m256i table)
 {
     const uint8_t *scale = chunk + 32 * (g & 1);
-    const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
+    const uint8_t *line = chunk + kind.header + (g & 1) * group_bytes(kind);
     const float *xs = x->scale + (size_t)g * (size_t)lanes;
     const int8_t *q = x->q + (size_t)g * CT_GROUP * (size_t)lanes;
     __m256i sum[2 * TOKENS];
@@ -207,8 +210,8 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
     UNROLL for (int i = 0; i < 8; i++)
     {
         struct factors f;
-        if (ask && (kind.code == BYTE || i % 2 == 0))
-            fetch(line + 64 * (kind.code == BYTE ? i : i / 2) + ahead);
+        if (ask && (code_of(kind) == BYTE || i % 2 == 0))
+            fetch(line + 64 * (code_of(kind) == BYTE ? i : i / 2) + ahead);
         if (before) {
             UNROLL for (int j = 0; j < factor_bytes(kind) / 256; j++) f.v[j] =
                 load(taken + i * factor_bytes(kind) / 8 + 32 * j);
@@ -223,7 +226,7 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
         __m256 s = _mm256_broadcast_ss(xs + t);
         acc[t] = _mm256_fmadd_ps(total(kind, sum[t]), _mm256_mul_ps(low, s), acc[t]);
         acc[T + t] = _mm256_fmadd_ps(total(kind, sum[T + t]), _mm256_mul_ps(high, s), acc[T + t]);
-        if (kind.minimum) {
+        if (kind.factor == OWN_PAIR) {
             __m256 m = _mm256_broadcast_ss(&begin->minimum[t]);
             acc[t] = _mm256_fmadd_ps(halves(scale + 64), m, acc[t]);
             acc[T + t] = _mm256_fmadd_ps(halves(scale + 80), m, acc[T + t]);
@@ -234,22 +237,23 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
 INLINE void store(float *out, size_t ldo, const __m256 *acc, const int T, int rows, float scale)
 {
     UNROLL for (int t = 0; t < T; t++)
-        store_rows(out + (size_t)t * ldo, (const real[]){acc[t], acc[T + t]}, rows, scale);
+        store_rows(out + (size_t)t * ldo, (const fvec[]){acc[t], acc[T + t]}, rows, scale);
 }
 
-/* What memory a tile asks for: what this stream reads a little later, or the same place of the next panel, which was 7 to
- * 12 % faster for two tokens and not for four; a panel that was read already asks for nothing. */
+/* What memory a tile asks for: what this stream reads a little later, or the same place of the next panel,
+ * which was 7 to 12 % faster for two tokens and not for four; a panel that was read already asks for
+ * nothing. */
 enum ask { NOTHING, AHEAD_OF_LINE, NEXT_PANEL };
 
-/* How far ahead of a line to ask for memory, at a byte of its panel: near its end, in the panel that this stream reads
- * next. */
+/* How far ahead of a line to ask for memory, at a byte of its panel: near its end, in the panel that this
+ * stream reads next. */
 INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
 {
     return at + AHEAD < apart ? AHEAD : AHEAD + (size_t)(panels - 1) * apart;
 }
 
-/* `panels` panels, one after another in memory, and T tokens: as many streams from memory. Factors of the one panel may
- * have been taken before. */
+/* `panels` panels, one after another in memory, and T tokens: as many streams from memory. Factors of the one
+ * panel may have been taken before. */
 INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
                  const bool before, const uint8_t *taken, const struct tokens *x, int groups,
                  const int panels, const int lanes, const int T, const enum ask ask)
@@ -454,10 +458,11 @@ INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct
 
 /* ---- inputs in lanes (section 4) ---- */
 
-/* q[k/4][lanes][4], scale[group][lanes] and sum[group][lanes] of each block of tokens; behind the sums of all blocks the
- * same again with the sums of both halves of a group as 16 bits, the first half low. */
+/* q[k/4][lanes][4], scale[group][lanes] and sum[group][lanes] of each block of tokens; behind the sums of all
+ * blocks the same again with the sums of both halves of a group as 16 bits, the first half low. */
 
-/* 32 values of a token as integers: 8 words of 4, their scale and sum, and the sums of both halves in 16 bits each. */
+/* 32 values of a token as integers: 8 words of 4, their scale and sum, and the sums of both halves in 16 bits
+ * each. */
 INLINE void quantise(uint32_t word[8], float *scale, int32_t *sum, int32_t *pair, const float *x)
 {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_avx2.c: the small operators in vectors of 256 bits: norm, geglu and soft-cap of vector_body.h, and storing K and
- * V, whose conversions are vectors though their places are far apart. */
+/* vector_avx2.c: the small operators in vectors of 256 bits: norm, geglu and soft-cap of vector_body.h, and
+ * storing K and V, whose conversions are vectors though their places are far apart. */
 #include "kernel/ref/ref.h"
+#include "kernel/x86/avx2/simd_avx2.h"
 #include "kernel/x86/vector_body.h"
 
 /* Eight values as bf16, rounded and flushed as ct_bf16_round does. */
-VECTOR __m128i to_bf16(const float *p)
+INLINE __m128i to_bf16(const float *p)
 {
     const __m256i one = _mm256_set1_epi32(1), below = _mm256_set1_epi32(0x267fffff);
     __m256i u = _mm256_castps_si256(_mm256_loadu_ps(p));
@@ -20,13 +21,13 @@ VECTOR __m128i to_bf16(const float *p)
     return _mm_packus_epi32(_mm256_castsi256_si128(r), _mm256_extracti128_si256(r, 1));
 }
 
-VECTOR __m128i to_f16(const float *p)
+INLINE __m128i to_f16(const float *p)
 {
     return _mm256_cvtps_ph(_mm256_loadu_ps(p), _MM_FROUND_TO_NEAREST_INT);
 }
 
-/* K goes by pairs of channels into one lane of 16 keys, V by channels beside the other key of its pair. Neighbouring
- * positions may be another thread's: nothing but the value itself is written. */
+/* K goes by pairs of channels into one lane of 16 keys, V by channels beside the other key of its pair.
+ * Neighbouring positions may be another thread's: nothing but the value itself is written. */
 static void store_bf16(const struct ct_kv_head *kv, size_t slot, const float *k, const float *v)
 {
     size_t dim = (size_t)kv->head_dim;

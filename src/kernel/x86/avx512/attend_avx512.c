@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attend_avx512.c: attention of a tile of queries over a block of keys in vectors of 512 bits (NUMERICS.md section 7).
- * Scores and weighted sums are one product: lines of 16 keys, or of 16 channels, times numbers of up to twelve queries.
- * Between them: attend_wide.h. Heads that groups of 32 do not fill are left to ref_attend.c, and so is all that is
- * done once for a block. */
-#include "kernel/x86/attend_wide.h"
+/* attend_avx512.c: attention of a tile of queries over a block of keys in vectors of 512 bits (NUMERICS.md
+ * section 7). Scores and weighted sums are one product: lines of 16 keys, or of 16 channels, times numbers of
+ * up to twelve queries. Between them: attend_softmax.h. Heads that groups of 32 do not fill are left to
+ * ref_attend.c, and so is all that is done once for a block. */
+#include "kernel/ref/ref.h"
+#include "kernel/x86/avx512/simd_avx512.h"
+#include "kernel/x86/attend_softmax.h"
 
 enum { TILE = 24 }; /* queries: twice the twelve whose sums fill the registers */
 
@@ -30,35 +32,30 @@ struct lines {
     size_t panel;        /* of its values: bytes from the line of a key to that of 16 keys on */
 };
 
-INLINE vec halves(const uint8_t *p)
+INLINE fvec bytes(const uint8_t *p)
 {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-
-INLINE vec bytes(const uint8_t *p)
-{
-    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
+    return _mm512_cvtepi32_ps(bytes_signed(p));
 }
 
 /* Scales of q8: of keys side by side, or of the key of each line. */
 union scales {
     float of_line[CT_GROUP];
-    vec of_key[2];
+    fvec of_key[2];
 };
 
 INLINE void take_scales(union scales *s, const struct lines l, const int beside, const bool values)
 {
     for (int i = 0; i < (values ? 2 : beside); i++) {
-        vec v = halves(l.at - l.scales + (size_t)i * (values ? l.panel : l.apart));
+        fvec v = halves(l.at - l.scales + (size_t)i * (values ? l.panel : l.apart));
         if (values)
-            vec_store(s->of_line + VEC * i, v);
+            fvec_store(s->of_line + VEC * i, v);
         else
             s->of_key[i] = v;
     }
 }
 
 /* Sixteen values of each line of pair p, b groups aside. */
-INLINE void line_values(vec v[2], const enum ct_kv_type type, const struct lines l, int b, int p,
+INLINE void line_values(fvec v[2], const enum ct_kv_type type, const struct lines l, int b, int p,
                         const union scales *s, const bool values)
 {
     const uint8_t *at = l.at + (size_t)b * l.apart;
@@ -74,13 +71,13 @@ INLINE void line_values(vec v[2], const enum ct_kv_type type, const struct lines
     {
         const int i = 2 * p + odd;
         if (type == CT_KV_Q8 && values)
-            v[odd] = vec_mul(vec_all(s->of_line[i]), bytes(at + (size_t)i * l.stride + second));
+            v[odd] = fvec_mul(fvec_all(s->of_line[i]), bytes(at + (size_t)i * l.stride + second));
         else if (type == CT_KV_Q8)
-            v[odd] = vec_mul(s->of_key[b], bytes(at + (size_t)i * l.stride));
+            v[odd] = fvec_mul(s->of_key[b], bytes(at + (size_t)i * l.stride));
         else if (type == CT_KV_F16)
             v[odd] = halves(at + (size_t)i * l.stride);
         else
-            v[odd] = vec_load((const float *)(const void *)(at + (size_t)i * l.stride));
+            v[odd] = fvec_load((const float *)(const void *)(at + (size_t)i * l.stride));
     }
 }
 
@@ -90,7 +87,7 @@ INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, con
                       bool first)
 {
     const int n = beside * (int)panel_bytes(type, CT_GROUP);
-    vec sum[2][2][12]; /* [odd][beside][query] */
+    fvec sum[2][2][12]; /* [odd][beside][query] */
     union scales scales;
 
     for (int i = 0; l.soon && i < n; i += 64)
@@ -99,24 +96,24 @@ INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, con
         take_scales(&scales, l, beside, values);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int b = 0; b < beside; b++)
     {
-        sum[0][b][t] = vec_all(0);
-        sum[1][b][t] = vec_all(0);
+        sum[0][b][t] = fvec_all(0);
+        sum[1][b][t] = fvec_all(0);
     }
     _Pragma("GCC unroll 4") for (int p = 0; p < CT_GROUP / 2; p++)
     {
-        vec v[2][2];
+        fvec v[2][2];
         UNROLL for (int b = 0; b < beside; b++) line_values(v[b], type, l, b, p, &scales, values);
         UNROLL for (int odd = 0; odd < 2; odd++) UNROLL for (int t = 0; t < T; t++)
         {
-            vec by = vec_all(x[(size_t)t * ld_x + (size_t)(2 * p + odd)]);
-            UNROLL for (int b = 0; b < beside; b++) sum[odd][b][t] = vec_fma(v[b][odd], by, sum[odd][b][t]);
+            fvec by = fvec_all(x[(size_t)t * ld_x + (size_t)(2 * p + odd)]);
+            UNROLL for (int b = 0; b < beside; b++) sum[odd][b][t] = fvec_fma(v[b][odd], by, sum[odd][b][t]);
         }
     }
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int b = 0; b < beside; b++)
     {
         float *to = acc + (size_t)t * ld_acc + VEC * b;
-        vec before = first ? vec_all(0) : vec_load(to);
-        vec_store(to, vec_add(before, vec_add(sum[0][b][t], sum[1][b][t])));
+        fvec before = first ? fvec_all(0) : fvec_load(to);
+        fvec_store(to, fvec_add(before, fvec_add(sum[0][b][t], sum[1][b][t])));
     }
 }
 
@@ -127,23 +124,24 @@ struct work {
     const uint8_t *k, *v; /* of the block */
     float *s;             /* scores, then weights, [query][ROW] */
     size_t dim;
-    struct seen groups;
+    struct groups groups;
 };
 
-/* What is read after the products of keys from key j on, 32 or half of them: as many keys, or the first values. Of all
- * queries the first ask for it. */
+/* What is read after the products of keys from key j on, 32 or half of them: as many keys, or the first
+ * values. Of all queries the first ask for it. */
 INLINE const uint8_t *after(const struct work *w, size_t panel, int i, int j, const bool values)
 {
     const int next = j + CT_GROUP;
 
-    if (i > 0 || (values && next >= w->groups.last))
+    if (i > 0 || (values && next >= w->groups.end))
         return NULL;
-    if (!values && next >= w->groups.last)
-        return w->v + (size_t)(w->groups.first + j % CT_GROUP) / CT_KEY_PANEL * panel;
+    if (!values && next >= w->groups.end)
+        return w->v + (size_t)(w->groups.begin + j % CT_GROUP) / CT_KEY_PANEL * panel;
     return (values ? w->v : w->k) + (size_t)next / CT_KEY_PANEL * panel;
 }
 
-/* Scores of T queries from query i on for the keys of panels from key j on, as many as lie beside each other. */
+/* Scores of T queries from query i on for the keys of panels from key j on, as many as lie beside each
+ * other. */
 INLINE void score(const struct work *w, const enum ct_kv_type type, int i, int j, const int T,
                   const int beside)
 {
@@ -184,12 +182,12 @@ INLINE void add_values(const struct work *w, const enum ct_kv_type type, int i, 
         }
         l.soon = soon ? soon + c / VEC * group : NULL;
         add_group(w->a->out + (size_t)i * w->dim + c, w->dim, type, l, w->s + i * ROW + j, ROW, T, beside,
-                  true, j == w->groups.first);
+                  true, j == w->groups.begin);
     }
 }
 
-/* Either for all queries, keys from j on. Few queries take two panels, or strips of channels, to keep more sums in
- * flight. */
+/* Either for all queries, keys from j on. Few queries take two panels, or strips of channels, to keep more
+ * sums in flight. */
 INLINE void multiply(const struct work *w, const enum ct_kv_type type, int j, const bool values)
 {
 #define PART(T, beside)                                                                                      \
@@ -215,13 +213,13 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
 {
     const size_t dim = (size_t)kv->head_dim;
     const size_t at = (size_t)(block * CT_KEY_BLOCK % kv->capacity) / CT_KEY_PANEL * panel_bytes(type, dim);
-    const struct work w = {a, t,   (const uint8_t *)kv->k + at, (const uint8_t *)kv->v + at,
-                           s, dim, seen_by_all(a, t, block)};
+    const struct work w = {a, t,   (const uint8_t *)kv->k + at,        (const uint8_t *)kv->v + at,
+                           s, dim, groups_of(seen_by_all(a, t, block))};
 
-    for (int j = w.groups.first; j < w.groups.last; j += CT_GROUP)
+    for (int j = w.groups.begin; j < w.groups.end; j += CT_GROUP)
         multiply(&w, type, j, false);
-    weigh_all(a, t, block, w.groups, s, scale, cap, type == CT_KV_BF16 ? BF16_FLOATS : FLOATS);
-    for (int j = w.groups.first; j < w.groups.last; j += CT_GROUP)
+    weigh_all(a, t, block, w.groups, s, scale, cap, type == CT_KV_BF16 ? BF16_FLOATS : FLOATS, put_floats);
+    for (int j = w.groups.begin; j < w.groups.end; j += CT_GROUP)
         multiply(&w, type, j, true);
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel_avx512.c: products over panels for 512-bit vectors, a line to a vector: one token (bound by memory) and tiles of
- * up to 8 tokens (bound by arithmetic). Compiled for AVX-512 without byte dots and again with them (CT_DOT_VNNI). Lanes
- * are rows, so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Inputs are those of panel_avx2.c. */
-#include "kernel/x86/avx512/lanes_avx512.h"
+/* panel_avx512.c: products over panels for 512-bit vectors, a line to a vector: one token (bound by memory)
+ * and tiles of up to 8 tokens (bound by arithmetic). Compiled for AVX-512 without byte dots and again with
+ * them (CT_DOT_VNNI). Lanes are rows, so every sum is the chain that NUMERICS.md sections 3 to 5 ask for.
+ * Inputs are those of panel_avx2.c. */
+#include "kernel/x86/avx512/simd_avx512.h"
 
-#include "kernel/x86/panel_kind.h"
+#include "kernel/x86/project_panels.h"
 
-/* `panels` panels at once, `apart` bytes from one to the next: as many streams from memory. How many of them and of
- * tokens fit the 32 registers: panels * T <= 16 sums in flight. */
+/* `panels` panels at once, `apart` bytes from one to the next: as many streams from memory. How many of them
+ * and of tokens fit the 32 registers: panels * T <= 16 sums in flight. */
 enum { MOST = 16 };
 
 INLINE void store(float *out, size_t ldo, const __m512 *acc, const int T, int rows, int tokens, float scale)
@@ -18,9 +19,9 @@ INLINE void store(float *out, size_t ldo, const __m512 *acc, const int T, int ro
 
 /* ---- integers ---- */
 
-/* Byte products want one side unsigned. VNNI: the code as it is, and sums begin at -zero times the sum of x. Else: the
- * nibbles as they are, and |w| beside x with the sign of w: |w| is at most 128 and |x| at most 127, so two products
- * fit 16 bits: 2 * 128 * 127 = 32512. */
+/* Byte products want one side unsigned. VNNI: the code as it is, and sums begin at -zero times the sum of x.
+ * Else: the nibbles as they are, and |w| beside x with the sign of w: |w| is at most 128 and |x| at most 127,
+ * so two products fit 16 bits: 2 * 128 * 127 = 32512. */
 #ifdef CT_DOT_VNNI
 enum { TABLE_ZERO = 128 };
 
@@ -46,9 +47,9 @@ INLINE void dot(__m512i *sum, const struct kind kind, const __m512i *w, const in
 
     UNROLL for (int j = 0; j < panels; j++)
     {
-        __m512i value = kind.code == BYTE ? _mm512_xor_si512(w[j], top) : w[j];
+        __m512i value = code_of(kind) == BYTE ? _mm512_xor_si512(w[j], top) : w[j];
         negative[j] = _mm512_movepi8_mask(value);
-        magnitude[j] = kind.code == NIBBLE ? value : _mm512_abs_epi8(value);
+        magnitude[j] = code_of(kind) == NIBBLE ? value : _mm512_abs_epi8(value);
     }
     UNROLL for (int t = 0; t < T; t++)
     {
@@ -56,7 +57,7 @@ INLINE void dot(__m512i *sum, const struct kind kind, const __m512i *w, const in
         UNROLL for (int j = 0; j < panels; j++)
         {
             __m512i u =
-                kind.code == NIBBLE ? v : _mm512_mask_sub_epi8(v, negative[j], _mm512_setzero_si512(), v);
+                code_of(kind) == NIBBLE ? v : _mm512_mask_sub_epi8(v, negative[j], _mm512_setzero_si512(), v);
             u = _mm512_madd_epi16(_mm512_maddubs_epi16(magnitude[j], u), one);
             sum[j * T + t] = _mm512_add_epi32(sum[j * T + t], u);
             PIN(sum[j * T + t]);
@@ -69,16 +70,16 @@ INLINE void dot(__m512i *sum, const struct kind kind, const __m512i *w, const in
 INLINE int bias(const struct kind kind)
 {
 #ifndef CT_DOT_VNNI
-    if (kind.code == BYTE)
+    if (code_of(kind) == BYTE)
         return 0;
 #endif
-    return kind.code == TABLE ? -TABLE_ZERO : -kind.zero;
+    return code_of(kind) == TABLE ? -TABLE_ZERO : -kind.zero;
 }
 
 /* The table as codes, in every 16 bytes. */
 INLINE __m512i codes(const struct kind kind)
 {
-    if (kind.code != TABLE)
+    if (code_of(kind) != TABLE)
         return _mm512_setzero_si512();
     __m512i t = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
     return _mm512_xor_si512(t, _mm512_set1_epi8((char)TABLE_ZERO));
@@ -89,9 +90,8 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const uint8_t *chunk,
                       const struct tokens *x, const int panels, const int lanes, const int T,
                       const bool ahead, __m512i table)
 {
-    enum { AHEAD = 2048 }; /* bytes between a line and what is prefetched with it */
     const __m512i low = _mm512_set1_epi8(15);
-    const uint8_t *line = chunk + scale_bytes(kind) + (g & 1) * group_bytes(kind);
+    const uint8_t *line = chunk + kind.header + (g & 1) * group_bytes(kind);
     const int8_t *q = x->q + (size_t)g * CT_GROUP * (size_t)lanes;
     const float *xs = x->scale + (size_t)g * (size_t)lanes;
     const int32_t *xsum = x->sum + (size_t)g * (size_t)lanes;
@@ -102,7 +102,7 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const uint8_t *chunk,
         __m512i start = _mm512_set1_epi32(bias(kind) * xsum[t]);
         UNROLL for (int j = 0; j < panels; j++) sum[j * T + t] = start;
     }
-    const int each = kind.code == BYTE ? 1 : 2; /* words of 4 k in a byte line */
+    const int each = code_of(kind) == BYTE ? 1 : 2; /* words of 4 k in a byte line */
     __m512i raw[MOST], w[MOST];
     UNROLL for (int i = 0; i < 8; i++) /* 4 k of all panels, so that they share what is broadcast of x */
     {
@@ -115,9 +115,9 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const uint8_t *chunk,
                     fetch(at + AHEAD);
             }
             w[j] = raw[j];
-            if (kind.code != BYTE)
+            if (code_of(kind) != BYTE)
                 w[j] = _mm512_and_si512(i % 2 ? _mm512_srli_epi16(w[j], 4) : w[j], low);
-            if (kind.code == TABLE)
+            if (code_of(kind) == TABLE)
                 w[j] = _mm512_shuffle_epi8(table, w[j]);
             PIN(w[j]);
         }
@@ -126,12 +126,12 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const uint8_t *chunk,
     UNROLL for (int j = 0; j < panels; j++)
     {
         const uint8_t *scale = chunk + (size_t)j * apart + 32 * (g & 1);
-        __m512 ws = halves(scale), minimum = kind.minimum ? halves(scale + 64) : ws;
+        __m512 ws = halves(scale), minimum = kind.factor == OWN_PAIR ? halves(scale + 64) : ws;
         UNROLL for (int t = 0; t < T; t++)
         {
             __m512 s = _mm512_mul_ps(ws, _mm512_set1_ps(xs[t])), a = acc[j * T + t];
             a = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[j * T + t]), s, a);
-            if (kind.minimum)
+            if (kind.factor == OWN_PAIR)
                 a = _mm512_fmadd_ps(minimum, _mm512_set1_ps(xs[t] * (float)xsum[t]), a);
             acc[j * T + t] = a;
         }
@@ -148,7 +148,7 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const uint8_t *
     UNROLL for (int i = 0; i < panels * T; i++) acc[i] = _mm512_setzero_ps();
     for (int g = 0; g < groups; g++) {
         if (ahead && g % 2 == 0)
-            UNROLL for (int j = 0; j < panels; j++) fetch(chunk + (size_t)j * apart + 2048);
+            UNROLL for (int j = 0; j < panels; j++) fetch(chunk + (size_t)j * apart + AHEAD);
         add_group(acc, kind, chunk, apart, g, x, panels, lanes, T, ahead, table);
         chunk += g % 2 ? chunk_bytes(kind) : 0;
     }
@@ -220,12 +220,11 @@ INLINE __m512 weights(const enum ct_type type, const uint8_t *lines, int i, cons
     return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(odd ? _mm512_srli_epi32(both, 16) : both));
 }
 
-/* acc[panel][t] += a chunk of 32 k; x[k][stride]. One chain after the other: sixteen sums at a time fit the registers,
- * and the second time the lines come from the nearest cache. */
+/* acc[panel][t] += a chunk of 32 k; x[k][stride]. One chain after the other: sixteen sums at a time fit the
+ * registers, and the second time the lines come from the nearest cache. */
 INLINE void add_floats(__m512 *acc, const enum ct_type type, const uint8_t *lines, size_t apart,
                        const float *x, const int panels, const int stride, const int T, const bool ahead)
 {
-    enum { AHEAD = 1024 };
     const int bytes = type == CT_F32 ? 128 : 64; /* of two k */
     __m512 chain[2][MOST];
 
@@ -240,7 +239,7 @@ INLINE void add_floats(__m512 *acc, const enum ct_type type, const uint8_t *line
                 const uint8_t *at = lines + (size_t)j * apart;
                 __m512 w = weights(type, at, i, odd);
                 if (ahead && (odd == 0 || type == CT_F32))
-                    fetch(at + bytes * i + 64 * (odd && type == CT_F32) + AHEAD);
+                    fetch(at + bytes * i + 64 * (odd && type == CT_F32) + AHEAD / 2);
                 UNROLL for (int t = 0; t < T; t++) chain[odd][j * T + t] =
                     _mm512_fmadd_ps(w, _mm512_set1_ps(v[t]), chain[odd][j * T + t]);
             }

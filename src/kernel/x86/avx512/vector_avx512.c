@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vector_avx512.c: norm, geglu and soft-cap of vector_body.h in vectors of 512 bits. */
-#define CT_VECTOR_512
+#include "kernel/x86/avx512/simd_avx512.h"
 #include "kernel/x86/vector_body.h"
 
 void CT_NAME(ct_vector_init)(struct ct_kernel *k);
