@@ -99,8 +99,8 @@ static carat_status visit(void *user, const char *place, const char *tensor, con
 static carat_status add_rows(struct trials *ts)
 {
     const struct ct_weight *w = &ts->c.model->weights.embed;
-    struct ct_trial *t =
-        add(ts, (struct ct_trial){ct_try_widen, "widen", "", w, .r1 = CT_MIN(CT_PANEL_ROWS, w->rows)});
+    struct ct_trial *t = add(ts, (struct ct_trial){ct_try_dequantize_row, "dequantize_row", "", w,
+                                                   .r1 = CT_MIN(CT_PANEL_ROWS, w->rows)});
 
     if (t)
         snprintf(t->what, sizeof t->what, "rows of token_embd (%s, %d x %d)", ct_type_info(w->type)->name,

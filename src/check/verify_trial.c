@@ -134,7 +134,7 @@ static void multiply(const struct ct_trial *t, const struct ct_kernel *k, const 
     if (form == CT_INPUT_LANES)
         k->prepare_lanes(p, x, 0, t->n);
     else
-        k->prepare(p, form, x, 0, t->n);
+        k->prepare_input(p, form, x, 0, t->n);
     (w->layout == CT_LAYOUT_PANELS ? k->project_panels : k->project)(out, (size_t)w->rows, w, 0, w->rows, p,
                                                                      form, scratch);
 }
@@ -170,7 +170,7 @@ carat_status ct_try_product(struct ct_trial *t, const struct ct_comparison *c)
 }
 
 /* Rows as float32, out of both layouts: embeddings are read so. */
-carat_status ct_try_widen(struct ct_trial *t, const struct ct_comparison *c)
+carat_status ct_try_dequantize_row(struct ct_trial *t, const struct ct_comparison *c)
 {
     struct slice s;
     size_t n = (size_t)t->w->cols;
@@ -181,12 +181,12 @@ carat_status ct_try_widen(struct ct_trial *t, const struct ct_comparison *c)
     for (int row = 0; row < t->r1 - t->r0; row++)
         for (int l = 0; l < c->n_level; l++) {
             const struct ct_kernel *k = &c->level[l];
-            k->widen(l == 0 ? want : got, &s.rows, row, scratch);
+            k->dequantize_row(l == 0 ? want : got, &s.rows, row, scratch);
             if (l > 0)
                 compare(t, k, want, got, n, ", rows");
             if (!s.packed)
                 continue;
-            k->widen(got, &s.panels, row, scratch);
+            k->dequantize_row(got, &s.panels, row, scratch);
             compare(t, k, want, got, n, ", panels");
         }
     return CARAT_OK;
@@ -334,7 +334,7 @@ static void attend_with(const struct ct_kernel *k, struct attention *a, const st
     size_t dim = (size_t)a->kv.head_dim;
 
     for (int i = 0; i < KEYS; i++)
-        ct_kv_store(k, &a->kv, i, keys + 2 * (size_t)i * dim, keys + (2 * (size_t)i + 1) * dim);
+        ct_kv_write(k, &a->kv, i, keys + 2 * (size_t)i * dim, keys + (2 * (size_t)i + 1) * dim);
     for (int i = 0; i < a->tile.n; i++)
         k->attend_query(&a->tile, i, q + (size_t)i * dim, &a->kv);
     memset(a->all.sum, 0, (size_t)a->tile.n * sizeof *a->all.sum);

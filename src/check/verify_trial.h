@@ -32,9 +32,9 @@ struct ct_trial {
 enum ct_elementwise { CT_TRY_NORM, CT_TRY_ADD, CT_TRY_SCALE, CT_TRY_GEGLU, CT_TRY_SOFTCAP };
 
 /* Each uses the members that its kernel asks for. CARAT_E_MEMORY. */
-carat_status ct_try_product(struct ct_trial *t, const struct ct_comparison *c);     /* w r0 r1 n exact */
-carat_status ct_try_widen(struct ct_trial *t, const struct ct_comparison *c);       /* w r0 r1 */
-carat_status ct_try_elementwise(struct ct_trial *t, const struct ct_comparison *c); /* at n, w of a norm */
+carat_status ct_try_product(struct ct_trial *t, const struct ct_comparison *c);        /* w r0 r1 n exact */
+carat_status ct_try_dequantize_row(struct ct_trial *t, const struct ct_comparison *c); /* w r0 r1 */
+carat_status ct_try_elementwise(struct ct_trial *t, const struct ct_comparison *c);    /* at n, w of a norm */
 carat_status ct_try_rope(struct ct_trial *t, const struct ct_comparison *c);   /* at: kind, n: position */
 carat_status ct_try_attend(struct ct_trial *t, const struct ct_comparison *c); /* at: layer, n kv */
 carat_status ct_try_finite(struct ct_trial *t, const struct ct_comparison *c); /* n */

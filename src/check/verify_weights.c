@@ -177,7 +177,7 @@ static void read_chunk(void *arg, int item, int thread)
         rows.data = stored_rows(p, r0, n, spare);
         ct_hash_add(&state, rows.data, (size_t)n * p->row_bytes);
         for (int r = 0; r < n; r++) {
-            k->widen(values, &rows, r, scratch);
+            k->dequantize_row(values, &rows, r, scratch);
             if (!k->finite(values, (size_t)rows.cols))
                 note_bad(c, r0 + r, values, rows.cols);
         }

@@ -90,7 +90,7 @@ struct ct_draw {
     int n_banned;
 };
 
-/* Floats of scratch that widen and project need for rows of cols values. */
+/* Floats of scratch that dequantize_row and project need for rows of cols values. */
 #define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
 
 struct ct_kernel {
@@ -99,12 +99,16 @@ struct ct_kernel {
     enum ct_layout layout;
     /* Whether it wants the tile of a prepared input. */
     bool tiles;
+    /* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little. For up to
+     * CT_LANES tokens the four panels that a product of one token reads side by side; for more, whose blocks take
+     * longer, two. */
+    int rows_few, rows_many;
 
     /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
-    void (*widen)(float *out, const struct ct_weight *w, int row, float *scratch);
+    void (*dequantize_row)(float *out, const struct ct_weight *w, int row, float *scratch);
     /* Prepares x[n][cols] in one form but LANES; p->n and p->cols are set, buffers are large enough.
      * Tokens [t0, t1) only; t0 is a multiple of CT_LANES. */
-    void (*prepare)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
+    void (*prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
     /* The same for LANES. What it writes, only project_panels of the same level reads. */
     void (*prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1);
     /* out[token][row] for rows [r0, r1) and all tokens, out rows ldo apart. */
@@ -130,10 +134,10 @@ struct ct_kernel {
     /* Rotates one head in place: pairs (i, i + dim/2) for i < pairs. */
     void (*rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
     /* Stores one position's K and V, k[head_dim] and v[head_dim]. */
-    void (*store)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
+    void (*kv_write)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
     /* The same for q8, which shares little with the types whose values stand alone: a level may have one
      * without the other. */
-    void (*store_q8)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
+    void (*kv_write_q8)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
     /* Queries that this level likes to have in a tile, at most CT_QUERIES. */
     int queries;
     /* Brings q[head_dim] into query i of a tile, in the form that attend_block of the same level reads. */
@@ -160,10 +164,10 @@ struct ct_kernel {
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
 
 /* The entries for a head's type. */
-static inline void ct_kv_store(const struct ct_kernel *kernel, const struct ct_kv_head *kv, int position,
+static inline void ct_kv_write(const struct ct_kernel *kernel, const struct ct_kv_head *kv, int position,
                                const float *k, const float *v)
 {
-    (kv->type == CT_KV_Q8 ? kernel->store_q8 : kernel->store)(kv, position, k, v);
+    (kv->type == CT_KV_Q8 ? kernel->kv_write_q8 : kernel->kv_write)(kv, position, k, v);
 }
 static inline void ct_kv_attend(const struct ct_kernel *kernel, struct ct_attended *a,
                                 const struct ct_queries *t, const struct ct_kv_head *kv, int block,

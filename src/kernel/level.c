@@ -70,7 +70,7 @@ static const struct level {
 
 _Static_assert(N_LEVEL <= CT_MOST_LEVELS, "others keep a table of levels");
 
-static const struct level *find(const char *name)
+static const struct level *find_level(const char *name)
 {
     for (int i = 0; i < N_LEVEL; i++)
         if (strcmp(levels[i].name, name) == 0)
@@ -80,7 +80,7 @@ static const struct level *find(const char *name)
 
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit)
 {
-    const struct level *last = limit ? find(limit) : &levels[N_LEVEL - 1];
+    const struct level *last = limit ? find_level(limit) : &levels[N_LEVEL - 1];
     bool usable[N_LEVEL] = {false};
 
     if (limit && (!last || !last->init[0]))
@@ -100,7 +100,7 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
 
 enum ct_multiply ct_level_multiply(const char *isa, carat_arithmetic a)
 {
-    const struct level *l = find(isa);
+    const struct level *l = find_level(isa);
     return l ? l->multiply[a] : CT_MULTIPLY_UNKNOWN;
 }
 

@@ -39,7 +39,7 @@ static void fill(const struct ct_cpu_backend *b, const struct ct_kv *kv)
                 key[d] = uniform();
                 value[d] = uniform();
             }
-            ct_kv_store(&b->kernel, &head, slot, key, value);
+            ct_kv_write(&b->kernel, &head, slot, key, value);
         }
     }
 }

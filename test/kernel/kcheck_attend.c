@@ -125,9 +125,9 @@ void kc_attend_case(struct kcheck *c)
         struct ct_kv_head kv = {type, capacity, dim, kc_take(c, bytes, 64), kc_take(c, bytes, 64)};
         c->random = random; /* the same older keys for every level */
         fill_ring(c, &kv);
-        kc_enter(c, l, "store");
+        kc_enter(c, l, "kv_write");
         for (int i = 0; i < CT_MIN(6, hi + 1); i++)
-            ct_kv_store(k, &kv, hi - i, rows + 2 * n * (size_t)i, rows + 2 * n * (size_t)i + n);
+            ct_kv_write(k, &kv, hi - i, rows + 2 * n * (size_t)i, rows + 2 * n * (size_t)i + n);
         kc_bytes(c, 0, kv.k, bytes);
         kc_bytes(c, 1, kv.v, bytes);
         kc_freeze(c, kv.k);

@@ -177,7 +177,7 @@ static struct ct_prepared prepare(const struct ct_kernel *k, enum ct_input form,
         if (form == CT_INPUT_LANES)
             k->prepare_lanes(&p, x, t, t + CT_LANES);
         else
-            k->prepare(&p, form, x, t, t + CT_LANES);
+            k->prepare_input(&p, form, x, t, t + CT_LANES);
     return p;
 }
 

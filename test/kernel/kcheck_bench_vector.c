@@ -46,7 +46,7 @@ static void run_table(struct bench *b)
 }
 static void run_store(struct bench *b)
 {
-    b->k->store(&b->kv, 100, b->x, b->w);
+    b->k->kv_write(&b->kv, 100, b->x, b->w);
 }
 static void run_finite(struct bench *b)
 {
@@ -77,7 +77,7 @@ static const struct entry {
     {"softcap", "a row", WIDTH, run_softcap},
     {"rope", "a head", HEAD, run_rope},
     {"rope_table", "a position", HEAD, run_table},
-    {"store", "bf16 K and V of a head", 2 * HEAD, run_store},
+    {"kv_write", "bf16 K and V of a head", 2 * HEAD, run_store},
     {"finite", "logits", VOCABULARY, run_finite},
     {"draw", "greedy", VOCABULARY, run_greedy},
     {"draw", "top-k 64, top-p 0.95", VOCABULARY, run_draw},

@@ -98,8 +98,8 @@ static void check_widen(struct kcheck *c, const struct product *p)
             int mark = c->pens;
             float *scratch = kc_take(c, CT_SCRATCH(cols) * sizeof(float), 64);
             float *out = kc_take(c, cols * sizeof *out, 4);
-            kc_enter(c, l, "widen");
-            c->level[l].widen(out, packed ? &p->panels : &p->rows, row, scratch);
+            kc_enter(c, l, "dequantize_row");
+            c->level[l].dequantize_row(out, packed ? &p->panels : &p->rows, row, scratch);
             if (l == 0 && !packed)
                 kc_keep(c, 0, out, cols * sizeof *out);
             kc_compare_floats(c, 0, out, cols);
@@ -142,7 +142,7 @@ static struct ct_prepared prepare(struct kcheck *c, const struct ct_kernel *k, c
         if (form == CT_INPUT_LANES)
             k->prepare_lanes(&x, p->x, t0, t0 + step);
         else
-            k->prepare(&x, form, p->x, t0, t0 + step);
+            k->prepare_input(&x, form, p->x, t0, t0 + step);
     }
     return x;
 }
@@ -153,7 +153,7 @@ static void check_prepare(struct kcheck *c, const struct product *p, enum ct_inp
 
     for (int l = 0; l < c->n_level; l++) {
         int mark = c->pens;
-        kc_enter(c, l, "prepare");
+        kc_enter(c, l, "prepare_input");
         struct ct_prepared x = prepare(c, &c->level[l], p, form);
         if (form == CT_INPUT_Q8) {
             kc_bytes(c, 0, x.q, n * padded);

@@ -109,7 +109,7 @@ static void a_position_writes_its_own_bytes(void **unused)
             choose(&kernel, level ? NULL : "ref");
             memset(kv.k, 0xaa, bytes);
             memset(kv.v, 0xaa, bytes);
-            ct_kv_store(&kernel, &kv, 512 + slot, x, x); /* the ring's second round */
+            ct_kv_write(&kernel, &kv, 512 + slot, x, x); /* the ring's second round */
             for (size_t b = 0; b < bytes; b++) {
                 assert_int_equal(((uint8_t *)kv.k)[b] != 0xaa, mine[b]);
                 assert_int_equal(((uint8_t *)kv.v)[b] != 0xaa, mine[bytes + b]);
@@ -133,7 +133,7 @@ static void check_group(const struct ct_kernel *kernel, const float x[32])
     struct ct_kv_head kv = head_of(CT_KV_Q8, 256, 32);
     float a = 0;
 
-    ct_kv_store(kernel, &kv, 7, x, x);
+    ct_kv_write(kernel, &kv, 7, x, x);
     for (int i = 0; i < 32; i++)
         a = fmaxf(a, fabsf(x[i]));
     uint16_t bits = ct_f32_to_f16(a / 127);
@@ -211,7 +211,7 @@ static void an_error_is_not_lost(void **unused)
             for (int d = 0; d < 64; d++)
                 x[d] = d == 40 ? wrong[i] : 0.5f;
             choose(&kernel, level ? NULL : "ref");
-            ct_kv_store(&kernel, &kv, 3, x, x);
+            ct_kv_write(&kernel, &kv, 3, x, x);
             for (int d = 0; d < 64; d++) {
                 assert_int_equal(isnan(stored_k(&kv, 3, d)), d >= 32);
                 assert_int_equal(isnan(stored_v(&kv, 3, d)), d >= 32);
@@ -255,12 +255,12 @@ static void attention_is_that_of_f32(void **unused)
                     v[d] = uniform(-1, 1);
                     q[d] = uniform(-2, 2);
                 }
-                ct_kv_store(&kernel, &q8, p, k, v);
+                ct_kv_write(&kernel, &q8, p, k, v);
                 for (int d = 0; d < dim; d++) {
                     k[d] = stored_k(&q8, p % capacity, d);
                     v[d] = stored_v(&q8, p % capacity, d);
                 }
-                ct_kv_store(&kernel, &f32, p, k, v);
+                ct_kv_write(&kernel, &f32, p, k, v);
                 if (p % 71 && p != 899)
                     continue;
                 attend(out[0], &kernel, q, &q8, CT_MAX(0, p - 200), p);

@@ -289,10 +289,10 @@ static void test_project(void **unused)
         for (int i = 0; i < cols && n > 1; i++)
             in[cols + i] *= 0x1p-100f; /* groups below the threshold */
         for (int level = 0; level < n_level; level++) {
-            k[level]->prepare(&x, form, in, 0, n);
+            k[level]->prepare_input(&x, form, in, 0, n);
             k[level]->project(out[level], (size_t)rows, &w, 0, 3, &x, form, scratch);
             k[level]->project(out[level], (size_t)rows, &w, 3, rows, &x, form, scratch);
-            k[level]->widen(wide[level], &w, 5, scratch);
+            k[level]->dequantize_row(wide[level], &w, 5, scratch);
         }
         ct_dequantize(type, plain, (const uint8_t *)w.data + 5 * w.row_bytes, (size_t)cols);
         for (int i = 0; i < cols; i++) {
@@ -333,7 +333,7 @@ static void test_project_any_bits(void **unused)
             fill(in, 512, 3);
             prepared_alloc(&x, 1, 512);
             for (int level = 0; level < n_level; level++) {
-                k[level]->prepare(&x, form, in, 0, 1);
+                k[level]->prepare_input(&x, form, in, 0, 1);
                 k[level]->project(out[level], 2, &w, 0, 2, &x, form, scratch);
             }
             assert_true(isfinite(out[0][1])); /* the row beside it is as it was */
@@ -387,7 +387,7 @@ static void test_attend(void **unused)
                 fill(keys, (size_t)(positions * dim), 1);
                 fill(values, (size_t)(positions * dim), 1);
                 for (int p = 0; p < positions; p++) {
-                    ct_kv_store(k[0], &kv, p, keys + p * dim, values + p * dim);
+                    ct_kv_write(k[0], &kv, p, keys + p * dim, values + p * dim);
                     if (p % 53 && p != positions - 1)
                         continue;
                     int lo = window ? CT_MAX(0, p - 200) : 0;

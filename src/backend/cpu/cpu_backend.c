@@ -199,8 +199,8 @@ static void embed_item(void *arg, int row, int thread)
     struct job *j = arg;
     const struct ct_kernel *k = &j->b->kernel;
 
-    k->widen(ct_row(j->out, row), j->w, j->b->rows.token[row],
-             j->b->scratch + (size_t)thread * CT_SCRATCH(j->b->o.max_input));
+    k->dequantize_row(ct_row(j->out, row), j->w, j->b->rows.token[row],
+                      j->b->scratch + (size_t)thread * CT_SCRATCH(j->b->o.max_input));
     k->scale(ct_row(j->out, row), j->value, j->out.cols);
 }
 

@@ -79,7 +79,7 @@ static void write_item(void *arg, int row, int thread)
     for (int h = 0; h < j->kv->n_kv_head; h++) {
         struct ct_kv_head head = ct_cpu_kv_head(j->b, j->kv, rows->sequence[row], h);
         int at = h * j->kv->head_dim;
-        ct_kv_store(&j->b->kernel, &head, rows->position[row], ct_row(j->k, row) + at,
+        ct_kv_write(&j->b->kernel, &head, rows->position[row], ct_row(j->k, row) + at,
                     ct_row(j->v, row) + at);
     }
 }

@@ -3,16 +3,12 @@
  * kernels' business, and no result depends on the split. */
 #include "backend/cpu/cpu_backend.h"
 
-/* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little. For
- * few tokens the four panels that a product of one token reads side by side; for many, whose blocks take
- * longer, two. */
-enum { ROWS_FOR_FEW = 64, ROWS_FOR_MANY = 32 };
-/* Logits that are computed before they are looked at: they are still in the cache. */
-enum { LOGITS_AT_ONCE = 16 * ROWS_FOR_FEW };
+/* Blocks of output rows whose logits are computed before they are looked at: they are still in the cache. */
+enum { BLOCKS_OF_LOGITS = 16 };
 
-static int rows_of_block(int tokens)
+static int rows_of_block(const struct ct_cpu_backend *b, int tokens)
 {
-    return tokens > CT_LANES ? ROWS_FOR_MANY : ROWS_FOR_FEW;
+    return tokens > CT_LANES ? b->kernel.rows_many : b->kernel.rows_few;
 }
 
 /* One product, or several of the same input. */
@@ -36,7 +32,7 @@ static void prepare_item(void *arg, int item, int thread)
     if (j->form == CT_INPUT_LANES)
         j->b->kernel.prepare_lanes(&j->b->prepared[j->form], j->in.handle, t0, t0 + CT_LANES);
     else
-        j->b->kernel.prepare(&j->b->prepared[j->form], j->form, j->in.handle, t0, t0 + CT_LANES);
+        j->b->kernel.prepare_input(&j->b->prepared[j->form], j->form, j->in.handle, t0, t0 + CT_LANES);
 }
 
 /* Prepares the current rows of in once for every form that the weights ask for. */
@@ -58,10 +54,10 @@ static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_
 
 /* Output rows that a thread computes before it looks whether the pass goes on: at least a block, and so many
  * multiplications that looking costs nothing, but no level takes longer than some milliseconds. */
-static int rows_between_looks(const struct ct_weight *w, int tokens)
+static int rows_between_looks(const struct ct_cpu_backend *b, const struct ct_weight *w, int tokens)
 {
     const size_t multiplications = (size_t)4 << 20;
-    int block = rows_of_block(tokens);
+    int block = rows_of_block(b, tokens);
     size_t blocks = multiplications / ((size_t)w->cols * (size_t)tokens * (size_t)block);
 
     return block * (int)CT_MAX(blocks, 1);
@@ -75,7 +71,7 @@ static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_w
     const struct ct_kernel *k = &b->kernel;
 
     bool panels = w->layout == CT_LAYOUT_PANELS && (!b->o.exact || ct_cpu_exact_panels(w->type));
-    int step = rows_between_looks(w, b->rows.n);
+    int step = rows_between_looks(b, w, b->rows.n);
 
     for (int r = r0; r < r1 && ct_pool_goes_on(b->pool, thread); r += step)
         (panels ? k->project_panels : k->project)(out.handle, (size_t)out.cols, w, r, CT_MIN(r + step, r1),
@@ -83,9 +79,10 @@ static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_w
                                                   b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input));
 }
 
-static int blocks_of(const struct ct_weight *w, int tokens)
+static int blocks_of(const struct ct_cpu_backend *b, const struct ct_weight *w)
 {
-    return (w->rows + rows_of_block(tokens) - 1) / rows_of_block(tokens);
+    const int rows = rows_of_block(b, b->rows.n);
+    return (w->rows + rows - 1) / rows;
 }
 
 /* Runs fn over `blocks` blocks of output rows. Three quarters are cut into a share for every thread, long
@@ -110,7 +107,7 @@ static void blocks_of_item(const struct job *j, int item, int *first, int *end)
 static void project_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
-    int first, end, rows = rows_of_block(j->b->rows.n);
+    int first, end, rows = rows_of_block(j->b, j->b->rows.n);
 
     blocks_of_item(j, item, &first, &end);
     for (int i = 0; i < j->n_out; i++) {
@@ -134,7 +131,7 @@ void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out
     for (int i = 0; i < n; i++)
         assert(w[i]->cols == in.cols && w[i]->rows <= out[i].cols);
     for (int i = 0; i < n; i++)
-        j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(w[i], b->rows.n);
+        j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(b, w[i]);
     run_blocks(&j, j.blocks_before[n], project_item);
 }
 
@@ -144,7 +141,8 @@ static size_t beside_values(const struct ct_cpu_backend *b)
 {
     size_t rows = (size_t)b->extent.rows;
 
-    return CT_MAX(CT_MIN(rows, CT_LANES) * (size_t)CT_MAX(b->o.max_ffn, ROWS_FOR_FEW), rows * ROWS_FOR_MANY);
+    return CT_MAX(CT_MIN(rows, CT_LANES) * (size_t)CT_MAX(b->o.max_ffn, b->kernel.rows_few),
+                  rows * (size_t)b->kernel.rows_many);
 }
 
 static float *beside_of(const struct ct_cpu_backend *b, int thread)
@@ -169,7 +167,7 @@ static void geglu_item(void *arg, int item, int thread)
     int first, end;
 
     blocks_of_item(j, item, &first, &end);
-    int n = j->b->rows.n, rows = rows_of_block(n);
+    int n = j->b->rows.n, rows = rows_of_block(j->b, n);
     int r0 = first * rows, r1 = CT_MIN(end * rows, j->ws[1]->rows), step = n > CT_LANES ? rows : r1 - r0;
     for (int r = r0; r < r1; r += step) {
         struct ct_weight up = rows_of(j->ws[1], r, CT_MIN(r + step, r1));
@@ -192,7 +190,7 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
     if (b->rows.n == 0)
         return;
     prepare(b, in, 2, w);
-    run_blocks(&(struct job){.b = b, .out = out, .ws = w}, blocks_of(gate, b->rows.n), geglu_item);
+    run_blocks(&(struct job){.b = b, .out = out, .ws = w}, blocks_of(b, gate), geglu_item);
 }
 
 /* ---- logits ---- */
@@ -223,11 +221,12 @@ static void some_logits(struct job *j, int r0, int r1, int thread)
 static void logits_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
-    int first, end, n = j->b->rows.n, rows = rows_of_block(n), step = rows;
+    int first, end, n = j->b->rows.n, rows = rows_of_block(j->b, n), step = rows;
 
     blocks_of_item(j, item, &first, &end);
     if (n <= CT_LANES)
-        step = CT_MIN(LOGITS_AT_ONCE, (int)(beside_values(j->b) / (size_t)n) / rows * rows);
+        step = CT_MIN(BLOCKS_OF_LOGITS * j->b->kernel.rows_few,
+                      (int)(beside_values(j->b) / (size_t)n) / rows * rows);
     int stop = CT_MIN(end * rows, j->ws[0]->rows);
     for (int r = first * rows; r < stop && ct_pool_goes_on(j->b->pool, thread); r += step)
         some_logits(j, r, CT_MIN(r + step, stop), thread);
@@ -243,7 +242,7 @@ void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, const struct ct_w
         assert(b->rows.logits[t]); /* select_rows went before */
     assert(head->cols == in.cols);
     prepare(b, in, 1, &head);
-    run_blocks(&(struct job){.b = b, .ws = &head, .cap = cap}, blocks_of(head, b->rows.n), logits_item);
+    run_blocks(&(struct job){.b = b, .ws = &head, .cap = cap}, blocks_of(b, head), logits_item);
 }
 
 /* ---- memory ---- */

@@ -6,6 +6,7 @@
  * so is all that is done once for a query or a block. */
 #include <arm_neon.h>
 
+#include "kernel/contract.h"
 #include "kernel/attend_keys.h"
 #include "kernel/ref/ref_math.h"
 #include "kernel/compiler.h"
@@ -23,8 +24,8 @@ INLINE size_t value_bytes(const enum ct_kv_type type)
 }
 
 /* 4 values of a line; stride is the bytes between lines, for bf16 between pairs, which are interleaved. */
-INLINE float32x4_t line_values(const enum ct_kv_type type, const uint8_t *at, size_t stride, int line,
-                               int vector)
+INLINE float32x4_t line_values_neon(const enum ct_kv_type type, const uint8_t *at, size_t stride, int line,
+                                    int vector)
 {
     if (type == CT_KV_BF16) {
         uint32x4_t both = vreinterpretq_u32_u8(vld1q_u8(at + (size_t)(line / 2) * stride + 16 * vector));
@@ -38,8 +39,9 @@ INLINE float32x4_t line_values(const enum ct_kv_type type, const uint8_t *at, si
 
 /* acc[t][16] += a group of 32 lines times x[t][32] of T queries; the first group makes it. `wide` vectors of
  * a line are in flight: their two chains for each query fill half of the registers. */
-INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, const uint8_t *at, size_t stride,
-                      const float *x, size_t ld_x, const int wide, const int T, bool first)
+INLINE void attend_group_neon(float *acc, size_t ld_acc, const enum ct_kv_type type, const uint8_t *at,
+                              size_t stride, const float *x, size_t ld_x, const int wide, const int T,
+                              bool first)
 {
     for (int from = 0; from < VECTORS; from += wide) {
         float32x4_t chain[2][VECTORS][4]; /* [odd][vector][query] */
@@ -51,7 +53,7 @@ INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, con
 #define LINE(j)                                                                                              \
     UNROLL for (int v = 0; v < wide; v++)                                                                    \
     {                                                                                                        \
-        float32x4_t w = line_values(type, at, stride, i + j, from + v);                                      \
+        float32x4_t w = line_values_neon(type, at, stride, i + j, from + v);                                 \
         UNROLL for (int t = 0; t < T; t++) chain[j % 2][v][t] =                                              \
             vfmaq_laneq_f32(chain[j % 2][v][t], w, some[t], j);                                              \
     }
@@ -75,11 +77,11 @@ INLINE void add_group_of_all(float *acc, size_t ld_acc, const enum ct_kv_type ty
                              size_t stride, const float *x, size_t ld_x, int n, bool first)
 {
     for (; n >= 4; n -= 4, acc += 4 * ld_acc, x += 4 * ld_x)
-        add_group(acc, ld_acc, type, at, stride, x, ld_x, 2, 4, first);
+        attend_group_neon(acc, ld_acc, type, at, stride, x, ld_x, 2, 4, first);
     for (; n >= 2; n -= 2, acc += 2 * ld_acc, x += 2 * ld_x)
-        add_group(acc, ld_acc, type, at, stride, x, ld_x, 4, 2, first);
+        attend_group_neon(acc, ld_acc, type, at, stride, x, ld_x, 4, 2, first);
     if (n)
-        add_group(acc, ld_acc, type, at, stride, x, ld_x, 4, 1, first);
+        attend_group_neon(acc, ld_acc, type, at, stride, x, ld_x, 4, 1, first);
 }
 
 /* ---- weights ---- */
@@ -121,8 +123,8 @@ static void weigh(float *restrict s, float *max, float *sum, int first, int last
 
 /* ---- a block ---- */
 
-INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
-                        int block, float scale, float cap, float *s, const enum ct_kv_type type)
+INLINE void attend_type_neon(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                             int block, float scale, float cap, float *s, const enum ct_kv_type type)
 {
     const size_t dim = (size_t)kv->head_dim, each = value_bytes(type);
     const int base = block * CT_KEY_BLOCK;
@@ -156,15 +158,16 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
 void ct_attend_block_ref(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                          int block, float scale, float cap, float *s);
 
-static void attend_block(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
-                         int block, float scale, float cap, float *s)
+static void attend_block_neon(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                              int block, float scale, float cap, float *s)
 {
+    ct_assert_attend(a, t, kv, block, s);
     if (kv->head_dim % CT_GROUP == 0 && kv->type == CT_KV_BF16)
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_BF16);
+        attend_type_neon(a, t, kv, block, scale, cap, s, CT_KV_BF16);
     else if (kv->head_dim % CT_GROUP == 0 && kv->type == CT_KV_F16)
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_F16);
+        attend_type_neon(a, t, kv, block, scale, cap, s, CT_KV_F16);
     else if (kv->head_dim % CT_GROUP == 0 && kv->type == CT_KV_F32)
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_F32);
+        attend_type_neon(a, t, kv, block, scale, cap, s, CT_KV_F32);
     else
         ct_attend_block_ref(a, t, kv, block, scale, cap, s);
 }
@@ -173,5 +176,5 @@ void ct_attend_init_neon(struct ct_kernel *k);
 void ct_attend_init_neon(struct ct_kernel *k)
 {
     k->queries = TILE;
-    k->attend_block = attend_block;
+    k->attend_block = attend_block_neon;
 }

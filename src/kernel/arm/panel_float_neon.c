@@ -25,7 +25,7 @@ INLINE uint16x8_t magnitude(uint16x8_t m16)
 
 /* 4 k of 4 rows, from k = 4i of a chunk on. Code 0x80 of SFP becomes -0, which no sum that begins with +0 can
  * tell from +0. */
-INLINE void weights(float32x4_t w[4], const enum ct_type type, const uint8_t *lines, int i)
+INLINE void float_weights_neon(float32x4_t w[4], const enum ct_type type, const uint8_t *lines, int i)
 {
     const uint32x4_t upper = vdupq_n_u32(0xffff0000);
 
@@ -56,8 +56,8 @@ INLINE void weights(float32x4_t w[4], const enum ct_type type, const uint8_t *li
 }
 
 /* chain[k % 2][t] += w * x[k][t] for T tokens. */
-INLINE void add_products(float32x4_t chain[2][TOKENS], const float32x4_t w[4], const float *x,
-                         const int lanes, const int T)
+INLINE void float_products_neon(float32x4_t chain[2][TOKENS], const float32x4_t w[4], const float *x,
+                                const int lanes, const int T)
 {
     if (lanes == 1) {
         float32x4_t v = vld1q_f32(x);
@@ -79,8 +79,9 @@ INLINE void add_products(float32x4_t chain[2][TOKENS], const float32x4_t w[4], c
 
 /* One panel and T tokens, of which `tokens` are there; x[k][lanes]. `at_once` vectors of rows are in
  * flight. */
-INLINE void tile(float *out, size_t ldo, const enum ct_type type, const uint8_t *lines, int rows, int groups,
-                 const float *x, const int lanes, const int T, const int at_once, int tokens, float scale)
+INLINE void float_tile_neon(float *out, size_t ldo, const enum ct_type type, const uint8_t *lines, int rows,
+                            int groups, const float *x, const int lanes, const int T, const int at_once,
+                            int tokens, float scale)
 {
     float32x4_t acc[VECTORS][TOKENS];
 
@@ -94,8 +95,8 @@ INLINE void tile(float *out, size_t ldo, const enum ct_type type, const uint8_t 
             UNROLL for (int k = 0; k < CT_GROUP / 4; k++) UNROLL for (int i = 0; i < at_once; i++)
             {
                 float32x4_t w[4];
-                weights(w, type, lines + 16 * (i0 + i), k);
-                add_products(chain[i], w, x + 4 * k * lanes, lanes, T);
+                float_weights_neon(w, type, lines + 16 * (i0 + i), k);
+                float_products_neon(chain[i], w, x + 4 * k * lanes, lanes, T);
             }
             UNROLL for (int i = 0; i < at_once; i++) UNROLL for (int t = 0; t < T; t++) acc[i0 + i][t] +=
                 chain[i][0][t] + chain[i][1][t];
@@ -108,8 +109,8 @@ INLINE void tile(float *out, size_t ldo, const enum ct_type type, const uint8_t 
     }
 }
 
-INLINE void project(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w, int r0,
-                    int r1, const struct ct_prepared *p)
+INLINE void float_project_neon(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w,
+                               int r0, int r1, const struct ct_prepared *p)
 {
     const size_t padded = (size_t)ct_pad_group(p->cols);
     const int groups = (int)padded / CT_GROUP;
@@ -122,7 +123,7 @@ INLINE void project(float *out, size_t ldo, const enum ct_type type, const struc
             float *to = out + (size_t)t * ldo + r0;
             int tokens = CT_MIN(TOKENS, p->n - t);
 #define TILE(lanes, T, at_once)                                                                              \
-    tile(to, ldo, type, panel, rows, groups, x, lanes, T, at_once, tokens, w->scale)
+    float_tile_neon(to, ldo, type, panel, rows, groups, x, lanes, T, at_once, tokens, w->scale)
             if (p->n == 1)
                 TILE(1, 1, VECTORS);
             else if (tokens <= 4)
@@ -138,11 +139,11 @@ void CT_NAME(ct_project_floats)(float *out, size_t ldo, const struct ct_weight *
                                 const struct ct_prepared *p)
 {
     if (w->type == CT_F32)
-        project(out, ldo, CT_F32, w, r0, r1, p);
+        float_project_neon(out, ldo, CT_F32, w, r0, r1, p);
     else if (w->type == CT_F16)
-        project(out, ldo, CT_F16, w, r0, r1, p);
+        float_project_neon(out, ldo, CT_F16, w, r0, r1, p);
     else if (w->type == CT_BF16)
-        project(out, ldo, CT_BF16, w, r0, r1, p);
+        float_project_neon(out, ldo, CT_BF16, w, r0, r1, p);
     else
-        project(out, ldo, CT_SFP, w, r0, r1, p);
+        float_project_neon(out, ldo, CT_SFP, w, r0, r1, p);
 }

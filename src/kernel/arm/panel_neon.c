@@ -5,6 +5,7 @@
  * 4. Products in f32 and bf16: panel_float_neon.c; layout: panel.h. */
 #include <arm_neon.h>
 
+#include "kernel/contract.h"
 #include "kernel/layout/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 
@@ -27,7 +28,7 @@ INLINE int run_of(const struct kind kind)
 /* ---- weights ---- */
 
 /* The 8 words of 4 k of a group of 4 rows as signed bytes. */
-INLINE void decode(int8x16_t w[8], const struct kind kind, const uint8_t *lines, int8x16_t table)
+INLINE void panel_decode_neon(int8x16_t w[8], const struct kind kind, const uint8_t *lines, int8x16_t table)
 {
     const int low = ct_plane_bits(kind.bits), high = kind.bits - low;
 
@@ -54,7 +55,7 @@ struct factors {
     int32x4_t scale[2], minimum[2]; /* of halves */
 };
 
-INLINE float32x4_t halves(const uint8_t *p)
+INLINE float32x4_t halves_neon(const uint8_t *p)
 {
     return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p)));
 }
@@ -86,25 +87,25 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
     switch (kind.factor) {
     case OWN:
     case OWN_PAIR:
-        f.ws = halves(chunk + 32 * g + 2 * row);
+        f.ws = halves_neon(chunk + 32 * g + 2 * row);
         if (kind.factor == OWN_PAIR)
-            f.m = halves(chunk + kind.header / 2 + 32 * g + 2 * row);
+            f.m = halves_neon(chunk + kind.header / 2 + 32 * g + 2 * row);
         break;
     case PAIR:
         v = shorts(small + 32 * g + 2 * row);
-        f.ws = halves(chunk + 2 * row) * vcvtq_f32_u32(v & vdupq_n_u32(255));
-        f.m = -(halves(chunk + 32 + 2 * row) * vcvtq_f32_u32(v >> 8));
+        f.ws = halves_neon(chunk + 2 * row) * vcvtq_f32_u32(v & vdupq_n_u32(255));
+        f.m = -(halves_neon(chunk + 32 + 2 * row) * vcvtq_f32_u32(v >> 8));
         break;
     case HALVES:
         v = shorts(small + 32 * g + 2 * row);
-        f.ws = halves(chunk + 2 * row);
+        f.ws = halves_neon(chunk + 2 * row);
         f.scale[0] = signed_byte(v, 0);
         f.scale[1] = signed_byte(v, 8);
         break;
     case NIBBLES:
         v = shorts(small + 32 * g + 2 * row);
-        f.ws = halves(chunk + 2 * row);
-        f.m = -halves(chunk + 32 + 2 * row);
+        f.ws = halves_neon(chunk + 2 * row);
+        f.m = -halves_neon(chunk + 32 + 2 * row);
         UNROLL for (int i = 0; i < 2; i++)
         {
             f.scale[i] = vreinterpretq_s32_u32((v >> 8 * i) & vdupq_n_u32(15));
@@ -112,7 +113,7 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
         }
         break;
     case SIGNED:
-        f.ws = halves(chunk + 2 * row) * vcvtq_f32_s32(signed_byte(bytes(small + 16 * g + row), 0));
+        f.ws = halves_neon(chunk + 2 * row) * vcvtq_f32_s32(signed_byte(bytes(small + 16 * g + row), 0));
         break;
     case EXPONENT: /* the first two are subnormal */
         v = bytes(chunk + 16 * g + row);
@@ -163,8 +164,8 @@ INLINE void arrange(int8x16_t w[8], const int lanes)
     }
 }
 
-INLINE void dot(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], const int8_t *q,
-                const int lanes, const int T, const int from, const int to)
+INLINE void dot_neon(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], const int8_t *q,
+                     const int lanes, const int T, const int from, const int to)
 {
     (void)kind;
     if (lanes == 1) {
@@ -196,8 +197,8 @@ INLINE void arrange(int8x16_t w[8], const int lanes)
 
 #ifdef __ARM_FEATURE_DOTPROD
 
-INLINE void dot(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], const int8_t *q,
-                const int lanes, const int T, const int from, const int to)
+INLINE void dot_neon(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], const int8_t *q,
+                     const int lanes, const int T, const int from, const int to)
 {
     (void)kind;
     if (lanes == 1) {
@@ -216,8 +217,8 @@ INLINE void dot(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], co
 
 #else
 
-INLINE void dot(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], const int8_t *q,
-                const int lanes, const int T, const int from, const int to)
+INLINE void dot_neon(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], const int8_t *q,
+                     const int lanes, const int T, const int from, const int to)
 {
     const int run = CT_MIN(run_of(kind), to - from);
 
@@ -249,8 +250,8 @@ INLINE void dot(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], co
 
 /* acc[t] += group g of 4 rows from `row` on, for T tokens; chunk is the one that the group is in, `at` the
  * group in the row. */
-INLINE void add_group(float32x4_t *acc, const struct kind kind, const uint8_t *chunk, int g, int row,
-                      const struct tokens *x, int at, const int lanes, const int T, int8x16_t table)
+INLINE void panel_group_neon(float32x4_t *acc, const struct kind kind, const uint8_t *chunk, int g, int row,
+                             const struct tokens *x, int at, const int lanes, const int T, int8x16_t table)
 {
     const int8_t *q = x->q + (size_t)at * CT_GROUP * (size_t)lanes;
     const float *scale = x->scale + (size_t)at * (size_t)lanes;
@@ -259,11 +260,11 @@ INLINE void add_group(float32x4_t *acc, const struct kind kind, const uint8_t *c
     int8x16_t w[8];
     int32x4_t all[TOKENS], second[TOKENS];
 
-    decode(w, kind, chunk + kind.header + group_bytes(kind) * g + 4 * row, table);
+    panel_decode_neon(w, kind, chunk + kind.header + group_bytes(kind) * g + 4 * row, table);
     arrange(w, lanes);
-    dot(all, kind, w, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
+    dot_neon(all, kind, w, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
     if (by_halves(kind.factor)) {
-        dot(second, kind, w, q, lanes, T, 4, 8);
+        dot_neon(second, kind, w, q, lanes, T, 4, 8);
         UNROLL for (int t = 0; t < T; t++) all[t] =
             vmlaq_s32(vmulq_s32(all[t], f.scale[0]), second[t], f.scale[1]);
     }
@@ -282,8 +283,9 @@ INLINE void add_group(float32x4_t *acc, const struct kind kind, const uint8_t *c
 }
 
 /* One panel and T tokens, of which `tokens` are there. */
-INLINE void tile(float *out, size_t ldo, const struct kind kind, const uint8_t *chunk, int rows,
-                 const struct tokens *x, int groups, const int lanes, const int T, int tokens, float scale)
+INLINE void panel_tile_neon(float *out, size_t ldo, const struct kind kind, const uint8_t *chunk, int rows,
+                            const struct tokens *x, int groups, const int lanes, const int T, int tokens,
+                            float scale)
 {
     const int8x16_t table = kind.table ? vld1q_s8(kind.table) : vdupq_n_s8(0);
     float32x4_t acc[CT_PANEL_ROWS / ROWS][TOKENS];
@@ -293,7 +295,7 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const uint8_t *
     for (int g0 = 0; g0 < groups; g0 += kind.groups) {
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
             for (int i = 0; i < CT_PANEL_ROWS / ROWS; i++)
-                add_group(acc[i], kind, chunk, g, ROWS * i, x, g0 + g, lanes, T, table);
+                panel_group_neon(acc[i], kind, chunk, g, ROWS * i, x, g0 + g, lanes, T, table);
         chunk += chunk_bytes(kind);
     }
     for (int t = 0; t < tokens; t++) {
@@ -304,8 +306,8 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const uint8_t *
     }
 }
 
-INLINE void project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int r1,
-                    const struct ct_prepared *p)
+INLINE void panel_project_neon(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
+                               int r0, int r1, const struct ct_prepared *p)
 {
     const int groups = p->cols / CT_GROUP;
 
@@ -317,7 +319,7 @@ INLINE void project(float *out, size_t ldo, const struct kind kind, const struct
             const struct tokens x = {p->q + at * CT_GROUP, p->scale + at, p->sum + 2 * at, NULL};
             float *to = out + (size_t)t * ldo + r0;
             int tokens = CT_MIN(TOKENS, p->n - t);
-#define TILE(lanes, T) tile(to, ldo, kind, panel, rows, &x, groups, lanes, T, tokens, w->scale)
+#define TILE(lanes, T) panel_tile_neon(to, ldo, kind, panel, rows, &x, groups, lanes, T, tokens, w->scale)
             if (p->n == 1)
                 TILE(1, 1);
             else if (tokens <= 4)
@@ -336,12 +338,13 @@ void ct_project_floats_neon(float *out, size_t ldo, const struct ct_weight *w, i
 static void project_panels(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                            const struct ct_prepared *x, enum ct_input form, float *scratch)
 {
+    ct_assert_project(out, ldo, w, r0, r1, x, form);
     (void)form;
     (void)scratch;
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
-        project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                                         \
+        panel_project_neon(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                              \
         break;
         CT_KINDS_OF_LINES(KIND)
         CT_KINDS_OF_PLANES(KIND)
@@ -354,7 +357,7 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
 /* ---- inputs (section 4) ---- */
 
 /* 32 values of a token as integers, with their scale and the sums of both halves. */
-INLINE void quantise(int8_t q[CT_GROUP], float *scale, int32_t sum[2], const float *x)
+INLINE void quantize_group(int8_t q[CT_GROUP], float *scale, int32_t sum[2], const float *x)
 {
     float32x4_t v[8];
     uint32x4_t top = vdupq_n_u32(0);
@@ -385,6 +388,7 @@ INLINE void quantise(int8_t q[CT_GROUP], float *scale, int32_t sum[2], const flo
 
 static void prepare_lanes(struct ct_prepared *p, const float *x, int t0, int t1)
 {
+    ct_assert_prepare(p, x, t0, t1);
     const size_t lanes = p->n == 1 ? 1 : CT_LANES, cols = (size_t)p->cols, groups = cols / CT_GROUP;
     const size_t padded = ct_round_up((size_t)p->n, lanes);
 
@@ -396,7 +400,7 @@ static void prepare_lanes(struct ct_prepared *p, const float *x, int t0, int t1)
             int32_t sum[2] = {0};
             p->scale[at + lane] = 0;
             if (t < (size_t)p->n)
-                quantise(q, &p->scale[at + lane], sum, x + t * cols + g * CT_GROUP);
+                quantize_group(q, &p->scale[at + lane], sum, x + t * cols + g * CT_GROUP);
             p->sum[2 * at + lane] = sum[0];
             p->sum[2 * at + lanes + lane] = sum[1];
             for (size_t k = 0; k < CT_GROUP; k += RUN)

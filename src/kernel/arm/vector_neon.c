@@ -7,7 +7,7 @@
 
 enum { ACROSS = 32 / 4 }; /* section 3: 32 partial sums stand side by side in as many vectors */
 
-static void norm(float *y, const float *x, const float *w, int n, float eps)
+static void norm_neon(float *y, const float *x, const float *w, int n, float eps)
 {
     float32x4_t sum[ACROSS];
     float p[32];
@@ -32,5 +32,5 @@ static void norm(float *y, const float *x, const float *w, int n, float eps)
 void ct_vector_init_neon(struct ct_kernel *k);
 void ct_vector_init_neon(struct ct_kernel *k)
 {
-    k->norm = norm;
+    k->norm = norm_neon;
 }

@@ -10,12 +10,12 @@ static inline uint8_t *word_at(uint8_t *lines, int line, int r)
     return lines + 64 * line + 4 * r;
 }
 
-static inline uint32_t get(const uint8_t *p)
+static inline uint32_t get_word(const uint8_t *p)
 {
     return ct_le32(p);
 }
 
-static inline void put(uint8_t *p, uint32_t v)
+static inline void put_word(uint8_t *p, uint32_t v)
 {
     memcpy(p, &v, 4);
 }
@@ -29,27 +29,27 @@ typedef void codes_out(uint8_t *block, const uint32_t word[8]);
 static void bytes_in(uint32_t word[8], const uint8_t *q)
 {
     for (int i = 0; i < 8; i++)
-        word[i] = get(q + 4 * i) ^ 0x80808080u;
+        word[i] = get_word(q + 4 * i) ^ 0x80808080u;
 }
 
 static void bytes_out(uint8_t *q, const uint32_t word[8])
 {
     for (int i = 0; i < 8; i++)
-        put(q + 4 * i, word[i] ^ 0x80808080u);
+        put_word(q + 4 * i, word[i] ^ 0x80808080u);
 }
 
 static void nibbles_in(uint32_t word[8], const uint8_t *q)
 {
     for (int i = 0; i < 4; i++) {
-        word[i] = get(q + 4 * i) & 0x0f0f0f0fu;
-        word[i + 4] = get(q + 4 * i) >> 4 & 0x0f0f0f0fu;
+        word[i] = get_word(q + 4 * i) & 0x0f0f0f0fu;
+        word[i + 4] = get_word(q + 4 * i) >> 4 & 0x0f0f0f0fu;
     }
 }
 
 static void nibbles_out(uint8_t *q, const uint32_t word[8])
 {
     for (int i = 0; i < 4; i++)
-        put(q + 4 * i, word[i] | word[i + 4] << 4);
+        put_word(q + 4 * i, word[i] | word[i + 4] << 4);
 }
 
 /* ---- the table ---- */
@@ -116,9 +116,9 @@ static void pack_blocks(const struct packing *t, uint8_t *panel, const uint8_t *
             memcpy(chunk + scale_offset(s, g, r), row + 2 * s, 2);
         t->in(word, row + 2 * scales);
         for (int i = 0; i < 8 && t->panel.lines == CT_LINES_BYTE; i++)
-            put(word_at(lines, 8 * (g & 1) + i, r), word[i]);
+            put_word(word_at(lines, 8 * (g & 1) + i, r), word[i]);
         for (int i = 0; i < 4 && t->panel.lines == CT_LINES_NIBBLE; i++)
-            put(word_at(lines, 4 * (g & 1) + i, r), word[2 * i] | word[2 * i + 1] << 4);
+            put_word(word_at(lines, 4 * (g & 1) + i, r), word[2 * i] | word[2 * i + 1] << 4);
     }
 }
 
@@ -133,9 +133,9 @@ static void unpack_blocks(const struct packing *t, uint8_t *row, const uint8_t *
         for (int s = 0; s < scales; s++)
             memcpy(row + 2 * s, chunk + scale_offset(s, g, r), 2);
         for (int i = 0; i < 8 && t->panel.lines == CT_LINES_BYTE; i++)
-            word[i] = get(word_at(lines, 8 * (g & 1) + i, r));
+            word[i] = get_word(word_at(lines, 8 * (g & 1) + i, r));
         for (int i = 0; i < 8 && t->panel.lines == CT_LINES_NIBBLE; i++)
-            word[i] = get(word_at(lines, 4 * (g & 1) + i / 2, r)) >> 4 * (i & 1) & 0x0f0f0f0fu;
+            word[i] = get_word(word_at(lines, 4 * (g & 1) + i / 2, r)) >> 4 * (i & 1) & 0x0f0f0f0fu;
         t->out(row + 2 * scales, word);
     }
 }
@@ -156,13 +156,13 @@ static void pack_plain(enum ct_type type, uint8_t *panel, const uint8_t *row, in
 
     panel += 4 * (size_t)r;
     for (; at + 4 <= bytes; at += 4) {
-        v = get(row + at);
-        put(panel + 16 * at, type == CT_BF16 ? flush_pair(v) : v);
+        v = get_word(row + at);
+        put_word(panel + 16 * at, type == CT_BF16 ? flush_pair(v) : v);
     }
     if (at < bytes) {
         v = 0;
         memcpy(&v, row + at, bytes - at);
-        put(panel + 16 * at, type == CT_BF16 ? flush_pair(v) : v);
+        put_word(panel + 16 * at, type == CT_BF16 ? flush_pair(v) : v);
     }
 }
 

@@ -6,12 +6,12 @@
 
 #include "quant/blocks.h"
 
-static inline uint32_t get(const uint8_t *p)
+static inline uint32_t get_word(const uint8_t *p)
 {
     return ct_le32(p);
 }
 
-static inline void put(uint8_t *p, uint32_t v)
+static inline void put_word(uint8_t *p, uint32_t v)
 {
     memcpy(p, &v, 4);
 }
@@ -224,7 +224,7 @@ static inline void put_plane(uint8_t *lines, int r, const uint32_t word[8], int 
         uint32_t v = 0;
         for (int j = 0; j < share; j++)
             v |= (word[line * share + j] >> from & mask_of(width)) << width * j;
-        put(lines + 64 * line + 4 * r, v);
+        put_word(lines + 64 * line + 4 * r, v);
     }
 }
 
@@ -232,7 +232,7 @@ static inline void get_plane(uint32_t word[8], const uint8_t *lines, int r, int 
 {
     int share = 8 / width;
     for (int i = 0; i < 8; i++)
-        word[i] |= (get(lines + 64 * (i / share) + 4 * r) >> width * (i % share) & mask_of(width)) << to;
+        word[i] |= (get_word(lines + 64 * (i / share) + 4 * r) >> width * (i % share) & mask_of(width)) << to;
 }
 
 static inline void pack_group(uint8_t *lines, int r, const struct packing *t, int bits, const uint8_t *block,
@@ -244,7 +244,7 @@ static inline void pack_group(uint8_t *lines, int r, const struct packing *t, in
     for (const struct source *s = t->source; s < t->source + 2 && s->order; s++)
         for (int i = 0; i < 8; i++) {
             int shift, at = place(s, g, i, &shift);
-            word[i] |= codes_of(s, get(block + at) >> shift) << s->to;
+            word[i] |= codes_of(s, get_word(block + at) >> shift) << s->to;
         }
     for (int i = 0; i < 8 && bits == 8; i++)
         word[i] ^= 0x80808080u;
@@ -267,7 +267,7 @@ static inline void unpack_group(uint8_t *block, int g, const struct packing *t, 
     for (const struct source *s = t->source; s < t->source + 2 && s->order; s++)
         for (int i = 0; i < 8; i++) {
             int shift, at = place(s, g, i, &shift);
-            put(block + at, get(block + at) | bits_of(s, word[i] >> s->to) << shift);
+            put_word(block + at, get_word(block + at) | bits_of(s, word[i] >> s->to) << shift);
         }
 }
 

@@ -54,8 +54,10 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
 {
     *k = (struct ct_kernel){
         .layout = CT_LAYOUT_ROWS,
-        .widen = CT_NAME(ct_widen),
-        .prepare = CT_NAME(ct_prepare),
+        .rows_few = 4 * CT_PANEL_ROWS,
+        .rows_many = 2 * CT_PANEL_ROWS,
+        .dequantize_row = CT_NAME(ct_dequantize_row),
+        .prepare_input = CT_NAME(ct_prepare_input),
         .prepare_lanes = CT_NAME(ct_prepare_lanes),
         .project = CT_NAME(ct_project),
         .project_panels = CT_NAME(ct_project),
@@ -67,8 +69,8 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .rope_frequencies = CT_NAME(ct_rope_frequencies),
         .rope_table = CT_NAME(ct_rope_table),
         .rope = CT_NAME(ct_rope),
-        .store = CT_NAME(ct_store),
-        .store_q8 = CT_NAME(ct_store),
+        .kv_write = CT_NAME(ct_kv_write),
+        .kv_write_q8 = CT_NAME(ct_kv_write),
         .queries = 16,
         .attend_query = CT_NAME(ct_attend_query),
         .attend_block = CT_NAME(ct_attend_block),

@@ -2,6 +2,7 @@
 /* ref_attend.c: storing K and V, and attention of queries over blocks of stored keys (NUMERICS.md section
  * 7), one query after another. Keys lie in lanes for the scores, channels for the weighted sum. Which
  * queries and blocks: the backend. */
+#include "kernel/contract.h"
 #include "kernel/ref/ref_math.h"
 #include "kernel/ref/ref.h"
 
@@ -13,7 +14,7 @@ static struct ct_kv_q8 *q8_block(const void *base, size_t dim, size_t slot, size
 }
 
 /* n values, at most a group of 32, as int8 and the f16 scale that is returned. */
-static uint16_t quantise(int8_t q[CT_GROUP], const float *v, size_t n)
+static uint16_t quantize_kv(int8_t q[CT_GROUP], const float *v, size_t n)
 {
     uint32_t most = 0;
 
@@ -26,7 +27,7 @@ static uint16_t quantise(int8_t q[CT_GROUP], const float *v, size_t n)
     return scale;
 }
 
-static void store_q8(const struct ct_kv_head *kv, size_t slot, const float *k, const float *v)
+static void kv_write_q8(const struct ct_kv_head *kv, size_t slot, const float *k, const float *v)
 {
     size_t dim = (size_t)kv->head_dim, lane = slot % CT_KEY_PANEL;
     struct ct_kv_q8 *to_k = q8_block(kv->k, dim, slot, 0), *to_v = q8_block(kv->v, dim, slot, 0);
@@ -34,20 +35,21 @@ static void store_q8(const struct ct_kv_head *kv, size_t slot, const float *k, c
     for (size_t d = 0; d < dim; d += CT_GROUP, to_k++, to_v++) {
         int8_t q[CT_GROUP];
         size_t n = CT_MIN(dim - d, CT_GROUP);
-        to_k->scale[lane] = quantise(q, k + d, n);
+        to_k->scale[lane] = quantize_kv(q, k + d, n);
         for (size_t i = 0; i < n; i++)
             to_k->k[i][lane] = q[i];
-        to_v->scale[lane] = quantise(to_v->v[lane], v + d, n);
+        to_v->scale[lane] = quantize_kv(to_v->v[lane], v + d, n);
     }
 }
 
-void CT_NAME(ct_store)(const struct ct_kv_head *kv, int position, const float *k, const float *v)
+void CT_NAME(ct_kv_write)(const struct ct_kv_head *kv, int position, const float *k, const float *v)
 {
+    ct_assert_kv(kv, position);
     size_t slot = (size_t)(position % kv->capacity), dim = (size_t)kv->head_dim;
     size_t lane = slot % CT_KEY_PANEL, panel = slot / CT_KEY_PANEL * dim * CT_KEY_PANEL;
 
     if (kv->type == CT_KV_Q8) {
-        store_q8(kv, slot, k, v);
+        kv_write_q8(kv, slot, k, v);
         return;
     }
     for (size_t d = 0; d < dim; d++) {
@@ -190,6 +192,7 @@ void CT_NAME(ct_attend_query)(struct ct_queries *t, int i, const float *q, const
 void CT_NAME(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                               int block, float scale, float cap, float *s)
 {
+    ct_assert_attend(a, t, kv, block, s);
     size_t dim = (size_t)kv->head_dim;
     int base = block * CT_KEY_BLOCK;
     size_t slot = (size_t)(base % kv->capacity);

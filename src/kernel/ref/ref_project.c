@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ref_project.c: matrix products of NUMERICS.md sections 3 to 5, and the preparation of their inputs. The
  * order of additions is the definition; lanes are tokens, so compilers can vectorise without changing it. */
+#include "kernel/contract.h"
 #include "kernel/ref/ref_math.h"
 #include "kernel/layout/panel.h"
 #include "kernel/ref/ref.h"
@@ -25,7 +26,7 @@ static const uint8_t *stored_row(const struct ct_weight *w, int row, void *spare
     return spare;
 }
 
-static void widen_row(float *restrict out, const struct ct_weight *w, int row, float *spare)
+static void dequantize_stored(float *restrict out, const struct ct_weight *w, int row, float *spare)
 {
     const uint8_t *p = stored_row(w, row, spare);
     size_t n = (size_t)w->cols;
@@ -40,9 +41,10 @@ static void widen_row(float *restrict out, const struct ct_weight *w, int row, f
         ct_dequantize(w->type, out, p, n);
 }
 
-void CT_NAME(ct_widen)(float *restrict out, const struct ct_weight *w, int row, float *scratch)
+void CT_NAME(ct_dequantize_row)(float *restrict out, const struct ct_weight *w, int row, float *scratch)
 {
-    widen_row(out, w, row, scratch);
+    assert(row >= 0 && row < w->rows && w->data);
+    dequantize_stored(out, w, row, scratch);
     for (int i = 0; i < w->cols; i++)
         out[i] *= w->scale;
 }
@@ -95,8 +97,9 @@ static void prepare_q8(struct ct_prepared *p, const float *x, int t0, int t1)
         }
 }
 
-void CT_NAME(ct_prepare)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1)
+void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1)
 {
+    ct_assert_prepare(p, x, t0, t1);
     if (form == CT_INPUT_Q8)
         prepare_q8(p, x, t0, t1);
     else
@@ -148,7 +151,7 @@ static void project_value(float *out, size_t ldo, const struct ct_weight *w, int
             float *row = scratch + (size_t)i * (size_t)padded;
             int have = i < rows ? w->cols : 0;
             if (have)
-                widen_row(row, w, r + i, scratch + (size_t)ROWS * (size_t)padded);
+                dequantize_stored(row, w, r + i, scratch + (size_t)ROWS * (size_t)padded);
             for (int k = have; k < padded; k++)
                 row[k] = 0;
         }
@@ -217,6 +220,7 @@ project_groups(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1
 void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                          const struct ct_prepared *x, enum ct_input form, float *scratch)
 {
+    ct_assert_project(out, ldo, w, r0, r1, x, form);
     const struct ct_type_info *type = ct_type_info(w->type);
     struct ct_group *group = (struct ct_group *)(void *)scratch;
     _Static_assert(sizeof *group <= 4 * CT_GROUP * sizeof *scratch,

@@ -59,12 +59,12 @@ INLINE ivec table_of(const struct kind kind)
 INLINE ivec word(const struct kind kind, const uint8_t *lines, const int i, ivec table)
 {
     const int low = ct_plane_bits(kind.bits), high = kind.bits - low;
-    ivec w = load(lines + 64 * (i * low / 8));
+    ivec w = ivec_load(lines + 64 * (i * low / 8));
 
     if (low < 8)
         w = BITS(and)(shift(w, -(i * low % 8)), V(set1_epi8)((char)((1 << low) - 1)));
     if (high) {
-        ivec h = shift(load(lines + 64 * (low + i * high / 8)), low - i * high % 8);
+        ivec h = shift(ivec_load(lines + 64 * (low + i * high / 8)), low - i * high % 8);
         w = BITS(or)(w, BITS(and)(h, V(set1_epi8)((char)(((1 << high) - 1) << low))));
     }
     if (kind.table)
@@ -79,7 +79,7 @@ struct words {
     ivec w[8][PARTS], size[8][PARTS];
 };
 
-INLINE void decode(struct words *to, const struct kind kind, const uint8_t *lines, ivec table)
+INLINE void planes_decode(struct words *to, const struct kind kind, const uint8_t *lines, ivec table)
 {
     UNROLL for (int i = 0; i < 8; i++) UNROLL for (int p = 0; p < PARTS; p++)
     {
@@ -183,8 +183,8 @@ INLINE ivec word_of(const struct kind kind, const struct group *of, const int i,
  * broadcast of a token all parts. */
 #ifdef CT_DOT_VNNI
 
-INLINE void dot(ivec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
-                const int lanes, const int T, const int from, const int to)
+INLINE void planes_dot(ivec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                       const int lanes, const int T, const int from, const int to)
 {
     UNROLL for (int i = from; i < to; i++)
     {
@@ -208,7 +208,7 @@ INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct gro
 
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] =
         V(set1_epi32)(-zero * (by_halves(kind.factor) ? (int16_t)pair[t] : xsum[t]));
-    dot(sum, kind, of, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
+    planes_dot(sum, kind, of, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
         V(cvtepi32_ps)(sum[t][p]);
     if (!by_halves(kind.factor))
@@ -218,7 +218,7 @@ INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct gro
         value[t][p] = V(mul_ps)(value[t][p], of->factors[p].weight[0]);
         sum[t][p] = V(set1_epi32)(-zero * (pair[t] >> 16));
     }
-    dot(sum, kind, of, q, lanes, T, 4, 8);
+    planes_dot(sum, kind, of, q, lanes, T, 4, 8);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
         V(fmadd_ps)(V(cvtepi32_ps)(sum[t][p]), of->factors[p].weight[1], value[t][p]);
 }
@@ -226,8 +226,8 @@ INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct gro
 #else
 
 /* Two words at a time, in 16 bits as long as a run allows. */
-INLINE void dot(ivec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
-                const int lanes, const int T)
+INLINE void planes_dot(ivec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
+                       const int lanes, const int T)
 {
     const int run = CT_MAX(run_of(kind), 1), step = run == 2 ? 2 : 1;
     ivec pairs[TILE][PARTS];
@@ -274,7 +274,7 @@ INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct gro
 {
     ivec sum[TILE][PARTS];
 
-    dot(sum, kind, of, q, lanes, T);
+    planes_dot(sum, kind, of, q, lanes, T);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
     {
         ivec all = sum[t][p];
@@ -289,8 +289,8 @@ INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct gro
 #endif
 
 /* acc[t][part] += a group for T tokens, of which x is the first; at: the group in the row */
-INLINE void add_group(fvec (*acc)[PARTS], const struct kind kind, const struct group *of,
-                      const struct tokens *x, size_t at, const int lanes, const int T)
+INLINE void planes_group(fvec (*acc)[PARTS], const struct kind kind, const struct group *of,
+                         const struct tokens *x, size_t at, const int lanes, const int T)
 {
     const float *scale = x->scale + at * (size_t)lanes;
     const int32_t *sum = x->sum + at * (size_t)lanes, *pair = x->pair + at * (size_t)lanes;
@@ -346,7 +346,7 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
             UNROLL for (int j = 0; j < panels; j++)
             {
                 read_group(&of, kind, chunk + (size_t)j * w->row_bytes, g, true);
-                add_group(acc[j], kind, &of, x, (size_t)(g0 + g), 1, 1);
+                planes_group(acc[j], kind, &of, x, (size_t)(g0 + g), 1, 1);
             }
     }
     UNROLL for (int j = 0; j < panels; j++)
@@ -354,8 +354,8 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
 }
 
 /* One panel and n tokens, CT_LANES to a block; lanes that no token has may be computed, and are dropped. */
-INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
-                 const struct tokens *x, int groups, int n, bool ahead)
+INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
+                        int rows, const struct tokens *x, int groups, int n, bool ahead)
 {
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     struct words words;
@@ -367,7 +367,7 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
     for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind))
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++) {
             read_group(&of, kind, chunk, g, ahead);
-            decode(&words, kind, of.lines, of.table);
+            planes_decode(&words, kind, of.lines, of.table);
             for (int t = 0; t < n; t += CT_LANES) {
                 const size_t first = (size_t)t * (size_t)groups + (size_t)(g0 + g) * CT_LANES;
                 const int8_t *q = x->q + first * CT_GROUP;
@@ -377,9 +377,9 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
                     const struct tokens some = {q + 4 * i, x->scale + first + i, x->sum + first + i,
                                                 x->pair + first + i};
                     if (n - t > i + TILE / 2)
-                        add_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE);
+                        planes_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE);
                     else if (n - t > i)
-                        add_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE / 2);
+                        planes_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE / 2);
                 }
             }
         }
@@ -394,8 +394,8 @@ INLINE int panels_at_once(const struct kind kind)
     return BYTE_DOTS || PARTS == 1 || cheap ? MOST : 1;
 }
 
-INLINE void project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int r1,
-                    const struct ct_prepared *p)
+INLINE void planes_project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
+                           int r1, const struct ct_prepared *p)
 {
     const int groups = p->cols / CT_GROUP, at_once = panels_at_once(kind);
     const int32_t *pair = p->sum + (p->n == 1 ? 1 : ct_round_up((size_t)p->n, CT_LANES)) * (size_t)groups;
@@ -412,8 +412,8 @@ INLINE void project(float *out, size_t ldo, const struct kind kind, const struct
         for (int t = 0; t < p->n; t += TOKENS) {
             size_t g = (size_t)t * (size_t)groups;
             const struct tokens x = {p->q + g * CT_GROUP, p->scale + g, p->sum + g, pair + g};
-            tile(out + (size_t)t * ldo, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups,
-                 CT_MIN(TOKENS, p->n - t), t == 0);
+            planes_tile(out + (size_t)t * ldo, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups,
+                        CT_MIN(TOKENS, p->n - t), t == 0);
         }
 }
 
@@ -423,7 +423,7 @@ void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
-        project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                                         \
+        planes_project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                                  \
         break;
         CT_KINDS_OF_PLANES(KIND)
 #undef KIND

@@ -24,7 +24,7 @@ INLINE ivec magnitude(ivec m16)
 }
 
 /* 4 k of a part as f32. Code 0x80 becomes -0, which no sum that begins with +0 can tell from +0. */
-INLINE void decode(fvec w[4], ivec code)
+INLINE void sfp_decode(fvec w[4], ivec code)
 {
     const ivec mask = V(set1_epi16)(0x07f0), minus = V(set1_epi16)((short)0x8000);
     const ivec upper = V(set1_epi32)((int32_t)0xffff0000);
@@ -57,7 +57,7 @@ static void column(float *out, const uint8_t *panel, int rows, int groups, const
                 fvec w[4];
                 if (part == 0)
                     fetch(p + 64 * i + AHEAD);
-                decode(w, load(p + 64 * i));
+                sfp_decode(w, ivec_load(p + 64 * i));
                 UNROLL for (int k = 0; k < 4; k++) chain[k % 2] =
                     V(fmadd_ps)(w[k], V(set1_ps)(x[4 * i + k]), chain[k % 2]);
             }
@@ -113,8 +113,8 @@ static int add_some(fvec (*acc)[PARTS], const float *w, const float *x, int grou
 }
 
 /* One panel and up to TOKENS tokens; x is the block of the first, `padded` values for each token. */
-static void tile(float *out, size_t ldo, const uint8_t *panel, int rows, int groups, const float *x,
-                 size_t padded, int tokens, float scale)
+static void sfp_tile(float *out, size_t ldo, const uint8_t *panel, int rows, int groups, const float *x,
+                     size_t padded, int tokens, float scale)
 {
     _Alignas(64) float decoded[GROUPS * CT_GROUP * CT_PANEL_ROWS];
     fvec acc[TOKENS][PARTS];
@@ -125,7 +125,7 @@ static void tile(float *out, size_t ldo, const uint8_t *panel, int rows, int gro
         int now = CT_MIN(GROUPS, groups - g);
         for (int i = 0; i < 8 * PARTS * now; i++) {
             fvec w[4];
-            decode(w, load(panel + (size_t)g * CHUNK_BYTES + 4 * VEC * (size_t)i));
+            sfp_decode(w, ivec_load(panel + (size_t)g * CHUNK_BYTES + 4 * VEC * (size_t)i));
             UNROLL for (int k = 0; k < 4; k++)
                 V(store_ps)(decoded + CT_PANEL_ROWS * (4 * (i / PARTS) + k) + VEC * (i % PARTS), w[k]);
         }
@@ -151,8 +151,8 @@ void CT_NAME(ct_project_sfp)(float *out, size_t ldo, const struct ct_weight *w, 
         if (p->n == 1)
             column(out + r0, panel, rows, groups, p->value, w->scale);
         for (int t = 0; p->n > 1 && t < p->n; t += TOKENS)
-            tile(out + (size_t)t * ldo + r0, ldo, panel, rows, groups, p->value + (size_t)t * padded, padded,
-                 CT_MIN(TOKENS, p->n - t), w->scale);
+            sfp_tile(out + (size_t)t * ldo + r0, ldo, panel, rows, groups, p->value + (size_t)t * padded,
+                     padded, CT_MIN(TOKENS, p->n - t), w->scale);
     }
 }
 

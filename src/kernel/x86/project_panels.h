@@ -5,6 +5,7 @@
 #ifndef CT_PROJECT_PANELS_H
 #define CT_PROJECT_PANELS_H
 
+#include "kernel/contract.h"
 #include "kernel/layout/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 
@@ -21,10 +22,10 @@ INLINE enum code code_of(const struct kind kind)
 }
 
 /* out[token][row] for rows [r0, r1); type and kind are constants here. scratch as project_panels has it. */
-INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w, int r0, int r1,
-                   const struct ct_prepared *p, enum ct_input form);
-INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                     int r1, const struct ct_prepared *p, float *scratch);
+INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w,
+                            int r0, int r1, const struct ct_prepared *p, enum ct_input form);
+INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
+                              int r0, int r1, const struct ct_prepared *p, float *scratch);
 
 /* Products over panels of planes and of SFP are in files of their own, with inputs as panel_avx2.c and ref
  * prepare them; a level that has none of its own takes those of the level below. */
@@ -47,26 +48,27 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
 void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                 const struct ct_prepared *x, enum ct_input form, float *scratch)
 {
+    ct_assert_project(out, ldo, w, r0, r1, x, form);
     if (ct_panel_of(w->type)->lines == CT_LINES_PLANES) {
         OWN(ct_project_planes)(out, ldo, w, r0, r1, x);
         return;
     }
     switch (w->type) {
     case CT_F32:
-        floats(out, ldo, CT_F32, w, r0, r1, x, form);
+        CT_NAME(floats)(out, ldo, CT_F32, w, r0, r1, x, form);
         break;
     case CT_F16:
-        floats(out, ldo, CT_F16, w, r0, r1, x, form);
+        CT_NAME(floats)(out, ldo, CT_F16, w, r0, r1, x, form);
         break;
     case CT_BF16:
-        floats(out, ldo, CT_BF16, w, r0, r1, x, form);
+        CT_NAME(floats)(out, ldo, CT_BF16, w, r0, r1, x, form);
         break;
     case CT_SFP:
         OWN(ct_project_sfp)(out, ldo, w, r0, r1, x);
         break;
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
-        integers(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x, scratch);                               \
+        CT_NAME(integers)(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x, scratch);                      \
         break;
         CT_KINDS_OF_LINES(KIND)
 #undef KIND

@@ -6,7 +6,7 @@
 #define CT_VECTOR_BODY_H
 
 /* Section 3: 32 partial sums, which stand side by side in as many vectors as they need. */
-static void norm(float *y, const float *x, const float *w, int n, float eps)
+static void vector_norm(float *y, const float *x, const float *w, int n, float eps)
 {
     enum { ACROSS = 32 / VEC };
     fvec sum[ACROSS];

@@ -3,6 +3,7 @@
  * 5 and 7): a tile of B is 32 channels of 16 keys, or 32 keys of 16 channels; one of A the same channels of
  * 16 queries, or their weights of the same keys. Between the products: attend_softmax.h. Heads that 64
  * channels at a time do not fill, and other types of KV, are left to the level below (CT_BELOW_ATTEND). */
+#include "kernel/contract.h"
 #include "kernel/x86/amx/tile.h"
 #include "kernel/x86/avx512/simd_avx512.h"
 #include "kernel/x86/attend_softmax.h"
@@ -130,9 +131,10 @@ INLINE void put_bf16(float *s, int j, const fvec v[ACROSS])
                         _mm512_permutexvar_epi16(_mm512_loadu_si512((const void *)order), both));
 }
 
-static void attend_block(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
-                         int block, float scale, float cap, float *s)
+static void attend_block_amx(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                             int block, float scale, float cap, float *s)
 {
+    ct_assert_attend(a, t, kv, block, s);
     if (!has_path(kv)) {
         BELOW(ct_attend_block)(a, t, kv, block, scale, cap, s);
         return;
@@ -167,5 +169,5 @@ void CT_NAME(ct_attend_init)(struct ct_kernel *k)
 {
     k->queries = 2 * HEIGHT;
     k->attend_query = attend_query;
-    k->attend_block = attend_block;
+    k->attend_block = attend_block_amx;
 }

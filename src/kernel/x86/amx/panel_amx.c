@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panel_amx.c: products over panels with AMX tiles, 16 tokens at a time; fewer are left to the level below
  * (CT_BELOW), and so is every type that has no path here. A tile of weights is lines of a panel, a tile of
- * tokens is what prepare wrote: rows of C are tokens, columns rows of the matrix. NUMERICS.md sections 4 and
+ what prepare_lanes wrote: rows of C are tokens, columns rows of the matrix. NUMERICS.md sections 4 and
  * 5; layout: panel.h. */
+#include "kernel/contract.h"
 #include "kernel/x86/avx512/simd_avx512.h"
 
 #include "kernel/x86/project_panels.h"
@@ -13,7 +14,7 @@
 void BELOW(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x,
            enum ct_input form, float *scratch);
 void ct_panels_prepare_avx2(struct ct_prepared *p, const float *x, int t0, int t1);
-void ct_prepare_avx2(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
+void ct_prepare_input_avx2(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
 
 enum {
     TOKENS = 16, /* of a tile */
@@ -29,7 +30,7 @@ static int tiled(const struct ct_prepared *p)
     return p->q && p->n - n == 1 ? CT_MAX(0, n - TOKENS) : n;
 }
 
-INLINE void store(float *out, size_t ldo, const float *acc, int rows, float scale)
+INLINE void store_tile_amx(float *out, size_t ldo, const float *acc, int rows, float scale)
 {
     for (int t = 0; t < TOKENS; t++)
         _mm512_mask_storeu_ps(out + (size_t)t * ldo, (__mmask16)((1u << rows) - 1),
@@ -80,8 +81,8 @@ struct block {
 };
 
 /* acc[t] += group g of the part, whose sums have left their tile. */
-INLINE void add_group(__m512 *acc, const struct kind kind, const int32_t *sums, const uint8_t *part,
-                      const struct block *x, int g)
+INLINE void panel_group_amx(__m512 *acc, const struct kind kind, const int32_t *sums, const uint8_t *part,
+                            const struct block *x, int g)
 {
     const uint8_t *scale = part + (size_t)(g / 2) * (size_t)chunk_bytes(kind) + 32 * (g & 1);
     const __m512 ws = halves(scale), minimum = kind.factor == OWN_PAIR ? halves(scale + 64) : ws;
@@ -123,7 +124,7 @@ INLINE void run(float *acc, const struct kind kind, const int8_t *weights, const
     if ((g) >= 1 && (g) <= groups)                                                                           \
         CT_TILE_STORE(d, sums[d], 64);                                                                       \
     if ((g) >= 2 && (g) <= groups + 1)                                                                       \
-        add_group(a, kind, sums[c], part, x, (g)-2);
+        panel_group_amx(a, kind, sums[c], part, x, (g)-2);
     for (int g = 0; g < groups + 2; g += 2) {
         STEP(g, 0, 2, 4, 1)
         STEP(g + 1, 1, 3, 5, 0)
@@ -156,11 +157,11 @@ INLINE void panel_of_bytes(float *out, size_t ldo, const struct kind kind, const
         }
     }
     for (int t = t0; t < t1; t += TOKENS)
-        store(out + (size_t)t * ldo + r0, ldo, acc[(t - t0) / TOKENS], rows, w->scale);
+        store_tile_amx(out + (size_t)t * ldo + r0, ldo, acc[(t - t0) / TOKENS], rows, w->scale);
 }
 
-INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                     int r1, const struct ct_prepared *p, float *scratch)
+INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
+                              int r0, int r1, const struct ct_prepared *p, float *scratch)
 {
     const int n = p->tile ? tiled(p) : 0;
     const size_t groups = (size_t)n * (size_t)(p->cols / CT_GROUP);
@@ -189,8 +190,9 @@ static const struct ct_tile_config of_bf16 = {
     .palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
 
 /* Two blocks of tokens and two panels, or one of either. */
-INLINE void tile(float *out, size_t ldo, const uint8_t *w, size_t apart, const uint8_t *x, size_t block,
-                 int chunks, int rows, float scale, const bool panels, const bool blocks)
+INLINE void bf16_tile_amx(float *out, size_t ldo, const uint8_t *w, size_t apart, const uint8_t *x,
+                          size_t block, int chunks, int rows, float scale, const bool panels,
+                          const bool blocks)
 {
     _Alignas(64) float sums[4][TOKENS * CT_PANEL_ROWS];
 
@@ -219,7 +221,8 @@ INLINE void tile(float *out, size_t ldo, const uint8_t *w, size_t apart, const u
     CT_TILE_STORE(3, sums[3], 64);
     for (int b = 0; b < 1 + blocks; b++)
         for (int j = 0; j < 1 + panels; j++)
-            store(out + (size_t)(b * TOKENS) * ldo + CT_PANEL_ROWS * j, ldo, sums[2 * b + j], rows, scale);
+            store_tile_amx(out + (size_t)(b * TOKENS) * ldo + CT_PANEL_ROWS * j, ldo, sums[2 * b + j], rows,
+                           scale);
 }
 
 static void project_bf16(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
@@ -235,17 +238,19 @@ static void project_bf16(float *out, size_t ldo, const struct ct_weight *w, int 
             float *to = out + (size_t)t * ldo + r;
             const bool blocks = t + TOKENS < t1;
             if (r1 - r >= 2 * CT_PANEL_ROWS)
-                tile(to, ldo, panel, w->row_bytes, x, block, chunks, CT_PANEL_ROWS, w->scale, true, blocks);
+                bf16_tile_amx(to, ldo, panel, w->row_bytes, x, block, chunks, CT_PANEL_ROWS, w->scale, true,
+                              blocks);
             else
                 for (int at = r; at < r1; at += CT_PANEL_ROWS)
-                    tile(to + at - r, ldo, panel + (size_t)((at - r) / CT_PANEL_ROWS) * w->row_bytes, 0, x,
-                         block, chunks, CT_MIN(CT_PANEL_ROWS, r1 - at), w->scale, false, blocks);
+                    bf16_tile_amx(to + at - r, ldo, panel + (size_t)((at - r) / CT_PANEL_ROWS) * w->row_bytes,
+                                  0, x, block, chunks, CT_MIN(CT_PANEL_ROWS, r1 - at), w->scale, false,
+                                  blocks);
         }
     }
 }
 
-INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w, int r0, int r1,
-                   const struct ct_prepared *p, enum ct_input form)
+INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w,
+                            int r0, int r1, const struct ct_prepared *p, enum ct_input form)
 {
     const int n = type == CT_BF16 && form == CT_INPUT_BF16_LANES ? tiled(p) : 0;
 
@@ -284,6 +289,7 @@ void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, i
 /* Two-byte values [chunk][16 tokens][32] where floats would lie; the tokens left over as those. */
 static void prepare_bf16(struct ct_prepared *p, const float *x, int t0, int t1)
 {
+    ct_assert_prepare(p, x, t0, t1);
     const int n = tiled(p), padded = ct_pad_group(p->cols);
     const size_t cols = (size_t)p->cols;
 
@@ -302,22 +308,22 @@ static void prepare_bf16(struct ct_prepared *p, const float *x, int t0, int t1)
     if (t1 > n && n < p->n) {
         struct ct_prepared rest = {
             .n = p->n - n, .cols = p->cols, .value = p->value + (size_t)n * (size_t)padded};
-        ct_prepare_avx2(&rest, CT_INPUT_BF16, x + (size_t)n * cols, CT_MAX(t0 - n, 0), t1 - n);
+        ct_prepare_input_avx2(&rest, CT_INPUT_BF16, x + (size_t)n * cols, CT_MAX(t0 - n, 0), t1 - n);
     }
 }
 
-static void prepare(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1)
+static void prepare_input(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1)
 {
     if (form == CT_INPUT_BF16_LANES)
         prepare_bf16(p, x, t0, t1);
     else
-        ct_prepare_avx2(p, form, x, t0, t1);
+        ct_prepare_input_avx2(p, form, x, t0, t1);
 }
 
 void CT_NAME(ct_panels_init)(struct ct_kernel *k)
 {
     k->tiles = true;
-    k->prepare = prepare;
+    k->prepare_input = prepare_input;
     k->prepare_lanes = CT_NAME(ct_panels_prepare);
     k->project_panels = CT_NAME(ct_panels_project);
 }

@@ -2,6 +2,7 @@
 /* attend_avx2.c: attention of a tile of queries over a block of keys in vectors of 256 bits (NUMERICS.md
  * section 7), with the product and the weights of attend_avx2.h. Heads that groups of 32 do not fill are left
  * to ref_attend.c, and so is all that is done once for a query or a block; q8 to attend_q8_avx2.c. */
+#include "kernel/contract.h"
 #include "kernel/x86/avx2/attend_avx2.h"
 
 enum { TILE = 24 }; /* queries: 8 times three, and with a panel of keys about the first cache */
@@ -18,7 +19,8 @@ INLINE void score_panel(float *s, const float *q, const enum ct_kv_type type, co
     const size_t line = CT_KEY_PANEL * value_bytes(type), stride = type == CT_KV_BF16 ? 2 * line : line;
 
     for (size_t d = 0; d < dim; d += CT_GROUP, soon += share)
-        add_group(s, ROW, type, (struct lines){panel + d * line, stride, soon, share}, q + d, dim, T, d == 0);
+        attend_group_avx2(s, ROW, type, (struct lines){panel + d * line, stride, soon, share}, q + d, dim, T,
+                          d == 0);
 }
 
 /* Adds 32 keys' values times the weights of T queries. Of `soon`, a share of bytes for every 16 channels. */
@@ -29,11 +31,11 @@ INLINE void weigh_group(float *out, const float *s, const enum ct_kv_type type, 
     const size_t strip = (type == CT_KV_BF16 ? 32 : 16) * value_bytes(type);
 
     for (size_t c = 0; c < dim; c += 16, v += strip, soon += share)
-        add_group(out + c, dim, type, (struct lines){v, stride, soon, share}, s, ROW, T, first);
+        attend_group_avx2(out + c, dim, type, (struct lines){v, stride, soon, share}, s, ROW, T, first);
 }
 
-INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
-                        int block, float scale, float cap, float *s, const enum ct_kv_type type)
+INLINE void attend_type_avx2(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                             int block, float scale, float cap, float *s, const enum ct_kv_type type)
 {
     const size_t dim = (size_t)kv->head_dim, each = value_bytes(type);
     const int base = block * CT_KEY_BLOCK;
@@ -85,15 +87,16 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
     }
 }
 
-static void attend_block(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
-                         int block, float scale, float cap, float *s)
+static void attend_floats(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                          int block, float scale, float cap, float *s)
 {
+    ct_assert_attend(a, t, kv, block, s);
     if (kv->head_dim % CT_GROUP == 0 && kv->type == CT_KV_BF16)
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_BF16);
+        attend_type_avx2(a, t, kv, block, scale, cap, s, CT_KV_BF16);
     else if (kv->head_dim % CT_GROUP == 0 && kv->type == CT_KV_F16)
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_F16);
+        attend_type_avx2(a, t, kv, block, scale, cap, s, CT_KV_F16);
     else if (kv->head_dim % CT_GROUP == 0 && kv->type == CT_KV_F32)
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_F32);
+        attend_type_avx2(a, t, kv, block, scale, cap, s, CT_KV_F32);
     else
         ct_attend_block_avx2(a, t, kv, block, scale, cap, s);
 }
@@ -102,5 +105,5 @@ void ct_attend_init_avx2(struct ct_kernel *k);
 void ct_attend_init_avx2(struct ct_kernel *k)
 {
     k->queries = TILE;
-    k->attend_block = attend_block;
+    k->attend_block = attend_floats;
 }

@@ -19,23 +19,23 @@ struct lines {
 };
 
 /* Eight values of line 2p + odd, from value 8 * half on. */
-INLINE fvec line_values(const enum ct_kv_type type, const uint8_t *at, size_t stride, int p, const int odd,
-                        const int half)
+INLINE fvec line_values_avx2(const enum ct_kv_type type, const uint8_t *at, size_t stride, int p,
+                             const int odd, const int half)
 {
     if (type == CT_KV_BF16) {
-        __m256i v = load(at + (size_t)p * stride + 32 * half);
+        __m256i v = ivec_load(at + (size_t)p * stride + 32 * half);
         return _mm256_castsi256_ps(odd ? _mm256_and_si256(v, _mm256_set1_epi32((int32_t)0xffff0000))
                                        : _mm256_slli_epi32(v, 16));
     }
     const uint8_t *line = at + (size_t)(2 * p + odd) * stride;
     if (type == CT_KV_F16)
         return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(line + 16 * half)));
-    return _mm256_castsi256_ps(load(line + 32 * half));
+    return _mm256_castsi256_ps(ivec_load(line + 32 * half));
 }
 
 /* acc[t][16] += one group of 32 lines times x[t][32]; the first group makes it. */
-INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, const struct lines l,
-                      const float *x, size_t ld_x, const int T, bool first)
+INLINE void attend_group_avx2(float *acc, size_t ld_acc, const enum ct_kv_type type, const struct lines l,
+                              const float *x, size_t ld_x, const int T, bool first)
 {
     /* Even and odd values of bf16 lie side by side; unless compilers think of two places they read once and
      * keep both, which do not fit the registers beside the twelve sums of three queries. */
@@ -51,8 +51,8 @@ INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, con
     {
         UNROLL for (int odd = 0; odd < 2; odd++)
         {
-            fvec low = line_values(type, at[odd], l.stride, p, odd, 0),
-                 high = line_values(type, at[odd], l.stride, p, odd, 1);
+            fvec low = line_values_avx2(type, at[odd], l.stride, p, odd, 0),
+                 high = line_values_avx2(type, at[odd], l.stride, p, odd, 1);
             UNROLL for (int t = 0; t < T; t++)
             {
                 fvec v = _mm256_broadcast_ss(x + (size_t)t * ld_x + 2 * p + odd);

@@ -3,6 +3,7 @@
  * a tile of queries over a block of keys with the product and the weights of attend_avx2.h. A group is turned
  * into floats once for all queries of the tile, which stay in the first cache. Heads that groups of 32 do not
  * fill are left to ref_attend.c. */
+#include "kernel/contract.h"
 #include "kernel/x86/avx2/attend_avx2.h"
 
 enum {
@@ -13,7 +14,7 @@ enum {
 /* ---- storing ---- */
 
 /* 32 values as int8, and their scale in f16. */
-INLINE uint16_t quantise(int8_t q[CT_GROUP], const float *v)
+INLINE uint16_t quantize_kv(int8_t q[CT_GROUP], const float *v)
 {
     __m256i most = _mm256_setzero_si256(), whole[4];
 
@@ -39,22 +40,23 @@ INLINE uint16_t quantise(int8_t q[CT_GROUP], const float *v)
     return scale;
 }
 
-static void store_q8(const struct ct_kv_head *kv, int position, const float *k, const float *v)
+static void kv_write_q8(const struct ct_kv_head *kv, int position, const float *k, const float *v)
 {
+    ct_assert_kv(kv, position);
     const size_t slot = (size_t)(position % kv->capacity), groups = (size_t)kv->head_dim / CT_GROUP;
     const size_t lane = slot % CT_KEY_PANEL, at = slot / CT_KEY_PANEL * groups;
     struct ct_kv_q8 *to_k = (struct ct_kv_q8 *)kv->k + at, *to_v = (struct ct_kv_q8 *)kv->v + at;
 
     if (kv->head_dim % CT_GROUP) {
-        ct_store_avx2(kv, position, k, v);
+        ct_kv_write_avx2(kv, position, k, v);
         return;
     }
     for (size_t g = 0; g < groups; g++, to_k++, to_v++) {
         int8_t q[CT_GROUP];
-        to_k->scale[lane] = quantise(q, k + g * CT_GROUP);
+        to_k->scale[lane] = quantize_kv(q, k + g * CT_GROUP);
         for (int i = 0; i < CT_GROUP; i++)
             to_k->k[i][lane] = q[i];
-        to_v->scale[lane] = quantise(to_v->v[lane], v + g * CT_GROUP);
+        to_v->scale[lane] = quantize_kv(to_v->v[lane], v + g * CT_GROUP);
     }
 }
 
@@ -104,17 +106,18 @@ static void add_lines(float *acc, size_t ld_acc, const float *at, const float *x
     for (int T; n > 0; n -= T, acc += (size_t)T * ld_acc, x += (size_t)T * ld_x) {
         T = next_queries(n);
         if (T == 3)
-            add_group(acc, ld_acc, CT_KV_F32, l, x, ld_x, 3, first);
+            attend_group_avx2(acc, ld_acc, CT_KV_F32, l, x, ld_x, 3, first);
         else if (T == 2)
-            add_group(acc, ld_acc, CT_KV_F32, l, x, ld_x, 2, first);
+            attend_group_avx2(acc, ld_acc, CT_KV_F32, l, x, ld_x, 2, first);
         else
-            add_group(acc, ld_acc, CT_KV_F32, l, x, ld_x, 1, first);
+            attend_group_avx2(acc, ld_acc, CT_KV_F32, l, x, ld_x, 1, first);
     }
 }
 
 static void attend_block_q8(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                             int block, float scale, float cap, float *s)
 {
+    ct_assert_attend(a, t, kv, block, s);
     const size_t dim = (size_t)kv->head_dim, groups = dim / CT_GROUP;
     const int base = block * CT_KEY_BLOCK;
     const size_t at = (size_t)(base % kv->capacity) / CT_KEY_PANEL * groups;
@@ -153,6 +156,6 @@ static void attend_block_q8(struct ct_attended *a, const struct ct_queries *t, c
 void ct_attend_q8_init_avx2(struct ct_kernel *k);
 void ct_attend_q8_init_avx2(struct ct_kernel *k)
 {
-    k->store_q8 = store_q8;
+    k->kv_write_q8 = kv_write_q8;
     k->attend_block_q8 = attend_block_q8;
 }

@@ -3,6 +3,7 @@
  * (bound by arithmetic). Compiled for AVX2 and again for AVX-VNNI, where a byte dot is one instruction
  * (CT_DOT_VNNI). Lanes are rows, so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Layout:
  * panel.h; everything else: ref*.c. */
+#include "kernel/contract.h"
 #include "kernel/x86/avx2/simd_avx2.h"
 
 #include "kernel/x86/project_panels.h"
@@ -31,7 +32,7 @@ struct begin {
     float minimum[TOKENS];
 } __attribute__((aligned(16)));
 
-/* What 4 k of 16 rows are multiplied as: codes or weights of both halves, and in weights() the magnitudes
+/* What 4 k of 16 rows are multiplied as: codes or weights of both halves, and in float_weights_avx2() the magnitudes
  * behind them. */
 struct factors {
     __m256i v[4];
@@ -52,7 +53,8 @@ INLINE __m128i first_sum(const struct kind kind, __m128i xsum, __m128i pair)
     return _mm_mullo_epi32(xsum, _mm_set1_epi32(code_of(kind) == TABLE ? -128 : -kind.zero));
 }
 
-INLINE void dot(__m256i *low, __m256i *high, const struct kind kind, const struct factors *w, const int8_t *x)
+INLINE void dot_avx2(__m256i *low, __m256i *high, const struct kind kind, const struct factors *w,
+                     const int8_t *x)
 {
     __m256i v = same(x);
     (void)kind;
@@ -86,7 +88,8 @@ INLINE __m128i first_sum(const struct kind kind, __m128i xsum, __m128i pair)
 
 /* Written out, because integer additions may be reordered, and compilers do that at the price of spilling
  * every product. */
-INLINE void dot(__m256i *low, __m256i *high, const struct kind kind, const struct factors *w, const int8_t *x)
+INLINE void dot_avx2(__m256i *low, __m256i *high, const struct kind kind, const struct factors *w,
+                     const int8_t *x)
 {
     __m256i a, b;
 
@@ -126,7 +129,7 @@ INLINE void take(struct factors *f, const struct kind kind, const uint8_t *line,
     UNROLL for (int half = 0; half < 2; half++)
     {
         const uint8_t *at = line + 64 * (code_of(kind) == BYTE ? i : i / 2) + 32 * half;
-        __m256i w = load(at);
+        __m256i w = ivec_load(at);
         if (code_of(kind) != BYTE)
             w = _mm256_and_si256(i % 2 ? _mm256_srli_epi16(w, 4) : w, _mm256_set1_epi8(15));
         if (code_of(kind) == TABLE)
@@ -196,9 +199,10 @@ INLINE void begin_group(struct begin *b, const struct kind kind, const struct to
 
 /* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in, taken its factors
  * where they were taken before. A broadcast serves both halves. */
-INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk, const bool before,
-                      const uint8_t *taken, int g, const struct tokens *x, const int lanes, const int T,
-                      const struct begin *begin, const bool ask, size_t ahead, __m256i table)
+INLINE void panel_group_avx2(__m256 *acc, const struct kind kind, const uint8_t *chunk, const bool before,
+                             const uint8_t *taken, int g, const struct tokens *x, const int lanes,
+                             const int T, const struct begin *begin, const bool ask, size_t ahead,
+                             __m256i table)
 {
     const uint8_t *scale = chunk + 32 * (g & 1);
     const uint8_t *line = chunk + kind.header + (g & 1) * group_bytes(kind);
@@ -214,11 +218,11 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
             fetch(line + 64 * (code_of(kind) == BYTE ? i : i / 2) + ahead);
         if (before) {
             UNROLL for (int j = 0; j < factor_bytes(kind) / 256; j++) f.v[j] =
-                load(taken + i * factor_bytes(kind) / 8 + 32 * j);
+                ivec_load(taken + i * factor_bytes(kind) / 8 + 32 * j);
         } else {
             take(&f, kind, line, i, table);
         }
-        UNROLL for (int t = 0; t < T; t++) dot(&sum[t], &sum[T + t], kind, &f, q + 4 * (i * lanes + t));
+        UNROLL for (int t = 0; t < T; t++) dot_avx2(&sum[t], &sum[T + t], kind, &f, q + 4 * (i * lanes + t));
     }
     __m256 low = halves(scale), high = halves(scale + 16);
     UNROLL for (int t = 0; t < T; t++)
@@ -234,7 +238,7 @@ INLINE void add_group(__m256 *acc, const struct kind kind, const uint8_t *chunk,
     }
 }
 
-INLINE void store(float *out, size_t ldo, const __m256 *acc, const int T, int rows, float scale)
+INLINE void store_tile_avx2(float *out, size_t ldo, const __m256 *acc, const int T, int rows, float scale)
 {
     UNROLL for (int t = 0; t < T; t++)
         store_rows(out + (size_t)t * ldo, (const fvec[]){acc[t], acc[T + t]}, rows, scale);
@@ -254,9 +258,9 @@ INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
 
 /* `panels` panels, one after another in memory, and T tokens: as many streams from memory. Factors of the one
  * panel may have been taken before. */
-INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
-                 const bool before, const uint8_t *taken, const struct tokens *x, int groups,
-                 const int panels, const int lanes, const int T, const enum ask ask)
+INLINE void panel_tile_avx2(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
+                            int rows, const bool before, const uint8_t *taken, const struct tokens *x,
+                            int groups, const int panels, const int lanes, const int T, const enum ask ask)
 {
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     const uint8_t *chunk = panel;
@@ -273,14 +277,14 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const struct ct
         {
             if (ask != NOTHING && g % 2 == 0)
                 fetch(chunk + (size_t)j * w->row_bytes + ahead);
-            add_group(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, before, taken, g, x, lanes, T,
-                      &begin, ask != NOTHING, ahead, table);
+            panel_group_avx2(acc + j * 2 * T, kind, chunk + (size_t)j * w->row_bytes, before, taken, g, x,
+                             lanes, T, &begin, ask != NOTHING, ahead, table);
         }
         chunk += g % 2 ? chunk_bytes(kind) : 0;
         taken += before ? factor_bytes(kind) : 0;
     }
     UNROLL for (int j = 0; j < panels; j++)
-        store(out + r0 + j * CT_PANEL_ROWS, ldo, acc + j * 2 * T, T, rows, w->scale);
+        store_tile_avx2(out + r0 + j * CT_PANEL_ROWS, ldo, acc + j * 2 * T, T, rows, w->scale);
 }
 
 /* Tokens [t, t + T) of block t / CT_LANES. */
@@ -300,8 +304,8 @@ INLINE int block_of(size_t bytes)
     return (int)CT_MAX(CACHED / bytes / CT_LANES, 2) * CT_LANES;
 }
 
-INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                     int r1, const struct ct_prepared *p, float *scratch)
+INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
+                              int r0, int r1, const struct ct_prepared *p, float *scratch)
 {
     const int groups = p->cols / CT_GROUP, each = block_of((size_t)p->cols);
     const uint8_t *data = w->data, *taken = (const uint8_t *)scratch;
@@ -310,11 +314,11 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
     if (p->n == 1) {
         struct tokens x = tokens_at(p, 0);
         for (; r0 + INTEGERS_AT_ONCE * CT_PANEL_ROWS <= r1; r0 += INTEGERS_AT_ONCE * CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_PANEL_ROWS, false, NULL, &x, groups, INTEGERS_AT_ONCE, 1, 1,
-                 AHEAD_OF_LINE);
+            panel_tile_avx2(out, ldo, kind, w, r0, CT_PANEL_ROWS, false, NULL, &x, groups, INTEGERS_AT_ONCE,
+                            1, 1, AHEAD_OF_LINE);
         for (; r0 < r1; r0 += CT_PANEL_ROWS)
-            tile(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), false, NULL, &x, groups, 1, 1, 1,
-                 AHEAD_OF_LINE);
+            panel_tile_avx2(out, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), false, NULL, &x, groups, 1,
+                            1, 1, AHEAD_OF_LINE);
         return;
     }
     for (int from = 0; from < p->n; from += each)
@@ -323,7 +327,8 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
 #define TILE(T, before, ask)                                                                                 \
     do {                                                                                                     \
         struct tokens x = tokens_at(p, t);                                                                   \
-        tile(out + (size_t)t * ldo, ldo, kind, w, r, rows, before, taken, &x, groups, 1, CT_LANES, T, ask);  \
+        panel_tile_avx2(out + (size_t)t * ldo, ldo, kind, w, r, rows, before, taken, &x, groups, 1,          \
+                        CT_LANES, T, ask);                                                                   \
         t += T;                                                                                              \
     } while (0)
             if (end - t >= MANY && pays(kind) && groups * factor_bytes(kind) <= CACHED / 2) {
@@ -346,11 +351,12 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
 /* ---- floats: two chains a group (sections 3 and 5) ---- */
 
 /* Weights of 8 rows for k = 2i (odd = false) or 2i + 1 of a chunk. */
-INLINE __m256 weights(const enum ct_type type, const uint8_t *lines, int i, int half, const bool odd)
+INLINE __m256 float_weights_avx2(const enum ct_type type, const uint8_t *lines, int i, int half,
+                                 const bool odd)
 {
     if (type == CT_F32)
         return _mm256_loadu_ps((const float *)(const void *)(lines + 128 * i + 64 * odd + 32 * half));
-    __m256i both = load(lines + 64 * i + 32 * half);
+    __m256i both = ivec_load(lines + 64 * i + 32 * half);
     if (type == CT_BF16)
         return _mm256_castsi256_ps(odd ? _mm256_and_si256(both, _mm256_set1_epi32((int32_t)0xffff0000))
                                        : _mm256_slli_epi32(both, 16));
@@ -375,7 +381,8 @@ INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *line
         }
         UNROLL for (int odd = 0; odd < 2; odd++)
         {
-            __m256 low = weights(type, lines, i, 0, odd), high = weights(type, lines, i, 1, odd);
+            __m256 low = float_weights_avx2(type, lines, i, 0, odd),
+                   high = float_weights_avx2(type, lines, i, 1, odd);
             UNROLL for (int t = 0; t < T; t++)
             {
                 __m256 v = _mm256_set1_ps(x[(2 * i + odd) * stride + t]);
@@ -398,7 +405,7 @@ INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const u
     UNROLL for (int i = 0; i < 2 * T; i++) acc[i] = _mm256_setzero_ps();
     for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP * stride)
         add_floats(acc, type, panel, x, stride, T, ask, AHEAD);
-    store(out, ldo, acc, T, rows, scale);
+    store_tile_avx2(out, ldo, acc, T, rows, scale);
 }
 
 INLINE void floats_column(float *out, const enum ct_type type, const uint8_t *panel, size_t apart, int chunks,
@@ -414,11 +421,11 @@ INLINE void floats_column(float *out, const enum ct_type type, const uint8_t *pa
             add_floats(acc[j], type, panel + j * apart, x, 1, 1, true, ahead);
     }
     UNROLL for (int j = 0; j < FLOATS_AT_ONCE; j++)
-        store(out + CT_PANEL_ROWS * j, 0, acc[j], 1, CT_PANEL_ROWS, scale);
+        store_tile_avx2(out + CT_PANEL_ROWS * j, 0, acc[j], 1, CT_PANEL_ROWS, scale);
 }
 
-INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w, int r0, int r1,
-                   const struct ct_prepared *p, enum ct_input form)
+INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w,
+                            int r0, int r1, const struct ct_prepared *p, enum ct_input form)
 {
     (void)form; /* F32 and BF16 lie alike */
     size_t apart = w->row_bytes, padded = (size_t)ct_pad_group(p->cols);
@@ -463,7 +470,7 @@ INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct
 
 /* 32 values of a token as integers: 8 words of 4, their scale and sum, and the sums of both halves in 16 bits
  * each. */
-INLINE void quantise(uint32_t word[8], float *scale, int32_t *sum, int32_t *pair, const float *x)
+INLINE void quantize_group(uint32_t word[8], float *scale, int32_t *sum, int32_t *pair, const float *x)
 {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
     __m256 v[4];
@@ -501,6 +508,7 @@ INLINE void quantise(uint32_t word[8], float *scale, int32_t *sum, int32_t *pair
 
 void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, int t1)
 {
+    ct_assert_prepare(p, x, t0, t1);
     const int lanes = p->n == 1 ? 1 : CT_LANES;
     const size_t cols = (size_t)p->cols, groups = cols / CT_GROUP;
     const int padded = (p->n + lanes - 1) / lanes * lanes;
@@ -516,7 +524,8 @@ void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, i
             p->sum[at] = 0;
             pair[at] = 0;
             if (t < p->n)
-                quantise(word, &p->scale[at], &p->sum[at], &pair[at], x + (size_t)t * cols + g * CT_GROUP);
+                quantize_group(word, &p->scale[at], &p->sum[at], &pair[at],
+                               x + (size_t)t * cols + g * CT_GROUP);
             for (int i = 0; i < 8; i++, to += 4 * (size_t)lanes)
                 memcpy(p->q + to, &word[i], 4);
         }

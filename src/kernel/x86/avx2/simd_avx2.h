@@ -18,7 +18,7 @@ typedef __m256 fvec;
 #define V(operation)    _mm256_##operation
 #define BITS(operation) _mm256_##operation##_si256
 
-INLINE ivec load(const void *p)
+INLINE ivec ivec_load(const void *p)
 {
     return _mm256_loadu_si256((const __m256i *)p);
 }

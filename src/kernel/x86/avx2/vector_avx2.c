@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vector_avx2.c: the small operators in vectors of 256 bits: norm, geglu and soft-cap of vector_body.h, and
  * storing K and V, whose conversions are vectors though their places are far apart. */
+#include "kernel/contract.h"
 #include "kernel/ref/ref.h"
 #include "kernel/x86/avx2/simd_avx2.h"
 #include "kernel/x86/vector_body.h"
@@ -28,7 +29,7 @@ INLINE __m128i to_f16(const float *p)
 
 /* K goes by pairs of channels into one lane of 16 keys, V by channels beside the other key of its pair.
  * Neighbouring positions may be another thread's: nothing but the value itself is written. */
-static void store_bf16(const struct ct_kv_head *kv, size_t slot, const float *k, const float *v)
+static void kv_write_bf16(const struct ct_kv_head *kv, size_t slot, const float *k, const float *v)
 {
     size_t dim = (size_t)kv->head_dim;
     uint16_t *to_k = (uint16_t *)kv->k + slot / CT_KEY_PANEL * dim * CT_KEY_PANEL + slot % CT_KEY_PANEL * 2;
@@ -45,7 +46,7 @@ static void store_bf16(const struct ct_kv_head *kv, size_t slot, const float *k,
     }
 }
 
-static void store_f16(const struct ct_kv_head *kv, size_t slot, const float *k, const float *v)
+static void kv_write_f16(const struct ct_kv_head *kv, size_t slot, const float *k, const float *v)
 {
     size_t dim = (size_t)kv->head_dim;
     uint16_t *to_k = (uint16_t *)kv->k + slot / CT_KEY_PANEL * dim * CT_KEY_PANEL + slot % CT_KEY_PANEL;
@@ -60,21 +61,22 @@ static void store_f16(const struct ct_kv_head *kv, size_t slot, const float *k, 
     }
 }
 
-static void store(const struct ct_kv_head *kv, int position, const float *k, const float *v)
+static void kv_write(const struct ct_kv_head *kv, int position, const float *k, const float *v)
 {
+    ct_assert_kv(kv, position);
     size_t slot = (size_t)(position % kv->capacity);
 
     if (kv->head_dim % 8 || kv->type == CT_KV_F32)
-        ct_store_avx2(kv, position, k, v);
+        ct_kv_write_avx2(kv, position, k, v);
     else
-        (kv->type == CT_KV_BF16 ? store_bf16 : store_f16)(kv, slot, k, v);
+        (kv->type == CT_KV_BF16 ? kv_write_bf16 : kv_write_f16)(kv, slot, k, v);
 }
 
 void ct_vector_init_avx2(struct ct_kernel *k);
 void ct_vector_init_avx2(struct ct_kernel *k)
 {
-    k->norm = norm;
+    k->norm = vector_norm;
     k->geglu = geglu;
     k->softcap = softcap;
-    k->store = store;
+    k->kv_write = kv_write;
 }

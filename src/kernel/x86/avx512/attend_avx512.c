@@ -3,6 +3,7 @@
  * section 7). Scores and weighted sums are one product: lines of 16 keys, or of 16 channels, times numbers of
  * up to twelve queries. Between them: attend_softmax.h. Heads that groups of 32 do not fill are left to
  * ref_attend.c, and so is all that is done once for a block. */
+#include "kernel/contract.h"
 #include "kernel/ref/ref.h"
 #include "kernel/x86/avx512/simd_avx512.h"
 #include "kernel/x86/attend_softmax.h"
@@ -55,8 +56,8 @@ INLINE void take_scales(union scales *s, const struct lines l, const int beside,
 }
 
 /* Sixteen values of each line of pair p, b groups aside. */
-INLINE void line_values(fvec v[2], const enum ct_kv_type type, const struct lines l, int b, int p,
-                        const union scales *s, const bool values)
+INLINE void line_values_avx512(fvec v[2], const enum ct_kv_type type, const struct lines l, int b, int p,
+                               const union scales *s, const bool values)
 {
     const uint8_t *at = l.at + (size_t)b * l.apart;
 
@@ -82,9 +83,9 @@ INLINE void line_values(fvec v[2], const enum ct_kv_type type, const struct line
 }
 
 /* acc[t][16 * beside] += one group of lines times x[t][32]; the first group makes it. */
-INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, const struct lines l,
-                      const float *x, size_t ld_x, const int T, const int beside, const bool values,
-                      bool first)
+INLINE void attend_group_avx512(float *acc, size_t ld_acc, const enum ct_kv_type type, const struct lines l,
+                                const float *x, size_t ld_x, const int T, const int beside, const bool values,
+                                bool first)
 {
     const int n = beside * (int)panel_bytes(type, CT_GROUP);
     fvec sum[2][2][12]; /* [odd][beside][query] */
@@ -102,7 +103,7 @@ INLINE void add_group(float *acc, size_t ld_acc, const enum ct_kv_type type, con
     _Pragma("GCC unroll 4") for (int p = 0; p < CT_GROUP / 2; p++)
     {
         fvec v[2][2];
-        UNROLL for (int b = 0; b < beside; b++) line_values(v[b], type, l, b, p, &scales, values);
+        UNROLL for (int b = 0; b < beside; b++) line_values_avx512(v[b], type, l, b, p, &scales, values);
         UNROLL for (int odd = 0; odd < 2; odd++) UNROLL for (int t = 0; t < T; t++)
         {
             fvec by = fvec_all(x[(size_t)t * ld_x + (size_t)(2 * p + odd)]);
@@ -150,13 +151,14 @@ INLINE void score(const struct work *w, const enum ct_kv_type type, int i, int j
     const uint8_t *at = w->k + (size_t)j / CT_KEY_PANEL * panel, *soon = after(w, panel, i, j, false);
 
     for (size_t d = 0; d < w->dim; d += CT_GROUP, at += group)
-        add_group(w->s + i * ROW + j, ROW, type,
-                  (struct lines){.at = at + scales,
-                                 .stride = (group - scales) / CT_GROUP * (type == CT_KV_BF16 ? 2 : 1),
-                                 .apart = panel,
-                                 .soon = soon ? soon + d / CT_GROUP * group * (size_t)beside : NULL,
-                                 .scales = scales},
-                  w->t->q + d * n + (size_t)i * CT_GROUP, CT_GROUP, T, beside, false, d == 0);
+        attend_group_avx512(
+            w->s + i * ROW + j, ROW, type,
+            (struct lines){.at = at + scales,
+                           .stride = (group - scales) / CT_GROUP * (type == CT_KV_BF16 ? 2 : 1),
+                           .apart = panel,
+                           .soon = soon ? soon + d / CT_GROUP * group * (size_t)beside : NULL,
+                           .scales = scales},
+            w->t->q + d * n + (size_t)i * CT_GROUP, CT_GROUP, T, beside, false, d == 0);
 }
 
 /* Adds the values of 32 keys from key j on times the weights of T queries. */
@@ -181,14 +183,14 @@ INLINE void add_values(const struct work *w, const enum ct_kv_type type, int i, 
             l.at = at + c / CT_GROUP * group + l.scales;
         }
         l.soon = soon ? soon + c / VEC * group : NULL;
-        add_group(w->a->out + (size_t)i * w->dim + c, w->dim, type, l, w->s + i * ROW + j, ROW, T, beside,
-                  true, j == w->groups.begin);
+        attend_group_avx512(w->a->out + (size_t)i * w->dim + c, w->dim, type, l, w->s + i * ROW + j, ROW, T,
+                            beside, true, j == w->groups.begin);
     }
 }
 
 /* Either for all queries, keys from j on. Few queries take two panels, or strips of channels, to keep more
  * sums in flight. */
-INLINE void multiply(const struct work *w, const enum ct_kv_type type, int j, const bool values)
+INLINE void attend_multiply(const struct work *w, const enum ct_kv_type type, int j, const bool values)
 {
 #define PART(T, beside)                                                                                      \
     for (; w->t->n - i >= (T); i += (T)) {                                                                   \
@@ -208,8 +210,8 @@ INLINE void multiply(const struct work *w, const enum ct_kv_type type, int j, co
 #undef PART
 }
 
-INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
-                        int block, float scale, float cap, float *s, const enum ct_kv_type type)
+INLINE void attend_type_avx512(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                               int block, float scale, float cap, float *s, const enum ct_kv_type type)
 {
     const size_t dim = (size_t)kv->head_dim;
     const size_t at = (size_t)(block * CT_KEY_BLOCK % kv->capacity) / CT_KEY_PANEL * panel_bytes(type, dim);
@@ -217,10 +219,10 @@ INLINE void attend_type(struct ct_attended *a, const struct ct_queries *t, const
                            s, dim, groups_of(seen_by_all(a, t, block))};
 
     for (int j = w.groups.begin; j < w.groups.end; j += CT_GROUP)
-        multiply(&w, type, j, false);
+        attend_multiply(&w, type, j, false);
     weigh_all(a, t, block, w.groups, s, scale, cap, type == CT_KV_BF16 ? BF16_FLOATS : FLOATS, put_floats);
     for (int j = w.groups.begin; j < w.groups.end; j += CT_GROUP)
-        multiply(&w, type, j, true);
+        attend_multiply(&w, type, j, true);
 }
 
 /* ---- entries ---- */
@@ -247,21 +249,23 @@ void CT_NAME(ct_attend_query)(struct ct_queries *t, int i, const float *q, const
 void CT_NAME(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                               int block, float scale, float cap, float *s)
 {
+    ct_assert_attend(a, t, kv, block, s);
     if (!has_path(kv))
         ct_attend_block_avx2(a, t, kv, block, scale, cap, s);
     else if (kv->type == CT_KV_BF16)
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_BF16);
+        attend_type_avx512(a, t, kv, block, scale, cap, s, CT_KV_BF16);
     else if (kv->type == CT_KV_F16)
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_F16);
+        attend_type_avx512(a, t, kv, block, scale, cap, s, CT_KV_F16);
     else
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_F32);
+        attend_type_avx512(a, t, kv, block, scale, cap, s, CT_KV_F32);
 }
 
 static void attend_block_q8(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                             int block, float scale, float cap, float *s)
 {
+    ct_assert_attend(a, t, kv, block, s);
     if (has_path(kv))
-        attend_type(a, t, kv, block, scale, cap, s, CT_KV_Q8);
+        attend_type_avx512(a, t, kv, block, scale, cap, s, CT_KV_Q8);
     else
         ct_attend_block_avx2(a, t, kv, block, scale, cap, s);
 }

@@ -11,7 +11,8 @@
  * and of tokens fit the 32 registers: panels * T <= 16 sums in flight. */
 enum { MOST = 16 };
 
-INLINE void store(float *out, size_t ldo, const __m512 *acc, const int T, int rows, int tokens, float scale)
+INLINE void store_tile_avx512(float *out, size_t ldo, const __m512 *acc, const int T, int rows, int tokens,
+                              float scale)
 {
     UNROLL for (int t = 0; t < T; t++) if (t < tokens)
         store_rows(out + (size_t)t * ldo, acc + t, rows, scale);
@@ -25,8 +26,8 @@ INLINE void store(float *out, size_t ldo, const __m512 *acc, const int T, int ro
 #ifdef CT_DOT_VNNI
 enum { TABLE_ZERO = 128 };
 
-INLINE void dot(__m512i *sum, const struct kind kind, const __m512i *w, const int panels, const int8_t *x,
-                const int T)
+INLINE void dot_avx512(__m512i *sum, const struct kind kind, const __m512i *w, const int panels,
+                       const int8_t *x, const int T)
 {
     (void)kind;
     UNROLL for (int t = 0; t < T; t++)
@@ -38,8 +39,8 @@ INLINE void dot(__m512i *sum, const struct kind kind, const __m512i *w, const in
 #else
 enum { TABLE_ZERO = 0 };
 
-INLINE void dot(__m512i *sum, const struct kind kind, const __m512i *w, const int panels, const int8_t *x,
-                const int T)
+INLINE void dot_avx512(__m512i *sum, const struct kind kind, const __m512i *w, const int panels,
+                       const int8_t *x, const int T)
 {
     const __m512i one = _mm512_set1_epi16(1), top = _mm512_set1_epi8((char)0x80);
     __m512i magnitude[MOST];
@@ -86,9 +87,9 @@ INLINE __m512i codes(const struct kind kind)
 }
 
 /* acc[panel][t] += group g of each panel; chunk is the one of the first panel that the group is in. */
-INLINE void add_group(__m512 *acc, const struct kind kind, const uint8_t *chunk, size_t apart, int g,
-                      const struct tokens *x, const int panels, const int lanes, const int T,
-                      const bool ahead, __m512i table)
+INLINE void panel_group_avx512(__m512 *acc, const struct kind kind, const uint8_t *chunk, size_t apart, int g,
+                               const struct tokens *x, const int panels, const int lanes, const int T,
+                               const bool ahead, __m512i table)
 {
     const __m512i low = _mm512_set1_epi8(15);
     const uint8_t *line = chunk + kind.header + (g & 1) * group_bytes(kind);
@@ -110,7 +111,7 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const uint8_t *chunk,
         {
             const uint8_t *at = line + 64 * (i / each) + (size_t)j * apart;
             if (i % each == 0) {
-                raw[j] = load(at);
+                raw[j] = ivec_load(at);
                 if (ahead)
                     fetch(at + AHEAD);
             }
@@ -121,7 +122,7 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const uint8_t *chunk,
                 w[j] = _mm512_shuffle_epi8(table, w[j]);
             PIN(w[j]);
         }
-        dot(sum, kind, w, panels, q + 4 * i * lanes, T);
+        dot_avx512(sum, kind, w, panels, q + 4 * i * lanes, T);
     }
     UNROLL for (int j = 0; j < panels; j++)
     {
@@ -138,9 +139,9 @@ INLINE void add_group(__m512 *acc, const struct kind kind, const uint8_t *chunk,
     }
 }
 
-INLINE void tile(float *out, size_t ldo, const struct kind kind, const uint8_t *chunk, size_t apart, int rows,
-                 const struct tokens *x, int groups, const int panels, const int lanes, const int T,
-                 int tokens, const bool ahead, float scale)
+INLINE void panel_tile_avx512(float *out, size_t ldo, const struct kind kind, const uint8_t *chunk,
+                              size_t apart, int rows, const struct tokens *x, int groups, const int panels,
+                              const int lanes, const int T, int tokens, const bool ahead, float scale)
 {
     const __m512i table = codes(kind);
     __m512 acc[MOST];
@@ -149,11 +150,11 @@ INLINE void tile(float *out, size_t ldo, const struct kind kind, const uint8_t *
     for (int g = 0; g < groups; g++) {
         if (ahead && g % 2 == 0)
             UNROLL for (int j = 0; j < panels; j++) fetch(chunk + (size_t)j * apart + AHEAD);
-        add_group(acc, kind, chunk, apart, g, x, panels, lanes, T, ahead, table);
+        panel_group_avx512(acc, kind, chunk, apart, g, x, panels, lanes, T, ahead, table);
         chunk += g % 2 ? chunk_bytes(kind) : 0;
     }
     UNROLL for (int j = 0; j < panels; j++)
-        store(out + j * CT_PANEL_ROWS, ldo, acc + j * T, T, rows, tokens, scale);
+        store_tile_avx512(out + j * CT_PANEL_ROWS, ldo, acc + j * T, T, rows, tokens, scale);
 }
 
 /* One block of tokens over `panels` panels; lanes that no token has may be computed, and are dropped. */
@@ -164,7 +165,8 @@ INLINE void block(float *out, size_t ldo, const struct kind kind, const struct c
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
 
 #define TILE(T)                                                                                              \
-    tile(out, ldo, kind, panel, w->row_bytes, rows, x, groups, panels, lanes, T, tokens, ahead, w->scale)
+    panel_tile_avx512(out, ldo, kind, panel, w->row_bytes, rows, x, groups, panels, lanes, T, tokens, ahead, \
+                      w->scale)
     if (lanes == 1)
         TILE(1);
     else if (tokens > 4 && panels < 4)
@@ -176,8 +178,8 @@ INLINE void block(float *out, size_t ldo, const struct kind kind, const struct c
 #undef TILE
 }
 
-INLINE void integers(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                     int r1, const struct ct_prepared *p, float *scratch)
+INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
+                              int r0, int r1, const struct ct_prepared *p, float *scratch)
 {
     const int groups = p->cols / CT_GROUP, n = p->n;
 
@@ -209,11 +211,11 @@ INLINE void integers(float *out, size_t ldo, const struct kind kind, const struc
 /* ---- floats: two chains a group (sections 3 and 5) ---- */
 
 /* Weights of a panel for k = 2i (odd = false) or 2i + 1 of a chunk. */
-INLINE __m512 weights(const enum ct_type type, const uint8_t *lines, int i, const bool odd)
+INLINE __m512 float_weights_avx512(const enum ct_type type, const uint8_t *lines, int i, const bool odd)
 {
     if (type == CT_F32)
         return _mm512_loadu_ps((const void *)(lines + 128 * i + 64 * odd));
-    __m512i both = load(lines + 64 * i);
+    __m512i both = ivec_load(lines + 64 * i);
     if (type == CT_BF16)
         return _mm512_castsi512_ps(odd ? _mm512_and_si512(both, _mm512_set1_epi32((int32_t)0xffff0000))
                                        : _mm512_slli_epi32(both, 16));
@@ -237,7 +239,7 @@ INLINE void add_floats(__m512 *acc, const enum ct_type type, const uint8_t *line
             UNROLL for (int j = 0; j < panels; j++)
             {
                 const uint8_t *at = lines + (size_t)j * apart;
-                __m512 w = weights(type, at, i, odd);
+                __m512 w = float_weights_avx512(type, at, i, odd);
                 if (ahead && (odd == 0 || type == CT_F32))
                     fetch(at + bytes * i + 64 * (odd && type == CT_F32) + AHEAD / 2);
                 UNROLL for (int t = 0; t < T; t++) chain[odd][j * T + t] =
@@ -261,11 +263,11 @@ INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const s
     for (int c = ct_pad_group(w->cols) / CT_GROUP; c > 0; c--, lines += bytes, x += CT_GROUP * stride)
         add_floats(acc, type, lines, w->row_bytes, x, panels, stride, T, ahead);
     UNROLL for (int j = 0; j < panels; j++)
-        store(out + j * CT_PANEL_ROWS, ldo, acc + j * T, T, rows, tokens, w->scale);
+        store_tile_avx512(out + j * CT_PANEL_ROWS, ldo, acc + j * T, T, rows, tokens, w->scale);
 }
 
-INLINE void floats(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w, int r0, int r1,
-                   const struct ct_prepared *p, enum ct_input form)
+INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w,
+                            int r0, int r1, const struct ct_prepared *p, enum ct_input form)
 {
     const int n = p->n;
 

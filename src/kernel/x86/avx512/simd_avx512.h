@@ -17,7 +17,7 @@ typedef __m512 fvec;
 #define V(operation)    _mm512_##operation
 #define BITS(operation) _mm512_##operation##_si512
 
-INLINE ivec load(const void *p)
+INLINE ivec ivec_load(const void *p)
 {
     return _mm512_loadu_si512(p);
 }

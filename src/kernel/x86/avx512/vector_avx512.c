@@ -6,7 +6,7 @@
 void CT_NAME(ct_vector_init)(struct ct_kernel *k);
 void CT_NAME(ct_vector_init)(struct ct_kernel *k)
 {
-    k->norm = norm;
+    k->norm = vector_norm;
     k->geglu = geglu;
     k->softcap = softcap;
 }
