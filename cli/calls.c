@@ -113,7 +113,7 @@ static int finish_part(struct calls *c, const carat_part *p, bool lines,
 
 int calls_finish(struct calls *c, bool lines, int (*emit)(void *user, const char *text, size_t n), void *user)
 {
-    carat_calls calls = {0};
+    carat_calls calls = {.size = sizeof *calls.part};
     carat_error err;
     int code = DONE;
 

@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "carat.h"
+#include "carat_tools.h"
 #include "options.h"
 #include "progress.h"
 

@@ -52,7 +52,8 @@ int conversation_render(const struct conversation *c, const carat_model *model, 
                         carat_tokens *ids, char **text)
 {
     const struct options *o = c->o;
-    carat_render_options options = CARAT_RENDER_OPTIONS;
+    carat_render_options options;
+    carat_render_options_default(&options);
     carat_message message[2];
     carat_error err;
     carat_status status;
@@ -71,7 +72,7 @@ int conversation_render(const struct conversation *c, const carat_model *model, 
         if (c->system)
             message[n++] = (carat_message){.role = "system", .content = c->system};
         message[n++] = (carat_message){.role = "user", .content = user};
-        status = carat_render(model, message, n, &options, ids, text, &err);
+        status = carat_render(model, message, sizeof(carat_message), n, &options, ids, text, &err);
     }
     return status == CARAT_OK ? DONE : fail_conversation(o, &err);
 }

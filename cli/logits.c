@@ -87,7 +87,8 @@ static int emit(struct job *j, int position, const float *row)
 
 static int new_session(struct job *j, carat_progress watch)
 {
-    carat_session_options options = CARAT_SESSION_OPTIONS;
+    carat_session_options options;
+    carat_session_options_default(&options);
     carat_error err;
 
     carat_session_close(j->session);
@@ -137,7 +138,7 @@ static int every_row(struct job *j, int chunk)
     for (int done = 0; done < j->ids.n && code == DONE;) {
         int n = j->ids.n - done < most ? j->ids.n - done : most;
         carat_row row = {j->session, j->ids.ids + done, n, logits};
-        if (carat_step(j->engine, &row, 1, &err) != CARAT_OK) {
+        if (carat_step(j->engine, &row, sizeof(carat_row), 1, &err) != CARAT_OK) {
             code = fail_status(&err);
             break;
         }

@@ -38,7 +38,7 @@ static carat_status open_embedded(carat_model **model, const carat_model_options
         const struct embedded *e = &embedded_tiny[i];
         files[i] = (carat_buffer){e->name, e->begin, (size_t)(e->end - e->begin)};
     }
-    return carat_model_open_memory(model, files, n, options, err);
+    return carat_model_open_memory(model, files, sizeof(carat_buffer), n, options, err);
 }
 
 /* From now on it is the packed file that may be cut short, not the model that it was made from. */
@@ -62,7 +62,8 @@ static void note_cache_size(const carat_model *model)
 
 static int open_with(carat_model **model, const struct options *o, bool tokenizer_only, bool packs)
 {
-    carat_model_options options = CARAT_MODEL_OPTIONS;
+    carat_model_options options;
+    carat_model_options_default(&options);
     struct cache_place cache;
     struct progress bar;
     carat_error err;
@@ -117,7 +118,7 @@ int open_packed(carat_model **model, const struct options *o)
 
 void engine_options(carat_engine_options *e, const struct options *o)
 {
-    *e = (carat_engine_options)CARAT_ENGINE_OPTIONS;
+    carat_engine_options_default(e);
     e->threads = o->threads;
     e->context = o->context;
     e->chunk = o->chunk;

@@ -117,7 +117,8 @@ static int encode(const carat_model *model, const carat_model_info *info, const 
 {
     const struct options *o = talk->o;
     bool chat = info->has_chat_template || o->tools || o->chat_template;
-    carat_tokenize_options options = CARAT_TOKENIZE_OPTIONS;
+    carat_tokenize_options options;
+    carat_tokenize_options_default(&options);
     carat_error err;
 
     if (chat && !o->raw) {

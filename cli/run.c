@@ -55,7 +55,7 @@ static void set_sampling(struct generation *g)
     const struct options *o = g->o;
     carat_sampling *s = &g->sampling;
 
-    *s = carat_default_sampling(g->model);
+    carat_sampling_default(g->model, s);
     if (o->temp >= 0)
         s->temperature = (float)o->temp;
     if (o->top_k >= 0)
@@ -331,7 +331,8 @@ static int print_json(const struct generation *g)
 static int converse(struct generation *g)
 {
     carat_engine_options engine;
-    carat_session_options session = CARAT_SESSION_OPTIONS;
+    carat_session_options session;
+    carat_session_options_default(&session);
     carat_error err;
     struct progress bar;
     double start;

@@ -73,7 +73,8 @@ static char *token_text(const struct subject *s, int32_t id)
 
 static void print_sampling(const struct subject *s)
 {
-    carat_sampling d = carat_default_sampling(s->model);
+    carat_sampling d;
+    carat_sampling_default(s->model, &d);
     const int32_t *ids;
     int n = carat_stop_ids(s->model, &ids);
 
@@ -172,7 +173,8 @@ static json_t *config_json(const struct subject *s)
 
 static int print_json(const struct subject *s)
 {
-    carat_sampling d = carat_default_sampling(s->model);
+    carat_sampling d;
+    carat_sampling_default(s->model, &d);
     const int32_t *stops;
     int n_stop = carat_stop_ids(s->model, &stops);
     json_t *sampling = json_pack("{s:f, s:i, s:f, s:f}", "temperature", (double)d.temperature, "top_k",

@@ -68,7 +68,7 @@ carat_status open_stdin(carat_model **model, const carat_model_options *options,
     carat_status status = read_pipe(data, capacity, &buffer.size, err);
     if (status == CARAT_OK) {
         buffer.data = data;
-        status = carat_model_open_memory(model, &buffer, 1, options, err);
+        status = carat_model_open_memory(model, &buffer, sizeof(carat_buffer), 1, options, err);
     }
     if (status == CARAT_OK && !options->tokenizer_only && is_tokenizer(*model)) {
         carat_model_close(*model);

@@ -52,7 +52,8 @@ static int progress(void *user, size_t done, size_t total)
 
 static int verify(struct job *j, const carat_model *model)
 {
-    carat_verify_options options = CARAT_VERIFY_OPTIONS;
+    carat_verify_options options;
+    carat_verify_options_default(&options);
     carat_verdict verdict = {.size = sizeof verdict};
     carat_error err;
 

@@ -23,7 +23,7 @@ def show(token):
 call(lib.carat_model_open, c.byref(model), sys.argv[1].encode(), None)
 call(lib.carat_engine_create, c.byref(engine), model, None)
 call(lib.carat_session_create, c.byref(session), engine, None)
-call(lib.carat_render, model, message, 1, None, c.byref(prompt), None)
+call(lib.carat_render, model, message, c.c_size_t(c.sizeof(message)), 1, None, c.byref(prompt), None)
 call(lib.carat_sync, session, prompt.ids, prompt.n, None)
 for _ in range(256):
     call(lib.carat_sample, session, None, c.byref(token))

@@ -179,7 +179,8 @@ int bench_end(struct bench *b, struct setting *s)
 /* Fresh sessions that hold `depth` tokens. */
 static int open_sessions(struct bench *b, const struct test *t)
 {
-    carat_session_options options = CARAT_SESSION_OPTIONS;
+    carat_session_options options;
+    carat_session_options_default(&options);
     carat_error err;
 
     options.watch = progress_update;
@@ -202,7 +203,8 @@ static int step(struct bench *b, const struct test *t, int from)
 
     for (int s = 0; s < t->parallel; s++)
         rows[s] = (carat_row){.session = b->session[s], .tokens = b->ids + from, .n = 1};
-    return carat_step(b->engine, rows, t->parallel, &err) == CARAT_OK ? DONE : fail_status(&err);
+    return carat_step(b->engine, rows, sizeof(carat_row), t->parallel, &err) == CARAT_OK ? DONE
+                                                                                         : fail_status(&err);
 }
 
 /* The prompt, if there is one: *spent is its time, *first that of a draw behind it, too. */

@@ -89,7 +89,8 @@ static int open_whole(struct whole *w)
  * text. */
 static int generate(struct whole *w, carat_session *session)
 {
-    carat_sampling sampling = carat_default_sampling(w->model);
+    carat_sampling sampling;
+    carat_sampling_default(w->model, &sampling);
     carat_error err;
     int32_t id;
 
@@ -133,7 +134,8 @@ static int count_tokens(const struct whole *w, int *n)
 /* One generation; i: its place in speed, or -1 for a warm-up. */
 static int run_once(struct whole *w, int i)
 {
-    carat_session_options options = CARAT_SESSION_OPTIONS;
+    carat_session_options options;
+    carat_session_options_default(&options);
     carat_session *session = NULL;
     carat_error err;
     double start = seconds(), spent;

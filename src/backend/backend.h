@@ -6,6 +6,7 @@
 #ifndef CT_BACKEND_H
 #define CT_BACKEND_H
 
+#include "carat_tools.h"
 #include "quant/kv_type.h"
 #include "quant/weight.h"
 

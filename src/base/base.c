@@ -69,14 +69,6 @@ uint16_t ct_f32_to_f16(float f)
     return (uint16_t)(sign | q);
 }
 
-carat_status ct_check_size(size_t found, size_t expected, const char *what, carat_error *err)
-{
-    if (found == expected)
-        return CARAT_OK;
-    return ct_fail(err, CARAT_E_ARGUMENT, "%s has size %zu, expected %zu: initialise it with its macro", what,
-                   found, expected);
-}
-
 struct ct_size ct_size(uint64_t bytes)
 {
     const double mb = (double)bytes / 1e6;

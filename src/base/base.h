@@ -41,9 +41,6 @@ carat_status ct_fail(carat_error *err, carat_status code, const char *format, ..
 /* E_MEMORY: "out of memory for <what>"; what is a path, or what was to be made. */
 carat_status ct_no_memory(carat_error *err, const char *what);
 
-/* The check of the size field that begins every public struct. E_ARGUMENT. */
-carat_status ct_check_size(size_t found, size_t expected, const char *what, carat_error *err);
-
 /* A size in a message: "12.34 MB". */
 struct ct_size {
     char text[32];

@@ -126,17 +126,11 @@ static carat_status prepare_checks(struct ct_verify *v, carat_error *err)
     return CARAT_OK;
 }
 
-carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
-                          carat_verdict *verdict, carat_error *err)
+carat_status ct_verify(const carat_model *model, const carat_verify_options *o, carat_verdict *verdict,
+                       carat_error *err)
 {
-    static const carat_verify_options defaults = CARAT_VERIFY_OPTIONS;
-    const carat_verify_options *o = options ? options : &defaults;
     carat_verdict result = {.size = sizeof result};
 
-    if (!model || !verdict)
-        return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", model ? "verdict" : "model");
-    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_verify_options", err));
-    CT_TRY(ct_check_size(verdict->size, sizeof *verdict, "carat_verdict", err));
     struct ct_verify *v = calloc(1, sizeof *v);
     if (!v)
         return ct_no_memory(err, "verifying");

@@ -124,10 +124,10 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     ct_verify_say(v, "every byte of %s has its checksum", packed);
     if (strcmp(packed, ct_file_path(m->file)) == 0) /* its origin need not be here */
         return CARAT_OK;
-    carat_model_options quiet = CARAT_MODEL_OPTIONS;
+    carat_model_options quiet = {.size = sizeof quiet};
     quiet.progress = report_opening;
     quiet.user = &half;
-    status = carat_model_open(&origin, ct_file_path(m->file), &quiet, &found);
+    status = ct_model_open(&origin, ct_file_path(m->file), &quiet, &found);
     if (status == CARAT_E_CANCELLED)
         return status;
     if (status == CARAT_E_MEMORY)
@@ -146,6 +146,6 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     } else {
         ct_verify_say(v, ", and packing the model again gives the same");
     }
-    carat_model_close(origin);
+    ct_model_close(origin);
     return status;
 }

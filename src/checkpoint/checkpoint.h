@@ -4,6 +4,7 @@
 #define CT_CHECKPOINT_H
 
 #include "base/arena.h"
+#include "carat_tools.h"
 #include "model/weights.h"
 #include "text/chat/chat.h"
 #include "text/generation_config.h"
@@ -25,13 +26,22 @@ struct carat_model {
     struct ct_weights weights;
     carat_sampling sampling; /* the model's defaults */
     uint64_t file_bytes;     /* of all its files */
-    carat_load_times setup;  /* seconds */
+    carat_load_times times;  /* of opening */
     struct ct_packed_copy
         *cache; /* the copy in the cache, perhaps on its way to the disk; NULL: opened from memory */
     int32_t stop[CT_MAX_STOP], banned[CT_MAX_BANNED];
     int n_stop, n_banned;
 };
 
+/* What carat.h and carat_tools.h say of carat_model_open and so on; options are complete. */
+carat_status ct_model_open(carat_model **model, const char *path, const carat_model_options *o,
+                           carat_error *err);
+carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
+                                  const carat_model_options *o, carat_error *err);
+void ct_model_close(carat_model *model);
+carat_status ct_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
+                           carat_error *err);
+carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err);
 /* Whether path leads to a file that the model was read from. */
 bool ct_model_reads(const struct carat_model *m, const char *path);
 

@@ -273,7 +273,7 @@ static carat_status visit_entry(const char *dir, const struct listed *e, carat_c
     return status;
 }
 
-carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err)
+carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err)
 {
     if (!dir || !visit)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", dir ? "visit" : "dir");

@@ -112,7 +112,7 @@ static carat_status load_all(carat_model *m, const carat_model_options *o, doubl
 {
     double start = ct_os_seconds();
 
-    m->setup.open = start - began;
+    m->times.open = start - began;
     CT_TRY(report_step(o, 1, err));
     CT_TRY(load_config(m, o, err));
     double config = ct_os_seconds();
@@ -123,22 +123,20 @@ static carat_status load_all(carat_model *m, const carat_model_options *o, doubl
     CT_TRY(load_weights(m, o, err));
     CT_TRY(report_step(o, 4, err));
     CT_TRY(load_defaults(m, o, err));
-    m->setup.parse += (config - start) + (ct_os_seconds() - tokenizer);
-    m->setup.tokenizer += tokenizer - config;
+    m->times.parse += (config - start) + (ct_os_seconds() - tokenizer);
+    m->times.tokenizer += tokenizer - config;
     CT_TRY(report_step(o, ALL_STEPS, err));
     m->file_bytes = ct_file_bytes(m->file); /* now: the list of buffers in memory is the caller's */
-    m->setup.packed = m->has_weights && ct_file_is_packed(m->file);
+    m->times.packed = m->has_weights && ct_file_is_packed(m->file);
     return CARAT_OK;
 }
-
-static const carat_model_options default_options = CARAT_MODEL_OPTIONS;
 
 /* ---- the cache of packed models ---- */
 
 /* What opening has filled so far, but for the time it took. */
 static void empty_model(carat_model *m)
 {
-    carat_load_times setup = m->setup;
+    carat_load_times times = m->times;
 
     if (m->cache)
         ct_cache_stop_reading(m->cache);
@@ -146,7 +144,7 @@ static void empty_model(carat_model *m)
     ct_file_close(m->tokenizer_file);
     ct_arena_free(&m->arena);
     ct_file_close(m->file);
-    *m = (carat_model){.setup = setup, .cache = m->cache};
+    *m = (carat_model){.times = times, .cache = m->cache};
 }
 
 static carat_status open_origin(carat_model *m, const char *path, const carat_model_options *o,
@@ -177,7 +175,7 @@ static carat_status move_to_copy(carat_model *m, struct ct_file *copy, carat_err
     ct_file_close(m->file);
     m->tokenizer = tokenizer;
     m->file = copy;
-    m->setup.packed = m->setup.made = 1;
+    m->times.packed = m->times.made = 1;
     return CARAT_OK;
 }
 
@@ -188,8 +186,8 @@ static carat_status pack_into_cache(carat_model *m, const char *path, carat_erro
     double began = ct_os_seconds();
 
     CT_TRY(ct_cache_write(m->cache, m, path, &copy, err));
-    m->setup.cache_needs = m->cache->needs;
-    m->setup.pack = ct_os_seconds() - began;
+    m->times.cache_needs = m->cache->needs;
+    m->times.pack = ct_os_seconds() - began;
     if (copy && move_to_copy(m, copy, NULL) != CARAT_OK) {
         ct_file_close(copy);
         ct_cache_reject(m->cache);
@@ -209,7 +207,7 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
     CT_TRY(ct_cache_check_cancelled(m->cache, path, err));
     if (!found && packs)
         CT_TRY(ct_cache_claim(m->cache, path, &m->file, &claimed, err));
-    m->setup.map = ct_os_seconds() - began;
+    m->times.map = ct_os_seconds() - began;
     if (m->file) {
         carat_status status = load_all(m, o, ct_os_seconds(), err);
         if (!status || status == CARAT_E_MEMORY || status == CARAT_E_CANCELLED)
@@ -227,17 +225,13 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
                                                                     : CARAT_OK;
 }
 
-carat_status carat_model_open(carat_model **model, const char *path, const carat_model_options *options,
-                              carat_error *err)
+carat_status ct_model_open(carat_model **model, const char *path, const carat_model_options *o,
+                           carat_error *err)
 {
-    const carat_model_options *o = options ? options : &default_options;
     carat_model *m = NULL;
     char *at = NULL;
     carat_status status;
 
-    if (!model || !path)
-        return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", model ? "path" : "model");
-    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_model_options", err));
     CT_TRY(report_step(o, 0, err));
     CT_TRY(ct_file_resolve(&at, path, o->tokenizer_only != 0, err));
     m = calloc(1, sizeof *m);
@@ -254,7 +248,7 @@ carat_status carat_model_open(carat_model **model, const char *path, const carat
         status = open_origin(m, at, o, err);
     free(at);
     if (status) {
-        carat_model_close(m);
+        ct_model_close(m);
         return status;
     }
     ct_cache_log(m->cache);
@@ -262,18 +256,14 @@ carat_status carat_model_open(carat_model **model, const char *path, const carat
     return CARAT_OK;
 }
 
-carat_status carat_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
-                                     const carat_model_options *options, carat_error *err)
+carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
+                                  const carat_model_options *o, carat_error *err)
 {
-    const carat_model_options *o = options ? options : &default_options;
     carat_model *m = NULL;
     struct ct_part *part = NULL;
     double began = ct_os_seconds();
     carat_status status;
 
-    if (!model || !buffers || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "model or buffers is NULL, or n = %d is below 1", n);
-    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_model_options", err));
     for (int i = 0; i < n; i++)
         if (!buffers[i].name || !buffers[i].data)
             return ct_fail(err, CARAT_E_ARGUMENT, "buffer %d has no name or no data", i);
@@ -296,14 +286,12 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
     return CARAT_OK;
 fail:
     free(part);
-    carat_model_close(m);
+    ct_model_close(m);
     return status;
 }
 
-void carat_model_close(carat_model *model)
+void ct_model_close(carat_model *model)
 {
-    if (!model)
-        return;
     empty_model(model);
     if (model->cache)
         ct_cache_end(model->cache);

@@ -337,10 +337,10 @@ bool ct_model_reads(const struct carat_model *m, const char *path)
 /* A name that nobody else gives a file on its way. */
 #define PART ".carat-part"
 
-carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
-                              carat_error *err)
+carat_status ct_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
+                           carat_error *err)
 {
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o = {.size = sizeof o};
     struct ct_os_new file = {.fd = -1};
     struct ct_os_id id;
     struct ct_pack *pack = NULL;

@@ -16,13 +16,9 @@ static carat_status load(struct carat_engine *e, const carat_engine_options *o, 
                                          "creating the engine was cancelled while its weights were read");
 }
 
-carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
-                                 const carat_engine_options *options, carat_error *err)
+carat_status ct_engine_create(carat_engine **engine, const carat_model *model, const carat_engine_options *o,
+                              carat_error *err)
 {
-    const carat_engine_options defaults = CARAT_ENGINE_OPTIONS, *o = options ? options : &defaults;
-
-    if (!engine)
-        return ct_fail(err, CARAT_E_ARGUMENT, "engine is NULL");
     struct carat_engine *e = calloc(1, sizeof *e);
     if (!e)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory");
@@ -36,22 +32,15 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
         status = load(e, o, err);
     }
     if (status)
-        carat_engine_close(e);
+        ct_engine_close(e);
     else
         *engine = e;
     return status;
 }
 
-void carat_engine_close(carat_engine *e)
+void ct_engine_close(carat_engine *e)
 {
-    if (!e)
-        return;
     if (e->backend)
         e->backend->verb.destroy(e->backend);
     free(e);
-}
-
-int carat_engine_context(const carat_engine *engine)
-{
-    return engine ? engine->plan.context : 0;
 }

@@ -44,6 +44,27 @@ struct carat_session {
     struct ct_detokenizer detokenizer;
 };
 
+/* What carat.h and carat_tools.h say of carat_engine_create and so on; options are complete. */
+carat_status ct_plan_engine(const carat_model *model, const carat_engine_options *o, carat_plan *result,
+                            carat_error *err);
+carat_status ct_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
+                           carat_error *err);
+carat_status ct_engine_create(carat_engine **engine, const carat_model *model, const carat_engine_options *o,
+                              carat_error *err);
+void ct_engine_close(carat_engine *e);
+carat_status ct_session_create(carat_session **session, carat_engine *engine, const carat_session_options *o,
+                               carat_error *err);
+void ct_session_close(carat_session *session);
+int ct_session_tokens(const carat_session *session, const int32_t **tokens);
+const float *ct_session_logits(const carat_session *session);
+carat_status ct_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err);
+carat_status ct_step(carat_engine *engine, const carat_row *rows, int n, carat_error *err);
+carat_status ct_rewind(carat_session *session, int n, carat_error *err);
+carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err);
+size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
+void ct_profile_begin(carat_engine *engine);
+carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err);
+
 /* plan.c: decides everything that o leaves open and counts; reserves nothing. E_ARGUMENT, E_MEMORY (over
  * o->max_bytes). e is closed after a failure, too. */
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,

@@ -181,7 +181,6 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
         return ct_fail(err, CARAT_E_ARGUMENT, "%s",
                        model ? "the model was opened as a tokenizer only" : "model is NULL");
     int most = model->config.max_context;
-    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_engine_options", err));
     CT_TRY(range("threads", o->threads, MAX_THREADS, err));
     CT_TRY(range("context", o->context, most, err));
     CT_TRY(range("sessions", o->sessions, MAX_SESSIONS, err));
@@ -226,21 +225,16 @@ static struct carat_engine *new_plan(carat_error *err)
     return e;
 }
 
-carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
-                               carat_plan *result, carat_error *err)
+carat_status ct_plan_engine(const carat_model *model, const carat_engine_options *o, carat_plan *result,
+                            carat_error *err)
 {
-    const carat_engine_options defaults = CARAT_ENGINE_OPTIONS;
-
-    if (!result)
-        return ct_fail(err, CARAT_E_ARGUMENT, "plan is NULL");
-    CT_TRY(ct_check_size(result->size, sizeof *result, "carat_plan", err));
     struct carat_engine *e = new_plan(err);
     if (!e)
         return CARAT_E_MEMORY;
-    carat_status status = ct_plan(e, model, options ? options : &defaults, err);
+    carat_status status = ct_plan(e, model, o, err);
     if (!status)
         *result = e->plan;
-    carat_engine_close(e);
+    ct_engine_close(e);
     return status;
 }
 
@@ -266,12 +260,9 @@ static carat_status fit(struct carat_engine *e, const carat_engine_options *o, s
     return CARAT_OK;
 }
 
-carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
-                              carat_error *err)
+carat_status ct_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
+                           carat_error *err)
 {
-    if (!options)
-        return ct_fail(err, CARAT_E_ARGUMENT, "options is NULL");
-    CT_TRY(ct_check_size(options->size, sizeof *options, "carat_engine_options", err));
     carat_engine_options o = *options;
     struct carat_engine *e = new_plan(err);
     if (!e)
@@ -284,6 +275,6 @@ carat_status carat_fit_engine(const carat_model *model, carat_engine_options *op
         options->context = e->plan.context;
         options->kv = ct_kv_info(e->kv_type)->kv;
     }
-    carat_engine_close(e);
+    ct_engine_close(e);
     return status;
 }

@@ -66,10 +66,8 @@ static void note(void *user, struct ct_backend *b, const struct ct_event *event)
     }
 }
 
-void carat_profile_begin(carat_engine *engine)
+void ct_profile_begin(carat_engine *engine)
 {
-    if (!engine)
-        return;
     ct_lock_enter(&engine->lock);
     engine->profile = (carat_profile){.size = sizeof engine->profile, .n = (int)CT_COUNT(operations)};
     for (size_t i = 0; i < CT_COUNT(operations); i++)
@@ -79,11 +77,8 @@ void carat_profile_begin(carat_engine *engine)
     ct_lock_leave(&engine->lock);
 }
 
-carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err)
+carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err)
 {
-    if (!engine || !profile)
-        return ct_fail(err, CARAT_E_ARGUMENT, "engine or profile is NULL");
-    CT_TRY(ct_check_size(profile->size, sizeof *profile, "carat_profile", err));
     ct_lock_enter(&engine->lock);
     bool begun = engine->backend->trace != NULL;
     if (begun)

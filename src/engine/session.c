@@ -62,16 +62,11 @@ static void clear(carat_session *s)
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
 }
 
-carat_status carat_session_create(carat_session **session, carat_engine *engine,
-                                  const carat_session_options *options, carat_error *err)
+carat_status ct_session_create(carat_session **session, carat_engine *engine, const carat_session_options *o,
+                               carat_error *err)
 {
-    static const carat_session_options defaults = CARAT_SESSION_OPTIONS;
-    const carat_session_options *o = options ? options : &defaults;
     int slot = 0;
 
-    if (!session || !engine)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session or engine is NULL");
-    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_session_options", err));
     carat_session *s = calloc(1, sizeof *s);
     if (!s)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory");
@@ -96,10 +91,8 @@ carat_status carat_session_create(carat_session **session, carat_engine *engine,
     return CARAT_OK;
 }
 
-void carat_session_close(carat_session *session)
+void ct_session_close(carat_session *session)
 {
-    if (!session)
-        return;
     clear(session);
     ct_lock_enter(&session->engine->lock);
     session->engine->session[session->slot] = NULL;
@@ -107,9 +100,9 @@ void carat_session_close(carat_session *session)
     free(session);
 }
 
-int carat_tokens_held(const carat_session *session, const int32_t **tokens)
+int ct_session_tokens(const carat_session *session, const int32_t **tokens)
 {
-    bool claimed = session && claim(session);
+    bool claimed = claim(session);
     int n = claimed ? session->n : 0;
 
     if (tokens)
@@ -119,9 +112,9 @@ int carat_tokens_held(const carat_session *session, const int32_t **tokens)
     return n;
 }
 
-const float *carat_logits(const carat_session *session)
+const float *ct_session_logits(const carat_session *session)
 {
-    if (!session || !claim(session))
+    if (!claim(session))
         return NULL;
     const float *logits = session->has_logits ? logits_of(session, false) : NULL;
     release(session);
@@ -292,13 +285,11 @@ static carat_status check_sessions(const carat_engine *engine, const carat_row *
     return CARAT_OK;
 }
 
-carat_status carat_step(carat_engine *engine, const carat_row *rows, int n, carat_error *err)
+carat_status ct_step(carat_engine *engine, const carat_row *rows, int n, carat_error *err)
 {
     carat_status status = CARAT_OK;
     int claimed = 0;
 
-    if (!engine || !rows || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "engine or rows is NULL, or n = %d is below 1", n);
     CT_TRY(check_sessions(engine, rows, n, err));
     while (claimed < n && claim(rows[claimed].session))
         claimed++;
@@ -311,15 +302,6 @@ carat_status carat_step(carat_engine *engine, const carat_row *rows, int n, cara
     while (claimed-- > 0)
         release(rows[claimed].session);
     return status;
-}
-
-carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
-{
-    carat_row row = {session, tokens, n, NULL};
-
-    if (!session)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
-    return carat_step(session->engine, &row, 1, err);
 }
 
 /* Whether the rings still hold what position n needs. */
@@ -350,10 +332,8 @@ static carat_status rewind_to(carat_session *s, int n, carat_error *err)
     return CARAT_OK;
 }
 
-carat_status carat_rewind(carat_session *session, int n, carat_error *err)
+carat_status ct_rewind(carat_session *session, int n, carat_error *err)
 {
-    if (!session)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
     if (!claim(session))
         return is_busy(err);
     carat_status status = rewind_to(session, n, err);
@@ -382,10 +362,8 @@ static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int 
     return CARAT_OK;
 }
 
-carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err)
+carat_status ct_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err)
 {
-    if (!session || !tokens || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session or tokens is NULL, or n = %d is below 1", n);
     if (n > session->engine->plan.context)
         return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
                        session->engine->plan.context);
@@ -423,12 +401,8 @@ static carat_status draw(const carat_session *s, const carat_sampling *o, int32_
     return CARAT_OK;
 }
 
-carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
-                          carat_error *err)
+carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err)
 {
-    if (!session || !id)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session or id is NULL");
-    const carat_sampling *o = sampling ? sampling : &session->engine->model->sampling;
     CT_TRY(ct_sampling_check(o, config_of(session)->n_vocab, err));
     if (o->n_banned > CT_CALLER_BANNED)
         return ct_fail(err, CARAT_E_ARGUMENT, "%d banned ids, at most %d are taken", o->n_banned,
@@ -440,13 +414,10 @@ carat_status carat_sample(carat_session *session, const carat_sampling *sampling
     return status;
 }
 
-size_t carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity)
+size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity)
 {
     size_t n = 0;
 
-    if (!session || !out || !capacity)
-        return 0;
-    out[0] = 0;
     if (!session->engine->model->tokenizer || !claim(session))
         return 0;
     n = ct_detokenizer_push(&session->detokenizer, id, out, capacity);

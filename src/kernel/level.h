@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* level.h: the levels of kernels, in one table: who they are, what the processor must have, what they
- * multiply with. carat_isa_name lists them. What a level computes, and how, is kernel.h's. */
+ * multiply with. ct_isa_name lists them. What a level computes, and how, is kernel.h's. */
 #ifndef CT_LEVEL_H
 #define CT_LEVEL_H
 
 #include "base/base.h"
+#include "carat_tools.h"
 
 /* Instructions that products of a level stand on, each with the width of its vectors; machine/roofline.c has
  * a loop for each. Without a dot of bytes nibbles are cheaper than bytes: eight sums of two fit 16 bits. */
@@ -33,5 +34,9 @@ struct ct_level_names {
     char text[96];
 };
 struct ct_level_names ct_level_names(void);
+
+/* What carat_isa_name and carat_isa_needs say. */
+const char *ct_isa_name(int i);
+const char *ct_isa_needs(int i);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "kernel/kernel.h"
+#include "machine/machine.h"
 #include "os/cgroup.h"
 
 #if defined(__clang__)
@@ -98,11 +99,8 @@ static void tell_memory(carat_host_info *info)
     info->page = m.page;
 }
 
-carat_status carat_get_host(carat_host_info *info, carat_error *err)
+void ct_get_host(carat_host_info *info)
 {
-    if (!info)
-        return ct_fail(err, CARAT_E_ARGUMENT, "info is NULL");
-    CT_TRY(ct_check_size(info->size, sizeof *info, "carat_host_info", err));
     *info = (carat_host_info){.size = sizeof *info, .numerics = CARAT_NUMERICS_VERSION};
     TEXT(info->version, CARAT_VERSION);
     TEXT(info->compiler, COMPILER);
@@ -111,5 +109,4 @@ carat_status carat_get_host(carat_host_info *info, carat_error *err)
     tell_cpu(info);
     tell_cpus(info);
     tell_memory(info);
-    return CARAT_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "kernel/kernel.h"
 #include "kernel/level.h"
+#include "machine/machine.h"
 #include "machine/roofline.h"
 #include "os/cgroup.h"
 #include "os/clock.h"
@@ -116,17 +117,14 @@ static int ask(void *user)
     return w->progress(w->user, 0, 1);
 }
 
-carat_status carat_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
-                                  carat_limits *limits, carat_error *err)
+carat_status ct_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
+                               carat_limits *limits, carat_error *err)
 {
     struct watch watch = {progress, user};
     struct ct_kernel kernel;
     struct ct_pool *pool;
     struct ct_cpu cpu;
 
-    if (!limits)
-        return ct_fail(err, CARAT_E_ARGUMENT, "limits is NULL");
-    CT_TRY(ct_check_size(limits->size, sizeof *limits, "carat_limits", err));
     if (threads < 0 || threads > MOST_THREADS)
         return ct_fail(err, CARAT_E_ARGUMENT, "threads is %d, expected 0 to %d", threads, MOST_THREADS);
     ct_cpu_detect(&cpu);

@@ -5,6 +5,7 @@
 #define CT_ROOFLINE_H
 
 #include "base/base.h"
+#include "carat_tools.h"
 
 struct ct_roofline {
     void (*run)(long turns); /* NULL: not known */

@@ -21,7 +21,7 @@ size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim)
     return (size_t)capacity * (size_t)((head_dim + t->channels - 1) / t->channels) * t->bytes;
 }
 
-const char *carat_kv_name(carat_kv kv)
+const char *ct_kv_name(carat_kv kv)
 {
     for (int i = 0; i < CT_KV_TYPE_COUNT; i++)
         if (types[i].kv == kv)

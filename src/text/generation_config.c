@@ -83,7 +83,6 @@ carat_status ct_sampling_check(const carat_sampling *s, int n_vocab, carat_error
 {
     const char *range;
     double value;
-    CT_TRY(ct_check_size(s->size, sizeof *s, "carat_sampling", err));
     const char *name = out_of_range(s, &value, &range);
     if (name)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is %g, expected %s", name, value, range);
@@ -140,9 +139,14 @@ static carat_status read_gguf_sampling(carat_sampling *out, const struct ct_file
     return CARAT_OK;
 }
 
+carat_sampling ct_card_sampling(void)
+{
+    return (carat_sampling){.size = sizeof(carat_sampling), .temperature = 1.0f, .top_k = 64, .top_p = 0.95f};
+}
+
 carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, carat_error *err)
 {
-    carat_sampling read = CARAT_SAMPLING;
+    carat_sampling read = ct_card_sampling();
     struct source s = {f, "generation_config.json", err};
     carat_status status = CARAT_OK;
     const struct ct_json_value *root;

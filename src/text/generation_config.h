@@ -6,8 +6,10 @@
 
 #include "text/chat/chat.h"
 
+/* Gemma's card: temperature 1, top_k 64, top_p 0.95; seed 0. */
+carat_sampling ct_card_sampling(void);
 /* The sampling parameters of a checkpoint: generation_config.json, or GGUF's general.sampling keys.
- * CARAT_SAMPLING, which is Gemma's card, fills what they leave out. do_sample false is temperature 0.
+ * ct_card_sampling, which is Gemma's card, fills what they leave out. do_sample false is temperature 0.
  * E_FORMAT (not JSON, a wrong type or range), E_MEMORY. */
 carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, carat_error *err);
 /* E_ARGUMENT names the parameter, its value and its range; NaN is outside every range. */

@@ -44,9 +44,12 @@ static void check(const struct seen *seen)
 static void callbacks_reach_main(void **state)
 {
     struct seen opening = {0, 0}, packing = {0, 0}, evaluating = {0, 0};
-    carat_model_options m = CARAT_MODEL_OPTIONS;
-    carat_engine_options e = CARAT_ENGINE_OPTIONS;
-    carat_session_options s = CARAT_SESSION_OPTIONS;
+    carat_model_options m;
+    carat_model_options_default(&m);
+    carat_engine_options e;
+    carat_engine_options_default(&e);
+    carat_session_options s;
+    carat_session_options_default(&s);
     carat_model *model = NULL;
     carat_engine *engine = NULL;
     carat_session *session = NULL;

@@ -52,7 +52,8 @@ static int ask(void *user, size_t done, size_t total)
 
 static carat_session *watched(carat_engine *engine, struct patience *p)
 {
-    carat_session_options o = CARAT_SESSION_OPTIONS;
+    carat_session_options o;
+    carat_session_options_default(&o);
     carat_session *s = NULL;
     o.watch = ask;
     o.user = p;
@@ -173,10 +174,10 @@ static void a_step_stops(void **state)
     carat_row rows[2] = {{s[0], ids.id, 3, NULL}, {s[1], ids.id, 4, NULL}};
 
     p.left = 9;
-    assert_int_equal(carat_step(engine, rows, 2, NULL), CARAT_E_CANCELLED);
+    assert_int_equal(carat_step(engine, rows, sizeof(carat_row), 2, NULL), CARAT_E_CANCELLED);
     assert_int_equal(carat_tokens_held(s[0], NULL) + carat_tokens_held(s[1], NULL), 0);
     p.left = INT32_MAX;
-    OK(carat_step(engine, rows, 2, err));
+    OK(carat_step(engine, rows, sizeof(carat_row), 2, err));
     OK(carat_session_create(&fresh, engine, NULL, err));
     same_logits(s[0], fresh, 3);
     same_logits(s[1], fresh, 4);
@@ -245,8 +246,10 @@ static void encoding_stops_everywhere(void **state)
     OK(carat_model_open(&tiny, CT_TEST_DATA "/../../models/tiny", NULL, err));
     assert_non_null(text);
     for (size_t u = 0; u < sizeof unit / sizeof *unit; u++) {
-        carat_tokenize_options o = CARAT_TOKENIZE_OPTIONS;
-        carat_render_options r = CARAT_RENDER_OPTIONS;
+        carat_tokenize_options o;
+        carat_tokenize_options_default(&o);
+        carat_render_options r;
+        carat_render_options_default(&r);
         carat_message message = {.role = "user", .content = text};
         carat_tokens whole = {0}, chat = {0}, got = {0};
         struct patience p;
@@ -257,7 +260,8 @@ static void encoding_stops_everywhere(void **state)
             text[i] = unit[u][(size_t)i % strlen(unit[u])];
         text[SIZE] = 0;
         assert_int_equal(carat_tokenize(tiny, text, SIZE, 0, &whole, NULL), CARAT_OK);
-        assert_int_equal(carat_render(tiny, &message, 1, NULL, &chat, NULL, NULL), CARAT_OK);
+        assert_int_equal(carat_render(tiny, &message, sizeof(carat_message), 1, NULL, &chat, NULL, NULL),
+                         CARAT_OK);
         o.progress = r.progress = ask;
         o.user = r.user = &p;
         do {
@@ -274,11 +278,13 @@ static void encoding_stops_everywhere(void **state)
         assert_true(k > 5);
         p = (struct patience){.left = k / 2};
         got.n = 0;
-        assert_int_equal(carat_render(tiny, &message, 1, &r, &got, NULL, &e), CARAT_E_CANCELLED);
+        assert_int_equal(carat_render(tiny, &message, sizeof(carat_message), 1, &r, &got, NULL, &e),
+                         CARAT_E_CANCELLED);
         assert_int_equal(got.n, 0);
         assert_false(p.back);
         p.left = INT32_MAX;
-        assert_int_equal(carat_render(tiny, &message, 1, &r, &got, NULL, &e), CARAT_OK);
+        assert_int_equal(carat_render(tiny, &message, sizeof(carat_message), 1, &r, &got, NULL, &e),
+                         CARAT_OK);
         assert_int_equal(got.n, chat.n);
         carat_tokens_free(&whole);
         carat_tokens_free(&chat);

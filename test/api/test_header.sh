@@ -1,30 +1,40 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_header.sh: carat.h compiles alone, warning-free, as C99, C11 and C++17, twice in one file, a C++ program links
-# against it, and every function it declares is in the static and in the shared library, which exports nothing else.
+# test_header.sh: each public header compiles alone, warning-free, as C99, C11 and C++17, twice in one file, a C++ program
+# links against it, and the functions that they declare are what the static and the shared library export. carat.h, the
+# manual, has at most 480 lines.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake.
 set -euo pipefail
 
 source=${CARAT_SOURCE:?} build=${CARAT_BUILD:?}
-header=$source/include/carat.h
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-printf '#include <carat.h>\n#include <carat.h>\nint main(void)\n{\n    return CARAT_OK;\n}\n' >"$dir/header.c"
-for standard in c99 c11; do
-    "${CC:-cc}" -std=$standard -pedantic -Wall -Wextra -Wstrict-prototypes -Werror -I"$source/include" -fsyntax-only "$dir/header.c"
+[ "$(wc -l <"$source/include/carat.h")" -le 480 ] || { echo "carat.h has more than 480 lines" >&2; exit 1; }
+for header in carat carat_tools; do
+    printf '#include <%s.h>\n#include <%s.h>\nint main(void)\n{\n    return CARAT_OK;\n}\n' $header $header >"$dir/$header.c"
 done
-# The initialisers must name every field: a missing one is a warning, and so an error.
+# Every struct that begins with its size has a function that fills it.
 cat >"$dir/init.c" <<'C'
-#include <carat.h>
-carat_model_options m = CARAT_MODEL_OPTIONS;
-carat_render_options r = CARAT_RENDER_OPTIONS;
-carat_engine_options e = CARAT_ENGINE_OPTIONS;
-carat_session_options s = CARAT_SESSION_OPTIONS;
-carat_sampling g = CARAT_SAMPLING;
-carat_verify_options v = CARAT_VERIFY_OPTIONS;
+#include <carat_tools.h>
+int main(void)
+{
+    carat_sampling s;
+    carat_sampling_default(NULL, &s);
 C
-"${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Wmissing-field-initializers -Werror -I"$source/include" -fsyntax-only "$dir/init.c"
+for type in $(sed -n '/^ *size_t size;/{x;p;d};x' "$source"/include/*.h | sed -n 's/^typedef struct \(.*\) {/\1/p'); do
+    case $type in carat_sampling | carat_calls | carat_cache_entry | carat_check) continue ;; esac # filled otherwise
+    printf '    {\n        %s one;\n        %s_default(&one);\n        if (one.size != sizeof one)\n            return 1;\n    }\n' \
+        "$type" "$type" >>"$dir/init.c"
+done
+[ "$(grep -c _default "$dir/init.c")" -ge 12 ] || { echo "too few structs found" >&2; exit 1; }
+printf '    return s.size != sizeof s;\n}\n' >>"$dir/init.c"
+for file in carat carat_tools init; do
+    for standard in c99 c11; do
+        "${CC:-cc}" -std=$standard -pedantic -Wall -Wextra -Wstrict-prototypes -Wmissing-field-initializers -Werror \
+            -I"$source/include" -fsyntax-only "$dir/$file.c"
+    done
+done
 
 # As C++17 the same, and its functions are found: names are not mangled.
 cat >"$dir/link.cpp" <<'C'
@@ -38,9 +48,10 @@ int main()
     return carat_model_open(&model, "/absent", nullptr, &err) == CARAT_E_NOT_FOUND ? 0 : 1;
 }
 C
-cp "$dir/header.c" "$dir/header.cpp"
-cp "$dir/init.c" "$dir/init.cpp"
-for file in header init link; do
+for file in carat carat_tools init; do
+    cp "$dir/$file.c" "$dir/$file.cpp"
+done
+for file in carat carat_tools init link; do
     g++ -std=c++17 -pedantic -Wall -Wextra -Wmissing-field-initializers -Werror -I"$source/include" -fsyntax-only "$dir/$file.cpp"
 done
 # shellcheck disable=SC2086  # CARAT_CFLAGS is a list
@@ -48,12 +59,12 @@ g++ -std=c++17 ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/link" "$dir/link.c
 "$dir/link" >/dev/null || { echo "a C++ program does not get the status it should" >&2; exit 1; }
 
 # Names in declarations, against the symbols of both libraries.
-grep -v '^ \*' "$header" | grep -o 'carat_[a-z_0-9]*(' | tr -d '(' | sort -u >"$dir/declared"
-[ "$(wc -l <"$dir/declared")" -ge 30 ] || { echo "too few declarations found in carat.h" >&2; exit 1; }
+cat "$source"/include/*.h | grep -v '^ \*' | grep -o 'CARAT_API.*\bcarat_[a-z_0-9]*(' | grep -o 'carat_[a-z_0-9]*(' | tr -d '(' | sort -u >"$dir/declared"
+[ "$(wc -l <"$dir/declared")" -ge 30 ] || { echo "too few declarations found in the headers" >&2; exit 1; }
 nm -g --defined-only "$build/libcarat.a" 2>/dev/null | awk '$2 == "T" && $3 ~ /^carat_/ {print $3}' | sort -u >"$dir/static"
-diff "$dir/declared" "$dir/static" || { echo "carat.h and libcarat.a differ" >&2; exit 1; }
+diff "$dir/declared" "$dir/static" || { echo "the headers and libcarat.a differ" >&2; exit 1; }
 if [ -e "$build/libcarat.so" ]; then
     nm -D --defined-only "$build/libcarat.so" | awk '{print $3}' | sed 's/@.*//' | grep -v '^__\(asan\|odr_asan\|ubsan\|tsan\|sancov\)' |
         sort -u >"$dir/shared"
-    diff "$dir/declared" "$dir/shared" || { echo "carat.h and what libcarat.so exports differ" >&2; exit 1; }
+    diff "$dir/declared" "$dir/shared" || { echo "the headers and what libcarat.so exports differ" >&2; exit 1; }
 fi

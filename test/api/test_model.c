@@ -57,7 +57,8 @@ static void open_refuses(void **state)
     (void)state;
     carat_model *const untouched = (carat_model *)&tiny;
     carat_model *m = untouched;
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     FAILS(CARAT_E_ARGUMENT, carat_model_open(NULL, TINY, NULL, err));
     FAILS(CARAT_E_ARGUMENT, carat_model_open(&m, NULL, NULL, err));
     o.size = 3;
@@ -109,16 +110,18 @@ static void opening_can_be_cancelled_at_every_report(void **state)
     gguf.data = read_whole(Q8_0, &gguf.size);
     for (int way = 0; way < 3; way++) {
         struct reports r = {0, -1, 0, 0};
-        carat_model_options o = CARAT_MODEL_OPTIONS;
+        carat_model_options o;
+        carat_model_options_default(&o);
         o.progress = stop_later;
         o.user = &r;
         for (int stop = -1; stop < r.calls; stop++) {
             int all = r.calls;
             carat_error e = {CARAT_OK, ""};
             r = (struct reports){0, stop, 0, 0};
-            carat_status status = way == 0   ? carat_model_open(&m, TINY, &o, &e)
-                                  : way == 1 ? carat_model_open(&m, GEMMA2, &o, &e)
-                                             : carat_model_open_memory(&m, &gguf, 1, &o, &e);
+            carat_status status = way == 0 ? carat_model_open(&m, TINY, &o, &e)
+                                  : way == 1
+                                      ? carat_model_open(&m, GEMMA2, &o, &e)
+                                      : carat_model_open_memory(&m, &gguf, sizeof(carat_buffer), 1, &o, &e);
             if (stop < 0) { /* the first time all the way */
                 assert_int_equal(status, CARAT_OK);
                 assert_int_equal(r.next, r.total + 1);
@@ -141,7 +144,8 @@ static void opening_tells_what_it_leaves_out(void **state)
     (void)state;
     carat_model *m = NULL;
     int calls = 0;
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     o.user = &calls;
     o.log = note;
     OK(carat_model_open(&m, CT_TEST_DATA "/vectors/models/gemma3-mm", &o, err));
@@ -158,16 +162,18 @@ static void open_from_memory(void **state)
     carat_buffer b = {"model.gguf", NULL, 0};
     unsigned char *data = read_whole(Q8_0, &b.size);
     b.data = data;
-    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(NULL, &b, 1, NULL, err));
-    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, NULL, 1, NULL, err));
-    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &b, 0, NULL, err));
-    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &b, -1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(NULL, &b, sizeof(carat_buffer), 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, NULL, sizeof(carat_buffer), 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &b, sizeof(carat_buffer), 0, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &b, sizeof(carat_buffer), -1, NULL, err));
     carat_buffer unnamed = {NULL, data, b.size}, empty = {"model.gguf", NULL, 0};
-    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &unnamed, 1, NULL, err));
-    FAILS(CARAT_E_ARGUMENT, carat_model_open_memory(&from_memory, &empty, 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT,
+          carat_model_open_memory(&from_memory, &unnamed, sizeof(carat_buffer), 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT,
+          carat_model_open_memory(&from_memory, &empty, sizeof(carat_buffer), 1, NULL, err));
     assert_null(from_memory);
     OK(carat_model_open(&from_path, Q8_0, NULL, err));
-    OK(carat_model_open_memory(&from_memory, &b, 1, NULL, err));
+    OK(carat_model_open_memory(&from_memory, &b, sizeof(carat_buffer), 1, NULL, err));
     carat_engine_options o = small_engine();
     struct rig r1 = rig_open(from_path, &o), r2 = rig_open(from_memory, &o);
     const int32_t ids[] = {2, 17, 5};
@@ -183,7 +189,8 @@ static void open_from_memory(void **state)
     for (size_t n = 0; n < b.size; n += 1 + n / 2) { /* every prefix is an error */
         carat_buffer cut = {"model.gguf", data, n};
         carat_error e;
-        assert_int_not_equal(carat_model_open_memory(&from_memory, &cut, 1, NULL, &e), CARAT_OK);
+        assert_int_not_equal(carat_model_open_memory(&from_memory, &cut, sizeof(carat_buffer), 1, NULL, &e),
+                             CARAT_OK);
         assert_null(from_memory);
     }
     free(data);
@@ -198,7 +205,7 @@ static void directory_from_memory(void **state)
                      read_whole(GEMMA2 "/model.safetensors", &b[1].size)};
     b[0].data = data[0];
     b[1].data = data[1];
-    OK(carat_model_open_memory(&m, b, 2, NULL, err));
+    OK(carat_model_open_memory(&m, b, sizeof(carat_buffer), 2, NULL, err));
     assert_string_equal(model_info(m).architecture, "gemma2");
     carat_engine_options o = small_engine();
     struct rig r1 = rig_open(m, &o), r2 = rig_open(gemma2, &o);
@@ -370,27 +377,28 @@ static void render_refuses(void **state)
                   silent = {"user", NULL, NULL}, broken = {NULL, NULL, "{\"role\": "},
                   list = {NULL, NULL, "[1]"}, latin1 = {"user", "caf\xe9", NULL};
     carat_message answers[] = {{"user", "a", NULL}, {"user", "b", NULL}};
-    carat_render_options o = CARAT_RENDER_OPTIONS;
-    FAILS(CARAT_E_ARGUMENT, carat_render(NULL, &user, 1, NULL, &ids, &text, err));
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, NULL, 1, NULL, &ids, &text, err));
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, 0, NULL, &ids, &text, err));
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, -1, NULL, &ids, &text, err));
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &nobody, 1, NULL, &ids, &text, err));
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &silent, 1, NULL, &ids, &text, err));
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &broken, 1, NULL, &ids, &text, err));
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &list, 1, NULL, &ids, &text, err));
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &latin1, 1, NULL, &ids, &text, err));
+    carat_render_options o;
+    carat_render_options_default(&o);
+    FAILS(CARAT_E_ARGUMENT, carat_render(NULL, &user, sizeof(carat_message), 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, NULL, sizeof(carat_message), 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 0, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), -1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &nobody, sizeof(carat_message), 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &silent, sizeof(carat_message), 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &broken, sizeof(carat_message), 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &list, sizeof(carat_message), 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &latin1, sizeof(carat_message), 1, NULL, &ids, &text, err));
     o.chat_template = "gemma3"; /* whose template refuses two user turns in a row */
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, answers, 2, &o, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, answers, sizeof(carat_message), 2, &o, &ids, &text, err));
     o.chat_template = "klingon";
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, 1, &o, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, err));
     o.chat_template = NULL;
     o.tools = "{";
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, 1, &o, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, err));
     o.tools = NULL;
     o.size = 1;
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, 1, &o, &ids, &text, err));
-    FAILS(CARAT_E_NOT_FOUND, carat_render(gemma2, &user, 1, NULL, &ids, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, err));
+    FAILS(CARAT_E_NOT_FOUND, carat_render(gemma2, &user, sizeof(carat_message), 1, NULL, &ids, &text, err));
     FAILS(CARAT_E_ARGUMENT, carat_render_json(NULL, "[]", NULL, &ids, &text, err));
     FAILS(CARAT_E_ARGUMENT, carat_render_json(tiny, NULL, NULL, &ids, &text, err));
     static const char *const bad[] = {
@@ -408,10 +416,10 @@ static void render_forms_agree(void **state)
     char *text_a = NULL, *text_b = NULL, *text_c = NULL;
     carat_message plain = {"user", "say \"hi\"", NULL},
                   json = {NULL, NULL, "{\"role\": \"user\", \"content\": \"say \\\"hi\\\"\"}"};
-    OK(carat_render(tiny, &plain, 1, NULL, &a, &text_a, err));
+    OK(carat_render(tiny, &plain, sizeof(carat_message), 1, NULL, &a, &text_a, err));
     OK(carat_render_json(tiny, "[{\"role\": \"user\", \"content\": \"say \\\"hi\\\"\"}]", NULL, &b, &text_b,
                          err));
-    OK(carat_render(tiny, &json, 1, NULL, NULL, &text_c, err));
+    OK(carat_render(tiny, &json, sizeof(carat_message), 1, NULL, NULL, &text_c, err));
     assert_string_equal(text_a, text_b);
     assert_string_equal(text_a, text_c);
     assert_int_equal(a.n, b.n);
@@ -435,7 +443,8 @@ static void tokenizer_only(void **state)
     carat_tokens first = {0};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         carat_model *m = NULL;
-        carat_model_options o = CARAT_MODEL_OPTIONS;
+        carat_model_options o;
+        carat_model_options_default(&o);
         carat_engine *engine = NULL;
         carat_tokens ids = {0};
         o.tokenizer_only = 1;

@@ -21,7 +21,8 @@ static void keep_line(void *user, const char *line)
 static carat_model *open_model(const char *path, struct lines *lines)
 {
     carat_model *model = NULL;
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     *lines = (struct lines){""};
     o.log = keep_line;
     o.user = lines;
@@ -37,7 +38,7 @@ static float *logits_of(carat_model *model, int exact)
     struct ids ids = scattered_ids(24, r.n_vocab, 5);
     float *logits = malloc((size_t)ids.n * (size_t)r.n_vocab * sizeof *logits);
     carat_row row = {r.session[0], ids.id, ids.n, logits};
-    OK(carat_step(r.engine, &row, 1, err));
+    OK(carat_step(r.engine, &row, sizeof(carat_row), 1, err));
     free(ids.id);
     rig_close(&r);
     return logits;
@@ -146,7 +147,7 @@ static void a_file_and_its_tokenizer_open_from_memory(void **state)
     buffer[1].data = tokenizer;
     for (int n = 1; n <= 2; n++) {
         carat_model *model = NULL;
-        OK(carat_model_open_memory(&model, buffer, n, NULL, err));
+        OK(carat_model_open_memory(&model, buffer, sizeof(carat_buffer), n, NULL, err));
         assert_int_equal(model_info(model).has_tokenizer, n == 2);
         carat_tokens ids = {0};
         if (n == 2) {
@@ -167,7 +168,8 @@ static void the_caller_may_name_a_tokenizer(void **state)
 {
     (void)state;
     carat_model *model = NULL;
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     carat_tokens ids = {0};
     o.tokenizer = DATA "v1/tokenizer.spm";
     for (int only = 0; only < 2; only++) {

@@ -18,7 +18,8 @@ struct score {
 /* Greedy ids up to a stop id; the stop id itself is the last one when there is one. */
 static int generate(struct rig *r, const struct ids *prompt, int32_t *out, int most)
 {
-    carat_sampling greedy = CARAT_SAMPLING;
+    carat_sampling greedy;
+    carat_sampling_default(NULL, &greedy);
     greedy.temperature = 0;
     int n = 0;
     OK(carat_sync(r->session[0], prompt->id, prompt->n, NULL, err));
@@ -38,7 +39,8 @@ static int without_stop(const carat_model *model, const int32_t *ids, int n)
 
 static void check_prompt(const carat_model *model, const json_t *line, const struct ids *expected, int number)
 {
-    carat_render_options options = CARAT_RENDER_OPTIONS;
+    carat_render_options options;
+    carat_render_options_default(&options);
     carat_tokens ids = {0};
     char *messages = json_dumps(json_object_get(line, "messages"), 0), *text = NULL, *tools = NULL;
     const json_t *t = json_object_get(line, "tools");
@@ -86,7 +88,8 @@ static struct score replay(int exact, carat_kv kv, const char *name)
     struct score score = {0};
     carat_model *model = NULL;
     OK(carat_model_open(&model, TINY, NULL, err));
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     o.exact = exact;
     o.kv = kv;
     struct rig r = rig_open(model, &o);

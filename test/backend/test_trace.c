@@ -42,7 +42,8 @@ static float *run(const char *path, const int32_t *ids, int n, struct seen *seen
     carat_engine *engine = NULL;
     carat_session *session = NULL;
     carat_error err;
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     o.exact = 1;
     if (carat_model_open(&model, path, NULL, &err) || carat_engine_create(&engine, model, &o, &err) ||
         carat_session_create(&session, engine, NULL, &err))
@@ -55,7 +56,7 @@ static float *run(const char *path, const int32_t *ids, int n, struct seen *seen
     float *logits = malloc((size_t)n * (size_t)model->config.n_vocab * sizeof *logits);
     assert_non_null(logits);
     carat_row row = {session, ids, n, logits};
-    if (carat_step(engine, &row, 1, &err))
+    if (carat_step(engine, &row, sizeof(carat_row), 1, &err))
         fail_msg("%s", err.message);
     *layers = model->config.n_layer;
     carat_session_close(session);

@@ -157,7 +157,8 @@ struct home {
 static carat_model *open_home(const struct home *h)
 {
     carat_model *m = NULL;
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     o.cache = h->cache;
     OK(carat_model_open(&m, h->model, &o, err));
     return m;
@@ -262,7 +263,7 @@ static void open_patient(struct patient *p)
     carat_buffer buffer = {"model.gguf", p->data, p->size};
     carat_model_close(p->m);
     p->m = NULL;
-    OK(carat_model_open_memory(&p->m, &buffer, 1, NULL, err));
+    OK(carat_model_open_memory(&p->m, &buffer, sizeof(carat_buffer), 1, NULL, err));
 }
 
 static struct patient admit(const char *path)
@@ -375,7 +376,8 @@ static void much_damage_is_counted(void **state)
 static struct report *with_tokenizer(char *json, size_t n, const char *from, const char *to)
 {
     carat_model *m = NULL;
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     carat_buffer buffer = {"tokenizer.json", json, n};
     char *at = json;
     assert_int_equal(strlen(from), strlen(to));
@@ -383,7 +385,7 @@ static struct report *with_tokenizer(char *json, size_t n, const char *from, con
     for (; (at = strstr(at, from)) != NULL; at += strlen(to))
         memcpy(at, to, strlen(to));
     o.tokenizer_only = 1;
-    OK(carat_model_open_memory(&m, &buffer, 1, &o, err));
+    OK(carat_model_open_memory(&m, &buffer, sizeof(carat_buffer), 1, &o, err));
     struct report *r = verify(m, 2);
     static const char *const of_weights[] = {"packed", "values", "content", "shapes", "kernels"};
     for (size_t i = 0; i < sizeof of_weights / sizeof *of_weights; i++)
@@ -421,7 +423,7 @@ static void pieces_need_rows(void **state)
     carat_model *m = open_path(CT_TEST_DATA "/../../models/tiny");
     m->config.n_vocab = 1000;
     struct ct_verify *v = calloc(1, sizeof *v);
-    static const carat_verify_options o = CARAT_VERIFY_OPTIONS;
+    static const carat_verify_options o = {.size = sizeof o};
     int verdict = CT_NOTHING;
     v->model = m;
     v->o = &o;
@@ -501,7 +503,8 @@ static void it_can_be_cancelled(void **state)
     carat_verdict verdict = {.size = sizeof verdict, .passed = 77};
     for (int after = 0; after < 7; after++) {
         struct stop s = {after, 0};
-        carat_verify_options o = CARAT_VERIFY_OPTIONS;
+        carat_verify_options o;
+        carat_verify_options_default(&o);
         o.threads = 2;
         o.user = &s;
         o.report = stop_report;
@@ -522,12 +525,13 @@ static void wrong_arguments_are_refused(void **state)
     (void)state;
     carat_model *m = open_path(CT_TEST_DATA "/../../models/tiny");
     carat_verdict verdict = {.size = sizeof verdict};
-    carat_verify_options o = CARAT_VERIFY_OPTIONS;
+    carat_verify_options o;
+    carat_verify_options_default(&o);
     FAILS(CARAT_E_ARGUMENT, carat_verify(NULL, &o, &verdict, err));
     FAILS(CARAT_E_ARGUMENT, carat_verify(m, &o, NULL, err));
-    verdict.size--;
-    FAILS(CARAT_E_ARGUMENT, carat_verify(m, &o, &verdict, err));
     verdict.size++;
+    FAILS(CARAT_E_ARGUMENT, carat_verify(m, &o, &verdict, err));
+    verdict.size--;
     o.size++;
     FAILS(CARAT_E_ARGUMENT, carat_verify(m, &o, &verdict, err));
     o.size--;

@@ -123,7 +123,7 @@ static int32_t bad_draw(const float *logits, int n, const struct ct_draw *d, int
 /* The verdict of check kernels on one level beside ref. */
 static int levels_of(const carat_model *m, const struct ct_kernel *second, char text[CT_DETAIL])
 {
-    static const carat_verify_options o = CARAT_VERIFY_OPTIONS;
+    static const carat_verify_options o = {.size = sizeof o};
     const struct ct_kernel level[] = {ref, *second};
     struct ct_verify *v = calloc(1, sizeof *v);
     int verdict = CT_NOTHING;

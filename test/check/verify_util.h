@@ -34,7 +34,8 @@ UNUSED static int keep(void *user, const carat_check *check)
 UNUSED static struct report *verify(const carat_model *model, int threads)
 {
     struct report *r = calloc(1, sizeof *r);
-    carat_verify_options o = CARAT_VERIFY_OPTIONS;
+    carat_verify_options o;
+    carat_verify_options_default(&o);
     o.threads = threads;
     o.report = keep;
     o.user = r;

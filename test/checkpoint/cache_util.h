@@ -133,7 +133,8 @@ UNUSED static struct opened open_by(const char *path, carat_model_options option
 
 UNUSED static struct opened open_with(const char *path, const char *cache)
 {
-    carat_model_options options = CARAT_MODEL_OPTIONS;
+    carat_model_options options;
+    carat_model_options_default(&options);
     options.cache = cache;
     struct opened o = open_by(path, options);
     if (o.status)
@@ -183,7 +184,8 @@ static void add_ids(struct text *t, const char *what, const int32_t *ids, int n)
 static void add_info(struct text *t, const carat_model *model)
 {
     carat_model_info m = model_info(model);
-    carat_sampling s = carat_default_sampling(model);
+    carat_sampling s;
+    carat_sampling_default(model, &s);
     const int32_t *stop;
     int n_stop = carat_stop_ids(model, &stop);
 
@@ -226,7 +228,7 @@ static void add_text(struct text *t, const carat_model *model)
     }
     if (model_info(model).has_tokenizer && model_info(model).has_chat_template) {
         ids.n = 0;
-        OK(carat_render(model, talk, 1, NULL, &ids, &s, err));
+        OK(carat_render(model, talk, sizeof(carat_message), 1, NULL, &ids, &s, err));
         add(t, "prompt: %s\n", s);
         add_ids(t, "prompt", ids.ids, ids.n);
         carat_free(s);
@@ -251,7 +253,7 @@ static void add_logits(struct text *t, const carat_model *model, const carat_eng
     struct ids ids = scattered_ids(24, n_vocab, 5);
     float *logits = malloc((size_t)ids.n * (size_t)n_vocab * sizeof *logits);
     carat_row row = {session, ids.id, ids.n, logits};
-    OK(carat_step(engine, &row, 1, err));
+    OK(carat_step(engine, &row, sizeof(carat_row), 1, err));
     OK(carat_append(session, ids.id, 1, err));
     uint64_t digest = 14695981039346656037u;
     for (size_t i = 0; i < (size_t)ids.n * (size_t)n_vocab; i++) {
@@ -387,7 +389,8 @@ UNUSED static void flip(const char *path, size_t at, int bit)
 
 UNUSED static carat_model_options cached(void)
 {
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     o.cache = cache_dir();
     return o;
 }

@@ -150,7 +150,8 @@ static void a_directory_that_cannot_be_written_is_read(void **state)
 
 static void try_unreadable(const char *path)
 {
-    carat_model_options plain = CARAT_MODEL_OPTIONS;
+    carat_model_options plain;
+    carat_model_options_default(&plain);
     char copy[PATH_SIZE];
     struct opened a, b;
 

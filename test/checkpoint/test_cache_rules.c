@@ -119,7 +119,8 @@ static void failures_are_the_same(void **state)
     const char *const paths[] = {cut,     "/nowhere", "/dev/null", CT_TEST_DATA "/text/goldens.jsonl",
                                  scratch, ""};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        carat_model_options o = CARAT_MODEL_OPTIONS;
+        carat_model_options o;
+        carat_model_options_default(&o);
         struct opened a = open_by(paths[i], o), b = open_by(paths[i], cached());
         assert_int_not_equal(a.status, CARAT_OK);
         assert_int_equal(a.status, b.status);
@@ -315,7 +316,8 @@ static void packing_to_a_file_is_whole_or_not_at_all(void **state)
     char out[PATH_SIZE], other[PATH_SIZE];
     struct opened m = open_with(path, NULL);
     carat_model *tokenizer = NULL;
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     size_t n;
 
     mkdir(cache_dir(), 0700);

@@ -14,7 +14,8 @@
 
 static void check_tokenizer(const char *path)
 {
-    carat_model_options options = CARAT_MODEL_OPTIONS;
+    carat_model_options options;
+    carat_model_options_default(&options);
     options.tokenizer_only = 1;
     struct opened a = open_by(path, options);
     options.cache = cache_dir();
@@ -61,7 +62,7 @@ static void check_one(const char *path)
 
     void *bytes = read_whole(packed, &buffer.size);
     buffer.data = bytes;
-    OK(carat_model_open_memory(&o.model, &buffer, 1, NULL, err));
+    OK(carat_model_open_memory(&o.model, &buffer, sizeof(carat_buffer), 1, NULL, err));
     check_facts(o.model, ONE_ENGINE, facts);
     close_opened(&o);
     free(bytes);
@@ -180,7 +181,8 @@ static void a_folder_that_changes_is_packed_anew(void **state)
 
     /* one that makes it a model that is not run, cached or not */
     carat_model *model = NULL;
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     o.cache = cache_dir();
     path_join(file, path, "adapter_config.json");
     write_file(file, "{}", 2);

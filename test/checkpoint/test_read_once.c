@@ -55,7 +55,7 @@ static void messages_unread(void **state)
     if (carat_model_open(&model, CT_TEST_DATA "/../../models/tiny", NULL, &err) != CARAT_OK)
         fail_msg("%s", err.message);
     n_started = 0;
-    if (carat_render(model, messages, 3, NULL, NULL, &text, &err) != CARAT_OK)
+    if (carat_render(model, messages, sizeof(carat_message), 3, NULL, NULL, &text, &err) != CARAT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(n_started, 0);
     assert_non_null(strstr(text, "Turn \"on\" the lights"));

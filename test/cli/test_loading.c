@@ -120,7 +120,8 @@ static int creates(const struct options *o)
 {
     carat_model *model = NULL;
     carat_engine *engine = NULL;
-    carat_engine_options e = CARAT_ENGINE_OPTIONS;
+    carat_engine_options e;
+    carat_engine_options_default(&e);
     bool stopped = stop;
     stop = false; /* opening is over */
     assert_int_equal(open_model(&model, o, false), DONE);

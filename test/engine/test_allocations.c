@@ -76,7 +76,8 @@ static void decode_without_allocating(const char *path, const carat_sampling *sa
 {
     carat_model *model = NULL;
     OK(carat_model_open(&model, path, NULL, err));
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     o.exact = exact;
     o.threads = threads;
     o.context = 256;
@@ -120,7 +121,9 @@ static void decoding_allocates_nothing(void **state)
     static const char *const paths[] = {CT_TEST_DATA "/../../models/tiny",
                                         CT_TEST_DATA "/vectors/models/gemma2-bf16",
                                         CT_TEST_DATA "/vectors/gguf/mixed.gguf"};
-    carat_sampling greedy = CARAT_SAMPLING, cut = CARAT_SAMPLING, whole = CARAT_SAMPLING;
+    carat_sampling greedy, cut, whole;
+    carat_sampling_default(NULL, &greedy);
+    cut = whole = greedy;
     greedy.temperature = 0;
     cut.seed = 7;
     whole.top_k = 0;

@@ -55,7 +55,8 @@ static const struct variant {
 
 static unsigned long long hash_of(carat_model *model, const struct arithmetic *a, const struct variant *v)
 {
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     o.exact = a->exact;
     o.kv = a->kv;
     o.isa = v->isa;
@@ -67,7 +68,7 @@ static unsigned long long hash_of(carat_model *model, const struct arithmetic *a
     size_t size = (size_t)ids.n * (size_t)r.n_vocab * sizeof(float);
     float *logits = malloc(size);
     carat_row row = {r.session[0], ids.id, ids.n, logits};
-    OK(carat_step(r.engine, &row, 1, err));
+    OK(carat_step(r.engine, &row, sizeof(carat_row), 1, err));
     unsigned long long hash = XXH3_64bits(logits, size);
     free(logits);
     free(ids.id);

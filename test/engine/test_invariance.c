@@ -31,7 +31,8 @@ static char where[512]; /* model, mode and variant, for messages */
 
 static carat_engine_options options_of(const struct mode *m, int chunk, int threads)
 {
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     o.exact = m->exact;
     o.kv = m->kv;
     o.chunk = chunk;
@@ -56,7 +57,7 @@ static float *step_all(struct rig *r, int session, const struct ids *ids)
 {
     float *logits = malloc((size_t)ids->n * (size_t)r->n_vocab * sizeof *logits);
     carat_row row = {r->session[session], ids->id, ids->n, logits};
-    OK(carat_step(r->engine, &row, 1, err));
+    OK(carat_step(r->engine, &row, sizeof(carat_row), 1, err));
     return logits;
 }
 
@@ -140,7 +141,7 @@ static void in_a_batch(carat_model *model, const struct mode *m, const struct ba
         }
         if (n == 0)
             continue;
-        OK(carat_step(r.engine, row, n, err));
+        OK(carat_step(r.engine, row, sizeof(carat_row), n, err));
         for (int i = 0; i < n; i++) {
             const struct baseline *s = &b[who[i]];
             for (int k = 0; logits[i] && k < row[i].n; k++)

@@ -33,7 +33,8 @@ static int close_models(void **unused)
 
 static carat_engine_options options(int threads, int context, carat_kv kv)
 {
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     o.threads = threads;
     o.context = context;
     o.kv = kv;

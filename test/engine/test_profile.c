@@ -24,7 +24,8 @@ static struct {
 
 static int open_tiny(void **unused)
 {
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
 
     (void)unused;
     o.chunk = 100;
@@ -190,10 +191,10 @@ static void test_misuse(void **unused)
     carat_profile_begin(it.engine);
     assert_int_equal(carat_profile_end(NULL, &p, &bad), CARAT_E_ARGUMENT);
     assert_int_equal(carat_profile_end(it.engine, NULL, &bad), CARAT_E_ARGUMENT);
-    p.size--;
+    p.size++;
     assert_int_equal(carat_profile_end(it.engine, &p, &bad), CARAT_E_ARGUMENT);
     assert_int_equal(p.n, 7);
-    p.size++;
+    p.size--;
     assert_int_equal(carat_profile_end(it.engine, &p, &bad), CARAT_OK);
 }
 

@@ -48,7 +48,7 @@ static void check_prompt(struct rig *r, const char *folder, const char *prompt, 
     if (all) {
         float *logits = malloc(expected.rows * expected.cols * sizeof *logits);
         carat_row row = {r->session[0], ids.id, ids.n, logits};
-        OK(carat_step(r->engine, &row, 1, err));
+        OK(carat_step(r->engine, &row, sizeof(carat_row), 1, err));
         error = relative_error(logits, expected.v, expected.rows * expected.cols);
         assert_memory_equal(carat_logits(r->session[0]), logits + (expected.rows - 1) * expected.cols,
                             expected.cols * sizeof *logits);
@@ -78,7 +78,8 @@ static void check_continuation(struct rig *r, const char *folder, const char *gr
     assert_non_null(j);
     struct ids prompt = json_ids(json_object_get(j, "prompt_ids"));
     struct ids expected = json_ids(json_object_get(j, "continuation"));
-    carat_sampling sampling = CARAT_SAMPLING;
+    carat_sampling sampling;
+    carat_sampling_default(NULL, &sampling);
     sampling.temperature = 0;
     OK(carat_sync(r->session[0], prompt.id, prompt.n, NULL, err));
     assert_true(expected.n > 0);
@@ -121,7 +122,8 @@ static void check_model(const char *root, const char *source, const char *folder
     if (status != CARAT_OK)
         fail_msg("%s: %s", carat_status_name(status), e.message);
     check_info(model, info, source);
-    carat_engine_options options = CARAT_ENGINE_OPTIONS;
+    carat_engine_options options;
+    carat_engine_options_default(&options);
     options.exact = 1;
     options.context = 1200;
     options.threads = 1;

@@ -103,7 +103,8 @@ static void sessions_are_counted(void **state)
 {
     (void)state;
     carat_engine_options o = small_engine();
-    carat_session_options so = CARAT_SESSION_OPTIONS;
+    carat_session_options so;
+    carat_session_options_default(&so);
     o.sessions = 2;
     struct rig r = rig_open(gemma2, &o);
     carat_session *more = NULL;
@@ -151,20 +152,20 @@ static void evaluating_refuses(void **state)
     FAILS(CARAT_E_ARGUMENT, carat_rewind(s, 4, err));
 
     carat_row rows[] = {{s, ids, 1, NULL}, {r.session[1], ids, 1, NULL}};
-    FAILS(CARAT_E_ARGUMENT, carat_step(NULL, rows, 2, err));
-    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, NULL, 2, err));
-    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 0, err));
-    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, -1, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(NULL, rows, sizeof(carat_row), 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, NULL, sizeof(carat_row), 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 0, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), -1, err));
     rows[1].session = s; /* twice the same */
-    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 2, err));
     rows[1].session = alien.session[0];
-    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 2, err));
     rows[1].session = NULL;
-    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 2, err));
     rows[1] = (carat_row){r.session[1], beyond, 2, NULL};
-    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 2, err));
     rows[1] = (carat_row){r.session[1], ids, 0, NULL};
-    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, 2, err));
+    FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 2, err));
 
     /* nothing of this has changed anything */
     assert_int_equal(carat_tokens_held(s, &held), 3);
@@ -214,7 +215,8 @@ static void evaluation_can_be_cancelled(void **state)
     carat_engine_options o = small_engine();
     o.chunk = 8;
     struct rig r = rig_open(gemma2, &o), fresh = rig_open(gemma2, &o);
-    carat_session_options so = CARAT_SESSION_OPTIONS;
+    carat_session_options so;
+    carat_session_options_default(&so);
     so.progress = stop_at_once;
     so.user = &calls;
     carat_session_close(r.session[0]);
@@ -246,7 +248,8 @@ static void only_sync_reports(void **state)
     carat_engine_options o = small_engine();
     o.chunk = 8;
     struct rig r = rig_open(gemma2, &o);
-    carat_session_options so = CARAT_SESSION_OPTIONS;
+    carat_session_options so;
+    carat_session_options_default(&so);
     so.progress = stop_at_once;
     so.user = &calls;
     carat_session_close(r.session[0]);
@@ -255,7 +258,7 @@ static void only_sync_reports(void **state)
     carat_row row = {r.session[0], ids.id + 21, 10, NULL};
     OK(carat_append(r.session[0], ids.id, 20, err));
     OK(carat_append(r.session[0], ids.id + 20, 1, err));
-    OK(carat_step(r.engine, &row, 1, err));
+    OK(carat_step(r.engine, &row, sizeof(carat_row), 1, err));
     assert_int_equal(calls, 0);
     (void)carat_sync(r.session[0], ids.id, 40, NULL, NULL);
     assert_true(calls > 0);
@@ -273,7 +276,7 @@ static void nan_is_an_error(void **state)
     static const unsigned char nan[4] = {0, 0, 0xc0, 0x7f};
     memcpy(data + b.size - 4096, nan, 4); /* tensor data ends the file */
     b.data = data;
-    OK(carat_model_open_memory(&m, &b, 1, NULL, err));
+    OK(carat_model_open_memory(&m, &b, sizeof(carat_buffer), 1, NULL, err));
     carat_engine_options o = small_engine();
     struct rig r = rig_open(m, &o);
     const int32_t ids[] = {2, 5, 9};
@@ -297,7 +300,8 @@ static void sampling_refuses(void **state)
     struct rig r = rig_open(gemma2, &o);
     const int32_t ids[] = {2, 5, 9};
     int32_t id = 77, everything[131];
-    carat_sampling good = CARAT_SAMPLING, bad;
+    carat_sampling good, bad;
+    carat_sampling_default(NULL, &good);
     FAILS(CARAT_E_ARGUMENT, carat_sample(r.session[0], NULL, &id, err)); /* no logits yet */
     OK(carat_sync(r.session[0], ids, 3, NULL, err));
     FAILS(CARAT_E_ARGUMENT, carat_sample(NULL, NULL, &id, err));
@@ -343,7 +347,8 @@ static void sampling_is_reproducible(void **state)
     struct rig r = rig_open(gemma2, &o);
     const int32_t ids[] = {2, 5, 9};
     int32_t a, b, best;
-    carat_sampling s = CARAT_SAMPLING;
+    carat_sampling s;
+    carat_sampling_default(NULL, &s);
     int seen[131] = {0}, distinct = 0;
     OK(carat_sync(r.session[0], ids, 3, NULL, err));
     s.temperature = 0;
@@ -374,7 +379,9 @@ static void sampling_is_reproducible(void **state)
     s.min_p = 1;
     OK(carat_sample(r.session[0], &s, &a, err));
     assert_int_equal(a, best);
-    carat_sampling mine = carat_default_sampling(gemma2), null = carat_default_sampling(NULL);
+    carat_sampling mine, null;
+    carat_sampling_default(gemma2, &mine);
+    carat_sampling_default(NULL, &null);
     assert_int_equal(mine.size, sizeof mine);
     assert_int_equal(null.size, sizeof null);
     assert_int_equal(mine.top_k, 64);
@@ -392,7 +399,8 @@ static void placeholders_are_never_drawn(void **state)
     OK(carat_model_open(&m, CT_TEST_DATA "/vectors/models/gemma3-mm", NULL, err));
     carat_engine_options o = small_engine();
     struct rig r = rig_open(m, &o);
-    carat_sampling s = CARAT_SAMPLING;
+    carat_sampling s;
+    carat_sampling_default(NULL, &s);
     s.temperature = 50; /* nearly uniform */
     s.top_k = 0;
     s.top_p = 1;

@@ -21,7 +21,8 @@ static int open_all(void **state)
     for (int m = 0; m < MODELS; m++) {
         OK(carat_model_open(&models[m], paths[m], NULL, err));
         for (int e = 0; e < ENGINES; e++) {
-            carat_engine_options o = CARAT_ENGINE_OPTIONS;
+            carat_engine_options o;
+            carat_engine_options_default(&o);
             o.threads = 1 + e; /* with and without a pool */
             o.context = 64;
             o.sessions = THREADS;
@@ -61,7 +62,8 @@ static void expect(bool holds)
 static uint64_t converse(int m, carat_engine *engine, int who)
 {
     carat_session *s = NULL;
-    carat_session_options o = CARAT_SESSION_OPTIONS;
+    carat_session_options o;
+    carat_session_options_default(&o);
     carat_tokens t = {0};
     uint64_t digest = 0;
     int32_t prompt[PROMPT], id = 0;
@@ -82,7 +84,7 @@ static uint64_t converse(int m, carat_engine *engine, int who)
     if (m == 0) { /* the one with a tokenizer */
         snprintf(text, sizeof text, "Thread %d says hello", who);
         carat_message message = {.role = "user", .content = text};
-        expect(carat_render(models[m], &message, 1, NULL, &t, NULL, NULL) == CARAT_OK);
+        expect(carat_render(models[m], &message, sizeof(carat_message), 1, NULL, &t, NULL, NULL) == CARAT_OK);
         digest = mix(digest, t.ids, (size_t)t.n * sizeof *t.ids);
     }
     expect(carat_tokens_held(s, NULL) == PROMPT + STEPS);
@@ -152,7 +154,7 @@ static void *intrude(void *arg)
     m->status[1] = carat_append(m->session, &id, 1, NULL);
     m->status[2] = carat_rewind(m->session, 0, NULL);
     m->status[3] = carat_sample(m->session, NULL, &id, NULL);
-    m->status[4] = carat_step(m->engine, rows, 2, NULL);
+    m->status[4] = carat_step(m->engine, rows, sizeof(carat_row), 2, NULL);
     m->held = carat_tokens_held(m->session, &tokens);
     m->logits = carat_logits(m->session) != NULL || tokens != NULL;
     m->wrote = (int)carat_stream_text(m->session, 5, piece, sizeof piece) + (piece[0] != 0);
@@ -196,7 +198,8 @@ static void a_session_is_busy_in_its_own_call(void **state)
     (void)state;
     struct meeting m = {.engine = engines[1][1]};
     carat_session *fresh = NULL;
-    carat_session_options o = CARAT_SESSION_OPTIONS;
+    carat_session_options o;
+    carat_session_options_default(&o);
     struct ids ids = scattered_ids(20, model_info(models[1]).n_vocab, 4);
     o.progress = visit;
     o.user = &m;
@@ -289,7 +292,8 @@ static void *open_and_close(void *arg)
     const char *path = arg;
     carat_model *m = NULL;
     carat_engine *e = NULL;
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     o.context = 32;
     o.threads = 2;
     expect(carat_model_open(&m, path, NULL, NULL) == CARAT_OK);

@@ -5,7 +5,7 @@
 #ifndef CT_TEST_VECTOR_UTIL_H
 #define CT_TEST_VECTOR_UTIL_H
 
-#include <carat.h>
+#include <carat_tools.h>
 #include <dirent.h>
 #include <jansson.h>
 #include <setjmp.h>
@@ -220,7 +220,8 @@ UNUSED static void rig_close(struct rig *r)
 /* 1 when engines of this model can have kernels of that level on this machine. */
 UNUSED static int has_isa(const carat_model *model, const char *isa)
 {
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     carat_plan plan = {.size = sizeof plan};
     o.isa = isa;
     /* it fails for a level of another architecture */
@@ -262,7 +263,8 @@ UNUSED static void check_sentence(const char *message)
 
 UNUSED static carat_engine_options small_engine(void)
 {
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     o.threads = 1;
     o.context = 64;
     return o;

@@ -8,7 +8,7 @@
 #include "file/file_build.h"
 #include "file/packed.h"
 
-#include <carat.h>
+#include <carat_tools.h>
 
 /* ---- what is packed ---- */
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "kernel/kernel.h"
+#include "kernel/level.h"
 #include "kernel/layout/panel.h"
 
 enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 24, KC_WANTED = 4 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "os/cgroup.h"
-#include "carat.h"
+#include "carat_tools.h"
 
 /* Every text is terminated inside its array and not empty, whatever lay there before. */
 #define HAS_TEXT(field)                                                                                      \
@@ -53,7 +53,7 @@ static void fills_every_field(void **state)
 static void refuses_misuse(void **state)
 {
     (void)state;
-    carat_host_info info = {.size = sizeof info - 1, .threads = 77};
+    carat_host_info info = {.size = sizeof info + 1, .threads = 77};
     carat_error err = {0};
     assert_int_equal(carat_get_host(NULL, &err), CARAT_E_ARGUMENT);
     assert_non_null(strstr(err.message, "NULL"));

@@ -33,7 +33,8 @@ static void an_unread_type_is_refused_by_name(void **state)
     carat_buffer b = {"model.gguf", data, size};
     carat_model *model = NULL;
     carat_error e = {CARAT_OK, ""};
-    assert_int_equal(carat_model_open_memory(&model, &b, 1, NULL, &e), CARAT_E_UNSUPPORTED);
+    assert_int_equal(carat_model_open_memory(&model, &b, sizeof(carat_buffer), 1, NULL, &e),
+                     CARAT_E_UNSUPPORTED);
     assert_null(model);
     static const char *const said[] = {"model.gguf", "output.weight", "IQ3_S", "Q4_0, Q4_K_M or Q8_0"};
     for (size_t i = 0; i < CT_COUNT(said); i++)

@@ -50,7 +50,7 @@ static void parse(const struct ct_tokenizer *t, const carat_tokens *ids, const c
 static void check(const struct ct_tokenizer *t, const char *text, const char *tools, const char *wanted)
 {
     carat_tokens ids = {0};
-    carat_calls calls;
+    carat_calls calls = {.size = sizeof *calls.part};
     char found[2048] = "";
     encode(t, text, CARAT_SPECIAL, &ids);
     parse(t, &ids, tools, &calls);
@@ -203,7 +203,7 @@ static void depth(void **state)
               levels == 64 ? wanted : "f -!at byte 93: lists and objects are nested deeper than 64 levels");
     }
     carat_tokens ids = {0};
-    carat_calls calls;
+    carat_calls calls = {.size = sizeof *calls.part};
     encode(t, S "call:f{a:", CARAT_SPECIAL, &ids);
     encode(t, "[", 0, &ids);
     int32_t open = ids.ids[ids.n - 1];
@@ -223,7 +223,7 @@ static void places(void **state)
     (void)state;
     struct ct_tokenizer *t = small();
     carat_tokens ids = {0};
-    carat_calls calls;
+    carat_calls calls = {.size = sizeof *calls.part};
     encode(t, "some text " S "call:f{a:1" S "call:g{b:", CARAT_SPECIAL, &ids);
     int second = ids.n;
     while (ids.ids[--second] != ct_tokenizer_id(t, S))
@@ -265,7 +265,7 @@ static void refusals(void **state)
 {
     (void)state;
     struct ct_tokenizer *t = small();
-    carat_calls calls = {NULL, 7};
+    carat_calls calls = {sizeof *calls.part, NULL, 7};
     carat_error err;
     int32_t id[] = {2, -1, ct_tokenizer_size(t)};
     assert_int_equal(ct_calls_parse(t, id, 2, NULL, &calls, &err), CARAT_E_ARGUMENT);
@@ -441,7 +441,7 @@ static void trees(const struct ct_tokenizer *t, int count)
         json_t *tree[MOST];
         char name[MOST][256];
         carat_tokens ids = {0};
-        carat_calls calls;
+        carat_calls calls = {.size = sizeof *calls.part};
         int n = 1 + (int)draw(MOST), found = 0;
         for (int i = 0; i < n; i++) {
             tree[i] = draw(100) ? draw_object((int)draw(6)) : draw_tower(60);

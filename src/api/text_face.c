@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.c: tokenizer, templates and decoding behind the public handles. */
+/* text_face.c: the functions of carat.h on text: arguments are checked here, text/ does the work. */
+#include "api/sizes.h"
 #include "checkpoint/checkpoint.h"
 
 #include <stdlib.h>
@@ -29,23 +30,21 @@ static carat_status need_tokenizer(const carat_model *model, carat_error *err)
 carat_status carat_tokenize_with(const carat_model *model, const char *text, size_t n,
                                  const carat_tokenize_options *options, carat_tokens *out, carat_error *err)
 {
-    static const carat_tokenize_options defaults = CARAT_TOKENIZE_OPTIONS;
-    const carat_tokenize_options *o = options ? options : &defaults;
+    carat_tokenize_options o = {.size = sizeof o};
 
     CT_TRY(need_tokenizer(model, err));
     if ((!text && n) || !out)
         return ct_fail(err, CARAT_E_ARGUMENT, "text or out is NULL");
-    CT_TRY(ct_check_size(o->size, sizeof *o, "carat_tokenize_options", err));
-    struct ct_listener listener = {.progress = o->progress, .user = o->user, .total = n};
-    return ct_tokenizer_encode_for(model->tokenizer, text ? text : "", n, o->flags, &listener, out, err);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_tokenize_options", err));
+    struct ct_listener listener = {.progress = o.progress, .user = o.user, .total = n};
+    return ct_tokenizer_encode_for(model->tokenizer, text ? text : "", n, o.flags, &listener, out, err);
 }
 
 carat_status carat_tokenize(const carat_model *model, const char *text, size_t n, int flags,
                             carat_tokens *out, carat_error *err)
 {
-    carat_tokenize_options o = CARAT_TOKENIZE_OPTIONS;
+    carat_tokenize_options o = {.size = sizeof o, .flags = flags};
 
-    o.flags = flags;
     return carat_tokenize_with(model, text, n, &o, out, err);
 }
 
@@ -73,21 +72,15 @@ const char *carat_piece(const carat_model *model, int32_t id, size_t *n)
     return piece.s;
 }
 
-/* The options to go by and the template that they or the model name. */
-static carat_status choose_template(const carat_model *model, const carat_render_options **options,
+/* The template that the options or the model name. */
+static carat_status choose_template(const carat_model *model, const carat_render_options *o,
                                     enum ct_chat *chat, carat_error *err)
 {
-    static const carat_render_options defaults = CARAT_RENDER_OPTIONS;
-
-    CT_TRY(need_tokenizer(model, err));
-    if (!*options)
-        *options = &defaults;
-    CT_TRY(ct_check_size((*options)->size, sizeof **options, "carat_render_options", err));
     *chat = model->chat;
-    if ((*options)->chat_template && !ct_chat_from_name((*options)->chat_template, chat))
+    if (o->chat_template && !ct_chat_from_name(o->chat_template, chat))
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "chat template \"%s\" is not known; there are gemma, gemma3 and functiongemma",
-                       (*options)->chat_template);
+                       o->chat_template);
     if (*chat == CT_CHAT_NONE)
         return ct_fail(err, CARAT_E_NOT_FOUND,
                        "%s: the model has no chat template; name one, or use the prompt as it is",
@@ -117,37 +110,53 @@ carat_status carat_render_json(const carat_model *model, const char *messages,
                                const carat_render_options *options, carat_tokens *ids, char **text,
                                carat_error *err)
 {
-    const carat_render_options *o = options;
+    carat_render_options o = {.size = sizeof o};
     struct ct_prompt prompt;
     enum ct_chat chat;
 
     CT_TRY(need_tokenizer(model, err));
     if (!messages)
         return ct_fail(err, CARAT_E_ARGUMENT, "messages is NULL");
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_render_options", err));
     CT_TRY(choose_template(model, &o, &chat, err));
-    CT_TRY(ct_chat_render(chat, messages, o->tools, !o->no_generation_prompt, o->log, o->user, &prompt, err));
-    return give_prompt(model, o, &prompt, ids, text, err);
+    CT_TRY(ct_chat_render(chat, messages, o.tools, !o.no_generation_prompt, o.log, o.user, &prompt, err));
+    return give_prompt(model, &o, &prompt, ids, text, err);
 }
 
-carat_status carat_render(const carat_model *model, const carat_message *messages, int n,
-                          const carat_render_options *options, carat_tokens *ids, char **text,
-                          carat_error *err)
+static carat_status render_list(const carat_model *model, const carat_message *messages, int n,
+                                const carat_render_options *o, carat_tokens *ids, char **text,
+                                carat_error *err)
 {
-    const carat_render_options *o = options;
     struct ct_json_tree list = {0};
     struct ct_prompt prompt;
     enum ct_chat chat;
 
-    if (!messages || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "messages is NULL or n = %d is below 1", n);
     carat_status status = ct_chat_list(&list, messages, n, err);
     if (!status)
-        status = choose_template(model, &o, &chat, err);
+        status = choose_template(model, o, &chat, err);
     if (!status)
         status = ct_chat_render_list(chat, list.value, o->tools, !o->no_generation_prompt, o->log, o->user,
                                      &prompt, err);
     ct_json_tree_free(&list);
     return status ? status : give_prompt(model, o, &prompt, ids, text, err);
+}
+
+carat_status carat_render(const carat_model *model, const carat_message *messages, size_t message_size, int n,
+                          const carat_render_options *options, carat_tokens *ids, char **text,
+                          carat_error *err)
+{
+    carat_render_options o = {.size = sizeof o};
+    const void *all;
+    void *copy;
+
+    CT_TRY(need_tokenizer(model, err));
+    if (!messages || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages is NULL or n = %d is below 1", n);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_render_options", err));
+    CT_TRY(ct_take_array(&all, &copy, messages, message_size, n, sizeof *messages, "carat_message", err));
+    carat_status status = render_list(model, all, n, &o, ids, text, err);
+    free(copy);
+    return status;
 }
 
 carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n, const char *tools,
@@ -156,11 +165,21 @@ carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int
     CT_TRY(need_tokenizer(model, err));
     if ((!ids && n) || n < 0 || !calls)
         return ct_fail(err, CARAT_E_ARGUMENT, "ids or calls is NULL, or n = %d is negative", n);
-    return ct_calls_parse(model->tokenizer, ids, n, tools, calls, err);
+    const size_t size = calls->size;
+    if (size != sizeof *calls->part) /* there is one version of it yet */
+        return ct_fail(err, CARAT_E_ARGUMENT, "carat_calls has size %zu, expected %zu: that of carat_part",
+                       size, sizeof *calls->part);
+    CT_TRY(ct_calls_parse(model->tokenizer, ids, n, tools, calls, err));
+    calls->size = size;
+    return CARAT_OK;
 }
 
 void carat_calls_free(carat_calls *calls)
 {
-    if (calls)
-        ct_calls_free(calls);
+    const size_t size = calls ? calls->size : 0;
+
+    if (!calls)
+        return;
+    ct_calls_free(calls);
+    calls->size = size;
 }

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* carat_tools.h: libcarat, to look at a model and a machine: tensors, times of opening, packed files and
+ * their cache, what passes spend their time on, what the machine is and can do, and whether a model is whole.
+ * carat.h runs a model and has the rules on threads, errors and sizes, which hold here too. */
+#ifndef CARAT_TOOLS_H
+#define CARAT_TOOLS_H
+
+#include "carat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------ files of a model ----
+ * Any thread: these functions only read the model. */
+
+/* A tensor of the file. Strings live as long as the model. */
+typedef struct carat_tensor_info {
+    size_t size;
+    const char *name, *type;
+    int n_dim;
+    int64_t dim[4]; /* [n_dim], outermost first */
+    size_t bytes;
+} carat_tensor_info;
+CARAT_DEFAULT(carat_tensor_info)
+/* 0 for NULL. */
+CARAT_API int carat_model_tensor_count(const carat_model *model);
+/* Tensor i in the order of the file, used or not. CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tensor_info *info,
+                                              carat_error *err);
+
+/* Where the time of opening went, in seconds. */
+typedef struct carat_load_times {
+    size_t size;
+    double open;          /* finding and mapping the container, reading its headers */
+    double tokenizer;     /* reading the vocabulary */
+    double parse;         /* configuration, weights, templates and sampling */
+    double map;           /* looking into the cache and mapping what is there */
+    double pack;          /* writing the packed copy */
+    int packed;           /* 1: the weights are mapped from a packed file */
+    int made;             /* 1: this opening wrote that file */
+    uint64_t cache_needs; /* cache_bytes that the packed copy needs, when it is too small for that; else 0 */
+} carat_load_times;
+CARAT_DEFAULT(carat_load_times)
+/* CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_model_get_load_times(const carat_model *model, carat_load_times *times,
+                                                  carat_error *err);
+
+/* 1 when path leads, by whatever name, to a file that the model was read from: its parts, side files,
+ * tokenizer, packed file and the origin of that. A program that writes a file asks here first. 0 when it does
+ * not, when there is no such file, and for NULL. */
+CARAT_API int carat_model_reads(const carat_model *model, const char *path);
+
+/* Writes the packed form of a model to a file, which opens on every processor. The file appears under its
+ * name when it is complete, and replaces an older one. Progress is in KiB. CARAT_E_ARGUMENT (also when the
+ * model was read from path), CARAT_E_IO, CARAT_E_MEMORY, CARAT_E_BUSY (another process writes the file),
+ * CARAT_E_CANCELLED. */
+CARAT_API carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress,
+                                        void *user, carat_error *err);
+
+typedef enum carat_cache_state {
+    CARAT_CACHE_CURRENT = 0, /* would be used */
+    CARAT_CACHE_STALE,       /* the origin has changed */
+    CARAT_CACHE_GONE,        /* there is nothing at the origin's path any more */
+    CARAT_CACHE_USELESS,     /* damaged, of another version, or left by a process that was killed */
+} carat_cache_state;
+/* A file in a cache. Strings live until the visit returns. */
+typedef struct carat_cache_entry {
+    size_t size;
+    const char *file;
+    const char *origin; /* path that it was packed from; "" when that is not known */
+    uint64_t bytes;
+    int64_t used; /* last use, in seconds since 1970 */
+    carat_cache_state state;
+} carat_cache_entry;
+/* Return 1 to remove the file, 0 to leave it. A process that has mapped a removed file can still use it. */
+typedef int (*carat_cache_visit)(void *user, const carat_cache_entry *entry);
+/* Visits every packed model of a cache, the one used last first. A directory that does not exist is an empty
+ * cache. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+CARAT_API carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *user,
+                                        carat_error *err);
+
+/* -------------------------------------------------------------- profile ---- */
+
+/* The arithmetic of a product; a processor has another speed for each. */
+typedef enum carat_arithmetic {
+    CARAT_BY_F32 = 0, /* weights of f32 and f16, and all of exact arithmetic */
+    CARAT_BY_BF16,    /* bf16 and SFP, summed in f32 */
+    CARAT_BY_INT8,    /* int8 by int8 */
+    CARAT_BY_INT4,    /* int8 by weights of 4 bits */
+    CARAT_N_ARITHMETIC
+} carat_arithmetic;
+
+/* One kind of step of a pass, all layers together. */
+typedef struct carat_operation {
+    const char *name; /* "qkv", "attention", "gate+up", "down", "head", ...; static */
+    uint64_t calls;
+    double seconds;
+    uint64_t bytes;                          /* weights, K and V that were read, each once a pass */
+    uint64_t operations[CARAT_N_ARITHMETIC]; /* of products and attention; multiply and add are two */
+} carat_operation;
+
+enum { CARAT_MOST_OPERATIONS = 24 };
+typedef struct carat_profile {
+    size_t size;
+    uint64_t passes, rows; /* rows: tokens evaluated */
+    int n;
+    carat_operation operation[CARAT_MOST_OPERATIONS]; /* [n] in the order of a pass */
+} carat_profile;
+CARAT_DEFAULT(carat_profile)
+
+/* Starts to record what the passes of an engine spend their time on. It costs about a microsecond a layer and
+ * changes no bit. An earlier record is dropped. NULL is allowed. Any thread. */
+CARAT_API void carat_profile_begin(carat_engine *engine);
+/* Gives the record and ends it. Any thread. CARAT_E_ARGUMENT (also when no record was begun). */
+CARAT_API carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err);
+
+/* -------------------------------------------------------------- machine ---- */
+
+/* The name of a KV type, as "bf16"; NULL for CARAT_KV_DEFAULT and for no type. Any thread. */
+CARAT_API const char *carat_kv_name(carat_kv kv);
+/* Level i of the kernels of all processors, weakest first: its name, as "avx2", and the carat_host_level that it
+ * needs ("": none). NULL: there is no level i. Any thread. */
+CARAT_API const char *carat_isa_name(int i);
+CARAT_API const char *carat_isa_needs(int i);
+
+/* A set of instructions that kernels use. */
+typedef struct carat_host_level {
+    char name[24]; /* "avx2+fma+f16c"; "" after the last one */
+    int present;   /* 1: the processor has all of it */
+    int usable;    /* 1: and the system lets programs use it */
+} carat_host_level;
+
+/* The tightest limit of the control groups of this process. */
+typedef struct carat_host_limit {
+    double value;   /* 0: none is known */
+    char file[512]; /* the file that has it; "" without a limit */
+    char text[64];  /* its content, of two files with a space between */
+} carat_host_limit;
+
+/* What this machine is, and what an engine with default options uses of it. A text that is not known is
+ * "unknown", a number 0. */
+typedef struct carat_host_info {
+    size_t size;
+    /* the library */
+    char version[16]; /* CARAT_VERSION */
+    int numerics;     /* CARAT_NUMERICS_VERSION */
+    char compiler[64];
+    char build[64]; /* "release" or "debug", and its sanitizers */
+    /* the system */
+    char system[256]; /* kernel, its release, type of machine */
+    char libc[32];
+    /* the processor */
+    char cpu[64];                /* brand */
+    char vendor[16];             /* of CPUID; on Arm the implementer */
+    int family, model, stepping; /* on Arm: implementer, part, 16 * variant + revision */
+    carat_host_level level[16];  /* weakest first */
+    char isa[16];                /* level of kernels that an engine uses, as "avx2" */
+    /* hardware threads; cores are physical */
+    int threads;             /* of an engine with threads = 0: the least of the following, at least 1 */
+    char threads_by[16];     /* which of them that was: "online", "affinity", "cpuset", "cores", "quota" */
+    int online;              /* of the machine */
+    int allowed;             /* in the affinity mask of the calling thread, which includes the cpuset */
+    char allowed_list[128];  /* that mask, as "0-3,8"; ends with "..." when it is longer */
+    carat_host_limit cpuset; /* processors */
+    int cores;               /* physical cores in the mask */
+    carat_host_limit quota;  /* processors' worth of time */
+    /* memory, in bytes */
+    uint64_t memory_total, memory_available; /* of the machine; available without swapping */
+    carat_host_limit memory_limit;
+    char huge_pages[16]; /* transparent huge pages: "always", "madvise", "never" */
+    size_t page;
+} carat_host_info;
+CARAT_DEFAULT(carat_host_info)
+/* Reads /proc and /sys, a few milliseconds. Any thread. CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_get_host(carat_host_info *info, carat_error *err);
+
+/* What this machine can do at most, measured. No pass reads or multiplies faster. */
+typedef struct carat_limits {
+    size_t size;
+    int threads;                           /* that measured */
+    const char *isa;                       /* level of kernels whose instructions were measured */
+    double read;                           /* bytes a second from memory */
+    double operations[CARAT_N_ARITHMETIC]; /* a second, as in carat_operation; 0: not known */
+} carat_limits;
+CARAT_DEFAULT(carat_limits)
+/* Measures for half a second, with at least 256 MiB of memory. threads and isa as in carat_engine_options.
+ * progress (may be NULL) gets 0 of 1 every millisecond. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY,
+ * CARAT_E_CANCELLED. */
+CARAT_API carat_status carat_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
+                                            carat_limits *limits, carat_error *err);
+
+/* --------------------------------------------------------------- verify ---- */
+
+/* The result of one check of a model. */
+typedef struct carat_check {
+    size_t size;
+    const char *name; /* "values", "content", "shapes", ...; static */
+    /* 1: passed. 0: failed. -1: there was nothing to check. 2: nothing is broken, but detail says what carat
+     * does otherwise than the files ask for */
+    int verdict;
+    const char *detail; /* one line of UTF-8, until the callback returns */
+    double seconds;
+} carat_check;
+/* Called after each check. Return 0 to go on; anything else ends the call with CARAT_E_CANCELLED. */
+typedef int (*carat_check_report)(void *user, const carat_check *check);
+
+typedef struct carat_verify_options {
+    size_t size;
+    int threads;               /* as in carat_engine_options */
+    const char *isa;           /* highest level of kernels to check; NULL: the best one */
+    carat_check_report report; /* may be NULL */
+    carat_progress progress;   /* may be NULL */
+    void *user;                /* passed to both callbacks */
+} carat_verify_options;
+CARAT_DEFAULT(carat_verify_options)
+
+typedef struct carat_verdict {
+    size_t size;
+    int passed, failed; /* numbers of checks */
+    /* XXH3-128 in hexadecimal over configuration and weights, the same for the same types and values in every
+     * container (src/check/verify_weights.c says over what); "" when only a tokenizer is open */
+    char content[33];
+} carat_verdict;
+CARAT_DEFAULT(carat_verdict)
+
+/* Checks a model, in this order:
+ *   packed      a packed file is byte for byte what was written, and, out of the cache, what its origin packs to
+ *   values      every weight is a finite number
+ *   content     gives the hash of carat_verdict
+ *   shapes      a model with the depth and width of a published member has its other published numbers too
+ *   tokenizer   pieces, bytes, control tokens and texts in many scripts survive the way to ids and back
+ *   vocabulary  a vocabulary of the family gives the reference's ids for known texts
+ *   chat        the template and the ids that end generation are known
+ *   kernels     every level up to isa gives the bits of "ref" on this model's weights and shapes (NUMERICS.md)
+ * A check that fails is not an error of this function: it returns CARAT_OK and counts the check. Reads each weight
+ * once; needs about 10 MB a thread. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_CANCELLED. */
+CARAT_API carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
+                                    carat_verdict *verdict, carat_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

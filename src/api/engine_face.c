@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine_face.c: the functions of carat.h and carat_tools.h on engines, sessions and the machine: arguments are checked
+ * here, engine/ and machine/ do the work. */
+#include "api/sizes.h"
+#include "engine/engine.h"
+#include "kernel/level.h"
+#include "quant/kv_type.h"
+#include "machine/machine.h"
+
+#include <stdlib.h>
+
+carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
+                               carat_plan *plan, carat_error *err)
+{
+    carat_engine_options o = {.size = sizeof o};
+    carat_plan full;
+
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_engine_options", err));
+    CT_TRY(ct_check_struct(plan, sizeof full, "carat_plan", err));
+    CT_TRY(ct_plan_engine(model, &o, &full, err));
+    ct_give_struct(plan, &full);
+    return CARAT_OK;
+}
+
+carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
+                              carat_error *err)
+{
+    carat_engine_options o = {.size = sizeof o};
+
+    if (!options)
+        return ct_fail(err, CARAT_E_ARGUMENT, "options is NULL");
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_engine_options", err));
+    CT_TRY(ct_fit_engine(model, &o, bytes, err));
+    ct_give_struct(options, &o);
+    return CARAT_OK;
+}
+
+carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
+                                 const carat_engine_options *options, carat_error *err)
+{
+    carat_engine_options o = {.size = sizeof o};
+
+    if (!engine)
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine is NULL");
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_engine_options", err));
+    return ct_engine_create(engine, model, &o, err);
+}
+
+void carat_engine_close(carat_engine *engine)
+{
+    if (engine)
+        ct_engine_close(engine);
+}
+
+int carat_engine_context(const carat_engine *engine)
+{
+    return engine ? engine->plan.context : 0;
+}
+
+carat_status carat_session_create(carat_session **session, carat_engine *engine,
+                                  const carat_session_options *options, carat_error *err)
+{
+    carat_session_options o = {.size = sizeof o};
+
+    if (!session || !engine)
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or engine is NULL");
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_session_options", err));
+    return ct_session_create(session, engine, &o, err);
+}
+
+void carat_session_close(carat_session *session)
+{
+    if (session)
+        ct_session_close(session);
+}
+
+carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err)
+{
+    if (!session || !tokens || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or tokens is NULL, or n = %d is below 1", n);
+    return ct_sync(session, tokens, n, reused, err);
+}
+
+carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
+{
+    carat_row row = {session, tokens, n, NULL};
+
+    if (!session)
+        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
+    return ct_step(session->engine, &row, 1, err);
+}
+
+carat_status carat_step(carat_engine *engine, const carat_row *rows, size_t row_size, int n, carat_error *err)
+{
+    const void *all;
+    void *copy;
+
+    if (!engine || !rows || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine or rows is NULL, or n = %d is below 1", n);
+    CT_TRY(ct_take_array(&all, &copy, rows, row_size, n, sizeof *rows, "carat_row", err));
+    carat_status status = ct_step(engine, all, n, err);
+    free(copy);
+    return status;
+}
+
+int carat_tokens_held(const carat_session *session, const int32_t **tokens)
+{
+    if (session)
+        return ct_session_tokens(session, tokens);
+    if (tokens)
+        *tokens = NULL;
+    return 0;
+}
+
+carat_status carat_rewind(carat_session *session, int n, carat_error *err)
+{
+    if (!session)
+        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
+    return ct_rewind(session, n, err);
+}
+
+const float *carat_logits(const carat_session *session)
+{
+    return session ? ct_session_logits(session) : NULL;
+}
+
+carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
+                          carat_error *err)
+{
+    if (!session || !id)
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or id is NULL");
+    carat_sampling o = session->engine->model->sampling;
+    CT_TRY(ct_take_struct(&o, sizeof o, sampling, "carat_sampling", err));
+    return ct_sample(session, &o, id, err);
+}
+
+size_t carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity)
+{
+    if (!session || !out || !capacity)
+        return 0;
+    out[0] = 0;
+    return ct_stream_text(session, id, out, capacity);
+}
+
+void carat_profile_begin(carat_engine *engine)
+{
+    if (engine)
+        ct_profile_begin(engine);
+}
+
+carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err)
+{
+    carat_profile full;
+
+    if (!engine)
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine is NULL");
+    CT_TRY(ct_check_struct(profile, sizeof full, "carat_profile", err));
+    CT_TRY(ct_profile_end(engine, &full, err));
+    ct_give_struct(profile, &full);
+    return CARAT_OK;
+}
+
+const char *carat_kv_name(carat_kv kv)
+{
+    return ct_kv_name(kv);
+}
+
+const char *carat_isa_name(int i)
+{
+    return ct_isa_name(i);
+}
+
+const char *carat_isa_needs(int i)
+{
+    return ct_isa_needs(i);
+}
+
+carat_status carat_get_host(carat_host_info *info, carat_error *err)
+{
+    carat_host_info full;
+
+    CT_TRY(ct_check_struct(info, sizeof full, "carat_host_info", err));
+    ct_get_host(&full);
+    ct_give_struct(info, &full);
+    return CARAT_OK;
+}
+
+carat_status carat_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
+                                  carat_limits *limits, carat_error *err)
+{
+    carat_limits full;
+
+    CT_TRY(ct_check_struct(limits, sizeof full, "carat_limits", err));
+    CT_TRY(ct_measure_limits(threads, isa, progress, user, &full, err));
+    ct_give_struct(limits, &full);
+    return CARAT_OK;
+}
