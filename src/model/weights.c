@@ -160,7 +160,6 @@ static carat_status point_at(const struct ct_binding *b, struct ct_weight *w, co
 {
     size_t row_bytes = 0;
 
-    assert(rows > 0 && cols > 0);
     CT_TRY(check_shape(b, t, rows, cols));
     stored_row_bytes(t, cols, &row_bytes);
     *w = (struct ct_weight){
