@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_json_tree.c: the tree equals the one jansson's own parser makes, what must be refused is, with the
  * caller's code and a place, and no tree costs much more than its text. Running out of memory is proved by
- * test/api/test_out_of_memory.c. */
+ * test/api/out_of_memory.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* out_of_memory.h: what the test_out_of_memory_*.c programs share, each with models of its own: whatever the n-th request to the system is (memory, a mapping, a thread), its refusal gives
+ * CARAT_E_MEMORY with a sentence, leaks nothing, changes no output, and the same call on the same objects succeeds
+ * afterwards with the same bits. Every n is tried (of thousands, ever fewer), twice: refusing only that request, and that
+ * one with all that follow. The linker's --wrap puts the program between the library and the C library (CMakeLists.txt
+ * lists the names), so that it works under sanitizers too, whose leak check then sees the same paths. What the C library
+ * allocates for itself (qsort) is out of reach. */
+#ifndef OUT_OF_MEMORY_H
+#define OUT_OF_MEMORY_H
+
+#include "checkpoint/cache_util.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+/* ---- requests: counted, refused, and balanced against what is given back ---- */
+
+enum { NEVER = -1 };
+static atomic_long requests, refused, live; /* live: blocks, mappings and threads not given back */
+static atomic_long refuse_at = NEVER;       /* number of the request that is refused, from 0 */
+static atomic_bool refuse_later;            /* and all after it */
+
+static bool refuse(void)
+{
+    long at = atomic_load(&refuse_at), n = atomic_fetch_add(&requests, 1);
+
+    if (at == NEVER || n < at || (n > at && !atomic_load(&refuse_later)))
+        return false;
+    atomic_fetch_add(&refused, 1);
+    errno = ENOMEM;
+    return true;
+}
+
+static void *count(void *p)
+{
+    if (p)
+        atomic_fetch_add(&live, 1);
+    return p;
+}
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__real_aligned_alloc(size_t alignment, size_t n);
+void __real_free(void *p);
+void *__real_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
+int __real_munmap(void *p, size_t n);
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
+int __real_pthread_join(pthread_t t, void **result);
+
+void *__wrap_malloc(size_t n)
+{
+    return refuse() ? NULL : count(__real_malloc(n));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return refuse() ? NULL : count(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    void *grown = refuse() ? NULL : __real_realloc(p, n);
+    return p ? grown : count(grown);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t n)
+{
+    return refuse() ? NULL : count(__real_aligned_alloc(alignment, n));
+}
+
+void __wrap_free(void *p)
+{
+    atomic_fetch_sub(&live, p != NULL);
+    __real_free(p);
+}
+
+void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+{
+    void *p = refuse() ? MAP_FAILED : __real_mmap(at, n, protection, flags, fd, offset);
+    atomic_fetch_add(&live, p != MAP_FAILED);
+    return p;
+}
+
+int __wrap_munmap(void *p, size_t n)
+{
+    atomic_fetch_sub(&live, 1);
+    return __real_munmap(p, n);
+}
+
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
+{
+    int failed = refuse() ? EAGAIN : __real_pthread_create(t, a, fn, arg);
+    atomic_fetch_add(&live, !failed);
+    return failed;
+}
+
+int __wrap_pthread_join(pthread_t t, void **result)
+{
+    atomic_fetch_sub(&live, 1);
+    return __real_pthread_join(t, result);
+}
+
+/* ---- what is done to a model, in acts that leave nothing behind ---- */
+
+struct subject {
+    const char *path;
+    int tokenizer_only;
+    int by_memory; /* 1: opened from buffers that hold the files of the folder */
+    enum { NO_CACHE, EMPTY_CACHE, FULL_CACHE } cache;
+};
+
+struct act {
+    const struct subject *subject;
+    carat_model *model;
+    carat_buffer *files;
+    int n_files;
+    carat_error err;     /* of the first failure */
+    carat_status status; /* of the first failure */
+    uint64_t digest;     /* of all results */
+};
+
+static void mix(struct act *a, const void *data, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        a->digest = (a->digest ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
+}
+
+/* Takes a failure down; true when the call should be made once more, which must succeed then. */
+static bool once_more(struct act *a, carat_status status, const carat_error *err)
+{
+    if (!a->status) {
+        a->status = status;
+        a->err = *err;
+        return !atomic_load(&refuse_later);
+    }
+    return false;
+}
+
+/* A call with `err`; when it fails it is made again on the same objects, where only one request is refused. */
+#define DO(call)                                                                                             \
+    do {                                                                                                     \
+        carat_error err_ = {CARAT_OK, ""}, *err = &err_;                                                     \
+        carat_status status_ = (call);                                                                       \
+        if (status_ && once_more(a, status_, err))                                                           \
+            status_ = (call);                                                                                \
+        if (status_)                                                                                         \
+            goto close;                                                                                      \
+    } while (0)
+
+static int go_on(void *user, size_t done, size_t total)
+{
+    (void)user;
+    return done > total;
+}
+
+static void ignore(void *user, const char *line)
+{
+    (void)user;
+    (void)line;
+}
+
+static carat_status open_subject(const struct act *a, carat_model **model, carat_error *err)
+{
+    carat_model_options o = CARAT_MODEL_OPTIONS;
+    o.tokenizer_only = a->subject->tokenizer_only;
+    if (a->subject->cache)
+        o.cache = cache_dir();
+    o.progress = go_on;
+    o.log = ignore;
+    return a->files ? carat_model_open_memory(model, a->files, a->n_files, &o, err)
+                    : carat_model_open(model, a->subject->path, &o, err);
+}
+
+static void act_open(struct act *a)
+{
+    carat_model *m = NULL;
+    carat_model_info info = {.size = sizeof info};
+
+    if (a->subject->cache == EMPTY_CACHE)
+        fresh_cache(NULL);
+    DO(open_subject(a, &m, err));
+    DO(carat_model_get_info(m, &info, err));
+    mix(a, &info.n_vocab, sizeof info.n_vocab);
+    mix(a, info.name, strlen(info.name));
+close:
+    carat_model_close(m);
+}
+
+static void act_plan(struct act *a)
+{
+    carat_plan plan = {.size = sizeof plan};
+
+    DO(carat_plan_engine(a->model, NULL, &plan, err));
+    mix(a, &plan.kv_bytes, sizeof plan.kv_bytes);
+close:;
+}
+
+static void act_generate(struct act *a)
+{
+    carat_engine *engine = NULL;
+    carat_session *session[2] = {NULL, NULL};
+    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    static const int32_t prompt[] = {2, 90, 7, 71, 30, 11};
+    char piece[256];
+    o.context = 64;
+    o.threads = 3;
+    o.sessions = 2;
+
+    DO(carat_engine_create(&engine, a->model, &o, err));
+    for (int i = 0; i < 2; i++)
+        DO(carat_session_create(&session[i], engine, NULL, err));
+    for (int i = 0; i < 2; i++)
+        DO(carat_sync(session[i], prompt, (int)(sizeof prompt / sizeof *prompt) - i, NULL, err));
+    for (int i = 0; i < 6; i++) {
+        int32_t id;
+        DO(carat_sample(session[i % 2], NULL, &id, err));
+        mix(a, piece, carat_stream_text(session[i % 2], id, piece, sizeof piece));
+        DO(carat_append(session[i % 2], &id, 1, err));
+    }
+    DO(carat_rewind(session[0], 3, err));
+    mix(a, carat_logits(session[1]), (size_t)model_info(a->model).n_vocab * sizeof(float));
+close:
+    carat_session_close(session[0]);
+    carat_session_close(session[1]);
+    carat_engine_close(engine);
+}
+
+/* A list that holds one id, which a failing call must leave there alone. */
+static carat_tokens one_token(void)
+{
+    carat_tokens t = {count(__real_malloc(sizeof *t.ids)), 1, 1};
+    assert_non_null(t.ids);
+    t.ids[0] = 42;
+    return t;
+}
+
+static const char text[] =
+    "Hello  world, 12345! \xc3\xa9\xf0\x9f\x98\x80<start_of_turn>user\n\tdef f(x): return x";
+
+static void act_text(struct act *a)
+{
+    carat_tokens t = one_token();
+    char *back = NULL;
+    size_t n = 77;
+
+    DO(carat_tokenize(a->model, text, sizeof text - 1, CARAT_BOS, &t, err));
+    mix(a, t.ids, (size_t)t.n * sizeof *t.ids);
+    DO(carat_tokenize(a->model, text, sizeof text - 1, CARAT_SPECIAL, &t, err));
+    mix(a, t.ids, (size_t)t.n * sizeof *t.ids);
+    DO(carat_detokenize(a->model, t.ids + 1, t.n - 1, CARAT_SPECIAL, &back, &n, err));
+    mix(a, back, n);
+close:
+    if (a->status && !back)
+        assert_int_equal(n, 77);
+    assert_int_equal(t.ids[0], 42);
+    carat_free(back);
+    carat_tokens_free(&t);
+}
+
+static const char tools[] = "[{\"type\":\"function\",\"function\":{\"name\":\"set_light\",\"description\":"
+                            "\"Turns a light on or off\","
+                            "\"parameters\":{\"type\":\"object\",\"properties\":{\"room\":{\"type\":"
+                            "\"string\",\"description\":\"Room\"},"
+                            "\"on\":{\"type\":\"boolean\"},\"level\":{\"type\":\"integer\",\"enum\":[1,2,3]},"
+                            "\"more\":{\"type\":\"array\","
+                            "\"items\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"number\"}}}}},"
+                            "\"required\":[\"room\"]}}}]";
+static const char calls[] =
+    "[{\"role\":\"developer\",\"content\":\"You call functions.\"},{\"role\":\"user\",\"content\":[{\"type\":"
+    "\"text\",\"text\":\"Light in the "
+    "kitchen\"}]},{\"role\":\"assistant\",\"tool_calls\":[{\"type\":\"function\","
+    "\"id\":\"c1\",\"function\":{\"name\":\"set_light\",\"arguments\":\"{\\\"room\\\":\\\"kitchen\\\","
+    "\\\"on\\\":true,"
+    "\\\"more\\\":[{\\\"x\\\":1.5},null]}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"{"
+    "\\\"ok\\\":"
+    "true}\"}]";
+
+static void act_render(struct act *a)
+{
+    static const carat_message talk[] = {
+        {"user", "Hi <b>you</b> \xc3\xa9", NULL},
+        {NULL, NULL, "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Hello\"}]}"},
+        {"user", "And?", NULL},
+    };
+    carat_tokens t = one_token();
+    char *prompt[2] = {NULL, NULL};
+    carat_render_options o = CARAT_RENDER_OPTIONS;
+    carat_calls parts = {0};
+    bool functions = strcmp(model_info(a->model).chat_template, "functiongemma") == 0;
+
+    o.chat_template = "functiongemma"; /* ids of it need the model's own control tokens */
+    o.tools = tools;
+    DO(carat_render_json(a->model, calls, &o, functions ? &t : NULL, &prompt[0], err));
+    mix(a, prompt[0], strlen(prompt[0]));
+    DO(carat_parse_calls(a->model, t.ids, t.n, tools, &parts, err));
+    for (int i = 0; i < parts.n; i++)
+        mix(a, parts.part[i].text, parts.part[i].n_text);
+    assert_true(!functions || (parts.n == 3 && parts.part[1].arguments && !parts.part[1].error));
+    o.chat_template = "gemma3";
+    o.tools = NULL;
+    DO(carat_render(a->model, talk, 3, &o, &t, &prompt[1], err));
+    mix(a, prompt[1], strlen(prompt[1]));
+    mix(a, t.ids, (size_t)t.n * sizeof *t.ids);
+close:
+    assert_int_equal(t.ids[0], 42);
+    carat_free(prompt[0]);
+    carat_free(prompt[1]);
+    carat_calls_free(&parts);
+    carat_tokens_free(&t);
+}
+
+static void act_verify(struct act *a)
+{
+    carat_verify_options o = CARAT_VERIFY_OPTIONS;
+    carat_verdict verdict = {.size = sizeof verdict};
+    o.threads = 2;
+
+    DO(carat_verify(a->model, &o, &verdict, err));
+    mix(a, verdict.content, sizeof verdict.content);
+    mix(a, &verdict.passed, sizeof verdict.passed);
+close:;
+}
+
+static int count_entry(void *user, const carat_cache_entry *e)
+{
+    (void)e;
+    ++*(int *)user;
+    return 0;
+}
+
+static void act_walk(struct act *a)
+{
+    int n = 0;
+
+    DO((n = 0, carat_cache_walk(cache_dir(), count_entry, &n, err)));
+    mix(a, &n, sizeof n);
+close:;
+}
+
+static void act_pack(struct act *a)
+{
+    char path[PATH_SIZE];
+
+    DO(carat_model_pack(a->model, path_join(path, scratch, "packed"), go_on, NULL, err));
+close:;
+}
+
+/* ---- every n ---- */
+
+/* The files of a folder as buffers. */
+static int read_folder(const char *dir, carat_buffer **files)
+{
+    char **names, path[PATH_SIZE];
+    int n = list_folder(dir, &names);
+
+    *files = calloc((size_t)n + 1, sizeof **files);
+    for (int i = 0; i < n; i++) {
+        (*files)[i].data = read_whole(path_join(path, dir, names[i]), &(*files)[i].size);
+        (*files)[i].name = names[i];
+    }
+    free(names);
+    return n;
+}
+
+static void free_folder(carat_buffer *files, int n)
+{
+    for (int i = 0; i < n; i++) {
+        free((void *)files[i].name);
+        free((void *)files[i].data);
+    }
+    free(files);
+}
+
+/* The promises after one run with request n refused; NULL when they were kept. */
+static const char *breach(const struct act *a, uint64_t expected, long before, bool later)
+{
+    if (atomic_load(&live) != before)
+        return "blocks, mappings or threads leaked";
+    if (a->status && a->status != CARAT_E_MEMORY)
+        return "not CARAT_E_MEMORY";
+    if (a->status && (a->err.code != a->status || !*a->err.message))
+        return "no message";
+    if ((!later || !a->status) && a->digest != expected)
+        return "another result than without a refusal";
+    return NULL;
+}
+
+static void run(struct act *a, void (*act)(struct act *), long at, bool later)
+{
+    a->digest = 0;
+    a->status = CARAT_OK;
+    atomic_store(&requests, 0);
+    atomic_store(&refused, 0);
+    atomic_store(&refuse_later, later);
+    atomic_store(&refuse_at, at);
+    act(a);
+    atomic_store(&refuse_at, NEVER);
+}
+
+/* Refuses request 0 and then every `step` of what went before, at least the next one; 0: every request. Returns the number
+ * of breaches; says the first few. */
+static int refuse_some(struct act *a, const char *name, void (*act)(struct act *), double step)
+{
+    int breaches = 0;
+    long n = 0, survived = 0;
+
+    run(a, act, NEVER, false);
+    if (a->status)
+        fail_msg("%s, %s: %s", a->subject->path, name, a->err.message);
+    const uint64_t expected = a->digest;
+    long before = atomic_load(&live);
+    for (int later = 0; later < 2; later++)
+        for (n = 0;; n += 1 + (long)((double)n * step)) {
+            run(a, act, n, later != 0);
+            const char *what = breach(a, expected, before, later != 0);
+            if (what && breaches++ < 5)
+                print_error("%s, %s, request %ld%s refused: %s (%s, \"%s\", %ld live)\n", a->subject->path,
+                            name, n, later ? " and all later" : "", what, carat_status_name(a->status),
+                            a->status ? a->err.message : "", atomic_load(&live) - before);
+            before = atomic_load(&live);
+            if (!atomic_load(&refused))
+                break;
+            survived += !a->status;
+        }
+    print_message("%s, %s: %ld requests, %ld refusals without consequence\n", a->subject->path, name, n,
+                  survived);
+    return breaches;
+}
+
+static int refuse_each(struct act *a, const char *name, void (*act)(struct act *))
+{
+    return refuse_some(a, name, act, 0);
+}
+
+/* All acts on an open model. */
+static int use_each(struct act *a)
+{
+    int breaches = 0;
+
+    OK(open_subject(a, &a->model, err));
+    carat_model_info info = model_info(a->model);
+    if (info.kind == CARAT_GENERATOR)
+        breaches += refuse_each(a, "plan", act_plan) + refuse_each(a, "generate", act_generate);
+    if (info.has_tokenizer)
+        breaches += refuse_each(a, "text", act_text) + refuse_each(a, "render", act_render);
+    if (info.kind == CARAT_GENERATOR)
+        breaches += refuse_each(a, "pack", act_pack);
+    breaches += refuse_some(a, "verify", act_verify, 1); /* it asks thousands of times */
+    carat_model_close(a->model);
+    return breaches;
+}
+
+static void refuse_all(const struct subject *subjects, size_t n)
+{
+    int breaches = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct act a = {.subject = &subjects[i]};
+        if (a.subject->by_memory)
+            a.n_files = read_folder(a.subject->path, &a.files);
+        breaches += refuse_each(&a, "open", act_open);
+        if (!a.subject->by_memory && a.subject->cache != EMPTY_CACHE)
+            breaches += use_each(&a);
+        if (a.subject->cache == FULL_CACHE)
+            breaches += refuse_each(&a, "walk", act_walk);
+        free_folder(a.files, a.n_files);
+    }
+    assert_int_equal(breaches, 0);
+}
+
+/* A program: its models in braces. */
+#define OUT_OF_MEMORY(...)                                                                                   \
+    static void every_refusal_is_clean(void **state)                                                         \
+    {                                                                                                        \
+        static const struct subject subjects[] = {__VA_ARGS__};                                              \
+        (void)state;                                                                                         \
+        refuse_all(subjects, sizeof subjects / sizeof *subjects);                                            \
+    }                                                                                                        \
+    int main(void)                                                                                           \
+    {                                                                                                        \
+        json_set_alloc_funcs(malloc, free);                                                                  \
+        const struct CMUnitTest tests[] = {cmocka_unit_test(every_refusal_is_clean)};                        \
+        return MAIN(tests);                                                                                  \
+    }
+
+#endif
