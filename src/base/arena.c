@@ -39,8 +39,12 @@ void *ct_arena_push(struct ct_arena *a, size_t count, size_t size)
         return NULL;
     need = ct_round_up(CT_MAX(asked, 1), ALIGN);
 
-    if (need > BLOCK / 4)
-        return push_alone(a, ALIGN + need); /* the C allocator has its own redzones */
+    if (need > BLOCK / 4) {
+        char *alone = push_alone(a, ALIGN + need); /* what follows it the C allocator forbids */
+        if (alone)
+            CT_FORBID(alone + asked, need - asked);
+        return alone;
+    }
     need += CT_REDZONE;
     struct ct_arena_block *b = a->block;
     if (!b || b->size - b->used < need) {

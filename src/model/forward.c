@@ -47,28 +47,28 @@ enum ct_outcome ct_forward(struct ct_pass *p, const struct ct_rows *rows, const 
         const struct ct_kv *kv = &p->cache->layer[i];
         p->layer = i;
 
-        /* Attention: every row looks at the rows before it. */
+        /* Attention: every row looks at the rows before it, through heads of its own. */
         norm(b, h, x, &l->attn_norm);
         project(b, h, 3, (ct_mat[]){q, k, v}, (const struct ct_weight *[]){&l->q, &l->k, &l->v});
-        qk_norm(b, q, &l->q_norm); /* Gemma 3: each head by itself */
+        qk_norm(b, q, &l->q_norm); /* Gemma 3; each head by itself */
         qk_norm(b, k, &l->k_norm);
-        rope(b, q, l->c.attn_type); /* from here on q and k know where they stand */
+        rope(b, q, l->c.attn_type); /* from here on q and k know their positions */
         rope(b, k, l->c.attn_type);
         kv_write(b, kv, k, v);
-        if (i == c->n_layer - 1)
-            select_rows(b, 2,
-                        (ct_mat[]){x, q}); /* all K and V are written: only rows that want logits go on */
-        attend(b, a, q, kv, l->c.attn_type, l->c.attn_scale, l->c.attn_cap); /* heads side by side */
-        project(b, a, 1, &h, (const struct ct_weight *[]){&l->o}); /* what they found, as one vector */
+        if (i == c->n_layer - 1) /* every K and V is written: only rows that want logits go on */
+            select_rows(b, 2, (ct_mat[]){x, q});
+        attend(b, a, q, kv, l->c.attn_type, l->c.attn_scale, l->c.attn_cap);
+        project(b, a, 1, &h, (const struct ct_weight *[]){&l->o}); /* what all heads found, as one vector */
         residual_norm(b, x, h, &l->attn_post_norm);                /* Gemma 1 adds it as it is */
 
-        /* Feed-forward: every row by itself. */
+        /* Feed-forward: every row by itself goes through a wider layer. */
         norm(b, h, x, &l->ffn_norm);
         project_geglu(b, gate, h, &l->gate, &l->up);
         project(b, gate, 1, &h, (const struct ct_weight *[]){&l->down});
         residual_norm(b, x, h, &l->ffn_post_norm);
     }
 
+    /* Logits: how well each id of the vocabulary would come next. */
     norm(b, h, x, &w->final_norm);
     project_logits(b, h, &w->head, c->logit_cap); /* often the embedding table again; capped in Gemma 2 */
     return end_pass(b);
