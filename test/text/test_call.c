@@ -202,6 +202,21 @@ static void depth(void **state)
         check(t, text, NULL,
               levels == 64 ? wanted : "f -!at byte 93: lists and objects are nested deeper than 64 levels");
     }
+    /* a key that other objects have too, at every distance up to the size of the table of keys */
+    char text[2048] = S "call:f{x:[", wanted[2048] = "f {\"x\":[";
+    for (int i = 0; i < 140; i++) {
+        strcat(text, i % 20 ? "{}," : "{x:1},");
+        strcat(wanted, i % 20 ? "{}," : "{\"x\":1},");
+    }
+    strcat(text, "1");
+    strcat(wanted, "1");
+    for (int i = 0; i < 70; i++) {
+        strcat(text, ",{x:2}");
+        strcat(wanted, ",{\"x\":2}");
+    }
+    strcat(text, "]}" E);
+    strcat(wanted, "]}");
+    check(t, text, NULL, wanted);
     carat_tokens ids = {0};
     carat_calls calls = {.size = sizeof *calls.part};
     encode(t, S "call:f{a:", CARAT_SPECIAL, &ids);

@@ -605,9 +605,76 @@ static void told(void **state)
     }
 }
 
+/* Messages that are structs are rendered as the same messages in JSON. */
+static void structs(void **state)
+{
+    (void)state;
+    static const carat_message messages[] = {
+        {.role = "developer", .content = "Be \"brief\"\n\\"},
+        {.role = "user", .content = " \xc3\xa9 <escape>\t"},
+        {.json = "{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":{\"a\":\"\\n\"}}]}"},
+        {.role = "tool", .content = "{\"b\":1}"},
+        {.json = " {\"content\":[{\"type\":\"text\",\"text\":\"\\u00e9\"}],\"role\":\"user\"} "}};
+    static const char json[] =
+        "[{\"role\":\"developer\",\"content\":\"Be \\\"brief\\\"\\n\\\\\"},"
+        "{\"role\":\"user\",\"content\":\" \xc3\xa9 <escape>\\t\"},"
+        "{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":{\"a\":\"\\n\"}}]},"
+        "{\"role\":\"tool\",\"content\":\"{\\\"b\\\":1}\"},"
+        "{\"content\":[{\"type\":\"text\",\"text\":\"\\u00e9\"}],\"role\":\"user\"}]";
+    struct ct_json_tree list = {0};
+    struct ct_prompt p;
+    carat_error err;
+    if (ct_chat_list(&list, messages, 5, &err) != CARAT_OK ||
+        ct_chat_render_list(CT_CHAT_FUNCTIONGEMMA, list.value, NULL, false, NULL, NULL, &p, &err) != CARAT_OK)
+        fail_msg("%s", err.message);
+    struct ct_prompt same;
+    assert_int_equal(ct_chat_render(CT_CHAT_FUNCTIONGEMMA, json, NULL, false, NULL, NULL, &same, NULL),
+                     CARAT_OK);
+    assert_string_equal(p.text, same.text);
+    check_segments(&p);
+    ct_prompt_free(&same);
+    ct_prompt_free(&p);
+    ct_json_tree_free(&list);
+}
+
+static void bad_structs(void **state)
+{
+    (void)state;
+    char *large = malloc(CT_JSON_STRING_MAX + 2);
+    assert_non_null(large);
+    memset(large, 'a', CT_JSON_STRING_MAX + 1);
+    large[CT_JSON_STRING_MAX + 1] = 0;
+    const struct {
+        carat_message message;
+        const char *says;
+    } rows[] = {
+        {{.content = "c"}, "message 1 has no role"},
+        {{.role = "user"}, "message 1 has no content"},
+        {{.role = "us\xff", .content = "c"}, "message 1: its role is not UTF-8"},
+        {{.role = "user", .content = "\xc3"}, "message 1: its content is not UTF-8"},
+        {{.role = "user", .content = large},
+         "message 1: its content has 16777217 bytes, expected at most 16777216"},
+        {{.json = "{\"role\":}"}, "message 1: at byte 8: expected a value"},
+        {{.json = "[]"}, "message 1: a list, expected an object"},
+        {{.json = "{\"a\":1,\"a\":1}"}, "message 1: at byte 11: duplicate key"},
+    };
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        const carat_message messages[] = {{.role = "user", .content = "c"}, rows[i].message};
+        struct ct_json_tree list = {0};
+        carat_error err = {0};
+        assert_int_equal(ct_chat_list(&list, messages, 2, &err), CARAT_E_ARGUMENT);
+        if (strncmp(err.message, rows[i].says, strlen(rows[i].says)) != 0)
+            fail_msg("\"%s\" is not \"%s\"", err.message, rows[i].says);
+        ct_json_tree_free(&list);
+    }
+    free(large);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(told),
+                                       cmocka_unit_test(structs),
+                                       cmocka_unit_test(bad_structs),
                                        cmocka_unit_test(gemma_vectors),
                                        cmocka_unit_test(gemma3_vectors),
                                        cmocka_unit_test(functiongemma_vectors),
