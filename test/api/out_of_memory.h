@@ -164,13 +164,14 @@ static void ignore(void *user, const char *line)
 
 static carat_status open_subject(const struct act *a, carat_model **model, carat_error *err)
 {
-    carat_model_options o = CARAT_MODEL_OPTIONS;
+    carat_model_options o;
+    carat_model_options_default(&o);
     o.tokenizer_only = a->subject->tokenizer_only;
     if (a->subject->cache)
         o.cache = cache_dir();
     o.progress = go_on;
     o.log = ignore;
-    return a->files ? carat_model_open_memory(model, a->files, a->n_files, &o, err)
+    return a->files ? carat_model_open_memory(model, a->files, sizeof(carat_buffer), a->n_files, &o, err)
                     : carat_model_open(model, a->subject->path, &o, err);
 }
 
@@ -202,7 +203,8 @@ static void act_generate(struct act *a)
 {
     carat_engine *engine = NULL;
     carat_session *session[2] = {NULL, NULL};
-    carat_engine_options o = CARAT_ENGINE_OPTIONS;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
     static const int32_t prompt[] = {2, 90, 7, 71, 30, 11};
     char piece[256];
     o.context = 64;
@@ -287,8 +289,9 @@ static void act_render(struct act *a)
     };
     carat_tokens t = one_token();
     char *prompt[2] = {NULL, NULL};
-    carat_render_options o = CARAT_RENDER_OPTIONS;
-    carat_calls parts = {0};
+    carat_render_options o;
+    carat_render_options_default(&o);
+    carat_calls parts = {.size = sizeof *parts.part};
     bool functions = strcmp(model_info(a->model).chat_template, "functiongemma") == 0;
 
     o.chat_template = "functiongemma"; /* ids of it need the model's own control tokens */
@@ -301,7 +304,7 @@ static void act_render(struct act *a)
     assert_true(!functions || (parts.n == 3 && parts.part[1].arguments && !parts.part[1].error));
     o.chat_template = "gemma3";
     o.tools = NULL;
-    DO(carat_render(a->model, talk, 3, &o, &t, &prompt[1], err));
+    DO(carat_render(a->model, talk, sizeof(carat_message), 3, &o, &t, &prompt[1], err));
     mix(a, prompt[1], strlen(prompt[1]));
     mix(a, t.ids, (size_t)t.n * sizeof *t.ids);
 close:
@@ -314,7 +317,8 @@ close:
 
 static void act_verify(struct act *a)
 {
-    carat_verify_options o = CARAT_VERIFY_OPTIONS;
+    carat_verify_options o;
+    carat_verify_options_default(&o);
     carat_verdict verdict = {.size = sizeof verdict};
     o.threads = 2;
 
