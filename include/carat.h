@@ -293,7 +293,7 @@ CARAT_DEFAULT(carat_render_options)
 CARAT_API carat_status carat_render(const carat_model *model, const carat_message *messages,
                                     size_t message_size, int n, const carat_render_options *options,
                                     carat_tokens *ids, char **text, carat_error *err);
-/* The same for a JSON array of messages in OpenAI's form. */
+/* The same for a JSON array of messages in OpenAI's form. Errors as carat_render. */
 CARAT_API carat_status carat_render_json(const carat_model *model, const char *messages,
                                          const carat_render_options *options, carat_tokens *ids, char **text,
                                          carat_error *err);

@@ -75,7 +75,8 @@ static void an_old_program_runs(void **state)
     struct {
         size_t size;
         float temperature;
-    } cold = {sizeof cold, 0};
+        int top_k;
+    } cold = {sizeof cold, 0, 1};
     carat_engine *engine;
     carat_session *session;
     carat_tokens ids = {0};
@@ -87,7 +88,7 @@ static void an_old_program_runs(void **state)
     OK(carat_session_create(&session, engine, (const carat_session_options *)&session_options, &err));
     OK(carat_sync(session, ids.ids, ids.n, NULL, &err));
     OK(carat_sample(session, (const carat_sampling *)&cold, &first,
-                    &err)); /* top_k and the rest are the model's */
+                    &err)); /* top_p and the rest are the model's */
     carat_sampling greedy;
     carat_sampling_default(tiny, &greedy);
     greedy.temperature = 0;

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check_statuses.py: compares the statuses that the public headers list for a function with those that the sources can
+make it return. What a function can return: every CARAT_E_... that it, or a function it names, passes to ct_fail or returns;
+a table of functions counts as a function. That is more than really comes out, so an entry may stand in EXCUSED, with the
+reason. A status that is listed and can not be returned is an error as well as one that is missing."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+CALL = re.compile(r"\b[A-Za-z_]\w*\b")
+STATUS = re.compile(r"CARAT_E_[A-Z_]+")
+# Places where a status is made: ct_fail and its kin, return, an initialiser, an argument. Comparisons are none.
+COMPARED = re.compile(r"[=!]=\s*CARAT_E_[A-Z_]+|CARAT_E_[A-Z_]+\s*[=!]=|case\s+CARAT_E_[A-Z_]+")
+
+# function: statuses that the graph finds and that never come out, and why
+BOUND = {"CARAT_E_FORMAT", "CARAT_E_UNSUPPORTED"}
+EXCUSED = {
+    "carat_model_open": {"CARAT_E_BUSY"},  # another process writes to the cache: it is left out
+    "carat_tokenize": {"CARAT_E_CANCELLED"},  # there is no callback
+    "carat_plan_engine": BOUND,  # weights are walked that opening has bound and checked
+    "carat_fit_engine": BOUND,
+    "carat_engine_create": BOUND,
+    "carat_model_pack": BOUND,
+    "carat_sync": {"CARAT_E_REWIND"},  # it evaluates everything instead
+    "carat_append": {"CARAT_E_REWIND"},
+    # a file that cannot be read is an entry of state CARAT_CACHE_USELESS or CARAT_CACHE_GONE
+    "carat_cache_walk": BOUND | {"CARAT_E_BUSY", "CARAT_E_IO", "CARAT_E_NOT_FOUND"},
+}
+
+
+def strip(text):
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = re.sub(r'"(\\.|[^"\\])*"', '""', text)
+    return COMPARED.sub(" ", text)
+
+
+def definitions(text):
+    """Yields (name, body) for functions, and for objects with an initialiser, at file level."""
+    for m in re.finditer(r"^(?!#|typedef|struct \w+ \{|enum)[A-Za-z][^;{}#]*?\b(\w+)\s*(\([^;{}]*\)|(?:\[[^\]]*\])*\s*=)\s*\{",
+                         text, flags=re.M):
+        depth, i = 1, m.end()
+        while depth and i < len(text):
+            depth += {"{": 1, "}": -1}.get(text[i], 0)
+            i += 1
+        yield m.group(1), text[m.end():i]
+
+
+bodies = {}  # (file, name) -> body; static names may occur twice
+where = {}
+for path in sorted((ROOT / "src").rglob("*.[ch]")):
+    for name, body in definitions(strip(path.read_text())):
+        bodies[path, name] = body
+        where.setdefault(name, []).append(path)
+
+
+def returns(path, name, seen):
+    if (path, name) in seen:
+        return set()
+    seen.add((path, name))
+    body = bodies[path, name]
+    found = set(STATUS.findall(body))
+    for word in set(CALL.findall(body)):
+        files = where.get(word, [])
+        outer = files if word.startswith("ct_") else []  # another file's static function is a namesake
+        for f in [path] if path in files else outer:
+            found |= returns(f, word, seen)
+    return found
+
+
+bad = 0
+count = 0
+for header in ("carat.h", "carat_tools.h"):
+    text = (ROOT / "include" / header).read_text()
+    listed_of = {}
+    for m in re.finditer(r"/\*((?:(?!\*/).)*)\*/\s*CARAT_API carat_status (carat_\w+)\(", text, flags=re.S):
+        comment, name = re.sub(r"\s+\*?\s*", " ", m.group(1)), m.group(2)
+        listed = set(STATUS.findall(comment))
+        for other in re.findall(r"(?:Errors as|As) (carat_\w+)", comment):
+            listed |= listed_of[other]
+        listed_of[name] = listed
+        files = where.get(name)
+        if not files:
+            continue
+        count += 1
+        can = returns(files[0], name, set()) - EXCUSED.get(name, set())
+        for status in sorted(can - listed):
+            print(f"include/{header}: {name} can return {status}, which its comment does not list")
+            bad = 1
+        for status in sorted(listed - can):
+            print(f"include/{header}: {name} lists {status}, which no source returns")
+            bad = 1
+if count < 20:
+    sys.exit(f"only {count} functions were found")
+sys.exit(bad)
