@@ -42,12 +42,13 @@ const char *dim_off(void);
 #else
 #define PRINTF(text, first)
 #endif
-/* Prints "error: E_USAGE: ..." and returns the code, so that `return fail(USAGE, ...)` reads in one line. The name
- * follows from the exit code, FAILED being E_IO; fail_as takes it from a library status. */
+/* Prints "error: E_USAGE: ..." and returns the code, so that `return fail(USAGE, ...)` reads in one line. The
+ * name follows from the exit code, FAILED being E_IO; fail_as takes it from a library status. */
 int fail(int code, const char *format, ...) PRINTF(2, 3);
 int fail_as(int code, carat_status status, const char *format, ...) PRINTF(3, 4);
 int fail_memory(void);
-/* What the library reported. E_NOT_FOUND means here that the model lacks something (a tokenizer, a template). */
+/* What the library reported. E_NOT_FOUND means here that the model lacks something (a tokenizer, a template).
+ */
 int fail_status(const carat_error *err);
 /* The same for opening, where E_NOT_FOUND and E_IO mean that there is no model to be had at that path, or no
  * tokenizer. */
@@ -55,8 +56,8 @@ int fail_open(const carat_error *err);
 /* "note: ..." */
 void note(const char *format, ...) PRINTF(1, 2);
 void note_line(void *user, const char *line); /* a carat_log */
-/* Where the words of a did-you-mean come from: next(user, i) is word i, NULL after the last. Returns the nearest word
- * when it is near enough to be meant, else NULL. */
+/* Where the words of a did-you-mean come from: next(user, i) is word i, NULL after the last. Returns the
+ * nearest word when it is near enough to be meant, else NULL. */
 const char *nearest(const char *word, const char *(*next)(void *user, int i), void *user);
 
 /* ---- interrupt.c: Ctrl-C asks once, kills the second time ---- */
@@ -65,7 +66,8 @@ void interrupt_install(void);
 bool interrupted(void);
 /* A carat_progress for work without a bar. */
 int stop_when_interrupted(void *user, size_t done, size_t total);
-/* From now on a page that cannot be read any more (SIGBUS) ends the command with a message about path and code 1. */
+/* From now on a page that cannot be read any more (SIGBUS) ends the command with a message about path and
+ * code 1. */
 void interrupt_on_fault(const char *path);
 
 /* ---- input.c ---- */
@@ -94,7 +96,8 @@ json_t *parse_json(const char *text, size_t n, const char *what, int *code);
 bool push_id(carat_tokens *t, int32_t id);
 /* Offset of the first byte that is not part of well-formed UTF-8; n when all is well. */
 size_t utf8_valid(const char *text, size_t n);
-/* The text with U+FFFD for every byte that is none of UTF-8, malloc'd and terminated; NULL when memory is out. */
+/* The text with U+FFFD for every byte that is none of UTF-8, malloc'd and terminated; NULL when memory is
+ * out. */
 char *utf8_clean(const char *text, size_t n, size_t *n_clean);
 /* What has to be UTF-8: refused with the offset, unless it may be lossy. `what` names it in the message. */
 int check_utf8(const char *what, const char *text, size_t n, bool lossy);
@@ -108,7 +111,8 @@ int settle_utf8(const char *what, char **text, size_t *n, bool lossy);
 void output_start(void);
 void out_write(const void *data, size_t n);
 void out_print(const char *format, ...) PRINTF(1, 2);
-/* A name out of a file: no byte of it may move the cursor or forge a line, and a long one says no more than `most`. */
+/* A name out of a file: no byte of it may move the cursor or forge a line, and a long one says no more than
+ * `most`. */
 void out_name(const char *name, size_t most);
 bool out_flush(void); /* false once a write has failed */
 /* Last word of a verb: the given code, or the code of a write error, which it reports. */
@@ -129,7 +133,8 @@ json_t *json_text(const char *text, size_t n);
 json_t *json_ids(const int32_t *ids, int n);
 /* null for what JSON cannot say. */
 json_t *json_number(double value);
-/* One line on stdout; consumes the value; NULL means that building it ran out of memory. Returns an exit code. */
+/* One line on stdout; consumes the value; NULL means that building it ran out of memory. Returns an exit
+ * code. */
 int out_json(json_t *value);
 /* The same for an object, with a list under `key` behind its own members; items are JSON already. */
 int out_json_with(json_t *value, const char *key, const char *items);
@@ -143,7 +148,8 @@ int open_packed(carat_model **model, const struct options *o);
 void engine_options(carat_engine_options *e, const struct options *o);
 /* An engine with a bar while it takes the weights. */
 int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options);
-/* Leaves context and KV type to --memory, where that was given with a size and they were not. An exit code. */
+/* Leaves context and KV type to --memory, where that was given with a size and they were not. An exit code.
+ */
 int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o);
 /* show_memory.c: the part of `carat show` about memory; e is what the plan was made of. */
 int show_memory(const carat_model *model, const carat_engine_options *e, const carat_plan *plan,
@@ -162,7 +168,7 @@ int check_written(const struct options *o, enum verb verb);
 /* Against all files of an open model. */
 int check_spares_model(const struct options *o, const carat_model *model);
 
-/* ---- cache.c ---- */
+/* ---- cache_place.c ---- */
 
 enum { MOST_CACHE_PATH = 1024 };
 struct cache_place {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* completion.c: `carat completion`: scripts for bash, zsh and fish, made of the tables of option_table.c. After the verb,
- * they offer its options; after an option, its words or files; else what the verb's first argument may be.
- * Where neither words nor files fit, they offer nothing. */
+/* completion.c: `carat completion`: scripts for bash, zsh and fish, made of the tables of option_table.c.
+ * After the verb, they offer its options; after an option, its words or files; else what the verb's first
+ * argument may be. Where neither words nor files fit, they offer nothing. */
 #include <string.h>
 
 #include "cli.h"

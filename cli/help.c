@@ -36,7 +36,8 @@ static int next_word(const char *text, int room)
     return cut > 0 ? cut : n;
 }
 
-/* Paragraphs, each ended by a newline or the end, wrapped and indented; the first line starts at column `at`. */
+/* Paragraphs, each ended by a newline or the end, wrapped and indented; the first line starts at column `at`.
+ */
 static void wrap(const char *text, int at, int indent)
 {
     int column = at, most = width();

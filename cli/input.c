@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input.c: whole files, lists of ids and UTF-8, read with a limit and strictly. JSON lines are read in tokenize.c. */
+/* input.c: whole files, lists of ids and UTF-8, read with a limit and strictly. JSON lines are read in
+ * tokenize.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>

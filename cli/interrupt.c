@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interrupt.c: signals. The first Ctrl-C sets a flag that long work looks at; the handler then steps aside, so that a
- * second one ends the process at once. A mapped model whose file shrinks, or whose storage fails, is met as SIGBUS: that
- * ends with a message and an exit code, which is all that can be done about it. */
+/* interrupt.c: signals. The first Ctrl-C sets a flag that long work looks at; the handler then steps aside,
+ * so that a second one ends the process at once. A mapped model whose file shrinks, or whose storage fails,
+ * is met as SIGBUS: that ends with a message and an exit code, which is all that can be done about it. */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdatomic.h>

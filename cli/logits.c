@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* logits.c: `carat logits`: next-token logits of given ids, for oracles and tests. --naive computes every row
- * from nothing in one pass wide enough for the whole prompt, so that neither the cache nor the chunks take part. */
+ * from nothing in one pass wide enough for the whole prompt, so that neither the cache nor the chunks take
+ * part. */
 #include <stdlib.h>
 #include <string.h>
 

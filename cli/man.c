@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* man.c: the tables of option_table.c as man pages: carat.1 for the command, carat-VERB.1 for a verb. The build writes
- * them by calling the command, so no page can say what the command does not know. */
+/* man.c: the tables of option_table.c as man pages: carat.1 for the command, carat-VERB.1 for a verb. The
+ * build writes them by calling the command, so no page can say what the command does not know. */
 #include <string.h>
 
 #include "cli.h"

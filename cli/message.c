@@ -57,7 +57,8 @@ static bool controls(const char *begin, const char *p)
     return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0) || (before == 0xc2 && c < 0xa0);
 }
 
-/* Text from files and arguments ends up in messages: no byte of it may move the cursor or forge a second line. */
+/* Text from files and arguments ends up in messages: no byte of it may move the cursor or forge a second
+ * line. */
 static void say(const char *color, const char *lead, const char *name, const char *format, va_list args)
 {
     char raw[2048], line[sizeof raw * 4 + 64];

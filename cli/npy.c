@@ -23,7 +23,8 @@ int npy_create(struct save *npy, const char *path, size_t rows, size_t cols)
         snprintf(shape, sizeof shape, "(%zu, %zu)", rows, cols);
     else
         snprintf(shape, sizeof shape, "(%zu,)", cols);
-    /* Magic, version 1.0 and a length of two bytes, then a Python literal padded so that the data starts on 64. */
+    /* Magic, version 1.0 and a length of two bytes, then a Python literal padded so that the data starts on
+     * 64. */
     n = snprintf(header + 10, sizeof header - 10,
                  "{'descr': '" DESCR "', 'fortran_order': False, 'shape': %s, }", shape);
     n += 10;

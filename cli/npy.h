@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.h: writes float32 arrays as NPY version 1.0, row by row, into a file that save.h has opened and closes. */
+/* npy.h: writes float32 arrays as NPY version 1.0, row by row, into a file that save.h has opened and closes.
+ */
 #ifndef NPY_H
 #define NPY_H
 

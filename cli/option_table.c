@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_table.c: every verb, option, exit code and variable of the command, as data. Who reads it is in options.h. */
+/* option_table.c: every verb, option, exit code and variable of the command, as data. Who reads it is in
+ * options.h. */
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c: the parser that reads argv by the table of option_table.c. Numbers are taken strictly: the whole word, in
- * range, or exit 2 with the option's name. What options mean is the verbs' business. */
+/* options.c: the parser that reads argv by the table of option_table.c. Numbers are taken strictly: the whole
+ * word, in range, or exit 2 with the option's name. What options mean is the verbs' business. */
 #include "options.h"
 
 #include <errno.h>

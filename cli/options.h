@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h: the options of every verb, as one table of data (option_table.c). It is read by options_parse and by the
- * environment, printed as help and man pages and completed by shells, and is the only place where a spelling, a range or
- * a default is written down. */
+/* options.h: the options of every verb, as one table of data (option_table.c). It is read by options_parse
+ * and by the environment, printed as help and man pages and completed by shells, and is the only place where
+ * a spelling, a range or a default is written down. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -123,7 +123,8 @@ void option_heading(char *out, size_t capacity, const struct option *option);
 
 /* Obeys --color wherever it stands, so that it counts for what is said about the other words too. */
 void options_color(int argc, char **argv);
-/* Asks the library for the words that options name: levels of kernels, KV types. Before anything reads the table. */
+/* Asks the library for the words that options name: levels of kernels, KV types. Before anything reads the
+ * table. */
 void options_words(void);
 /* argv holds what follows the verb. Returns 0, or an exit code after saying why. */
 int options_parse(struct options *o, enum verb verb, int argc, char **argv);
@@ -150,8 +151,8 @@ int options_environment(struct options *o, enum verb verb);
 struct foreign;
 /* NULL when the word of n bytes is not one of them. */
 const struct foreign *foreign_find(const char *word, size_t n);
-/* Accepts it, or says why not. name is the spelling, attached what followed a = or NULL, next the word after it or NULL;
- * *took_next is set when that was its value. An exit code. */
+/* Accepts it, or says why not. name is the spelling, attached what followed a = or NULL, next the word after
+ * it or NULL; *took_next is set when that was its value. An exit code. */
 int foreign_take(const struct foreign *f, const char *verb, const char *name, const char *attached,
                  const char *next, bool *took_next);
 /* What to say to who wants to talk to and fro. (verbs.c) */

@@ -8,7 +8,8 @@
 /* Refuses options that contradict each other, and reads what they name: the conversation, and the ids of
  * --ids. Needs no model, so that mistakes show before a long load. An exit code. */
 int read_prompt_files(struct conversation *talk, const struct options *o, enum verb verb, carat_tokens *ids);
-/* Ids as given, a rendered conversation, or raw text: whichever the options and the model ask for. An exit code. */
+/* Ids as given, a rendered conversation, or raw text: whichever the options and the model ask for. An exit
+ * code. */
 int make_prompt(const carat_model *model, const carat_model_info *info, const struct conversation *talk,
                 carat_tokens *ids);
 

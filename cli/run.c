@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c: `carat run`: a prompt in, text out as it is drawn, speed on stderr at the end. Where the prompt comes from
- * is decided in prompt.c. */
+/* run.c: `carat run`: a prompt in, text out as it is drawn, speed on stderr at the end. Where the prompt
+ * comes from is decided in prompt.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* save.h: a file that is written as a whole: a regular one appears under its name only when it is complete. */
+/* save.h: a file that is written as a whole: a regular one appears under its name only when it is complete.
+ */
 #ifndef SAVE_H
 #define SAVE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* show_memory.c: the part of `carat show` about memory: what an engine with these options would reserve, and with --memory
- * to the page, beside what other contexts and KV types would. */
+/* show_memory.c: the part of `carat show` about memory: what an engine with these options would reserve, and
+ * with --memory to the page, beside what other contexts and KV types would. */
 #include <stdio.h>
 
 #include "cli.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stdin.c: a model that comes through standard input. A file that the shell has opened is mapped like any other; what
- * comes through a pipe is read into memory that the process keeps until it ends, as a model borrows it. */
+/* stdin.c: a model that comes through standard input. A file that the shell has opened is mapped like any
+ * other; what comes through a pipe is read into memory that the process keeps until it ends, as a model
+ * borrows it. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@ static carat_status refuse(carat_error *err, carat_status code, const char *why)
     return code;
 }
 
-/* Fills [capacity] until the end of the pipe. What is no GGUF file has to be small: a tokenizer, or a mistake. */
+/* Fills [capacity] until the end of the pipe. What is no GGUF file has to be small: a tokenizer, or a
+ * mistake. */
 static carat_status read_pipe(unsigned char *data, size_t capacity, size_t *n, carat_error *err)
 {
     ssize_t got;

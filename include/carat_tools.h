@@ -119,8 +119,8 @@ CARAT_API carat_status carat_profile_end(carat_engine *engine, carat_profile *pr
 
 /* The name of a KV type, as "bf16"; NULL for CARAT_KV_DEFAULT and for no type. Any thread. */
 CARAT_API const char *carat_kv_name(carat_kv kv);
-/* Level i of the kernels of all processors, weakest first: its name, as "avx2", and the carat_host_level that it
- * needs ("": none). NULL: there is no level i. Any thread. */
+/* Level i of the kernels of all processors, weakest first: its name, as "avx2", and the carat_host_level that
+ * it needs ("": none). NULL: there is no level i. Any thread. */
 CARAT_API const char *carat_isa_name(int i);
 CARAT_API const char *carat_isa_needs(int i);
 

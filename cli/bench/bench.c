@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.c: `carat bench`: prompt (pp) and generation (tg) speed on random ids, at depths of context, against what the
- * machine can read and compute at most, measured in the same run. Here the tests are planned; bench.h says who runs them
- * and who tells what came out. */
+/* bench.c: `carat bench`: prompt (pp) and generation (tg) speed on random ids, at depths of context, against
+ * what the machine can read and compute at most, measured in the same run. Here the tests are planned;
+ * bench.h says who runs them and who tells what came out. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +67,8 @@ static int add_test(struct bench *b, const struct setting *with, int n_prompt, i
     return DONE;
 }
 
-/* Every length at every depth; prompts first, then generation for every number of sequences, then both together, as
- * llama-bench orders them. */
+/* Every length at every depth; prompts first, then generation for every number of sequences, then both
+ * together, as llama-bench orders them. */
 static int plan_tests(struct bench *b, const struct setting *with)
 {
     struct list prompt, gen, pair = {0}, depth, parallel;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.h: what `carat bench` is made of: tests that are planned (bench.c), run (bench_run.c) under a watch on the machine
- * (bench_load.c), summed up (bench_figures.c) and told: as a table for people (bench_report.c), as fields for programs
- * (bench_fields.c), against an older result (bench_compare.c) and as a picture (bench_plot.c). Whole
- * generations of a real prompt are apart from all that (bench_whole.c). */
+/* bench.h: what `carat bench` is made of: tests that are planned (bench.c), run (bench_run.c) under a watch
+ * on the machine (bench_load.c), summed up (bench_figures.c) and told: as a table for people
+ * (bench_report.c), as fields for programs (bench_fields.c), against an older result (bench_compare.c) and as
+ * a picture (bench_plot.c). Whole generations of a real prompt are apart from all that (bench_whole.c). */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -20,8 +20,8 @@ struct spread {
     double noise; /* standard deviation over median, estimated by the median distance from the median */
 };
 
-/* What else happened on the machine while a test ran: shares of the time of all its processors, except for throttled,
- * which is a share of the time that passed. NAN: not known, or too short to be known. */
+/* What else happened on the machine while a test ran: shares of the time of all its processors, except for
+ * throttled, which is a share of the time that passed. NAN: not known, or too short to be known. */
 struct load {
     double foreign, steal, throttled;
     double mhz,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_compare.c: an older result (`carat bench -o json`, or llama-bench's own JSON) beside the tests of this run: which of
- * them belong together, what the noise of both explains, and a verdict for each. The file comes from anywhere: nothing in
- * it is believed before it is checked. */
+/* bench_compare.c: an older result (`carat bench -o json`, or llama-bench's own JSON) beside the tests of
+ * this run: which of them belong together, what the noise of both explains, and a verdict for each. The file
+ * comes from anywhere: nothing in it is believed before it is checked. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,11 +17,12 @@ enum {
     MOST_SAMPLES = 10000,  /* of a test */
 };
 
-/* A difference counts when it is larger than three standard deviations of single runs, the larger one of both sides. If runs
- * were independent, medians of five would differ by 0.76 of one, and with estimates out of five runs each a test that has
- * not changed fails once in 200 times (simulated: 200,000 pairs, normal noise of 5 %; with ten runs each, once in 9,000).
- * They are not: a neighbour or a clock that changes between two runs moves all samples of one of them. With such a drift
- * as large as the noise itself it is once in 23 times. That is why the median's own, smaller error is not used. */
+/* A difference counts when it is larger than three standard deviations of single runs, the larger one of both
+ * sides. If runs were independent, medians of five would differ by 0.76 of one, and with estimates out of
+ * five runs each a test that has not changed fails once in 200 times (simulated: 200,000 pairs, normal noise
+ * of 5 %; with ten runs each, once in 9,000). They are not: a neighbour or a clock that changes between two
+ * runs moves all samples of one of them. With such a drift as large as the noise itself it is once in 23
+ * times. That is why the median's own, smaller error is not used. */
 static const double deviations = 3;
 /* Two processes differ by about 1 % in where their pages lie, however steady each one is. */
 static const double least_noise = 0.01;
@@ -275,8 +276,9 @@ static void note_machine(const struct bench *b)
                  100 * fabs(1 / (1 - parts[i].lost) - 1), parts[i].lost > 0 ? "more" : "less");
 }
 
-/* The loss that a limit which fell explains: all of it, as long as the test uses the same share of the limit (of_read,
- * of_compute) as before. A share that rose beyond the noise shows a test that was not bound by the limit. */
+/* The loss that a limit which fell explains: all of it, as long as the test uses the same share of the limit
+ * (of_read, of_compute) as before. A share that rose beyond the noise shows a test that was not bound by the
+ * limit. */
 static double machine_explains(const struct verdict *v)
 {
     double share = v->ratio / (1 - v->lost); /* new by old */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_fields.c: every field of a result, as one table: llama-bench's own, in its order and with its meaning, then under
- * "carat" what it lacks. CSV, JSON and JSON lines are all written from it. A figure that is not known is null. */
+/* bench_fields.c: every field of a result, as one table: llama-bench's own, in its order and with its
+ * meaning, then under "carat" what it lacks. CSV, JSON and JSON lines are all written from it. A figure that
+ * is not known is null. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -242,8 +243,8 @@ static json_t *value_of(const struct bench *b, const struct test *t, const struc
     return NULL;
 }
 
-/* Puts a value under its name, through the objects that the dots lead into. Takes the reference; false when memory is
- * out. */
+/* Puts a value under its name, through the objects that the dots lead into. Takes the reference; false when
+ * memory is out. */
 static bool put(json_t *object, const char *name, json_t *value)
 {
     const char *dot;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_figures.c: from samples and counts to figures: spreads, shares of the limits, names, and the command that repeats
- * a run. Measuring is bench_run.c's, telling is the others'. */
+/* bench_figures.c: from samples and counts to figures: spreads, shares of the limits, names, and the command
+ * that repeats a run. Measuring is bench_run.c's, telling is the others'. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@ static double median_of(const double *sorted, int n)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* The median distance from the median estimates a standard deviation that a single odd run does not move: 1.4826 makes
- * it one for normal noise, and the table corrects what few samples fall short of (Croux and Rousseeuw, Time-efficient
- * algorithms for two highly robust estimators of scale, 1992). */
+/* The median distance from the median estimates a standard deviation that a single odd run does not move:
+ * 1.4826 makes it one for normal noise, and the table corrects what few samples fall short of (Croux and
+ * Rousseeuw, Time-efficient algorithms for two highly robust estimators of scale, 1992). */
 static double robust_deviation(double *sorted, int n, double median)
 {
     static const double few[] = {0, 0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107};

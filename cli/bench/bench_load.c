@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_load.c: what else a machine did while a test ran, as the system tells it: time of other processes, time that the
- * hypervisor or a quota took away, the frequency of the processors. What it does not tell is NAN or 0. */
+/* bench_load.c: what else a machine did while a test ran, as the system tells it: time of other processes,
+ * time that the hypervisor or a quota took away, the frequency of the processors. What it does not tell is
+ * NAN or 0. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
@@ -31,8 +32,8 @@ size_t peak_rss(void)
     return getrusage(RUSAGE_SELF, &use) == 0 ? (size_t)use.ru_maxrss << 10 : 0; /* Linux counts KiB */
 }
 
-/* Time that a quota kept the control group waiting, out of the cpu.stat beside the file that states the quota: version 2
- * counts microseconds, version 1 nanoseconds. */
+/* Time that a quota kept the control group waiting, out of the cpu.stat beside the file that states the
+ * quota: version 2 counts microseconds, version 1 nanoseconds. */
 static double throttled(const carat_host_info *host)
 {
     const char *slash = strrchr(host->quota.file, '/');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_notes.c: what explains or distorts the figures of a test, said where it matters: a spread above 5 %, and whatever
- * may have caused it or made all runs slower alike. Only facts: what is not seen is said to be not seen. */
+/* bench_notes.c: what explains or distorts the figures of a test, said where it matters: a spread above 5 %,
+ * and whatever may have caused it or made all runs slower alike. Only facts: what is not seen is said to be
+ * not seen. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

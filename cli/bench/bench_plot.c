@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_plot.c: speed over depth of context as an SVG that stands alone: a panel each for prompts, generation and both in
- * one, in it a curve of medians for each test, whiskers from the slowest to the fastest run, and broken the speed that the
- * machine's memory and arithmetic allow at most. Colours follow the reader's light or dark scheme. */
+/* bench_plot.c: speed over depth of context as an SVG that stands alone: a panel each for prompts, generation
+ * and both in one, in it a curve of medians for each test, whiskers from the slowest to the fastest run, and
+ * broken the speed that the machine's memory and arithmetic allow at most. Colours follow the reader's light
+ * or dark scheme. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_report.c: tells people what bench.c measured: the table that users of this field know, a second one with what
- * explains it, with --profile one of operations for each test, and a few lines on start, memory and limits. */
+/* bench_report.c: tells people what bench.c measured: the table that users of this field know, a second one
+ * with what explains it, with --profile one of operations for each test, and a few lines on start, memory and
+ * limits. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_run.c: runs a test: fresh sessions filled to its depth, a warm-up, then every repetition with the clock on
- * prompt passes and single steps alone. The draw that ends the time to a first token is timed apart. */
+/* bench_run.c: runs a test: fresh sessions filled to its depth, a warm-up, then every repetition with the
+ * clock on prompt passes and single steps alone. The draw that ends the time to a first token is timed apart.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -56,8 +57,8 @@ static bool read_all(int fd, void *to, size_t n)
     return true;
 }
 
-/* In a process of its own, because what measuring reads would be the peak of this one. There are no other threads yet
- * that a fork could leave behind. */
+/* In a process of its own, because what measuring reads would be the peak of this one. There are no other
+ * threads yet that a fork could leave behind. */
 static int measure_apart(struct bench *b, const struct setting *s)
 {
     carat_limits found = {.size = sizeof found};
@@ -88,7 +89,8 @@ static int measure_apart(struct bench *b, const struct setting *s)
 
 /* ---- the model ---- */
 
-/* The same ids in every run: a speed should not depend on them, but a comparison should not have to trust that. */
+/* The same ids in every run: a speed should not depend on them, but a comparison should not have to trust
+ * that. */
 static void fill_ids(struct bench *b)
 {
     uint64_t state = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conditions.c: reads the few files of /proc and /sys that conditions.h speaks of. All are small; what is missing or not
- * understood is not known. */
+/* conditions.c: reads the few files of /proc and /sys that conditions.h speaks of. All are small; what is
+ * missing or not understood is not known. */
 #define _POSIX_C_SOURCE 200809L
 #include "doctor/conditions.h"
 
@@ -36,7 +36,8 @@ static double number_after(const char *text, const char *word)
     return at && sscanf(at + strlen(word), "%lf", &value) == 1 && value >= 0 ? value : -1;
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=0", in per cent, of which the first line counts; its file is missing in kernels without the feature. */
+/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=0", in per cent, of which the first line counts; its file is
+ * missing in kernels without the feature. */
 static double pressure(const char *path, const char *average)
 {
     char text[256];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor.c: `carat doctor`: what this machine is, how carat would use it, what it can do at most and what makes it slow,
- * for people, bug reports and programs. The facts are the library's (carat_get_host, carat_measure_limits) and those of
- * conditions.c; the judgement is doctor_advice.c's. */
+/* doctor.c: `carat doctor`: what this machine is, how carat would use it, what it can do at most and what
+ * makes it slow, for people, bug reports and programs. The facts are the library's (carat_get_host,
+ * carat_measure_limits) and those of conditions.c; the judgement is doctor_advice.c's. */
 #define _GNU_SOURCE /* environ */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor.h: what `carat doctor` found out (doctor.c), what it concludes (doctor_cache.c, doctor_speed.c, doctor_advice.c) and how it is
- * told to programs (doctor_json.c). */
+/* doctor.h: what `carat doctor` found out (doctor.c), what it concludes (doctor_cache.c, doctor_speed.c,
+ * doctor_advice.c) and how it is told to programs (doctor_json.c). */
 #ifndef DOCTOR_H
 #define DOCTOR_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor_advice.c: what would make this machine faster. Each sentence follows from one fact that was read or measured;
- * what cannot be told gives none. Thresholds are where an effect exceeds what one run differs from the next. */
+/* doctor_advice.c: what would make this machine faster. Each sentence follows from one fact that was read or
+ * measured; what cannot be told gives none. Thresholds are where an effect exceeds what one run differs from
+ * the next. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,8 @@ static void advise(struct report *r, const char *id, const char *format, ...)
 
 /* ---- kernels ---- */
 
-/* The level that kernels of a name stand on. The plain ones stand on none: for them it is the last one before something is
- * missing, since not every level has kernels. */
+/* The level that kernels of a name stand on. The plain ones stand on none: for them it is the last one before
+ * something is missing, since not every level has kernels. */
 static int level_of(const carat_host_info *h)
 {
     const char *name = "";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor_json.c: what `carat doctor` found out, for programs: one object on one line. What is not known is null. */
+/* doctor_json.c: what `carat doctor` found out, for programs: one object on one line. What is not known is
+ * null. */
 #include <string.h>
 
 #include "doctor/doctor.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine.c: measures the limits of the machine and remembers them in DIR/machine.json of the cache. The file is trusted as
- * little as one from elsewhere: it has to be this user's, small and well-formed, to describe this very machine, and to have
- * numbers that a machine can have; else it is as if it were not there, and the next one takes its place. It appears by
- * rename, whole or not at all, so that any number of processes may do this at once. */
+/* machine.c: measures the limits of the machine and remembers them in DIR/machine.json of the cache. The file
+ * is trusted as little as one from elsewhere: it has to be this user's, small and well-formed, to describe
+ * this very machine, and to have numbers that a machine can have; else it is as if it were not there, and the
+ * next one takes its place. It appears by rename, whole or not at all, so that any number of processes may do
+ * this at once. */
 #define _POSIX_C_SOURCE 200809L
 #include "doctor/machine.h"
 
@@ -100,8 +101,8 @@ bool machine_measure(struct machine *m, const carat_host_info *host)
 
 /* ---- what is remembered ---- */
 
-/* All that has to be the same for the figures to count: another processor, share of it, kernel, setting or build measures
- * anew. Memory is rounded, since its size differs by a few pages from boot to boot. */
+/* All that has to be the same for the figures to count: another processor, share of it, kernel, setting or
+ * build measures anew. Memory is rounded, since its size differs by a few pages from boot to boot. */
 static json_t *identity(const carat_host_info *h)
 {
     return json_pack("{s:o, s:o, s:i, s:i, s:i, s:s, s:i, s:i, s:i, s:s, s:o, s:s, s:s, s:i}", "cpu",
@@ -174,8 +175,8 @@ static int refuse(struct machine *m, const char *path, const char *why)
     return -1;
 }
 
-/* The directory, which has to be this user's alone: what root runs in somebody's home leaves no file there. -1 with
- * why_not. */
+/* The directory, which has to be this user's alone: what root runs in somebody's home leaves no file there.
+ * -1 with why_not. */
 static int open_cache(struct machine *m, const struct cache_place *cache)
 {
     struct stat st;

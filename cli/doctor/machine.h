@@ -15,10 +15,11 @@ struct machine {
     char why_not[MOST_CACHE_PATH + 128]; /* the reason for that, or for read 0 */
 };
 
-/* Takes what was measured on this same machine, with this version; false when there is no such thing, or nothing that
- * can be trusted. limits.isa lives as long as *host, as it does after measuring. */
+/* Takes what was measured on this same machine, with this version; false when there is no such thing, or
+ * nothing that can be trusted. limits.isa lives as long as *host, as it does after measuring. */
 bool machine_recall(struct machine *m, const carat_host_info *host, const struct cache_place *cache);
-/* Measures, with a bar on a terminal; false after Ctrl-C. What cannot be measured has read 0, and why_not says why. */
+/* Measures, with a bar on a terminal; false after Ctrl-C. What cannot be measured has read 0, and why_not
+ * says why. */
 bool machine_measure(struct machine *m, const carat_host_info *host);
 /* Has the next one recall it. Only in a directory that belongs to this user; file or why_not tells. */
 void machine_keep(struct machine *m, const carat_host_info *host, const struct cache_place *cache);

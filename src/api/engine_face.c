@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_face.c: the functions of carat.h and carat_tools.h on engines, sessions and the machine: arguments are checked
- * here, engine/ and machine/ do the work. */
+/* engine_face.c: the functions of carat.h and carat_tools.h on engines, sessions and the machine: arguments
+ * are checked here, engine/ and machine/ do the work. */
 #include "api/sizes.h"
 #include "engine/engine.h"
 #include "kernel/level.h"

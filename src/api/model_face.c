@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_face.c: the functions of carat.h and carat_tools.h on a model: arguments are checked here, the facts are gathered
- * from what is open. Opening and packing are checkpoint/'s, checking is check/'s. */
+/* model_face.c: the functions of carat.h and carat_tools.h on a model: arguments are checked here, the facts
+ * are gathered from what is open. Opening and packing are checkpoint/'s, checking is check/'s. */
 #include "api/sizes.h"
 #include "check/verify.h"
 #include "checkpoint/checkpoint.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.c: carat_get_host: gathers what cpu.c, os.c and level.c find out, by the same code by which an engine decides.
- * It judges nothing: what makes a machine slow is said by the command. */
+/* host.c: carat_get_host: gathers what cpu.c, os.c and level.c find out, by the same code by which an engine
+ * decides. It judges nothing: what makes a machine slow is said by the command. */
 #include <stdio.h>
 
 #include "base/base.h"

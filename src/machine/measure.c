@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.c: carat_measure_limits: times the loops of machine/roofline.c on the threads an engine would have. */
+/* measure.c: carat_measure_limits: times the loops of machine/roofline.c on the threads an engine would have.
+ */
 #include <math.h>
 
 #include "kernel/kernel.h"
@@ -17,8 +18,8 @@
 #define LEAST_A_THREAD ((size_t)8 << 20)
 #define ITEMS_A_THREAD 8 /* of multiplying, so that a thread that comes late costs little */
 
-/* Many short rounds: one of them passes without a neighbour. A round of reading is a part of the memory, so that the
- * others have left the caches when it comes again. */
+/* Many short rounds: one of them passes without a neighbour. A round of reading is a part of the memory, so
+ * that the others have left the caches when it comes again. */
 #define ROUNDS        48
 #define PARTS         8
 #define ROUND_SECONDS 0.001 /* of multiplying */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup.c: what Linux tells about the machine and what this process may have of it: processors, physical cores, control
- * groups, memory, names. What a missing /proc or /sys would have said is taken as "no limit" and "not known".
- * Everything read is small, read once and trusted no further than its syntax. */
+/* cgroup.c: what Linux tells about the machine and what this process may have of it: processors, physical
+ * cores, control groups, memory, names. What a missing /proc or /sys would have said is taken as "no limit"
+ * and "not known". Everything read is small, read once and trusted no further than its syntax. */
 #define _GNU_SOURCE
 #include "os/cgroup.h"
 
@@ -13,7 +13,8 @@
 
 /* ---- control groups ---- */
 
-/* The first bytes of a small system file as a string, without the newline at its end; false when it cannot be read. */
+/* The first bytes of a small system file as a string, without the newline at its end; false when it cannot be
+ * read. */
 static bool read_small(const char *path, char *text, size_t capacity)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -124,8 +125,8 @@ static void group_limit(struct ct_limit *limit, const struct controller *c, cons
     memcpy(limit->text, text, sizeof text);
 }
 
-/* Looks at every group from `group` up to the root of the hierarchy mounted at `mount`. The group's path as /proc tells
- * it may lie outside what a container sees; then only the root is there to look at. */
+/* Looks at every group from `group` up to the root of the hierarchy mounted at `mount`. The group's path as
+ * /proc tells it may lie outside what a container sees; then only the root is there to look at. */
 static void hierarchy_limit(struct ct_limit *limit, const struct controller *c, const char *root,
                             const char *mount, const char *group, bool v2)
 {
@@ -143,8 +144,8 @@ static void hierarchy_limit(struct ct_limit *limit, const struct controller *c, 
     }
 }
 
-/* Lines of /proc/self/cgroup are "number:controllers:path"; number 0 without controllers is version 2, which may stand
- * beside version 1. Mounts have the name of one controller or of all that share the hierarchy. */
+/* Lines of /proc/self/cgroup are "number:controllers:path"; number 0 without controllers is version 2, which
+ * may stand beside version 1. Mounts have the name of one controller or of all that share the hierarchy. */
 static struct ct_limit find_limit(const struct controller *c, const char *root)
 {
     struct ct_limit limit = {0};
@@ -197,8 +198,8 @@ static int first_common(const struct ct_cpu_mask *a, const struct ct_cpu_mask *b
     return -1;
 }
 
-/* Processors of the mask that are the first of the mask in their core; 0 when the machine does not tell. One that
- * tells nothing counts as a core of its own. */
+/* Processors of the mask that are the first of the mask in their core; 0 when the machine does not tell. One
+ * that tells nothing counts as a core of its own. */
 static int count_cores(const struct ct_cpu_mask *mask, const char *root)
 {
     int cores = 0, told = 0;

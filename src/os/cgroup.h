@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup.h: what this machine is and what this process may have of it. root goes before /proc and /sys: "" for this
- * machine, a directory in tests. */
+/* cgroup.h: what this machine is and what this process may have of it. root goes before /proc and /sys: ""
+ * for this machine, a directory in tests. */
 #ifndef CT_CGROUP_H
 #define CT_CGROUP_H
 

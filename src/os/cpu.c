@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.c: asks the processor (CPUID, and XGETBV for what the system saves on a context switch; on Arm the auxiliary
- * vector and MIDR). The levels are a table: what each needs of the answers. */
+/* cpu.c: asks the processor (CPUID, and XGETBV for what the system saves on a context switch; on Arm the
+ * auxiliary vector and MIDR). The levels are a table: what each needs of the answers. */
 #define _GNU_SOURCE
 #include "os/cpu.h"
 

@@ -23,7 +23,8 @@ void ct_cpu_detect(struct ct_cpu *cpu);
 /* Whether the level of that name is usable; false for a name that this architecture does not know. */
 bool ct_cpu_usable(const struct ct_cpu *cpu, const char *level);
 
-/* Asks that this process may use AMX tiles, as Linux demands; once granted it stays so. False where that is not known. */
+/* Asks that this process may use AMX tiles, as Linux demands; once granted it stays so. False where that is
+ * not known. */
 bool ct_cpu_allow_tiles(void);
 
 #endif

@@ -33,7 +33,8 @@ bool ct_os_absent(const char *path);
 bool ct_os_identify(struct ct_os_id *id, const char *path);
 /* The path as it reads from every directory, into out[n]; as it is where that is not known or too long. */
 void ct_os_absolute(char *out, size_t n, const char *path);
-/* E_IO when the names in a directory cannot be looked up, so that all files in it would seem to be missing. */
+/* E_IO when the names in a directory cannot be looked up, so that all files in it would seem to be missing.
+ */
 carat_status ct_os_enter(const char *dir, carat_error *err);
 
 /* Gives the first n bytes of a file to feed, a piece at a time; false when they cannot be read. */

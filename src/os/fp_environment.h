@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fp_environment.h: how floating-point numbers are rounded (NUMERICS.md section 2): to nearest even, FTZ and DAZ off. */
+/* fp_environment.h: how floating-point numbers are rounded (NUMERICS.md section 2): to nearest even, FTZ and
+ * DAZ off. */
 #ifndef CT_FP_ENVIRONMENT_H
 #define CT_FP_ENVIRONMENT_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock.c: tickets over a futex; see lock.h for the contract. Sequentially consistent throughout: whoever leaves either
- * sees the ticket of a caller that waits, or that caller sees the new number and does not sleep. */
+/* lock.c: tickets over a futex; see lock.h for the contract. Sequentially consistent throughout: whoever
+ * leaves either sees the ticket of a caller that waits, or that caller sees the new number and does not
+ * sleep. */
 #include "os/lock.h"
 
 #include "os/threads.h"

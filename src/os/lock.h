@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock.h: a lock that lets its callers in by the order in which they asked. A thread that evaluates token after token
- * asks again at once; with a lock that favours whoever is awake the others would wait for ever. Costs two atomic
- * operations when nobody else is there, allocates nothing and cannot fail. Not recursive. */
+/* lock.h: a lock that lets its callers in by the order in which they asked. A thread that evaluates token
+ * after token asks again at once; with a lock that favours whoever is awake the others would wait for ever.
+ * Costs two atomic operations when nobody else is there, allocates nothing and cannot fail. Not recursive. */
 #ifndef CT_LOCK_H
 #define CT_LOCK_H
 

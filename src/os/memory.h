@@ -11,8 +11,8 @@ void *ct_os_reserve(size_t size);
 void ct_os_release(void *p, size_t size);
 /* Bytes of a page. */
 size_t ct_os_page(void);
-/* Asks for huge pages behind the pages of [p, p + size), of a reservation or a mapped file that will be filled or read whole;
- * nothing happens where there are none. */
+/* Asks for huge pages behind the pages of [p, p + size), of a reservation or a mapped file that will be
+ * filled or read whole; nothing happens where there are none. */
 void ct_os_huge(const void *p, size_t size);
 /* Brings the page of a mapped file at p into memory, and its neighbours as the system likes, if it can. */
 void ct_os_fetch(const void *p);
@@ -23,7 +23,8 @@ void ct_os_discard(void *p, size_t size);
 
 /* Asks the system to read [p, p+size) of a ct_os_map in advance; may wait for the disk. */
 void ct_os_read_ahead(const void *p, size_t size);
-/* Drops the pages of a ct_os_map that lie wholly inside [p, p+size); they come back from the file when touched. */
+/* Drops the pages of a ct_os_map that lie wholly inside [p, p+size); they come back from the file when
+ * touched. */
 void ct_os_forget(const void *p, size_t size);
 
 #endif

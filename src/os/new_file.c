@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* new_file.c: what asks Linux to write: directories, new files that appear whole, small files, the room on a disk. Reading is
- * files.c's; what is written and where, checkpoint/'s. */
+/* new_file.c: what asks Linux to write: directories, new files that appear whole, small files, the room on a
+ * disk. Reading is files.c's; what is written and where, checkpoint/'s. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +84,8 @@ bool ct_os_remove(const char *path)
 
 /* ---- a file that appears whole ---- */
 
-/* Whether the open file has that name now: somebody may have cleared the directory, and somebody else begun anew. */
+/* Whether the open file has that name now: somebody may have cleared the directory, and somebody else begun
+ * anew. */
 static bool is_called(int fd, const char *path, struct ct_os_id *id)
 {
     struct stat st;
@@ -93,7 +94,8 @@ static bool is_called(int fd, const char *path, struct ct_os_id *id)
            id->device == st.st_dev;
 }
 
-/* A lock on the file itself: a process that dies leaves a file that nobody holds, which the next one takes over. */
+/* A lock on the file itself: a process that dies leaves a file that nobody holds, which the next one takes
+ * over. */
 carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err)
 {
     *n = (struct ct_os_new){.fd = -1, .path = path};

@@ -10,8 +10,8 @@
 bool ct_os_replaceable(const char *path);
 /* A regular file, not a link to one, that belongs to this user and that nobody else may write. */
 bool ct_os_own_file(const char *path);
-/* A directory of this user alone; with make it is made when absent, with its parents. *why, when false: what is wrong, the
- * end of a sentence. */
+/* A directory of this user alone; with make it is made when absent, with its parents. *why, when false: what
+ * is wrong, the end of a sentence. */
 bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char **why);
 /* Bytes of the disk that dir is on, and those of them that this user may still take; false when not known. */
 bool ct_os_disk(const char *dir, uint64_t *total, uint64_t *left);
@@ -23,19 +23,19 @@ struct ct_os_new {
     uint8_t *base;    /* [size] to be filled */
     size_t size;
 };
-/* Empties what a process left there that was killed. mode: of the new file, as open takes it. E_BUSY: another process makes
- * the file; E_IO. */
+/* Empties what a process left there that was killed. mode: of the new file, as open takes it. E_BUSY: another
+ * process makes the file; E_IO. */
 carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err);
 /* Whether somebody makes the file at this moment. */
 bool ct_os_new_held(const char *path);
-/* Takes size bytes of the disk and maps them, zeroed; E_IO when the disk has no room or the process may not write so much,
- * E_MEMORY. */
+/* Takes size bytes of the disk and maps them, zeroed; E_IO when the disk has no room or the process may not
+ * write so much, E_MEMORY. */
 carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err);
 /* Unmaps what was written; the file still has the name it was begun with. */
 void ct_os_new_written(struct ct_os_new *n);
-/* Brings it to the disk and gives it its name. The time of its last change is then a second ago, so that whoever writes to it
- * later, even at once, gives it another one. *id: what it is under its name; zeroes
- * when somebody has taken that again. */
+/* Brings it to the disk and gives it its name. The time of its last change is then a second ago, so that
+ * whoever writes to it later, even at once, gives it another one. *id: what it is under its name; zeroes when
+ * somebody has taken that again. */
 carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_os_id *id, carat_error *err);
 /* Takes it back, in every state. */
 void ct_os_new_abandon(struct ct_os_new *n);

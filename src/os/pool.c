@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.c: the threads of pool.h. Items are handed out by one counter that runs down to zero; a job is over when
- * every item has been done, not when every worker has looked, so a worker that still sleeps delays nobody. The
- * caller is thread 0 and works too. What a worker waits on is the generation number, raised once per job.
- * When a pool is stopped, the items left are still handed out, but nobody does them. */
+/* pool.c: the threads of pool.h. Items are handed out by one counter that runs down to zero; a job is over
+ * when every item has been done, not when every worker has looked, so a worker that still sleeps delays
+ * nobody. The caller is thread 0 and works too. What a worker waits on is the generation number, raised once
+ * per job. When a pool is stopped, the items left are still handed out, but nobody does them. */
 #include "os/pool.h"
 
 #include <stdatomic.h>
@@ -14,8 +14,8 @@
 #include "os/threads.h"
 
 /* How long a thread watches a word before it sleeps. A pass is hundreds of jobs a few microseconds apart;
- * sleeping between them would cost more than the jobs. Measured in time, not in rounds, because the length of a
- * pause instruction differs tenfold between processors. */
+ * sleeping between them would cost more than the jobs. Measured in time, not in rounds, because the length of
+ * a pause instruction differs tenfold between processors. */
 #define SPIN_SECONDS 40e-6
 /* With more threads than processors a spinning thread keeps a working one from running. */
 #define SPIN_SECONDS_CROWDED 2e-6

@@ -38,17 +38,17 @@ carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, car
         return ct_fail(err, CARAT_E_MEMORY, "out of memory while starting a thread");
     *thread = (struct ct_thread){.fn = fn, .arg = arg};
 
-    /* The host's signals are for the host's threads: a new thread inherits the mask of its creator. A fault is of the
-     * thread that meets it: were it blocked, the host's handler would not be asked, and a mapped file that shrinks
-     * would end the process. */
+    /* The host's signals are for the host's threads: a new thread inherits the mask of its creator. A fault
+     * is of the thread that meets it: were it blocked, the host's handler would not be asked, and a mapped
+     * file that shrinks would end the process. */
     static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
     sigset_t all, saved;
     sigfillset(&all);
     for (size_t i = 0; i < CT_COUNT(faults); i++)
         sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
-    /* A stack of known size, so that memory can be planned; one that thread-local data of the host would fill becomes the
-     * system's own. */
+    /* A stack of known size, so that memory can be planned; one that thread-local data of the host would fill
+     * becomes the system's own. */
     pthread_attr_t small;
     int failed = pthread_attr_init(&small);
     if (!failed) {

@@ -6,7 +6,8 @@
 #include "base/base.h"
 
 typedef struct ct_thread *ct_thread;
-/* Bytes of a thread's stack, of which pages become memory as they are touched; kernels take up to 40 KiB of it. */
+/* Bytes of a thread's stack, of which pages become memory as they are touched; kernels take up to 40 KiB of
+ * it. */
 #define CT_OS_STACK ((size_t)512 << 10)
 carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, carat_error *err);
 void ct_os_thread_join(ct_thread t);
