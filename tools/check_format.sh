@@ -11,7 +11,7 @@ case $(clang-format --version 2>/dev/null) in
     exit 77
     ;;
 esac
-find cli test fuzz -name '*.[ch]' -exec clang-format --dry-run --Werror {} + 2>&1 | awk -F: '
+find src include cli test fuzz -name '*.[ch]' -exec clang-format --dry-run --Werror {} + 2>&1 | awk -F: '
     /code should be clang-formatted/ { places[$1]++ }
     END {
         for (file in places) {
