@@ -110,7 +110,8 @@ void ct_cpu_load_begin(struct ct_backend *base, carat_progress progress, void *u
 
     b->progress = progress;
     b->progress_user = user;
-    b->packed.used = b->loaded = 0;
+    b->packed.used = 0;
+    b->loaded = 0;
     b->fp = ct_os_fp_enter();
     ct_pool_watch(b->pool, progress ? report : NULL, b);
 }
