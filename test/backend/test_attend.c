@@ -117,8 +117,9 @@ static void check(enum ct_kv_type type, int dim, int threads)
         int attn_type = (int)i % CT_ATTN_TYPES, n = 0;
         int32_t position[MAX_ROWS], sequence[MAX_ROWS], token[MAX_ROWS] = {0};
         float *logits[MAX_ROWS] = {NULL};
-        if (attn_type == 0 && p->last[0] >= CAPACITY) /* no longer there without a window */
-            attn_type = 1;
+        for (int s = 0; s < SEQUENCES; s++)
+            if (p->last[s] >= CAPACITY) /* no longer there without a window */
+                attn_type = 1;
         for (int s = 0; s < SEQUENCES; s++)
             for (int row = p->rows[s] - 1; row >= 0; row--, n++) {
                 position[n] = p->last[s] - row;

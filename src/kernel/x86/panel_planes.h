@@ -52,7 +52,8 @@ INLINE ivec shift(ivec v, const int by)
 INLINE ivec table_of(const struct kind kind)
 {
     ivec table = kind.table ? sixteen(kind.table) : V(set1_epi8)(0);
-    return V(add_epi8)(table, V(set1_epi8)((char)zero_of(kind)));
+    return run_of(kind) ? V(add_epi8)(table, V(set1_epi8)(MXFP4_ZERO))
+                        : BITS(xor)(table, V(set1_epi8)((char)SIGNED_ZERO));
 }
 
 /* Word i of the 8 words of 4 bytes that a group of a part is. */
