@@ -72,9 +72,8 @@ static carat_status add_products(struct trials *ts, const char *place, const str
 static carat_status add_elementwise(struct trials *ts, enum ct_elementwise at, int n,
                                     const struct ct_weight *w)
 {
-    static const char *const name[] = {"norm", "add", "scale", "geglu", "softcap"};
-    struct ct_trial *t =
-        add(ts, (struct ct_trial){ct_try_elementwise, name[at], .n = n, .at = (int)at, .w = w});
+    struct ct_trial *t = add(
+        ts, (struct ct_trial){ct_try_elementwise, ct_elementwise_name(at), .n = n, .at = (int)at, .w = w});
 
     if (t)
         snprintf(t->what, sizeof t->what, "%d values", n);
@@ -93,7 +92,7 @@ static carat_status visit(void *user, const char *place, const char *tensor, con
         if (seen && seen->type == w->type && seen->rows == w->rows && seen->cols == w->cols)
             return CARAT_OK;
     }
-    return norm ? add_elementwise(ts, CT_TRY_NORM, w->cols, w) : add_products(ts, place, w);
+    return norm ? add_elementwise(ts, CT_NORM, w->cols, w) : add_products(ts, place, w);
 }
 
 static carat_status add_rows(struct trials *ts)
@@ -173,11 +172,11 @@ static carat_status list(struct trials *ts)
 
     CT_TRY(ct_weights_walk(&m->weights, c, m->file, visit, ts));
     CT_TRY(add_rows(ts));
-    CT_TRY(add_elementwise(ts, CT_TRY_ADD, c->hidden, NULL));
-    CT_TRY(add_elementwise(ts, CT_TRY_SCALE, c->hidden, NULL));
-    CT_TRY(add_elementwise(ts, CT_TRY_GEGLU, c->layer[0].ffn, NULL));
+    CT_TRY(add_elementwise(ts, CT_ADD, c->hidden, NULL));
+    CT_TRY(add_elementwise(ts, CT_SCALE, c->hidden, NULL));
+    CT_TRY(add_elementwise(ts, CT_GEGLU, c->layer[0].ffn, NULL));
     if (c->logit_cap > 0)
-        CT_TRY(add_elementwise(ts, CT_TRY_SOFTCAP, c->n_vocab, NULL));
+        CT_TRY(add_elementwise(ts, CT_SOFTCAP, c->n_vocab, NULL));
     for (int i = 0; i < c->n_layer; i++) {
         if (!turned[c->layer[i].attn_type])
             CT_TRY(add_positions(ts, c->layer[i].attn_type));

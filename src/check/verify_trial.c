@@ -126,24 +126,13 @@ static bool take_prepared(struct ct_trial *t, struct ct_prepared *p)
     return p->value && p->q && p->tile && p->scale && p->sum;
 }
 
-static void multiply(const struct ct_trial *t, const struct ct_kernel *k, const struct ct_weight *w,
-                     const float *x, struct ct_prepared *p, float *scratch, float *out)
+static void multiply_all(const struct ct_trial *t, const struct ct_kernel *k, const struct ct_weight *w,
+                         const float *x, struct ct_prepared *p, float *scratch, float *out)
 {
     enum ct_input form = ct_input_form(w, t->exact);
 
-    if (form == CT_INPUT_LANES)
-        k->prepare_lanes(p, x, 0, t->n);
-    else
-        k->prepare_input(p, form, x, 0, t->n);
-    (w->layout == CT_LAYOUT_PANELS ? k->project_panels : k->project)(out, (size_t)w->rows, w, 0, w->rows, p,
-                                                                     form, scratch);
-}
-
-/* Exact arithmetic decodes blocks, so that their panels do not serve it. */
-static bool takes_panels(const struct ct_trial *t)
-{
-    enum ct_lines lines = ct_panel_of(t->w->type)->lines;
-    return !t->exact || lines == CT_LINES_16 || lines == CT_LINES_32;
+    ct_call_prepare(k, p, form, x, 0, t->n);
+    ct_call_project(k, out, (size_t)w->rows, w, 0, w->rows, p, form, scratch);
 }
 
 carat_status ct_try_product(struct ct_trial *t, const struct ct_comparison *c)
@@ -158,12 +147,12 @@ carat_status ct_try_product(struct ct_trial *t, const struct ct_comparison *c)
         return CARAT_E_MEMORY;
     for (int l = 0; l < c->n_level; l++) {
         const struct ct_kernel *k = &c->level[l];
-        multiply(t, k, &s.rows, x, &p, scratch, l == 0 ? want : got);
+        multiply_all(t, k, &s.rows, x, &p, scratch, l == 0 ? want : got);
         if (l > 0)
             compare(t, k, want, got, n, ", rows");
-        if (!s.packed || !takes_panels(t))
+        if (!ct_takes_panels(t->w->type, t->exact))
             continue;
-        multiply(t, k, &s.panels, x, &p, scratch, got);
+        multiply_all(t, k, &s.panels, x, &p, scratch, got);
         compare(t, k, want, got, n, ", panels");
     }
     return CARAT_OK;
@@ -197,6 +186,9 @@ carat_status ct_try_dequantize_row(struct ct_trial *t, const struct ct_compariso
 carat_status ct_try_elementwise(struct ct_trial *t, const struct ct_comparison *c)
 {
     const struct ct_config *config = &c->model->config;
+    const float number = t->at == CT_NORM    ? config->norm_eps
+                         : t->at == CT_SCALE ? config->embed_scale
+                                             : config->logit_cap;
     size_t n = (size_t)t->n;
     const float *x = take_values(t, n), *y = take_values(t, n);
     float *want = take_copy(t, x, n), *got = take(t, n);
@@ -207,16 +199,8 @@ carat_status ct_try_elementwise(struct ct_trial *t, const struct ct_comparison *
         const struct ct_kernel *k = &c->level[l];
         float *out = l == 0 ? want : got;
         memcpy(out, x, n * sizeof *out);
-        if (t->at == CT_TRY_NORM)
-            k->norm(out, out, t->w->data, t->n, config->norm_eps);
-        else if (t->at == CT_TRY_ADD)
-            k->add(out, y, t->n);
-        else if (t->at == CT_TRY_SCALE)
-            k->scale(out, config->embed_scale, t->n);
-        else if (t->at == CT_TRY_GEGLU)
-            k->geglu(out, y, t->n);
-        else
-            k->softcap(out, config->logit_cap, t->n);
+        ct_call_elementwise(k, (enum ct_elementwise)t->at, out, t->at == CT_NORM ? t->w->data : y, number,
+                            t->n);
         compare(t, k, want, out, n, "");
     }
     return CARAT_OK;
@@ -335,13 +319,8 @@ static void attend_with(const struct ct_kernel *k, struct attention *a, const st
 
     for (int i = 0; i < KEYS; i++)
         ct_kv_write(k, &a->kv, i, keys + 2 * (size_t)i * dim, keys + (2 * (size_t)i + 1) * dim);
-    for (int i = 0; i < a->tile.n; i++)
-        k->attend_query(&a->tile, i, q + (size_t)i * dim, &a->kv);
-    memset(a->all.sum, 0, (size_t)a->tile.n * sizeof *a->all.sum);
-    for (int b = 0; b <= (KEYS - 1) / CT_KEY_BLOCK; b++) {
-        ct_kv_attend(k, &a->block, &a->tile, &a->kv, b, l->attn_scale, l->attn_cap, a->scratch);
-        k->attend_merge(&a->all, &a->block, a->tile.n, a->kv.head_dim);
-    }
+    ct_call_attend(k, &a->all, &a->block, &a->tile, q, &a->kv, 0, KEYS - 1, l->attn_scale, l->attn_cap,
+                   a->scratch);
     for (int i = 0; i < a->tile.n; i++)
         k->attend_finish(a->out + (size_t)i * dim, &a->all, i, a->kv.head_dim);
 }

@@ -3,8 +3,8 @@
 #ifndef CT_VERIFY_TRIAL_H
 #define CT_VERIFY_TRIAL_H
 
+#include "check/kernel_calls.h"
 #include "checkpoint/checkpoint.h"
-#include "kernel/kernel.h"
 
 /* Levels on trial over one model. */
 struct ct_comparison {
@@ -28,8 +28,6 @@ struct ct_trial {
     struct ct_arena arena; /* of the run; the caller frees it */
     char differs[384];     /* what another level gave than ref, as a sentence; "" when none did */
 };
-
-enum ct_elementwise { CT_TRY_NORM, CT_TRY_ADD, CT_TRY_SCALE, CT_TRY_GEGLU, CT_TRY_SOFTCAP };
 
 /* Each uses the members that its kernel asks for. CARAT_E_MEMORY. */
 carat_status ct_try_product(struct ct_trial *t, const struct ct_comparison *c);        /* w r0 r1 n exact */

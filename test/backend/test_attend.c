@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "backend/cpu/cpu_backend.h"
+#include "check/kernel_calls.h"
 
 enum {
     SEQUENCES = 3,
@@ -53,11 +54,7 @@ static void alone(float *out, const struct ct_kernel *k, const float *q, const s
     struct ct_queries tile = {1, {lo}, {hi}, at[0]};
     struct ct_attended all = {&max[0], &sum[0], at[1]}, block = {&max[1], &sum[1], at[2]};
 
-    k->attend_query(&tile, 0, q, kv);
-    for (int b = lo / CT_KEY_BLOCK; b <= hi / CT_KEY_BLOCK; b++) {
-        ct_kv_attend(k, &block, &tile, kv, b, 0.25f, 0, scratch);
-        k->attend_merge(&all, &block, 1, kv->head_dim);
-    }
+    ct_call_attend(k, &all, &block, &tile, q, kv, lo, hi, 0.25f, 0, scratch);
     k->attend_finish(out, &all, 0, kv->head_dim);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check/kernel_calls.h"
 #include "kernel/kernel.h"
 #include "kernel/level.h"
 #include "kernel/layout/panel.h"

@@ -136,14 +136,8 @@ void kc_attend_case(struct kcheck *c)
         tile.q = kc_take(c, CT_QUERIES * n * 4, 64);
         float *scratch = kc_take(c, CT_ATTEND_SCRATCH * 4, 64), *out = kc_take(c, n * count * 4, 4);
         struct ct_attended all = take(c, tile.n, dim), block = take(c, tile.n, dim);
-        memset(all.sum, 0, count * 4);
         kc_enter(c, l, "attend");
-        for (int i = 0; i < tile.n; i++)
-            k->attend_query(&tile, i, q + (size_t)i * n, &kv);
-        for (int b = lo / CT_KEY_BLOCK; b <= hi / CT_KEY_BLOCK; b++) {
-            ct_kv_attend(k, &block, &tile, &kv, b, scale, cap, scratch);
-            k->attend_merge(&all, &block, tile.n, dim);
-        }
+        ct_call_attend(k, &all, &block, &tile, q, &kv, lo, hi, scale, cap, scratch);
         compare(c, 2, &block, tile.n, dim);
         for (int i = 0; i < tile.n; i++)
             k->attend_finish(out + (size_t)i * n, &all, i, dim);

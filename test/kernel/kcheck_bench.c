@@ -174,10 +174,7 @@ static struct ct_prepared prepare(const struct ct_kernel *k, enum ct_input form,
         .tile = need(values),
     };
     for (int t = 0; t < n; t += CT_LANES)
-        if (form == CT_INPUT_LANES)
-            k->prepare_lanes(&p, x, t, t + CT_LANES);
-        else
-            k->prepare_input(&p, form, x, t, t + CT_LANES);
+        ct_call_prepare(k, &p, form, x, t, t + CT_LANES);
     return p;
 }
 

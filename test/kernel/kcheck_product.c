@@ -139,10 +139,7 @@ static struct ct_prepared prepare(struct kcheck *c, const struct ct_kernel *k, c
 
     for (int i = 0; i < items; i++) {
         int t0 = (backwards ? items - 1 - i : i) * step;
-        if (form == CT_INPUT_LANES)
-            k->prepare_lanes(&x, p->x, t0, t0 + step);
-        else
-            k->prepare_input(&x, form, p->x, t0, t0 + step);
+        ct_call_prepare(k, &x, form, p->x, t0, t0 + step);
     }
     return x;
 }
@@ -195,17 +192,15 @@ static void check_project(struct kcheck *c, const struct product *p, const struc
     struct ct_prepared x = prepare(c, k, p, form);
     float *scratch = kc_take(c, CT_SCRATCH(w->cols) * sizeof(float), 64);
     float *out = kc_take(c, out_count(p) * sizeof *out, 4);
-    void (*project)(float *, size_t, const struct ct_weight *, int, int, const struct ct_prepared *,
-                    enum ct_input, float *) = panels ? k->project_panels : k->project;
     if (kc_chance(c, 4)) { /* only a part */
         int r0 = kc_below(c, w->rows) / (panels ? CT_PANEL_ROWS : 1) * (panels ? CT_PANEL_ROWS : 1);
         int r1 = r0 + 1 + kc_below(c, w->rows - r0);
         expect_part(c, p, r0, r1);
-        project(out, p->ldo, w, r0, r1, &x, form, scratch);
+        ct_call_project(k, out, p->ldo, w, r0, r1, &x, form, scratch);
         kc_compare_floats(c, 1, out, out_count(p));
     } else {
         for (int r = 0; r < w->rows; r += step)
-            project(out, p->ldo, w, r, CT_MIN(w->rows, r + step), &x, form, scratch);
+            ct_call_project(k, out, p->ldo, w, r, CT_MIN(w->rows, r + step), &x, form, scratch);
         kc_compare_floats(c, 0, out, out_count(p));
     }
     kc_release(c, mark);
@@ -247,11 +242,9 @@ void kc_product_case(struct kcheck *c, enum ct_type type)
     check_widen(c, &p);
     check_prepare(c, &p, p.form);
     expect_product(c, &p);
-    enum ct_lines lines = ct_panel_of(type)->lines;
-    bool floats = lines == CT_LINES_16 || lines == CT_LINES_32;
     for (int l = 0; l < c->n_level; l++) {
         check_project(c, &p, &p.rows, l);
-        if (p.packed && (floats || !p.exact)) /* exact arithmetic leaves blocks as rows */
+        if (ct_takes_panels(type, p.exact))
             check_project(c, &p, &p.panels, l);
     }
     kc_release(c, mark);

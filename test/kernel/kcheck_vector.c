@@ -54,30 +54,18 @@ static void norm_case(struct kcheck *c)
     }
 }
 
-/* The three that change one vector by another or by a number, and the soft-cap. */
-enum elementwise { ADD, SCALE, GEGLU, SOFTCAP };
-
-static void elementwise_case(struct kcheck *c, enum elementwise what)
+static void elementwise_case(struct kcheck *c, enum ct_elementwise what)
 {
-    static const char *const name[] = {"add", "scale", "geglu", "softcap"};
     int n = draw_length(c);
     const float *x = kc_chance(c, 2) ? spread(c, (size_t)n) : inputs(c, (size_t)n, false);
     const float *y = inputs(c, (size_t)n, false);
     float factor = kc_chance(c, 2) ? 30 : kc_uniform(c, 0.01f, 100);
 
     for (int l = 0; l < c->n_level; l++) {
-        const struct ct_kernel *k = &c->level[l];
         int mark = c->pens;
         float *out = copy(c, x, (size_t)n);
-        kc_enter(c, l, name[what]);
-        if (what == ADD)
-            k->add(out, y, n);
-        else if (what == SCALE)
-            k->scale(out, factor, n);
-        else if (what == GEGLU)
-            k->geglu(out, y, n);
-        else
-            k->softcap(out, factor, n);
+        kc_enter(c, l, ct_elementwise_name(what));
+        ct_call_elementwise(&c->level[l], what, out, y, factor, n);
         kc_floats(c, 0, out, (size_t)n);
         kc_release(c, mark);
     }
@@ -85,19 +73,19 @@ static void elementwise_case(struct kcheck *c, enum elementwise what)
 
 static void add_case(struct kcheck *c)
 {
-    elementwise_case(c, ADD);
+    elementwise_case(c, CT_ADD);
 }
 static void scale_case(struct kcheck *c)
 {
-    elementwise_case(c, SCALE);
+    elementwise_case(c, CT_SCALE);
 }
 static void geglu_case(struct kcheck *c)
 {
-    elementwise_case(c, GEGLU);
+    elementwise_case(c, CT_GEGLU);
 }
 static void softcap_case(struct kcheck *c)
 {
-    elementwise_case(c, SOFTCAP);
+    elementwise_case(c, CT_SOFTCAP);
 }
 
 /* Frequencies, then a table of one position, then a head rotated by it. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check/kernel_calls.h"
 #include "kernel/kernel.h"
 #include "kernel/layout/panel.h"
 
@@ -173,10 +174,7 @@ static struct ct_prepared prepare(const struct ct_kernel *k, enum ct_input form,
     } else
         p.value = room(values * sizeof *p.value);
     for (int t = 0; t < n; t += CT_LANES)
-        if (form == CT_INPUT_LANES)
-            k->prepare_lanes(&p, x, t, t + CT_LANES);
-        else
-            k->prepare_input(&p, form, x, t, t + CT_LANES);
+        ct_call_prepare(k, &p, form, x, t, t + CT_LANES);
     return p;
 }
 
