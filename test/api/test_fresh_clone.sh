@@ -65,6 +65,8 @@ cd "$dir/clone"
 answer=$(tail -n 1 demo)
 [ "$answer" = 'The kitchen lights are now on.' ] || fail "the last line of make demo is '$answer'"
 [ "$(tail -c 1 demo | od -An -c | tr -d ' ')" = '\n' ] || fail "no newline ends the answer"
+"${as_user[@]}" env -i PATH="$dir/bin" make clean >"$dir/log" 2>&1 || fail "make clean: $(cat "$dir/log")"
+[ ! -e build ] || fail "make clean leaves something"
 
 # Without the packages, and without a way to get them: one reason, and where the other way is described.
 rm "$dir"/bin/cmake
