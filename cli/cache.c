@@ -72,8 +72,7 @@ static int visit(void *user, const carat_cache_entry *e)
     struct walk *w = user;
     bool useless = e->state != CARAT_CACHE_CURRENT;
 
-    w->full = w->full ||
-              (!useless && w->kept + e->bytes > w->cap); /* then whatever was used before it leaves too */
+    w->full = w->full || (!useless && e->sum > w->cap);
     bool remove = w->clear || is_named(w, e) || (w->prune && (useless || w->full));
 
     *(remove ? &w->removed : &w->kept) += e->bytes;
@@ -88,7 +87,7 @@ int verb_cache(const struct options *o)
                      .prune = strcmp(o->model, "prune") == 0,
                      .clear = strcmp(o->model, "clear") == 0,
                      .name = strcmp(o->model, "remove") == 0 ? o->text : NULL,
-                     .cap = o->cache_size ? o->cache_size : CACHE_CAP};
+                     .cap = o->cache_size};
     char size[SIZE_TEXT], most[SIZE_TEXT];
     struct cache_place place;
     carat_error err;
@@ -99,8 +98,9 @@ int verb_cache(const struct options *o)
         return fail(USAGE, o->text ? "cache: %s takes no name" : "cache: %s needs the name of a packed model",
                     o->model);
     cache_find(&place);
+    w.cap = w.cap ? w.cap : place.in.limit;
     if (!*place.path)
-        return fail(FAILED, "cache: %s", place.note);
+        return fail(FAILED, "cache: %s", place.in.note);
     if (w.name && !realpath(w.name, w.real))
         w.real[0] = 0;
     if (w.name && carat_cache_walk(place.path, count_named, &w, &err) == CARAT_OK && w.n_named != 1)

@@ -173,13 +173,8 @@ int check_spares_model(const struct options *o, const carat_model *model);
 enum { MOST_CACHE_PATH = 1024 };
 struct cache_place {
     char path[MOST_CACHE_PATH]; /* "" when no place is known */
-    bool exists, ours;          /* it is there; and belongs to this user alone */
-    bool writable;              /* ours, and files can be made in it; or it can be made */
-    const char *note;           /* the same in words */
-    double disk, disk_free; /* bytes of its file system, and what this user may still take; 0: not known */
+    carat_cache_info in;
 };
-#define CACHE_LEAVES_FREE 0.2                 /* of its disk */
-#define CACHE_CAP         ((uint64_t)4 << 30) /* bytes of packed models, unless --cache-size says another */
 void cache_find(struct cache_place *c);
 
 /* names.c: when nothing is at the path `model` and it reads like a name or an address, says what to type

@@ -72,6 +72,7 @@ typedef struct carat_cache_entry {
     uint64_t bytes;
     int64_t used; /* last use, in seconds since 1970 */
     carat_cache_state state;
+    uint64_t sum; /* bytes of the current files so far: those where it exceeds the limit leave first */
 } carat_cache_entry;
 /* Return 1 to remove the file, 0 to leave it. A process that has mapped a removed file can still use it. */
 typedef int (*carat_cache_visit)(void *user, const carat_cache_entry *entry);
@@ -79,6 +80,21 @@ typedef int (*carat_cache_visit)(void *user, const carat_cache_entry *entry);
  * cache. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *user,
                                         carat_error *err);
+
+/* A directory as a cache, and the rules of every cache. */
+typedef struct carat_cache_info {
+    size_t size;
+    int exists;
+    int usable;               /* it exists and belongs to this user alone */
+    int writable;             /* it is usable and files can be made in it, or it can be made */
+    const char *note;         /* the same in words; lives as long as the program */
+    uint64_t disk, disk_free; /* bytes of its disk, and those this user may still take; 0: not known */
+    double disk_reserve;      /* share of the disk that is left free */
+    uint64_t limit;           /* bytes of all its files, where cache_bytes is 0 */
+} carat_cache_info;
+CARAT_DEFAULT(carat_cache_info)
+/* Makes nothing. dir may be NULL: then info has only the rules. Any thread. CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_cache_look(const char *dir, carat_cache_info *info, carat_error *err);
 
 /* -------------------------------------------------------------- profile ---- */
 

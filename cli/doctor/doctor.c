@@ -214,14 +214,15 @@ static void print_cache(const struct report *r)
     double bytes;
     int n = doctor_cache_count(in, CARAT_CACHE_CURRENT, &bytes);
 
-    if (c->ours)
-        snprintf(models, sizeof models, "%s%d model%s, %s of %s", c->writable ? "" : ", ", n,
+    if (c->in.usable)
+        snprintf(models, sizeof models, "%s%d model%s, %s of %s", c->in.writable ? "" : ", ", n,
                  n == 1 ? "" : "s", size_text(part, bytes), size_text(whole, r->cap));
-    if (c->disk > 0)
-        snprintf(disk, sizeof disk, ", %s (%.0f %%) of its disk free", size_text(part, c->disk_free),
-                 100 * c->disk_free / c->disk);
-    line("cache", "%s%s%s%s%s", c->path, *c->path ? ": " : "", c->ours && c->writable ? "" : c->note, models,
-         disk);
+    if (c->in.disk > 0)
+        snprintf(disk, sizeof disk, ", %s (%.0f %%) of its disk free",
+                 size_text(part, (double)c->in.disk_free),
+                 100 * (double)c->in.disk_free / (double)c->in.disk);
+    line("cache", "%s%s%s%s%s", c->path, *c->path ? ": " : "",
+         c->in.usable && c->in.writable ? "" : c->in.note, models, disk);
     for (int i = CARAT_CACHE_CURRENT + 1; i < CACHE_STATES; i++)
         if (in->n[i])
             used += (size_t)snprintf(useless + used, sizeof useless - used, "%s%d %s", used ? ", " : "",
@@ -289,8 +290,8 @@ int verb_doctor(const struct options *o)
     conditions_read(&r.now, atoi(r.host.allowed_list)); /* before measuring is part of them */
     if ((code = find_limits(&r, o->measure)) != DONE)
         return code;
-    r.cap = (double)(o->cache_size ? o->cache_size : CACHE_CAP);
-    if (r.cache.ours)
+    r.cap = (double)(o->cache_size ? o->cache_size : r.cache.in.limit);
+    if (r.cache.in.usable)
         doctor_look_into(&r.content, r.cache.path);
     doctor_judge(&r);
     return o->json ? doctor_print_json(&r) : print_text(&r);

@@ -233,12 +233,14 @@ static void judge_cache(struct report *r)
     char size[SIZE_TEXT];
     double bytes;
 
-    if (!r->cache.writable)
+    if (!r->cache.in.writable)
         advise(r, "cache", "nothing can be kept from one start to the next: %s%s",
-               *r->cache.path ? "the cache " : "there is ", r->cache.note);
-    else if (r->cache.disk > 0 && r->cache.disk_free < CACHE_LEAVES_FREE * r->cache.disk)
+               *r->cache.path ? "the cache " : "there is ", r->cache.in.note);
+    else if (r->cache.in.disk > 0 &&
+             (double)r->cache.in.disk_free < r->cache.in.disk_reserve * (double)r->cache.in.disk)
         advise(r, "disk", "%.0f %% of the cache's disk are free: below %.0f %% nothing is added to the cache",
-               100 * r->cache.disk_free / r->cache.disk, 100 * CACHE_LEAVES_FREE);
+               100 * (double)r->cache.in.disk_free / (double)r->cache.in.disk,
+               100 * r->cache.in.disk_reserve);
     if (r->content.n_part)
         advise(r, "cache_unfinished", "processes that were stopped left %s in %s/*.part",
                size_text(size, r->content.part_bytes), r->cache.path);

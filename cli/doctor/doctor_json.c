@@ -109,12 +109,12 @@ static json_t *cache_json(const struct report *r)
     double bytes;
     int n = doctor_cache_count(in, CARAT_CACHE_CURRENT, &bytes);
 
-    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:I, s:i, s:I, s:i, s:i, s:i, s:i, s:I}", "directory",
-                     text_json(c->path), "exists", c->exists, "writable", c->writable, "disk", known(c->disk),
-                     "disk_free", known(c->disk_free), "cap", (json_int_t)r->cap, "models", n, "bytes",
-                     (json_int_t)bytes, "stale", in->n[CARAT_CACHE_STALE], "gone", in->n[CARAT_CACHE_GONE],
-                     "useless", in->n[CARAT_CACHE_USELESS], "unfinished", in->n_part, "unfinished_bytes",
-                     (json_int_t)in->part_bytes);
+    return json_pack(
+        "{s:o, s:b, s:b, s:o, s:o, s:I, s:i, s:I, s:i, s:i, s:i, s:i, s:I}", "directory", text_json(c->path),
+        "exists", c->in.exists, "writable", c->in.writable, "disk", known((double)c->in.disk), "disk_free",
+        known((double)c->in.disk_free), "cap", (json_int_t)r->cap, "models", n, "bytes", (json_int_t)bytes,
+        "stale", in->n[CARAT_CACHE_STALE], "gone", in->n[CARAT_CACHE_GONE], "useless",
+        in->n[CARAT_CACHE_USELESS], "unfinished", in->n_part, "unfinished_bytes", (json_int_t)in->part_bytes);
 }
 
 int doctor_print_json(const struct report *r)

@@ -68,6 +68,16 @@ carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *us
     return ct_cache_walk(dir, visit, user, err);
 }
 
+carat_status carat_cache_look(const char *dir, carat_cache_info *info, carat_error *err)
+{
+    carat_cache_info full;
+
+    CT_TRY(ct_check_struct(info, sizeof full, "carat_cache_info", err));
+    CT_TRY(ct_cache_look(dir, &full, err));
+    ct_give_struct(info, &full);
+    return CARAT_OK;
+}
+
 carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
                           carat_verdict *verdict, carat_error *err)
 {

@@ -75,7 +75,7 @@ carat_status ct_verify_shapes(struct ct_verify *v, int *verdict, carat_error *er
         ct_verify_say(v, "the model has the depth and width of %s, but %s", m->name, difference);
         return CARAT_OK;
     }
-    /* The rows of the vocabulary are not held against a model: converters cut padding off, and people add tokens. */
+    /* The rows of the vocabulary may differ: converters cut padding off, and people add tokens. */
     uint64_t row = (uint64_t)c->hidden, rows = (uint64_t)c->n_vocab,
              expected = m->n_parameter - (uint64_t)m->n_vocab * row + rows * row * (w->tied ? 1 : 2);
     if (w->n_parameter != expected) {

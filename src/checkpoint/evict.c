@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEFAULT_BYTES ((uint64_t)4 << 30)
-#define FREE_SHARE    0.2 /* of the disk stays free */
+/* The rules: so many bytes unless the caller says otherwise, and this share of the disk stays free. */
+#define DEFAULT_LIMIT ((uint64_t)4 << 30)
+#define DISK_RESERVE  0.2
 
 const char *const ct_cache_suffix[CT_CACHE_PARTS] = {
     [CT_CACHE_WHOLE] = ".carat", [CT_CACHE_UNFINISHED] = ".part", [CT_CACHE_STAMP] = ".used"};
@@ -122,7 +123,7 @@ static bool remove_entry(const char *dir, const struct listed *e)
 
 static uint64_t cache_cap(const struct ct_packed_copy *c)
 {
-    return c->o->cache_bytes ? c->o->cache_bytes : DEFAULT_BYTES;
+    return c->o->cache_bytes ? c->o->cache_bytes : DEFAULT_LIMIT;
 }
 
 /* Of this model is what is being made, and nothing else: it is not counted. */
@@ -158,7 +159,7 @@ static const char *limit_by_disk(struct ct_packed_copy *c, const struct listing 
         return NULL;
     for (size_t i = 0; i < l->n; i++)
         others += may_leave(c, &l->entry[i]) ? l->entry[i].bytes : 0;
-    uint64_t floor = (uint64_t)((double)total * FREE_SHARE);
+    uint64_t floor = (uint64_t)((double)total * DISK_RESERVE);
     if (left + others >= floor && left + others - floor >= need) {
         *cap = CT_MIN(*cap, left + others - floor);
         return NULL;
@@ -237,8 +238,9 @@ static enum carat_cache_state origin_state(const char *path, const struct ct_pac
     return ct_packed_current(p, path) ? CARAT_CACHE_CURRENT : CARAT_CACHE_STALE;
 }
 
-static carat_status visit_entry(const char *dir, const struct listed *e, carat_cache_visit visit, void *user,
-                                carat_error *err)
+/* *sum: bytes of the current entries so far. */
+static carat_status visit_entry(const char *dir, const struct listed *e, uint64_t *sum,
+                                carat_cache_visit visit, void *user, carat_error *err)
 {
     carat_cache_entry entry = {.size = sizeof entry,
                                .bytes = e->bytes,
@@ -263,6 +265,9 @@ static carat_status visit_entry(const char *dir, const struct listed *e, carat_c
             entry.state = origin_state(p.origin.s, &p);
         }
     }
+    if (entry.state == CARAT_CACHE_CURRENT)
+        *sum += e->bytes;
+    entry.sum = *sum;
     if (status != CARAT_E_MEMORY) {
         if (visit(user, &entry))
             remove_entry(dir, e);
@@ -277,10 +282,46 @@ carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user,
 {
     if (!dir || !visit)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", dir ? "visit" : "dir");
+    uint64_t sum = 0;
     struct listing l = list_directory(dir);
     carat_status status = l.failed ? ct_no_memory(err, dir) : CARAT_OK;
     for (size_t i = 0; i < l.n && !status; i++)
-        status = visit_entry(dir, &l.entry[i], visit, user, err);
+        status = visit_entry(dir, &l.entry[i], &sum, visit, user, err);
     free(l.entry);
     return status;
+}
+
+/* The directory, or the one above it that it could be made in; the end of the path is cut off. */
+static void cut_to_existing(char *path)
+{
+    char *slash;
+
+    while (ct_os_kind(path) == 0 && path[1] && (slash = strrchr(path, '/')))
+        slash[slash == path] = 0;
+}
+
+carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error *err)
+{
+    char nearest[4096];
+    const char *why = NULL;
+    bool writable = false;
+
+    *info = (carat_cache_info){
+        .size = sizeof *info, .note = "", .disk_reserve = DISK_RESERVE, .limit = DEFAULT_LIMIT};
+    if (!dir)
+        return CARAT_OK;
+    if (!join_path(nearest, dir, ""))
+        return ct_fail(err, CARAT_E_ARGUMENT, "the path of the cache is longer than %zu bytes",
+                       sizeof nearest);
+    strcpy(nearest, dir);
+    cut_to_existing(nearest);
+    info->exists = ct_os_kind(dir) != 0;
+    info->usable = ct_os_own_directory(dir, false, &writable, &why);
+    info->writable = info->exists ? writable : ct_os_takes_files(nearest);
+    info->note = info->writable  ? (info->exists ? "exists" : "can be made")
+                 : !info->exists ? "cannot be made"
+                 : !why          ? "exists, not writable"
+                                 : why + 3 * (strncmp(why, "it ", 3) == 0);
+    ct_os_disk(nearest, &info->disk, &info->disk_free);
+    return CARAT_OK;
 }

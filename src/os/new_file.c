@@ -62,8 +62,15 @@ bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char 
            : st.st_uid != geteuid()             ? "it belongs to another user"
            : (st.st_mode & (S_IWGRP | S_IWOTH)) ? "others may write to it"
                                                 : NULL;
-    *writable = !*why && faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
+    *writable = !*why && ct_os_takes_files(dir);
     return !*why;
+}
+
+bool ct_os_takes_files(const char *dir)
+{
+    struct stat st;
+    return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+           faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
 bool ct_os_disk(const char *dir, uint64_t *total, uint64_t *left)

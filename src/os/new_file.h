@@ -13,6 +13,8 @@ bool ct_os_own_file(const char *path);
 /* A directory of this user alone; with make it is made when absent, with its parents. *why, when false: what
  * is wrong, the end of a sentence. */
 bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char **why);
+/* Whether dir is a directory that this user may make files in. */
+bool ct_os_takes_files(const char *dir);
 /* Bytes of the disk that dir is on, and those of them that this user may still take; false when not known. */
 bool ct_os_disk(const char *dir, uint64_t *total, uint64_t *left);
 

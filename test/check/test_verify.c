@@ -237,7 +237,18 @@ static void a_packed_file_is_what_was_written(void **state)
     free(r);
 
     size_t n;
-    uint8_t *bytes = read_whole(path, &n);
+    uint8_t *bytes = read_whole(path, &n), *copy = malloc(n);
+    assert_non_null(copy);
+    memcpy(copy, bytes, n);
+    carat_buffer buffer = {"packed", copy, n}; /* the caller's, and not to be given back to the system */
+    OK(carat_model_open_memory(&m, &buffer, sizeof buffer, 1, NULL, err));
+    r = verify(m, 2);
+    assert_int_equal(r->verdict.failed, 0);
+    assert_memory_equal(copy, bytes, n);
+    free(r);
+    carat_model_close(m);
+    free(copy);
+
     bytes[last] ^= 1;
     write_file(h.dir, "packed", bytes, n);
     m = open_path(path);

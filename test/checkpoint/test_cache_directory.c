@@ -178,10 +178,53 @@ static void a_model_that_cannot_be_read_is_not_in_the_cache_either(void **state)
     assert_int_equal(chmod(scratch, 0700), 0);
 }
 
+/* What carat_cache_look says of the cache. */
+static carat_cache_info look(const char *dir)
+{
+    carat_cache_info info;
+    carat_cache_info_default(&info);
+    OK(carat_cache_look(dir, &info, err));
+    assert_int_equal(info.size, sizeof info);
+    assert_true(info.limit == (uint64_t)4 << 30 && info.disk_reserve == 0.2);
+    return info;
+}
+
+static void looking_tells_the_rules(void **state)
+{
+    (void)state;
+    char below[PATH_SIZE];
+    carat_cache_info info = look(NULL);
+    assert_string_equal(info.note, "");
+    FAILS(CARAT_E_ARGUMENT, carat_cache_look(cache_dir(), NULL, err));
+
+    info = look(path_join(below, cache_dir(), "a/b/c/"));
+    assert_true(!info.exists && !info.usable && info.writable && info.disk > info.disk_free);
+    assert_string_equal(info.note, "can be made");
+    assert_int_equal(count_files("", NULL), 0); /* nothing is made */
+    opens(small(0), MADE, in);
+    info = look(cache_dir());
+    assert_true(info.exists && info.usable && info.writable && info.disk > info.disk_free);
+    assert_string_equal(info.note, "exists");
+    assert_int_equal(chmod(cache_dir(), 0702), 0);
+    info = look(cache_dir());
+    assert_true(info.exists && !info.usable && !info.writable);
+    assert_string_equal(info.note, "others may write to it");
+    assert_int_equal(chmod(cache_dir(), 0700), 0);
+    path_join(below, cache_dir(), "file");
+    write_file(below, "x", 1);
+    info = look(below);
+    assert_true(info.exists && !info.usable && !info.writable);
+    assert_string_equal(info.note, "is not a directory");
+    info = look(strcat(below, "/c"));
+    assert_true(!info.exists && !info.writable);
+    assert_string_equal(info.note, "cannot be made");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(only_ones_own_directory_is_used, fresh_cache),
+        cmocka_unit_test_setup(looking_tells_the_rules, fresh_cache),
         cmocka_unit_test_setup(a_directory_that_cannot_be_written_is_read, fresh_cache),
         cmocka_unit_test_setup(a_model_that_cannot_be_read_is_not_in_the_cache_either, fresh_cache),
     };

@@ -265,6 +265,7 @@ static void the_walk_shows_everything(void **state)
         assert_string_equal(s.origin[i], small(order[i]));
         assert_int_equal(s.entry[i].state, CARAT_CACHE_CURRENT);
         assert_int_equal(s.entry[i].bytes, status_of(s.name[i]).st_size);
+        assert_int_equal(s.entry[i].sum, s.entry[i].bytes + (i ? s.entry[i - 1].sum : 0));
         assert_true(llabs((long long)s.entry[i].used - (long long)time(NULL)) < 100);
     }
     assert_int_equal(utimensat(AT_FDCWD, small(0), NULL, 0), 0);
@@ -273,6 +274,8 @@ static void the_walk_shows_everything(void **state)
     assert_int_equal(s.entry[0].state, CARAT_CACHE_STALE);
     assert_int_equal(s.entry[1].state, CARAT_CACHE_CURRENT);
     assert_int_equal(s.entry[2].state, CARAT_CACHE_GONE);
+    assert_true(s.entry[0].sum == 0 && s.entry[1].sum == s.entry[1].bytes &&
+                s.entry[2].sum == s.entry[1].sum);
     assert_int_equal(truncate(s.name[1], 20), 0);
 
     /* left behind by others, or not of this house */
