@@ -16,7 +16,7 @@ struct carat_engine {
     carat_plan plan;
     enum ct_kv_type kv_type;
     struct ct_weights weights; /* the model's, as the backend packs them */
-    struct ct_cache cache;
+    struct ct_kv_cache cache;
 
     struct ct_lock lock; /* for whatever is below, the slots of sessions excepted */
     struct ct_pass pass;

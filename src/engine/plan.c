@@ -82,7 +82,7 @@ void ct_lay_out(struct carat_engine *e)
     size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions;
 
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
-    ct_cache_init(&e->cache, b, c, e->kv_type, p->context, p->chunk);
+    ct_kv_cache_init(&e->cache, b, c, e->kv_type, p->context, p->chunk);
     ct_pass_init(&e->pass, b, c, &e->weights, &e->cache, p->chunk);
     e->weights.layer = b->verb.alloc_host(b, (size_t)c->n_layer * sizeof *e->weights.layer);
     e->token = b->verb.alloc_host(b, n * sizeof *e->token);

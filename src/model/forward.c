@@ -6,7 +6,7 @@
 #include "model/forward.h"
 
 void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_config *c,
-                  const struct ct_weights *w, const struct ct_cache *cache, int max_rows)
+                  const struct ct_weights *w, const struct ct_kv_cache *cache, int max_rows)
 {
     int q = 0, kv = 0, ffn = 0; /* the widest of any layer */
 

@@ -10,7 +10,7 @@ struct ct_pass {
     struct ct_backend *backend;
     const struct ct_config *config;
     const struct ct_weights *weights;
-    const struct ct_cache *cache;
+    const struct ct_kv_cache *cache;
     int layer; /* the one under way, for those who watch */
 
     /* Shapes: rows of the pass, then what each row holds. */
@@ -24,7 +24,7 @@ struct ct_pass {
 
 /* Takes the activations of max_rows rows from the backend. */
 void ct_pass_init(struct ct_pass *p, struct ct_backend *backend, const struct ct_config *c,
-                  const struct ct_weights *w, const struct ct_cache *cache, int max_rows);
+                  const struct ct_weights *w, const struct ct_kv_cache *cache, int max_rows);
 
 /* Writes the rows' K and V into the cache, and the logits of the rows that want them where they want them. */
 enum ct_outcome ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch);

@@ -2,8 +2,8 @@
 /* kv_cache.c: the arithmetic of kv_cache.h. */
 #include "model/kv_cache.h"
 
-void ct_cache_init(struct ct_cache *cache, struct ct_backend *b, const struct ct_config *c,
-                   enum ct_kv_type type, int context, int chunk)
+void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const struct ct_config *c,
+                      enum ct_kv_type type, int context, int chunk)
 {
     cache->ring = context;
     for (int i = 0; i < c->n_layer; i++) {

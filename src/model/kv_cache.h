@@ -6,13 +6,13 @@
 
 #include "model/weights.h"
 
-struct ct_cache {
+struct ct_kv_cache {
     struct ct_kv layer[CT_MAX_LAYERS];
     int ring; /* positions that the local layers keep */
 };
 
 /* Takes K and V of every layer from the backend. */
-void ct_cache_init(struct ct_cache *cache, struct ct_backend *b, const struct ct_config *c,
-                   enum ct_kv_type type, int context, int chunk);
+void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const struct ct_config *c,
+                      enum ct_kv_type type, int context, int chunk);
 
 #endif

@@ -234,15 +234,15 @@ static void test_cache(void **unused)
         accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":6,\"sliding_window\":512,"
                "\"num_attention_heads\":4,\"num_key_value_heads\":1}");
     struct ct_backend backend = {.verb = {.alloc_kv = give_kv}};
-    struct ct_cache cache;
+    struct ct_kv_cache cache;
     (void)unused;
-    ct_cache_init(&cache, &backend, &c, CT_KV_BF16, 8192, 256);
+    ct_kv_cache_init(&cache, &backend, &c, CT_KV_BF16, 8192, 256);
     assert_int_equal(cache.ring, 768);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(cache.layer[i].capacity, i == 5 ? 8192 : 768);
         assert_int_equal(cache.layer[i].head_dim, 256);
     }
-    ct_cache_init(&cache, &backend, &c, CT_KV_F32, 300, 256); /* a ring is never longer than the context */
+    ct_kv_cache_init(&cache, &backend, &c, CT_KV_F32, 300, 256); /* a ring is never longer than the context */
     assert_int_equal(cache.ring, 512);
     assert_int_equal(cache.layer[0].capacity, 512);
     assert_int_equal(cache.layer[5].capacity, 512);
