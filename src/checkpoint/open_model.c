@@ -292,6 +292,8 @@ fail:
 
 void ct_model_close(carat_model *model)
 {
+    if (!model)
+        return;
     empty_model(model);
     if (model->cache)
         ct_cache_end(model->cache);

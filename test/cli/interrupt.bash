@@ -42,15 +42,16 @@ interrupt_at() {
     interrupted "$@" || die "${*:2}: it ended before it could be interrupted"
 }
 
-# interrupt_text ARGUMENTS...: Ctrl-C while the file `long` is tokenised, which is made longer until that takes long enough.
+# interrupt_text ARGUMENTS...: Ctrl-C while the file `long` is tokenised. A fast machine, or one that lets this script
+# wait, may be through before: then the text is made longer, up to what is read at once, and tried again.
 interrupt_text() {
     local size
-    for size in 16 32 64 128 256 512; do
+    for size in 16 32 60 60 60 60 60 60; do
         head -c $((size << 20)) /dev/zero | tr '\0' 'a' >long
-        if interrupted 0.2 "$@" -f long; then
+        if interrupted 0.1 "$@" -f long; then
             err_has 'E_CANCELLED'
             return
         fi
     done
-    die "$* -f long: 512 MiB were tokenised before they could be interrupted"
+    die "$* -f long: 60 MiB were tokenised before they could be interrupted"
 }

@@ -10,4 +10,4 @@ n=$(echo "$shares" | wc -l)
 at() { echo "$shares" | sed -n "$1p"; }
 [ "$n" = 15 ] || { echo "$csv has $n rounds" && exit 1; }
 wanted="Decode reads $(at 8) % of what the machine reads at most in the median of the fifteen rounds (goal 92), $(at 1) to $(at 15) % in single ones."
-grep -qF "$wanted" SPEED.md || { echo "SPEED.md does not say: $wanted" && exit 1; }
+tr -s '\n ' ' ' <SPEED.md | grep -qF "$wanted" || { echo "SPEED.md does not say: $wanted" && exit 1; }
