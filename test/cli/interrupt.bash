@@ -2,14 +2,15 @@
 # shellcheck shell=bash disable=SC2034 # those that source it use its variables
 # interrupt.bash: Ctrl-C for tests, sent once the command listens for it. Sourced after common.bash.
 
-# armed PID: waits until the process has its handler.
+# armed PID: waits until the process has its handler, or has ended.
 armed() {
-    local tries=0
-    until [ $((0x$(sed -n 's/^SigCgt:.*\(.\)$/\1/p' "/proc/$1/status") & 2)) != 0 ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 1000 ] || die 'no handler was installed'
-        sleep 0.01
-    done
+    local end=$((SECONDS + 20)) key value mask=0
+    while [ $((0x$mask & 2)) = 0 ] && [ -e "/proc/$1/status" ]; do
+        [ $SECONDS -lt $end ] || die 'no handler was installed'
+        while read -r key value; do # no program is started for it, which could be slower than what is watched
+            [ "$key" != SigCgt: ] || mask=${value: -1}
+        done <"/proc/$1/status"
+    done 2>/dev/null
 }
 
 # within SECONDS PID: waits for the end, whose code is then in $code; anything that ignores Ctrl-C takes far longer.
@@ -24,7 +25,8 @@ within() {
     wait "$2" || code=$?
 }
 
-# interrupted SECONDS ARGUMENTS...: Ctrl-C so long after the command listens for it; fails if it ended before.
+# interrupted SECONDS ARGUMENTS...: Ctrl-C so long after the command listens for it; fails if it ended before,
+# or with another code than 130.
 interrupted() {
     local after=$1 pid
     shift
@@ -32,26 +34,27 @@ interrupted() {
     pid=$!
     armed $pid
     sleep "$after"
+    code=
     kill -INT $pid 2>/dev/null || return 1
     within 20 $pid
-    [ "$code" = 130 ] || die "$*: exit code $code"
+    [ "$code" = 130 ]
 }
 
 # interrupt_at SECONDS ARGUMENTS...: the same for what takes far longer on every machine.
 interrupt_at() {
-    interrupted "$@" || die "${*:2}: it ended before it could be interrupted"
+    interrupted "$@" || die "${*:2}: exit code ${code:-before it could be interrupted}"
 }
 
-# interrupt_text ARGUMENTS...: Ctrl-C while the file `long` is tokenised. A fast machine, or one that lets this script
-# wait, may be through before: then the text is made longer, up to what is read at once, and tried again.
+# interrupt_text ARGUMENTS...: Ctrl-C while the file `long` is tokenised, as long as a message may be. A fast machine, or
+# one that lets this script wait, may be through before: then it is tried again.
 interrupt_text() {
-    local size
-    for size in 16 32 60 60 60 60 60 60; do
-        head -c $((size << 20)) /dev/zero | tr '\0' 'a' >long
-        if interrupted 0.1 "$@" -f long; then
+    local try
+    head -c 16777216 /dev/zero | tr '\0' 'a' >long
+    for try in 1 2 3 4 5 6 7 8 9 10; do
+        if interrupted 0.01 "$@" -f long; then
             err_has 'E_CANCELLED'
             return
         fi
     done
-    die "$* -f long: 60 MiB were tokenised before they could be interrupted"
+    die "$* -f long: tokenised $try times before it could be interrupted"
 }
