@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <sys/types.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,6 +65,8 @@ const char *nearest(const char *word, const char *(*next)(void *user, int i), vo
 
 void interrupt_install(void);
 bool interrupted(void);
+/* As read; a Ctrl-C ends it with EINTR, also one that came before. */
+ssize_t read_unless_interrupted(int fd, void *data, size_t n);
 /* A carat_progress for work without a bar. */
 int stop_when_interrupted(void *user, size_t done, size_t total);
 /* From now on a page that cannot be read any more (SIGBUS) ends the command with a message about path and

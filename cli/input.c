@@ -28,7 +28,7 @@ static int slurp(int fd, const char *name, char **data, size_t *n)
     char *buffer = malloc(capacity);
 
     while (buffer) {
-        ssize_t got = read(fd, buffer + used, capacity - used - 1);
+        ssize_t got = read_unless_interrupted(fd, buffer + used, capacity - used - 1);
         if (got == 0) {
             buffer[used] = 0;
             *data = buffer;

@@ -3,6 +3,8 @@
  * so that a second one ends the process at once. A mapped model whose file shrinks, or whose storage fails,
  * is met as SIGBUS: that ends with a message and an exit code, which is all that can be done about it. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,6 +41,23 @@ void interrupt_install(void)
 bool interrupted(void)
 {
     return pending != 0;
+}
+
+ssize_t read_unless_interrupted(int fd, void *data, size_t n)
+{
+    enum { LOOK_AGAIN = 50 }; /* milliseconds */
+    struct pollfd in = {.fd = fd, .events = POLLIN};
+    int ready;
+
+    /* A read that began just after the signal would wait for ever. */
+    do {
+        ready = interrupted() ? -1 : poll(&in, 1, LOOK_AGAIN);
+    } while (ready == 0 || (ready < 0 && errno == EINTR && !interrupted()));
+    if (interrupted()) {
+        errno = EINTR;
+        return -1;
+    }
+    return read(fd, data, n);
 }
 
 int stop_when_interrupted(void *user, size_t done, size_t total)

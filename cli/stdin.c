@@ -33,7 +33,8 @@ static carat_status read_pipe(unsigned char *data, size_t capacity, size_t *n, c
                           "only a GGUF file can come through a pipe; give the path of this model instead");
         if (*n == capacity)
             return refuse(err, CARAT_E_MEMORY, "the model is larger than the memory of this machine");
-        got = read(STDIN_FILENO, data + *n, capacity - *n < 1 << 24 ? capacity - *n : 1 << 24);
+        got = read_unless_interrupted(STDIN_FILENO, data + *n,
+                                      capacity - *n < 1 << 24 ? capacity - *n : 1 << 24);
         if (got == 0)
             return CARAT_OK;
         if (got < 0 && errno == EINTR && !interrupted())

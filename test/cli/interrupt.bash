@@ -7,6 +7,7 @@ armed() {
     local end=$((SECONDS + 20)) key value mask=0
     while [ $((0x$mask & 2)) = 0 ] && [ -e "/proc/$1/status" ]; do
         [ $SECONDS -lt $end ] || die 'no handler was installed'
+        [ "/proc/$1/exe" -ef "$CARAT" ] || continue # it is still this shell, which has handlers of its own
         while read -r key value; do # no program is started for it, which could be slower than what is watched
             [ "$key" != SigCgt: ] || mask=${value: -1}
         done <"/proc/$1/status"
