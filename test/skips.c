@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* skips.c: a test program of which every case was skipped ends with status 77, so that CTest calls it skipped. cmocka
- * ends it with 0, as if it had passed. One of which some cases ran keeps its status; tools/check.sh counts what it
- * skipped. The linker puts these functions before cmocka's own. */
+/* skips.c: a test program of which every case was skipped ends with status 77, so that CTest calls it
+ * skipped. cmocka ends it with 0, as if it had passed. One of which some cases ran keeps its status;
+ * tools/check.sh counts what it skipped. The linker puts these functions before cmocka's own. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redzone.h: forbidden bytes behind an allocation that shares its memory with others. Under AddressSanitizer a
- * read or write beyond its end is reported instead of reaching the next one; other builds have none. */
+/* redzone.h: forbidden bytes behind an allocation that shares its memory with others. Under AddressSanitizer
+ * a read or write beyond its end is reported instead of reaching the next one; other builds have none. */
 #ifndef CT_REDZONE_H
 #define CT_REDZONE_H
 

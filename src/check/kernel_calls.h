@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_calls.h: the calls of kernels that are compared between levels, by carat_verify (verify_trial.c) on a
- * model's weights and by kcheck (test/kernel) on random and hard ones. What they are given, and how results
+/* kernel_calls.h: the calls of kernels that are compared between levels, by carat_verify (verify_trial.c) on
+ * a model's weights and by kcheck (test/kernel) on random and hard ones. What they are given, and how results
  * are compared, is theirs. */
 #ifndef CT_KERNEL_CALLS_H
 #define CT_KERNEL_CALLS_H
@@ -54,8 +54,8 @@ static inline void ct_call_elementwise(const struct ct_kernel *k, enum ct_elemen
         k->softcap(x, number, n);
 }
 
-/* What a tile makes of the blocks with keys [lo, hi], q[t->n][head_dim]: all of them in `all`, the last alone in
- * `last`. attend_finish is left. */
+/* What a tile makes of the blocks with keys [lo, hi], q[t->n][head_dim]: all of them in `all`, the last alone
+ * in `last`. attend_finish is left. */
 static inline void ct_call_attend(const struct ct_kernel *k, struct ct_attended *all,
                                   struct ct_attended *last, struct ct_queries *t, const float *q,
                                   const struct ct_kv_head *kv, int lo, int hi, float scale, float cap,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify_packed.c: the check of a packed file: that it is what was written, and that packing its origin again
- * gives the same. What a packed file holds is pack.c's. */
+ * gives the same. What a packed file holds is pack_model.c's. */
 #include "checkpoint/pack_model.h"
 #include "check/verify.h"
 

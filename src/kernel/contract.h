@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contract.h: what callers of kernels promise in kernel.h, as assertions: on in debug and sanitizer builds, nothing in
- * others. Files of kernels call these where their entries begin. */
+/* contract.h: what callers of kernels promise in kernel.h, as assertions: on in debug and sanitizer builds,
+ * nothing in others. Files of kernels call these where their entries begin. */
 #ifndef CT_CONTRACT_H
 #define CT_CONTRACT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel.h: contracts of the kernels, pure functions on arrays: no allocation, threads, errors or globals.
- * What each number is: NUMERICS.md; the meaning in C: ref*.c; who calls them: backend/cpu/cpu_backend.c.
+ * What each number is: NUMERICS.md; the meaning in C: ref/; who calls them: backend/cpu/cpu_backend.c.
  * One table per ISA level, never with a null entry, and every level gives the same bits. */
 #ifndef CT_KERNEL_H
 #define CT_KERNEL_H
@@ -99,9 +99,9 @@ struct ct_kernel {
     enum ct_layout layout;
     /* Whether it wants the tile of a prepared input. */
     bool tiles;
-    /* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little. For up to
-     * CT_LANES tokens the four panels that a product of one token reads side by side; for more, whose blocks take
-     * longer, two. */
+    /* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little.
+     * For up to CT_LANES tokens the four panels that a product of one token reads side by side; for more,
+     * whose blocks take longer, two. */
     int rows_few, rows_many;
 
     /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_of_memory.h: what the test_out_of_memory_*.c programs share, each with models of its own: whatever the n-th request to the system is (memory, a mapping, a thread), its refusal gives
- * CARAT_E_MEMORY with a sentence, leaks nothing, changes no output, and the same call on the same objects succeeds
- * afterwards with the same bits. Every n is tried (of thousands, ever fewer), twice: refusing only that request, and that
- * one with all that follow. The linker's --wrap puts the program between the library and the C library (CMakeLists.txt
- * lists the names), so that it works under sanitizers too, whose leak check then sees the same paths. What the C library
- * allocates for itself (qsort) is out of reach. */
+/* out_of_memory.h: what the test_out_of_memory_*.c programs share, each with models of its own: whatever the
+ * n-th request to the system is (memory, a mapping, a thread), its refusal gives CARAT_E_MEMORY with a
+ * sentence, leaks nothing, changes no output, and the same call on the same objects succeeds afterwards with
+ * the same bits. Every n is tried (of thousands, ever fewer), twice: refusing only that request, and that one
+ * with all that follow. The linker's --wrap puts the program between the library and the C library
+ * (CMakeLists.txt lists the names), so that it works under sanitizers too, whose leak check then sees the
+ * same paths. What the C library allocates for itself (qsort) is out of reach. */
 #ifndef OUT_OF_MEMORY_H
 #define OUT_OF_MEMORY_H
 
@@ -139,7 +140,8 @@ static bool once_more(struct act *a, carat_status status, const carat_error *err
     return false;
 }
 
-/* A call with `err`; when it fails it is made again on the same objects, where only one request is refused. */
+/* A call with `err`; when it fails it is made again on the same objects, where only one request is refused.
+ */
 #define DO(call)                                                                                             \
     do {                                                                                                     \
         carat_error err_ = {CARAT_OK, ""}, *err = &err_;                                                     \
@@ -404,8 +406,8 @@ static void run(struct act *a, void (*act)(struct act *), long at, bool later)
     atomic_store(&refuse_at, NEVER);
 }
 
-/* Refuses request 0 and then every `step` of what went before, at least the next one; 0: every request. Returns the number
- * of breaches; says the first few. */
+/* Refuses request 0 and then every `step` of what went before, at least the next one; 0: every request.
+ * Returns the number of breaches; says the first few. */
 static int refuse_some(struct act *a, const char *name, void (*act)(struct act *), double step)
 {
     int breaches = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_backtrace.c: backtrace() from a callback of the library reaches main, so that a crash in a program that uses it can
- * be read. Also in a release, whose frames have no frame pointers: the library has unwind tables. */
+/* test_backtrace.c: backtrace() from a callback of the library reaches main, so that a crash in a program
+ * that uses it can be read. Also in a release, whose frames have no frame pointers: the library has unwind
+ * tables. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_model.c: the promises of carat.h about models and texts: what opening, facts, tokenizing and rendering refuse and with
- * which status, that errors carry a sentence and leave outputs untouched, that NULL can be closed. Engines and sessions are
- * left to test_session.c, ids and prompt strings to test/text/. */
+/* test_model.c: the promises of carat.h about models and texts: what opening, facts, tokenizing and rendering
+ * refuse and with which status, that errors carry a sentence and leave outputs untouched, that NULL can be
+ * closed. Engines and sessions are left to test_session.c, ids and prompt strings to test/text/. */
 #include "engine/vector_util.h"
 
 #define TINY   CT_TEST_DATA "/../../models/tiny"

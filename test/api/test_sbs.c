@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sbs.c: gemma.cpp files through carat.h: the same weights give the same bits as a Hugging Face folder, the facts are
- * those of other files, the tokenizer is found inside, beside or not at all. Numbers of every type and form against the
- * reference implementation are test_reference.c's; broken files are test/file/test_sbs.c's. */
+/* test_sbs.c: gemma.cpp files through carat.h: the same weights give the same bits as a Hugging Face folder,
+ * the facts are those of other files, the tokenizer is found inside, beside or not at all. Numbers of every
+ * type and form against the reference implementation are test_reference.c's; broken files are
+ * test/file/test_sbs.c's. */
 #include "engine/vector_util.h"
 
 #define DATA CT_TEST_DATA "/sbs/"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sizes.c: programs that were built with an older carat.h. Their structs end earlier: options that they lack have
- * their defaults, results are written as far as they fit and no byte further. A struct that is larger than the library
- * knows is refused. */
+/* test_sizes.c: programs that were built with an older carat.h. Their structs end earlier: options that they
+ * lack have their defaults, results are written as far as they fit and no byte further. A struct that is
+ * larger than the library knows is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tiny.c: models/tiny answers conversations it was not trained on. Replays test/data/tiny_heldout.jsonl: the prompt
- * must be rendered and tokenized exactly as recorded, and greedy generation must give the expected text on exactly the
- * lines where the reference implementation does (the file keeps those that it gets wrong), in fast arithmetic with KV of
- * the default type and of q8; in exact arithmetic it must give the very ids of the reference nearly always (a tie in its
- * float32 may fall the other way). How the file is made: tools/train_tiny.py. */
+/* test_tiny.c: models/tiny answers conversations it was not trained on. Replays test/data/tiny_heldout.jsonl:
+ * the prompt must be rendered and tokenized exactly as recorded, and greedy generation must give the expected
+ * text on exactly the lines where the reference implementation does (the file keeps those that it gets
+ * wrong), in fast arithmetic with KV of the default type and of q8; in exact arithmetic it must give the very
+ * ids of the reference nearly always (a tie in its float32 may fall the other way). How the file is made:
+ * tools/train_tiny.py. */
 #include "engine/vector_util.h"
 
 #define HELDOUT    CT_TEST_DATA "/tiny_heldout.jsonl"
@@ -61,7 +62,8 @@ static void check_prompt(const carat_model *model, const json_t *line, const str
     free(tools);
 }
 
-/* The text of ids as a user sees it: control tokens other than call syntax left out, as carat_stream_text does. */
+/* The text of ids as a user sees it: control tokens other than call syntax left out, as carat_stream_text
+ * does. */
 static void text_of(struct rig *r, const int32_t *ids, int n, char *out, size_t size)
 {
     size_t at = 0;
@@ -75,8 +77,8 @@ static void text_of(struct rig *r, const int32_t *ids, int n, char *out, size_t 
     }
 }
 
-/* Sanitizers make a token 20 times slower and look for memory errors, not for quality: every eighth line is enough
- * for them, and too few to measure a share of right answers. */
+/* Sanitizers make a token 20 times slower and look for memory errors, not for quality: every eighth line is
+ * enough for them, and too few to measure a share of right answers. */
 #if defined(__SANITIZE_ADDRESS__)
 #define STRIDE 8
 #else

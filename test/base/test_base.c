@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_base.c: checked arithmetic, error construction and the small float conversions. Every f16 is tried, and
- * rounding is compared with a search over the table of all f16 values rather than with a second formula. */
+/* test_base.c: checked arithmetic, error construction and the small float conversions. Every f16 is tried,
+ * and rounding is compared with a search over the table of all f16 values rather than with a second formula.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_verify.c: carat_verify: sound models of every container and type pass, damaged ones fail where the damage is, the
- * content hash does not depend on the container or layout, tokenizers are tried, and the call can be cancelled. Published
- * members are test_verify_shapes.c's, kernels test_verify_kernels.c's, the command test/cli/test_verify.sh's. */
+/* test_verify.c: carat_verify: sound models of every container and type pass, damaged ones fail where the
+ * damage is, the content hash does not depend on the container or layout, tokenizers are tried, and the call
+ * can be cancelled. Published members are test_verify_shapes.c's, kernels test_verify_kernels.c's, the
+ * command test/cli/test_verify.sh's. */
 #include "file/file_build.h"
 #include "verify_util.h"
 
@@ -448,7 +449,8 @@ static void pieces_need_rows(void **state)
     carat_model_close(m);
 }
 
-/* The real vocabularies, where they are at hand: as they are, and with another merge in the place of one of theirs. */
+/* The real vocabularies, where they are at hand: as they are, and with another merge in the place of one of
+ * theirs. */
 static void real_vocabularies_are_known(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_verify_kernels.c: a level of kernels of which one entry gives another bit than ref is found and named by
- * carat_verify's comparison, whichever entry it is. */
+/* test_verify_kernels.c: a level of kernels of which one entry gives another bit than ref is found and named
+ * by carat_verify's comparison, whichever entry it is. */
 #include "verify_util.h"
 
 static struct ct_kernel ref; /* what the broken kernels below stand on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_verify_shapes.c: the table of the family's published members against their parameter counts, and what carat_verify
- * says of a model that is a member, almost one, or none. */
+/* test_verify_shapes.c: the table of the family's published members against their parameter counts, and what
+ * carat_verify says of a model that is a member, almost one, or none. */
 #include "verify_util.h"
 
 #include <math.h>

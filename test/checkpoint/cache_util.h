@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_util.h: what the tests of the cache share: a cache in a directory of the test, opening through it with what was
- * logged, and everything that can be asked of a model as one text. */
+/* cache_util.h: what the tests of the cache share: a cache in a directory of the test, opening through it
+ * with what was logged, and everything that can be asked of a model as one text. */
 #ifndef CT_TEST_CACHE_UTIL_H
 #define CT_TEST_CACHE_UTIL_H
 
@@ -14,8 +14,8 @@
 
 /* ---- places ---- */
 
-/* A fifth of the disk stays free, or nothing is packed: looks for a place that has more. In memory nobody waits for a disk.
- * Where there is none, there is nothing to test. */
+/* A fifth of the disk stays free, or nothing is packed: looks for a place that has more. In memory nobody
+ * waits for a disk. Where there is none, there is nothing to test. */
 #define MAIN(tests)                                                                                          \
     (find_room() ? cmocka_run_group_tests(tests, make_scratch, drop_scratch)                                 \
                  : (puts("no disk here is free enough"), 0))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cache_directory.c: which directories serve as a cache of packed models: one's own, that nobody else may write to; one that
- * cannot be written is read. */
+/* test_cache_directory.c: which directories serve as a cache of packed models: one's own, that nobody else
+ * may write to; one that cannot be written is read. */
 #include "cache_util.h"
 
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cache_rules.c: the cache of packed models as carat.h promises it to callers: what options do, what leaves, the walk,
- * packing to a file of one's own, cancelling, models whose cache goes away while they are in use, threads. Which directories
- * are used is test_store_directory.c's. */
+/* test_cache_rules.c: the cache of packed models as carat.h promises it to callers: what options do, what
+ * leaves, the walk, packing to a file of one's own, cancelling, models whose cache goes away while they are
+ * in use, threads. Which directories are used is test_store_directory.c's. */
 #include "cache_util.h"
 
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_packed_cache.c: packed models and the cache through carat.h: a packed form gives every fact and every bit of its origin;
- * whatever changes at the origin or in the cache, the answer stays right, and the log has one line. What callers may ask for
- * is test_store_rules.c's; other processes, kills and refusals of the system are test_store_faults.c's. */
+/* test_packed_cache.c: packed models and the cache through carat.h: a packed form gives every fact and every
+ * bit of its origin; whatever changes at the origin or in the cache, the answer stays right, and the log has
+ * one line. What callers may ask for is test_store_rules.c's; other processes, kills and refusals of the
+ * system are test_store_faults.c's. */
 #include "cache_util.h"
 
 #include "file/packed.h"
@@ -133,7 +134,8 @@ static void a_file_that_changes_is_packed_anew(void **state)
     opens(path, MADE, changed);
     opens(path, MAPPED, NULL);
 
-    /* another file under the name, which has an inode of its own; the first one's copy stays until room is wanted */
+    /* another file under the name, which has an inode of its own; the first one's copy stays until room is
+     * wanted */
     void *bytes = read_whole(path_join(beside, CT_TEST_DATA, "vectors/gguf/q8_0.gguf"), &n);
     write_file(strcpy(other, path_join(beside, scratch, "new.gguf")), bytes, n);
     free(bytes);

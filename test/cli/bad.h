@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bad.h: what the test_bad_*.c programs share: a table of bad inputs, each made in a directory of its own, given to the
- * real command, and judged by what every refusal promises: the exit code, one line that says what and where, within
- * two seconds, little memory, nothing on stdout, nothing leaked. How the bytes become bad is left to each program.
+/* bad.h: what the test_bad_*.c programs share: a table of bad inputs, each made in a directory of its own,
+ * given to the real command, and judged by what every refusal promises: the exit code, one line that says
+ * what and where, within two seconds, little memory, nothing on stdout, nothing leaked. How the bytes become
+ * bad is left to each program.
  *
- * A program fills an array of struct bad_case and calls bad_run; see test_bad_gguf.c. It must include this header
- * before any other. */
+ * A program fills an array of struct bad_case and calls bad_run; see test_bad_gguf.c. It must include this
+ * header before any other. */
 #ifndef BAD_H
 #define BAD_H
 
@@ -83,7 +84,8 @@ static inline struct buf bad_read(const char *path)
     fclose(f);
     return b;
 }
-/* The files of models/tiny, a model that works; the model is the directory. A maker then replaces some of them. */
+/* The files of models/tiny, a model that works; the model is the directory. A maker then replaces some of
+ * them. */
 static inline void bad_tiny(struct bad_place *p)
 {
     static const char *const names[] = {"config.json",    "generation_config.json", "model.safetensors",
@@ -148,7 +150,8 @@ static inline void bad_exec(char **argv, const char *out, const char *err)
     _exit(127);
 }
 
-/* args: at most 8, shorter when NULL ends it; "@" becomes path. The outputs are kept in scratch, an existing directory. */
+/* args: at most 8, shorter when NULL ends it; "@" becomes path. The outputs are kept in scratch, an existing
+ * directory. */
 static inline struct bad_run bad_command(const char *scratch, const char *path, const char *const args[8])
 {
     struct bad_run r = {.exit = -1};
@@ -197,8 +200,8 @@ static inline long bad_baseline(void)
 
 /* ---- judging it ---- */
 
-/* Sorts the lines of stderr: notes into notes, the message and its hint (where nothing failed, what else a verb has to say)
- * into message; returns how many of the latter. */
+/* Sorts the lines of stderr: notes into notes, the message and its hint (where nothing failed, what else a
+ * verb has to say) into message; returns how many of the latter. */
 static inline int bad_lines(const struct bad_run *r, char message[16384], char notes[16384])
 {
     int n = 0;
@@ -263,8 +266,8 @@ static inline int bad_unlink(const char *path, const struct stat *st, int kind, 
     return remove(path);
 }
 
-/* Other programs on the machine must not make a test fail: a run that took long is tried again, and the shortest counts.
- * What sleeps is as slow every time. */
+/* Other programs on the machine must not make a test fail: a run that took long is tried again, and the
+ * shortest counts. What sleeps is as slow every time. */
 static inline void bad_time(struct bad_run *r, const char *scratch, const char *path,
                             const char *const args[8])
 {

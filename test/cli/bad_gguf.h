@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bad_gguf.h: a small Gemma 3 as a GGUF file that really runs, as data: metadata entries and tensors in lists, so that a
- * test can replace one, drop one or lie about one before the file is written. Judging is in bad.h. */
+/* bad_gguf.h: a small Gemma 3 as a GGUF file that really runs, as data: metadata entries and tensors in
+ * lists, so that a test can replace one, drop one or lie about one before the file is written. Judging is in
+ * bad.h. */
 #ifndef BAD_GGUF_H
 #define BAD_GGUF_H
 

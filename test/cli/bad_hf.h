@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bad_hf.h: the base that test_bad_hf.c and test_bad_config.c damage: a small random Gemma 3 with the tokenizer of
- * models/tiny, as a Hugging Face directory, whole or in two shards; a case replaces words in one of its files. Include it
- * first. */
+/* bad_hf.h: the base that test_bad_hf.c and test_bad_config.c damage: a small random Gemma 3 with the
+ * tokenizer of models/tiny, as a Hugging Face directory, whole or in two shards; a case replaces words in one
+ * of its files. Include it first. */
 #ifndef BAD_HF_H
 #define BAD_HF_H
 
@@ -74,8 +74,8 @@ static inline void add_layer(struct parts *p, int layer)
 
 /* ---- damage ---- */
 
-/* `find`, which must be there, becomes `put` in a file; of a safetensors file, in its header, whose length stays true.
- * Without `find` the whole file becomes `put`; without `put` it goes. */
+/* `find`, which must be there, becomes `put` in a file; of a safetensors file, in its header, whose length
+ * stays true. Without `find` the whole file becomes `put`; without `put` it goes. */
 struct edit {
     const char *file, *find, *put;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bad_packed.h: packed files that lie under right hashes: a small model, packed, in which a row of a table changes a field of
- * the index or some bytes. What is behind the lie is left to the tables; judging is in bad.h. */
+/* bad_packed.h: packed files that lie under right hashes: a small model, packed, in which a row of a table
+ * changes a field of the index or some bytes. What is behind the lie is left to the tables; judging is in
+ * bad.h. */
 #ifndef BAD_PACKED_H
 #define BAD_PACKED_H
 
@@ -86,8 +87,8 @@ static inline void set(struct bad_place *p, const void *with)
 #define Q_PROJ     "blk.0.attn_q.weight"
 #define NORM       "blk.0.attn_norm.weight"
 
-/* Bytes of the file have other values: from the header on, the index, the count of a list, the tables; hashes are made right
- * unless `raw`. */
+/* Bytes of the file have other values: from the header on, the index, the count of a list, the tables; hashes
+ * are made right unless `raw`. */
 enum from { HEADER, FIRST, SOURCES, METAS, TENSORS, WEIGHTS, TABLES, END };
 struct patch {
     enum from from;

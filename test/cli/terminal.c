@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.c: runs a command on a terminal of its own and prints what its screen would show in the end, without a terminal
- * program: the tests of the command build it themselves.
+/* terminal.c: runs a command on a terminal of its own and prints what its screen would show in the end,
+ * without a terminal program: the tests of the command build it themselves.
  *   terminal [-2] COLUMNS RAW COMMAND [ARGUMENT...]
- * Standard output and standard error are the terminal, with -2 standard error alone; standard input is the caller's. RAW
- * gets the bytes as the command wrote them. Ends with the command's exit code, or 99 when the terminal is at fault: only
- * newline, return, tab (a space), erasing to the end of the line and colours are known to it. */
+ * Standard output and standard error are the terminal, with -2 standard error alone; standard input is the
+ * caller's. RAW gets the bytes as the command wrote them. Ends with the command's exit code, or 99 when the
+ * terminal is at fault: only newline, return, tab (a space), erasing to the end of the line and colours are
+ * known to it. */
 #define _XOPEN_SOURCE   700
 #define _DEFAULT_SOURCE /* struct winsize */
 #include <errno.h>

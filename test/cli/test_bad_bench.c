@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bad_bench.c: files for `carat bench --compare` that are no result of a benchmark. They are refused before a model is
- * opened: the one named here does not exist. */
+/* test_bad_bench.c: files for `carat bench --compare` that are no result of a benchmark. They are refused
+ * before a model is opened: the one named here does not exist. */
 #include "cli/bad.h"
 
 #define COMPARE                                                                                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bad_gguf.c: rows G1 to G17, G22 and G25 of the list of bad inputs: GGUF files whose bytes lie about the file, given
- * to the command. Files that are well formed and make no sense as a model are in test_bad_gguf_model.c. Exact
- * offsets in messages are the business of test/file/test_gguf.c. */
+/* test_bad_gguf.c: rows G1 to G17, G22 and G25 of the list of bad inputs: GGUF files whose bytes lie about
+ * the file, given to the command. Files that are well formed and make no sense as a model are in
+ * test_bad_gguf_model.c. Exact offsets in messages are the business of test/file/test_gguf.c. */
 #include "cli/bad_gguf.h"
 
 /* ---- makers ---- */
@@ -22,8 +22,8 @@ struct patch {
     const char *p;
     size_t n;
 };
-/* The good file with some bytes of its header replaced: magic 0, version 4, tensors 8, entries 16, length of the first
- * key 24, key 32, type of its value 52, length of its string 56. */
+/* The good file with some bytes of its header replaced: magic 0, version 4, tensors 8, entries 16, length of
+ * the first key 24, key 32, type of its value 52, length of its string 56. */
 static void patch(struct bad_place *p, const void *with)
 {
     const struct patch *c = with;
@@ -93,7 +93,8 @@ static void info(struct bad_place *p, const void *with)
     gguf_write(p, &g);
 }
 
-/* A file of that size that is nearly all hole. Skips the case where the file system has no holes of that size. */
+/* A file of that size that is nearly all hole. Skips the case where the file system has no holes of that
+ * size. */
 static void sparse(struct bad_place *p, const char *name, struct buf *b, uint64_t size)
 {
     bad_file(p, name, b->p, b->n);

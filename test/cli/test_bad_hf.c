@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bad_hf.c: the rows S of the list of bad inputs: Hugging Face directories whose safetensors or index lie, given to
- * the command. What is sound and not for carat is in test_refused.c, config.json in test_bad_config.c. */
+/* test_bad_hf.c: the rows S of the list of bad inputs: Hugging Face directories whose safetensors or index
+ * lie, given to the command. What is sound and not for carat is in test_refused.c, config.json in
+ * test_bad_config.c. */
 #include "cli/bad_hf.h"
 
 /* ---- the base runs, and so do legal oddities ---- */

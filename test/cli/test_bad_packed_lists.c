@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bad_packed_lists.c: packed files whose lists lie under right hashes, given to the command: sources, metadata, tensors of
- * the origin, weights. Each row changes one thing in a file that works; the rest of the index is test_bad_packed.c's. */
+/* test_bad_packed_lists.c: packed files whose lists lie under right hashes, given to the command: sources,
+ * metadata, tensors of the origin, weights. Each row changes one thing in a file that works; the rest of the
+ * index is test_bad_packed.c's. */
 #include "cli/bad_packed.h"
 
 #include <math.h>

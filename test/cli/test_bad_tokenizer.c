@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bad_tokenizer.c: the rows T1 to T6, T8 and T9 of the list of bad inputs: tokenizers that lie, and chat templates that
- * are none of ours, given to the command. Most are models/tiny's own tokenizer with one stretch replaced. Long texts (T7)
- * are in test/text/test_long.c. */
+/* test_bad_tokenizer.c: the rows T1 to T6, T8 and T9 of the list of bad inputs: tokenizers that lie, and chat
+ * templates that are none of ours, given to the command. Most are models/tiny's own tokenizer with one
+ * stretch replaced. Long texts (T7) are in test/text/test_long.c. */
 #include "cli/bad.h"
 
 #define TOKENIZE                                                                                             \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bar.c: the bar of progress.c on terminals of every width, by a clock of its own: that it stays on its line, never
- * runs backwards, ends, and makes room for messages. What draws it in earnest is test_progress.sh's. */
+/* test_bar.c: the bar of progress.c on terminals of every width, by a clock of its own: that it stays on its
+ * line, never runs backwards, ends, and makes room for messages. What draws it in earnest is
+ * test_progress.sh's. */
 #define _DEFAULT_SOURCE
 #include <unistd.h>
 #define isatty(fd) ((fd) == 2)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bench_fields.c: what `carat bench` prints for programs: every field of llama-bench in its order and type, every one
- * under "carat" with its type, the same in JSON, JSON lines and CSV, and figures that agree with each other. None is judged
- * by its size. */
+/* test_bench_fields.c: what `carat bench` prints for programs: every field of llama-bench in its order and
+ * type, every one under "carat" with its type, the same in JSON, JSON lines and CSV, and figures that agree
+ * with each other. None is judged by its size. */
 #include "cli/bad.h"
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_loading.c: model.c opens a model and creates an engine under a bar, and stops when Ctrl-C was pressed. A clock
- * of its own runs fast, so that a small model takes long enough for a bar. The real command and real signals are
- * test_interrupt.sh's. */
+/* test_loading.c: model.c opens a model and creates an engine under a bar, and stops when Ctrl-C was pressed.
+ * A clock of its own runs fast, so that a small model takes long enough for a bar. The real command and real
+ * signals are test_interrupt.sh's. */
 #define _DEFAULT_SOURCE
 #include <unistd.h>
 #define isatty(fd) ((fd) == 2)

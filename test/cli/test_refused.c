@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_refused.c: what looks like a model for carat and is not is refused by its name, with what works instead. Each case
- * is a minimal directory or file that says what the real one says. Broken files are in the test_bad_*.c. */
+/* test_refused.c: what looks like a model for carat and is not is refused by its name, with what works
+ * instead. Each case is a minimal directory or file that says what the real one says. Broken files are in the
+ * test_bad_*.c. */
 #include "cli/bad.h"
 
 /* ---- directories ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_allocations.c: decoding allocates nothing: the memory of an engine is planned once. This program defines the
- * allocation functions itself and counts calls while a switch is on; what they return comes from the C library. Not
- * possible together with a sanitizer, which defines them too, or with a C library other than glibc: skipped there. */
+/* test_allocations.c: decoding allocates nothing: the memory of an engine is planned once. This program
+ * defines the allocation functions itself and counts calls while a switch is on; what they return comes from
+ * the C library. Not possible together with a sanitizer, which defines them too, or with a C library other
+ * than glibc: skipped there. */
 #include "vector_util.h"
 
 #include <errno.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hashes.c: the committed XXH3-64 of logits, so that no change of the code changes a number unnoticed. Each hash is
- * recomputed at every kernel level of this machine, with one to three threads and several chunkings; with CARAT_EMULATED
- * in the environment at its lowest and its best level alone, for an emulator is slow. What the numbers should be is left
- * to test_reference.c.
+/* test_hashes.c: the committed XXH3-64 of logits, so that no change of the code changes a number unnoticed.
+ * Each hash is recomputed at every kernel level of this machine, with one to three threads and several
+ * chunkings; with CARAT_EMULATED in the environment at its lowest and its best level alone, for an emulator
+ * is slow. What the numbers should be is left to test_reference.c.
  *
- * After a change of NUMERICS.md, or of models/tiny, rewrite test/data/hashes.txt and commit it with the reason:
+ * After a change of NUMERICS.md, or of models/tiny, rewrite test/data/hashes.txt and commit it with the
+ * reason:
  *
  *     CARAT_WRITE_HASHES=1 build/.../test/test_engine_hashes
  *
- * A line of the file is: model, arithmetic, KV type, hash. The logits hashed are those after each token of a fixed
- * sequence (scattered_ids), as little-endian float32 in order. */
+ * A line of the file is: model, arithmetic, KV type, hash. The logits hashed are those after each token of a
+ * fixed sequence (scattered_ids), as little-endian float32 in order. */
 #include "vector_util.h"
 
 #define XXH_INLINE_ALL

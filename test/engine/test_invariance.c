@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_invariance.c: carat against itself, bit for bit: the logits of a sequence do not depend on how it was cut into
- * passes, on threads, on neighbours in a batch, on what a session held before, or on the kernels' level. Runs over every
- * committed model, both arithmetics and all KV types. Whether the numbers are right is left to test_reference.c. */
+/* test_invariance.c: carat against itself, bit for bit: the logits of a sequence do not depend on how it was
+ * cut into passes, on threads, on neighbours in a batch, on what a session held before, or on the kernels'
+ * level. Runs over every committed model, both arithmetics and all KV types. Whether the numbers are right is
+ * left to test_reference.c. */
 #include "vector_util.h"
 
 #define CONTEXT 1024

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plan.c: the plan of an engine is the memory it takes: mappings of the process before and after creation, pages behind
- * them before and after a full context; what a limit refuses and offers; what a budget chooses. */
+/* test_plan.c: the plan of an engine is the memory it takes: mappings of the process before and after
+ * creation, pages behind them before and after a full context; what a limit refuses and offers; what a budget
+ * chooses. */
 #include "os/scratch.h"
 #include "vector_util.h"
 

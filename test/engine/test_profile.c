@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_profile.c: a profile has every step of a pass with what it must read and compute, changes no bit, begins and ends
- * where it is told; and the limits of the machine are measured or refused. */
+/* test_profile.c: a profile has every step of a pass with what it must read and compute, changes no bit,
+ * begins and ends where it is told; and the limits of the machine are measured or refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

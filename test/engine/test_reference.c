@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_reference.c: carat in exact arithmetic against the reference implementation: logits within 1e-4 of the largest
- * one, greedy continuations equal id by id. Cases are the committed vectors and, where CARAT_SHARED names them, the
- * larger set. Equality of carat with itself is left to test_invariance.c. */
+/* test_reference.c: carat in exact arithmetic against the reference implementation: logits within 1e-4 of the
+ * largest one, greedy continuations equal id by id. Cases are the committed vectors and, where CARAT_SHARED
+ * names them, the larger set. Equality of carat with itself is left to test_invariance.c. */
 #include "vector_util.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_session.c: the promises of carat.h about engines and sessions: what they refuse and with which status, that a refused
- * call changes nothing, what sessions hold, what is drawn and streamed. Numbers are left to test_reference.c and
- * test_invariance.c, opening to test_model.c. */
+/* test_session.c: the promises of carat.h about engines and sessions: what they refuse and with which status,
+ * that a refused call changes nothing, what sessions hold, what is drawn and streamed. Numbers are left to
+ * test_reference.c and test_invariance.c, opening to test_model.c. */
 #include "vector_util.h"
 
 #define TINY   CT_TEST_DATA "/../../models/tiny"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_threads.c: the thread rules of carat.h. Two models, two engines of each and four threads with their own sessions
- * give the bits of one thread alone; a second call on one session is told that it is busy; callbacks may call into the
- * library; sessions come and go from all threads. `make check` runs it under ThreadSanitizer too. */
+/* test_threads.c: the thread rules of carat.h. Two models, two engines of each and four threads with their
+ * own sessions give the bits of one thread alone; a second call on one session is told that it is busy;
+ * callbacks may call into the library; sessions come and go from all threads. `make check` runs it under
+ * ThreadSanitizer too. */
 #include "vector_util.h"
 
 #include <pthread.h>
@@ -58,7 +59,8 @@ static void expect(bool holds)
     atomic_fetch_add(&failures, !holds);
 }
 
-/* One conversation of thread `who` with an engine from a session of its own: all ids, texts and logits in a digest. */
+/* One conversation of thread `who` with an engine from a session of its own: all ids, texts and logits in a
+ * digest. */
 static uint64_t converse(int m, carat_engine *engine, int who)
 {
     carat_session *s = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_util.h: what the tests of room api share: reading golden vectors (JSON, NumPy files, folders), and opening a
- * model with an engine and sessions in one line. All functions are static and end the running test when something
- * they need is missing; comparing is left to the tests. */
+/* vector_util.h: what the tests of room api share: reading golden vectors (JSON, NumPy files, folders), and
+ * opening a model with an engine and sessions in one line. All functions are static and end the running test
+ * when something they need is missing; comparing is left to the tests. */
 #ifndef CT_TEST_VECTOR_UTIL_H
 #define CT_TEST_VECTOR_UTIL_H
 
@@ -145,7 +145,8 @@ UNUSED static void free_names(char **names, int n)
     free(names);
 }
 
-/* Root of all golden vectors: the committed ones, or the larger set where the environment names it (else NULL). */
+/* Root of all golden vectors: the committed ones, or the larger set where the environment names it (else
+ * NULL). */
 UNUSED static const char *own_vectors(void)
 {
     return CT_TEST_DATA "/vectors";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_build.h: what the tests of this room share: a growing buffer, writers for GGUF pieces and safetensors, a
- * directory for temporary files, and the checks that every opened file must pass. */
+/* file_build.h: what the tests of this room share: a growing buffer, writers for GGUF pieces and safetensors,
+ * a directory for temporary files, and the checks that every opened file must pass. */
 #ifndef FILE_BUILD_H
 #define FILE_BUILD_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packed_build.h: a packed file in the hands of a test: made from another container by carat itself, its index as the struct
- * that it was read into, to be changed and written again under right hashes, so that the checks behind them are reached.
- * Include it behind file_build.h. */
+/* packed_build.h: a packed file in the hands of a test: made from another container by carat itself, its
+ * index as the struct that it was read into, to be changed and written again under right hashes, so that the
+ * checks behind them are reached. Include it behind file_build.h. */
 #ifndef PACKED_BUILD_H
 #define PACKED_BUILD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sbs_build.h: writers for files of gemma.cpp as small as they can be: words of a serialised struct, a container of either
- * version, and a Gemma 2 of one layer that carat opens and that tests then damage. */
+/* sbs_build.h: writers for files of gemma.cpp as small as they can be: words of a serialised struct, a
+ * container of either version, and a Gemma 2 of one layer that carat opens and that tests then damage. */
 #ifndef SBS_BUILD_H
 #define SBS_BUILD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_gguf.c: the GGUF reader on files this test writes itself: a good one, the same cut at every byte and damaged in
- * every byte, and one file for each lie that a header can tell. */
+/* test_gguf.c: the GGUF reader on files this test writes itself: a good one, the same cut at every byte and
+ * damaged in every byte, and one file for each lie that a header can tell. */
 #include "file/file_build.h"
 
 #include "os/clock.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hf.c: directories, sets of buffers and single files that are no GGUF: what opens as what, that index and shards
- * must agree, that nothing outside the directory is opened, and that every wrong thing is called by its name. */
+/* test_hf.c: directories, sets of buffers and single files that are no GGUF: what opens as what, that index
+ * and shards must agree, that nothing outside the directory is opened, and that every wrong thing is called
+ * by its name. */
 #include "file/file_build.h"
 
 #define ENTRY(name, begin, end)                                                                              \
@@ -277,7 +278,8 @@ static void single_files(void **state)
     remove_dir(dir, all_names);
 }
 
-/* The reference's checkpoints, where they are at hand: all open, and tensors agree in number with their container. */
+/* The reference's checkpoints, where they are at hand: all open, and tensors agree in number with their
+ * container. */
 static void shared_vectors(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_packed.c: packed files made by carat and then damaged: what opens is what was packed, packing again gives the same
- * bytes, no version but one is read, every cut and every changed byte is refused or harmless. What single fields may say is
- * test/cli/test_bad_packed.c's, what a packed file keeps of its origin test_packed_origin.c's. */
+/* test_packed.c: packed files made by carat and then damaged: what opens is what was packed, packing again
+ * gives the same bytes, no version but one is read, every cut and every changed byte is refused or harmless.
+ * What single fields may say is test/cli/test_bad_packed.c's, what a packed file keeps of its origin
+ * test_packed_origin.c's. */
 #include "file/packed_build.h"
 
 #include "file/sbs.h"
@@ -64,7 +65,8 @@ static void same_meta(const struct ct_meta *a, const struct ct_meta *b)
         assert_true(ct_meta_number(a, i) == ct_meta_number(b, i));
 }
 
-/* Everything that a reader of checkpoints can ask for, but for data of tensors and what the tokenizer was made from. */
+/* Everything that a reader of checkpoints can ask for, but for data of tensors and what the tokenizer was
+ * made from. */
 static void same_file(const struct ct_file *a, const struct ct_file *b, bool tokenizer)
 {
     static const char *const sides[] = {

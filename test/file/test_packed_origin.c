@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_packed_origin.c: what a packed file keeps of the container that it was made from, and that every way in which that can
- * change afterwards is seen. What opens again is test_packed.c's, the cache test/cli/test_cache.sh's. */
+/* test_packed_origin.c: what a packed file keeps of the container that it was made from, and that every way
+ * in which that can change afterwards is seen. What opens again is test_packed.c's, the cache
+ * test/cli/test_cache.sh's. */
 #define _DEFAULT_SOURCE /* utimensat */
 #include "file/packed_build.h"
 
@@ -37,7 +38,8 @@ static void containers_are_described(void **state)
         assert_int_equal(sbs.size > 0, o->kind == CT_FILE_SBS);
         assert_int_equal(side[0].size > 0, o->kind == CT_FILE_HF); /* config.json */
         assert_true(side[2].size == 0 && side[3].size == 0);       /* the tokenizer's */
-        /* a file of its own comes first and has no name; a directory's have theirs, those looked for in vain too */
+        /* a file of its own comes first and has no name; a directory's have theirs, those looked for in vain
+         * too */
         bool absent = false;
         for (uint32_t k = 0; k < p.n_source; k++) {
             const struct ct_source *s = &p.source[k];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_safetensors.c: the safetensors reader on headers this test writes: a good one, the same cut at every byte and
- * damaged in every byte, and one for each rule of the format. */
+/* test_safetensors.c: the safetensors reader on headers this test writes: a good one, the same cut at every
+ * byte and damaged in every byte, and one for each rule of the format. */
 #include "file/file_build.h"
 
 static const char good[] =

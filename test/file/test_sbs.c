@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sbs.c: the reader of gemma.cpp files on files this test writes itself: good ones of both versions, cut at every byte
- * and damaged in every byte, and one file for each lie that header, directory, configuration and table of contents
- * can tell. What the model makes of it is test/model/test_config_sbs.c's. */
+/* test_sbs.c: the reader of gemma.cpp files on files this test writes itself: good ones of both versions, cut
+ * at every byte and damaged in every byte, and one file for each lie that header, directory, configuration
+ * and table of contents can tell. What the model makes of it is test/model/test_config_sbs.c's. */
 #include "file/sbs_build.h"
 
 #include "file/sbs.h"
@@ -104,7 +104,8 @@ static void cut_files_are_refused(void **state)
     }
 }
 
-/* Every byte of header, directory, configuration and contents, changed: opens or is refused, never anything else. */
+/* Every byte of header, directory, configuration and contents, changed: opens or is refused, never anything
+ * else. */
 static void damaged_files_do_no_harm(void **state)
 {
     (void)state;
@@ -388,7 +389,8 @@ static void older_and_newer_configurations_open(void **state)
 static void contents_that_lie(void **state)
 {
     (void)state;
-    /* words of the first entry: size, name (1 + 3), type, element_bytes, num_elements, rows, cols, scale, stride */
+    /* words of the first entry: size, name (1 + 3), type, element_bytes, num_elements, rows, cols, scale,
+     * stride */
     static const struct {
         size_t word;
         uint32_t value;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host.c: carat_get_host: every field is filled, agrees with what an engine is planned with, and misuse is refused. */
+/* test_host.c: carat_get_host: every field is filled, agrees with what an engine is planned with, and misuse
+ * is refused. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_fp.h: the floating-point state that some host programs set: what is tiny becomes zero on the way in and out, and
- * rounding is upwards. For tests that the library neither minds nor changes it. */
+/* host_fp.h: the floating-point state that some host programs set: what is tiny becomes zero on the way in
+ * and out, and rounding is upwards. For tests that the library neither minds nor changes it. */
 #ifndef CT_TEST_HOST_FP_H
 #define CT_TEST_HOST_FP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scratch.h: a directory of its own for a test program, made before its tests and removed with all that is in it after
- * them, and files in it. What the files mean is the tests' business. */
+/* scratch.h: a directory of its own for a test program, made before its tests and removed with all that is in
+ * it after them, and files in it. What the files mean is the tests' business. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cgroup.c: threads, quotas, cpusets, cores and memory read from a made-up /proc and /sys, whole, missing, wrong and
- * far too large. */
+/* test_cgroup.c: threads, quotas, cpusets, cores and memory read from a made-up /proc and /sys, whole,
+ * missing, wrong and far too large. */
 #include "scratch.h"
 
 #include "os/cgroup.h"
@@ -24,7 +24,8 @@ static struct ct_cpu_mask first(int n)
 #define V2  "sys/fs/cgroup/"
 #define CPU "sys/devices/system/cpu/"
 
-/* Each case is a list of files; of 64 processors that the mask allows, how many are used, and which count says so. */
+/* Each case is a list of files; of 64 processors that the mask allows, how many are used, and which count
+ * says so. */
 static void counts_threads(void **state)
 {
     (void)state;

@@ -50,7 +50,8 @@ static bool cpuinfo(const char *name, char *line, size_t capacity)
     return found;
 }
 
-/* The kernel lists a flag when the processor has it and the kernel saves what it needs: what is usable here. */
+/* The kernel lists a flag when the processor has it and the kernel saves what it needs: what is usable here.
+ */
 static void agrees_with_the_kernel(void **state)
 {
     (void)state;
@@ -108,7 +109,8 @@ static void agrees_on_the_model(void **state)
 #endif
 }
 
-/* A processor without AVX2, as an emulator or an old machine is: the plain kernels, whatever limit is asked for. */
+/* A processor without AVX2, as an emulator or an old machine is: the plain kernels, whatever limit is asked
+ * for. */
 static void falls_back_to_ref(void **state)
 {
     (void)state;

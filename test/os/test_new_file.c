@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_new_file.c: what new_file.c writes: directories of one's own, files that appear whole under their name and are locked until
- * then, small files. What becomes of it when processes are killed is test/checkpoint/test_cache_faults.c's. */
+/* test_new_file.c: what new_file.c writes: directories of one's own, files that appear whole under their name
+ * and are locked until then, small files. What becomes of it when processes are killed is
+ * test/checkpoint/test_cache_faults.c's. */
 #include "scratch.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_os.c: mapping and its refusals, address space, the floating-point environment, threads and their signals. */
+/* test_os.c: mapping and its refusals, address space, the floating-point environment, threads and their
+ * signals. */
 #include "scratch.h"
 
 #include <signal.h>

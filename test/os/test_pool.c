@@ -75,8 +75,8 @@ static void every_item_once(void **state)
     }
 }
 
-/* Jobs back to back on one set of counters: a late worker must never run an item of an old job, or an item of a
- * new one with the old argument. */
+/* Jobs back to back on one set of counters: a late worker must never run an item of an old job, or an item of
+ * a new one with the old argument. */
 struct relay {
     int job;
     int seen[5];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_dequantize.c: the stored types give exactly the float32 values that the gguf package gives (test/data/quant, and
- * blocks/ of the larger set: raw blocks and their values, with the extreme scales), gemma.cpp's those of its rules; the
- * integers of a group stay within NUMERICS.md section 4; the tables answer what the formats say. */
+/* test_dequantize.c: the stored types give exactly the float32 values that the gguf package gives
+ * (test/data/quant, and blocks/ of the larger set: raw blocks and their values, with the extreme scales),
+ * gemma.cpp's those of its rules; the integers of a group stay within NUMERICS.md section 4; the tables
+ * answer what the formats say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -149,8 +150,8 @@ static void i8_values(void **state)
     }
 }
 
-/* Whatever the bits, a sum of 32 products with activations of at most 127 is below 2^24, so its conversion to float is
- * exact; the worst activations have the signs of the weights. */
+/* Whatever the bits, a sum of 32 products with activations of at most 127 is below 2^24, so its conversion to
+ * float is exact; the worst activations have the signs of the weights. */
 static void integers_stay_exact(void **state)
 {
     (void)state;

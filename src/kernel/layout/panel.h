@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel.h: how a packed weight lies in memory, for packing (pack.c) and for kernels. A panel is 16 rows side
- * by side: vectors hold rows, so a sum over k stays inside a lane and keeps the order of NUMERICS.md. One
- * layout serves every instruction set: a line of 64 bytes is 16 rows of 4 consecutive k (bytes), of 8
+/* panel.h: how a packed weight lies in memory, for packing (panels.c) and for kernels. A panel is 16 rows
+ * side by side: vectors hold rows, so a sum over k stays inside a lane and keeps the order of NUMERICS.md.
+ * One layout serves every instruction set: a line of 64 bytes is 16 rows of 4 consecutive k (bytes), of 8
  * (nibbles), of 2 (16 bit) or of 1.
  *
  * A panel is a run of chunks, each first its scales and minima, then its lines:

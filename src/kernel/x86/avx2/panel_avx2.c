@@ -32,8 +32,8 @@ struct begin {
     float minimum[TOKENS];
 } __attribute__((aligned(16)));
 
-/* What 4 k of 16 rows are multiplied as: codes or weights of both halves, and in float_weights_avx2() the magnitudes
- * behind them. */
+/* What 4 k of 16 rows are multiplied as: codes or weights of both halves, and in float_weights_avx2() the
+ * magnitudes behind them. */
 struct factors {
     __m256i v[4];
 };
