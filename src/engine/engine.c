@@ -37,10 +37,3 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model, c
         *engine = e;
     return status;
 }
-
-void ct_engine_close(carat_engine *e)
-{
-    if (e->backend)
-        e->backend->verb.destroy(e->backend);
-    free(e);
-}

@@ -216,6 +216,13 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
     return too_large(e, o, (size_t)memory, "memory that this process may use", err);
 }
 
+void ct_engine_close(carat_engine *e)
+{
+    if (e->backend)
+        e->backend->verb.destroy(e->backend);
+    free(e);
+}
+
 static struct carat_engine *new_plan(carat_error *err)
 {
     struct carat_engine *e = calloc(1, sizeof *e);

@@ -27,6 +27,11 @@ bool interrupted(void)
     return false;
 }
 
+ssize_t read_unless_interrupted(int fd, void *data, size_t n)
+{
+    return read(fd, data, n);
+}
+
 int terminal_columns(int fd)
 {
     (void)fd;

@@ -12,17 +12,6 @@
 #include "os/memory.h"
 #include "os/threads.h"
 
-void *ct_cpu_take(struct ct_cpu_memory *m, size_t bytes)
-{
-    uint8_t *p = m->base ? m->base + m->used : NULL;
-
-    m->used += ct_round_up(bytes, 64) + CT_REDZONE;
-    assert(!p || m->used <= m->size);
-    if (p)
-        CT_FORBID(p + bytes, m->base + m->used - (p + bytes));
-    return p;
-}
-
 /* ---- memory ---- */
 
 static void cpu_destroy(struct ct_backend *base)

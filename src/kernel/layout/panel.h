@@ -56,7 +56,9 @@ void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0);
 void ct_unpack(uint8_t *row, const struct ct_weight *w, int r);
 
 /* The same for row r of one panel of planes (planes.c); for panels.c. */
-void ct_pack_planes(uint8_t *panel, enum ct_type type, const uint8_t *row, int r, int cols);
-void ct_unpack_planes(uint8_t *row, enum ct_type type, const uint8_t *panel, int r, int cols);
+void ct_pack_planes(uint8_t *panel, const struct ct_panel *p, enum ct_type type, const uint8_t *row, int r,
+                    int cols);
+void ct_unpack_planes(uint8_t *row, const struct ct_panel *p, enum ct_type type, const uint8_t *panel, int r,
+                      int cols);
 
 #endif

@@ -182,7 +182,7 @@ void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0)
     for (int r = 0; r < CT_MIN(CT_PANEL_ROWS, w->rows - r0); r++) {
         const uint8_t *row = (const uint8_t *)w->data + (size_t)(r0 + r) * w->row_bytes;
         if (t->panel.lines == CT_LINES_PLANES)
-            ct_pack_planes(panel, w->type, row, r, w->cols);
+            ct_pack_planes(panel, ct_panel_of(w->type), w->type, row, r, w->cols);
         else if (t->block)
             pack_blocks(t, panel, row, r, w->cols);
         else
@@ -196,7 +196,7 @@ void ct_unpack(uint8_t *row, const struct ct_weight *w, int r)
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes;
 
     if (t->panel.lines == CT_LINES_PLANES)
-        ct_unpack_planes(row, w->type, panel, r % CT_PANEL_ROWS, w->cols);
+        ct_unpack_planes(row, ct_panel_of(w->type), w->type, panel, r % CT_PANEL_ROWS, w->cols);
     else if (t->block)
         unpack_blocks(t, row, panel, r % CT_PANEL_ROWS, w->cols);
     else

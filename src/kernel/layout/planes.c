@@ -271,10 +271,10 @@ static inline void unpack_group(uint8_t *block, int g, const struct packing *t, 
         }
 }
 
-void ct_pack_planes(uint8_t *panel, enum ct_type type, const uint8_t *row, int r, int cols)
+void ct_pack_planes(uint8_t *panel, const struct ct_panel *p, enum ct_type type, const uint8_t *row, int r,
+                    int cols)
 {
     const struct ct_type_info *info = ct_type_info(type);
-    const struct ct_panel *p = ct_panel_of(type);
     const struct packing *t = &table[type];
 
     for (int k = 0; k < cols; k += info->block, row += info->bytes) {
@@ -292,10 +292,10 @@ void ct_pack_planes(uint8_t *panel, enum ct_type type, const uint8_t *row, int r
     }
 }
 
-void ct_unpack_planes(uint8_t *row, enum ct_type type, const uint8_t *panel, int r, int cols)
+void ct_unpack_planes(uint8_t *row, const struct ct_panel *p, enum ct_type type, const uint8_t *panel, int r,
+                      int cols)
 {
     const struct ct_type_info *info = ct_type_info(type);
-    const struct ct_panel *p = ct_panel_of(type);
     const struct packing *t = &table[type];
 
     for (int k = 0; k < cols; k += info->block, row += info->bytes) {

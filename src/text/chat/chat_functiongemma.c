@@ -13,120 +13,6 @@
 
 #define ACTIVATION "You are a model that can do function calling with the following functions"
 
-/* ---- values ---- */
-
-void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s)
-{
-    ct_chat_control(w, CT_CONTROL_ESCAPE);
-    ct_chat_content(w, s);
-    ct_chat_control(w, CT_CONTROL_ESCAPE);
-}
-
-/* As Python prints a float: the fewest digits that read back the same, always with a point or an exponent.
- * The digits are taken from between whatever decimal point the locale has. */
-static void write_real(struct ct_chat_writer *w, double v)
-{
-    char text[40], digit[20], out[48];
-    int n_digit = 0, n = 0;
-    for (int precision = 0; precision <= 16; precision++) {
-        snprintf(text, sizeof text, "%.*e", precision, v);
-        if (strtod(text, NULL) == v)
-            break;
-    }
-    const char *e = strchr(text, 'e');
-    int exponent = atoi(e + 1);
-    for (const char *s = text; s < e; s++)
-        if (*s >= '0' && *s <= '9')
-            digit[n_digit++] = *s;
-    while (n_digit > 1 && digit[n_digit - 1] == '0')
-        n_digit--;
-    if (text[0] == '-')
-        out[n++] = '-';
-    if (exponent < -4 || exponent >= 16) {
-        out[n++] = digit[0];
-        if (n_digit > 1)
-            out[n++] = '.';
-        for (int i = 1; i < n_digit; i++)
-            out[n++] = digit[i];
-        n += snprintf(out + n, sizeof out - (size_t)n, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
-    } else {
-        int first = CT_MIN(exponent, 0),
-            last = CT_MAX(n_digit - 1, exponent + 1); /* places around the point */
-        for (int i = first; i <= last; i++) {
-            out[n++] = i >= 0 && i < n_digit ? digit[i] : '0';
-            if (i == exponent)
-                out[n++] = '.';
-        }
-    }
-    ct_chat_content(w, (struct ct_str){out, (size_t)n});
-}
-
-static void write_members(struct ct_chat_writer *w, const struct ct_json_value *object)
-{
-    const char *comma = "";
-    ct_chat_literal(w, "{");
-    CT_JSON_EACH(key, object)
-    {
-        ct_chat_literal(w, comma);
-        ct_chat_content(w, ct_json_str(key));
-        ct_chat_literal(w, ":");
-        ct_chat_value(w, ct_json_of_key(key));
-        comma = ",";
-    }
-    ct_chat_literal(w, "}");
-}
-
-static void write_list(struct ct_chat_writer *w, const struct ct_json_value *list)
-{
-    const char *comma = "";
-    ct_chat_literal(w, "[");
-    CT_JSON_EACH(item, list)
-    {
-        ct_chat_literal(w, comma);
-        ct_chat_value(w, item);
-        comma = ",";
-    }
-    ct_chat_literal(w, "]");
-}
-
-static void write_number(struct ct_chat_writer *w, const struct ct_json_value *v)
-{
-    char text[32];
-    int64_t integer;
-    if (!ct_json_integer(v, &integer)) {
-        write_real(w, ct_json_double(v));
-        return;
-    }
-    snprintf(text, sizeof text, "%lld", (long long)integer);
-    ct_chat_content(w, (struct ct_str){text, strlen(text)});
-}
-
-void ct_chat_value(struct ct_chat_writer *w, const struct ct_json_value *v)
-{
-    switch (v->kind) {
-    case CT_JSON_STRING:
-        ct_chat_escaped(w, ct_json_str(v));
-        break;
-    case CT_JSON_OBJECT:
-        write_members(w, v);
-        break;
-    case CT_JSON_ARRAY:
-        write_list(w, v);
-        break;
-    case CT_JSON_NUMBER:
-        write_number(w, v);
-        break;
-    case CT_JSON_TRUE:
-        ct_chat_literal(w, "true");
-        break;
-    case CT_JSON_FALSE:
-        ct_chat_literal(w, "false");
-        break;
-    default:
-        ct_chat_literal(w, "null");
-    }
-}
-
 /* ---- calls ---- */
 
 /* A call with an id, for the results that name it. */
@@ -205,7 +91,7 @@ static void write_named_call(struct ct_chat_writer *w, struct ct_str name,
     ct_chat_control(w, CT_CONTROL_START_CALL);
     ct_chat_literal(w, "call:");
     ct_chat_content(w, name);
-    write_members(w, arguments);
+    ct_chat_members(w, arguments);
     ct_chat_control(w, CT_CONTROL_END_CALL);
 }
 
@@ -271,7 +157,7 @@ static void write_response(struct turns *c, struct ct_str name, const struct ct_
     ct_chat_literal(c->w, "response:");
     ct_chat_content(c->w, name);
     if (ct_json_is(value, CT_JSON_OBJECT)) {
-        write_members(c->w, value);
+        ct_chat_members(c->w, value);
     } else {
         ct_chat_literal(c->w, "{value:");
         if (value)

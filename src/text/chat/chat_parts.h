@@ -43,6 +43,8 @@ carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_jso
 /* FunctionGemma's values: a string between <escape> tokens, any JSON value, and the declaration of tool i. */
 void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s);
 void ct_chat_value(struct ct_chat_writer *w, const struct ct_json_value *v);
+/* The members of an object in braces; what is none has none. */
+void ct_chat_members(struct ct_chat_writer *w, const struct ct_json_value *object);
 carat_status ct_chat_declaration(struct ct_chat_writer *w, const struct ct_json_value *tool, size_t i,
                                  carat_error *err);
 

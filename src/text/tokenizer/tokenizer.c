@@ -98,16 +98,6 @@ int ct_tokenizer_size(const struct ct_tokenizer *t)
     return t->n;
 }
 
-int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece)
-{
-    return ct_tokenizer_find(t, (struct ct_str){piece, strlen(piece)});
-}
-
-int32_t ct_tokenizer_control(const struct ct_tokenizer *t, enum ct_control c)
-{
-    return ct_tokenizer_id(t, ct_controls[c].text);
-}
-
 struct ct_str ct_tokenizer_piece(const struct ct_tokenizer *t, int32_t id)
 {
     return id >= 0 && id < t->n ? ct_piece_text(t, id) : (struct ct_str){"", 0};
@@ -129,22 +119,6 @@ int ct_tokenizer_end_ids(const struct ct_tokenizer *t, int32_t *ids, int cap)
     for (int i = 0; i < n; i++)
         ids[i] = t->end[i];
     return n;
-}
-
-void ct_tokens_free(carat_tokens *t)
-{
-    free(t->ids);
-    *t = (carat_tokens){0};
-}
-
-carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err)
-{
-    size_t capacity = (size_t)t->capacity;
-    if (t->n == INT_MAX || !ct_array_grow(&t->ids, &capacity, (size_t)t->n + 1, sizeof *t->ids))
-        return ct_fail(err, CARAT_E_MEMORY, "no memory for more than %d tokens", t->n);
-    t->capacity = (int)CT_MIN(capacity, (size_t)INT_MAX);
-    t->ids[t->n++] = id;
-    return CARAT_OK;
 }
 
 /* One character of the text: its bytes after normalisation. */

@@ -491,6 +491,16 @@ static bool index_characters(struct ct_tokenizer *t)
     return true;
 }
 
+int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece)
+{
+    return ct_tokenizer_find(t, (struct ct_str){piece, strlen(piece)});
+}
+
+int32_t ct_tokenizer_control(const struct ct_tokenizer *t, enum ct_control c)
+{
+    return ct_tokenizer_id(t, ct_controls[c].text);
+}
+
 void ct_tokenizer_name_controls(struct ct_tokenizer *t)
 {
     for (int k = 0; k < CT_CONTROLS; k++) {

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chat_write.c: what the templates stand on: the writer that builds a prompt segment by segment, and the reading of
+ * one message. */
+#include "text/chat/chat_parts.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+/* ---- the writer ---- */
+
+void ct_prompt_free(struct ct_prompt *p)
+{
+    if (!p)
+        return;
+    free(p->text);
+    free(p->segment);
+    *p = (struct ct_prompt){0};
+}
+
+static bool extend_segment(struct ct_prompt *p, bool content, size_t n)
+{
+    struct ct_segment *last = p->n_segment ? &p->segment[p->n_segment - 1] : NULL;
+    if (last && last->content == content) {
+        last->end += n;
+        return true;
+    }
+    if (!ct_array_grow(&p->segment, &p->segment_capacity, (size_t)p->n_segment + 1, sizeof *p->segment))
+        return false;
+    p->segment[p->n_segment++] = (struct ct_segment){p->n, p->n + n, content};
+    return true;
+}
+
+static void writer_append(struct ct_chat_writer *w, bool content, const char *s, size_t n)
+{
+    struct ct_prompt *p = w->prompt;
+    if (n == 0 || w->failed)
+        return;
+    size_t need;
+    if (!ct_add(p->n, n, &need) || !ct_add(need, 1, &need) || p->n_segment == INT_MAX ||
+        !ct_array_grow(&p->text, &p->capacity, need, 1) || !extend_segment(p, content, n)) {
+        w->failed = true;
+        return;
+    }
+    memcpy(p->text + p->n, s, n);
+    p->n += n;
+    p->text[p->n] = 0;
+}
+
+void ct_chat_literal(struct ct_chat_writer *w, const char *text)
+{
+    writer_append(w, false, text, strlen(text));
+}
+
+void ct_chat_control(struct ct_chat_writer *w, enum ct_control c)
+{
+    ct_chat_literal(w, ct_controls[c].text);
+}
+
+void ct_chat_begin_turn(struct ct_chat_writer *w, const char *role)
+{
+    ct_chat_control(w, CT_CONTROL_START_OF_TURN);
+    ct_chat_literal(w, role);
+    ct_chat_literal(w, "\n");
+}
+
+void ct_chat_end_turn(struct ct_chat_writer *w)
+{
+    ct_chat_control(w, CT_CONTROL_END_OF_TURN);
+    ct_chat_literal(w, "\n");
+}
+
+void ct_chat_content(struct ct_chat_writer *w, struct ct_str text)
+{
+    writer_append(w, true, text.s, text.n);
+}
+
+/* ---- one message ---- */
+
+static const char *const role_names[] = {[CT_ROLE_SYSTEM] = "system",
+                                         [CT_ROLE_DEVELOPER] = "developer",
+                                         [CT_ROLE_USER] = "user",
+                                         [CT_ROLE_MODEL] = "model",
+                                         [CT_ROLE_TOOL] = "tool"};
+
+const char *ct_role_name(enum ct_role role)
+{
+    return role_names[role];
+}
+
+carat_status ct_chat_role(const struct ct_json_value *message, size_t i, enum ct_role *role, carat_error *err)
+{
+    const struct ct_json_value *name = ct_json_get(message, "role");
+    if (!ct_json_is(message, CT_JSON_OBJECT))
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu]: expected an object", i);
+    if (!ct_json_is(name, CT_JSON_STRING))
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].role: expected a string", i);
+    for (int k = 0; k < (int)CT_COUNT(role_names); k++)
+        if (ct_json_is_text(name, role_names[k])) {
+            *role = (enum ct_role)k;
+            return CARAT_OK;
+        }
+    if (ct_json_is_text(name, "assistant")) {
+        *role = CT_ROLE_MODEL;
+        return CARAT_OK;
+    }
+    return ct_fail(err, CARAT_E_ARGUMENT,
+                   "messages[%zu].role: unknown role \"%.*s\"; known are system, developer, user, "
+                   "assistant, model and tool",
+                   i, CT_QUOTE(ct_json_str(name)));
+}
+
+static bool is_python_space(uint32_t c)
+{
+    return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
+           c == 0x3000;
+}
+
+/* The character that begins at s; the UTF-8 was checked, and white space has at most three bytes. */
+static uint32_t character_at(const char *s, size_t n)
+{
+    const uint8_t *b = (const uint8_t *)s;
+    if (b[0] < 0x80)
+        return b[0];
+    if (b[0] >= 0xc0 && b[0] < 0xe0 && n >= 2)
+        return (b[0] & 0x1fu) << 6 | (b[1] & 0x3fu);
+    if (b[0] >= 0xe0 && b[0] < 0xf0 && n >= 3)
+        return (b[0] & 0x0fu) << 12 | (b[1] & 0x3fu) << 6 | (b[2] & 0x3fu);
+    return 0xfffd;
+}
+
+struct ct_str ct_chat_trim(struct ct_str s)
+{
+    while (s.n && is_python_space(character_at(s.s, s.n))) {
+        do {
+            s.s++;
+            s.n--;
+        } while (s.n && ((uint8_t)s.s[0] & 0xc0) == 0x80);
+    }
+    while (s.n) {
+        size_t begin = s.n - 1;
+        while (begin && ((uint8_t)s.s[begin] & 0xc0) == 0x80)
+            begin--;
+        if (!is_python_space(character_at(s.s + begin, s.n - begin)))
+            break;
+        s.n = begin;
+    }
+    return s;
+}
+
+static carat_status write_content_item(struct ct_chat_writer *w, const struct ct_json_value *item,
+                                       bool images, size_t i, size_t k, carat_error *err)
+{
+    const struct ct_json_value *type = ct_json_get(item, "type"), *text = ct_json_get(item, "text");
+    if (!ct_json_is(type, CT_JSON_STRING))
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu]: expected an object with a type", i,
+                       k);
+    if (ct_json_is_text(type, "text")) {
+        if (!ct_json_is(text, CT_JSON_STRING))
+            return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu].text: expected a string", i, k);
+        ct_chat_content(w, ct_chat_trim(ct_json_str(text)));
+        return CARAT_OK;
+    }
+    /* OpenAI's items for pictures, sound and documents: without them the question is another one. */
+    bool carrier = ct_json_is_text(type, "image_url") || ct_json_is_text(type, "input_audio") ||
+                   ct_json_is_text(type, "file");
+    if (!images || carrier)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].content[%zu].type: \"%.*s\" cannot be rendered, only text", i, k,
+                       CT_QUOTE(ct_json_str(type)));
+    if (ct_json_is_text(type, "image"))
+        ct_chat_control(w, CT_CONTROL_START_OF_IMAGE);
+    return CARAT_OK;
+}
+
+carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_json_value *content, bool images,
+                                   size_t i, carat_error *err)
+{
+    size_t k = 0;
+    if (ct_json_is(content, CT_JSON_STRING)) {
+        ct_chat_content(w, ct_chat_trim(ct_json_str(content)));
+    } else if (ct_json_is(content, CT_JSON_ARRAY)) {
+        CT_JSON_EACH(item, content)
+        CT_TRY(write_content_item(w, item, images, i, k++, err));
+    } else {
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].content: expected a string or a list of text items", i);
+    }
+    return CARAT_OK;
+}
