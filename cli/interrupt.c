@@ -45,19 +45,16 @@ bool interrupted(void)
 
 ssize_t read_unless_interrupted(int fd, void *data, size_t n)
 {
-    enum { LOOK_AGAIN = 50 }; /* milliseconds */
+    enum { LOOK_AGAIN = 50 }; /* milliseconds: a read that began just after the signal would wait for ever */
     struct pollfd in = {.fd = fd, .events = POLLIN};
-    int ready;
 
-    /* A read that began just after the signal would wait for ever. */
-    do {
-        ready = interrupted() ? -1 : poll(&in, 1, LOOK_AGAIN);
-    } while (ready == 0 || (ready < 0 && errno == EINTR && !interrupted()));
-    if (interrupted()) {
-        errno = EINTR;
-        return -1;
+    while (!interrupted()) {
+        int ready = poll(&in, 1, LOOK_AGAIN);
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return read(fd, data, n);
     }
-    return read(fd, data, n);
+    errno = EINTR;
+    return -1;
 }
 
 int stop_when_interrupted(void *user, size_t done, size_t total)
