@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attend_neon.c: attention of a tile of queries over a block of keys in Arm's vectors of 128 bits
  * (NUMERICS.md section 7). Scores and weighted sums are one product: lines of 16 keys, or of 16 channels,
- * times numbers of up to four queries, which share what a line gives. What is between them is plain C that
- * compilers turn into vectors. Heads that groups of 32 do not fill and KV in q8 are left to ref_attend.c, and
- * so is all that is done once for a query or a block. */
-#include <arm_neon.h>
-
+ * times numbers of up to four queries, which share what a line gives. Between them: attend_softmax.h. Heads
+ * that groups of 32 do not fill and KV in q8 are left to ref_attend.c, and so is all that is done once for a
+ * query or a block. */
+#include "kernel/arm/simd_neon.h"
+#include "kernel/attend_softmax.h"
 #include "kernel/contract.h"
-#include "kernel/attend_keys.h"
-#include "kernel/ref/ref_math.h"
-#include "kernel/compiler.h"
 
 enum {
     TILE = 16,   /* queries */
@@ -84,43 +81,6 @@ INLINE void add_group_of_all(float *acc, size_t ld_acc, const enum ct_kv_type ty
         attend_group_neon(acc, ld_acc, type, at, stride, x, ld_x, 4, 1, first);
 }
 
-/* ---- weights ---- */
-
-/* Turns the scores of one query, which sees keys [first, last], into weights of keys [begin, end), which are
- * whole groups, and gives largest score and sum. A score that is not a number makes all of the result one,
- * whatever the largest is. */
-static void weigh(float *restrict s, float *max, float *sum, int first, int last, int begin, int end,
-                  float scale, float cap, bool bf16)
-{
-    float most[CT_GROUP], p[CT_GROUP] = {0};
-
-    for (int i = 0; i < CT_GROUP; i++)
-        most[i] = -__builtin_inff();
-    for (int j = begin; j < end; j++)
-        s[j] = s[j] * scale;
-    if (cap != 0)
-        for (int j = begin; j < end; j++)
-            s[j] = cap * ct_tanh(s[j] / cap);
-    for (int g = begin; g < end; g += CT_GROUP)
-        for (int i = 0; i < CT_GROUP; i++) {
-            float v = g + i >= first && g + i <= last ? s[g + i] : -__builtin_inff();
-            most[i] = v > most[i] ? v : most[i];
-        }
-    for (int half = CT_GROUP / 2; half >= 1; half /= 2)
-        for (int i = 0; i < half; i++)
-            most[i] = most[i + half] > most[i] ? most[i + half] : most[i];
-    *max = most[0];
-    for (int g = begin; g < end; g += CT_GROUP)
-        for (int i = 0; i < CT_GROUP; i++) {
-            float e = ct_exp(s[g + i] - *max);
-            e = bf16 ? ct_bf16_round(e) : e;
-            e = g + i >= first && g + i <= last ? e : 0;
-            s[g + i] = e;
-            p[i] += e;
-        }
-    *sum = ct_fold(p);
-}
-
 /* ---- a block ---- */
 
 INLINE void attend_type_neon(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
@@ -139,14 +99,7 @@ INLINE void attend_type_neon(struct ct_attended *a, const struct ct_queries *t, 
             add_group_of_all(s + j, ROW, type, k + (size_t)j * values + d * panel, pair * panel, t->q + d,
                              dim, t->n, d == 0);
 
-    for (int i = 0; i < t->n; i++) {
-        const struct seen seen = seen_by(t, i, block);
-        if (seen.first <= seen.last)
-            weigh(s + i * ROW, &a->max[i], &a->sum[i], seen.first, seen.last, begin, end, scale, cap,
-                  type == CT_KV_BF16);
-        else
-            memset(s + i * ROW + begin, 0, (size_t)(end - begin) * sizeof *s);
-    }
+    weigh_all(a, t, block, groups, s, scale, cap, type == CT_KV_BF16 ? BF16_FLOATS : FLOATS, put_floats);
 
     for (int j = begin; j < end; j += CT_GROUP)
         for (size_t d = 0; d < dim; d += 16)

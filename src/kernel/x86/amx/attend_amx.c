@@ -6,7 +6,7 @@
 #include "kernel/contract.h"
 #include "kernel/x86/amx/tile.h"
 #include "kernel/x86/avx512/simd_avx512.h"
-#include "kernel/x86/attend_softmax.h"
+#include "kernel/attend_softmax.h"
 
 #define BELOW(name) CT_PASTE(name, CT_BELOW_ATTEND)
 void BELOW(ct_attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);

@@ -8,7 +8,7 @@
 
 #include "kernel/ref/ref.h"
 #include "kernel/x86/avx2/simd_avx2.h"
-#include "kernel/x86/attend_softmax.h"
+#include "kernel/attend_softmax.h"
 
 /* A group of 32 lines: pairs, for bf16 interleaved. And a stretch of memory to ask for meanwhile. */
 struct lines {

@@ -4,7 +4,7 @@
 #include "kernel/contract.h"
 #include "kernel/ref/ref.h"
 #include "kernel/x86/avx2/simd_avx2.h"
-#include "kernel/x86/vector_body.h"
+#include "kernel/vector_body.h"
 
 /* Eight values as bf16, rounded and flushed as ct_bf16_round does. */
 INLINE __m128i to_bf16(const float *p)

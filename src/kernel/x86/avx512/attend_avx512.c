@@ -6,7 +6,7 @@
 #include "kernel/contract.h"
 #include "kernel/ref/ref.h"
 #include "kernel/x86/avx512/simd_avx512.h"
-#include "kernel/x86/attend_softmax.h"
+#include "kernel/attend_softmax.h"
 
 enum { TILE = 24 }; /* queries: twice the twelve whose sums fill the registers */
 

@@ -153,6 +153,6 @@ INLINE void store_rows(float *out, const fvec acc[PARTS], int rows, float scale)
     _mm512_mask_storeu_ps(out, (__mmask16)((1u << rows) - 1), _mm512_mul_ps(acc[0], _mm512_set1_ps(scale)));
 }
 
-#include "kernel/x86/simd_math.h"
+#include "kernel/x86/simd_floats.h"
 
 #endif

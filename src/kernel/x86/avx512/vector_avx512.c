@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vector_avx512.c: norm, geglu and soft-cap of vector_body.h in vectors of 512 bits. */
 #include "kernel/x86/avx512/simd_avx512.h"
-#include "kernel/x86/vector_body.h"
+#include "kernel/vector_body.h"
 
 void CT_NAME(ct_vector_init)(struct ct_kernel *k);
 void CT_NAME(ct_vector_init)(struct ct_kernel *k)

@@ -1,55 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simd_math.h: what floats in vectors of either width have in common, and out of it exp, tanh and bf16
- * rounding with the very operations of ref_math.h, so with the same bits. Each simd_X.h ends with it. */
+/* simd_math.h: exp and tanh of vectors of any width with the very operations of ref_math.h, so with the same
+ * bits. Each simd_X.h ends with it. */
 #ifndef CT_SIMD_MATH_H
 #define CT_SIMD_MATH_H
 
 #include "kernel/ref/ref_math.h"
 
-INLINE fvec fvec_all(float v)
-{
-    return V(set1_ps)(v);
-}
-INLINE fvec fvec_load(const float *p)
-{
-    return V(loadu_ps)(p);
-}
-INLINE void fvec_store(float *p, fvec v)
-{
-    V(storeu_ps)(p, v);
-}
-INLINE fvec fvec_add(fvec a, fvec b)
-{
-    return V(add_ps)(a, b);
-}
-INLINE fvec fvec_sub(fvec a, fvec b)
-{
-    return V(sub_ps)(a, b);
-}
-INLINE fvec fvec_mul(fvec a, fvec b)
-{
-    return V(mul_ps)(a, b);
-}
-INLINE fvec fvec_div(fvec a, fvec b)
-{
-    return V(div_ps)(a, b);
-}
-INLINE fvec fvec_fma(fvec a, fvec b, fvec c)
-{
-    return V(fmadd_ps)(a, b, c);
-}
 /* lo where x is NaN, as CT_MIN(CT_MAX(x, lo), hi) */
 INLINE fvec fvec_clamp(fvec x, float lo, float hi)
 {
-    return V(min_ps)(V(max_ps)(x, fvec_all(lo)), fvec_all(hi));
-}
-INLINE fvec fvec_and(fvec v, uint32_t bits)
-{
-    return as_floats(BITS(and)(as_bits(v), V(set1_epi32)((int32_t)bits)));
-}
-INLINE fvec fvec_or(fvec v, fvec w)
-{
-    return as_floats(BITS(or)(as_bits(v), as_bits(w)));
+    return fvec_min(fvec_max(x, fvec_all(lo)), fvec_all(hi));
 }
 
 /* e^(x - n ln 2) for x near n ln 2: the polynomial of ct_exp. */

@@ -24,14 +24,12 @@ INLINE fvec weight(fvec x, const enum weights form)
 {
     const fvec magic = fvec_all(0x1.8p23f), score = x;
     /* for bf16 all below 2^-50 becomes 0 anyway */
-    x = form == BF16_FLOATS ? V(max_ps)(fvec_all(-88.0f), x) : x;
+    x = form == BF16_FLOATS ? fvec_max(fvec_all(-88.0f), x) : x;
     fvec whole = fvec_add(fvec_mul(x, fvec_all(1.44269504f)), magic), n = fvec_sub(whole, magic);
     fvec p = fvec_scale_down(fvec_exp_part(x, n), n, whole);
     if (form == FLOATS)
         return fvec_from(p, score, -87.33655f);
-    ivec u = as_bits(p), odd = BITS(and)(V(srli_epi32)(u, 16), V(set1_epi32)(1));
-    u = V(add_epi32)(V(add_epi32)(u, V(set1_epi32)(0x7fff)), odd);
-    p = fvec_and(as_floats(u), 0xffff0000u);
+    p = fvec_bf16_round(p);
     return fvec_from(p, p, 0x1p-50f);
 }
 
@@ -61,11 +59,11 @@ INLINE float scale_scores(float *s, struct seen seen, float scale, float cap)
                 v = fvec_mul(fvec_all(cap), fvec_tanh(fvec_div(v, fvec_all(cap))));
             if (at < seen.first || at + VEC - 1 > seen.last)
                 v = fvec_within(v, seen.first - at, seen.last - at);
-            most[i] = V(max_ps)(most[i], v);
+            most[i] = fvec_max(most[i], v);
             fvec_store(s + at, v);
         }
     UNROLL for (int half = ACROSS / 2; half >= 1; half /= 2) UNROLL for (int i = 0; i < half; i++) most[i] =
-        V(max_ps)(most[i], most[i + half]);
+        fvec_max(most[i], most[i + half]);
     return fvec_largest(most[0]);
 }
 
