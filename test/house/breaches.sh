@@ -128,6 +128,21 @@ object src/os/cpu.c 'int ct_seen(void); int ct_seen(void) { return 1; }'
 symbols 1 'a function of a room of which one header may be used, declared elsewhere'
 plant src/os/cpu.h 'int ct_seen(void);'
 symbols 0 'a function of the header that may be used'
+# Files of a room that need each other in a circle.
+fresh
+object src/os/a.c 'int ct_b(void); int ct_a(void); int ct_a(void) { return ct_b(); }'
+object src/os/b.c 'int ct_c(void); int ct_b(void); int ct_b(void) { return ct_c(); }'
+object src/os/c.c 'int ct_c(void); int ct_c(void) { return 1; }'
+symbols 0 'files that need each other in a row'
+object src/os/c.c 'int ct_a(void); int ct_c(void); int ct_c(void) { return ct_a(); }'
+symbols 1 'files that need each other in a circle'
+for file in a b c; do
+    grep -q "circle:.* os/$file.c" "$tree/out" || { echo "check_symbols.sh does not name os/$file.c"; failed=1; }
+done
+object src/os/c.c '/* c.c: needs a.c, a circle, since a test wants one. */\nint ct_a(void); int ct_c(void); int ct_c(void) { return ct_a(); }'
+symbols 0 'a circle that a comment at the top explains'
+object src/os/c.c '/* c.c: explains nothing. */\nint ct_a(void); /* a circle */ int ct_c(void); int ct_c(void) { return ct_a(); }'
+symbols 1 'a circle that a comment further down explains'
 
 fresh
 lines() { licence main.c && seq $(($1 - 1)); }
