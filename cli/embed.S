@@ -14,6 +14,7 @@ tiny_\id\()_end:
 
     .section .rodata
     embed config, config.json
+    embed chat_template, chat_template.jinja
     embed generation_config, generation_config.json
     embed model, model.safetensors
     embed tokenizer_json, tokenizer.json

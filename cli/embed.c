@@ -5,6 +5,7 @@
 
 #define FILES(X)                                                                                             \
     X(config, "config.json")                                                                                 \
+    X(chat_template, "chat_template.jinja")                                                                  \
     X(generation_config, "generation_config.json")                                                           \
     X(model, "model.safetensors")                                                                            \
     X(tokenizer_json, "tokenizer.json")                                                                      \

@@ -217,7 +217,7 @@ def tokenizer_files(model, proto, out):
                   "fuse_unk": True, "byte_fallback": True, "ignore_merges": False,
                   "vocab": {p.piece: i for i, p in enumerate(proto.pieces)}, "merges": merges(proto)}}
     decoder = {str(a["id"]): {k: a[k] for k in ("content", "lstrip", "normalized", "rstrip", "single_word", "special")} for a in added}
-    config = dict(add_bos_token=True, add_eos_token=False, added_tokens_decoder=decoder, bos_token="<bos>", chat_template=CHAT_TEMPLATE,
+    config = dict(add_bos_token=True, add_eos_token=False, added_tokens_decoder=decoder, bos_token="<bos>",
                   clean_up_tokenization_spaces=False, eos_token="<end_of_turn>", model_max_length=CONFIG["max_position_embeddings"],
                   pad_token="<pad>", padding_side="left", sp_model_kwargs=None, spaces_between_special_tokens=False,
                   tokenizer_class="GemmaTokenizer", unk_token="<unk>", use_default_system_prompt=False)
@@ -225,6 +225,8 @@ def tokenizer_files(model, proto, out):
         f.write(model)
     write_json(tokenizer, os.path.join(out, "tokenizer.json"), None)
     write_json(config, os.path.join(out, "tokenizer_config.json"), None)
+    with open(os.path.join(out, "chat_template.jinja"), "w", encoding="utf-8", newline="\n") as f:
+        f.write(CHAT_TEMPLATE)
 
 
 def write_json(x, path, indent):

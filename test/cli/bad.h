@@ -88,8 +88,9 @@ static inline struct buf bad_read(const char *path)
  * them. */
 static inline void bad_tiny(struct bad_place *p)
 {
-    static const char *const names[] = {"config.json",    "generation_config.json", "model.safetensors",
-                                        "tokenizer.json", "tokenizer.model",        "tokenizer_config.json"};
+    static const char *const names[] = {
+        "config.json",     "generation_config.json", "model.safetensors",    "tokenizer.json",
+        "tokenizer.model", "chat_template.jinja",    "tokenizer_config.json"};
     for (size_t i = 0; i < CT_COUNT(names); i++) {
         struct buf b = bad_read(path_in(CT_TEST_DATA "/../../models/tiny", names[i]));
         bad_write(p, names[i], b.p, b.n);

@@ -87,6 +87,13 @@ static void huge_side(struct bad_place *p, const void *with)
     bad_model(p, "");
 }
 
+/* tokenizer_config.json is read for its template alone. */
+static void huge_config(struct bad_place *p, const void *with)
+{
+    huge_side(p, with);
+    bad_remove(p, "chat_template.jinja");
+}
+
 static void deep(struct bad_place *p, const void *with)
 {
     struct buf b = {0};
@@ -563,13 +570,13 @@ static void bad_ids(void **state)
 static void template_text(struct bad_place *p, const void *with)
 {
     bad_tiny(p);
-    bad_remove(p, "tokenizer_config.json");
     bad_write(p, "chat_template.jinja", with, strlen(with));
 }
 
 static void config_text(struct bad_place *p, const void *with)
 {
     bad_tiny(p);
+    bad_remove(p, "chat_template.jinja");
     bad_write(p, "tokenizer_config.json", with, strlen(with));
 }
 
@@ -583,7 +590,7 @@ static const struct bad_case templates[] = {
      {"run", "@", "--no-perf", "-n", "1", "a"}},
     {"T10",
      "a side file of 300 MiB",
-     huge_side,
+     huge_config,
      &(struct huge){"tokenizer_config.json", "[0", ",0"},
      4,
      {"tokenizer_config.json: 314572800 bytes found, expected at most 16777216"},

@@ -13,8 +13,8 @@ copy() {
 # ---- 4: a chat template that was altered ----
 
 copy tuned
-sed -i 's/You are a model that can do function calling/You are Bob. &/' tuned/tokenizer_config.json
-differ "$tiny/tokenizer_config.json" tuned/tokenizer_config.json
+sed -i 's/You are a model that can do function calling/You are Bob. &/' tuned/chat_template.jinja
+differ "$tiny/chat_template.jinja" tuned/chat_template.jinja
 altered='^note: .*tuned: its chat template is altered: .*built-in template functiongemma is used in its place$'
 for opening in first packed 'from the cache'; do
     expect 0 run -m tuned -p hello -n 2
@@ -35,8 +35,8 @@ expect 0 verify tuned --json
 out_has '"name":"chat","verdict":"otherwise","detail":"altered: '
 # white space that means nothing is no alteration, and a published one is told by name
 copy spaced
-sed -i 's/{%- macro value(v) -%}/{%-macro   value(v)-%}\\n\\n/' spaced/tokenizer_config.json
-differ "$tiny/tokenizer_config.json" spaced/tokenizer_config.json
+sed -i 's/{%- macro value(v) -%}/{%-macro   value(v)-%}\n\n/' spaced/chat_template.jinja
+differ "$tiny/chat_template.jinja" spaced/chat_template.jinja
 expect 0 run -m spaced -p hello -n 2
 ! grep -q altered err || die 'white space counts'
 expect 0 show spaced
