@@ -103,6 +103,8 @@ struct ct_kernel {
      * For up to CT_LANES tokens the four panels that a product of one token reads side by side; for more,
      * whose blocks take longer, two. */
     int rows_few, rows_many;
+    /* Queries that this level likes to have in a tile, at most CT_QUERIES. These three: sizes.h. */
+    int queries;
 
     /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
     void (*dequantize_row)(float *out, const struct ct_weight *w, int row, float *scratch);
@@ -138,8 +140,6 @@ struct ct_kernel {
     /* The same for q8, which shares little with the types whose values stand alone: a level may have one
      * without the other. */
     void (*kv_write_q8)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
-    /* Queries that this level likes to have in a tile, at most CT_QUERIES. */
-    int queries;
     /* Brings q[head_dim] into query i of a tile, in the form that attend_block of the same level reads. */
     void (*attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
     /* What each query of a tile makes of positions [256 * block, 256 * block + 255]. cap 0: none. s is

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "kernel/kernel.h"
+#include "kernel/sizes.h"
 
 /* A file of kernels writes its entries over those of the levels below it. */
 typedef void init(struct ct_kernel *k);
@@ -28,6 +29,8 @@ init ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon, ct_panels_in
 
 enum { REF, AVX2, AVXVNNI, AVX512, VNNI, AMX, NEON, DOTPROD, I8MM, N_LEVEL };
 
+#define SIZES(level) ct_queries_##level, ct_rows_few_##level, ct_rows_many_##level
+
 static const struct level {
     const char *name;
     const char *needs; /* of the processor: a level of os/cpu.h */
@@ -35,37 +38,48 @@ static const struct level {
     init *init[5];     /* none: a level of another architecture */
     /* with values in f32, in bf16, in bytes, in bytes of which one side are nibbles */
     enum ct_multiply multiply[CARAT_N_ARITHMETIC];
+    int queries, rows_few, rows_many;
 } levels[N_LEVEL] = {
-    [REF] = {"ref", "", REF, {ct_kernel_init_ref}, {0}},
+    [REF] = {"ref", "", REF, {ct_kernel_init_ref}, {0}, SIZES(ref)},
     [AVX2] = {"avx2",
               "avx2+fma+f16c",
               REF,
               {X86(ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2, ct_vector_init_avx2,
                    ct_panels_init_avx2)},
-              {CT_FMA_256, CT_FMA_256, CT_BYTES_256, CT_NIBBLES_256}},
+              {CT_FMA_256, CT_FMA_256, CT_BYTES_256, CT_NIBBLES_256},
+              SIZES(avx2)},
     [AVXVNNI] = {"avxvnni",
                  "avxvnni",
                  AVX2,
                  {X86(ct_panels_init_avxvnni)},
-                 {CT_FMA_256, CT_FMA_256, CT_DOT_256, CT_DOT_256}},
+                 {CT_FMA_256, CT_FMA_256, CT_DOT_256, CT_DOT_256},
+                 SIZES(avxvnni)},
     [AVX512] = {"avx512",
                 "avx512f+bw+vl+dq",
                 AVX2,
                 {X86(ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512)},
-                {CT_FMA_512, CT_FMA_512, CT_BYTES_512, CT_NIBBLES_512}},
+                {CT_FMA_512, CT_FMA_512, CT_BYTES_512, CT_NIBBLES_512},
+                SIZES(avx512)},
     [VNNI] = {"vnni",
               "avx512vnni",
               AVX512,
               {X86(ct_panels_init_vnni)},
-              {CT_FMA_512, CT_FMA_512, CT_DOT_512, CT_DOT_512}},
+              {CT_FMA_512, CT_FMA_512, CT_DOT_512, CT_DOT_512},
+              SIZES(vnni)},
     [AMX] = {"amx",
              "amx-tile+int8+bf16",
              VNNI,
              {X86(ct_attend_init_amx, ct_panels_init_amx)},
-             {CT_FMA_512, CT_TILES_BF16, CT_TILES_INT8, CT_TILES_INT8}},
-    [NEON] = {"neon", "neon", REF, {ARM(ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon)}, {0}},
-    [DOTPROD] = {"dotprod", "dotprod", NEON, {ARM(ct_panels_init_dotprod)}, {0}},
-    [I8MM] = {"i8mm", "i8mm", DOTPROD, {ARM(ct_panels_init_i8mm)}, {0}},
+             {CT_FMA_512, CT_TILES_BF16, CT_TILES_INT8, CT_TILES_INT8},
+             SIZES(amx)},
+    [NEON] = {"neon",
+              "neon",
+              REF,
+              {ARM(ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon)},
+              {0},
+              SIZES(neon)},
+    [DOTPROD] = {"dotprod", "dotprod", NEON, {ARM(ct_panels_init_dotprod)}, {0}, SIZES(dotprod)},
+    [I8MM] = {"i8mm", "i8mm", DOTPROD, {ARM(ct_panels_init_i8mm)}, {0}, SIZES(i8mm)},
 };
 
 _Static_assert(N_LEVEL <= CT_MOST_LEVELS, "others keep a table of levels");
@@ -94,6 +108,9 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
         for (size_t i = 0; i < CT_COUNT(l->init) && l->init[i]; i++)
             l->init[i](k);
         k->isa = l->name;
+        k->queries = l->queries;
+        k->rows_few = l->rows_few;
+        k->rows_many = l->rows_many;
     }
     return true;
 }

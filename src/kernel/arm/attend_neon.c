@@ -8,10 +8,7 @@
 #include "kernel/attend_softmax.h"
 #include "kernel/contract.h"
 
-enum {
-    TILE = 16,   /* queries */
-    VECTORS = 4, /* of a line of 16 values */
-};
+enum { VECTORS = 4 }; /* of a line of 16 values */
 
 /* ---- products ---- */
 
@@ -128,6 +125,5 @@ static void attend_block_neon(struct ct_attended *a, const struct ct_queries *t,
 void ct_attend_init_neon(struct ct_kernel *k);
 void ct_attend_init_neon(struct ct_kernel *k)
 {
-    k->queries = TILE;
     k->attend_block = attend_block_neon;
 }

@@ -54,8 +54,6 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
 {
     *k = (struct ct_kernel){
         .layout = CT_LAYOUT_ROWS,
-        .rows_few = 4 * CT_PANEL_ROWS,
-        .rows_many = 2 * CT_PANEL_ROWS,
         .dequantize_row = CT_NAME(ct_dequantize_row),
         .prepare_input = CT_NAME(ct_prepare_input),
         .prepare_lanes = CT_NAME(ct_prepare_lanes),
@@ -71,7 +69,6 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .rope = CT_NAME(ct_rope),
         .kv_write = CT_NAME(ct_kv_write),
         .kv_write_q8 = CT_NAME(ct_kv_write),
-        .queries = 16,
         .attend_query = CT_NAME(ct_attend_query),
         .attend_block = CT_NAME(ct_attend_block),
         .attend_block_q8 = CT_NAME(ct_attend_block),

@@ -9,6 +9,7 @@
 
 #include "kernel/layout/panel_kind.h"
 #include "kernel/ref/ref_math.h"
+#include "kernel/sizes.h"
 
 enum {
     BLOCKS = 4, /* blocks of tokens that share decoded weights */
@@ -21,7 +22,7 @@ enum {
     SIGNED_ZERO = 0,
 #endif
     MXFP4_ZERO = 12,           /* added to its values, which makes unsigned codes of them */
-    MOST = 4,                  /* panels in flight */
+    MOST = 4,                  /* panels in flight at most */
     TILE = PARTS == 1 ? 8 : 4, /* tokens whose sums are in registers at once */
 };
 
@@ -388,11 +389,11 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
         store_rows(out + (size_t)t * ldo + r0, acc[t], rows, w->scale);
 }
 
-/* Panels of one token in flight. Plain AVX2 is tuned on Zen 3 (simd_avx2.h). */
+/* Panels of one token in flight: the level's number, but all that fit where decoding costs little. */
 INLINE int panels_at_once(const struct kind kind)
 {
     const bool cheap = kind.bits == 8 || (kind.bits == 4 && kind.factor == PAIR);
-    return BYTE_DOTS || PARTS == 1 || cheap ? MOST : 1;
+    return cheap ? MOST : CT_SIZE(integers);
 }
 
 INLINE void planes_project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,

@@ -167,7 +167,6 @@ static void attend_block_amx(struct ct_attended *a, const struct ct_queries *t, 
 void CT_NAME(ct_attend_init)(struct ct_kernel *k);
 void CT_NAME(ct_attend_init)(struct ct_kernel *k)
 {
-    k->queries = 2 * HEIGHT;
     k->attend_query = attend_query;
     k->attend_block = attend_block_amx;
 }

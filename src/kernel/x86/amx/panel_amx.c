@@ -4,6 +4,7 @@
  what prepare_lanes wrote: rows of C are tokens, columns rows of the matrix. NUMERICS.md sections 4 and
  * 5; layout: panel.h. */
 #include "kernel/contract.h"
+#include "kernel/sizes.h"
 #include "kernel/x86/avx512/simd_avx512.h"
 
 #include "kernel/x86/project_panels.h"
@@ -18,8 +19,8 @@ void ct_prepare_input_avx2(struct ct_prepared *p, enum ct_input form, const floa
 
 enum {
     TOKENS = 16, /* of a tile */
-    MANY = 192,  /* tokens whose inputs stay in the cache while panels pass by */
-    PART = 1280, /* k of a panel that are signed bytes at a time, beside the tokens in the nearest cache */
+    MANY = CT_SIZE(tokens),
+    PART = CT_SIZE(part),
     GROUPS = PART / CT_GROUP,
 };
 

@@ -5,8 +5,6 @@
 #include "kernel/contract.h"
 #include "kernel/x86/avx2/attend_avx2.h"
 
-enum { TILE = 24 }; /* queries: 8 times three, and with a panel of keys about the first cache */
-
 INLINE size_t value_bytes(const enum ct_kv_type type)
 {
     return type == CT_KV_F32 ? 4 : 2;
@@ -104,6 +102,5 @@ static void attend_floats(struct ct_attended *a, const struct ct_queries *t, con
 void ct_attend_init_avx2(struct ct_kernel *k);
 void ct_attend_init_avx2(struct ct_kernel *k)
 {
-    k->queries = TILE;
     k->attend_block = attend_floats;
 }

@@ -4,23 +4,17 @@
  * (CT_DOT_VNNI). Lanes are rows, so every sum is the chain that NUMERICS.md sections 3 to 5 ask for. Layout:
  * panel.h; everything else: ref*.c. */
 #include "kernel/contract.h"
+#include "kernel/sizes.h"
 #include "kernel/x86/avx2/simd_avx2.h"
 
 #include "kernel/x86/project_panels.h"
 
-/* Panels of one token in flight: as many streams from memory. Four reach the limit of Intel's processors; on
- * a Zen 3, the likeliest to come here with plain AVX2, integers are 5 to 25 % faster one panel after
- * another. */
 enum {
-    FLOATS_AT_ONCE = 4,
-#ifdef CT_DOT_VNNI
-    INTEGERS_AT_ONCE = 4,
-#else
-    INTEGERS_AT_ONCE = 1,
-#endif
-    TOKENS = 4,         /* of a tile: more would not fit the registers */
-    MANY = 16,          /* tokens that pay for taking the factors of a panel beforehand */
-    CACHED = 128 << 10, /* bytes of inputs that stay in a cache of 512 KiB while panels go by */
+    FLOATS_AT_ONCE = CT_SIZE(floats), /* panels of one token */
+    INTEGERS_AT_ONCE = CT_SIZE(integers),
+    TOKENS = 4, /* of a tile: more would not fit the registers */
+    MANY = 16,  /* tokens that pay for taking the factors of a panel beforehand */
+    CACHED = CT_SIZE(cached),
 };
 
 /* ---- integers ---- */

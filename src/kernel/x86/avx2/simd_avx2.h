@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simd_avx2.h: vectors of 256 bits for kernels of x86, of integers (ivec) and of floats (fvec): what differs
  * between the widths, under the names that avx512/simd_avx512.h has too, so that one text serves both. What
- * does not differ: simd_floats.h. Sizes of tiles stand in the files that are tuned with them. */
+ * does not differ: simd_floats.h. Sizes of tiles: sizes.h. */
 #ifndef CT_SIMD_AVX2_H
 #define CT_SIMD_AVX2_H
 

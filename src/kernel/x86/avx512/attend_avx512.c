@@ -8,8 +8,6 @@
 #include "kernel/x86/avx512/simd_avx512.h"
 #include "kernel/attend_softmax.h"
 
-enum { TILE = 24 }; /* queries: twice the twelve whose sums fill the registers */
-
 void ct_attend_query_avx2(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
 void ct_attend_block_avx2(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                           int block, float scale, float cap, float *s);
@@ -273,7 +271,6 @@ static void attend_block_q8(struct ct_attended *a, const struct ct_queries *t, c
 void CT_NAME(ct_attend_init)(struct ct_kernel *k);
 void CT_NAME(ct_attend_init)(struct ct_kernel *k)
 {
-    k->queries = TILE;
     k->attend_query = CT_NAME(ct_attend_query);
     k->attend_block = CT_NAME(ct_attend_block);
     k->attend_block_q8 = attend_block_q8;

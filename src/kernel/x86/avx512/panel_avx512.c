@@ -3,6 +3,7 @@
  * and tiles of up to 8 tokens (bound by arithmetic). Compiled for AVX-512 without byte dots and again with
  * them (CT_DOT_VNNI). Lanes are rows, so every sum is the chain that NUMERICS.md sections 3 to 5 ask for.
  * Inputs are those of panel_avx2.c. */
+#include "kernel/sizes.h"
 #include "kernel/x86/avx512/simd_avx512.h"
 
 #include "kernel/x86/project_panels.h"
@@ -192,8 +193,8 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
             float *to = out + (size_t)t * ldo + r0;
             int tokens = CT_MIN(CT_LANES, n - t);
 #define BLOCK(most, lanes) block(to, ldo, kind, w, r0, rows, &x, groups, panels = most, lanes, tokens, t == 0)
-            if (n == 1 && fit >= 4)
-                BLOCK(4, 1);
+            if (n == 1 && fit >= CT_SIZE(integers))
+                BLOCK(CT_SIZE(integers), 1);
             else if (n == 1)
                 BLOCK(1, 1);
             else if (n <= 4 && fit >= 4)
@@ -280,8 +281,8 @@ INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, con
             int tokens = CT_MIN(CT_LANES, n - t);
 #define TILE(most, lanes, T)                                                                                 \
     floats_tile(to, ldo, type, w, r0, rows, x, panels = most, lanes, T, tokens, t == 0)
-            if (n == 1 && fit >= 8)
-                TILE(8, 1, 1);
+            if (n == 1 && fit >= CT_SIZE(floats))
+                TILE(CT_SIZE(floats), 1, 1);
             else if (n == 1)
                 TILE(1, 1, 1);
             else if (n <= 4 && fit >= 4)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simd_avx512.h: vectors of 512 bits for kernels of x86, of integers (ivec) and of floats (fvec). What the
- * names mean: avx2/simd_avx2.h. Sizes of tiles stand in the files that are tuned with them. */
+ * names mean: avx2/simd_avx2.h. Sizes of tiles: sizes.h. */
 #ifndef CT_SIMD_AVX512_H
 #define CT_SIMD_AVX512_H
 

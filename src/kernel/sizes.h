@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sizes.h: sizes of tiles and blocks that are tuned for a level, in one table. Files of kernels have those of
+ * the level they are compiled for as constants; what callers must know level.c puts into struct ct_kernel.
+ * Sizes that follow from the number of registers stand where the registers are used. */
+#ifndef CT_SIZES_H
+#define CT_SIZES_H
+
+#include "kernel/kernel.h"
+
+/* queries           that share a tile of attention, at most CT_QUERIES: with AVX2 8 times the three, with
+ *                   AVX-512 twice the twelve whose sums fill the registers, with a panel of keys about what
+ *                   the first cache holds; with AMX two tiles of 16
+ * rows_few, _many   output rows of a block: see struct ct_kernel
+ * floats, integers  panels of one token in flight, as many streams from memory. Four reach the limit of
+ *                   Intel's processors; on a Zen 3, the likeliest to come here with plain AVX2, integers are
+ *                   5 to 25 % faster one panel after another
+ * cached            bytes of inputs that stay in a cache of 512 KiB while panels go by
+ * tokens            whose inputs stay in the cache while panels go by, where it is no matter of bytes
+ * part              k of a panel that are signed bytes at a time, beside those tokens in the nearest cache */
+#define CT_LEVEL_SIZES(ROW)                                                                                  \
+    /*  level  queries few many floats integers cached tokens part */                                        \
+    ROW(ref, 16, 64, 32, 1, 1, 0, 0, 0)                                                                      \
+    ROW(avx2, 24, 64, 32, 4, 1, 128 << 10, 0, 0)                                                             \
+    ROW(avxvnni, 24, 64, 32, 4, 4, 128 << 10, 0, 0)                                                          \
+    ROW(avx512, 24, 64, 32, 8, 4, 0, 0, 0)                                                                   \
+    ROW(vnni, 24, 64, 32, 8, 4, 0, 0, 0)                                                                     \
+    ROW(amx, 32, 64, 32, 0, 0, 0, 192, 1280)                                                                 \
+    ROW(neon, 16, 64, 32, 1, 1, 0, 0, 0)                                                                     \
+    ROW(dotprod, 16, 64, 32, 1, 1, 0, 0, 0)                                                                  \
+    ROW(i8mm, 16, 64, 32, 1, 1, 0, 0, 0)
+
+#define ROW(level, a, b, c, d, e, f, g, h)                                                                   \
+    enum {                                                                                                   \
+        ct_queries_##level = a,                                                                              \
+        ct_rows_few_##level = b,                                                                             \
+        ct_rows_many_##level = c,                                                                            \
+        ct_floats_##level = d,                                                                               \
+        ct_integers_##level = e,                                                                             \
+        ct_cached_##level = f,                                                                               \
+        ct_tokens_##level = g,                                                                               \
+        ct_part_##level = h                                                                                  \
+    };                                                                                                       \
+    _Static_assert((a) <= CT_QUERIES, "a tile holds no more");
+CT_LEVEL_SIZES(ROW)
+#undef ROW
+
+/* The size of that name for the level being compiled; an emulation in test/ says whose sizes it takes. */
+#ifndef CT_SIZES_OF
+#define CT_SIZES_OF CT_ISA
+#endif
+#define CT_SIZE(name) CT_PASTE(ct_##name, CT_SIZES_OF)
+
+#endif
