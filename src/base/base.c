@@ -3,9 +3,6 @@
  * codes and the version belong to src/api. */
 #include "base/base.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 carat_status ct_fail(carat_error *err, carat_status code, const char *format, ...)
 {
     if (!err)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base.h: the few declarations every other file stands on: byte spans, checked arithmetic, error
- * construction and small numeric conversions. It knows nothing about models; operating-system calls are
- * in os.h, memory in arena.h, threads in pool.h. */
+/* base.h: what every other file stands on: spans of bytes, errors, checked arithmetic, small conversions. It
+ * knows nothing of models and of the system. */
 #ifndef CT_BASE_H
 #define CT_BASE_H
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "carat.h" /* carat_status and carat_error only */
@@ -41,6 +42,15 @@ carat_status ct_fail(carat_error *err, carat_status code, const char *format, ..
 /* E_MEMORY: "out of memory for <what>"; what is a path, or what was to be made. */
 carat_status ct_no_memory(carat_error *err, const char *what);
 
+/* In a variadic function: prints format and what follows it into the array text. */
+#define CT_FORMAT(text, format)                                                                              \
+    do {                                                                                                     \
+        va_list ct_args_;                                                                                    \
+        va_start(ct_args_, format);                                                                          \
+        vsnprintf(text, sizeof(text), format, ct_args_);                                                     \
+        va_end(ct_args_);                                                                                    \
+    } while (0)
+
 /* A size in a message: "12.34 MB". */
 struct ct_size {
     char text[32];
@@ -71,9 +81,24 @@ static inline size_t ct_round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
+/* NULL gives a string of no bytes. */
+static inline struct ct_str ct_str_of(const char *z)
+{
+    return (struct ct_str){z, z ? strlen(z) : 0};
+}
+static inline bool ct_str_same(struct ct_str a, struct ct_str b)
+{
+    return a.n == b.n && memcmp(a.s, b.s, a.n) == 0;
+}
 static inline bool ct_str_is(struct ct_str s, const char *z)
 {
-    return strlen(z) == s.n && memcmp(s.s, z, s.n) == 0;
+    return ct_str_same(s, ct_str_of(z));
+}
+
+/* -1: c is no hexadecimal digit. */
+static inline int ct_hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
 /* Bit pattern <-> float, without aliasing tricks. */

@@ -6,8 +6,6 @@
 #include "base/array.h"
 #include "base/utf8.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* What may come next; kept in ct_json.expect. */
@@ -42,10 +40,7 @@ carat_status ct_json_fail(struct ct_json *j, const char *format, ...)
 {
     if (j->error.code == CARAT_OK) {
         char message[600];
-        va_list args;
-        va_start(args, format);
-        vsnprintf(message, sizeof message, format, args);
-        va_end(args);
+        CT_FORMAT(message, format);
         ct_fail(&j->error, CARAT_E_FORMAT, "%s: at byte %zu: %s", j->name, j->at, message);
     }
     j->expect = EXPECT_ERROR;
@@ -100,10 +95,7 @@ static int scan_hex4(const struct ct_json *j, size_t at)
     if (j->size - at < 4)
         return -1;
     for (size_t i = at; i < at + 4; i++) {
-        uint8_t c = j->text[i];
-        int d = c >= '0' && c <= '9'                 ? c - '0'
-                : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                     : -1;
+        int d = ct_hex_digit((char)j->text[i]);
         if (d < 0)
             return -1;
         v = v << 4 | d;
@@ -117,8 +109,7 @@ static size_t scan_escape(struct ct_json *j, char *out)
     size_t at = j->at + 1;
     if (at >= j->size) {
         j->at = at;
-        scan_refuse(j, "an escape");
-        return 0;
+        return scan_refuse(j, "an escape"), 0;
     }
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     const char *simple = j->text[at] ? strchr(from, j->text[at]) : NULL;
@@ -129,23 +120,18 @@ static size_t scan_escape(struct ct_json *j, char *out)
     }
     if (j->text[at] != 'u') {
         j->at = at;
-        scan_refuse(j, "one of \"\\/bfnrtu after a backslash");
-        return 0;
+        return scan_refuse(j, "one of \"\\/bfnrtu after a backslash"), 0;
     }
     int c = scan_hex4(j, at + 1);
-    if (c < 0) {
-        ct_json_fail(j, "\\u is not followed by four hexadecimal digits");
-        return 0;
-    }
+    if (c < 0)
+        return ct_json_fail(j, "\\u is not followed by four hexadecimal digits"), 0;
     at += 5;
     if (c >= 0xd800 && c < 0xe000) {
         int low = -1;
         if (c < 0xdc00 && j->size - at >= 2 && j->text[at] == '\\' && j->text[at + 1] == 'u')
             low = scan_hex4(j, at + 2);
-        if (low < 0xdc00 || low >= 0xe000) {
-            ct_json_fail(j, "the surrogate \\u%04x has no partner", (unsigned)c);
-            return 0;
-        }
+        if (low < 0xdc00 || low >= 0xe000)
+            return ct_json_fail(j, "the surrogate \\u%04x has no partner", (unsigned)c), 0;
         c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
         at += 6;
     }
@@ -185,14 +171,10 @@ static bool scan_string(struct ct_json *j)
             escaped = true;
         }
         j->at = stop;
-        if (stop >= j->size) {
-            scan_refuse(j, "the closing '\"' of a string");
-            return false;
-        }
-        if (stop >= end && j->text[stop] != '"') {
-            ct_json_fail(j, "the string is longer than %d bytes", CT_JSON_STRING_MAX);
-            return false;
-        }
+        if (stop >= j->size)
+            return scan_refuse(j, "the closing '\"' of a string"), false;
+        if (stop >= end && j->text[stop] != '"')
+            return ct_json_fail(j, "the string is longer than %d bytes", CT_JSON_STRING_MAX), false;
         uint8_t c = j->text[stop];
         if (c == '"') {
             j->string.s = escaped ? j->buffer : (const char *)j->text + start;
@@ -200,13 +182,12 @@ static bool scan_string(struct ct_json *j)
             j->at = stop + 1;
             return true;
         }
-        if (c != '\\') {
-            if (c < 0x20)
-                ct_json_fail(j, "the control character 0x%02x stands unescaped in a string", c);
-            else
-                ct_json_fail(j, "the string is not valid UTF-8 (byte 0x%02x)", c);
-            return false;
-        }
+        if (c != '\\')
+            return ct_json_fail(j,
+                                c < 0x20 ? "the control character 0x%02x stands unescaped in a string"
+                                         : "the string is not valid UTF-8 (byte 0x%02x)",
+                                c),
+                   false;
         size_t n = scan_escape(j, j->buffer + used);
         if (n == 0)
             return false;
@@ -236,8 +217,7 @@ static bool scan_double(struct ct_json *j, size_t from, size_t end, uint64_t dig
     double v = strtod(spelled, NULL);
     if (v - v != 0) {
         j->at = from;
-        ct_json_fail(j, "the number is beyond the range of a double");
-        return false;
+        return ct_json_fail(j, "the number is beyond the range of a double"), false;
     }
     j->number = v;
     return true;
@@ -305,6 +285,20 @@ double ct_json_decimal(struct ct_str spelled)
 {
     struct ct_json j = {.text = (const uint8_t *)spelled.s, .size = spelled.n};
     return scan_number(&j) == CT_JSON_NUMBER ? j.number : 0;
+}
+
+bool ct_json_whole(struct ct_str spelled, int64_t *out)
+{
+    bool negative = spelled.n && spelled.s[0] == '-';
+    int64_t value = 0;
+    for (size_t i = negative; i < spelled.n; i++) /* downwards: the lowest integer has no positive twin */
+        if (spelled.s[i] < '0' || spelled.s[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_sub_overflow(value, spelled.s[i] - '0', &value))
+            return false;
+    if (!negative && __builtin_sub_overflow((int64_t)0, value, &value))
+        return false;
+    *out = value;
+    return true;
 }
 
 static enum ct_json_token scan_word(struct ct_json *j, const char *spelling, enum ct_json_token token)

@@ -3,8 +3,6 @@
  * questions that take more than a line. */
 #include "base/json_tree.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -116,11 +114,6 @@ static int compare_keys(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-static bool same_key(const struct ct_json_value *a, const struct ct_json_value *b)
-{
-    return a->n == b->n && memcmp(a->s, b->s, a->n) == 0;
-}
-
 /* The first key of the object just closed that repeats an earlier key; NULL: none. */
 static const struct ct_json_value *repeated_key(struct ct_json_tree *t)
 {
@@ -134,14 +127,14 @@ static const struct ct_json_value *repeated_key(struct ct_json_tree *t)
     CT_JSON_EACH(k, object)
     {
         for (size_t i = 0; i < n && count <= FEW && !found; i++)
-            if (same_key(key[i], k))
+            if (ct_str_same(ct_json_str(key[i]), ct_json_str(k)))
                 found = k;
         key[n++] = k;
     }
     if (count > FEW) {
         qsort(key, n, sizeof *key, compare_keys);
         for (size_t i = 1; i < n; i++)
-            if (same_key(key[i - 1], key[i]) && (!found || key[i] < found))
+            if (ct_str_same(ct_json_str(key[i - 1]), ct_json_str(key[i])) && (!found || key[i] < found))
                 found = key[i];
         free(key);
     }
@@ -251,30 +244,19 @@ const struct ct_json_value *ct_json_find(const struct ct_json_value *object, str
 {
     if (ct_json_is(object, CT_JSON_OBJECT))
         CT_JSON_EACH(k, object)
-    if (k->n == key.n && memcmp(k->s, key.s, key.n) == 0)
+    if (ct_str_same(ct_json_str(k), key))
         return ct_json_of_key(k);
     return NULL;
 }
 
 const struct ct_json_value *ct_json_get(const struct ct_json_value *object, const char *key)
 {
-    return ct_json_find(object, (struct ct_str){key, strlen(key)});
+    return ct_json_find(object, ct_str_of(key));
 }
 
 bool ct_json_integer(const struct ct_json_value *v, int64_t *out)
 {
-    int64_t value = 0;
-    if (!ct_json_is(v, CT_JSON_NUMBER))
-        return false;
-    bool negative = v->s[0] == '-';
-    for (size_t i = negative; i < v->n; i++) /* downwards: the lowest integer has no positive twin */
-        if (v->s[i] < '0' || v->s[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
-            __builtin_sub_overflow(value, v->s[i] - '0', &value))
-            return false;
-    if (!negative && __builtin_sub_overflow((int64_t)0, value, &value))
-        return false;
-    *out = value;
-    return true;
+    return ct_json_is(v, CT_JSON_NUMBER) && ct_json_whole((struct ct_str){v->s, v->n}, out);
 }
 
 double ct_json_double(const struct ct_json_value *v)
@@ -306,11 +288,8 @@ carat_status ct_json_refuse(carat_error *err, carat_status code, const char *fil
                             const struct ct_json_value *v, const char *key, const char *expected, ...)
 {
     char wanted[256], value[SHOWN + 4];
-    va_list args;
 
-    va_start(args, expected);
-    vsnprintf(wanted, sizeof wanted, expected, args);
-    va_end(args);
+    CT_FORMAT(wanted, expected);
     if (!v)
         return ct_fail(err, code, "%s: %s: %s", file, key, wanted);
     tree_spell(v, text, value);

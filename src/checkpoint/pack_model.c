@@ -152,7 +152,7 @@ static void hash_item(void *arg, int item, int thread)
     if (h->file)
         ct_file_forget(h->file, h->data + at, n);
     else
-        ct_os_forget(h->data + at, n);
+        ct_os_discard(h->data + at, n);
 }
 
 static uint64_t hash_section(uint64_t *block_hash, struct ct_pool *pool, const struct ct_file *checked,

@@ -52,14 +52,13 @@ static const uint8_t *gguf_take(struct cursor *c, uint64_t n, const char *field)
     if (n > gguf_left(c)) {
         FAIL(c, CARAT_E_FORMAT,
              "%s: the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes: "
-             "it "
-             "is cut off or corrupt; download it again",
+             "it is cut off or corrupt; download it again",
              c->path, c->bytes.size, field, c->where, c->at, (unsigned long long)n);
         return NULL;
     }
     /* Metadata may be as large as its limit; what has been read need not stay in memory while the rest is. */
     if (c->mapped && c->at - c->kept > WINDOW) {
-        ct_os_forget(c->bytes.data + c->kept, c->at - c->kept);
+        ct_os_discard(c->bytes.data + c->kept, c->at - c->kept);
         c->kept = c->at;
     }
     const uint8_t *p = c->bytes.data + c->at;
@@ -167,22 +166,12 @@ static void gguf_value(struct cursor *c, struct ct_meta *m)
         m->s = gguf_string(c, MAX_STRING, "the string");
         return;
     }
-    int n = values[type].bytes;
-    const uint8_t *p = gguf_take(c, (uint64_t)n, "the value");
+    const uint8_t *p = gguf_take(c, (uint64_t)values[type].bytes, "the value");
     if (!p)
         return;
-    m->u = n == 1 ? *p : n == 2 ? ct_le16(p) : n == 4 ? ct_le32(p) : ct_le64(p);
-    if (m->type == CT_META_INT) {
-        uint64_t sign = (uint64_t)1 << (8 * n - 1);
-        m->u = (m->u ^ sign) - sign;
-    } else if (m->type == CT_META_FLOAT && n == 4) {
-        m->f = ct_f32_from_bits((uint32_t)m->u);
-    } else if (m->type == CT_META_FLOAT) {
-        memcpy(&m->f, p, 8);
-    } else if (m->type == CT_META_BOOL && m->u > 1) {
+    ct_meta_decode(m, p, values[type].bytes);
+    if (m->type == CT_META_BOOL && m->u > 1)
         fail_bool(c, (size_t)m->offset);
-    }
-    memcpy(&m->i, &m->u, 8);
 }
 
 static carat_status read_metas(struct ct_file *f, struct cursor *c, struct ct_metas *metas, uint64_t count)
@@ -306,7 +295,7 @@ static carat_status check_offsets(struct ct_file *f, struct cursor *c, int from,
     *end = data;
     for (int i = from; i < f->n_tensor; i++) {
         struct ct_tensor *t = &f->tensor[i];
-        ct_quote(q, (struct ct_str){t->name, strlen(t->name)});
+        ct_quote(q, ct_str_of(t->name));
         if (t->offset % alignment != 0)
             return FAIL(c, CARAT_E_FORMAT,
                         "%s: tensor %s of %zu bytes has the offset %llu, which is not a multiple of the "
@@ -316,7 +305,7 @@ static carat_status check_offsets(struct ct_file *f, struct cursor *c, int from,
             *end > c->bytes.size) /* then it is the one before that lies */
             return FAIL(c, CARAT_E_FORMAT,
                         "%s: tensor %s of %zu bytes from byte %llu ends beyond the file, which has %zu bytes",
-                        c->path, ct_quote(q, (struct ct_str){t[-1].name, strlen(t[-1].name)}), t[-1].size,
+                        c->path, ct_quote(q, ct_str_of(t[-1].name)), t[-1].size,
                         (unsigned long long)t[-1].offset, c->bytes.size);
         if (t->offset != expected - data)
             return FAIL(c, CARAT_E_FORMAT,
@@ -351,9 +340,8 @@ static carat_status locate_tensors(struct ct_file *f, struct cursor *c, int from
             return FAIL(c, CARAT_E_FORMAT,
                         "%s: the file ends at byte %zu, but tensor %s takes %zu bytes from byte %llu: "
                         "%zu %s missing; download it again",
-                        c->path, c->bytes.size, ct_quote(q, (struct ct_str){t->name, strlen(t->name)}),
-                        t->size, (unsigned long long)t->offset, missing,
-                        missing == 1 ? "byte is" : "bytes are");
+                        c->path, c->bytes.size, ct_quote(q, ct_str_of(t->name)), t->size,
+                        (unsigned long long)t->offset, missing, missing == 1 ? "byte is" : "bytes are");
         }
         t->data = c->bytes.data + t->offset;
     }
@@ -475,8 +463,7 @@ static carat_status read_parts(struct ct_file *f, const char *name, const char *
     if (!split_suffix(name, 0, count, &stem) || stem > 4000)
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s is the first of %d parts, but its name does not end in -00001-of-%05d.gguf, so "
-                       "the others cannot be "
-                       "found: restore the name",
+                       "the others cannot be found: restore the name",
                        path, count, count);
     for (int i = 1; i < count; i++) {
         char other[4096];
@@ -494,8 +481,7 @@ static carat_status read_parts(struct ct_file *f, const char *name, const char *
         if (its_no != i || its_count != count || its_total != total)
             return ct_fail(err, CARAT_E_FORMAT,
                            "%s says it is part %lld of %lld with %lld tensors in all; part %d of %d with "
-                           "%lld was expected: the "
-                           "parts belong to different models",
+                           "%lld was expected: the parts belong to different models",
                            other_path, (long long)its_no + 1, (long long)its_count, (long long)its_total,
                            i + 1, count, (long long)total);
     }

@@ -35,39 +35,25 @@ static bool plain_file_name(struct ct_str s)
            !ct_str_is(s, ".") && !ct_str_is(s, "..");
 }
 
-static carat_status fail_json(const struct ct_json *j, carat_error *err)
-{
-    if (err)
-        *err = j->error;
-    return j->error.code;
-}
-
+/* What is wrong with the JSON stays in j. */
 static carat_status read_weight_map(struct ct_file *f, struct ct_json *j, struct map *map, carat_error *err)
 {
     char q[CT_QUOTE];
-    if (ct_json_next(j) != CT_JSON_OBJECT) {
-        ct_json_fail(j, "weight_map must be an object");
-        return fail_json(j, err);
-    }
-    enum ct_json_token token;
-    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
-        if (map->n == CT_MAX_TENSOR) {
-            ct_json_fail(j, "more than %d tensors", CT_MAX_TENSOR);
-            return fail_json(j, err);
-        }
+    if (ct_json_next(j) != CT_JSON_OBJECT)
+        return ct_json_fail(j, "weight_map must be an object");
+    while (ct_json_next(j) == CT_JSON_KEY) {
+        if (map->n == CT_MAX_TENSOR)
+            return ct_json_fail(j, "more than %d tensors", CT_MAX_TENSOR);
         if (!ct_array_grow(&map->entry, &map->capacity, (size_t)map->n + 1, sizeof *map->entry))
             return ct_no_memory(err, f->path);
         struct mapped *m = &map->entry[map->n];
         m->tensor = ct_arena_str(&f->arena, j->string.s, j->string.n);
-        if (ct_json_next(j) != CT_JSON_STRING) {
-            ct_json_fail(j, "weight_map must hold file names");
-            return fail_json(j, err);
-        }
-        if (!plain_file_name(j->string)) {
-            ct_json_fail(j, "%s is not a plain file name; a shard must lie in the directory of the index",
-                         ct_quote(q, j->string));
-            return fail_json(j, err);
-        }
+        if (ct_json_next(j) != CT_JSON_STRING)
+            return ct_json_fail(j, "weight_map must hold file names");
+        if (!plain_file_name(j->string))
+            return ct_json_fail(j,
+                                "%s is not a plain file name; a shard must lie in the directory of the index",
+                                ct_quote(q, j->string));
         /* neighbours mostly share a file, and so the copy of its name */
         if (map->n > 0 && ct_str_is(j->string, m[-1].file))
             m->file = m[-1].file;
@@ -77,32 +63,26 @@ static carat_status read_weight_map(struct ct_file *f, struct ct_json *j, struct
             return ct_no_memory(err, f->path);
         map->n++;
     }
-    return token == CT_JSON_OBJECT_END ? CARAT_OK : fail_json(j, err);
+    return j->error.code;
 }
 
 static carat_status read_index(struct ct_file *f, struct ct_json *j, struct map *map, carat_error *err)
 {
     bool seen = false;
-    if (ct_json_next(j) != CT_JSON_OBJECT) {
-        ct_json_fail(j, "the index must be a JSON object");
-        return fail_json(j, err);
-    }
-    enum ct_json_token token;
-    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
+    if (ct_json_next(j) != CT_JSON_OBJECT)
+        return ct_json_fail(j, "the index must be a JSON object");
+    while (ct_json_next(j) == CT_JSON_KEY) {
         if (!ct_str_is(j->string, "weight_map")) {
-            if (!ct_json_skip(j))
-                return fail_json(j, err);
+            ct_json_skip(j);
             continue;
         }
-        if (seen) {
-            ct_json_fail(j, "weight_map is there twice");
-            return fail_json(j, err);
-        }
+        if (seen)
+            return ct_json_fail(j, "weight_map is there twice");
         seen = true;
         CT_TRY(read_weight_map(f, j, map, err));
     }
-    if (token != CT_JSON_OBJECT_END || ct_json_next(j) != CT_JSON_END)
-        return fail_json(j, err);
+    ct_json_next(j); /* refuses what follows the index */
+    CT_TRY(j->error.code);
     return seen ? CARAT_OK : ct_fail(err, CARAT_E_FORMAT, "%s: the index has no weight_map", j->name);
 }
 
@@ -123,7 +103,7 @@ static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n,
     CT_TRY(ct_file_take(f, m->file, &bytes, &path, err));
     if (!bytes.data)
         return ct_fail(err, CARAT_E_FORMAT, "%s is missing: %s puts tensor %s and %d more into it", path,
-                       index_path, ct_quote(q, (struct ct_str){m->tensor, strlen(m->tensor)}), n - 1);
+                       index_path, ct_quote(q, ct_str_of(m->tensor)), n - 1);
     int from = f->n_tensor;
     CT_TRY(ct_safetensors_read(f, path, bytes, err));
 
@@ -133,7 +113,7 @@ static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n,
     if (!keep)
         return ct_no_memory(err, f->path);
     for (int i = 0; i < n; i++) {
-        struct ct_str name = {m[i].tensor, strlen(m[i].tensor)};
+        struct ct_str name = ct_str_of(m[i].tensor);
         int at = ct_index_find(&ix, name);
         if (at < 0)
             return ct_fail(err, CARAT_E_FORMAT, "%s puts tensor %s into %s, which does not have it",
@@ -177,6 +157,8 @@ static carat_status read_sharded(struct ct_file *f, struct ct_bytes bytes, const
                        CT_MAX_HEADER);
     ct_json_init(&j, path, bytes);
     carat_status status = read_index(f, &j, &map, err);
+    if (j.error.code && err)
+        *err = j.error;
     ct_json_free(&j);
     if (status == CARAT_OK)
         status = read_shards(f, &map, path, err);

@@ -1,71 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* identify.c: says what a file is that cannot be opened as a model, and what to give instead. People name the
- * wrong file far more often than files are corrupt. It never makes a file acceptable: opening is file.c's. */
+ * wrong file far more often than files are corrupt. Opening is open.c's. */
 #include "file/reader.h"
 
-#include <stdio.h>
+#define PAGE   "is an HTML page, probably the error page of a failed download"
+#define PICKLE "is a Python pickle: pickle is never loaded; convert the model to safetensors"
+#define GGML   "file, older than GGUF: convert it to GGUF"
+#define UNREAD ", which carat does not read: take the safetensors or a GGUF of "
 
-#define MAGIC(s) s, sizeof(s) - 1
-
-/* Files in which the first bytes at `at` say what they are. */
+/* Files whose first bytes at `at` say what they are, where these alone do not with the end of the name. */
 static const struct kind {
     size_t at;
-    const char *magic;
-    size_t n;
+    const char *magic, *suffix;
     carat_status code;
     const char *what;
 } kinds[] = {
-    {0, MAGIC("version https://git-lfs"), CARAT_E_FORMAT,
+    {0, "\x08", ".onnx", CARAT_E_UNSUPPORTED, "is an ONNX model" UNREAD "it"},
+    {0, "PK\3\4", ".task", CARAT_E_UNSUPPORTED, "is a MediaPipe task bundle" UNREAD "the model"},
+    {0, "PK\3\4", ".npz", CARAT_E_UNSUPPORTED, "is an archive of NumPy arrays" UNREAD "the model"},
+    {0, "PK\3\4", ".keras", CARAT_E_UNSUPPORTED, "is a Keras model" UNREAD "the model"},
+    {0, "version https://git-lfs", "", CARAT_E_FORMAT,
      "is a Git LFS pointer, not the file it points to: download the real file (git lfs pull)"},
-    {0, MAGIC("<!DOCTYPE"), CARAT_E_FORMAT, "is an HTML page, probably the error page of a failed download"},
-    {0, MAGIC("<!doctype"), CARAT_E_FORMAT, "is an HTML page, probably the error page of a failed download"},
-    {0, MAGIC("<html"), CARAT_E_FORMAT, "is an HTML page, probably the error page of a failed download"},
-    {0, MAGIC("PK\3\4"), CARAT_E_UNSUPPORTED,
+    {0, "<!DOCTYPE", "", CARAT_E_FORMAT, PAGE},
+    {0, "<!doctype", "", CARAT_E_FORMAT, PAGE},
+    {0, "<html", "", CARAT_E_FORMAT, PAGE},
+    {0, "PK\3\4", "", CARAT_E_UNSUPPORTED,
      "is a ZIP archive, as PyTorch .bin and .pt checkpoints are: pickle is never loaded; convert the model "
      "to safetensors"},
-    {0, MAGIC("\x80\2"), CARAT_E_UNSUPPORTED,
-     "is a Python pickle: pickle is never loaded; convert the model to safetensors"},
-    {0, MAGIC("\x80\4\x95"), CARAT_E_UNSUPPORTED,
-     "is a Python pickle: pickle is never loaded; convert the model to safetensors"},
-    {0, MAGIC("lmgg"), CARAT_E_UNSUPPORTED, "is a GGML file, older than GGUF: convert it to GGUF"},
-    {0, MAGIC("GGML"), CARAT_E_UNSUPPORTED, "is a GGML file, older than GGUF: convert it to GGUF"},
-    {0, MAGIC("fmgg"), CARAT_E_UNSUPPORTED, "is a GGMF file, older than GGUF: convert it to GGUF"},
-    {0, MAGIC("tjgg"), CARAT_E_UNSUPPORTED, "is a GGJT file, older than GGUF: convert it to GGUF"},
-    {0, MAGIC("GGJT"), CARAT_E_UNSUPPORTED, "is a GGJT file, older than GGUF: convert it to GGUF"},
-    {4, MAGIC("TFL3"), CARAT_E_UNSUPPORTED,
-     "is a TensorFlow Lite model, which carat does not read: take the safetensors or a GGUF of it"},
-    {0, MAGIC("LITERTLM"), CARAT_E_UNSUPPORTED,
-     "is a LiteRT-LM model, which carat does not read: take the safetensors or a GGUF of it"},
-    {0, MAGIC("\x89HDF"), CARAT_E_UNSUPPORTED,
+    {0, "\x80\2", "", CARAT_E_UNSUPPORTED, PICKLE},
+    {0, "\x80\4\x95", "", CARAT_E_UNSUPPORTED, PICKLE},
+    {0, "lmgg", "", CARAT_E_UNSUPPORTED, "is a GGML " GGML},
+    {0, "GGML", "", CARAT_E_UNSUPPORTED, "is a GGML " GGML},
+    {0, "fmgg", "", CARAT_E_UNSUPPORTED, "is a GGMF " GGML},
+    {0, "tjgg", "", CARAT_E_UNSUPPORTED, "is a GGJT " GGML},
+    {0, "GGJT", "", CARAT_E_UNSUPPORTED, "is a GGJT " GGML},
+    {4, "TFL3", "", CARAT_E_UNSUPPORTED, "is a TensorFlow Lite model" UNREAD "it"},
+    {0, "LITERTLM", "", CARAT_E_UNSUPPORTED, "is a LiteRT-LM model" UNREAD "it"},
+    {0, "\x89HDF", "", CARAT_E_UNSUPPORTED,
      "is an HDF5 file, as Keras weights are, which carat does not read"},
-    {0, MAGIC("\x89PNG"), CARAT_E_UNSUPPORTED, "is a PNG image, not a model"},
-    {0, MAGIC("\xff\xd8\xff"), CARAT_E_UNSUPPORTED, "is a JPEG image, not a model"},
-    {0, MAGIC("%PDF"), CARAT_E_UNSUPPORTED, "is a PDF document, not a model"},
-    {0,
-     MAGIC("\x7f"
-           "ELF"),
-     CARAT_E_UNSUPPORTED, "is an ELF program or library, not a model"},
-    {0, MAGIC("\x1f\x8b"), CARAT_E_UNSUPPORTED, "is compressed with gzip: unpack it first"},
-    {0,
-     MAGIC("\xfd"
-           "7zXZ"),
-     CARAT_E_UNSUPPORTED, "is compressed with xz: unpack it first"},
-    {0, MAGIC("\x28\xb5\x2f\xfd"), CARAT_E_UNSUPPORTED, "is compressed with zstd: unpack it first"},
-    {0, MAGIC("BZh"), CARAT_E_UNSUPPORTED, "is compressed with bzip2: unpack it first"},
-    {257, MAGIC("ustar"), CARAT_E_UNSUPPORTED, "is a tar archive: unpack it first"},
-};
-
-/* Files whose first bytes alone do not say enough: the end of the name and the first bytes together do. */
-static const struct named {
-    const char *suffix, *magic, *what;
-} named[] = {
-    {".onnx", "\x08", "is an ONNX model, which carat does not read: take the safetensors or a GGUF of it"},
-    {".task", "PK\3\4",
-     "is a MediaPipe task bundle, which carat does not read: take the safetensors or a GGUF of the model"},
-    {".npz", "PK\3\4",
-     "is an archive of NumPy arrays, which carat does not read: take the safetensors or a GGUF of the model"},
-    {".keras", "PK\3\4",
-     "is a Keras model, which carat does not read: take the safetensors or a GGUF of the model"},
+    {0, "\x89PNG", "", CARAT_E_UNSUPPORTED, "is a PNG image, not a model"},
+    {0, "\xff\xd8\xff", "", CARAT_E_UNSUPPORTED, "is a JPEG image, not a model"},
+    {0, "%PDF", "", CARAT_E_UNSUPPORTED, "is a PDF document, not a model"},
+    {0, "\177ELF", "", CARAT_E_UNSUPPORTED, "is an ELF program or library, not a model"},
+    {0, "\x1f\x8b", "", CARAT_E_UNSUPPORTED, "is compressed with gzip: unpack it first"},
+    {0, "\3757zXZ", "", CARAT_E_UNSUPPORTED, "is compressed with xz: unpack it first"},
+    {0, "\x28\xb5\x2f\xfd", "", CARAT_E_UNSUPPORTED, "is compressed with zstd: unpack it first"},
+    {0, "BZh", "", CARAT_E_UNSUPPORTED, "is compressed with bzip2: unpack it first"},
+    {257, "ustar", "", CARAT_E_UNSUPPORTED, "is a tar archive: unpack it first"},
 };
 
 static bool ends_with(const char *s, const char *end)
@@ -74,7 +55,7 @@ static bool ends_with(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-static size_t leading_space(struct ct_bytes b)
+size_t ct_leading_space(struct ct_bytes b)
 {
     size_t i = 0;
     while (i < b.size && (b.data[i] == ' ' || b.data[i] == '\n' || b.data[i] == '\r' || b.data[i] == '\t'))
@@ -104,21 +85,17 @@ carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
             err, CARAT_E_FORMAT,
             "%s: the file ends at byte %zu inside the magic of a packed file: pack the model again", path,
             b.size);
-    for (size_t i = 0; i < CT_COUNT(named); i++)
-        if (ends_with(path, named[i].suffix) && b.size >= strlen(named[i].magic) &&
-            memcmp(b.data, named[i].magic, strlen(named[i].magic)) == 0)
-            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s %s", path, named[i].what);
-    for (size_t i = 0; i < CT_COUNT(kinds); i++)
-        if (b.size >= kinds[i].at && b.size - kinds[i].at >= kinds[i].n &&
-            memcmp(b.data + kinds[i].at, kinds[i].magic, kinds[i].n) == 0)
-            return ct_fail(err, kinds[i].code, "%s %s", path, kinds[i].what);
+    for (const struct kind *k = kinds; k < kinds + CT_COUNT(kinds); k++)
+        if (b.size >= k->at + strlen(k->magic) && memcmp(b.data + k->at, k->magic, strlen(k->magic)) == 0 &&
+            ends_with(path, k->suffix))
+            return ct_fail(err, k->code, "%s %s", path, k->what);
     if (b.size > 8 && b.data[8] == '{' && ct_le64(b.data) <= CT_MAX_HEADER)
         return ct_fail(
             err, CARAT_E_UNSUPPORTED,
             "%s is a safetensors file, which holds weights only: give the directory it lies in, with its "
             "config.json and tokenizer",
             path);
-    size_t i = leading_space(b);
+    size_t i = ct_leading_space(b);
     if (i < b.size && (b.data[i] == '{' || b.data[i] == '['))
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s is a JSON document, not a model: give the Hugging Face directory it belongs to",
@@ -132,7 +109,6 @@ carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
         snprintf(hex + 3 * k, 4, " %02x", b.data[k]);
     return ct_fail(err, CARAT_E_UNSUPPORTED,
                    "%s is no model that carat knows: it begins with bytes%s; a GGUF file (47 47 55 46) or a "
-                   "Hugging Face "
-                   "model directory was expected",
+                   "Hugging Face model directory was expected",
                    path, hex);
 }

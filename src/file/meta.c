@@ -16,7 +16,7 @@ static const char *const type_name[] = {
 
 const struct ct_meta *ct_metas_find(const struct ct_metas *m, const char *key)
 {
-    int at = ct_index_find(&m->index, (struct ct_str){key, strlen(key)});
+    int at = ct_index_find(&m->index, ct_str_of(key));
     return at < 0 ? NULL : &m->meta[at];
 }
 
@@ -65,13 +65,32 @@ carat_status ct_file_meta_int(const struct ct_file *f, const char *key, int64_t 
     return ct_metas_int(&f->metas, f->path, key, lo, hi, out, err);
 }
 
+void ct_meta_decode(struct ct_meta *m, const uint8_t *p, int n)
+{
+    m->u = n == 1 ? *p : n == 2 ? ct_le16(p) : n == 4 ? ct_le32(p) : ct_le64(p);
+    if (m->type == CT_META_INT) {
+        uint64_t sign = (uint64_t)1 << (8 * n - 1);
+        m->u = (m->u ^ sign) - sign;
+    } else if (m->type == CT_META_FLOAT && n == 4) {
+        m->f = ct_f32_from_bits((uint32_t)m->u);
+    } else if (m->type == CT_META_FLOAT) {
+        memcpy(&m->f, p, 8);
+    }
+    memcpy(&m->i, &m->u, 8);
+}
+
+static double scalar_number(const struct ct_meta *m)
+{
+    return m->type == CT_META_FLOAT ? m->f : m->type == CT_META_INT ? (double)m->i : (double)m->u;
+}
+
 carat_status ct_file_meta_float(const struct ct_file *f, const char *key, double *out, carat_error *err)
 {
     const struct ct_meta *m = ct_file_meta(f, key);
     if (!m)
         return CARAT_OK;
     /* writers disagree on the type of round numbers such as 10000 */
-    double v = m->type == CT_META_FLOAT ? m->f : m->type == CT_META_INT ? (double)m->i : (double)m->u;
+    double v = scalar_number(m);
     if (m->type != CT_META_FLOAT && m->type != CT_META_INT && m->type != CT_META_UINT)
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s: metadata key \"%s\" is %s at byte %llu, but a number was expected", f->path, key,
@@ -87,23 +106,9 @@ carat_status ct_file_meta_float(const struct ct_file *f, const char *key, double
 double ct_meta_number(const struct ct_meta *m, uint64_t i)
 {
     assert(m->type == CT_META_ARRAY && m->elem_bytes > 0 && i < m->count);
-    const uint8_t *p = m->raw.data + (size_t)i * (size_t)m->elem_bytes;
-    uint64_t u = m->elem_bytes == 1   ? *p
-                 : m->elem_bytes == 2 ? ct_le16(p)
-                 : m->elem_bytes == 4 ? ct_le32(p)
-                                      : ct_le64(p);
-    if (m->elem == CT_META_FLOAT) {
-        if (m->elem_bytes == 4)
-            return (double)ct_f32_from_bits((uint32_t)u);
-        double d;
-        memcpy(&d, &u, 8);
-        return d;
-    }
-    if (m->elem == CT_META_INT) {
-        uint64_t sign = (uint64_t)1 << (8 * m->elem_bytes - 1);
-        return (double)(int64_t)((u ^ sign) - sign);
-    }
-    return (double)u;
+    struct ct_meta one = {.type = m->elem};
+    ct_meta_decode(&one, m->raw.data + (size_t)i * (size_t)m->elem_bytes, m->elem_bytes);
+    return scalar_number(&one);
 }
 
 bool ct_meta_next_string(const struct ct_meta *m, size_t *at, struct ct_str *s)

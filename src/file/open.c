@@ -23,9 +23,7 @@ static struct ct_file *new_file(const char *path)
 /* A tokenizer file by content: its standard name, or NULL. */
 static const char *tokenizer_name(struct ct_bytes b)
 {
-    size_t i = 0;
-    while (i < b.size && (b.data[i] == ' ' || b.data[i] == '\n' || b.data[i] == '\r' || b.data[i] == '\t'))
-        i++;
+    size_t i = ct_leading_space(b);
     if (i < b.size && b.data[i] == '{')
         return "tokenizer.json";
     /* a protobuf whose first field is number 1 with a length: the first piece */
@@ -155,7 +153,7 @@ void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes)
     for (int i = 0; i < f->n_map; i++) {
         const uint8_t *from = f->map[i].bytes.data, *at = p;
         if (at >= from && at < from + f->map[i].bytes.size)
-            ct_os_forget(p, CT_MIN(bytes, (size_t)(from + f->map[i].bytes.size - at)));
+            ct_os_discard(p, CT_MIN(bytes, (size_t)(from + f->map[i].bytes.size - at)));
     }
 }
 
@@ -203,13 +201,13 @@ const struct ct_tensor *ct_file_tensor(const struct ct_file *f, int i)
 
 const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name)
 {
-    int at = ct_index_find(&f->index, (struct ct_str){name, strlen(name)});
+    int at = ct_index_find(&f->index, ct_str_of(name));
     return at < 0 ? NULL : &f->tensor[at];
 }
 
 const struct ct_tensor *ct_file_weight(const struct ct_file *f, const char *name)
 {
-    int at = ct_index_find(&f->weight_index, (struct ct_str){name, strlen(name)});
+    int at = ct_index_find(&f->weight_index, ct_str_of(name));
     return at < 0 ? NULL : &f->weight[at];
 }
 

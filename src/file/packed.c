@@ -8,8 +8,6 @@
 #include "base/hash.h"
 
 #include <float.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "file/reader.h"
 
@@ -100,17 +98,13 @@ static bool is_reading(const struct walk *w)
     return w->from && w->status == CARAT_OK;
 }
 
-static void walk_fault(struct walk *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void walk_fault(struct walk *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void walk_fault(struct walk *w, const char *format, ...)
 {
     char sentence[CT_QUOTE + 128], whose[CT_QUOTE + 64] = "", q[CT_QUOTE];
-    va_list args;
 
     if (!is_reading(w))
         return;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
+    CT_FORMAT(sentence, format);
     if (w->list && w->name.n)
         snprintf(whose, sizeof whose, " of %s %s", w->list, ct_quote(q, w->name));
     else if (w->list)
@@ -159,8 +153,7 @@ static void walk_text(struct walk *w, const char *name, struct ct_str *s, size_t
     if (is_reading(w) && (n > most || n > w->size - w->at))
         walk_fault(w, "has %u bytes, expected at most %zu", n, CT_MIN(most, w->size - w->at));
     if (w->from)
-        *s = w->status == CARAT_OK ? (struct ct_str){(const char *)w->from + w->at, n}
-                                   : (struct ct_str){"", 0};
+        *s = w->status == CARAT_OK ? (struct ct_str){(const char *)w->from + w->at, n} : ct_str_of("");
     else if (w->to && n)
         memcpy(w->to + w->at, s->s, n);
     w->at += w->status == CARAT_OK ? n : 0;
@@ -184,11 +177,6 @@ static void walk_plain_text(struct walk *w, const char *name, struct ct_str *s, 
     walk_text(w, name, s, most);
     if (is_reading(w) && !ct_name_ok(*s, most))
         walk_fault(w, "is %s, expected 1 to %zu bytes of plain text", ct_quote(q, *s), most);
-}
-
-static struct ct_str str_of(const char *s)
-{
-    return (struct ct_str){s, s ? strlen(s) : 0};
 }
 
 /* In the order of the walk, without overlap: no byte of the file has two meanings. */
@@ -307,10 +295,17 @@ static bool countable(const int64_t *dim, uint32_t n_dim)
     return true;
 }
 
+static void walk_factor(struct walk *w, float *scale)
+{
+    FIELD(w, "factor", *scale);
+    if (!(*scale > 0 && *scale <= FLT_MAX))
+        walk_fault(w, "is %g, expected a positive number", (double)*scale);
+}
+
 static void walk_tensor(struct walk *w, void *element)
 {
     struct ct_tensor *t = element;
-    struct ct_str name = str_of(t->name), type_name = str_of(t->type_name), file = str_of(t->file);
+    struct ct_str name = ct_str_of(t->name), type_name = ct_str_of(t->type_name), file = ct_str_of(t->file);
     uint32_t type = t->type, n_dim = (uint32_t)t->n_dim;
     uint64_t size = t->size;
 
@@ -329,9 +324,7 @@ static void walk_tensor(struct walk *w, void *element)
     FIELD(w, "size", size);
     walk_range(w, size, 0, INT64_MAX);
     FIELD(w, "place", t->offset);
-    FIELD(w, "factor", t->scale);
-    if (!(t->scale > 0 && t->scale <= FLT_MAX))
-        walk_fault(w, "is %g, expected a positive number", (double)t->scale);
+    walk_factor(w, &t->scale);
     if (w->status)
         return;
     t->name = name.s;
@@ -358,9 +351,7 @@ static void walk_weight(struct walk *w, void *element)
     walk_range(w, x->rows, 1, INT32_MAX);
     FIELD(w, "number of columns", x->cols);
     walk_range(w, x->cols, 1, INT32_MAX);
-    FIELD(w, "factor", x->scale);
-    if (!(x->scale > 0 && x->scale <= FLT_MAX))
-        walk_fault(w, "is %g, expected a positive number", (double)x->scale);
+    walk_factor(w, &x->scale);
     walk_section(w, "data", &x->data, UINT64_MAX);
 }
 

@@ -196,10 +196,10 @@ static carat_status describe_sources(const struct ct_file *f, struct ct_packed *
         return CARAT_OK;
     }
     p->source = ct_arena_push(arena, (size_t)CT_MAX(f->n_source, 1), sizeof *p->source);
-    p->origin = (struct ct_str){f->path, strlen(f->path)};
+    p->origin = ct_str_of(f->path);
     if (f->dir) { /* else it is the name of a buffer */
         ct_os_absolute(absolute, sizeof absolute, f->path);
-        p->origin = (struct ct_str){ct_arena_str(arena, absolute, strlen(absolute)), strlen(absolute)};
+        p->origin = ct_str_of(ct_arena_str(arena, absolute, strlen(absolute)));
     }
     if (!p->source || !p->origin.s)
         return ct_no_memory(err, f->path);

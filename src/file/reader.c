@@ -4,12 +4,9 @@
 #include "file/reader.h"
 
 #include "base/array.h"
-
 #include "base/utf8.h"
 #include "os/files.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- names ---- */
@@ -81,21 +78,12 @@ const char *ct_file_types(char out[CT_TYPE_LIST])
     return out;
 }
 
-/* Offset of the first byte that does not belong to valid UTF-8; s.n when there is none. */
-static size_t valid_utf8(struct ct_str s)
-{
-    size_t i = 0, n = 1;
-    for (; i < s.n && n > 0; i += n)
-        n = ct_utf8_length((const uint8_t *)s.s + i, s.n - i);
-    return i;
-}
-
 bool ct_name_ok(struct ct_str s, size_t max)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.s[i] < 0x20 || s.s[i] == 0x7f)
             return false;
-    return s.n >= 1 && s.n <= max && valid_utf8(s) == s.n;
+    return s.n >= 1 && s.n <= max && ct_utf8_valid(s.s, s.n);
 }
 
 /* ---- tensors ---- */
@@ -103,12 +91,9 @@ bool ct_name_ok(struct ct_str s, size_t max)
 carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *format, ...)
 {
     char text[1024];
-    va_list args;
     if (f->note)
         return CARAT_OK;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    CT_FORMAT(text, format);
     f->note = ct_arena_str(&f->arena, text, strlen(text));
     return f->note ? CARAT_OK : ct_no_memory(err, f->path);
 }
@@ -132,7 +117,7 @@ static carat_status index_tensors(struct ct_file *f, const struct ct_tensor *ten
     if (!ix->name)
         return ct_no_memory(err, f->path);
     for (int i = 0; i < ix->n; i++)
-        ix->name[i] = (struct ct_name){{tensor[from + i].name, strlen(tensor[from + i].name)}, from + i};
+        ix->name[i] = (struct ct_name){ct_str_of(tensor[from + i].name), from + i};
     int first, second = ct_index_sort(ix, &first);
     if (second < 0)
         return CARAT_OK;
@@ -140,7 +125,7 @@ static carat_status index_tensors(struct ct_file *f, const struct ct_tensor *ten
     char q[CT_QUOTE];
     return ct_fail(err, CARAT_E_FORMAT,
                    "%s: tensor %s is there twice: with data at byte %llu, and at byte %llu of %s", a->file,
-                   ct_quote(q, (struct ct_str){a->name, strlen(a->name)}), (unsigned long long)a->offset,
+                   ct_quote(q, ct_str_of(a->name)), (unsigned long long)a->offset,
                    (unsigned long long)b->offset, b->file);
 }
 
@@ -163,7 +148,7 @@ static carat_status note_source(struct ct_file *f, const char *name, const char 
     if (!ct_array_grow(&f->source, &f->source_capacity, (size_t)f->n_source + 1, sizeof *f->source))
         return ct_no_memory(err, f->path);
     struct ct_source *s = &f->source[f->n_source++];
-    *s = (struct ct_source){.name = {name, strlen(name)}, .path = path};
+    *s = (struct ct_source){.name = ct_str_of(name), .path = path};
     if (m) {
         s->present = 1;
         s->id = m->id;
@@ -221,14 +206,16 @@ const struct ct_part *ct_file_part(const struct ct_file *f, const char *name)
     return NULL;
 }
 
+bool ct_exists_in(const char *dir, const char *name)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return n > 0 && n < (int)sizeof path && ct_os_kind(path) != 0;
+}
+
 bool ct_file_has(struct ct_file *f, const char *name)
 {
-    if (!f->dir)
-        return ct_file_part(f, name) != NULL;
-    /* no arena here: this only asks, and a path too long to ask about is not there */
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/%s", f->dir, name);
-    return n > 0 && n < (int)sizeof path && ct_os_kind(path) != 0;
+    return f->dir ? ct_exists_in(f->dir, name) : ct_file_part(f, name) != NULL;
 }
 
 carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *bytes, const char **path,

@@ -92,6 +92,8 @@ struct ct_file {
 carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *bytes, const char **path,
                           carat_error *err);
 bool ct_file_has(struct ct_file *f, const char *name);
+/* Whether a directory has something of that name. A path too long to ask about is not there. */
+bool ct_exists_in(const char *dir, const char *name);
 /* Maps the file at path and remembers it as a source called name; path lives as long as f. */
 carat_status ct_file_map(struct ct_file *f, const char *name, const char *path, struct ct_bytes *bytes,
                          carat_error *err);
@@ -133,9 +135,13 @@ carat_status ct_identify(const char *path, struct ct_bytes bytes, carat_error *e
 carat_status ct_metas_int(const struct ct_metas *m, const char *path, const char *key, int64_t lo, int64_t hi,
                           int64_t *out, carat_error *err);
 const struct ct_meta *ct_metas_find(const struct ct_metas *m, const char *key);
+/* Fills the value of a scalar, whose type is set, from its n bytes. */
+void ct_meta_decode(struct ct_meta *m, const uint8_t *p, int n);
 
 /* ---- text from files ---- */
 
+/* How many bytes of white space a text begins with. */
+size_t ct_leading_space(struct ct_bytes b);
 /* Valid UTF-8 without control characters, 1 to max bytes. */
 bool ct_name_ok(struct ct_str s, size_t max);
 

@@ -8,13 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool exists_in(const char *dir, const char *name)
-{
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
-    return n > 0 && n < (int)sizeof path && ct_os_kind(path) != 0;
-}
-
 /* Puts dir/name in place of *path. */
 static carat_status enter_directory(char **path, const char *name, carat_error *err)
 {
@@ -41,7 +34,7 @@ static carat_status enter_snapshot(char **path, carat_error *err)
     struct ct_map m;
     int kind;
 
-    if (exists_in(*path, "config.json") || !exists_in(*path, "snapshots"))
+    if (ct_exists_in(*path, "config.json") || !ct_exists_in(*path, "snapshots"))
         return CARAT_OK;
     snprintf(ref, sizeof ref, "%s/refs/main", *path);
     CT_TRY(ct_os_look(&kind, ref, err));
@@ -61,7 +54,7 @@ static carat_status enter_snapshot(char **path, carat_error *err)
     if (!good)
         return ct_fail(err, CARAT_E_FORMAT, "%s: %zu bytes that name no snapshot, expected a commit's hash",
                        ref, n);
-    if (!exists_in(*path, name))
+    if (!ct_exists_in(*path, name))
         return ct_fail(err, CARAT_E_NOT_FOUND, "%s names %s, which is not there: download the model again",
                        ref, name);
     return enter_directory(path, name, err);
@@ -114,7 +107,7 @@ static carat_status fail_several(const char *path, struct ggufs *g, carat_error 
     int shown = 0, kept = CT_MIN(g->n, MAX_NAMES);
     qsort(g->name, (size_t)kept, sizeof *g->name, compare_gguf_names);
     for (size_t used = 0; shown < kept; shown++) {
-        ct_quote(one, (struct ct_str){g->name[shown], strlen(g->name[shown])});
+        ct_quote(one, ct_str_of(g->name[shown]));
         if (used + strlen(one) + 3 > sizeof list)
             break;
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", shown ? ", " : "", one);
@@ -131,8 +124,8 @@ static carat_status enter_gguf(char **path, bool tokenizer_only, carat_error *er
     struct ggufs g = {.n = 0};
     carat_status status = CARAT_OK;
 
-    if (exists_in(*path, "model.safetensors") || exists_in(*path, "model.safetensors.index.json") ||
-        (tokenizer_only && (exists_in(*path, "tokenizer.json") || exists_in(*path, "tokenizer.model"))))
+    if (ct_exists_in(*path, "model.safetensors") || ct_exists_in(*path, "model.safetensors.index.json") ||
+        (tokenizer_only && (ct_exists_in(*path, "tokenizer.json") || ct_exists_in(*path, "tokenizer.model"))))
         return CARAT_OK;
     ct_os_names_in(*path, add_gguf, &g);
     if (g.failed)

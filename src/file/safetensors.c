@@ -20,144 +20,90 @@ struct entry {
     bool has_dtype, has_shape, has_offsets;
 };
 
-static carat_status json_error(const struct ct_json *j, carat_error *err)
+/* A list of at most `max` integers. The reader gives doubles; the spelling is read again, so that 1.0, 1e3, -0
+ * and what exceeds 63 bits are refused instead of rounded. */
+static carat_status read_integers(struct ct_json *j, uint64_t *out, int *n, int max, const char *what)
 {
-    if (err)
-        *err = j->error;
-    return j->error.code;
+    enum ct_json_token token;
+    int64_t v;
+
+    if (ct_json_next(j) != CT_JSON_ARRAY)
+        return ct_json_fail(j, "%s must be an array", what);
+    for (*n = 0; (token = ct_json_next(j)) != CT_JSON_ARRAY_END; out[(*n)++] = (uint64_t)v) {
+        struct ct_str spelled = {(const char *)j->text + j->start, j->at - j->start};
+        if (token != CT_JSON_NUMBER || *n == max)
+            return ct_json_fail(j, "%s must be an array of at most %d integers", what, max);
+        if (*spelled.s == '-' || !ct_json_whole(spelled, &v))
+            return ct_json_fail(j, "a plain integer from 0 to 2^63-1 was expected");
+    }
+    return CARAT_OK;
 }
 
-/* The number just read, exactly. The pull reader gives doubles; the digits are read again where it stopped,
- * so that 1.0, 1e3, -0 and what exceeds 63 bits are refused instead of rounded. */
-static bool read_integer(struct ct_json *j, uint64_t *out)
-{
-    size_t at = j->at;
-    while (at > 0 && j->text[at - 1] >= '0' && j->text[at - 1] <= '9')
-        at--;
-    bool plain = at < j->at && at > 0 && !strchr("+-.eE", j->text[at - 1]) && j->at - at <= 19;
-    uint64_t v = 0;
-    for (size_t i = at; plain && i < j->at; i++)
-        v = v * 10 + (uint64_t)(j->text[i] - '0');
-    if (!plain || v > INT64_MAX) {
-        ct_json_fail(j, "a plain integer from 0 to 2^63-1 was expected");
-        return false;
-    }
-    *out = v;
-    return true;
-}
-
-/* An array of integers: how many, -1 after an error. */
-static int read_integers(struct ct_json *j, uint64_t *out, int max, const char *what)
-{
-    if (ct_json_next(j) != CT_JSON_ARRAY) {
-        ct_json_fail(j, "%s must be an array", what);
-        return -1;
-    }
-    for (int n = 0;; n++) {
-        enum ct_json_token token = ct_json_next(j);
-        if (token == CT_JSON_ARRAY_END)
-            return n;
-        if (token != CT_JSON_NUMBER || n == max) {
-            ct_json_fail(j, "%s must be an array of at most %d integers", what, max);
-            return -1;
-        }
-        if (!read_integer(j, &out[n]))
-            return -1;
-    }
-}
-
-static bool first_time(struct ct_json *j, bool *seen, const char *what)
+static carat_status first_time(struct ct_json *j, bool *seen, const char *what)
 {
     if (*seen)
-        ct_json_fail(j, "%s is there twice", what);
-    bool fresh = !*seen;
+        return ct_json_fail(j, "%s is there twice", what);
     *seen = true;
-    return fresh;
-}
-
-static bool read_dtype(struct ct_json *j, struct entry *e)
-{
-    char q[CT_QUOTE];
-
-    if (ct_json_next(j) != CT_JSON_STRING) {
-        ct_json_fail(j, "dtype must be a string");
-        return false;
-    }
-    e->bits = ct_hf_bits(j->string, &e->dtype);
-    if (e->bits == 0) {
-        ct_json_fail(j, "the dtype %s is not one of safetensors", ct_quote(q, j->string));
-        j->error.code = CARAT_E_UNSUPPORTED; /* perhaps a future one */
-    }
-    return e->bits != 0;
-}
-
-static bool read_offsets(struct ct_json *j, struct entry *e)
-{
-    uint64_t range[2];
-    int n = read_integers(j, range, 2, "data_offsets");
-
-    if (n >= 0 && n != 2)
-        ct_json_fail(j, "data_offsets must hold two integers, found %d", n);
-    if (n != 2)
-        return false;
-    e->begin = range[0];
-    e->end = range[1];
-    return true;
+    return CARAT_OK;
 }
 
 /* The value of the key just read. */
-static bool read_member(struct ct_json *j, struct entry *e)
+static carat_status read_member(struct ct_json *j, struct entry *e)
 {
     char q[CT_QUOTE];
+    uint64_t range[2];
+    int n;
 
-    if (ct_str_is(j->string, "dtype"))
-        return first_time(j, &e->has_dtype, "dtype") && read_dtype(j, e);
-    if (ct_str_is(j->string, "shape"))
-        return first_time(j, &e->has_shape, "shape") &&
-               (e->rank = read_integers(j, e->dim, MAX_RANK, "shape")) >= 0;
-    if (ct_str_is(j->string, "data_offsets"))
-        return first_time(j, &e->has_offsets, "data_offsets") && read_offsets(j, e);
-    ct_json_fail(j, "found the key %s; dtype, shape and data_offsets were expected", ct_quote(q, j->string));
-    return false;
+    if (ct_str_is(j->string, "dtype")) {
+        CT_TRY(first_time(j, &e->has_dtype, "dtype"));
+        if (ct_json_next(j) != CT_JSON_STRING)
+            return ct_json_fail(j, "dtype must be a string");
+        e->bits = ct_hf_bits(j->string, &e->dtype);
+        if (e->bits)
+            return CARAT_OK;
+        ct_json_fail(j, "the dtype %s is not one of safetensors", ct_quote(q, j->string));
+        return j->error.code = CARAT_E_UNSUPPORTED; /* perhaps a future one */
+    }
+    if (ct_str_is(j->string, "shape")) {
+        CT_TRY(first_time(j, &e->has_shape, "shape"));
+        return read_integers(j, e->dim, &e->rank, MAX_RANK, "shape");
+    }
+    if (!ct_str_is(j->string, "data_offsets"))
+        return ct_json_fail(j, "found the key %s; dtype, shape and data_offsets were expected",
+                            ct_quote(q, j->string));
+    CT_TRY(first_time(j, &e->has_offsets, "data_offsets"));
+    CT_TRY(read_integers(j, range, &n, 2, "data_offsets"));
+    if (n != 2)
+        return ct_json_fail(j, "data_offsets must hold two integers, found %d", n);
+    e->begin = range[0];
+    e->end = range[1];
+    return CARAT_OK;
 }
 
-/* The object of one tensor; false after an error in j. */
-static bool read_entry(struct ct_json *j, struct entry *e)
+/* The object of one tensor. */
+static carat_status read_entry(struct ct_json *j, struct entry *e)
 {
-    enum ct_json_token token;
-
-    if (ct_json_next(j) != CT_JSON_OBJECT) {
-        ct_json_fail(j, "the entry of a tensor must be an object");
-        return false;
-    }
-    while ((token = ct_json_next(j)) == CT_JSON_KEY)
-        if (!read_member(j, e))
-            return false;
-    if (token != CT_JSON_OBJECT_END)
-        return false;
+    if (ct_json_next(j) != CT_JSON_OBJECT)
+        return ct_json_fail(j, "the entry of a tensor must be an object");
+    while (ct_json_next(j) == CT_JSON_KEY)
+        CT_TRY(read_member(j, e));
+    CT_TRY(j->error.code);
     const char *missing = !e->has_dtype     ? "dtype"
                           : !e->has_shape   ? "shape"
                           : !e->has_offsets ? "data_offsets"
                                             : NULL;
-    if (missing)
-        ct_json_fail(j, "the entry ends without %s", missing);
-    return !missing;
+    return missing ? ct_json_fail(j, "the entry ends without %s", missing) : CARAT_OK;
 }
 
 /* __metadata__ maps strings to strings and means nothing here. */
-static bool skip_metadata(struct ct_json *j)
+static carat_status skip_metadata(struct ct_json *j)
 {
-    if (ct_json_next(j) != CT_JSON_OBJECT) {
-        ct_json_fail(j, "__metadata__ must be an object");
-        return false;
-    }
-    enum ct_json_token token;
-    while ((token = ct_json_next(j)) == CT_JSON_KEY)
-        if (ct_json_next(j) != CT_JSON_STRING) {
-            ct_json_fail(j, "__metadata__ must hold strings only");
-            return false;
-        }
-    return token == CT_JSON_OBJECT_END;
+    if (ct_json_next(j) != CT_JSON_OBJECT)
+        return ct_json_fail(j, "__metadata__ must be an object");
+    while (ct_json_next(j) == CT_JSON_KEY)
+        if (ct_json_next(j) != CT_JSON_STRING)
+            return ct_json_fail(j, "__metadata__ must hold strings only");
+    return j->error.code;
 }
 
 /* Bytes that a shape takes; false when they cannot be counted or are not whole. */
@@ -182,7 +128,7 @@ static carat_status add_hf_tensor(struct ct_file *f, const char *path, const cha
     char q[CT_QUOTE];
     size_t need;
     struct ct_tensor *t;
-    ct_quote(q, (struct ct_str){name, strlen(name)});
+    ct_quote(q, ct_str_of(name));
     if (e->rank > 4)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: tensor %s has %d dimensions; carat reads at most 4",
                        path, q, e->rank);
@@ -200,8 +146,7 @@ static carat_status add_hf_tensor(struct ct_file *f, const char *path, const cha
     if (e->end > data.size)
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s: tensor %s ends at byte %llu of the data, which are only %zu bytes: at least %llu "
-                       "bytes are missing; "
-                       "download the file again",
+                       "bytes are missing; download the file again",
                        path, q, (unsigned long long)e->end, data.size,
                        (unsigned long long)(e->end - data.size));
     assert(data.size - e->begin >= need);
@@ -209,7 +154,7 @@ static carat_status add_hf_tensor(struct ct_file *f, const char *path, const cha
     t->name = name;
     t->file = path;
     t->type_name = e->dtype;
-    if (!ct_type_from_hf((struct ct_str){e->dtype, strlen(e->dtype)}, &t->type))
+    if (!ct_type_from_hf(ct_str_of(e->dtype), &t->type))
         t->type = CT_TYPE_COUNT;
     t->n_dim = CT_MAX(e->rank, 1);
     t->dim[0] = 1; /* a scalar */
@@ -241,7 +186,7 @@ static carat_status check_places(struct ct_file *f, int from, const char *path, 
         if (t->offset != expected)
             return ct_fail(err, CARAT_E_FORMAT,
                            "%s: tensor %s %s: its data begin at byte %llu of the file, but %llu was expected",
-                           path, ct_quote(q, (struct ct_str){t->name, strlen(t->name)}),
+                           path, ct_quote(q, ct_str_of(t->name)),
                            t->offset < expected ? "overlaps another" : "leaves a gap before it",
                            (unsigned long long)t->offset, (unsigned long long)expected);
         expected += t->size;
@@ -253,46 +198,37 @@ static carat_status check_places(struct ct_file *f, int from, const char *path, 
     return CARAT_OK;
 }
 
-/* The header object; j stands before it. */
+/* The header object; j stands before it. What is wrong with the JSON stays in j. */
 static carat_status read_tensor_entries(struct ct_file *f, struct ct_json *j, const char *path,
                                         struct ct_bytes data, size_t data_at, carat_error *err)
 {
     bool has_metadata = false;
-    if (ct_json_next(j) != CT_JSON_OBJECT) {
-        ct_json_fail(j, "the header must be a JSON object");
-        return json_error(j, err);
-    }
-    for (;;) {
-        enum ct_json_token token = ct_json_next(j);
-        if (token == CT_JSON_OBJECT_END)
-            break;
-        if (token != CT_JSON_KEY)
-            return json_error(j, err);
+    if (ct_json_next(j) != CT_JSON_OBJECT)
+        return ct_json_fail(j, "the header must be a JSON object");
+    while (ct_json_next(j) == CT_JSON_KEY) {
         if (ct_str_is(j->string, "__metadata__")) {
-            if (!first_time(j, &has_metadata, "__metadata__") || !skip_metadata(j))
-                return json_error(j, err);
+            CT_TRY(first_time(j, &has_metadata, "__metadata__"));
+            CT_TRY(skip_metadata(j));
             continue;
         }
-        if (f->n_tensor == CT_MAX_TENSOR) {
-            ct_json_fail(j, "more than %d tensors in the checkpoint", CT_MAX_TENSOR);
-            return json_error(j, err);
-        }
-        if (!ct_name_ok(j->string, MAX_NAME)) {
-            ct_json_fail(j, "the name of a tensor must be 1 to %d bytes of plain text", MAX_NAME);
-            return json_error(j, err);
-        }
+        if (f->n_tensor == CT_MAX_TENSOR)
+            return ct_json_fail(j, "more than %d tensors in the checkpoint", CT_MAX_TENSOR);
+        if (!ct_name_ok(j->string, MAX_NAME))
+            return ct_json_fail(j, "the name of a tensor must be 1 to %d bytes of plain text", MAX_NAME);
         const char *name = ct_arena_str(&f->arena, j->string.s, j->string.n);
         if (!name)
             return ct_no_memory(err, f->path);
         struct entry e = {0};
-        if (!read_entry(j, &e)) {
+        if (read_entry(j, &e)) {
             char q[CT_QUOTE];
-            return ct_fail(err, j->error.code, "%s (in tensor %s)", j->error.message,
-                           ct_quote(q, (struct ct_str){name, strlen(name)}));
+            carat_error inner = j->error;
+            return ct_fail(&j->error, inner.code, "%s (in tensor %s)", inner.message,
+                           ct_quote(q, ct_str_of(name)));
         }
         CT_TRY(add_hf_tensor(f, path, name, &e, data, data_at, err));
     }
-    return ct_json_next(j) == CT_JSON_END ? CARAT_OK : json_error(j, err);
+    ct_json_next(j); /* refuses what follows the header */
+    return j->error.code;
 }
 
 carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err)
@@ -326,6 +262,8 @@ carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_
     j.at = 8; /* so that messages count from the start of the file */
     carat_status status = read_tensor_entries(
         f, &j, path, (struct ct_bytes){bytes.data + data_at, bytes.size - data_at}, data_at, err);
+    if (j.error.code && err)
+        *err = j.error;
     ct_json_free(&j);
     CT_TRY(status);
     return check_places(f, from, path, data_at, bytes.size, err);

@@ -181,7 +181,7 @@ static carat_status read_directory(struct sbs *s)
 
 static const struct blob *find_blob(const struct sbs *s, const char *name)
 {
-    int at = ct_index_find(&s->index, (struct ct_str){name, strlen(name)});
+    int at = ct_index_find(&s->index, ct_str_of(name));
     return at < 0 ? NULL : &s->blob[at];
 }
 

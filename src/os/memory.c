@@ -49,20 +49,15 @@ size_t ct_os_cache(void)
     return (size_t)CT_MAX(bytes, 0);
 }
 
-void ct_os_discard(void *p, size_t size)
+void ct_os_discard(const void *p, size_t size)
 {
     uintptr_t page = ct_os_page();
     uintptr_t begin = ((uintptr_t)p + page - 1) & ~(page - 1), end = ((uintptr_t)p + size) & ~(page - 1);
     if (begin < end)
-        madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_DONTNEED);
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
 void ct_os_read_ahead(const void *p, size_t size)
 {
     madvise((void *)(uintptr_t)p, size, MADV_WILLNEED);
-}
-
-void ct_os_forget(const void *p, size_t size)
-{
-    ct_os_discard((void *)(uintptr_t)p, size);
 }

@@ -18,13 +18,11 @@ void ct_os_huge(const void *p, size_t size);
 void ct_os_fetch(const void *p);
 /* Bytes of the largest cache; 0: not known. */
 size_t ct_os_cache(void);
-/* Gives the pages that lie wholly inside [p, p+size) back; they read as zeros afterwards. */
-void ct_os_discard(void *p, size_t size);
+/* Gives the pages that lie wholly inside [p, p+size) back. Those of a reservation read as zeros afterwards,
+ * those of a mapped file as the file. */
+void ct_os_discard(const void *p, size_t size);
 
 /* Asks the system to read [p, p+size) of a ct_os_map in advance; may wait for the disk. */
 void ct_os_read_ahead(const void *p, size_t size);
-/* Drops the pages of a ct_os_map that lie wholly inside [p, p+size); they come back from the file when
- * touched. */
-void ct_os_forget(const void *p, size_t size);
 
 #endif
