@@ -116,7 +116,7 @@ static void again(const struct ct_tokenizer *t, const carat_part *p)
     json_decref(messages);
     if (text &&
         ct_chat_render(CT_CHAT_FUNCTIONGEMMA, text, NULL, true, NULL, NULL, &prompt, NULL) == CARAT_OK) {
-        require(ct_chat_encode(t, &prompt, false, &ids, NULL) == CARAT_OK);
+        require(ct_chat_encode(t, &prompt, false, NULL, &ids, NULL) == CARAT_OK);
         require(ct_calls_parse(t, ids.ids, ids.n, NULL, &calls, NULL) == CARAT_OK && calls.n >= 2);
         const carat_part *back = &calls.part[calls.n - 2]; /* behind it a response begins */
         require(back->is_call && !back->error && strcmp(back->name, p->name) == 0);

@@ -87,11 +87,11 @@ static void read_text(const struct ct_file *f, const uint8_t *data, size_t size)
 {
     struct ct_tokenizer *t = NULL;
     carat_error err;
-    if (ct_tokenizer_from_gguf(&t, f, &err) != CARAT_OK)
+    if (ct_tokenizer_from_gguf(&t, f, NULL, &err) != CARAT_OK)
         return;
     carat_tokens ids = {0};
-    if (ct_tokenizer_encode(t, (const char *)data, CT_MIN(size, (size_t)256), CARAT_SPECIAL, &ids, NULL) !=
-        CARAT_OK)
+    if (ct_tokenizer_encode(t, (const char *)data, CT_MIN(size, (size_t)256), CARAT_SPECIAL, NULL, &ids,
+                            NULL) != CARAT_OK)
         abort();
     for (int i = 0; i < ids.n; i++)
         if (ids.ids[i] < 0 || ids.ids[i] >= ct_tokenizer_size(t))

@@ -109,7 +109,7 @@ static void read_text(const struct ct_file *f)
     carat_error err;
     int32_t ids[64];
     int n;
-    if (ct_tokenizer_open(&t, f, &err) != CARAT_OK)
+    if (ct_tokenizer_open(&t, f, NULL, &err) != CARAT_OK)
         t = NULL;
     else
         exercise(t, (const uint8_t *)text, sizeof text - 1);

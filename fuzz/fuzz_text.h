@@ -28,7 +28,7 @@ static void exercise_flags(const struct ct_tokenizer *t, const uint8_t *data, si
     char *text, piece[256];
     size_t n;
     struct ct_detokenizer d;
-    must(ct_tokenizer_encode(t, (const char *)data, size, flags, &out, NULL) == CARAT_OK);
+    must(ct_tokenizer_encode(t, (const char *)data, size, flags, NULL, &out, NULL) == CARAT_OK);
     for (int i = 0; i < out.n; i++) {
         must(out.ids[i] >= 0 && out.ids[i] < ct_tokenizer_size(t));
         if (!(flags & CARAT_SPECIAL))

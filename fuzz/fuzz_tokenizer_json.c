@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ct_tokenizer *t;
     carat_error err;
-    if (ct_tokenizer_from_json(&t, "fuzz", (struct ct_bytes){data, size}, &err) != CARAT_OK)
+    if (ct_tokenizer_from_json(&t, "fuzz", (struct ct_bytes){data, size}, NULL, &err) != CARAT_OK)
         return 0;
     exercise(t, data, size);
     ct_tokenizer_free(t);

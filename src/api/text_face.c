@@ -37,7 +37,7 @@ carat_status carat_tokenize_with(const carat_model *model, const char *text, siz
         return ct_fail(err, CARAT_E_ARGUMENT, "text or out is NULL");
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_tokenize_options", err));
     struct ct_listener listener = {.progress = o.progress, .user = o.user, .total = n};
-    return ct_tokenizer_encode_for(model->tokenizer, text ? text : "", n, o.flags, &listener, out, err);
+    return ct_tokenizer_encode(model->tokenizer, text ? text : "", n, o.flags, &listener, out, err);
 }
 
 carat_status carat_tokenize(const carat_model *model, const char *text, size_t n, int flags,
@@ -96,8 +96,7 @@ static carat_status give_prompt(const carat_model *model, const carat_render_opt
     carat_status status = CARAT_OK;
 
     if (ids)
-        status =
-            ct_chat_encode_for(model->tokenizer, prompt, o->special_in_content != 0, &listener, ids, err);
+        status = ct_chat_encode(model->tokenizer, prompt, o->special_in_content != 0, &listener, ids, err);
     if (!status && text) {
         *text = prompt->text;
         prompt->text = NULL;

@@ -94,6 +94,10 @@ static inline bool ct_str_is(struct ct_str s, const char *z)
 {
     return ct_str_same(s, ct_str_of(z));
 }
+static inline struct ct_bytes ct_str_bytes(struct ct_str s)
+{
+    return (struct ct_bytes){(const uint8_t *)s.s, s.n};
+}
 
 /* -1: c is no hexadecimal digit. */
 static inline int ct_hex_digit(char c)

@@ -69,6 +69,9 @@ static inline size_t ct_utf8_cut(const char *s, size_t n, size_t max)
     return max;
 }
 
+/* A string in a message, cut to 64 bytes: the two arguments of %.*s. */
+#define CT_BRIEF(str) (int)ct_utf8_cut((str).s, (str).n, 64), (str).s
+
 /* Writes the character c (a code point, no surrogate), returns its bytes (1 to 4). */
 static inline size_t ct_utf8_encode(uint32_t c, char *out)
 {

@@ -61,7 +61,7 @@ static carat_status round_trip(const struct trial *tr, struct ct_str text, carat
     size_t n = 0;
 
     ids->n = 0;
-    CT_TRY(ct_tokenizer_encode(tr->t, text.s, text.n, 0, ids, NULL));
+    CT_TRY(ct_tokenizer_encode(tr->t, text.s, text.n, 0, NULL, ids, NULL));
     CT_TRY(ct_tokenizer_decode(tr->t, ids->ids, ids->n, CARAT_SPECIAL, &back, &n, NULL));
     size_t skip = tr->prefix && n == text.n + 1 && back[0] == ' ';
     *same = n - skip == text.n && memcmp(back + skip, text.s, text.n) == 0;
@@ -79,14 +79,14 @@ static carat_status try_control(struct stretch *s, const struct trial *tr, int32
 
     s->control++;
     ids->n = 0;
-    CT_TRY(ct_tokenizer_encode(tr->t, piece.s, piece.n, CARAT_SPECIAL, ids, NULL));
+    CT_TRY(ct_tokenizer_encode(tr->t, piece.s, piece.n, CARAT_SPECIAL, NULL, ids, NULL));
     if (ids->n != 1 || ids->ids[0] != id) {
         snprintf(s->reason, REASON, "control token %d, %s, is encoded as %s", (int)id,
                  ct_quote(quoted, piece), list_ids(listed, ids->ids, ids->n));
         return CARAT_OK;
     }
     ids->n = 0;
-    CT_TRY(ct_tokenizer_encode(tr->t, piece.s, piece.n, 0, ids, NULL));
+    CT_TRY(ct_tokenizer_encode(tr->t, piece.s, piece.n, 0, NULL, ids, NULL));
     for (int i = 0; i < ids->n; i++)
         if (ct_tokenizer_is_control(tr->t, ids->ids[i]) && ids->ids[i] != tr->unknown)
             snprintf(s->reason, REASON, "the text %s makes control token %d where none may be made",
@@ -369,7 +369,7 @@ carat_status ct_verify_vocabulary(struct ct_verify *v, int *verdict, carat_error
         while (want[n_want] >= 0)
             n_want++;
         ids.n = 0;
-        carat_status status = ct_tokenizer_encode(t, g->text, strlen(g->text), g->flags, &ids, err);
+        carat_status status = ct_tokenizer_encode(t, g->text, strlen(g->text), g->flags, NULL, &ids, err);
         if (status) {
             ct_tokens_free(&ids);
             return status;

@@ -28,7 +28,7 @@ static carat_status load_tokenizer(carat_model *m, const carat_model_options *o,
         CT_TRY(ct_file_open(&m->tokenizer_file, o->tokenizer, true, err));
     struct ct_listener listener = {o->progress, o->user, BEFORE_TOKENIZER, ALL_STEPS};
     carat_status status =
-        ct_tokenizer_open_for(&m->tokenizer, o->tokenizer ? m->tokenizer_file : m->file, &listener, &found);
+        ct_tokenizer_open(&m->tokenizer, o->tokenizer ? m->tokenizer_file : m->file, &listener, &found);
 
     if (status == CARAT_E_NOT_FOUND && wants_weights(m, o) && !o->tokenizer) {
         const char *by_ids = ct_file_sbs(m->file)
@@ -164,7 +164,7 @@ static carat_status move_to_copy(carat_model *m, struct ct_file *copy, carat_err
     struct ct_tokenizer *tokenizer = NULL;
 
     if (m->tokenizer)
-        CT_TRY(ct_tokenizer_open_for(&tokenizer, copy, NULL, err));
+        CT_TRY(ct_tokenizer_open(&tokenizer, copy, NULL, err));
     carat_status status = ct_weights_move(&m->weights, &m->config, copy, &m->arena, err);
     if (status) {
         ct_tokenizer_free(tokenizer);

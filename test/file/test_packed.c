@@ -235,7 +235,7 @@ static void use(const struct ct_file *f)
     carat_error err;
     if (ct_config_read(&c, f, &err) == CARAT_OK)
         ct_weights_bind(&w, &c, f, &arena, &err);
-    if (ct_tokenizer_open(&t, f, &err) == CARAT_OK)
+    if (ct_tokenizer_open(&t, f, NULL, &err) == CARAT_OK)
         ct_tokenizer_free(t);
     ct_arena_free(&arena);
 }

@@ -75,7 +75,7 @@ static inline struct ct_tokenizer *open_tokenizer(struct ct_bytes json)
 {
     struct ct_tokenizer *t = NULL;
     carat_error err;
-    if (ct_tokenizer_from_json(&t, "tokenizer.json", json, &err) != CARAT_OK)
+    if (ct_tokenizer_from_json(&t, "tokenizer.json", json, NULL, &err) != CARAT_OK)
         fail_msg("%s", err.message);
     free((void *)json.data);
     return t;

@@ -17,7 +17,7 @@ static struct ct_tokenizer *small(void)
 
 static void encode(const struct ct_tokenizer *t, const char *text, int flags, carat_tokens *ids)
 {
-    assert_int_equal(ct_tokenizer_encode(t, text, strlen(text), flags, ids, NULL), CARAT_OK);
+    assert_int_equal(ct_tokenizer_encode(t, text, strlen(text), flags, NULL, ids, NULL), CARAT_OK);
 }
 
 static void parse(const struct ct_tokenizer *t, const carat_tokens *ids, const char *tools,
@@ -442,7 +442,7 @@ static void render_calls(const struct ct_tokenizer *t, json_t *const *tree, char
     struct ct_prompt p;
     carat_error err;
     if (ct_chat_render(CT_CHAT_FUNCTIONGEMMA, text, NULL, true, NULL, NULL, &p, &err) != CARAT_OK ||
-        ct_chat_encode(t, &p, false, ids, &err) != CARAT_OK)
+        ct_chat_encode(t, &p, false, NULL, ids, &err) != CARAT_OK)
         fail_msg("%s: %s", err.message, text);
     ct_prompt_free(&p);
     free(text);

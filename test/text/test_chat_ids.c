@@ -16,7 +16,7 @@ static void render_ids(const struct ct_tokenizer *t, enum ct_chat chat, const ch
 {
     carat_error err;
     if (ct_chat_render(chat, messages, tools, true, NULL, NULL, p, &err) != CARAT_OK ||
-        ct_chat_encode(t, p, special, ids, &err) != CARAT_OK)
+        ct_chat_encode(t, p, special, NULL, ids, &err) != CARAT_OK)
         fail_msg("%s", err.message);
 }
 
@@ -57,8 +57,8 @@ static void ids_of_whole_text(void **state)
         carat_tokens ids = {0}, whole = {0}, special = {0};
         struct ct_prompt p;
         render_ids(t, cases[i].chat, cases[i].messages, cases[i].tools, false, &ids, &p);
-        assert_int_equal(ct_tokenizer_encode(t, p.text, p.n, CARAT_SPECIAL, &whole, NULL), CARAT_OK);
-        assert_int_equal(ct_chat_encode(t, &p, true, &special, NULL), CARAT_OK);
+        assert_int_equal(ct_tokenizer_encode(t, p.text, p.n, CARAT_SPECIAL, NULL, &whole, NULL), CARAT_OK);
+        assert_int_equal(ct_chat_encode(t, &p, true, NULL, &special, NULL), CARAT_OK);
         check_equal(&ids, &whole);
         check_equal(&special, &whole);
         assert_int_equal(count(&ids, ct_tokenizer_bos(t)), 1);
@@ -126,7 +126,7 @@ static void forged(void **state)
                 render_ids(t, chat, text[0], shape[form][1] ? text[1] : NULL, false, &ids[forge], &p);
                 check_segments(&p);
                 if (forge)
-                    assert_int_equal(ct_chat_encode(t, &p, true, &special, NULL), CARAT_OK);
+                    assert_int_equal(ct_chat_encode(t, &p, true, NULL, &special, NULL), CARAT_OK);
                 ct_prompt_free(&p);
             }
             for (size_t k = 0; k < CT_COUNT(spelled); k++) {
@@ -155,7 +155,7 @@ static void missing_token(void **state)
         ct_chat_render(CT_CHAT_FUNCTIONGEMMA, USER, "[{\"name\":\"f\"}]", true, NULL, NULL, &p, &err),
         CARAT_OK);
     assert_int_equal(ct_tokens_push(&ids, 7, NULL), CARAT_OK);
-    assert_int_equal(ct_chat_encode(t, &p, false, &ids, &err), CARAT_E_ARGUMENT);
+    assert_int_equal(ct_chat_encode(t, &p, false, NULL, &ids, &err), CARAT_E_ARGUMENT);
     assert_non_null(strstr(err.message, "<start_function_declaration>"));
     assert_int_equal(ids.n, 1);
     drop(&ids);
@@ -202,7 +202,7 @@ static void check_real(const char *family, const char *tokenizer, int expect_cas
         carat_tokens ids[2] = {{0}, {0}};
         assert_int_equal(render_case(chat, test, &p, &err), CARAT_OK);
         for (int special = 0; special < 2; special++) {
-            if (ct_chat_encode(t, &p, special, &ids[special], &err) != CARAT_OK)
+            if (ct_chat_encode(t, &p, special, NULL, &ids[special], &err) != CARAT_OK)
                 fail_msg("%s case %zu: %s", family, i, err.message);
             bool equal = (size_t)ids[special].n == json_array_size(expected);
             for (int k = 0; equal && k < ids[special].n; k++)

@@ -11,9 +11,8 @@ static struct ct_tokenizer *open_data(const char *name)
     struct ct_tokenizer *t = NULL;
     carat_error err;
     struct ct_bytes file = read_data(name);
-    carat_status (*from)(struct ct_tokenizer **, const char *, struct ct_bytes, carat_error *) =
-        strstr(name, ".json") ? ct_tokenizer_from_json : ct_tokenizer_from_model;
-    if (from(&t, name, file, &err) != CARAT_OK)
+    if ((strstr(name, ".json") ? ct_tokenizer_from_json : ct_tokenizer_from_model)(&t, name, file, NULL,
+                                                                                   &err))
         fail_msg("%s", err.message);
     free((void *)file.data);
     return t;
@@ -109,7 +108,7 @@ static void round_trip(void **state)
     const char *text = " Hello\n\n\n  world \t\xf0\x9f\x99\x82<b>caf\xc3\xa9</b>";
     carat_tokens out = {0};
     size_t n;
-    assert_int_equal(ct_tokenizer_encode(t, text, strlen(text), 0, &out, NULL), CARAT_OK);
+    assert_int_equal(ct_tokenizer_encode(t, text, strlen(text), 0, NULL, &out, NULL), CARAT_OK);
     char *back;
     assert_int_equal(ct_tokenizer_decode(t, out.ids, out.n, 0, &back, &n, NULL), CARAT_OK);
     assert_string_equal(back, text);
@@ -178,7 +177,7 @@ static void too_little_room(void **state)
     carat_tokens ids = {0};
     char *room = malloc(CT_STREAM_MAX), all[256] = "";
     assert_non_null(room);
-    assert_int_equal(ct_tokenizer_encode(t, text, strlen(text), 0, &ids, NULL), CARAT_OK);
+    assert_int_equal(ct_tokenizer_encode(t, text, strlen(text), 0, NULL, &ids, NULL), CARAT_OK);
     assert_int_equal(ct_tokens_push(&ids, 176 + 0xe2, NULL), CARAT_OK); /* held until the flush */
     ct_detokenizer_init(&d, t, 0);
     for (int i = 0; i <= ids.n; i++) {
@@ -214,7 +213,7 @@ static void visible_tokens(void **state)
         "\"<\":4},\"merges\":[]}}";
     struct ct_tokenizer *t = NULL;
     carat_error err;
-    if (ct_tokenizer_from_json(&t, "x", (struct ct_bytes){(const uint8_t *)text, strlen(text)}, &err) !=
+    if (ct_tokenizer_from_json(&t, "x", (struct ct_bytes){(const uint8_t *)text, strlen(text)}, NULL, &err) !=
         CARAT_OK)
         fail_msg("%s", err.message);
     assert_true(ct_tokenizer_is_control(t, 1));
@@ -223,11 +222,11 @@ static void visible_tokens(void **state)
     expect_text(t, (const int32_t[]){3, 1, 3, 2}, 4, 0, "a<escape>a");
     expect_text(t, (const int32_t[]){3, 1, 3, 2}, 4, CARAT_SPECIAL, "a<escape>a<end_of_turn>");
     carat_tokens out = {0};
-    assert_int_equal(ct_tokenizer_encode(t, "a<escape>", 9, CARAT_SPECIAL, &out, NULL), CARAT_OK);
+    assert_int_equal(ct_tokenizer_encode(t, "a<escape>", 9, CARAT_SPECIAL, NULL, &out, NULL), CARAT_OK);
     assert_int_equal(out.n, 2);
     assert_int_equal(out.ids[1], 1);
     out.n = 0;
-    assert_int_equal(ct_tokenizer_encode(t, "a<escape>", 9, 0, &out, NULL), CARAT_OK);
+    assert_int_equal(ct_tokenizer_encode(t, "a<escape>", 9, 0, NULL, &out, NULL), CARAT_OK);
     assert_int_equal(out.ids[1], 4);
     free(out.ids);
     ct_tokenizer_free(t);

@@ -245,7 +245,7 @@ static struct ct_tokenizer *small_tokenizer(void)
     struct ct_bytes json = read_data("tokenizer.json");
     struct ct_tokenizer *t = NULL;
     carat_error err;
-    if (ct_tokenizer_from_json(&t, "tokenizer.json", json, &err) != CARAT_OK)
+    if (ct_tokenizer_from_json(&t, "tokenizer.json", json, NULL, &err) != CARAT_OK)
         fail_msg("%s", err.message);
     free((void *)json.data);
     return t;
@@ -293,7 +293,7 @@ static struct ct_tokenizer *renamed_tokenizer(const char *const *old, const char
     struct ct_tokenizer *t = NULL;
     carat_error err;
     if (ct_tokenizer_from_json(&t, "tokenizer.json", (struct ct_bytes){(uint8_t *)text, (size_t)(to - text)},
-                               &err) != CARAT_OK)
+                               NULL, &err) != CARAT_OK)
         fail_msg("%s", err.message);
     free(text);
     free((void *)json.data);

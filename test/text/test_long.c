@@ -72,8 +72,8 @@ static void try_unit(struct job *job, const struct unit *u)
     char *text = repeat(u->text, job->size, &n), *start = repeat(u->text, 4096, &n_brief);
     carat_error err = {.message = "no memory"};
     double begin = cpu_seconds();
-    if (!text || !start || ct_tokenizer_encode(job->t, start, n_brief, 0, &brief, &err) != CARAT_OK ||
-        ct_tokenizer_encode(job->t, text, n, 0, &all, &err) != CARAT_OK) {
+    if (!text || !start || ct_tokenizer_encode(job->t, start, n_brief, 0, NULL, &brief, &err) != CARAT_OK ||
+        ct_tokenizer_encode(job->t, text, n, 0, NULL, &all, &err) != CARAT_OK) {
         snprintf(job->failure, sizeof job->failure, "%.200s", err.message);
     } else {
         double seconds = cpu_seconds() - begin;
@@ -119,7 +119,7 @@ static void tiny_json(void **state)
     (void)state;
     struct ct_tokenizer *t = NULL;
     struct ct_bytes file = read_file(CT_TEST_DATA "/../../models/tiny/tokenizer.json");
-    assert_int_equal(ct_tokenizer_from_json(&t, "tiny", file, NULL), CARAT_OK);
+    assert_int_equal(ct_tokenizer_from_json(&t, "tiny", file, NULL, NULL), CARAT_OK);
     free((void *)file.data);
     check(t, 1 << 20);
 }
@@ -129,7 +129,7 @@ static void tiny_model(void **state)
     (void)state;
     struct ct_tokenizer *t = NULL;
     struct ct_bytes file = read_file(CT_TEST_DATA "/../../models/tiny/tokenizer.model");
-    assert_int_equal(ct_tokenizer_from_model(&t, "tiny", file, NULL), CARAT_OK);
+    assert_int_equal(ct_tokenizer_from_model(&t, "tiny", file, NULL, NULL), CARAT_OK);
     free((void *)file.data);
     check(t, 1 << 20);
 }

@@ -274,7 +274,7 @@ static void exercise(const struct ct_tokenizer *t, uint64_t *seed)
     for (int flags = 0; flags < 2; flags++) {
         carat_tokens out = {0};
         int f = flags ? CARAT_BOS | CARAT_SPECIAL : 0;
-        assert_int_equal(ct_tokenizer_encode(t, text, sizeof text - 1, f, &out, NULL), CARAT_OK);
+        assert_int_equal(ct_tokenizer_encode(t, text, sizeof text - 1, f, NULL, &out, NULL), CARAT_OK);
         for (int i = 0; i < out.n; i++)
             assert_true(out.ids[i] >= 0 && out.ids[i] < t->n);
         for (int i = 0; i < 64; i++)

@@ -61,7 +61,7 @@ static inline void check_ids(const struct ct_tokenizer *t, int line, const char 
 {
     carat_tokens out = {0};
     carat_error err;
-    if (ct_tokenizer_encode(t, text, n, flags, &out, &err) != CARAT_OK)
+    if (ct_tokenizer_encode(t, text, n, flags, NULL, &out, &err) != CARAT_OK)
         fail_msg("line %d: %s", line, err.message);
     if ((size_t)out.n != json_array_size(ids))
         fail_msg("line %d: %d ids found, expected %zu: %.*s", line, out.n, json_array_size(ids), (int)n,
@@ -145,7 +145,7 @@ static inline struct ct_tokenizer *real_tokenizer(const char *family)
     struct ct_tokenizer *t = NULL;
     carat_error err;
     snprintf(line, sizeof line, "%s/tokenizer.json", family);
-    if (ct_tokenizer_from_json(&t, line, (struct ct_bytes){data, size}, &err) != CARAT_OK)
+    if (ct_tokenizer_from_json(&t, line, (struct ct_bytes){data, size}, NULL, &err) != CARAT_OK)
         fail_msg("%s", err.message);
     free(data);
     return t;

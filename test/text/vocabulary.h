@@ -18,8 +18,8 @@ static inline struct ct_tokenizer *from_json(const char *text, size_t n)
 {
     struct ct_tokenizer *t = NULL;
     carat_error err;
-    if (ct_tokenizer_from_json(&t, "tokenizer.json", (struct ct_bytes){(const uint8_t *)text, n}, &err) !=
-        CARAT_OK)
+    if (ct_tokenizer_from_json(&t, "tokenizer.json", (struct ct_bytes){(const uint8_t *)text, n}, NULL,
+                               &err) != CARAT_OK)
         fail_msg("%s", err.message);
     return t;
 }
@@ -37,7 +37,7 @@ static inline struct ct_tokenizer *open_model(void)
     struct ct_tokenizer *t = NULL;
     carat_error err;
     struct ct_bytes file = read_data("tokenizer.model");
-    if (ct_tokenizer_from_model(&t, "tokenizer.model", file, &err) != CARAT_OK)
+    if (ct_tokenizer_from_model(&t, "tokenizer.model", file, NULL, &err) != CARAT_OK)
         fail_msg("%s", err.message);
     free((void *)file.data);
     return t;
@@ -50,7 +50,8 @@ static inline struct ct_tokenizer *open_gguf(void)
     carat_error err;
     struct ct_bytes file = read_data("vocab.gguf");
     struct ct_part part = {"model.gguf", file};
-    if (ct_file_open_memory(&f, &part, 1, &err) != CARAT_OK || ct_tokenizer_open(&t, f, &err) != CARAT_OK)
+    if (ct_file_open_memory(&f, &part, 1, &err) != CARAT_OK ||
+        ct_tokenizer_open(&t, f, NULL, &err) != CARAT_OK)
         fail_msg("%s", err.message);
     ct_file_close(f);
     free((void *)file.data);

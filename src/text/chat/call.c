@@ -10,14 +10,11 @@
  * Lists and objects are kept on a stack of CT_JSON_DEPTH levels; nothing here recurses. */
 #include "text/chat/call.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/json_tree.h"
-#include "base/utf8.h"
+#include "text/chat/chat_parts.h"
 #include "text/tokenizer/detokenizer.h"
 #include "text/tokenizer/tokenizer_parts.h"
 
@@ -106,8 +103,7 @@ static uint32_t *seen_slot(const struct seen_keys *s, struct seen_key k)
         if (!*slot)
             return slot;
         const struct seen_key *there = &s->list[*slot - 1];
-        if (there->object == k.object && there->key.n == k.key.n &&
-            memcmp(there->key.s, k.key.s, k.key.n) == 0)
+        if (there->object == k.object && ct_str_same(there->key, k.key))
             return slot;
     }
 }
@@ -219,17 +215,14 @@ __attribute__((format(printf, 3, 4))) static bool call_wrong(struct parser *p, s
     return false;
 }
 
-/* The two arguments of %.*s, at most 64 bytes. */
-#define QUOTE(str) (int)ct_utf8_cut((str).s, (str).n, 64), (str).s
-
 static bool call_unexpected(struct parser *p, const char *expected)
 {
     int c = call_look(p);
-    struct ct_str token = c == AT_CONTROL ? ct_piece_text(p->t, p->id[p->k]) : (struct ct_str){"", 0};
     if (c == AT_END)
         return call_wrong(p, p->at, "expected %s, found the end of the call", expected);
     if (c == AT_CONTROL)
-        return call_wrong(p, p->at, "expected %s, found the token %.*s", expected, QUOTE(token));
+        return call_wrong(p, p->at, "expected %s, found the token %.*s", expected,
+                          CT_BRIEF(ct_piece_text(p->t, p->id[p->k])));
     if (c > 0x20 && c < 0x7f)
         return call_wrong(p, p->at, "expected %s, found '%c'", expected, c);
     return call_wrong(p, p->at, "expected %s, found the byte 0x%02x", expected, c);
@@ -246,30 +239,29 @@ static struct ct_str call_until(struct parser *p, const char *stops)
 
 /* ---- values ---- */
 
+static size_t skip_digits(struct ct_str s, size_t i)
+{
+    while (i < s.n && s.s[i] >= '0' && s.s[i] <= '9')
+        i++;
+    return i;
+}
+
 /* RFC 8259's grammar, which is all that the renderer writes. */
 static bool is_json_number(struct ct_str s)
 {
-    size_t i = s.n && s.s[0] == '-', from = i;
-#define DIGITS                                                                                               \
-    for (from = i; i < s.n && s.s[i] >= '0' && s.s[i] <= '9'; i++)                                           \
-        ;
-    DIGITS
-    if (i == from || (s.s[from] == '0' && i > from + 1))
-        return false;
+    size_t from = s.n && s.s[0] == '-', i = skip_digits(s, from);
+    bool good = i > from && (s.s[from] != '0' || i == from + 1);
     if (i < s.n && s.s[i] == '.') {
-        i++;
-        DIGITS
-        if (i == from)
-            return false;
+        from = i + 1;
+        i = skip_digits(s, from);
+        good = good && i > from;
     }
     if (i < s.n && (s.s[i] == 'e' || s.s[i] == 'E')) {
-        i += 1 + (i + 1 < s.n && (s.s[i + 1] == '+' || s.s[i + 1] == '-'));
-        DIGITS
-        if (i == from)
-            return false;
+        from = i + 1 + (i + 1 < s.n && (s.s[i + 1] == '+' || s.s[i + 1] == '-'));
+        i = skip_digits(s, from);
+        good = good && i > from;
     }
-#undef DIGITS
-    return i == s.n;
+    return good && i == s.n;
 }
 
 /* A number, true, false or null. */
@@ -281,7 +273,7 @@ static bool call_bare(struct parser *p)
         return call_unexpected(p, "a value");
     if (!is_json_number(word) && !ct_str_is(word, "true") && !ct_str_is(word, "false") &&
         !ct_str_is(word, "null"))
-        return call_wrong(p, at, "\"%.*s\" is no value: text stands between %s tokens", QUOTE(word),
+        return call_wrong(p, at, "\"%.*s\" is no value: text stands between %s tokens", CT_BRIEF(word),
                           ct_controls[CT_CONTROL_ESCAPE].text);
     text_put(&p->json, word.s, word.n);
     return true;
@@ -328,11 +320,11 @@ static bool call_key(struct parser *p, struct frame *f, const struct ct_json_val
         return false;
     }
     if (twice)
-        return call_wrong(p, at, "the key \"%.*s\" is there twice", QUOTE(key));
+        return call_wrong(p, at, "the key \"%.*s\" is there twice", CT_BRIEF(key));
     if (!f->any) {
         declared = ct_json_find(ct_json_get(f->schema, "properties"), key);
         if (!declared && !ct_json_is(more, CT_JSON_TRUE) && !ct_json_is(more, CT_JSON_OBJECT))
-            call_wrong(p, at, "the key \"%.*s\" is not declared", QUOTE(key)); /* noted; reading goes on */
+            call_wrong(p, at, "the key \"%.*s\" is not declared", CT_BRIEF(key)); /* noted; reading goes on */
     }
     *schema = declared;
     text_put_quoted(&p->json, key);
@@ -398,17 +390,15 @@ static const struct ct_json_value *find_tool(const struct ct_json_value *tools, 
 {
     CT_JSON_EACH(tool, tools)
     {
-        const struct ct_json_value *wrapped = ct_json_get(tool, "function"),
-                                   *function = wrapped ? wrapped : tool;
-        struct ct_str given = ct_json_str(ct_json_get(function, "name"));
-        if (given.n == name.n && memcmp(given.s, name.s, name.n) == 0)
+        const struct ct_json_value *function = ct_chat_function(tool);
+        if (ct_str_same(ct_json_str(ct_json_get(function, "name")), name))
             return function;
     }
     return NULL;
 }
 
-/* Reads the call that is spelled in p; its name and arguments go to the part. */
-static void read_call(struct parser *p, carat_part *part)
+/* Reads the call that is spelled in p; its name and arguments go to the part. False: p->error says why not. */
+static bool read_call(struct parser *p, carat_part *part)
 {
     static const char lead[] = "call:";
     p->part = part;
@@ -416,30 +406,24 @@ static void read_call(struct parser *p, carat_part *part)
     p->k = 1;
     *p->error = 0;
     for (const char *c = lead; *c; c++, p->at++)
-        if (call_look(p) != *c) {
-            call_unexpected(p, "\"call:\"");
-            return;
-        }
+        if (call_look(p) != *c)
+            return call_unexpected(p, "\"call:\"");
     size_t at = p->at;
     struct ct_str name = call_until(p, "{");
-    if (call_look(p) != '{') {
-        call_unexpected(p, "'{' after the name of the function");
-        return;
-    }
-    if (name.n == 0) {
-        call_wrong(p, at, "the function has no name");
-        return;
-    }
+    if (call_look(p) != '{')
+        return call_unexpected(p, "'{' after the name of the function");
+    if (name.n == 0)
+        return call_wrong(p, at, "the function has no name");
     part->name = text_copy(&p->text, name.s, name.n);
     const struct ct_json_value *function = find_tool(p->tools, name);
     if (p->tools && !function)
-        call_wrong(p, at, "the function \"%.*s\" is not declared", QUOTE(name));
+        call_wrong(p, at, "the function \"%.*s\" is not declared", CT_BRIEF(name));
     if (!call_arguments(p, ct_json_get(function, "parameters"), function != NULL))
-        return;
-    if (at_mark(p, END_CALL))
-        part->arguments = text_copy(&p->text, p->json.s, p->json.n);
-    else
-        call_unexpected(p, ct_controls[CT_CONTROL_END_CALL].text);
+        return false;
+    if (!at_mark(p, END_CALL))
+        return call_unexpected(p, ct_controls[CT_CONTROL_END_CALL].text);
+    part->arguments = text_copy(&p->text, p->json.s, p->json.n);
+    return true;
 }
 
 /* ---- the whole ---- */
@@ -516,8 +500,7 @@ carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, in
         if (ids[i] < 0 || ids[i] >= t->n)
             return ct_fail(err, CARAT_E_ARGUMENT, "ids[%d] is %d, expected 0 to %d", i, ids[i], t->n - 1);
     if (tools)
-        status = ct_json_tree_read(&tree, CARAT_E_ARGUMENT, "tools",
-                                   (struct ct_bytes){(const uint8_t *)tools, strlen(tools)}, err);
+        status = ct_json_tree_read(&tree, CARAT_E_ARGUMENT, "tools", ct_str_bytes(ct_str_of(tools)), err);
     if (!status && tools && !ct_json_is(tree.value, CT_JSON_ARRAY))
         status = ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list of functions");
     if (status) {

@@ -51,11 +51,6 @@ static carat_status render_list(struct ct_chat_writer *w, enum ct_chat chat,
     return CARAT_OK;
 }
 
-static struct ct_bytes text_bytes(const char *text)
-{
-    return (struct ct_bytes){(const uint8_t *)text, strlen(text)};
-}
-
 static carat_status needs_template(enum ct_chat chat, carat_error *err)
 {
     return chat != CT_CHAT_NONE ? CARAT_OK
@@ -73,7 +68,8 @@ carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *
     *out = (struct ct_prompt){0};
     carat_status status = CARAT_OK;
     if (tools)
-        status = ct_json_tree_read(&tool_tree, CARAT_E_ARGUMENT, "tools", text_bytes(tools), err);
+        status =
+            ct_json_tree_read(&tool_tree, CARAT_E_ARGUMENT, "tools", ct_str_bytes(ct_str_of(tools)), err);
     if (status == CARAT_OK)
         status = render_list(&w, chat, messages, tool_tree.value, generation_prompt, err);
     if (status == CARAT_OK && w.failed)
@@ -92,7 +88,8 @@ carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char 
     struct ct_json_tree list = {0};
     CT_TRY(needs_template(chat, err));
     *out = (struct ct_prompt){0};
-    carat_status status = ct_json_tree_read(&list, CARAT_E_ARGUMENT, "messages", text_bytes(messages), err);
+    carat_status status =
+        ct_json_tree_read(&list, CARAT_E_ARGUMENT, "messages", ct_str_bytes(ct_str_of(messages)), err);
     if (status == CARAT_OK)
         status = ct_chat_render_list(chat, list.value, tools, generation_prompt, log, user, out, err);
     ct_json_tree_free(&list);
@@ -106,7 +103,7 @@ static carat_status add_message(struct ct_json_tree *list, const carat_message *
 {
     if (m->json) {
         size_t at = list->n;
-        CT_TRY(ct_json_tree_read(list, CARAT_E_ARGUMENT, name, text_bytes(m->json), err));
+        CT_TRY(ct_json_tree_read(list, CARAT_E_ARGUMENT, name, ct_str_bytes(ct_str_of(m->json)), err));
         return ct_json_is(&list->value[at], CT_JSON_OBJECT)
                    ? CARAT_OK
                    : ct_fail(err, CARAT_E_ARGUMENT, "%s: a list, expected an object", name);
@@ -114,18 +111,17 @@ static carat_status add_message(struct ct_json_tree *list, const carat_message *
     if (!m->role || !m->content)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s has no %s", name, m->role ? "content" : "role");
     const char *const texts[] = {"role", m->role, "content", m->content};
-    for (size_t i = 1; i < CT_COUNT(texts); i += 2) {
-        size_t n = strlen(texts[i]);
-        if (!ct_utf8_valid(texts[i], n))
-            return ct_fail(err, CARAT_E_ARGUMENT, "%s: its %s is not UTF-8", name, texts[i - 1]);
-        if (n > CT_JSON_STRING_MAX)
-            return ct_fail(err, CARAT_E_ARGUMENT, "%s: its %s has %zu bytes, expected at most %d", name,
-                           texts[i - 1], n, CT_JSON_STRING_MAX);
-    }
     ct_json_tree_open(list, CT_JSON_OBJECT, NULL);
-    for (size_t i = 0; i < CT_COUNT(texts); i++)
-        ct_json_tree_string(list, i % 2 ? CT_JSON_STRING : CT_JSON_KEY,
-                            (struct ct_str){texts[i], strlen(texts[i])});
+    for (size_t i = 0; i < CT_COUNT(texts); i += 2) {
+        struct ct_str text = ct_str_of(texts[i + 1]);
+        if (!ct_utf8_valid(text.s, text.n))
+            return ct_fail(err, CARAT_E_ARGUMENT, "%s: its %s is not UTF-8", name, texts[i]);
+        if (text.n > CT_JSON_STRING_MAX)
+            return ct_fail(err, CARAT_E_ARGUMENT, "%s: its %s has %zu bytes, expected at most %d", name,
+                           texts[i], text.n, CT_JSON_STRING_MAX);
+        ct_json_tree_string(list, CT_JSON_KEY, ct_str_of(texts[i]));
+        ct_json_tree_string(list, CT_JSON_STRING, text);
+    }
     ct_json_tree_close(list);
     return CARAT_OK;
 }

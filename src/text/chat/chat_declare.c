@@ -21,7 +21,7 @@ static carat_status schema_wrong(const struct declaration *d, const char *what)
     if (!d->property.s)
         return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: %s", d->tool, what);
     return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: at property \"%.*s\": %s", d->tool,
-                   CT_QUOTE(d->property), what);
+                   CT_BRIEF(d->property), what);
 }
 
 /* Logs a part of a schema that the model does not get to see. property NULL: of the parameters themselves. */
@@ -32,7 +32,7 @@ static void schema_tell(const struct declaration *d, const struct ct_json_value 
         return;
     if (property)
         snprintf(line, sizeof line, "tools[%zu]: property \"%.*s\" %s", d->tool,
-                 CT_QUOTE(ct_json_str(property)), what);
+                 CT_BRIEF(ct_json_str(property)), what);
     else
         snprintf(line, sizeof line, "tools[%zu]: the parameters %s", d->tool, what);
     d->w->log(d->w->user, line);
@@ -160,7 +160,7 @@ static void begin_member(struct declaration *d, const char *key)
 static void write_type(struct declaration *d, const char *type)
 {
     begin_member(d, "type");
-    ct_chat_escaped(d->w, (struct ct_str){type, strlen(type)});
+    ct_chat_escaped(d->w, ct_str_of(type));
 }
 
 static carat_status write_required(struct declaration *d, const struct ct_json_value *schema)

@@ -29,8 +29,8 @@ static carat_status encode_prompt_span(const struct encoder *e, size_t begin, si
     if (begin == end)
         return CARAT_OK;
     e->listener->done = begin;
-    return ct_tokenizer_encode_for(e->t, e->text + begin, end - begin,
-                                   e->special_in_content ? CARAT_SPECIAL : 0, e->listener, e->out, e->err);
+    return ct_tokenizer_encode(e->t, e->text + begin, end - begin, e->special_in_content ? CARAT_SPECIAL : 0,
+                               e->listener, e->out, e->err);
 }
 
 static carat_status encode_prompt(const struct encoder *e, const struct ct_prompt *p)
@@ -61,14 +61,7 @@ static carat_status encode_prompt(const struct encoder *e, const struct ct_promp
 }
 
 carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
-                            carat_tokens *out, carat_error *err)
-{
-    return ct_chat_encode_for(t, p, special_in_content, NULL, out, err);
-}
-
-carat_status ct_chat_encode_for(const struct ct_tokenizer *t, const struct ct_prompt *p,
-                                bool special_in_content, struct ct_listener *listener, carat_tokens *out,
-                                carat_error *err)
+                            struct ct_listener *listener, carat_tokens *out, carat_error *err)
 {
     struct ct_listener nobody = {0};
     struct encoder e = {

@@ -34,13 +34,6 @@ struct turns {
     size_t n_known;
 };
 
-/* The function of a call: {"function": {...}} or the bare object. */
-static const struct ct_json_value *function_of(const struct ct_json_value *call)
-{
-    const struct ct_json_value *function = ct_json_get(call, "function");
-    return function ? function : call;
-}
-
 static int by_id(const void *a, const void *b)
 {
     const struct known_call *x = a, *y = b;
@@ -81,8 +74,7 @@ static const struct ct_json_value *find_call(const struct turns *c, struct ct_st
         else
             hi = mid;
     }
-    bool found = lo < c->n_known && c->known[lo].id.n == id.n && memcmp(c->known[lo].id.s, id.s, id.n) == 0;
-    return found ? c->known[lo].call : NULL;
+    return lo < c->n_known && ct_str_same(c->known[lo].id, id) ? c->known[lo].call : NULL;
 }
 
 static void write_named_call(struct ct_chat_writer *w, struct ct_str name,
@@ -98,7 +90,8 @@ static void write_named_call(struct ct_chat_writer *w, struct ct_str name,
 /* Call k of message i. Arguments may be an object or, as OpenAI sends them, the text of one. */
 static carat_status write_call(struct turns *c, const struct ct_json_value *call, size_t i, size_t k)
 {
-    const struct ct_json_value *function = function_of(call), *arguments = ct_json_get(function, "arguments");
+    const struct ct_json_value *function = ct_chat_function(call),
+                               *arguments = ct_json_get(function, "arguments");
     struct ct_str name = ct_json_str(ct_json_get(function, "name")), text = ct_json_str(arguments);
     struct ct_json_tree parsed = {0};
     carat_status status = CARAT_OK;
@@ -108,8 +101,7 @@ static carat_status write_call(struct turns *c, const struct ct_json_value *call
                        "messages[%zu].tool_calls[%zu]: a call needs a function name", i, k);
     snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu].arguments", i, k);
     if (text.n) {
-        status = ct_json_tree_read(&parsed, CARAT_E_ARGUMENT, where,
-                                   (struct ct_bytes){(const uint8_t *)text.s, text.n}, c->err);
+        status = ct_json_tree_read(&parsed, CARAT_E_ARGUMENT, where, ct_str_bytes(text), c->err);
         arguments = parsed.value;
     } else if (ct_json_is(arguments, CT_JSON_STRING) || ct_json_is(arguments, CT_JSON_NULL)) {
         arguments = NULL;
@@ -186,10 +178,9 @@ static carat_status result_name(struct turns *c, const struct ct_json_value *mes
         return CARAT_OK;
     if (ct_json_is(id, CT_JSON_STRING) && !(call = find_call(c, ct_json_str(id))))
         return ct_fail(c->err, CARAT_E_ARGUMENT,
-                       "messages[%zu].tool_call_id: \"%.*s\" is none of the calls before "
-                       "it",
-                       i, CT_QUOTE(ct_json_str(id)));
-    *name = ct_json_str(ct_json_get(function_of(call), "name"));
+                       "messages[%zu].tool_call_id: \"%.*s\" is none of the calls before it", i,
+                       CT_BRIEF(ct_json_str(id)));
+    *name = ct_json_str(ct_json_get(ct_chat_function(call), "name"));
     return CARAT_OK;
 }
 
@@ -236,8 +227,7 @@ static carat_status write_text_result(struct turns *c, const struct ct_json_valu
     CT_TRY(result_name(c, message, i, &name));
     count_answer(c);
     if (inner.n && inner.s[0] == '{')
-        status = ct_json_tree_read(&parsed, CARAT_E_ARGUMENT, "content",
-                                   (struct ct_bytes){(const uint8_t *)inner.s, inner.n}, NULL);
+        status = ct_json_tree_read(&parsed, CARAT_E_ARGUMENT, "content", ct_str_bytes(inner), NULL);
     if (status == CARAT_E_MEMORY)
         ct_fail(c->err, CARAT_E_MEMORY, "messages[%zu].content: out of memory", i);
     else
@@ -289,10 +279,10 @@ static carat_status write_tool(struct turns *c, const struct ct_json_value *mess
         CT_JSON_EACH(item, content)
         {
             if (!names_itself(item))
-                return ct_fail(c->err, CARAT_E_ARGUMENT,
-                               "messages[%zu].content[%zu]: expected text items, or objects "
-                               "with name and response",
-                               i, k);
+                return ct_fail(
+                    c->err, CARAT_E_ARGUMENT,
+                    "messages[%zu].content[%zu]: expected text items, or objects with name and response", i,
+                    k);
             CT_TRY(write_object_result(c, message, i, item));
             k++;
         }

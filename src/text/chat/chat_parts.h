@@ -30,8 +30,6 @@ const char *ct_role_name(enum ct_role role);
 carat_status ct_chat_role(const struct ct_json_value *message, size_t i, enum ct_role *role,
                           carat_error *err);
 
-/* For an error: at most 64 bytes of a string, as the two arguments of %.*s. */
-#define CT_QUOTE(string) (int)ct_utf8_cut((string).s, (string).n, 64), (string).s
 /* Python's str.strip(): Unicode white space off both ends. */
 struct ct_str ct_chat_trim(struct ct_str s);
 /* Writes the content of message i: a string trimmed, or a list whose text items are trimmed one by one and
@@ -40,6 +38,12 @@ struct ct_str ct_chat_trim(struct ct_str s);
 carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_json_value *content, bool images,
                                    size_t i, carat_error *err);
 
+/* The function of a tool or of a call: {"function": {...}} or the bare object. */
+static inline const struct ct_json_value *ct_chat_function(const struct ct_json_value *v)
+{
+    const struct ct_json_value *function = ct_json_get(v, "function");
+    return function ? function : v;
+}
 /* FunctionGemma's values: a string between <escape> tokens, any JSON value, and the declaration of tool i. */
 void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s);
 void ct_chat_value(struct ct_chat_writer *w, const struct ct_json_value *v);

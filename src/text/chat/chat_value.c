@@ -88,7 +88,7 @@ static void write_number(struct ct_chat_writer *w, const struct ct_json_value *v
         return;
     }
     snprintf(text, sizeof text, "%lld", (long long)integer);
-    ct_chat_content(w, (struct ct_str){text, strlen(text)});
+    ct_chat_content(w, ct_str_of(text));
 }
 
 void ct_chat_value(struct ct_chat_writer *w, const struct ct_json_value *v)

@@ -108,7 +108,7 @@ carat_status ct_chat_role(const struct ct_json_value *message, size_t i, enum ct
     return ct_fail(err, CARAT_E_ARGUMENT,
                    "messages[%zu].role: unknown role \"%.*s\"; known are system, developer, user, "
                    "assistant, model and tool",
-                   i, CT_QUOTE(ct_json_str(name)));
+                   i, CT_BRIEF(ct_json_str(name)));
 }
 
 static bool is_python_space(uint32_t c)
@@ -118,32 +118,23 @@ static bool is_python_space(uint32_t c)
            c == 0x3000;
 }
 
-/* The character that begins at s; the UTF-8 was checked, and white space has at most three bytes. */
-static uint32_t character_at(const char *s, size_t n)
+/* The bytes of the white space that s begins with; 0: none. */
+static size_t leading_blank(struct ct_str s)
 {
-    const uint8_t *b = (const uint8_t *)s;
-    if (b[0] < 0x80)
-        return b[0];
-    if (b[0] >= 0xc0 && b[0] < 0xe0 && n >= 2)
-        return (b[0] & 0x1fu) << 6 | (b[1] & 0x3fu);
-    if (b[0] >= 0xe0 && b[0] < 0xf0 && n >= 3)
-        return (b[0] & 0x0fu) << 12 | (b[1] & 0x3fu) << 6 | (b[2] & 0x3fu);
-    return 0xfffd;
+    const uint8_t *p = (const uint8_t *)s.s;
+    size_t n = s.n ? ct_utf8_length(p, s.n) : 0;
+    return n && is_python_space(ct_utf8_decode(p, n)) ? n : 0;
 }
 
 struct ct_str ct_chat_trim(struct ct_str s)
 {
-    while (s.n && is_python_space(character_at(s.s, s.n))) {
-        do {
-            s.s++;
-            s.n--;
-        } while (s.n && ((uint8_t)s.s[0] & 0xc0) == 0x80);
-    }
+    for (size_t n; (n = leading_blank(s)) > 0; s.n -= n)
+        s.s += n;
     while (s.n) {
         size_t begin = s.n - 1;
         while (begin && ((uint8_t)s.s[begin] & 0xc0) == 0x80)
             begin--;
-        if (!is_python_space(character_at(s.s + begin, s.n - begin)))
+        if (!leading_blank((struct ct_str){s.s + begin, s.n - begin}))
             break;
         s.n = begin;
     }
@@ -169,7 +160,7 @@ static carat_status write_content_item(struct ct_chat_writer *w, const struct ct
     if (!images || carrier)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "messages[%zu].content[%zu].type: \"%.*s\" cannot be rendered, only text", i, k,
-                       CT_QUOTE(ct_json_str(type)));
+                       CT_BRIEF(ct_json_str(type)));
     if (ct_json_is_text(type, "image"))
         ct_chat_control(w, CT_CONTROL_START_OF_IMAGE);
     return CARAT_OK;

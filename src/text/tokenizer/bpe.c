@@ -41,8 +41,8 @@ void ct_bpe_free(struct ct_bpe *b)
     free(b->place);
     free(b->lane);
     free(b->ready_set);
-    free(b->ready);
-    free(b->spill);
+    free(b->ready.key);
+    free(b->spill.key);
 }
 
 static carat_status bpe_no_memory(carat_error *err)
@@ -151,53 +151,28 @@ static void merge_short(struct ct_bpe *b)
 
 /* ---- long runs ---- */
 
-static bool ready_push(struct ct_bpe *b, uint32_t rank)
+static bool heap_push(struct ct_bpe_heap *h, uint64_t key)
 {
-    if (!ct_array_grow(&b->ready, &b->ready_capacity, (size_t)b->n_ready + 1, sizeof *b->ready))
+    if (!ct_array_grow(&h->key, &h->capacity, h->n + 1, sizeof *h->key))
         return false;
-    uint32_t i = b->n_ready++;
-    for (; i && b->ready[(i - 1) / 2] > rank; i = (i - 1) / 2)
-        b->ready[i] = b->ready[(i - 1) / 2];
-    b->ready[i] = rank;
-    b->ready_set[rank] = 1;
+    size_t i = h->n++;
+    for (; i && h->key[(i - 1) / 2] > key; i = (i - 1) / 2)
+        h->key[i] = h->key[(i - 1) / 2];
+    h->key[i] = key;
     return true;
 }
 
-static void ready_pop(struct ct_bpe *b)
+static void heap_pop(struct ct_bpe_heap *h)
 {
-    b->ready_set[b->ready[0]] = 0;
-    uint32_t last = b->ready[--b->n_ready], i = 0;
-    for (uint32_t c; (c = i * 2 + 1) < b->n_ready; i = c) {
-        c += c + 1 < b->n_ready && b->ready[c + 1] < b->ready[c];
-        if (b->ready[c] >= last)
-            break;
-        b->ready[i] = b->ready[c];
-    }
-    b->ready[i] = last;
-}
-
-static bool spill_push(struct ct_bpe *b, uint64_t key)
-{
-    if (!ct_array_grow(&b->spill, &b->spill_capacity, b->n_spill + 1, sizeof *b->spill))
-        return false;
-    size_t i = b->n_spill++;
-    for (; i && b->spill[(i - 1) / 2] > key; i = (i - 1) / 2)
-        b->spill[i] = b->spill[(i - 1) / 2];
-    b->spill[i] = key;
-    return true;
-}
-
-static void spill_pop(struct ct_bpe *b)
-{
-    uint64_t last = b->spill[--b->n_spill];
+    uint64_t last = h->key[--h->n];
     size_t i = 0;
-    for (size_t c; (c = i * 2 + 1) < b->n_spill; i = c) {
-        c += c + 1 < b->n_spill && b->spill[c + 1] < b->spill[c];
-        if (b->spill[c] >= last)
+    for (size_t c; (c = i * 2 + 1) < h->n; i = c) {
+        c += c + 1 < h->n && h->key[c + 1] < h->key[c];
+        if (h->key[c] >= last)
             break;
-        b->spill[i] = b->spill[c];
+        h->key[i] = h->key[c];
     }
-    b->spill[i] = last;
+    h->key[i] = last;
 }
 
 /* A chunk for a lane; 0: no memory. Chunk 0 is never handed out. */
@@ -258,8 +233,11 @@ static bool lane_attach(struct ct_bpe *b, uint32_t i, uint32_t rank)
     struct ct_bpe_lane *lane = &b->lane[rank];
     uint32_t last = lane->tail ? b->place[lane->tail - 1] : 0;
     if (lane->tail && last >= i)
-        return last == i || spill_push(b, (uint64_t)rank << 32 | i);
-    return lane_push(b, lane, i) && (b->ready_set[rank] || ready_push(b, rank));
+        return last == i || heap_push(&b->spill, (uint64_t)rank << 32 | i);
+    if (!lane_push(b, lane, i) || (!b->ready_set[rank] && !heap_push(&b->ready, rank)))
+        return false;
+    b->ready_set[rank] = 1;
+    return true;
 }
 
 /* The position of the best candidate; false when there is none. */
@@ -267,21 +245,23 @@ static bool best_position(struct ct_bpe *b, uint32_t *i)
 {
     uint64_t key = UINT64_MAX;
     struct ct_bpe_lane *lane = NULL;
-    while (b->n_ready && key == UINT64_MAX) {
-        uint32_t rank = b->ready[0];
+    while (b->ready.n && key == UINT64_MAX) {
+        uint32_t rank = (uint32_t)b->ready.key[0];
         lane = &b->lane[rank];
         while (lane->head && b->rank[b->place[lane->head]] != rank)
             lane_pop(b, lane);
-        if (lane->head)
+        if (lane->head) {
             key = (uint64_t)rank << 32 | b->place[lane->head];
-        else
-            ready_pop(b);
+        } else {
+            b->ready_set[rank] = 0;
+            heap_pop(&b->ready);
+        }
     }
-    while (b->n_spill && b->rank[(uint32_t)b->spill[0]] != (uint32_t)(b->spill[0] >> 32))
-        spill_pop(b);
-    if (b->n_spill && b->spill[0] <= key) {
-        key = b->spill[0];
-        spill_pop(b);
+    while (b->spill.n && b->rank[(uint32_t)b->spill.key[0]] != (uint32_t)(b->spill.key[0] >> 32))
+        heap_pop(&b->spill);
+    if (b->spill.n && b->spill.key[0] <= key) {
+        key = b->spill.key[0];
+        heap_pop(&b->spill);
     } else if (key != UINT64_MAX) {
         lane_pop(b, lane);
     }

@@ -41,11 +41,11 @@ struct ct_bpe {
     uint32_t n_place, free_chunk;
     size_t place_capacity;
     uint8_t *ready_set; /* [n_rank] the rank is in ready */
-    uint32_t *ready;    /* binary heap of ranks whose lanes may hold something */
-    uint32_t n_ready;
-    size_t ready_capacity;
-    uint64_t *spill; /* binary heap of rank << 32 | position that came out of order */
-    size_t n_spill, spill_capacity;
+    struct ct_bpe_heap {
+        uint64_t *key; /* the least one first */
+        size_t n, capacity;
+    } ready,   /* ranks whose lanes may hold something */
+        spill; /* rank << 32 | position, of what came out of order */
 };
 
 void ct_bpe_init(struct ct_bpe *b, const struct ct_tokenizer *t, struct ct_listener *listener,

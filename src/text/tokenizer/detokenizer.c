@@ -33,7 +33,7 @@ static enum action classify(const struct ct_tokenizer *t, int32_t id, int flags,
     if (ct_piece_is_control(t, id) && !(flags & CARAT_SPECIAL) && !ct_piece_is_visible(t, id)) {
         if (t->piece[id].kind != CT_PIECE_UNKNOWN)
             return t->source == CT_SOURCE_JSON ? NOTHING : END_ONLY;
-        *text = (struct ct_str){t->surface, strlen(t->surface)};
+        *text = ct_str_of(t->surface);
     }
     return t->piece[id].kind == CT_PIECE_BYTE ? BYTE : TEXT;
 }

@@ -7,8 +7,6 @@
  *
  * Bytes that are not trusted are checked once: afterwards every look-up stays in the arrays and ends soon,
  * whatever the bytes say. Whether they are the vocabulary that they claim to be cannot be checked here. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -128,10 +126,7 @@ struct walk {
 static carat_status tables_wrong(const struct walk *w, enum array array, size_t i, const char *format, ...)
 {
     char sentence[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
+    CT_FORMAT(sentence, format);
     return ct_fail(w->err, CARAT_E_FORMAT, "%s: tokenizer tables: %s[%zu] at byte %zu: %s", w->name,
                    arrays[array].name, i, w->l->at[array] + i * arrays[array].width, sentence);
 }
@@ -256,44 +251,46 @@ static carat_status check_nodes(const struct walk *w)
                                             t->n_node - next);
 }
 
+static bool ids_in_range(const struct ct_tokenizer *t, const int32_t *ids, size_t n, int32_t least)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] < least || ids[i] >= t->n)
+            return false;
+    return true;
+}
+
 /* The name of the first scalar that is out of range, or NULL. Every later check relies on them. */
 static const char *wrong_scalar(const struct ct_tokenizer *t)
 {
-    if (t->source < CT_SOURCE_JSON || t->source > CT_SOURCE_GGUF)
-        return "source";
-    if (t->n < 1 || t->n > CT_VOCAB_MAX)
-        return "n";
-    if (t->n_blob >> 30)
-        return "n_blob";
-    if (t->slot_mask & (t->slot_mask + 1) || t->slot_mask >= (uint32_t)2 * CT_VOCAB_MAX)
+    const struct {
+        const char *name;
+        int64_t found, least, most;
+    } range[] = {
+        {"source", t->source, CT_SOURCE_JSON, CT_SOURCE_GGUF},
+        {"n", t->n, 1, CT_VOCAB_MAX},
+        {"n_blob", t->n_blob, 0, ((int64_t)1 << 30) - 1},
+        {"slot_mask", t->slot_mask, 0, 2 * CT_VOCAB_MAX - 1},
+        {"n_rank", t->n_rank, 0, CT_MERGES_MAX},
+        {"n_merge", t->n_merge, ct_tokenizer_by_text(t) ? 0 : 1, UINT32_MAX},
+        {"longest", t->longest, 0, CT_PIECE_MAX},
+        {"join_bits", t->join_bits, 6, 30},
+        {"n_character", t->n_character, 0, CT_CHARACTERS},
+        {"n_node", t->n_node, 1, UINT32_MAX},
+        {"unknown", t->unknown, 0, (int64_t)t->n - 1},
+        {"bos", t->bos, -1, (int64_t)t->n - 1},
+        {"n_end", t->n_end, 0, CT_COUNT(t->end)},
+    };
+    for (size_t i = 0; i < CT_COUNT(range); i++)
+        if (range[i].found < range[i].least || range[i].found > range[i].most)
+            return range[i].name;
+    if (t->slot_mask & (t->slot_mask + 1))
         return "slot_mask";
-    if (t->n_rank > CT_MERGES_MAX)
-        return "n_rank";
-    if (!ct_tokenizer_by_text(t) && t->n_merge < 1)
-        return "n_merge";
-    if (t->longest < 0 || t->longest > CT_PIECE_MAX)
-        return "longest";
-    if (t->join_bits < 6 || t->join_bits > 30)
-        return "join_bits";
-    if (t->n_character > CT_CHARACTERS)
-        return "n_character";
-    if (t->n_node < 1)
-        return "n_node";
-    if (t->unknown < 0 || t->unknown >= t->n)
-        return "unknown";
-    if (t->bos < -1 || t->bos >= t->n)
-        return "bos";
-    if (t->n_end < 0 || t->n_end > (int)CT_COUNT(t->end))
-        return "n_end";
-    for (int i = 0; i < t->n_end; i++)
-        if (t->end[i] < 0 || t->end[i] >= t->n)
-            return "end";
-    for (size_t i = 0; i < CT_COUNT(t->visible); i++)
-        if (t->visible[i] < -1 || t->visible[i] >= t->n)
-            return "visible";
-    for (size_t i = 0; i < CT_COUNT(t->byte_id); i++)
-        if (t->byte_id[i] < (t->byte_fallback ? 0 : -1) || t->byte_id[i] >= t->n)
-            return "byte_id";
+    if (!ids_in_range(t, t->end, (size_t)t->n_end, 0))
+        return "end";
+    if (!ids_in_range(t, t->visible, CT_COUNT(t->visible), -1))
+        return "visible";
+    if (!ids_in_range(t, t->byte_id, CT_COUNT(t->byte_id), t->byte_fallback ? 0 : -1))
+        return "byte_id";
     if (!memchr(t->surface, 0, sizeof t->surface) || !ct_utf8_valid(t->surface, strlen(t->surface)))
         return "surface";
     return NULL;

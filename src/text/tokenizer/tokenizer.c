@@ -42,30 +42,8 @@ static const char *message_name(char out[512], const struct ct_file *f, const ch
     return out;
 }
 
-carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err)
-{
-    return ct_tokenizer_open_for(t, f, NULL, err);
-}
-
-carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
-                                    carat_error *err)
-{
-    return ct_tokenizer_read_json(t, name, json, NULL, err);
-}
-
-carat_status ct_tokenizer_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
-                                     carat_error *err)
-{
-    return ct_tokenizer_read_model(t, name, proto, NULL, err);
-}
-
-carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err)
-{
-    return ct_tokenizer_read_gguf(t, f, NULL, err);
-}
-
-carat_status ct_tokenizer_open_for(struct ct_tokenizer **t, const struct ct_file *f,
-                                   struct ct_listener *listener, carat_error *err)
+carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, struct ct_listener *listener,
+                               carat_error *err)
 {
     char name[512];
     bool trusted;
@@ -75,13 +53,13 @@ carat_status ct_tokenizer_open_for(struct ct_tokenizer **t, const struct ct_file
     if (ct_file_is_packed(f))
         return ct_fail(err, CARAT_E_NOT_FOUND, "%s: was packed without a tokenizer", ct_file_path(f));
     if (ct_file_kind(f) == CT_FILE_GGUF)
-        return ct_tokenizer_read_gguf(t, f, listener, err);
+        return ct_tokenizer_from_gguf(t, f, listener, err);
     struct ct_bytes json = ct_file_side(f, "tokenizer.json");
     if (json.data)
-        return ct_tokenizer_read_json(t, message_name(name, f, "tokenizer.json"), json, listener, err);
+        return ct_tokenizer_from_json(t, message_name(name, f, "tokenizer.json"), json, listener, err);
     struct ct_bytes model = ct_file_side(f, "tokenizer.model");
     if (model.data)
-        return ct_tokenizer_read_model(t, message_name(name, f, "tokenizer.model"), model, listener, err);
+        return ct_tokenizer_from_model(t, message_name(name, f, "tokenizer.model"), model, listener, err);
     return ct_fail(err, CARAT_E_NOT_FOUND, "%s: holds neither tokenizer.json nor tokenizer.model%s",
                    ct_file_path(f),
                    ct_file_kind(f) == CT_FILE_SBS ? ", and no tokenizer.spm lies beside it" : "");
@@ -204,13 +182,7 @@ static carat_status encode_text(struct ct_bpe *b, const char *text, size_t n, bo
 }
 
 carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
-                                 carat_tokens *out, carat_error *err)
-{
-    return ct_tokenizer_encode_for(t, text, n, flags, NULL, out, err);
-}
-
-carat_status ct_tokenizer_encode_for(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
-                                     struct ct_listener *listener, carat_tokens *out, carat_error *err)
+                                 struct ct_listener *listener, carat_tokens *out, carat_error *err)
 {
     bool special = flags & CARAT_SPECIAL;
     int had = out->n;

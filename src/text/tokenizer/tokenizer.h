@@ -19,16 +19,16 @@ struct ct_listener {
 };
 
 /* Chooses the source by what the file holds: GGUF vocabulary, else tokenizer.json, else tokenizer.model.
- * E_NOT_FOUND when there is none. */
-carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err);
-/* The same with progress: the callback gets done and total; CARAT_E_CANCELLED. */
-carat_status ct_tokenizer_open_for(struct ct_tokenizer **t, const struct ct_file *f,
-                                   struct ct_listener *listener, carat_error *err);
+ * E_NOT_FOUND when there is none. The listener, here and below, may be NULL; its callback gets done and total,
+ * and can end the call with E_CANCELLED. */
+carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, struct ct_listener *listener,
+                               carat_error *err);
 carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
-                                    carat_error *err);
+                                    struct ct_listener *listener, carat_error *err);
 carat_status ct_tokenizer_from_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
-                                     carat_error *err);
-carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **t, const struct ct_file *f, carat_error *err);
+                                     struct ct_listener *listener, carat_error *err);
+carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **t, const struct ct_file *f,
+                                    struct ct_listener *listener, carat_error *err);
 /* The tokenizer as bytes (tables.c), from which it opens without being parsed; the same on every machine
  * that carat runs on. out takes ct_tokenizer_tables_size(t) bytes. */
 size_t ct_tokenizer_tables_size(const struct ct_tokenizer *t);
@@ -40,14 +40,14 @@ carat_status ct_tokenizer_from_tables(struct ct_tokenizer **t, const char *name,
                                       bool trusted, carat_error *err);
 void ct_tokenizer_free(struct ct_tokenizer *t); /* NULL is fine */
 
-const char *
-ct_tokenizer_source(const struct ct_tokenizer *t);   /* "tokenizer.json", "tokenizer.model", "gguf" */
+/* "tokenizer.json", "tokenizer.model", "gguf" */
+const char *ct_tokenizer_source(const struct ct_tokenizer *t);
 int ct_tokenizer_size(const struct ct_tokenizer *t); /* ids are [0, size) */
 /* The id of a piece as stored ("<start_of_turn>", "▁the"), -1 when absent. */
 int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece);
 int32_t ct_tokenizer_find(const struct ct_tokenizer *t, struct ct_str piece);
-int32_t ct_tokenizer_control(const struct ct_tokenizer *t,
-                             enum ct_control c); /* -1: not in this vocabulary */
+/* -1: not in this vocabulary. */
+int32_t ct_tokenizer_control(const struct ct_tokenizer *t, enum ct_control c);
 /* As stored; {"",0} outside. */
 struct ct_str ct_tokenizer_piece(const struct ct_tokenizer *t, int32_t id);
 /* Control: matched in text only with CARAT_SPECIAL; not printed without it, except FunctionGemma's seven
@@ -60,10 +60,7 @@ int ct_tokenizer_end_ids(const struct ct_tokenizer *t, int32_t *ids, int cap);
 
 /* Appends ids to *out; flags as in carat.h (CARAT_BOS, CARAT_SPECIAL). */
 carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
-                                 carat_tokens *out, carat_error *err);
-/* ct_tokenizer_encode for a listener; E_CANCELLED. */
-carat_status ct_tokenizer_encode_for(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
-                                     struct ct_listener *listener, carat_tokens *out, carat_error *err);
+                                 struct ct_listener *listener, carat_tokens *out, carat_error *err);
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err);
 void ct_tokens_free(carat_tokens *t); /* leaves {0} */
 /* Whole decode by the source's own rule; malloc'd and terminated. */

@@ -127,7 +127,7 @@ static carat_status gguf_tokenizer(struct ct_tokenizer *t, const struct ct_file 
     return CARAT_OK;
 }
 
-carat_status ct_tokenizer_read_gguf(struct ct_tokenizer **out, const struct ct_file *f,
+carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **out, const struct ct_file *f,
                                     struct ct_listener *listener, carat_error *err)
 {
     struct ct_tokenizer *t = NULL;

@@ -6,8 +6,6 @@
  *
  * Members may come in any order. Merges name pieces: when they come before the vocabulary, their offset is
  * kept and they are read at the end. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -62,10 +60,7 @@ static carat_status json_refuse(const struct reader *r, size_t byte, carat_statu
                                 ...)
 {
     char sentence[512], item[24] = "";
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
+    CT_FORMAT(sentence, format);
     if (r->item != NO_ITEM)
         snprintf(item, sizeof item, "[%zu]", r->item);
     return ct_fail(r->err, code, "%s: %s%s: %s (at byte %zu)", r->name, r->part, item, sentence, byte);
@@ -75,8 +70,6 @@ static carat_status unsupported(const struct reader *r, const struct ct_json *j,
 {
     return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "%s", what);
 }
-
-#define QUOTED_MAX 64 /* bytes of the file in a message */
 
 /* Fails with the JSON reader's error, or says that the last token is not the one that was expected. */
 static carat_status malformed(const struct reader *r, const struct ct_json *j, enum ct_json_token token,
@@ -98,7 +91,7 @@ static carat_status malformed(const struct reader *r, const struct ct_json *j, e
         return json_refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %.17g", expected, j->number);
     if (token == CT_JSON_KEY || token == CT_JSON_STRING)
         return json_refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s \"%.*s\"", expected,
-                           name[token], (int)ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX), j->string.s);
+                           name[token], CT_BRIEF(j->string));
     return json_refuse(r, j->start, CARAT_E_FORMAT, "expected %s, found %s", expected, name[token]);
 }
 
@@ -220,8 +213,7 @@ static carat_status apply(struct reader *r, const struct added *a, carat_error *
         return ct_tokenizer_add(t, r->name, a->id, text, kind, false, why);
     if (t->piece[a->id].kind != CT_PIECE_NORMAL && t->piece[a->id].kind != CT_PIECE_BYTE)
         return ct_fail(why, CARAT_E_FORMAT, "%s: two added tokens have the id %d", r->name, (int)a->id);
-    struct ct_str stored = ct_piece_text(t, (int32_t)a->id);
-    if (stored.n != text.n || memcmp(stored.s, text.s, text.n) != 0)
+    if (!ct_str_same(ct_piece_text(t, (int32_t)a->id), text))
         CT_TRY(ct_tokenizer_rename(t, r->name, (int32_t)a->id, text, why));
     t->piece[a->id].kind = (unsigned)kind & 7;
     return CARAT_OK;
@@ -263,36 +255,35 @@ static carat_status read_vocab(struct reader *r, struct ct_json *j)
     return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a token");
 }
 
-static carat_status long_merge(const struct reader *r, const struct ct_json *j)
+static carat_status add_to_merge(const struct reader *r, const struct ct_json *j, struct merge *m,
+                                 struct ct_str part)
 {
-    return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "a merge is longer than %d bytes", CT_PIECE_MAX);
+    if (part.n > sizeof m->text - m->n)
+        return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "a merge is longer than %d bytes", CT_PIECE_MAX);
+    memcpy(m->text + m->n, part.s, part.n);
+    m->n += part.n;
+    return CARAT_OK;
 }
 
 /* The next merge, whose first token has been read: "a b" or ["a", "b"]. */
 static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json_token token, struct merge *m)
 {
+    m->n = 0;
     if (token == CT_JSON_ARRAY) {
         CT_TRY(json_expect(r, j, CT_JSON_STRING, "the left part of a merge"));
-        m->left = j->string.n;
-        if (m->left > sizeof m->text)
-            return long_merge(r, j);
-        memcpy(m->text, j->string.s, m->left);
+        CT_TRY(add_to_merge(r, j, m, j->string));
+        m->left = m->n;
         CT_TRY(json_expect(r, j, CT_JSON_STRING, "the right part of a merge"));
-        if (j->string.n > sizeof m->text - m->left)
-            return long_merge(r, j);
-        memcpy(m->text + m->left, j->string.s, j->string.n);
-        m->n = m->left + j->string.n;
+        CT_TRY(add_to_merge(r, j, m, j->string));
         CT_TRY(json_expect(r, j, CT_JSON_ARRAY_END, "two parts of a merge"));
     } else if (token == CT_JSON_STRING) {
-        const char *space = memchr(j->string.s, ' ', j->string.n);
-        m->left = space ? (size_t)(space - j->string.s) : j->string.n;
-        if (!space || memchr(space + 1, ' ', j->string.n - m->left - 1))
+        struct ct_str both = j->string;
+        const char *space = memchr(both.s, ' ', both.n);
+        m->left = space ? (size_t)(space - both.s) : both.n;
+        if (!space || memchr(space + 1, ' ', both.n - m->left - 1))
             return malformed(r, j, token, "two parts with one space between them");
-        m->n = j->string.n - 1;
-        if (m->n > sizeof m->text)
-            return long_merge(r, j);
-        memcpy(m->text, j->string.s, m->left);
-        memcpy(m->text + m->left, space + 1, m->n - m->left);
+        CT_TRY(add_to_merge(r, j, m, (struct ct_str){both.s, m->left}));
+        CT_TRY(add_to_merge(r, j, m, (struct ct_str){space + 1, both.n - m->left - 1}));
     } else {
         return malformed(r, j, token, "a merge");
     }
@@ -324,7 +315,7 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
                                i % 3 == 0   ? "the left part"
                                : i % 3 == 1 ? "the right part"
                                             : "the whole",
-                               (int)ct_utf8_cut(text[i].s, text[i].n, QUOTED_MAX), text[i].s);
+                               CT_BRIEF(text[i]));
         }
         r->triple[r->n_triple * 3 + i] = id;
     }
@@ -429,8 +420,9 @@ static carat_status json_model(struct reader *r, struct ct_json *j)
 
 /* A normalizer, pre-tokenizer or decoder, as far as Gemma uses them: {"type", "pattern": {"String"},
  * "content", "decoders"}. */
+#define TYPE_MAX 64
 struct component {
-    char type[QUOTED_MAX + 1], pattern[8], content[8];
+    char type[TYPE_MAX + 1], pattern[8], content[8];
     bool regex;   /* the pattern is a regular expression, which is never run */
     bool invert;  /* what does not match is split off */
     int n_nested; /* more than 3: a sequence longer than Gemma's */
@@ -463,7 +455,7 @@ static carat_status read_component(struct reader *r, struct ct_json *j, struct c
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
         if (ct_str_is(j->string, "type")) {
             CT_TRY(json_expect(r, j, CT_JSON_STRING, "a type"));
-            j->string.n = ct_utf8_cut(j->string.s, j->string.n, QUOTED_MAX);
+            j->string.n = ct_utf8_cut(j->string.s, j->string.n, TYPE_MAX);
             copy_text(c->type, sizeof c->type, j->string);
         } else if (ct_str_is(j->string, "content")) {
             CT_TRY(json_expect(r, j, CT_JSON_STRING, "a string"));
@@ -497,7 +489,7 @@ static bool is_replace(const struct component *c, const char *pattern, const cha
 static carat_status foreign_component(struct reader *r, const struct ct_json *j, const struct component *c,
                                       const struct component *nested, const char *expected)
 {
-    char types[4 * (QUOTED_MAX + 20)];
+    char types[4 * (TYPE_MAX + 20)];
     size_t n = 0;
     for (int i = 0; i <= c->n_nested; i++) {
         const struct component *one = i ? &nested[i - 1] : c;
@@ -621,7 +613,7 @@ static carat_status json_finish(struct reader *r)
                            "%s: model.vocab: no token has the id %d, expected all up to %d", r->name, id,
                            t->n - 1);
     ct_tokenizer_name_controls(t);
-    t->unknown = ct_tokenizer_find(t, (struct ct_str){r->unknown, strlen(r->unknown)});
+    t->unknown = ct_tokenizer_find(t, ct_str_of(r->unknown));
     CT_TRY(ct_tokenizer_merges(t, r->triple, r->n_triple, r->err));
     CT_TRY(ct_tokenizer_finish(t, r->name, r->err));
     for (int b = 0; b < 256 && t->byte_fallback; b++) {
@@ -636,7 +628,7 @@ static carat_status json_finish(struct reader *r)
     return CARAT_OK;
 }
 
-carat_status ct_tokenizer_read_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
+carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
                                     struct ct_listener *listener, carat_error *err)
 {
     struct reader r;

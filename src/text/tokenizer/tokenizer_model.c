@@ -2,8 +2,6 @@
 /* tokenizer_model.c: reads tokenizer.model, a SentencePiece ModelProto in protobuf wire format, as far as
  * Gemma uses it: BPE, identity normalisation, spaces escaped and kept, no dummy prefix. Anything else is
  * refused. Nothing is nested deeper than model, piece or spec, so there is no recursion. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -33,10 +31,7 @@ static carat_status proto_refuse(const struct wire *w, carat_status code, size_t
                                  ...)
 {
     char sentence[512], outer[24] = "", number[24] = "?";
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
+    CT_FORMAT(sentence, format);
     if (w->outer)
         snprintf(outer, sizeof outer, "%llu.", (unsigned long long)w->outer);
     if (w->number)
@@ -121,7 +116,7 @@ static struct wire proto_inside(const struct wire *w, struct ct_bytes bytes)
 
 struct settings {
     uint64_t model_type, byte_fallback, suffix;
-    int64_t unknown, bos, eos;
+    uint64_t bos, eos; /* int32_t; below 0: none */
     uint64_t dummy_prefix, remove_spaces, escape_spaces;
     size_t charsmap, denormalizer;
     struct ct_bytes surface;
@@ -131,32 +126,16 @@ static carat_status proto_trainer(struct wire w, struct settings *s)
 {
     struct field f;
     while (proto_next(&w, &f)) {
-        if (f.number == 44 && f.type == 2)
+        uint64_t *to = f.number == 3    ? &s->model_type
+                       : f.number == 24 ? &s->suffix
+                       : f.number == 35 ? &s->byte_fallback
+                       : f.number == 41 ? &s->bos
+                       : f.number == 42 ? &s->eos
+                                        : NULL;
+        if (f.type == 0 && to)
+            *to = f.value;
+        else if (f.type == 2 && f.number == 44)
             s->surface = f.bytes;
-        if (f.type != 0)
-            continue;
-        switch (f.number) {
-        case 3:
-            s->model_type = f.value;
-            break;
-        case 24:
-            s->suffix = f.value;
-            break;
-        case 35:
-            s->byte_fallback = f.value;
-            break;
-        case 40:
-            s->unknown = (int32_t)f.value;
-            break;
-        case 41:
-            s->bos = (int32_t)f.value;
-            break;
-        case 42:
-            s->eos = (int32_t)f.value;
-            break;
-        default:
-            break;
-        }
     }
     return w.status;
 }
@@ -165,14 +144,14 @@ static carat_status proto_normalizer(struct wire w, struct settings *s)
 {
     struct field f;
     while (proto_next(&w, &f)) {
-        if (f.number == 2 && f.type == 2)
+        uint64_t *to = f.number == 3   ? &s->dummy_prefix
+                       : f.number == 4 ? &s->remove_spaces
+                       : f.number == 5 ? &s->escape_spaces
+                                       : NULL;
+        if (f.type == 0 && to)
+            *to = f.value;
+        else if (f.type == 2 && f.number == 2)
             s->charsmap = f.bytes.size;
-        else if (f.number == 3 && f.type == 0)
-            s->dummy_prefix = f.value;
-        else if (f.number == 4 && f.type == 0)
-            s->remove_spaces = f.value;
-        else if (f.number == 5 && f.type == 0)
-            s->escape_spaces = f.value;
     }
     return w.status;
 }
@@ -276,12 +255,12 @@ static carat_status apply_settings(struct ct_tokenizer *t, const struct settings
     t->match_normalized = true;
     t->byte_fallback = s->byte_fallback != 0;
     t->fuse_unknown = true;
-    if (s->bos >= t->n || s->eos >= t->n)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: bos id %lld or eos id %lld is beyond the last piece %d",
-                       name, (long long)s->bos, (long long)s->eos, t->n - 1);
-    t->bos = s->bos >= 0 ? (int32_t)s->bos : -1;
-    if (s->eos >= 0)
-        ct_tokenizer_add_end(t, (int32_t)s->eos);
+    int32_t bos = (int32_t)s->bos, eos = (int32_t)s->eos;
+    if (bos >= t->n || eos >= t->n)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: bos id %d or eos id %d is beyond the last piece %d", name,
+                       bos, eos, t->n - 1);
+    t->bos = CT_MAX(bos, -1);
+    ct_tokenizer_add_end(t, eos);
     if (s->surface.size && s->surface.size < sizeof t->surface &&
         ct_utf8_valid((const char *)s->surface.data, s->surface.size)) {
         memcpy(t->surface, s->surface.data, s->surface.size);
@@ -292,13 +271,9 @@ static carat_status apply_settings(struct ct_tokenizer *t, const struct settings
 
 static carat_status proto_model(struct ct_tokenizer *t, struct wire *w, struct scores *scores)
 {
-    struct settings s = {.model_type = 1,
-                         .unknown = 0,
-                         .bos = 1,
-                         .eos = 2,
-                         .dummy_prefix = 1,
-                         .remove_spaces = 1,
-                         .escape_spaces = 1}; /* the defaults of the format */
+    /* the defaults of the format */
+    struct settings s = {
+        .model_type = 1, .bos = 1, .eos = 2, .dummy_prefix = 1, .remove_spaces = 1, .escape_spaces = 1};
     struct field f;
     if (too_many_pieces(*w))
         return ct_fail(w->err, CARAT_E_UNSUPPORTED, "%s: field 1: more than %d pieces found", w->name,
@@ -332,7 +307,7 @@ static carat_status proto_model(struct ct_tokenizer *t, struct wire *w, struct s
     return CARAT_OK;
 }
 
-carat_status ct_tokenizer_read_model(struct ct_tokenizer **out, const char *name, struct ct_bytes proto,
+carat_status ct_tokenizer_from_model(struct ct_tokenizer **out, const char *name, struct ct_bytes proto,
                                      struct ct_listener *listener, carat_error *err)
 {
     struct ct_tokenizer *t = NULL;

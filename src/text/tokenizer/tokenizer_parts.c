@@ -208,19 +208,10 @@ carat_status ct_tokenizer_rename(struct ct_tokenizer *t, const char *name, int32
 
 int ct_piece_byte(struct ct_str s)
 {
-    int v = 0;
     if (s.n != 6 || memcmp(s.s, "<0x", 3) != 0 || s.s[5] != '>')
         return -1;
-    for (int i = 3; i < 5; i++) {
-        char c = s.s[i];
-        int d = c >= '0' && c <= '9'                 ? c - '0'
-                : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                     : -1;
-        if (d < 0)
-            return -1;
-        v = v << 4 | d;
-    }
-    return v;
+    int high = ct_hex_digit(s.s[3]), low = ct_hex_digit(s.s[4]);
+    return high < 0 || low < 0 ? -1 : high << 4 | low;
 }
 
 bool ct_piece_is_visible(const struct ct_tokenizer *t, int32_t id)
@@ -493,7 +484,7 @@ static bool index_characters(struct ct_tokenizer *t)
 
 int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece)
 {
-    return ct_tokenizer_find(t, (struct ct_str){piece, strlen(piece)});
+    return ct_tokenizer_find(t, ct_str_of(piece));
 }
 
 int32_t ct_tokenizer_control(const struct ct_tokenizer *t, enum ct_control c)

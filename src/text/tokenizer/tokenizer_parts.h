@@ -130,14 +130,6 @@ void ct_tokenizer_name_controls(struct ct_tokenizer *t);
 void ct_tokenizer_add_end(struct ct_tokenizer *t, int32_t id);
 carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat_error *err);
 
-/* The readers of tokenizer.h for a listener. */
-carat_status ct_tokenizer_read_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
-                                    struct ct_listener *listener, carat_error *err);
-carat_status ct_tokenizer_read_model(struct ct_tokenizer **t, const char *name, struct ct_bytes proto,
-                                     struct ct_listener *listener, carat_error *err);
-carat_status ct_tokenizer_read_gguf(struct ct_tokenizer **t, const struct ct_file *f,
-                                    struct ct_listener *listener, carat_error *err);
-
 /* ---- asking ---- */
 /* Prefetches what finding these texts will touch, for all of them at once. A vocabulary is larger than the
  * processor's cache, and a tokenizer.json looks up a million parts of merges. */
