@@ -53,8 +53,7 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
 
 void carat_model_close(carat_model *model)
 {
-    if (model)
-        ct_model_close(model);
+    ct_model_close(model);
 }
 
 carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,

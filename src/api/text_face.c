@@ -175,10 +175,9 @@ carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int
 
 void carat_calls_free(carat_calls *calls)
 {
-    const size_t size = calls ? calls->size : 0;
-
     if (!calls)
         return;
+    const size_t size = calls->size;
     ct_calls_free(calls);
     calls->size = size;
 }

@@ -15,7 +15,7 @@ struct ct_json_decoded {
 
 /* ---- building ---- */
 
-/* Appends a value to what is open. One with a place of 0 bytes has none. */
+/* Appends a value to what is open. */
 static void tree_add(struct ct_json_tree *t, enum ct_json_token kind, const char *s, size_t n)
 {
     if (t->failed || !ct_array_grow(&t->value, &t->capacity, t->n + 2, sizeof *t->value)) {

@@ -38,7 +38,7 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
                            carat_error *err);
 carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
                                   const carat_model_options *o, carat_error *err);
-void ct_model_close(carat_model *model);
+void ct_model_close(carat_model *model); /* NULL is fine */
 carat_status ct_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
                            carat_error *err);
 carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err);

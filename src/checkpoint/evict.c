@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* evict.c: the directory of packed models as a whole: its rules, what has to leave so that another copy fits,
- * and the walk over it for carat_cache_walk. Whether one copy may be used is decided in packed_cache.c. */
+/* evict.c: the directory of packed models as a whole: its rules, which copies are removed so that another one
+ * fits, and what is told of it. Whether one copy may be used is decided in packed_cache.c. */
 #include "base/array.h"
 #include "checkpoint/packed_cache.h"
 #include "os/files.h"
 #include "os/new_file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-/* The rules: so many bytes unless the caller says otherwise, and this share of the disk stays free. */
+/* The rules: at most so many bytes unless the caller says otherwise; this share of the disk stays free. */
 #define DEFAULT_LIMIT ((uint64_t)4 << 30)
 #define DISK_RESERVE  0.2
 
@@ -99,7 +98,7 @@ static struct listing list_directory(const char *dir)
     return l;
 }
 
-/* An unfinished file stays when somebody is at it. */
+/* An unfinished file stays while a process makes it. */
 static bool remove_entry(const char *dir, const struct listed *e)
 {
     struct ct_os_new held;
@@ -126,13 +125,13 @@ static uint64_t cache_cap(const struct ct_packed_copy *c)
     return c->o->cache_bytes ? c->o->cache_bytes : DEFAULT_LIMIT;
 }
 
-/* Of this model is what is being made, and nothing else: it is not counted. */
+/* Files of this model are not counted: the old copy is removed, and the new one is what needs the room. */
 static bool is_own(const struct ct_packed_copy *c, const struct listed *e)
 {
     return strncmp(strrchr(c->packed, '/') + 1, e->name, CT_CACHE_DIGITS) == 0;
 }
 
-/* Bytes of those that others are making, which cannot leave; what was left behind does. */
+/* Removes unfinished files. Returns the bytes of those that stay, since other processes make them. */
 static uint64_t remove_unfinished(const struct ct_packed_copy *c, const struct listing *l)
 {
     uint64_t bytes = 0;
@@ -144,7 +143,7 @@ static uint64_t remove_unfinished(const struct ct_packed_copy *c, const struct l
     return bytes;
 }
 
-static bool may_leave(const struct ct_packed_copy *c, const struct listed *e)
+static bool may_remove(const struct ct_packed_copy *c, const struct listed *e)
 {
     return e->part == CT_CACHE_WHOLE && !is_own(c, e);
 }
@@ -158,7 +157,7 @@ static const char *limit_by_disk(struct ct_packed_copy *c, const struct listing 
     if (!ct_os_disk(c->o->cache, &total, &left))
         return NULL;
     for (size_t i = 0; i < l->n; i++)
-        others += may_leave(c, &l->entry[i]) ? l->entry[i].bytes : 0;
+        others += may_remove(c, &l->entry[i]) ? l->entry[i].bytes : 0;
     uint64_t floor = (uint64_t)((double)total * DISK_RESERVE);
     if (left + others >= floor && left + others - floor >= need) {
         *cap = CT_MIN(*cap, left + others - floor);
@@ -170,13 +169,13 @@ static const char *limit_by_disk(struct ct_packed_copy *c, const struct listing 
     return c->full;
 }
 
-/* From the first copy that does not fit on, those used longer ago leave. */
+/* Removes the first copy that does not fit, and all that were used longer ago. */
 static void remove_oldest(const struct ct_packed_copy *c, const struct listing *l, uint64_t cap)
 {
     bool full = false;
 
     for (size_t i = 0; i < l->n; i++) {
-        if (!may_leave(c, &l->entry[i]))
+        if (!may_remove(c, &l->entry[i]))
             continue;
         full = full || l->entry[i].bytes > cap;
         if (full)
@@ -227,7 +226,7 @@ bool ct_cache_fits(const struct ct_packed_copy *c, uint64_t bytes)
     return bytes <= cache_cap(c) && others <= cache_cap(c) - bytes;
 }
 
-/* ---- for people ---- */
+/* ---- what carat_cache_walk and carat_cache_look say ---- */
 
 static enum carat_cache_state origin_state(const char *path, const struct ct_packed *p)
 {

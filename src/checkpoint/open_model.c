@@ -8,7 +8,6 @@
 #include "model/family.h"
 #include "os/clock.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- the steps of opening ---- */
@@ -133,7 +132,7 @@ static carat_status load_all(carat_model *m, const carat_model_options *o, doubl
 
 /* ---- the cache of packed models ---- */
 
-/* What opening has filled so far, but for the time it took. */
+/* Frees what opening has filled so far. The times stay. */
 static void empty_model(carat_model *m)
 {
     carat_load_times times = m->times;

@@ -4,7 +4,6 @@
 #include "checkpoint/pack_model.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "kernel/layout/pack_weight.h"
@@ -13,7 +12,7 @@
 #include "os/memory.h"
 #include "os/pool.h"
 
-/* How far the work is, for the caller. */
+/* Progress of packing or checking. */
 struct packing {
     const struct ct_file *file; /* that weights are packed from, or that is checked */
     carat_progress progress;
@@ -121,12 +120,11 @@ static carat_status assign_offsets(struct ct_pack *plan, carat_error *err)
     plan->end = ct_round_up(plan->end, CT_PACKED_PAGE);
     plan->index_size = ct_packed_write_index(p, NULL);
     if (plan->index_size > CT_PACKED_INDEX || p->tables.size > CT_PACKED_TABLES)
-        return ct_fail(
-            err, CARAT_E_UNSUPPORTED,
-            "%s: its names and metadata take %zu bytes in a packed file, and its tokenizer %llu; at "
-            "most %d and %d are kept",
-            ct_file_path(m->file), plan->index_size, (unsigned long long)p->tables.size, CT_PACKED_INDEX,
-            CT_PACKED_TABLES);
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: its names and metadata take %zu bytes in a packed file, and its tokenizer %llu; "
+                       "at most %d and %d are kept",
+                       ct_file_path(m->file), plan->index_size, (unsigned long long)p->tables.size,
+                       CT_PACKED_INDEX, CT_PACKED_TABLES);
     return CARAT_OK;
 }
 
@@ -141,7 +139,7 @@ struct hashing {
     uint64_t *hash; /* [blocks] */
 };
 
-/* What was hashed is not read again before the model is used: it stays the system's to keep. */
+/* Gives the pages back to the system: the block is not read again before the model is used. */
 static void hash_item(void *arg, int item, int thread)
 {
     struct hashing *h = arg;
@@ -360,7 +358,7 @@ carat_status ct_model_pack(const carat_model *model, const char *path, carat_pro
         ct_os_replaceable(path)
             ? ct_pack_begin(&pack, model, err)
             : ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
-    if (!status && ct_model_reads(model, path)) /* the user's own file would be gone */
+    if (!status && ct_model_reads(model, path)) /* it would be overwritten */
         status = ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);
     if (!status)
         status = ct_os_new_begin(&file, part, 0666, err);

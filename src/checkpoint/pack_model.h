@@ -18,8 +18,8 @@ size_t ct_pack_size(const struct ct_pack *pack);
 /* Takes the room and fills it; the file is still to be finished or abandoned. E_IO, E_MEMORY, E_CANCELLED. */
 carat_status ct_pack_write(struct ct_pack *pack, struct ct_os_new *file, const carat_model_options *o,
                            carat_error *err);
-/* E_FORMAT when a section of the packed file f has not its hash, and which. All of it is read, by a thread
- * for each processor. progress (may be NULL) hears of KiB. E_MEMORY, E_CANCELLED. */
+/* Reads the whole packed file f, with a thread for each processor. E_FORMAT names the first section that
+ * differs from its hash. progress, which may be NULL, counts KiB. E_MEMORY, E_CANCELLED. */
 carat_status ct_pack_check(const struct ct_file *f, carat_progress progress, void *user, carat_error *err);
 void ct_pack_end(struct ct_pack *pack); /* NULL is fine */
 

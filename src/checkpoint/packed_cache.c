@@ -6,8 +6,6 @@
  * leave the directory is decided in evict.c. */
 #include "checkpoint/packed_cache.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -22,17 +20,12 @@ struct stamp {
     uint64_t hash;
 };
 
-/* ---- what the log says: one line a start, and none before the model's own troubles ---- */
+/* ---- the log gets one line for each opening, after those about the model itself ---- */
 
-static void cache_note(struct ct_packed_copy *c, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void cache_note(struct ct_packed_copy *c, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void cache_note(struct ct_packed_copy *c, const char *format,
+                                                             ...)
 {
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(c->line, sizeof c->line, format, args);
-    va_end(args);
+    CT_FORMAT(c->line, format);
 }
 
 void ct_cache_log(struct ct_packed_copy *c)
@@ -89,7 +82,7 @@ static bool is_untouched(const struct ct_packed_copy *c, const struct ct_map *ma
            memcmp(&found, &expected, sizeof found) == 0;
 }
 
-/* The file was whole as id says it was. */
+/* Records what the file was when it was complete. */
 static void put_stamp(const struct ct_packed_copy *c, const struct ct_os_id *id)
 {
     struct stamp s = stamp_of(id);

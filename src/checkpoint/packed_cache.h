@@ -37,7 +37,7 @@ struct ct_packed_copy {
 bool ct_cache_begin(struct ct_packed_copy *c, const char *path, const carat_model_options *o);
 /* Opens the copy of the model at path. False: there is none that can be used. */
 bool ct_cache_find(struct ct_packed_copy *c, const char *path, struct ct_file **f);
-/* E_CANCELLED: the caller did not want to wait until the copy was checked. */
+/* E_CANCELLED when the caller cancelled the check of the copy. */
 carat_status ct_cache_check_cancelled(const struct ct_packed_copy *c, const char *path, carat_error *err);
 /* The copy was found or made, but could not be used: removes it. */
 void ct_cache_reject(struct ct_packed_copy *c);

@@ -9,8 +9,6 @@
 #include "os/files.h"
 #include "os/memory.h"
 
-#include <stdio.h>
-
 enum {
     MAX_KEY = 65535,
     MAX_NAME = 63, /* ggml keeps names in 64 bytes with a terminator */
@@ -267,11 +265,10 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
         char list[CT_TYPE_LIST];
         const char *instead, *gone = ct_ggml_removed(number, &instead);
         if (gone)
-            return FAIL(
-                c, CARAT_E_UNSUPPORTED,
-                "%s: %s is of type %s (number %u at byte %zu), which GGUF has removed: take the %s file of "
-                "the model",
-                c->path, c->where, gone, number, at, instead);
+            return FAIL(c, CARAT_E_UNSUPPORTED,
+                        "%s: %s is of type %s (number %u at byte %zu), which GGUF has removed: take the %s "
+                        "file of the model",
+                        c->path, c->where, gone, number, at, instead);
         return FAIL(c, CARAT_E_UNSUPPORTED,
                     "%s: %s has the type number %d at byte %zu, which carat does not know; it reads %s",
                     c->path, c->where, (int32_t)number, at, ct_file_types(list));
@@ -338,8 +335,8 @@ static carat_status locate_tensors(struct ct_file *f, struct cursor *c, int from
         if (t->offset + t->size > c->bytes.size) {
             char q[CT_QUOTE];
             return FAIL(c, CARAT_E_FORMAT,
-                        "%s: the file ends at byte %zu, but tensor %s takes %zu bytes from byte %llu: "
-                        "%zu %s missing; download it again",
+                        "%s: the file ends at byte %zu, but tensor %s takes %zu bytes from byte %llu: %zu %s "
+                        "missing; download it again",
                         c->path, c->bytes.size, ct_quote(q, ct_str_of(t->name)), t->size,
                         (unsigned long long)t->offset, missing, missing == 1 ? "byte is" : "bytes are");
         }

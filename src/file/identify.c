@@ -90,11 +90,10 @@ carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
             ends_with(path, k->suffix))
             return ct_fail(err, k->code, "%s %s", path, k->what);
     if (b.size > 8 && b.data[8] == '{' && ct_le64(b.data) <= CT_MAX_HEADER)
-        return ct_fail(
-            err, CARAT_E_UNSUPPORTED,
-            "%s is a safetensors file, which holds weights only: give the directory it lies in, with its "
-            "config.json and tokenizer",
-            path);
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s is a safetensors file, which holds weights only: give the directory it lies in, "
+                       "with its config.json and tokenizer",
+                       path);
     size_t i = ct_leading_space(b);
     if (i < b.size && (b.data[i] == '{' || b.data[i] == '['))
         return ct_fail(err, CARAT_E_UNSUPPORTED,

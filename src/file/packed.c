@@ -162,7 +162,7 @@ static void walk_text(struct walk *w, const char *name, struct ct_str *s, size_t
         walk_fault(w, "does not end in a 0");
 }
 
-/* One that is read up to its 0; paths may hold any other byte. */
+/* A text without zeros, as paths are, which may hold any other byte. */
 static void walk_c_text(struct walk *w, const char *name, struct ct_str *s, size_t most)
 {
     walk_text(w, name, s, most);
@@ -449,11 +449,10 @@ static carat_status read_packed_header(struct ct_packed_header *h, const char *p
         return ct_fail(err, CARAT_E_FORMAT, "%s is not a packed file: it does not begin with \"%s\"", path,
                        CT_PACKED_MAGIC);
     if (h->layout != CT_PACKED_LAYOUT || h->numerics != CARAT_NUMERICS_VERSION)
-        return ct_fail(
-            err, CARAT_E_UNSUPPORTED,
-            "%s was packed with layout %u and numerics %u; this carat reads layout %d and numerics "
-            "%d: pack the model again",
-            path, h->layout, h->numerics, CT_PACKED_LAYOUT, CARAT_NUMERICS_VERSION);
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s was packed with layout %u and numerics %u; this carat reads layout %d and "
+                       "numerics %d: pack the model again",
+                       path, h->layout, h->numerics, CT_PACKED_LAYOUT, CARAT_NUMERICS_VERSION);
     if (h->header_hash != ct_hash64(h, offsetof(struct ct_packed_header, header_hash)))
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s: the header of the packed file is damaged: pack the model again", path);

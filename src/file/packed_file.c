@@ -140,7 +140,7 @@ const struct ct_map *ct_file_packed_map(const struct ct_file *f)
     return &f->packed_map;
 }
 
-/* ---- which files those are ---- */
+/* ---- which files a checkpoint was read from ---- */
 
 static bool same_file(const struct ct_os_id *a, const struct ct_os_id *b)
 {

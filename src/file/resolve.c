@@ -5,7 +5,6 @@
 #include "file/reader.h"
 #include "os/files.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Puts dir/name in place of *path. */

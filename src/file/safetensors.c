@@ -20,8 +20,8 @@ struct entry {
     bool has_dtype, has_shape, has_offsets;
 };
 
-/* A list of at most `max` integers. The reader gives doubles; the spelling is read again, so that 1.0, 1e3, -0
- * and what exceeds 63 bits are refused instead of rounded. */
+/* A list of at most `max` integers. The reader gives doubles; the spelling is read again, so that 1.0, 1e3,
+ * -0 and what exceeds 63 bits are refused instead of rounded. */
 static carat_status read_integers(struct ct_json *j, uint64_t *out, int *n, int max, const char *what)
 {
     enum ct_json_token token;
@@ -246,8 +246,7 @@ carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_
                            (unsigned long long)n, CT_MAX_HEADER);
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s is not a safetensors file: an 8-byte header length and '{' were expected at the "
-                       "start; perhaps a "
-                       "failed download or a Git LFS pointer",
+                       "start; perhaps a failed download or a Git LFS pointer",
                        path);
     }
     if (n > bytes.size - 8)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sbs.c: reads the container of gemma.cpp files: header or footer, directory of blobs, table of contents,
- * tokenizer. The serialised structs are sbs_fields.c's, the meaning of names and configuration the
- * model's.
+ * tokenizer. The serialised structs are sbs_fields.c's, the meaning of names and configuration the model's.
  *
- * V1 has its directory behind the header, V2 in front of a copy of the header that ends the file. Only
- * files with the blobs "config" and "toc", as gemma.cpp writes since 2025, are read. */
+ * V1 has its directory behind the header, V2 in front of a copy of the header that ends the file. Only files
+ * with the blobs "config" and "toc", as gemma.cpp writes since 2025, are read. */
 #include "file/sbs_fields.h"
-
-#include <stdio.h>
 
 #define MAGIC "SBS\n"
 enum {
@@ -57,11 +54,10 @@ static carat_status read_sbs_header(struct sbs *s)
     size_t end = b.size - HEADER;
     bool head = sbs_magic_at(b, 0) && ct_le32(b.data + 4) != 0, tail = end >= HEADER && sbs_magic_at(b, end);
     if (head && tail)
-        return ct_fail(
-            s->err, CARAT_E_FORMAT,
-            "%s: a header at byte 0 counts %u blobs, and a footer at byte %zu counts %u; an SBS file "
-            "has one or the other",
-            s->path, (unsigned)ct_le32(b.data + 4), end, (unsigned)ct_le32(b.data + end + 4));
+        return ct_fail(s->err, CARAT_E_FORMAT,
+                       "%s: a header at byte 0 counts %u blobs, and a footer at byte %zu counts %u; an SBS "
+                       "file has one or the other",
+                       s->path, (unsigned)ct_le32(b.data + 4), end, (unsigned)ct_le32(b.data + end + 4));
     if (!head && !tail)
         return ct_fail(s->err, CARAT_E_FORMAT,
                        "%s: the header counts 0 blobs, and there is no SBS footer at byte %zu, 16 before the "
@@ -124,11 +120,11 @@ static carat_status read_range(struct sbs *s, int i, size_t next)
                           : NULL;
 
     if (why)
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: blob %s has %llu bytes at byte %llu, expected it at byte %zu and to end by "
-                       "byte %zu: %s",
-                       s->path, ct_quote(q, blob->name), (unsigned long long)size, (unsigned long long)offset,
-                       next, s->limit, why);
+        return ct_fail(
+            s->err, CARAT_E_FORMAT,
+            "%s: blob %s has %llu bytes at byte %llu, expected it at byte %zu and to end by byte %zu: %s",
+            s->path, ct_quote(q, blob->name), (unsigned long long)size, (unsigned long long)offset, next,
+            s->limit, why);
     blob->offset = offset;
     blob->size = (size_t)size;
     return CARAT_OK;
@@ -232,42 +228,37 @@ static uint64_t stored_bytes(const struct sbs_type *t, uint64_t n)
 static carat_status check_sbs_entry(const struct sbs *s, const struct ct_sbs_entry *e, const struct blob *b,
                                     const struct sbs_type *t)
 {
-    const char *what = NULL;
-    uint64_t found = 0, expected = 0, n = (uint64_t)e->rows * e->cols;
+    uint64_t n = (uint64_t)e->rows * e->cols;
     const uint64_t limit = (uint64_t)1 << 59; /* so that no size below overflows */
     uint64_t bytes = n <= limit ? stored_bytes(t, n) : UINT64_MAX;
     uint64_t unit = (uint64_t)CT_MAX(1, t->bits / 8);
+    const struct {
+        const char *what;
+        uint64_t found, expected;
+        bool wrong;
+    } check[] = {
+        {"element_bytes", e->element_bytes, unit, t->bits == 0 || e->element_bytes != unit},
+        {"size of the blob", b->size, bytes, n == 0 || n > limit || bytes != b->size},
+        {"num_elements", e->num_elements, bytes / unit, e->num_elements != bytes / unit},
+        /* 0: an entry that ends before it */
+        {"stride", e->stride, e->cols, e->stride != 0 && e->stride != e->cols},
+    };
 
-    if (t->bits == 0 || e->element_bytes != unit) {
-        what = "element_bytes";
-        found = e->element_bytes;
-        expected = unit;
-    } else if (n == 0 || n > limit || bytes != b->size) {
-        what = "size of the blob";
-        found = b->size;
-        expected = bytes;
-    } else if (e->num_elements != bytes / unit) {
-        what = "num_elements";
-        found = e->num_elements;
-        expected = bytes / unit;
-    } else if (e->stride != 0 && e->stride != e->cols) { /* 0: an entry that ends before it */
-        what = "stride";
-        found = e->stride;
-        expected = e->cols;
-    } else if (!(e->scale > 0)) {
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: blob \"toc\": the entry of \"%s\" at byte %llu has the scale %g, expected a "
-                       "positive number",
-                       s->path, e->name, (unsigned long long)e->offset, (double)e->scale);
-    }
-    if (!what)
-        return CARAT_OK;
-    return ct_fail(s->err, CARAT_E_FORMAT,
-                   "%s: blob \"%s\" at byte %llu: the entry in \"toc\" at byte %llu says %u x %u of type %s, "
-                   "and its %s is %llu, expected %llu",
-                   s->path, e->name, (unsigned long long)b->offset, (unsigned long long)e->offset,
-                   (unsigned)e->rows, (unsigned)e->cols, t->name, what, (unsigned long long)found,
-                   (unsigned long long)expected);
+    for (size_t i = 0; i < CT_COUNT(check); i++)
+        if (check[i].wrong)
+            return ct_fail(
+                s->err, CARAT_E_FORMAT,
+                "%s: blob \"%s\" at byte %llu: the entry in \"toc\" at byte %llu says %u x %u of type %s, "
+                "and its %s is %llu, expected %llu",
+                s->path, e->name, (unsigned long long)b->offset, (unsigned long long)e->offset,
+                (unsigned)e->rows, (unsigned)e->cols, t->name, check[i].what,
+                (unsigned long long)check[i].found, (unsigned long long)check[i].expected);
+    if (!(e->scale > 0))
+        return ct_fail(
+            s->err, CARAT_E_FORMAT,
+            "%s: blob \"toc\": the entry of \"%s\" at byte %llu has the scale %g, expected a positive number",
+            s->path, e->name, (unsigned long long)e->offset, (double)e->scale);
+    return CARAT_OK;
 }
 
 static carat_status add_sbs_tensor(struct sbs *s, const struct ct_sbs_entry *e)

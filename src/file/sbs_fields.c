@@ -5,7 +5,6 @@
 #include "file/sbs_fields.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum kind { U32, I32, F32, BOOL, ENUM, STRING, WORDS, STRINGS, STRUCT, STRUCTS };
 enum { MAX_STRING = 64 }; /* words */

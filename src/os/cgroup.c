@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

@@ -9,7 +9,6 @@
 double ct_os_seconds(void);
 /* 64 bits from the system's random source. */
 uint64_t ct_os_random(void);
-/* Sleeps. */
 void ct_os_sleep(double seconds);
 
 #endif

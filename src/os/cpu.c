@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "os/cpu.h"
 
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

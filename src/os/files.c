@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.c: what is read: mapped files, what lies at a path. Writing is new_file.c's. */
+/* files.c: maps files and says what lies at a path. Writing is new_file.c's. */
 #define _GNU_SOURCE
 #include "os/files.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,6 +38,13 @@ static struct shown shown(const char *path)
     return s;
 }
 
+/* "PATH: cannot be WHAT: REASON" */
+static carat_status files_fail(carat_error *err, carat_status code, const char *path, const char *what,
+                               int number)
+{
+    return ct_fail(err, code, "%s: cannot be %s: %s", shown(path).text, what, ct_os_reason(number));
+}
+
 static struct ct_os_id id_of(const struct stat *st)
 {
     return (struct ct_os_id){st->st_dev, st->st_ino, (uint64_t)st->st_size,
@@ -64,11 +70,10 @@ carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
     /* Without O_NONBLOCK opening a pipe would wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return ct_fail(err, errno == ENOENT || errno == ENOTDIR ? CARAT_E_NOT_FOUND : CARAT_E_IO,
-                       "%s: cannot be opened: %s", shown(path).text, ct_os_reason(errno));
+        return files_fail(err, errno == ENOENT || errno == ENOTDIR ? CARAT_E_NOT_FOUND : CARAT_E_IO, path,
+                          "opened", errno);
     if (fstat(fd, &st) != 0) {
-        status =
-            ct_fail(err, CARAT_E_IO, "%s: cannot be examined: %s", shown(path).text, ct_os_reason(errno));
+        status = files_fail(err, CARAT_E_IO, path, "examined", errno);
     } else if (!S_ISREG(st.st_mode)) {
         status = ct_fail(err, CARAT_E_IO, "%s: is %s, expected a regular file", shown(path).text,
                          kind_of(st.st_mode));
@@ -77,8 +82,7 @@ carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
         char byte;
         ssize_t n = read(fd, &byte, 1);
         if (n < 0)
-            status =
-                ct_fail(err, CARAT_E_IO, "%s: cannot be read: %s", shown(path).text, ct_os_reason(errno));
+            status = files_fail(err, CARAT_E_IO, path, "read", errno);
         else if (n > 0)
             status = ct_fail(err, CARAT_E_IO, "%s: is made by the kernel on reading, expected a regular file",
                              shown(path).text);
@@ -135,7 +139,7 @@ carat_status ct_os_look(int *kind, const char *path, carat_error *err)
         return ct_fail(err, CARAT_E_IO, "%s: is a link that leads in a circle", shown(path).text);
     ssize_t n = readlink(path, target, sizeof target - 1);
     if (number != ENOENT || n < 0)
-        return ct_fail(err, CARAT_E_IO, "%s: cannot be examined: %s", shown(path).text, ct_os_reason(number));
+        return files_fail(err, CARAT_E_IO, path, "examined", number);
     target[n] = 0;
     return ct_fail(err, CARAT_E_NOT_FOUND, "%s: is a link to %s, which is not there", shown(path).text,
                    target);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.h: reading: mapped files, what lies at a path. Errors name the path. */
+/* files.h: mapping files, and what lies at a path. Errors name the path. */
 #ifndef CT_FILES_H
 #define CT_FILES_H
 
@@ -23,9 +23,8 @@ void ct_os_unmap(struct ct_map *m);
 
 /* 0 = nothing there, 1 = regular file (or something that reads like one), 2 = directory. */
 int ct_os_kind(const char *path);
-/* The same for a file that may be absent without a word. Nothing is there only when nothing has the name: a
- * link that leads nowhere or in a circle is an error, so that a file which somebody put there is never passed
- * over. E_NOT_FOUND, E_IO. */
+/* The same for a file that need not be there. A link that leads nowhere or in a circle is an error, so that a
+ * file which somebody put there is never passed over. E_NOT_FOUND, E_IO. */
 carat_status ct_os_look(int *kind, const char *path, carat_error *err);
 /* Nothing has this name, not even a link that leads nowhere. */
 bool ct_os_absent(const char *path);
@@ -33,8 +32,7 @@ bool ct_os_absent(const char *path);
 bool ct_os_identify(struct ct_os_id *id, const char *path);
 /* The path as it reads from every directory, into out[n]; as it is where that is not known or too long. */
 void ct_os_absolute(char *out, size_t n, const char *path);
-/* E_IO when the names in a directory cannot be looked up, so that all files in it would seem to be missing.
- */
+/* E_IO when names in a directory cannot be looked up, so that all its files would seem to be missing. */
 carat_status ct_os_enter(const char *dir, carat_error *err);
 
 /* Gives the first n bytes of a file to feed, a piece at a time; false when they cannot be read. */

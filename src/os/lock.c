@@ -12,7 +12,7 @@ void ct_lock_enter(struct ct_lock *lock)
     uint32_t mine = atomic_fetch_add(&lock->next, 1), serving;
 
     while ((serving = atomic_load(&lock->serving)) != mine)
-        ct_os_wait((const uint32_t *)&lock->serving, serving);
+        ct_os_wait((const uint32_t *)&lock->serving, serving, 0);
 }
 
 void ct_lock_leave(struct ct_lock *lock)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* new_file.c: what asks Linux to write: directories, new files that appear whole, small files, the room on a
- * disk. Reading is files.c's; what is written and where, checkpoint/'s. */
+/* new_file.c: directories, new files that appear whole, small files, the room on a disk. Reading is
+ * files.c's; what is written and where, checkpoint/'s. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

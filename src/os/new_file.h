@@ -18,14 +18,14 @@ bool ct_os_takes_files(const char *dir);
 /* Bytes of the disk that dir is on, and those of them that this user may still take; false when not known. */
 bool ct_os_disk(const char *dir, uint64_t *total, uint64_t *left);
 
-/* A new file, which comes to its name only when it is whole. While it is made nobody else makes it. */
+/* A new file, which gets its name only when it is whole. Only one process makes it at a time. */
 struct ct_os_new {
     int fd;
     const char *path; /* borrowed */
     uint8_t *base;    /* [size] to be filled */
     size_t size;
 };
-/* Empties what a process left there that was killed. mode: of the new file, as open takes it. E_BUSY: another
+/* What a killed process left there is emptied. mode: of the new file, as open takes it. E_BUSY: another
  * process makes the file; E_IO. */
 carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err);
 /* Whether somebody makes the file at this moment. */
@@ -39,7 +39,7 @@ void ct_os_new_written(struct ct_os_new *n);
  * whoever writes to it later, even at once, gives it another one. *id: what it is under its name; zeroes when
  * somebody has taken that again. */
 carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_os_id *id, carat_error *err);
-/* Takes it back, in every state. */
+/* Removes the file, in whatever state it is. */
 void ct_os_new_abandon(struct ct_os_new *n);
 
 /* A small file, made anew; false when that fails. One that a kill cut short lacks its end. */

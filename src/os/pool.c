@@ -128,7 +128,7 @@ static void worker_main(void *arg)
              * sees a sleeper. Both sides are sequentially consistent for that reason. */
             atomic_fetch_add(&p->sleepers, 1);
             while (atomic_load(&p->generation) == seen)
-                ct_os_wait((const uint32_t *)&p->generation, seen);
+                ct_os_wait((const uint32_t *)&p->generation, seen, 0);
             atomic_fetch_sub(&p->sleepers, 1);
         }
         seen = atomic_load(&p->generation);
@@ -217,13 +217,11 @@ void ct_pool_run(struct ct_pool *p, int items, void (*fn)(void *arg, int item, i
 
     if (spin_while(p, &p->unfinished, 0, true))
         return;
-    /* The same two-sided promise as in worker_main: said first, then looked. */
+    /* As in worker_main: the caller says that it sleeps before it looks for the last time. */
     atomic_store(&p->caller_sleeps, true);
     uint32_t left;
     while ((left = atomic_load(&p->unfinished)) != 0)
-        if (p->stop && ct_pool_goes_on(p, 0))
-            ct_os_wait_for((const uint32_t *)&p->unfinished, left, ASK_SECONDS);
-        else
-            ct_os_wait((const uint32_t *)&p->unfinished, left);
+        ct_os_wait((const uint32_t *)&p->unfinished, left,
+                   p->stop && ct_pool_goes_on(p, 0) ? ASK_SECONDS : 0);
     atomic_store(&p->caller_sleeps, false);
 }

@@ -75,15 +75,10 @@ void ct_os_thread_join(ct_thread t)
     free(t);
 }
 
-void ct_os_wait(const uint32_t *word, uint32_t expected)
-{
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
-}
-
-void ct_os_wait_for(const uint32_t *word, uint32_t expected, double seconds)
+void ct_os_wait(const uint32_t *word, uint32_t expected, double seconds)
 {
     const struct timespec most = {.tv_nsec = (long)(seconds * 1e9)};
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &most, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, seconds > 0 ? &most : NULL, NULL, 0);
 }
 
 void ct_os_wake_all(const uint32_t *word)

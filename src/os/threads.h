@@ -11,10 +11,9 @@ typedef struct ct_thread *ct_thread;
 #define CT_OS_STACK ((size_t)512 << 10)
 carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, carat_error *err);
 void ct_os_thread_join(ct_thread t);
-/* Sleeps while *word == expected (spurious returns allowed); wakes every sleeper. */
-void ct_os_wait(const uint32_t *word, uint32_t expected);
-/* The same for so many seconds at most; below one. */
-void ct_os_wait_for(const uint32_t *word, uint32_t expected, double seconds);
+/* Sleeps while *word == expected, for so many seconds at most, below one; 0: for ever. May return early. */
+void ct_os_wait(const uint32_t *word, uint32_t expected, double seconds);
+/* Wakes every sleeper on the word. */
 void ct_os_wake_all(const uint32_t *word);
 void ct_os_pause(void);
 

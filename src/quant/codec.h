@@ -7,26 +7,13 @@
 
 #include "quant/quant.h"
 
-void ct_dequantize_f32(float *out, const void *blocks, size_t n);
-void ct_dequantize_f16(float *out, const void *blocks, size_t n);
-void ct_dequantize_bf16(float *out, const void *blocks, size_t n);
-void ct_dequantize_sfp(float *out, const void *blocks, size_t n);
-void ct_dequantize_nuq(float *out, const void *blocks, size_t n);
-void ct_dequantize_i8(float *out, const void *blocks, size_t n);
+typedef void ct_dequantizer(float *out, const void *blocks, size_t n);
+ct_dequantizer ct_dequantize_f32, ct_dequantize_f16, ct_dequantize_bf16, ct_dequantize_sfp, ct_dequantize_nuq,
+    ct_dequantize_i8;
 
-void ct_expand_q8_0(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_q4_0(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_q4_1(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_q5_0(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_q5_1(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_iq4_nl(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_mxfp4(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_q2_k(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_q3_k(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_q4_k(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_q5_k(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_q6_k(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_iq4_xs(struct ct_group *out, const void *blocks, size_t n);
-void ct_expand_i8(struct ct_group *out, const void *blocks, size_t n);
+typedef void ct_expander(struct ct_group *out, const void *blocks, size_t n);
+ct_expander ct_expand_q8_0, ct_expand_q4_0, ct_expand_q4_1, ct_expand_q5_0, ct_expand_q5_1, ct_expand_iq4_nl,
+    ct_expand_mxfp4, ct_expand_q2_k, ct_expand_q3_k, ct_expand_q4_k, ct_expand_q5_k, ct_expand_q6_k,
+    ct_expand_iq4_xs, ct_expand_i8;
 
 #endif

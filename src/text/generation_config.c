@@ -5,7 +5,6 @@
 #include "text/generation_config.h"
 
 #include <limits.h>
-#include <stdio.h>
 
 #include "file/sbs.h"
 

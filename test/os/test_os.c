@@ -186,8 +186,8 @@ static void threads_and_futexes(void **state)
     ct_thread t;
     assert_int_equal(ct_os_thread_start(&t, set_word, &answer, NULL), CARAT_OK);
     while (atomic_load(&word) == 0)
-        ct_os_wait((const uint32_t *)&word, 0);
-    ct_os_wait((const uint32_t *)&word, 0); /* another value: returns at once */
+        ct_os_wait((const uint32_t *)&word, 0, 0);
+    ct_os_wait((const uint32_t *)&word, 0, 0); /* another value: returns at once */
     ct_os_thread_join(t);
     ct_os_thread_join(NULL);
     assert_int_equal(answer, 42);

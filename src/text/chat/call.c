@@ -397,7 +397,7 @@ static const struct ct_json_value *find_tool(const struct ct_json_value *tools, 
     return NULL;
 }
 
-/* Reads the call that is spelled in p; its name and arguments go to the part. False: p->error says why not. */
+/* Reads the call that is spelled in p into the part. False: p->error says why it is none. */
 static bool read_call(struct parser *p, carat_part *part)
 {
     static const char lead[] = "call:";
@@ -462,16 +462,14 @@ static void add_part(struct parser *p, const int32_t *ids, int first, int end, b
 
 void ct_calls_free(carat_calls *c)
 {
-    for (int i = 0; c && i < c->n; i++) {
+    for (int i = 0; i < c->n; i++) {
         free((char *)c->part[i].text);
         free((char *)c->part[i].name);
         free((char *)c->part[i].arguments);
         free((char *)c->part[i].error);
     }
-    if (c) {
-        free(c->part);
-        *c = (carat_calls){0};
-    }
+    free(c->part);
+    *c = (carat_calls){0};
 }
 
 static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls *out)

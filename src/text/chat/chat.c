@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat.c: the public side of the chat templates: their names, and rendering. Which one a checkpoint asks for is
- * chat_detect.c's; the templates are chat_gemma.c and chat_functiongemma.c, which stand on chat_write.c;
+/* chat.c: the public side of the chat templates: their names, and rendering. Which one a checkpoint asks for
+ * is chat_detect.c's; the templates are chat_gemma.c and chat_functiongemma.c, which stand on chat_write.c;
  * chat_encode.c turns what was rendered into ids. */
 #include "text/chat/chat_parts.h"
-
-#include <stdio.h>
 
 static const char *const chat_names[] = {[CT_CHAT_NONE] = "",
                                          [CT_CHAT_GEMMA] = "gemma",

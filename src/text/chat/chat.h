@@ -61,10 +61,10 @@ carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *
 carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
                             bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
                             carat_error *err);
-/* Appends the ids of a prompt. Control tokens of the template's own text become ids; everything between
- * two of them is encoded as one text, so that merges cross from template to content as they do in the
- * reference. A control token spelled in content stays text unless special_in_content. The listener, which may be
- * NULL, gets bytes of the prompt. After a failure *out is as it was. */
+/* Appends the ids of a prompt. Control tokens of the template's own text become ids; everything between two
+ * of them is encoded as one text, so that merges cross from template to content as they do in the reference.
+ * A control token spelled in content stays text unless special_in_content. The listener, which may be NULL,
+ * gets bytes of the prompt. After a failure *out is as it was. */
 carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
                             struct ct_listener *listener, carat_tokens *out, carat_error *err);
 

@@ -5,7 +5,6 @@
  * bounds the recursion. */
 #include "text/chat/chat_parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 struct declaration {
@@ -119,9 +118,8 @@ static carat_status schema_type(const struct declaration *d, const struct ct_jso
             return CARAT_OK;
         }
     }
-    return schema_wrong(
-        d, "a type in the parameters is none of JSON Schema's (string, number, integer, boolean, "
-           "object, array, null)");
+    return schema_wrong(d, "a type in the parameters is none of JSON Schema's (string, number, integer, "
+                           "boolean, object, array, null)");
 }
 
 /* The list of strings under "required"; *list is NULL when it is absent or null. */
@@ -282,10 +280,8 @@ carat_status ct_chat_declaration(struct ct_chat_writer *w, const struct ct_json_
                                  carat_error *err)
 {
     struct declaration d = {w, i, {NULL, 0}, "", err};
-    const struct ct_json_value *function = ct_json_get(tool, "function"), *kind = ct_json_get(tool, "type");
-    if (!function) /* a bare function object has no wrapper */
-        function = tool;
-    else if (kind && !ct_json_is_text(kind, "function"))
+    const struct ct_json_value *function = ct_chat_function(tool), *kind = ct_json_get(tool, "type");
+    if (function != tool && kind && !ct_json_is_text(kind, "function"))
         return schema_wrong(&d, "type must be \"function\"");
     const struct ct_json_value *name = ct_json_get(function, "name"),
                                *parameters = ct_json_get(function, "parameters");

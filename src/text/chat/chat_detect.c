@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat_detect.c: which built-in template stands for that of a checkpoint: by the hash of its whole text, else by some
- * words of it. A template is never run. */
+/* chat_detect.c: which built-in template stands for that of a checkpoint: by the hash of its whole text, else
+ * by some words of it. A template is never run. */
 #include "text/chat/chat_parts.h"
-
-#include <stdio.h>
 
 #include "file/sbs.h"
 
@@ -184,8 +182,7 @@ static void write_note(const struct ct_file *f, const struct marks *m, const str
     else if (found->altered)
         snprintf(note, CT_CHAT_NOTE,
                  "%.300s: its chat template is altered: it is none of the published ones that carat "
-                 "knows%s%s%s; the built-in "
-                 "template %s is used in its place",
+                 "knows%s%s%s; the built-in template %s is used in its place",
                  ct_file_path(f), word ? " and has \"" : "", word ? word : "",
                  word ? "\", which the built-in one has not" : "", ct_chat_name(found->chat));
 }

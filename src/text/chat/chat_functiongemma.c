@@ -8,7 +8,6 @@
  * {value:...}. Trees are at most CT_JSON_DEPTH deep, which bounds the recursion. */
 #include "text/chat/chat_parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define ACTIVATION "You are a model that can do function calling with the following functions"

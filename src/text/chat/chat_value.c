@@ -2,7 +2,6 @@
 /* chat_value.c: JSON values as FunctionGemma's template writes them. */
 #include "text/chat/chat_parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s)
@@ -51,32 +50,28 @@ static void write_real(struct ct_chat_writer *w, double v)
     ct_chat_content(w, (struct ct_str){out, (size_t)n});
 }
 
-void ct_chat_members(struct ct_chat_writer *w, const struct ct_json_value *object)
+/* The elements of a list, or the members of an object with their keys. */
+static void write_elements(struct ct_chat_writer *w, const struct ct_json_value *v)
 {
     const char *comma = "";
-    ct_chat_literal(w, "{");
-    CT_JSON_EACH(key, object)
+    CT_JSON_EACH(item, v)
     {
+        bool key = item->kind == CT_JSON_KEY;
         ct_chat_literal(w, comma);
-        ct_chat_content(w, ct_json_str(key));
-        ct_chat_literal(w, ":");
-        ct_chat_value(w, ct_json_of_key(key));
+        if (key) {
+            ct_chat_content(w, ct_json_str(item));
+            ct_chat_literal(w, ":");
+        }
+        ct_chat_value(w, key ? ct_json_of_key(item) : item);
         comma = ",";
     }
-    ct_chat_literal(w, "}");
 }
 
-static void write_list(struct ct_chat_writer *w, const struct ct_json_value *list)
+void ct_chat_members(struct ct_chat_writer *w, const struct ct_json_value *object)
 {
-    const char *comma = "";
-    ct_chat_literal(w, "[");
-    CT_JSON_EACH(item, list)
-    {
-        ct_chat_literal(w, comma);
-        ct_chat_value(w, item);
-        comma = ",";
-    }
-    ct_chat_literal(w, "]");
+    ct_chat_literal(w, "{");
+    write_elements(w, object);
+    ct_chat_literal(w, "}");
 }
 
 static void write_number(struct ct_chat_writer *w, const struct ct_json_value *v)
@@ -101,18 +96,14 @@ void ct_chat_value(struct ct_chat_writer *w, const struct ct_json_value *v)
         ct_chat_members(w, v);
         break;
     case CT_JSON_ARRAY:
-        write_list(w, v);
+        ct_chat_literal(w, "[");
+        write_elements(w, v);
+        ct_chat_literal(w, "]");
         break;
     case CT_JSON_NUMBER:
         write_number(w, v);
         break;
-    case CT_JSON_TRUE:
-        ct_chat_literal(w, "true");
-        break;
-    case CT_JSON_FALSE:
-        ct_chat_literal(w, "false");
-        break;
     default:
-        ct_chat_literal(w, "null");
+        ct_chat_literal(w, v->kind == CT_JSON_TRUE ? "true" : v->kind == CT_JSON_FALSE ? "false" : "null");
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat_write.c: what the templates stand on: the writer that builds a prompt segment by segment, and the reading of
- * one message. */
+/* chat_write.c: what the templates stand on: the writer that builds a prompt segment by segment, and the
+ * reading of one message. */
 #include "text/chat/chat_parts.h"
 
 #include <limits.h>

@@ -51,9 +51,9 @@ struct ct_bpe {
 void ct_bpe_init(struct ct_bpe *b, const struct ct_tokenizer *t, struct ct_listener *listener,
                  carat_tokens *out);
 void ct_bpe_free(struct ct_bpe *b);
-/* Tells the listener; CARAT_E_CANCELLED. */
+/* Calls the listener; E_CANCELLED. */
 carat_status ct_bpe_ask(struct ct_bpe *b, carat_error *err);
-/* For every step of some ten nanoseconds: tells the listener about every millisecond. */
+/* Called at every step of some ten nanoseconds: calls the listener about every millisecond. */
 static inline carat_status ct_bpe_look(struct ct_bpe *b, carat_error *err)
 {
     return ++b->looks % 16384 ? CARAT_OK : ct_bpe_ask(b, err);

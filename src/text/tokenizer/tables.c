@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tables.c: stores a tokenizer as one run of bytes that is used where it lies, so that a vocabulary is
- * parsed once. The run is a header, the scalars of struct ct_tokenizer, and its arrays, each at a multiple
- * of ALIGN. Sizes and offsets follow from the scalars and are not stored. tokenizer_parts.h says what the
- * arrays mean. The caller knows where the bytes are kept and whether somebody else could have changed
- * them.
+/* tables.c: stores a tokenizer as one run of bytes that is used where it lies, so that a vocabulary is parsed
+ * once. The run is a header, the scalars of struct ct_tokenizer, and its arrays, each at a multiple of ALIGN.
+ * Sizes and offsets follow from the scalars and are not stored. tokenizer_parts.h says what the arrays mean.
+ * The caller knows where the bytes are kept and whether somebody else could have changed them.
  *
  * Bytes that are not trusted are checked once: afterwards every look-up stays in the arrays and ends soon,
  * whatever the bytes say. Whether they are the vocabulary that they claim to be cannot be checked here. */
@@ -360,10 +359,5 @@ carat_status ct_tokenizer_from_tables(struct ct_tokenizer **out, const char *nam
     if (!t)
         return ct_fail(err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", name);
     t->borrowed = true;
-    carat_status status = tables_attach(t, name, tables, trusted, err);
-    if (status != CARAT_OK)
-        ct_tokenizer_free(t);
-    else
-        *out = t;
-    return status;
+    return ct_tokenizer_give(out, t, tables_attach(t, name, tables, trusted, err));
 }

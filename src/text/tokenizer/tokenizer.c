@@ -5,9 +5,9 @@
  *
  * Encoding, for every source:
  * 1. Matchable pieces are cut out, leftmost first and longest at each place. User-defined pieces (JSON: added
- *    tokens that are not special) always match. Control tokens match only with CARAT_SPECIAL; without it, their
- *    spelling is ordinary text. Turn markers, image markers and FunctionGemma's seven tokens are control tokens
- *    even where a source stores them as user-defined (control.h), because text from a user must not forge turns.
+ *    tokens that are not special) always match. Control tokens match only with CARAT_SPECIAL; without it, they
+ *    are ordinary text. Turn markers, image markers and FunctionGemma's seven tokens are control tokens even
+ *    where a source stores them as user-defined (control.h): text from a user must not forge turns.
  *    - tokenizer.json: matched in the raw text. With CARAT_SPECIAL this is what the tokenizers library does.
  *      For Gemma 1 and 2, whose file lists only four added tokens, it is what that library would do if the
  *      turn markers were listed.
@@ -21,7 +21,6 @@
  *    it means one word at a time.
  * 4. A character without a piece becomes byte tokens (before merging for JSON, after it for the others). */
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"

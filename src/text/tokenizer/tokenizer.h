@@ -19,8 +19,8 @@ struct ct_listener {
 };
 
 /* Chooses the source by what the file holds: GGUF vocabulary, else tokenizer.json, else tokenizer.model.
- * E_NOT_FOUND when there is none. The listener, here and below, may be NULL; its callback gets done and total,
- * and can end the call with E_CANCELLED. */
+ * E_NOT_FOUND when there is none. The listener, here and below, may be NULL; its callback gets done and
+ * total, and can end the call with E_CANCELLED. */
 carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f, struct ct_listener *listener,
                                carat_error *err);
 carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,

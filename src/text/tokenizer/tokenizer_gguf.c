@@ -134,9 +134,5 @@ carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **out, const struct ct_f
     carat_status status = ct_tokenizer_create(&t, CT_SOURCE_GGUF, listener, err);
     if (status == CARAT_OK)
         status = gguf_tokenizer(t, f, err);
-    if (status != CARAT_OK)
-        ct_tokenizer_free(t);
-    else
-        *out = t;
-    return status;
+    return ct_tokenizer_give(out, t, status);
 }

@@ -445,8 +445,7 @@ static carat_status json_pattern(struct reader *r, struct ct_json *j, struct com
     return json_expect(r, j, CT_JSON_OBJECT_END, "one pattern");
 }
 
-/* Reads the members of an object that is open; nested[3] takes the elements of "decoders" or
- * "normalizers". */
+/* Reads the members of an open object; nested[3] takes the elements of "decoders" or "normalizers". */
 static carat_status read_component(struct reader *r, struct ct_json *j, struct component *c,
                                    struct component *nested)
 {
@@ -507,10 +506,8 @@ static carat_status foreign_component(struct reader *r, const struct ct_json *j,
 static carat_status json_normalizer(struct reader *r, struct ct_json *j)
 {
     static const char expected[] = "Replace of \" \" by U+2581";
-    struct component c = {.n_nested = 0}, nested[3];
-    enum ct_json_token token = ct_json_next(j);
-    if (token != CT_JSON_OBJECT)
-        return malformed(r, j, token, expected);
+    struct component c, nested[3];
+    CT_TRY(json_expect(r, j, CT_JSON_OBJECT, expected));
     CT_TRY(read_component(r, j, &c, nested));
     bool wrapped = strcmp(c.type, "Sequence") == 0 && c.n_nested == 1;
     return is_replace(wrapped ? &nested[0] : &c, " ", META) ? CARAT_OK
@@ -534,10 +531,8 @@ static carat_status read_pre_tokenizer(struct reader *r, struct ct_json *j)
 static carat_status read_decoder(struct reader *r, struct ct_json *j)
 {
     static const char expected[] = "Sequence of Replace, ByteFallback, Fuse";
-    struct component c = {.n_nested = 0}, nested[3];
-    enum ct_json_token token = ct_json_next(j);
-    if (token != CT_JSON_OBJECT)
-        return malformed(r, j, token, expected);
+    struct component c, nested[3];
+    CT_TRY(json_expect(r, j, CT_JSON_OBJECT, expected));
     CT_TRY(read_component(r, j, &c, nested));
     bool right = strcmp(c.type, "Sequence") == 0 && c.n_nested == 3 && is_replace(&nested[0], META, " ") &&
                  strcmp(nested[1].type, "ByteFallback") == 0 && strcmp(nested[2].type, "Fuse") == 0;
@@ -631,16 +626,10 @@ static carat_status json_finish(struct reader *r)
 carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, struct ct_bytes json,
                                     struct ct_listener *listener, carat_error *err)
 {
-    struct reader r;
+    struct reader r = {.name = name, .part = "the document", .item = NO_ITEM, .json = json, .err = err};
     struct ct_json j;
     if (json.size > CT_TOKENIZER_MAX)
         return ct_tokenizer_too_large(name, json.size, err);
-    memset(&r, 0, sizeof r);
-    r.name = name;
-    r.part = "the document";
-    r.item = NO_ITEM;
-    r.json = json;
-    r.err = err;
     ct_json_init(&j, name, json);
     carat_status status = ct_tokenizer_create(&r.t, CT_SOURCE_JSON, listener, err);
     if (status == CARAT_OK)
@@ -651,9 +640,5 @@ carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, s
     free(r.added);
     free(r.text);
     free(r.triple);
-    if (status != CARAT_OK)
-        ct_tokenizer_free(r.t);
-    else
-        *t = r.t;
-    return status;
+    return ct_tokenizer_give(t, r.t, status);
 }

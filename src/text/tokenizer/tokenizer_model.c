@@ -321,9 +321,5 @@ carat_status ct_tokenizer_from_model(struct ct_tokenizer **out, const char *name
     if (status == CARAT_OK)
         status = proto_model(t, &w, &scores);
     free(scores.score);
-    if (status != CARAT_OK)
-        ct_tokenizer_free(t);
-    else
-        *out = t;
-    return status;
+    return ct_tokenizer_give(out, t, status);
 }

@@ -109,7 +109,17 @@ static inline bool ct_tokenizer_by_text(const struct ct_tokenizer *t)
 carat_status ct_tokenizer_too_large(const char *name, size_t size, carat_error *err); /* always fails */
 carat_status ct_tokenizer_create(struct ct_tokenizer **t, enum ct_tokenizer_form source,
                                  struct ct_listener *listener, carat_error *err);
-/* For each piece and merge: tells the listener every millisecond or so. E_CANCELLED. */
+/* The end of a reader: gives t to the caller, or frees it when status is an error. Returns status. */
+static inline carat_status ct_tokenizer_give(struct ct_tokenizer **out, struct ct_tokenizer *t,
+                                             carat_status status)
+{
+    if (status == CARAT_OK)
+        *out = t;
+    else
+        ct_tokenizer_free(t);
+    return status;
+}
+/* Called for each piece and merge: calls the listener about every millisecond. E_CANCELLED. */
 carat_status ct_tokenizer_look(struct ct_tokenizer *t, carat_error *err);
 /* Gives id its text and kind. E_FORMAT when the id or the text is taken (text: duplicates are let pass when
  * may_repeat), out of range, too long or not UTF-8. */
