@@ -152,9 +152,7 @@ static bool attends_anew(const struct ct_config *c, int layer)
     return true;
 }
 
-static carat_status add_logits(struct trials *ts,
-                               carat_status (*run)(struct ct_trial *, const struct ct_comparison *),
-                               const char *name)
+static carat_status add_logits(struct trials *ts, ct_try *run, const char *name)
 {
     int n = ts->c.model->config.n_vocab;
     struct ct_trial *t = add(ts, (struct ct_trial){run, name, .n = n});
@@ -195,11 +193,9 @@ static carat_status list(struct trials *ts)
 static void run_trial(void *arg, int item, int thread)
 {
     struct trials *ts = arg;
-    struct ct_trial *t = &ts->list[ts->first + item];
 
     (void)thread;
-    ts->status[ts->first + item] = t->run(t, &ts->c);
-    ct_arena_free(&t->arena);
+    ts->status[ts->first + item] = ct_trial_run(&ts->list[ts->first + item], &ts->c);
 }
 
 /* The first that another level decides differently than ref; NULL when there is none. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_trial.h: one call of a kernel, to be made with every level. */
+/* verify_trial.h: one case of kernel_cases.h with what a model gives it. */
 #ifndef CT_VERIFY_TRIAL_H
 #define CT_VERIFY_TRIAL_H
 
-#include "check/kernel_calls.h"
+#include "check/kernel_cases.h"
 #include "checkpoint/checkpoint.h"
 
 /* Levels on trial over one model. */
@@ -13,8 +13,12 @@ struct ct_comparison {
     int n_level;
 };
 
+/* Draws what a case is given and runs it; false when memory is out. */
+struct ct_trial;
+typedef bool ct_try(struct ct_trial *t, const struct carat_model *m, struct ct_case *c);
+
 struct ct_trial {
-    carat_status (*run)(struct ct_trial *t, const struct ct_comparison *c);
+    ct_try *run;
     const char *name; /* of the kernel */
     char what[160];   /* it works on */
     const struct ct_weight *w;
@@ -23,19 +27,20 @@ struct ct_trial {
     int at;     /* enum ct_elementwise, layer, or kind */
     bool exact; /* arithmetic */
     enum ct_kv_type kv;
-    uint64_t random; /* what inputs are drawn from */
-
-    struct ct_arena arena; /* of the run; the caller frees it */
-    char differs[384];     /* what another level gave than ref, as a sentence; "" when none did */
+    uint64_t random;   /* what inputs are drawn from */
+    char differs[384]; /* what another level gave than ref, as a sentence; "" when none did */
 };
 
-/* Each uses the members that its kernel asks for. CARAT_E_MEMORY. */
-carat_status ct_try_product(struct ct_trial *t, const struct ct_comparison *c);        /* w r0 r1 n exact */
-carat_status ct_try_dequantize_row(struct ct_trial *t, const struct ct_comparison *c); /* w r0 r1 */
-carat_status ct_try_elementwise(struct ct_trial *t, const struct ct_comparison *c);    /* at n, w of a norm */
-carat_status ct_try_rope(struct ct_trial *t, const struct ct_comparison *c);   /* at: kind, n: position */
-carat_status ct_try_attend(struct ct_trial *t, const struct ct_comparison *c); /* at: layer, n kv */
-carat_status ct_try_finite(struct ct_trial *t, const struct ct_comparison *c); /* n */
-carat_status ct_try_draw(struct ct_trial *t, const struct ct_comparison *c);   /* n */
+/* Each uses the members that its kernel asks for. */
+ct_try ct_try_product;        /* w r0 r1 n exact */
+ct_try ct_try_dequantize_row; /* w r0 r1 */
+ct_try ct_try_elementwise;    /* at n, w of a norm */
+ct_try ct_try_rope;           /* at: kind, n: position */
+ct_try ct_try_attend;         /* at: layer, n kv */
+ct_try ct_try_finite;         /* n */
+ct_try ct_try_draw;           /* n */
+
+/* Runs one with every level. CARAT_E_MEMORY. */
+carat_status ct_trial_run(struct ct_trial *t, const struct ct_comparison *c);
 
 #endif

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "backend/cpu/cpu_backend.h"
-#include "check/kernel_calls.h"
+#include "check/kernel_cases.h"
 
 enum {
     SEQUENCES = 3,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck.c: checks the kernels of every level that this CPU has against the definition, bit for bit, over
- * random and hard cases, and times them (--bench). The cases are in kcheck_{product,attend,vector}.c.
+ * random and hard cases, and times them (--bench). The cases are those of
+ * check/kernel_cases.h, what they are given is drawn in kcheck_{product,attend,vector}.c.
  * Every case follows from the seed, which is printed; a failing case names the seed that makes it the
  * first one. */
 #define _DEFAULT_SOURCE
@@ -226,6 +227,7 @@ int main(int argc, char **argv)
     if (!find_levels(c, level, !benching))
         return 1;
     catch_signals();
+    kc_host(c);
     if (benching)
         return c->only ? kc_bench_vector(c) : kc_bench(c, &bench);
     return check(c);

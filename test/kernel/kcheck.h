@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory,
- * comparison and reporting. kcheck_{product,attend,vector}.c say what is compared, kcheck_bench.c what is
- * timed. */
+ * comparison and reporting. kcheck_{product,attend,vector}.c draw what the cases of check/kernel_cases.h are
+ * given, kcheck_bench.c says what is timed. */
 #ifndef KCHECK_H
 #define KCHECK_H
 
@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check/kernel_calls.h"
+#include "check/kernel_cases.h"
 #include "kernel/kernel.h"
 #include "kernel/level.h"
 #include "kernel/layout/panel.h"
 
-enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 24, KC_WANTED = 4 };
+enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 24 };
 
 /* Memory between two pages that nobody may touch, and canaries where the pages leave room. */
 struct kc_pen {
@@ -26,6 +26,8 @@ struct kc_pen {
 };
 
 struct kcheck {
+    struct ct_case cases; /* first: how cases come back to kcheck */
+
     /* options */
     uint64_t seed;
     double seconds;
@@ -39,7 +41,8 @@ struct kcheck {
 
     /* the case being run; the signal handler reads it */
     uint64_t random, case_seed;
-    int now; /* index of the level */
+    uint64_t ring; /* what older keys and values are drawn from */
+    int now;       /* index of the level */
     const char *entry;
     char shape[256];
     struct kc_pen pen[KC_PENS];
@@ -47,7 +50,7 @@ struct kcheck {
     struct {
         void *data;
         size_t bytes;
-    } want[KC_WANTED]; /* what ref gave */
+    } want[CT_CASE_PLACES]; /* what ref gave */
 
     /* what was done */
     struct {
@@ -83,19 +86,10 @@ void *kc_take(struct kcheck *c, size_t bytes, size_t align);
 void kc_freeze(struct kcheck *c, const void *at);
 /* Checks the canaries of what was taken since mark (a former c->pens) and gives it back. */
 void kc_release(struct kcheck *c, int mark);
+/* Has the cases of check/kernel_cases.h use all this. */
+void kc_host(struct kcheck *c);
 
-/* Says what runs from here on. */
-void kc_enter(struct kcheck *c, int level, const char *entry);
-/* Values of ref are kept (level 0), those of other levels compared with what was kept at that place. */
-void kc_floats(struct kcheck *c, int place, const float *got, size_t n);
-void kc_bytes(struct kcheck *c, int place, const void *got, size_t n);
-/* The same, but ref is compared too. */
-void kc_keep(struct kcheck *c, int place, const void *data, size_t bytes);
-void kc_compare_floats(struct kcheck *c, int place, const float *got, size_t n);
-void kc_compare_bytes(struct kcheck *c, int place, const void *got, size_t n);
-void kc_fail(struct kcheck *c, const char *what);
-
-/* ---- what is compared: one random case each ---- */
+/* ---- what cases are given: one random case each ---- */
 
 void kc_product_case(struct kcheck *c, enum ct_type type);
 void kc_attend_case(struct kcheck *c);

@@ -272,6 +272,13 @@ void kc_freeze(struct kcheck *c, const void *at)
     p->frozen = true;
 }
 
+static void fail(struct kcheck *c, const char *what)
+{
+    if (c->failures++ < 20)
+        printf("DIFFERENT: %s of level %s, %s: %s; again with --seed %llu --time 0\n", c->entry,
+               c->level[c->now].isa, c->shape, what, (unsigned long long)c->case_seed);
+}
+
 void kc_release(struct kcheck *c, int mark)
 {
     while (c->pens > mark) {
@@ -280,12 +287,12 @@ void kc_release(struct kcheck *c, int mark)
                after = margin((size_t)(p->high - p->at) - p->bytes);
         for (size_t i = 1; i <= before; i++)
             if (p->at[-(ptrdiff_t)i] != CANARY) {
-                kc_fail(c, "wrote before the beginning of a buffer");
+                fail(c, "wrote before the beginning of a buffer");
                 break;
             }
         for (size_t i = 0; i < after; i++)
             if (p->at[p->bytes + i] != CANARY) {
-                kc_fail(c, "wrote behind the end of a buffer");
+                fail(c, "wrote behind the end of a buffer");
                 break;
             }
         if (p->frozen)
@@ -296,10 +303,12 @@ void kc_release(struct kcheck *c, int mark)
 
 /* ---- comparison ---- */
 
-void kc_enter(struct kcheck *c, int level, const char *entry)
+static void enter(struct ct_case *cases, int level, const char *entry, const char *how)
 {
+    struct kcheck *c = (struct kcheck *)cases;
     int i = 0;
 
+    (void)how;
     c->now = level;
     c->entry = entry;
     while (c->done[i].name && strcmp(c->done[i].name, entry) != 0)
@@ -309,15 +318,10 @@ void kc_enter(struct kcheck *c, int level, const char *entry)
     c->done[i].cases[level]++;
 }
 
-void kc_fail(struct kcheck *c, const char *what)
+static bool keep(struct ct_case *cases, int place, const void *data, size_t bytes)
 {
-    if (c->failures++ < 20)
-        printf("DIFFERENT: %s of level %s, %s: %s; again with --seed %llu --time 0\n", c->entry,
-               c->level[c->now].isa, c->shape, what, (unsigned long long)c->case_seed);
-}
+    struct kcheck *c = (struct kcheck *)cases;
 
-void kc_keep(struct kcheck *c, int place, const void *data, size_t bytes)
-{
     if (bytes > c->want[place].bytes) {
         free(c->want[place].data);
         c->want[place].data = malloc(bytes);
@@ -326,10 +330,12 @@ void kc_keep(struct kcheck *c, int place, const void *data, size_t bytes)
     if (!c->want[place].data)
         abort();
     memcpy(c->want[place].data, data, bytes);
+    return true;
 }
 
-void kc_compare_floats(struct kcheck *c, int place, const float *got, size_t n)
+static void compare_floats(struct ct_case *cases, int place, const float *got, size_t n)
 {
+    struct kcheck *c = (struct kcheck *)cases;
     const float *want = c->want[place].data;
     char text[160];
 
@@ -342,36 +348,63 @@ void kc_compare_floats(struct kcheck *c, int place, const float *got, size_t n)
             continue;
         snprintf(text, sizeof text, "value %zu of %zu is %a (%08x), of ref %a (%08x)", i, n,
                  (double)ct_f32_from_bits(g), g, (double)ct_f32_from_bits(w), w);
-        kc_fail(c, text);
+        fail(c, text);
         return;
     }
 }
 
-void kc_compare_bytes(struct kcheck *c, int place, const void *got, size_t n)
+static void compare_bytes(struct ct_case *cases, int place, const void *got, size_t n)
 {
+    struct kcheck *c = (struct kcheck *)cases;
     const uint8_t *w = c->want[place].data, *g = got;
     char text[160];
 
     for (size_t i = 0; i < n; i++)
         if (w[i] != g[i]) {
             snprintf(text, sizeof text, "byte %zu of %zu is %02x, of ref %02x", i, n, g[i], w[i]);
-            kc_fail(c, text);
+            fail(c, text);
             return;
         }
 }
 
-void kc_floats(struct kcheck *c, int place, const float *got, size_t n)
+/* ---- what cases ask for ---- */
+
+static void *take(struct ct_case *c, size_t bytes, size_t align)
 {
-    if (c->now == 0)
-        kc_keep(c, place, got, n * sizeof *got);
-    else
-        kc_compare_floats(c, place, got, n);
+    return kc_take((struct kcheck *)c, bytes, align);
 }
 
-void kc_bytes(struct kcheck *c, int place, const void *got, size_t n)
+static int mark(const struct ct_case *c)
 {
-    if (c->now == 0)
-        kc_keep(c, place, got, n);
-    else
-        kc_compare_bytes(c, place, got, n);
+    return ((const struct kcheck *)c)->pens;
+}
+
+static void release(struct ct_case *c, int to)
+{
+    kc_release((struct kcheck *)c, to);
+}
+
+static void freeze(struct ct_case *c, const void *at)
+{
+    kc_freeze((struct kcheck *)c, at);
+}
+
+static int below(struct ct_case *c, int n)
+{
+    return kc_below((struct kcheck *)c, n);
+}
+
+void kc_host(struct kcheck *c)
+{
+    c->cases = (struct ct_case){.level = c->level,
+                                .n_level = c->n_level,
+                                .take = take,
+                                .mark = mark,
+                                .release = release,
+                                .freeze = freeze,
+                                .enter = enter,
+                                .keep = keep,
+                                .compare_floats = compare_floats,
+                                .compare_bytes = compare_bytes,
+                                .below = below};
 }

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck_vector.c: kcheck's random cases of everything but matrix products and attention: norms,
- * activations, positions, sampling. Each runs the same call on fresh copies at every level; ref comes
- * first and is kept. */
+ * activations, positions, sampling. */
 #include "kcheck.h"
-
-static float *copy(struct kcheck *c, const float *x, size_t n)
-{
-    float *y = kc_take(c, n * sizeof *y, 4);
-    memcpy(y, x, n * sizeof *y);
-    return y;
-}
 
 /* Arguments that nobody may write to. */
 static const float *inputs(struct kcheck *c, size_t n, bool finite)
@@ -41,17 +33,8 @@ static void norm_case(struct kcheck *c)
 {
     int n = draw_length(c);
     const float *x = inputs(c, (size_t)n, false), *w = inputs(c, (size_t)n, true);
-    float eps = kc_chance(c, 2) ? 1e-6f : kc_uniform(c, 0, 1e-3f);
-    bool in_place = kc_chance(c, 2);
 
-    for (int l = 0; l < c->n_level; l++) {
-        int mark = c->pens;
-        float *y = in_place ? copy(c, x, (size_t)n) : kc_take(c, (size_t)n * sizeof *y, 4);
-        kc_enter(c, l, "norm");
-        c->level[l].norm(y, in_place ? y : x, w, n, eps);
-        kc_floats(c, 0, y, (size_t)n);
-        kc_release(c, mark);
-    }
+    ct_case_elementwise(&c->cases, CT_NORM, x, w, kc_chance(c, 2) ? 1e-6f : kc_uniform(c, 0, 1e-3f), n);
 }
 
 static void elementwise_case(struct kcheck *c, enum ct_elementwise what)
@@ -59,16 +42,8 @@ static void elementwise_case(struct kcheck *c, enum ct_elementwise what)
     int n = draw_length(c);
     const float *x = kc_chance(c, 2) ? spread(c, (size_t)n) : inputs(c, (size_t)n, false);
     const float *y = inputs(c, (size_t)n, false);
-    float factor = kc_chance(c, 2) ? 30 : kc_uniform(c, 0.01f, 100);
 
-    for (int l = 0; l < c->n_level; l++) {
-        int mark = c->pens;
-        float *out = copy(c, x, (size_t)n);
-        kc_enter(c, l, ct_elementwise_name(what));
-        ct_call_elementwise(&c->level[l], what, out, y, factor, n);
-        kc_floats(c, 0, out, (size_t)n);
-        kc_release(c, mark);
-    }
+    ct_case_elementwise(&c->cases, what, x, y, kc_chance(c, 2) ? 30 : kc_uniform(c, 0.01f, 100), n);
 }
 
 static void add_case(struct kcheck *c)
@@ -88,50 +63,26 @@ static void softcap_case(struct kcheck *c)
     elementwise_case(c, CT_SOFTCAP);
 }
 
-/* Frequencies, then a table of one position, then a head rotated by it. */
 static void rope_case(struct kcheck *c)
 {
     static const double bases[] = {10000, 1000000, 500000, 2.5};
-    int dim = 2 * (1 + kc_below(c, CT_MAX_HEAD_DIM / 2)),
-        pairs = kc_chance(c, 3) ? 1 + kc_below(c, dim / 2) : dim / 2;
-    int position = kc_chance(c, 2) ? kc_below(c, 4096) : kc_below(c, 1 << 20);
-    double base = bases[kc_below(c, (int)CT_COUNT(bases))], factor = kc_chance(c, 2) ? 1 : 8;
-    size_t n_inverse = (size_t)dim / 2, n_pairs = (size_t)pairs;
-    const float *x = inputs(c, (size_t)dim, false);
+    struct ct_rotation r = {.dim = 2 * (1 + kc_below(c, CT_MAX_HEAD_DIM / 2))};
 
-    snprintf(c->shape, sizeof c->shape, "head of %d, %d pairs, position %d, base %g", dim, pairs, position,
-             base);
-    for (int l = 0; l < c->n_level; l++) {
-        const struct ct_kernel *k = &c->level[l];
-        int mark = c->pens;
-        double *inverse = kc_take(c, n_inverse * sizeof *inverse, 8);
-        float *cosine = kc_take(c, n_pairs * sizeof *cosine, 4),
-              *sine = kc_take(c, n_pairs * sizeof *sine, 4);
-        float *head = copy(c, x, (size_t)dim);
-        kc_enter(c, l, "rope_frequencies");
-        k->rope_frequencies(inverse, dim, base, factor);
-        kc_bytes(c, 0, inverse, n_inverse * sizeof *inverse);
-        kc_enter(c, l, "rope_table");
-        k->rope_table(cosine, sine, inverse, pairs, position);
-        kc_floats(c, 1, cosine, n_pairs);
-        kc_floats(c, 2, sine, n_pairs);
-        kc_enter(c, l, "rope");
-        k->rope(head, cosine, sine, pairs, dim);
-        kc_floats(c, 3, head, (size_t)dim);
-        kc_release(c, mark);
-    }
+    r.pairs = kc_chance(c, 3) ? 1 + kc_below(c, r.dim / 2) : r.dim / 2;
+    r.position = kc_chance(c, 2) ? kc_below(c, 4096) : kc_below(c, 1 << 20);
+    r.base = bases[kc_below(c, (int)CT_COUNT(bases))];
+    r.factor = kc_chance(c, 2) ? 1 : 8;
+    r.x = inputs(c, (size_t)r.dim, false);
+    snprintf(c->shape, sizeof c->shape, "head of %d, %d pairs, position %d, base %g", r.dim, r.pairs,
+             r.position, r.base);
+    ct_case_rope(&c->cases, &r);
 }
 
 static void finite_case(struct kcheck *c)
 {
     int n = draw_length(c);
-    const float *x = inputs(c, (size_t)n, false);
 
-    for (int l = 0; l < c->n_level; l++) {
-        kc_enter(c, l, "finite");
-        bool finite = c->level[l].finite(x, (size_t)n);
-        kc_bytes(c, 0, &finite, sizeof finite);
-    }
+    ct_case_finite(&c->cases, inputs(c, (size_t)n, false), n);
 }
 
 static void draw_case(struct kcheck *c)
@@ -167,19 +118,7 @@ static void draw_case(struct kcheck *c)
         banned[i] = kc_below(c, n);
     snprintf(c->shape, sizeof c->shape, "%d logits, temperature %g, top-k %d, top-p %g, min-p %g", n,
              (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p);
-    for (int l = 0; l < c->n_level; l++) {
-        int mark = c->pens;
-        int32_t *order = kc_take(c, (size_t)CT_MAX(n, among) * sizeof *order, 4);
-        float *weight = kc_take(c, (size_t)CT_MAX(n, among) * sizeof *weight, 4);
-        kc_enter(c, l, "draw");
-        int32_t id = c->level[l].draw(logits, n, &d, order, weight);
-        kc_bytes(c, 0, &id, sizeof id);
-        if (among) {
-            id = c->level[l].draw(worse, among, &d, order, weight);
-            kc_compare_bytes(c, 0, &id, sizeof id);
-        }
-        kc_release(c, mark);
-    }
+    ct_case_draw(&c->cases, logits, n, worse, among, &d);
 }
 
 const struct kc_vector_case kc_vector_cases[] = {

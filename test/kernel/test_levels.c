@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check/kernel_calls.h"
+#include "check/kernel_cases.h"
 #include "kernel/kernel.h"
 #include "kernel/layout/panel.h"
 
