@@ -120,18 +120,28 @@ static void walk_range(struct walk *w, uint64_t found, uint64_t least, uint64_t 
                    (unsigned long long)most);
 }
 
+/* Passes n bytes that are known to be there: writing copies them from p. Returns where they lie when reading,
+ * else NULL. */
+static const uint8_t *walk_span(struct walk *w, const void *p, size_t n)
+{
+    const uint8_t *from = is_reading(w) ? w->from + w->at : NULL;
+
+    if (w->to && n)
+        memcpy(w->to + w->at, p, n);
+    w->at += w->status == CARAT_OK ? n : 0;
+    return from;
+}
+
 /* n bytes of the field that was named last. */
 static void walk_bytes(struct walk *w, void *p, size_t n)
 {
     if (is_reading(w) && n > w->size - w->at)
         walk_fault(w, "takes %zu bytes, but the index ends after %zu", n, w->size - w->at);
-    if (w->from && w->status != CARAT_OK)
-        memset(p, 0, n);
+    const uint8_t *from = walk_span(w, p, n);
+    if (from)
+        memcpy(p, from, n);
     else if (w->from)
-        memcpy(p, w->from + w->at, n);
-    else if (w->to && n)
-        memcpy(w->to + w->at, p, n);
-    w->at += w->status == CARAT_OK ? n : 0;
+        memset(p, 0, n);
 }
 
 static void walk_field(struct walk *w, const char *name, void *p, size_t n)
@@ -152,11 +162,9 @@ static void walk_text(struct walk *w, const char *name, struct ct_str *s, size_t
     FIELD(w, name, n);
     if (is_reading(w) && (n > most || n > w->size - w->at))
         walk_fault(w, "has %u bytes, expected at most %zu", n, CT_MIN(most, w->size - w->at));
+    const uint8_t *from = walk_span(w, s->s, n);
     if (w->from)
-        *s = w->status == CARAT_OK ? (struct ct_str){(const char *)w->from + w->at, n} : ct_str_of("");
-    else if (w->to && n)
-        memcpy(w->to + w->at, s->s, n);
-    w->at += w->status == CARAT_OK ? n : 0;
+        *s = from ? (struct ct_str){(const char *)from, n} : ct_str_of("");
     walk_bytes(w, &end, sizeof end);
     if (end)
         walk_fault(w, "does not end in a 0");
@@ -239,13 +247,11 @@ static void walk_array(struct walk *w, struct ct_meta *m)
     if (is_reading(w) && (n > w->size - w->at || n != m->count * (uint64_t)m->elem_bytes))
         walk_fault(w, "is %u, expected %d bytes for each of %llu elements, and at most %zu", n, m->elem_bytes,
                    (unsigned long long)m->count, w->size - w->at);
-    if (is_reading(w))
-        m->raw = (struct ct_bytes){w->from + w->at, n};
-    else if (w->to && n)
-        memcpy(w->to + w->at, m->raw.data, n);
+    const uint8_t *from = walk_span(w, m->raw.data, n);
+    if (from)
+        m->raw = (struct ct_bytes){from, n};
     for (uint32_t i = 0; is_reading(w) && m->elem == CT_META_BOOL && i < n; i++)
-        walk_range(w, m->raw.data[i], 0, 1);
-    w->at += w->status == CARAT_OK ? n : 0;
+        walk_range(w, from[i], 0, 1);
 }
 
 static void walk_meta(struct walk *w, void *element)

@@ -12,11 +12,14 @@
 
 /* ---- control groups ---- */
 
-/* The first bytes of a small system file as a string, without the newline at its end; false when it cannot be
- * read. */
-static bool read_small(const char *path, char *text, size_t capacity)
+/* The first bytes of a small system file as a string, without the newline at its end. The path is printed.
+ * False when the file cannot be read. */
+__attribute__((format(printf, 3, 4))) static bool read_small(char *text, size_t capacity, const char *format,
+                                                             ...)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char path[1400];
+    CT_FORMAT(path, format);
+    int fd = strlen(path) + 1 < sizeof path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (fd < 0)
         return false;
     ssize_t n = read(fd, text, capacity - 1);
@@ -102,17 +105,15 @@ static const struct controller {
 static void group_limit(struct ct_limit *limit, const struct controller *c, const char *root, const char *dir,
                         bool v2)
 {
-    char path[1400], text[64];
+    char text[64];
     const char *file = v2 ? c->v2 : c->v1[0];
 
-    if (snprintf(path, sizeof path, "%s%s/%s", root, dir, file) >= (int)sizeof path ||
-        !read_small(path, text, sizeof text))
+    if (!read_small(text, sizeof text, "%s%s/%s", root, dir, file))
         return;
     if (!v2 && c->v1[1]) {
         size_t n = strlen(text);
         if (n + 2 >= sizeof text ||
-            snprintf(path, sizeof path, "%s%s/%s", root, dir, c->v1[1]) >= (int)sizeof path ||
-            !read_small(path, text + n + 1, sizeof text - n - 1))
+            !read_small(text + n + 1, sizeof text - n - 1, "%s%s/%s", root, dir, c->v1[1]))
             return;
         text[n] = ' ';
     }
@@ -150,8 +151,7 @@ static struct ct_limit find_limit(const struct controller *c, const char *root)
     struct ct_limit limit = {0};
     char text[4096], mount[256], *next;
 
-    if (snprintf(mount, sizeof mount, "%s/proc/self/cgroup", root) >= (int)sizeof mount ||
-        !read_small(mount, text, sizeof text))
+    if (!read_small(text, sizeof text, "%s/proc/self/cgroup", root))
         return limit;
     for (char *line = text; line && *line; line = next) {
         next = strchr(line, '\n');
@@ -183,9 +183,8 @@ static struct ct_limit find_limit(const struct controller *c, const char *root)
 
 static bool read_list(const char *root, const char *name, struct ct_cpu_mask *m)
 {
-    char path[512], text[4096];
-    return snprintf(path, sizeof path, "%s/sys/devices/system/cpu/%s", root, name) < (int)sizeof path &&
-           read_small(path, text, sizeof text) && parse_list(text, m);
+    char text[4096];
+    return read_small(text, sizeof text, "%s/sys/devices/system/cpu/%s", root, name) && parse_list(text, m);
 }
 
 /* The lowest processor that is in both, -1 for none. */
@@ -285,14 +284,13 @@ void ct_os_list(const struct ct_cpu_mask *m, char *out, size_t capacity)
 
 void ct_os_memory(struct ct_os_memory *m, const char *root)
 {
-    char path[512], text[8192], *line, *end;
+    char text[8192], *line, *end;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 
     *m = (struct ct_os_memory){.page = page > 0 ? (size_t)page : 0};
     if (pages > 0 && page > 0)
         m->total = (uint64_t)pages * (uint64_t)page;
-    if (snprintf(path, sizeof path, "%s/proc/meminfo", root) < (int)sizeof path &&
-        read_small(path, text, sizeof text) && (line = strstr(text, "\nMemAvailable:"))) {
+    if (read_small(text, sizeof text, "%s/proc/meminfo", root) && (line = strstr(text, "\nMemAvailable:"))) {
         const char *p = line + strlen("\nMemAvailable:");
         p += strspn(p, " ");
         long long kib = digits(&p);
@@ -300,9 +298,8 @@ void ct_os_memory(struct ct_os_memory *m, const char *root)
     }
     m->limit = find_limit(&memory_controller, root);
     /* "always [madvise] never": the word in brackets holds */
-    if (snprintf(path, sizeof path, "%s/sys/kernel/mm/transparent_hugepage/enabled", root) <
-            (int)sizeof path &&
-        read_small(path, text, sizeof text) && (line = strchr(text, '[')) && (end = strchr(line, ']')))
+    if (read_small(text, sizeof text, "%s/sys/kernel/mm/transparent_hugepage/enabled", root) &&
+        (line = strchr(text, '[')) && (end = strchr(line, ']')))
         snprintf(m->huge_pages, sizeof m->huge_pages, "%.*s", (int)(end - line - 1), line + 1);
 }
 

@@ -58,23 +58,24 @@ static carat_status read_float(const struct source *s, const struct ct_json_valu
 /* The first parameter out of its range, or NULL. The conditions are written so that NaN fails them. */
 static const char *out_of_range(const carat_sampling *s, double *value, const char **range)
 {
-    *range = "0 or 0.000001 to 100";
-    *value = s->temperature;
-    if (!(s->temperature == 0 ||
-          (s->temperature >= CARAT_TEMPERATURE_MIN && s->temperature <= CARAT_TEMPERATURE_MAX)))
-        return "temperature";
-    *range = "0 (all) or more";
-    *value = s->top_k;
-    if (s->top_k < 0)
-        return "top_k";
-    *range = "0.000001 to 1";
-    *value = s->top_p;
-    if (!(s->top_p >= CARAT_TOP_P_MIN && s->top_p <= 1))
-        return "top_p";
-    *range = "0 to 1";
-    *value = s->min_p;
-    if (!(s->min_p >= 0 && s->min_p <= 1))
-        return "min_p";
+    const struct {
+        const char *name, *range;
+        double value;
+        bool good;
+    } check[] = {
+        {"temperature", "0 or 0.000001 to 100", s->temperature,
+         s->temperature == 0 ||
+             (s->temperature >= CARAT_TEMPERATURE_MIN && s->temperature <= CARAT_TEMPERATURE_MAX)},
+        {"top_k", "0 (all) or more", s->top_k, s->top_k >= 0},
+        {"top_p", "0.000001 to 1", s->top_p, s->top_p >= CARAT_TOP_P_MIN && s->top_p <= 1},
+        {"min_p", "0 to 1", s->min_p, s->min_p >= 0 && s->min_p <= 1},
+    };
+    for (size_t i = 0; i < CT_COUNT(check); i++)
+        if (!check[i].good) {
+            *value = check[i].value;
+            *range = check[i].range;
+            return check[i].name;
+        }
     return NULL;
 }
 
@@ -164,37 +165,31 @@ carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, 
 /* ---- sets of ids ---- */
 
 struct id_set {
+    const struct ct_file *f;
     int32_t *ids;
     int n, cap, n_vocab;
+    carat_error *err;
 };
 
-/* Ids beyond the vocabulary are dropped: released checkpoints name tokens their matrix has no row for.
- * False when full. */
-static bool add_id(struct id_set *set, int64_t id)
+/* Ids beyond the vocabulary are dropped: released checkpoints name tokens their matrix has no row for. what
+ * names the ids in the message about a full set. */
+static carat_status add_id(struct id_set *set, int64_t id, const char *what)
 {
     if (id < 0 || id >= set->n_vocab)
-        return true;
+        return CARAT_OK;
     for (int i = 0; i < set->n; i++)
         if (set->ids[i] == id)
-            return true;
+            return CARAT_OK;
     if (set->n == set->cap)
-        return false;
+        return ct_fail(set->err, CARAT_E_FORMAT, "%s: %s: more than %d different ids", ct_file_path(set->f),
+                       what, set->cap);
     set->ids[set->n++] = (int32_t)id;
-    return true;
+    return CARAT_OK;
 }
 
-static carat_status too_many(const struct id_set *set, const struct ct_file *f, const char *what,
-                             carat_error *err)
+static carat_status add_control(struct id_set *set, const struct ct_tokenizer *t, enum ct_control c)
 {
-    return ct_fail(err, CARAT_E_FORMAT, "%s: %s: more than %d different ids", ct_file_path(f), what,
-                   set->cap);
-}
-
-static carat_status add_control(struct id_set *set, const struct ct_file *f, const struct ct_tokenizer *t,
-                                enum ct_control c, carat_error *err)
-{
-    return !t || add_id(set, ct_tokenizer_control(t, c)) ? CARAT_OK
-                                                         : too_many(set, f, ct_controls[c].text, err);
+    return t ? add_id(set, ct_tokenizer_control(t, c), ct_controls[c].text) : CARAT_OK;
 }
 
 /* One id under key, which `within` leads to; i: where it is in a list, or -1. */
@@ -209,7 +204,7 @@ static carat_status add_value(struct id_set *set, const struct source *s, const 
         snprintf(path, sizeof path, "%s%s%s", within, key, index);
         return wrong_key(s, id, path, "a token id or a list of token ids, from 0 to 2147483647");
     }
-    return add_id(set, value) ? CARAT_OK : too_many(set, s->f, key, s->err);
+    return add_id(set, value, key);
 }
 
 /* An id or a list of ids under key, of an object that `within` leads to. */
@@ -226,10 +221,10 @@ static carat_status add_key(struct id_set *set, const struct source *s, const st
 }
 
 /* The keys of one side file, and with text_config those of that member too. */
-static carat_status add_side(struct id_set *set, const struct ct_file *f, const char *side, bool text_config,
-                             const char *const *key, size_t n, carat_error *err)
+static carat_status add_side(struct id_set *set, const char *side, bool text_config, const char *const *key,
+                             size_t n)
 {
-    struct source s = {f, side, err};
+    struct source s = {set->f, side, set->err};
     const struct ct_json_value *root;
     CT_TRY(open_side(&s, &root));
     const struct ct_json_value *text = text_config ? ct_json_given(root, "text_config") : NULL;
@@ -242,15 +237,14 @@ static carat_status add_side(struct id_set *set, const struct ct_file *f, const 
     return CARAT_OK;
 }
 
-static carat_status add_meta(struct id_set *set, const struct ct_file *f, carat_error *err)
+static carat_status add_meta(struct id_set *set)
 {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
                                        "tokenizer.ggml.eom_token_id"};
     for (size_t i = 0; i < CT_COUNT(keys); i++) {
         int64_t id = -1;
-        CT_TRY(ct_file_meta_int(f, keys[i], 0, INT32_MAX, &id, err));
-        if (!add_id(set, id))
-            return too_many(set, f, keys[i], err);
+        CT_TRY(ct_file_meta_int(set->f, keys[i], 0, INT32_MAX, &id, set->err));
+        CT_TRY(add_id(set, id, keys[i]));
     }
     return CARAT_OK;
 }
@@ -259,28 +253,27 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
                          enum ct_chat chat, int n_vocab, int32_t *ids, int cap, int *n, carat_error *err)
 {
     static const char *const key[] = {"eos_token_id"};
-    struct id_set set = {ids, 0, cap, n_vocab};
+    struct id_set set = {f, ids, 0, cap, n_vocab, err};
     int32_t own[16];
 
     if (ct_file_sbs(f)) {
-        if (!add_id(&set, ct_file_sbs(f)->eos_id) || !add_id(&set, ct_file_sbs(f)->secondary_eos_id))
-            return too_many(&set, f, "eos_id", err);
+        CT_TRY(add_id(&set, ct_file_sbs(f)->eos_id, "eos_id"));
+        CT_TRY(add_id(&set, ct_file_sbs(f)->secondary_eos_id, "eos_id"));
     } else if (ct_file_kind(f) == CT_FILE_GGUF) {
-        CT_TRY(add_meta(&set, f, err));
+        CT_TRY(add_meta(&set));
     } else {
-        CT_TRY(add_side(&set, f, "config.json", true, key, CT_COUNT(key), err));
-        CT_TRY(add_side(&set, f, "generation_config.json", false, key, CT_COUNT(key), err));
+        CT_TRY(add_side(&set, "config.json", true, key, CT_COUNT(key)));
+        CT_TRY(add_side(&set, "generation_config.json", false, key, CT_COUNT(key)));
     }
     int n_own = t ? ct_tokenizer_end_ids(t, own, (int)CT_COUNT(own)) : 0;
     for (int i = 0; i < n_own; i++)
-        if (!add_id(&set, own[i]))
-            return too_many(&set, f, "stop ids", err);
+        CT_TRY(add_id(&set, own[i], "stop ids"));
     /* Configurations of Gemma 1 and 2 name <eos> only, though their instruction-tuned models end a turn. */
-    CT_TRY(add_control(&set, f, t, CT_CONTROL_END_OF_TURN, err));
+    CT_TRY(add_control(&set, t, CT_CONTROL_END_OF_TURN));
     if (chat == CT_CHAT_FUNCTIONGEMMA)
-        CT_TRY(add_control(&set, f, t, CT_CONTROL_START_RESPONSE, err));
-    if (!t && !add_id(&set, end_of_turn))
-        return too_many(&set, f, "stop ids", err);
+        CT_TRY(add_control(&set, t, CT_CONTROL_START_RESPONSE));
+    if (!t)
+        CT_TRY(add_id(&set, end_of_turn, "stop ids"));
     *n = set.n;
     return CARAT_OK;
 }
@@ -292,13 +285,13 @@ carat_status ct_banned_ids(const struct ct_file *f, const struct ct_tokenizer *t
                                        "boi_token_id",      "eoi_token_index", "eoi_token_id",
                                        "audio_token_id",    "boa_token_id",    "eoa_token_id"};
     static const char *const suppressed[] = {"suppress_tokens"};
-    struct id_set set = {ids, 0, cap, n_vocab};
+    struct id_set set = {f, ids, 0, cap, n_vocab, err};
     for (int c = 0; c < CT_CONTROLS; c++)
         if (ct_controls[c].use == CT_CONTROL_OF_IMAGE || ct_controls[c].use == CT_CONTROL_OF_AUDIO)
-            CT_TRY(add_control(&set, f, t, (enum ct_control)c, err));
+            CT_TRY(add_control(&set, t, (enum ct_control)c));
     if (ct_file_kind(f) != CT_FILE_GGUF) {
-        CT_TRY(add_side(&set, f, "config.json", false, keys, CT_COUNT(keys), err));
-        CT_TRY(add_side(&set, f, "generation_config.json", false, suppressed, CT_COUNT(suppressed), err));
+        CT_TRY(add_side(&set, "config.json", false, keys, CT_COUNT(keys)));
+        CT_TRY(add_side(&set, "generation_config.json", false, suppressed, CT_COUNT(suppressed)));
     }
     *n = set.n;
     return CARAT_OK;

@@ -5,7 +5,7 @@
  *
  * Encoding, for every source:
  * 1. Matchable pieces are cut out, leftmost first and longest at each place. User-defined pieces (JSON: added
- *    tokens that are not special) always match. Control tokens match only with CARAT_SPECIAL; without it, they
+ *    tokens that are not special) always match. Control tokens match only with CARAT_SPECIAL; without it they
  *    are ordinary text. Turn markers, image markers and FunctionGemma's seven tokens are control tokens even
  *    where a source stores them as user-defined (control.h): text from a user must not forge turns.
  *    - tokenizer.json: matched in the raw text. With CARAT_SPECIAL this is what the tokenizers library does.
