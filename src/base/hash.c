@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash.c: the only file that includes xxHash, whose code would else be compiled into each that hashes. */
+/* hash.c: the only file that includes xxHash, so that its code is compiled once. */
 #include "base/hash.h"
 
 #define XXH_INLINE_ALL

@@ -197,7 +197,7 @@ const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t need)
         return c->full;
     }
     ct_os_remove(c->stamp);
-    ct_os_remove(c->packed); /* of no use, or it had been found */
+    ct_os_remove(c->packed); /* it was not found to be usable */
     if (ct_os_kind(c->packed))
         return "the file at its place cannot be removed";
     struct listing l = list_directory(c->o->cache);

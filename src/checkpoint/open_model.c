@@ -178,7 +178,7 @@ static carat_status move_to_copy(carat_model *m, struct ct_file *copy, carat_err
     return CARAT_OK;
 }
 
-/* Packs the open model. A copy that cannot be read is of no use, but no reason to do without the model. */
+/* Packs the open model. A copy that cannot be read is rejected; the model stays open. */
 static carat_status pack_into_cache(carat_model *m, const char *path, carat_error *err)
 {
     struct ct_file *copy = NULL;

@@ -332,7 +332,7 @@ bool ct_model_reads(const struct carat_model *m, const char *path)
     return ct_file_reads(m->file, path) || (m->tokenizer_file && ct_file_reads(m->tokenizer_file, path));
 }
 
-/* A name that nobody else gives a file on its way. */
+/* The ending of a packed file while it is written. */
 #define PART ".carat-part"
 
 carat_status ct_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,

@@ -10,7 +10,7 @@
 
 struct ct_pack;
 
-/* Decides where everything comes to lie; the model is borrowed until ct_pack_end. E_MEMORY, E_IO (the origin
+/* Decides where everything will lie; the model is borrowed until ct_pack_end. E_MEMORY, E_IO (the origin
  * cannot be read again). */
 carat_status ct_pack_begin(struct ct_pack **pack, const struct carat_model *m, carat_error *err);
 /* Bytes of the file. */

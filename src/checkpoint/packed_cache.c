@@ -73,7 +73,7 @@ static struct stamp stamp_of(const struct ct_os_id *id)
     return s;
 }
 
-/* Nobody has written to the file since it was stamped. */
+/* Whether the file is as it was when it was stamped. */
 static bool is_untouched(const struct ct_packed_copy *c, const struct ct_map *map)
 {
     struct stamp found, expected = stamp_of(&map->id);
@@ -96,7 +96,7 @@ static const char *fault_of_status(carat_status status)
                                            : "unreadable";
 }
 
-/* What is wrong with the packed form that is there; NULL: nothing, and *f is open. */
+/* The fault of the packed file that is there, in words. NULL: none, and *f is open. */
 static const char *find_fault(struct ct_packed_copy *c, const char *path, struct ct_file **f)
 {
     if (!ct_os_own_file(c->packed))

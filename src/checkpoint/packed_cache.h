@@ -25,7 +25,7 @@ struct ct_packed_copy {
     struct ct_os_id seen;  /* the file when it was last looked at; zeroes: there was none */
     uint64_t needs;        /* bytes, when the cap is too small for this model alone; else 0 */
     char full[192];        /* why it does not fit, in words */
-    const char *why;       /* what is wrong with the file that is there; NULL: nothing */
+    const char *why;       /* the fault of the file that is there, in words; NULL: none */
     struct ct_os_new made; /* claimed: fd >= 0 */
     ct_thread finisher, reader;
     bool finishing, reading;

@@ -8,7 +8,7 @@
 #define GGML   "file, older than GGUF: convert it to GGUF"
 #define UNREAD ", which carat does not read: take the safetensors or a GGUF of "
 
-/* Files whose first bytes at `at` say what they are, where these alone do not with the end of the name. */
+/* Files that are known by the bytes at `at`, some of them together with the end of their name. */
 static const struct kind {
     size_t at;
     const char *magic, *suffix;

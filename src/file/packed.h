@@ -31,9 +31,9 @@
  *                                  cols; f32 scale; section data
  * Norm vectors are float32 with Gemma's 1 added; every matrix whose type can lies in panels.
  *
- * A file of another layout or numerics version is of no use and says so. Hashes tell damage, not malice: a
- * file that comes from elsewhere is checked field by field whatever its hashes say, and only the tables of
- * one that was found in the user's own cache are trusted. */
+ * A file of another layout or numerics version is refused. Hashes show damage, not malice: a file from
+ * elsewhere is checked field by field whatever its hashes say. Only the tables of a file in the user's own
+ * cache are trusted. */
 #ifndef CT_PACKED_H
 #define CT_PACKED_H
 

@@ -90,8 +90,7 @@ bool ct_os_remove(const char *path)
 
 /* ---- a file that appears whole ---- */
 
-/* Whether the open file has that name now: somebody may have cleared the directory, and somebody else begun
- * anew. */
+/* Whether the open file has that name now: the directory may have been cleared, and another file begun. */
 static bool is_called(int fd, const char *path, struct ct_os_id *id)
 {
     struct stat st;
@@ -100,8 +99,7 @@ static bool is_called(int fd, const char *path, struct ct_os_id *id)
            id->device == st.st_dev;
 }
 
-/* A lock on the file itself: a process that dies leaves a file that nobody holds, which the next one takes
- * over. */
+/* The lock is on the file itself: when its process dies it is released, and the next process takes over. */
 carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err)
 {
     *n = (struct ct_os_new){.fd = -1, .path = path};

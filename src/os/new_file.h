@@ -28,7 +28,7 @@ struct ct_os_new {
 /* What a killed process left there is emptied. mode: of the new file, as open takes it. E_BUSY: another
  * process makes the file; E_IO. */
 carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err);
-/* Whether somebody makes the file at this moment. */
+/* Whether a process makes the file at this moment. */
 bool ct_os_new_held(const char *path);
 /* Takes size bytes of the disk and maps them, zeroed; E_IO when the disk has no room or the process may not
  * write so much, E_MEMORY. */
@@ -36,8 +36,8 @@ carat_status ct_os_new_size(struct ct_os_new *n, size_t size, carat_error *err);
 /* Unmaps what was written; the file still has the name it was begun with. */
 void ct_os_new_written(struct ct_os_new *n);
 /* Brings it to the disk and gives it its name. The time of its last change is then a second ago, so that
- * whoever writes to it later, even at once, gives it another one. *id: what it is under its name; zeroes when
- * somebody has taken that again. */
+ * a later write, even an immediate one, changes it. *id: the file under its name; zeroes when another file
+ * has taken that name. */
 carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_os_id *id, carat_error *err);
 /* Removes the file, in whatever state it is. */
 void ct_os_new_abandon(struct ct_os_new *n);

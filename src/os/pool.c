@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.c: the threads of pool.h. Items are handed out by one counter that runs down to zero; a job is over
  * when every item has been done, not when every worker has looked, so a worker that still sleeps delays
- * nobody. The caller is thread 0 and works too. What a worker waits on is the generation number, raised once
- * per job. When a pool is stopped, the items left are still handed out, but nobody does them. */
+ * nobody. The caller is thread 0 and works too. Workers wait on the generation number, which is raised once
+ * per job. After a stop the remaining items are handed out and skipped. */
 #include "os/pool.h"
 
 #include <stdatomic.h>
@@ -43,13 +43,13 @@ struct ct_pool {
     void *arg;
     int items;
 
-    int (*stop)(void *user); /* asked by the caller's thread alone; NULL: nobody watches */
+    int (*stop)(void *user); /* asked by the caller's thread alone; NULL: not watched */
     void *user;
     double ask_at;
     atomic_bool stopped;
 
     /* Words that different threads write stand on different cache lines. */
-    _Alignas(LINE) atomic_int unclaimed;        /* items nobody has taken; at or below 0 there is none */
+    _Alignas(LINE) atomic_int unclaimed;        /* items not yet claimed; none at or below 0 */
     _Alignas(LINE) _Atomic uint32_t unfinished; /* items not yet done; the caller may sleep on it */
     atomic_bool caller_sleeps;
     _Alignas(LINE) _Atomic uint32_t generation; /* raised for every job and to quit; workers sleep on it */

@@ -22,7 +22,7 @@ void ct_pool_run(struct ct_pool *pool, int items, void (*fn)(void *arg, int item
  * second while it lasts. Once the answer is not 0 nothing is asked any more and no item begins: jobs end at
  * once, this one and all later ones, and what they leave is not whole. */
 void ct_pool_watch(struct ct_pool *pool, int (*stop)(void *user), void *user);
-/* Nobody is asked any more. False when the pool was stopped meanwhile. */
+/* Ends watching. False when the pool was stopped meanwhile. */
 bool ct_pool_unwatch(struct ct_pool *pool);
 /* For a loop inside a long item, and between jobs with thread 0: asks as above; false once the pool is
  * stopped. */

@@ -16,7 +16,7 @@ struct source {
     carat_error *err;
 };
 
-/* No side file that is read as a tree comes near this size. */
+/* bytes of a side file; those of released checkpoints are far smaller */
 enum { SIDE_MAX = 1 << 20 };
 
 /* The side file as a tree; *root stays NULL when there is none. */

@@ -17,7 +17,7 @@ bool ct_chat_from_name(const char *name, enum ct_chat *chat);
 struct ct_chat_found {
     enum ct_chat chat; /* the built-in one to use */
     bool altered;      /* it is used although the checkpoint's own text was never published */
-    /* Whose text it is and of when: "Google's for Gemma 3 of March 2025"; "" when that is not known. */
+    /* Who published the text and when: "Google's for Gemma 3 of March 2025"; "" when that is not known. */
     const char *origin;
 };
 /* Finds the template that a checkpoint asks for, in the order of transformers: chat_template.jinja,

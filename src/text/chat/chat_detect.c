@@ -166,7 +166,7 @@ static const char *foreign_word(const struct marks *m, enum ct_chat chat)
     return NULL;
 }
 
-/* Writes the note for people about the choice: a template that differs must not be replaced in silence. */
+/* Writes the note about the choice: the user must be told when a template that differs is replaced. */
 static void write_note(const struct ct_file *f, const struct marks *m, const struct ct_chat_found *found,
                        char *note)
 {

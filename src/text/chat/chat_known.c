@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat_known.c: the chat templates that were published, known by the hash of their text after the white space
- * that means nothing is taken out. Which built-in template stands for any other text is chat.c's choice;
- * MODEL.md says where each of these was read. */
+/* chat_known.c: the published chat templates, known by the hash of their text without the white space that
+ * Jinja ignores. chat_detect.c decides which built-in template stands for any other text; MODEL.md says where
+ * each of these was read. */
 #include "text/chat/chat_parts.h"
 
 #include "base/hash.h"
@@ -16,8 +16,7 @@ static const struct known {
     {0x05a8a59f16d60db1, {CT_CHAT_FUNCTIONGEMMA, "that of carat's own tiny"}},
 };
 
-/* ---- the normal form: what Jinja ignores is left out, and a line break is one character in every spelling
- * ---- */
+/* ---- the normal form: without what Jinja ignores, every line break as one character ---- */
 
 static bool is_template_blank(char c)
 {

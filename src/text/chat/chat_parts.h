@@ -55,7 +55,7 @@ carat_status ct_chat_declaration(struct ct_chat_writer *w, const struct ct_json_
 /* A published template, known by its text. */
 struct ct_chat_known {
     enum ct_chat chat;
-    const char *origin; /* whose it is and of when, as chat.h has it */
+    const char *origin; /* who published it and when, as in chat.h */
 };
 /* NULL: none of them. */
 const struct ct_chat_known *ct_chat_find(struct ct_str text);

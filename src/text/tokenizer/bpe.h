@@ -11,7 +11,7 @@ struct ct_bpe {
     const struct ct_tokenizer *t;
     carat_tokens *out;
 
-    struct ct_listener *listener; /* NULL: nobody */
+    struct ct_listener *listener; /* may be NULL */
     size_t taken;                 /* bytes of the text that were looked at */
     uint32_t looks;
 

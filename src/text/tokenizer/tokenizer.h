@@ -13,7 +13,7 @@ struct ct_tokenizer; /* immutable, shared by threads */
 
 /* A callback that is told the progress of a call some hundred times a second and may cancel it. */
 struct ct_listener {
-    carat_progress progress; /* NULL: nobody */
+    carat_progress progress; /* may be NULL */
     void *user;
     size_t done, total; /* encoding: bytes before the text that is encoded, of all texts */
 };

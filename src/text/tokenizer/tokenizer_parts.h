@@ -91,11 +91,11 @@ struct ct_tokenizer {
     int32_t *character;         /* [n_character] id of a character, or -1 */
     struct ct_match_node *node; /* [n_node], [0] is the root */
 
-    bool borrowed; /* the arrays lie in tables that somebody else owns */
+    bool borrowed; /* the arrays lie in tables that the caller owns */
     size_t piece_capacity, blob_capacity;
     uint32_t n_hashed; /* slots in use */
 
-    struct ct_listener *listener; /* while it is being read; NULL: nobody */
+    struct ct_listener *listener; /* while the tokenizer is being read; may be NULL */
     uint32_t looks;
 };
 
