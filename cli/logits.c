@@ -138,7 +138,7 @@ static int every_row(struct job *j, int chunk)
         return fail_memory();
     for (int done = 0; done < j->ids.n && code == DONE;) {
         int n = j->ids.n - done < most ? j->ids.n - done : most;
-        carat_row row = {j->session, j->ids.ids + done, n, logits};
+        carat_row row = {.session = j->session, .tokens = j->ids.ids + done, .n = n, .logits = logits};
         if (carat_step(j->engine, &row, sizeof(carat_row), 1, &err) != CARAT_OK) {
             code = fail_status(&err);
             break;

@@ -248,26 +248,11 @@ typedef enum carat_text_flags {
  * in the reference. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_tokenize(const carat_model *model, const char *text, size_t n, int flags,
                                       carat_tokens *out, carat_error *err);
-typedef struct carat_tokenize_options {
-    size_t size;
-    int flags;               /* carat_text_flags */
-    carat_progress progress; /* bytes of the text, every few milliseconds; may be NULL */
-    void *user;
-} carat_tokenize_options;
-CARAT_DEFAULT(carat_tokenize_options)
-/* The same with options. Errors as carat_tokenize, and CARAT_E_CANCELLED. */
-CARAT_API carat_status carat_tokenize_with(const carat_model *model, const char *text, size_t n,
-                                           const carat_tokenize_options *options, carat_tokens *out,
-                                           carat_error *err);
 /* The text of ids[n_ids] as a terminated string for carat_free; *n (may be NULL) gets its length. Control
  * tokens are left out unless flags have CARAT_SPECIAL. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT,
  * CARAT_E_MEMORY. */
 CARAT_API carat_status carat_detokenize(const carat_model *model, const int32_t *ids, int n_ids, int flags,
                                         char **text, size_t *n, carat_error *err);
-/* A piece as the vocabulary stores it (U+2581 for a space, "<0x0A>" for a byte): *n bytes, not terminated,
- * that live as long as the model. NULL and 0 without such an id or without a tokenizer. */
-CARAT_API const char *carat_piece(const carat_model *model, int32_t id, size_t *n);
-
 /* One message of a conversation: role and content, or json alone. Strings are UTF-8, terminated. */
 typedef struct carat_message {
     const char *role; /* "system", "developer", "user", "assistant" or "model", "tool" */
@@ -298,35 +283,6 @@ CARAT_API carat_status carat_render_json(const carat_model *model, const char *m
                                          const carat_render_options *options, carat_tokens *ids, char **text,
                                          carat_error *err);
 
-/* A part of what a model wrote: text, or the call of a function. */
-typedef struct carat_part {
-    int is_call;
-    int first, n;     /* the part is ids[first] to ids[first + n - 1] */
-    const char *text; /* terminated; a call has its control tokens spelled out */
-    size_t n_text;
-    /* of a call; NULL for text and for what cannot be read */
-    const char *name;
-    const char *arguments; /* a JSON object in one line; numbers and the order of keys are as written */
-    const char *error;     /* what is wrong and where, one sentence; NULL: nothing */
-    int error_id;          /* index into ids of the wrong place */
-    size_t error_byte;     /* index into text of the wrong place */
-} carat_part;
-typedef struct carat_calls {
-    size_t size;      /* set by the caller to sizeof(carat_part) */
-    carat_part *part; /* [n] in the order of the ids */
-    int n;
-} carat_calls;
-/* Divides ids[n], which a model wrote, into text and calls. A call is FunctionGemma's
- * <start_function_call>call:NAME{KEY:VALUE,...}<end_function_call>, strings between <escape> tokens, at most
- * 64 levels deep. Only the tokens count, not text that spells them. A call of another form is returned with
- * its error and is not repaired. tools, the JSON array that carat_render got, or NULL: a name or key that it
- * does not declare is an error too. *calls is for carat_calls_free.
- * CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
-CARAT_API carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n,
-                                         const char *tools, carat_calls *calls, carat_error *err);
-/* Frees the parts; size stays. NULL is allowed. */
-CARAT_API void carat_calls_free(carat_calls *calls);
-
 /* --------------------------------------------------------------- engine ---- */
 
 typedef enum { CARAT_KV_DEFAULT, CARAT_KV_BF16, CARAT_KV_F16, CARAT_KV_F32, CARAT_KV_Q8 } carat_kv;
@@ -343,35 +299,11 @@ typedef struct carat_engine_options {
     size_t max_bytes; /* a plan of more bytes is CARAT_E_MEMORY; 0: no limit */
     carat_progress progress; /* of carat_engine_create, in KiB of weights; may be NULL */
     void *user;
+    size_t kv_bytes; /* of K and V in blocks of 256 positions, which sessions share; 0: full contexts */
+    int logits_rows; /* logits computed together for carat_row.deliver; 0: 1 */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 
-/* The memory of an engine in bytes, in whole pages. It is reserved at creation and becomes memory as
- * positions are used. The model's own memory (tokenizer tables, norms) is not in it. */
-typedef struct carat_plan {
-    size_t size;
-    int context, sessions, chunk, threads;
-    const char *kv;      /* a name of carat_kv_name */
-    const char *isa;     /* level of kernels */
-    size_t kv_bytes;     /* K and V of all sessions at full context */
-    size_t work_bytes;   /* activations, logits, tables */
-    size_t stack_bytes;  /* of all threads but the caller's */
-    size_t weight_bytes; /* matrices: packed at creation, or mapped from the file */
-    size_t packed_bytes; /* the part of weight_bytes that creation packs */
-    size_t bytes;        /* weight_bytes + kv_bytes + work_bytes + stack_bytes */
-} carat_plan;
-CARAT_DEFAULT(carat_plan)
-/* Plans an engine; allocates nothing. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY (over max_bytes; the
- * message says what fits). */
-CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
-                                         carat_plan *plan, carat_error *err);
-/* Sets the options that are left open so that carat_plan.bytes is at most bytes. context 0 becomes the
- * largest that fits. CARAT_KV_DEFAULT becomes bf16 (f32 with exact), or q8 where only q8 lets a given
- * context, or one of min(8192, the model's maximum), fit. Options that are given are only checked; max_bytes
- * is ignored. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY (the message says what fits; options are
- * unchanged). */
-CARAT_API carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
-                                        carat_error *err);
 /* Creates an engine. Reads all weights, and packs those that its kernels want packed. Any thread.
  * CARAT_E_ARGUMENT, CARAT_E_MEMORY (also a plan larger than the memory that this process may use),
  * CARAT_E_CANCELLED. */
@@ -387,7 +319,7 @@ CARAT_API int carat_engine_context(const carat_engine *engine);
 
 typedef struct carat_session_options {
     size_t size;
-    uint32_t number;         /* enters random draws (NUMERICS.md section 8) */
+    uint32_t reserved;       /* was the number of draws, which carat_sampling has */
     carat_progress progress; /* of carat_sync: tokens evaluated; may be NULL */
     void *user;              /* passed to both callbacks */
     /* Asked inside every pass, every few milliseconds, so that a call ends soon; may be NULL. A token counts
@@ -406,8 +338,8 @@ CARAT_API void carat_session_close(carat_session *session);
 /* Makes the session hold tokens[n], n >= 1, and the logits after the last one. Keeps the common prefix and
  * evaluates the rest; *reused (may be NULL) gets the number of tokens kept. Evaluates everything when the
  * local layers no longer hold what the common prefix needs. After CARAT_E_CANCELLED the session keeps what
- * was evaluated; after CARAT_E_NUMERIC it is empty. CARAT_E_ARGUMENT, CARAT_E_CONTEXT, CARAT_E_NUMERIC,
- * CARAT_E_CANCELLED, CARAT_E_BUSY. */
+ * was evaluated; after CARAT_E_NUMERIC it is empty. CARAT_E_ARGUMENT, CARAT_E_CONTEXT, CARAT_E_MEMORY (no
+ * block of K and V is free), CARAT_E_NUMERIC, CARAT_E_CANCELLED, CARAT_E_BUSY. */
 CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused,
                                   carat_error *err);
 /* Evaluates tokens[n] after those that are held, without progress. Errors as carat_sync. */
@@ -417,20 +349,63 @@ CARAT_API int carat_tokens_held(const carat_session *session, const int32_t **to
 /* Forgets all but the first n tokens, and the logits if tokens were forgotten. CARAT_E_ARGUMENT,
  * CARAT_E_REWIND, CARAT_E_BUSY. */
 CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
+/* A new session of the same engine that holds the first n tokens of `from`, by reference: no K and V is
+ * copied before one of the two writes into a block of 256 positions that both hold. With all tokens it holds
+ * the logits, too. It has the callbacks of `from` and begins a new text. CARAT_E_ARGUMENT (n tokens are not
+ * held), CARAT_E_REWIND, CARAT_E_MEMORY (all sessions exist, or what `from` reserved would not be kept),
+ * CARAT_E_BUSY. */
+CARAT_API carat_status carat_fork(carat_session *from, int n, carat_session **session, carat_error *err);
+/* Promises that the session can hold so many positions without CARAT_E_MEMORY; 0 ends a promise, as does a
+ * rewind into blocks that others hold when too few are free. CARAT_E_ARGUMENT (beyond the context),
+ * CARAT_E_MEMORY (not so many blocks are free), CARAT_E_BUSY. */
+CARAT_API carat_status carat_reserve(carat_session *session, int positions, carat_error *err);
+/* Blocks of K and V of an engine, for 256 positions of its global or of its local layers. */
+typedef struct carat_use {
+    size_t size;
+    int blocks, held, shared, free; /* in all; held by a session; by several; by none */
+    size_t held_bytes;
+} carat_use;
+CARAT_DEFAULT(carat_use)
+/* Any thread. CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_engine_use(carat_engine *engine, carat_use *use, carat_error *err);
+
+/* Which logits a row wants. Those of its last token are the session's, too; the head is not computed for
+ * others. */
+typedef enum {
+    CARAT_WANTS_DEFAULT, /* all where `logits` is given, else the last */
+    CARAT_WANTS_NONE,
+    CARAT_WANTS_LAST,
+    CARAT_WANTS_ALL,
+    CARAT_WANTS_SOME, /* those of `wanted` */
+} carat_wants;
+/* Gets the logits [n_vocab] of tokens[token], in ascending order, until it returns. Nonzero ends the row. The
+ * engine is locked meanwhile, as for a watch. */
+typedef int (*carat_deliver)(void *user, int token, const float *logits);
 
 /* The tokens of one session in a step. */
 typedef struct carat_row {
     carat_session *session;
     const int32_t *tokens; /* [n] */
     int n;
-    float *all_logits; /* [n][n_vocab], of every token; NULL: only those of the last one are computed */
+    float *logits; /* [wanted][n_vocab], or NULL */
+    carat_wants wants;
+    const int *wanted; /* [n_wanted] indices of tokens, ascending */
+    int n_wanted;
+    carat_deliver deliver; /* gets them in place of `logits`; may be NULL */
+    void *user;
+    carat_status status; /* result: what became of the row */
 } carat_row;
 /* Advances n sessions of one engine together: row i appends its tokens to its session, each session once.
- * row_size is sizeof(carat_row). Asks the watch of the first session. After CARAT_E_NUMERIC every session of
- * the step is empty; after CARAT_E_ARGUMENT, CARAT_E_CONTEXT and CARAT_E_BUSY nothing has changed. Errors as
- * carat_sync, and CARAT_E_MEMORY. */
-CARAT_API carat_status carat_step(carat_engine *engine, const carat_row *rows, size_t row_size, int n,
+ * row_size is sizeof(carat_row). A row that fails ends alone, and the others go on: CARAT_E_NUMERIC (its
+ * session is empty), CARAT_E_CONTEXT (nothing of it was evaluated), CARAT_E_MEMORY (no block of K and V is
+ * free) and CARAT_E_CANCELLED (both keep what was evaluated). The result is that of the first row that
+ * failed. After CARAT_E_ARGUMENT and CARAT_E_BUSY nothing has changed, statuses included. Errors as
+ * carat_sync. */
+CARAT_API carat_status carat_step(carat_engine *engine, carat_row *rows, size_t row_size, int n,
                                   carat_error *err);
+/* Ends the call that is inside the session with CARAT_E_CANCELLED, or else the next one that evaluates. Any
+ * thread, also from a callback. */
+CARAT_API void carat_cancel(carat_session *session);
 
 /* The logits after the last token, [n_vocab], until the next call that evaluates or rewinds. NULL when there
  * are none. */
@@ -449,6 +424,7 @@ typedef struct carat_sampling {
     uint64_t seed;
     const int32_t *banned; /* [n_banned] ids that are not drawn, besides the model's own list; may be NULL */
     int n_banned;          /* at most 1024 */
+    uint32_t number;       /* of the draw: another one draws otherwise with the same seed */
 } carat_sampling;
 /* Fills s->size bytes with the model's sampling: its generation_config or GGUF keys, else Gemma's card
  * (temperature 1, top_k 64, top_p 0.95), which is also that of NULL. Seed 0. Any thread. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carat_tools.h: libcarat, to look at a model and a machine: tensors, times of opening, packed files and
- * their cache, what passes spend their time on, what the machine is and can do, and whether a model is whole.
- * carat.h runs a model and has the rules on threads, errors and sizes, which hold here too. */
+/* carat_tools.h: libcarat, to look at a model and a machine: tensors, pieces of text, calls that a model
+ * wrote, times of opening, packed files and their cache, the memory of an engine, what passes spend their
+ * time on, what the machine is and can do, and whether a model is whole. carat.h runs a model and has the
+ * rules on threads, errors and sizes, which hold here too. */
 #ifndef CARAT_TOOLS_H
 #define CARAT_TOOLS_H
 
@@ -96,6 +97,81 @@ CARAT_DEFAULT(carat_cache_info)
 /* Makes nothing. dir may be NULL: then info has only the rules. Any thread. CARAT_E_ARGUMENT. */
 CARAT_API carat_status carat_cache_look(const char *dir, carat_cache_info *info, carat_error *err);
 
+/* ----------------------------------------------------------------- text ---- */
+
+typedef struct carat_tokenize_options {
+    size_t size;
+    int flags;               /* carat_text_flags */
+    carat_progress progress; /* bytes of the text, every few milliseconds; may be NULL */
+    void *user;
+} carat_tokenize_options;
+CARAT_DEFAULT(carat_tokenize_options)
+/* carat_tokenize with options. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY,
+ * CARAT_E_CANCELLED. */
+CARAT_API carat_status carat_tokenize_with(const carat_model *model, const char *text, size_t n,
+                                           const carat_tokenize_options *options, carat_tokens *out,
+                                           carat_error *err);
+/* A piece as the vocabulary stores it (U+2581 for a space, "<0x0A>" for a byte): *n bytes, not terminated,
+ * that live as long as the model. NULL and 0 without such an id or without a tokenizer. */
+CARAT_API const char *carat_piece(const carat_model *model, int32_t id, size_t *n);
+
+/* A part of what a model wrote: text, or the call of a function. */
+typedef struct carat_part {
+    int is_call;
+    int first, n;     /* the part is ids[first] to ids[first + n - 1] */
+    const char *text; /* terminated; a call has its control tokens spelled out */
+    size_t n_text;
+    /* of a call; NULL for text and for what cannot be read */
+    const char *name;
+    const char *arguments; /* a JSON object in one line; numbers and the order of keys are as written */
+    const char *error;     /* what is wrong and where, one sentence; NULL: nothing */
+    int error_id;          /* index into ids of the wrong place */
+    size_t error_byte;     /* index into text of the wrong place */
+} carat_part;
+typedef struct carat_calls {
+    size_t size;      /* set by the caller to sizeof(carat_part) */
+    carat_part *part; /* [n] in the order of the ids */
+    int n;
+} carat_calls;
+/* Divides ids[n], which a model wrote, into text and calls. A call is FunctionGemma's
+ * <start_function_call>call:NAME{KEY:VALUE,...}<end_function_call>, strings between <escape> tokens, at most
+ * 64 levels deep. Only the tokens count, not text that spells them. A call of another form is returned with
+ * its error and is not repaired. tools, the JSON array that carat_render got, or NULL: a name or key that it
+ * does not declare is an error too. *calls is for carat_calls_free.
+ * CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+CARAT_API carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n,
+                                         const char *tools, carat_calls *calls, carat_error *err);
+/* Frees the parts; size stays. NULL is allowed. */
+CARAT_API void carat_calls_free(carat_calls *calls);
+
+/* --------------------------------------------------------------- memory ---- */
+
+/* The memory of an engine in bytes, in whole pages. It is reserved at creation and becomes memory as
+ * positions are used. The model's own memory (tokenizer tables, norms) is not in it. */
+typedef struct carat_plan {
+    size_t size;
+    int context, sessions, chunk, threads;
+    const char *kv;      /* a name of carat_kv_name */
+    const char *isa;     /* level of kernels */
+    size_t kv_bytes;     /* K and V of all sessions at full context */
+    size_t work_bytes;   /* activations, logits, tables */
+    size_t stack_bytes;  /* of all threads but the caller's */
+    size_t weight_bytes; /* matrices: packed at creation, or mapped from the file */
+    size_t packed_bytes; /* the part of weight_bytes that creation packs */
+    size_t bytes;        /* weight_bytes + kv_bytes + work_bytes + stack_bytes */
+} carat_plan;
+CARAT_DEFAULT(carat_plan)
+/* Plans an engine; allocates nothing. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY (over max_bytes; the
+ * message says what fits). */
+CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
+                                         carat_plan *plan, carat_error *err);
+/* Sets the options that are left open so that carat_plan.bytes is at most bytes. context 0 becomes the
+ * largest that fits. CARAT_KV_DEFAULT becomes bf16 (f32 with exact), or q8 where only q8 lets a given
+ * context, or one of min(8192, the model's maximum), fit. Options that are given are only checked; max_bytes
+ * is ignored. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY (the message says what fits; options are
+ * unchanged). */
+CARAT_API carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
+                                        carat_error *err);
 /* -------------------------------------------------------------- profile ---- */
 
 /* The arithmetic of a product; a processor has another speed for each. */
@@ -240,17 +316,15 @@ typedef struct carat_verdict {
 } carat_verdict;
 CARAT_DEFAULT(carat_verdict)
 
-/* Checks a model, in this order:
- *   packed      a packed file is what was written, and, out of the cache, what its origin packs to
- *   values      every weight is a finite number
- *   content     gives the hash of carat_verdict
- *   shapes      a model with the depth and width of a published member has its other published numbers too
- *   tokenizer   pieces, bytes, control tokens and texts in many scripts survive the way to ids and back
- *   vocabulary  a vocabulary of the family gives the reference's ids for known texts
- *   chat        the template and the ids that end generation are known
- *   kernels     every level up to isa gives the bits of "ref" on this model's weights and shapes
- * A check that fails is not an error of this function: it returns CARAT_OK and counts the check. Reads each
- * weight once; needs about 10 MB a thread. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_CANCELLED. */
+/* Checks a model, in this order:   packed      a packed file is what was written, and, out of the cache, what
+ * its origin packs to   values      every weight is a finite number   content     gives the hash of
+ * carat_verdict   shapes      a model with the depth and width of a published member has its other published
+ * numbers too   tokenizer   pieces, bytes, control tokens and texts in many scripts survive the way to ids
+ * and back   vocabulary  a vocabulary of the family gives the reference's ids for known texts   chat
+ * the template and the ids that end generation are known   kernels     every level up to isa gives the bits
+ * of "ref" on this model's weights and shapes A check that fails is not an error of this function: it returns
+ * CARAT_OK and counts the check. Reads each weight once; needs about 10 MB a thread. Any thread.
+ * CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
                                     carat_verdict *verdict, carat_error *err);
 

@@ -83,14 +83,14 @@ carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, in
 
 carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
 {
-    carat_row row = {session, tokens, n, NULL};
+    carat_row row = {.session = session, .tokens = tokens, .n = n};
 
     if (!session)
         return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
     return ct_step(session->engine, &row, 1, err);
 }
 
-carat_status carat_step(carat_engine *engine, const carat_row *rows, size_t row_size, int n, carat_error *err)
+carat_status carat_step(carat_engine *engine, carat_row *rows, size_t row_size, int n, carat_error *err)
 {
     const void *all;
     void *copy;
@@ -98,7 +98,7 @@ carat_status carat_step(carat_engine *engine, const carat_row *rows, size_t row_
     if (!engine || !rows || n < 1)
         return ct_fail(err, CARAT_E_ARGUMENT, "engine or rows is NULL, or n = %d is below 1", n);
     CT_TRY(ct_take_array(&all, &copy, rows, row_size, n, sizeof *rows, "carat_row", err));
-    carat_status status = ct_step(engine, all, n, err);
+    carat_status status = ct_step(engine, copy ? copy : rows, n, err);
     free(copy);
     return status;
 }
@@ -117,6 +117,38 @@ carat_status carat_rewind(carat_session *session, int n, carat_error *err)
     if (!session)
         return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
     return ct_rewind(session, n, err);
+}
+
+carat_status carat_fork(carat_session *from, int n, carat_session **session, carat_error *err)
+{
+    if (!from || !session)
+        return ct_fail(err, CARAT_E_ARGUMENT, "from or session is NULL");
+    return ct_fork(from, n, session, err);
+}
+
+carat_status carat_reserve(carat_session *session, int positions, carat_error *err)
+{
+    if (!session)
+        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
+    return ct_reserve(session, positions, err);
+}
+
+void carat_cancel(carat_session *session)
+{
+    if (session)
+        ct_cancel(session);
+}
+
+carat_status carat_engine_use(carat_engine *engine, carat_use *use, carat_error *err)
+{
+    carat_use full = {.size = sizeof full};
+
+    if (!engine)
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine is NULL");
+    CT_TRY(ct_check_struct(use, sizeof full, "carat_use", err));
+    ct_engine_use(engine, &full);
+    ct_give_struct(use, &full);
+    return CARAT_OK;
 }
 
 const float *carat_logits(const carat_session *session)

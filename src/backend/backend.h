@@ -16,31 +16,45 @@ typedef struct ct_mat {
     int cols;
 } ct_mat;
 
-/* The rows of one pass: one token each, of one or several sequences, every sequence's positions ascending. */
-struct ct_rows {
-    int n;
-    const int32_t *token;    /* [n] */
-    const int32_t *position; /* [n] */
-    const int32_t *sequence; /* [n] slot of the KV cache */
-    float *const
-        *logits; /* [n] where the row's logits go, in memory of the host; NULL: they are not wanted */
-};
-
 /* What rows see and how positions turn: one for global layers, one for local ones. */
 struct ct_attn {
-    int window;   /* keys seen, the row's own included; 0: all before it */
+    int window;   /* keys seen, the row's own included; 0: all before it. What a row sees is in its ct_seen */
     int head_dim; /* of the rope table */
     int rotated;  /* pairs that turn; the rest is copied */
     double rope_base, rope_factor;
 };
 #define CT_ATTN_TYPES 2
 
+/* The positions that a row sees: [first, last]. */
+struct ct_seen {
+    int32_t first, last;
+};
+
+/* The rows of one pass: one token each, of one or several sequences, every sequence's positions ascending. */
+struct ct_rows {
+    int n;
+    const int32_t *token;                      /* [n] */
+    const int32_t *position;                   /* [n] */
+    const int32_t *sequence;                   /* [n] its row of the tables of ct_kv_pool */
+    const struct ct_seen *seen[CT_ATTN_TYPES]; /* [n] */
+    const bool *wanted;                        /* [n] whether its logits are */
+};
+
+/* Blocks of CT_KEY_BLOCK positions, each with K and V of all layers that are kept in the pool. Who holds
+ * which of them is decided by model/kv_cache.c. */
+struct ct_kv_pool {
+    int n_blocks;
+    int length;             /* entries of a sequence's table */
+    int32_t *table;         /* [sequence][length] blocks: position p is in entry p / CT_KEY_BLOCK % length */
+    size_t at, block_bytes; /* the backend's own */
+};
+
 /* K and V of one layer for all sequences. */
 struct ct_kv {
     enum ct_kv_type type;
-    int capacity; /* positions kept: the latest */
     int n_kv_head, head_dim;
-    size_t k, v; /* where they begin in the memory of a sequence */
+    const struct ct_kv_pool *pool;
+    size_t k, v; /* where they begin in a block; the backend's own */
 };
 
 /* What a backend must know of the model and of the engine when it is made. */
@@ -63,13 +77,6 @@ struct ct_backend_options {
 struct ct_extent {
     int rows; /* of a pass */
     int context, sequences;
-};
-
-/* How a pass ended. */
-enum ct_outcome {
-    CT_PASS_WHOLE,
-    CT_PASS_STOPPED, /* there are no logits, K and V of its rows are not all written; nothing else changed */
-    CT_PASS_NOT_FINITE, /* a logit is NaN or infinite */
 };
 
 /* Asked some hundred times a second during a pass; not 0 stops it at once. stop may be NULL. */
@@ -110,9 +117,9 @@ struct ct_verbs {
     ct_mat (*alloc)(struct ct_backend *b, int rows, int cols);
     /* Memory of the host beside it, aligned to 64. */
     void *(*alloc_host)(struct ct_backend *b, size_t bytes);
-    /* capacity is rounded up. */
-    struct ct_kv (*alloc_kv)(struct ct_backend *b, enum ct_kv_type type, int capacity, int n_kv_head,
-                             int head_dim);
+    /* The n_blocks blocks of a pool, with K and V of those of the n layers that are kept in it. Sets what is
+     * the backend's own. */
+    void (*alloc_kv)(struct ct_backend *b, struct ct_kv_pool *pool, int n, struct ct_kv *layer);
     /* Fills the bytes of plan: those of the weights, and those of what was laid out. */
     void (*count)(const struct ct_backend *b, carat_plan *plan);
     /* Takes what is counted, zeroed. E_MEMORY. */
@@ -127,16 +134,26 @@ struct ct_verbs {
     /* The weight as the products read it: itself, or a copy in the backend's memory. */
     struct ct_weight (*pack_weight)(struct ct_backend *b, struct ct_weight w);
 
-    /* ---- K and V of a sequence ---- */
+    /* ---- blocks of K and V ---- */
 
-    void (*kv_clear)(struct ct_backend *b, int sequence);
-    /* It grows long: every token will read much of it. */
-    void (*kv_long)(struct ct_backend *b, int sequence);
+    /* Copies the first n positions of a block. */
+    void (*kv_copy)(struct ct_backend *b, const struct ct_kv *kv, int to, int from, int n);
+    /* Positions [first, first + n) of a block in the layout of files, each [n][ct_kv_row_bytes]; and back. */
+    void (*kv_get)(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, void *k,
+                   void *v);
+    void (*kv_put)(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, const void *k,
+                   const void *v);
+    /* Nobody holds the block: its memory may go back to the system. */
+    void (*kv_discard)(struct ct_backend *b, const struct ct_kv_pool *pool, int block);
+    /* A sequence grows long: every token will read many blocks. */
+    void (*kv_long)(struct ct_backend *b, const struct ct_kv_pool *pool);
 
     /* ---- a pass: what each verb does is said below ---- */
 
     void (*begin_pass)(struct ct_backend *b, const struct ct_rows *rows, const struct ct_watch *watch);
-    enum ct_outcome (*end_pass)(struct ct_backend *b);
+    bool (*end_pass)(struct ct_backend *b);
+    /* Whether every K, V and logit of a row of the pass is finite, as far as it has come. */
+    bool (*is_finite)(struct ct_backend *b, int row);
     void (*embed)(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale);
     void (*norm)(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w);
     void (*qk_norm)(struct ct_backend *b, ct_mat x, const struct ct_weight *w);
@@ -144,7 +161,8 @@ struct ct_verbs {
                     const struct ct_weight *const *w);
     void (*project_geglu)(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
                           const struct ct_weight *up);
-    void (*project_logits)(struct ct_backend *b, ct_mat in, const struct ct_weight *head, float cap);
+    void (*project_logits)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
+                           const struct ct_weight *head, float cap);
     void (*rope)(struct ct_backend *b, ct_mat x, int attn_type);
     void (*kv_write)(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
     void (*select_rows)(struct ct_backend *b, int n, const ct_mat *m);
@@ -156,7 +174,7 @@ struct ct_verbs {
 
     /* The next id out of logits[n], n <= n_vocab (NUMERICS.md section 8); -1 when every id is banned. */
     int32_t (*draw)(struct ct_backend *b, const float *logits, int n, const carat_sampling *s,
-                    uint32_t position, uint32_t session);
+                    uint32_t position);
     /* A row of a matrix. */
     void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);
     /* Of a verb that has just run. */
@@ -199,8 +217,9 @@ static inline void begin_pass(struct ct_backend *b, const struct ct_rows *rows, 
 {
     CT_TRACED(b, begin_pass, (b, rows, watch), .n = 0);
 }
-/* Ends the pass; not traced. */
-static inline enum ct_outcome end_pass(struct ct_backend *b)
+/* Ends the pass. False: it was stopped; then there are no logits, and K and V of its rows are not all
+ * written. Not traced. */
+static inline bool end_pass(struct ct_backend *b)
 {
     return b->verb.end_pass(b);
 }
@@ -234,10 +253,12 @@ static inline void project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, co
     const struct ct_weight *const w[] = {gate, up};
     CT_TRACED(b, project_geglu, (b, out, in, gate, up), .out = out, .n = 2, .w = w);
 }
-/* in * head^T, then cap * tanh(x / cap) when cap > 0, to where each current row wants its logits. */
-static inline void project_logits(struct ct_backend *b, ct_mat in, const struct ct_weight *head, float cap)
+/* to[i] = in * head^T, then cap * tanh(x / cap) when cap > 0, of current rows [first, first + n); to[n]
+ * points into memory of the host, at head->rows values each. */
+static inline void project_logits(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
+                                  const struct ct_weight *head, float cap)
 {
-    CT_TRACED(b, project_logits, (b, in, head, cap), .n = 1, .w = &head);
+    CT_TRACED(b, project_logits, (b, in, first, n, to, head, cap), .n = 1, .w = &head);
 }
 /* Turns every head of x by its row's position. */
 static inline void rope(struct ct_backend *b, ct_mat x, int attn_type)

@@ -29,6 +29,7 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model, c
         status = e->backend->verb.reserve(e->backend, err);
     if (!status) {
         ct_lay_out(e);
+        ct_kv_cache_begin(&e->cache);
         status = load(e, o, err);
     }
     if (status)
@@ -36,4 +37,16 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model, c
     else
         *engine = e;
     return status;
+}
+
+void ct_engine_use(carat_engine *engine, carat_use *use)
+{
+    ct_lock_enter(&engine->lock);
+    struct ct_kv_use u = ct_kv_cache_use(&engine->cache);
+    ct_lock_leave(&engine->lock);
+    use->blocks = u.blocks;
+    use->held = u.held;
+    use->shared = u.shared;
+    use->free = u.free;
+    use->held_bytes = u.bytes;
 }

@@ -4,7 +4,7 @@
 #define CT_ENGINE_H
 
 #include "checkpoint/checkpoint.h"
-#include "model/forward.h"
+#include "model/head.h"
 #include "os/lock.h"
 #include "text/tokenizer/detokenizer.h"
 
@@ -17,31 +17,49 @@ struct carat_engine {
     enum ct_kv_type kv_type;
     struct ct_weights weights; /* the model's, as the backend packs them */
     struct ct_kv_cache cache;
+    size_t kv_bytes; /* of the pool; 0: full contexts */
 
     struct ct_lock lock; /* for whatever is below, the slots of sessions excepted */
     struct ct_pass pass;
     struct ct_trace trace; /* of the backend while the engine is profiled */
     carat_profile profile;
     int32_t *token, *position, *sequence; /* [chunk] rows of the pass under way */
-    float **to;                           /* [chunk] where their logits go */
-    float *logits;                  /* [sessions][2][n_vocab] of each session's last token, and of its next */
+    struct ct_seen *seen[CT_ATTN_TYPES];
+    bool *wanted;
+    struct ct_row_of *row;
+    float **to;      /* [chunk] where the logits of a slice go */
+    int logits_rows; /* rows of a slice whose logits are handed over */
+    float *slice;    /* [logits_rows][n_vocab] their logits */
+    float *logits;   /* [2 * sessions][n_vocab] those that sessions hold, or will hold after the pass */
+    int32_t *logits_holders;        /* [2 * sessions] */
     int32_t *held;                  /* [sessions][context] tokens; who claimed the session */
     int32_t *banned;                /* [n_banned + caller's] ids of a draw */
     struct carat_session **session; /* [sessions], NULL: free */
 };
 
+/* Where a row of a pass comes from: a token of a carat_row. */
+struct ct_row_of {
+    int row, token;
+};
+
 struct carat_session {
     struct carat_engine *engine;
-    atomic_bool busy; /* a call is inside */
+    atomic_bool busy;   /* a call is inside */
+    atomic_bool cancel; /* it should end, or the next one */
     int slot;
-    uint32_t number;
     carat_progress progress, watch;
     void *user;
-    int n;     /* tokens held */
-    int floor; /* lowest position whose local K and V are still in the rings */
-    bool has_logits;
-    int side; /* which of its two logits are those of the last token */
+    int n;      /* tokens held */
+    int logits; /* row of logits of the last token; -1: none */
     struct ct_detokenizer detokenizer;
+
+    /* of its row in the step under way */
+    int done;                 /* tokens that are evaluated */
+    int taking;               /* tokens of the pass under way */
+    int next;                 /* row of logits that the pass computes for it; -1: none */
+    int next_wanted;          /* index into carat_row.wanted */
+    int delivered;            /* rows of logits that went to the caller */
+    bool stopped, deaf, sick; /* asked to end; its callback did; a value is not finite */
 };
 
 /* What carat.h and carat_tools.h say of carat_engine_create and so on; options are complete. */
@@ -58,8 +76,12 @@ void ct_session_close(carat_session *session);
 int ct_session_tokens(const carat_session *session, const int32_t **tokens);
 const float *ct_session_logits(const carat_session *session);
 carat_status ct_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err);
-carat_status ct_step(carat_engine *engine, const carat_row *rows, int n, carat_error *err);
+carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *err);
 carat_status ct_rewind(carat_session *session, int n, carat_error *err);
+carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err);
+carat_status ct_reserve(carat_session *session, int positions, carat_error *err);
+void ct_cancel(carat_session *session);
+void ct_engine_use(carat_engine *engine, carat_use *use);
 carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err);
 size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
 void ct_profile_begin(carat_engine *engine);
@@ -74,5 +96,25 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
 /* Lays out what passes and sessions need, by the plan of e. Before the backend has reserved memory that
  * only counts. */
 void ct_lay_out(struct carat_engine *e);
+
+/* timeline.c; the engine's lock is held for all but the first two. */
+int32_t *ct_held_tokens(const carat_session *s); /* [context] */
+float *ct_logits_at(const carat_engine *e, int logits);
+/* A row of logits that nobody holds; and lets go of one, if there is one. */
+int ct_take_logits(carat_engine *e);
+void ct_drop_logits(carat_engine *e, int *logits);
+/* So many tokens will come. */
+void ct_session_grows(const carat_session *s, int more);
+/* Forgets logits and text: the tokens held are others now. */
+void ct_session_new_text(carat_session *s);
+/* Makes it hold nothing; discard: its memory goes back to the system. */
+void ct_session_empty(carat_session *s, bool discard);
+
+/* step.c */
+/* E_ARGUMENT: what a row wants cannot be. */
+carat_status ct_check_wants(const carat_row *row, carat_error *err);
+/* Evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that failed.
+ * reports: the progress of the only row's session hears of each pass. */
+carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool reports, carat_error *err);
 
 #endif

@@ -14,6 +14,7 @@
 #define DEFAULT_CHUNK   256
 #define MAX_SESSIONS    1024
 #define MAX_THREADS     256
+#define MAX_LOGITS_ROWS 4096
 
 static enum ct_kv_type kv_type(const carat_engine_options *o)
 {
@@ -82,14 +83,21 @@ void ct_lay_out(struct carat_engine *e)
     size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions;
 
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
-    ct_kv_cache_init(&e->cache, b, c, e->kv_type, p->context, p->chunk);
+    ct_kv_cache_init(&e->cache, b, c, e->kv_type,
+                     &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes});
     ct_pass_init(&e->pass, b, c, &e->weights, &e->cache, p->chunk);
     e->weights.layer = b->verb.alloc_host(b, (size_t)c->n_layer * sizeof *e->weights.layer);
     e->token = b->verb.alloc_host(b, n * sizeof *e->token);
     e->position = b->verb.alloc_host(b, n * sizeof *e->position);
     e->sequence = b->verb.alloc_host(b, n * sizeof *e->sequence);
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        e->seen[i] = b->verb.alloc_host(b, n * sizeof *e->seen[i]);
+    e->wanted = b->verb.alloc_host(b, n * sizeof *e->wanted);
+    e->row = b->verb.alloc_host(b, n * sizeof *e->row);
     e->to = b->verb.alloc_host(b, n * sizeof *e->to);
+    e->slice = b->verb.alloc_host(b, (size_t)e->logits_rows * (size_t)c->n_vocab * sizeof *e->slice);
     e->logits = b->verb.alloc_host(b, 2 * sessions * (size_t)c->n_vocab * sizeof *e->logits);
+    e->logits_holders = b->verb.alloc_host(b, 2 * sessions * sizeof *e->logits_holders);
     e->held = b->verb.alloc_host(b, sessions * (size_t)p->context * sizeof *e->held);
     e->banned = b->verb.alloc_host(b, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
     e->session = b->verb.alloc_host(b, sessions * sizeof *e->session);
@@ -186,7 +194,8 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     CT_TRY(range("sessions", o->sessions, MAX_SESSIONS, err));
     CT_TRY(range("chunk", o->chunk, most, err));
     CT_TRY(range("kv", (int)o->kv, CARAT_KV_Q8, err));
-    *e = (struct carat_engine){.model = model};
+    *e = (struct carat_engine){
+        .model = model, .kv_bytes = o->kv_bytes, .logits_rows = o->logits_rows ? o->logits_rows : 1};
     const struct ct_backend_options of_backend = backend_options(model, o);
     CT_TRY(ct_backend_create_cpu(&e->backend, &of_backend, err));
     e->plan = (carat_plan){
@@ -197,9 +206,14 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     };
     CT_TRY(ct_weights_walk(&model->weights, &model->config, model->file, plan_weight,
                            &(struct planning){e->backend, err}));
+    CT_TRY(range("logits_rows", o->logits_rows, MAX_LOGITS_ROWS, err));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     if (count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes)
         return too_large(e, o, o->max_bytes, "the limit", err);
+    if (o->kv_bytes && o->kv_bytes < e->cache.least)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "kv_bytes is %zu, expected at least %zu: the first %d positions of a session",
+                       o->kv_bytes, e->cache.least, CT_KEY_BLOCK);
     return CARAT_OK;
 }
 
@@ -250,6 +264,7 @@ static carat_status fit(struct carat_engine *e, const carat_engine_options *o, s
 {
     const enum ct_kv_type first = e->kv_type;
     const enum ct_kv_type second = o->kv == CARAT_KV_DEFAULT && !o->exact ? CT_KV_Q8 : first;
+    CT_TRY(range("logits_rows", o->logits_rows, MAX_LOGITS_ROWS, err));
     int context = o->context ? o->context : largest_context(e, o, first, bytes);
     enum ct_kv_type kv = first;
 

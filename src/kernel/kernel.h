@@ -13,12 +13,11 @@
 /* Bytes of a panel of a type; 0: the type is not packed. */
 size_t ct_panel_size(enum ct_type type, int cols);
 
-#define CT_GROUP     32  /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
-#define CT_HALF      16  /* some stored types scale the halves of a group apart */
-#define CT_LANES     8   /* tokens side by side in a prepared input of more than one token */
-#define CT_KEY_BLOCK 256 /* keys of one softmax block (section 7) */
-#define CT_KEY_PANEL 16  /* keys side by side in stored K */
-#define CT_QUERIES   32  /* most queries of a tile */
+#define CT_GROUP     32 /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
+#define CT_HALF      16 /* some stored types scale the halves of a group apart */
+#define CT_LANES     8  /* tokens side by side in a prepared input of more than one token */
+#define CT_KEY_PANEL 16 /* keys side by side in stored K */
+#define CT_QUERIES   32 /* most queries of a tile */
 
 /* What a product wants its input to be. */
 enum ct_input {
@@ -85,7 +84,7 @@ struct ct_draw {
     float temperature, top_p, min_p;
     int top_k;
     uint64_t seed;
-    uint32_t position, session;
+    uint32_t position, number;
     const int32_t *banned; /* ids never chosen */
     int n_banned;
 };

@@ -21,6 +21,7 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_confi
         .config = c,
         .weights = w,
         .cache = cache,
+        .end = c->n_layer,
         .x = b->verb.alloc(b, max_rows, c->hidden),
         .h = b->verb.alloc(b, max_rows, c->hidden),
         .q = b->verb.alloc(b, max_rows, q),
@@ -31,18 +32,18 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_confi
     };
 }
 
-enum ct_outcome ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch)
+void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch)
 {
     struct ct_backend *b = p->backend;
     const struct ct_config *c = p->config;
     const struct ct_weights *w = p->weights;
     const ct_mat x = p->x, h = p->h, q = p->q, k = p->k, v = p->v, a = p->a, gate = p->gate;
 
-    p->layer = 0;
+    p->layer = p->first;
     begin_pass(b, rows, watch);
     embed(b, x, &w->embed, c->embed_scale); /* each token's row of the table, scaled by about sqrt(hidden) */
 
-    for (int i = 0; i < c->n_layer; i++) {
+    for (int i = p->first; i < p->end; i++) {
         const struct ct_layer *l = &w->layer[i];
         const struct ct_kv *kv = &p->cache->layer[i];
         p->layer = i;
@@ -55,7 +56,7 @@ enum ct_outcome ct_forward(struct ct_pass *p, const struct ct_rows *rows, const 
         rope(b, q, l->c.attn_type); /* from here on q and k know their positions */
         rope(b, k, l->c.attn_type);
         kv_write(b, kv, k, v);
-        if (i == c->n_layer - 1) /* every K and V is written: only rows that want logits go on */
+        if (i == p->end - 1) /* every K and V is written: only rows that want logits go on */
             select_rows(b, 2, (ct_mat[]){x, q});
         attend(b, a, q, kv, l->c.attn_type, l->c.attn_scale, l->c.attn_cap);
         project(b, a, 1, &h, (const struct ct_weight *[]){&l->o}); /* what all heads found, as one vector */
@@ -68,8 +69,5 @@ enum ct_outcome ct_forward(struct ct_pass *p, const struct ct_rows *rows, const 
         residual_norm(b, x, h, &l->ffn_post_norm);
     }
 
-    /* Logits: how well each id of the vocabulary would come next. */
-    norm(b, h, x, &w->final_norm);
-    project_logits(b, h, &w->head, c->logit_cap); /* often the embedding table again; capped in Gemma 2 */
-    return end_pass(b);
+    norm(b, h, x, &w->final_norm); /* what the head reads: model/head.h */
 }

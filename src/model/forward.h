@@ -11,7 +11,8 @@ struct ct_pass {
     const struct ct_config *config;
     const struct ct_weights *weights;
     const struct ct_kv_cache *cache;
-    int layer; /* the one under way, for those who watch */
+    int first, end; /* layers that run */
+    int layer;      /* the one under way, for those who watch */
 
     /* Shapes: rows of the pass, then what each row holds. */
     ct_mat x;    /* [rows][hidden] the residual stream */
@@ -26,7 +27,8 @@ struct ct_pass {
 void ct_pass_init(struct ct_pass *p, struct ct_backend *backend, const struct ct_config *c,
                   const struct ct_weights *w, const struct ct_kv_cache *cache, int max_rows);
 
-/* Writes the rows' K and V into the cache, and the logits of the rows that want them where they want them. */
-enum ct_outcome ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch);
+/* Begins a pass, writes the rows' K and V into the cache, and leaves in p->h what the head reads, for the
+ * rows whose logits are wanted. The caller runs the head (head.h) and ends the pass. */
+void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch);
 
 #endif

@@ -1,20 +1,308 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv_cache.c: the arithmetic of kv_cache.h. */
+/* kv_cache.c: who holds which block of K and V. The rules are those of kv_cache.h. */
 #include "model/kv_cache.h"
 
-void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const struct ct_config *c,
-                      enum ct_kv_type type, int context, int chunk)
+/* ---- laying out ---- */
+
+static int blocks_for(int positions)
 {
-    cache->ring = context;
+    return (positions + CT_KEY_BLOCK - 1) / CT_KEY_BLOCK;
+}
+
+/* Blocks of a pass, and those before it that its first row sees. */
+static int group_length(int window, const struct ct_kv_extent *e)
+{
+    int all = blocks_for(e->context);
+
+    return window ? CT_MIN(all, blocks_for(window - 1) + blocks_for(e->chunk)) : all;
+}
+
+/* Gives each group n blocks, or as many as full contexts need; returns their bytes. The groups get equal
+ * numbers, as short sequences need them. */
+static size_t give_blocks(struct ct_kv_cache *cache, int sequences, int n)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        struct ct_kv_blocks *g = &cache->group[i];
+        g->pool.n_blocks = g->pool.block_bytes ? CT_MIN(n, sequences * g->pool.length) : 0;
+        bytes += (size_t)g->pool.n_blocks * g->pool.block_bytes;
+    }
+    return bytes;
+}
+
+/* As many as fit into e->bytes. */
+static void share_bytes(struct ct_kv_cache *cache, const struct ct_kv_extent *e)
+{
+    int fits = 0, beyond = e->sequences * blocks_for(e->context) + 1;
+
+    while (beyond - fits > 1 && e->bytes) {
+        int middle = (fits + beyond) / 2;
+        *(give_blocks(cache, e->sequences, middle) <= e->bytes ? &fits : &beyond) = middle;
+    }
+    give_blocks(cache, e->sequences, e->bytes ? fits : beyond);
+}
+
+static void *host(struct ct_backend *b, size_t n, size_t bytes)
+{
+    return b->verb.alloc_host(b, n * bytes);
+}
+
+static void lay_out_group(struct ct_kv_blocks *g, struct ct_kv_cache *cache)
+{
+    struct ct_backend *b = cache->backend;
+    size_t blocks = (size_t)g->pool.n_blocks, sequences = (size_t)cache->sequences;
+
+    b->verb.alloc_kv(b, &g->pool, cache->n_layer, cache->layer);
+    g->pool.table = host(b, sequences * (size_t)g->pool.length, sizeof *g->pool.table);
+    g->holders = host(b, blocks, sizeof *g->holders);
+    g->written = host(b, blocks, sizeof *g->written);
+    g->free = host(b, blocks, sizeof *g->free);
+    g->first = host(b, sequences, sizeof *g->first);
+    g->end = host(b, sequences, sizeof *g->end);
+    g->promise = host(b, sequences, sizeof *g->promise);
+}
+
+void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const struct ct_config *c,
+                      enum ct_kv_type type, const struct ct_kv_extent *e)
+{
+    *cache = (struct ct_kv_cache){
+        .backend = b, .n_layer = c->n_layer, .sequences = e->sequences, .span = blocks_for(e->chunk)};
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
-        int window = c->attn[l->attn_type].window, keep = context;
-        /* a chunk is written before its first row attends, so a ring holds window - 1 older positions and
-         * the chunk */
-        if (window && window < context - chunk)
-            keep = window + chunk;
-        cache->layer[i] = b->verb.alloc_kv(b, type, keep, l->n_kv_head, l->head_dim);
-        if (l->attn_type == CT_LOCAL)
-            cache->ring = cache->layer[i].capacity;
+        cache->layer[i] =
+            (struct ct_kv){type, l->n_kv_head, l->head_dim, &cache->group[l->attn_type].pool, 0, 0};
     }
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        struct ct_kv_blocks *g = &cache->group[i];
+        g->window = c->attn[i].window;
+        g->pool.length = group_length(g->window, e);
+        b->verb.alloc_kv(b, &g->pool, c->n_layer, cache->layer); /* no blocks yet: tells what one takes */
+        cache->least += g->pool.block_bytes;
+    }
+    share_bytes(cache, e);
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        lay_out_group(&cache->group[i], cache);
+    cache->reserved = host(b, (size_t)e->sequences, sizeof *cache->reserved);
+}
+
+void ct_kv_cache_begin(struct ct_kv_cache *cache)
+{
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        struct ct_kv_blocks *g = &cache->group[i];
+        for (g->n_free = 0; g->n_free < g->pool.n_blocks; g->n_free++)
+            g->free[g->n_free] = g->pool.n_blocks - 1 - g->n_free; /* the first block is taken first */
+    }
+}
+
+/* ---- blocks of a sequence ---- */
+
+static int32_t *entry(const struct ct_kv_blocks *g, int sequence, int number)
+{
+    return &g->pool.table[sequence * g->pool.length + number % g->pool.length];
+}
+
+/* A free block for a sequence; -1: none, or only those that are promised to others. */
+static int32_t take(struct ct_kv_blocks *g, int sequence)
+{
+    if (g->promise[sequence] > 0) {
+        g->promise[sequence]--;
+        g->promised--;
+    } else if (g->n_free == g->promised) {
+        return -1;
+    }
+    assert(g->n_free > 0);
+    int32_t block = g->free[--g->n_free];
+    g->holders[block] = 1;
+    g->written[block] = 0;
+    return block;
+}
+
+static void give_back(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int32_t block, bool discard)
+{
+    assert(g->holders[block] > 0);
+    if (--g->holders[block] > 0)
+        return;
+    g->free[g->n_free++] = block;
+    if (discard)
+        cache->backend->verb.kv_discard(cache->backend, &g->pool, block);
+}
+
+/* First block of the positions that position n sees. */
+static int first_needed(const struct ct_kv_blocks *g, int n)
+{
+    return g->window ? CT_MAX(0, n - g->window + 1) / CT_KEY_BLOCK : 0;
+}
+
+/* Only who stands at the end of what is written in a shared block may write on in place. */
+static bool may_write(const struct ct_kv_blocks *g, int32_t block, int n)
+{
+    return g->holders[block] == 1 || g->written[block] == n % CT_KEY_BLOCK;
+}
+
+/* Gives a sequence a block of its own, with the positions before n, in place of one that others hold. */
+static bool copy_block(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int sequence, int n)
+{
+    int32_t *at = entry(g, sequence, n / CT_KEY_BLOCK), from = *at, to = take(g, sequence);
+    struct ct_backend *b = cache->backend;
+
+    if (to < 0)
+        return false;
+    for (int i = 0; i < cache->n_layer && n % CT_KEY_BLOCK > 0; i++)
+        if (cache->layer[i].pool == &g->pool)
+            b->verb.kv_copy(b, &cache->layer[i], to, from, n % CT_KEY_BLOCK);
+    give_back(cache, g, from, false);
+    *at = to;
+    return true;
+}
+
+static bool extend_group(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int sequence, int from, int to)
+{
+    int32_t *first = &g->first[sequence], *end = &g->end[sequence];
+
+    for (int needed = CT_MIN(first_needed(g, from), *end); *first < needed; ++*first)
+        give_back(cache, g, *entry(g, sequence, *first), false);
+    for (int number = from / CT_KEY_BLOCK; number < blocks_for(to); number++) {
+        int32_t *at = entry(g, sequence, number);
+        if (number < *end) {
+            int n = CT_MAX(from, number * CT_KEY_BLOCK);
+            if (!may_write(g, *at, n) && !copy_block(cache, g, sequence, n))
+                return false;
+        } else {
+            int32_t block = take(g, sequence);
+            if (block < 0)
+                return false;
+            assert(number == *end && number - *first < g->pool.length);
+            *at = block;
+            *end = number + 1;
+        }
+        g->written[*at] = CT_MIN(to - number * CT_KEY_BLOCK, CT_KEY_BLOCK);
+    }
+    return true;
+}
+
+/* ---- reservations ---- */
+
+/* Free blocks that a sequence of n positions may still take on its way to as many as are reserved. */
+static int blocks_to_come(const struct ct_kv_blocks *g, int sequence, int n, int reserved)
+{
+    int own = 0, last = n / CT_KEY_BLOCK, all = blocks_for(CT_MAX(reserved, n));
+
+    if (reserved <= n || g->pool.n_blocks == 0)
+        return 0;
+    if (g->window == 0) { /* full blocks stay; one that is written on must be its own, or become it */
+        bool shared = last < g->end[sequence] && g->holders[*entry(g, sequence, last)] > 1;
+        return all - g->end[sequence] + shared;
+    }
+    /* blocks that the window leaves come back, but for those that others hold */
+    for (int i = g->first[sequence]; i < g->end[sequence]; i++)
+        own += g->holders[*entry(g, sequence, i)] == 1;
+    return CT_MAX(0, CT_MIN(all, g->pool.length) - own);
+}
+
+/* Brings the promises of a sequence to what it needs now. False: there are too few blocks, nothing has
+ * changed. */
+static bool keep_promise(struct ct_kv_cache *cache, int sequence, int n, int reserved)
+{
+    int come[CT_ATTN_TYPES];
+
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        const struct ct_kv_blocks *g = &cache->group[i];
+        come[i] = blocks_to_come(g, sequence, n, reserved);
+        if (come[i] - g->promise[sequence] > g->n_free - g->promised)
+            return false;
+    }
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        struct ct_kv_blocks *g = &cache->group[i];
+        g->promised += come[i] - g->promise[sequence];
+        g->promise[sequence] = come[i];
+    }
+    cache->reserved[sequence] = reserved;
+    return true;
+}
+
+bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int n, int positions)
+{
+    return keep_promise(cache, sequence, n, positions);
+}
+
+/* ---- sequences ---- */
+
+int ct_kv_span(const struct ct_kv_cache *cache, int n)
+{
+    return cache->span * CT_KEY_BLOCK - n % CT_KEY_BLOCK;
+}
+
+bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int from, int to)
+{
+    bool done = true;
+
+    for (int i = 0; i < CT_ATTN_TYPES && done; i++)
+        if (cache->group[i].pool.n_blocks > 0)
+            done = extend_group(cache, &cache->group[i], sequence, from, to);
+    if (!done)
+        ct_kv_cut(cache, sequence, from, false);
+    else if (cache->reserved[sequence])
+        keep_promise(cache, sequence, to, cache->reserved[sequence]);
+    return done;
+}
+
+void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, bool discard)
+{
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        struct ct_kv_blocks *g = &cache->group[i];
+        while (g->end[sequence] > CT_MAX(blocks_for(n), g->first[sequence]))
+            give_back(cache, g, *entry(g, sequence, --g->end[sequence]), discard);
+        if (n == 0)
+            g->first[sequence] = g->end[sequence] = 0;
+    }
+    /* what others hold by now cannot be promised again when there is nothing free */
+    if (cache->reserved[sequence] && !keep_promise(cache, sequence, n, cache->reserved[sequence]))
+        keep_promise(cache, sequence, n, 0);
+}
+
+bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int held, int n)
+{
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        struct ct_kv_blocks *g = &cache->group[i];
+        assert(g->first[to] == g->end[to]);
+        g->first[to] = g->end[to] = CT_MIN(first_needed(g, n), g->end[from]);
+        for (; g->end[to] < CT_MIN(blocks_for(n), g->end[from]); g->end[to]++) {
+            int32_t block = *entry(g, from, g->end[to]);
+            *entry(g, to, g->end[to]) = block;
+            g->holders[block]++;
+        }
+    }
+    if (cache->reserved[from] == 0 || keep_promise(cache, from, held, cache->reserved[from]))
+        return true;
+    ct_kv_cut(cache, to, 0, false);
+    return false;
+}
+
+bool ct_kv_sees(const struct ct_kv_cache *cache, int sequence, int n)
+{
+    const struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
+
+    return g->first[sequence] <= first_needed(g, n);
+}
+
+int ct_kv_floor(const struct ct_kv_cache *cache, int sequence)
+{
+    return cache->group[CT_LOCAL].first[sequence] * CT_KEY_BLOCK;
+}
+
+struct ct_kv_use ct_kv_cache_use(const struct ct_kv_cache *cache)
+{
+    struct ct_kv_use use = {0};
+
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        const struct ct_kv_blocks *g = &cache->group[i];
+        use.blocks += g->pool.n_blocks;
+        use.free += g->n_free;
+        use.bytes += (size_t)(g->pool.n_blocks - g->n_free) * g->pool.block_bytes;
+        for (int k = 0; k < g->pool.n_blocks; k++)
+            use.shared += g->holders[k] > 1;
+    }
+    use.held = use.blocks - use.free;
+    return use;
 }

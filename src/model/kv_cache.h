@@ -1,18 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv_cache.h: the KV cache of an engine: how many positions each layer keeps. Local layers keep a ring,
- * global layers every position. Where they lie is the backend's business. */
+/* kv_cache.h: K and V of an engine's sequences, in blocks of CT_KEY_BLOCK positions. Global and local layers
+ * have a pool of blocks each, and a sequence a table of those that it holds in each. Blocks count their
+ * holders: what sequences have in common is there once, and who wants to write into a block that others hold
+ * too gets a copy first. Which bytes a block is made of is the backend's business; tokens are the session's.
+ * Nothing here locks. */
 #ifndef CT_KV_CACHE_H
 #define CT_KV_CACHE_H
 
 #include "model/weights.h"
 
-struct ct_kv_cache {
-    struct ct_kv layer[CT_MAX_LAYERS];
-    int ring; /* positions that the local layers keep */
+/* The blocks of one group of layers. A sequence holds the blocks of positions [first, end) * CT_KEY_BLOCK. */
+struct ct_kv_blocks {
+    struct ct_kv_pool pool; /* n_blocks 0: no layer is kept here */
+    int window;             /* positions that a row sees at most; 0: all */
+    int32_t *holders;       /* [n_blocks] sequences that hold it */
+    int32_t *written;       /* [n_blocks] positions of it that may be written, from its first on */
+    int32_t *free;          /* [n_free] blocks that nobody holds */
+    int n_free, promised;   /* promised: those of them that are kept for sequences with a reservation */
+    int32_t *first, *end;   /* [sequences] */
+    int32_t *promise;       /* [sequences] its part of promised */
 };
 
-/* Takes K and V of every layer from the backend. */
+struct ct_kv_cache {
+    struct ct_backend *backend;
+    int n_layer, sequences;
+    int span; /* most blocks that a pass touches of a sequence */
+    struct ct_kv layer[CT_MAX_LAYERS];
+    struct ct_kv_blocks group[CT_ATTN_TYPES];
+    int32_t *reserved; /* [sequences] positions that will not fail for memory */
+    size_t least;      /* bytes of the first block of a sequence in each group */
+};
+
+/* What is laid out: positions of a sequence, rows of a pass, sequences, bytes of all blocks (0: as many as
+ * full contexts need). */
+struct ct_kv_extent {
+    int context, chunk, sequences;
+    size_t bytes;
+};
+
+/* Takes the blocks of layers [0, c->n_layer) from the backend. */
 void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const struct ct_config *c,
-                      enum ct_kv_type type, int context, int chunk);
+                      enum ct_kv_type type, const struct ct_kv_extent *e);
+/* Makes all blocks free, once they have memory. */
+void ct_kv_cache_begin(struct ct_kv_cache *cache);
+
+/* The positions from n on that one pass may hold of a sequence: local layers have blocks for no more, so that
+ * passes of a long prompt end at multiples of CT_KEY_BLOCK. */
+int ct_kv_span(const struct ct_kv_cache *cache, int n);
+/* Lets a sequence write positions [from, to), at most a span, and gives back the local blocks that `from`
+ * does not see. False when no block is free: it then holds `from` positions. */
+bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int from, int to);
+/* Gives back the blocks beyond n positions; discard: their memory, too. */
+void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, bool discard);
+/* Sequence `to`, which holds nothing, holds the first n of the `held` positions of `from`. False when that
+ * would break the reservation of `from`, since both may want to write into the last block. */
+bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int held, int n);
+/* Keeps free blocks for a sequence that holds n positions, up to a number of positions. False: there are too
+ * few, and what was reserved before is kept. */
+bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int n, int positions);
+/* Whether a sequence still has in its local layers what position n sees; the lowest position that it has
+ * there. */
+bool ct_kv_sees(const struct ct_kv_cache *cache, int sequence, int n);
+int ct_kv_floor(const struct ct_kv_cache *cache, int sequence);
+/* Blocks in all, held by somebody, by several, and free. */
+struct ct_kv_use {
+    int blocks, held, shared, free;
+    size_t bytes;
+};
+struct ct_kv_use ct_kv_cache_use(const struct ct_kv_cache *cache);
 
 #endif

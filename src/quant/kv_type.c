@@ -3,11 +3,13 @@
  * in memory is said at struct ct_kv_head in kernel.h. */
 #include "quant/kv_type.h"
 
+#include <math.h>
+
 static const struct ct_kv_info types[CT_KV_TYPE_COUNT] = {
-    [CT_KV_BF16] = {"bf16", CARAT_KV_BF16, 1, 2},
-    [CT_KV_F16] = {"f16", CARAT_KV_F16, 1, 2},
-    [CT_KV_F32] = {"f32", CARAT_KV_F32, 1, 4},
-    [CT_KV_Q8] = {"q8", CARAT_KV_Q8, 32, 34}, /* int8 and an f16 scale */
+    [CT_KV_BF16] = {"bf16", CARAT_KV_BF16, 1, 2, 0x1.ffp127f},
+    [CT_KV_F16] = {"f16", CARAT_KV_F16, 1, 2, 65520},
+    [CT_KV_F32] = {"f32", CARAT_KV_F32, 1, 4, INFINITY},
+    [CT_KV_Q8] = {"q8", CARAT_KV_Q8, 32, 34, INFINITY}, /* int8 and an f16 scale */
 };
 
 const struct ct_kv_info *ct_kv_info(enum ct_kv_type type)

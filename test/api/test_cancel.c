@@ -7,8 +7,8 @@
 #define GEMMA2 CT_TEST_DATA "/vectors/models/gemma2-bf16"
 
 enum {
-    WINDOW = 8, /* of the model's local layers */
-    RING = 256, /* slots of theirs, with so small a chunk */
+    BLOCK = 256, /* positions that K and V are given back in */
+    WINDOW = 8,  /* of the model's local layers */
     CHUNK = 8,
     PREFIX = 300,
     ALL = PREFIX + 2 * CHUNK + 4, /* two passes and a shorter one */
@@ -100,14 +100,13 @@ static bool stopped_at(carat_engine *engine, carat_session *fresh, int k)
     int n = carat_tokens_held(s, &held);
     assert_memory_equal(held, ids.id, (size_t)n * sizeof *held);
     if (stopped) {
-        int begun = CHUNK < ALL - n ? CHUNK : ALL - n; /* rows of the pass that was stopped */
         check_sentence(e.message);
         assert_true(n < ALL && (n - PREFIX) % CHUNK == 0 && (size_t)(n - PREFIX) <= p.done);
-        /* what the pass may have taken out of the rings is gone, and all else is there */
+        /* blocks that the window has left are gone, and all else is there */
         p.left = INT32_MAX;
-        FAILS(CARAT_E_REWIND, carat_rewind(s, n - RING + WINDOW - 1, err));
+        int back = (n - WINDOW + 1) / BLOCK * BLOCK + WINDOW - 1;
+        FAILS(CARAT_E_REWIND, carat_rewind(s, back - 1, err));
         if (k % 3 == 0) {
-            int back = n + begun - RING + WINDOW - 1;
             OK(carat_rewind(s, back, err));
             OK(carat_append(s, &ids.id[back], 1, err));
             same_logits(s, fresh, back + 1);
@@ -165,20 +164,43 @@ static void an_append_stops(void **state)
     carat_engine_close(engine);
 }
 
-/* Of a step the first session is asked; when it says no, none of them has moved. */
+/* Of a step every session is asked. A pass stops when all of them say no; who says it alone ends behind that
+ * pass, and the others go on. */
 static void a_step_stops(void **state)
 {
     (void)state;
     carat_engine *engine = engine_of(2, 3);
     struct patience p = {.left = INT32_MAX}, quiet = {.left = 0};
     carat_session *s[2] = {watched(engine, &p), watched(engine, &quiet)}, *fresh = NULL;
-    carat_row rows[2] = {{s[0], ids.id, 3, NULL}, {s[1], ids.id, 4, NULL}};
+    carat_row rows[2] = {{.session = s[0], .tokens = ids.id, .n = 3},
+                         {.session = s[1], .tokens = ids.id, .n = 4}};
 
     p.left = 9;
     assert_int_equal(carat_step(engine, rows, sizeof(carat_row), 2, NULL), CARAT_E_CANCELLED);
     assert_int_equal(carat_tokens_held(s[0], NULL) + carat_tokens_held(s[1], NULL), 0);
+    assert_int_equal(rows[0].status, CARAT_E_CANCELLED);
+    assert_int_equal(rows[1].status, CARAT_E_CANCELLED);
+
     p.left = INT32_MAX;
-    OK(carat_step(engine, rows, sizeof(carat_row), 2, err));
+    quiet.left = 0;
+    rows[1].n = 2 * CHUNK;
+    assert_int_equal(carat_step(engine, rows, sizeof(carat_row), 2, NULL), CARAT_E_CANCELLED);
+    assert_int_equal(rows[0].status, CARAT_OK);
+    assert_int_equal(rows[1].status, CARAT_E_CANCELLED);
+    assert_int_equal(carat_tokens_held(s[0], NULL), 3);
+    int kept = carat_tokens_held(s[1], NULL); /* what the pass had of it */
+    assert_true(kept > 0 && kept < CHUNK);
+
+    carat_cancel(s[0]); /* the next call ends at once, and only that one */
+    quiet.left = INT32_MAX;
+    assert_int_equal(carat_append(s[0], ids.id + 3, 1, NULL), CARAT_E_CANCELLED);
+    assert_int_equal(carat_tokens_held(s[0], NULL), 3);
+    OK(carat_append(s[0], ids.id + 3, 1, err));
+    OK(carat_rewind(s[0], 3, err));
+    OK(carat_append(s[0], ids.id + 3, 1, err));
+
+    OK(carat_sync(s[0], ids.id, 3, NULL, err));
+    OK(carat_sync(s[1], ids.id, 4, NULL, err));
     OK(carat_session_create(&fresh, engine, NULL, err));
     same_logits(s[0], fresh, 3);
     same_logits(s[1], fresh, 4);

@@ -38,7 +38,7 @@ static float *logits_of(carat_model *model, int exact)
     struct rig r = rig_open(model, &o);
     struct ids ids = scattered_ids(24, r.n_vocab, 5);
     float *logits = malloc((size_t)ids.n * (size_t)r.n_vocab * sizeof *logits);
-    carat_row row = {r.session[0], ids.id, ids.n, logits};
+    carat_row row = {.session = r.session[0], .tokens = ids.id, .n = ids.n, .logits = logits};
     OK(carat_step(r.engine, &row, sizeof(carat_row), 1, err));
     free(ids.id);
     rig_close(&r);

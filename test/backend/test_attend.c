@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_attend.c: attention of the CPU backend gives the bits of one query alone, block after block, by the
- * reference kernel: for rows of one or several sequences, few or many, with and without a window, split
- * over threads or not. */
+/* test_attend.c: attention of the CPU backend over blocks gives the bits of one query alone over a head that
+ * lies in one piece, by the reference kernel: for rows of one or several sequences, few or many, with and
+ * without a window, split over threads or not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@ enum {
     WINDOW = 700,
     MAX_ROWS = 48,
     GROUP = 3,
-    KV_HEADS = 2
+    KV_HEADS = 2,
+    LENGTH = CAPACITY / CT_KEY_BLOCK, /* blocks of a sequence */
 };
 
 static uint32_t state = 1;
@@ -28,19 +29,28 @@ static float uniform(void)
     return (float)(int32_t)state * 0x1p-31f;
 }
 
-/* Fills K and V of every sequence: all slots hold something, as after POSITIONS tokens. */
-static void fill(const struct ct_cpu_backend *b, const struct ct_kv *kv)
+/* Fills K and V of every sequence: all slots hold something, as after POSITIONS tokens. whole gets the same
+ * in one piece for each head. */
+static void fill(const struct ct_cpu_backend *b, const struct ct_kv *kv, struct ct_kv_head *whole)
 {
     float key[CT_MAX_HEAD_DIM], value[CT_MAX_HEAD_DIM];
+    size_t bytes = ct_kv_bytes(kv->type, CAPACITY, kv->head_dim);
 
     for (int i = 0; i < SEQUENCES * KV_HEADS; i++) {
-        struct ct_kv_head head = ct_cpu_kv_head(b, kv, i / KV_HEADS, i % KV_HEADS);
+        whole[i] = (struct ct_kv_head){kv->type, CAPACITY, kv->head_dim, aligned_alloc(64, bytes), NULL};
+        whole[i].v = aligned_alloc(64, bytes);
+        assert_non_null(whole[i].k);
+        assert_non_null(whole[i].v);
+        memset(whole[i].k, 0, bytes);
+        memset(whole[i].v, 0, bytes);
         for (int slot = 0; slot < CAPACITY; slot++) {
+            struct ct_kv_head head = ct_cpu_kv_head(b, kv, i / KV_HEADS, slot / CT_KEY_BLOCK, i % KV_HEADS);
             for (int d = 0; d < kv->head_dim; d++) {
                 key[d] = uniform();
                 value[d] = uniform();
             }
-            ct_kv_write(&b->kernel, &head, slot, key, value);
+            ct_kv_write(&b->kernel, &head, slot % CT_KEY_BLOCK, key, value);
+            ct_kv_write(&b->kernel, &whole[i], slot, key, value);
         }
     }
 }
@@ -76,7 +86,10 @@ static void check(enum ct_kv_type type, int dim, int threads)
     struct ct_cpu cpu;
     struct ct_kernel ref;
     struct ct_backend *b;
-    struct ct_kv kv;
+    int32_t table[SEQUENCES * LENGTH];
+    struct ct_kv_pool pool = {.n_blocks = SEQUENCES * LENGTH, .length = LENGTH, .table = table};
+    struct ct_kv kv = {type, KV_HEADS, dim, &pool, 0, 0};
+    struct ct_kv_head whole[SEQUENCES * KV_HEADS];
     struct ct_mat q, out;
     const int cols = GROUP * KV_HEADS * dim;
     carat_plan plan[2];
@@ -95,7 +108,7 @@ static void check(enum ct_kv_type type, int dim, int threads)
     assert_int_equal(ct_backend_create_cpu(&b, &o, &err), CARAT_OK);
     for (int reserved = 0; reserved <= 1; reserved++) {
         b->verb.lay_out(b, &(struct ct_extent){MAX_ROWS, POSITIONS + 1, SEQUENCES});
-        kv = b->verb.alloc_kv(b, type, CAPACITY, KV_HEADS, dim);
+        b->verb.alloc_kv(b, &pool, 1, &kv);
         q = b->verb.alloc(b, MAX_ROWS, cols);
         out = b->verb.alloc(b, MAX_ROWS, cols);
         b->verb.count(b, &plan[reserved]);
@@ -104,8 +117,9 @@ static void check(enum ct_kv_type type, int dim, int threads)
     }
     assert_int_equal(plan[0].work_bytes, plan[1].work_bytes);
     assert_int_equal(plan[0].kv_bytes, plan[1].kv_bytes);
-    assert_int_equal(kv.capacity, CAPACITY);
-    fill(ct_cpu(b), &kv);
+    for (int i = 0; i < SEQUENCES * LENGTH; i++)
+        table[i] = i * 7 % (SEQUENCES * LENGTH); /* in no order */
+    fill(ct_cpu(b), &kv, whole);
 
     for (int i = 0; i < MAX_ROWS * cols; i++)
         ct_row(q, 0)[i] = 8 * uniform();
@@ -113,7 +127,8 @@ static void check(enum ct_kv_type type, int dim, int threads)
         const struct pass *p = &passes[i / CT_ATTN_TYPES];
         int attn_type = (int)i % CT_ATTN_TYPES, n = 0;
         int32_t position[MAX_ROWS], sequence[MAX_ROWS], token[MAX_ROWS] = {0};
-        float *logits[MAX_ROWS] = {NULL};
+        struct ct_seen seen[CT_ATTN_TYPES][MAX_ROWS];
+        bool wanted[MAX_ROWS] = {false};
         for (int s = 0; s < SEQUENCES; s++)
             if (p->last[s] >= CAPACITY) /* no longer there without a window */
                 attn_type = 1;
@@ -121,20 +136,26 @@ static void check(enum ct_kv_type type, int dim, int threads)
             for (int row = p->rows[s] - 1; row >= 0; row--, n++) {
                 position[n] = p->last[s] - row;
                 sequence[n] = s;
+                seen[0][n] = (struct ct_seen){0, position[n]};
+                seen[1][n] = (struct ct_seen){CT_MAX(0, position[n] - WINDOW + 1), position[n]};
             }
-        begin_pass(b, &(struct ct_rows){n, token, position, sequence, logits}, &(struct ct_watch){0});
+        begin_pass(b, &(struct ct_rows){n, token, position, sequence, {seen[0], seen[1]}, wanted},
+                   &(struct ct_watch){0});
         attend(b, out, q, &kv, attn_type, 0.25f, 0);
-        assert_int_equal(end_pass(b), CT_PASS_WHOLE);
+        assert_true(end_pass(b));
         for (int row = 0; row < n; row++)
             for (int h = 0; h < GROUP * KV_HEADS; h++) {
-                struct ct_kv_head head = ct_cpu_kv_head(ct_cpu(b), &kv, sequence[row], h / GROUP);
                 float right[CT_MAX_HEAD_DIM];
-                int lo = attn_type ? CT_MAX(0, position[row] - WINDOW + 1) : 0;
-                alone(right, &ref, ct_row(q, row) + h * dim, &head, lo, position[row]);
+                alone(right, &ref, ct_row(q, row) + h * dim, &whole[sequence[row] * KV_HEADS + h / GROUP],
+                      seen[attn_type][row].first, position[row]);
                 if (memcmp(right, ct_row(out, row) + h * dim, sizeof(float) * (size_t)dim) != 0)
                     fail_msg("%s, %d threads, KV type %d, head of %d, attn_type %d: row %d, head %d differs",
                              p->name, threads, type, dim, attn_type, row, h);
             }
+    }
+    for (int i = 0; i < SEQUENCES * KV_HEADS; i++) {
+        free(whole[i].k);
+        free(whole[i].v);
     }
     b->verb.destroy(b);
 }

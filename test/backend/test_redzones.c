@@ -68,7 +68,9 @@ static void engine_memory(void **unused)
         .done_with = done_with,
     };
     struct ct_backend *b;
-    struct ct_kv kv;
+    int32_t table[] = {1, 3, 0, 2}; /* [sequence][block] */
+    struct ct_kv_pool pool = {.n_blocks = 4, .length = 2, .table = table};
+    struct ct_kv kv[] = {{CT_KV_BF16, 3, 32, &pool, 0, 0}, {CT_KV_Q8, 3, 32, &pool, 0, 0}};
     ct_mat x;
     void *host;
     carat_error err;
@@ -82,8 +84,7 @@ static void engine_memory(void **unused)
         b->verb.lay_out(b, &(struct ct_extent){4, 300, 2});
         x = b->verb.alloc(b, 4, 33);
         host = b->verb.alloc_host(b, 5);
-        kv = b->verb.alloc_kv(b, CT_KV_BF16, 300, 3, 32);
-        b->verb.alloc_kv(b, CT_KV_Q8, 300, 3, 32);
+        b->verb.alloc_kv(b, &pool, 2, kv);
         if (!reserved)
             assert_int_equal(b->verb.reserve(b, &err), CARAT_OK);
     }
@@ -95,9 +96,10 @@ static void engine_memory(void **unused)
     check_end(host, 5);
     if (packed.data != w.data)
         check_end((void *)(uintptr_t)packed.data, ct_weight_bytes(&packed));
-    size_t head = ct_kv_bytes(kv.type, kv.capacity, kv.head_dim);
-    for (int sequence = 0; sequence < 2; sequence++) {
-        struct ct_kv_head last = ct_cpu_kv_head(ct_cpu(b), &kv, sequence, 2);
+    for (int i = 0; i < 8; i++) { /* each block of each sequence, in both layers */
+        const struct ct_kv *layer = &kv[i % 2];
+        struct ct_kv_head last = ct_cpu_kv_head(ct_cpu(b), layer, i / 4, i / 2 % 2, 2);
+        size_t head = ct_kv_bytes(layer->type, last.capacity, layer->head_dim);
         check_end(last.k, head);
         check_end(last.v, head);
     }

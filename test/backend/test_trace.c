@@ -55,7 +55,7 @@ static float *run(const char *path, const int32_t *ids, int n, struct seen *seen
     }
     float *logits = malloc((size_t)n * (size_t)model->config.n_vocab * sizeof *logits);
     assert_non_null(logits);
-    carat_row row = {session, ids, n, logits};
+    carat_row row = {.session = session, .tokens = ids, .n = n, .logits = logits};
     if (carat_step(engine, &row, sizeof(carat_row), 1, &err))
         fail_msg("%s", err.message);
     *layers = model->config.n_layer;

@@ -252,7 +252,7 @@ static void add_logits(struct text *t, const carat_model *model, const carat_eng
     OK(carat_session_create(&session, engine, NULL, err));
     struct ids ids = scattered_ids(24, n_vocab, 5);
     float *logits = malloc((size_t)ids.n * (size_t)n_vocab * sizeof *logits);
-    carat_row row = {session, ids.id, ids.n, logits};
+    carat_row row = {.session = session, .tokens = ids.id, .n = ids.n, .logits = logits};
     OK(carat_step(engine, &row, sizeof(carat_row), 1, err));
     OK(carat_append(session, ids.id, 1, err));
     uint64_t digest = 14695981039346656037u;

@@ -69,7 +69,7 @@ static unsigned long long hash_of(carat_model *model, const struct arithmetic *a
     struct ids ids = scattered_ids(42, model_info(model).n_text_vocab, 2025);
     size_t size = (size_t)ids.n * (size_t)r.n_vocab * sizeof(float);
     float *logits = malloc(size);
-    carat_row row = {r.session[0], ids.id, ids.n, logits};
+    carat_row row = {.session = r.session[0], .tokens = ids.id, .n = ids.n, .logits = logits};
     OK(carat_step(r.engine, &row, sizeof(carat_row), 1, err));
     unsigned long long hash = XXH3_64bits(logits, size);
     free(logits);

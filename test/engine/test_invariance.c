@@ -57,7 +57,7 @@ static void expect_same(const float *a, const float *b, size_t n, const char *wh
 static float *step_all(struct rig *r, int session, const struct ids *ids)
 {
     float *logits = malloc((size_t)ids->n * (size_t)r->n_vocab * sizeof *logits);
-    carat_row row = {r->session[session], ids->id, ids->n, logits};
+    carat_row row = {.session = r->session[session], .tokens = ids->id, .n = ids->n, .logits = logits};
     OK(carat_step(r->engine, &row, sizeof(carat_row), 1, err));
     return logits;
 }
@@ -137,7 +137,8 @@ static void in_a_batch(carat_model *model, const struct mode *m, const struct ba
                 continue;
             /* every other one asks for all its logits */
             logits[n] = (pass + s) % 2 ? malloc((size_t)k * (size_t)r.n_vocab * sizeof **logits) : NULL;
-            row[n] = (carat_row){r.session[s], b[s].ids.id + done[s], k, logits[n]};
+            row[n] = (carat_row){
+                .session = r.session[s], .tokens = b[s].ids.id + done[s], .n = k, .logits = logits[n]};
             who[n++] = s;
         }
         if (n == 0)

@@ -257,10 +257,21 @@ static void check_pages(const carat_model *model, carat_kv kv, int threads)
 
     assert_int_equal(resident_pages(b->kv.base, p->kv_bytes), 0);
     assert_true(resident_pages(b->work.base, p->work_bytes) <= work / 8); /* tables of the layout */
-    OK(carat_sync(r.session[0], ids.id, MOST, NULL, err));
-    /* every slot of the first session is used, so every page of its half is there and none of the other */
-    assert_int_equal(resident_pages(b->kv.base, p->kv_bytes / 2), p->kv_bytes / 2 / page);
-    assert_int_equal(resident_pages(b->kv.base + p->kv_bytes / 2, p->kv_bytes / 2), 0);
+    OK(carat_sync(r.session[0], ids.id, 1000, NULL, err));
+    for (int full = 0; full <= 1; full++) {
+        /* the blocks that the first session used are there, at last all of its half, and none of the others
+         * */
+        for (int i = 0; i < CT_ATTN_TYPES; i++) {
+            const struct ct_kv_pool *pool = &r.engine->cache.group[i].pool;
+            const uint8_t *blocks = b->kv.base + pool->at;
+            int held = CT_MIN(full ? MOST / CT_KEY_BLOCK : 4, pool->length);
+            size_t used = (size_t)held * pool->block_bytes, all = (size_t)pool->n_blocks * pool->block_bytes;
+            assert_int_equal(resident_pages(blocks, used), used / page);
+            if (!full) /* then huge pages may reach into the others */
+                assert_int_equal(resident_pages(blocks + used, all - used), 0);
+        }
+        OK(carat_sync(r.session[0], ids.id, MOST, NULL, err));
+    }
     assert_true(resident_pages(b->work.base, p->work_bytes) >= work * 3 / 4); /* no pass needs less */
     if (p->packed_bytes)
         assert_int_equal(resident_pages(b->packed.base, p->packed_bytes), p->packed_bytes / page);
@@ -278,7 +289,7 @@ static void a_full_context_fills_the_cache(void **unused)
     check_pages(q4_0, CARAT_KV_F32, 1);
 }
 
-/* A long context is worth huge pages, and only of its own session; a short one is not. */
+/* A long context is worth huge pages; a short one is not. */
 static void long_contexts_want_huge_pages(void **unused)
 {
     carat_engine_options o = options(1, MOST, CARAT_KV_BF16);
@@ -292,15 +303,13 @@ static void long_contexts_want_huge_pages(void **unused)
     struct rig r = rig_open(tiny, &o);
     struct ids ids = scattered_ids(1100, r.n_vocab, 7);
     const struct ct_cpu_backend *b = ct_cpu_const(r.engine->backend);
-    const uint8_t *kv[] = {b->kv.base, b->kv.base + b->sequence_bytes};
+    const struct ct_kv_cache *cache = &r.engine->cache;
 
     OK(carat_sync(r.session[0], ids.id, 1000, NULL, err));
-    assert_false(wants_huge_pages(kv[0]));
+    assert_false(wants_huge_pages(b->kv.base));
     OK(carat_append(r.session[0], ids.id, 24, err)); /* reaches 1024 */
-    assert_true(wants_huge_pages(kv[0]));
-    assert_false(wants_huge_pages(kv[1]));
-    OK(carat_sync(r.session[1], ids.id, 1100, NULL, err));
-    assert_true(wants_huge_pages(kv[1]));
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        assert_true(wants_huge_pages(b->kv.base + cache->group[i].pool.at));
     free(ids.id);
     rig_close(&r);
 }

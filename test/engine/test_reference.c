@@ -47,7 +47,7 @@ static void check_prompt(struct rig *r, const char *folder, const char *prompt, 
     double error;
     if (all) {
         float *logits = malloc(expected.rows * expected.cols * sizeof *logits);
-        carat_row row = {r->session[0], ids.id, ids.n, logits};
+        carat_row row = {.session = r->session[0], .tokens = ids.id, .n = ids.n, .logits = logits};
         OK(carat_step(r->engine, &row, sizeof(carat_row), 1, err));
         error = relative_error(logits, expected.v, expected.rows * expected.cols);
         assert_memory_equal(carat_logits(r->session[0]), logits + (expected.rows - 1) * expected.cols,

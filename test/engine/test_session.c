@@ -151,7 +151,8 @@ static void evaluating_refuses(void **state)
     FAILS(CARAT_E_ARGUMENT, carat_rewind(s, -1, err));
     FAILS(CARAT_E_ARGUMENT, carat_rewind(s, 4, err));
 
-    carat_row rows[] = {{s, ids, 1, NULL}, {r.session[1], ids, 1, NULL}};
+    carat_row rows[] = {{.session = s, .tokens = ids, .n = 1},
+                        {.session = r.session[1], .tokens = ids, .n = 1}};
     FAILS(CARAT_E_ARGUMENT, carat_step(NULL, rows, sizeof(carat_row), 2, err));
     FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, NULL, sizeof(carat_row), 2, err));
     FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 0, err));
@@ -162,9 +163,9 @@ static void evaluating_refuses(void **state)
     FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 2, err));
     rows[1].session = NULL;
     FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 2, err));
-    rows[1] = (carat_row){r.session[1], beyond, 2, NULL};
+    rows[1] = (carat_row){.session = r.session[1], .tokens = beyond, .n = 2};
     FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 2, err));
-    rows[1] = (carat_row){r.session[1], ids, 0, NULL};
+    rows[1] = (carat_row){.session = r.session[1], .tokens = ids, .n = 0};
     FAILS(CARAT_E_ARGUMENT, carat_step(r.engine, rows, sizeof(carat_row), 2, err));
 
     /* nothing of this has changed anything */
@@ -255,7 +256,7 @@ static void only_sync_reports(void **state)
     carat_session_close(r.session[0]);
     OK(carat_session_create(&r.session[0], r.engine, &so, err));
     struct ids ids = scattered_ids(40, 131, 6);
-    carat_row row = {r.session[0], ids.id + 21, 10, NULL};
+    carat_row row = {.session = r.session[0], .tokens = ids.id + 21, .n = 10};
     OK(carat_append(r.session[0], ids.id, 20, err));
     OK(carat_append(r.session[0], ids.id + 20, 1, err));
     OK(carat_step(r.engine, &row, sizeof(carat_row), 1, err));

@@ -64,20 +64,20 @@ static void expect(bool holds)
 static uint64_t converse(int m, carat_engine *engine, int who)
 {
     carat_session *s = NULL;
-    carat_session_options o;
-    carat_session_options_default(&o);
+    carat_sampling sampling;
     carat_tokens t = {0};
     uint64_t digest = 0;
     int32_t prompt[PROMPT], id = 0;
     char text[64], piece[256];
 
-    o.number = (uint32_t)who;
-    expect(carat_session_create(&s, engine, &o, NULL) == CARAT_OK);
+    carat_sampling_default(models[m], &sampling);
+    sampling.number = (uint32_t)who;
+    expect(carat_session_create(&s, engine, NULL, NULL) == CARAT_OK);
     for (int i = 0; i < PROMPT; i++)
         prompt[i] = i ? 3 + (i * 37 + who * 11) % 120 : 2;
     expect(carat_sync(s, prompt, PROMPT, NULL, NULL) == CARAT_OK);
     for (int i = 0; i < STEPS; i++) {
-        expect(carat_sample(s, NULL, &id, NULL) == CARAT_OK);
+        expect(carat_sample(s, &sampling, &id, NULL) == CARAT_OK);
         digest = mix(digest, &id, sizeof id);
         digest = mix(digest, piece, carat_stream_text(s, id, piece, sizeof piece));
         expect(carat_append(s, &id, 1, NULL) == CARAT_OK);
@@ -149,7 +149,8 @@ static void *intrude(void *arg)
     int32_t id = 5;
     char piece[256] = "x";
     const int32_t *tokens = &id;
-    carat_row rows[2] = {{m->other, &id, 1, NULL}, {m->session, &id, 1, NULL}};
+    carat_row rows[2] = {{.session = m->other, .tokens = &id, .n = 1},
+                         {.session = m->session, .tokens = &id, .n = 1}};
     carat_error err = {CARAT_OK, ""};
 
     m->status[0] = carat_sync(m->session, &id, 1, NULL, &err);

@@ -21,5 +21,5 @@ cp -r "$source/src" "$source/include" "$tree"
 sed -i '/^ \*.*CARAT_E_REWIND/s/CARAT_E_REWIND,//' "$tree/include/carat.h"
 planted 'a status that is missing' 'carat_rewind can return CARAT_E_REWIND'
 cp "$source/include/carat.h" "$tree/include"
-sed -i 's/return ct_fail(err, CARAT_E_CONTEXT/return ct_fail(err, CARAT_E_ARGUMENT/' "$tree"/src/engine/*.c
+sed -i 's/CARAT_E_CONTEXT/CARAT_E_ARGUMENT/' "$tree"/src/engine/*.c
 planted 'a status that nothing returns' 'lists CARAT_E_CONTEXT'

@@ -98,7 +98,7 @@ static void draw_case(struct kcheck *c)
         .top_k = kc_chance(c, 3) ? 0 : 1 + kc_below(c, 70),
         .seed = (uint64_t)kc_random(c) << 32 | kc_random(c),
         .position = kc_random(c),
-        .session = (uint32_t)kc_below(c, 5),
+        .number = (uint32_t)kc_below(c, 5),
         .banned = banned,
         .n_banned = kc_below(c, 4),
     };

@@ -220,41 +220,13 @@ static void test_every_prefix(void **unused)
     }
 }
 
-/* A backend that only rounds capacities up. */
-static struct ct_kv give_kv(struct ct_backend *b, enum ct_kv_type type, int capacity, int n_kv_head,
-                            int head_dim)
-{
-    (void)b;
-    return (struct ct_kv){type, (capacity + 255) / 256 * 256, n_kv_head, head_dim, 0, 0};
-}
-
-static void test_cache(void **unused)
-{
-    struct ct_config c =
-        accept("{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":6,\"sliding_window\":512,"
-               "\"num_attention_heads\":4,\"num_key_value_heads\":1}");
-    struct ct_backend backend = {.verb = {.alloc_kv = give_kv}};
-    struct ct_kv_cache cache;
-    (void)unused;
-    ct_kv_cache_init(&cache, &backend, &c, CT_KV_BF16, 8192, 256);
-    assert_int_equal(cache.ring, 768);
-    for (int i = 0; i < 6; i++) {
-        assert_int_equal(cache.layer[i].capacity, i == 5 ? 8192 : 768);
-        assert_int_equal(cache.layer[i].head_dim, 256);
-    }
-    ct_kv_cache_init(&cache, &backend, &c, CT_KV_F32, 300, 256); /* a ring is never longer than the context */
-    assert_int_equal(cache.ring, 512);
-    assert_int_equal(cache.layer[0].capacity, 512);
-    assert_int_equal(cache.layer[5].capacity, 512);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemma1),        cmocka_unit_test(test_gemma2),
         cmocka_unit_test(test_gemma3_sparse), cmocka_unit_test(test_gemma3_dialects),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_every_prefix),  cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_every_prefix),
     };
-    return cmocka_run_group_tests_name("model: config and cache", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("model: config", tests, NULL, NULL);
 }

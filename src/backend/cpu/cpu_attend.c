@@ -24,8 +24,9 @@ struct job {
     struct ct_cpu_backend *b;
     ct_mat out, q;
     const struct ct_kv *kv;
-    int group; /* query heads of a KV head */
-    int window, tiles;
+    const struct ct_seen *seen; /* [row] */
+    int group;                  /* query heads of a KV head */
+    int tiles;
     float scale, cap;
 };
 
@@ -65,14 +66,21 @@ void ct_cpu_attention_init(struct ct_cpu_backend *b)
     a->part = ct_cpu_take(&b->work, a->part_floats * sizeof(float));
 }
 
-static int first_seen(const struct job *j, int row)
-{
-    return j->window ? CT_MAX(0, j->b->rows.position[row] - j->window + 1) : 0;
-}
-
 static int row_of_query(const struct job *j, const struct ct_tile *t, int i)
 {
     return t->row + (t->first + i) / j->group;
+}
+
+/* The key blocks that one of the rows of a tile sees. */
+static void set_blocks(const struct job *j, struct ct_tile *t)
+{
+    const int row = row_of_query(j, t, 0), end = row_of_query(j, t, t->n - 1);
+    struct ct_seen all = j->seen[row];
+
+    for (int r = row + 1; r <= end; r++)
+        all = (struct ct_seen){CT_MIN(all.first, j->seen[r].first), CT_MAX(all.last, j->seen[r].last)};
+    t->block = all.first / CT_KEY_BLOCK;
+    t->blocks = all.last / CT_KEY_BLOCK - t->block + 1;
 }
 
 /* Cuts the current rows into tiles. */
@@ -88,8 +96,7 @@ static void cut(struct job *j)
         for (int first = 0; first < queries; first += j->b->kernel.queries, t++) {
             *t = (struct ct_tile){.row = row, .first = first, .parts = 1};
             t->n = CT_MIN(queries - first, j->b->kernel.queries);
-            t->block = first_seen(j, row_of_query(j, t, 0)) / CT_KEY_BLOCK;
-            t->blocks = rows->position[row_of_query(j, t, t->n - 1)] / CT_KEY_BLOCK - t->block + 1;
+            set_blocks(j, t);
         }
     }
     j->tiles = (int)(t - j->b->attention.tile);
@@ -131,16 +138,25 @@ static int tile_of_item(const struct job *j, int item)
     return lo;
 }
 
-static void load_queries(const struct job *j, const struct ct_tile *t, int head, const struct ct_kv_head *kv,
-                         struct ct_queries *queries)
+static void load_queries(const struct job *j, const struct ct_tile *t, int head, struct ct_queries *queries)
 {
+    const struct ct_kv_head kv = {.type = j->kv->type, .head_dim = j->kv->head_dim};
+
     queries->n = t->n;
     for (int i = 0; i < t->n; i++) {
         int row = row_of_query(j, t, i), h = head * j->group + (t->first + i) % j->group;
-        queries->lo[i] = first_seen(j, row);
-        queries->hi[i] = j->b->rows.position[row];
-        j->b->kernel.attend_query(queries, i, ct_row(j->q, row) + (size_t)h * (size_t)kv->head_dim, kv);
+        queries->lo[i] = j->seen[row].first;
+        queries->hi[i] = j->seen[row].last;
+        j->b->kernel.attend_query(queries, i, ct_row(j->q, row) + (size_t)h * (size_t)kv.head_dim, &kv);
     }
+}
+
+static void attend_block(const struct job *j, struct ct_attended *a, const struct ct_queries *queries,
+                         const struct ct_tile *t, int head, int block, float *scratch)
+{
+    struct ct_kv_head kv = ct_cpu_kv_head(j->b, j->kv, j->b->rows.sequence[t->row], block, head);
+
+    ct_kv_attend(&j->b->kernel, a, queries, &kv, block, j->scale, j->cap, scratch);
 }
 
 static void finish_tile(const struct job *j, const struct ct_tile *t, int head, const struct ct_attended *all)
@@ -160,7 +176,6 @@ static void attend_item(void *arg, int item, int thread)
     int tile = tile_of_item(j, item), dim = j->kv->head_dim;
     const struct ct_tile *t = &a->tile[tile];
     int head = (item - t->item) / t->parts, part = (item - t->item) % t->parts;
-    struct ct_kv_head kv = ct_cpu_kv_head(j->b, j->kv, j->b->rows.sequence[t->row], head);
     size_t floats = attended_floats(t->n, dim);
     float *at = a->scratch + (size_t)thread * thread_floats(j->b->o.max_head_dim);
     struct ct_queries queries = {.q = at};
@@ -168,11 +183,11 @@ static void attend_item(void *arg, int item, int thread)
     struct ct_attended block = attended_at(all.out + floats, t->n, dim);
     float *scratch = block.out + floats, *parts = a->part + t->at + (size_t)(head * t->parts) * floats;
 
-    load_queries(j, t, head, &kv, &queries);
+    load_queries(j, t, head, &queries);
     memset(all.sum, 0, (size_t)t->n * sizeof *all.sum);
     if (t->parts > 1) {
         block = attended_at(parts + (size_t)part * floats, t->n, dim);
-        ct_kv_attend(k, &block, &queries, &kv, t->block + part, j->scale, j->cap, scratch);
+        attend_block(j, &block, &queries, t, head, t->block + part, scratch);
         if (atomic_fetch_sub_explicit(&a->left[tile * j->kv->n_kv_head + head], 1, memory_order_acq_rel) > 1)
             return;
     }
@@ -180,7 +195,7 @@ static void attend_item(void *arg, int item, int thread)
         if (t->parts > 1)
             block = attended_at(parts + (size_t)b * floats, t->n, dim);
         else
-            ct_kv_attend(k, &block, &queries, &kv, t->block + b, j->scale, j->cap, scratch);
+            attend_block(j, &block, &queries, t, head, t->block + b, scratch);
         k->attend_merge(&all, &block, t->n, dim);
     }
     finish_tile(j, t, head, &all);
@@ -190,8 +205,14 @@ void ct_cpu_attend(struct ct_backend *base, ct_mat out, ct_mat q, const struct c
                    float scale, float cap)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
-    struct job j = {b, out,   q,  kv, q.cols / kv->head_dim / kv->n_kv_head, b->o.attn[attn_type].window,
-                    0, scale, cap};
+    struct job j = {.b = b,
+                    .out = out,
+                    .q = q,
+                    .kv = kv,
+                    .seen = b->rows.seen[attn_type],
+                    .group = q.cols / kv->head_dim / kv->n_kv_head,
+                    .scale = scale,
+                    .cap = cap};
 
     assert(j.group > 0 && j.group <= b->o.max_heads && kv->head_dim <= b->o.max_head_dim);
     cut(&j);

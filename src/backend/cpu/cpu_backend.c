@@ -36,14 +36,14 @@ static void cpu_lay_out(struct ct_backend *base, const struct ct_extent *e)
 
     b->extent = *e;
     b->work.used = b->kv.used = 0;
-    if (!m->base)
-        b->sequence_bytes = 0; /* else it is counted already */
     CT_ALLOW(m->base, m->size);
     CT_ALLOW(b->kv.base, b->kv.size);
     b->position = ct_cpu_take(m, n * sizeof *b->position);
     b->sequence = ct_cpu_take(m, n * sizeof *b->sequence);
-    b->logits = ct_cpu_take(m, n * sizeof *b->logits);
+    b->origin = ct_cpu_take(m, n * sizeof *b->origin);
+    b->not_finite = ct_cpu_take(m, n * sizeof *b->not_finite);
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        b->seen[i] = ct_cpu_take(m, n * sizeof *b->seen[i]);
         const struct ct_attn *attn = &b->o.attn[i];
         b->inverse[i] = ct_cpu_take(m, (size_t)attn->head_dim / 2 * sizeof *b->inverse[i]);
         b->cosine[i] = ct_cpu_take(m, n * (size_t)attn->rotated * sizeof(float));
@@ -72,7 +72,7 @@ static void cpu_count(const struct ct_backend *base, carat_plan *p)
     const struct ct_cpu_backend *b = ct_cpu_const(base);
     size_t page = ct_os_page();
 
-    p->kv_bytes = b->sequence_bytes * (size_t)b->extent.sequences;
+    p->kv_bytes = b->kv.used;
     p->work_bytes = ct_round_up(b->work.used, page);
     p->stack_bytes = (size_t)(base->threads - 1) * CT_OS_STACK;
     p->packed_bytes = ct_round_up(b->planned, page);
@@ -147,22 +147,33 @@ static void cpu_begin_pass(struct ct_backend *base, const struct ct_rows *rows, 
     }
     memcpy(b->position, rows->position, n * sizeof *b->position);
     memcpy(b->sequence, rows->sequence, n * sizeof *b->sequence);
-    memcpy(b->logits, rows->logits, n * sizeof *b->logits);
-    b->rows = (struct ct_rows){rows->n, rows->token, b->position, b->sequence, b->logits};
-    b->not_finite = false;
+    for (size_t i = 0; i < n; i++) {
+        b->origin[i] = (int32_t)i;
+        b->not_finite[i] = false;
+    }
+    b->rows = *rows;
+    b->rows.position = b->position;
+    b->rows.sequence = b->sequence;
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        memcpy(b->seen[i], rows->seen[i], n * sizeof *b->seen[i]);
+        b->rows.seen[i] = b->seen[i];
+    }
     b->fp = ct_os_fp_enter();
     ct_pool_watch(b->pool, watch->stop, watch->user);
     run(&(struct job){.b = b}, rows->n, table_item);
 }
 
-static enum ct_outcome cpu_end_pass(struct ct_backend *base)
+static bool cpu_end_pass(struct ct_backend *base)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
     ct_os_fp_leave(b->fp);
-    if (!ct_pool_unwatch(b->pool))
-        return CT_PASS_STOPPED;
-    return b->not_finite ? CT_PASS_NOT_FINITE : CT_PASS_WHOLE;
+    return ct_pool_unwatch(b->pool);
+}
+
+static bool cpu_is_finite(struct ct_backend *b, int row)
+{
+    return !ct_cpu(b)->not_finite[row];
 }
 
 static void cpu_select_rows(struct ct_backend *base, int n, const ct_mat *m)
@@ -171,9 +182,11 @@ static void cpu_select_rows(struct ct_backend *base, int n, const ct_mat *m)
     int kept = 0;
 
     for (int r = 0; r < b->rows.n; r++) {
-        if (!b->logits[r])
+        if (!b->rows.wanted[b->origin[r]])
             continue;
-        b->logits[kept] = b->logits[r];
+        b->origin[kept] = b->origin[r];
+        for (int i = 0; i < CT_ATTN_TYPES; i++)
+            b->seen[i][kept] = b->seen[i][r];
         b->position[kept] = b->position[r];
         b->sequence[kept] = b->sequence[r];
         for (int i = 0; i < n && kept != r; i++)
@@ -280,7 +293,7 @@ static void cpu_residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const st
 /* ---- beside a pass ---- */
 
 static int32_t cpu_draw(struct ct_backend *base, const float *logits, int n, const carat_sampling *s,
-                        uint32_t position, uint32_t session)
+                        uint32_t position)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     const struct ct_draw d = {
@@ -290,7 +303,7 @@ static int32_t cpu_draw(struct ct_backend *base, const float *logits, int n, con
         .top_k = s->top_k,
         .seed = s->seed,
         .position = position,
-        .session = session,
+        .number = s->number,
         .banned = s->banned,
         .n_banned = s->n_banned,
     };
@@ -333,10 +346,14 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .load_begin = ct_cpu_load_begin,
                  .load_end = ct_cpu_load_end,
                  .pack_weight = ct_cpu_pack_weight,
-                 .kv_clear = ct_cpu_kv_clear,
+                 .kv_copy = ct_cpu_kv_copy,
+                 .kv_get = ct_cpu_kv_get,
+                 .kv_put = ct_cpu_kv_put,
+                 .kv_discard = ct_cpu_kv_discard,
                  .kv_long = ct_cpu_kv_long,
                  .begin_pass = cpu_begin_pass,
                  .end_pass = cpu_end_pass,
+                 .is_finite = cpu_is_finite,
                  .embed = cpu_embed,
                  .norm = cpu_norm,
                  .qk_norm = cpu_qk_norm,

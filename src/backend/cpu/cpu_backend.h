@@ -38,8 +38,7 @@ struct ct_cpu_backend {
     struct ct_pool *pool; /* NULL: nothing is reserved yet */
     ct_fpenv fp;          /* of the caller of the pass under way */
 
-    struct ct_cpu_memory kv, work, packed; /* kv.used: of one sequence */
-    size_t sequence_bytes; /* whole pages, so that a sequence's K and V can be given back alone */
+    struct ct_cpu_memory kv, work, packed;
 
     /* weights */
     struct ct_pages *mapped;    /* [n_mapped] with matrices that stay in the file, ascending and apart */
@@ -50,10 +49,10 @@ struct ct_cpu_backend {
     void *progress_user;
     atomic_size_t loaded; /* bytes of weights that were packed or asked from the disk */
 
-    struct ct_rows rows; /* current ones of the pass; the arrays below */
-    int32_t *position, *sequence;
-    float **logits;
-    atomic_bool not_finite;                             /* a logit of the pass */
+    struct ct_rows rows;                   /* current ones of the pass; the arrays below */
+    int32_t *position, *sequence, *origin; /* origin: its number in the pass */
+    struct ct_seen *seen[CT_ATTN_TYPES];
+    atomic_bool *not_finite;                            /* [row of the pass] */
     double *inverse[CT_ATTN_TYPES];                     /* [head_dim / 2] rope frequencies */
     float *cosine[CT_ATTN_TYPES], *sine[CT_ATTN_TYPES]; /* [row][rotated] */
     struct ct_prepared prepared[CT_INPUT_COUNT];
@@ -96,16 +95,22 @@ void ct_cpu_project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
                     const struct ct_weight *const *w);
 void ct_cpu_project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
                           const struct ct_weight *up);
-void ct_cpu_project_logits(struct ct_backend *b, ct_mat in, const struct ct_weight *head, float cap);
+void ct_cpu_project_logits(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
+                           const struct ct_weight *head, float cap);
 
 /* cpu_kv.c: where K and V lie */
-struct ct_kv ct_cpu_alloc_kv(struct ct_backend *b, enum ct_kv_type type, int capacity, int n_kv_head,
-                             int head_dim);
-void ct_cpu_kv_clear(struct ct_backend *b, int sequence);
-void ct_cpu_kv_long(struct ct_backend *b, int sequence);
+void ct_cpu_alloc_kv(struct ct_backend *b, struct ct_kv_pool *pool, int n, struct ct_kv *layer);
+void ct_cpu_kv_copy(struct ct_backend *b, const struct ct_kv *kv, int to, int from, int n);
+void ct_cpu_kv_get(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, void *k,
+                   void *v);
+void ct_cpu_kv_put(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, const void *k,
+                   const void *v);
+void ct_cpu_kv_discard(struct ct_backend *b, const struct ct_kv_pool *pool, int block);
+void ct_cpu_kv_long(struct ct_backend *b, const struct ct_kv_pool *pool);
 void ct_cpu_kv_write(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
+/* A head of the block of positions [number, number + 1) * CT_KEY_BLOCK of a sequence. */
 struct ct_kv_head ct_cpu_kv_head(const struct ct_cpu_backend *b, const struct ct_kv *kv, int sequence,
-                                 int head);
+                                 int number, int head);
 
 /* cpu_attend.c */
 void ct_cpu_attention_init(struct ct_cpu_backend *b);

@@ -26,14 +26,14 @@ static void add_products(struct ct_cost *c, const struct ct_event *event, bool e
 /* Keys that several rows of a sequence see are read once; a query head takes two operations for each key
  * and value. */
 static void add_attention(struct ct_cost *c, const struct ct_event *event, const struct ct_rows *rows,
-                          int window)
+                          const struct ct_seen *seen)
 {
     const struct ct_kv *kv = event->kv;
     uint64_t heads = (uint64_t)(event->out.cols / kv->head_dim);
     int sequence = -1, read = 0; /* keys below `read` of the sequence are counted */
 
     for (int r = 0; r < rows->n; r++) {
-        int end = rows->position[r] + 1, begin = window ? CT_MAX(0, end - window) : 0;
+        int end = seen[r].last + 1, begin = seen[r].first;
         read = rows->sequence[r] == sequence ? CT_MAX(read, begin) : begin;
         sequence = rows->sequence[r];
         c->bytes += 2 * (uint64_t)kv->n_kv_head * ct_kv_bytes(kv->type, end - read, kv->head_dim);
@@ -51,6 +51,6 @@ struct ct_cost ct_cpu_cost(const struct ct_backend *base, const struct ct_event 
     if (strncmp(event->verb, "project", 7) == 0)
         add_products(&c, event, b->o.exact);
     else if (strcmp(event->verb, "attend") == 0)
-        add_attention(&c, event, &b->rows, b->o.attn[event->attn_type].window);
+        add_attention(&c, event, &b->rows, b->rows.seen[event->attn_type]);
     return c;
 }

@@ -1,67 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_kv.c: K and V in memory: a run of whole pages for each sequence, in it the layers one after another,
- * each with the heads of K and then those of V. What lies in a head: kernel/kernel.h. */
+/* cpu_kv.c: K and V in memory: blocks of whole pages, in each the layers of its pool one after another, each
+ * with the heads of K and then those of V. What lies in a head: kernel/kernel.h; who holds a block:
+ * model/kv_cache.c. */
 #include "backend/cpu/cpu_backend.h"
 
+#include <math.h>
+
 #include "base/redzone.h"
+#include "kernel/layout/kv_rows.h"
 #include "os/memory.h"
 
-/* Bytes of K, or of V, of all heads of a layer. */
-static size_t half_bytes(const struct ct_kv *kv)
+/* Bytes of K, or of V, of n positions of a head. */
+static size_t head_bytes(const struct ct_kv *kv, int n)
 {
-    return (size_t)kv->n_kv_head * ct_kv_bytes(kv->type, kv->capacity, kv->head_dim);
+    return ct_kv_bytes(kv->type, n, kv->head_dim);
 }
 
-static uint8_t *sequence_at(const struct ct_cpu_backend *b, int sequence)
+static uint8_t *block_at(const struct ct_cpu_backend *b, const struct ct_kv_pool *pool, int block)
 {
-    return b->kv.base + (size_t)sequence * b->sequence_bytes;
+    assert(block >= 0 && block < pool->n_blocks);
+    return b->kv.base + pool->at + (size_t)block * pool->block_bytes;
 }
 
-/* Where the next bytes of each sequence are. */
-static size_t take_half(struct ct_cpu_backend *b, size_t bytes)
+/* Where the next bytes of each block of a pool are. */
+static size_t take_half(struct ct_cpu_backend *b, struct ct_kv_pool *pool, size_t *used, size_t bytes)
 {
-    size_t at = b->kv.used;
+    size_t at = *used;
 
-    b->kv.used += bytes + CT_REDZONE;
-    for (int i = 0; b->kv.base && i < b->extent.sequences; i++)
-        CT_FORBID(sequence_at(b, i) + at + bytes, CT_REDZONE);
+    *used += bytes + CT_REDZONE;
+    for (int i = 0; b->kv.base && i < pool->n_blocks && CT_REDZONE; i++)
+        CT_FORBID(block_at(b, pool, i) + at + bytes, CT_REDZONE);
     return at;
 }
 
-struct ct_kv ct_cpu_alloc_kv(struct ct_backend *b, enum ct_kv_type type, int capacity, int n_kv_head,
-                             int head_dim)
-{
-    struct ct_cpu_backend *cpu = ct_cpu(b);
-    struct ct_kv kv = {type, (int)ct_round_up((size_t)capacity, CT_KEY_BLOCK), n_kv_head, head_dim, 0, 0};
-
-    assert(capacity > 0 && n_kv_head > 0 && head_dim > 0 && head_dim <= CT_MAX_HEAD_DIM);
-    kv.k = take_half(cpu, half_bytes(&kv));
-    kv.v = take_half(cpu, half_bytes(&kv));
-    cpu->sequence_bytes = CT_MAX(cpu->sequence_bytes, ct_round_up(cpu->kv.used, ct_os_page()));
-    return kv;
-}
-
-void ct_cpu_kv_clear(struct ct_backend *base, int sequence)
+/* Twice over the layers: what a block takes is known before the first byte of one has an address. */
+void ct_cpu_alloc_kv(struct ct_backend *base, struct ct_kv_pool *pool, int n, struct ct_kv *layer)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
+    size_t used = 0;
 
-    ct_os_discard(sequence_at(b, sequence), b->sequence_bytes);
+    pool->at = b->kv.used;
+    pool->block_bytes = 0;
+    for (int i = 0; i < n; i++)
+        if (layer[i].pool == pool)
+            pool->block_bytes +=
+                2 * ((size_t)layer[i].n_kv_head * head_bytes(&layer[i], CT_KEY_BLOCK) + CT_REDZONE);
+    pool->block_bytes = ct_round_up(pool->block_bytes, ct_os_page());
+    b->kv.used += (size_t)pool->n_blocks * pool->block_bytes;
+    for (int i = 0; i < n; i++) {
+        size_t half = (size_t)layer[i].n_kv_head * head_bytes(&layer[i], CT_KEY_BLOCK);
+        if (layer[i].pool != pool)
+            continue;
+        assert(layer[i].n_kv_head > 0 && layer[i].head_dim > 0 && layer[i].head_dim <= CT_MAX_HEAD_DIM);
+        layer[i].k = take_half(b, pool, &used, half);
+        layer[i].v = take_half(b, pool, &used, half);
+    }
 }
 
-/* Huge pages are read faster; a short sequence would touch far more of them than it fills. */
-void ct_cpu_kv_long(struct ct_backend *base, int sequence)
+void ct_cpu_kv_discard(struct ct_backend *base, const struct ct_kv_pool *pool, int block)
 {
-    struct ct_cpu_backend *b = ct_cpu(base);
+    ct_os_discard(block_at(ct_cpu(base), pool, block), pool->block_bytes);
+}
 
-    ct_os_huge(sequence_at(b, sequence), b->sequence_bytes);
+/* Huge pages are read faster; short sequences would touch far more of them than they fill. */
+void ct_cpu_kv_long(struct ct_backend *base, const struct ct_kv_pool *pool)
+{
+    if (pool->n_blocks > 0)
+        ct_os_huge(block_at(ct_cpu(base), pool, 0), (size_t)pool->n_blocks * pool->block_bytes);
+}
+
+/* A head of a block: a cache of CT_KEY_BLOCK slots to the kernels. */
+static struct ct_kv_head head_of_block(const struct ct_cpu_backend *b, const struct ct_kv *kv, int block,
+                                       int head)
+{
+    uint8_t *at = block_at(b, kv->pool, block) + (size_t)head * head_bytes(kv, CT_KEY_BLOCK);
+
+    return (struct ct_kv_head){kv->type, CT_KEY_BLOCK, kv->head_dim, at + kv->k, at + kv->v};
 }
 
 struct ct_kv_head ct_cpu_kv_head(const struct ct_cpu_backend *b, const struct ct_kv *kv, int sequence,
-                                 int head)
+                                 int number, int head)
 {
-    uint8_t *at = sequence_at(b, sequence) + (size_t)head * ct_kv_bytes(kv->type, kv->capacity, kv->head_dim);
+    const struct ct_kv_pool *pool = kv->pool;
 
-    return (struct ct_kv_head){kv->type, kv->capacity, kv->head_dim, at + kv->k, at + kv->v};
+    return head_of_block(b, kv, pool->table[sequence * pool->length + number % pool->length], head);
+}
+
+void ct_cpu_kv_copy(struct ct_backend *base, const struct ct_kv *kv, int to, int from, int n)
+{
+    const struct ct_cpu_backend *b = ct_cpu(base);
+    /* K lies in panels of so many positions */
+    size_t bytes = head_bytes(kv, (int)ct_round_up((size_t)n, CT_KEY_PANEL));
+
+    assert(n > 0 && n <= CT_KEY_BLOCK);
+    for (int h = 0; h < kv->n_kv_head; h++) {
+        struct ct_kv_head target = head_of_block(b, kv, to, h), source = head_of_block(b, kv, from, h);
+        memcpy(target.k, source.k, bytes);
+        memcpy(target.v, source.v, bytes);
+    }
+}
+
+void ct_cpu_kv_get(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, void *k,
+                   void *v)
+{
+    const size_t bytes = head_bytes(kv, 1);
+
+    for (int i = 0; i < n * kv->n_kv_head; i++) {
+        struct ct_kv_head head = head_of_block(ct_cpu(b), kv, block, i % kv->n_kv_head);
+        ct_kv_get_row(&head, first + i / kv->n_kv_head, (uint8_t *)k + (size_t)i * bytes,
+                      (uint8_t *)v + (size_t)i * bytes);
+    }
+}
+
+void ct_cpu_kv_put(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, const void *k,
+                   const void *v)
+{
+    const size_t bytes = head_bytes(kv, 1);
+
+    for (int i = 0; i < n * kv->n_kv_head; i++) {
+        struct ct_kv_head head = head_of_block(ct_cpu(b), kv, block, i % kv->n_kv_head);
+        ct_kv_put_row(&head, first + i / kv->n_kv_head, (const uint8_t *)k + (size_t)i * bytes,
+                      (const uint8_t *)v + (size_t)i * bytes);
+    }
 }
 
 struct job {
@@ -70,17 +130,34 @@ struct job {
     ct_mat k, v;
 };
 
+/* Stored values are finite: a masked one is multiplied by 0, and blocks are shared. A row that has others is
+ * not finite, and zeros stand for it. */
+static bool storable(const float *x, int n, float limit)
+{
+    bool below = true;
+
+    for (int i = 0; i < n; i++)
+        below &= fabsf(x[i]) < limit;
+    return below;
+}
+
 static void write_item(void *arg, int row, int thread)
 {
     struct job *j = arg;
     const struct ct_rows *rows = &j->b->rows;
+    float *k = ct_row(j->k, row), *v = ct_row(j->v, row), limit = ct_kv_info(j->kv->type)->limit;
+    int n = j->kv->n_kv_head * j->kv->head_dim, position = rows->position[row];
 
     (void)thread;
+    if (!storable(k, n, limit) || !storable(v, n, limit)) {
+        j->b->not_finite[j->b->origin[row]] = true;
+        memset(k, 0, (size_t)n * sizeof *k);
+        memset(v, 0, (size_t)n * sizeof *v);
+    }
     for (int h = 0; h < j->kv->n_kv_head; h++) {
-        struct ct_kv_head head = ct_cpu_kv_head(j->b, j->kv, rows->sequence[row], h);
+        struct ct_kv_head head = ct_cpu_kv_head(j->b, j->kv, rows->sequence[row], position / CT_KEY_BLOCK, h);
         int at = h * j->kv->head_dim;
-        ct_kv_write(&j->b->kernel, &head, rows->position[row], ct_row(j->k, row) + at,
-                    ct_row(j->v, row) + at);
+        ct_kv_write(&j->b->kernel, &head, position % CT_KEY_BLOCK, k + at, v + at);
     }
 }
 

@@ -20,6 +20,9 @@ struct job {
     const ct_mat *outs;
     const struct ct_weight *const *ws;
     int shares, share; /* the first items are so many shares of so many blocks, the others a block each */
+    int tokens;        /* rows of the input: the current ones, or those of a slice of the head */
+    int first;         /* the first of a slice */
+    float *const *to;  /* [tokens] where its logits go */
     float cap;
 };
 
@@ -35,8 +38,8 @@ static void prepare_item(void *arg, int item, int thread)
         j->b->kernel.prepare_input(&j->b->prepared[j->form], j->form, j->in.handle, t0, t0 + CT_LANES);
 }
 
-/* Prepares the current rows of in once for every form that the weights ask for. */
-static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_weight *const *w)
+/* Prepares the first rows of in once for every form that the weights ask for. */
+static void prepare(struct ct_cpu_backend *b, ct_mat in, int tokens, int n, const struct ct_weight *const *w)
 {
     for (int form = 0; form < CT_INPUT_COUNT; form++) {
         bool wanted = false;
@@ -45,9 +48,9 @@ static void prepare(struct ct_cpu_backend *b, ct_mat in, int n, const struct ct_
         if (!wanted)
             continue;
         assert(in.cols <= b->widest[form]);
-        b->prepared[form].n = b->rows.n;
+        b->prepared[form].n = tokens;
         b->prepared[form].cols = in.cols;
-        ct_pool_run(b->pool, (b->rows.n + CT_LANES - 1) / CT_LANES, prepare_item,
+        ct_pool_run(b->pool, (tokens + CT_LANES - 1) / CT_LANES, prepare_item,
                     &(struct job){.b = b, .in = in, .form = (enum ct_input)form});
     }
 }
@@ -63,15 +66,16 @@ static int rows_between_looks(const struct ct_cpu_backend *b, const struct ct_we
     return block * (int)CT_MAX(blocks, 1);
 }
 
-/* Rows [r0, r1) of one product for all current tokens. */
-static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_weight *w, int r0, int r1,
+/* Rows [r0, r1) of one product for all tokens. */
+static void product_rows(const struct job *j, ct_mat out, const struct ct_weight *w, int r0, int r1,
                          int thread)
 {
+    struct ct_cpu_backend *b = j->b;
     enum ct_input form = ct_input_form(w, b->o.exact);
     const struct ct_kernel *k = &b->kernel;
 
     bool panels = w->layout == CT_LAYOUT_PANELS && (!b->o.exact || ct_cpu_exact_panels(w->type));
-    int step = rows_between_looks(b, w, b->rows.n);
+    int step = rows_between_looks(b, w, j->tokens);
 
     for (int r = r0; r < r1 && ct_pool_goes_on(b->pool, thread); r += step)
         (panels ? k->project_panels : k->project)(out.handle, (size_t)out.cols, w, r, CT_MIN(r + step, r1),
@@ -79,9 +83,9 @@ static void product_rows(struct ct_cpu_backend *b, ct_mat out, const struct ct_w
                                                   b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input));
 }
 
-static int blocks_of(const struct ct_cpu_backend *b, const struct ct_weight *w)
+static int blocks_of(const struct job *j, const struct ct_weight *w)
 {
-    const int rows = rows_of_block(b, b->rows.n);
+    const int rows = rows_of_block(j->b, j->tokens);
     return (w->rows + rows - 1) / rows;
 }
 
@@ -107,13 +111,13 @@ static void blocks_of_item(const struct job *j, int item, int *first, int *end)
 static void project_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
-    int first, end, rows = rows_of_block(j->b, j->b->rows.n);
+    int first, end, rows = rows_of_block(j->b, j->tokens);
 
     blocks_of_item(j, item, &first, &end);
     for (int i = 0; i < j->n_out; i++) {
         int begin = CT_MAX(first, j->blocks_before[i]), stop = CT_MIN(end, j->blocks_before[i + 1]);
         if (begin < stop)
-            product_rows(j->b, j->outs[i], j->ws[i], (begin - j->blocks_before[i]) * rows,
+            product_rows(j, j->outs[i], j->ws[i], (begin - j->blocks_before[i]) * rows,
                          CT_MIN((stop - j->blocks_before[i]) * rows, j->ws[i]->rows), thread);
     }
 }
@@ -122,16 +126,16 @@ void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out
                     const struct ct_weight *const *w)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
-    struct job j = {.b = b, .n_out = n, .outs = out, .ws = w};
+    struct job j = {.b = b, .n_out = n, .outs = out, .ws = w, .tokens = b->rows.n};
 
     assert(n < (int)CT_COUNT(j.blocks_before));
     if (b->rows.n == 0)
         return;
-    prepare(b, in, n, w);
+    prepare(b, in, j.tokens, n, w);
     for (int i = 0; i < n; i++)
         assert(w[i]->cols == in.cols && w[i]->rows <= out[i].cols);
     for (int i = 0; i < n; i++)
-        j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(b, w[i]);
+        j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(&j, w[i]);
     run_blocks(&j, j.blocks_before[n], project_item);
 }
 
@@ -167,13 +171,13 @@ static void geglu_item(void *arg, int item, int thread)
     int first, end;
 
     blocks_of_item(j, item, &first, &end);
-    int n = j->b->rows.n, rows = rows_of_block(j->b, n);
+    int n = j->tokens, rows = rows_of_block(j->b, n);
     int r0 = first * rows, r1 = CT_MIN(end * rows, j->ws[1]->rows), step = n > CT_LANES ? rows : r1 - r0;
     for (int r = r0; r < r1; r += step) {
         struct ct_weight up = rows_of(j->ws[1], r, CT_MIN(r + step, r1));
         ct_mat beside = {beside_of(j->b, thread), up.rows};
-        product_rows(j->b, j->out, j->ws[0], r, r + up.rows, thread);
-        product_rows(j->b, beside, &up, 0, up.rows, thread);
+        product_rows(j, j->out, j->ws[0], r, r + up.rows, thread);
+        product_rows(j, beside, &up, 0, up.rows, thread);
         for (int t = 0; t < n; t++)
             j->b->kernel.geglu(ct_row(j->out, t) + r, ct_row(beside, t), up.rows);
     }
@@ -189,39 +193,38 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
            up->cols == in.cols);
     if (b->rows.n == 0)
         return;
-    prepare(b, in, 2, w);
-    run_blocks(&(struct job){.b = b, .out = out, .ws = w}, blocks_of(b, gate), geglu_item);
+    prepare(b, in, b->rows.n, 2, w);
+    struct job j = {.b = b, .out = out, .ws = w, .tokens = b->rows.n};
+    run_blocks(&j, blocks_of(&j, gate), geglu_item);
 }
 
 /* ---- logits ---- */
 
-/* Logits [r0, r1) of every row, whether they are finite included. A single row is computed where it
- * belongs; those of several rows are not at even distances. */
+/* Logits [r0, r1) of every row of the slice, whether they are finite included. A single row is computed where
+ * it belongs; those of several rows are not at even distances. */
 static void some_logits(struct job *j, int r0, int r1, int thread)
 {
     struct ct_cpu_backend *b = j->b;
     struct ct_weight w = rows_of(j->ws[0], r0, r1);
-    bool alone = b->rows.n == 1;
-    ct_mat out = {alone ? b->rows.logits[0] + r0 : beside_of(b, thread), w.rows};
-    bool finite = true;
+    bool alone = j->tokens == 1;
+    ct_mat out = {alone ? j->to[0] + r0 : beside_of(b, thread), w.rows};
 
-    product_rows(b, out, &w, 0, w.rows, thread);
-    for (int t = 0; t < b->rows.n; t++) {
-        float *to = b->rows.logits[t] + r0;
+    product_rows(j, out, &w, 0, w.rows, thread);
+    for (int t = 0; t < j->tokens; t++) {
+        float *to = j->to[t] + r0;
         if (!alone)
             memcpy(to, ct_row(out, t), (size_t)w.rows * sizeof *to);
         if (j->cap > 0)
             b->kernel.softcap(to, j->cap, w.rows);
-        finite = b->kernel.finite(to, (size_t)w.rows) && finite;
+        if (!b->kernel.finite(to, (size_t)w.rows))
+            b->not_finite[b->origin[j->first + t]] = true;
     }
-    if (!finite)
-        atomic_store_explicit(&b->not_finite, true, memory_order_relaxed);
 }
 
 static void logits_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
-    int first, end, n = j->b->rows.n, rows = rows_of_block(j->b, n), step = rows;
+    int first, end, n = j->tokens, rows = rows_of_block(j->b, n), step = rows;
 
     blocks_of_item(j, item, &first, &end);
     if (n <= CT_LANES)
@@ -232,17 +235,17 @@ static void logits_item(void *arg, int item, int thread)
         some_logits(j, r, CT_MIN(r + step, stop), thread);
 }
 
-void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, const struct ct_weight *head, float cap)
+void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
+                           const struct ct_weight *head, float cap)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
+    struct job j = {.b = b, .ws = &head, .cap = cap, .tokens = n, .first = first, .to = to};
 
-    if (b->rows.n == 0)
+    assert(first >= 0 && n >= 0 && first + n <= b->rows.n && head->cols == in.cols);
+    if (n == 0)
         return;
-    for (int t = 0; t < b->rows.n; t++)
-        assert(b->rows.logits[t]); /* select_rows went before */
-    assert(head->cols == in.cols);
-    prepare(b, in, 1, &head);
-    run_blocks(&(struct job){.b = b, .ws = &head, .cap = cap}, blocks_of(b, head), logits_item);
+    prepare(b, (ct_mat){ct_row(in, first), in.cols}, n, 1, &head);
+    run_blocks(&j, blocks_of(&j, head), logits_item);
 }
 
 /* ---- memory ---- */

@@ -5,9 +5,9 @@
 #include "kernel/ref/ref.h"
 
 /* Philox4x32-10 (Salmon et al., 2011): the first word for this key and counter. */
-static uint32_t philox(uint64_t seed, uint32_t position, uint32_t session)
+static uint32_t philox(uint64_t seed, uint32_t position, uint32_t number)
 {
-    uint32_t c0 = position, c1 = session, c2 = 0, c3 = 0;
+    uint32_t c0 = position, c1 = number, c2 = 0, c3 = 0;
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
 
     for (int round = 0; round < 10; round++) {
@@ -174,7 +174,7 @@ int32_t CT_NAME(ct_draw)(const float *logits, int n, const struct ct_draw *d, in
     float total = 0, reached = 0;
     for (int i = 0; i < keep; i++)
         total += weight[i];
-    float target = (float)(philox(d->seed, d->position, d->session) >> 8) * 0x1p-24f * total;
+    float target = (float)(philox(d->seed, d->position, d->number) >> 8) * 0x1p-24f * total;
     for (int i = 0; i < keep; i++) {
         reached += weight[i];
         if (reached > target)

@@ -4,6 +4,7 @@
 #ifndef CT_CALL_H
 #define CT_CALL_H
 
+#include "carat_tools.h"
 #include "text/tokenizer/tokenizer.h"
 
 /* As carat_parse_calls, whose declaration says what comes out. *out is written only on success. */

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step.c: the passes of a step: which tokens of which rows go into the next one, where their logits go, and
+ * what becomes of each row. A row that fails ends alone. What a session holds is session.c's business.
+ *
+ * The sessions of a step are claimed. The engine's lock is held for one pass at a time. */
+#include "engine/engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* One call of carat_step. */
+struct step {
+    carat_engine *engine;
+    carat_row *rows;
+    int n;
+    bool reports;     /* the progress of the only session hears of each pass */
+    int taken;        /* rows of the pass under way */
+    int failed;       /* the first row that failed; n: none */
+    carat_error *err; /* of that row */
+};
+
+static size_t vocab_of(const carat_engine *e)
+{
+    return (size_t)e->model->config.n_vocab;
+}
+
+/* Ends a row; what its session holds by now stays. */
+static void __attribute__((format(printf, 4, 5)))
+fail_row(struct step *s, int r, carat_status status, const char *format, ...)
+{
+    char message[sizeof s->err->message];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    s->rows[r].status = status;
+    if (r < s->failed) {
+        ct_fail(s->err, status, "%s", message);
+        s->failed = r;
+    }
+}
+
+static bool row_has_more(const carat_row *row)
+{
+    return row->status == CARAT_OK && row->session->done < row->n;
+}
+
+/* ---- what a row wants ---- */
+
+static carat_wants wants_of(const carat_row *row)
+{
+    if (row->wants != CARAT_WANTS_DEFAULT)
+        return row->wants;
+    return row->logits ? CARAT_WANTS_ALL : CARAT_WANTS_LAST;
+}
+
+/* Whether the logits of a token are wanted; tokens are asked about in ascending order. */
+static bool row_wants(const carat_row *row, int token)
+{
+    int *next = &row->session->next_wanted;
+
+    switch (wants_of(row)) {
+    case CARAT_WANTS_ALL:
+        return true;
+    case CARAT_WANTS_LAST:
+        return token == row->n - 1;
+    case CARAT_WANTS_SOME:
+        while (*next < row->n_wanted && row->wanted[*next] < token)
+            ++*next;
+        return *next < row->n_wanted && row->wanted[*next] == token;
+    default:
+        return false;
+    }
+}
+
+carat_status ct_check_wants(const carat_row *row, carat_error *err)
+{
+    carat_wants wants = wants_of(row);
+
+    if ((int)wants < CARAT_WANTS_DEFAULT || wants > CARAT_WANTS_SOME)
+        return ct_fail(err, CARAT_E_ARGUMENT, "a row wants %d, which is no carat_wants", (int)wants);
+    if ((wants == CARAT_WANTS_ALL || wants == CARAT_WANTS_SOME) && !row->logits && !row->deliver)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "a row wants logits of several tokens and has neither logits nor "
+                       "deliver to put them");
+    if (wants != CARAT_WANTS_SOME)
+        return CARAT_OK;
+    if (!row->wanted || row->n_wanted < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "a row wants some logits, and wanted is NULL or n_wanted is %d",
+                       row->n_wanted);
+    for (int i = 0; i < row->n_wanted; i++)
+        if (row->wanted[i] < 0 || row->wanted[i] >= row->n || (i && row->wanted[i] <= row->wanted[i - 1]))
+            return ct_fail(err, CARAT_E_ARGUMENT,
+                           "wanted[%d] of a row is %d, expected ascending indices of its %d tokens", i,
+                           row->wanted[i], row->n);
+    return CARAT_OK;
+}
+
+/* ---- the rows of a pass ---- */
+
+/* Positions that position p sees, in layers of each type. */
+static void set_seen(carat_engine *e, int at, int p)
+{
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        int window = e->model->config.attn[i].window;
+        e->seen[i][at] = (struct ct_seen){window ? CT_MAX(0, p - window + 1) : 0, p};
+    }
+}
+
+/* Takes the next tokens of a row into the pass. */
+static void gather_row(struct step *s, int r)
+{
+    carat_engine *e = s->engine;
+    const carat_row *row = &s->rows[r];
+    carat_session *c = row->session;
+    int n = CT_MIN(CT_MIN(row->n - c->done, e->plan.chunk - s->taken), ct_kv_span(&e->cache, c->n));
+
+    if (!ct_kv_extend(&e->cache, c->slot, c->n, c->n + n)) {
+        fail_row(
+            s, r, CARAT_E_MEMORY,
+            "no block of K and V is free for position %d: %d blocks are held; close or rewind a session, or "
+            "give the engine more kv_bytes",
+            c->n, ct_kv_cache_use(&e->cache).held);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        int at = s->taken++, token = c->done + i;
+        e->token[at] = row->tokens[token];
+        e->position[at] = c->n + i;
+        e->sequence[at] = c->slot;
+        e->row[at] = (struct ct_row_of){r, token};
+        e->wanted[at] = row_wants(row, token);
+        set_seen(e, at, c->n + i);
+        if (e->wanted[at] && token == row->n - 1)
+            c->next = ct_take_logits(e);
+    }
+    c->taking = n;
+}
+
+static void gather(struct step *s)
+{
+    s->taken = 0;
+    for (int r = 0; r < s->n; r++) {
+        s->rows[r].session->taking = 0;
+        if (row_has_more(&s->rows[r]) && s->taken < s->engine->plan.chunk)
+            gather_row(s, r);
+    }
+}
+
+/* ---- logits ---- */
+
+/* Where the logits of a row of the pass are computed: in the session for its last token, else where the
+ * caller wants them; NULL: nowhere yet, they are handed over. */
+static float *destination(const struct step *s, int at)
+{
+    const struct ct_row_of *of = &s->engine->row[at];
+    const carat_row *row = &s->rows[of->row];
+    size_t i = wants_of(row) == CARAT_WANTS_ALL ? (size_t)of->token : (size_t)row->session->delivered;
+
+    if (of->token == row->n - 1)
+        return ct_logits_at(s->engine, row->session->next);
+    return row->logits ? row->logits + i * vocab_of(s->engine) : NULL;
+}
+
+static bool is_finite(const carat_engine *e, int at)
+{
+    return e->backend->verb.is_finite(e->backend, at);
+}
+
+/* Brings computed logits where they belong. A callback that wants no more ends its row. */
+static void deliver(struct step *s, int at, const float *logits)
+{
+    const struct ct_row_of *of = &s->engine->row[at];
+    const carat_row *row = &s->rows[of->row];
+    carat_session *c = row->session;
+    int i = c->delivered++;
+
+    c->sick |= !is_finite(s->engine, at);
+    if (c->sick || c->deaf)
+        return;
+    if (row->deliver && row->deliver(row->user, of->token, logits))
+        c->stopped = c->deaf = true;
+    else if (row->logits && of->token == row->n - 1)
+        memcpy(row->logits + (size_t)i * vocab_of(s->engine), logits, vocab_of(s->engine) * sizeof *logits);
+}
+
+/* The head over the rows that want logits, in slices that have a place for each of them. Whose K or V are not
+ * finite gets none: zeros stand there. */
+static void run_head(struct step *s)
+{
+    carat_engine *e = s->engine;
+    int done = 0; /* rows of the head that are through */
+
+    for (int at = 0; at < s->taken; at++)
+        s->rows[e->row[at].row].session->sick |= !is_finite(e, at);
+    for (int at = 0; at < s->taken;) {
+        int first = at, slice = 0, beside = 0;
+        for (; at < s->taken && beside < e->logits_rows; at++) {
+            if (!e->wanted[at])
+                continue;
+            float *to = destination(s, at);
+            e->to[slice++] = to ? to : e->slice + (size_t)beside++ * vocab_of(e);
+        }
+        ct_head(&e->pass, done, slice, e->to);
+        done += slice;
+        for (int i = first, k = 0; i < at; i++)
+            if (e->wanted[i])
+                deliver(s, i, e->to[k++]);
+    }
+}
+
+/* ---- cancelling ---- */
+
+/* Whether a session wants its call to end. A token counts in as many parts as there are layers. */
+static bool wants_stop(carat_session *c, const carat_row *row, const struct ct_pass *p)
+{
+    size_t layers = (size_t)(p->end - p->first), passed = (size_t)(p->layer - p->first);
+
+    if (!c->stopped && atomic_exchange(&c->cancel, false))
+        c->stopped = true;
+    if (!c->stopped && c->watch)
+        c->stopped =
+            c->watch(c->user, (size_t)c->done + (size_t)c->taking * passed / layers, (size_t)row->n) != 0;
+    return c->stopped;
+}
+
+/* A pass stops when all who are in it want that; one who wants it alone ends after the pass. */
+static int ask_sessions(void *user)
+{
+    const struct step *s = user;
+    bool all = true;
+
+    for (int r = 0; r < s->n; r++)
+        if (s->rows[r].session->taking > 0)
+            all &= wants_stop(s->rows[r].session, &s->rows[r], &s->engine->pass);
+    return all;
+}
+
+/* ---- what becomes of a row ---- */
+
+/* Its tokens of the pass are held from now on. */
+static void advance(carat_row *row)
+{
+    carat_session *c = row->session;
+
+    memcpy(ct_held_tokens(c) + c->n, row->tokens + c->done, (size_t)c->taking * sizeof(int32_t));
+    c->n += c->taking;
+    c->done += c->taking;
+    ct_drop_logits(c->engine, &c->logits);
+    c->logits = c->next;
+    c->next = -1;
+}
+
+static void settle(struct step *s, int r, bool whole)
+{
+    carat_row *row = &s->rows[r];
+    carat_session *c = row->session;
+
+    if (whole && c->sick) {
+        ct_session_empty(c, false);
+        fail_row(s, r, CARAT_E_NUMERIC,
+                 "the logits hold NaN or infinity: a weight of the model is damaged, or its range exceeds "
+                 "float32");
+        return;
+    }
+    if (whole) {
+        advance(row);
+    } else {
+        ct_kv_cut(&c->engine->cache, c->slot, c->n, false);
+        ct_drop_logits(c->engine, &c->next);
+    }
+    if (c->stopped && c->done < row->n)
+        fail_row(s, r, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens", c->done, row->n);
+}
+
+/* One pass over what the rows have left; none when nothing can go on. */
+static void run_pass(struct step *s)
+{
+    carat_engine *e = s->engine;
+
+    ct_lock_enter(&e->lock);
+    gather(s);
+    if (s->taken > 0) {
+        const struct ct_rows rows = {s->taken, e->token, e->position, e->sequence, {e->seen[0], e->seen[1]},
+                                     e->wanted};
+        ct_forward(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
+        run_head(s);
+        bool whole = end_pass(e->backend);
+        for (int r = 0; r < s->n; r++)
+            if (s->rows[r].session->taking > 0)
+                settle(s, r, whole);
+    }
+    ct_lock_leave(&e->lock);
+}
+
+static void report(struct step *s)
+{
+    const carat_session *c = s->rows[0].session;
+
+    if (s->reports && c->progress && c->progress(c->user, (size_t)c->done, (size_t)s->rows[0].n) &&
+        row_has_more(&s->rows[0]))
+        fail_row(s, 0, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens", c->done,
+                 s->rows[0].n);
+}
+
+carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool reports, carat_error *err)
+{
+    struct step s = {.engine = engine, .rows = rows, .n = n, .reports = reports, .failed = n, .err = err};
+    bool more = true;
+
+    for (int r = 0; r < n; r++) {
+        carat_session *c = rows[r].session;
+        c->done = c->taking = c->next_wanted = c->delivered = 0;
+        c->stopped = c->deaf = c->sick = false;
+        rows[r].status = CARAT_OK;
+        if (rows[r].n > engine->plan.context - c->n)
+            fail_row(&s, r, CARAT_E_CONTEXT, "%d tokens do not fit after %d held ones in a context of %d",
+                     rows[r].n, c->n, engine->plan.context);
+        else
+            ct_session_grows(c, rows[r].n);
+    }
+    while (more) {
+        run_pass(&s);
+        report(&s);
+        more = false;
+        for (int r = 0; r < n; r++)
+            more |= row_has_more(&rows[r]);
+    }
+    return s.failed < n ? rows[s.failed].status : CARAT_OK;
+}

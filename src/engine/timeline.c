@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeline.c: what a session holds: tokens, K and V, logits, the text so far. session.c and step.c change it. */
+#include "engine/engine.h"
+
+int32_t *ct_held_tokens(const carat_session *s)
+{
+    return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
+}
+
+int ct_take_logits(carat_engine *e)
+{
+    int i = 0;
+
+    while (e->logits_holders[i]) /* each session holds one, and takes one more: there is always another */
+        i++;
+    assert(i < 2 * e->plan.sessions);
+    e->logits_holders[i] = 1;
+    return i;
+}
+
+void ct_drop_logits(carat_engine *e, int *logits)
+{
+    if (*logits >= 0)
+        e->logits_holders[*logits]--;
+    *logits = -1;
+}
+
+float *ct_logits_at(const carat_engine *e, int logits)
+{
+    return e->logits + (size_t)logits * (size_t)e->model->config.n_vocab;
+}
+
+void ct_session_grows(const carat_session *s, int more)
+{
+    enum { LONG = 1024 };
+    struct ct_backend *b = s->engine->backend;
+
+    for (int i = 0; i < CT_ATTN_TYPES && s->n < LONG && s->n + more >= LONG; i++)
+        b->verb.kv_long(b, &s->engine->cache.group[i].pool);
+}
+
+void ct_session_new_text(carat_session *s)
+{
+    ct_drop_logits(s->engine, &s->logits);
+    ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
+}
+
+void ct_session_empty(carat_session *s, bool discard)
+{
+    ct_kv_cut(&s->engine->cache, s->slot, 0, discard);
+    ct_drop_logits(s->engine, &s->next);
+    ct_session_new_text(s);
+    s->n = 0;
+}
