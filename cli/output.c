@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output.c: standard output with its errors remembered, and JSON on it. A reader that has gone away ends the
- * command quietly with 141, as it would end any filter; other write errors are reported. */
+/* output.c: standard output with its errors remembered, long lines folded for a terminal, and JSON on it. A
+ * reader that has gone away ends the command quietly with 141, as it would end any filter; other write errors
+ * are reported. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -54,21 +55,99 @@ static void make_room(void)
         progress_hide();
 }
 
-void out_write(const void *data, size_t n)
+static void put_bytes(const void *data, size_t n)
 {
-    make_room();
     if (write_error == 0 && fwrite(data, 1, n, stdout) != n)
         remember();
 }
 
+/* ---- folding ---- */
+
+static struct {
+    int columns;       /* 0: nothing is folded */
+    int label, indent; /* where the text of a first line begins, and where others do */
+    char line[4096];   /* the one under way */
+    size_t n;
+} fold;
+
+void out_fold(int indent)
+{
+    enum { NARROW = 60 };
+
+    fold.columns = indent ? terminal_columns(STDOUT_FILENO) : 0;
+    fold.label = indent;
+    fold.indent = fold.columns < NARROW ? 4 : indent;
+    if (fold.columns < 20)
+        fold.columns = 0;
+}
+
+/* The bytes of the line's first `columns` characters: whole words, unless one begins before `label`. */
+static size_t fold_at(const char *line, size_t n, int columns, int label)
+{
+    size_t at = 0, space = 0;
+
+    for (int used = 0; at < n; at++) {
+        used += ((unsigned char)line[at] & 0xc0) != 0x80;
+        if (used > columns)
+            break;
+        if (line[at] == ' ' && used > label)
+            space = at;
+    }
+    return at == n || line[at] == ' ' || space == 0 ? at : space;
+}
+
+static void fold_line(void)
+{
+    const char *line = fold.line;
+    size_t n = fold.n, at = fold_at(line, n, fold.columns, fold.label);
+
+    put_bytes(line, at);
+    while (at + 1 < n || (at < n && line[at] != ' ')) {
+        at += line[at] == ' ';
+        line += at;
+        n -= at;
+        at = fold_at(line, n, fold.columns - fold.indent, 0);
+        if (write_error == 0 && printf("\n%*s", fold.indent, "") < 0)
+            remember();
+        put_bytes(line, at);
+    }
+    fold.n = 0;
+}
+
+static void fold_bytes(const char *data, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fold.n == sizeof fold.line || data[i] == '\n')
+            fold_line();
+        if (data[i] == '\n')
+            put_bytes(data + i, 1);
+        else
+            fold.line[fold.n++] = data[i];
+    }
+}
+
+void out_write(const void *data, size_t n)
+{
+    make_room();
+    if (fold.columns)
+        fold_bytes(data, n);
+    else
+        put_bytes(data, n);
+}
+
 void out_print(const char *format, ...)
 {
+    char text[sizeof fold.line];
     va_list args;
 
     make_room();
     va_start(args, format);
-    if (write_error == 0 && vprintf(format, args) < 0)
+    if (fold.columns) {
+        int n = vsnprintf(text, sizeof text, format, args);
+        fold_bytes(text, n < 0 ? 0 : n < (int)sizeof text ? (size_t)n : sizeof text - 1);
+    } else if (write_error == 0 && vprintf(format, args) < 0) {
         remember();
+    }
     va_end(args);
 }
 

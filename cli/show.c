@@ -206,9 +206,11 @@ int verb_show(const struct options *o)
     if (code == DONE && o->json) {
         code = print_json(&s);
     } else if (code == DONE) {
+        out_fold(20);
         print_config(&s);
         print_sampling(&s);
         code = show_memory(s.model, &s.engine, &s.plan, o);
+        out_fold(0); /* a table */
         if (code == DONE && o->tensors)
             code = print_tensors(&s);
     }

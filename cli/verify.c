@@ -37,9 +37,11 @@ static int report(void *user, const carat_check *check)
                                                    json_text(check->detail, strlen(check->detail)), "seconds",
                                                    check->seconds));
     } else {
+        out_fold(20);
         out_print("%-12s%-8s", check->name, text[check->verdict + 1]);
         print_detail(check->detail);
         out_print("\n");
+        out_fold(0);
         if (!out_flush())
             return 1;
     }

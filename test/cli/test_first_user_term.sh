@@ -28,6 +28,18 @@ fold -b -w 80 out >wanted
 ./terminal 80 raw "$CARAT" "${generate[@]}" >shown 2>err || die 'it fails on a terminal'
 same wanted shown
 
+# what is wider than the terminal goes on in the next line, in whole words; elsewhere nothing is folded
+words() { tr -s ' \r\n' '\n' <"$1"; }
+for verb in show verify; do
+    expect 0 $verb tiny
+    [ "$(awk '{ if (length > n) n = length } END { print n }' out)" -gt 72 ] || die "$verb says nothing that is wide"
+    for columns in 72 40; do
+        ./terminal $columns raw "$CARAT" $verb tiny >shown 2>err || die "$verb fails on a terminal"
+        [ "$(words raw)" = "$(words out)" ] || die "$verb on $columns columns divides a word: $(cat shown)"
+        awk -v most=$columns '{ sub(/\r$/, "") } length > most { exit 1 }' raw || die "$verb is wider than $columns: $(cat raw)"
+    done
+done
+
 # 2. standard input belongs to the caller when the prompt is on the command line
 lines() { [ "$(wc -l <"$1")" = "$2" ] || die "$3: $(wc -l <"$1") lines, expected $2"; }
 quiet() { [ ! -s "$1" ] || die "a word for nothing: $(head -n 1 "$1")"; }
