@@ -5,7 +5,7 @@
  * reach the parser. */
 #include <stdlib.h>
 
-#include "file/file.h"
+#include "file/reader.h"
 #include "model/weights.h"
 #include "text/chat/chat.h"
 #include "text/generation_config.h"
@@ -44,8 +44,8 @@ static void read_meta(const struct ct_meta *m)
 
 static void read_file(const struct ct_file *f, const uint8_t *data, size_t size)
 {
-    for (int i = 0; i < ct_file_meta_count(f); i++)
-        read_meta(ct_file_meta_at(f, i));
+    for (int i = 0; i < f->metas.n; i++)
+        read_meta(&f->metas.meta[i]);
     for (int i = 0; i < ct_file_tensor_count(f); i++) {
         const struct ct_tensor *t = ct_file_tensor(f, i);
         if (ct_file_find(f, t->name) != t || t->data < data || t->size > size ||

@@ -14,6 +14,7 @@
 #include "model/weights.h"
 #include "text/chat/chat.h"
 #include "text/generation_config.h"
+#include "file/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,8 +57,8 @@ static void read_file(const struct ct_file *f, struct ct_bytes file)
     const struct ct_packed *p = ct_file_packed(f);
     for (size_t i = 0; i < CT_COUNT(p->side); i++)
         touch(file, file.data + p->side[i].at, p->side[i].size);
-    for (int i = 0; i < ct_file_meta_count(f); i++) {
-        const struct ct_meta *m = ct_file_meta_at(f, i);
+    for (int i = 0; i < f->metas.n; i++) {
+        const struct ct_meta *m = &f->metas.meta[i];
         must(ct_file_meta(f, "no such key") == NULL);
         touch(file, m->key.s, m->key.n);
         touch(file, m->s.s, m->s.n);

@@ -80,7 +80,6 @@ void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes);
 void ct_file_read_ahead(const struct ct_file *f, const _Atomic bool *stop);
 
 enum ct_file_kind ct_file_kind(const struct ct_file *f);
-int ct_file_version(const struct ct_file *f); /* of GGUF: 2 or 3; of SBS: 1 or 2; 0 for other kinds */
 const char *ct_file_path(const struct ct_file *f);
 /* Bytes of all files that f was read from; for a packed form out of a cache, of what it was made from. */
 uint64_t ct_file_bytes(const struct ct_file *f);
@@ -109,8 +108,6 @@ carat_status ct_file_json(const struct ct_file *f, const char *name, const char 
                           const struct ct_json_value **root, carat_error *err);
 /* GGUF metadata; NULL when absent. */
 const struct ct_meta *ct_file_meta(const struct ct_file *f, const char *key);
-int ct_file_meta_count(const struct ct_file *f);
-const struct ct_meta *ct_file_meta_at(const struct ct_file *f, int i);
 /* Scalars with a type check: E_FORMAT names file, key, offset, found and expected type or range; an absent
  * key leaves *out as it is. */
 carat_status ct_file_meta_int(const struct ct_file *f, const char *key, int64_t lo, int64_t hi, int64_t *out,

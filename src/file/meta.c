@@ -25,17 +25,6 @@ const struct ct_meta *ct_file_meta(const struct ct_file *f, const char *key)
     return ct_metas_find(&f->metas, key);
 }
 
-int ct_file_meta_count(const struct ct_file *f)
-{
-    return f->metas.n;
-}
-
-const struct ct_meta *ct_file_meta_at(const struct ct_file *f, int i)
-{
-    assert(i >= 0 && i < f->metas.n);
-    return &f->metas.meta[i];
-}
-
 carat_status ct_metas_int(const struct ct_metas *metas, const char *path, const char *key, int64_t lo,
                           int64_t hi, int64_t *out, carat_error *err)
 {

@@ -173,11 +173,6 @@ enum ct_file_kind ct_file_kind(const struct ct_file *f)
     return f->kind;
 }
 
-int ct_file_version(const struct ct_file *f)
-{
-    return f->version;
-}
-
 const char *ct_file_path(const struct ct_file *f)
 {
     return f->path;

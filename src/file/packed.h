@@ -12,7 +12,7 @@
  * length (u32), as many bytes, and a 0; a section is place, size, hash (u64 each), all 0 where it is
  * absent.
  *
- *   u32 kind, version              enum ct_file_kind; ct_file_version
+ *   u32 kind, version              enum ct_file_kind; 2 or 3 of GGUF, 1 or 2 of SBS, else 0
  *   text origin, note
  *   section[9] side files          config.json, generation_config.json, tokenizer.json, tokenizer.model,
  *                                  tokenizer_config.json, chat_template.jinja, chat_template.json,

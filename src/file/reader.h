@@ -49,7 +49,7 @@ int ct_side_at(const char *name);
 
 struct ct_file {
     enum ct_file_kind kind;
-    int version; /* of GGUF or SBS; 0 otherwise */
+    int version; /* of GGUF: 2 or 3; of SBS: 1 or 2; 0 for other kinds */
     bool tokenizer_only;
     const char *path;
     struct ct_arena arena; /* names, metadata, indexes */
