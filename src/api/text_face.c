@@ -54,11 +54,12 @@ carat_status carat_detokenize(const carat_model *model, const int32_t *ids, int 
     CT_TRY(need_tokenizer(model, err));
     if ((!ids && n_ids) || n_ids < 0 || !text)
         return ct_fail(err, CARAT_E_ARGUMENT, "ids or text is NULL, or n_ids = %d is negative", n_ids);
-    int n_vocab = ct_tokenizer_size(model->tokenizer);
-    for (int i = 0; i < n_ids; i++) /* padding rows are legal ids of the model and decode to nothing */
-        if (ids[i] < 0 || ids[i] >= CT_MAX(n_vocab, model->config.n_vocab))
+    /* padding rows are legal ids of the model and decode to nothing */
+    int n_vocab = CT_MAX(ct_tokenizer_size(model->tokenizer), model->config.n_vocab);
+    for (int i = 0; i < n_ids; i++)
+        if (ids[i] < 0 || ids[i] >= n_vocab)
             return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d", ids[i],
-                           i, CT_MAX(n_vocab, model->config.n_vocab));
+                           i, n_vocab);
     size_t ignored;
     return ct_tokenizer_decode(model->tokenizer, ids, n_ids, flags, text, n ? n : &ignored, err);
 }
@@ -122,29 +123,14 @@ carat_status carat_render_json(const carat_model *model, const char *messages,
     return give_prompt(model, &o, &prompt, ids, text, err);
 }
 
-static carat_status render_list(const carat_model *model, const carat_message *messages, int n,
-                                const carat_render_options *o, carat_tokens *ids, char **text,
-                                carat_error *err)
-{
-    struct ct_json_tree list = {0};
-    struct ct_prompt prompt;
-    enum ct_chat chat;
-
-    carat_status status = ct_chat_list(&list, messages, n, err);
-    if (!status)
-        status = choose_template(model, o, &chat, err);
-    if (!status)
-        status = ct_chat_render_list(chat, list.value, o->tools, !o->no_generation_prompt, o->log, o->user,
-                                     &prompt, err);
-    ct_json_tree_free(&list);
-    return status ? status : give_prompt(model, o, &prompt, ids, text, err);
-}
-
 carat_status carat_render(const carat_model *model, const carat_message *messages, size_t message_size, int n,
                           const carat_render_options *options, carat_tokens *ids, char **text,
                           carat_error *err)
 {
     carat_render_options o = {.size = sizeof o};
+    struct ct_json_tree list = {0};
+    struct ct_prompt prompt;
+    enum ct_chat chat;
     const void *all;
     void *copy;
 
@@ -153,9 +139,15 @@ carat_status carat_render(const carat_model *model, const carat_message *message
         return ct_fail(err, CARAT_E_ARGUMENT, "messages is NULL or n = %d is below 1", n);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_render_options", err));
     CT_TRY(ct_take_array(&all, &copy, messages, message_size, n, sizeof *messages, "carat_message", err));
-    carat_status status = render_list(model, all, n, &o, ids, text, err);
+    carat_status status = ct_chat_list(&list, all, n, err);
+    if (!status)
+        status = choose_template(model, &o, &chat, err);
+    if (!status)
+        status = ct_chat_render_list(chat, list.value, o.tools, !o.no_generation_prompt, o.log, o.user,
+                                     &prompt, err);
+    ct_json_tree_free(&list);
     free(copy);
-    return status;
+    return status ? status : give_prompt(model, &o, &prompt, ids, text, err);
 }
 
 carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n, const char *tools,
@@ -164,12 +156,11 @@ carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int
     CT_TRY(need_tokenizer(model, err));
     if ((!ids && n) || n < 0 || !calls)
         return ct_fail(err, CARAT_E_ARGUMENT, "ids or calls is NULL, or n = %d is negative", n);
-    const size_t size = calls->size;
-    if (size != sizeof *calls->part) /* there is one version of it yet */
+    if (calls->size != sizeof *calls->part) /* there is one version of it yet */
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_calls has size %zu, expected %zu: that of carat_part",
-                       size, sizeof *calls->part);
+                       calls->size, sizeof *calls->part);
     CT_TRY(ct_calls_parse(model->tokenizer, ids, n, tools, calls, err));
-    calls->size = size;
+    calls->size = sizeof *calls->part;
     return CARAT_OK;
 }
 
