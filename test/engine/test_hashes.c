@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hashes.c: the committed XXH3-64 of logits, so that no change of the code changes a number unnoticed.
  * Each hash is recomputed at every kernel level of this machine, with one to three threads and several
- * chunkings; with CARAT_EMULATED in the environment at its lowest and its best level alone, for an emulator
- * is slow. What the numbers should be is left to test_reference.c.
+ * chunkings; with CARAT_EMULATED in the environment at its best level alone, for an emulator is slow and a
+ * level has its own hashes where it runs without one. What the numbers should be is left to test_reference.c.
  *
  * After a change of NUMERICS.md, or of models/tiny, rewrite test/data/hashes.txt and commit it with the
  * reason:
@@ -46,8 +46,7 @@ static const struct variant {
 } variants[] = {
 #if defined(__aarch64__) /* few, for they run emulated: kcheck compares all levels */
     {"ref", 1, 256},
-    {"neon", 2, 7},
-    {NULL, 1, 16},
+    {NULL, 2, 7},
 #else
     {"ref", 1, 256},    {"ref", 3, 3},    {"avx2", 1, 256}, {"avx2", 2, 7}, {"avx2", 3, 1},
     {"avxvnni", 1, 16}, {"avx512", 2, 7}, {"vnni", 1, 16},  {NULL, 2, 64},
@@ -81,9 +80,17 @@ static unsigned long long hash_of(carat_model *model, const struct arithmetic *a
 /* Whether the variant can run here and is worth its time. */
 static bool tried(const carat_model *model, const struct variant *v)
 {
-    if (getenv("CARAT_EMULATED") && v != variants && (v->isa || !has_isa(model, "avx2")))
+    if (getenv("CARAT_EMULATED") && v->isa)
         return false;
     return !v->isa || has_isa(model, v->isa);
+}
+
+/* Half of an emulator's time would go into tiny, the largest model: KV types that are not the default are left
+ * to the others there. */
+static bool worth_emulating(const char *model, const char *kv)
+{
+    return !getenv("CARAT_EMULATED") || strcmp(model, "tiny") != 0 || strcmp(kv, "f32") == 0 ||
+           strcmp(kv, "bf16") == 0;
 }
 
 /* Computes one model's lines into list; every variant must give the same. */
@@ -92,22 +99,25 @@ static void add_model(struct list *list, const char *path, const char *name)
     carat_model *model = NULL;
     OK(carat_model_open(&model, path, NULL, err));
     for (size_t a = 0; a < N_ARITHMETIC; a++) {
+        if (!worth_emulating(name, arithmetics[a].kv_name))
+            continue;
         assert_true(list->n < MAX_LINES);
         struct line *line = &list->line[list->n++];
         snprintf(line->model, sizeof line->model, "%s", name);
         snprintf(line->arithmetic, sizeof line->arithmetic, "%s", arithmetics[a].name);
         snprintf(line->kv, sizeof line->kv, "%s", arithmetics[a].kv_name);
-        for (size_t v = 0; v < N_VARIANT; v++) {
+        for (size_t v = 0, first = 1; v < N_VARIANT; v++) {
             if (!tried(model, &variants[v]))
                 continue;
             unsigned long long hash = hash_of(model, &arithmetics[a], &variants[v]);
-            if (v == 0)
+            if (first)
                 line->hash = hash;
             else if (hash != line->hash)
                 fail_msg(
                     "%s %s %s: isa %s, threads %d, chunk %d: %016llx, but isa ref with one thread: %016llx",
                     name, line->arithmetic, line->kv, variants[v].isa ? variants[v].isa : "best",
                     variants[v].threads, variants[v].chunk, hash, line->hash);
+            first = 0;
         }
     }
     carat_model_close(model);
@@ -208,7 +218,7 @@ static void logits_have_the_committed_hashes(void **state)
     }
     for (int i = 0; i < committed.n; i++) {
         const struct line *l = &committed.line[i];
-        if (!find(&computed, l)) {
+        if (worth_emulating(l->model, l->kv) && !find(&computed, l)) {
             wrong++;
             print_error("%s %s %s: in the list, but not computed\n", l->model, l->arithmetic, l->kv);
         }
