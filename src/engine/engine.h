@@ -37,9 +37,10 @@ struct carat_engine {
     struct carat_session **session; /* [sessions], NULL: free */
 };
 
-/* Where a row of a pass comes from: a token of a carat_row. */
+/* Where a row of a pass comes from: a token of a carat_row, and the number of its logits among those that
+ * are wanted. */
 struct ct_row_of {
-    int row, token;
+    int row, token, nth;
 };
 
 struct carat_session {
@@ -58,7 +59,7 @@ struct carat_session {
     int taking;               /* tokens of the pass under way */
     int next;                 /* row of logits that the pass computes for it; -1: none */
     int next_wanted;          /* index into carat_row.wanted */
-    int delivered;            /* rows of logits that went to the caller */
+    int asked;                /* rows of logits that passes so far were asked for */
     bool stopped, deaf, sick; /* asked to end; its callback did; a value is not finite */
 };
 

@@ -71,7 +71,7 @@ void ct_session_close(carat_session *session)
     carat_engine *e = session->engine;
 
     ct_lock_enter(&e->lock);
-    e->cache.reserved[session->slot] = 0;
+    ct_kv_reserve(&e->cache, session->slot, session->n, 0);
     ct_session_empty(session, true);
     e->session[session->slot] = NULL;
     ct_lock_leave(&e->lock);

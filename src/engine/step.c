@@ -15,6 +15,7 @@ struct step {
     int n;
     bool reports;     /* the progress of the only session hears of each pass */
     int taken;        /* rows of the pass under way */
+    bool stopped;     /* all sessions of the pass wanted it to end: nothing more is computed */
     int failed;       /* the first row that failed; n: none */
     carat_error *err; /* of that row */
 };
@@ -129,8 +130,9 @@ static void gather_row(struct step *s, int r)
         e->token[at] = row->tokens[token];
         e->position[at] = c->n + i;
         e->sequence[at] = c->slot;
-        e->row[at] = (struct ct_row_of){r, token};
         e->wanted[at] = row_wants(row, token);
+        e->row[at] = (struct ct_row_of){r, token, c->asked};
+        c->asked += e->wanted[at];
         set_seen(e, at, c->n + i);
         if (e->wanted[at] && token == row->n - 1)
             c->next = ct_take_logits(e);
@@ -141,6 +143,7 @@ static void gather_row(struct step *s, int r)
 static void gather(struct step *s)
 {
     s->taken = 0;
+    s->stopped = false;
     for (int r = 0; r < s->n; r++) {
         s->rows[r].session->taking = 0;
         if (row_has_more(&s->rows[r]) && s->taken < s->engine->plan.chunk)
@@ -150,17 +153,24 @@ static void gather(struct step *s)
 
 /* ---- logits ---- */
 
+/* Where a row keeps the logits of a token that it wants; NULL: they are handed over. */
+static float *logits_place(const struct step *s, const struct ct_row_of *of)
+{
+    const carat_row *row = &s->rows[of->row];
+
+    return row->logits && !row->deliver ? row->logits + (size_t)of->nth * vocab_of(s->engine) : NULL;
+}
+
 /* Where the logits of a row of the pass are computed: in the session for its last token, else where the
- * caller wants them; NULL: nowhere yet, they are handed over. */
+ * caller wants them; NULL: nowhere yet. */
 static float *destination(const struct step *s, int at)
 {
     const struct ct_row_of *of = &s->engine->row[at];
-    const carat_row *row = &s->rows[of->row];
-    size_t i = wants_of(row) == CARAT_WANTS_ALL ? (size_t)of->token : (size_t)row->session->delivered;
+    const carat_session *c = s->rows[of->row].session;
 
-    if (of->token == row->n - 1)
-        return ct_logits_at(s->engine, row->session->next);
-    return row->logits ? row->logits + i * vocab_of(s->engine) : NULL;
+    if (of->token == s->rows[of->row].n - 1 && c->next >= 0)
+        return ct_logits_at(s->engine, c->next);
+    return logits_place(s, of);
 }
 
 static bool is_finite(const carat_engine *e, int at)
@@ -168,25 +178,42 @@ static bool is_finite(const carat_engine *e, int at)
     return e->backend->verb.is_finite(e->backend, at);
 }
 
-/* Brings computed logits where they belong. A callback that wants no more ends its row. */
+/* Brings computed logits where they belong. A callback that wants no more ends its row; then the session gets
+ * no logits either. */
 static void deliver(struct step *s, int at, const float *logits)
 {
     const struct ct_row_of *of = &s->engine->row[at];
     const carat_row *row = &s->rows[of->row];
     carat_session *c = row->session;
-    int i = c->delivered++;
+    float *to = logits_place(s, of);
 
     c->sick |= !is_finite(s->engine, at);
     if (c->sick || c->deaf)
         return;
-    if (row->deliver && row->deliver(row->user, of->token, logits))
-        c->stopped = c->deaf = true;
-    else if (row->logits && of->token == row->n - 1)
-        memcpy(row->logits + (size_t)i * vocab_of(s->engine), logits, vocab_of(s->engine) * sizeof *logits);
+    if (row->deliver && row->deliver(row->user, of->token, logits)) {
+        c->deaf = true;
+        if (of->token < row->n - 1)
+            ct_drop_logits(s->engine, &c->next);
+    } else if (to && to != logits) {
+        memcpy(to, logits, vocab_of(s->engine) * sizeof *logits);
+    }
+}
+
+/* Whether anybody still waits for logits of rows of the pass from `at` on. */
+static bool logits_are_awaited(const struct step *s, int at)
+{
+    const carat_engine *e = s->engine;
+
+    for (; at < s->taken; at++) {
+        const carat_session *c = s->rows[e->row[at].row].session;
+        if (e->wanted[at] && !c->sick && !c->deaf)
+            return true;
+    }
+    return false;
 }
 
 /* The head over the rows that want logits, in slices that have a place for each of them. Whose K or V are not
- * finite gets none: zeros stand there. */
+ * finite gets none: zeros stand there. Of a stopped pass there are none. */
 static void run_head(struct step *s)
 {
     carat_engine *e = s->engine;
@@ -194,7 +221,7 @@ static void run_head(struct step *s)
 
     for (int at = 0; at < s->taken; at++)
         s->rows[e->row[at].row].session->sick |= !is_finite(e, at);
-    for (int at = 0; at < s->taken;) {
+    for (int at = 0; !s->stopped && logits_are_awaited(s, at);) {
         int first = at, slice = 0, beside = 0;
         for (; at < s->taken && beside < e->logits_rows; at++) {
             if (!e->wanted[at])
@@ -204,7 +231,7 @@ static void run_head(struct step *s)
         }
         ct_head(&e->pass, done, slice, e->to);
         done += slice;
-        for (int i = first, k = 0; i < at; i++)
+        for (int i = first, k = 0; i < at && !s->stopped; i++)
             if (e->wanted[i])
                 deliver(s, i, e->to[k++]);
     }
@@ -228,12 +255,13 @@ static bool wants_stop(carat_session *c, const carat_row *row, const struct ct_p
 /* A pass stops when all who are in it want that; one who wants it alone ends after the pass. */
 static int ask_sessions(void *user)
 {
-    const struct step *s = user;
+    struct step *s = user;
     bool all = true;
 
     for (int r = 0; r < s->n; r++)
         if (s->rows[r].session->taking > 0)
             all &= wants_stop(s->rows[r].session, &s->rows[r], &s->engine->pass);
+    s->stopped |= all;
     return all;
 }
 
@@ -270,7 +298,7 @@ static void settle(struct step *s, int r, bool whole)
         ct_kv_cut(&c->engine->cache, c->slot, c->n, false);
         ct_drop_logits(c->engine, &c->next);
     }
-    if (c->stopped && c->done < row->n)
+    if (c->deaf || (c->stopped && c->done < row->n))
         fail_row(s, r, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens", c->done, row->n);
 }
 
@@ -311,7 +339,7 @@ carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool repo
 
     for (int r = 0; r < n; r++) {
         carat_session *c = rows[r].session;
-        c->done = c->taking = c->next_wanted = c->delivered = 0;
+        c->done = c->taking = c->next_wanted = c->asked = 0;
         c->stopped = c->deaf = c->sick = false;
         rows[r].status = CARAT_OK;
         if (rows[r].n > engine->plan.context - c->n)
