@@ -186,18 +186,19 @@ static bool extend_group(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int 
 /* Free blocks that a sequence of n positions may still take on its way to as many as are reserved. */
 static int blocks_to_come(const struct ct_kv_blocks *g, int sequence, int n, int reserved)
 {
-    int own = 0, last = n / CT_KEY_BLOCK, all = blocks_for(CT_MAX(reserved, n));
+    int own = 0, last = n / CT_KEY_BLOCK, end = g->end[sequence];
 
     if (reserved <= n || g->pool.n_blocks == 0)
         return 0;
-    if (g->window == 0) { /* full blocks stay; one that is written on must be its own, or become it */
-        bool shared = last < g->end[sequence] && g->holders[*entry(g, sequence, last)] > 1;
-        return all - g->end[sequence] + shared;
-    }
+    /* one that is written on must be its own, or become it */
+    bool shared = last < end && g->holders[*entry(g, sequence, last)] > 1;
+    int all = blocks_for(reserved) - end + shared;
+    if (g->window == 0)
+        return all;
     /* blocks that the window leaves come back, but for those that others hold */
-    for (int i = g->first[sequence]; i < g->end[sequence]; i++)
+    for (int i = g->first[sequence]; i < end; i++)
         own += g->holders[*entry(g, sequence, i)] == 1;
-    return CT_MAX(0, CT_MIN(all, g->pool.length) - own);
+    return CT_MIN(all, g->pool.length - own);
 }
 
 /* Brings the promises of a sequence to what it needs now. False: there are too few blocks, nothing has

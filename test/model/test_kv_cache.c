@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_kv_cache.c: who holds which block of K and V, over a backend that keeps a number for each position of
+ * each layer: what a sequence wrote is what it reads, whatever others do with blocks that it shares with
+ * them; a block is copied only where somebody else's positions would be written over; what is reserved is
+ * kept to the block. The bytes of a real backend are test/backend/test_kv.c's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "model/kv_cache.h"
+
+enum {
+    LAYERS = 3,          /* one global, two local */
+    POSITION_BYTES = 10, /* of a layer */
+    MOST_BLOCKS = 64,
+    MOST_SEQUENCES = 5,
+    MOST_CONTEXT = 2048,
+    GARBAGE = -1,
+};
+
+/* ---- a backend that counts ---- */
+
+struct fake {
+    struct ct_backend base;
+    struct ct_kv_cache cache;
+    void *host[64];
+    int n_host;
+    int copies, positions_copied, discards; /* copies: of one layer */
+    int32_t value[LAYERS][MOST_BLOCKS][CT_KEY_BLOCK];
+
+    /* what each sequence should read */
+    int n[MOST_SEQUENCES];
+    int32_t wrote[MOST_SEQUENCES][MOST_CONTEXT], last;
+};
+
+static void *fake_host(struct ct_backend *b, size_t bytes)
+{
+    struct fake *f = (struct fake *)b;
+
+    assert_true(f->n_host < (int)CT_COUNT(f->host));
+    return f->host[f->n_host++] = calloc(1, bytes + 1);
+}
+
+static void fake_kv(struct ct_backend *b, struct ct_kv_pool *pool, int n, struct ct_kv *layer)
+{
+    (void)b;
+    pool->block_bytes = 0;
+    for (int i = 0; i < n; i++)
+        if (layer[i].pool == pool)
+            pool->block_bytes += CT_KEY_BLOCK * POSITION_BYTES;
+    assert_true(pool->n_blocks <= MOST_BLOCKS);
+}
+
+static void fake_copy(struct ct_backend *b, const struct ct_kv *kv, int to, int from, int n)
+{
+    struct fake *f = (struct fake *)b;
+    int layer = (int)(kv - f->cache.layer);
+
+    assert_true(to != from && n > 0 && n < CT_KEY_BLOCK);
+    f->copies++;
+    f->positions_copied += n;
+    memcpy(f->value[layer][to], f->value[layer][from], (size_t)n * sizeof(int32_t));
+}
+
+static void fake_discard(struct ct_backend *b, const struct ct_kv_pool *pool, int block)
+{
+    struct fake *f = (struct fake *)b;
+
+    f->discards++;
+    for (int i = 0; i < LAYERS; i++)
+        for (int k = 0; k < CT_KEY_BLOCK && f->cache.layer[i].pool == pool; k++)
+            f->value[i][block][k] = GARBAGE;
+}
+
+/* A cache of layer 0 that sees all, and of layers 1 and 2 with a window; 0: all three see all. */
+static struct fake *fake_open(int window, struct ct_kv_extent e)
+{
+    struct fake *f = calloc(1, sizeof *f);
+    struct ct_config *c = calloc(1, sizeof *c);
+
+    assert_non_null(f);
+    assert_non_null(c);
+    f->base.verb = (struct ct_verbs){
+        .alloc_host = fake_host, .alloc_kv = fake_kv, .kv_copy = fake_copy, .kv_discard = fake_discard};
+    c->n_layer = LAYERS;
+    c->attn[CT_LOCAL].window = window;
+    for (int i = 0; i < LAYERS; i++)
+        c->layer[i] = (struct ct_layer_config){
+            .n_kv_head = 1, .head_dim = 2, .attn_type = i > 0 && window ? CT_LOCAL : CT_GLOBAL};
+    assert_true(e.sequences <= MOST_SEQUENCES && e.context <= MOST_CONTEXT);
+    ct_kv_cache_init(&f->cache, &f->base, c, CT_KV_F32, &e);
+    ct_kv_cache_begin(&f->cache);
+    free(c);
+    return f;
+}
+
+static void fake_close(struct fake *f)
+{
+    for (int i = 0; i < f->n_host; i++)
+        free(f->host[i]);
+    free(f);
+}
+
+static int32_t *value_at(struct fake *f, int layer, int sequence, int position)
+{
+    const struct ct_kv_pool *pool = f->cache.layer[layer].pool;
+    int32_t block = pool->table[sequence * pool->length + position / CT_KEY_BLOCK % pool->length];
+
+    assert_true(block >= 0 && block < pool->n_blocks);
+    return &f->value[layer][block][position % CT_KEY_BLOCK];
+}
+
+/* ---- what must hold at any time ---- */
+
+static bool holds(const struct ct_kv_blocks *g, int sequence, int number)
+{
+    return number >= g->first[sequence] && number < g->end[sequence];
+}
+
+static void check_blocks(const struct fake *f, const struct ct_kv_blocks *g)
+{
+    int count[MOST_BLOCKS] = {0}, promised = 0;
+
+    for (int s = 0; s < f->cache.sequences; s++) {
+        assert_in_range(g->end[s] - g->first[s], 0, g->pool.length);
+        for (int i = g->first[s]; i < g->end[s]; i++)
+            count[g->pool.table[s * g->pool.length + i % g->pool.length]]++;
+        assert_true(g->promise[s] >= 0);
+        promised += g->promise[s];
+    }
+    for (int k = 0; k < g->n_free; k++)
+        assert_int_equal(count[g->free[k]]--, 0); /* held by nobody, and named once */
+    for (int k = 0; k < g->pool.n_blocks; k++)
+        assert_true(count[k] == -1 || (count[k] > 0 && count[k] == g->holders[k]));
+    assert_int_equal(promised, g->promised);
+    assert_true(g->promised <= g->n_free);
+}
+
+/* Every sequence reads what it wrote, from the lowest position that it has. */
+static void check_all(struct fake *f)
+{
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        check_blocks(f, &f->cache.group[i]);
+    for (int s = 0; s < f->cache.sequences; s++)
+        for (int layer = 0; layer < LAYERS; layer++) {
+            const struct ct_kv_blocks *g =
+                &f->cache.group[f->cache.layer[layer].pool == &f->cache.group[CT_LOCAL].pool];
+            int lowest = g->window ? CT_MAX(0, f->n[s] - g->window + 1) : 0;
+            for (int p = f->n[s] - 1; p >= 0 && (p >= lowest || holds(g, s, p / CT_KEY_BLOCK)); p--) {
+                assert_true(holds(g, s, p / CT_KEY_BLOCK));
+                if (*value_at(f, layer, s, p) != f->wrote[s][p])
+                    fail_msg("sequence %d, layer %d, position %d of %d: %d, not %d", s, layer, p, f->n[s],
+                             *value_at(f, layer, s, p), f->wrote[s][p]);
+            }
+        }
+}
+
+/* ---- what sequences do ---- */
+
+static void write_positions(struct fake *f, int sequence, int to)
+{
+    for (int p = f->n[sequence]; p < to; p++) {
+        f->wrote[sequence][p] = ++f->last;
+        for (int layer = 0; layer < LAYERS; layer++)
+            *value_at(f, layer, sequence, p) = f->last;
+    }
+    f->n[sequence] = to;
+}
+
+/* Writes up to a position in as few passes as there may be; false: a block was missing. */
+static bool grow(struct fake *f, int sequence, int to)
+{
+    while (f->n[sequence] < to) {
+        int n = f->n[sequence], end = CT_MIN(to, n + ct_kv_span(&f->cache, n));
+        if (!ct_kv_extend(&f->cache, sequence, n, end))
+            return false;
+        write_positions(f, sequence, end);
+    }
+    return true;
+}
+
+static void cut(struct fake *f, int sequence, int n, bool discard)
+{
+    ct_kv_cut(&f->cache, sequence, n, discard);
+    f->n[sequence] = n;
+}
+
+static bool share(struct fake *f, int to, int from, int n)
+{
+    if (!ct_kv_share(&f->cache, to, from, f->n[from], n))
+        return false;
+    memcpy(f->wrote[to], f->wrote[from], (size_t)n * sizeof(int32_t));
+    f->n[to] = n;
+    return true;
+}
+
+static bool keeps(struct fake *f, int sequence, int positions)
+{
+    return ct_kv_reserve(&f->cache, sequence, f->n[sequence], positions);
+}
+
+static void check_use(struct fake *f, int held, int shared)
+{
+    struct ct_kv_use use = ct_kv_cache_use(&f->cache);
+
+    check_all(f);
+    assert_int_equal(use.held, held);
+    assert_int_equal(use.shared, shared);
+    assert_int_equal(use.blocks, use.held + use.free);
+}
+
+/* ---- one rule each ---- */
+
+/* As many as full contexts need; a window needs what a pass touches and what its first row sees. */
+static void blocks_are_counted(void **unused)
+{
+    static const struct {
+        int window, context, chunk, global, local;
+    } rows[] = {
+        {512, 2048, 256, 8, 3}, {512, 512, 256, 2, 2}, {513, 2048, 256, 8, 3},
+        {514, 2048, 256, 8, 4}, {1, 2048, 256, 8, 1},  {2, 2048, 256, 8, 2},
+        {8, 2048, 257, 8, 3},   {8, 100, 16, 1, 1},    {0, 1000, 16, 4, 0},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        struct fake *f =
+            fake_open(rows[i].window, (struct ct_kv_extent){rows[i].context, rows[i].chunk, 2, 0});
+        assert_int_equal(f->cache.group[CT_GLOBAL].pool.n_blocks, 2 * rows[i].global);
+        assert_int_equal(f->cache.group[CT_LOCAL].pool.n_blocks, 2 * rows[i].local);
+        assert_true(grow(f, 0, rows[i].context) && grow(f, 1, rows[i].context));
+        check_all(f);
+        fake_close(f);
+    }
+}
+
+/* Bytes are shared out as equal numbers of blocks, whole ones, and no group gets more than it can use. */
+static void bytes_are_split(void **unused)
+{
+    const size_t global = CT_KEY_BLOCK * POSITION_BYTES, local = 2 * global;
+
+    (void)unused;
+    for (size_t n = 1; n <= 30; n++)
+        for (int less = 0; less <= 1; less++) {
+            size_t bytes = CT_MIN(n, 16) * global + CT_MIN(n, 6) * local - (size_t)less;
+            struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 2, bytes});
+            int all = (int)CT_MIN(n, 16) - less, some = (int)CT_MIN(n, 6) - (less && n <= 6);
+            assert_int_equal(f->cache.group[CT_LOCAL].pool.n_blocks, some);
+            assert_int_equal(f->cache.group[CT_GLOBAL].pool.n_blocks, all);
+            assert_int_equal(f->cache.least, global + local);
+            fake_close(f);
+        }
+}
+
+/* A span ends at a multiple of a block, and a pass of it always finds room in the window's blocks. */
+static void passes_end_at_blocks(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, 0});
+    assert_int_equal(ct_kv_span(&f->cache, 0), 256);
+    assert_int_equal(ct_kv_span(&f->cache, 1), 255);
+    assert_int_equal(ct_kv_span(&f->cache, 255), 1);
+    assert_int_equal(ct_kv_span(&f->cache, 256), 256);
+    fake_close(f);
+    f = fake_open(512, (struct ct_kv_extent){2048, 257, 1, 0});
+    assert_int_equal(ct_kv_span(&f->cache, 100), 412);
+    fake_close(f);
+}
+
+static void a_window_gives_blocks_back(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0});
+    for (int n = 1; n <= 2048; n++) {
+        assert_true(grow(f, 0, n));
+        /* what the row at n - 1 saw is still there, and no block below */
+        int lowest = CT_MAX(0, n - 300) / CT_KEY_BLOCK;
+        assert_int_equal(ct_kv_floor(&f->cache, 0), lowest * CT_KEY_BLOCK);
+        for (int k = 0; k <= n; k += 1 + n / 5)
+            assert_int_equal(ct_kv_sees(&f->cache, 0, k), CT_MAX(0, k - 299) / CT_KEY_BLOCK >= lowest);
+        if (n % 100 == 0)
+            check_use(f, (n + 255) / 256 + (n + 255) / 256 - lowest, 0);
+    }
+    assert_int_equal(f->copies, 0);
+    cut(f, 0, 0, true);
+    check_use(f, 0, 0);
+    assert_int_equal(f->discards, 8 + 2);
+    fake_close(f);
+}
+
+/* Who stands at the end of what is written goes on in place; the other one copies what it holds of the block,
+ * once for each layer. */
+static void a_shared_block_is_copied_once(void **unused)
+{
+    (void)unused;
+    for (int first = 0; first <= 1; first++) {
+        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0});
+        assert_true(grow(f, 0, 300) && share(f, 1, 0, 300));
+        check_use(f, 4, 4);
+        assert_true(grow(f, first, 310));
+        assert_int_equal(f->copies, 0); /* in place */
+        check_use(f, 4, 4);
+        assert_true(grow(f, !first, 305));
+        assert_int_equal(f->copies, LAYERS);
+        assert_int_equal(f->positions_copied, LAYERS * (300 - 256));
+        check_use(f, 6, 2);
+        assert_true(grow(f, first, 400) && grow(f, !first, 400));
+        assert_int_equal(f->copies, LAYERS);
+        check_use(f, 6, 2);
+        fake_close(f);
+    }
+}
+
+/* In a pass with both of them it is the same, whoever comes first. */
+static void both_write_in_one_pass(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0});
+    assert_true(grow(f, 0, 300) && share(f, 1, 0, 300));
+    assert_true(ct_kv_extend(&f->cache, 1, 300, 301) && ct_kv_extend(&f->cache, 0, 300, 302));
+    write_positions(f, 0, 302);
+    write_positions(f, 1, 301);
+    assert_int_equal(f->copies, LAYERS);
+    check_use(f, 6, 2);
+    fake_close(f);
+}
+
+static void who_stands_before_the_end_copies(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(0, (struct ct_kv_extent){1024, 256, 3, 0});
+    assert_true(grow(f, 0, 300) && share(f, 1, 0, 290));
+    assert_true(grow(f, 1, 291)); /* 290 is written already */
+    assert_int_equal(f->positions_copied, LAYERS * (290 - 256));
+    check_use(f, 3, 1);
+    assert_true(share(f, 2, 0, 260));
+    cut(f, 0, 270, false); /* where it once stood at the end, it does not any more */
+    assert_true(grow(f, 0, 271));
+    assert_int_equal(f->positions_copied, LAYERS * (290 - 256 + 270 - 256));
+    assert_true(grow(f, 2, 261)); /* alone in it by now */
+    assert_int_equal(f->positions_copied, LAYERS * (290 - 256 + 270 - 256));
+    check_use(f, 4, 1);
+    fake_close(f);
+}
+
+/* At a multiple of a block nobody writes into what is shared; a cut one whose others are gone is one's own. */
+static void nothing_is_copied_without_need(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, 0});
+    assert_true(grow(f, 0, 512) && share(f, 1, 0, 512) && share(f, 2, 0, 256));
+    for (int s = 0; s < 3; s++)
+        assert_true(grow(f, s, f->n[s] + 10));
+    assert_int_equal(f->copies, 0);
+    check_use(f, 10, 4);
+    cut(f, 1, 0, true);
+    cut(f, 2, 0, true);
+    cut(f, 0, 400, false);
+    assert_true(grow(f, 0, 700));
+    assert_int_equal(f->copies, 0);
+    check_use(f, 6, 0);
+    fake_close(f);
+}
+
+/* A pass that was stopped may have written: what stands there is nobody's. */
+static void a_stopped_pass_leaves_no_trace(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0});
+    assert_true(grow(f, 0, 300) && share(f, 1, 0, 300));
+    assert_true(ct_kv_extend(&f->cache, 0, 300, 320));
+    for (int layer = 0; layer < LAYERS; layer++)
+        *value_at(f, layer, 0, 310) = GARBAGE;
+    ct_kv_cut(&f->cache, 0, 300, false);
+    check_use(f, 4, 4);
+    assert_true(grow(f, 1, 330) && grow(f, 0, 330));
+    check_all(f);
+    fake_close(f);
+}
+
+/* ---- reservations ---- */
+
+/* The bytes of n blocks of each group; n is no more than a local table has. */
+static size_t bytes_of(int n)
+{
+    return (size_t)n * 3 * CT_KEY_BLOCK * POSITION_BYTES;
+}
+
+static void what_is_reserved_is_kept(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(512, (struct ct_kv_extent){768, 256, 3, bytes_of(3)});
+    assert_false(keeps(f, 0, 769));
+    assert_true(keeps(f, 0, 512));
+    assert_false(keeps(f, 1, 257));
+    assert_true(keeps(f, 1, 256));
+    assert_false(keeps(f, 2, 1));
+    assert_false(grow(f, 2, 1));
+    check_use(f, 0, 0);
+    assert_true(grow(f, 1, 256) && !grow(f, 1, 257) && grow(f, 0, 512) && !grow(f, 0, 513));
+    check_use(f, 6, 0);
+    assert_int_equal(f->n[1], 256);
+    assert_int_equal(f->n[0], 512);
+    /* what is given back is kept for who has reserved it */
+    cut(f, 0, 100, false);
+    assert_false(grow(f, 1, 257));
+    assert_true(grow(f, 0, 512));
+    cut(f, 0, 100, false);
+    assert_true(keeps(f, 0, 0));
+    assert_true(grow(f, 1, 257));
+    assert_false(grow(f, 0, 512));
+    assert_int_equal(f->n[0], 256); /* what there was room for */
+    check_all(f);
+    fake_close(f);
+}
+
+/* A promise that cannot be had leaves the one before; a smaller one frees what is beyond it. */
+static void a_promise_changes_whole_or_not_at_all(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, bytes_of(3)});
+    assert_true(keeps(f, 0, 300));
+    assert_true(keeps(f, 1, 10));
+    assert_false(keeps(f, 0, 513));
+    assert_int_equal(f->cache.group[CT_GLOBAL].promise[0], 2);
+    assert_int_equal(f->cache.group[CT_LOCAL].promise[0], 2);
+    assert_int_equal(f->cache.reserved[0], 300);
+    assert_true(keeps(f, 0, 256) && keeps(f, 1, 512));
+    assert_false(keeps(f, 0, 257));
+    check_all(f);
+    fake_close(f);
+}
+
+/* A window needs no more than its blocks, however long the sequence. */
+static void a_window_reserves_its_blocks(void **unused)
+{
+    (void)unused;
+    size_t bytes = (size_t)(8 + 2 * 3) * CT_KEY_BLOCK * POSITION_BYTES; /* 8 global blocks, 3 local ones */
+    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes});
+    assert_true(keeps(f, 0, 2048) && grow(f, 0, 2048));
+    check_use(f, 11, 0);
+    fake_close(f);
+    f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes - 1});
+    assert_false(keeps(f, 0, 2048));
+    assert_true(keeps(f, 0, 7 * 256) && grow(f, 0, 7 * 256) && !grow(f, 0, 7 * 256 + 1));
+    fake_close(f);
+}
+
+/* Both may write into the last block, so one of them needs another one. */
+static void a_fork_keeps_the_promise(void **unused)
+{
+    (void)unused;
+    for (int blocks = 3; blocks <= 4; blocks++) {
+        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(blocks)});
+        assert_true(keeps(f, 0, 700) && grow(f, 0, 300));
+        assert_int_equal(share(f, 1, 0, 300), blocks == 4);
+        if (blocks == 3) { /* nothing has changed */
+            check_use(f, 4, 0);
+            assert_int_equal(f->cache.group[CT_GLOBAL].promise[0], 1);
+            assert_true(share(f, 1, 0, 256)); /* neither writes into that one */
+            assert_false(grow(f, 1, 257));
+            assert_true(grow(f, 0, 700));
+            assert_int_equal(f->copies, 0);
+        } else {
+            assert_true(grow(f, 1, 301));  /* in place */
+            assert_false(grow(f, 1, 513)); /* what is free is promised */
+            assert_true(grow(f, 0, 700));
+            assert_int_equal(f->copies, LAYERS);
+        }
+        check_all(f);
+        fake_close(f);
+    }
+}
+
+/* A rewind into blocks that others hold ends a promise when too few are free. */
+static void a_rewind_may_end_a_promise(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(0, (struct ct_kv_extent){1024, 256, 2, 4 * 3 * CT_KEY_BLOCK * POSITION_BYTES});
+    assert_true(keeps(f, 0, 768) && grow(f, 0, 600) && share(f, 1, 0, 512) && grow(f, 1, 513));
+    assert_int_equal(f->cache.group[CT_GLOBAL].n_free, 0);
+    cut(f, 0, 512, false);
+    assert_int_equal(f->cache.reserved[0], 768); /* its last block came back */
+    cut(f, 0, 300, false);
+    assert_int_equal(f->cache.reserved[0], 0);
+    check_all(f);
+    fake_close(f);
+}
+
+/* ---- everything at once ---- */
+
+static uint32_t seed = 1;
+static int below(int n)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (int)((uint64_t)(seed >> 4) * (uint64_t)n >> 28);
+}
+
+/* A pass over several sequences, which may be stopped. */
+static void random_pass(struct fake *f)
+{
+    int to[MOST_SEQUENCES];
+    bool stopped = below(6) == 0;
+
+    for (int s = 0; s < f->cache.sequences; s++) {
+        int n = f->n[s], room = CT_MIN(MOST_CONTEXT - n, ct_kv_span(&f->cache, n)),
+            most = below(3) ? 40 : 1000;
+        to[s] = n;
+        if (below(2) || room == 0)
+            continue;
+        int end = n + 1 + below(CT_MIN(room, most));
+        bool kept = end <= f->cache.reserved[s], done = ct_kv_extend(&f->cache, s, n, end);
+        assert_true(done || !kept);
+        to[s] = done ? end : n;
+    }
+    for (int s = 0; s < f->cache.sequences; s++) {
+        int n = f->n[s];
+        write_positions(f, s, to[s]);
+        if (stopped && to[s] > n)
+            cut(f, s, n, false);
+    }
+}
+
+static void random_step(struct fake *f)
+{
+    int s = below(f->cache.sequences), t = below(f->cache.sequences), n = f->n[s] ? below(f->n[s] + 1) : 0;
+
+    if (below(3)) {
+        random_pass(f);
+    } else if (below(4) == 0) {
+        (void)keeps(f, s, below(4) ? below(MOST_CONTEXT) : 0);
+    } else if (below(2)) {
+        if (n == 0 || ct_kv_sees(&f->cache, s, n))
+            cut(f, s, n, below(2));
+    } else if (t != s) {
+        cut(f, t, 0, below(2));
+        (void)ct_kv_reserve(&f->cache, t, 0, 0);
+        n = below(2) ? f->n[s] : n;
+        if (n == f->n[s] || ct_kv_sees(&f->cache, s, n))
+            (void)share(f, t, s, n);
+    }
+    check_all(f);
+}
+
+static void sequences_feel_nothing_of_each_other(void **unused)
+{
+    (void)unused;
+    static const int windows[] = {0, 8, 256, 257, 300, 600};
+    for (size_t i = 0; i < 4 * CT_COUNT(windows); i++) {
+        size_t few = i % 2 ? 0 : (size_t)(2 + below(20)) * 3 * CT_KEY_BLOCK * POSITION_BYTES;
+        struct ct_kv_extent e = {MOST_CONTEXT, i % 3 ? 256 : 700, 2 + below(3), few};
+        struct fake *f = fake_open(windows[i % CT_COUNT(windows)], e);
+        for (int step = 0; step < 300; step++)
+            random_step(f);
+        for (int s = 0; s < f->cache.sequences; s++) {
+            assert_true(ct_kv_reserve(&f->cache, s, f->n[s], 0));
+            cut(f, s, 0, true);
+        }
+        check_use(f, 0, 0);
+        for (int k = 0; k < CT_ATTN_TYPES; k++)
+            assert_int_equal(f->cache.group[k].promised, 0);
+        fake_close(f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_counted),
+        cmocka_unit_test(bytes_are_split),
+        cmocka_unit_test(passes_end_at_blocks),
+        cmocka_unit_test(a_window_gives_blocks_back),
+        cmocka_unit_test(a_shared_block_is_copied_once),
+        cmocka_unit_test(both_write_in_one_pass),
+        cmocka_unit_test(who_stands_before_the_end_copies),
+        cmocka_unit_test(nothing_is_copied_without_need),
+        cmocka_unit_test(a_stopped_pass_leaves_no_trace),
+        cmocka_unit_test(what_is_reserved_is_kept),
+        cmocka_unit_test(a_promise_changes_whole_or_not_at_all),
+        cmocka_unit_test(a_window_reserves_its_blocks),
+        cmocka_unit_test(a_fork_keeps_the_promise),
+        cmocka_unit_test(a_rewind_may_end_a_promise),
+        cmocka_unit_test(sequences_feel_nothing_of_each_other),
+    };
+    return cmocka_run_group_tests_name("model: kv_cache", tests, NULL, NULL);
+}
