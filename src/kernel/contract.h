@@ -55,8 +55,8 @@ static inline void ct_assert_attend(const struct ct_attended *a, const struct ct
     ct_assert_aligned(t->q);
     ct_assert_aligned(a->out);
     ct_assert_aligned(s);
-    for (int i = 0; i < t->n; i++)
-        assert(t->lo[i] >= 0 && t->hi[i] - t->lo[i] < kv->capacity);
+    for (int i = 0; i < t->n; i++) /* a single block may be one of many: who handed it out knows how many */
+        assert(t->lo[i] >= 0 && (kv->capacity == CT_KEY_BLOCK || t->hi[i] - t->lo[i] < kv->capacity));
     (void)a, (void)t, (void)kv, (void)block, (void)s;
 }
 

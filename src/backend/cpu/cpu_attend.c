@@ -147,6 +147,7 @@ static void load_queries(const struct job *j, const struct ct_tile *t, int head,
         int row = row_of_query(j, t, i), h = head * j->group + (t->first + i) % j->group;
         queries->lo[i] = j->seen[row].first;
         queries->hi[i] = j->seen[row].last;
+        assert(queries->hi[i] - queries->lo[i] < j->kv->pool->length * CT_KEY_BLOCK);
         j->b->kernel.attend_query(queries, i, ct_row(j->q, row) + (size_t)h * (size_t)kv.head_dim, &kv);
     }
 }
