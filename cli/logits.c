@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "cli.h"
+#include "logits_tap.h"
 #include "npy.h"
 #include "prompt.h"
 
-enum { DEFAULT_TOP = 10 };
+enum { DEFAULT_TOP = 10, TAP_SLICE = 32 /* logits that are computed together beside a tap */ };
 
 struct job {
     const struct options *o;
@@ -163,6 +164,8 @@ static int evaluate(struct job *j)
     options.context = j->ids.n;
     if (j->o->naive)
         options.chunk = j->ids.n;
+    if (j->o->tap)
+        options.logits_rows = TAP_SLICE;
     int code = fit_engine(&options, j->model, j->o);
     if (code != DONE)
         return code;
@@ -171,6 +174,10 @@ static int evaluate(struct job *j)
     if ((code = create_engine(&j->engine, j->model, &options)) != DONE)
         return code;
     progress_begin(&j->bar, "evaluating", "tok");
+    if (j->o->tap) {
+        code = new_session(j, progress_update);
+        return code == DONE ? write_tap(j->o->tap, j->o->out, j->engine, j->session, &j->ids, &j->npy) : code;
+    }
     if (!j->o->all)
         return from_nothing(j, j->ids.n, progress_update);
     return j->o->naive ? every_row_from_nothing(j) : every_row(j, plan.chunk);
@@ -207,8 +214,9 @@ static int prepare(struct job *j)
     j->rows = o->json ? json_array() : NULL;
     if (!j->best || (o->json && !j->rows))
         return fail_memory();
-    return o->out ? npy_create(&j->npy, o->out, o->all ? (size_t)j->ids.n : 0, (size_t)j->info.n_vocab)
-                  : DONE;
+    return o->out && !o->tap
+               ? npy_create(&j->npy, o->out, o->all ? (size_t)j->ids.n : 0, (size_t)j->info.n_vocab)
+               : DONE;
 }
 
 int verb_logits(const struct options *o)
@@ -218,6 +226,9 @@ int verb_logits(const struct options *o)
 
     if (o->naive && o->chunk)
         return fail(USAGE, "logits: --naive evaluates in one pass, so it takes no --chunk");
+    if (o->tap && (!o->out || o->naive || o->json || o->top))
+        return fail(USAGE,
+                    "logits: --tap writes values to --out FILE, and takes no --naive, --json and --top");
     if (o->out && strcmp(o->out, "-") == 0 && (o->json || o->top))
         return fail(USAGE, "logits: --out - and --json or --top cannot both go to standard output");
     interrupt_install();

@@ -122,6 +122,7 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->threads = o->threads;
     e->context = o->context;
     e->chunk = o->chunk;
+    e->layers = o->max_layers;
     e->exact = o->exact;
     e->isa = o->isa;
     /* the option table allows names of types only */
@@ -148,8 +149,14 @@ int create_engine(carat_engine **engine, const carat_model *model, const carat_e
 int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o)
 {
     const carat_kv asked = e->kv;
+    carat_model_info info = {.size = sizeof info};
     carat_error err;
 
+    if (carat_model_get_info(model, &info, &err) != CARAT_OK)
+        return fail_status(&err);
+    if (o->max_layers > info.n_layer)
+        return fail(USAGE, "--max-layers is %d, expected 1 to %d, the layers of the model", o->max_layers,
+                    info.n_layer);
     if (o->memory == NO_SIZE || o->memory == 0)
         return DONE;
     if (carat_fit_engine(model, e, (size_t)o->memory, &err) != CARAT_OK)

@@ -207,6 +207,33 @@ CARAT_API void carat_profile_begin(carat_engine *engine);
 /* Gives the record and ends it. Any thread. CARAT_E_ARGUMENT (also when no record was begun). */
 CARAT_API carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err);
 
+/* ----------------------------------------------------------------- taps ---- */
+
+/* What an operation of a pass has written: rows of float32. */
+typedef struct carat_tap {
+    size_t size;
+    const char *operation; /* a verb of the forward pass: "embed", "norm", "project", "attend", ...; static */
+    const char *name;      /* of carat_tap_name, or "" */
+    int layer;             /* -1: none */
+    int rows, width;
+    const int32_t *positions; /* [rows] of the tokens in their sessions */
+    float *values;            /* [rows][width]; the pass goes on with what the callback writes here */
+} carat_tap;
+/* The engine is locked meanwhile, as for a watch. Everything lives until it returns. */
+typedef void (*carat_tap_callback)(void *user, const carat_tap *tap);
+/* From now on the callback hears of every operation of every pass, with each of its outputs, in order. An
+ * earlier callback is dropped. In the last layer only rows that want logits are left. A pass that is not
+ * tapped pays nothing. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+CARAT_API carat_status carat_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user,
+                                       carat_error *err);
+/* NULL is allowed. Any thread. */
+CARAT_API void carat_tap_end(carat_engine *engine);
+/* Writes name i of the values that have one and returns their width; 0: there are no more. They are those of
+ * modules of the reference: "embed", "final_norm", and of each layer N that runs "layer.N" (what it leaves in
+ * the residual stream), "layer.N.attn" (what attention adds, before its norm), "layer.N.q", ".k" and ".v"
+ * (what the projections give, before norm and rope). */
+CARAT_API int carat_tap_name(const carat_engine *engine, int i, char name[32]);
+
 /* -------------------------------------------------------------- machine ---- */
 
 /* The name of a KV type, as "bf16"; NULL for CARAT_KV_DEFAULT and for no type. Any thread. */

@@ -27,8 +27,7 @@ carat_status carat_fit_engine(const carat_model *model, carat_engine_options *op
 {
     carat_engine_options o = {.size = sizeof o};
 
-    if (!options)
-        return ct_fail(err, CARAT_E_ARGUMENT, "options is NULL");
+    CT_GIVEN(options, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_engine_options", err));
     CT_TRY(ct_fit_engine(model, &o, bytes, err));
     ct_give_struct(options, &o);
@@ -40,8 +39,7 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
 {
     carat_engine_options o = {.size = sizeof o};
 
-    if (!engine)
-        return ct_fail(err, CARAT_E_ARGUMENT, "engine is NULL");
+    CT_GIVEN(engine, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_engine_options", err));
     return ct_engine_create(engine, model, &o, err);
 }
@@ -62,8 +60,8 @@ carat_status carat_session_create(carat_session **session, carat_engine *engine,
 {
     carat_session_options o = {.size = sizeof o};
 
-    if (!session || !engine)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session or engine is NULL");
+    CT_GIVEN(session, err);
+    CT_GIVEN(engine, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_session_options", err));
     return ct_session_create(session, engine, &o, err);
 }
@@ -85,8 +83,7 @@ carat_status carat_append(carat_session *session, const int32_t *tokens, int n, 
 {
     carat_row row = {.session = session, .tokens = tokens, .n = n};
 
-    if (!session)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
+    CT_GIVEN(session, err);
     return ct_step(session->engine, &row, 1, err);
 }
 
@@ -114,22 +111,20 @@ int carat_tokens_held(const carat_session *session, const int32_t **tokens)
 
 carat_status carat_rewind(carat_session *session, int n, carat_error *err)
 {
-    if (!session)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
+    CT_GIVEN(session, err);
     return ct_rewind(session, n, err);
 }
 
 carat_status carat_fork(carat_session *from, int n, carat_session **session, carat_error *err)
 {
-    if (!from || !session)
-        return ct_fail(err, CARAT_E_ARGUMENT, "from or session is NULL");
+    CT_GIVEN(from, err);
+    CT_GIVEN(session, err);
     return ct_fork(from, n, session, err);
 }
 
 carat_status carat_reserve(carat_session *session, int positions, carat_error *err)
 {
-    if (!session)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session is NULL");
+    CT_GIVEN(session, err);
     return ct_reserve(session, positions, err);
 }
 
@@ -143,8 +138,7 @@ carat_status carat_engine_use(carat_engine *engine, carat_use *use, carat_error 
 {
     carat_use full = {.size = sizeof full};
 
-    if (!engine)
-        return ct_fail(err, CARAT_E_ARGUMENT, "engine is NULL");
+    CT_GIVEN(engine, err);
     CT_TRY(ct_check_struct(use, sizeof full, "carat_use", err));
     ct_engine_use(engine, &full);
     ct_give_struct(use, &full);
@@ -159,8 +153,8 @@ const float *carat_logits(const carat_session *session)
 carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
                           carat_error *err)
 {
-    if (!session || !id)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session or id is NULL");
+    CT_GIVEN(session, err);
+    CT_GIVEN(id, err);
     carat_sampling o = session->engine->model->sampling;
     CT_TRY(ct_take_struct(&o, sizeof o, sampling, "carat_sampling", err));
     return ct_sample(session, &o, id, err);
@@ -184,12 +178,29 @@ carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, car
 {
     carat_profile full;
 
-    if (!engine)
-        return ct_fail(err, CARAT_E_ARGUMENT, "engine is NULL");
+    CT_GIVEN(engine, err);
     CT_TRY(ct_check_struct(profile, sizeof full, "carat_profile", err));
     CT_TRY(ct_profile_end(engine, &full, err));
     ct_give_struct(profile, &full);
     return CARAT_OK;
+}
+
+carat_status carat_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user, carat_error *err)
+{
+    CT_GIVEN(engine, err);
+    CT_GIVEN(callback, err);
+    return ct_tap_begin(engine, callback, user, err);
+}
+
+void carat_tap_end(carat_engine *engine)
+{
+    if (engine)
+        ct_tap_end(engine);
+}
+
+int carat_tap_name(const carat_engine *engine, int i, char name[32])
+{
+    return engine && name ? ct_tap_name(engine, i, name) : 0;
 }
 
 const char *carat_kv_name(carat_kv kv)

@@ -20,4 +20,7 @@ void ct_give_struct(void *to, const void *full);
 carat_status ct_take_array(const void **all, void **copy, const void *given, size_t element, int n,
                            size_t size, const char *type, carat_error *err);
 
+/* Refuses a NULL pointer by its name. */
+#define CT_GIVEN(p, err) CT_TRY((p) ? CARAT_OK : ct_fail(err, CARAT_E_ARGUMENT, "argument %s is NULL", #p))
+
 #endif

@@ -20,8 +20,7 @@ void carat_free(void *p)
 
 static carat_status need_tokenizer(const carat_model *model, carat_error *err)
 {
-    if (!model)
-        return ct_fail(err, CARAT_E_ARGUMENT, "model is NULL");
+    CT_GIVEN(model, err);
     if (!model->tokenizer)
         return ct_fail(err, CARAT_E_NOT_FOUND, "%s: the model has no tokenizer", ct_file_path(model->file));
     return CARAT_OK;
@@ -115,8 +114,7 @@ carat_status carat_render_json(const carat_model *model, const char *messages,
     enum ct_chat chat;
 
     CT_TRY(need_tokenizer(model, err));
-    if (!messages)
-        return ct_fail(err, CARAT_E_ARGUMENT, "messages is NULL");
+    CT_GIVEN(messages, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_render_options", err));
     CT_TRY(choose_template(model, &o, &chat, err));
     CT_TRY(ct_chat_render(chat, messages, o.tools, !o.no_generation_prompt, o.log, o.user, &prompt, err));

@@ -10,7 +10,8 @@
 #include "quant/kv_type.h"
 #include "quant/weight.h"
 
-/* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own. */
+/* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own. {0}: absent, what an absent
+ * weight would have made. */
 typedef struct ct_mat {
     void *handle;
     int cols;
@@ -85,13 +86,16 @@ struct ct_watch {
     void *user;
 };
 
-/* A verb that has run; what it does not take is 0. */
+/* A verb that has run; what it does not take is 0. Weights and outputs may be absent. */
 struct ct_event {
     const char *verb;
     double seconds;
-    ct_mat out; /* the first output */
-    int n;      /* weights that it takes */
+    int n_out;
+    const ct_mat *out;
+    int n; /* weights that it takes */
     const struct ct_weight *const *w;
+    int first, n_logits; /* of the head: rows among the current ones */
+    float *const *logits;
     const struct ct_kv *kv;
     int attn_type;
 };
@@ -165,7 +169,7 @@ struct ct_verbs {
                            const struct ct_weight *head, float cap);
     void (*rope)(struct ct_backend *b, ct_mat x, int attn_type);
     void (*kv_write)(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
-    void (*select_rows)(struct ct_backend *b, int n, const ct_mat *m);
+    void (*select_rows)(struct ct_backend *b, ct_mat x, ct_mat q);
     void (*attend)(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
                    float scale, float cap);
     void (*residual_norm)(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w);
@@ -175,24 +179,26 @@ struct ct_verbs {
     /* The next id out of logits[n], n <= n_vocab (NUMERICS.md section 8); -1 when every id is banned. */
     int32_t (*draw)(struct ct_backend *b, const float *logits, int n, const carat_sampling *s,
                     uint32_t position);
-    /* A row of a matrix. */
+    /* A row of a matrix; and back. */
     void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);
+    void (*copy_in)(struct ct_backend *b, ct_mat m, int row, const float *from);
     /* Of a verb that has just run. */
     struct ct_cost (*cost)(const struct ct_backend *b, const struct ct_event *event);
 };
 
 /* Hears of every verb of a pass: taps, profiles and cross-checks live on it without a line in the forward
- * pass. */
+ * pass. Several may listen at once. */
 struct ct_trace {
     void (*hook)(void *user, struct ct_backend *b, const struct ct_event *event);
     void *user;
+    struct ct_trace *next;
 };
 
 struct ct_backend {
     struct ct_verbs verb;
     const char *isa; /* instructions in use */
     int threads;
-    const struct ct_trace *trace; /* NULL: none */
+    struct ct_trace *trace; /* the first; NULL: none */
 };
 
 /* The CPU. E_ARGUMENT (no such isa), E_MEMORY. */
@@ -201,10 +207,20 @@ carat_status ct_backend_create_cpu(struct ct_backend **b, const struct ct_backen
 /* Bytes of a panel of a type in a packed file; 0: it is not packed. */
 size_t ct_backend_panel_size(enum ct_type type, int cols);
 
-/* ---- the verbs of a pass; a weight that is absent leaves values as they are ---- */
+/* Adds a listener, or takes it away. False: it was not there. */
+void ct_trace_begin(struct ct_backend *b, struct ct_trace *trace);
+bool ct_trace_end(struct ct_backend *b, struct ct_trace *trace);
+
+/* ---- the verbs of a pass; an absent weight or matrix leaves values as they are ---- */
 
 double ct_trace_start(const struct ct_backend *b);
 void ct_trace_stop(struct ct_backend *b, double start, struct ct_event event);
+
+/* What an output of w is written to: m, or nothing where w is absent. */
+static inline ct_mat made_by(const struct ct_weight *w, ct_mat m)
+{
+    return w->data ? m : (ct_mat){0};
+}
 
 /* Calls one verb of the table; the last arguments are the members of its event. */
 #define CT_TRACED(b, name, arguments, ...)                                                                   \
@@ -226,66 +242,73 @@ static inline bool end_pass(struct ct_backend *b)
 /* x = table[token] * scale */
 static inline void embed(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale)
 {
-    CT_TRACED(b, embed, (b, x, table, scale), .out = x, .n = 1, .w = &table);
+    CT_TRACED(b, embed, (b, x, table, scale), .n_out = 1, .out = &x, .n = 1, .w = &table);
 }
 /* y = rmsnorm(x) * w */
 static inline void norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
 {
-    CT_TRACED(b, norm, (b, y, x, w), .out = y, .n = 1, .w = &w);
+    CT_TRACED(b, norm, (b, y, x, w), .n_out = 1, .out = &y, .n = 1, .w = &w);
 }
 /* The same over each head of w->cols, in place. */
 static inline void qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
 {
-    if (w->data) {
-        CT_TRACED(b, qk_norm, (b, x, w), .out = x, .n = 1, .w = &w);
-    }
+    CT_TRACED(b, qk_norm, (b, x, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
 }
-/* out[i] = in * w[i]^T: several outputs of one input, which is prepared once. */
-static inline void project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
-                           const struct ct_weight *const *w)
+/* out = in * w^T */
+static inline void project(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *w)
 {
-    CT_TRACED(b, project, (b, in, n, out, w), .out = out[0], .n = n, .w = w);
+    CT_TRACED(b, project, (b, in, 1, &out, &w), .n_out = 1, .out = &out, .n = 1, .w = &w);
+}
+/* The same for the three outputs of one input, which is prepared once. */
+static inline void project_qkv(struct ct_backend *b, ct_mat q, ct_mat k, ct_mat v, ct_mat in,
+                               const struct ct_weight *wq, const struct ct_weight *wk,
+                               const struct ct_weight *wv)
+{
+    const ct_mat out[] = {q, k, v};
+    const struct ct_weight *const w[] = {wq, wk, wv};
+    CT_TRACED(b, project, (b, in, 3, out, w), .n_out = 3, .out = out, .n = 3, .w = w);
 }
 /* out = gelu(in * gate^T) * (in * up^T) */
 static inline void project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
                                  const struct ct_weight *up)
 {
     const struct ct_weight *const w[] = {gate, up};
-    CT_TRACED(b, project_geglu, (b, out, in, gate, up), .out = out, .n = 2, .w = w);
+    CT_TRACED(b, project_geglu, (b, out, in, gate, up), .n_out = 1, .out = &out, .n = 2, .w = w);
 }
 /* to[i] = in * head^T, then cap * tanh(x / cap) when cap > 0, of current rows [first, first + n); to[n]
  * points into memory of the host, at head->rows values each. */
 static inline void project_logits(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
                                   const struct ct_weight *head, float cap)
 {
-    CT_TRACED(b, project_logits, (b, in, first, n, to, head, cap), .n = 1, .w = &head);
+    CT_TRACED(b, project_logits, (b, in, first, n, to, head, cap), .n = 1, .w = &head, .first = first,
+              .n_logits = n, .logits = to);
 }
 /* Turns every head of x by its row's position. */
 static inline void rope(struct ct_backend *b, ct_mat x, int attn_type)
 {
-    CT_TRACED(b, rope, (b, x, attn_type), .out = x, .attn_type = attn_type);
+    CT_TRACED(b, rope, (b, x, attn_type), .n_out = 1, .out = &x, .attn_type = attn_type);
 }
-/* Writes the rows' K and V into the cache. */
+/* Writes the rows' K and V into the cache; they are read from there. */
 static inline void kv_write(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v)
 {
-    CT_TRACED(b, kv_write, (b, kv, k, v), .out = k, .kv = kv);
+    CT_TRACED(b, kv_write, (b, kv, k, v), .kv = kv);
 }
-/* From here on only the rows that want logits are current; the n matrices are compacted to them. */
-static inline void select_rows(struct ct_backend *b, int n, const ct_mat *m)
+/* From here on only the rows that want logits are current; x and q are compacted to them. */
+static inline void select_rows(struct ct_backend *b, ct_mat x, ct_mat q)
 {
-    CT_TRACED(b, select_rows, (b, n, m), .out = m[0]);
+    CT_TRACED(b, select_rows, (b, x, q), .n_out = 0);
 }
 /* out = softmax(q K^T * scale, capped when cap > 0) V over what each row sees */
 static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
                           float scale, float cap)
 {
-    CT_TRACED(b, attend, (b, out, q, kv, attn_type, scale, cap), .out = out, .kv = kv,
+    CT_TRACED(b, attend, (b, out, q, kv, attn_type, scale, cap), .n_out = 1, .out = &out, .kv = kv,
               .attn_type = attn_type);
 }
 /* x += rmsnorm(y) * w; y is overwritten. */
 static inline void residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
 {
-    CT_TRACED(b, residual_norm, (b, x, y, w), .out = x, .n = 1, .w = &w);
+    CT_TRACED(b, residual_norm, (b, x, y, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
 }
 
 #endif

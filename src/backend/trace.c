@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.c: the clock around each verb of a pass, and the call of who listens. The verbs are in backend.h. */
+/* trace.c: the clock around each verb of a pass, and the calls of those who listen. The verbs are in backend.h. */
 #include "backend/backend.h"
 #include "os/clock.h"
 
@@ -13,5 +13,24 @@ void ct_trace_stop(struct ct_backend *b, double start, struct ct_event event)
     if (!b->trace)
         return;
     event.seconds = ct_os_seconds() - start;
-    b->trace->hook(b->trace->user, b, &event);
+    for (const struct ct_trace *t = b->trace; t; t = t->next)
+        t->hook(t->user, b, &event);
+}
+
+void ct_trace_begin(struct ct_backend *b, struct ct_trace *trace)
+{
+    trace->next = b->trace;
+    b->trace = trace;
+}
+
+bool ct_trace_end(struct ct_backend *b, struct ct_trace *trace)
+{
+    struct ct_trace **at = &b->trace;
+
+    while (*at && *at != trace)
+        at = &(*at)->next;
+    bool found = *at != NULL;
+    if (found)
+        *at = trace->next;
+    return found;
 }

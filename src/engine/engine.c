@@ -8,9 +8,12 @@
 static carat_status load(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
     struct ct_backend *b = e->backend;
+    const struct ct_weights stored = ct_engine_weights(e);
 
     b->verb.load_begin(b, o->progress, o->user);
-    ct_weights_pack(&e->weights, &e->model->weights, &e->model->config, e->weights.layer, b);
+    ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, b);
+    for (int i = 0; i < e->config.n_layer; i++)
+        e->weights.layer[i].kv = &e->cache.layer[e->config.layer[i].kv_layer];
     return b->verb.load_end(b) ? CARAT_OK
                                : ct_fail(err, CARAT_E_CANCELLED,
                                          "creating the engine was cancelled while its weights were read");

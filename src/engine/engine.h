@@ -5,6 +5,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "model/head.h"
+#include "model/kv_cache.h"
 #include "os/lock.h"
 #include "text/tokenizer/detokenizer.h"
 
@@ -15,14 +16,17 @@ struct carat_engine {
     struct ct_backend *backend;
     carat_plan plan;
     enum ct_kv_type kv_type;
-    struct ct_weights weights; /* the model's, as the backend packs them */
+    int first_layer;           /* of the model, that runs */
+    struct ct_config config;   /* the model's, with the layers that run */
+    struct ct_weights weights; /* theirs, as the backend packs them */
     struct ct_kv_cache cache;
     size_t kv_bytes; /* of the pool; 0: full contexts */
 
     struct ct_lock lock; /* for whatever is below, the slots of sessions excepted */
     struct ct_pass pass;
-    struct ct_trace trace; /* of the backend while the engine is profiled */
+    struct ct_trace profiler, tapper; /* of the backend while the engine is profiled, or tapped */
     carat_profile profile;
+    struct ct_tap *tap;                   /* NULL: none */
     int32_t *token, *position, *sequence; /* [chunk] rows of the pass under way */
     struct ct_seen *seen[CT_ATTN_TYPES];
     bool *wanted;
@@ -85,6 +89,9 @@ void ct_cancel(carat_session *session);
 void ct_engine_use(carat_engine *engine, carat_use *use);
 carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err);
 size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
+carat_status ct_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user, carat_error *err);
+void ct_tap_end(carat_engine *engine);
+int ct_tap_name(const carat_engine *engine, int i, char name[32]);
 void ct_profile_begin(carat_engine *engine);
 carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err);
 
@@ -94,9 +101,15 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
                      carat_error *err);
 /* E_MEMORY: the plan of e needs more than the memory that this process may use. */
 carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_options *o, carat_error *err);
+/* The model's weights from the first layer on that runs, as they are stored. */
+struct ct_weights ct_engine_weights(const struct carat_engine *e);
 /* Lays out what passes and sessions need, by the plan of e. Before the backend has reserved memory that
  * only counts. */
 void ct_lay_out(struct carat_engine *e);
+
+/* profile.c: where in its layer a weight of the engine is, in bytes; CT_NO_LAYER: beside the layers. */
+enum { CT_NO_LAYER = -2 };
+int ct_weight_place(const carat_engine *e, const struct ct_weight *weight);
 
 /* timeline.c; the engine's lock is held for all but the first two. */
 int32_t *ct_held_tokens(const carat_session *s); /* [context] */

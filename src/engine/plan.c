@@ -32,9 +32,9 @@ static void done_with(void *model, const void *p, size_t bytes)
     ct_file_forget(((const struct carat_model *)model)->file, p, bytes);
 }
 
-static struct ct_backend_options backend_options(const struct carat_model *m, const carat_engine_options *o)
+static struct ct_backend_options backend_options(const struct carat_model *m, const struct ct_config *c,
+                                                 const carat_engine_options *o)
 {
-    const struct ct_config *c = &m->config;
     struct ct_backend_options b = {
         .isa = o->isa,
         .threads = o->threads,
@@ -73,11 +73,19 @@ static carat_status plan_weight(void *user, const char *place, const char *tenso
     return w->rows == 1 ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
 }
 
+struct ct_weights ct_engine_weights(const struct carat_engine *e)
+{
+    struct ct_weights w = e->model->weights;
+
+    w.layer += e->first_layer;
+    return w;
+}
+
 /* ---- layout ---- */
 
 void ct_lay_out(struct carat_engine *e)
 {
-    const struct ct_config *c = &e->model->config;
+    const struct ct_config *c = &e->config;
     struct ct_backend *b = e->backend;
     const carat_plan *p = &e->plan;
     size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions;
@@ -85,7 +93,7 @@ void ct_lay_out(struct carat_engine *e)
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
     ct_kv_cache_init(&e->cache, b, c, e->kv_type,
                      &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes});
-    ct_pass_init(&e->pass, b, c, &e->weights, &e->cache, p->chunk);
+    ct_pass_init(&e->pass, b, c, &e->weights, p->chunk);
     e->weights.layer = b->verb.alloc_host(b, (size_t)c->n_layer * sizeof *e->weights.layer);
     e->token = b->verb.alloc_host(b, n * sizeof *e->token);
     e->position = b->verb.alloc_host(b, n * sizeof *e->position);
@@ -194,9 +202,16 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     CT_TRY(range("sessions", o->sessions, MAX_SESSIONS, err));
     CT_TRY(range("chunk", o->chunk, most, err));
     CT_TRY(range("kv", (int)o->kv, CARAT_KV_Q8, err));
-    *e = (struct carat_engine){
-        .model = model, .kv_bytes = o->kv_bytes, .logits_rows = o->logits_rows ? o->logits_rows : 1};
-    const struct ct_backend_options of_backend = backend_options(model, o);
+    CT_TRY(range("first_layer", o->first_layer, model->config.n_layer - 1, err));
+    CT_TRY(range("layers", o->layers, model->config.n_layer - o->first_layer, err));
+    CT_TRY(range("logits_rows", o->logits_rows, MAX_LOGITS_ROWS, err));
+    *e = (struct carat_engine){.model = model,
+                               .kv_bytes = o->kv_bytes,
+                               .logits_rows = o->logits_rows ? o->logits_rows : 1,
+                               .first_layer = o->first_layer,
+                               .config = model->config};
+    ct_config_cut(&e->config, o->first_layer, o->layers ? o->layers : e->config.n_layer - o->first_layer);
+    const struct ct_backend_options of_backend = backend_options(model, &e->config, o);
     CT_TRY(ct_backend_create_cpu(&e->backend, &of_backend, err));
     e->plan = (carat_plan){
         .size = sizeof e->plan,
@@ -204,9 +219,9 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
         .threads = e->backend->threads,
         .isa = e->backend->isa,
     };
-    CT_TRY(ct_weights_walk(&model->weights, &model->config, model->file, plan_weight,
-                           &(struct planning){e->backend, err}));
-    CT_TRY(range("logits_rows", o->logits_rows, MAX_LOGITS_ROWS, err));
+    const struct ct_weights weights = ct_engine_weights(e);
+    CT_TRY(
+        ct_weights_walk(&weights, &e->config, model->file, plan_weight, &(struct planning){e->backend, err}));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     if (count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes)
         return too_large(e, o, o->max_bytes, "the limit", err);
@@ -232,6 +247,8 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
 
 void ct_engine_close(carat_engine *e)
 {
+    if (e->tap)
+        ct_tap_end(e);
     if (e->backend)
         e->backend->verb.destroy(e->backend);
     free(e);
@@ -264,7 +281,6 @@ static carat_status fit(struct carat_engine *e, const carat_engine_options *o, s
 {
     const enum ct_kv_type first = e->kv_type;
     const enum ct_kv_type second = o->kv == CARAT_KV_DEFAULT && !o->exact ? CT_KV_Q8 : first;
-    CT_TRY(range("logits_rows", o->logits_rows, MAX_LOGITS_ROWS, err));
     int context = o->context ? o->context : largest_context(e, o, first, bytes);
     enum ct_kv_type kv = first;
 

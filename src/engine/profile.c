@@ -5,7 +5,7 @@
 #include "engine/engine.h"
 
 /* In the order of a pass. A verb whose weight has several places in the model is several operations. */
-enum { ANY = -1, OUTSIDE = -2 }; /* places: any, or not in a layer */
+enum { ANY = -1 }; /* place */
 #define PLACE(weight) (int)offsetof(struct ct_layer, weight)
 static const struct {
     const char *name, *verb;
@@ -28,16 +28,17 @@ static const struct {
 };
 static_assert(CT_COUNT(operations) <= CARAT_MOST_OPERATIONS, "a carat_profile holds them all");
 
-static int place_of(const struct ct_weights *w, int n_layer, const struct ct_weight *weight)
+int ct_weight_place(const carat_engine *e, const struct ct_weight *weight)
 {
+    const struct ct_weights *w = &e->weights;
     uintptr_t at = (uintptr_t)weight - (uintptr_t)w->layer;
 
-    return at < (size_t)n_layer * sizeof *w->layer ? (int)(at % sizeof *w->layer) : OUTSIDE;
+    return at < (size_t)e->config.n_layer * sizeof *w->layer ? (int)(at % sizeof *w->layer) : CT_NO_LAYER;
 }
 
 static carat_operation *operation_of(struct carat_engine *e, const struct ct_event *event)
 {
-    int place = event->n ? place_of(&e->weights, e->model->config.n_layer, event->w[0]) : ANY;
+    int place = event->n ? ct_weight_place(e, event->w[0]) : ANY;
     size_t i = 0;
 
     while (strcmp(operations[i].verb, event->verb) != 0 ||
@@ -72,18 +73,18 @@ void ct_profile_begin(carat_engine *engine)
     engine->profile = (carat_profile){.size = sizeof engine->profile, .n = (int)CT_COUNT(operations)};
     for (size_t i = 0; i < CT_COUNT(operations); i++)
         engine->profile.operation[i].name = operations[i].name;
-    engine->trace = (struct ct_trace){note, engine};
-    engine->backend->trace = &engine->trace;
+    ct_trace_end(engine->backend, &engine->profiler);
+    engine->profiler = (struct ct_trace){note, engine, NULL};
+    ct_trace_begin(engine->backend, &engine->profiler);
     ct_lock_leave(&engine->lock);
 }
 
 carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err)
 {
     ct_lock_enter(&engine->lock);
-    bool begun = engine->backend->trace != NULL;
+    bool begun = ct_trace_end(engine->backend, &engine->profiler);
     if (begun)
         *profile = engine->profile;
-    engine->backend->trace = NULL;
     ct_lock_leave(&engine->lock);
     if (!begun)
         return ct_fail(err, CARAT_E_ARGUMENT, "no profile has begun");

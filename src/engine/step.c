@@ -242,7 +242,7 @@ static void run_head(struct step *s)
 /* Whether a session wants its call to end. A token counts in as many parts as there are layers. */
 static bool wants_stop(carat_session *c, const carat_row *row, const struct ct_pass *p)
 {
-    size_t layers = (size_t)(p->end - p->first), passed = (size_t)(p->layer - p->first);
+    size_t layers = (size_t)p->config->n_layer, passed = (size_t)CT_MIN(p->layer, p->config->n_layer - 1);
 
     if (!c->stopped && atomic_exchange(&c->cancel, false))
         c->stopped = true;

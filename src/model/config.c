@@ -38,5 +38,17 @@ carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_
         CT_TRY(ct_config_read_sbs(c, f, err));
     else
         CT_TRY(ct_config_read_hf(c, f, err));
+    for (int i = 0; i < c->n_layer; i++)
+        c->layer[i].kv_layer = i; /* so far no member of the family shares them */
     return check_config(c, f, err);
+}
+
+void ct_config_cut(struct ct_config *c, int first, int n)
+{
+    assert(first >= 0 && n > 0 && first + n <= c->n_layer);
+    for (int i = 0; i < n; i++) {
+        c->layer[i] = c->layer[first + i];
+        c->layer[i].kv_layer -= first;
+    }
+    c->n_layer = n;
 }

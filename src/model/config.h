@@ -15,6 +15,7 @@ enum ct_attn_type { CT_GLOBAL, CT_LOCAL }; /* indices of ct_config.attn */
 struct ct_layer_config {
     int n_head, n_kv_head, head_dim, ffn;
     int attn_type; /* enum ct_attn_type */
+    int kv_layer;  /* whose K and V it reads: its own, or those of an earlier layer */
     float attn_scale, attn_cap;
 };
 
@@ -36,6 +37,8 @@ struct ct_config {
 
 /* E_FORMAT, E_UNSUPPORTED, E_NOT_FOUND; messages name file and key. */
 carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_error *err);
+/* Layers [first, first + n) alone, as an engine runs them. */
+void ct_config_cut(struct ct_config *c, int first, int n);
 carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, carat_error *err);
 carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err);
 carat_status ct_config_read_sbs(struct ct_config *c, const struct ct_file *f, carat_error *err);

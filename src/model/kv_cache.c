@@ -70,8 +70,9 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
         .backend = b, .n_layer = c->n_layer, .sequences = e->sequences, .span = blocks_for(e->chunk)};
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
-        cache->layer[i] =
-            (struct ct_kv){type, l->n_kv_head, l->head_dim, &cache->group[l->attn_type].pool, 0, 0};
+        if (l->kv_layer == i) /* the others read those of an earlier layer */
+            cache->layer[i] =
+                (struct ct_kv){type, l->n_kv_head, l->head_dim, &cache->group[l->attn_type].pool, 0, 0};
     }
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];

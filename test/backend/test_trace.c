@@ -32,7 +32,7 @@ static void hook(void *user, struct ct_backend *b, const struct ct_event *event)
             b->verb.copy_out(b,
                              s->stream + ((size_t)(s->adds / 2 - 1) * (size_t)s->rows + (size_t)row) *
                                              (size_t)s->hidden,
-                             event->out, row);
+                             event->out[0], row);
 }
 
 /* Logits of every one of n rows, through the trace when seen is given. */
@@ -48,9 +48,9 @@ static float *run(const char *path, const int32_t *ids, int n, struct seen *seen
     if (carat_model_open(&model, path, NULL, &err) || carat_engine_create(&engine, model, &o, &err) ||
         carat_session_create(&session, engine, NULL, &err))
         fail_msg("%s", err.message);
-    struct ct_trace trace = {hook, seen};
+    struct ct_trace trace = {hook, seen, NULL};
     if (seen) {
-        engine->backend->trace = &trace;
+        ct_trace_begin(engine->backend, &trace);
         seen->hidden = model->config.hidden;
     }
     float *logits = malloc((size_t)n * (size_t)model->config.n_vocab * sizeof *logits);

@@ -176,8 +176,9 @@ static bool cpu_is_finite(struct ct_backend *b, int row)
     return !ct_cpu(b)->not_finite[row];
 }
 
-static void cpu_select_rows(struct ct_backend *base, int n, const ct_mat *m)
+static void cpu_select_rows(struct ct_backend *base, ct_mat x, ct_mat q)
 {
+    const ct_mat m[] = {x, q};
     struct ct_cpu_backend *b = ct_cpu(base);
     int kept = 0;
 
@@ -189,7 +190,7 @@ static void cpu_select_rows(struct ct_backend *base, int n, const ct_mat *m)
             b->seen[i][kept] = b->seen[i][r];
         b->position[kept] = b->position[r];
         b->sequence[kept] = b->sequence[r];
-        for (int i = 0; i < n && kept != r; i++)
+        for (size_t i = 0; i < CT_COUNT(m) && kept != r; i++)
             memcpy(ct_row(m[i], kept), ct_row(m[i], r), (size_t)m[i].cols * sizeof(float));
         kept++;
     }
@@ -208,6 +209,8 @@ static void embed_item(void *arg, int row, int thread)
 
 static void cpu_embed(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale)
 {
+    if (!table->data)
+        return;
     assert(x.cols == table->cols && table->cols <= ct_cpu(b)->o.max_input);
     run(&(struct job){.b = ct_cpu(b), .out = x, .w = table, .value = scale}, ct_cpu(b)->rows.n, embed_item);
 }
@@ -250,6 +253,8 @@ static void qk_norm_item(void *arg, int row, int thread)
 
 static void cpu_qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
 {
+    if (!w->data || !x.handle)
+        return;
     assert(x.cols % w->cols == 0);
     run(&(struct job){.b = ct_cpu(b), .out = x, .w = w}, ct_cpu(b)->rows.n, qk_norm_item);
 }
@@ -269,6 +274,8 @@ static void rope_item(void *arg, int row, int thread)
 
 static void cpu_rope(struct ct_backend *b, ct_mat x, int attn_type)
 {
+    if (!x.handle)
+        return;
     assert(attn_type >= 0 && attn_type < CT_ATTN_TYPES &&
            x.cols % ct_cpu(b)->o.attn[attn_type].head_dim == 0);
     run(&(struct job){.b = ct_cpu(b), .out = x, .attn_type = attn_type}, ct_cpu(b)->rows.n, rope_item);
@@ -321,6 +328,12 @@ static void cpu_copy_out(struct ct_backend *b, float *to, ct_mat m, int row)
     memcpy(to, ct_row(m, row), (size_t)m.cols * sizeof *to);
 }
 
+static void cpu_copy_in(struct ct_backend *b, ct_mat m, int row, const float *from)
+{
+    (void)b;
+    memcpy(ct_row(m, row), from, (size_t)m.cols * sizeof *from);
+}
+
 carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_backend_options *o,
                                    carat_error *err)
 {
@@ -367,6 +380,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .residual_norm = cpu_residual_norm,
                  .draw = cpu_draw,
                  .copy_out = cpu_copy_out,
+                 .copy_in = cpu_copy_in,
                  .cost = ct_cpu_cost},
         .isa = b->kernel.isa,
         .threads = o->threads ? o->threads : ct_os_cpus(),

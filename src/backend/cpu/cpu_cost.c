@@ -17,6 +17,8 @@ static void add_products(struct ct_cost *c, const struct ct_event *event, bool e
 {
     for (int i = 0; i < event->n && c->rows > 0; i++) {
         const struct ct_weight *w = event->w[i];
+        if (!w->data)
+            continue;
         c->bytes += ct_weight_bytes(w);
         c->operations[ct_cpu_arithmetic(w->type, exact)] +=
             2 * (uint64_t)w->rows * (uint64_t)w->cols * (uint64_t)c->rows;
@@ -29,7 +31,7 @@ static void add_attention(struct ct_cost *c, const struct ct_event *event, const
                           const struct ct_seen *seen)
 {
     const struct ct_kv *kv = event->kv;
-    uint64_t heads = (uint64_t)(event->out.cols / kv->head_dim);
+    uint64_t heads = (uint64_t)(event->out->cols / kv->head_dim);
     int sequence = -1, read = 0; /* keys below `read` of the sequence are counted */
 
     for (int r = 0; r < rows->n; r++) {

@@ -165,6 +165,8 @@ void ct_cpu_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_mat k, 
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
+    if (!k.handle || !v.handle)
+        return;
     assert(k.cols == v.cols && k.cols >= kv->n_kv_head * kv->head_dim);
     ct_pool_run(b->pool, b->rows.n, write_item, &(struct job){b, kv, k, v});
 }

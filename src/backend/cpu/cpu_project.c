@@ -44,7 +44,7 @@ static void prepare(struct ct_cpu_backend *b, ct_mat in, int tokens, int n, cons
     for (int form = 0; form < CT_INPUT_COUNT; form++) {
         bool wanted = false;
         for (int i = 0; i < n; i++)
-            wanted |= ct_input_form(w[i], b->o.exact) == (enum ct_input)form;
+            wanted |= w[i]->data && ct_input_form(w[i], b->o.exact) == (enum ct_input)form;
         if (!wanted)
             continue;
         assert(in.cols <= b->widest[form]);
@@ -86,7 +86,7 @@ static void product_rows(const struct job *j, ct_mat out, const struct ct_weight
 static int blocks_of(const struct job *j, const struct ct_weight *w)
 {
     const int rows = rows_of_block(j->b, j->tokens);
-    return (w->rows + rows - 1) / rows;
+    return w->data ? (w->rows + rows - 1) / rows : 0;
 }
 
 /* Runs fn over `blocks` blocks of output rows. Three quarters are cut into a share for every thread, long
@@ -133,7 +133,7 @@ void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out
         return;
     prepare(b, in, j.tokens, n, w);
     for (int i = 0; i < n; i++)
-        assert(w[i]->cols == in.cols && w[i]->rows <= out[i].cols);
+        assert(!w[i]->data || (w[i]->cols == in.cols && w[i]->rows <= out[i].cols));
     for (int i = 0; i < n; i++)
         j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(&j, w[i]);
     run_blocks(&j, j.blocks_before[n], project_item);
@@ -189,10 +189,10 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
     struct ct_cpu_backend *b = ct_cpu(base);
     const struct ct_weight *w[] = {gate, up};
 
+    if (b->rows.n == 0 || !gate->data || !up->data)
+        return;
     assert(gate->rows == up->rows && gate->rows <= b->o.max_ffn && gate->cols == in.cols &&
            up->cols == in.cols);
-    if (b->rows.n == 0)
-        return;
     prepare(b, in, b->rows.n, 2, w);
     struct job j = {.b = b, .out = out, .ws = w, .tokens = b->rows.n};
     run_blocks(&j, blocks_of(&j, gate), geglu_item);
@@ -241,9 +241,10 @@ void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n,
     struct ct_cpu_backend *b = ct_cpu(base);
     struct job j = {.b = b, .ws = &head, .cap = cap, .tokens = n, .first = first, .to = to};
 
-    assert(first >= 0 && n >= 0 && first + n <= b->rows.n && head->cols == in.cols);
-    if (n == 0)
+    assert(first >= 0 && n >= 0 && first + n <= b->rows.n);
+    if (n == 0 || !head->data)
         return;
+    assert(head->cols == in.cols);
     prepare(b, (ct_mat){ct_row(in, first), in.cols}, n, 1, &head);
     run_blocks(&j, blocks_of(&j, head), logits_item);
 }

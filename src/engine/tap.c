@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tap.c: hands the values of each operation of a pass to a callback, which may change them: a trace around the
+ * backend. Names of values are those of the modules of the reference implementation that give them. */
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct ct_tap {
+    carat_engine *engine;
+    carat_tap_callback callback;
+    void *user;
+    int n;             /* current rows */
+    int32_t *position; /* [chunk] */
+    float *values;     /* [chunk][widest output] */
+};
+
+/* Values that have a name: those of every layer, then those beside the layers. */
+#define PLACE(weight) (int)offsetof(struct ct_layer, weight)
+#define BUFFER(mat)   offsetof(struct ct_pass, mat)
+enum { OF_LAYER = 5 };
+static const struct {
+    const char *name, *verb;
+    int place, out; /* of the first weight in its layer; which output */
+    size_t buffer;
+} named[] = {
+    {"layer.%d.q", "project", PLACE(q), 0, BUFFER(q)},
+    {"layer.%d.k", "project", PLACE(q), 1, BUFFER(k)},
+    {"layer.%d.v", "project", PLACE(q), 2, BUFFER(v)},
+    {"layer.%d.attn", "project", PLACE(o), 0, BUFFER(h)},
+    {"layer.%d", "residual_norm", PLACE(ffn_post_norm), 0, BUFFER(x)},
+    {"embed", "embed", CT_NO_LAYER, 0, BUFFER(x)},
+    {"final_norm", "norm", CT_NO_LAYER, 0, BUFFER(h)},
+};
+
+int ct_tap_name(const carat_engine *e, int i, char name[32])
+{
+    int of_layers = OF_LAYER * e->config.n_layer;
+    size_t k = (size_t)(i < of_layers ? i % OF_LAYER : i - of_layers + OF_LAYER);
+    ct_mat m;
+
+    if (i < 0 || k >= CT_COUNT(named))
+        return 0;
+    snprintf(name, 32, named[k].name, e->first_layer + i / OF_LAYER);
+    memcpy(&m, (const char *)&e->pass + named[k].buffer, sizeof m);
+    return m.cols;
+}
+
+/* The name of an output, or "". */
+static void name_output(char name[32], const carat_engine *e, const struct ct_event *event, int layer,
+                        int out)
+{
+    int place = event->n ? ct_weight_place(e, event->w[0]) : CT_NO_LAYER;
+
+    name[0] = 0;
+    for (size_t i = 0; i < CT_COUNT(named); i++)
+        if (strcmp(named[i].verb, event->verb) == 0 && named[i].place == place && named[i].out == out)
+            snprintf(name, 32, named[i].name, layer);
+}
+
+/* Hears `rows` rows of one output. */
+static void tell(struct ct_tap *t, const struct ct_event *event, int out, int first, int rows, int width,
+                 float *values)
+{
+    const carat_engine *e = t->engine;
+    char name[32];
+    bool outside = event->n && ct_weight_place(e, event->w[0]) == CT_NO_LAYER;
+    carat_tap tap = {.size = sizeof tap,
+                     .operation = event->verb,
+                     .name = name,
+                     .layer = outside ? -1 : e->first_layer + e->pass.layer,
+                     .rows = rows,
+                     .width = width,
+                     .positions = t->position + first,
+                     .values = values};
+
+    name_output(name, e, event, tap.layer, out);
+    t->callback(t->user, &tap);
+}
+
+static void tell_matrix(struct ct_tap *t, struct ct_backend *b, const struct ct_event *event, int out)
+{
+    const ct_mat m = event->out[out];
+    size_t width = (size_t)m.cols;
+
+    if (!m.handle)
+        return;
+    for (int row = 0; row < t->n; row++)
+        b->verb.copy_out(b, t->values + (size_t)row * width, m, row);
+    tell(t, event, out, 0, t->n, m.cols, t->values);
+    for (int row = 0; row < t->n; row++)
+        b->verb.copy_in(b, m, row, t->values + (size_t)row * width);
+}
+
+static void hear(void *user, struct ct_backend *b, const struct ct_event *event)
+{
+    struct ct_tap *t = user;
+    const carat_engine *e = t->engine;
+    bool selected = strcmp(event->verb, "select_rows") == 0;
+
+    if (strcmp(event->verb, "begin_pass") == 0 || selected) {
+        int all = selected ? t->n : b->verb.cost(b, event).rows;
+        t->n = 0;
+        for (int row = 0; row < all; row++)
+            if (!selected || e->wanted[row])
+                t->position[t->n++] = e->position[row];
+    }
+    for (int i = 0; i < event->n_out; i++)
+        tell_matrix(t, b, event, i);
+    for (int i = 0; i < event->n_logits; i++)
+        tell(t, event, 0, event->first + i, 1, e->config.n_vocab, event->logits[i]);
+}
+
+static void free_tap(struct ct_tap *t)
+{
+    if (t) {
+        free(t->position);
+        free(t->values);
+        free(t);
+    }
+}
+
+carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *user, carat_error *err)
+{
+    const struct ct_pass *p = &e->pass;
+    size_t chunk = (size_t)e->plan.chunk;
+    size_t widest = (size_t)CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols));
+    struct ct_tap *t = calloc(1, sizeof *t);
+
+    if (t) {
+        *t = (struct ct_tap){.engine = e, .callback = callback, .user = user};
+        t->position = calloc(chunk, sizeof *t->position);
+        t->values = calloc(chunk * widest, sizeof *t->values);
+    }
+    if (!t || !t->position || !t->values) {
+        free_tap(t);
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the values of %zu rows", chunk);
+    }
+    ct_tap_end(e);
+    ct_lock_enter(&e->lock);
+    e->tap = t;
+    e->tapper = (struct ct_trace){hear, t, NULL};
+    ct_trace_begin(e->backend, &e->tapper);
+    ct_lock_leave(&e->lock);
+    return CARAT_OK;
+}
+
+void ct_tap_end(carat_engine *e)
+{
+    ct_lock_enter(&e->lock);
+    ct_trace_end(e->backend, &e->tapper);
+    free_tap(e->tap);
+    e->tap = NULL;
+    ct_lock_leave(&e->lock);
+}
