@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_invariance.c: carat against itself, bit for bit: the logits of a sequence do not depend on how it was
- * cut into passes, on threads, on neighbours in a batch, on what a session held before, or on the kernels'
- * level. Runs over every committed model, both arithmetics and all KV types. Whether the numbers are right is
- * left to test_reference.c. */
+ * cut into passes, on threads, on neighbours in a batch, on what a session held before, on forks, or on the
+ * kernels' level. Runs over every committed model, both arithmetics and all KV types. Whether the numbers are
+ * right is left to test_reference.c. */
 #include "vector_util.h"
 
 #define CONTEXT 1024
@@ -18,7 +18,8 @@ static const struct mode modes[] = {
     {0, CARAT_KV_F16, "fast, f16"},  {1, CARAT_KV_BF16, "exact, bf16"}, {1, CARAT_KV_F16, "exact, f16"},
     {0, CARAT_KV_F32, "fast, f32"},  {0, CARAT_KV_Q8, "fast, q8"},      {1, CARAT_KV_Q8, "exact, q8"},
 };
-#define FAST 1
+#define FAST    1
+#define FAST_Q8 6
 /* A sanitizer looks for other mistakes, and makes this ten times slower: it gets the defaults. */
 #define N_MODE (SANITIZED ? 2 : sizeof modes / sizeof *modes)
 
@@ -447,6 +448,163 @@ static void rewind_without_a_ring_is_free(void **state)
     carat_model_close(model);
 }
 
+/* ---- forks ---- */
+
+enum { MORE = 24 }; /* tokens that each side of a fork goes on for */
+
+/* The first p of ids, then others, and their logits. */
+static struct baseline branch_of(carat_model *model, const struct mode *m, const struct baseline *b, int p)
+{
+    carat_engine_options o = options_of(m, CONTEXT, 1);
+    struct rig r = rig_open(model, &o);
+    struct baseline other = {scattered_ids(p + MORE, model_info(model).n_text_vocab, 60 + (uint32_t)p), NULL};
+    memcpy(other.ids.id, b->ids.id, (size_t)p * sizeof *b->ids.id);
+    while (other.ids.id[p] == b->ids.id[p])
+        other.ids.id[p] = 3 + (other.ids.id[p] + 1) % 50;
+    other.logits = step_all(&r, 0, &other.ids);
+    rig_close(&r);
+    return other;
+}
+
+/* Several sessions go on together, each to so many tokens of its sequence, all of whose logits are compared. */
+static void go_on_together(struct rig *r, int n, carat_session *const *s, const struct baseline *const *b,
+                           const int *to)
+{
+    carat_row rows[3];
+    int from[3];
+    for (int i = 0; i < n; i++) {
+        from[i] = carat_tokens_held(s[i], NULL);
+        int k = to[i] - from[i];
+        rows[i] = (carat_row){.session = s[i], .tokens = b[i]->ids.id + from[i], .n = k};
+        rows[i].logits = malloc((size_t)k * (size_t)r->n_vocab * sizeof(float));
+    }
+    OK(carat_step(r->engine, rows, sizeof(carat_row), n, err));
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < rows[i].n; k++)
+            expect_same(rows[i].logits + (size_t)k * (size_t)r->n_vocab,
+                        row_of(b[i], from[i] + k, r->n_vocab), (size_t)r->n_vocab, "after a fork",
+                        from[i] + k);
+        free(rows[i].logits);
+    }
+}
+
+enum { FORK_CHUNK = 64 };
+
+/* Whether a session that was brought from nothing to n tokens, chunk after chunk, still has what position p sees:
+ * local blocks go back when the first row of a pass does not see them. */
+static bool still_sees(int n, int p, int window)
+{
+    int from = 0, at = 0;
+    while (at < n) {
+        int span = 256 - at % 256, k = n - at < FORK_CHUNK ? n - at : FORK_CHUNK;
+        from = at;
+        at += k < span ? k : span;
+    }
+    int first = from < window ? 0 : (from - window + 1) / 256;
+    return p == n || window == 0 || first <= (p < window ? 0 : (p - window + 1) / 256);
+}
+
+/* A session that holds `ahead` tokens more is forked at p; all go on, with other tokens than it and with the
+ * same ones, and one of them is closed and taken again. */
+static void fork_at(struct rig *r, const struct baseline *b, const struct baseline *branch, int p, int ahead,
+                    int window)
+{
+    carat_session *one = r->session[0], *two = NULL, *three = NULL;
+    int first = p % 2; /* who writes first, and so in place */
+    OK(carat_rewind(one, 0, err));
+    OK(carat_append(one, b->ids.id, p + ahead, err));
+    if (!still_sees(p + ahead, p, window)) {
+        FAILS(CARAT_E_REWIND, carat_fork(one, p, &two, err));
+        assert_null(two);
+        return;
+    }
+    OK(carat_fork(one, p, &two, err));
+    assert_int_equal(carat_tokens_held(two, NULL), p);
+    if (ahead == 0)
+        expect_same(carat_logits(two), row_of(b, p - 1, r->n_vocab), (size_t)r->n_vocab, "forked", p - 1);
+    else
+        assert_null(carat_logits(two));
+    const struct baseline *of[2] = {first ? branch : b, first ? b : branch};
+    carat_session *s[2] = {first ? two : one, first ? one : two};
+    const int some[2] = {p + (first ? 3 : ahead + 2), p + (first ? ahead + 2 : 3)};
+    go_on_together(r, 2, s, of, some);
+    /* a third one takes what the second has, which goes back and forth again */
+    OK(carat_fork(two, p + 1, &three, err));
+    OK(carat_rewind(two, p + 2, err));
+    go_on_together(r, 3, (carat_session *[]){one, two, three}, (const struct baseline *[]){b, branch, branch},
+                   (const int[]){p + ahead + 5, p + 9, p + 7});
+    carat_session_close(one);
+    OK(carat_fork(two, p + 9, &one, err));
+    go_on_together(r, 3, (carat_session *[]){three, one, two},
+                   (const struct baseline *[]){branch, branch, branch},
+                   (const int[]){p + MORE, p + 12, p + MORE - 1});
+    carat_session_close(two);
+    carat_session_close(three);
+    OK(carat_append(one, branch->ids.id + p + 12, MORE - 12, err));
+    expect_same(carat_logits(one), row_of(branch, p + MORE - 1, r->n_vocab), (size_t)r->n_vocab,
+                "alone again", p + MORE - 1);
+    r->session[0] = one;
+}
+
+static void forks_of_one_model(carat_model *model, const carat_model_info *info)
+{
+    int w = info->sliding_window;
+    const int at[] = {w - 1, w, w + 1, 2 * w, 255, 256, 257}, ahead[] = {0, 1, 17};
+    for (size_t m = 0; m < N_MODE; m++) {
+        if (m > 2 && m != FAST_Q8) /* each KV type once */
+            continue;
+        name_mode(&modes[m]);
+        struct baseline b = baseline_of(model, &modes[m], 2 * w + 300, 70), branch[7];
+        for (size_t i = 0; i < 7; i++)
+            branch[i] = branch_of(model, &modes[m], &b, at[i]);
+        for (int threads = 1; threads <= 3; threads += 2) {
+            carat_engine_options o = options_of(&modes[m], FORK_CHUNK, threads);
+            o.sessions = 3;
+            struct rig r = rig_open(model, &o);
+            for (int i = 1; i < 3; i++) {
+                carat_session_close(r.session[i]);
+                r.session[i] = NULL;
+            }
+            for (size_t i = 0; i < 7 * 3; i++)
+                fork_at(&r, &b, &branch[i / 3], at[i / 3], ahead[i % 3], w);
+            rig_close(&r);
+        }
+        for (size_t i = 0; i < 7; i++)
+            baseline_free(&branch[i]);
+        baseline_free(&b);
+    }
+}
+
+/* A committed model as it is, with a window of 8, and one with a window of several blocks. */
+static void forks_do_not_matter(void **state)
+{
+    (void)state;
+    carat_model *model = open_own("models/gemma2-bf16");
+    carat_model_info info = model_info(model);
+    forks_of_one_model(model, &info);
+    carat_model_close(model);
+
+    carat_buffer files[2] = {{"config.json", NULL, 0}, {"model.safetensors", NULL, 0}};
+    char path[PATH_SIZE];
+    void *data[2];
+    for (int i = 0; i < 2; i++) {
+        data[i] = read_whole(path_join(path, CT_TEST_DATA "/vectors/models/gemma3-f16-untied", files[i].name),
+                             &files[i].size);
+        files[i].data = data[i];
+    }
+    char *says = strstr((char *)data[0], "\"sliding_window\": 8,");
+    assert_non_null(says);
+    memcpy(says, "\"sliding_window\":300,", 21); /* over the end of the line */
+    OK(carat_model_open_memory(&model, files, sizeof(carat_buffer), 2, NULL, err));
+    info = model_info(model);
+    assert_int_equal(info.sliding_window, 300);
+    snprintf(where, sizeof where, "gemma3 with a window of 300");
+    forks_of_one_model(model, &info);
+    carat_model_close(model);
+    for (int i = 0; i < 2; i++)
+        free(data[i]);
+}
+
 /* The comparisons above would also pass if everything were constant. */
 static void different_prompts_differ(void **state)
 {
@@ -468,7 +626,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),         cmocka_unit_test(neighbours_do_not_matter),
         cmocka_unit_test(history_does_not_matter),       cmocka_unit_test(kernel_levels_do_not_matter),
         cmocka_unit_test(long_sequences_wrap_the_rings), cmocka_unit_test(rewind_behind_the_ring_is_refused),
-        cmocka_unit_test(rewind_without_a_ring_is_free),
+        cmocka_unit_test(rewind_without_a_ring_is_free), cmocka_unit_test(forks_do_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
