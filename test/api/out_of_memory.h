@@ -232,6 +232,51 @@ close:
     carat_engine_close(engine);
 }
 
+/* Rows of an older program, which are copied into new ones. */
+struct old_row {
+    carat_session *session;
+    const int32_t *tokens;
+    int n;
+    float *logits;
+};
+
+/* An engine that is told its bytes of K and V: forks, reservations, steps. */
+static void act_fork(struct act *a)
+{
+    carat_engine *engine = NULL;
+    carat_session *session[3] = {NULL, NULL, NULL};
+    carat_use use = {.size = sizeof use};
+    carat_engine_options o;
+    carat_engine_options_default(&o);
+    static const int32_t prompt[] = {2, 90, 7, 71, 30, 11};
+    size_t bytes = (size_t)model_info(a->model).n_vocab * sizeof(float);
+    carat_plan plan = {.size = sizeof plan};
+    o.context = 256;
+    o.threads = 2;
+    o.sessions = 3;
+    o.logits_rows = 4;
+
+    DO(carat_plan_engine(a->model, &o, &plan, err));
+    o.kv_bytes = plan.kv_bytes;
+    DO(carat_engine_create(&engine, a->model, &o, err));
+    DO(carat_session_create(&session[0], engine, NULL, err));
+    DO(carat_reserve(session[0], 100, err));
+    DO(carat_sync(session[0], prompt, 6, NULL, err));
+    DO(carat_fork(session[0], 5, &session[1], err));
+    DO(carat_fork(session[0], 6, &session[2], err));
+    for (int i = 0; i < 2; i++) {
+        struct old_row rows[2] = {{session[0], prompt + i, 1, NULL}, {session[2], prompt + 1, 2, NULL}};
+        DO(carat_step(engine, (carat_row *)rows, sizeof *rows, 1 + i, err));
+    }
+    mix(a, carat_logits(session[0]), bytes);
+    DO(carat_engine_use(engine, &use, err));
+    mix(a, &use, sizeof use);
+close:
+    for (int i = 0; i < 3; i++)
+        carat_session_close(session[i]);
+    carat_engine_close(engine);
+}
+
 /* A list that holds one id, which a failing call must leave there alone. */
 static carat_tokens one_token(void)
 {
@@ -449,7 +494,8 @@ static int use_each(struct act *a)
     OK(open_subject(a, &a->model, err));
     carat_model_info info = model_info(a->model);
     if (info.kind == CARAT_GENERATOR)
-        breaches += refuse_each(a, "plan", act_plan) + refuse_each(a, "generate", act_generate);
+        breaches += refuse_each(a, "plan", act_plan) + refuse_each(a, "generate", act_generate) +
+                    refuse_each(a, "fork", act_fork);
     if (info.has_tokenizer)
         breaches += refuse_each(a, "text", act_text) + refuse_each(a, "render", act_render);
     if (info.kind == CARAT_GENERATOR)

@@ -42,6 +42,9 @@ static void engine_refuses(void **state)
         {{.size = sizeof(carat_engine_options), .sessions = 1 << 30}},
         {{.size = sizeof(carat_engine_options), .chunk = -1}},
         {{.size = sizeof(carat_engine_options), .kv = (carat_kv)17}},
+        {{.size = sizeof(carat_engine_options), .logits_rows = -1}},
+        {{.size = sizeof(carat_engine_options), .logits_rows = 1 << 30}},
+        {{.size = sizeof(carat_engine_options), .kv_bytes = 1}},
         {{.size = sizeof(carat_engine_options), .isa = "z80"}},
         {{.size = sizeof(carat_engine_options), .isa = ""}},
     };
@@ -97,6 +100,135 @@ static void plan_says_what_an_engine_takes(void **state)
     OK(carat_engine_create(&engine, gemma2, &o, err));
     assert_int_equal(carat_engine_context(engine), 64);
     carat_engine_close(engine);
+}
+
+/* K and V take at least the first block of a session, and what is less is told so. */
+static void kv_bytes_have_a_least(void **state)
+{
+    (void)state;
+    carat_engine_options o = small_engine();
+    carat_plan plan = {.size = sizeof plan};
+    carat_error e = {CARAT_OK, ""};
+    o.context = 512;
+    o.kv_bytes = 1;
+    assert_int_equal(carat_plan_engine(gemma2, &o, &plan, &e), CARAT_E_ARGUMENT);
+    const char *says = strstr(e.message, "at least ");
+    assert_non_null(says);
+    o.kv_bytes = (size_t)strtoull(says + strlen("at least "), NULL, 10);
+    size_t least = o.kv_bytes--;
+    FAILS(CARAT_E_ARGUMENT, carat_plan_engine(gemma2, &o, &plan, err));
+    o.kv_bytes = least;
+    for (int i = 1; i <= 3; i++) {
+        OK(carat_plan_engine(gemma2, &o, &plan, err));
+        assert_int_equal(plan.kv_bytes, i == 3 ? 2 * least : i * least); /* no more than contexts need */
+        struct rig r = rig_open(gemma2, &o);
+        carat_use use = {.size = sizeof use};
+        OK(carat_engine_use(r.engine, &use, err));
+        assert_int_equal(use.blocks, i == 1 ? 2 : 4);
+        assert_int_equal(use.held, 0);
+        rig_close(&r);
+        o.kv_bytes += least;
+    }
+}
+
+static void forks_and_reservations_refuse(void **state)
+{
+    (void)state;
+    carat_engine_options o = small_engine();
+    o.sessions = 2;
+    struct rig r = rig_open(gemma2, &o);
+    carat_session *s = r.session[0], *more = NULL;
+    carat_use use = {.size = sizeof use};
+    struct ids ids = scattered_ids(20, 131, 1);
+    OK(carat_sync(s, ids.id, 20, NULL, err));
+    FAILS(CARAT_E_MEMORY, carat_fork(s, 20, &more, err)); /* all sessions exist */
+    carat_session_close(r.session[1]);
+    r.session[1] = NULL;
+    FAILS(CARAT_E_ARGUMENT, carat_fork(NULL, 1, &more, err));
+    FAILS(CARAT_E_ARGUMENT, carat_fork(s, 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_fork(s, -1, &more, err));
+    FAILS(CARAT_E_ARGUMENT, carat_fork(s, 21, &more, err));
+    FAILS(CARAT_E_ARGUMENT, carat_reserve(NULL, 1, err));
+    FAILS(CARAT_E_ARGUMENT, carat_reserve(s, -1, err));
+    FAILS(CARAT_E_ARGUMENT, carat_reserve(s, 65, err));
+    FAILS(CARAT_E_ARGUMENT, carat_engine_use(NULL, &use, err));
+    FAILS(CARAT_E_ARGUMENT, carat_engine_use(r.engine, NULL, err));
+    use.size = 3;
+    FAILS(CARAT_E_ARGUMENT, carat_engine_use(r.engine, &use, err));
+    use.size = sizeof use;
+    assert_null(more);
+    OK(carat_reserve(s, 64, err));
+    OK(carat_reserve(s, 0, err));
+    OK(carat_reserve(s, 10, err)); /* held already */
+
+    /* nothing of this has changed anything */
+    assert_int_equal(carat_tokens_held(s, NULL), 20);
+    assert_non_null(carat_logits(s));
+    OK(carat_engine_use(r.engine, &use, err));
+    assert_int_equal(use.held, 2);
+    assert_int_equal(use.shared, 0);
+    OK(carat_fork(s, 0, &r.session[1], err)); /* of nothing */
+    assert_int_equal(carat_tokens_held(r.session[1], NULL), 0);
+    assert_null(carat_logits(r.session[1]));
+    carat_session_close(r.session[1]);
+    OK(carat_fork(s, 20, &r.session[1], err));
+    OK(carat_engine_use(r.engine, &use, err));
+    assert_int_equal(use.held, 2);
+    assert_int_equal(use.shared, 2);
+    assert_int_equal(use.blocks, use.held + use.free);
+    assert_true(use.held_bytes > 0);
+    free(ids.id);
+    rig_close(&r);
+}
+
+/* A fork holds tokens and logits of its own: both draw the same, and neither feels what the other does. */
+static void a_fork_is_a_session(void **state)
+{
+    (void)state;
+    carat_engine_options o = small_engine();
+    o.sessions = 3;
+    struct rig r = rig_open(tiny, &o);
+    carat_session *s = r.session[0];
+    struct ids ids = scattered_ids(20, r.n_vocab, 1);
+    size_t bytes = (size_t)r.n_vocab * sizeof(float);
+    const int32_t *held;
+    carat_sampling how;
+    int32_t drawn[2];
+    carat_sampling_default(tiny, &how);
+    how.temperature = 5;
+    how.top_k = 0;
+    how.top_p = 1;
+    OK(carat_sync(s, ids.id, 20, NULL, err));
+    float *before = malloc(bytes);
+    memcpy(before, carat_logits(s), bytes);
+    for (int i = 1; i < 3; i++) {
+        carat_session_close(r.session[i]);
+        OK(carat_fork(s, 20, &r.session[i], err));
+    }
+    OK(carat_append(s, ids.id, 3, err));
+    carat_session_close(s);
+    r.session[0] = NULL;
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(carat_tokens_held(r.session[i], &held), 20);
+        assert_memory_equal(held, ids.id, 20 * sizeof *held);
+        assert_memory_equal(carat_logits(r.session[i]), before, bytes);
+        OK(carat_sample(r.session[i], &how, &drawn[i - 1], err));
+    }
+    assert_int_equal(drawn[0], drawn[1]);
+    bool differs = false; /* another number draws otherwise */
+    for (how.number = 1; how.number < 50 && !differs; how.number++) {
+        OK(carat_sample(r.session[2], &how, &drawn[1], err));
+        differs = drawn[1] != drawn[0];
+    }
+    assert_true(differs);
+    OK(carat_rewind(r.session[2], 5, err));
+    assert_null(carat_logits(r.session[2]));
+    assert_memory_equal(carat_logits(r.session[1]), before, bytes);
+    OK(carat_sync(r.session[2], ids.id, 20, NULL, err));
+    assert_memory_equal(carat_logits(r.session[2]), before, bytes);
+    free(before);
+    free(ids.id);
+    rig_close(&r);
 }
 
 static void sessions_are_counted(void **state)
@@ -452,6 +584,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(engine_refuses),
         cmocka_unit_test(plan_says_what_an_engine_takes),
+        cmocka_unit_test(kv_bytes_have_a_least),
+        cmocka_unit_test(forks_and_reservations_refuse),
+        cmocka_unit_test(a_fork_is_a_session),
         cmocka_unit_test(sessions_are_counted),
         cmocka_unit_test(evaluating_refuses),
         cmocka_unit_test(the_context_ends),

@@ -137,7 +137,7 @@ struct meeting {
     carat_session *session, *other; /* of one engine */
     carat_engine *engine;
     int calls;
-    carat_status status[6];
+    carat_status status[8];
     int held, other_held, wrote;
     bool logits;
 };
@@ -149,6 +149,7 @@ static void *intrude(void *arg)
     int32_t id = 5;
     char piece[256] = "x";
     const int32_t *tokens = &id;
+    carat_session *more = NULL;
     carat_row rows[2] = {{.session = m->other, .tokens = &id, .n = 1},
                          {.session = m->session, .tokens = &id, .n = 1}};
     carat_error err = {CARAT_OK, ""};
@@ -161,6 +162,8 @@ static void *intrude(void *arg)
     m->held = carat_tokens_held(m->session, &tokens);
     m->logits = carat_logits(m->session) != NULL || tokens != NULL;
     m->wrote = (int)carat_stream_text(m->session, 5, piece, sizeof piece) + (piece[0] != 0);
+    m->status[6] = carat_fork(m->session, 0, &more, NULL);
+    m->status[7] = carat_reserve(m->session, 10, NULL);
     m->status[5] = strstr(err.message, "another call") ? err.code : CARAT_OK;
     return NULL;
 }
@@ -179,11 +182,11 @@ static int visit(void *user, size_t done, size_t total)
         return 0;
     if (pthread_create(&thread, NULL, intrude, m) == 0)
         pthread_join(thread, NULL);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 8; i++)
         expect(m->status[i] == CARAT_E_BUSY);
     expect(m->held == 0 && !m->logits && m->wrote == 0);
     intrude(m); /* the thread of the call itself is no exception */
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 8; i++)
         expect(m->status[i] == CARAT_E_BUSY);
     /* the rest of the engine is free meanwhile */
     expect(carat_sync(m->other, ids, 3, NULL, NULL) == CARAT_OK);
@@ -289,6 +292,169 @@ static void sessions_come_and_go(void **state)
         carat_session_close(s[i]);
 }
 
+/* ---- forks, reservations, cancelling ---- */
+
+enum { TRUNK = 40, BRANCH = 6 };
+
+struct gardener {
+    pthread_t thread;
+    carat_engine *engine;
+    carat_session *trunk;
+    int who, cancelled;
+    const float *right; /* logits of its branch, by a session alone */
+    carat_session *branch;
+};
+
+static void branch_ids(int32_t ids[BRANCH], int who)
+{
+    for (int i = 0; i < BRANCH; i++)
+        ids[i] = 3 + (who * 17 + i * 5) % 90;
+}
+
+/* Forks the trunk, which others fork at the same time and which is at work itself, goes on from there by its
+ * own tokens, reserves, rewinds, asks about use. */
+static void *grow_branches(void *arg)
+{
+    struct gardener *g = arg;
+    size_t bytes = (size_t)model_info(models[1]).n_vocab * sizeof(float);
+    int32_t ids[BRANCH];
+
+    branch_ids(ids, g->who);
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        carat_session *s = NULL;
+        carat_use use = {.size = sizeof use};
+        carat_status status;
+        while ((status = carat_fork(g->trunk, TRUNK, &s, NULL)) == CARAT_E_BUSY)
+            ;
+        expect(status == CARAT_OK);
+        expect(carat_reserve(s, TRUNK + BRANCH, NULL) == CARAT_OK);
+        for (int again = 0; again < 2; again++) {
+            expect(carat_append(s, ids, BRANCH, NULL) == CARAT_OK);
+            expect(memcmp(carat_logits(s), g->right, bytes) == 0);
+            expect(carat_rewind(s, TRUNK, NULL) == CARAT_OK);
+        }
+        expect(carat_engine_use(g->engine, &use, NULL) == CARAT_OK);
+        expect(use.held + use.free == use.blocks && use.held > 0);
+        carat_session_close(s);
+    }
+    return NULL;
+}
+
+static carat_engine *branching_engine(int threads)
+{
+    carat_engine *engine = NULL;
+    carat_engine_options o;
+    carat_engine_options_default(&o);
+    o.threads = threads;
+    o.context = 300;
+    o.sessions = 2 * THREADS;
+    o.chunk = 4;
+    OK(carat_engine_create(&engine, models[1], &o, err));
+    return engine;
+}
+
+static void threads_fork_one_session(void **state)
+{
+    (void)state;
+    int n_vocab = model_info(models[1]).n_vocab;
+    struct ids ids = scattered_ids(TRUNK + 8, n_vocab, 5);
+    for (int threads = 1; threads <= 2; threads++) {
+        struct gardener g[THREADS] = {{0}};
+        carat_session *trunk = NULL, *alone = NULL;
+        carat_engine *engine = branching_engine(threads);
+        OK(carat_session_create(&trunk, engine, NULL, err));
+        OK(carat_session_create(&alone, engine, NULL, err));
+        for (int i = 0; i < THREADS; i++) {
+            int32_t branch[BRANCH];
+            branch_ids(branch, i);
+            float *right = malloc((size_t)n_vocab * sizeof *right);
+            OK(carat_sync(alone, ids.id, TRUNK, NULL, err));
+            OK(carat_append(alone, branch, BRANCH, err));
+            memcpy(right, carat_logits(alone), (size_t)n_vocab * sizeof *right);
+            g[i] = (struct gardener){.engine = engine, .trunk = trunk, .who = i, .right = right};
+        }
+        OK(carat_sync(trunk, ids.id, TRUNK + 2, NULL, err));
+        for (int i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&g[i].thread, NULL, grow_branches, &g[i]), 0);
+        for (int i = 0; i < 6; i++) { /* it writes on in the block that all of them hold */
+            carat_status status = carat_append(trunk, ids.id + TRUNK + 2 + i, 1, NULL);
+            i -= status == CARAT_E_BUSY;
+            expect(status == CARAT_OK || status == CARAT_E_BUSY);
+        }
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(g[i].thread, NULL);
+            free((void *)(uintptr_t)g[i].right);
+        }
+        OK(carat_sync(alone, ids.id, TRUNK + 8, NULL, err));
+        assert_memory_equal(carat_logits(trunk), carat_logits(alone), (size_t)n_vocab * sizeof(float));
+        assert_int_equal(atomic_load(&failures), 0);
+        carat_session_close(trunk);
+        carat_session_close(alone);
+        carat_engine_close(engine);
+    }
+    free(ids.id);
+}
+
+/* Steps of two threads at once, each with two sessions of one engine, which a third thread cancels. */
+static atomic_bool steps_go_on;
+
+static void *step_branches(void *arg)
+{
+    struct gardener *g = arg;
+    carat_row rows[2];
+    int32_t ids[2][BRANCH];
+
+    branch_ids(ids[0], g->who);
+    branch_ids(ids[1], g->who + 1);
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        for (int i = 0; i < 2; i++)
+            rows[i] = (carat_row){.session = i ? g->branch : g->trunk, .tokens = ids[i], .n = BRANCH};
+        carat_status status = carat_step(g->engine, rows, sizeof(carat_row), 2, NULL);
+        for (int i = 0; i < 2; i++) {
+            expect(rows[i].status == CARAT_OK || rows[i].status == CARAT_E_CANCELLED);
+            g->cancelled += rows[i].status == CARAT_E_CANCELLED;
+            while ((status = carat_rewind(rows[i].session, 0, NULL)) == CARAT_E_BUSY)
+                ;
+            expect(status == CARAT_OK);
+        }
+    }
+    return NULL;
+}
+
+static void *cancel_branches(void *arg)
+{
+    struct gardener *g = arg;
+    for (int i = 0; atomic_load(&steps_go_on); i++)
+        carat_cancel(i % 3 ? g->trunk : g->branch);
+    return NULL;
+}
+
+static void a_thread_cancels_steps(void **state)
+{
+    (void)state;
+    carat_engine *engine = branching_engine(2);
+    carat_session *s[4];
+    struct gardener g[2];
+    pthread_t canceller;
+    for (int i = 0; i < 4; i++)
+        OK(carat_session_create(&s[i], engine, NULL, err));
+    atomic_store(&steps_go_on, true);
+    for (int i = 0; i < 2; i++)
+        g[i] = (struct gardener){.engine = engine, .trunk = s[2 * i], .branch = s[2 * i + 1], .who = i};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&g[i].thread, NULL, step_branches, &g[i]), 0);
+    assert_int_equal(pthread_create(&canceller, NULL, cancel_branches, &g[0]), 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(g[i].thread, NULL);
+    atomic_store(&steps_go_on, false);
+    pthread_join(canceller, NULL);
+    assert_int_equal(atomic_load(&failures), 0);
+    assert_int_equal(g[1].cancelled, 0);
+    for (int i = 0; i < 4; i++)
+        carat_session_close(s[i]);
+    carat_engine_close(engine);
+}
+
 /* Opening and closing, each thread its own. */
 static void *open_and_close(void *arg)
 {
@@ -322,7 +488,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_get_the_bits_of_one), cmocka_unit_test(a_session_is_busy_in_its_own_call),
         cmocka_unit_test(two_threads_on_one_session),  cmocka_unit_test(sessions_come_and_go),
-        cmocka_unit_test(models_open_side_by_side),
+        cmocka_unit_test(models_open_side_by_side),    cmocka_unit_test(threads_fork_one_session),
+        cmocka_unit_test(a_thread_cancels_steps),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
