@@ -114,6 +114,64 @@ static void decode_without_allocating(const char *path, const carat_sampling *sa
     carat_model_close(model);
 }
 
+static int take_logits(void *user, int token, const float *logits)
+{
+    *(float *)user += logits[token];
+    return 0;
+}
+
+/* Two sessions that share what both write into go on into new blocks, with logits handed over. */
+static void steps_allocate_nothing(void **state)
+{
+    (void)state;
+    if (!COUNTED)
+        skip();
+    carat_model *model = NULL;
+    OK(carat_model_open(&model, CT_TEST_DATA "/vectors/models/gemma2-bf16", NULL, err));
+    carat_engine_options o;
+    carat_engine_options_default(&o);
+    o.threads = 2;
+    o.context = 512;
+    o.sessions = 2;
+    struct rig r = rig_open(model, &o);
+    struct ids ids = scattered_ids(400, r.n_vocab, 3);
+    carat_status status = CARAT_OK;
+    carat_error e = {CARAT_OK, ""};
+    float sum = 0;
+    carat_session_close(r.session[1]);
+    OK(carat_sync(r.session[0], ids.id, 200, NULL, err));
+    OK(carat_fork(r.session[0], 200, &r.session[1], err));
+    atomic_store(&allocations, 0);
+    atomic_store(&releases, 0);
+    atomic_store(&counting, 1);
+    for (int n = 200; n < 400 && !status; n += 10) {
+        carat_row rows[2];
+        for (int i = 0; i < 2; i++)
+            rows[i] = (carat_row){.session = r.session[i],
+                                  .tokens = ids.id + n - 5 * i,
+                                  .n = 10,
+                                  .wants = CARAT_WANTS_ALL,
+                                  .deliver = take_logits,
+                                  .user = &sum};
+        status = carat_step(r.engine, rows, sizeof(carat_row), 2, &e);
+        if (!status)
+            status = carat_reserve(r.session[0], n + 20, &e);
+        if (!status)
+            status = carat_rewind(r.session[1], n + 9, &e);
+        if (!status)
+            status = carat_append(r.session[1], ids.id + n, 1, &e);
+    }
+    atomic_store(&counting, 0);
+    if (status != CARAT_OK)
+        fail_msg("%s", e.message);
+    if (atomic_load(&allocations) || atomic_load(&releases))
+        fail_msg("%d allocations and %d releases", atomic_load(&allocations), atomic_load(&releases));
+    assert_int_equal(carat_tokens_held(r.session[1], NULL), 400);
+    free(ids.id);
+    rig_close(&r);
+    carat_model_close(model);
+}
+
 static void decoding_allocates_nothing(void **state)
 {
     (void)state;
@@ -159,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_counted),
         cmocka_unit_test(decoding_allocates_nothing),
+        cmocka_unit_test(steps_allocate_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
