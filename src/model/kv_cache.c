@@ -85,6 +85,7 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
     for (int i = 0; i < CT_ATTN_TYPES; i++)
         lay_out_group(&cache->group[i], cache);
     cache->reserved = host(b, (size_t)e->sequences, sizeof *cache->reserved);
+    cache->held = host(b, (size_t)e->sequences, sizeof *cache->held);
 }
 
 void ct_kv_cache_begin(struct ct_kv_cache *cache)
@@ -122,8 +123,10 @@ static int32_t take(struct ct_kv_blocks *g, int sequence)
 static void give_back(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int32_t block, bool discard)
 {
     assert(g->holders[block] > 0);
-    if (--g->holders[block] > 0)
+    if (--g->holders[block] > 0) {
+        cache->renew = true; /* the last one may write without a copy */
         return;
+    }
     g->free[g->n_free++] = block;
     if (discard)
         cache->backend->verb.kv_discard(cache->backend, &g->pool, block);
@@ -223,6 +226,15 @@ static bool keep_promise(struct ct_kv_cache *cache, int sequence, int n, int res
     return true;
 }
 
+/* Frees what was kept for copies that nobody needs any more. */
+static void renew_promises(struct ct_kv_cache *cache)
+{
+    for (int i = 0; i < cache->sequences && cache->renew; i++)
+        if (cache->reserved[i])
+            keep_promise(cache, i, cache->held[i], cache->reserved[i]);
+    cache->renew = false;
+}
+
 bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int n, int positions)
 {
     return keep_promise(cache, sequence, n, positions);
@@ -242,11 +254,15 @@ bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int from, int to)
     for (int i = 0; i < CT_ATTN_TYPES && done; i++)
         if (cache->group[i].pool.n_blocks > 0)
             done = extend_group(cache, &cache->group[i], sequence, from, to);
-    if (!done)
+    if (!done) {
         ct_kv_cut(cache, sequence, from, false);
-    else if (cache->reserved[sequence])
+        return false;
+    }
+    if (cache->reserved[sequence])
         keep_promise(cache, sequence, to, cache->reserved[sequence]);
-    return done;
+    cache->held[sequence] = to;
+    renew_promises(cache);
+    return true;
 }
 
 void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, bool discard)
@@ -261,6 +277,8 @@ void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, bool discard)
     /* what others hold by now cannot be promised again when there is nothing free */
     if (cache->reserved[sequence] && !keep_promise(cache, sequence, n, cache->reserved[sequence]))
         keep_promise(cache, sequence, n, 0);
+    cache->held[sequence] = n;
+    renew_promises(cache);
 }
 
 bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int held, int n)
@@ -275,6 +293,7 @@ bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int held, int n)
             g->holders[block]++;
         }
     }
+    cache->held[to] = n;
     if (cache->reserved[from] == 0 || keep_promise(cache, from, held, cache->reserved[from]))
         return true;
     ct_kv_cut(cache, to, 0, false);

@@ -28,6 +28,8 @@ struct ct_kv_cache {
     struct ct_kv layer[CT_MAX_LAYERS];
     struct ct_kv_blocks group[CT_ATTN_TYPES];
     int32_t *reserved; /* [sequences] positions that will not fail for memory */
+    int32_t *held;     /* [sequences] positions */
+    bool renew;        /* a block has fewer holders: promises may be too large */
     size_t least;      /* bytes of the first block of a sequence in each group */
 };
 

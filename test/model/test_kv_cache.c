@@ -74,7 +74,8 @@ static void fake_discard(struct ct_backend *b, const struct ct_kv_pool *pool, in
             f->value[i][block][k] = GARBAGE;
 }
 
-/* A cache of layer 0 that sees all, and of layers 1 and 2 with a window; 0: all three see all. */
+/* A cache of layer 0 that sees all, and of layers 1 and 2 with a window; 0: all three see all. One more has
+ * no K and V of its own. */
 static struct fake *fake_open(int window, struct ct_kv_extent e)
 {
     struct fake *f = calloc(1, sizeof *f);
@@ -84,11 +85,14 @@ static struct fake *fake_open(int window, struct ct_kv_extent e)
     assert_non_null(c);
     f->base.verb = (struct ct_verbs){
         .alloc_host = fake_host, .alloc_kv = fake_kv, .kv_copy = fake_copy, .kv_discard = fake_discard};
-    c->n_layer = LAYERS;
+    c->n_layer = LAYERS + 1;
     c->attn[CT_LOCAL].window = window;
     for (int i = 0; i < LAYERS; i++)
-        c->layer[i] = (struct ct_layer_config){
-            .n_kv_head = 1, .head_dim = 2, .attn_type = i > 0 && window ? CT_LOCAL : CT_GLOBAL};
+        c->layer[i] = (struct ct_layer_config){.n_kv_head = 1,
+                                               .head_dim = 2,
+                                               .kv_layer = i,
+                                               .attn_type = i > 0 && window ? CT_LOCAL : CT_GLOBAL};
+    c->layer[LAYERS] = c->layer[0]; /* reads the first one's */
     assert_true(e.sequences <= MOST_SEQUENCES && e.context <= MOST_CONTEXT);
     ct_kv_cache_init(&f->cache, &f->base, c, CT_KV_F32, &e);
     ct_kv_cache_begin(&f->cache);
@@ -143,6 +147,8 @@ static void check_all(struct fake *f)
 {
     for (int i = 0; i < CT_ATTN_TYPES; i++)
         check_blocks(f, &f->cache.group[i]);
+    for (int s = 0; s < f->cache.sequences; s++)
+        assert_int_equal(f->cache.held[s], f->n[s]);
     for (int s = 0; s < f->cache.sequences; s++)
         for (int layer = 0; layer < LAYERS; layer++) {
             const struct ct_kv_blocks *g =
@@ -474,6 +480,29 @@ static void a_fork_keeps_the_promise(void **unused)
     }
 }
 
+/* A block that was kept because others might write first is free again when they are gone, or have one of
+ * their own. */
+static void a_promise_ends_with_its_reason(void **unused)
+{
+    (void)unused;
+    for (int gone = 0; gone <= 1; gone++) {
+        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(3 + !gone)});
+        assert_true(keeps(f, 0, 512) && grow(f, 0, 100) && share(f, 1, 0, 100));
+        assert_int_equal(f->cache.group[CT_GLOBAL].promise[0], 2);
+        if (gone)
+            cut(f, 1, 0, true);
+        else
+            assert_true(grow(f, 0, 101) && keeps(f, 0, 512) && grow(f, 1, 101)); /* which copies */
+        assert_int_equal(f->cache.group[CT_GLOBAL].promise[0], 1);
+        assert_int_equal(f->cache.group[CT_LOCAL].promise[0], 1);
+        assert_true(grow(f, 2, 256));
+        assert_false(grow(f, 2, 257));
+        assert_true(grow(f, 0, 512));
+        check_all(f);
+        fake_close(f);
+    }
+}
+
 /* A rewind into blocks that others hold ends a promise when too few are free. */
 static void a_rewind_may_end_a_promise(void **unused)
 {
@@ -581,6 +610,7 @@ int main(void)
         cmocka_unit_test(a_promise_changes_whole_or_not_at_all),
         cmocka_unit_test(a_window_reserves_its_blocks),
         cmocka_unit_test(a_fork_keeps_the_promise),
+        cmocka_unit_test(a_promise_ends_with_its_reason),
         cmocka_unit_test(a_rewind_may_end_a_promise),
         cmocka_unit_test(sequences_feel_nothing_of_each_other),
     };
