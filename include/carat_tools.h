@@ -343,17 +343,24 @@ typedef struct carat_verdict {
 } carat_verdict;
 CARAT_DEFAULT(carat_verdict)
 
-/* Checks a model, in this order:   packed      a packed file is what was written, and, out of the cache, what
- * its origin packs to   values      every weight is a finite number   content     gives the hash of
- * carat_verdict   shapes      a model with the depth and width of a published member has its other published
- * numbers too   tokenizer   pieces, bytes, control tokens and texts in many scripts survive the way to ids
- * and back   vocabulary  a vocabulary of the family gives the reference's ids for known texts   chat
- * the template and the ids that end generation are known   kernels     every level up to isa gives the bits
- * of "ref" on this model's weights and shapes A check that fails is not an error of this function: it returns
- * CARAT_OK and counts the check. Reads each weight once; needs about 10 MB a thread. Any thread.
- * CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_CANCELLED. */
+/* Checks a model, in this order:
+ *   packed      a packed file is what was written, and, out of the cache, what its origin packs to
+ *   values      every weight is a finite number
+ *   content     gives the hash of carat_verdict
+ *   shapes      a model with the depth and width of a published member has its other published numbers too
+ *   tokenizer   pieces, bytes, control tokens and texts in many scripts survive the way to ids and back
+ *   vocabulary  a vocabulary of the family gives the reference's ids for known texts
+ *   chat        the template and the ids that end generation are known
+ *   kernels     every level up to isa gives the bits of "ref" on this model's weights and shapes
+ * A check that fails is not an error of this function: it returns CARAT_OK and counts the check. Reads each
+ * weight once; needs about 10 MB a thread. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
                                     carat_verdict *verdict, carat_error *err);
+/* The hash of carat_verdict alone: two models with the same one have the same configuration, types and values.
+ * Reads each weight once. progress may be NULL. Any thread. CARAT_E_ARGUMENT (also without weights),
+ * CARAT_E_MEMORY, CARAT_E_CANCELLED. */
+CARAT_API carat_status carat_model_content(const carat_model *model, carat_progress progress, void *user,
+                                           char content[33], carat_error *err);
 
 #ifdef __cplusplus
 }

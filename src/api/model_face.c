@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_face.c: the functions of carat.h and carat_tools.h on a model: arguments are checked here, the facts
- * are gathered from what is open. Opening and packing are checkpoint/'s, checking is check/'s. */
+/* model_face.c: the functions of carat.h and carat_tools.h on a model: arguments are checked here. Opening,
+ * packing and the facts of what is open are checkpoint/'s, checking is check/'s. */
 #include "api/sizes.h"
 #include "check/verify.h"
 #include "checkpoint/checkpoint.h"
@@ -29,8 +29,8 @@ carat_status carat_model_open(carat_model **model, const char *path, const carat
 {
     carat_model_options o = {.size = sizeof o};
 
-    if (!model || !path)
-        return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", model ? "path" : "model");
+    CT_GIVEN(model, err);
+    CT_GIVEN(path, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_model_options", err));
     return ct_model_open(model, path, &o, err);
 }
@@ -83,8 +83,8 @@ carat_status carat_verify(const carat_model *model, const carat_verify_options *
     carat_verify_options o = {.size = sizeof o};
     carat_verdict full;
 
-    if (!model || !verdict)
-        return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", model ? "verdict" : "model");
+    CT_GIVEN(model, err);
+    CT_GIVEN(verdict, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_verify_options", err));
     CT_TRY(ct_check_struct(verdict, sizeof full, "carat_verdict", err));
     CT_TRY(ct_verify(model, &o, &full, err));
@@ -92,76 +92,28 @@ carat_status carat_verify(const carat_model *model, const carat_verify_options *
     return CARAT_OK;
 }
 
-static void gather_info(const carat_model *m, carat_model_info *info)
+carat_status carat_model_content(const carat_model *model, carat_progress progress, void *user,
+                                 char content[33], carat_error *err)
 {
-    static const char *const container[] = {[CT_FILE_HF] = "safetensors",
-                                            [CT_FILE_GGUF] = "GGUF",
-                                            [CT_FILE_SBS] = "SBS",
-                                            [CT_FILE_TOKENIZER] = "tokenizer"};
-    const struct ct_config *c = &m->config;
-    const struct ct_layer_config *l = &c->layer[0];
-    *info = (carat_model_info){
-        .size = sizeof *info,
-        .kind = m->has_weights ? CARAT_GENERATOR : CARAT_TOKENIZER_ONLY,
-        .architecture = m->has_weights ? c->architecture : "",
-        .container = container[ct_file_kind(m->file)],
-        .name = m->name ? m->name : "",
-        .has_tokenizer = m->tokenizer != NULL,
-        .has_chat_template = m->chat != CT_CHAT_NONE,
-        .tokenizer = m->tokenizer ? ct_tokenizer_source(m->tokenizer) : "",
-        .chat_template = ct_chat_name(m->chat),
-        .template_altered = m->chat_altered,
-        .template_origin = m->chat_origin,
-        .packed_path = ct_file_packed_path(m->file) ? ct_file_packed_path(m->file) : "",
-        .bos = m->tokenizer ? ct_tokenizer_bos(m->tokenizer) : -1,
-        .file_bytes = m->file_bytes,
-    };
-    if (!m->has_weights) {
-        info->n_vocab = info->n_text_vocab = ct_tokenizer_size(m->tokenizer);
-        return;
-    }
-    for (int i = 0; i < c->n_layer; i++)
-        info->n_local += c->layer[i].attn_type == CT_LOCAL;
-    info->n_layer = c->n_layer;
-    info->hidden = c->hidden;
-    info->ffn = l->ffn;
-    info->n_head = l->n_head;
-    info->n_kv_head = l->n_kv_head;
-    info->head_dim = l->head_dim;
-    info->n_vocab = c->n_vocab;
-    info->n_text_vocab = c->n_text_vocab;
-    info->max_context = c->max_context;
-    info->sliding_window = info->n_local ? c->attn[CT_LOCAL].window : 0;
-    info->rope_base = c->attn[CT_GLOBAL].rope_base;
-    info->rope_base_local = c->attn[CT_LOCAL].rope_base;
-    info->rope_factor = c->attn[CT_GLOBAL].rope_factor;
-    info->attention_scale = l->attn_scale;
-    info->embedding_scale = c->embed_scale;
-    info->attention_cap = l->attn_cap;
-    info->logit_cap = c->logit_cap;
-    info->norm_eps = c->norm_eps;
-    info->n_parameter = m->weights.n_parameter;
-    info->weight_bytes = m->weights.bytes;
-    info->tied = m->weights.tied;
-    info->multimodal = c->multimodal;
+    CT_GIVEN(model, err);
+    CT_GIVEN(content, err);
+    return ct_model_content(model, &(carat_verify_options){.progress = progress, .user = user}, content, err);
 }
 
 carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, carat_error *err)
 {
     carat_model_info full;
 
-    if (!m)
-        return ct_fail(err, CARAT_E_ARGUMENT, "model is NULL");
+    CT_GIVEN(m, err);
     CT_TRY(ct_check_struct(info, sizeof full, "carat_model_info", err));
-    gather_info(m, &full);
+    ct_model_info(m, &full);
     ct_give_struct(info, &full);
     return CARAT_OK;
 }
 
 carat_status carat_model_get_load_times(const carat_model *m, carat_load_times *times, carat_error *err)
 {
-    if (!m)
-        return ct_fail(err, CARAT_E_ARGUMENT, "model is NULL");
+    CT_GIVEN(m, err);
     CT_TRY(ct_check_struct(times, sizeof *times, "carat_load_times", err));
     ct_give_struct(times, &m->times);
     return CARAT_OK;

@@ -126,8 +126,19 @@ static carat_status prepare_checks(struct ct_verify *v, carat_error *err)
     return CARAT_OK;
 }
 
-carat_status ct_verify(const carat_model *model, const carat_verify_options *o, carat_verdict *verdict,
-                       carat_error *err)
+/* The check that reads the weights, alone. */
+static carat_status run_values_alone(struct ct_verify *v, carat_verdict *result, carat_error *err)
+{
+    int verdict;
+
+    v->total = v->share = 1;
+    CT_TRY(ct_verify_values(v, &verdict, err));
+    memcpy(result->content, v->content, sizeof result->content);
+    return CARAT_OK;
+}
+
+static carat_status verify_with(const carat_model *model, const carat_verify_options *o, bool values_only,
+                                carat_verdict *verdict, carat_error *err)
 {
     carat_verdict result = {.size = sizeof result};
 
@@ -138,10 +149,28 @@ carat_status ct_verify(const carat_model *model, const carat_verify_options *o, 
     v->o = o;
     carat_status status = prepare_checks(v, err);
     if (!status)
-        status = run_checks(v, &result, err);
+        status = values_only ? run_values_alone(v, &result, err) : run_checks(v, &result, err);
     ct_pool_destroy(v->pool);
     free(v);
     if (!status)
         *verdict = result;
     return status;
+}
+
+carat_status ct_verify(const carat_model *model, const carat_verify_options *o, carat_verdict *verdict,
+                       carat_error *err)
+{
+    return verify_with(model, o, false, verdict, err);
+}
+
+carat_status ct_model_content(const carat_model *model, const carat_verify_options *o, char content[33],
+                              carat_error *err)
+{
+    carat_verdict verdict;
+
+    if (!model->has_weights)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the model was opened as a tokenizer only");
+    CT_TRY(verify_with(model, o, true, &verdict, err));
+    memcpy(content, verdict.content, sizeof verdict.content);
+    return CARAT_OK;
 }

@@ -43,6 +43,8 @@ carat_status ct_model_pack(const carat_model *model, const char *path, carat_pro
                            carat_error *err);
 carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err);
 carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error *err);
+/* The facts of carat.h. */
+void ct_model_info(const struct carat_model *m, carat_model_info *info);
 /* Whether path leads to a file that the model was read from. */
 bool ct_model_reads(const struct carat_model *m, const char *path);
 

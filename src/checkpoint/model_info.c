@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_info.c: the facts of an open model, as carat_model_info tells them. */
+#include "checkpoint/checkpoint.h"
+#include "file/packed.h"
+
+void ct_model_info(const carat_model *m, carat_model_info *info)
+{
+    static const char *const container[] = {[CT_FILE_HF] = "safetensors",
+                                            [CT_FILE_GGUF] = "GGUF",
+                                            [CT_FILE_SBS] = "SBS",
+                                            [CT_FILE_TOKENIZER] = "tokenizer"};
+    const struct ct_config *c = &m->config;
+    const struct ct_layer_config *l = &c->layer[0];
+    *info = (carat_model_info){
+        .size = sizeof *info,
+        .kind = m->has_weights ? CARAT_GENERATOR : CARAT_TOKENIZER_ONLY,
+        .architecture = m->has_weights ? c->architecture : "",
+        .container = container[ct_file_kind(m->file)],
+        .name = m->name ? m->name : "",
+        .has_tokenizer = m->tokenizer != NULL,
+        .has_chat_template = m->chat != CT_CHAT_NONE,
+        .tokenizer = m->tokenizer ? ct_tokenizer_source(m->tokenizer) : "",
+        .chat_template = ct_chat_name(m->chat),
+        .template_altered = m->chat_altered,
+        .template_origin = m->chat_origin,
+        .packed_path = ct_file_packed_path(m->file) ? ct_file_packed_path(m->file) : "",
+        .bos = m->tokenizer ? ct_tokenizer_bos(m->tokenizer) : -1,
+        .file_bytes = m->file_bytes,
+    };
+    if (!m->has_weights) {
+        info->n_vocab = info->n_text_vocab = ct_tokenizer_size(m->tokenizer);
+        return;
+    }
+    for (int i = 0; i < c->n_layer; i++)
+        info->n_local += c->layer[i].attn_type == CT_LOCAL;
+    info->n_layer = c->n_layer;
+    info->hidden = c->hidden;
+    info->ffn = l->ffn;
+    info->n_head = l->n_head;
+    info->n_kv_head = l->n_kv_head;
+    info->head_dim = l->head_dim;
+    info->n_vocab = c->n_vocab;
+    info->n_text_vocab = c->n_text_vocab;
+    info->max_context = c->max_context;
+    info->sliding_window = info->n_local ? c->attn[CT_LOCAL].window : 0;
+    info->rope_base = c->attn[CT_GLOBAL].rope_base;
+    info->rope_base_local = c->attn[CT_LOCAL].rope_base;
+    info->rope_factor = c->attn[CT_GLOBAL].rope_factor;
+    info->attention_scale = l->attn_scale;
+    info->embedding_scale = c->embed_scale;
+    info->attention_cap = l->attn_cap;
+    info->logit_cap = c->logit_cap;
+    info->norm_eps = c->norm_eps;
+    info->n_parameter = m->weights.n_parameter;
+    info->weight_bytes = m->weights.bytes;
+    info->tied = m->weights.tied;
+    info->multimodal = c->multimodal;
+}
