@@ -10,7 +10,7 @@
 #include "npy.h"
 #include "prompt.h"
 
-enum { DEFAULT_TOP = 10, TAP_SLICE = 32 /* logits that are computed together beside a tap */ };
+enum { DEFAULT_TOP = 10, SLICE = 32 /* rows of logits that are computed together */ };
 
 struct job {
     const struct options *o;
@@ -22,6 +22,7 @@ struct job {
     carat_tokens ids;
     struct progress bar;
     struct save npy;
+    int code;     /* of a row that was written */
     int top;      /* how many to print per row, 0: none */
     int *best;    /* [top] */
     json_t *rows; /* with --json */
@@ -125,52 +126,41 @@ static int every_row_from_nothing(struct job *j)
     return code;
 }
 
-/* All rows of one pass at a time: the whole of [n][vocab] may be larger than memory. */
-static int every_row(struct job *j, int chunk)
+static int emit_row(void *job, int token, const float *logits)
 {
-    size_t vocab = (size_t)j->info.n_vocab;
-    int most = chunk < j->ids.n ? chunk : j->ids.n, code = new_session(j, stop_when_interrupted);
-    float *logits = vocab <= SIZE_MAX / sizeof(float) / (size_t)most
-                        ? malloc((size_t)most * vocab * sizeof(float))
-                        : NULL;
-    carat_error err;
+    struct job *j = job;
 
-    if (!logits)
-        return fail_memory();
-    for (int done = 0; done < j->ids.n && code == DONE;) {
-        int n = j->ids.n - done < most ? j->ids.n - done : most;
-        carat_row row = {.session = j->session, .tokens = j->ids.ids + done, .n = n, .logits = logits};
-        if (carat_step(j->engine, &row, sizeof(carat_row), 1, &err) != CARAT_OK) {
-            code = fail_status(&err);
-            break;
-        }
-        for (int i = 0; i < n && code == DONE; i++)
-            code = emit(j, done + i, logits + (size_t)i * vocab);
-        done += n;
-        if (progress_update(&j->bar, (size_t)done, (size_t)j->ids.n))
-            code = INTERRUPTED;
-    }
-    free(logits);
-    return code;
+    j->code = emit(j, token, logits);
+    return j->code != DONE;
+}
+
+/* Row after row, as slices of them are computed: the whole of [n][vocab] may be larger than memory. */
+static int every_row(struct job *j)
+{
+    carat_row row = {
+        .tokens = j->ids.ids, .n = j->ids.n, .wants = CARAT_WANTS_ALL, .deliver = emit_row, .user = j};
+    carat_error err;
+    int code = new_session(j, progress_update);
+
+    row.session = j->session;
+    if (code == DONE && carat_step(j->engine, &row, sizeof row, 1, &err) != CARAT_OK)
+        code = j->code != DONE ? j->code : fail_status(&err);
+    return code == DONE ? j->code : code;
 }
 
 static int evaluate(struct job *j)
 {
     carat_engine_options options;
-    carat_plan plan = {.size = sizeof plan};
-    carat_error err;
 
     engine_options(&options, j->o);
     options.context = j->ids.n;
     if (j->o->naive)
         options.chunk = j->ids.n;
-    if (j->o->tap)
-        options.logits_rows = TAP_SLICE;
+    if (j->o->tap || (j->o->all && !j->o->naive))
+        options.logits_rows = SLICE;
     int code = fit_engine(&options, j->model, j->o);
     if (code != DONE)
         return code;
-    if (carat_plan_engine(j->model, &options, &plan, &err) != CARAT_OK)
-        return fail_status(&err);
     if ((code = create_engine(&j->engine, j->model, &options)) != DONE)
         return code;
     progress_begin(&j->bar, "evaluating", "tok");
@@ -180,7 +170,7 @@ static int evaluate(struct job *j)
     }
     if (!j->o->all)
         return from_nothing(j, j->ids.n, progress_update);
-    return j->o->naive ? every_row_from_nothing(j) : every_row(j, plan.chunk);
+    return j->o->naive ? every_row_from_nothing(j) : every_row(j);
 }
 
 static int check_ids(const struct job *j)
