@@ -73,3 +73,33 @@ expect 0 logits tiny --ids "$ids" --top 1 --json
 best=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' out)
 expect 0 run tiny --ids "$ids" -n 1 --temp 0 --json --ignore-eos
 out_has "\"ids\":\[$best\]"
+
+# other values than logits: a row for each id, the same for any chunk, and those of an engine with fewer layers
+expect 0 logits tiny --ids "$ids" --tap layer.2 --out whole.npy
+[ ! -s out ] || die 'text on standard output'
+head -c 128 whole.npy | grep -aq "'shape': (24, 256)" || die 'wrong shape of a tap'
+for chunk in 1 5 16; do
+    expect 0 logits tiny --ids "$ids" --tap layer.2 --chunk $chunk --out other.npy
+    same whole.npy other.npy
+done
+expect 0 logits tiny --ids "$ids" --tap layer.2 --max-layers 3 --out other.npy
+same whole.npy other.npy
+for tap in embed final_norm layer.0 layer.5.attn layer.5.q layer.0.k layer.3.v; do
+    expect 0 logits tiny --ids "$ids" --tap $tap --out other.npy
+    head -c 128 other.npy | grep -aq "'shape': (24, " || die "wrong rows of $tap"
+    cmp -s whole.npy other.npy && die "$tap is layer.2"
+done
+expect 0 logits tiny --ids "$ids" --max-layers 6 --out other.npy # all of them
+same last.npy other.npy
+expect 0 logits tiny --ids "$ids" --max-layers 5 --out other.npy
+cmp -s last.npy other.npy && die 'five layers give what six give'
+refuse 2 logits tiny --ids "$ids" --tap layer.6 --out other.npy
+err_has 'there is no such value; did you mean layer'
+refuse 2 logits tiny --ids "$ids" --tap layer.2 --max-layers 2 --out other.npy
+refuse 2 logits tiny --ids "$ids" --tap embd --out other.npy
+err_has 'did you mean embed'
+refuse 2 logits tiny --ids "$ids" --tap embed
+for layers in 0 -1 7; do
+    refuse 2 run tiny hi --max-layers $layers
+    err_has 'max-layers'
+done
