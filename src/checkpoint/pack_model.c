@@ -2,6 +2,7 @@
 /* pack_model.c: a model written as a packed file (file/packed.h): where everything lies in it, and weights
  * packed by threads straight into the mapped file. The cache of such files is packed_cache.c's. */
 #include "checkpoint/pack_model.h"
+#include "checkpoint/content.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -41,8 +42,11 @@ struct ct_pack {
     struct ct_packed p;
     struct ct_bytes side[CT_COUNT(((struct ct_packed *)0)->side)], sbs;
     const struct ct_weight **from; /* [n_weight] */
-    uint64_t end;                  /* of the sections so far */
+    struct ct_content content;
+    char hash[CT_CONTENT_HEX]; /* of the content; a text of the metadata */
+    uint64_t end;              /* of the sections so far */
     size_t index_size;
+    int first_chunk; /* of the weight that is hashed */
 };
 
 /* ---- where everything lies ---- */
@@ -94,6 +98,22 @@ static carat_status plan_weight(void *user, const char *slot, const char *tensor
     return CARAT_OK;
 }
 
+/* The metadata entry that keeps the content hash; one of a packed origin is replaced. */
+static void plan_content(struct ct_pack *plan)
+{
+    static const char key[] = CT_CONTENT_KEY;
+    struct ct_packed *p = &plan->p;
+    uint32_t i = 0;
+
+    while (i < p->n_meta &&
+           !(p->meta[i].key.n == sizeof key - 1 && memcmp(p->meta[i].key.s, key, sizeof key - 1) == 0))
+        i++;
+    p->n_meta = CT_MAX(p->n_meta, i + 1);
+    memset(plan->hash, '0', sizeof plan->hash - 1);
+    p->meta[i] = (struct ct_meta){
+        .key = {key, sizeof key - 1}, .type = CT_META_STRING, .s = {plan->hash, sizeof plan->hash - 1}};
+}
+
 static carat_status assign_offsets(struct ct_pack *plan, carat_error *err)
 {
     const struct carat_model *m = plan->m;
@@ -101,6 +121,7 @@ static carat_status assign_offsets(struct ct_pack *plan, carat_error *err)
     uint32_t n = 0;
 
     CT_TRY(ct_file_describe(m->file, p, plan->side, &plan->sbs, &plan->arena, err));
+    plan_content(plan);
     ct_weights_walk(&m->weights, &m->config, m->file, count_weight, &n);
     p->weight = ct_arena_push(&plan->arena, n, sizeof *p->weight);
     plan->from = ct_arena_push(&plan->arena, n, sizeof *plan->from);
@@ -171,6 +192,13 @@ static void item_is_packed(void *user, const void *stored, size_t stored_bytes, 
     atomic_fetch_add_explicit(&p->packed, packed_bytes, memory_order_relaxed);
 }
 
+static void hash_chunk(void *pack, int item, int thread)
+{
+    struct ct_pack *plan = pack;
+
+    ct_content_read(&plan->content, plan->first_chunk + item, thread, NULL, NULL);
+}
+
 static carat_status fill_weights(struct ct_pack *plan, uint8_t *base, struct ct_pool *pool, struct packing *p,
                                  carat_error *err)
 {
@@ -182,6 +210,11 @@ static carat_status fill_weights(struct ct_pack *plan, uint8_t *base, struct ct_
                                   .done_with = item_is_packed,
                                   .user = p};
         assert(ct_weight_bytes(&item.form) == s->size);
+        const struct ct_content_slot *slot =
+            &plan->content.slot[i]; /* both are listed in the order of a pass */
+        assert(slot->w == plan->from[i]);
+        plan->first_chunk = slot->chunk;
+        ct_pool_run(pool, slot->n, hash_chunk, plan);
         p->before = s->at;
         p->packed = 0;
         ct_pool_run(pool, ct_packing_items(&item), ct_pack_item, &item);
@@ -190,6 +223,7 @@ static carat_status fill_weights(struct ct_pack *plan, uint8_t *base, struct ct_
             return ct_fail(err, CARAT_E_CANCELLED, "packing the model was cancelled after %u of %u weights",
                            i, plan->p.n_weight);
     }
+    ct_content_end(&plan->content, plan->hash);
     return CARAT_OK;
 }
 
@@ -203,6 +237,7 @@ static carat_status fill_all(struct ct_pack *plan, uint8_t *base, struct ct_pool
         ct_arena_push(&plan->arena, plan->end / CT_PACKED_BLOCK + 1, sizeof *packing.block_hash);
     if (!packing.block_hash)
         return ct_no_memory(err, ct_file_path(plan->m->file));
+    CT_TRY(ct_content_begin(&plan->content, plan->m, ct_pool_threads(pool), err));
     watch_packing(pool, &packing);
     for (size_t i = 0; i <= CT_COUNT(plan->side); i++) {
         struct ct_bytes b = i < CT_COUNT(plan->side) ? plan->side[i] : plan->sbs;
@@ -268,8 +303,10 @@ carat_status ct_pack_write(struct ct_pack *plan, struct ct_os_new *file, const c
 
 void ct_pack_end(struct ct_pack *plan)
 {
-    if (plan)
+    if (plan) {
+        ct_content_free(&plan->content);
         ct_arena_free(&plan->arena);
+    }
     free(plan);
 }
 

@@ -6,6 +6,8 @@
 #include "file/file_build.h"
 #include "verify_util.h"
 
+#include <unistd.h>
+
 #include "file/packed.h"
 #include "kernel/layout/panel.h"
 
@@ -104,6 +106,40 @@ static void containers_have_one_hash(void **state)
     assert_string_equal(a, b);
     hash_of_path(path_join(path, shared, "gguf/split-bf16-00001-of-00002.gguf"), b);
     assert_string_equal(a, b);
+}
+
+static int count_calls(void *user, size_t done, size_t total)
+{
+    (void)done;
+    (void)total;
+    return ++*(int *)user > 1000000;
+}
+
+/* A packed file says the hash, also one that was packed from it; nobody reads the weights for it again. */
+static void packed_files_keep_it(void **state)
+{
+    char dir[] = "/tmp/carat-content-XXXXXX", first[64], second[64], a[33], b[33];
+    const char *const paths[] = {first, second};
+    carat_model *m = open_path(CT_TEST_DATA "/../../models/tiny");
+    int calls = 0;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(first, sizeof first, "%s/1.carat", dir);
+    snprintf(second, sizeof second, "%s/2.carat", dir);
+    hash_of(m, a);
+    for (int i = 0; i < 2; i++) {
+        OK(carat_model_pack(m, paths[i], NULL, NULL, err));
+        carat_model_close(m);
+        m = open_path(paths[i]);
+        OK(carat_model_content(m, count_calls, &calls, b, err));
+        assert_string_equal(a, b);
+        assert_int_equal(calls, 0);
+        hash_of(m, b); /* and verify, which reads them, agrees */
+        assert_string_equal(a, b);
+    }
+    carat_model_close(m);
+    assert_int_equal(remove(first) | remove(second) | rmdir(dir), 0);
 }
 
 /* Packs the matrices of a weight; a file of packed weights has them so. */
@@ -567,7 +603,9 @@ int main(void)
         cmocka_unit_test(sound_models_pass),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(containers_have_one_hash),
+        cmocka_unit_test(packed_files_keep_it),
         cmocka_unit_test(panels_have_the_hash_of_rows),
+        cmocka_unit_test(packed_files_keep_it),
         cmocka_unit_test(a_cached_model_is_held_against_its_origin),
         cmocka_unit_test(a_packed_file_is_what_was_written),
         cmocka_unit_test(damage_is_named),
