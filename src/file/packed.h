@@ -31,6 +31,8 @@
  *                                  cols; f32 scale; section data
  * Norm vectors are float32 with Gemma's 1 added; every matrix whose type can lies in panels.
  *
+ * The metadata are the origin's, and the content hash as "carat.content" (checkpoint/content.h).
+ *
  * A file of another layout or numerics version is refused. Hashes show damage, not malice: a file from
  * elsewhere is checked field by field whatever its hashes say. Only the tables of a file in the user's own
  * cache are trusted. */

@@ -4,35 +4,6 @@
  * layer has its own window, rope and cache. The last step, from here to logits, is head.c. */
 #include "model/forward.h"
 
-void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_config *c,
-                  const struct ct_weights *w, int max_rows)
-{
-    int q = 0, kv = 0, ffn = 0; /* the widest of any layer */
-    int last_kv = 0;
-
-    for (int i = 0; i < c->n_layer; i++) {
-        const struct ct_layer_config *l = &c->layer[i];
-        q = CT_MAX(q, l->n_head * l->head_dim);
-        kv = CT_MAX(kv, l->n_kv_head * l->head_dim);
-        ffn = CT_MAX(ffn, l->ffn);
-        if (l->kv_layer == i)
-            last_kv = i;
-    }
-    *p = (struct ct_pass){
-        .backend = b,
-        .config = c,
-        .weights = w,
-        .last_kv = last_kv,
-        .x = b->verb.alloc(b, max_rows, c->hidden),
-        .h = b->verb.alloc(b, max_rows, c->hidden),
-        .q = b->verb.alloc(b, max_rows, q),
-        .k = b->verb.alloc(b, max_rows, kv),
-        .v = b->verb.alloc(b, max_rows, kv),
-        .a = b->verb.alloc(b, max_rows, q),
-        .ffn = b->verb.alloc(b, max_rows, ffn),
-    };
-}
-
 void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch)
 {
     struct ct_backend *b = p->backend;
