@@ -219,6 +219,7 @@ typedef struct carat_tap {
     const int32_t *positions; /* [rows] of the tokens in their sessions */
     float *values;            /* [rows][width]; the pass goes on with what the callback writes here */
 } carat_tap;
+CARAT_DEFAULT(carat_tap)
 /* The engine is locked meanwhile, as for a watch. Everything lives until it returns. */
 typedef void (*carat_tap_callback)(void *user, const carat_tap *tap);
 /* From now on the callback hears of every operation of every pass, with each of its outputs, in order. An
@@ -353,12 +354,13 @@ CARAT_DEFAULT(carat_verdict)
  *   chat        the template and the ids that end generation are known
  *   kernels     every level up to isa gives the bits of "ref" on this model's weights and shapes
  * A check that fails is not an error of this function: it returns CARAT_OK and counts the check. Reads each
- * weight once; needs about 10 MB a thread. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_CANCELLED. */
+ * weight once; needs about 10 MB a thread. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY,
+ * CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
                                     carat_verdict *verdict, carat_error *err);
-/* The hash of carat_verdict alone: two models with the same one have the same configuration, types and values.
- * Reads each weight once. progress may be NULL. Any thread. CARAT_E_ARGUMENT (also without weights),
- * CARAT_E_MEMORY, CARAT_E_CANCELLED. */
+/* The hash of carat_verdict alone: two models with the same one have the same configuration, types and
+ * values. A packed file says it; of other models each weight is read once. progress may be NULL. Any thread.
+ * CARAT_E_ARGUMENT (also without weights), CARAT_E_MEMORY, CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_model_content(const carat_model *model, carat_progress progress, void *user,
                                            char content[33], carat_error *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.c: the clock around each verb of a pass, and the calls of those who listen. The verbs are in backend.h. */
+/* trace.c: the clock around each verb of a pass, and the calls of those who listen. The verbs are in
+ * backend.h. */
 #include "backend/backend.h"
 #include "os/clock.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tap.c: hands the values of each operation of a pass to a callback, which may change them: a trace around the
- * backend. Names of values are those of the modules of the reference implementation that give them. */
+/* tap.c: hands the values of each operation of a pass to a callback, which may change them: a trace around
+ * the backend. Names of values are those of the modules of the reference implementation that give them. */
 #include "engine/engine.h"
 
 #include <stdio.h>

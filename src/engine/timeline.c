@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline.c: what a session holds: tokens, K and V, logits, the text so far. session.c and step.c change it. */
+/* timeline.c: what a session holds: tokens, K and V, logits, the text so far. session.c and step.c change it.
+ * */
 #include "engine/engine.h"
 
 int32_t *ct_held_tokens(const carat_session *s)

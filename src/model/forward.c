@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward.c: Gemma 1, 2 and 3 as prose. What a verb means: backend/backend.h; why a step is there: MODEL.md. What the
- * members of the family do differently is data: an absent weight leaves values as they are, a cap of 0 does not cap, a
- * layer has its own window, rope and cache. The last step, from here to logits, is head.c. */
+/* forward.c: Gemma 1, 2 and 3 as prose. What a verb means: backend/backend.h; why a step is there: MODEL.md.
+ * What the members of the family do differently is data: an absent weight leaves values as they are, a cap of
+ * 0 does not cap, a layer has its own window, rope and cache. The last step, from here to logits, is head.c.
+ * */
 #include "model/forward.h"
 
 void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace.c: a trace sees every verb of a pass and changes no bit. What it hears of values: engine/test_tap.c. */
+/* test_trace.c: a trace sees every verb of a pass and changes no bit. What it hears of values:
+ * engine/test_tap.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
