@@ -35,7 +35,7 @@ for verb in show verify; do
     [ "$(awk '{ if (length > n) n = length } END { print n }' out)" -gt 72 ] || die "$verb says nothing that is wide"
     for columns in 72 40; do
         ./terminal $columns raw "$CARAT" $verb tiny >shown 2>err || die "$verb fails on a terminal"
-        [ "$(words raw)" = "$(words out)" ] || die "$verb on $columns columns divides a word: $(cat shown)"
+        [ "$(words shown)" = "$(words out)" ] || die "$verb on $columns columns divides a word: $(cat shown)"
         awk -v most=$columns '{ sub(/\r$/, "") } length > most { exit 1 }' raw || die "$verb is wider than $columns: $(cat raw)"
     done
 done
