@@ -31,6 +31,12 @@ struct ct_seen {
     int32_t first, last;
 };
 
+/* The first position that a position sees through a window; 0: it sees all before it. */
+static inline int ct_first_seen(int window, int position)
+{
+    return window ? CT_MAX(0, position - window + 1) : 0;
+}
+
 /* The rows of one pass: one token each, of one or several sequences, every sequence's positions ascending. */
 struct ct_rows {
     int n;

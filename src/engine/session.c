@@ -162,7 +162,7 @@ static carat_status check_position(const carat_session *s, int n, carat_error *e
             err, CARAT_E_REWIND,
             "cannot go back to %d of %d tokens: the local layers hold positions from %d on and need %d", n,
             s->n, ct_kv_floor(&s->engine->cache, s->slot),
-            CT_MAX(0, n - config_of(s)->attn[CT_LOCAL].window + 1));
+            ct_first_seen(config_of(s)->attn[CT_LOCAL].window, n));
     return CARAT_OK;
 }
 

@@ -42,6 +42,14 @@ fail_row(struct step *s, int r, carat_status status, const char *format, ...)
     }
 }
 
+static void cancel_row(struct step *s, int r)
+{
+    const carat_row *row = &s->rows[r];
+
+    fail_row(s, r, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens", row->session->done,
+             row->n);
+}
+
 static bool row_has_more(const carat_row *row)
 {
     return row->status == CARAT_OK && row->session->done < row->n;
@@ -103,10 +111,8 @@ carat_status ct_check_wants(const carat_row *row, carat_error *err)
 /* Positions that position p sees, in layers of each type. */
 static void set_seen(carat_engine *e, int at, int p)
 {
-    for (int i = 0; i < CT_ATTN_TYPES; i++) {
-        int window = e->model->config.attn[i].window;
-        e->seen[i][at] = (struct ct_seen){window ? CT_MAX(0, p - window + 1) : 0, p};
-    }
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        e->seen[i][at] = (struct ct_seen){ct_first_seen(e->config.attn[i].window, p), p};
 }
 
 /* Takes the next tokens of a row into the pass. */
@@ -299,7 +305,7 @@ static void settle(struct step *s, int r, bool whole)
         ct_drop_logits(c->engine, &c->next);
     }
     if (c->deaf || (c->stopped && c->done < row->n))
-        fail_row(s, r, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens", c->done, row->n);
+        cancel_row(s, r);
 }
 
 /* One pass over what the rows have left; none when nothing can go on. */
@@ -328,8 +334,7 @@ static void report(struct step *s)
 
     if (s->reports && c->progress && c->progress(c->user, (size_t)c->done, (size_t)s->rows[0].n) &&
         row_has_more(&s->rows[0]))
-        fail_row(s, 0, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens", c->done,
-                 s->rows[0].n);
+        cancel_row(s, 0);
 }
 
 carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool reports, carat_error *err)

@@ -135,7 +135,7 @@ static void give_back(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int32_t
 /* First block of the positions that position n sees. */
 static int first_needed(const struct ct_kv_blocks *g, int n)
 {
-    return g->window ? CT_MAX(0, n - g->window + 1) / CT_KEY_BLOCK : 0;
+    return ct_first_seen(g->window, n) / CT_KEY_BLOCK;
 }
 
 /* Only who stands at the end of what is written in a shared block may write on in place. */
@@ -205,9 +205,7 @@ static int blocks_to_come(const struct ct_kv_blocks *g, int sequence, int n, int
     return CT_MIN(all, g->pool.length - own);
 }
 
-/* Brings the promises of a sequence to what it needs now. False: there are too few blocks, nothing has
- * changed. */
-static bool keep_promise(struct ct_kv_cache *cache, int sequence, int n, int reserved)
+bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int n, int reserved)
 {
     int come[CT_ATTN_TYPES];
 
@@ -231,13 +229,8 @@ static void renew_promises(struct ct_kv_cache *cache)
 {
     for (int i = 0; i < cache->sequences && cache->renew; i++)
         if (cache->reserved[i])
-            keep_promise(cache, i, cache->held[i], cache->reserved[i]);
+            ct_kv_reserve(cache, i, cache->held[i], cache->reserved[i]);
     cache->renew = false;
-}
-
-bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int n, int positions)
-{
-    return keep_promise(cache, sequence, n, positions);
 }
 
 /* ---- sequences ---- */
@@ -259,7 +252,7 @@ bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int from, int to)
         return false;
     }
     if (cache->reserved[sequence])
-        keep_promise(cache, sequence, to, cache->reserved[sequence]);
+        ct_kv_reserve(cache, sequence, to, cache->reserved[sequence]);
     cache->held[sequence] = to;
     renew_promises(cache);
     return true;
@@ -275,8 +268,8 @@ void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, bool discard)
             g->first[sequence] = g->end[sequence] = 0;
     }
     /* what others hold by now cannot be promised again when there is nothing free */
-    if (cache->reserved[sequence] && !keep_promise(cache, sequence, n, cache->reserved[sequence]))
-        keep_promise(cache, sequence, n, 0);
+    if (cache->reserved[sequence] && !ct_kv_reserve(cache, sequence, n, cache->reserved[sequence]))
+        ct_kv_reserve(cache, sequence, n, 0);
     cache->held[sequence] = n;
     renew_promises(cache);
 }
@@ -294,7 +287,7 @@ bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int held, int n)
         }
     }
     cache->held[to] = n;
-    if (cache->reserved[from] == 0 || keep_promise(cache, from, held, cache->reserved[from]))
+    if (cache->reserved[from] == 0 || ct_kv_reserve(cache, from, held, cache->reserved[from]))
         return true;
     ct_kv_cut(cache, to, 0, false);
     return false;

@@ -59,7 +59,7 @@ void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, bool discard);
 bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int held, int n);
 /* Keeps free blocks for a sequence that holds n positions, up to a number of positions. False: there are too
  * few, and what was reserved before is kept. */
-bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int n, int positions);
+bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int n, int reserved);
 /* Whether a sequence still has in its local layers what position n sees; the lowest position that it has
  * there. */
 bool ct_kv_sees(const struct ct_kv_cache *cache, int sequence, int n);
