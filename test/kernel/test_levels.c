@@ -2,6 +2,7 @@
 /* test_levels.c: products over panels of every level of kernels against ref, bit for bit, on any CPU with
  * AVX2: a level that this one lacks runs in emulation (emulate.h). kcheck searches longer and checks more,
  * on the levels a CPU has. */
+#define _DEFAULT_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,11 +51,11 @@ static int below(int n)
     return (int)(random_bits() % (uint32_t)n);
 }
 
-/* Memory of just that size, so that a sanitizer sees one byte too many. */
+/* Memory of just that size on whole lines, so that a sanitizer sees one byte too many. */
 static void *room(size_t bytes)
 {
-    void *p = malloc(CT_MAX(bytes, (size_t)1));
-    assert_non_null(p);
+    void *p = NULL;
+    assert_int_equal(posix_memalign(&p, 64, CT_MAX(bytes, (size_t)1)), 0);
     memset(p, 0xa5, CT_MAX(bytes, (size_t)1));
     return p;
 }
@@ -189,10 +190,15 @@ static void drop(struct ct_prepared *p)
 
 /* ---- the comparison ---- */
 
-static void compare(const struct ct_kernel *ref, const struct ct_kernel *k, enum ct_type type, int n,
-                    int groups)
+/* What a product is about: columns in groups, and how far rows of results are apart. */
+struct shape {
+    int n, groups, rows, ldo;
+};
+
+static void compare(const struct ct_kernel *ref, const struct ct_kernel *k, enum ct_type type,
+                    struct shape shape)
 {
-    int rows = 1 + below(150), cols = CT_GROUP * groups, ldo = rows + below(3);
+    int n = shape.n, rows = shape.rows, cols = CT_GROUP * shape.groups, ldo = shape.ldo;
     if (type == CT_F32 || type == CT_F16 || type == CT_BF16)
         cols -= below(CT_GROUP);
     struct ct_weight w = make_weight(type, rows, cols), panels = pack(&w);
@@ -201,7 +207,8 @@ static void compare(const struct ct_kernel *ref, const struct ct_kernel *k, enum
     enum ct_input plain = ct_input_form(&w, exact), lanes = ct_input_form(&panels, exact);
     struct ct_prepared px = prepare(ref, plain, x, n, cols), py = prepare(k, lanes, x, n, cols);
     size_t bytes = (size_t)n * (size_t)ldo * sizeof(float);
-    float *a = room(bytes), *b = room(bytes);
+    int off = below(2) * below(16); /* results may begin anywhere, or a line */
+    float *begin = room(bytes + (size_t)off * sizeof *begin), *a = room(bytes), *b = begin + off;
     int r0 = CT_PANEL_ROWS * below((rows + 15) / 16), r1 = r0 + 1 + below(160);
     r1 = CT_MIN(r1, rows);
 
@@ -217,11 +224,38 @@ static void compare(const struct ct_kernel *ref, const struct ct_kernel *k, enum
     drop(&py);
     free(scratch);
     free(a);
-    free(b);
+    free(begin);
     free(x);
     free((void *)(uintptr_t)w.data);
     free((void *)(uintptr_t)panels.data);
 }
+
+static struct shape any_shape(int n, int groups)
+{
+    int rows = 1 + below(150);
+    return (struct shape){n, groups, rows, rows + below(below(4) ? 3 : 100)};
+}
+
+/* More than stays in a cache at once, of tokens, of k, of both; and rows of results as far apart as those of
+ * logits. Few rows: ref is slow. */
+static struct shape large_shape(int which)
+{
+    const int rows = below(2) ? 16 : 1 + below(20), ldo = rows == 16 ? 16 : rows + below(3);
+    switch (which) {
+    case 0:
+        return (struct shape){257 + below(20), 41 + below(24), rows, ldo};
+    case 1:
+        return (struct shape){193 + below(20), 65 + below(16), rows, ldo};
+    case 2:
+        return (struct shape){129 + below(20), 129 + below(16), rows, ldo};
+    case 3:
+        return (struct shape){33 + below(16), 73 + below(80), below(2) ? 48 : rows, 48};
+    default:
+        return (struct shape){13 + below(22), 1 + below(9), below(2) ? 64 : 1 + below(70),
+                              16384 + 16 * below(3) + below(2)};
+    }
+}
+enum { LARGE_SHAPES = 5 };
 
 static void equal_ref(void **state)
 {
@@ -246,16 +280,18 @@ static void equal_ref(void **state)
             for (int again = 0; again < 3; again++) {
                 static const int more[] = {24, 33, 40, 64};
                 for (int n = 1; n <= 17; n++)
-                    compare(&ref, &k, types[i], n, 1 + below(9));
+                    compare(&ref, &k, types[i], any_shape(n, 1 + below(9)));
                 for (size_t n = 0; n < CT_COUNT(more); n++)
-                    compare(&ref, &k, types[i], more[n], 1 + below(9));
-                /* more than stays in a cache at once */
-                compare(&ref, &k, types[i], 17 + below(8), 80 + below(9));
-                compare(&ref, &k, types[i], 193 + below(60), 1 + below(4));
+                    compare(&ref, &k, types[i], any_shape(more[n], 1 + below(9)));
+                compare(&ref, &k, types[i], any_shape(17 + below(8), 80 + below(9)));
+                compare(&ref, &k, types[i], any_shape(193 + below(60), 1 + below(4)));
+                compare(&ref, &k, types[i], large_shape((again + (int)i) % LARGE_SHAPES));
             }
     }
 #else
     (void)compare;
+    (void)any_shape;
+    (void)large_shape;
     (void)types;
     skip();
 #endif

@@ -42,8 +42,8 @@ INLINE void store_tile_amx(float *out, size_t ldo, const float *acc, int rows, f
 
 /* Sums begin at these bits, which are the float 12582912: then their bits are the float 12582912 + sum, and a
  * subtraction makes it (float)sum, exactly, where a conversion would occupy the multiplier. |sum| <= 32 * 128
- * * 127. */
-static const int32_t start[CT_PANEL_ROWS] = {
+ * * 127. A tile of them is this line sixteen times. */
+static const _Alignas(64) int32_t start[CT_PANEL_ROWS] = {
     0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000,
     0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000, 0x4b400000,
 };
