@@ -10,6 +10,7 @@
 #include "kernel/layout/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 #include "kernel/sizes.h"
+#include "kernel/x86/plane_groups.h"
 
 enum {
     BLOCKS = 4, /* blocks of tokens that share decoded weights */
@@ -43,12 +44,6 @@ INLINE int zero_of(const struct kind kind)
     return run_of(kind) == 0 ? SIGNED_ZERO : kind.table ? MXFP4_ZERO : kind.zero;
 }
 
-/* 16-bit lanes shifted left by a constant of either sign. */
-INLINE ivec shift(ivec v, const int by)
-{
-    return by > 0 ? V(slli_epi16)(v, by) : by < 0 ? V(srli_epi16)(v, -by) : v;
-}
-
 /* The table of nibbles as codes: unsigned where dots want them. */
 INLINE ivec table_of(const struct kind kind)
 {
@@ -60,15 +55,8 @@ INLINE ivec table_of(const struct kind kind)
 /* Word i of the 8 words of 4 bytes that a group of a part is. */
 INLINE ivec word(const struct kind kind, const uint8_t *lines, const int i, ivec table)
 {
-    const int low = ct_plane_bits(kind.bits), high = kind.bits - low;
-    ivec w = ivec_load(lines + 64 * (i * low / 8));
+    ivec w = code_word(kind, lines, i);
 
-    if (low < 8)
-        w = BITS(and)(shift(w, -(i * low % 8)), V(set1_epi8)((char)((1 << low) - 1)));
-    if (high) {
-        ivec h = shift(ivec_load(lines + 64 * (low + i * high / 8)), low - i * high % 8);
-        w = BITS(or)(w, BITS(and)(h, V(set1_epi8)((char)(((1 << high) - 1) << low))));
-    }
     if (kind.table)
         w = V(shuffle_epi8)(table, w);
     if (kind.bits == 8 && SIGNED_ZERO == 0)
@@ -91,81 +79,33 @@ INLINE void planes_decode(struct words *to, const struct kind kind, const uint8_
     }
 }
 
-/* The factors of a group of a part. */
+/* The factors of a group of a part, and what dots make of the scales of its halves. */
 struct factors {
-    fvec ws, m;         /* m: what is taken away times the sum */
-    ivec scale[2];      /* of halves: the same 16 bits twice */
-    fvec weight[2];     /* the same as numbers */
-    ivec zero, minimum; /* 16 bits for each half */
+    struct group_factors f;
+#ifdef CT_DOT_VNNI
+    fvec weight[2]; /* the scales as numbers */
+#else
+    ivec scale[2]; /* the same 16 bits twice */
+    ivec zero;     /* 16 bits for each half */
+#endif
 };
 
-/* 2^(e - 128); the first two are subnormal */
-INLINE fvec power(ivec e)
-{
-    const ivec one = V(set1_epi32)(1);
-    ivec tiny = V(sllv_epi32)(V(set1_epi32)(0x00200000), V(min_epi32)(e, one));
-    return as_floats(V(max_epi32)(tiny, V(slli_epi32)(V(sub_epi32)(e, one), 23)));
-}
-
-INLINE fvec bf16(const uint8_t *p)
-{
-    return as_floats(V(slli_epi32)(words_unsigned(p), 16));
-}
-
-/* chunk is the one that the group is in, g counts within it, row is the first of the part. */
 INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, int g, int row)
 {
-    struct factors f = {0};
-    const uint8_t *small = chunk + 64;
-    ivec pair;
+    struct factors of = {.f = group_factors(kind, chunk, g, row)};
 
-    switch (kind.factor) {
-    case OWN:
-        f.ws = halves(chunk + 32 * g + 2 * row);
-        return f;
-    case OWN_PAIR:
-        f.ws = halves(chunk + 2 * row);
-        f.m = halves(chunk + 32 + 2 * row);
-        return f;
-    case EXPONENT:
-        f.ws = power(bytes_unsigned(chunk + CT_PANEL_ROWS * g + row));
-        return f;
-    case BLOCK:
-        f.ws = bf16(chunk + 2 * row);
-        f.m = V(mul_ps)(bf16(chunk + 32 + 2 * row), f.ws);
-        return f;
-    case SIGNED:
-        f.ws =
-            V(mul_ps)(halves(chunk + 2 * row), V(cvtepi32_ps)(bytes_signed(small + CT_PANEL_ROWS * g + row)));
-        return f;
-    default:
-        break;
-    }
-    small += 2 * (CT_PANEL_ROWS * g + row);
-    pair = kind.factor == HALVES ? pairs_signed(small) : pairs_unsigned(small);
-    f.ws = halves(chunk + 2 * row);
-    if (kind.factor != HALVES)
-        f.m = halves(chunk + 32 + 2 * row);
-    if (kind.factor == PAIR) {
-        f.ws = V(mul_ps)(f.ws, V(cvtepi32_ps)(BITS(and)(pair, V(set1_epi32)(0xffff))));
-        f.m = V(mul_ps)(f.m, V(cvtepi32_ps)(V(srli_epi32)(pair, 16)));
-        return f;
-    }
-    if (kind.factor == NIBBLES) {
-        f.minimum = V(srli_epi16)(pair, 4);
-        pair = BITS(and)(pair, V(set1_epi16)(15));
-    }
+    if (!by_halves(kind.factor))
+        return of;
 #ifdef CT_DOT_VNNI
-    f.weight[0] = V(cvtepi32_ps)(V(madd_epi16)(pair, V(set1_epi32)(0x00000001)));
-    f.weight[1] = V(cvtepi32_ps)(V(madd_epi16)(pair, V(set1_epi32)(0x00010000)));
+    UNROLL for (int half = 0; half < 2; half++) of.weight[half] = half_scale(of.f.scales, half);
 #else
     static const uint8_t low[16] = {0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13},
                          high[16] = {2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15};
-    f.zero = V(mullo_epi16)(pair, V(set1_epi16)((short)-zero_of(kind)));
-    f.scale[0] = V(shuffle_epi8)(pair, sixteen(low));
-    f.scale[1] = V(shuffle_epi8)(pair, sixteen(high));
+    of.zero = V(mullo_epi16)(of.f.scales, V(set1_epi16)((short)-zero_of(kind)));
+    of.scale[0] = V(shuffle_epi8)(of.f.scales, sixteen(low));
+    of.scale[1] = V(shuffle_epi8)(of.f.scales, sixteen(high));
 #endif
-    return f;
+    return of;
 }
 
 /* A group of weights: decoded, or on its way from its lines where only one token wants it. */
@@ -306,7 +246,7 @@ INLINE void planes_group(fvec (*acc)[PARTS], const struct kind kind, const struc
         const fvec s = V(set1_ps)(scale[t]), xsum = V(set1_ps)(scale[t] * (float)sum[t]);
         UNROLL for (int p = 0; p < PARTS; p++)
         {
-            const struct factors *f = &of->factors[p];
+            const struct group_factors *f = &of->factors[p].f;
             fvec a = V(fmadd_ps)(value[t][p], V(mul_ps)(f->ws, s), acc[t][p]);
             if (kind.factor == OWN_PAIR)
                 a = V(fmadd_ps)(f->m, xsum, a);
