@@ -10,11 +10,11 @@
 #include "quant/kv_type.h"
 #include "quant/weight.h"
 
-/* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own. {0}: absent, what an
- * absent weight would have made. */
+/* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own, and so is how far one
+ * row lies from the next. {0}: absent, what an absent weight would have made. */
 typedef struct ct_mat {
     void *handle;
-    int cols;
+    int cols, stride; /* stride: floats */
 } ct_mat;
 
 /* What rows see and how positions turn: one for global layers, one for local ones. */

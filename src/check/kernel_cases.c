@@ -133,7 +133,7 @@ static bool case_prepare(struct ct_case *c, const struct ct_kernel *k, struct ct
     const bool backwards = one_in(c, 2);
     for (int i = 0; i < items; i++) {
         int t0 = (backwards ? items - 1 - i : i) * step;
-        ct_call_prepare(k, x, form, p->x, t0, t0 + step);
+        ct_call_prepare(k, x, form, p->x, (size_t)p->rows.cols, t0, t0 + step);
     }
     return true;
 }
@@ -206,8 +206,12 @@ static bool check_project(struct ct_case *c, const struct ct_product *p, const f
         r1 = r0 + 1 + c->below(c, w->rows - r0);
         step = r1 - r0;
     }
-    for (int r = r0; r < r1; r += step)
-        (panels ? k->project_panels : k->project)(out, p->ldo, w, r, CT_MIN(r1, r + step), &x, form, scratch);
+    const bool foretold = one_in(c, 2);
+    for (int r = r0; r < r1; r += step) {
+        const struct ct_panels_next next = {w, r + step < r1 ? r + step : 0, CT_MIN(r1, r + 2 * step)};
+        (panels ? k->project_panels : k->project)(out, p->ldo, w, r, CT_MIN(r1, r + step), &x, form, scratch,
+                                                  foretold ? &next : NULL);
+    }
     if (!compare_part(c, p, want, before, out, r0, r1))
         return false;
     c->release(c, mark);
@@ -234,7 +238,7 @@ bool ct_case_product(struct ct_case *c, const struct ct_product *p)
     c->enter(c, 0, "project", how_of(false));
     if (!case_prepare(c, &c->level[0], &x, p, form))
         return false;
-    c->level[0].project(want, p->ldo, &p->rows, 0, p->rows.rows, &x, form, scratch);
+    c->level[0].project(want, p->ldo, &p->rows, 0, p->rows.rows, &x, form, scratch, NULL);
     c->freeze(c, want);
     for (int l = 0; l < c->n_level; l++)
         if (!check_project(c, p, want, l, false) || (takes_panels(p) && !check_project(c, p, want, l, true)))

@@ -14,12 +14,13 @@ static inline void ct_assert_aligned(const void *p)
     (void)p;
 }
 
-/* Tokens [t0, t1) of x become p. */
-static inline void ct_assert_prepare(const struct ct_prepared *p, const float *x, int t0, int t1)
+/* Tokens [t0, t1) of x, whose rows are ldx apart, become p. */
+static inline void ct_assert_prepare(const struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
 {
     assert(p->n > 0 && p->cols > 0 && x);
+    assert(p->n == 1 || ldx >= (size_t)p->cols);
     assert(t0 >= 0 && t0 % CT_LANES == 0 && t0 < t1);
-    (void)p, (void)x, (void)t0, (void)t1;
+    (void)p, (void)x, (void)ldx, (void)t0, (void)t1;
 }
 
 /* Rows [r0, r1) of w times x, in a form that w asks for. */

@@ -19,6 +19,13 @@ size_t ct_panel_size(enum ct_type type, int cols);
 #define CT_KEY_PANEL 16 /* keys side by side in stored K */
 #define CT_QUERIES   32 /* most queries of a tile */
 
+/* Rows that the same thread will most likely multiply after a call: the end of the call may ask memory for
+ * their beginning. */
+struct ct_panels_next {
+    const struct ct_weight *w;
+    int r0, r1;
+};
+
 /* What a product wants its input to be. */
 enum ct_input {
     CT_INPUT_F32,        /* f32 as it is */
@@ -107,17 +114,20 @@ struct ct_kernel {
 
     /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
     void (*dequantize_row)(float *out, const struct ct_weight *w, int row, float *scratch);
-    /* Prepares x[n][cols] in one form but LANES; p->n and p->cols are set, buffers are large enough.
-     * Tokens [t0, t1) only; t0 is a multiple of CT_LANES. */
-    void (*prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
+    /* Prepares x[n][cols], its rows ldx apart, in one form but LANES; p->n and p->cols are set, buffers are
+     * large enough. Tokens [t0, t1) only; t0 is a multiple of CT_LANES. */
+    void (*prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
+                          int t1);
     /* The same for LANES. What it writes, only project_panels of the same level reads. */
-    void (*prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1);
-    /* out[token][row] for rows [r0, r1) and all tokens, out rows ldo apart. */
+    void (*prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
+    /* out[token][row] for rows [r0, r1) and all tokens, out rows ldo apart; next may be NULL. */
     void (*project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                    const struct ct_prepared *x, enum ct_input form, float *scratch);
+                    const struct ct_prepared *x, enum ct_input form, float *scratch,
+                    const struct ct_panels_next *next);
     /* The same for weights in panels; r0 is a multiple of 16. */
     void (*project_panels)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                           const struct ct_prepared *x, enum ct_input form, float *scratch);
+                           const struct ct_prepared *x, enum ct_input form, float *scratch,
+                           const struct ct_panels_next *next);
     /* y = x / rms(x) * w, one row of n; y may be x. */
     void (*norm)(float *y, const float *x, const float *w, int n, float eps);
     /* x += y */

@@ -123,7 +123,7 @@ static void multiply(void *arg, int id, int threads)
     for (int m = 0; m < t->matrices && r0 < r1; m++) {
         w.data = t->data + (size_t)m * t->apart;
         (panels ? t->k->project_panels : t->k->project)(t->out, (size_t)w.rows, &w, r0, r1, &t->x, t->form,
-                                                        scratch);
+                                                        scratch, NULL);
     }
 }
 
@@ -174,7 +174,7 @@ static struct ct_prepared prepare(const struct ct_kernel *k, enum ct_input form,
         .tile = need(values),
     };
     for (int t = 0; t < n; t += CT_LANES)
-        ct_call_prepare(k, &p, form, x, t, t + CT_LANES);
+        ct_call_prepare(k, &p, form, x, (size_t)cols, t, t + CT_LANES);
     return p;
 }
 

@@ -175,7 +175,7 @@ static struct ct_prepared prepare(const struct ct_kernel *k, enum ct_input form,
     } else
         p.value = room(values * sizeof *p.value);
     for (int t = 0; t < n; t += CT_LANES)
-        ct_call_prepare(k, &p, form, x, t, t + CT_LANES);
+        ct_call_prepare(k, &p, form, x, (size_t)cols, t, t + CT_LANES);
     return p;
 }
 
@@ -212,8 +212,8 @@ static void compare(const struct ct_kernel *ref, const struct ct_kernel *k, enum
     int r0 = CT_PANEL_ROWS * below((rows + 15) / 16), r1 = r0 + 1 + below(160);
     r1 = CT_MIN(r1, rows);
 
-    ref->project(a, (size_t)ldo, &w, r0, r1, &px, plain, scratch);
-    k->project_panels(b, (size_t)ldo, &panels, r0, r1, &py, lanes, scratch);
+    ref->project(a, (size_t)ldo, &w, r0, r1, &px, plain, scratch, NULL);
+    k->project_panels(b, (size_t)ldo, &panels, r0, r1, &py, lanes, scratch, NULL);
     if (memcmp(a, b, bytes) != 0) /* what no row writes is the same in both too */
         for (int i = 0; i < n * ldo; i++)
             if (memcmp(&a[i], &b[i], sizeof a[i]) != 0)

@@ -289,9 +289,9 @@ static void test_project(void **unused)
         for (int i = 0; i < cols && n > 1; i++)
             in[cols + i] *= 0x1p-100f; /* groups below the threshold */
         for (int level = 0; level < n_level; level++) {
-            k[level]->prepare_input(&x, form, in, 0, n);
-            k[level]->project(out[level], (size_t)rows, &w, 0, 3, &x, form, scratch);
-            k[level]->project(out[level], (size_t)rows, &w, 3, rows, &x, form, scratch);
+            k[level]->prepare_input(&x, form, in, (size_t)cols, 0, n);
+            k[level]->project(out[level], (size_t)rows, &w, 0, 3, &x, form, scratch, NULL);
+            k[level]->project(out[level], (size_t)rows, &w, 3, rows, &x, form, scratch, NULL);
             k[level]->dequantize_row(wide[level], &w, 5, scratch);
         }
         ct_dequantize(type, plain, (const uint8_t *)w.data + 5 * w.row_bytes, (size_t)cols);
@@ -333,8 +333,8 @@ static void test_project_any_bits(void **unused)
             fill(in, 512, 3);
             prepared_alloc(&x, 1, 512);
             for (int level = 0; level < n_level; level++) {
-                k[level]->prepare_input(&x, form, in, 0, 1);
-                k[level]->project(out[level], 2, &w, 0, 2, &x, form, scratch);
+                k[level]->prepare_input(&x, form, in, 512, 0, 1);
+                k[level]->project(out[level], 2, &w, 0, 2, &x, form, scratch, NULL);
             }
             assert_true(isfinite(out[0][1])); /* the row beside it is as it was */
             assert_int_equal(isnan(out[0][0]), isnan(out[n_level - 1][0]));

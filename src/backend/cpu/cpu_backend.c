@@ -64,7 +64,9 @@ static void *cpu_alloc_host(struct ct_backend *b, size_t bytes)
 
 static ct_mat cpu_alloc(struct ct_backend *b, int rows, int cols)
 {
-    return (ct_mat){cpu_alloc_host(b, (size_t)rows * (size_t)cols * sizeof(float)), cols};
+    const int stride = ct_stride(cols);
+
+    return (ct_mat){cpu_alloc_host(b, (size_t)rows * (size_t)stride * sizeof(float)), cols, stride};
 }
 
 static void cpu_count(const struct ct_backend *base, carat_plan *p)

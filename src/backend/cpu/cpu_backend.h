@@ -75,7 +75,17 @@ static inline const struct ct_cpu_backend *ct_cpu_const(const struct ct_backend 
 /* Row of a matrix in this backend's memory. */
 static inline float *ct_row(ct_mat m, int row)
 {
-    return (float *)m.handle + (size_t)row * (size_t)m.cols;
+    return (float *)m.handle + (size_t)row * (size_t)m.stride;
+}
+
+/* Floats from one row of cols values to the next: whole lines of the cache, and never a multiple of 4 KiB, at
+ * which a column of a matrix would lie in one set of the first cache. */
+static inline int ct_stride(int cols)
+{
+    const int line = 16, page = 1024;
+    int stride = (int)ct_round_up((size_t)cols, (size_t)line);
+
+    return stride % page ? stride : stride + line;
 }
 
 void *ct_cpu_take(struct ct_cpu_memory *m, size_t bytes);

@@ -11,18 +11,30 @@ static int rows_of_block(const struct ct_cpu_backend *b, int tokens)
     return tokens > CT_LANES ? b->kernel.rows_many : b->kernel.rows_few;
 }
 
+struct job;
+
+/* Blocks [first, end) of output rows of a job; none: {0, 0}. */
+struct range {
+    int first, end;
+};
+
+/* Computes the blocks of a range; those of next will most likely be the same thread's. */
+typedef void compute_blocks(struct job *j, struct range blocks, struct range next, int thread);
+
 /* One product, or several of the same input. */
 struct job {
     struct ct_cpu_backend *b;
     enum ct_input form; /* that the input is prepared in */
     ct_mat in, out;
-    int n_out, blocks_before[5];
+    int n_out, blocks_before[5]; /* blocks_before[n_out]: all of them */
     const ct_mat *outs;
     const struct ct_weight *const *ws;
-    int shares, share; /* the first items are so many shares of so many blocks, the others a block each */
-    int tokens;        /* rows of the input: the current ones, or those of a slice of the head */
-    int first;         /* the first of a slice */
-    float *const *to;  /* [tokens] where its logits go */
+    compute_blocks *compute;
+    int blocks, shares, share; /* blocks; the first are so many shares of so many, a share for each thread */
+    atomic_int claimed;        /* of the pieces that the others are cut into */
+    int tokens;                /* rows of the input: the current ones, or those of a slice of the head */
+    int first;                 /* the first of a slice */
+    float *const *to;          /* [tokens] where its logits go */
     float cap;
 };
 
@@ -33,9 +45,11 @@ static void prepare_item(void *arg, int item, int thread)
 
     (void)thread;
     if (j->form == CT_INPUT_LANES)
-        j->b->kernel.prepare_lanes(&j->b->prepared[j->form], j->in.handle, t0, t0 + CT_LANES);
+        j->b->kernel.prepare_lanes(&j->b->prepared[j->form], j->in.handle, (size_t)j->in.stride, t0,
+                                   t0 + CT_LANES);
     else
-        j->b->kernel.prepare_input(&j->b->prepared[j->form], j->form, j->in.handle, t0, t0 + CT_LANES);
+        j->b->kernel.prepare_input(&j->b->prepared[j->form], j->form, j->in.handle, (size_t)j->in.stride, t0,
+                                   t0 + CT_LANES);
 }
 
 /* Prepares the first rows of in once for every form that the weights ask for. */
@@ -66,9 +80,9 @@ static int rows_between_looks(const struct ct_cpu_backend *b, const struct ct_we
     return block * (int)CT_MAX(blocks, 1);
 }
 
-/* Rows [r0, r1) of one product for all tokens. */
+/* Rows [r0, r1) of one product for all tokens, and what the thread multiplies then. */
 static void product_rows(const struct job *j, ct_mat out, const struct ct_weight *w, int r0, int r1,
-                         int thread)
+                         struct ct_panels_next next, int thread)
 {
     struct ct_cpu_backend *b = j->b;
     enum ct_input form = ct_input_form(w, b->o.exact);
@@ -77,10 +91,14 @@ static void product_rows(const struct job *j, ct_mat out, const struct ct_weight
     bool panels = w->layout == CT_LAYOUT_PANELS && (!b->o.exact || ct_cpu_exact_panels(w->type));
     int step = rows_between_looks(b, w, j->tokens);
 
-    for (int r = r0; r < r1 && ct_pool_goes_on(b->pool, thread); r += step)
-        (panels ? k->project_panels : k->project)(out.handle, (size_t)out.cols, w, r, CT_MIN(r + step, r1),
-                                                  &b->prepared[form], form,
-                                                  b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input));
+    for (int r = r0; r < r1 && ct_pool_goes_on(b->pool, thread); r += step) {
+        const struct ct_panels_next more = {w, r + step, CT_MIN(r + 2 * step, r1)};
+        const struct ct_panels_next *after = r + step < r1 ? &more : next.w ? &next : NULL;
+        (panels ? k->project_panels
+                : k->project)(out.handle, (size_t)out.stride, w, r, CT_MIN(r + step, r1), &b->prepared[form],
+                              form, b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input),
+                              after && after->w->layout == CT_LAYOUT_PANELS ? after : NULL);
+    }
 }
 
 static int blocks_of(const struct job *j, const struct ct_weight *w)
@@ -89,36 +107,83 @@ static int blocks_of(const struct job *j, const struct ct_weight *w)
     return w->data ? (w->rows + rows - 1) / rows : 0;
 }
 
-/* Runs fn over `blocks` blocks of output rows. Three quarters are cut into a share for every thread, long
- * runs that memory delivers best; the rest goes block by block to whoever is free. */
-static void run_blocks(struct job *j, int blocks, void (*fn)(void *job, int item, int thread))
+/* Blocks are shared out so: three quarters are cut into a share for every thread, long runs that memory
+ * delivers best. The rest is claimed in pieces by whoever is free, each piece half of what would be left for
+ * a thread, down to a block, so that a busy neighbour costs little. */
+static struct range piece(const struct job *j, int i)
 {
-    j->shares = j->b->base.threads;
-    j->share = blocks * 3 / 4 / j->shares;
-    if (j->share == 0)
-        j->shares = 0;
-    ct_pool_run(j->b->pool, j->shares + blocks - j->shares * j->share, fn, j);
+    int threads = j->b->base.threads;
+    struct range p = {.end = j->shares * j->share};
+
+    do {
+        p.first = p.end;
+        p.end += CT_MAX(1, (j->blocks - p.first) / (2 * threads));
+    } while (i-- > 0 && p.first < j->blocks);
+    return p.first < j->blocks ? p : (struct range){0, 0};
 }
 
-/* Blocks [*first, *end) of an item. */
-static void blocks_of_item(const struct job *j, int item, int *first, int *end)
+static struct range claim(struct job *j)
 {
-    bool share = item < j->shares;
-    *first = share ? item * j->share : j->shares * j->share + item - j->shares;
-    *end = *first + (share ? j->share : 1);
+    return piece(j, atomic_fetch_add_explicit(&j->claimed, 1, memory_order_relaxed));
 }
 
-static void project_item(void *arg, int item, int thread)
+/* The share of a thread, then pieces. The next piece is claimed before the end of the one before is computed,
+ * which can then ask memory for it. */
+static void blocks_item(void *arg, int item, int thread)
 {
+    enum { TAIL = 2 }; /* blocks: as many panels as are read side by side at most */
     struct job *j = arg;
-    int first, end, rows = rows_of_block(j->b, j->tokens);
+    struct range now = item < j->shares ? (struct range){item * j->share, (item + 1) * j->share} : claim(j);
 
-    blocks_of_item(j, item, &first, &end);
-    for (int i = 0; i < j->n_out; i++) {
-        int begin = CT_MAX(first, j->blocks_before[i]), stop = CT_MIN(end, j->blocks_before[i + 1]);
-        if (begin < stop)
-            product_rows(j, j->outs[i], j->ws[i], (begin - j->blocks_before[i]) * rows,
-                         CT_MIN((stop - j->blocks_before[i]) * rows, j->ws[i]->rows), thread);
+    while (now.first < now.end && ct_pool_goes_on(j->b->pool, thread)) {
+        struct range tail = {CT_MAX(now.first, now.end - TAIL), now.end};
+        if (now.first < tail.first)
+            j->compute(j, (struct range){now.first, tail.first}, tail, thread);
+        now = claim(j);
+        j->compute(j, tail, now, thread);
+    }
+}
+
+static void run_blocks(struct job *j, int blocks, compute_blocks *compute)
+{
+    const int threads = j->b->base.threads;
+
+    j->compute = compute;
+    j->blocks = blocks;
+    j->share = threads == 1 ? blocks : blocks * 3 / 4 / threads;
+    j->shares = j->share > 0 ? threads : 0;
+    ct_pool_run(j->b->pool, CT_MIN(threads, blocks), blocks_item, j);
+}
+
+/* The output that a block belongs to. */
+static int output_of(const struct job *j, int block)
+{
+    int i = 0;
+
+    while (j->blocks_before[i + 1] <= block)
+        i++;
+    return i;
+}
+
+/* Rows of the product that a range begins in, as far as it goes. */
+static struct ct_panels_next rows_of_range(const struct job *j, struct range blocks)
+{
+    if (blocks.first == blocks.end)
+        return (struct ct_panels_next){0};
+    const int rows = rows_of_block(j->b, j->tokens), i = output_of(j, blocks.first);
+    const int before = j->blocks_before[i], end = CT_MIN(blocks.end, j->blocks_before[i + 1]);
+    return (struct ct_panels_next){j->ws[i], (blocks.first - before) * rows,
+                                   CT_MIN((end - before) * rows, j->ws[i]->rows)};
+}
+
+static void project_blocks(struct job *j, struct range blocks, struct range next, int thread)
+{
+    while (blocks.first < blocks.end) {
+        const struct ct_panels_next now = rows_of_range(j, blocks);
+        const int i = output_of(j, blocks.first);
+        blocks.first = CT_MIN(blocks.end, j->blocks_before[i + 1]);
+        product_rows(j, j->outs[i], now.w, now.r0, now.r1,
+                     rows_of_range(j, blocks.first < blocks.end ? blocks : next), thread);
     }
 }
 
@@ -136,7 +201,7 @@ void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out
         assert(!w[i]->data || (w[i]->cols == in.cols && w[i]->rows <= out[i].cols));
     for (int i = 0; i < n; i++)
         j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(&j, w[i]);
-    run_blocks(&j, j.blocks_before[n], project_item);
+    run_blocks(&j, j.blocks_before[n], project_blocks);
 }
 
 /* Values of a product that a thread holds beside the outputs at a time: a few rows of the whole width of a
@@ -145,7 +210,7 @@ static size_t beside_values(const struct ct_cpu_backend *b)
 {
     size_t rows = (size_t)b->extent.rows;
 
-    return CT_MAX(CT_MIN(rows, CT_LANES) * (size_t)CT_MAX(b->o.max_ffn, b->kernel.rows_few),
+    return CT_MAX(CT_MIN(rows, CT_LANES) * (size_t)ct_stride(CT_MAX(b->o.max_ffn, b->kernel.rows_few)),
                   rows * (size_t)b->kernel.rows_many);
 }
 
@@ -165,21 +230,25 @@ static struct ct_weight rows_of(const struct ct_weight *w, int r0, int r1)
     return p;
 }
 
-static void geglu_item(void *arg, int item, int thread)
+static void geglu_blocks(struct job *j, struct range blocks, struct range next, int thread)
 {
-    struct job *j = arg;
-    int first, end;
-
-    blocks_of_item(j, item, &first, &end);
+    const struct ct_weight *gate = j->ws[0], *up = j->ws[1];
     int n = j->tokens, rows = rows_of_block(j->b, n);
-    int r0 = first * rows, r1 = CT_MIN(end * rows, j->ws[1]->rows), step = n > CT_LANES ? rows : r1 - r0;
+    int r0 = blocks.first * rows, r1 = CT_MIN(blocks.end * rows, up->rows),
+        step = n > CT_LANES ? rows : r1 - r0;
+
     for (int r = r0; r < r1; r += step) {
-        struct ct_weight up = rows_of(j->ws[1], r, CT_MIN(r + step, r1));
-        ct_mat beside = {beside_of(j->b, thread), up.rows};
-        product_rows(j, j->out, j->ws[0], r, r + up.rows, thread);
-        product_rows(j, beside, &up, 0, up.rows, thread);
+        int end = CT_MIN(r + step, r1);
+        struct ct_weight part = rows_of(up, r, end);
+        ct_mat beside = {beside_of(j->b, thread), part.rows, ct_stride(part.rows)};
+        struct ct_panels_next then = {gate, end, CT_MIN(end + step, r1)};
+        if (end == r1)
+            then = (struct ct_panels_next){next.first < next.end ? gate : NULL, next.first * rows,
+                                           CT_MIN(next.end * rows, gate->rows)};
+        product_rows(j, j->out, gate, r, end, (struct ct_panels_next){up, r, end}, thread);
+        product_rows(j, beside, &part, 0, part.rows, then, thread);
         for (int t = 0; t < n; t++)
-            j->b->kernel.geglu(ct_row(j->out, t) + r, ct_row(beside, t), up.rows);
+            j->b->kernel.geglu(ct_row(j->out, t) + r, ct_row(beside, t), part.rows);
     }
 }
 
@@ -195,21 +264,21 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
            up->cols == in.cols);
     prepare(b, in, b->rows.n, 2, w);
     struct job j = {.b = b, .out = out, .ws = w, .tokens = b->rows.n};
-    run_blocks(&j, blocks_of(&j, gate), geglu_item);
+    run_blocks(&j, blocks_of(&j, gate), geglu_blocks);
 }
 
 /* ---- logits ---- */
 
 /* Logits [r0, r1) of every row of the slice, whether they are finite included. A single row is computed where
  * it belongs; those of several rows are not at even distances. */
-static void some_logits(struct job *j, int r0, int r1, int thread)
+static void some_logits(struct job *j, int r0, int r1, struct ct_panels_next next, int thread)
 {
     struct ct_cpu_backend *b = j->b;
     struct ct_weight w = rows_of(j->ws[0], r0, r1);
     bool alone = j->tokens == 1;
-    ct_mat out = {alone ? j->to[0] + r0 : beside_of(b, thread), w.rows};
+    ct_mat out = {alone ? j->to[0] + r0 : beside_of(b, thread), w.rows, ct_stride(w.rows)};
 
-    product_rows(j, out, &w, 0, w.rows, thread);
+    product_rows(j, out, &w, 0, w.rows, next, thread);
     for (int t = 0; t < j->tokens; t++) {
         float *to = j->to[t] + r0;
         if (!alone)
@@ -221,18 +290,31 @@ static void some_logits(struct job *j, int r0, int r1, int thread)
     }
 }
 
-static void logits_item(void *arg, int item, int thread)
+/* Output rows whose logits are computed before they are looked at: as many blocks as fit beside. */
+static int rows_of_logits(const struct job *j)
 {
-    struct job *j = arg;
-    int first, end, n = j->tokens, rows = rows_of_block(j->b, n), step = rows;
+    const size_t room = beside_values(j->b) / (size_t)j->tokens;
+    const int rows = rows_of_block(j->b, j->tokens);
+    int step = j->tokens > CT_LANES ? rows : BLOCKS_OF_LOGITS * rows;
 
-    blocks_of_item(j, item, &first, &end);
-    if (n <= CT_LANES)
-        step = CT_MIN(BLOCKS_OF_LOGITS * j->b->kernel.rows_few,
-                      (int)(beside_values(j->b) / (size_t)n) / rows * rows);
-    int stop = CT_MIN(end * rows, j->ws[0]->rows);
-    for (int r = first * rows; r < stop && ct_pool_goes_on(j->b->pool, thread); r += step)
-        some_logits(j, r, CT_MIN(r + step, stop), thread);
+    while (step > rows && (size_t)ct_stride(step) > room)
+        step -= rows;
+    return step;
+}
+
+static void logits_blocks(struct job *j, struct range blocks, struct range next, int thread)
+{
+    const struct ct_weight *head = j->ws[0];
+    int rows = rows_of_block(j->b, j->tokens), step = rows_of_logits(j);
+    int stop = CT_MIN(blocks.end * rows, head->rows);
+
+    for (int r = blocks.first * rows; r < stop && ct_pool_goes_on(j->b->pool, thread); r += step) {
+        struct ct_panels_next then = {head, r + step, CT_MIN(r + 2 * step, stop)};
+        if (r + step >= stop)
+            then = (struct ct_panels_next){next.first < next.end ? head : NULL, next.first * rows,
+                                           CT_MIN(next.end * rows, head->rows)};
+        some_logits(j, r, CT_MIN(r + step, stop), then, thread);
+    }
 }
 
 void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
@@ -245,8 +327,8 @@ void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n,
     if (n == 0 || !head->data)
         return;
     assert(head->cols == in.cols);
-    prepare(b, (ct_mat){ct_row(in, first), in.cols}, n, 1, &head);
-    run_blocks(&j, blocks_of(&j, head), logits_item);
+    prepare(b, (ct_mat){ct_row(in, first), in.cols, in.stride}, n, 1, &head);
+    run_blocks(&j, blocks_of(&j, head), logits_blocks);
 }
 
 /* ---- memory ---- */

@@ -336,11 +336,13 @@ void ct_project_floats_neon(float *out, size_t ldo, const struct ct_weight *w, i
                             const struct ct_prepared *p);
 
 static void project_panels(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                           const struct ct_prepared *x, enum ct_input form, float *scratch)
+                           const struct ct_prepared *x, enum ct_input form, float *scratch,
+                           const struct ct_panels_next *next)
 {
     ct_assert_project(out, ldo, w, r0, r1, x, form);
     (void)form;
     (void)scratch;
+    (void)next;
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
@@ -386,9 +388,9 @@ INLINE void quantize_group(int8_t q[CT_GROUP], float *scale, int32_t sum[2], con
     sum[1] = vaddvq_s16(s[2] + s[3]);
 }
 
-static void prepare_lanes(struct ct_prepared *p, const float *x, int t0, int t1)
+static void prepare_lanes(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
 {
-    ct_assert_prepare(p, x, t0, t1);
+    ct_assert_prepare(p, x, ldx, t0, t1);
     const size_t lanes = p->n == 1 ? 1 : CT_LANES, cols = (size_t)p->cols, groups = cols / CT_GROUP;
     const size_t padded = ct_round_up((size_t)p->n, lanes);
 
@@ -400,7 +402,7 @@ static void prepare_lanes(struct ct_prepared *p, const float *x, int t0, int t1)
             int32_t sum[2] = {0};
             p->scale[at + lane] = 0;
             if (t < (size_t)p->n)
-                quantize_group(q, &p->scale[at + lane], sum, x + t * cols + g * CT_GROUP);
+                quantize_group(q, &p->scale[at + lane], sum, x + t * ldx + g * CT_GROUP);
             p->sum[2 * at + lane] = sum[0];
             p->sum[2 * at + lanes + lane] = sum[1];
             for (size_t k = 0; k < CT_GROUP; k += RUN)

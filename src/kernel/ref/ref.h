@@ -7,10 +7,12 @@
 
 void CT_NAME(ct_kernel_init)(struct ct_kernel *k);
 void CT_NAME(ct_dequantize_row)(float *out, const struct ct_weight *w, int row, float *scratch);
-void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
-void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1);
+void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
+                               int t1);
+void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
 void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                         const struct ct_prepared *x, enum ct_input form, float *scratch);
+                         const struct ct_prepared *x, enum ct_input form, float *scratch,
+                         const struct ct_panels_next *next);
 void CT_NAME(ct_kv_write)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
 void CT_NAME(ct_attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
 void CT_NAME(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,

@@ -51,7 +51,7 @@ void CT_NAME(ct_dequantize_row)(float *restrict out, const struct ct_weight *w, 
 
 /* ---- inputs ---- */
 
-static void prepare_value(struct ct_prepared *p, bool bf16, const float *x, int t0, int t1)
+static void prepare_value(struct ct_prepared *p, bool bf16, const float *x, size_t ldx, int t0, int t1)
 {
     int cols = p->cols, padded = ct_pad_group(cols);
     int lanes = p->n == 1 ? 1 : CT_LANES;
@@ -59,7 +59,7 @@ static void prepare_value(struct ct_prepared *p, bool bf16, const float *x, int 
     for (int t = t0; t < CT_MIN(t1, p->n); t += lanes) {
         float *out = p->value + (size_t)t * (size_t)padded;
         for (int lane = 0; lane < lanes; lane++) {
-            const float *in = x + (size_t)(t + lane) * (size_t)cols;
+            const float *in = x + (size_t)(t + lane) * ldx;
             int have = t + lane < p->n ? cols : 0;
             for (int k = 0; k < have; k++)
                 out[(size_t)k * (size_t)lanes + (size_t)lane] = bf16 ? ct_bf16_round(in[k]) : in[k];
@@ -69,13 +69,13 @@ static void prepare_value(struct ct_prepared *p, bool bf16, const float *x, int 
     }
 }
 
-static void prepare_q8(struct ct_prepared *p, const float *x, int t0, int t1)
+static void prepare_q8(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
 {
     int cols = p->cols, padded = ct_pad_group(cols), groups = padded / CT_GROUP;
 
     for (int t = t0; t < CT_MIN(t1, p->n); t++)
         for (int g = 0; g < groups; g++) {
-            const float *in = x + (size_t)t * (size_t)cols + (size_t)g * CT_GROUP;
+            const float *in = x + (size_t)t * ldx + (size_t)g * CT_GROUP;
             int8_t *q = p->q + (size_t)t * (size_t)padded + (size_t)g * CT_GROUP;
             int have = CT_MIN(CT_GROUP, cols - g * CT_GROUP);
             uint32_t top = 0; /* the bits of max|x| order like the values, and a NaN comes out on top */
@@ -97,19 +97,20 @@ static void prepare_q8(struct ct_prepared *p, const float *x, int t0, int t1)
         }
 }
 
-void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1)
+void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
+                               int t1)
 {
-    ct_assert_prepare(p, x, t0, t1);
+    ct_assert_prepare(p, x, ldx, t0, t1);
     if (form == CT_INPUT_Q8)
-        prepare_q8(p, x, t0, t1);
+        prepare_q8(p, x, ldx, t0, t1);
     else
-        prepare_value(p, form != CT_INPUT_F32, x, t0, t1);
+        prepare_value(p, form != CT_INPUT_F32, x, ldx, t0, t1);
 }
 
 /* Panels are read row by row here, so their input is the one of rows. */
-void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, int t0, int t1)
+void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
 {
-    prepare_q8(p, x, t0, t1);
+    prepare_q8(p, x, ldx, t0, t1);
 }
 
 /* ---- f32 and bf16 products: two chains per group ---- */
@@ -218,9 +219,11 @@ project_groups(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1
 }
 
 void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                         const struct ct_prepared *x, enum ct_input form, float *scratch)
+                         const struct ct_prepared *x, enum ct_input form, float *scratch,
+                         const struct ct_panels_next *next)
 {
     ct_assert_project(out, ldo, w, r0, r1, x, form);
+    (void)next;
     const struct ct_type_info *type = ct_type_info(w->type);
     struct ct_group *group = (struct ct_group *)(void *)scratch;
     _Static_assert(sizeof *group <= 4 * CT_GROUP * sizeof *scratch,

@@ -360,8 +360,9 @@ INLINE void planes_project(float *out, size_t ldo, const struct kind kind, const
 }
 
 void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                                const struct ct_prepared *x)
+                                const struct ct_prepared *x, const struct ct_panels_next *next)
 {
+    (void)next;
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \

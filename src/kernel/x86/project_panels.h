@@ -21,11 +21,13 @@ INLINE enum code code_of(const struct kind kind)
     return kind.bits == 8 ? BYTE : kind.table ? TABLE : NIBBLE;
 }
 
-/* out[token][row] for rows [r0, r1); type and kind are constants here. scratch as project_panels has it. */
+/* out[token][row] for rows [r0, r1); type and kind are constants here. scratch and next as project_panels
+ * has them. */
 INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w,
                             int r0, int r1, const struct ct_prepared *p, enum ct_input form);
 INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
-                              int r0, int r1, const struct ct_prepared *p, float *scratch);
+                              int r0, int r1, const struct ct_prepared *p, float *scratch,
+                              const struct ct_panels_next *next);
 
 /* Products over panels of planes and of SFP are in files of their own, with inputs as panel_avx2.c and ref
  * prepare them; a level that has none of its own takes those of the level below. */
@@ -35,22 +37,24 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
 #define OWN(name) CT_NAME(name)
 #endif
 void OWN(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                            const struct ct_prepared *x);
+                            const struct ct_prepared *x, const struct ct_panels_next *next);
 void OWN(ct_project_sfp)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                          const struct ct_prepared *x);
 
 /* The entries of a level's table, and what levels above it use. */
 void CT_NAME(ct_panels_init)(struct ct_kernel *k);
-void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, int t1);
+void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
 void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                                const struct ct_prepared *x, enum ct_input form, float *scratch);
+                                const struct ct_prepared *x, enum ct_input form, float *scratch,
+                                const struct ct_panels_next *next);
 
 void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                                const struct ct_prepared *x, enum ct_input form, float *scratch)
+                                const struct ct_prepared *x, enum ct_input form, float *scratch,
+                                const struct ct_panels_next *next)
 {
     ct_assert_project(out, ldo, w, r0, r1, x, form);
     if (ct_panel_of(w->type)->lines == CT_LINES_PLANES) {
-        OWN(ct_project_planes)(out, ldo, w, r0, r1, x);
+        OWN(ct_project_planes)(out, ldo, w, r0, r1, x, next);
         return;
     }
     switch (w->type) {
@@ -68,7 +72,7 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
         break;
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
-        CT_NAME(integers)(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x, scratch);                      \
+        CT_NAME(integers)(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x, scratch, next);                \
         break;
         CT_KINDS_OF_LINES(KIND)
 #undef KIND

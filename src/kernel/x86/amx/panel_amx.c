@@ -13,9 +13,10 @@
 /* Levels below: their products, and the inputs that AVX2 prepares for all of them. */
 #define BELOW CT_PASTE(ct_panels_project, CT_BELOW)
 void BELOW(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x,
-           enum ct_input form, float *scratch);
-void ct_panels_prepare_avx2(struct ct_prepared *p, const float *x, int t0, int t1);
-void ct_prepare_input_avx2(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1);
+           enum ct_input form, float *scratch, const struct ct_panels_next *next);
+void ct_panels_prepare_avx2(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
+void ct_prepare_input_avx2(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
+                           int t1);
 
 enum {
     TOKENS = 16, /* of a tile */
@@ -162,7 +163,8 @@ INLINE void panel_of_bytes(float *out, size_t ldo, const struct kind kind, const
 }
 
 INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
-                              int r0, int r1, const struct ct_prepared *p, float *scratch)
+                              int r0, int r1, const struct ct_prepared *p, float *scratch,
+                              const struct ct_panels_next *next)
 {
     const int n = p->tile ? tiled(p) : 0;
     const size_t groups = (size_t)n * (size_t)(p->cols / CT_GROUP);
@@ -181,7 +183,7 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
                                    .q = p->q + (size_t)n * (size_t)p->cols,
                                    .scale = p->scale + groups,
                                    .sum = p->sum + groups};
-        BELOW(out + (size_t)n * ldo, ldo, w, r0, r1, &rest, CT_INPUT_LANES, scratch);
+        BELOW(out + (size_t)n * ldo, ldo, w, r0, r1, &rest, CT_INPUT_LANES, scratch, next);
     }
 }
 
@@ -264,18 +266,18 @@ INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, con
     if (n < p->n) {
         struct ct_prepared rest = {
             .n = p->n - n, .cols = p->cols, .value = p->value + (size_t)n * (size_t)ct_pad_group(p->cols)};
-        BELOW(out + (size_t)n * ldo, ldo, w, r0, r1, &rest, form, NULL);
+        BELOW(out + (size_t)n * ldo, ldo, w, r0, r1, &rest, form, NULL, NULL);
     }
 }
 
 /* ---- inputs: tokens of whole tiles in rows ---- */
 
 /* Bytes as for the levels below, and again [group][16 tokens][32]. */
-void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, int t1)
+void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
 {
     const size_t cols = (size_t)p->cols;
 
-    ct_panels_prepare_avx2(p, x, t0, t1);
+    ct_panels_prepare_avx2(p, x, ldx, t0, t1);
     for (int t = t0; p->tile && t < CT_MIN(t1, tiled(p)); t++)
         for (size_t k = 0; k < cols; k += CT_GROUP) {
             const int8_t *from =
@@ -288,14 +290,13 @@ void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, i
 }
 
 /* Two-byte values [chunk][16 tokens][32] where floats would lie; the tokens left over as those. */
-static void prepare_bf16(struct ct_prepared *p, const float *x, int t0, int t1)
+static void prepare_bf16(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
 {
-    ct_assert_prepare(p, x, t0, t1);
+    ct_assert_prepare(p, x, ldx, t0, t1);
     const int n = tiled(p), padded = ct_pad_group(p->cols);
-    const size_t cols = (size_t)p->cols;
 
     for (int t = t0; t < CT_MIN(t1, n); t++) {
-        const float *in = x + (size_t)t * cols;
+        const float *in = x + (size_t)t * ldx;
         uint16_t *block = (uint16_t *)(void *)(p->value + (size_t)(t / TOKENS * TOKENS) * (size_t)padded);
         for (int k = 0; k < padded; k += CT_GROUP) {
             uint16_t *to = block + k * TOKENS + CT_GROUP * (t % TOKENS);
@@ -309,16 +310,17 @@ static void prepare_bf16(struct ct_prepared *p, const float *x, int t0, int t1)
     if (t1 > n && n < p->n) {
         struct ct_prepared rest = {
             .n = p->n - n, .cols = p->cols, .value = p->value + (size_t)n * (size_t)padded};
-        ct_prepare_input_avx2(&rest, CT_INPUT_BF16, x + (size_t)n * cols, CT_MAX(t0 - n, 0), t1 - n);
+        ct_prepare_input_avx2(&rest, CT_INPUT_BF16, x + (size_t)n * ldx, ldx, CT_MAX(t0 - n, 0), t1 - n);
     }
 }
 
-static void prepare_input(struct ct_prepared *p, enum ct_input form, const float *x, int t0, int t1)
+static void prepare_input(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
+                          int t1)
 {
     if (form == CT_INPUT_BF16_LANES)
-        prepare_bf16(p, x, t0, t1);
+        prepare_bf16(p, x, ldx, t0, t1);
     else
-        ct_prepare_input_avx2(p, form, x, t0, t1);
+        ct_prepare_input_avx2(p, form, x, ldx, t0, t1);
 }
 
 void CT_NAME(ct_panels_init)(struct ct_kernel *k)

@@ -299,12 +299,14 @@ INLINE int block_of(size_t bytes)
 }
 
 INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
-                              int r0, int r1, const struct ct_prepared *p, float *scratch)
+                              int r0, int r1, const struct ct_prepared *p, float *scratch,
+                              const struct ct_panels_next *next)
 {
     const int groups = p->cols / CT_GROUP, each = block_of((size_t)p->cols);
     const uint8_t *data = w->data, *taken = (const uint8_t *)scratch;
     const enum ask first = p->n == 2 ? NEXT_PANEL : AHEAD_OF_LINE;
 
+    (void)next;
     if (p->n == 1) {
         struct tokens x = tokens_at(p, 0);
         for (; r0 + INTEGERS_AT_ONCE * CT_PANEL_ROWS <= r1; r0 += INTEGERS_AT_ONCE * CT_PANEL_ROWS)
@@ -500,9 +502,9 @@ INLINE void quantize_group(uint32_t word[8], float *scale, int32_t *sum, int32_t
     *pair = (int32_t)((uint32_t)high << 16 | ((uint32_t)low & 0xffff));
 }
 
-void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, int t1)
+void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
 {
-    ct_assert_prepare(p, x, t0, t1);
+    ct_assert_prepare(p, x, ldx, t0, t1);
     const int lanes = p->n == 1 ? 1 : CT_LANES;
     const size_t cols = (size_t)p->cols, groups = cols / CT_GROUP;
     const int padded = (p->n + lanes - 1) / lanes * lanes;
@@ -519,7 +521,7 @@ void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, int t0, i
             pair[at] = 0;
             if (t < p->n)
                 quantize_group(word, &p->scale[at], &p->sum[at], &pair[at],
-                               x + (size_t)t * cols + g * CT_GROUP);
+                               x + (size_t)t * ldx + g * CT_GROUP);
             for (int i = 0; i < 8; i++, to += 4 * (size_t)lanes)
                 memcpy(p->q + to, &word[i], 4);
         }

@@ -180,11 +180,13 @@ INLINE void block(float *out, size_t ldo, const struct kind kind, const struct c
 }
 
 INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
-                              int r0, int r1, const struct ct_prepared *p, float *scratch)
+                              int r0, int r1, const struct ct_prepared *p, float *scratch,
+                              const struct ct_panels_next *next)
 {
     const int groups = p->cols / CT_GROUP, n = p->n;
 
     (void)scratch;
+    (void)next;
     while (r0 < r1) {
         int fit = (r1 - r0) / CT_PANEL_ROWS, rows = CT_MIN(CT_PANEL_ROWS, r1 - r0), panels = 1;
         for (int t = 0; t < n; t += CT_LANES) {
