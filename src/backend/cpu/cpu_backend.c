@@ -106,25 +106,34 @@ static carat_status cpu_reserve(struct ct_backend *base, carat_error *err)
     return ct_pool_create(&b->pool, base->threads, err);
 }
 
-/* ---- rows, each an item ---- */
+/* ---- rows, some to an item ---- */
 
 /* One verb over the current rows. */
 struct job {
     struct ct_cpu_backend *b;
+    void (*row)(struct job *j, int row, int thread);
     ct_mat out, in;
     const struct ct_weight *w;
     float value;
     int attn_type;
 };
 
-static void run(struct job *j, int items, void (*fn)(void *job, int item, int thread))
-{
-    ct_pool_run(j->b->pool, items, fn, j);
-}
-
-static void table_item(void *arg, int row, int thread)
+static void rows_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
+
+    for (int row = item * CT_LANES; row < CT_MIN((item + 1) * CT_LANES, j->b->rows.n); row++)
+        j->row(j, row, thread);
+}
+
+/* A row takes less time than claiming it, hence several at a time. */
+static void run_rows(struct job *j)
+{
+    ct_pool_run(j->b->pool, (j->b->rows.n + CT_LANES - 1) / CT_LANES, rows_item, j);
+}
+
+static void table_row(struct job *j, int row, int thread)
+{
     struct ct_cpu_backend *b = j->b;
 
     (void)thread;
@@ -162,7 +171,7 @@ static void cpu_begin_pass(struct ct_backend *base, const struct ct_rows *rows, 
     }
     b->fp = ct_os_fp_enter();
     ct_pool_watch(b->pool, watch->stop, watch->user);
-    run(&(struct job){.b = b}, rows->n, table_item);
+    run_rows(&(struct job){.b = b, .row = table_row});
 }
 
 static bool cpu_end_pass(struct ct_backend *base)
@@ -199,9 +208,8 @@ static void cpu_select_rows(struct ct_backend *base, ct_mat x, ct_mat q)
     b->rows.n = kept;
 }
 
-static void embed_item(void *arg, int row, int thread)
+static void embed_row(struct job *j, int row, int thread)
 {
-    struct job *j = arg;
     const struct ct_kernel *k = &j->b->kernel;
 
     k->dequantize_row(ct_row(j->out, row), j->w, j->b->rows.token[row],
@@ -214,7 +222,7 @@ static void cpu_embed(struct ct_backend *b, ct_mat x, const struct ct_weight *ta
     if (!table->data)
         return;
     assert(x.cols == table->cols && table->cols <= ct_cpu(b)->o.max_input);
-    run(&(struct job){.b = ct_cpu(b), .out = x, .w = table, .value = scale}, ct_cpu(b)->rows.n, embed_item);
+    run_rows(&(struct job){.b = ct_cpu(b), .row = embed_row, .out = x, .w = table, .value = scale});
 }
 
 /* An absent weight leaves values as they are. */
@@ -228,10 +236,8 @@ static void norm_values(const struct ct_cpu_backend *b, float *y, const float *x
         memcpy(y, x, (size_t)n * sizeof *y);
 }
 
-static void norm_item(void *arg, int row, int thread)
+static void norm_row(struct job *j, int row, int thread)
 {
-    struct job *j = arg;
-
     (void)thread;
     norm_values(j->b, ct_row(j->out, row), ct_row(j->in, row), j->w, j->in.cols);
 }
@@ -239,13 +245,11 @@ static void norm_item(void *arg, int row, int thread)
 static void cpu_norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
 {
     assert(y.cols == x.cols);
-    run(&(struct job){.b = ct_cpu(b), .out = y, .in = x, .w = w}, ct_cpu(b)->rows.n, norm_item);
+    run_rows(&(struct job){.b = ct_cpu(b), .row = norm_row, .out = y, .in = x, .w = w});
 }
 
-static void qk_norm_item(void *arg, int row, int thread)
+static void qk_norm_row(struct job *j, int row, int thread)
 {
-    struct job *j = arg;
-
     (void)thread;
     for (int at = 0; at < j->out.cols; at += j->w->cols) {
         float *head = ct_row(j->out, row) + at;
@@ -258,12 +262,11 @@ static void cpu_qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *
     if (!w->data || !x.handle)
         return;
     assert(x.cols % w->cols == 0);
-    run(&(struct job){.b = ct_cpu(b), .out = x, .w = w}, ct_cpu(b)->rows.n, qk_norm_item);
+    run_rows(&(struct job){.b = ct_cpu(b), .row = qk_norm_row, .out = x, .w = w});
 }
 
-static void rope_item(void *arg, int row, int thread)
+static void rope_row(struct job *j, int row, int thread)
 {
-    struct job *j = arg;
     struct ct_cpu_backend *b = j->b;
     const struct ct_attn *attn = &b->o.attn[j->attn_type];
     size_t at = (size_t)row * (size_t)attn->rotated;
@@ -280,12 +283,11 @@ static void cpu_rope(struct ct_backend *b, ct_mat x, int attn_type)
         return;
     assert(attn_type >= 0 && attn_type < CT_ATTN_TYPES &&
            x.cols % ct_cpu(b)->o.attn[attn_type].head_dim == 0);
-    run(&(struct job){.b = ct_cpu(b), .out = x, .attn_type = attn_type}, ct_cpu(b)->rows.n, rope_item);
+    run_rows(&(struct job){.b = ct_cpu(b), .row = rope_row, .out = x, .attn_type = attn_type});
 }
 
-static void residual_norm_item(void *arg, int row, int thread)
+static void residual_norm_row(struct job *j, int row, int thread)
 {
-    struct job *j = arg;
     float *y = ct_row(j->in, row);
 
     (void)thread;
@@ -296,7 +298,7 @@ static void residual_norm_item(void *arg, int row, int thread)
 static void cpu_residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
 {
     assert(y.cols == x.cols);
-    run(&(struct job){.b = ct_cpu(b), .out = x, .in = y, .w = w}, ct_cpu(b)->rows.n, residual_norm_item);
+    run_rows(&(struct job){.b = ct_cpu(b), .row = residual_norm_row, .out = x, .in = y, .w = w});
 }
 
 /* ---- beside a pass ---- */

@@ -141,14 +141,12 @@ static bool storable(const float *x, int n, float limit)
     return below;
 }
 
-static void write_item(void *arg, int row, int thread)
+static void write_row(const struct job *j, int row)
 {
-    struct job *j = arg;
     const struct ct_rows *rows = &j->b->rows;
     float *k = ct_row(j->k, row), *v = ct_row(j->v, row), limit = ct_kv_info(j->kv->type)->limit;
     int n = j->kv->n_kv_head * j->kv->head_dim, position = rows->position[row];
 
-    (void)thread;
     if (!storable(k, n, limit) || !storable(v, n, limit)) {
         j->b->not_finite[j->b->origin[row]] = true;
         memset(k, 0, (size_t)n * sizeof *k);
@@ -161,6 +159,16 @@ static void write_item(void *arg, int row, int thread)
     }
 }
 
+/* As many rows as positions share lines of the cache in stored K, so that a thread has these to itself. */
+static void write_item(void *arg, int item, int thread)
+{
+    struct job *j = arg;
+
+    (void)thread;
+    for (int row = item * CT_KEY_PANEL; row < CT_MIN((item + 1) * CT_KEY_PANEL, j->b->rows.n); row++)
+        write_row(j, row);
+}
+
 void ct_cpu_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_mat k, ct_mat v)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
@@ -168,5 +176,6 @@ void ct_cpu_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_mat k, 
     if (!k.handle || !v.handle)
         return;
     assert(k.cols == v.cols && k.cols >= kv->n_kv_head * kv->head_dim);
-    ct_pool_run(b->pool, b->rows.n, write_item, &(struct job){b, kv, k, v});
+    ct_pool_run(b->pool, (b->rows.n + CT_KEY_PANEL - 1) / CT_KEY_PANEL, write_item,
+                &(struct job){b, kv, k, v});
 }
