@@ -114,7 +114,7 @@ typedef enum carat_status {
     CARAT_E_UNSUPPORTED, /* the file is sound, but this library does not run its kind, model or type */
     CARAT_E_MEMORY,      /* the system has no memory left, or a plan is larger than its limit */
     CARAT_E_CONTEXT,     /* no position of the context is left */
-    CARAT_E_REWIND,      /* the local layers no longer hold the K and V that the rewind needs */
+    CARAT_E_REWIND,      /* is returned no more: a session can go back to every position */
     CARAT_E_NUMERIC,     /* the logits hold NaN or infinity */
     CARAT_E_CANCELLED,   /* a callback asked to stop */
     CARAT_E_BUSY,        /* another call uses the session, or another process the file. Nothing has changed */
@@ -336,10 +336,9 @@ CARAT_API carat_status carat_session_create(carat_session **session, carat_engin
 /* Last call. Other sessions of the engine are not disturbed. */
 CARAT_API void carat_session_close(carat_session *session);
 
-/* Makes the session hold tokens[n], n >= 1, and the logits after the last one. Keeps the common prefix and
- * evaluates the rest; *reused (may be NULL) gets the number of tokens kept. Evaluates everything when the
- * local layers no longer hold what the common prefix needs. After CARAT_E_CANCELLED the session keeps what
- * was evaluated; after CARAT_E_NUMERIC it is empty. CARAT_E_ARGUMENT, CARAT_E_CONTEXT, CARAT_E_MEMORY (no
+/* Makes the session hold tokens[n], n >= 1, and the logits after the last one. Keeps the common prefix, as
+ * carat_rewind does, and evaluates the rest; *reused (may be NULL) gets the number of tokens that are not
+ * evaluated. After CARAT_E_CANCELLED the session keeps what was evaluated; after CARAT_E_NUMERIC it is empty. CARAT_E_ARGUMENT, CARAT_E_CONTEXT, CARAT_E_MEMORY (no
  * block of K and V is free), CARAT_E_NUMERIC, CARAT_E_CANCELLED, CARAT_E_BUSY. */
 CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused,
                                   carat_error *err);
@@ -347,13 +346,14 @@ CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens,
 CARAT_API carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
 /* The number of tokens held; *tokens (may be NULL) points at them until the next call on the session. */
 CARAT_API int carat_tokens_held(const carat_session *session, const int32_t **tokens);
-/* Forgets all but the first n tokens, and the logits if tokens were forgotten. CARAT_E_ARGUMENT,
- * CARAT_E_REWIND, CARAT_E_BUSY. */
+/* Forgets all but the first n tokens, and the logits if tokens were forgotten. Evaluates nothing: what the
+ * local layers no longer have of the tokens before n, for which these are evaluated once more, comes with the
+ * next tokens, in the same passes, and progress and watch count it. CARAT_E_ARGUMENT, CARAT_E_BUSY. */
 CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
 /* A new session of the same engine that holds the first n tokens of `from`, by reference: no K and V is
  * copied before one of the two writes into a block of 256 positions that both hold. With all tokens it holds
- * the logits, too. It has the callbacks of `from` and begins a new text. CARAT_E_ARGUMENT (n tokens are not
- * held), CARAT_E_REWIND, CARAT_E_MEMORY (all sessions exist, or what `from` reserved would not be kept),
+ * the logits, too; with fewer it stands as after carat_rewind. It has the callbacks of `from` and begins a new text. CARAT_E_ARGUMENT (n tokens are not
+ * held), CARAT_E_MEMORY (all sessions exist, or what `from` reserved would not be kept),
  * CARAT_E_BUSY. */
 CARAT_API carat_status carat_fork(carat_session *from, int n, carat_session **session, carat_error *err);
 /* Promises that the session can hold so many positions without CARAT_E_MEMORY; 0 ends a promise, as does a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_face.c: the functions of carat.h and carat_tools.h on engines, sessions and the machine: arguments
- * are checked here, engine/ and machine/ do the work. */
+/* engine_face.c: the functions of the public headers on engines, sessions and the machine: arguments are
+ * checked here, engine/ and machine/ do the work. */
 #include "api/sizes.h"
 #include "engine/engine.h"
 #include "kernel/level.h"
@@ -132,6 +132,18 @@ void carat_cancel(carat_session *session)
 {
     if (session)
         ct_cancel(session);
+}
+
+carat_status carat_session_get_stats(const carat_session *session, carat_session_stats *stats,
+                                     carat_error *err)
+{
+    carat_session_stats full;
+
+    CT_GIVEN(session, err);
+    CT_TRY(ct_check_struct(stats, sizeof full, "carat_session_stats", err));
+    CT_TRY(ct_session_stats(session, &full, err));
+    ct_give_struct(stats, &full);
+    return CARAT_OK;
 }
 
 carat_status carat_engine_use(carat_engine *engine, carat_use *use, carat_error *err)

@@ -53,6 +53,7 @@ struct ct_kv_pool {
     int n_blocks;
     int length;             /* entries of a sequence's table */
     int32_t *table;         /* [sequence][length] blocks: position p is in entry p / CT_KEY_BLOCK % length */
+    const int32_t *kept;    /* [sequence] positions that are stored and stay as they are; NULL: none */
     size_t at, block_bytes; /* the backend's own */
 };
 
@@ -294,7 +295,8 @@ static inline void rope(struct ct_backend *b, ct_mat x, int attn_type)
 {
     CT_TRACED(b, rope, (b, x, attn_type), .n_out = 1, .out = &x, .attn_type = attn_type);
 }
-/* Writes the rows' K and V into the cache; they are read from there. */
+/* Writes the rows' K and V into the cache; they are read from there. Those of positions that are kept are
+ * there already. */
 static inline void kv_write(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v)
 {
     CT_TRACED(b, kv_write, (b, kv, k, v), .kv = kv);

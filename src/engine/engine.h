@@ -3,6 +3,7 @@
 #ifndef CT_ENGINE_H
 #define CT_ENGINE_H
 
+#include "carat_generate.h"
 #include "checkpoint/checkpoint.h"
 #include "model/head.h"
 #include "model/kv_cache.h"
@@ -56,10 +57,12 @@ struct carat_session {
     void *user;
     int n;      /* tokens held */
     int logits; /* row of logits of the last token; -1: none */
+    carat_session_stats stats;
     struct ct_detokenizer detokenizer;
 
     /* of its row in the step under way */
-    int done;                 /* tokens that are evaluated */
+    int done;                 /* tokens that are evaluated; below 0: held ones are evaluated again first */
+    int again;                /* those, when it began */
     int taking;               /* tokens of the pass under way */
     int next;                 /* row of logits that the pass computes for it; -1: none */
     int next_wanted;          /* index into carat_row.wanted */
@@ -86,6 +89,7 @@ carat_status ct_rewind(carat_session *session, int n, carat_error *err);
 carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err);
 carat_status ct_reserve(carat_session *session, int positions, carat_error *err);
 void ct_cancel(carat_session *session);
+carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);
 void ct_engine_use(carat_engine *engine, carat_use *use);
 carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err);
 size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
@@ -119,6 +123,8 @@ int ct_take_logits(carat_engine *e);
 void ct_drop_logits(carat_engine *e, int *logits);
 /* So many tokens will come. */
 void ct_session_grows(const carat_session *s, int more);
+/* What is kept from now on, for the statistics. */
+void ct_session_kept(carat_session *s);
 /* Forgets logits and text: the tokens held are others now. */
 void ct_session_new_text(carat_session *s);
 /* Makes it hold nothing; discard: its memory goes back to the system. */

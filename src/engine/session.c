@@ -71,7 +71,7 @@ void ct_session_close(carat_session *session)
     carat_engine *e = session->engine;
 
     ct_lock_enter(&e->lock);
-    ct_kv_reserve(&e->cache, session->slot, session->n, 0);
+    ct_kv_reserve(&e->cache, session->slot, 0);
     ct_session_empty(session, true);
     e->session[session->slot] = NULL;
     ct_lock_leave(&e->lock);
@@ -97,6 +97,15 @@ const float *ct_session_logits(const carat_session *session)
     const float *logits = session->logits < 0 ? NULL : ct_logits_at(session->engine, session->logits);
     release(session);
     return logits;
+}
+
+carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err)
+{
+    if (!claim(session))
+        return is_busy(err);
+    *stats = session->stats;
+    release(session);
+    return CARAT_OK;
 }
 
 static carat_status check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err)
@@ -157,25 +166,20 @@ static carat_status check_position(const carat_session *s, int n, carat_error *e
 {
     if (n < 0 || n > s->n)
         return ct_fail(err, CARAT_E_ARGUMENT, "n = %d is not within the %d held tokens", n, s->n);
-    if (n > 0 && n < s->n && !ct_kv_sees(&s->engine->cache, s->slot, n))
-        return ct_fail(
-            err, CARAT_E_REWIND,
-            "cannot go back to %d of %d tokens: the local layers hold positions from %d on and need %d", n,
-            s->n, ct_kv_floor(&s->engine->cache, s->slot),
-            ct_first_seen(config_of(s)->attn[CT_LOCAL].window, n));
     return CARAT_OK;
 }
 
 static carat_status rewind_to(carat_session *s, int n, carat_error *err)
 {
     CT_TRY(check_position(s, n, err));
-    if (n == s->n)
-        return CARAT_OK;
-    ct_lock_enter(&s->engine->lock);
-    ct_kv_cut(&s->engine->cache, s->slot, n, n == 0);
-    ct_session_new_text(s);
-    ct_lock_leave(&s->engine->lock);
-    s->n = n;
+    if (n < s->n) {
+        ct_lock_enter(&s->engine->lock);
+        ct_kv_rewind(&s->engine->cache, s->slot, n, n == 0);
+        ct_session_new_text(s);
+        ct_lock_leave(&s->engine->lock);
+        s->n = n;
+    }
+    ct_session_kept(s);
     return CARAT_OK;
 }
 
@@ -196,7 +200,7 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
 
     if (!s)
         return CARAT_E_MEMORY;
-    if (!ct_kv_share(&e->cache, s->slot, from->slot, from->n, n)) {
+    if (!ct_kv_share(&e->cache, s->slot, from->slot, n)) {
         e->session[s->slot] = NULL;
         free(s);
         return ct_fail(
@@ -210,6 +214,7 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
     s->progress = from->progress;
     s->watch = from->watch;
     s->user = from->user;
+    ct_session_kept(s);
     if (n == from->n && from->logits >= 0) {
         s->logits = from->logits;
         e->logits_holders[s->logits]++;
@@ -242,7 +247,7 @@ carat_status ct_reserve(carat_session *session, int positions, carat_error *err)
     if (!claim(session))
         return is_busy(err);
     ct_lock_enter(&e->lock);
-    bool kept = ct_kv_reserve(&e->cache, session->slot, session->n, positions);
+    bool kept = ct_kv_reserve(&e->cache, session->slot, positions);
     struct ct_kv_use use = ct_kv_cache_use(&e->cache);
     ct_lock_leave(&e->lock);
     release(session);
@@ -269,16 +274,15 @@ static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int 
     bool complete = common == n && s->n == n && s->logits >= 0;
     if (!complete) {
         common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
-        if (common < s->n && !ct_kv_sees(&s->engine->cache, s->slot, common))
-            common = 0;
         CT_TRY(rewind_to(s, common, err));
     }
+    ct_session_kept(s);
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
     if (!complete)
         CT_TRY(ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = tokens + common, .n = n - common},
                            1, true, err));
     if (reused)
-        *reused = common;
+        *reused = s->stats.restored_from;
     return CARAT_OK;
 }
 

@@ -46,8 +46,8 @@ static void cancel_row(struct step *s, int r)
 {
     const carat_row *row = &s->rows[r];
 
-    fail_row(s, r, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens", row->session->done,
-             row->n);
+    fail_row(s, r, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens",
+             row->session->again + row->session->done, row->session->again + row->n);
 }
 
 static bool row_has_more(const carat_row *row)
@@ -115,31 +115,38 @@ static void set_seen(carat_engine *e, int at, int p)
         e->seen[i][at] = (struct ct_seen){ct_first_seen(e->config.attn[i].window, p), p};
 }
 
-/* Takes the next tokens of a row into the pass. */
+/* Position of the next token that is evaluated for a session. */
+static int next_position(const carat_session *c)
+{
+    return c->n + CT_MIN(c->done, 0);
+}
+
+/* Takes the next tokens of a row into the pass: first those held that the local layers lack. */
 static void gather_row(struct step *s, int r)
 {
     carat_engine *e = s->engine;
     const carat_row *row = &s->rows[r];
     carat_session *c = row->session;
-    int n = CT_MIN(CT_MIN(row->n - c->done, e->plan.chunk - s->taken), ct_kv_span(&e->cache, c->n));
+    int from = next_position(c);
+    int n = CT_MIN(CT_MIN(row->n - c->done, e->plan.chunk - s->taken), ct_kv_span(&e->cache, from));
 
-    if (!ct_kv_extend(&e->cache, c->slot, c->n, c->n + n)) {
+    if (!ct_kv_extend(&e->cache, c->slot, from + n)) {
         fail_row(
             s, r, CARAT_E_MEMORY,
             "no block of K and V is free for position %d: %d blocks are held; close or rewind a session, or "
             "give the engine more kv_bytes",
-            c->n, ct_kv_cache_use(&e->cache).held);
+            from, ct_kv_cache_use(&e->cache).held);
         return;
     }
     for (int i = 0; i < n; i++) {
         int at = s->taken++, token = c->done + i;
-        e->token[at] = row->tokens[token];
-        e->position[at] = c->n + i;
+        e->token[at] = token < 0 ? ct_held_tokens(c)[from + i] : row->tokens[token];
+        e->position[at] = from + i;
         e->sequence[at] = c->slot;
-        e->wanted[at] = row_wants(row, token);
+        e->wanted[at] = token >= 0 && row_wants(row, token);
         e->row[at] = (struct ct_row_of){r, token, c->asked};
         c->asked += e->wanted[at];
-        set_seen(e, at, c->n + i);
+        set_seen(e, at, from + i);
         if (e->wanted[at] && token == row->n - 1)
             c->next = ct_take_logits(e);
     }
@@ -253,8 +260,8 @@ static bool wants_stop(carat_session *c, const carat_row *row, const struct ct_p
     if (!c->stopped && atomic_exchange(&c->cancel, false))
         c->stopped = true;
     if (!c->stopped && c->watch)
-        c->stopped =
-            c->watch(c->user, (size_t)c->done + (size_t)c->taking * passed / layers, (size_t)row->n) != 0;
+        c->stopped = c->watch(c->user, (size_t)(c->again + c->done) + (size_t)c->taking * passed / layers,
+                              (size_t)(c->again + row->n)) != 0;
     return c->stopped;
 }
 
@@ -277,10 +284,12 @@ static int ask_sessions(void *user)
 static void advance(carat_row *row)
 {
     carat_session *c = row->session;
+    int again = CT_MIN(CT_MAX(-c->done, 0), c->taking), more = c->taking - again;
 
-    memcpy(ct_held_tokens(c) + c->n, row->tokens + c->done, (size_t)c->taking * sizeof(int32_t));
-    c->n += c->taking;
+    memcpy(ct_held_tokens(c) + c->n, row->tokens + CT_MAX(c->done, 0), (size_t)more * sizeof(int32_t));
+    c->n += more;
     c->done += c->taking;
+    c->stats.reevaluated += again;
     ct_drop_logits(c->engine, &c->logits);
     c->logits = c->next;
     c->next = -1;
@@ -301,7 +310,7 @@ static void settle(struct step *s, int r, bool whole)
     if (whole) {
         advance(row);
     } else {
-        ct_kv_cut(&c->engine->cache, c->slot, c->n, false);
+        ct_kv_cut(&c->engine->cache, c->slot, c->n, next_position(c), false);
         ct_drop_logits(c->engine, &c->next);
     }
     if (c->deaf || (c->stopped && c->done < row->n))
@@ -332,7 +341,8 @@ static void report(struct step *s)
 {
     const carat_session *c = s->rows[0].session;
 
-    if (s->reports && c->progress && c->progress(c->user, (size_t)c->done, (size_t)s->rows[0].n) &&
+    if (s->reports && c->progress &&
+        c->progress(c->user, (size_t)(c->again + c->done), (size_t)(c->again + s->rows[0].n)) &&
         row_has_more(&s->rows[0]))
         cancel_row(s, 0);
 }
@@ -344,7 +354,9 @@ carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool repo
 
     for (int r = 0; r < n; r++) {
         carat_session *c = rows[r].session;
-        c->done = c->taking = c->next_wanted = c->asked = 0;
+        c->again = c->n - ct_kv_ready(&engine->cache, c->slot);
+        c->done = -c->again;
+        c->taking = c->next_wanted = c->asked = 0;
         c->stopped = c->deaf = c->sick = false;
         rows[r].status = CARAT_OK;
         if (rows[r].n > engine->plan.context - c->n)

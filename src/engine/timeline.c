@@ -40,6 +40,12 @@ void ct_session_grows(const carat_session *s, int more)
         b->verb.kv_long(b, &s->engine->cache.group[i].pool);
 }
 
+void ct_session_kept(carat_session *s)
+{
+    s->stats = (carat_session_stats){
+        .size = sizeof s->stats, .kept = s->n, .restored_from = ct_kv_ready(&s->engine->cache, s->slot)};
+}
+
 void ct_session_new_text(carat_session *s)
 {
     ct_drop_logits(s->engine, &s->logits);
@@ -48,7 +54,7 @@ void ct_session_new_text(carat_session *s)
 
 void ct_session_empty(carat_session *s, bool discard)
 {
-    ct_kv_cut(&s->engine->cache, s->slot, 0, discard);
+    ct_kv_cut(&s->engine->cache, s->slot, 0, 0, discard);
     ct_drop_logits(s->engine, &s->next);
     ct_session_new_text(s);
     s->n = 0;

@@ -86,6 +86,9 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
         lay_out_group(&cache->group[i], cache);
     cache->reserved = host(b, (size_t)e->sequences, sizeof *cache->reserved);
     cache->held = host(b, (size_t)e->sequences, sizeof *cache->held);
+    cache->ready = host(b, (size_t)e->sequences, sizeof *cache->ready);
+    cache->kept = host(b, (size_t)e->sequences, sizeof *cache->kept);
+    cache->group[CT_GLOBAL].pool.kept = cache->kept;
 }
 
 void ct_kv_cache_begin(struct ct_kv_cache *cache)
@@ -187,6 +190,12 @@ static bool extend_group(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int 
 
 /* ---- reservations ---- */
 
+/* Positions that a sequence has in the layers of a group. */
+static int positions_in(const struct ct_kv_cache *cache, const struct ct_kv_blocks *g, int sequence)
+{
+    return (g->window ? cache->ready : cache->held)[sequence];
+}
+
 /* Free blocks that a sequence of n positions may still take on its way to as many as are reserved. */
 static int blocks_to_come(const struct ct_kv_blocks *g, int sequence, int n, int reserved)
 {
@@ -205,13 +214,13 @@ static int blocks_to_come(const struct ct_kv_blocks *g, int sequence, int n, int
     return CT_MIN(all, g->pool.length - own);
 }
 
-bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int n, int reserved)
+bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int reserved)
 {
     int come[CT_ATTN_TYPES];
 
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         const struct ct_kv_blocks *g = &cache->group[i];
-        come[i] = blocks_to_come(g, sequence, n, reserved);
+        come[i] = blocks_to_come(g, sequence, positions_in(cache, g, sequence), reserved);
         if (come[i] - g->promise[sequence] > g->n_free - g->promised)
             return false;
     }
@@ -229,7 +238,7 @@ static void renew_promises(struct ct_kv_cache *cache)
 {
     for (int i = 0; i < cache->sequences && cache->renew; i++)
         if (cache->reserved[i])
-            ct_kv_reserve(cache, i, cache->held[i], cache->reserved[i]);
+            ct_kv_reserve(cache, i, cache->reserved[i]);
     cache->renew = false;
 }
 
@@ -240,69 +249,81 @@ int ct_kv_span(const struct ct_kv_cache *cache, int n)
     return cache->span * CT_KEY_BLOCK - n % CT_KEY_BLOCK;
 }
 
-bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int from, int to)
+bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int to)
 {
+    const int held = cache->held[sequence], ready = cache->ready[sequence];
     bool done = true;
 
-    for (int i = 0; i < CT_ATTN_TYPES && done; i++)
-        if (cache->group[i].pool.n_blocks > 0)
-            done = extend_group(cache, &cache->group[i], sequence, from, to);
+    for (int i = 0; i < CT_ATTN_TYPES && done; i++) {
+        struct ct_kv_blocks *g = &cache->group[i];
+        int from = positions_in(cache, g, sequence);
+        if (g->pool.n_blocks > 0 && from < to)
+            done = extend_group(cache, g, sequence, from, to);
+    }
     if (!done) {
-        ct_kv_cut(cache, sequence, from, false);
+        ct_kv_cut(cache, sequence, held, ready, false);
         return false;
     }
+    cache->kept[sequence] = held;
+    cache->held[sequence] = CT_MAX(held, to);
+    cache->ready[sequence] = to;
     if (cache->reserved[sequence])
-        ct_kv_reserve(cache, sequence, to, cache->reserved[sequence]);
-    cache->held[sequence] = to;
+        ct_kv_reserve(cache, sequence, cache->reserved[sequence]);
     renew_promises(cache);
     return true;
 }
 
-void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, bool discard)
+void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool discard)
 {
+    cache->held[sequence] = n;
+    cache->ready[sequence] = ready;
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
-        while (g->end[sequence] > CT_MAX(blocks_for(n), g->first[sequence]))
+        int positions = positions_in(cache, g, sequence);
+        while (g->end[sequence] > CT_MAX(blocks_for(positions), g->first[sequence]))
             give_back(cache, g, *entry(g, sequence, --g->end[sequence]), discard);
-        if (n == 0)
+        if (positions == 0)
             g->first[sequence] = g->end[sequence] = 0;
     }
     /* what others hold by now cannot be promised again when there is nothing free */
-    if (cache->reserved[sequence] && !ct_kv_reserve(cache, sequence, n, cache->reserved[sequence]))
-        ct_kv_reserve(cache, sequence, n, 0);
-    cache->held[sequence] = n;
+    if (cache->reserved[sequence] && !ct_kv_reserve(cache, sequence, cache->reserved[sequence]))
+        ct_kv_reserve(cache, sequence, 0);
     renew_promises(cache);
 }
 
-bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int held, int n)
+/* Where a sequence would be ready if it held n positions. */
+static int ready_at(const struct ct_kv_cache *cache, int sequence, int n)
 {
+    const struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
+    int ready = CT_MIN(n, cache->ready[sequence]);
+
+    return g->first[sequence] <= first_needed(g, ready) ? ready : 0;
+}
+
+void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, bool discard)
+{
+    ct_kv_cut(cache, sequence, n, ready_at(cache, sequence, n), discard);
+}
+
+bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int n)
+{
+    cache->held[to] = n;
+    cache->ready[to] = ready_at(cache, from, n);
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
+        int positions = positions_in(cache, g, to);
         assert(g->first[to] == g->end[to]);
-        g->first[to] = g->end[to] = CT_MIN(first_needed(g, n), g->end[from]);
-        for (; g->end[to] < CT_MIN(blocks_for(n), g->end[from]); g->end[to]++) {
+        g->first[to] = g->end[to] = CT_MIN(first_needed(g, positions), g->end[from]);
+        for (; g->end[to] < CT_MIN(blocks_for(positions), g->end[from]); g->end[to]++) {
             int32_t block = *entry(g, from, g->end[to]);
             *entry(g, to, g->end[to]) = block;
             g->holders[block]++;
         }
     }
-    cache->held[to] = n;
-    if (cache->reserved[from] == 0 || ct_kv_reserve(cache, from, held, cache->reserved[from]))
+    if (cache->reserved[from] == 0 || ct_kv_reserve(cache, from, cache->reserved[from]))
         return true;
-    ct_kv_cut(cache, to, 0, false);
+    ct_kv_cut(cache, to, 0, 0, false);
     return false;
-}
-
-bool ct_kv_sees(const struct ct_kv_cache *cache, int sequence, int n)
-{
-    const struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
-
-    return g->first[sequence] <= first_needed(g, n);
-}
-
-int ct_kv_floor(const struct ct_kv_cache *cache, int sequence)
-{
-    return cache->group[CT_LOCAL].first[sequence] * CT_KEY_BLOCK;
 }
 
 struct ct_kv_use ct_kv_cache_use(const struct ct_kv_cache *cache)

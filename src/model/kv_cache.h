@@ -28,7 +28,9 @@ struct ct_kv_cache {
     struct ct_kv layer[CT_MAX_LAYERS];
     struct ct_kv_blocks group[CT_ATTN_TYPES];
     int32_t *reserved; /* [sequences] positions that will not fail for memory */
-    int32_t *held;     /* [sequences] positions */
+    int32_t *held;     /* [sequences] positions, in all layers but the local ones */
+    int32_t *ready;    /* [sequences] those of them that the local layers have come to; a pass goes on here */
+    int32_t *kept;     /* [sequences] of the global pool: what is held before a pass is not written again */
     bool renew;        /* a block has fewer holders: promises may be too large */
     size_t least;      /* bytes of the first block of a sequence in each group */
 };
@@ -49,21 +51,25 @@ void ct_kv_cache_begin(struct ct_kv_cache *cache);
 /* The positions from n on that one pass may hold of a sequence: local layers have blocks for no more, so that
  * passes of a long prompt end at multiples of CT_KEY_BLOCK. */
 int ct_kv_span(const struct ct_kv_cache *cache, int n);
-/* Lets a sequence write positions [from, to), at most a span, and gives back the local blocks that `from`
- * does not see. False when no block is free: it then holds `from` positions. */
-bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int from, int to);
-/* Gives back the blocks beyond n positions; discard: their memory, too. */
-void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, bool discard);
-/* Sequence `to`, which holds nothing, holds the first n of the `held` positions of `from`. False when that
- * would break the reservation of `from`, since both may want to write into the last block. */
-bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int held, int n);
-/* Keeps free blocks for a sequence that holds n positions, up to a number of positions. False: there are too
- * few, and what was reserved before is kept. */
-bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int n, int reserved);
-/* Whether a sequence still has in its local layers what position n sees; the lowest position that it has
- * there. */
-bool ct_kv_sees(const struct ct_kv_cache *cache, int sequence, int n);
-int ct_kv_floor(const struct ct_kv_cache *cache, int sequence);
+/* The position from which a pass goes on: below those held, what the local layers lack comes first. */
+static inline int ct_kv_ready(const struct ct_kv_cache *cache, int sequence)
+{
+    return cache->ready[sequence];
+}
+/* Lets a sequence write positions from where it is ready to `to`, at most a span, and gives back the local
+ * blocks that the first of them does not see. False when no block is free, and nothing has changed. */
+bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int to);
+/* Gives back the blocks beyond n positions, and the local ones beyond `ready`; discard: their memory, too. */
+void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool discard);
+/* Goes back to n of the positions that are held. It is ready where the local layers still have what is seen
+ * there, else at 0. */
+void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, bool discard);
+/* Sequence `to`, which holds nothing, holds the first n positions of `from`, ready as after a rewind. False
+ * when that would break the reservation of `from`, since both may want to write into the last block. */
+bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int n);
+/* Keeps free blocks for a sequence, up to a number of positions. False: there are too few, and what was
+ * reserved before is kept. */
+bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int reserved);
 /* Blocks in all, held by somebody, by several, and free. */
 struct ct_kv_use {
     int blocks, held, shared, free;

@@ -23,7 +23,7 @@ cmake --install "$build" --prefix "$prefix" >/dev/null
 pc=$(find "$prefix" -name carat.pc)
 [ -n "$pc" ] || fail "no carat.pc is installed"
 lib=$(dirname "$(dirname "$pc")")
-for file in "$prefix/include/carat.h" "$prefix/bin/carat" "$lib/libcarat.a" "$lib/libcarat.so" "$lib/libcarat.so.0" "$lib/libcarat.so.$version" \
+for file in "$prefix/include/carat.h" "$prefix/include/carat_generate.h" "$prefix/bin/carat" "$lib/libcarat.a" "$lib/libcarat.so" "$lib/libcarat.so.0" "$lib/libcarat.so.$version" \
     "$prefix/share/doc/carat/LICENSE"; do
     [ -s "$file" ] || fail "not installed: ${file#"$dir"/}"
 done

@@ -146,12 +146,15 @@ static void write_row(const struct job *j, int row)
     const struct ct_rows *rows = &j->b->rows;
     float *k = ct_row(j->k, row), *v = ct_row(j->v, row), limit = ct_kv_info(j->kv->type)->limit;
     int n = j->kv->n_kv_head * j->kv->head_dim, position = rows->position[row];
+    const int32_t *kept = j->kv->pool->kept;
 
     if (!storable(k, n, limit) || !storable(v, n, limit)) {
         j->b->not_finite[j->b->origin[row]] = true;
         memset(k, 0, (size_t)n * sizeof *k);
         memset(v, 0, (size_t)n * sizeof *v);
     }
+    if (kept && position < kept[rows->sequence[row]])
+        return;
     for (int h = 0; h < j->kv->n_kv_head; h++) {
         struct ct_kv_head head = ct_cpu_kv_head(j->b, j->kv, rows->sequence[row], position / CT_KEY_BLOCK, h);
         int at = h * j->kv->head_dim;
