@@ -14,7 +14,8 @@ init ct_kernel_init_ref;
 #if defined(__x86_64__)
 init ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2, ct_vector_init_avx2,
     ct_panels_init_avx2, ct_panels_init_avxvnni, ct_vector_init_avx512, ct_attend_init_avx512,
-    ct_panels_init_avx512, ct_panels_init_vnni, ct_attend_init_amx, ct_panels_init_amx;
+    ct_panels_init_avx512, ct_prepare_init_avx512, ct_panels_init_vnni, ct_attend_init_amx,
+    ct_panels_init_amx;
 #define X86(...) __VA_ARGS__
 #define ARM(...) NULL
 #elif defined(__aarch64__)
@@ -57,7 +58,8 @@ static const struct level {
     [AVX512] = {"avx512",
                 "avx512f+bw+vl+dq",
                 AVX2,
-                {X86(ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512)},
+                {X86(ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512,
+                     ct_prepare_init_avx512)},
                 {CT_FMA_512, CT_FMA_512, CT_BYTES_512, CT_NIBBLES_512},
                 SIZES(avx512)},
     [VNNI] = {"vnni",

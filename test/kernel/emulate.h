@@ -43,6 +43,15 @@ static inline simde__m512 emulate_cvtepi32_ps(simde__m512i a)
     return simde__m512_from_private(r);
 }
 
+static inline simde__m512i emulate_cvtps_epi32(simde__m512 a)
+{
+    simde__m512_private v = simde__m512_to_private(a);
+    simde__m512i_private r;
+    for (int i = 0; i < 2; i++)
+        r.m256i[i] = _mm256_cvtps_epi32(v.m256[i]);
+    return simde__m512i_from_private(r);
+}
+
 static inline __m256i emulate_cvtepi32_epi16(simde__m512i a)
 {
     simde__m512i_private v = simde__m512i_to_private(a);
@@ -118,6 +127,7 @@ static inline simde__m512i emulate_dpbusd(simde__m512i sum, simde__m512i a, simd
 #undef _mm512_cvtph_ps
 #undef _mm512_cvtepi32_ps
 #undef _mm512_cvtepi32_epi16
+#undef _mm512_cvtps_epi32
 #undef _mm512_mask_storeu_ps
 #undef _mm512_scalef_ps
 #undef _mm512_dpbusd_epi32
@@ -132,6 +142,7 @@ static inline simde__m512i emulate_dpbusd(simde__m512i sum, simde__m512i a, simd
 #define _mm512_cvtph_ps(a)                 emulate_cvtph_ps(a)
 #define _mm512_cvtepi32_ps(a)              emulate_cvtepi32_ps(a)
 #define _mm512_cvtepi32_epi16(a)           emulate_cvtepi32_epi16(a)
+#define _mm512_cvtps_epi32(a)              emulate_cvtps_epi32(a)
 #define _mm512_mask_storeu_ps(to, m, a)    emulate_mask_storeu_ps(to, m, a)
 #define _mm512_scalef_ps(a, n)             emulate_scalef_ps(a, n)
 #define _mm512_madd_epi16(a, b)            simde_mm512_madd_epi16(a, b)

@@ -22,6 +22,7 @@ typedef void init(struct ct_kernel *k);
 #define EMULATED(room, level) extern init ct_##room##_init_emulated_##level __attribute__((weak))
 EMULATED(panels, avxvnni);
 EMULATED(panels, avx512);
+EMULATED(prepare, avx512);
 EMULATED(vector, avx512);
 EMULATED(attend, avx512);
 EMULATED(panels, vnni);
@@ -29,13 +30,14 @@ EMULATED(panels, amx);
 EMULATED(attend, amx);
 static const struct {
     const char *isa, *name;
-    init *init[3]; /* NULL: no more */
+    init *init[4]; /* NULL: no more */
 } emulations[] = {
     /* weakest first */
     {"avxvnni", "emulated avxvnni", {ct_panels_init_emulated_avxvnni}},
     {"avx512",
      "emulated avx512",
-     {ct_panels_init_emulated_avx512, ct_vector_init_emulated_avx512, ct_attend_init_emulated_avx512}},
+     {ct_panels_init_emulated_avx512, ct_prepare_init_emulated_avx512, ct_vector_init_emulated_avx512,
+      ct_attend_init_emulated_avx512}},
     {"vnni", "emulated vnni", {ct_panels_init_emulated_vnni}},
     {"amx", "emulated amx", {ct_panels_init_emulated_amx, ct_attend_init_emulated_amx}},
 };
