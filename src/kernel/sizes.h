@@ -15,7 +15,8 @@
  *                   Intel's processors; on a Zen 3, the likeliest to come here with plain AVX2, integers are
  *                   5 to 25 % faster one panel after another
  * cached            bytes of inputs that stay in a cache of 512 KiB while panels go by
- * tokens            whose inputs stay in the cache while panels go by, where it is no matter of bytes
+ * tokens            whose inputs, of up to 2048 k, stay in the cache while panels go by, where it is no matter of
+ *                   bytes
  * part              k of a panel that are signed bytes at a time, beside those tokens in the nearest cache */
 #define CT_LEVEL_SIZES(ROW)                                                                                  \
     /*  level  queries few many floats integers cached tokens part */                                        \
@@ -24,7 +25,7 @@
     ROW(avxvnni, 24, 64, 32, 4, 4, 128 << 10, 0, 0)                                                          \
     ROW(avx512, 24, 64, 32, 8, 4, 0, 0, 0)                                                                   \
     ROW(vnni, 24, 64, 32, 8, 4, 0, 0, 0)                                                                     \
-    ROW(amx, 32, 64, 32, 0, 0, 0, 192, 1280)                                                                 \
+    ROW(amx, 32, 64, 32, 0, 0, 0, 256, 1280)                                                                 \
     ROW(neon, 16, 64, 32, 1, 1, 0, 0, 0)                                                                     \
     ROW(dotprod, 16, 64, 32, 1, 1, 0, 0, 0)                                                                  \
     ROW(i8mm, 16, 64, 32, 1, 1, 0, 0, 0)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* panel_amx.h: what the files of products with AMX tiles share: sizes, and how results leave. panel_amx.c says
+ * which tokens are theirs. */
+#ifndef CT_PANEL_AMX_H
+#define CT_PANEL_AMX_H
+
+#include "kernel/contract.h"
+#include "kernel/sizes.h"
+#include "kernel/x86/avx512/simd_avx512.h"
+
+#include "kernel/x86/amx/lines.h"
+#include "kernel/x86/amx/tile.h"
+
+enum {
+    TOKENS = 16,            /* of a tile */
+    MANY = CT_SIZE(tokens), /* at once */
+    /* Floats between rows of results from which on they are logits: with strides of a power of two, the rows
+     * of a tile would drive each other out of a cache that owned them, and nobody reads them soon. */
+    FAR_APART = 16384,
+};
+
+/* Tokens whose inputs, of so many k, stay in the cache while panels go by. */
+INLINE int tokens_at_once(int k)
+{
+    return k <= 2048 ? MANY : k <= 4096 ? MANY * 3 / 4 : MANY / 2;
+}
+
+/* Where the results of a panel and of some tokens go. */
+struct results {
+    float *at;
+    size_t ldo;
+    int n, rows; /* at most TOKENS, CT_PANEL_ROWS */
+    float scale;
+    bool past; /* the caches, where all of them are there */
+};
+
+INLINE bool aligned_results(const float *out, size_t ldo)
+{
+    return (uintptr_t)out % LINE_BYTES == 0 && ldo % CT_PANEL_ROWS == 0;
+}
+
+/* Whether whole tiles of results go past the caches. */
+INLINE bool past_caches(const float *out, size_t ldo)
+{
+    return ldo >= FAR_APART && aligned_results(out, ldo);
+}
+
+/* Has the lines of results at hand, which are written soon. */
+INLINE void own_results(const struct results *to)
+{
+    for (int t = 0; to->ldo < FAR_APART && t < to->n; t++)
+        own_line(to->at + (size_t)t * to->ldo);
+}
+
+/* Stores sums[16]. */
+INLINE void store_results(const struct results *to, const __m512 *sums)
+{
+    const __m512 scale = _mm512_set1_ps(to->scale);
+    const unsigned mask = (1u << to->rows) - 1;
+
+    if (to->n < TOKENS || to->rows < CT_PANEL_ROWS)
+        UNROLL for (int t = 0; t < TOKENS; t++) _mm512_mask_storeu_ps(
+            to->at + (size_t)t * to->ldo, (__mmask16)(t < to->n ? mask : 0), _mm512_mul_ps(sums[t], scale));
+    else if (to->past)
+        UNROLL for (int t = 0; t < TOKENS; t++)
+            _mm512_stream_ps(to->at + (size_t)t * to->ldo, _mm512_mul_ps(sums[t], scale));
+    else
+        UNROLL for (int t = 0; t < TOKENS; t++)
+            _mm512_storeu_ps(to->at + (size_t)t * to->ldo, _mm512_mul_ps(sums[t], scale));
+}
+
+/* What went past the caches is seen before what is stored from here on. */
+INLINE void fence_results(const float *out, size_t ldo)
+{
+    if (past_caches(out, ldo))
+        _mm_sfence();
+}
+
+/* ---- between the files: rows [r0, r1) times all tokens of x, as panel_amx.c prepared them ---- */
+
+void CT_NAME(ct_project_bytes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                               const struct ct_prepared *x, const struct ct_panels_next *next);
+void CT_NAME(ct_project_bf16)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                              const struct ct_prepared *x, const struct ct_panels_next *next);
+
+#endif
