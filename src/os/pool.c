@@ -17,6 +17,8 @@
  * sleeping between them would cost more than the jobs. Measured in time, not in rounds, because the length of
  * a pause instruction differs tenfold between processors. */
 #define SPIN_SECONDS 40e-6
+/* Between two tokens the caller draws one and shows it. */
+#define SPIN_SECONDS_LATE 400e-6
 /* With more threads than processors a spinning thread keeps a working one from running. */
 #define SPIN_SECONDS_CROWDED 2e-6
 
@@ -34,7 +36,8 @@ struct worker {
 struct ct_pool {
     int threads;
     int started;           /* workers that must be joined */
-    double spin;           /* seconds */
+    bool crowded;          /* more threads than processors */
+    atomic_bool late;      /* the next job may be */
     struct worker *worker; /* [threads - 1] */
 
     /* The job. Read only by a thread that has claimed an item, and such an item keeps the job from ending, so
@@ -57,9 +60,11 @@ struct ct_pool {
     atomic_bool quit;
 };
 
-/* Watches the word for the pool's spin time; true when it left the value. */
+/* Watches the word for a while; true when it left the value. */
 static bool spin_while(const struct ct_pool *p, _Atomic uint32_t *word, uint32_t value, bool until_zero)
 {
+    const bool late = !until_zero && atomic_load_explicit(&p->late, memory_order_relaxed);
+    const double spin = p->crowded ? SPIN_SECONDS_CROWDED : late ? SPIN_SECONDS_LATE : SPIN_SECONDS;
     double end = 0;
     for (int round = 0;; round++) {
         uint32_t now = atomic_load_explicit(word, memory_order_acquire);
@@ -68,7 +73,7 @@ static bool spin_while(const struct ct_pool *p, _Atomic uint32_t *word, uint32_t
         if (round % PAUSES == PAUSES - 1) {
             double t = ct_os_seconds();
             if (end == 0)
-                end = t + p->spin;
+                end = t + spin;
             else if (t >= end)
                 return false;
         }
@@ -85,6 +90,11 @@ bool ct_pool_goes_on(struct ct_pool *p, int thread)
         p->ask_at = ct_os_seconds() + ASK_SECONDS;
     }
     return !atomic_load_explicit(&p->stopped, memory_order_relaxed);
+}
+
+void ct_pool_wait_awake(struct ct_pool *p, bool late)
+{
+    atomic_store_explicit(&p->late, late, memory_order_relaxed);
 }
 
 void ct_pool_watch(struct ct_pool *p, int (*stop)(void *user), void *user)
@@ -157,7 +167,7 @@ carat_status ct_pool_create(struct ct_pool **pool, int threads, carat_error *err
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for a pool of %d threads", threads);
     memset(p, 0, sizeof *p);
     p->threads = threads;
-    p->spin = threads > ct_os_cpus() ? SPIN_SECONDS_CROWDED : SPIN_SECONDS;
+    p->crowded = threads > ct_os_cpus();
     p->worker =
         calloc((size_t)threads, sizeof *p->worker); /* one too many, so that one thread asks for some */
     if (!p->worker) {

@@ -18,6 +18,10 @@ int ct_pool_threads(const struct ct_pool *pool);
  * free, thread in [0, threads). Returns when all are done. Allocates nothing. */
 void ct_pool_run(struct ct_pool *pool, int items, void (*fn)(void *arg, int item, int thread), void *arg);
 
+/* Whether the next job may come late: a worker then waits awake some hundred microseconds, since waking it
+ * would take as long. Holds until it is said otherwise. */
+void ct_pool_wait_awake(struct ct_pool *pool, bool late);
+
 /* From now on the thread that calls ct_pool_run asks stop(user) when a job begins and some hundred times a
  * second while it lasts. Once the answer is not 0 nothing is asked any more and no item begins: jobs end at
  * once, this one and all later ones, and what they leave is not whole. */

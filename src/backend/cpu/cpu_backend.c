@@ -171,6 +171,7 @@ static void cpu_begin_pass(struct ct_backend *base, const struct ct_rows *rows, 
     }
     b->fp = ct_os_fp_enter();
     ct_pool_watch(b->pool, watch->stop, watch->user);
+    ct_pool_wait_awake(b->pool, false);
     run_rows(&(struct job){.b = b, .row = table_row});
 }
 

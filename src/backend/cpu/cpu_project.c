@@ -328,6 +328,7 @@ void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n,
         return;
     assert(head->cols == in.cols);
     prepare(b, (ct_mat){ct_row(in, first), in.cols, in.stride}, n, 1, &head);
+    ct_pool_wait_awake(b->pool, true); /* a token is drawn, then comes the next pass */
     run_blocks(&j, blocks_of(&j, head), logits_blocks);
 }
 
