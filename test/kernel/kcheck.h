@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory,
  * comparison and reporting. kcheck_{product,attend,vector}.c draw what the cases of check/kernel_cases.h are
- * given, kcheck_bench.c says what is timed. */
+ * given, kcheck_bench.c says what is timed, kcheck_ceiling.c what could be reached. */
 #ifndef KCHECK_H
 #define KCHECK_H
 
@@ -14,6 +14,7 @@
 #include "kernel/kernel.h"
 #include "kernel/level.h"
 #include "kernel/layout/panel.h"
+#include "machine/roofline.h"
 
 enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 24 };
 
@@ -107,6 +108,11 @@ struct kc_bench {
     int threads;
 };
 int kc_bench(struct kcheck *c, const struct kc_bench *b);
+
+/* ---- kcheck_ceiling.c ---- */
+
+/* What a product of a type can reach at a level, as a loop; run is NULL where that is not known. */
+struct ct_roofline kc_ceiling(const char *isa, enum ct_type type);
 
 /* ---- kcheck_bench_vector.c: the entry c->only, or all of the small ones ---- */
 

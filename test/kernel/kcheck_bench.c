@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck_bench.c: times products of the shapes of real models: per level, type, shape and number of
  * tokens. For few tokens the weights are more than the caches hold, so that GB/s means memory. Shares are
- * of what carat_measure_limits finds in the same run. */
+ * of what carat_measure_limits finds in the same run, and of the ceiling: what many tokens can reach by
+ * NUMERICS.md, whose products are more than dots (kcheck_ceiling.c). */
 #define _GNU_SOURCE
 #include "kcheck.h"
 
@@ -261,6 +262,38 @@ static double time_level(const struct ct_kernel *k, const struct material *m, in
     return seconds;
 }
 
+/* ---- ceilings ---- */
+
+struct turning {
+    struct ct_roofline loop;
+    long turns;
+};
+
+static void turn(void *arg, int id, int threads)
+{
+    const struct turning *t = arg;
+
+    (void)id;
+    (void)threads;
+    t->loop.run(t->turns);
+}
+
+/* Operations a second of a product of that type, with so many threads; 0 where that is not known. The best of
+ * many short rounds: one of them passes without a neighbour. */
+static double ceiling(const struct ct_kernel *k, enum ct_type type, int threads)
+{
+    struct turning t = {.loop = kc_ceiling(k->isa, type), .turns = 1000};
+    double best = 0;
+
+    if (!t.loop.run)
+        return 0;
+    while (together(threads, turn, &t) < 5e-4)
+        t.turns *= 2;
+    for (int i = 0; i < 40; i++)
+        best = CT_MAX(best, (double)t.turns * t.loop.operations * threads / together(threads, turn, &t));
+    return best;
+}
+
 /* ---- the table ---- */
 
 static void percent(double part, double whole)
@@ -272,7 +305,7 @@ static void percent(double part, double whole)
 }
 
 static void one_line(const struct kcheck *c, int level, const struct material *m, const struct shape *s,
-                     int tokens, int threads, const carat_limits *limits, double ref)
+                     int tokens, int threads, const carat_limits *limits, double most, double ref)
 {
     size_t bytes;
     double seconds = time_level(&c->level[level], m, tokens, threads, &bytes);
@@ -283,6 +316,7 @@ static void one_line(const struct kcheck *c, int level, const struct material *m
     percent(gbs, 1e-9 * limits->read);
     printf(" %9.1f", gops);
     percent(gops, 1e-9 * limits->operations[ct_cpu_arithmetic(m->rows.type, false)]);
+    percent(gops, 1e-9 * most);
     printf(" %8.2f\n", ref / threads / seconds);
 }
 
@@ -296,7 +330,7 @@ static bool in_list(const char *list, const char *word)
 }
 
 static void one_matrix(struct kcheck *c, const struct kc_bench *b, const carat_limits *limits,
-                       enum ct_type type, const struct shape *s)
+                       const double *most, enum ct_type type, const struct shape *s)
 {
     for (const char *p = b->tokens; *p; p += strcspn(p, ","), p += *p == ',') {
         int tokens = atoi(p);
@@ -305,7 +339,7 @@ static void one_matrix(struct kcheck *c, const struct kc_bench *b, const carat_l
         struct material m = make(c, type, s, tokens);
         double ref = time_ref(c, &m, tokens);
         for (int level = c->n_level > 1; level < c->n_level; level++)
-            one_line(c, level, &m, s, tokens, b->threads, &limits[level], ref);
+            one_line(c, level, &m, s, tokens, b->threads, &limits[level], most[level], ref);
         free(m.data);
         free(m.x);
     }
@@ -335,18 +369,22 @@ int kc_bench(struct kcheck *c, const struct kc_bench *b)
     int lines = 0;
 
     measure(c, b->threads, limits);
-    printf("\n%-8s %-7s %-5s %-7s %6s %6s %6s %11s %8s %6s %9s %6s %8s\n", "level", "type", "model", "matrix",
-           "rows", "cols", "tokens", "us", "GB/s", "limit", "GOP/s", "limit", "x ref");
-    for (int type = 0; type < CT_TYPE_COUNT; type++)
+    printf("\n%-8s %-7s %-5s %-7s %6s %6s %6s %11s %8s %6s %9s %6s %7s %8s\n", "level", "type", "model",
+           "matrix", "rows", "cols", "tokens", "us", "GB/s", "limit", "GOP/s", "limit", "ceiling", "x ref");
+    for (int type = 0; type < CT_TYPE_COUNT; type++) {
+        double most[KC_LEVELS] = {-1}; /* not measured yet */
         for (size_t s = 0; s < CT_COUNT(shapes); s++) {
             bool wanted =
                 b->type < 0 ? ct_panel_of((enum ct_type)type)->lines != CT_LINES_NONE : type == b->type;
             if (!wanted || !in_list(b->shapes, shapes[s].model) ||
                 shapes[s].cols % ct_type_info((enum ct_type)type)->block)
                 continue;
-            one_matrix(c, b, limits, (enum ct_type)type, &shapes[s]);
+            for (int level = most[0] < 0 ? c->n_level - 1 : -1; level >= 0; level--)
+                most[level] = ceiling(&c->level[level], (enum ct_type)type, b->threads);
+            one_matrix(c, b, limits, most, (enum ct_type)type, &shapes[s]);
             lines++;
         }
+    }
     if (!lines)
         printf("no matrix of these shapes can have that type\n");
     return lines ? 0 : 1;

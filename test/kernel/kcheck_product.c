@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck_product.c: kcheck's random cases of matrix products: every stored type, as rows and as panels,
- * from one row and column on. Now and then one that kernels cut in blocks of tokens and of k, or whose rows of
- * results lie as far apart as those of logits. */
+ * from one row and column on. Now and then one that kernels cut in blocks of tokens and of k, or whose rows
+ * of results lie as far apart as those of logits. */
 #include "kcheck.h"
 
 static size_t stored_bytes(enum ct_type type, int cols)
