@@ -156,6 +156,8 @@ struct ct_verbs {
                    const void *v);
     /* Nobody holds the block: its memory may go back to the system. */
     void (*kv_discard)(struct ct_backend *b, const struct ct_kv_pool *pool, int block);
+    /* A sequence grows long: every token will read many blocks. */
+    void (*kv_long)(struct ct_backend *b, const struct ct_kv_pool *pool);
 
     /* ---- a pass: what each verb does is said below ---- */
 

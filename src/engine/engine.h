@@ -121,6 +121,8 @@ float *ct_logits_at(const carat_engine *e, int logits);
 /* A row of logits that nobody holds; and lets go of one, if there is one. */
 int ct_take_logits(carat_engine *e);
 void ct_drop_logits(carat_engine *e, int *logits);
+/* So many tokens will come. */
+void ct_session_grows(const carat_session *s, int more);
 /* What is kept from now on, for the statistics. */
 void ct_session_kept(carat_session *s);
 /* Forgets logits and text: the tokens held are others now. */

@@ -362,6 +362,8 @@ carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool repo
         if (rows[r].n > engine->plan.context - c->n)
             fail_row(&s, r, CARAT_E_CONTEXT, "%d tokens do not fit after %d held ones in a context of %d",
                      rows[r].n, c->n, engine->plan.context);
+        else
+            ct_session_grows(c, rows[r].n);
     }
     while (more) {
         run_pass(&s);

@@ -31,6 +31,15 @@ float *ct_logits_at(const carat_engine *e, int logits)
     return e->logits + (size_t)logits * (size_t)e->model->config.n_vocab;
 }
 
+void ct_session_grows(const carat_session *s, int more)
+{
+    enum { LONG = 1024 };
+    struct ct_backend *b = s->engine->backend;
+
+    for (int i = 0; i < CT_ATTN_TYPES && s->n < LONG && s->n + more >= LONG; i++)
+        b->verb.kv_long(b, &s->engine->cache.group[i].pool);
+}
+
 void ct_session_kept(carat_session *s)
 {
     s->stats = (carat_session_stats){

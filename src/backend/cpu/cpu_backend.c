@@ -101,9 +101,8 @@ static carat_status cpu_reserve(struct ct_backend *base, carat_error *err)
                        "the system refuses %zu bytes for KV, %zu for work and %zu for weights; a smaller "
                        "context needs less",
                        p.kv_bytes, p.work_bytes, p.packed_bytes);
-    /* Both are read whole for every token, and each layer's K and V written on pages of its own. */
-    ct_os_huge(b->packed.base, b->packed.size);
-    ct_os_huge(b->kv.base, b->kv.size);
+    if (b->packed.base)
+        ct_os_huge(b->packed.base, b->packed.size); /* read whole for every token */
     return ct_pool_create(&b->pool, base->threads, err);
 }
 
@@ -369,6 +368,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .kv_get = ct_cpu_kv_get,
                  .kv_put = ct_cpu_kv_put,
                  .kv_discard = ct_cpu_kv_discard,
+                 .kv_long = ct_cpu_kv_long,
                  .begin_pass = cpu_begin_pass,
                  .end_pass = cpu_end_pass,
                  .is_finite = cpu_is_finite,

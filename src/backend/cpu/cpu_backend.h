@@ -116,6 +116,7 @@ void ct_cpu_kv_get(struct ct_backend *b, const struct ct_kv *kv, int block, int 
 void ct_cpu_kv_put(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, const void *k,
                    const void *v);
 void ct_cpu_kv_discard(struct ct_backend *b, const struct ct_kv_pool *pool, int block);
+void ct_cpu_kv_long(struct ct_backend *b, const struct ct_kv_pool *pool);
 void ct_cpu_kv_write(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
 /* A head of the block of positions [number, number + 1) * CT_KEY_BLOCK of a sequence. */
 struct ct_kv_head ct_cpu_kv_head(const struct ct_cpu_backend *b, const struct ct_kv *kv, int sequence,

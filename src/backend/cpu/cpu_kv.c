@@ -62,6 +62,13 @@ void ct_cpu_kv_discard(struct ct_backend *base, const struct ct_kv_pool *pool, i
     ct_os_discard(block_at(ct_cpu(base), pool, block), pool->block_bytes);
 }
 
+/* Huge pages are read faster; short sequences would touch far more of them than they fill. */
+void ct_cpu_kv_long(struct ct_backend *base, const struct ct_kv_pool *pool)
+{
+    if (pool->n_blocks > 0)
+        ct_os_huge(block_at(ct_cpu(base), pool, 0), (size_t)pool->n_blocks * pool->block_bytes);
+}
+
 /* A head of a block: a cache of CT_KEY_BLOCK slots to the kernels. */
 static struct ct_kv_head head_of_block(const struct ct_cpu_backend *b, const struct ct_kv *kv, int block,
                                        int head)
