@@ -106,6 +106,8 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "%s: a packed file in memory must begin at a multiple of %zu bytes", path,
                        sizeof(uint64_t));
+    if (map->base && !f->tokenizer_only)
+        ct_os_huge(map->base, map->length); /* for its weights; as a whole, or it would be many mappings */
     CT_TRY(ct_packed_read(p, path, map->bytes, &f->arena, err));
     f->kind = (enum ct_file_kind)p->kind;
     f->version = (int)p->version;
@@ -125,8 +127,6 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
         return CARAT_OK;
     }
     CT_TRY(list_tensors(f, p, path, map->bytes, err));
-    if (map->base)
-        ct_os_huge(map->base, map->length); /* for its weights; as a whole, or it would be many mappings */
     return ct_file_index_weights(f, err);
 }
 
