@@ -18,15 +18,14 @@ struct packing {
     const struct ct_file *file; /* that weights are packed from, or that is checked */
     carat_progress progress;
     void *user;
-    size_t before, end;   /* bytes before the section under way, and of all */
-    atomic_size_t packed; /* of that section */
-    uint64_t *block_hash; /* [blocks of the longest section] */
+    size_t end;         /* bytes of all */
+    atomic_size_t done; /* of them */
 };
 
 static int ask_packing(void *user)
 {
     const struct packing *p = user;
-    size_t done = p->before + atomic_load_explicit(&p->packed, memory_order_relaxed);
+    size_t done = atomic_load_explicit(&p->done, memory_order_relaxed);
 
     return p->progress(p->user, CT_MIN(done, p->end) >> 10, p->end >> 10);
 }
@@ -45,8 +44,8 @@ struct ct_pack {
     struct ct_content content;
     char hash[CT_CONTENT_HEX]; /* of the content; a text of the metadata */
     uint64_t end;              /* of the sections so far */
+    uint64_t head;             /* of those before the weights */
     size_t index_size;
-    int first_chunk; /* of the weight that is hashed */
 };
 
 /* ---- where everything lies ---- */
@@ -136,6 +135,7 @@ static carat_status assign_offsets(struct ct_pack *plan, carat_error *err)
     p->sbs = assign_section(plan, plan->sbs.size);
     if (m->tokenizer)
         p->tables = assign_section(plan, ct_tokenizer_tables_size(m->tokenizer));
+    plan->head = plan->end;
     if (ct_weights_walk(&m->weights, &m->config, m->file, plan_weight, plan))
         return ct_no_memory(err, ct_file_path(m->file));
     plan->end = ct_round_up(plan->end, CT_PACKED_PAGE);
@@ -151,107 +151,185 @@ static carat_status assign_offsets(struct ct_pack *plan, carat_error *err)
 
 /* ---- filling it ---- */
 
-/* One section that is whole. */
-struct hashing {
-    const uint8_t *data;
-    size_t size;
-    const struct ct_file
-        *file;      /* that is checked, perhaps in memory of the caller's; NULL: one that is written */
-    uint64_t *hash; /* [blocks] */
+struct block {
+    struct ct_section *of;
+    uint64_t at, end;
 };
 
-/* Gives the pages back to the system: the block is not read again before the model is used. */
-static void hash_item(void *arg, int item, int thread)
+/* The file is filled from front to back, some megabytes at a time: while threads pack them, those before are
+ * hashed out of the last cache. */
+enum { BATCH = 4 << 20 }; /* for each thread */
+
+struct filling {
+    struct ct_pack *plan;
+    uint8_t *base; /* of the mapped file */
+    struct ct_pool *pool;
+    struct packing progress;
+    struct block *block; /* [n_blocks], and one that is never reached */
+    uint64_t *hash;      /* [n_blocks] */
+    int n_blocks;
+    uint64_t filled;    /* bytes of the file */
+    int hashed, packed; /* blocks, chunks */
+    int n_hash, n_pack; /* of the job under way */
+};
+
+/* Where a chunk of a weight goes: pieces [first, last) of its packed form. */
+struct place {
+    uint64_t at, end;
+    int first, last;
+};
+
+static struct place place_of(const struct ct_pack *plan, int chunk)
 {
-    struct hashing *h = arg;
-    size_t at = (size_t)item * CT_PACKED_BLOCK, n = CT_MIN(CT_PACKED_BLOCK, h->size - at);
+    const struct ct_content_chunk *c = &plan->content.chunk[chunk];
+    const struct ct_weight form = ct_packed_form(plan->from[c->slot]);
+    int rows = form.layout == CT_LAYOUT_PANELS ? CT_PANEL_ROWS : 1;
+    int first = c->r0 / rows, last = (c->r1 + rows - 1) / rows;
+    uint64_t begin = plan->p.weight[c->slot].data.at;
 
-    (void)thread;
-    h->hash[item] = ct_packed_hash_block(h->data + at, n);
-    if (h->file)
-        ct_file_forget(h->file, h->data + at, n);
-    else
-        ct_os_discard(h->data + at, n);
-}
-
-static uint64_t hash_section(uint64_t *block_hash, struct ct_pool *pool, const struct ct_file *checked,
-                             const uint8_t *data, size_t size)
-{
-    size_t blocks = (size + CT_PACKED_BLOCK - 1) / CT_PACKED_BLOCK;
-
-    ct_pool_run(pool, (int)blocks, hash_item, &(struct hashing){data, size, checked, block_hash});
-    return ct_packed_hash_blocks(block_hash, blocks);
+    assert(plan->content.slot[c->slot].w == plan->from[c->slot]); /* both are listed in the order of a pass */
+    return (struct place){begin + (uint64_t)first * form.row_bytes, begin + (uint64_t)last * form.row_bytes,
+                          first, last};
 }
 
 /* The pages of the origin are given back while it is packed. */
-static void item_is_packed(void *user, const void *stored, size_t stored_bytes, size_t packed_bytes)
+static void chunk_is_packed(void *user, const void *stored, size_t stored_bytes, size_t packed_bytes)
 {
     struct packing *p = user;
 
     ct_file_forget(p->file, stored, stored_bytes);
-    atomic_fetch_add_explicit(&p->packed, packed_bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&p->done, packed_bytes, memory_order_relaxed);
 }
 
-static void hash_chunk(void *pack, int item, int thread)
+static void pack_chunk(struct filling *f, int chunk, int thread)
 {
-    struct ct_pack *plan = pack;
+    const struct ct_weight *from = f->plan->from[f->plan->content.chunk[chunk].slot];
+    const struct ct_packing packing = {
+        .from = from, .form = ct_packed_form(from), .done_with = chunk_is_packed, .user = &f->progress};
+    struct place p = place_of(f->plan, chunk);
 
-    ct_content_read(&plan->content, plan->first_chunk + item, thread, NULL, NULL);
+    ct_content_read(&f->plan->content, chunk, thread, NULL, NULL);
+    ct_pack_pieces(&packing, p.first, p.last, f->base + p.at);
 }
 
-static carat_status fill_weights(struct ct_pack *plan, uint8_t *base, struct ct_pool *pool, struct packing *p,
-                                 carat_error *err)
+/* The pages of the block are given back too: it is not read again before the model is used. */
+static void hash_block(struct filling *f, int block)
 {
-    for (uint32_t i = 0; i < plan->p.n_weight; i++) {
-        struct ct_section *s = &plan->p.weight[i].data;
-        struct ct_packing item = {.from = plan->from[i],
-                                  .form = ct_packed_form(plan->from[i]),
-                                  .to = base + s->at,
-                                  .done_with = item_is_packed,
-                                  .user = p};
-        assert(ct_weight_bytes(&item.form) == s->size);
-        const struct ct_content_slot *slot =
-            &plan->content.slot[i]; /* both are listed in the order of a pass */
-        assert(slot->w == plan->from[i]);
-        plan->first_chunk = slot->chunk;
-        ct_pool_run(pool, slot->n, hash_chunk, plan);
-        p->before = s->at;
-        p->packed = 0;
-        ct_pool_run(pool, ct_packing_items(&item), ct_pack_item, &item);
-        s->hash = hash_section(p->block_hash, pool, NULL, item.to, s->size);
-        if (!ct_pool_goes_on(pool, 0))
+    const struct block *b = &f->block[block];
+
+    f->hash[block] = ct_packed_hash_block(f->base + b->at, b->end - b->at);
+    ct_os_discard(f->base + b->at, b->end - b->at);
+}
+
+static void fill_item(void *filling, int item, int thread)
+{
+    struct filling *f = filling;
+
+    if (item < f->n_hash)
+        hash_block(f, f->hashed + item);
+    else
+        pack_chunk(f, f->packed + item - f->n_hash, thread);
+}
+
+static void plan_job(struct filling *f)
+{
+    const int chunks = f->plan->content.n_chunk;
+    const uint64_t enough = f->filled + (uint64_t)BATCH * (uint64_t)ct_pool_threads(f->pool);
+
+    for (f->n_hash = 0; f->block[f->hashed + f->n_hash].end <= f->filled;)
+        f->n_hash++;
+    for (f->n_pack = 0; f->packed + f->n_pack < chunks && f->filled < enough; f->n_pack++)
+        f->filled = place_of(f->plan, f->packed + f->n_pack).end;
+}
+
+static carat_status run_jobs(struct filling *f, carat_error *err)
+{
+    const struct ct_content *content = &f->plan->content;
+    const uint32_t n_weight = f->plan->p.n_weight;
+
+    while (f->hashed < f->n_blocks) {
+        plan_job(f);
+        ct_pool_run(f->pool, f->n_hash + f->n_pack, fill_item, f);
+        if (!ct_pool_goes_on(f->pool, 0))
             return ct_fail(err, CARAT_E_CANCELLED, "packing the model was cancelled after %u of %u weights",
-                           i, plan->p.n_weight);
+                           f->packed < content->n_chunk ? (uint32_t)content->chunk[f->packed].slot : n_weight,
+                           n_weight);
+        f->hashed += f->n_hash;
+        f->packed += f->n_pack;
     }
-    ct_content_end(&plan->content, plan->hash);
     return CARAT_OK;
 }
 
-static carat_status fill_all(struct ct_pack *plan, uint8_t *base, struct ct_pool *pool,
-                             const carat_model_options *o, carat_error *err)
+static void add_blocks(struct filling *f, struct ct_section *s)
 {
-    struct ct_packed *p = &plan->p;
-    struct packing packing = {plan->m->file, o->progress, o->user, 0, plan->end, 0, NULL};
+    uint64_t end = s->at + s->size;
 
-    packing.block_hash =
-        ct_arena_push(&plan->arena, plan->end / CT_PACKED_BLOCK + 1, sizeof *packing.block_hash);
-    if (!packing.block_hash)
-        return ct_no_memory(err, ct_file_path(plan->m->file));
-    CT_TRY(ct_content_begin(&plan->content, plan->m, ct_pool_threads(pool), err));
-    watch_packing(pool, &packing);
-    for (size_t i = 0; i <= CT_COUNT(plan->side); i++) {
-        struct ct_bytes b = i < CT_COUNT(plan->side) ? plan->side[i] : plan->sbs;
-        struct ct_section *s = i < CT_COUNT(plan->side) ? &p->side[i] : &p->sbs;
-        if (!s->size)
-            continue;
-        memcpy(base + s->at, b.data, b.size);
-        s->hash = ct_packed_hash(base + s->at, s->size);
+    for (uint64_t at = s->at; at < end; at += CT_PACKED_BLOCK)
+        f->block[f->n_blocks++] = (struct block){s, at, CT_MIN(at + CT_PACKED_BLOCK, end)};
+}
+
+/* Of all sections in the order of the file. */
+static carat_status list_blocks(struct filling *f, carat_error *err)
+{
+    struct ct_packed *p = &f->plan->p;
+    size_t most = f->plan->end / CT_PACKED_BLOCK + CT_COUNT(p->side) + 2 + p->n_weight;
+
+    f->block = ct_arena_push(&f->plan->arena, most + 1, sizeof *f->block);
+    f->hash = ct_arena_push(&f->plan->arena, most, sizeof *f->hash);
+    if (!f->block || !f->hash)
+        return ct_no_memory(err, ct_file_path(f->plan->m->file));
+    for (size_t i = 0; i < CT_COUNT(p->side); i++)
+        add_blocks(f, &p->side[i]);
+    add_blocks(f, &p->sbs);
+    add_blocks(f, &p->tables);
+    for (uint32_t i = 0; i < p->n_weight; i++)
+        add_blocks(f, &p->weight[i].data);
+    f->block[f->n_blocks] = (struct block){NULL, UINT64_MAX, UINT64_MAX};
+    return CARAT_OK;
+}
+
+static void fill_section(struct filling *f, const struct ct_section *s, struct ct_bytes b)
+{
+    if (s->size)
+        memcpy(f->base + s->at, b.data, b.size);
+}
+
+/* Everything before the weights at once. */
+static void fill_head(struct filling *f)
+{
+    const struct ct_pack *plan = f->plan;
+    const struct ct_packed *p = &plan->p;
+
+    for (size_t i = 0; i < CT_COUNT(plan->side); i++)
+        fill_section(f, &p->side[i], plan->side[i]);
+    fill_section(f, &p->sbs, plan->sbs);
+    if (p->tables.size)
+        ct_tokenizer_tables_write(plan->m->tokenizer, f->base + p->tables.at);
+    f->filled = plan->head;
+}
+
+static void hash_sections(struct filling *f)
+{
+    for (int i = 0, n; i < f->n_blocks; i += n) {
+        struct ct_section *s = f->block[i].of;
+        for (n = 1; f->block[i + n].of == s;)
+            n++;
+        s->hash = ct_packed_hash_blocks(f->hash + i, (size_t)n);
     }
-    if (p->tables.size) {
-        ct_tokenizer_tables_write(plan->m->tokenizer, base + p->tables.at);
-        p->tables.hash = hash_section(packing.block_hash, pool, NULL, base + p->tables.at, p->tables.size);
-    }
-    return fill_weights(plan, base, pool, &packing, err);
+}
+
+static carat_status fill_all(struct filling *f, carat_error *err)
+{
+    struct ct_pack *plan = f->plan;
+
+    CT_TRY(ct_content_begin(&plan->content, plan->m, ct_pool_threads(f->pool), err));
+    CT_TRY(list_blocks(f, err));
+    watch_packing(f->pool, &f->progress);
+    fill_head(f);
+    CT_TRY(run_jobs(f, err));
+    ct_content_end(&plan->content, plan->hash);
+    hash_sections(f);
+    return CARAT_OK;
 }
 
 static void write_ends(struct ct_pack *plan, uint8_t *base)
@@ -287,17 +365,19 @@ size_t ct_pack_size(const struct ct_pack *plan)
 carat_status ct_pack_write(struct ct_pack *plan, struct ct_os_new *file, const carat_model_options *o,
                            carat_error *err)
 {
-    struct ct_pool *pool = NULL;
+    struct filling f = {.plan = plan,
+                        .progress = {plan->m->file, o->progress, o->user, plan->end, plan->head}};
     carat_status status = ct_os_new_size(file, ct_pack_size(plan), err);
 
+    f.base = file->base;
     if (!status)
-        status = ct_pool_create(&pool, ct_os_cpus(), err);
+        status = ct_pool_create(&f.pool, ct_os_cpus(), err);
     if (!status)
-        status = fill_all(plan, file->base, pool, o, err);
+        status = fill_all(&f, err);
     if (!status)
         write_ends(plan, file->base);
     ct_os_new_written(file);
-    ct_pool_destroy(pool);
+    ct_pool_destroy(f.pool);
     return status;
 }
 
@@ -332,24 +412,50 @@ static struct checked section_at(const struct ct_packed *p, uint32_t i)
     return i < p->n_weight ? (struct checked){p->weight[i].name.s, &p->weight[i].data} : (struct checked){0};
 }
 
+/* One section. */
+struct hashing {
+    const struct ct_file *file;
+    const uint8_t *data;
+    size_t size;
+    uint64_t *hash; /* [blocks] */
+};
+
+/* Gives the pages back to the system: the block is not read again before the model is used. */
+static void hash_item(void *arg, int item, int thread)
+{
+    struct hashing *h = arg;
+    size_t at = (size_t)item * CT_PACKED_BLOCK, n = CT_MIN(CT_PACKED_BLOCK, h->size - at);
+
+    (void)thread;
+    h->hash[item] = ct_packed_hash_block(h->data + at, n);
+    ct_file_forget(h->file, h->data + at, n);
+}
+
+static uint64_t hash_section(struct hashing *h, struct ct_pool *pool)
+{
+    size_t blocks = (h->size + CT_PACKED_BLOCK - 1) / CT_PACKED_BLOCK;
+
+    ct_pool_run(pool, (int)blocks, hash_item, h);
+    return ct_packed_hash_blocks(h->hash, blocks);
+}
+
 carat_status ct_pack_check(const struct ct_file *f, carat_progress progress, void *user, carat_error *err)
 {
     const struct ct_packed *p = ct_file_packed(f);
     const char *path = ct_file_packed_path(f);
     struct ct_bytes all = ct_file_packed_map(f)->bytes;
-    struct packing packing = {NULL, progress, user, 0, all.size, 0, NULL};
+    struct packing packing = {NULL, progress, user, all.size, 0};
+    uint64_t *hashes = malloc((all.size / CT_PACKED_BLOCK + 1) * sizeof *hashes);
     struct ct_pool *pool = NULL;
     struct checked c;
 
-    packing.block_hash = malloc((all.size / CT_PACKED_BLOCK + 1) * sizeof *packing.block_hash);
-    carat_status status =
-        packing.block_hash ? ct_pool_create(&pool, ct_os_cpus(), err) : ct_no_memory(err, path);
+    carat_status status = hashes ? ct_pool_create(&pool, ct_os_cpus(), err) : ct_no_memory(err, path);
     if (!status)
         watch_packing(pool, &packing);
     for (uint32_t i = 0; !status && (c = section_at(p, i)).s; i++) {
-        packing.before = c.s->at;
-        uint64_t hash =
-            c.s->size ? hash_section(packing.block_hash, pool, f, all.data + c.s->at, c.s->size) : 0;
+        struct hashing hashing = {f, all.data + c.s->at, c.s->size, hashes};
+        packing.done = c.s->at;
+        uint64_t hash = c.s->size ? hash_section(&hashing, pool) : 0;
         if (!ct_pool_goes_on(pool, 0))
             status = ct_fail(err, CARAT_E_CANCELLED, "%s: checking it was cancelled", path);
         else if (hash != c.s->hash)
@@ -358,7 +464,7 @@ carat_status ct_pack_check(const struct ct_file *f, carat_progress progress, voi
                         path, c.name, (unsigned long long)c.s->at);
     }
     ct_pool_destroy(pool);
-    free(packing.block_hash);
+    free(hashes);
     return status;
 }
 

@@ -22,19 +22,15 @@ int ct_packing_items(const struct ct_packing *p)
     return (ct_weight_pieces(&p->form) + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM;
 }
 
-void ct_pack_item(void *packing, int item, int thread)
+void ct_pack_pieces(const struct ct_packing *p, int first, int last, uint8_t *to)
 {
-    const struct ct_packing *p = packing;
     const struct ct_weight *from = p->from;
     bool packs = p->form.layout != from->layout;
-    int first = item * ROWS_PER_ITEM, last = CT_MIN(first + ROWS_PER_ITEM, ct_weight_pieces(&p->form));
     int begin = packs ? first * CT_PANEL_ROWS : first; /* rows or panels of the stored weight */
     int end = packs ? CT_MIN(last * CT_PANEL_ROWS, from->rows) : last;
     const uint8_t *stored = (const uint8_t *)from->data + (size_t)begin * from->row_bytes;
     size_t stored_bytes = (size_t)(end - begin) * from->row_bytes;
-    uint8_t *to = p->to + (size_t)first * p->form.row_bytes;
 
-    (void)thread;
     assert(first < last && begin < end && p->form.rows == from->rows && p->form.cols == from->cols);
     assert(packs ? from->layout == CT_LAYOUT_ROWS : p->form.row_bytes == from->row_bytes);
     if (packs)
@@ -44,4 +40,13 @@ void ct_pack_item(void *packing, int item, int thread)
         memcpy(to, stored, stored_bytes);
     if (p->done_with)
         p->done_with(p->user, stored, stored_bytes, (size_t)(last - first) * p->form.row_bytes);
+}
+
+void ct_pack_item(void *packing, int item, int thread)
+{
+    const struct ct_packing *p = packing;
+    int first = item * ROWS_PER_ITEM, last = CT_MIN(first + ROWS_PER_ITEM, ct_weight_pieces(&p->form));
+
+    (void)thread;
+    ct_pack_pieces(p, first, last, p->to + (size_t)first * p->form.row_bytes);
 }

@@ -10,8 +10,8 @@
 struct ct_packing {
     const struct ct_weight *from;
     struct ct_weight form; /* ct_packed_form(from) */
-    uint8_t *to;           /* ct_weight_bytes(&form) */
-    /* Called by the thread of an item: its stored bytes are not needed any more. NULL: nobody asks. */
+    uint8_t *to;           /* ct_weight_bytes(&form); of ct_pack_item alone */
+    /* Called by the thread that packed: the stored bytes are not needed any more. NULL: nobody asks. */
     void (*done_with)(void *user, const void *stored, size_t stored_bytes, size_t packed_bytes);
     void *user;
 };
@@ -19,6 +19,8 @@ struct ct_packing {
 /* How a weight lies when it is packed: in panels where it is a matrix and its type can, else as it is.
  * Without data. */
 struct ct_weight ct_packed_form(const struct ct_weight *w);
+/* Packs pieces [first, last) of the form, which are panels or rows (ct_weight_pieces), to `to`. */
+void ct_pack_pieces(const struct ct_packing *p, int first, int last, uint8_t *to);
 int ct_packing_items(const struct ct_packing *p);
 /* Packs one item, as ct_pool_run calls it. */
 void ct_pack_item(void *packing, int item, int thread);
