@@ -14,8 +14,8 @@ init ct_kernel_init_ref;
 #if defined(__x86_64__)
 init ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2, ct_vector_init_avx2,
     ct_panels_init_avx2, ct_panels_init_avxvnni, ct_vector_init_avx512, ct_attend_init_avx512,
-    ct_panels_init_avx512, ct_prepare_init_avx512, ct_panels_init_vnni, ct_attend_init_amx,
-    ct_panels_init_amx;
+    ct_panels_init_avx512, ct_panels_init_one_stream_avx512, ct_prepare_init_avx512, ct_panels_init_vnni,
+    ct_panels_init_one_stream_vnni, ct_attend_init_amx, ct_panels_init_amx;
 #define X86(...) __VA_ARGS__
 #define ARM(...) NULL
 #elif defined(__aarch64__)
@@ -37,22 +37,25 @@ static const struct level {
     const char *needs; /* of the processor: a level of os/cpu.h */
     int on;            /* the level whose processors it needs as well */
     init *init[5];     /* none: a level of another architecture */
+    init *init_amd;    /* what it does otherwise on processors of AMD */
     /* with values in f32, in bf16, in bytes, in bytes of which one side are nibbles */
     enum ct_multiply multiply[CARAT_N_ARITHMETIC];
     int queries, rows_few, rows_many;
 } levels[N_LEVEL] = {
-    [REF] = {"ref", "", REF, {ct_kernel_init_ref}, {0}, SIZES(ref)},
+    [REF] = {"ref", "", REF, {ct_kernel_init_ref}, NULL, {0}, SIZES(ref)},
     [AVX2] = {"avx2",
               "avx2+fma+f16c",
               REF,
               {X86(ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2, ct_vector_init_avx2,
                    ct_panels_init_avx2)},
+              NULL,
               {CT_FMA_256, CT_FMA_256, CT_BYTES_256, CT_NIBBLES_256},
               SIZES(avx2)},
     [AVXVNNI] = {"avxvnni",
                  "avxvnni",
                  AVX2,
                  {X86(ct_panels_init_avxvnni)},
+                 NULL,
                  {CT_FMA_256, CT_FMA_256, CT_DOT_256, CT_DOT_256},
                  SIZES(avxvnni)},
     [AVX512] = {"avx512",
@@ -60,28 +63,32 @@ static const struct level {
                 AVX2,
                 {X86(ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512,
                      ct_prepare_init_avx512)},
+                X86(ct_panels_init_one_stream_avx512),
                 {CT_FMA_512, CT_FMA_512, CT_BYTES_512, CT_NIBBLES_512},
                 SIZES(avx512)},
     [VNNI] = {"vnni",
               "avx512vnni",
               AVX512,
               {X86(ct_panels_init_vnni)},
+              X86(ct_panels_init_one_stream_vnni),
               {CT_FMA_512, CT_FMA_512, CT_DOT_512, CT_DOT_512},
               SIZES(vnni)},
     [AMX] = {"amx",
              "amx-tile+int8+bf16",
              VNNI,
              {X86(ct_attend_init_amx, ct_panels_init_amx)},
+             NULL,
              {CT_FMA_512, CT_TILES_BF16, CT_TILES_INT8, CT_TILES_INT8},
              SIZES(amx)},
     [NEON] = {"neon",
               "neon",
               REF,
               {ARM(ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon)},
+              NULL,
               {0},
               SIZES(neon)},
-    [DOTPROD] = {"dotprod", "dotprod", NEON, {ARM(ct_panels_init_dotprod)}, {0}, SIZES(dotprod)},
-    [I8MM] = {"i8mm", "i8mm", DOTPROD, {ARM(ct_panels_init_i8mm)}, {0}, SIZES(i8mm)},
+    [DOTPROD] = {"dotprod", "dotprod", NEON, {ARM(ct_panels_init_dotprod)}, NULL, {0}, SIZES(dotprod)},
+    [I8MM] = {"i8mm", "i8mm", DOTPROD, {ARM(ct_panels_init_i8mm)}, NULL, {0}, SIZES(i8mm)},
 };
 
 _Static_assert(N_LEVEL <= CT_MOST_LEVELS, "others keep a table of levels");
@@ -109,6 +116,8 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
             continue;
         for (size_t i = 0; i < CT_COUNT(l->init) && l->init[i]; i++)
             l->init[i](k);
+        if (l->init_amd && strcmp(cpu->vendor, "AuthenticAMD") == 0)
+            l->init_amd(k);
         k->isa = l->name;
         k->queries = l->queries;
         k->rows_few = l->rows_few;

@@ -66,6 +66,23 @@ static const char *take_level(struct ct_kernel *k, const struct ct_cpu *cpu, con
     return "emulated";
 }
 
+/* Fills k with a level as processors of other vendors run it; false where that is the same. */
+static bool take_other(struct ct_kernel *k, const struct ct_kernel *here, struct ct_cpu cpu)
+{
+    static const struct {
+        const char *isa, *name;
+    } others[] = {{"avx512", "other avx512"}, {"vnni", "other vnni"}};
+    const char *vendor = strcmp(cpu.vendor, "AuthenticAMD") == 0 ? "GenuineIntel" : "AuthenticAMD";
+
+    snprintf(cpu.vendor, sizeof cpu.vendor, "%s", vendor);
+    for (size_t i = 0; i < CT_COUNT(others); i++)
+        if (strcmp(here->isa, others[i].isa) == 0 && ct_kernel_choose(k, &cpu, here->isa)) {
+            k->isa = others[i].name;
+            return true;
+        }
+    return false;
+}
+
 /* Takes the levels that can run; with `only`, ref and that one. Timing an emulation says nothing. */
 static bool find_levels(struct kcheck *c, const char *only, bool emulated)
 {
@@ -82,6 +99,8 @@ static bool find_levels(struct kcheck *c, const char *only, bool emulated)
         bool runs = strcmp(how, "runs") == 0 || (emulated && strcmp(how, "emulated") == 0);
         printf(" %s: %s;", isa, how);
         c->n_level += runs;
+        if (runs && take_other(&c->level[c->n_level], &c->level[c->n_level - 1], cpu))
+            c->n_level++;
         asked |= runs && only && strcmp(only, isa) == 0;
     }
     printf(" seed %llu\n", (unsigned long long)c->seed);

@@ -333,7 +333,7 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
 INLINE int panels_at_once(const struct kind kind)
 {
     const bool cheap = kind.bits == 8 || (kind.bits == 4 && kind.factor == PAIR);
-    return cheap ? MOST : CT_SIZE(integers);
+    return cheap ? MOST : CT_MIN((int)MOST, CT_SIZE(integers));
 }
 
 INLINE void planes_project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,

@@ -12,6 +12,32 @@
  * and of tokens fit the 32 registers: panels * T <= 16 sums in flight. */
 enum { MOST = 16 };
 
+/* ---- memory ---- */
+
+/* Bytes of a panel that would leave a small first cache nothing of the input: it is read four panels at a
+ * time on every processor, since they share each reading of the input. */
+enum { LONG_PANEL = 32 << 10 };
+
+/* Panels side by side, read from or asked for. */
+struct stream {
+    const uint8_t *at; /* of the first panel */
+    size_t apart;      /* bytes from a panel to the next */
+};
+
+INLINE struct stream stream_from(const struct ct_weight *w, int r0)
+{
+    return (struct stream){(const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes,
+                           w->row_bytes};
+}
+
+/* Which lines panels ask memory for while they are read: those so many bytes further on, and near their end
+ * the beginning of the panels that are read next. */
+struct ahead {
+    int distance;
+    struct stream next; /* NULL: not known, so that nothing is asked for */
+    bool asked;         /* the panels before these asked for their beginning; else they do it themselves */
+};
+
 INLINE void store_tile_avx512(float *out, size_t ldo, const __m512 *acc, const int T, int rows, int tokens,
                               float scale)
 {
@@ -87,34 +113,31 @@ INLINE __m512i codes(const struct kind kind)
     return _mm512_xor_si512(t, _mm512_set1_epi8((char)TABLE_ZERO));
 }
 
-/* acc[panel][t] += group g of each panel; chunk is the one of the first panel that the group is in. */
-INLINE void panel_group_avx512(__m512 *acc, const struct kind kind, const uint8_t *chunk, size_t apart, int g,
-                               const struct tokens *x, const int panels, const int lanes, const int T,
-                               const bool ahead, __m512i table)
+/* acc[panel][t] += group g of each panel's chunk, of which there are one or two; x stands at that group. */
+INLINE void panel_group_avx512(__m512 *acc, const struct kind kind, const uint8_t *chunk, size_t apart,
+                               const int g, const struct tokens *x, const int panels, const int lanes,
+                               const int T, const bool asks, struct stream ask, __m512i table)
 {
     const __m512i low = _mm512_set1_epi8(15);
-    const uint8_t *line = chunk + kind.header + (g & 1) * group_bytes(kind);
-    const int8_t *q = x->q + (size_t)g * CT_GROUP * (size_t)lanes;
-    const float *xs = x->scale + (size_t)g * (size_t)lanes;
-    const int32_t *xsum = x->sum + (size_t)g * (size_t)lanes;
+    const int lines = kind.header + g * group_bytes(kind);
     __m512i sum[MOST];
 
     UNROLL for (int t = 0; t < T; t++)
     {
-        __m512i start = _mm512_set1_epi32(bias(kind) * xsum[t]);
+        __m512i start = _mm512_set1_epi32(bias(kind) * x->sum[t]);
         UNROLL for (int j = 0; j < panels; j++) sum[j * T + t] = start;
     }
     const int each = code_of(kind) == BYTE ? 1 : 2; /* words of 4 k in a byte line */
-    __m512i raw[MOST], w[MOST];
+    __m512i raw[MOST] = {0}, w[MOST];
     UNROLL for (int i = 0; i < 8; i++) /* 4 k of all panels, so that they share what is broadcast of x */
     {
         UNROLL for (int j = 0; j < panels; j++)
         {
-            const uint8_t *at = line + 64 * (i / each) + (size_t)j * apart;
+            const int at = lines + 64 * (i / each);
             if (i % each == 0) {
-                raw[j] = ivec_load(at);
-                if (ahead)
-                    fetch(at + AHEAD);
+                raw[j] = ivec_load(chunk + at + (size_t)j * apart);
+                if (asks)
+                    fetch(ask.at + at + (size_t)j * ask.apart);
             }
             w[j] = raw[j];
             if (code_of(kind) != BYTE)
@@ -123,54 +146,68 @@ INLINE void panel_group_avx512(__m512 *acc, const struct kind kind, const uint8_
                 w[j] = _mm512_shuffle_epi8(table, w[j]);
             PIN(w[j]);
         }
-        dot_avx512(sum, kind, w, panels, q + 4 * i * lanes, T);
+        dot_avx512(sum, kind, w, panels, x->q + 4 * i * lanes, T);
     }
     UNROLL for (int j = 0; j < panels; j++)
     {
-        const uint8_t *scale = chunk + (size_t)j * apart + 32 * (g & 1);
+        const uint8_t *scale = chunk + (size_t)j * apart + 32 * g;
         __m512 ws = halves(scale), minimum = kind.factor == OWN_PAIR ? halves(scale + 64) : ws;
         UNROLL for (int t = 0; t < T; t++)
         {
-            __m512 s = _mm512_mul_ps(ws, _mm512_set1_ps(xs[t])), a = acc[j * T + t];
+            __m512 s = _mm512_mul_ps(ws, _mm512_set1_ps(x->scale[t])), a = acc[j * T + t];
             a = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[j * T + t]), s, a);
             if (kind.factor == OWN_PAIR)
-                a = _mm512_fmadd_ps(minimum, _mm512_set1_ps(xs[t] * (float)xsum[t]), a);
+                a = _mm512_fmadd_ps(minimum, _mm512_set1_ps(x->scale[t] * (float)x->sum[t]), a);
             acc[j * T + t] = a;
         }
     }
 }
 
-INLINE void panel_tile_avx512(float *out, size_t ldo, const struct kind kind, const uint8_t *chunk,
-                              size_t apart, int rows, const struct tokens *x, int groups, const int panels,
-                              const int lanes, const int T, int tokens, const bool ahead, float scale)
+INLINE void next_group(struct tokens *x, const int lanes)
+{
+    x->q += CT_GROUP * lanes;
+    x->scale += lanes;
+    x->sum += lanes;
+}
+
+INLINE void panel_tile_avx512(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
+                              const uint8_t *chunk, int rows, struct tokens x, const int panels,
+                              const int lanes, const int T, int tokens, const bool asks, struct ahead ahead)
 {
     const __m512i table = codes(kind);
+    const int groups = w->cols / CT_GROUP, chunks = (groups + 1) / 2, bytes = chunk_bytes(kind);
+    const int d = CT_MIN(chunks, (ahead.distance + bytes / 2) / bytes);
     __m512 acc[MOST];
 
+    for (int b = 0; asks && !ahead.asked && b < d * bytes; b += 64)
+        UNROLL for (int j = 0; j < panels; j++) fetch(chunk + (size_t)j * w->row_bytes + b);
     UNROLL for (int i = 0; i < panels * T; i++) acc[i] = _mm512_setzero_ps();
-    for (int g = 0; g < groups; g++) {
-        if (ahead && g % 2 == 0)
-            UNROLL for (int j = 0; j < panels; j++) fetch(chunk + (size_t)j * apart + AHEAD);
-        panel_group_avx512(acc, kind, chunk, apart, g, x, panels, lanes, T, ahead, table);
-        chunk += g % 2 ? chunk_bytes(kind) : 0;
+    for (int c = 0; c < chunks; c++, chunk += bytes) {
+        struct stream ask = {chunk + d * bytes, w->row_bytes};
+        if (c + d >= chunks) /* in the next group, if it is known; else what is here already */
+            ask = ahead.next.at ? (struct stream){ahead.next.at + (c + d - chunks) * bytes, ahead.next.apart}
+                                : (struct stream){chunk, w->row_bytes};
+        if (asks)
+            UNROLL for (int j = 0; j < panels; j++) fetch(ask.at + (size_t)j * ask.apart);
+        panel_group_avx512(acc, kind, chunk, w->row_bytes, 0, &x, panels, lanes, T, asks, ask, table);
+        next_group(&x, lanes);
+        if (2 * c + 1 == groups)
+            break;
+        panel_group_avx512(acc, kind, chunk, w->row_bytes, 1, &x, panels, lanes, T, asks, ask, table);
+        next_group(&x, lanes);
     }
     UNROLL for (int j = 0; j < panels; j++)
-        store_tile_avx512(out + j * CT_PANEL_ROWS, ldo, acc + j * T, T, rows, tokens, scale);
+        store_tile_avx512(out + j * CT_PANEL_ROWS, ldo, acc + j * T, T, rows, tokens, w->scale);
 }
 
 /* One block of tokens over `panels` panels; lanes that no token has may be computed, and are dropped. */
-INLINE void block(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0, int rows,
-                  const struct tokens *x, int groups, const int panels, const int lanes, int tokens,
-                  const bool ahead)
+INLINE void block(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
+                  const uint8_t *panel, int rows, const struct tokens *x, const int panels, int tokens,
+                  const bool asks, struct ahead ahead)
 {
-    const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
-
 #define TILE(T)                                                                                              \
-    panel_tile_avx512(out, ldo, kind, panel, w->row_bytes, rows, x, groups, panels, lanes, T, tokens, ahead, \
-                      w->scale)
-    if (lanes == 1)
-        TILE(1);
-    else if (tokens > 4 && panels < 4)
+    panel_tile_avx512(out, ldo, kind, w, panel, rows, *x, panels, CT_LANES, T, tokens, asks, ahead)
+    if (tokens > 4 && panels < 4)
         TILE(8);
     else if (tokens > 2)
         TILE(4);
@@ -179,35 +216,102 @@ INLINE void block(float *out, size_t ldo, const struct kind kind, const struct c
 #undef TILE
 }
 
+/* Panels that n tokens read side by side, where so many rows are left. */
+INLINE int panels_at_once(const struct ct_weight *w, int n, int rows)
+{
+    const int fit = rows / CT_PANEL_ROWS, most = w->row_bytes > LONG_PANEL ? 4 : CT_SIZE(integers);
+
+    if (n == 1)
+        return fit >= most ? most : fit >= 4 ? 4 : 1;
+    return n <= 4 && fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
+}
+
+/* What `panels` panels from row r0 on ask for: the next as many, in this call or after it. */
+INLINE struct stream next_stream(const struct ct_weight *w, int r0, int r1, int n, int panels,
+                                 const struct ct_panels_next *next)
+{
+    int then = r0 + panels * CT_PANEL_ROWS;
+
+    if (then >= r1 && next) {
+        w = next->w;
+        then = next->r0;
+        r1 = next->r1;
+    }
+    if (then >= r1 || (panels > 1 && panels_at_once(w, n, r1 - then) != panels))
+        return (struct stream){NULL, 0};
+    return stream_from(w, then);
+}
+
 INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
                               int r0, int r1, const struct ct_prepared *p, float *scratch,
                               const struct ct_panels_next *next)
 {
     const int groups = p->cols / CT_GROUP, n = p->n;
+    struct ahead ahead = {.asked = false};
 
     (void)scratch;
-    (void)next;
-    while (r0 < r1) {
-        int fit = (r1 - r0) / CT_PANEL_ROWS, rows = CT_MIN(CT_PANEL_ROWS, r1 - r0), panels = 1;
+    for (int panels; r0 < r1; r0 += panels * CT_PANEL_ROWS) {
+        const uint8_t *panel = stream_from(w, r0).at;
+        int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
+
+        panels = panels_at_once(w, n, r1 - r0);
+        ahead.next = next_stream(w, r0, r1, n, panels, next);
+        ahead.distance = n == 1 && (panels == 8 || w->row_bytes > LONG_PANEL) ? 1024 : 2048;
         for (int t = 0; t < n; t += CT_LANES) {
             size_t k = (size_t)t * (size_t)p->cols, g = (size_t)t * (size_t)groups;
             struct tokens x = {p->q + k, p->scale + g, p->sum + g, NULL};
             float *to = out + (size_t)t * ldo + r0;
             int tokens = CT_MIN(CT_LANES, n - t);
-#define BLOCK(most, lanes) block(to, ldo, kind, w, r0, rows, &x, groups, panels = most, lanes, tokens, t == 0)
-            if (n == 1 && fit >= CT_SIZE(integers))
-                BLOCK(CT_SIZE(integers), 1);
+#define COLUMN(panels) panel_tile_avx512(to, ldo, kind, w, panel, rows, x, panels, 1, 1, 1, true, ahead)
+#define BLOCK(panels)  block(to, ldo, kind, w, panel, rows, &x, panels, tokens, t == 0, ahead)
+            if (n == 1 && panels == 8)
+                COLUMN(8);
+            else if (n == 1 && panels == 4)
+                COLUMN(4);
             else if (n == 1)
-                BLOCK(1, 1);
-            else if (n <= 4 && fit >= 4)
-                BLOCK(4, CT_LANES);
-            else if (fit >= 2)
-                BLOCK(2, CT_LANES);
+                COLUMN(1);
+            else if (panels == 4)
+                BLOCK(4);
+            else if (panels == 2)
+                BLOCK(2);
             else
-                BLOCK(1, CT_LANES);
+                BLOCK(1);
+#undef COLUMN
 #undef BLOCK
         }
-        r0 += panels * CT_PANEL_ROWS;
+        ahead.asked = ahead.next.at != NULL;
+    }
+}
+
+/* One token and short panels where memory delivers one stream best: one panel after another. */
+INLINE void one_stream(float *out, const struct kind kind, const struct ct_weight *w, int r0, int r1,
+                       const struct ct_prepared *p, const struct ct_panels_next *next)
+{
+    const struct tokens x = {p->q, p->scale, p->sum, NULL};
+    struct ahead ahead = {.distance = 1024, .asked = false};
+
+    for (; r0 < r1; r0 += CT_PANEL_ROWS) {
+        ahead.next = next_stream(w, r0, r1, 1, 1, next);
+        panel_tile_avx512(out + r0, 0, kind, w, stream_from(w, r0).at, CT_MIN(CT_PANEL_ROWS, r1 - r0), x, 1,
+                          1, 1, 1, true, ahead);
+        ahead.asked = ahead.next.at != NULL;
+    }
+}
+
+static void project_one_stream(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                               const struct ct_prepared *x, enum ct_input form, float *scratch,
+                               const struct ct_panels_next *next)
+{
+    ct_assert_project(out, ldo, w, r0, r1, x, form);
+    switch (x->n == 1 && w->row_bytes <= LONG_PANEL ? w->type : CT_TYPE_COUNT) {
+#define KIND(type, ...)                                                                                      \
+    case type:                                                                                               \
+        one_stream(out, (struct kind){__VA_ARGS__}, w, r0, r1, x, next);                                     \
+        break;
+        CT_KINDS_OF_LINES(KIND)
+#undef KIND
+    default:
+        CT_NAME(ct_panels_project)(out, ldo, w, r0, r1, x, form, scratch, next);
     }
 }
 
@@ -302,4 +406,9 @@ INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, con
 void CT_NAME(ct_panels_init)(struct ct_kernel *k)
 {
     k->project_panels = CT_NAME(ct_panels_project);
+}
+
+void CT_NAME(ct_panels_init_one_stream)(struct ct_kernel *k)
+{
+    k->project_panels = project_one_stream;
 }
