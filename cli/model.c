@@ -123,6 +123,7 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->context = o->context;
     e->chunk = o->chunk;
     e->layers = o->max_layers;
+    e->snapshot_bytes = o->snapshots;
     e->exact = o->exact;
     e->isa = o->isa;
     /* the option table allows names of types only */

@@ -256,6 +256,8 @@ const struct option option_table[] = {
      "with -ctk of the same type: another spelling of --kv", 0, 0},
     {{"--memory"}, SIZE, AT(memory), EVALUATES, "SIZE",
      "the largest context, and the KV type if need be, that fit with the weights into SIZE, as in 2G", 1, 0x1p60},
+    {{"--snapshots"}, SIZE, AT(snapshots), ON(SHOW), "SIZE",
+     "memory for snapshots beside the cache, with which a session goes back without evaluating", 0, 0x1p60},
     {{"--memory"}, MAYBE_SIZE, AT(memory), ON(SHOW), "SIZE",
      "the memory of this context and of others, to the page; with SIZE, what --memory SIZE would choose", 0, 0x1p60},
     {{"--isa"}, CHOICE, AT(isa), SELDOM(EVALUATES | ON(SHOW) | ON(VERIFY)), isa_words,

@@ -62,7 +62,8 @@ struct options {
     bool raw, json, exact, ignore_eos, verbose, all, naive, special, no_bos, no_generation_prompt, as_ids,
         tensors, lossy, no_perf, man, profile, no_cache, raw_calls, pieces;
     uint64_t cache_size;
-    uint64_t memory; /* bytes for weights, cache and work; NO_SIZE: not given, 0: given without a size */
+    uint64_t snapshots; /* bytes of them */
+    uint64_t memory;    /* bytes for weights, cache and work; NO_SIZE: not given, 0: given without a size */
     bool help, help_all;
     bool
         appends_stdin; /* PROMPT is an argument beside MODEL, and nothing reads standard input: it may be continued there */

@@ -97,6 +97,10 @@ int show_memory(const carat_model *model, const carat_engine_options *e, const c
     out_print("memory for a context of %d, %s cache\n", p->context, p->kv);
     print_part(p->packed_bytes || !whole ? "weights" : "weights, mapped", p->weight_bytes, host.page);
     print_part("cache", p->kv_bytes, host.page);
+    if (p->snapshot_bytes)
+        print_part("- of snapshots", p->snapshot_bytes, host.page);
+    else if (whole && p->snapshot_least)
+        print_part("- a snapshot", p->snapshot_least, host.page);
     print_part("work", p->work_bytes, host.page);
     print_part("stacks", p->stack_bytes, host.page);
     print_part("sum", p->bytes, host.page);
@@ -124,11 +128,13 @@ json_t *show_memory_json(const carat_model *model, const carat_engine_options *e
                          const struct options *o)
 {
     struct table table;
-    json_t *all = json_pack(
-        "{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "context", p->context, "chunk", p->chunk,
-        "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes", (json_int_t)p->weight_bytes,
-        "packed_bytes", (json_int_t)p->packed_bytes, "kv_bytes", (json_int_t)p->kv_bytes, "work_bytes",
-        (json_int_t)p->work_bytes, "stack_bytes", (json_int_t)p->stack_bytes, "bytes", (json_int_t)p->bytes);
+    json_t *all =
+        json_pack("{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "context", p->context,
+                  "chunk", p->chunk, "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
+                  (json_int_t)p->weight_bytes, "packed_bytes", (json_int_t)p->packed_bytes, "kv_bytes",
+                  (json_int_t)p->kv_bytes, "snapshot_bytes", (json_int_t)p->snapshot_bytes, "snapshot_least",
+                  (json_int_t)p->snapshot_least, "work_bytes", (json_int_t)p->work_bytes, "stack_bytes",
+                  (json_int_t)p->stack_bytes, "bytes", (json_int_t)p->bytes);
 
     if (!all || o->memory == NO_SIZE)
         return all;

@@ -151,14 +151,16 @@ CARAT_API void carat_calls_free(carat_calls *calls);
 typedef struct carat_plan {
     size_t size;
     int context, sessions, chunk, threads;
-    const char *kv;      /* a name of carat_kv_name */
-    const char *isa;     /* level of kernels */
-    size_t kv_bytes;     /* K and V of all sessions at full context */
-    size_t work_bytes;   /* activations, logits, tables */
-    size_t stack_bytes;  /* of all threads but the caller's */
-    size_t weight_bytes; /* matrices: packed at creation, or mapped from the file */
-    size_t packed_bytes; /* the part of weight_bytes that creation packs */
-    size_t bytes;        /* weight_bytes + kv_bytes + work_bytes + stack_bytes */
+    const char *kv;        /* a name of carat_kv_name */
+    const char *isa;       /* level of kernels */
+    size_t kv_bytes;       /* K and V of all sessions at full context, and of snapshots */
+    size_t work_bytes;     /* activations, logits, tables */
+    size_t stack_bytes;    /* of all threads but the caller's */
+    size_t weight_bytes;   /* matrices: packed at creation, or mapped from the file */
+    size_t packed_bytes;   /* the part of weight_bytes that creation packs */
+    size_t bytes;          /* weight_bytes + kv_bytes + work_bytes + stack_bytes */
+    size_t snapshot_bytes; /* the part of kv_bytes that snapshots may keep */
+    size_t snapshot_least; /* of one, at most; 0: the model has no local layers and needs none */
 } carat_plan;
 CARAT_DEFAULT(carat_plan)
 /* Plans an engine; allocates nothing. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY (over max_bytes; the

@@ -134,6 +134,12 @@ void carat_cancel(carat_session *session)
         ct_cancel(session);
 }
 
+carat_status carat_mark(carat_session *session, carat_error *err)
+{
+    CT_GIVEN(session, err);
+    return ct_mark(session, err);
+}
+
 carat_status carat_session_get_stats(const carat_session *session, carat_session_stats *stats,
                                      carat_error *err)
 {

@@ -5,8 +5,8 @@
 
 #include "carat_generate.h"
 #include "checkpoint/checkpoint.h"
+#include "engine/snapshot.h"
 #include "model/head.h"
-#include "model/kv_cache.h"
 #include "os/lock.h"
 #include "text/tokenizer/detokenizer.h"
 
@@ -21,7 +21,9 @@ struct carat_engine {
     struct ct_config config;   /* the model's, with the layers that run */
     struct ct_weights weights; /* theirs, as the backend packs them */
     struct ct_kv_cache cache;
+    struct ct_snapshots snapshots;
     size_t kv_bytes; /* of the pool; 0: full contexts */
+    size_t snapshot_bytes;
 
     struct ct_lock lock; /* for whatever is below, the slots of sessions excepted */
     struct ct_pass pass;
@@ -88,6 +90,7 @@ carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *
 carat_status ct_rewind(carat_session *session, int n, carat_error *err);
 carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err);
 carat_status ct_reserve(carat_session *session, int positions, carat_error *err);
+carat_status ct_mark(carat_session *session, carat_error *err);
 void ct_cancel(carat_session *session);
 carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);
 void ct_engine_use(carat_engine *engine, carat_use *use);

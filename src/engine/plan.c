@@ -91,8 +91,10 @@ void ct_lay_out(struct carat_engine *e)
     size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions;
 
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
-    ct_kv_cache_init(&e->cache, b, c, e->kv_type,
-                     &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes});
+    ct_kv_cache_init(
+        &e->cache, b, c, e->kv_type,
+        &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes, e->snapshot_bytes});
+    ct_snapshots_lay_out(&e->snapshots, &e->cache);
     ct_pass_init(&e->pass, b, c, &e->weights, p->chunk);
     e->weights.layer = b->verb.alloc_host(b, (size_t)c->n_layer * sizeof *e->weights.layer);
     e->token = b->verb.alloc_host(b, n * sizeof *e->token);
@@ -132,6 +134,8 @@ static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, 
     p->chunk = CT_MIN(CT_MAX(o->chunk ? o->chunk : DEFAULT_CHUNK, p->sessions), context);
     ct_lay_out(e);
     e->backend->verb.count(e->backend, p);
+    p->snapshot_bytes = (size_t)e->cache.most_in_snapshots * e->cache.group[CT_LOCAL].pool.block_bytes;
+    p->snapshot_least = e->cache.snapshot;
     return p->bytes;
 }
 
@@ -164,10 +168,12 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
     int same = largest_context(e, o, kv, limit), q8 = largest_context(e, o, CT_KV_Q8, limit);
     size_t least = count_plan(e, o, least_context(e), CT_KV_Q8);
     const char *smallest = ct_kv_info(CT_KV_Q8)->name;
-    char sessions[48] = "", fits[128];
+    char sessions[48] = "", snapshots[64] = "", fits[128];
 
     if (asked.sessions > 1)
         snprintf(sessions, sizeof sessions, " for each of %d sessions", asked.sessions);
+    if (asked.snapshot_bytes)
+        snprintf(snapshots, sizeof snapshots, " with %s of snapshots", ct_size(asked.snapshot_bytes).text);
     if (same && q8 > same)
         snprintf(fits, sizeof fits, "a context of %d fits, with a %s cache one of %d", same, smallest, q8);
     else if (same)
@@ -183,11 +189,11 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
         snprintf(fits, sizeof fits, "the weights leave too little room");
     return ct_fail(
         err, CARAT_E_MEMORY,
-        "a context of %d%s needs %s (weights %s, %s cache %s, work %s, stacks %s), more than the %s "
+        "a context of %d%s needs %s (weights %s, %s cache %s%s, work %s, stacks %s), more than the %s "
         "of %s; %s",
         asked.context, sessions, ct_size(asked.bytes).text, ct_size(asked.weight_bytes).text, asked.kv,
-        ct_size(asked.kv_bytes).text, ct_size(asked.work_bytes).text, ct_size(asked.stack_bytes).text,
-        ct_size(limit).text, limit_is, fits);
+        ct_size(asked.kv_bytes).text, snapshots, ct_size(asked.work_bytes).text,
+        ct_size(asked.stack_bytes).text, ct_size(limit).text, limit_is, fits);
 }
 
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
@@ -207,6 +213,7 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     CT_TRY(range("logits_rows", o->logits_rows, MAX_LOGITS_ROWS, err));
     *e = (struct carat_engine){.model = model,
                                .kv_bytes = o->kv_bytes,
+                               .snapshot_bytes = o->snapshot_bytes,
                                .logits_rows = o->logits_rows ? o->logits_rows : 1,
                                .first_layer = o->first_layer,
                                .config = model->config};
@@ -229,6 +236,12 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "kv_bytes is %zu, expected at least %zu: the first %d positions of a session",
                        o->kv_bytes, e->cache.least, CT_KEY_BLOCK);
+    if (o->snapshot_bytes && o->snapshot_bytes < e->cache.snapshot)
+        return ct_fail(
+            err, CARAT_E_ARGUMENT,
+            "snapshot_bytes is %zu, expected 0 or at least %zu: what one snapshot keeps of the local "
+            "layers",
+            o->snapshot_bytes, e->cache.snapshot);
     return CARAT_OK;
 }
 

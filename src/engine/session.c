@@ -104,6 +104,9 @@ carat_status ct_session_stats(const carat_session *session, carat_session_stats 
     if (!claim(session))
         return is_busy(err);
     *stats = session->stats;
+    ct_lock_enter(&session->engine->lock);
+    stats->snapshots = ct_snapshots_of(&session->engine->snapshots, session->slot);
+    ct_lock_leave(&session->engine->lock);
     release(session);
     return CARAT_OK;
 }
@@ -173,10 +176,12 @@ static carat_status rewind_to(carat_session *s, int n, carat_error *err)
 {
     CT_TRY(check_position(s, n, err));
     if (n < s->n) {
-        ct_lock_enter(&s->engine->lock);
-        ct_kv_rewind(&s->engine->cache, s->slot, n, n == 0);
+        carat_engine *e = s->engine;
+        ct_lock_enter(&e->lock);
+        ct_kv_rewind(&e->cache, s->slot, n, ct_snapshot_nearest(&e->snapshots, s->slot, n), n == 0);
+        ct_snapshots_cut(&e->snapshots, s->slot, n, n == 0);
         ct_session_new_text(s);
-        ct_lock_leave(&s->engine->lock);
+        ct_lock_leave(&e->lock);
         s->n = n;
     }
     ct_session_kept(s);
@@ -200,7 +205,7 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
 
     if (!s)
         return CARAT_E_MEMORY;
-    if (!ct_kv_share(&e->cache, s->slot, from->slot, n)) {
+    if (!ct_kv_share(&e->cache, s->slot, from->slot, n, ct_snapshot_nearest(&e->snapshots, from->slot, n))) {
         e->session[s->slot] = NULL;
         free(s);
         return ct_fail(
@@ -209,6 +214,7 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
             "block of %d tokens",
             n);
     }
+    ct_snapshots_share(&e->snapshots, s->slot, from->slot, n);
     memcpy(ct_held_tokens(s), ct_held_tokens(from), (size_t)n * sizeof(int32_t));
     s->n = n;
     s->progress = from->progress;
@@ -265,6 +271,22 @@ void ct_cancel(carat_session *session)
     atomic_store(&session->cancel, true);
 }
 
+static void take_snapshot(const carat_session *s)
+{
+    ct_lock_enter(&s->engine->lock);
+    ct_snapshot_take(&s->engine->snapshots, s->slot);
+    ct_lock_leave(&s->engine->lock);
+}
+
+carat_status ct_mark(carat_session *session, carat_error *err)
+{
+    if (!claim(session))
+        return is_busy(err);
+    take_snapshot(session);
+    release(session);
+    return CARAT_OK;
+}
+
 static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)
 {
     int common = 0;
@@ -281,6 +303,7 @@ static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int 
     if (!complete)
         CT_TRY(ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = tokens + common, .n = n - common},
                            1, true, err));
+    take_snapshot(s);
     if (reused)
         *reused = s->stats.restored_from;
     return CARAT_OK;

@@ -284,12 +284,14 @@ static int ask_sessions(void *user)
 static void advance(carat_row *row)
 {
     carat_session *c = row->session;
-    int again = CT_MIN(CT_MAX(-c->done, 0), c->taking), more = c->taking - again;
+    int again = CT_MIN(CT_MAX(-c->done, 0), c->taking), more = c->taking - again, from = next_position(c);
 
     memcpy(ct_held_tokens(c) + c->n, row->tokens + CT_MAX(c->done, 0), (size_t)more * sizeof(int32_t));
     c->n += more;
     c->done += c->taking;
     c->stats.reevaluated += again;
+    if (c->taking > 1 && from / CT_SNAPSHOT_STEP < next_position(c) / CT_SNAPSHOT_STEP)
+        ct_snapshot_take(&c->engine->snapshots, c->slot);
     ct_drop_logits(c->engine, &c->logits);
     c->logits = c->next;
     c->next = -1;

@@ -55,6 +55,7 @@ void ct_session_new_text(carat_session *s)
 void ct_session_empty(carat_session *s, bool discard)
 {
     ct_kv_cut(&s->engine->cache, s->slot, 0, 0, discard);
+    ct_snapshots_cut(&s->engine->snapshots, s->slot, 0, discard);
     ct_drop_logits(s->engine, &s->next);
     ct_session_new_text(s);
     s->n = 0;

@@ -43,6 +43,22 @@ static void share_bytes(struct ct_kv_cache *cache, const struct ct_kv_extent *e)
     give_blocks(cache, e->sequences, e->bytes ? fits : beyond);
 }
 
+/* The blocks of snapshots. There may be as many of these as blocks, and the one that is being taken. */
+static void add_snapshots(struct ct_kv_cache *cache, const struct ct_kv_extent *e)
+{
+    struct ct_kv_pool *pool = &cache->group[CT_LOCAL].pool;
+    int window = cache->group[CT_LOCAL].window, all = blocks_for(e->context);
+
+    if (!pool->block_bytes)
+        return;
+    /* so many positions, wherever they begin */
+    cache->snapshot = (size_t)((CT_MAX(window, 2) - 2) / CT_KEY_BLOCK + 2) * pool->block_bytes;
+    cache->most_in_snapshots =
+        (int)CT_MIN(e->snapshot_bytes / pool->block_bytes, (size_t)e->sequences * (size_t)all);
+    cache->snapshots = cache->most_in_snapshots ? cache->most_in_snapshots + 1 : 0;
+    pool->n_blocks += cache->most_in_snapshots;
+}
+
 static void *host(struct ct_backend *b, size_t n, size_t bytes)
 {
     return b->verb.alloc_host(b, n * bytes);
@@ -51,16 +67,17 @@ static void *host(struct ct_backend *b, size_t n, size_t bytes)
 static void lay_out_group(struct ct_kv_blocks *g, struct ct_kv_cache *cache)
 {
     struct ct_backend *b = cache->backend;
-    size_t blocks = (size_t)g->pool.n_blocks, sequences = (size_t)cache->sequences;
+    size_t blocks = (size_t)g->pool.n_blocks;
+    size_t rows = (size_t)(cache->sequences + (g->window ? cache->snapshots : 0));
 
     b->verb.alloc_kv(b, &g->pool, cache->n_layer, cache->layer);
-    g->pool.table = host(b, sequences * (size_t)g->pool.length, sizeof *g->pool.table);
+    g->pool.table = host(b, rows * (size_t)g->pool.length, sizeof *g->pool.table);
     g->holders = host(b, blocks, sizeof *g->holders);
     g->written = host(b, blocks, sizeof *g->written);
     g->free = host(b, blocks, sizeof *g->free);
-    g->first = host(b, sequences, sizeof *g->first);
-    g->end = host(b, sequences, sizeof *g->end);
-    g->promise = host(b, sequences, sizeof *g->promise);
+    g->first = host(b, rows, sizeof *g->first);
+    g->end = host(b, rows, sizeof *g->end);
+    g->promise = host(b, rows, sizeof *g->promise);
 }
 
 void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const struct ct_config *c,
@@ -82,11 +99,14 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
         cache->least += g->pool.block_bytes;
     }
     share_bytes(cache, e);
+    add_snapshots(cache, e);
     for (int i = 0; i < CT_ATTN_TYPES; i++)
         lay_out_group(&cache->group[i], cache);
     cache->reserved = host(b, (size_t)e->sequences, sizeof *cache->reserved);
     cache->held = host(b, (size_t)e->sequences, sizeof *cache->held);
-    cache->ready = host(b, (size_t)e->sequences, sizeof *cache->ready);
+    cache->ready = host(b, (size_t)(e->sequences + cache->snapshots), sizeof *cache->ready);
+    cache->in_snapshots = host(b, cache->snapshots ? (size_t)cache->group[CT_LOCAL].pool.n_blocks : 0,
+                               sizeof *cache->in_snapshots);
     cache->kept = host(b, (size_t)e->sequences, sizeof *cache->kept);
     cache->group[CT_GLOBAL].pool.kept = cache->kept;
 }
@@ -107,14 +127,21 @@ static int32_t *entry(const struct ct_kv_blocks *g, int sequence, int number)
     return &g->pool.table[sequence * g->pool.length + number % g->pool.length];
 }
 
-/* A free block for a sequence; -1: none, or only those that are promised to others. */
-static int32_t take(struct ct_kv_blocks *g, int sequence)
+/* Whether a snapshot could be ended, which may have held the last local blocks that are missing. */
+static bool release_snapshot(const struct ct_kv_cache *cache, const struct ct_kv_blocks *g)
 {
+    return g->window && cache->release && cache->release(cache->user);
+}
+
+/* A free block for a sequence; -1: none, or only those that are promised to others. */
+static int32_t take(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int sequence)
+{
+    while (g->promise[sequence] == 0 && g->n_free == g->promised)
+        if (!release_snapshot(cache, g))
+            return -1;
     if (g->promise[sequence] > 0) {
         g->promise[sequence]--;
         g->promised--;
-    } else if (g->n_free == g->promised) {
-        return -1;
     }
     assert(g->n_free > 0);
     int32_t block = g->free[--g->n_free];
@@ -150,7 +177,7 @@ static bool may_write(const struct ct_kv_blocks *g, int32_t block, int n)
 /* Gives a sequence a block of its own, with the positions before n, in place of one that others hold. */
 static bool copy_block(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int sequence, int n)
 {
-    int32_t *at = entry(g, sequence, n / CT_KEY_BLOCK), from = *at, to = take(g, sequence);
+    int32_t *at = entry(g, sequence, n / CT_KEY_BLOCK), from = *at, to = take(cache, g, sequence);
     struct ct_backend *b = cache->backend;
 
     if (to < 0)
@@ -176,7 +203,7 @@ static bool extend_group(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int 
             if (!may_write(g, *at, n) && !copy_block(cache, g, sequence, n))
                 return false;
         } else {
-            int32_t block = take(g, sequence);
+            int32_t block = take(cache, g, sequence);
             if (block < 0)
                 return false;
             assert(number == *end && number - *first < g->pool.length);
@@ -220,7 +247,9 @@ bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int reserved)
 
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         const struct ct_kv_blocks *g = &cache->group[i];
-        come[i] = blocks_to_come(g, sequence, positions_in(cache, g, sequence), reserved);
+        do {
+            come[i] = blocks_to_come(g, sequence, positions_in(cache, g, sequence), reserved);
+        } while (come[i] - g->promise[sequence] > g->n_free - g->promised && release_snapshot(cache, g));
         if (come[i] - g->promise[sequence] > g->n_free - g->promised)
             return false;
     }
@@ -240,6 +269,14 @@ static void renew_promises(struct ct_kv_cache *cache)
         if (cache->reserved[i])
             ct_kv_reserve(cache, i, cache->reserved[i]);
     cache->renew = false;
+}
+
+/* What others hold by now cannot be promised again when there is nothing free. */
+static void keep_promise(struct ct_kv_cache *cache, int sequence)
+{
+    if (cache->reserved[sequence] && !ct_kv_reserve(cache, sequence, cache->reserved[sequence]))
+        ct_kv_reserve(cache, sequence, 0);
+    renew_promises(cache);
 }
 
 /* ---- sequences ---- */
@@ -285,45 +322,87 @@ void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool d
         if (positions == 0)
             g->first[sequence] = g->end[sequence] = 0;
     }
-    /* what others hold by now cannot be promised again when there is nothing free */
-    if (cache->reserved[sequence] && !ct_kv_reserve(cache, sequence, cache->reserved[sequence]))
-        ct_kv_reserve(cache, sequence, 0);
-    renew_promises(cache);
+    keep_promise(cache, sequence);
 }
 
-/* Where a sequence would be ready if it held n positions. */
-static int ready_at(const struct ct_kv_cache *cache, int sequence, int n)
+int ct_kv_ready_at(const struct ct_kv_cache *cache, int row, int n)
 {
     const struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
-    int ready = CT_MIN(n, cache->ready[sequence]);
+    int ready = CT_MIN(n, cache->ready[row]);
 
-    return g->first[sequence] <= first_needed(g, ready) ? ready : 0;
+    return g->first[row] <= first_needed(g, ready) ? ready : 0;
 }
 
-void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, bool discard)
+/* A row holds nothing any more. */
+static void drop_blocks(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int row, bool discard)
 {
-    ct_kv_cut(cache, sequence, n, ready_at(cache, sequence, n), discard);
+    while (g->first[row] < g->end[row])
+        give_back(cache, g, *entry(g, row, --g->end[row]), discard);
+    g->first[row] = g->end[row] = 0;
 }
 
-bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int n)
+/* A row that holds nothing holds what another one has of the blocks [first, end). */
+static void share_blocks(struct ct_kv_blocks *g, int to, int from, int first, int end)
+{
+    assert(g->first[to] == g->end[to]);
+    end = CT_MIN(end, g->end[from]);
+    g->first[to] = g->end[to] = CT_MIN(CT_MAX(first, g->first[from]), end);
+    for (; g->end[to] < end; g->end[to]++) {
+        int32_t block = *entry(g, from, g->end[to]);
+        *entry(g, to, g->end[to]) = block;
+        g->holders[block]++;
+    }
+}
+
+void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, int row, bool discard)
+{
+    struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
+    int ready = ct_kv_ready_at(cache, row, n);
+
+    if (row != sequence) {
+        drop_blocks(cache, g, sequence, discard);
+        share_blocks(g, sequence, row, first_needed(g, ready), blocks_for(ready));
+    }
+    ct_kv_cut(cache, sequence, n, ready, discard);
+}
+
+bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int n, int row)
 {
     cache->held[to] = n;
-    cache->ready[to] = ready_at(cache, from, n);
+    cache->ready[to] = ct_kv_ready_at(cache, row, n);
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
         int positions = positions_in(cache, g, to);
-        assert(g->first[to] == g->end[to]);
-        g->first[to] = g->end[to] = CT_MIN(first_needed(g, positions), g->end[from]);
-        for (; g->end[to] < CT_MIN(blocks_for(positions), g->end[from]); g->end[to]++) {
-            int32_t block = *entry(g, from, g->end[to]);
-            *entry(g, to, g->end[to]) = block;
-            g->holders[block]++;
-        }
+        share_blocks(g, to, g->window ? row : from, first_needed(g, positions), blocks_for(positions));
     }
     if (cache->reserved[from] == 0 || ct_kv_reserve(cache, from, cache->reserved[from]))
         return true;
     ct_kv_cut(cache, to, 0, 0, false);
     return false;
+}
+
+/* ---- snapshots ---- */
+
+bool ct_kv_take_snapshot(struct ct_kv_cache *cache, int snapshot, int sequence)
+{
+    struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
+    int row = ct_kv_snapshot(cache, snapshot), n = cache->ready[sequence];
+
+    cache->ready[row] = n;
+    share_blocks(g, row, sequence, first_needed(g, n - 1), blocks_for(n));
+    for (int i = g->first[row]; i < g->end[row]; i++)
+        cache->n_in_snapshots += cache->in_snapshots[*entry(g, row, i)]++ == 0;
+    return cache->reserved[sequence] == 0 || ct_kv_reserve(cache, sequence, cache->reserved[sequence]);
+}
+
+void ct_kv_drop_snapshot(struct ct_kv_cache *cache, int snapshot, bool discard)
+{
+    struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
+    int row = ct_kv_snapshot(cache, snapshot);
+
+    for (int i = g->first[row]; i < g->end[row]; i++)
+        cache->n_in_snapshots -= --cache->in_snapshots[*entry(g, row, i)] == 0;
+    drop_blocks(cache, g, row, discard);
 }
 
 struct ct_kv_use ct_kv_cache_use(const struct ct_kv_cache *cache)

@@ -2,44 +2,55 @@
 /* kv_cache.h: K and V of an engine's sequences, in blocks of CT_KEY_BLOCK positions. Global and local layers
  * have a pool of blocks each, and a sequence a table of those that it holds in each. Blocks count their
  * holders: what sequences have in common is there once, and who wants to write into a block that others hold
- * too gets a copy first. Which bytes a block is made of is the backend's business; tokens are the session's.
+ * too gets a copy first. A snapshot is a row of the local table that is no sequence: it holds what a sequence
+ * had there, so that this can go back; global layers lose nothing. Which bytes a block is made of is the
+ * backend's business; tokens are the session's; which snapshots there are is decided in engine/snapshot.c.
  * Nothing here locks. */
 #ifndef CT_KV_CACHE_H
 #define CT_KV_CACHE_H
 
 #include "model/weights.h"
 
-/* The blocks of one group of layers. A sequence holds the blocks of positions [first, end) * CT_KEY_BLOCK. */
+/* The blocks of one group of layers. A row of the table, which is a sequence or, of local layers, behind them a
+ * snapshot, holds the blocks of positions [first, end) * CT_KEY_BLOCK. */
 struct ct_kv_blocks {
     struct ct_kv_pool pool; /* n_blocks 0: no layer is kept here */
     int window;             /* positions that a row sees at most; 0: all */
-    int32_t *holders;       /* [n_blocks] sequences that hold it */
+    int32_t *holders;       /* [n_blocks] rows that hold it */
     int32_t *written;       /* [n_blocks] positions of it that may be written, from its first on */
     int32_t *free;          /* [n_free] blocks that nobody holds */
     int n_free, promised;   /* promised: those of them that are kept for sequences with a reservation */
-    int32_t *first, *end;   /* [sequences] */
-    int32_t *promise;       /* [sequences] its part of promised */
+    int32_t *first, *end;   /* [rows] */
+    int32_t *promise;       /* [rows] its part of promised */
 };
 
 struct ct_kv_cache {
     struct ct_backend *backend;
-    int n_layer, sequences;
+    int n_layer, sequences, snapshots;
     int span; /* most blocks that a pass touches of a sequence */
     struct ct_kv layer[CT_MAX_LAYERS];
     struct ct_kv_blocks group[CT_ATTN_TYPES];
     int32_t *reserved; /* [sequences] positions that will not fail for memory */
     int32_t *held;     /* [sequences] positions, in all layers but the local ones */
-    int32_t *ready;    /* [sequences] those of them that the local layers have come to; a pass goes on here */
+    int32_t *ready;    /* [rows] those of them that the local layers have come to; a pass goes on here */
     int32_t *kept;     /* [sequences] of the global pool: what is held before a pass is not written again */
     bool renew;        /* a block has fewer holders: promises may be too large */
     size_t least;      /* bytes of the first block of a sequence in each group */
+
+    int32_t *in_snapshots; /* [n_blocks of the local pool] snapshots that hold it */
+    int n_in_snapshots;    /* blocks that snapshots hold */
+    int most_in_snapshots; /* and may hold */
+    size_t snapshot;       /* bytes that the blocks of one take at most; 0: there are no local layers */
+    /* Ends a snapshot when a local block is missing; false: there is none. NULL as long as there are none. */
+    bool (*release)(void *user);
+    void *user;
 };
 
-/* What is laid out: positions of a sequence, rows of a pass, sequences, bytes of all blocks (0: as many as
- * full contexts need). */
+/* What is laid out: positions of a sequence, rows of a pass, sequences, bytes of the blocks of sequences (0:
+ * as many as full contexts need), bytes of those of snapshots, which come on top. */
 struct ct_kv_extent {
     int context, chunk, sequences;
-    size_t bytes;
+    size_t bytes, snapshot_bytes;
 };
 
 /* Takes the blocks of layers [0, c->n_layer) from the backend. */
@@ -61,12 +72,24 @@ static inline int ct_kv_ready(const struct ct_kv_cache *cache, int sequence)
 bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int to);
 /* Gives back the blocks beyond n positions, and the local ones beyond `ready`; discard: their memory, too. */
 void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool discard);
-/* Goes back to n of the positions that are held. It is ready where the local layers still have what is seen
- * there, else at 0. */
-void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, bool discard);
-/* Sequence `to`, which holds nothing, holds the first n positions of `from`, ready as after a rewind. False
- * when that would break the reservation of `from`, since both may want to write into the last block. */
-bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int n);
+/* Where a sequence of n positions would be ready with the local blocks of a row: at n, at the position of the
+ * row, which then is lower, or at 0 when they do not have what is seen there. */
+int ct_kv_ready_at(const struct ct_kv_cache *cache, int row, int n);
+/* Goes back to n of the positions that are held, with the local blocks of a row: its own, or a snapshot's. */
+void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, int row, bool discard);
+/* Sequence `to`, which holds nothing, holds the first n positions of `from`, with the local blocks of a row.
+ * False when that would break the reservation of `from`, since both may want to write into the last block. */
+bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int n, int row);
+/* The row of a snapshot, [0, snapshots). */
+static inline int ct_kv_snapshot(const struct ct_kv_cache *cache, int snapshot)
+{
+    return cache->sequences + snapshot;
+}
+/* A snapshot, which holds nothing, holds what the last ready position of a sequence saw, and that position
+ * itself: from there on it can go on, and from the position after it. False when that would break the
+ * reservation of the sequence. */
+bool ct_kv_take_snapshot(struct ct_kv_cache *cache, int snapshot, int sequence);
+void ct_kv_drop_snapshot(struct ct_kv_cache *cache, int snapshot, bool discard);
 /* Keeps free blocks for a sequence, up to a number of positions. False: there are too few, and what was
  * reserved before is kept. */
 bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int reserved);

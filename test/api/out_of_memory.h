@@ -11,6 +11,8 @@
 
 #include "checkpoint/cache_util.h"
 
+#include <carat_generate.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -212,6 +214,7 @@ static void act_generate(struct act *a)
     o.context = 64;
     o.threads = 3;
     o.sessions = 2;
+    o.snapshot_bytes = (size_t)64 << 20;
 
     DO(carat_engine_create(&engine, a->model, &o, err));
     for (int i = 0; i < 2; i++)
@@ -224,6 +227,7 @@ static void act_generate(struct act *a)
         mix(a, piece, carat_stream_text(session[i % 2], id, piece, sizeof piece));
         DO(carat_append(session[i % 2], &id, 1, err));
     }
+    DO(carat_mark(session[0], err));
     DO(carat_rewind(session[0], 3, err));
     mix(a, carat_logits(session[1]), (size_t)model_info(a->model).n_vocab * sizeof(float));
 close:

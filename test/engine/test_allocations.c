@@ -5,6 +5,7 @@
  * than glibc: skipped there. */
 #include "vector_util.h"
 
+#include <carat_generate.h>
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -133,6 +134,7 @@ static void steps_allocate_nothing(void **state)
     o.threads = 2;
     o.context = 512;
     o.sessions = 2;
+    o.snapshot_bytes = (size_t)64 << 20;
     struct rig r = rig_open(model, &o);
     struct ids ids = scattered_ids(400, r.n_vocab, 3);
     carat_status status = CARAT_OK;
@@ -156,6 +158,8 @@ static void steps_allocate_nothing(void **state)
         status = carat_step(r.engine, rows, sizeof(carat_row), 2, &e);
         if (!status)
             status = carat_reserve(r.session[0], n + 20, &e);
+        if (!status)
+            status = carat_mark(r.session[0], &e);
         if (!status)
             status = carat_rewind(r.session[1], n + 9, &e);
         if (!status)

@@ -150,6 +150,7 @@ static void check_mappings(const carat_model *model, const carat_engine_options 
 static void stacks_are_as_planned(void **unused)
 {
     carat_engine_options o = options(5, 700, CARAT_KV_BF16);
+    o.snapshot_bytes = (size_t)4 << 20;
     (void)unused;
     if (SANITIZED)
         skip(); /* it maps memory for its own ends */

@@ -3,34 +3,9 @@
  * its local layers still have there, it goes on with the logits of a fresh one, nobody who shares its blocks
  * feels it, and what it evaluates once more is counted. That cuts into passes do not matter is
  * test_invariance.c's, who holds which block test/model/test_kv_cache.c's. */
-#include "invariance.h"
-
-#include <carat_generate.h>
+#include "timeline_util.h"
 
 enum { LONG = 600 }; /* tokens: more than two blocks, so that small windows have left the first ones */
-
-static carat_session_stats stats_of(const carat_session *s)
-{
-    carat_session_stats stats;
-    carat_session_stats_default(&stats);
-    OK(carat_session_get_stats(s, &stats, err));
-    return stats;
-}
-
-static void check_stats(const carat_session *s, int kept, int restored_from, int reevaluated)
-{
-    carat_session_stats stats = stats_of(s);
-    assert_int_equal(stats.kept, kept);
-    assert_int_equal(stats.restored_from, restored_from);
-    assert_int_equal(stats.reevaluated, reevaluated);
-}
-
-/* The logits after the tokens that s holds, which are the first of b. */
-static void check_logits(const carat_session *s, const struct baseline *b, int n_vocab, const char *what)
-{
-    int n = carat_tokens_held(s, NULL);
-    expect_same(carat_logits(s), row_of(b, n - 1, n_vocab), (size_t)n_vocab, what, n - 1);
-}
 
 /* ---- behind the window ---- */
 
@@ -287,9 +262,12 @@ static void random_step(struct rig *r, const struct baseline *b, int *of)
     int i = below(SESSIONS), n = carat_tokens_held(r->session[i], NULL), to;
     carat_session *s = r->session[i];
 
-    switch (below(5)) {
+    switch (below(6)) {
     case 0:
         OK(carat_rewind(s, below(n + 1), err));
+        return;
+    case 4:
+        OK(carat_mark(s, err));
         return;
     case 1:
         if (n <= COMMON)
@@ -335,11 +313,14 @@ static void timelines_feel_nothing_of_each_other(void **state)
         }
         carat_engine_options o = options_of(&modes[m], 100, 2);
         o.sessions = SESSIONS;
-        struct rig r = rig_open(w.model, &o);
-        int of[SESSIONS] = {0};
-        for (int i = 0; i < (SANITIZED ? 60 : 300); i++)
-            random_step(&r, b, of);
-        rig_close(&r);
+        for (int snapshots = 0; snapshots <= 4; snapshots += 2) {
+            o.snapshot_bytes = (size_t)snapshots * snapshot_size(w.model, &o);
+            struct rig r = rig_open(w.model, &o);
+            int of[SESSIONS] = {0};
+            for (int i = 0; i < (SANITIZED ? 30 : 200); i++)
+                random_step(&r, b, of);
+            rig_close(&r);
+        }
         for (int i = 0; i < BRANCHES; i++)
             baseline_free(&b[i]);
     }

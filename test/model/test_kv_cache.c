@@ -1,241 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kv_cache.c: who holds which block of K and V, over a backend that keeps a number for each position of
- * each layer: what a sequence wrote is what it reads, whatever others do with blocks that it shares with
- * them; a block is copied only where somebody else's positions would be written over; what is reserved is
- * kept to the block. The bytes of a real backend are test/backend/test_kv.c's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "model/kv_cache.h"
-
-enum {
-    LAYERS = 3,          /* one global, two local */
-    POSITION_BYTES = 10, /* of a layer */
-    MOST_BLOCKS = 64,
-    MOST_SEQUENCES = 5,
-    MOST_CONTEXT = 2048,
-    GARBAGE = -1,
-};
-
-/* ---- a backend that counts ---- */
-
-struct fake {
-    struct ct_backend base;
-    struct ct_kv_cache cache;
-    void *host[64];
-    int n_host;
-    int copies, positions_copied, discards; /* copies: of one layer */
-    int32_t value[LAYERS][MOST_BLOCKS][CT_KEY_BLOCK];
-
-    /* what each sequence should read */
-    int n[MOST_SEQUENCES], ready[MOST_SEQUENCES];
-    int32_t wrote[MOST_SEQUENCES][MOST_CONTEXT], last;
-};
-
-static void *fake_host(struct ct_backend *b, size_t bytes)
-{
-    struct fake *f = (struct fake *)b;
-
-    assert_true(f->n_host < (int)CT_COUNT(f->host));
-    return f->host[f->n_host++] = calloc(1, bytes + 1);
-}
-
-static void fake_kv(struct ct_backend *b, struct ct_kv_pool *pool, int n, struct ct_kv *layer)
-{
-    (void)b;
-    pool->block_bytes = 0;
-    for (int i = 0; i < n; i++)
-        if (layer[i].pool == pool)
-            pool->block_bytes += CT_KEY_BLOCK * POSITION_BYTES;
-    assert_true(pool->n_blocks <= MOST_BLOCKS);
-}
-
-static void fake_copy(struct ct_backend *b, const struct ct_kv *kv, int to, int from, int n)
-{
-    struct fake *f = (struct fake *)b;
-    int layer = (int)(kv - f->cache.layer);
-
-    assert_true(to != from && n > 0 && n < CT_KEY_BLOCK);
-    f->copies++;
-    f->positions_copied += n;
-    memcpy(f->value[layer][to], f->value[layer][from], (size_t)n * sizeof(int32_t));
-}
-
-static void fake_discard(struct ct_backend *b, const struct ct_kv_pool *pool, int block)
-{
-    struct fake *f = (struct fake *)b;
-
-    f->discards++;
-    for (int i = 0; i < LAYERS; i++)
-        for (int k = 0; k < CT_KEY_BLOCK && f->cache.layer[i].pool == pool; k++)
-            f->value[i][block][k] = GARBAGE;
-}
-
-/* A cache of layer 0 that sees all, and of layers 1 and 2 with a window; 0: all three see all. One more has
- * no K and V of its own. */
-static struct fake *fake_open(int window, struct ct_kv_extent e)
-{
-    struct fake *f = calloc(1, sizeof *f);
-    struct ct_config *c = calloc(1, sizeof *c);
-
-    assert_non_null(f);
-    assert_non_null(c);
-    f->base.verb = (struct ct_verbs){
-        .alloc_host = fake_host, .alloc_kv = fake_kv, .kv_copy = fake_copy, .kv_discard = fake_discard};
-    c->n_layer = LAYERS + 1;
-    c->attn[CT_LOCAL].window = window;
-    for (int i = 0; i < LAYERS; i++)
-        c->layer[i] = (struct ct_layer_config){.n_kv_head = 1,
-                                               .head_dim = 2,
-                                               .kv_layer = i,
-                                               .attn_type = i > 0 && window ? CT_LOCAL : CT_GLOBAL};
-    c->layer[LAYERS] = c->layer[0]; /* reads the first one's */
-    assert_true(e.sequences <= MOST_SEQUENCES && e.context <= MOST_CONTEXT);
-    ct_kv_cache_init(&f->cache, &f->base, c, CT_KV_F32, &e);
-    ct_kv_cache_begin(&f->cache);
-    free(c);
-    return f;
-}
-
-static void fake_close(struct fake *f)
-{
-    for (int i = 0; i < f->n_host; i++)
-        free(f->host[i]);
-    free(f);
-}
-
-static int32_t *value_at(struct fake *f, int layer, int sequence, int position)
-{
-    const struct ct_kv_pool *pool = f->cache.layer[layer].pool;
-    int32_t block = pool->table[sequence * pool->length + position / CT_KEY_BLOCK % pool->length];
-
-    assert_true(block >= 0 && block < pool->n_blocks);
-    return &f->value[layer][block][position % CT_KEY_BLOCK];
-}
-
-/* ---- what must hold at any time ---- */
-
-static bool holds(const struct ct_kv_blocks *g, int sequence, int number)
-{
-    return number >= g->first[sequence] && number < g->end[sequence];
-}
-
-static void check_blocks(const struct fake *f, const struct ct_kv_blocks *g)
-{
-    int count[MOST_BLOCKS] = {0}, promised = 0;
-
-    for (int s = 0; s < f->cache.sequences; s++) {
-        assert_in_range(g->end[s] - g->first[s], 0, g->pool.length);
-        for (int i = g->first[s]; i < g->end[s]; i++)
-            count[g->pool.table[s * g->pool.length + i % g->pool.length]]++;
-        assert_true(g->promise[s] >= 0);
-        promised += g->promise[s];
-    }
-    for (int k = 0; k < g->n_free; k++)
-        assert_int_equal(count[g->free[k]]--, 0); /* held by nobody, and named once */
-    for (int k = 0; k < g->pool.n_blocks; k++)
-        assert_true(count[k] == -1 || (count[k] > 0 && count[k] == g->holders[k]));
-    assert_int_equal(promised, g->promised);
-    assert_true(g->promised <= g->n_free);
-}
-
-/* Every sequence reads what it wrote, from the lowest position that it has. */
-static void check_all(struct fake *f)
-{
-    for (int i = 0; i < CT_ATTN_TYPES; i++)
-        check_blocks(f, &f->cache.group[i]);
-    for (int s = 0; s < f->cache.sequences; s++) {
-        assert_int_equal(f->cache.held[s], f->n[s]);
-        assert_int_equal(ct_kv_ready(&f->cache, s), f->ready[s]);
-        for (int layer = 0; layer < LAYERS; layer++) {
-            const struct ct_kv_blocks *g =
-                &f->cache.group[f->cache.layer[layer].pool == &f->cache.group[CT_LOCAL].pool];
-            int n = g->window ? f->ready[s] : f->n[s], lowest = g->window ? CT_MAX(0, n - g->window + 1) : 0;
-            for (int p = n - 1; p >= 0 && (p >= lowest || holds(g, s, p / CT_KEY_BLOCK)); p--) {
-                assert_true(holds(g, s, p / CT_KEY_BLOCK));
-                if (*value_at(f, layer, s, p) != f->wrote[s][p])
-                    fail_msg("sequence %d, layer %d, position %d of %d: %d, not %d", s, layer, p, n,
-                             *value_at(f, layer, s, p), f->wrote[s][p]);
-            }
-        }
-    }
-}
-
-/* ---- what sequences do ---- */
-
-/* What a pass writes that begins where the sequence is ready: positions that are held are kept. */
-static void write_positions(struct fake *f, int sequence, int to)
-{
-    for (int p = f->ready[sequence]; p < to; p++) {
-        if (p >= f->n[sequence])
-            f->wrote[sequence][p] = ++f->last;
-        for (int layer = 0; layer < LAYERS; layer++) {
-            const int32_t *kept = f->cache.layer[layer].pool->kept;
-            if (!kept || p >= kept[sequence])
-                *value_at(f, layer, sequence, p) = f->wrote[sequence][p];
-        }
-    }
-    f->ready[sequence] = to;
-    f->n[sequence] = CT_MAX(f->n[sequence], to);
-}
-
-/* Writes up to a position in as few passes as there may be; false: a block was missing. */
-static bool grow(struct fake *f, int sequence, int to)
-{
-    while (f->ready[sequence] < to) {
-        int n = f->ready[sequence], end = CT_MIN(to, n + ct_kv_span(&f->cache, n));
-        if (!ct_kv_extend(&f->cache, sequence, end))
-            return false;
-        write_positions(f, sequence, end);
-    }
-    return true;
-}
-
-/* Where a sequence is ready once it holds n positions: there, or at 0. */
-static int ready_with(const struct fake *f, int sequence, int n)
-{
-    const struct ct_kv_blocks *g = &f->cache.group[CT_LOCAL];
-    int ready = CT_MIN(n, f->ready[sequence]);
-
-    return g->first[sequence] * CT_KEY_BLOCK <= CT_MAX(0, ready - g->window + 1) ? ready : 0;
-}
-
-static void cut(struct fake *f, int sequence, int n, bool discard)
-{
-    f->ready[sequence] = ready_with(f, sequence, n);
-    f->n[sequence] = n;
-    ct_kv_rewind(&f->cache, sequence, n, discard);
-}
-
-static bool share(struct fake *f, int to, int from, int n)
-{
-    int ready = ready_with(f, from, n);
-
-    if (!ct_kv_share(&f->cache, to, from, n))
-        return false;
-    memcpy(f->wrote[to], f->wrote[from], (size_t)n * sizeof(int32_t));
-    f->n[to] = n;
-    f->ready[to] = ready;
-    return true;
-}
-
-static bool keeps(struct fake *f, int sequence, int positions)
-{
-    return ct_kv_reserve(&f->cache, sequence, positions);
-}
-
-static void check_use(struct fake *f, int held, int shared)
-{
-    struct ct_kv_use use = ct_kv_cache_use(&f->cache);
-
-    check_all(f);
-    assert_int_equal(use.held, held);
-    assert_int_equal(use.shared, shared);
-    assert_int_equal(use.blocks, use.held + use.free);
-}
+/* test_kv_cache.c: who holds which block of K and V, over the backend of kv_fake.h: what a sequence wrote is
+ * what it reads, whatever others do with blocks that it shares with them; a block is copied only where somebody
+ * else's positions would be written over; what is reserved is kept to the block. The bytes of a real backend
+ * are test/backend/test_kv.c's. */
+#include "kv_fake.h"
 
 /* ---- one rule each ---- */
 
@@ -253,7 +21,7 @@ static void blocks_are_counted(void **unused)
     (void)unused;
     for (size_t i = 0; i < CT_COUNT(rows); i++) {
         struct fake *f =
-            fake_open(rows[i].window, (struct ct_kv_extent){rows[i].context, rows[i].chunk, 2, 0});
+            fake_open(rows[i].window, (struct ct_kv_extent){rows[i].context, rows[i].chunk, 2, 0, 0});
         assert_int_equal(f->cache.group[CT_GLOBAL].pool.n_blocks, 2 * rows[i].global);
         assert_int_equal(f->cache.group[CT_LOCAL].pool.n_blocks, 2 * rows[i].local);
         assert_true(grow(f, 0, rows[i].context) && grow(f, 1, rows[i].context));
@@ -271,7 +39,7 @@ static void bytes_are_split(void **unused)
     for (size_t n = 1; n <= 30; n++)
         for (int less = 0; less <= 1; less++) {
             size_t bytes = CT_MIN(n, 16) * global + CT_MIN(n, 6) * local - (size_t)less;
-            struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 2, bytes});
+            struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 2, bytes, 0});
             int all = (int)CT_MIN(n, 16) - less, some = (int)CT_MIN(n, 6) - (less && n <= 6);
             assert_int_equal(f->cache.group[CT_LOCAL].pool.n_blocks, some);
             assert_int_equal(f->cache.group[CT_GLOBAL].pool.n_blocks, all);
@@ -284,13 +52,13 @@ static void bytes_are_split(void **unused)
 static void passes_end_at_blocks(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, 0});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, 0, 0});
     assert_int_equal(ct_kv_span(&f->cache, 0), 256);
     assert_int_equal(ct_kv_span(&f->cache, 1), 255);
     assert_int_equal(ct_kv_span(&f->cache, 255), 1);
     assert_int_equal(ct_kv_span(&f->cache, 256), 256);
     fake_close(f);
-    f = fake_open(512, (struct ct_kv_extent){2048, 257, 1, 0});
+    f = fake_open(512, (struct ct_kv_extent){2048, 257, 1, 0, 0});
     assert_int_equal(ct_kv_span(&f->cache, 100), 412);
     fake_close(f);
 }
@@ -298,7 +66,7 @@ static void passes_end_at_blocks(void **unused)
 static void a_window_gives_blocks_back(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0});
+    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0, 0});
     for (int n = 1; n <= 2048; n++) {
         assert_true(grow(f, 0, n));
         /* what the row at n - 1 saw is still there, and no block below */
@@ -320,7 +88,7 @@ static void a_shared_block_is_copied_once(void **unused)
 {
     (void)unused;
     for (int first = 0; first <= 1; first++) {
-        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0});
+        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0, 0});
         assert_true(grow(f, 0, 300) && share(f, 1, 0, 300));
         check_use(f, 4, 4);
         assert_true(grow(f, first, 310));
@@ -341,7 +109,7 @@ static void a_shared_block_is_copied_once(void **unused)
 static void both_write_in_one_pass(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0, 0});
     assert_true(grow(f, 0, 300) && share(f, 1, 0, 300));
     assert_true(ct_kv_extend(&f->cache, 1, 301) && ct_kv_extend(&f->cache, 0, 302));
     write_positions(f, 0, 302);
@@ -354,7 +122,7 @@ static void both_write_in_one_pass(void **unused)
 static void who_stands_before_the_end_copies(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(0, (struct ct_kv_extent){1024, 256, 3, 0});
+    struct fake *f = fake_open(0, (struct ct_kv_extent){1024, 256, 3, 0, 0});
     assert_true(grow(f, 0, 300) && share(f, 1, 0, 290));
     assert_true(grow(f, 1, 291)); /* 290 is written already */
     assert_int_equal(f->positions_copied, LAYERS * (290 - 256));
@@ -373,7 +141,7 @@ static void who_stands_before_the_end_copies(void **unused)
 static void nothing_is_copied_without_need(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, 0});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, 0, 0});
     assert_true(grow(f, 0, 512) && share(f, 1, 0, 512) && share(f, 2, 0, 256));
     for (int s = 0; s < 3; s++)
         assert_true(grow(f, s, f->n[s] + 10));
@@ -392,7 +160,7 @@ static void nothing_is_copied_without_need(void **unused)
 static void a_stopped_pass_leaves_no_trace(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0, 0});
     assert_true(grow(f, 0, 300) && share(f, 1, 0, 300));
     assert_true(ct_kv_extend(&f->cache, 0, 320));
     for (int layer = 0; layer < LAYERS; layer++)
@@ -409,7 +177,7 @@ static void a_stopped_pass_leaves_no_trace(void **unused)
 static void a_rewind_behind_the_window(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0});
+    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0, 0});
     assert_true(grow(f, 0, 1500) && share(f, 1, 0, 1490));
     assert_int_equal(f->ready[1], 1490);
     cut(f, 1, 900, false);
@@ -436,16 +204,10 @@ static void a_rewind_behind_the_window(void **unused)
 
 /* ---- reservations ---- */
 
-/* The bytes of n blocks of each group; n is no more than a local table has. */
-static size_t bytes_of(int n)
-{
-    return (size_t)n * 3 * CT_KEY_BLOCK * POSITION_BYTES;
-}
-
 static void what_is_reserved_is_kept(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){768, 256, 3, bytes_of(3)});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){768, 256, 3, bytes_of(3), 0});
     assert_false(keeps(f, 0, 769));
     assert_true(keeps(f, 0, 512));
     assert_false(keeps(f, 1, 257));
@@ -474,7 +236,7 @@ static void what_is_reserved_is_kept(void **unused)
 static void a_promise_changes_whole_or_not_at_all(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, bytes_of(3)});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, bytes_of(3), 0});
     assert_true(keeps(f, 0, 300));
     assert_true(keeps(f, 1, 10));
     assert_false(keeps(f, 0, 513));
@@ -492,11 +254,11 @@ static void a_window_reserves_its_blocks(void **unused)
 {
     (void)unused;
     size_t bytes = (size_t)(8 + 2 * 3) * CT_KEY_BLOCK * POSITION_BYTES; /* 8 global blocks, 3 local ones */
-    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes, 0});
     assert_true(keeps(f, 0, 2048) && grow(f, 0, 2048));
     check_use(f, 11, 0);
     fake_close(f);
-    f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes - 1});
+    f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes - 1, 0});
     assert_false(keeps(f, 0, 2048));
     assert_true(keeps(f, 0, 7 * 256) && grow(f, 0, 7 * 256) && !grow(f, 0, 7 * 256 + 1));
     fake_close(f);
@@ -507,7 +269,7 @@ static void a_fork_keeps_the_promise(void **unused)
 {
     (void)unused;
     for (int blocks = 3; blocks <= 4; blocks++) {
-        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(blocks)});
+        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(blocks), 0});
         assert_true(keeps(f, 0, 700) && grow(f, 0, 300));
         assert_int_equal(share(f, 1, 0, 300), blocks == 4);
         if (blocks == 3) { /* nothing has changed */
@@ -534,7 +296,7 @@ static void a_promise_ends_with_its_reason(void **unused)
 {
     (void)unused;
     for (int gone = 0; gone <= 1; gone++) {
-        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(3 + !gone)});
+        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(3 + !gone), 0});
         assert_true(keeps(f, 0, 512) && grow(f, 0, 100) && share(f, 1, 0, 100));
         assert_int_equal(f->cache.group[CT_GLOBAL].promise[0], 2);
         if (gone)
@@ -555,7 +317,8 @@ static void a_promise_ends_with_its_reason(void **unused)
 static void a_rewind_may_end_a_promise(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(0, (struct ct_kv_extent){1024, 256, 2, 4 * 3 * CT_KEY_BLOCK * POSITION_BYTES});
+    struct fake *f =
+        fake_open(0, (struct ct_kv_extent){1024, 256, 2, 4 * 3 * CT_KEY_BLOCK * POSITION_BYTES, 0});
     assert_true(keeps(f, 0, 768) && grow(f, 0, 600) && share(f, 1, 0, 512) && grow(f, 1, 513));
     assert_int_equal(f->cache.group[CT_GLOBAL].n_free, 0);
     cut(f, 0, 512, false);
@@ -564,82 +327,6 @@ static void a_rewind_may_end_a_promise(void **unused)
     assert_int_equal(f->cache.reserved[0], 0);
     check_all(f);
     fake_close(f);
-}
-
-/* ---- everything at once ---- */
-
-static uint32_t seed = 1;
-static int below(int n)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return (int)((uint64_t)(seed >> 4) * (uint64_t)n >> 28);
-}
-
-/* A pass over several sequences, which may be stopped. */
-static void random_pass(struct fake *f)
-{
-    int to[MOST_SEQUENCES];
-    bool stopped = below(6) == 0;
-
-    for (int s = 0; s < f->cache.sequences; s++) {
-        int n = f->ready[s], room = CT_MIN(MOST_CONTEXT - n, ct_kv_span(&f->cache, n)),
-            most = below(3) ? 40 : 1000;
-        to[s] = n;
-        if (below(2) || room == 0)
-            continue;
-        int end = n + 1 + below(CT_MIN(room, most));
-        bool kept = end <= f->cache.reserved[s], done = ct_kv_extend(&f->cache, s, end);
-        assert_true(done || !kept);
-        to[s] = done ? end : n;
-    }
-    for (int s = 0; s < f->cache.sequences; s++) {
-        int n = f->n[s], ready = f->ready[s];
-        write_positions(f, s, to[s]);
-        if (stopped && to[s] > ready) {
-            ct_kv_cut(&f->cache, s, n, ready, false);
-            f->n[s] = n;
-            f->ready[s] = ready;
-        }
-    }
-}
-
-static void random_step(struct fake *f)
-{
-    int s = below(f->cache.sequences), t = below(f->cache.sequences), n = f->n[s] ? below(f->n[s] + 1) : 0;
-
-    if (below(3)) {
-        random_pass(f);
-    } else if (below(4) == 0) {
-        (void)keeps(f, s, below(4) ? below(MOST_CONTEXT) : 0);
-    } else if (below(2)) {
-        cut(f, s, n, below(2));
-    } else if (t != s) {
-        cut(f, t, 0, below(2));
-        (void)ct_kv_reserve(&f->cache, t, 0);
-        (void)share(f, t, s, below(2) ? f->n[s] : n);
-    }
-    check_all(f);
-}
-
-static void sequences_feel_nothing_of_each_other(void **unused)
-{
-    (void)unused;
-    static const int windows[] = {0, 8, 256, 257, 300, 600};
-    for (size_t i = 0; i < 4 * CT_COUNT(windows); i++) {
-        size_t few = i % 2 ? 0 : (size_t)(2 + below(20)) * 3 * CT_KEY_BLOCK * POSITION_BYTES;
-        struct ct_kv_extent e = {MOST_CONTEXT, i % 3 ? 256 : 700, 2 + below(3), few};
-        struct fake *f = fake_open(windows[i % CT_COUNT(windows)], e);
-        for (int step = 0; step < 300; step++)
-            random_step(f);
-        for (int s = 0; s < f->cache.sequences; s++) {
-            assert_true(ct_kv_reserve(&f->cache, s, 0));
-            cut(f, s, 0, true);
-        }
-        check_use(f, 0, 0);
-        for (int k = 0; k < CT_ATTN_TYPES; k++)
-            assert_int_equal(f->cache.group[k].promised, 0);
-        fake_close(f);
-    }
 }
 
 int main(void)
@@ -661,7 +348,6 @@ int main(void)
         cmocka_unit_test(a_fork_keeps_the_promise),
         cmocka_unit_test(a_promise_ends_with_its_reason),
         cmocka_unit_test(a_rewind_may_end_a_promise),
-        cmocka_unit_test(sequences_feel_nothing_of_each_other),
     };
     return cmocka_run_group_tests_name("model: kv_cache", tests, NULL, NULL);
 }

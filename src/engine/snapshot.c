@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot.c: see snapshot.h. */
+#include "engine/snapshot.h"
+
+static bool *of_snapshot(const struct ct_snapshots *s, int snapshot)
+{
+    return s->of + (size_t)snapshot * (size_t)s->cache->sequences;
+}
+
+/* Tokens that a sequence would have to evaluate once more to come to the position of a snapshot of its own. */
+static int cost_for(const struct ct_snapshots *s, int snapshot, int sequence)
+{
+    int below = 0;
+
+    for (int i = 0; i < s->cache->snapshots; i++)
+        if (of_snapshot(s, i)[sequence] && s->position[i] < s->position[snapshot])
+            below = CT_MAX(below, s->position[i]);
+    return s->position[snapshot] - below;
+}
+
+/* The loss of a snapshot: what it costs the one of its sequences that has least without it. */
+static int snapshot_cost(const struct ct_snapshots *s, int snapshot)
+{
+    int cost = 0;
+
+    for (int q = 0; q < s->cache->sequences; q++)
+        if (of_snapshot(s, snapshot)[q])
+            cost = CT_MAX(cost, cost_for(s, snapshot, q));
+    return cost;
+}
+
+static void drop_snapshot(struct ct_snapshots *s, int snapshot, bool discard)
+{
+    memset(of_snapshot(s, snapshot), 0, (size_t)s->cache->sequences * sizeof *s->of);
+    s->position[snapshot] = 0;
+    ct_kv_drop_snapshot(s->cache, snapshot, discard);
+}
+
+/* Drops the one whose loss costs least, of several the one that is farthest back. */
+static bool drop_cheapest(void *user)
+{
+    struct ct_snapshots *s = user;
+    int least = -1, cost = 0;
+
+    for (int i = 0; i < s->cache->snapshots; i++) {
+        int of_this = s->position[i] ? snapshot_cost(s, i) : 0;
+        if (of_this &&
+            (least < 0 || of_this < cost || (of_this == cost && s->position[i] < s->position[least]))) {
+            least = i;
+            cost = of_this;
+        }
+    }
+    if (least >= 0)
+        drop_snapshot(s, least, false);
+    return least >= 0;
+}
+
+void ct_snapshots_lay_out(struct ct_snapshots *s, struct ct_kv_cache *cache)
+{
+    struct ct_backend *b = cache->backend;
+    size_t n = (size_t)cache->snapshots;
+
+    *s = (struct ct_snapshots){.cache = cache};
+    s->position = b->verb.alloc_host(b, n * sizeof *s->position);
+    s->of = b->verb.alloc_host(b, n * (size_t)cache->sequences * sizeof *s->of);
+    if (n > 0) {
+        cache->release = drop_cheapest;
+        cache->user = s;
+    }
+}
+
+/* Where there is none yet; the number of those that may be when there is no such place. */
+static int free_snapshot(const struct ct_snapshots *s)
+{
+    int i = 0;
+
+    while (i < s->cache->snapshots && s->position[i])
+        i++;
+    return i;
+}
+
+void ct_snapshot_take(struct ct_snapshots *s, int sequence)
+{
+    struct ct_kv_cache *cache = s->cache;
+    int position = ct_kv_ready(cache, sequence);
+
+    for (int i = 0; i < cache->snapshots; i++)
+        if (of_snapshot(s, i)[sequence] && s->position[i] == position)
+            return;
+    if (cache->snapshots == 0 || position == 0)
+        return;
+    if (free_snapshot(s) == cache->snapshots)
+        drop_cheapest(s);
+    int taken = free_snapshot(s);
+    bool kept = ct_kv_take_snapshot(cache, taken, sequence);
+    while (kept && cache->n_in_snapshots > cache->most_in_snapshots)
+        kept = drop_cheapest(s);
+    if (!kept) {
+        ct_kv_drop_snapshot(cache, taken, false);
+        return;
+    }
+    s->position[taken] = position;
+    of_snapshot(s, taken)[sequence] = true;
+}
+
+int ct_snapshot_nearest(const struct ct_snapshots *s, int sequence, int n)
+{
+    int row = sequence, nearest = ct_kv_ready_at(s->cache, sequence, n);
+
+    for (int i = 0; i < s->cache->snapshots; i++) {
+        int at = of_snapshot(s, i)[sequence] ? ct_kv_ready_at(s->cache, ct_kv_snapshot(s->cache, i), n) : 0;
+        if (at > nearest) {
+            nearest = at;
+            row = ct_kv_snapshot(s->cache, i);
+        }
+    }
+    return row;
+}
+
+void ct_snapshots_share(struct ct_snapshots *s, int to, int from, int n)
+{
+    for (int i = 0; i < s->cache->snapshots; i++)
+        of_snapshot(s, i)[to] = of_snapshot(s, i)[from] && s->position[i] <= n;
+}
+
+void ct_snapshots_cut(struct ct_snapshots *s, int sequence, int n, bool discard)
+{
+    for (int i = 0; i < s->cache->snapshots; i++) {
+        if (!of_snapshot(s, i)[sequence] || s->position[i] <= n)
+            continue;
+        of_snapshot(s, i)[sequence] = false;
+        if (snapshot_cost(s, i) == 0) /* it is nobody's */
+            drop_snapshot(s, i, discard);
+    }
+}
+
+int ct_snapshots_of(const struct ct_snapshots *s, int sequence)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->cache->snapshots; i++)
+        n += of_snapshot(s, i)[sequence];
+    return n;
+}
