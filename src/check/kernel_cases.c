@@ -116,10 +116,7 @@ static bool take_prepared(struct ct_case *c, struct ct_prepared *x, const struct
     x->q = c->take(c, n * padded, 64);
     x->scale = case_floats(c, n * padded / CT_GROUP, 64);
     x->sum = c->take(c, n * padded / CT_HALF * sizeof *x->sum, 64);
-    const bool tile = form == CT_INPUT_LANES && !one_in(c, 4);
-    if (tile)
-        x->tile = c->take(c, n * padded, 64);
-    return x->q && x->scale && x->sum && (x->tile || !tile);
+    return x->q && x->scale && x->sum;
 }
 
 /* In portions of whole lanes, the last ones first at times: threads do that. */

@@ -45,7 +45,6 @@ struct ct_prepared {
     int8_t *q;
     float *scale;
     int32_t *sum;
-    void *tile; /* of LANES: as many bytes as q, for a level with tiles; NULL: it does without */
 };
 
 /* 16 keys and 32 channels: lanes are what a vector of the product holds, keys for scores, channels for
@@ -103,8 +102,6 @@ struct ct_kernel {
     const char *isa;
     /* How this level wants weights to lie whose type has panels (panel.h). It takes both. */
     enum ct_layout layout;
-    /* Whether it wants the tile of a prepared input. */
-    bool tiles;
     /* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little.
      * For up to CT_LANES tokens the four panels that a product of one token reads side by side; for more,
      * whose blocks take longer, two. */

@@ -172,7 +172,6 @@ static struct ct_prepared prepare(const struct ct_kernel *k, enum ct_input form,
         .q = need(values),
         .scale = need(values / CT_GROUP * sizeof(float)),
         .sum = need(values / CT_HALF * sizeof(int32_t)),
-        .tile = need(values),
     };
     for (int t = 0; t < n; t += CT_LANES)
         ct_call_prepare(k, &p, form, x, (size_t)cols, t, t + CT_LANES);
@@ -185,7 +184,6 @@ static void forget(struct timing *t)
     free(t->x.q);
     free(t->x.scale);
     free(t->x.sum);
-    free(t->x.tile);
     free(t->out);
     free(t->scratch);
 }

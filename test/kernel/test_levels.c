@@ -171,7 +171,6 @@ static struct ct_prepared prepare(const struct ct_kernel *k, enum ct_input form,
         p.q = room(values);
         p.scale = room(values / CT_GROUP * sizeof *p.scale);
         p.sum = room(values / CT_HALF * sizeof *p.sum);
-        p.tile = form == CT_INPUT_LANES && below(8) ? room(values) : NULL;
     } else
         p.value = room(values * sizeof *p.value);
     for (int t = 0; t < n; t += CT_LANES)
@@ -185,7 +184,6 @@ static void drop(struct ct_prepared *p)
     free(p->q);
     free(p->scale);
     free(p->sum);
-    free(p->tile);
 }
 
 /* ---- the comparison ---- */

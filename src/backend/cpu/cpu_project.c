@@ -351,7 +351,5 @@ void ct_cpu_project_init(struct ct_cpu_backend *b)
         p->q = ct_cpu_take(m, values);
         p->scale = ct_cpu_take(m, values / CT_GROUP * sizeof *p->scale);
         p->sum = ct_cpu_take(m, values / CT_HALF * sizeof *p->sum);
-        if (form == CT_INPUT_LANES && b->kernel.tiles)
-            p->tile = ct_cpu_take(m, values);
     }
 }

@@ -30,16 +30,11 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
                               const struct ct_panels_next *next);
 
 /* Products over panels of planes and of SFP are in files of their own, with inputs as panel_avx2.c and ref
- * prepare them; a level that has none of its own takes those of the level below. */
-#ifdef CT_BELOW
-#define OWN(name) CT_PASTE(name, CT_BELOW)
-#else
-#define OWN(name) CT_NAME(name)
-#endif
-void OWN(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                            const struct ct_prepared *x, const struct ct_panels_next *next);
-void OWN(ct_project_sfp)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                         const struct ct_prepared *x);
+ * prepare them. */
+void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                                const struct ct_prepared *x, const struct ct_panels_next *next);
+void CT_NAME(ct_project_sfp)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                             const struct ct_prepared *x);
 
 /* The entries of a level's table, and what levels above it use. */
 void CT_NAME(ct_panels_init)(struct ct_kernel *k);
@@ -55,7 +50,7 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
 {
     ct_assert_project(out, ldo, w, r0, r1, x, form);
     if (ct_panel_of(w->type)->lines == CT_LINES_PLANES) {
-        OWN(ct_project_planes)(out, ldo, w, r0, r1, x, next);
+        CT_NAME(ct_project_planes)(out, ldo, w, r0, r1, x, next);
         return;
     }
     switch (w->type) {
@@ -69,7 +64,7 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
         CT_NAME(floats)(out, ldo, CT_BF16, w, r0, r1, x, form);
         break;
     case CT_SFP:
-        OWN(ct_project_sfp)(out, ldo, w, r0, r1, x);
+        CT_NAME(ct_project_sfp)(out, ldo, w, r0, r1, x);
         break;
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \

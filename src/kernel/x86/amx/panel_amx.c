@@ -5,13 +5,14 @@
  * here: rows of results are tokens, columns rows of the matrix. NUMERICS.md sections 4 and 5. */
 #include "kernel/x86/amx/panel_amx.h"
 
-#include "kernel/ref/ref_math.h"
+#include "kernel/x86/avx512/quantize_avx512.h"
 
-/* Levels below: their products, and the inputs that AVX2 prepares for all of them. */
-#define BELOW CT_PASTE(ct_panels_project, CT_BELOW)
+/* Levels below: their products, and what they make of inputs. */
+#define BELOW       CT_PASTE(ct_panels_project, CT_BELOW)
+#define BELOW_LANES CT_PASTE(ct_lanes_prepare, CT_BELOW_ATTEND)
 void BELOW(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x,
            enum ct_input form, float *scratch, const struct ct_panels_next *next);
-void ct_panels_prepare_avx2(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
+void BELOW_LANES(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
 void ct_prepare_input_avx2(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
                            int t1);
 
@@ -23,7 +24,7 @@ static int tiled(const struct ct_prepared *p, enum ct_input form)
 {
     const int over = p->n % TOKENS;
 
-    if (form != CT_INPUT_BF16_LANES && (form != CT_INPUT_LANES || !p->tile))
+    if (form != CT_INPUT_BF16_LANES && form != CT_INPUT_LANES)
         return 0;
     return p->n - over + (over >= FEWEST ? TOKENS : 0);
 }
@@ -42,7 +43,6 @@ static struct ct_prepared rest_of(const struct ct_prepared *p, enum ct_input for
     struct ct_prepared rest = *p;
 
     rest.n = p->n - n;
-    rest.tile = NULL;
     if (form != CT_INPUT_LANES) {
         rest.value = p->value + values;
     } else {
@@ -76,38 +76,76 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
 
 /* ---- inputs: tokens of whole tiles in rows ---- */
 
-/* Bytes as for the levels below, and again [group][16 tokens][32]. */
+/* Of each 16 tokens, [group][16] of these: 32 bytes, scale, scale times their sum where levels below have the
+ * sum, and behind those of all tokens the sums of both halves in 16 bits each. */
 static void head_bytes(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
 {
-    const size_t cols = (size_t)p->cols;
+    const size_t groups = (size_t)(p->cols / CT_GROUP);
+    int32_t *pair = p->sum + ct_round_up((size_t)p->n, TOKENS) * groups;
 
-    ct_panels_prepare_avx2(p, x, ldx, t0, t1);
-    for (int t = t0; t < t1; t++)
-        for (size_t k = 0; k < cols; k += CT_GROUP) {
-            const int8_t *from =
-                p->q + (size_t)(t / CT_LANES * CT_LANES) * cols + k * CT_LANES + 4 * (t % CT_LANES);
-            int8_t *to = (int8_t *)p->tile + (size_t)(t / TOKENS * TOKENS) * cols + k * TOKENS +
-                         CT_GROUP * (t % TOKENS);
-            for (int i = 0; i < CT_GROUP; i += 4)
-                memcpy(to + i, from + i * CT_LANES, 4);
+    for (int t = t0; t < t1; t += EIGHT)
+        for (size_t g = 0; g < groups; g++) {
+            const size_t at = (size_t)(t / TOKENS * TOKENS) * groups + g * TOKENS + (size_t)(t % TOKENS);
+            const struct eight_groups eight =
+                quantize_eight(x + (size_t)t * ldx + g * CT_GROUP, ldx, CT_MIN(EIGHT, p->n - t));
+            __m512i words[EIGHT / 2];
+            __m256i half[2];
+            UNROLL for (int i = 0; i < EIGHT / 2; i++) _mm512_storeu_si512(
+                (void *)(p->q + at * CT_GROUP + (size_t)(LINE_BYTES * i)), pair_in_order(eight.pair[i]));
+            words_side_by_side(words, &eight);
+            sums_of_halves(half, words);
+            const __m256 sum = _mm256_cvtepi32_ps(_mm256_add_epi32(half[0], half[1]));
+            _mm256_storeu_ps(p->scale + at, eight.scale);
+            _mm256_storeu_ps((float *)(void *)(p->sum + at), _mm256_mul_ps(eight.scale, sum));
+            _mm256_storeu_si256((__m256i *)(void *)(pair + at), both_halves(half));
         }
 }
 
-/* Two-byte values [chunk][16 tokens][32] where floats would lie. */
+/* 16 values as ct_bf16_round has them, in two bytes. */
+INLINE __m256i two_bytes(__m512 v)
+{
+    const __m512i quiet = _mm512_or_si512(as_bits(v), _mm512_set1_epi32(0x400000));
+    const __m512 number =
+        _mm512_mask_mov_ps(fvec_bf16_round(v), _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), as_floats(quiet));
+    const __m512 size = fvec_and(number, 0x7fffffffu);
+    const __mmask16 counts = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0x1p-50f), _CMP_NLT_UQ);
+
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(as_bits(_mm512_maskz_mov_ps(counts, number)), 16));
+}
+
+/* A row of a tile. */
+INLINE void put_row(void *to, const float *x)
+{
+    const __m512i low = _mm512_castsi256_si512(two_bytes(_mm512_loadu_ps(x)));
+    _mm512_storeu_si512(to, _mm512_inserti64x4(low, two_bytes(_mm512_loadu_ps(x + CT_HALF)), 1));
+}
+
+/* The same of fewer values, and of none. */
+static void put_part(void *to, const float *x, int n)
+{
+    float row[CT_GROUP] = {0};
+
+    if (n > 0)
+        memcpy(row, x, (size_t)n * sizeof *row);
+    put_row(to, row);
+}
+
+/* Of each 16 tokens, two-byte values [chunk][16][32]: half of the memory where floats would lie. */
 static void head_bf16(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
 {
-    const int padded = ct_pad_group(p->cols);
+    const int chunks = ct_pad_group(p->cols) / CT_GROUP;
 
     for (int t = t0; t < t1; t++) {
-        const float *in = x + (size_t)t * ldx;
-        uint16_t *block = (uint16_t *)(void *)(p->value + (size_t)(t / TOKENS * TOKENS) * (size_t)padded);
-        for (int k = 0; k < padded; k += CT_GROUP) {
-            uint16_t *to = block + k * TOKENS + CT_GROUP * (t % TOKENS);
-            int have = t < p->n ? CT_MIN(CT_GROUP, p->cols - k) : 0;
-            for (int i = 0; i < have; i++)
-                to[i] = (uint16_t)(ct_f32_bits(ct_bf16_round(in[k + i])) >> 16);
-            for (int i = have; i < CT_GROUP; i++)
-                to[i] = 0;
+        const size_t block = (size_t)(t / TOKENS) * (size_t)chunks;
+        for (int c = 0; c < chunks; c++) {
+            const int have = t < p->n ? CT_MIN(p->cols - c * CT_GROUP, CT_GROUP) : 0;
+            uint8_t *to =
+                (uint8_t *)p->value + ((block + (size_t)c) * TOKENS + (size_t)(t % TOKENS)) * LINE_BYTES;
+            const float *in = x + (size_t)t * ldx + c * CT_GROUP;
+            if (have == CT_GROUP)
+                put_row(to, in);
+            else
+                put_part(to, in, have);
         }
     }
 }
@@ -131,7 +169,7 @@ static void prepare_panels(struct ct_prepared *p, enum ct_input form, const floa
     t0 = CT_MAX(t0 - n, 0);
     t1 -= n;
     if (form == CT_INPUT_LANES)
-        ct_panels_prepare_avx2(&rest, x, ldx, t0, t1);
+        BELOW_LANES(&rest, x, ldx, t0, t1);
     else
         ct_prepare_input_avx2(&rest, CT_INPUT_BF16, x, ldx, t0, t1);
 }
@@ -153,7 +191,6 @@ static void prepare_input(struct ct_prepared *p, enum ct_input form, const float
 void CT_NAME(ct_panels_init)(struct ct_kernel *k);
 void CT_NAME(ct_panels_init)(struct ct_kernel *k)
 {
-    k->tiles = true;
     k->prepare_input = prepare_input;
     k->prepare_lanes = prepare_lanes;
     k->project_panels = project_panels;

@@ -93,8 +93,7 @@ INLINE void panels_of_bf16(float *out, size_t ldo, const struct ct_weight *w, in
 {
     const int all = ct_pad_group(p->cols) / CT_GROUP, steps = (t1 - t0 + 2 * TOKENS - 1) / (2 * TOKENS);
     const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes;
-    /* bytes: as many as the floats that would lie here */
-    const size_t block = sizeof(float) * TOKENS * CT_GROUP * (size_t)all;
+    const size_t block = (size_t)CHUNK * (size_t)all;
 
     for (int i = 0; i < steps; i++) {
         const int t = t0 + 2 * TOKENS * i, left = CT_MIN(t1, p->n) - t;

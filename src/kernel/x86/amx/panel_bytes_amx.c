@@ -91,11 +91,11 @@ INLINE void unpack(int8_t *to, const struct kind kind, const uint8_t *chunk, int
 
 /* ---- a block of 16 tokens ---- */
 
-/* Bytes [group][16][32]; scales and sums of both blocks of CT_LANES, [group][CT_LANES]. */
+/* What panel_amx.c made of them, from some group on: [group][16]. */
 struct block {
-    const int8_t *q;
-    const float *scale[2];
-    const int32_t *sum[2], *pair[2];
+    const int8_t *q; /* [32] */
+    const float *scale, *xsum;
+    const int32_t *pair;
 };
 
 /* (float)sum of a row of a tile. */
@@ -114,39 +114,26 @@ INLINE void add_group(__m512 *acc, const struct kind kind, int32_t (*const sums)
         group_factors(kind, part + (size_t)chunk * (size_t)chunk_bytes(kind), (int)of, 0);
     const bool minus = scaled(kind) && kind.factor == HALVES;
     const __m512 ws = minus ? _mm512_sub_ps(_mm512_setzero_ps(), f.ws) : f.ws;
-    const bool summed = kind.factor == OWN_PAIR || kind.factor == PAIR || kind.factor == BLOCK;
     __m512 weight[2] = {ws, ws};
 
     if (two_tiles(kind))
         UNROLL for (int half = 0; half < 2; half++) weight[half] = half_scale(f.scales, half);
-    UNROLL for (int h = 0; h < 2; h++)
+    UNROLL for (int t = 0; t < TOKENS; t++)
     {
-        const float *xs = x->scale[h] + (size_t)g * CT_LANES;
-        const int32_t *pair = x->pair[h] + (size_t)g * CT_LANES;
-        _Alignas(32) float xsum[CT_LANES];
-        if (summed) {
-            __m256 s = _mm256_cvtepi32_ps(
-                _mm256_loadu_si256((const __m256i *)(const void *)(x->sum[h] + (size_t)g * CT_LANES)));
-            _mm256_store_ps(xsum, _mm256_mul_ps(_mm256_loadu_ps(xs), s));
+        const __m512 s = _mm512_set1_ps(x->scale[g * TOKENS + t]);
+        __m512 v = sum_of(sums[0], t), to = acc[t];
+        if (two_tiles(kind))
+            v = _mm512_fmadd_ps(sum_of(sums[1], t), weight[1], _mm512_mul_ps(v, weight[0]));
+        to = _mm512_fmadd_ps(v, _mm512_mul_ps(ws, s), to);
+        if (kind.factor == OWN_PAIR)
+            to = _mm512_fmadd_ps(f.m, _mm512_set1_ps(x->xsum[g * TOKENS + t]), to);
+        if (kind.factor == PAIR || kind.factor == BLOCK)
+            to = _mm512_fnmadd_ps(f.m, _mm512_set1_ps(x->xsum[g * TOKENS + t]), to);
+        if (kind.factor == NIBBLES) {
+            const __m512i minima = _mm512_madd_epi16(f.minimum, _mm512_set1_epi32(x->pair[g * TOKENS + t]));
+            to = _mm512_fnmadd_ps(f.m, _mm512_mul_ps(s, _mm512_cvtepi32_ps(minima)), to);
         }
-        UNROLL for (int i = 0; i < CT_LANES; i++)
-        {
-            const int t = CT_LANES * h + i;
-            const __m512 s = _mm512_set1_ps(xs[i]);
-            __m512 v = sum_of(sums[0], t), to = acc[t];
-            if (two_tiles(kind))
-                v = _mm512_fmadd_ps(sum_of(sums[1], t), weight[1], _mm512_mul_ps(v, weight[0]));
-            to = _mm512_fmadd_ps(v, _mm512_mul_ps(ws, s), to);
-            if (kind.factor == OWN_PAIR)
-                to = _mm512_fmadd_ps(f.m, _mm512_set1_ps(xsum[i]), to);
-            else if (summed)
-                to = _mm512_fnmadd_ps(f.m, _mm512_set1_ps(xsum[i]), to);
-            if (kind.factor == NIBBLES) {
-                const __m512i minima = _mm512_madd_epi16(f.minimum, _mm512_set1_epi32(pair[i]));
-                to = _mm512_fnmadd_ps(f.m, _mm512_mul_ps(s, _mm512_cvtepi32_ps(minima)), to);
-            }
-            acc[t] = to;
-        }
+        acc[t] = to;
     }
 }
 
@@ -245,14 +232,11 @@ INLINE void block_of_bytes(const struct results *to, float *kept, const struct k
 /* The block of tokens that begins at t, from group g on. */
 INLINE struct block block_at(const struct ct_prepared *p, int t, size_t g)
 {
-    const size_t groups = (size_t)(p->cols / CT_GROUP);
-    const size_t low = (size_t)t * groups + g * CT_LANES, high = low + groups * CT_LANES;
+    const size_t groups = (size_t)(p->cols / CT_GROUP), at = (size_t)t * groups + g * TOKENS;
     const int32_t *pair = p->sum + ct_round_up((size_t)p->n, TOKENS) * groups;
 
-    return (struct block){(const int8_t *)p->tile + ((size_t)t * groups + g * TOKENS) * CT_GROUP,
-                          {p->scale + low, p->scale + high},
-                          {p->sum + low, p->sum + high},
-                          {pair + low, pair + high}};
+    return (struct block){p->q + at * CT_GROUP, p->scale + at, (const float *)(const void *)(p->sum + at),
+                          pair + at};
 }
 
 INLINE void panel_of_bytes(struct results to, const struct kind kind, const uint8_t *part,

@@ -33,20 +33,12 @@ INLINE void store_sums(float *scale, int32_t *sum, int32_t *pair, const struct e
     sums_of_halves(half, words);
     store_some(scale, _mm256_castps_si256(g->scale), n);
     store_some(sum, _mm256_add_epi32(half[0], half[1]), n);
-    store_some(
-        pair,
-        _mm256_or_si256(_mm256_slli_epi32(half[1], 16), _mm256_and_si256(half[0], _mm256_set1_epi32(0xffff))),
-        n);
+    store_some(pair, both_halves(half), n);
 }
 
 /* One token: eight of its groups at a time. */
 static void prepare_token(struct ct_prepared *p, const float *x)
 {
-#define FOUR(w) BY_PAIRS(w), BY_PAIRS((w) + 1), BY_PAIRS((w) + 2), BY_PAIRS((w) + 3)
-#define NEXT(w) BY_PAIRS(w) + 2, BY_PAIRS((w) + 1) + 2, BY_PAIRS((w) + 2) + 2, BY_PAIRS((w) + 3) + 2
-    static const int32_t in_order[16] = {FOUR(0), FOUR(4), NEXT(0), NEXT(4)};
-#undef FOUR
-#undef NEXT
     const int groups = p->cols / CT_GROUP;
 
     for (int g = 0; g < groups; g += EIGHT) {
@@ -56,7 +48,7 @@ static void prepare_token(struct ct_prepared *p, const float *x)
         UNROLL for (int i = 0; i < EIGHT / 2; i++)
         {
             int8_t *to = p->q + (g + 2 * i) * CT_GROUP;
-            __m512i pair = _mm512_permutexvar_epi32(ivec_load(in_order), eight.pair[i]);
+            __m512i pair = pair_in_order(eight.pair[i]);
             if (2 * i + 1 < n)
                 _mm512_storeu_si512((void *)to, pair);
             else if (2 * i < n)

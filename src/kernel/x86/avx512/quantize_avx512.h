@@ -75,6 +75,17 @@ INLINE struct eight_groups quantize_eight(const float *x, size_t apart, int n)
     return to;
 }
 
+/* Both groups of a pair, one behind the other. */
+INLINE __m512i pair_in_order(__m512i pair)
+{
+#define FOUR(w) BY_PAIRS(w), BY_PAIRS((w) + 1), BY_PAIRS((w) + 2), BY_PAIRS((w) + 3)
+#define NEXT(w) BY_PAIRS(w) + 2, BY_PAIRS((w) + 1) + 2, BY_PAIRS((w) + 2) + 2, BY_PAIRS((w) + 3) + 2
+    static const int32_t in_order[16] = {FOUR(0), FOUR(4), NEXT(0), NEXT(4)};
+#undef FOUR
+#undef NEXT
+    return _mm512_permutexvar_epi32(ivec_load(in_order), pair);
+}
+
 /* words[i]: words 2i of the eight groups, then their words 2i + 1. */
 INLINE void words_side_by_side(__m512i words[4], const struct eight_groups *g)
 {
@@ -107,6 +118,13 @@ INLINE void sums_of_halves(__m256i sum[2], const __m512i words[4])
         s = _mm512_madd_epi16(s, pairs);
         sum[half] = _mm256_add_epi32(_mm512_castsi512_si256(s), _mm512_extracti64x4_epi64(s, 1));
     }
+}
+
+/* The same as panels of planes read them: the first in the low 16 bits. */
+INLINE __m256i both_halves(const __m256i sum[2])
+{
+    return _mm256_or_si256(_mm256_slli_epi32(sum[1], 16),
+                           _mm256_and_si256(sum[0], _mm256_set1_epi32(0xffff)));
 }
 
 #endif
