@@ -17,8 +17,8 @@
  *                   here with plain AVX2, integers 5 to 25 % faster than four, a Zen 4 up to 40 %. So kernels
  *                   of AVX-512 have both ways (level.c chooses)
  * cached            bytes of inputs that stay in a cache of 512 KiB while panels go by
- * tokens            whose inputs, of up to 2048 k, stay in the cache while panels go by, where it is no matter of
- *                   bytes
+ * tokens            whose inputs, of up to 2048 k, stay in the cache while panels go by, where it is no
+ *                   matter of bytes
  * part              k of a panel that are signed bytes at a time, beside those tokens in the nearest cache */
 #define CT_LEVEL_SIZES(ROW)                                                                                  \
     /*  level  queries few many floats integers cached tokens part */                                        \
