@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "backend/cpu/cpu_backend.h"
+#include "kernel/layout/panel.h"
 
 enum { COLS = 64, MOST_ROWS = 2500, TOKENS = 11 };
 
@@ -41,14 +42,14 @@ struct rig {
     ct_mat in, out[3], ffn;
 };
 
-static struct rig rig_open(int threads)
+static struct rig rig_open(int threads, int max_ffn)
 {
     const struct ct_attn attn = {.head_dim = COLS, .rotated = COLS / 2, .rope_base = 10000, .rope_factor = 1};
     const struct ct_backend_options o = {
         .threads = threads,
         .norm_eps = 1e-6f,
         .max_input = COLS,
-        .max_ffn = MOST_ROWS,
+        .max_ffn = max_ffn,
         .max_heads = 1,
         .max_head_dim = COLS,
         .n_vocab = MOST_ROWS,
@@ -133,11 +134,16 @@ static void check(struct rig *r, const int rows[3], int n)
     project_logits(r->b, r->in, 0, n, to, &w[0], 0);
     want(out, r, &w[0], n);
     assert_memory_equal(logits, out, (size_t)n * MOST_ROWS * sizeof *out);
+    if (ct_cpu(r->b)->o.max_ffn < rows[0]) {
+        assert_true(end_pass(r->b));
+        goto done;
+    }
     project_geglu(r->b, r->ffn, r->in, &w[0], &w[0]);
     for (int t = 0; t < n; t++)
         ct_cpu(r->b)->kernel.geglu(out + (size_t)t * MOST_ROWS, logits + (size_t)t * MOST_ROWS, rows[0]);
     same(out, r->ffn, n);
     assert_true(end_pass(r->b));
+done:
     for (int i = 0; i < 3; i++)
         free((void *)(uintptr_t)w[i].data);
     free(out);
@@ -152,12 +158,24 @@ static void every_row_is_computed_once_at_least(void **state)
 
     (void)state;
     for (size_t t = 0; t < CT_COUNT(threads); t++) {
-        struct rig r = rig_open(threads[t]);
+        struct rig r = rig_open(threads[t], MOST_ROWS);
         for (size_t i = 0; i < CT_COUNT(rows); i++)
             for (size_t n = 0; n < CT_COUNT(tokens); n++)
                 check(&r, rows[i], tokens[n]);
         r.b->verb.destroy(r.b);
     }
+}
+
+/* Logits of some rows are computed beside where they belong, as many as fit. */
+static void logits_need_no_wide_layer(void **state)
+{
+    static const int rows[3] = {MOST_ROWS, 1, 1};
+    struct rig r = rig_open(2, CT_PANEL_ROWS);
+
+    (void)state;
+    for (int n = 1; n <= TOKENS; n++)
+        check(&r, rows, n);
+    r.b->verb.destroy(r.b);
 }
 
 /* A column of a matrix must not fall into one set of the first cache. */
@@ -176,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_computed_once_at_least),
+        cmocka_unit_test(logits_need_no_wide_layer),
         cmocka_unit_test(rows_lie_on_lines_and_never_pages_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

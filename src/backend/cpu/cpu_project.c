@@ -278,6 +278,7 @@ static void some_logits(struct job *j, int r0, int r1, struct ct_panels_next nex
     bool alone = j->tokens == 1;
     ct_mat out = {alone ? j->to[0] + r0 : beside_of(b, thread), w.rows, ct_stride(w.rows)};
 
+    assert(alone || (size_t)out.stride * (size_t)j->tokens <= beside_values(b));
     product_rows(j, out, &w, 0, w.rows, next, thread);
     for (int t = 0; t < j->tokens; t++) {
         float *to = j->to[t] + r0;
