@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plane_groups.h: codes and factors of a group of an integer panel as they lie (layout/panel.h), in vectors: a
- * part is the rows that one of them holds. What products make of them is panel_planes.h's and the tiles'. A
- * simd_X.h comes before this. */
+/* plane_groups.h: codes and factors of a group of an integer panel as they lie (layout/panel.h), in vectors:
+ * a part is the rows that one of them holds. What products make of them is panel_planes.h's and the tiles'.
+ * A simd_X.h comes before this. */
 #ifndef CT_PLANE_GROUPS_H
 #define CT_PLANE_GROUPS_H
 

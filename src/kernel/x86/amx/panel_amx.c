@@ -150,8 +150,8 @@ static void head_bf16(struct ct_prepared *p, const float *x, size_t ldx, int t0,
     }
 }
 
-/* Tokens [t0, t1) of both parts; those of a last tile that nobody has are among them, since t1 is a multiple of
- * CT_LANES. */
+/* Tokens [t0, t1) of both parts; those of a last tile that nobody has are among them, since t1 is a multiple
+ * of CT_LANES. */
 static void prepare_panels(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
                            int t1)
 {
