@@ -78,14 +78,6 @@ static inline void emulate_mask_storeu_ps(float *to, unsigned mask, simde__m512 
             to[i] = v.f32[i];
 }
 
-/* A processor faults where that is no line. */
-static inline void emulate_stream_ps(float *to, simde__m512 a)
-{
-    if ((uintptr_t)to % 64)
-        __builtin_trap();
-    memcpy(to, &a, sizeof a);
-}
-
 /* SIMDe shifts a 1 into the sign. */
 static inline uint32_t emulate_test_epi16_mask(simde__m512i a, simde__m512i b)
 {
@@ -137,7 +129,6 @@ static inline simde__m512i emulate_dpbusd(simde__m512i sum, simde__m512i a, simd
 #undef _mm512_cvtepi32_epi16
 #undef _mm512_cvtps_epi32
 #undef _mm512_mask_storeu_ps
-#undef _mm512_stream_ps
 #undef _mm512_scalef_ps
 #undef _mm512_dpbusd_epi32
 #undef _mm512_madd_epi16 /* SIMDe 0.7.4 gives it four parameters */
@@ -153,7 +144,6 @@ static inline simde__m512i emulate_dpbusd(simde__m512i sum, simde__m512i a, simd
 #define _mm512_cvtepi32_epi16(a)           emulate_cvtepi32_epi16(a)
 #define _mm512_cvtps_epi32(a)              emulate_cvtps_epi32(a)
 #define _mm512_mask_storeu_ps(to, m, a)    emulate_mask_storeu_ps(to, m, a)
-#define _mm512_stream_ps(to, a)            emulate_stream_ps(to, a)
 #define _mm512_scalef_ps(a, n)             emulate_scalef_ps(a, n)
 #define _mm512_madd_epi16(a, b)            simde_mm512_madd_epi16(a, b)
 #define _mm512_dpbusd_epi32(sum, a, b)     emulate_dpbusd(sum, a, b)

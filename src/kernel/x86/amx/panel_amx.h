@@ -14,9 +14,6 @@
 enum {
     TOKENS = 16,            /* of a tile */
     MANY = CT_SIZE(tokens), /* at once */
-    /* Floats between rows of results from which on they are logits: with strides of a power of two, the rows
-     * of a tile would drive each other out of a cache that owned them, and nobody reads them soon. */
-    FAR_APART = 16384,
 };
 
 /* Tokens whose inputs, of so many k, stay in the cache while panels go by. */
@@ -29,9 +26,8 @@ INLINE int tokens_at_once(int k)
 struct results {
     float *at;
     size_t ldo;
-    int n, rows; /* at most TOKENS, CT_PANEL_ROWS */
+    int n, rows; /* rows of a panel at most CT_PANEL_ROWS */
     float scale;
-    bool past; /* the caches, where all of them are there */
 };
 
 INLINE bool aligned_results(const float *out, size_t ldo)
@@ -39,17 +35,12 @@ INLINE bool aligned_results(const float *out, size_t ldo)
     return (uintptr_t)out % LINE_BYTES == 0 && ldo % CT_PANEL_ROWS == 0;
 }
 
-/* Whether whole tiles of results go past the caches. */
-INLINE bool past_caches(const float *out, size_t ldo)
+/* Has the lines of results at hand, of so many panels, which are written soon. */
+INLINE void own_results(const struct results *to, int panels)
 {
-    return ldo >= FAR_APART && aligned_results(out, ldo);
-}
-
-/* Has the lines of results at hand, which are written soon. */
-INLINE void own_results(const struct results *to)
-{
-    for (int t = 0; to->ldo < FAR_APART && t < to->n; t++)
-        own_line(to->at + (size_t)t * to->ldo);
+    for (int t = 0; t < to->n; t++)
+        for (int j = 0; j < panels; j++)
+            own_line(to->at + (size_t)t * to->ldo + (size_t)(j * CT_PANEL_ROWS));
 }
 
 /* Stores sums[16]. */
@@ -61,19 +52,9 @@ INLINE void store_results(const struct results *to, const __m512 *sums)
     if (to->n < TOKENS || to->rows < CT_PANEL_ROWS)
         UNROLL for (int t = 0; t < TOKENS; t++) _mm512_mask_storeu_ps(
             to->at + (size_t)t * to->ldo, (__mmask16)(t < to->n ? mask : 0), _mm512_mul_ps(sums[t], scale));
-    else if (to->past)
-        UNROLL for (int t = 0; t < TOKENS; t++)
-            _mm512_stream_ps(to->at + (size_t)t * to->ldo, _mm512_mul_ps(sums[t], scale));
     else
         UNROLL for (int t = 0; t < TOKENS; t++)
             _mm512_storeu_ps(to->at + (size_t)t * to->ldo, _mm512_mul_ps(sums[t], scale));
-}
-
-/* What went past the caches is seen before what is stored from here on. */
-INLINE void fence_results(const float *out, size_t ldo)
-{
-    if (past_caches(out, ldo))
-        _mm_sfence();
 }
 
 /* ---- between the files: rows [r0, r1) times all tokens of x, as panel_amx.c prepared them ---- */

@@ -96,12 +96,11 @@ INLINE void panels_of_bf16(float *out, size_t ldo, const struct ct_weight *w, in
     const size_t block = (size_t)CHUNK * (size_t)all;
 
     for (int i = 0; i < steps; i++) {
-        const int t = t0 + 2 * TOKENS * i, left = CT_MIN(t1, p->n) - t;
+        const int t = t0 + 2 * TOKENS * i;
         const bool blocks = t + TOKENS < t1;
-        const struct results to = {out + (size_t)t * ldo + r,   ldo,      left,
-                                   CT_MIN(rows, CT_PANEL_ROWS), w->scale, past_caches(out, ldo)};
-        const bool whole =
-            aligned_results(out, ldo) && to.rows == CT_PANEL_ROWS && left >= (blocks ? 2 : 1) * TOKENS;
+        const int across = (blocks ? 2 : 1) * TOKENS, n = CT_MIN(p->n - t, across);
+        const struct results to = {out + (size_t)t * ldo + r, ldo, n, CT_MIN(rows, CT_PANEL_ROWS), w->scale};
+        const bool whole = aligned_results(out, ldo) && to.rows == CT_PANEL_ROWS && n == across;
         const struct stretch s = {panel + (size_t)CHUNK * (size_t)c0,
                                   (const uint8_t *)p->value + (size_t)(t / TOKENS) * block +
                                       (size_t)CHUNK * (size_t)c0,
@@ -112,8 +111,8 @@ INLINE void panels_of_bf16(float *out, size_t ldo, const struct ct_weight *w, in
                                   !whole || c1 == all};
         if (!whole && c0 > 0)
             continue;
-        const bool direct = !s.last || (whole && !to.past && w->scale == 1);
-        own_results(&to);
+        const bool direct = !s.last || (whole && w->scale == 1);
+        own_results(&to, panels ? 2 : 1);
         if (blocks)
             tiles_of_bf16(&to, s, ask_part(next, i, steps, s.chunks), panels, true, direct);
         else
@@ -163,5 +162,4 @@ void CT_NAME(ct_project_bf16)(float *out, size_t ldo, const struct ct_weight *w,
             project_chunks(out, ldo, w, r0, r1, p, t, CT_MIN(t + many, p->n), c, end, &after);
         }
     CT_TILE_RELEASE();
-    fence_results(out, ldo);
 }

@@ -219,7 +219,7 @@ INLINE void block_of_bytes(const struct results *to, float *kept, const struct k
     else
         UNROLL for (int t = 0; t < TOKENS; t++) a[t] = _mm512_load_ps(kept + CT_PANEL_ROWS * t);
     if (last)
-        own_results(to);
+        own_results(to, 1);
     add_part(a, kind, weights, part, x, groups, next);
     if (last)
         store_results(to, a);
@@ -268,7 +268,7 @@ INLINE void project_bytes(float *out, size_t ldo, const struct kind kind, const 
     const int many = tokens_at_once(p->cols);
     const uint8_t *data = w->data;
     const size_t apart = w->row_bytes;
-    struct results to = {.ldo = ldo, .scale = w->scale, .past = past_caches(out, ldo)};
+    struct results to = {.ldo = ldo, .scale = w->scale};
 
     for (int t = 0; t < p->n; t += many)
         for (int r = r0; r < r1; r += CT_PANEL_ROWS) {
@@ -311,5 +311,4 @@ void CT_NAME(ct_project_bytes)(float *out, size_t ldo, const struct ct_weight *w
         break; /* no other type has whole numbers */
     }
     CT_TILE_RELEASE();
-    fence_results(out, ldo);
 }
