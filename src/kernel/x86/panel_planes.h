@@ -261,33 +261,41 @@ INLINE void planes_group(fvec (*acc)[PARTS], const struct kind kind, const struc
     }
 }
 
-/* Group g of a chunk, but for its words. */
-INLINE void read_group(struct group *of, const struct kind kind, const uint8_t *chunk, int g,
-                       const bool ahead)
+/* Group g of a chunk, but for its words, asking for the lines so many bytes on; 0: for nothing. */
+INLINE void read_group(struct group *of, const struct kind kind, const uint8_t *chunk, int g, size_t ahead)
 {
     of->lines = chunk + kind.header + group_bytes(kind) * g;
     if (ahead)
-        UNROLL for (int i = 0; i < kind.bits; i++) fetch(of->lines + 64 * i + AHEAD);
+        UNROLL for (int i = 0; i < kind.bits; i++) fetch(of->lines + 64 * i + ahead);
     UNROLL for (int p = 0; p < PARTS; p++) of->factors[p] = factors_of(kind, chunk, g, VEC * p);
 }
 
-/* `panels` panels and one token. */
+/* `panels` panels and one token. Lines are asked for some whole chunks before they are read, those of the
+ * next as many panels too where there are any: `first` and `last` say that these are alone in a call. */
 INLINE void column(float *out, const struct kind kind, const struct ct_weight *w, int r0, int rows,
-                   const struct tokens *x, int groups, const int panels)
+                   const struct tokens *x, int groups, const int panels, const bool first, const bool last)
 {
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+    const int chunks = (groups + kind.groups - 1) / kind.groups;
+    const int near = CT_MIN(chunks, (AHEAD + chunk_bytes(kind) / 2) / chunk_bytes(kind));
+    const size_t bytes = (size_t)(near * chunk_bytes(kind));
     struct group of = {.table = table_of(kind)};
     fvec acc[MOST][1][PARTS];
 
+    for (size_t b = 0; first && b < bytes; b += 64)
+        UNROLL for (int j = 0; j < panels; j++) fetch(chunk + (size_t)j * w->row_bytes + b);
     UNROLL for (int j = 0; j < panels; j++) UNROLL for (int p = 0; p < PARTS; p++) acc[j][0][p] =
         V(setzero_ps)();
-    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind)) {
+    for (int c = 0; c < chunks; c++, chunk += chunk_bytes(kind)) {
+        const int g0 = c * kind.groups;
+        const size_t beyond = last ? 0 : bytes + (size_t)(panels - 1) * w->row_bytes;
+        const size_t ahead = c + near < chunks ? bytes : beyond;
         UNROLL for (int j = 0; j < panels; j++) UNROLL for (int i = 0; i < kind.header; i += 64)
-            fetch(chunk + (size_t)j * w->row_bytes + i + AHEAD);
+            fetch(chunk + (size_t)j * w->row_bytes + i + ahead);
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
             UNROLL for (int j = 0; j < panels; j++)
             {
-                read_group(&of, kind, chunk + (size_t)j * w->row_bytes, g, true);
+                read_group(&of, kind, chunk + (size_t)j * w->row_bytes, g, ahead);
                 planes_group(acc[j], kind, &of, x, (size_t)(g0 + g), 1, 1);
             }
     }
@@ -308,7 +316,7 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
         UNROLL for (int p = 0; p < PARTS; p++) acc[t][p] = V(setzero_ps)();
     for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind))
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++) {
-            read_group(&of, kind, chunk, g, ahead);
+            read_group(&of, kind, chunk, g, ahead ? AHEAD : 0);
             planes_decode(&words, kind, of.lines, of.table);
             for (int t = 0; t < n; t += CT_LANES) {
                 const size_t first = (size_t)t * (size_t)groups + (size_t)(g0 + g) * CT_LANES;
@@ -344,10 +352,12 @@ INLINE void planes_project(float *out, size_t ldo, const struct kind kind, const
 
     if (p->n == 1) {
         const struct tokens x = {p->q, p->scale, p->sum, pair};
-        for (; r0 + at_once * CT_PANEL_ROWS <= r1; r0 += at_once * CT_PANEL_ROWS)
-            column(out, kind, w, r0, CT_PANEL_ROWS, &x, groups, at_once);
-        for (; r0 < r1; r0 += CT_PANEL_ROWS)
-            column(out, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1);
+        const int wide = at_once * CT_PANEL_ROWS, begin = r0;
+        for (; r0 + wide <= r1; r0 += wide)
+            column(out, kind, w, r0, CT_PANEL_ROWS, &x, groups, at_once, r0 == begin, r0 + 2 * wide > r1);
+        for (const int rest = r0; r0 < r1; r0 += CT_PANEL_ROWS)
+            column(out, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1, r0 == rest,
+                   r0 + CT_PANEL_ROWS >= r1);
         return;
     }
     for (; r0 < r1; r0 += CT_PANEL_ROWS)
