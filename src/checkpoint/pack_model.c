@@ -157,8 +157,8 @@ struct block {
 };
 
 /* The file is filled from front to back, some megabytes at a time: while threads pack them, those before are
- * hashed out of the last cache. */
-enum { BATCH = 4 << 20 }; /* for each thread */
+ * hashed out of the last cache. A small one is filled in as many steps, so that its progress is heard of. */
+enum { BATCH = 4 << 20, STEPS = 16 }; /* bytes for each thread; at least so many steps */
 
 struct filling {
     struct ct_pack *plan;
@@ -234,7 +234,8 @@ static void fill_item(void *filling, int item, int thread)
 static void plan_job(struct filling *f)
 {
     const int chunks = f->plan->content.n_chunk;
-    const uint64_t enough = f->filled + (uint64_t)BATCH * (uint64_t)ct_pool_threads(f->pool);
+    const uint64_t batch = (uint64_t)BATCH * (uint64_t)ct_pool_threads(f->pool);
+    const uint64_t enough = f->filled + CT_MIN(batch, (f->plan->end - f->plan->head) / STEPS);
 
     for (f->n_hash = 0; f->block[f->hashed + f->n_hash].end <= f->filled;)
         f->n_hash++;
