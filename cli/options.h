@@ -54,8 +54,10 @@ struct options {
     const char *n_pair, *output, *compare, *plot, *bench_json, *flash; /* of bench */
     const char *thread_list, *chunk_list; /* of bench: threads and chunk as lists */
     int warmup, iterations;               /* of bench --prompt */
-    const char *tap;                      /* of logits: the values that it writes */
-    int max_layers;                       /* 0: all */
+    const char *prompt_cache;             /* of run: a timeline file */
+    bool prompt_cache_all, prompt_cache_ro;
+    const char *tap; /* of logits: the values that it writes */
+    int max_layers;  /* 0: all */
     int predict, context, threads, top_k, chunk, top, repetitions;
     double temp, top_p, min_p;
     int64_t seed;

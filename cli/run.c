@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "calls.h"
+#include "carat_generate.h"
 #include "prompt.h"
 
 struct generation {
@@ -29,6 +30,7 @@ struct generation {
     char last;        /* last byte of text, for a closing newline */
     const char *stop; /* "stop", "length", "cancelled" */
     bool context_full;
+    int not_kept; /* exit code of a timeline that could not be written, or 0 */
     double load_s, prompt_s, generation_s;
     int evaluated, passes; /* tokens of the prompt, and of the text, whose passes these times contain */
 };
@@ -208,23 +210,49 @@ static int too_long(const struct generation *g, int context)
                    g->prompt.n, context, room);
 }
 
+/* What --prompt-cache has is a help, never needed: a file that is of no use is noted. */
+static void take_kept(const struct generation *g)
+{
+    const char *path = g->o->prompt_cache;
+    carat_error err;
+    carat_status status = path ? carat_load(g->session, path, NULL, NULL, &err) : CARAT_OK;
+
+    if (status != CARAT_OK && status != CARAT_E_NOT_FOUND)
+        note("%s; the prompt is evaluated", err.message);
+}
+
+/* An answer that could not be kept all the same is one: the exit code comes at the end. */
+static void keep_timeline(struct generation *g)
+{
+    carat_error err;
+
+    if (carat_save(g->session, g->o->prompt_cache, NULL, 0, &err) != CARAT_OK)
+        g->not_kept = fail_status(&err);
+}
+
 static int evaluate_prompt(struct generation *g, struct progress *bar)
 {
     int context = carat_engine_context(g->engine);
     carat_error err;
     carat_status status;
+    int reused = 0;
 
     if (g->prompt.n > context)
         return too_long(g, context);
+    take_kept(g);
     progress_begin(bar, "prompt", "tok");
-    status = carat_sync(g->session, g->prompt.ids, g->prompt.n, NULL, &err);
+    status = carat_sync(g->session, g->prompt.ids, g->prompt.n, &reused, &err);
     progress_end(bar);
-    g->evaluated = carat_tokens_held(g->session, NULL);
+    g->evaluated = carat_tokens_held(g->session, NULL) - reused;
     if (status == CARAT_E_CANCELLED) {
         g->stop = "cancelled";
         return DONE;
     }
-    return status == CARAT_OK ? DONE : fail_status(&err);
+    if (status != CARAT_OK)
+        return fail_status(&err);
+    if (g->o->prompt_cache && !g->o->prompt_cache_ro && !g->o->prompt_cache_all && g->evaluated > 0)
+        keep_timeline(g);
+    return DONE;
 }
 
 /* NAN where nothing was evaluated. */
@@ -357,6 +385,8 @@ static int converse(struct generation *g)
             code = emit_id(g, -1);
         if (code == DONE && g->calls.held.n > 0)
             code = emit_calls(g);
+        if (g->o->prompt_cache && g->o->prompt_cache_all && !g->o->prompt_cache_ro)
+            keep_timeline(g);
         g->generation_s = seconds() - start;
     }
     if (code != DONE)
@@ -370,7 +400,9 @@ static int converse(struct generation *g)
         note("the context of %d positions is full", carat_engine_context(g->engine));
     if (g->o->verbose || (!g->o->json && out_is_terminal() && isatty(STDERR_FILENO)))
         print_timings(g);
-    return code == DONE && strcmp(g->stop, "cancelled") == 0 ? INTERRUPTED : code;
+    if (code == DONE && strcmp(g->stop, "cancelled") == 0)
+        return INTERRUPTED;
+    return code == DONE ? g->not_kept : code;
 }
 
 int verb_run(const struct options *o)

@@ -22,7 +22,24 @@ extern "C" {
  * CARAT_E_ARGUMENT, CARAT_E_BUSY. */
 CARAT_API carat_status carat_mark(carat_session *session, carat_error *err);
 
-/* What the last carat_sync, carat_rewind or carat_fork that made or changed the session kept. */
+/* Writes the tokens of a session, their K and V, and its logits if it has them, to a file, with n_note bytes of
+ * the caller's own, at most 16 MiB; note may be NULL. What the local layers lack is evaluated first. The same
+ * model, arithmetic, KV type, layers, tokens and note give the same bytes, whatever made them. The file appears
+ * under its name when it is complete, and replaces an older one. One call a session. CARAT_E_ARGUMENT (also
+ * when there are no tokens, or the model was read from path), CARAT_E_IO, CARAT_E_MEMORY, CARAT_E_NUMERIC,
+ * CARAT_E_CANCELLED, CARAT_E_BUSY (also when another process writes the file). */
+CARAT_API carat_status carat_save(carat_session *session, const char *path, const void *note, size_t n_note,
+                                  carat_error *err);
+/* Makes the session hold what was saved, in place of what it holds; *note (may be NULL) gets the caller's own,
+ * terminated, for carat_free, and *n_note (may be NULL) its bytes. Everything is checked before: a file that is
+ * refused leaves the session as it was. One call a session. CARAT_E_ARGUMENT, CARAT_E_NOT_FOUND, CARAT_E_IO,
+ * CARAT_E_FORMAT (damaged), CARAT_E_UNSUPPORTED (of another model, arithmetic, KV type, layers or version),
+ * CARAT_E_CONTEXT (more tokens than the context), CARAT_E_NUMERIC (NaN or infinity among its numbers),
+ * CARAT_E_MEMORY (then the session is empty if no block of K and V was free), CARAT_E_BUSY. */
+CARAT_API carat_status carat_load(carat_session *session, const char *path, char **note, size_t *n_note,
+                                  carat_error *err);
+
+/* What the last carat_sync, carat_rewind, carat_fork or carat_load that made or changed the session kept. */
 typedef struct carat_session_stats {
     size_t size;
     int kept;          /* tokens that it left held */

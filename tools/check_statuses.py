@@ -23,6 +23,7 @@ EXCUSED = {
     "carat_engine_create": BOUND,
     "carat_model_pack": BOUND,
     "carat_verify": BOUND,
+    "carat_save": BOUND | {"CARAT_E_CONTEXT"},  # what is evaluated is held already
     "carat_model_content": BOUND,
     # a file that cannot be read is an entry of state CARAT_CACHE_USELESS or CARAT_CACHE_GONE
     "carat_cache_walk": BOUND | {"CARAT_E_BUSY", "CARAT_E_IO", "CARAT_E_NOT_FOUND"},

@@ -134,6 +134,22 @@ void carat_cancel(carat_session *session)
         ct_cancel(session);
 }
 
+carat_status carat_save(carat_session *session, const char *path, const void *note, size_t n_note,
+                        carat_error *err)
+{
+    if (!session || !path || (n_note && !note))
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or path is NULL, or a note of %zu bytes", n_note);
+    return ct_save(session, path, note, n_note, err);
+}
+
+carat_status carat_load(carat_session *session, const char *path, char **note, size_t *n_note,
+                        carat_error *err)
+{
+    if (!session || !path)
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or path is NULL");
+    return ct_load(session, path, note, n_note, err);
+}
+
 carat_status carat_mark(carat_session *session, carat_error *err)
 {
     CT_GIVEN(session, err);

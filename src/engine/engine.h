@@ -17,6 +17,8 @@ struct carat_engine {
     struct ct_backend *backend;
     carat_plan plan;
     enum ct_kv_type kv_type;
+    bool exact;
+    char content[33];          /* hash of the model, once it is known; else "" */
     int first_layer;           /* of the model, that runs */
     struct ct_config config;   /* the model's, with the layers that run */
     struct ct_weights weights; /* theirs, as the backend packs them */
@@ -90,6 +92,9 @@ carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *
 carat_status ct_rewind(carat_session *session, int n, carat_error *err);
 carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err);
 carat_status ct_reserve(carat_session *session, int positions, carat_error *err);
+carat_status ct_save(carat_session *session, const char *path, const void *note, size_t n_note,
+                     carat_error *err);
+carat_status ct_load(carat_session *session, const char *path, char **note, size_t *n_note, carat_error *err);
 carat_status ct_mark(carat_session *session, carat_error *err);
 void ct_cancel(carat_session *session);
 carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);

@@ -214,6 +214,7 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     *e = (struct carat_engine){.model = model,
                                .kv_bytes = o->kv_bytes,
                                .snapshot_bytes = o->snapshot_bytes,
+                               .exact = o->exact != 0,
                                .logits_rows = o->logits_rows ? o->logits_rows : 1,
                                .first_layer = o->first_layer,
                                .config = model->config};

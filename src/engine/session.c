@@ -5,7 +5,8 @@
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
  * engine's arrays, blocks or list of sessions holds the engine's lock: for one pass, one draw or one change
  * of blocks. */
-#include "engine/engine.h"
+#include "engine/timeline_write.h"
+#include "os/files.h"
 
 #include <stdlib.h>
 
@@ -285,6 +286,29 @@ carat_status ct_mark(carat_session *session, carat_error *err)
     take_snapshot(session);
     release(session);
     return CARAT_OK;
+}
+
+carat_status ct_save(carat_session *session, const char *path, const void *note, size_t n_note,
+                     carat_error *err)
+{
+    if (!claim(session))
+        return is_busy(err);
+    carat_status status = ct_timeline_write(session, path, note, n_note, err);
+    release(session);
+    return status;
+}
+
+carat_status ct_load(carat_session *session, const char *path, char **note, size_t *n_note, carat_error *err)
+{
+    struct ct_map map;
+
+    CT_TRY(ct_os_map(&map, path, err));
+    carat_status status =
+        claim(session) ? ct_timeline_bind(session, path, map.bytes, note, n_note, err) : is_busy(err);
+    if (status != CARAT_E_BUSY)
+        release(session);
+    ct_os_unmap(&map);
+    return status;
 }
 
 static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)

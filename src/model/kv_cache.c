@@ -107,6 +107,7 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
     cache->ready = host(b, (size_t)(e->sequences + cache->snapshots), sizeof *cache->ready);
     cache->in_snapshots = host(b, cache->snapshots ? (size_t)cache->group[CT_LOCAL].pool.n_blocks : 0,
                                sizeof *cache->in_snapshots);
+    cache->low = host(b, (size_t)(e->sequences + cache->snapshots), sizeof *cache->low);
     cache->kept = host(b, (size_t)e->sequences, sizeof *cache->kept);
     cache->group[CT_GLOBAL].pool.kept = cache->kept;
 }
@@ -286,6 +287,11 @@ int ct_kv_span(const struct ct_kv_cache *cache, int n)
     return cache->span * CT_KEY_BLOCK - n % CT_KEY_BLOCK;
 }
 
+void ct_kv_begins(struct ct_kv_cache *cache, int sequence, int lowest)
+{
+    cache->low[sequence] = lowest;
+}
+
 bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int to)
 {
     const int held = cache->held[sequence], ready = cache->ready[sequence];
@@ -314,6 +320,8 @@ void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool d
 {
     cache->held[sequence] = n;
     cache->ready[sequence] = ready;
+    if (ready == 0)
+        cache->low[sequence] = 0;
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
         int positions = positions_in(cache, g, sequence);
@@ -330,7 +338,9 @@ int ct_kv_ready_at(const struct ct_kv_cache *cache, int row, int n)
     const struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
     int ready = CT_MIN(n, cache->ready[row]);
 
-    return g->first[row] <= first_needed(g, ready) ? ready : 0;
+    return g->first[row] <= first_needed(g, ready) && cache->low[row] <= ct_first_seen(g->window, ready)
+               ? ready
+               : 0;
 }
 
 /* A row holds nothing any more. */
@@ -359,6 +369,7 @@ void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, int row, bool 
     struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
     int ready = ct_kv_ready_at(cache, row, n);
 
+    cache->low[sequence] = cache->low[row];
     if (row != sequence) {
         drop_blocks(cache, g, sequence, discard);
         share_blocks(g, sequence, row, first_needed(g, ready), blocks_for(ready));
@@ -370,6 +381,7 @@ bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int n, int row)
 {
     cache->held[to] = n;
     cache->ready[to] = ct_kv_ready_at(cache, row, n);
+    cache->low[to] = cache->low[row];
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
         int positions = positions_in(cache, g, to);
@@ -389,6 +401,7 @@ bool ct_kv_take_snapshot(struct ct_kv_cache *cache, int snapshot, int sequence)
     int row = ct_kv_snapshot(cache, snapshot), n = cache->ready[sequence];
 
     cache->ready[row] = n;
+    cache->low[row] = cache->low[sequence];
     share_blocks(g, row, sequence, first_needed(g, n - 1), blocks_for(n));
     for (int i = g->first[row]; i < g->end[row]; i++)
         cache->n_in_snapshots += cache->in_snapshots[*entry(g, row, i)]++ == 0;

@@ -33,9 +33,10 @@ struct ct_kv_cache {
     int32_t *reserved; /* [sequences] positions that will not fail for memory */
     int32_t *held;     /* [sequences] positions, in all layers but the local ones */
     int32_t *ready;    /* [rows] those of them that the local layers have come to; a pass goes on here */
-    int32_t *kept;     /* [sequences] of the global pool: what is held before a pass is not written again */
-    bool renew;        /* a block has fewer holders: promises may be too large */
-    size_t least;      /* bytes of the first block of a sequence in each group */
+    int32_t *low;  /* [rows] position below which the local blocks have nothing, though they reach there */
+    int32_t *kept; /* [sequences] of the global pool: what is held before a pass is not written again */
+    bool renew;    /* a block has fewer holders: promises may be too large */
+    size_t least;  /* bytes of the first block of a sequence in each group */
 
     int32_t *in_snapshots; /* [n_blocks of the local pool] snapshots that hold it */
     int n_in_snapshots;    /* blocks that snapshots hold */
@@ -70,6 +71,8 @@ static inline int ct_kv_ready(const struct ct_kv_cache *cache, int sequence)
 /* Lets a sequence write positions from where it is ready to `to`, at most a span, and gives back the local
  * blocks that the first of them does not see. False when no block is free, and nothing has changed. */
 bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int to);
+/* What lies below a position was not written into the local blocks of a sequence. */
+void ct_kv_begins(struct ct_kv_cache *cache, int sequence, int lowest);
 /* Gives back the blocks beyond n positions, and the local ones beyond `ready`; discard: their memory, too. */
 void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool discard);
 /* Where a sequence of n positions would be ready with the local blocks of a row: at n, at the position of the

@@ -220,6 +220,22 @@ carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_o
     return CARAT_OK;
 }
 
+carat_status ct_os_new_rename(struct ct_os_new *n, const char *name, carat_error *err)
+{
+    struct ct_os_id id;
+
+    ct_os_new_written(n);
+    bool there = is_called(n->fd, n->path, &id);
+    if (!there || rename(n->path, name) != 0) {
+        carat_status status = ct_fail(err, CARAT_E_IO, "%s: cannot be written: %s", name,
+                                      there ? ct_os_reason(errno) : "it was removed meanwhile");
+        ct_os_new_abandon(n);
+        return status;
+    }
+    let_go(n);
+    return CARAT_OK;
+}
+
 void ct_os_new_abandon(struct ct_os_new *n)
 {
     struct ct_os_id id;

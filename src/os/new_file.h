@@ -39,6 +39,8 @@ void ct_os_new_written(struct ct_os_new *n);
  * a later write, even an immediate one, changes it. *id: the file under its name; zeroes when another file
  * has taken that name. */
 carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_os_id *id, carat_error *err);
+/* Gives it its name without bringing it to the disk: for what may be lost in a power cut. E_IO. */
+carat_status ct_os_new_rename(struct ct_os_new *n, const char *name, carat_error *err);
 /* Removes the file, in whatever state it is. */
 void ct_os_new_abandon(struct ct_os_new *n);
 

@@ -144,7 +144,7 @@ static void long_prompts_have_some(void **state)
     (void)state;
     static const int chunks[] = {16, 100, 256, 700};
     struct ids ids = scattered_ids(2048, model_info(wide.model).n_text_vocab, 47);
-    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+    for (size_t i = SANITIZED ? 3 : 0; i < sizeof chunks / sizeof *chunks; i++) {
         struct rig r = rig_of(4, 2, chunks[i]);
         carat_session *s = r.session[0];
         carat_session_close(r.session[1]);

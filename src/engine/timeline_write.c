@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeline_write.c: a session's timeline written to a file, and a file bound to a session: that it is of this
+ * model, arithmetic, KV type and layers, then its tokens, K and V. What may be in a file is file/timeline.c's. */
+#include "engine/timeline_write.h"
+
+#include <stdlib.h>
+
+#include "checkpoint/content.h"
+#include "os/new_file.h"
+
+#define PART ".carat-part"
+
+/* The hash of the model that an engine runs: what a packed file keeps, else every weight is read, once. The
+ * engine's lock is held. */
+static carat_status content_of(carat_engine *e, carat_error *err)
+{
+    const char *kept = ct_content_kept(e->model);
+    struct ct_content c = {0};
+
+    if (kept && strlen(kept) < sizeof e->content)
+        strcpy(e->content, kept);
+    if (*e->content)
+        return CARAT_OK;
+    carat_status status = ct_content_begin(&c, e->model, 1, err);
+    for (int i = 0; !status && i < c.n_chunk; i++)
+        ct_content_read(&c, i, 0, NULL, NULL);
+    if (!status)
+        ct_content_end(&c, e->content);
+    ct_content_free(&c);
+    return status;
+}
+
+/* What a file of n tokens of this engine says of itself. */
+static struct ct_timeline_facts facts_of(const carat_engine *e, int n)
+{
+    struct ct_timeline_facts f = {.exact = e->exact,
+                                  .kv = (uint32_t)ct_kv_info(e->kv_type)->kv,
+                                  .first_layer = (uint32_t)e->first_layer,
+                                  .layers = (uint32_t)e->config.n_layer,
+                                  .n_vocab = (uint32_t)e->config.n_vocab,
+                                  .n = (uint32_t)n,
+                                  .lowest = (uint32_t)ct_first_seen(e->config.attn[CT_LOCAL].window, n)};
+
+    memcpy(f.content, e->content, sizeof f.content);
+    for (int i = 0; i < e->config.n_layer; i++)
+        f.kv_size += ct_timeline_layer(e, i, n).bytes;
+    return f;
+}
+
+struct ct_timeline_layer ct_timeline_layer(const carat_engine *e, int i, int n)
+{
+    const struct ct_kv *kv = &e->cache.layer[i];
+    struct ct_timeline_layer l = {.kv = kv};
+
+    if (e->config.layer[i].kv_layer != i)
+        return l;
+    const bool local = kv->pool == &e->cache.group[CT_LOCAL].pool;
+    l.lowest = local ? ct_first_seen(e->config.attn[CT_LOCAL].window, n) : 0;
+    l.row = (size_t)kv->n_kv_head * ct_kv_bytes(kv->type, 1, kv->head_dim);
+    l.half = (size_t)(n - l.lowest) * l.row;
+    l.bytes = 2 * l.half;
+    return l;
+}
+
+/* Moves positions [from, to) of all layers between the blocks of a session and the kv part of a file of n
+ * tokens. */
+static void move_kv(const carat_session *s, uint8_t *part, int n, int from, int to, bool put)
+{
+    const carat_engine *e = s->engine;
+    struct ct_backend *b = e->backend;
+
+    for (int i = 0; i < e->config.n_layer; i++) {
+        const struct ct_timeline_layer l = ct_timeline_layer(e, i, n);
+        for (int p = CT_MAX(from, l.lowest), end; l.bytes && p < to; p = end) {
+            const struct ct_kv_pool *pool = l.kv->pool;
+            int number = p / CT_KEY_BLOCK, first = p % CT_KEY_BLOCK;
+            int block = pool->table[s->slot * pool->length + number % pool->length];
+            uint8_t *k = part + (size_t)(p - l.lowest) * l.row, *v = k + l.half;
+            end = CT_MIN(to, (number + 1) * CT_KEY_BLOCK);
+            if (put)
+                b->verb.kv_put(b, l.kv, block, first, end - p, k, v);
+            else
+                b->verb.kv_get(b, l.kv, block, first, end - p, k, v);
+        }
+        part += l.bytes;
+    }
+}
+
+/* ---- writing ---- */
+
+static void fill_timeline(const carat_session *s, const struct ct_timeline *t, uint8_t *base,
+                          const void *note)
+{
+    uint8_t *part[CT_TIMELINE_PARTS];
+
+    for (int i = 0; i < CT_TIMELINE_PARTS; i++)
+        part[i] = base + (t->part[i].data - base);
+    memcpy(part[CT_TIMELINE_IDS], ct_held_tokens(s), t->part[CT_TIMELINE_IDS].size);
+    move_kv(s, part[CT_TIMELINE_KV], s->n, 0, s->n, false);
+    if (s->logits >= 0)
+        memcpy(part[CT_TIMELINE_LOGITS], ct_logits_at(s->engine, s->logits),
+               t->part[CT_TIMELINE_LOGITS].size);
+    if (t->facts.note_size)
+        memcpy(part[CT_TIMELINE_TEXT], note, t->part[CT_TIMELINE_TEXT].size);
+    struct ct_timeline_header h = ct_timeline_head(t);
+    memcpy(base, &h, sizeof h);
+}
+
+static carat_status write_file(const carat_session *s, struct ct_os_new *file, const void *note,
+                               size_t n_note, carat_error *err)
+{
+    struct ct_timeline t = {.facts = facts_of(s->engine, s->n)};
+    size_t size;
+
+    t.facts.n_logits = s->logits >= 0 ? t.facts.n_vocab : 0;
+    t.facts.note_size = n_note;
+    if (!ct_timeline_divide(&t, NULL, &size))
+        return ct_fail(err, CARAT_E_MEMORY, "%s: its size exceeds the address space", file->path);
+    CT_TRY(ct_os_new_size(file, size, err));
+    ct_timeline_divide(&t, file->base, &size);
+    fill_timeline(s, &t, file->base, note);
+    return CARAT_OK;
+}
+
+carat_status ct_timeline_write(carat_session *s, const char *path, const void *note, size_t n_note,
+                               carat_error *err)
+{
+    carat_engine *e = s->engine;
+    struct ct_os_new file = {.fd = -1};
+
+    if (s->n == 0)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no tokens to be saved");
+    if (n_note > CT_TIMELINE_NOTE)
+        return ct_fail(err, CARAT_E_ARGUMENT, "a note of %zu bytes, at most %d are saved", n_note,
+                       CT_TIMELINE_NOTE);
+    if (ct_model_reads(e->model, path)) /* it would be overwritten */
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);
+    if (!ct_os_replaceable(path))
+        return ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
+    CT_TRY(ct_evaluate(e, &(carat_row){.session = s, .tokens = ct_held_tokens(s)}, 1, true, err));
+    ct_lock_enter(&e->lock);
+    carat_status status = content_of(e, err);
+    ct_lock_leave(&e->lock);
+    char *part = status ? NULL : malloc(strlen(path) + sizeof PART);
+    if (!status && !part)
+        status = ct_no_memory(err, path);
+    if (!status) {
+        strcat(strcpy(part, path), PART);
+        status = ct_os_new_begin(&file, part, 0600, err);
+    }
+    if (!status)
+        status = write_file(s, &file, note, n_note, err);
+    if (!status)
+        status = ct_os_new_rename(&file, path, err);
+    if (status)
+        ct_os_new_abandon(&file);
+    free(part);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static carat_status other_timeline(const char *path, const char *what, unsigned long long found,
+                                   unsigned long long expected, carat_error *err)
+{
+    return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline with %s %llu, expected %llu", path, what,
+                   found, expected);
+}
+
+static const char *arithmetic_name(uint32_t exact)
+{
+    return exact ? "exact" : "fast";
+}
+
+/* That a session of this engine would have written it. */
+static carat_status bind_timeline(const carat_engine *e, const char *path, const struct ct_timeline_facts *f,
+                                  carat_error *err)
+{
+    const struct ct_timeline_facts own = facts_of(e, (int)f->n);
+
+    if (memcmp(f->content, own.content, sizeof own.content) != 0)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: is a timeline of the model with content hash %.32s, expected %.32s", path,
+                       f->content, own.content);
+    if (f->exact != own.exact)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline of %s arithmetic, expected %s", path,
+                       arithmetic_name(f->exact), arithmetic_name(own.exact));
+    if (f->kv != own.kv)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline with K and V of type %s, expected %s",
+                       path, ct_kv_name((carat_kv)f->kv), ct_kv_name((carat_kv)own.kv));
+    if (f->first_layer != own.first_layer)
+        return other_timeline(path, "first layer", f->first_layer, own.first_layer, err);
+    if (f->layers != own.layers)
+        return other_timeline(path, "number of layers", f->layers, own.layers, err);
+    if (f->n_vocab != own.n_vocab)
+        return other_timeline(path, "a vocabulary of", f->n_vocab, own.n_vocab, err);
+    if (f->n > (uint32_t)e->plan.context)
+        return ct_fail(err, CARAT_E_CONTEXT, "%s: has %u tokens, which do not fit in a context of %d", path,
+                       f->n, e->plan.context);
+    if (f->lowest != own.lowest)
+        return other_timeline(path, "lowest local position", f->lowest, own.lowest, err);
+    if (f->kv_size != own.kv_size)
+        return other_timeline(path, "bytes of K and V", f->kv_size, own.kv_size, err);
+    return CARAT_OK;
+}
+
+/* Whether n values that are stored so are all finite. */
+static bool stored_are_finite(enum ct_kv_type type, const uint8_t *p, size_t bytes)
+{
+    const size_t step = ct_kv_info(type)->bytes;
+    bool finite = true;
+
+    for (size_t i = 0; i < bytes; i += step) {
+        if (type == CT_KV_F32)
+            finite &= (ct_le32(p + i) & 0x7f800000u) != 0x7f800000u;
+        else if (type == CT_KV_BF16)
+            finite &= (ct_le16(p + i) & 0x7f80u) != 0x7f80u;
+        else /* f16, or the scale of a group of q8 */
+            finite &= (ct_le16(p + i) & 0x7c00u) != 0x7c00u;
+    }
+    return finite;
+}
+
+static carat_status check_numbers(const carat_engine *e, const char *path, const struct ct_timeline *t,
+                                  carat_error *err)
+{
+    const struct ct_bytes *kv = &t->part[CT_TIMELINE_KV], *logits = &t->part[CT_TIMELINE_LOGITS];
+
+    if (stored_are_finite(e->kv_type, kv->data, kv->size) &&
+        stored_are_finite(CT_KV_F32, logits->data, logits->size))
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_NUMERIC, "%s: its K, V or logits hold NaN or infinity", path);
+}
+
+/* Makes a session hold what is in a checked file. The engine's lock is held. */
+static carat_status fill_session(carat_session *s, const char *path, const struct ct_timeline *t,
+                                 carat_error *err)
+{
+    carat_engine *e = s->engine;
+    const int n = (int)t->facts.n;
+
+    ct_session_empty(s, false);
+    ct_session_grows(s, n);
+    for (int from = 0, to; from < n; from = to) {
+        to = CT_MIN(n, from + ct_kv_span(&e->cache, from));
+        if (!ct_kv_extend(&e->cache, s->slot, to)) {
+            ct_session_empty(s, false);
+            return ct_fail(
+                err, CARAT_E_MEMORY,
+                "%s: no block of K and V is free for position %d; close or rewind a session, or give "
+                "the engine more kv_bytes",
+                path, from);
+        }
+        move_kv(s, (uint8_t *)(uintptr_t)t->part[CT_TIMELINE_KV].data, n, from, to, true);
+    }
+    ct_kv_begins(&e->cache, s->slot, (int)t->facts.lowest);
+    memcpy(ct_held_tokens(s), t->part[CT_TIMELINE_IDS].data, t->part[CT_TIMELINE_IDS].size);
+    s->n = n;
+    if (t->facts.n_logits) {
+        s->logits = ct_take_logits(e);
+        memcpy(ct_logits_at(e, s->logits), t->part[CT_TIMELINE_LOGITS].data,
+               t->part[CT_TIMELINE_LOGITS].size);
+    }
+    ct_session_kept(s);
+    return CARAT_OK;
+}
+
+static carat_status read_locked(carat_session *s, const char *path, const struct ct_timeline *t,
+                                carat_error *err)
+{
+    carat_engine *e = s->engine;
+
+    CT_TRY(content_of(e, err));
+    CT_TRY(bind_timeline(e, path, &t->facts, err));
+    CT_TRY(check_numbers(e, path, t, err));
+    return fill_session(s, path, t, err);
+}
+
+carat_status ct_timeline_bind(carat_session *s, const char *path, struct ct_bytes bytes, char **note,
+                              size_t *n_note, carat_error *err)
+{
+    struct ct_timeline t;
+    char *text = NULL;
+
+    CT_TRY(ct_timeline_read(&t, path, bytes, err));
+    const struct ct_bytes *of_caller = &t.part[CT_TIMELINE_TEXT];
+    if (note && !(text = malloc(of_caller->size + 1)))
+        return ct_no_memory(err, path);
+    ct_lock_enter(&s->engine->lock);
+    carat_status status = read_locked(s, path, &t, err);
+    ct_lock_leave(&s->engine->lock);
+    if (status) {
+        free(text);
+        return status;
+    }
+    if (note) {
+        memcpy(text, of_caller->data, of_caller->size);
+        text[of_caller->size] = 0;
+        *note = text;
+    }
+    if (n_note)
+        *n_note = of_caller->size;
+    return CARAT_OK;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_timeline_file.c: timelines as files: the same bytes whatever made them, sessions that go on from one with
+ * the bits of one that never stopped, and files that are refused and leave the session as it was. */
+#include "os/scratch.h"
+#include "timeline_util.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "file/timeline.h"
+
+enum { LONG = 280 };
+
+static const char *in_scratch(char out[PATH_SIZE], const char *name)
+{
+    return path_join(out, scratch, name);
+}
+
+static struct ct_bytes file_bytes(const char *name)
+{
+    char path[PATH_SIZE];
+    struct ct_bytes b;
+    b.data = read_whole(in_scratch(path, name), &b.size);
+    return b;
+}
+
+static void put_file(const char *name, const void *p, size_t n)
+{
+    char path[PATH_SIZE];
+    FILE *f = fopen(in_scratch(path, name), "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(p, 1, n, f), n);
+    fclose(f);
+}
+
+static void save(carat_session *s, const char *name)
+{
+    char path[PATH_SIZE];
+    OK(carat_save(s, in_scratch(path, name), "a note", 6, err));
+}
+
+static void expect_file(const struct ct_bytes *right, const char *how)
+{
+    struct ct_bytes b = file_bytes("b");
+    if (b.size != right->size || memcmp(b.data, right->data, b.size) != 0)
+        fail_msg("%s: %s: another file", where, how);
+    free((void *)(uintptr_t)b.data);
+}
+
+/* ---- equal bytes, equal bits ---- */
+
+static void files_of_one_model(carat_model *model, const carat_model_info *info)
+{
+    static const struct {
+        int chunk, threads;
+        const char *isa;
+    } ways[] = {{1, 1, NULL}, {3, 3, NULL}, {256, 1, NULL}, {16, 2, "ref"}};
+    char path[PATH_SIZE];
+    (void)info;
+    for (size_t m = 0; m < N_MODE; m++) {
+        name_mode(&modes[m]);
+        struct baseline b = baseline_of(model, &modes[m], LONG + 5, 90);
+        carat_engine_options o = options_of(&modes[m], 16, 1);
+        struct rig r = rig_open(model, &o);
+        OK(carat_sync(r.session[0], b.ids.id, LONG, NULL, err));
+        save(r.session[0], "a");
+        rig_close(&r);
+        struct ct_bytes right = file_bytes("a");
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            o = options_of(&modes[m], ways[i].chunk, ways[i].threads);
+            o.isa = ways[i].isa;
+            o.context = 300 + 50 * (int)i;
+            o.sessions = 2;
+            r = rig_open(model, &o);
+            carat_session *s = r.session[0];
+            carat_row rows[2] = {{.session = s, .tokens = b.ids.id, .n = 100},
+                                 {.session = r.session[1], .tokens = b.ids.id + 7, .n = 30}};
+            if (i % 2) /* with a neighbour */
+                OK(carat_step(r.engine, rows, sizeof(carat_row), 2, err));
+            OK(carat_append(s, b.ids.id + 100 * (i % 2), LONG + 5 - 100 * (int)(i % 2), err));
+            OK(carat_rewind(s, LONG - 1 - 200 * (int)(i / 2), err)); /* some of it behind the window */
+            OK(carat_append(s, b.ids.id + carat_tokens_held(s, NULL), LONG - carat_tokens_held(s, NULL),
+                            err));
+            save(s, "b");
+            expect_file(&right, "in another way");
+            /* and on from there: in a session that held something else */
+            carat_session *other = r.session[1];
+            char *note = NULL;
+            size_t n = 0;
+            int reused = 0;
+            OK(carat_load(other, in_scratch(path, "a"), &note, &n, err));
+            assert_int_equal(n, 6);
+            assert_string_equal(note, "a note");
+            carat_free(note);
+            check_stats(other, LONG, LONG, 0);
+            check_logits(other, &b, r.n_vocab, "loaded");
+            save(other, "b");
+            expect_file(&right, "loaded");
+            OK(carat_sync(other, b.ids.id, LONG, &reused, err));
+            assert_int_equal(reused, LONG);
+            for (int k = LONG; k < LONG + 5; k++) {
+                OK(carat_append(other, b.ids.id + k, 1, err));
+                check_logits(other, &b, r.n_vocab, "after it was loaded");
+            }
+            /* and back, to where it has less than its blocks reach, and where it has nothing */
+            OK(carat_load(other, in_scratch(path, "a"), NULL, NULL, err));
+            for (int back = LONG - 1; back >= 20; back -= 1 + back / 3) {
+                OK(carat_rewind(other, back, err));
+                OK(carat_append(other, b.ids.id + back, 2, err));
+                check_logits(other, &b, r.n_vocab, "back from what was loaded");
+            }
+            rig_close(&r);
+        }
+        free((void *)(uintptr_t)right.data);
+        baseline_free(&b);
+    }
+}
+
+static void files_are_equal_and_go_on(void **state)
+{
+    (void)state;
+    for_every_model(files_of_one_model);
+}
+
+/* What is saved of a session that lacks something is what one that has it saves, but for the logits. */
+static void what_is_lacking_comes_first(void **state)
+{
+    (void)state;
+    struct windowed w = windowed_open();
+    struct ids ids = scattered_ids(1000, model_info(w.model).n_text_vocab, 91);
+    carat_engine_options o = options_of(&modes[FAST], 64, 1);
+    struct rig r = rig_open(w.model, &o);
+    carat_session *s = r.session[0];
+    OK(carat_append(s, ids.id, 501, err));
+    OK(carat_rewind(s, 500, err));
+    save(s, "a");
+    struct ct_bytes right = file_bytes("a");
+    OK(carat_sync(s, ids.id, 1000, NULL, err));
+    OK(carat_rewind(s, 500, err));
+    save(s, "b");
+    expect_file(&right, "behind the window");
+    free((void *)(uintptr_t)right.data);
+    free(ids.id);
+    rig_close(&r);
+    windowed_close(&w);
+}
+
+/* ---- refused ---- */
+
+static carat_model *gemma;
+static struct rig rig;
+static struct ct_bytes good;
+static float *logits; /* that the session holds */
+
+enum { HELD = 20 };
+
+static int open_gemma(void **state)
+{
+    make_scratch(state);
+    gemma = open_own("models/gemma3-bf16");
+    carat_engine_options o = options_of(&modes[FAST], 16, 1);
+    o.context = 128;
+    rig = rig_open(gemma, &o);
+    struct ids ids = scattered_ids(100, rig.n_vocab, 92);
+    OK(carat_sync(rig.session[0], ids.id, 60, NULL, err));
+    save(rig.session[0], "good");
+    good = file_bytes("good");
+    OK(carat_sync(rig.session[0], ids.id + 40, HELD, NULL, err));
+    logits = malloc((size_t)rig.n_vocab * sizeof *logits);
+    memcpy(logits, carat_logits(rig.session[0]), (size_t)rig.n_vocab * sizeof *logits);
+    free(ids.id);
+    return 0;
+}
+
+static int close_gemma(void **state)
+{
+    rig_close(&rig);
+    carat_model_close(gemma);
+    free((void *)(uintptr_t)good.data);
+    free(logits);
+    return drop_scratch(state);
+}
+
+static void refused(const char *name, carat_status status, const char *says)
+{
+    char path[PATH_SIZE];
+    carat_error e = {CARAT_OK, ""};
+    carat_status found = carat_load(rig.session[0], in_scratch(path, name), NULL, NULL, &e);
+    if (found != status || !strstr(e.message, says))
+        fail_msg("%s gave %s: %s, not %s", name, carat_status_name(found), e.message, says);
+    check_sentence(e.message);
+    assert_non_null(strstr(e.message, path));
+    assert_int_equal(carat_tokens_held(rig.session[0], NULL), HELD);
+    assert_memory_equal(carat_logits(rig.session[0]), logits, (size_t)rig.n_vocab * sizeof *logits);
+}
+
+static void damaged_files(void **state)
+{
+    (void)state;
+    uint8_t *p = malloc(good.size + 1);
+    const size_t head = sizeof(struct ct_timeline_header);
+    for (size_t n = 0; n < good.size; n += n < head + 4 ? 1 : 1 + good.size / 50) {
+        put_file("cut", good.data, n);
+        refused("cut", CARAT_E_FORMAT, "");
+    }
+    memcpy(p, good.data, good.size);
+    p[good.size] = 0;
+    put_file("longer", p, good.size + 1);
+    refused("longer", CARAT_E_FORMAT, "has");
+    for (size_t i = 0; i < good.size; i += i < head ? 1 : 1 + good.size / 100) {
+        memcpy(p, good.data, good.size);
+        p[i] ^= 0x10;
+        put_file("flipped", p, good.size);
+        refused("flipped", i >= 8 && i < 16 ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT, "");
+    }
+    free(p);
+}
+
+/* Files whose hashes are right, one fact of each being another. */
+static void other_facts(void **state)
+{
+    (void)state;
+    struct ct_timeline t;
+    carat_error e;
+    size_t size;
+    assert_int_equal(ct_timeline_read(&t, "good", good, &e), CARAT_OK);
+    const struct ct_timeline_facts f = t.facts;
+#define FACT(field, value, status, says)                                                                     \
+    do {                                                                                                     \
+        uint8_t *copy = malloc(good.size);                                                                   \
+        memcpy(copy, good.data, good.size);                                                                  \
+        ct_timeline_divide(&t, copy, &size);                                                                 \
+        struct ct_timeline_header h = ct_timeline_head(&t);                                                  \
+        h.facts.field = (value);                                                                             \
+        h.header_hash = 0;                                                                                   \
+        t.facts = h.facts;                                                                                   \
+        h.header_hash = ct_timeline_head(&t).header_hash;                                                    \
+        memcpy(copy, &h, sizeof h);                                                                          \
+        put_file("fact", copy, good.size);                                                                   \
+        refused("fact", status, says);                                                                       \
+        t.facts = f;                                                                                         \
+        free(copy);                                                                                          \
+    } while (0)
+    FACT(content[3], f.content[3] == '0' ? '1' : '0', CARAT_E_UNSUPPORTED, "content hash");
+    FACT(content[3], 'x', CARAT_E_FORMAT, "hexadecimal");
+    FACT(exact, 1, CARAT_E_UNSUPPORTED, "exact arithmetic, expected fast");
+    FACT(exact, 2, CARAT_E_FORMAT, "exact is 2");
+    FACT(kv, CARAT_KV_F16, CARAT_E_UNSUPPORTED, "type f16, expected bf16");
+    FACT(kv, 9, CARAT_E_FORMAT, "type of K and V");
+    FACT(first_layer, 1, CARAT_E_UNSUPPORTED, "first layer 1, expected 0");
+    FACT(layers, f.layers - 1, CARAT_E_UNSUPPORTED, "number of layers");
+    FACT(layers, 0, CARAT_E_FORMAT, "number of layers is 0");
+    FACT(n_vocab, 3, CARAT_E_FORMAT, "");
+    FACT(lowest, f.lowest + 1, CARAT_E_UNSUPPORTED, "lowest local position");
+    FACT(lowest, f.n + 1, CARAT_E_FORMAT, "lowest local position");
+    FACT(n, 0, CARAT_E_FORMAT, "number of tokens is 0");
+    FACT(n, f.n + 1, CARAT_E_FORMAT, "");
+    FACT(n, UINT32_MAX, CARAT_E_FORMAT, "number of tokens");
+    FACT(n_logits, 1, CARAT_E_FORMAT, "number of logits is 1");
+    FACT(kv_size, UINT64_MAX - 100, CARAT_E_FORMAT, "");
+    FACT(kv_size, UINT64_MAX, CARAT_E_FORMAT, "");
+    FACT(note_size, (uint64_t)CT_TIMELINE_NOTE + 1, CARAT_E_FORMAT, "size of the note");
+}
+
+/* A file whose parts were changed, with hashes that are right. */
+static void other_parts(void **state)
+{
+    (void)state;
+    static const uint8_t nan[4] = {0xff, 0xff, 0xff, 0x7f}, id[4] = {0xff, 0xff, 0, 0};
+    for (int part = 0; part < CT_TIMELINE_LOGITS + 1; part++) {
+        uint8_t *copy = malloc(good.size);
+        struct ct_timeline t;
+        carat_error e;
+        memcpy(copy, good.data, good.size);
+        assert_int_equal(ct_timeline_read(&t, "good", (struct ct_bytes){copy, good.size}, &e), CARAT_OK);
+        uint8_t *at = copy + (t.part[part].data - copy) + t.part[part].size / 8 * 4;
+        memcpy(at, part == CT_TIMELINE_IDS ? id : nan, 4);
+        struct ct_timeline_header h = ct_timeline_head(&t);
+        memcpy(copy, &h, sizeof h);
+        put_file("part", copy, good.size);
+        refused("part", part == CT_TIMELINE_IDS ? CARAT_E_FORMAT : CARAT_E_NUMERIC,
+                part == CT_TIMELINE_IDS ? "token 30 is 65535" : "NaN");
+        free(copy);
+    }
+}
+
+static void no_such_files(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE], other[PATH_SIZE];
+    carat_session *small;
+    refused("absent", CARAT_E_NOT_FOUND, "");
+    assert_int_equal(mkdir(in_scratch(path, "directory"), 0700), 0);
+    refused("directory", CARAT_E_IO, "directory");
+    assert_int_equal(mkfifo(in_scratch(path, "pipe"), 0600), 0);
+    refused("pipe", CARAT_E_IO, "pipe");
+    assert_int_equal(symlink("nowhere", in_scratch(path, "link")), 0);
+    refused("link", CARAT_E_NOT_FOUND, "");
+    carat_engine_options o = options_of(&modes[FAST], 16, 1);
+    o.context = 59;
+    struct rig r = rig_open(gemma, &o);
+    small = r.session[0];
+    FAILS(CARAT_E_CONTEXT, carat_load(small, in_scratch(path, "good"), NULL, NULL, err));
+    assert_int_equal(carat_tokens_held(small, NULL), 0);
+    rig_close(&r);
+    FAILS(CARAT_E_ARGUMENT, carat_load(NULL, path, NULL, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_load(rig.session[0], NULL, NULL, NULL, err));
+    (void)other;
+}
+
+/* What cannot be written leaves nothing, and an older file as it was. */
+static void saving_refuses(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE];
+    carat_session *s = rig.session[0];
+    struct stat st;
+    const struct rlimit small = {1000, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+    in_scratch(path, "older");
+    put_file("older", "as it was", 9);
+    FAILS(CARAT_E_ARGUMENT, carat_save(NULL, path, NULL, 0, err));
+    FAILS(CARAT_E_ARGUMENT, carat_save(s, NULL, NULL, 0, err));
+    FAILS(CARAT_E_ARGUMENT, carat_save(s, path, NULL, 1, err));
+    FAILS(CARAT_E_ARGUMENT, carat_save(s, path, path, (size_t)CT_TIMELINE_NOTE + 1, err));
+    FAILS(CARAT_E_IO, carat_save(s, "/nowhere/at/all", NULL, 0, err));
+    FAILS(CARAT_E_IO, carat_save(s, scratch, NULL, 0, err));
+    FAILS(CARAT_E_ARGUMENT,
+          carat_save(s, CT_TEST_DATA "/vectors/models/gemma3-bf16/model.safetensors", NULL, 0, err));
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    FAILS(CARAT_E_IO, carat_save(s, path, NULL, 0, err));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+    struct ct_bytes b = file_bytes("older");
+    assert_int_equal(b.size, 9);
+    assert_memory_equal(b.data, "as it was", 9);
+    free((void *)(uintptr_t)b.data);
+    in_scratch(path, "older.carat-part");
+    assert_int_not_equal(stat(path, &st), 0);
+    carat_engine_options o = options_of(&modes[FAST], 16, 1);
+    struct rig r = rig_open(gemma, &o);
+    FAILS(CARAT_E_ARGUMENT, carat_save(r.session[0], path, NULL, 0, err)); /* it holds nothing */
+    rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_equal_and_go_on),
+        cmocka_unit_test(what_is_lacking_comes_first),
+        cmocka_unit_test(damaged_files),
+        cmocka_unit_test(other_facts),
+        cmocka_unit_test(other_parts),
+        cmocka_unit_test(no_such_files),
+        cmocka_unit_test(saving_refuses),
+    };
+    return cmocka_run_group_tests(tests, open_gemma, close_gemma);
+}
