@@ -210,7 +210,7 @@ static void act_generate(struct act *a)
     carat_engine_options o;
     carat_engine_options_default(&o);
     static const int32_t prompt[] = {2, 90, 7, 71, 30, 11};
-    char piece[256];
+    char piece[256], path[PATH_SIZE], *note = NULL;
     o.context = 64;
     o.threads = 3;
     o.sessions = 2;
@@ -228,9 +228,13 @@ static void act_generate(struct act *a)
         DO(carat_append(session[i % 2], &id, 1, err));
     }
     DO(carat_mark(session[0], err));
+    DO(carat_save(session[0], path_join(path, scratch, "timeline"), "note", 4, err));
+    DO(carat_load(session[0], path, &note, NULL, err));
+    mix(a, note, 5);
     DO(carat_rewind(session[0], 3, err));
     mix(a, carat_logits(session[1]), (size_t)model_info(a->model).n_vocab * sizeof(float));
 close:
+    carat_free(note);
     carat_session_close(session[0]);
     carat_session_close(session[1]);
     carat_engine_close(engine);
