@@ -114,8 +114,8 @@ int settle_utf8(const char *what, char **text, size_t *n, bool lossy);
 void output_start(void);
 void out_write(const void *data, size_t n);
 void out_print(const char *format, ...) PRINTF(1, 2);
-/* From here on lines that are wider than the terminal go on in the next one, below column `indent`, between words;
- * 0: no more. A call of out_print is at most 4 KiB meanwhile. Nothing but a terminal is folded for. */
+/* From here on lines that are wider than the terminal go on in the next one, below column `indent`, between
+ * words; 0: no more. A call of out_print is at most 4 KiB meanwhile. Nothing but a terminal is folded for. */
 void out_fold(int indent);
 /* A name out of a file: no byte of it may move the cursor or forge a line, and a long one says no more than
  * `most`. */

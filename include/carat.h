@@ -339,8 +339,9 @@ CARAT_API void carat_session_close(carat_session *session);
 
 /* Makes the session hold tokens[n], n >= 1, and the logits after the last one. Keeps the common prefix, as
  * carat_rewind does, and evaluates the rest; *reused (may be NULL) gets the number of tokens that are not
- * evaluated. After CARAT_E_CANCELLED the session keeps what was evaluated; after CARAT_E_NUMERIC it is empty. CARAT_E_ARGUMENT, CARAT_E_CONTEXT, CARAT_E_MEMORY (no
- * block of K and V is free), CARAT_E_NUMERIC, CARAT_E_CANCELLED, CARAT_E_BUSY. */
+ * evaluated. After CARAT_E_CANCELLED the session keeps what was evaluated; after CARAT_E_NUMERIC it is empty.
+ * CARAT_E_ARGUMENT, CARAT_E_CONTEXT, CARAT_E_MEMORY (no block of K and V is free), CARAT_E_NUMERIC,
+ * CARAT_E_CANCELLED, CARAT_E_BUSY. */
 CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused,
                                   carat_error *err);
 /* Evaluates tokens[n] after those that are held, without progress. Errors as carat_sync. */
@@ -353,9 +354,9 @@ CARAT_API int carat_tokens_held(const carat_session *session, const int32_t **to
 CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
 /* A new session of the same engine that holds the first n tokens of `from`, by reference: no K and V is
  * copied before one of the two writes into a block of 256 positions that both hold. With all tokens it holds
- * the logits, too; with fewer it stands as after carat_rewind. It has the callbacks of `from` and begins a new text. CARAT_E_ARGUMENT (n tokens are not
- * held), CARAT_E_MEMORY (all sessions exist, or what `from` reserved would not be kept),
- * CARAT_E_BUSY. */
+ * the logits, too; with fewer it stands as after carat_rewind. It has the callbacks of `from` and begins a
+ * new text. CARAT_E_ARGUMENT (n tokens are not held), CARAT_E_MEMORY (all sessions exist, or what `from`
+ * reserved would not be kept), CARAT_E_BUSY. */
 CARAT_API carat_status carat_fork(carat_session *from, int n, carat_session **session, carat_error *err);
 /* Promises that the session can hold so many positions without CARAT_E_MEMORY; 0 ends a promise, as does a
  * rewind into blocks that others hold when too few are free. CARAT_E_ARGUMENT (beyond the context),

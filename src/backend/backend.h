@@ -10,8 +10,8 @@
 #include "quant/kv_type.h"
 #include "quant/weight.h"
 
-/* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own, and so is how far one
- * row lies from the next. {0}: absent, what an absent weight would have made. */
+/* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own, and so is how far
+ * one row lies from the next. {0}: absent, what an absent weight would have made. */
 typedef struct ct_mat {
     void *handle;
     int cols, stride; /* stride: floats */

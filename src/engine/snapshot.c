@@ -7,7 +7,7 @@ static bool *of_snapshot(const struct ct_snapshots *s, int snapshot)
     return s->of + (size_t)snapshot * (size_t)s->cache->sequences;
 }
 
-/* Tokens that a sequence would have to evaluate once more to come to the position of a snapshot of its own. */
+/* Tokens that a sequence would have to evaluate once more to come to the position of one of its snapshots. */
 static int cost_for(const struct ct_snapshots *s, int snapshot, int sequence)
 {
     int below = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.h: the snapshots of an engine: which there are, whose they are, which goes first. A snapshot keeps by
- * reference what the local layers have at a position, so that sessions can go back to it without evaluating
- * what led there. Blocks are model/kv_cache.c's; tokens and positions are the session's. The engine's lock is
- * held. */
+/* snapshot.h: the snapshots of an engine: which there are, whose they are, which goes first. A snapshot keeps
+ * by reference what the local layers have at a position, so that sessions can go back to it without
+ * evaluating what led there. Blocks are model/kv_cache.c's; tokens and positions are the session's. The
+ * engine's lock is held. */
 #ifndef CT_SNAPSHOT_H
 #define CT_SNAPSHOT_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeline_write.c: a session's timeline written to a file, and a file bound to a session: that it is of this
- * model, arithmetic, KV type and layers, then its tokens, K and V. What may be in a file is file/timeline.c's. */
+ * model, arithmetic, KV type and layers, then its tokens, K and V. What may be in a file is
+ * file/timeline.c's. */
 #include "engine/timeline_write.h"
 
 #include <stdlib.h>

@@ -95,7 +95,7 @@ const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name);
  * file. */
 const struct ct_tensor *ct_file_weight(const struct ct_file *f, const char *name);
 bool ct_file_is_packed(const struct ct_file *f);
-/* The tables of the tokenizer in a packed file; data == NULL: none. *trusted: they are as carat wrote them. */
+/* The tables of the tokenizer in a packed file; data == NULL: none. *trusted: carat wrote them so. */
 struct ct_bytes ct_file_tables(const struct ct_file *f, bool *trusted);
 /* HF side file ("config.json", "generation_config.json", "tokenizer.json", "tokenizer.model",
  * "tokenizer_config.json", "chat_template.jinja", "chat_template.json", "special_tokens_map.json");

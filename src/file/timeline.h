@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline.h: a timeline as a file: the tokens that a session held, with their K and V, so that another one goes
- * on from there. Reading is timeline.c's, which knows no engine; what an engine makes of it, and writing, are
- * engine/timeline_write.c's.
+/* timeline.h: a timeline as a file: the tokens that a session held, with their K and V, so that another one
+ * goes on from there. Reading is timeline.c's, which knows no engine; what an engine makes of it, and
+ * writing, are engine/timeline_write.c's.
  *
  *   header    struct ct_timeline_header, at byte 0
  *   tokens    n ids (i32)
- *   kv        layer after layer that keeps K and V: those of all K heads of each position, then those of V, as
- *             ct_kv_rows says; of global layers all n positions, of local ones those from `lowest` on
+ *   kv        layer after layer that keeps K and V: those of all K heads of each position, then those of V,
+ *             as ct_kv_rows says; of global layers all n positions, of local ones those from `lowest` on
  *   logits    n_logits of the last token (f32)
  *   note      bytes of whoever had it written
  * without holes, to the end of the file. Integers are little-endian, floats IEEE. Everything follows from the

@@ -11,8 +11,8 @@
 
 #include "model/weights.h"
 
-/* The blocks of one group of layers. A row of the table, which is a sequence or, of local layers, behind them a
- * snapshot, holds the blocks of positions [first, end) * CT_KEY_BLOCK. */
+/* The blocks of one group of layers. A row of the table, which is a sequence or, of local layers, behind them
+ * a snapshot, holds the blocks of positions [first, end) * CT_KEY_BLOCK. */
 struct ct_kv_blocks {
     struct ct_kv_pool pool; /* n_blocks 0: no layer is kept here */
     int window;             /* positions that a row sees at most; 0: all */
