@@ -217,8 +217,7 @@ static void prepared_alloc(struct ct_prepared *p, int n, int cols)
                               malloc(lanes * k * 4),
                               malloc((size_t)n * k),
                               malloc((size_t)n * k / 32 * 4),
-                              malloc((size_t)n * k / 16 * 4),
-                              NULL};
+                              malloc((size_t)n * k / 16 * 4)};
     assert_true(p->value && p->q && p->scale && p->sum);
 }
 static void prepared_free(struct ct_prepared *p)
