@@ -65,8 +65,10 @@ static void *cpu_alloc_host(struct ct_backend *b, size_t bytes)
 static ct_mat cpu_alloc(struct ct_backend *b, int rows, int cols)
 {
     const int stride = ct_stride(cols);
+    const size_t values = (size_t)(rows - 1) * (size_t)stride + (size_t)cols;
 
-    return (ct_mat){cpu_alloc_host(b, (size_t)rows * (size_t)stride * sizeof(float)), cols, stride};
+    assert(rows > 0 && cols > 0);
+    return (ct_mat){cpu_alloc_host(b, values * sizeof(float)), cols, stride};
 }
 
 static void cpu_count(const struct ct_backend *base, carat_plan *p)
