@@ -21,7 +21,7 @@ static void mend(uint8_t *p, size_t size)
         return;
     memcpy(&h, p, sizeof h);
     t.facts = h.facts;
-    if (ct_timeline_divide(&t, p, &all) && all == size)
+    if (ct_timeline_divide(&t, (struct ct_bytes){p, size}, &all) && all == size)
         memcpy(h.hash, ct_timeline_head(&t).hash, sizeof h.hash);
     h.header_hash = ct_hash64(&h, offsetof(struct ct_timeline_header, header_hash));
     memcpy(p, &h, sizeof h);

@@ -115,10 +115,10 @@ static carat_status write_file(const carat_session *s, struct ct_os_new *file, c
 
     t.facts.n_logits = s->logits >= 0 ? t.facts.n_vocab : 0;
     t.facts.note_size = n_note;
-    if (!ct_timeline_divide(&t, NULL, &size))
+    if (!ct_timeline_divide(&t, (struct ct_bytes){NULL, SIZE_MAX}, &size))
         return ct_fail(err, CARAT_E_MEMORY, "%s: its size exceeds the address space", file->path);
     CT_TRY(ct_os_new_size(file, size, err));
-    ct_timeline_divide(&t, file->base, &size);
+    ct_timeline_divide(&t, (struct ct_bytes){file->base, size}, &size);
     fill_timeline(s, &t, file->base, note);
     return CARAT_OK;
 }

@@ -7,7 +7,7 @@
 
 _Static_assert(sizeof(struct ct_timeline_header) == 8 + 8 + 8 + 80 + 32 + 8, "there are no holes in it");
 
-bool ct_timeline_divide(struct ct_timeline *t, const uint8_t *base, size_t *size)
+bool ct_timeline_divide(struct ct_timeline *t, struct ct_bytes file, size_t *size)
 {
     const struct ct_timeline_facts *f = &t->facts;
     const uint64_t bytes[CT_TIMELINE_PARTS] = {(uint64_t)f->n * sizeof(int32_t), f->kv_size,
@@ -15,9 +15,10 @@ bool ct_timeline_divide(struct ct_timeline *t, const uint8_t *base, size_t *size
 
     *size = sizeof(struct ct_timeline_header);
     for (int i = 0; i < CT_TIMELINE_PARTS; i++) {
-        t->part[i] = (struct ct_bytes){base ? base + *size : NULL, (size_t)bytes[i]};
-        if (bytes[i] > SIZE_MAX || !ct_add(*size, (size_t)bytes[i], size))
+        const size_t at = *size;
+        if (bytes[i] > SIZE_MAX || !ct_add(at, (size_t)bytes[i], size) || *size > file.size)
             return false;
+        t->part[i] = (struct ct_bytes){file.data ? file.data + at : NULL, (size_t)bytes[i]};
     }
     return true;
 }
@@ -101,7 +102,7 @@ carat_status ct_timeline_read(struct ct_timeline *t, const char *path, struct ct
         return ct_fail(err, CARAT_E_FORMAT, "%s: the header of the timeline file is damaged", path);
     CT_TRY(check_facts(path, &h.facts, err));
     t->facts = h.facts;
-    if (!ct_timeline_divide(t, bytes.data, &size) || size != bytes.size || h.file_size != bytes.size)
+    if (!ct_timeline_divide(t, bytes, &size) || size != bytes.size || h.file_size != bytes.size)
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s: has %zu bytes, expected %llu: the timeline file is cut, or its header wrong",
                        path, bytes.size, (unsigned long long)h.file_size);

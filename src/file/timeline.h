@@ -54,8 +54,9 @@ struct ct_timeline {
     struct ct_bytes part[CT_TIMELINE_PARTS]; /* not aligned */
 };
 
-/* Where the parts of such a file are, in bytes from base on; false when its size exceeds size_t. */
-bool ct_timeline_divide(struct ct_timeline *t, const uint8_t *base, size_t *size);
+/* Where the parts of such a file are, and what they take; false when that is more than the file has. data is
+ * NULL and the size SIZE_MAX while there is none. */
+bool ct_timeline_divide(struct ct_timeline *t, struct ct_bytes file, size_t *size);
 /* The header of a file whose parts are there, complete. */
 struct ct_timeline_header ct_timeline_head(const struct ct_timeline *t);
 /* Reads and checks everything but the numbers in kv and logits; the parts lie in the bytes. E_FORMAT,

@@ -229,7 +229,7 @@ static void other_facts(void **state)
     do {                                                                                                     \
         uint8_t *copy = malloc(good.size);                                                                   \
         memcpy(copy, good.data, good.size);                                                                  \
-        ct_timeline_divide(&t, copy, &size);                                                                 \
+        ct_timeline_divide(&t, (struct ct_bytes){copy, good.size}, &size);                                   \
         struct ct_timeline_header h = ct_timeline_head(&t);                                                  \
         h.facts.field = (value);                                                                             \
         h.header_hash = 0;                                                                                   \
