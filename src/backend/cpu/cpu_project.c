@@ -26,7 +26,7 @@ struct job {
     struct ct_cpu_backend *b;
     enum ct_input form; /* that the input is prepared in */
     ct_mat in, out;
-    int n_out, blocks_before[5]; /* blocks_before[n_out]: all of them */
+    int blocks_before[5]; /* of each product; of a single one {0, all} */
     const ct_mat *outs;
     const struct ct_weight *const *ws;
     compute_blocks *compute;
@@ -191,7 +191,7 @@ void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out
                     const struct ct_weight *const *w)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
-    struct job j = {.b = b, .n_out = n, .outs = out, .ws = w, .tokens = b->rows.n};
+    struct job j = {.b = b, .outs = out, .ws = w, .tokens = b->rows.n};
 
     assert(n < (int)CT_COUNT(j.blocks_before));
     if (b->rows.n == 0)
@@ -243,8 +243,7 @@ static void geglu_blocks(struct job *j, struct range blocks, struct range next, 
         ct_mat beside = {beside_of(j->b, thread), part.rows, ct_stride(part.rows)};
         struct ct_panels_next then = {gate, end, CT_MIN(end + step, r1)};
         if (end == r1)
-            then = (struct ct_panels_next){next.first < next.end ? gate : NULL, next.first * rows,
-                                           CT_MIN(next.end * rows, gate->rows)};
+            then = rows_of_range(j, next);
         product_rows(j, j->out, gate, r, end, (struct ct_panels_next){up, r, end}, thread);
         product_rows(j, beside, &part, 0, part.rows, then, thread);
         for (int t = 0; t < n; t++)
@@ -264,7 +263,8 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
            up->cols == in.cols);
     prepare(b, in, b->rows.n, 2, w);
     struct job j = {.b = b, .out = out, .ws = w, .tokens = b->rows.n};
-    run_blocks(&j, blocks_of(&j, gate), geglu_blocks);
+    j.blocks_before[1] = blocks_of(&j, gate);
+    run_blocks(&j, j.blocks_before[1], geglu_blocks);
 }
 
 /* ---- logits ---- */
@@ -312,8 +312,7 @@ static void logits_blocks(struct job *j, struct range blocks, struct range next,
     for (int r = blocks.first * rows; r < stop && ct_pool_goes_on(j->b->pool, thread); r += step) {
         struct ct_panels_next then = {head, r + step, CT_MIN(r + 2 * step, stop)};
         if (r + step >= stop)
-            then = (struct ct_panels_next){next.first < next.end ? head : NULL, next.first * rows,
-                                           CT_MIN(next.end * rows, head->rows)};
+            then = rows_of_range(j, next);
         some_logits(j, r, CT_MIN(r + step, stop), then, thread);
     }
 }
@@ -330,7 +329,8 @@ void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n,
     assert(head->cols == in.cols);
     prepare(b, (ct_mat){ct_row(in, first), in.cols, in.stride}, n, 1, &head);
     ct_pool_wait_awake(b->pool, true); /* a token is drawn, then comes the next pass */
-    run_blocks(&j, blocks_of(&j, head), logits_blocks);
+    j.blocks_before[1] = blocks_of(&j, head);
+    run_blocks(&j, j.blocks_before[1], logits_blocks);
 }
 
 /* ---- memory ---- */
