@@ -205,20 +205,34 @@ static carat_status bind_timeline(const carat_engine *e, const char *path, const
     return CARAT_OK;
 }
 
-/* Whether n values that are stored so are all finite. */
+/* Whether no lane of the words at p has all bits of mask, those of an exponent. Above them a lane has its
+ * sign, whose bit is in `top`: it stays where 1 to mask is taken away from it. */
+static bool lanes_are_finite(const uint8_t *p, size_t bytes, uint64_t mask, uint64_t top)
+{
+    uint8_t last[8] = {0};
+    uint64_t found = 0;
+    size_t i = 0;
+
+    for (; i + sizeof last <= bytes; i += sizeof last)
+        found |= top - ((ct_le64(p + i) & mask) ^ mask);
+    memcpy(last, p + i, bytes - i);
+    found |= top - ((ct_le64(last) & mask) ^ mask);
+    return (found & top) == 0;
+}
+
+/* Whether all values that are stored so are finite. */
 static bool stored_are_finite(enum ct_kv_type type, const uint8_t *p, size_t bytes)
 {
-    const size_t step = ct_kv_info(type)->bytes;
     bool finite = true;
 
-    for (size_t i = 0; i < bytes; i += step) {
-        if (type == CT_KV_F32)
-            finite &= (ct_le32(p + i) & 0x7f800000u) != 0x7f800000u;
-        else if (type == CT_KV_BF16)
-            finite &= (ct_le16(p + i) & 0x7f80u) != 0x7f80u;
-        else /* f16, or the scale of a group of q8 */
-            finite &= (ct_le16(p + i) & 0x7c00u) != 0x7c00u;
-    }
+    if (type == CT_KV_F32)
+        return lanes_are_finite(p, bytes, 0x7f8000007f800000, 0x8000000080000000);
+    if (type == CT_KV_BF16)
+        return lanes_are_finite(p, bytes, 0x7f807f807f807f80, 0x8000800080008000);
+    if (type == CT_KV_F16)
+        return lanes_are_finite(p, bytes, 0x7c007c007c007c00, 0x8000800080008000);
+    for (size_t i = 0; i < bytes; i += ct_kv_info(CT_KV_Q8)->bytes) /* the scales of groups */
+        finite &= (ct_le16(p + i) & 0x7c00u) != 0x7c00u;
     return finite;
 }
 

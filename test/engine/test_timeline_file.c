@@ -49,6 +49,21 @@ static void expect_file(const struct ct_bytes *right, const char *how)
 
 /* ---- equal bytes, equal bits ---- */
 
+/* Nothing is in it but K and V of what can be seen, the logits, the ids, and a little to say so: 64 KiB beside
+ * K, V and logits are enough for 16000 tokens. */
+static void check_size(size_t found, const carat_model_info *info, carat_kv kv, int n)
+{
+    const size_t of_kv[] = {[CARAT_KV_BF16] = 2, [CARAT_KV_F16] = 2, [CARAT_KV_F32] = 4};
+    size_t dim = (size_t)info->head_dim, seen = (size_t)n, least = (size_t)n * sizeof(int32_t);
+    size_t row = kv == CARAT_KV_Q8 ? (dim + 31) / 32 * 34 : dim * of_kv[kv];
+    if (info->n_local && n >= info->sliding_window)
+        seen = (size_t)info->sliding_window - 1;
+    row *= 2 * (size_t)info->n_kv_head;
+    least += (size_t)info->n_vocab * sizeof(float);
+    least += ((size_t)(info->n_layer - info->n_local) * (size_t)n + (size_t)info->n_local * seen) * row;
+    assert_in_range(found, least, least + 256);
+}
+
 static void files_of_one_model(carat_model *model, const carat_model_info *info)
 {
     static const struct {
@@ -56,7 +71,6 @@ static void files_of_one_model(carat_model *model, const carat_model_info *info)
         const char *isa;
     } ways[] = {{1, 1, NULL}, {3, 3, NULL}, {256, 1, NULL}, {16, 2, "ref"}};
     char path[PATH_SIZE];
-    (void)info;
     for (size_t m = 0; m < N_MODE; m++) {
         name_mode(&modes[m]);
         struct baseline b = baseline_of(model, &modes[m], LONG + 5, 90);
@@ -66,6 +80,7 @@ static void files_of_one_model(carat_model *model, const carat_model_info *info)
         save(r.session[0], "a");
         rig_close(&r);
         struct ct_bytes right = file_bytes("a");
+        check_size(right.size, info, modes[m].kv, LONG);
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             o = options_of(&modes[m], ways[i].chunk, ways[i].threads);
             o.isa = ways[i].isa;
@@ -284,6 +299,50 @@ static void other_parts(void **state)
     }
 }
 
+/* Of each type of K and V: what is not finite is found wherever it stands, and the largest numbers are none. */
+static void not_finite(void **state)
+{
+    static const struct {
+        size_t mode;
+        int bytes;
+        uint32_t most, infinity;
+    } types[] = {{1, 2, 0x7f7f, 0x7f80},
+                 {2, 2, 0x7bff, 0x7c00},
+                 {5, 4, 0x7f7fffff, 0x7f800000},
+                 {FAST_Q8, 34, 0x7bff, 0x7c00}};
+    char path[PATH_SIZE];
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        carat_engine_options o = options_of(&modes[types[i].mode], 16, 1);
+        struct rig r = rig_open(gemma, &o);
+        struct ids ids = scattered_ids(11, r.n_vocab, 93);
+        OK(carat_sync(r.session[0], ids.id, 11, NULL, err));
+        save(r.session[0], "a");
+        struct ct_bytes file = file_bytes("a");
+        struct ct_timeline t;
+        OK(ct_timeline_read(&t, "a", file, err));
+        size_t bytes = (size_t)types[i].bytes, width = bytes == 4 ? 4 : 2;
+        size_t last = t.part[CT_TIMELINE_KV].size / bytes - 1;
+        for (size_t k = 0; k <= last; k = k == last ? k + 1 : CT_MIN(last, k + 1 + k / 3))
+            for (uint32_t what = 0; what < 4; what++) { /* most, infinity; above zero, below */
+                uint8_t *at = (uint8_t *)(uintptr_t)t.part[CT_TIMELINE_KV].data + k * bytes, kept[4];
+                uint32_t value = (what & 1 ? types[i].infinity : types[i].most) |
+                                 (what & 2 ? width == 4 ? 0x80000000u : 0x8000u : 0);
+                memcpy(kept, at, width);
+                memcpy(at, &value, width);
+                struct ct_timeline_header h = ct_timeline_head(&t);
+                memcpy((uint8_t *)(uintptr_t)file.data, &h, sizeof h);
+                put_file("b", file.data, file.size);
+                memcpy(at, kept, width);
+                assert_int_equal(carat_load(r.session[0], in_scratch(path, "b"), NULL, NULL, NULL),
+                                 what & 1 ? CARAT_E_NUMERIC : CARAT_OK);
+            }
+        free((void *)(uintptr_t)file.data);
+        free(ids.id);
+        rig_close(&r);
+    }
+}
+
 static void no_such_files(void **state)
 {
     (void)state;
@@ -350,6 +409,7 @@ int main(void)
         cmocka_unit_test(damaged_files),
         cmocka_unit_test(other_facts),
         cmocka_unit_test(other_parts),
+        cmocka_unit_test(not_finite),
         cmocka_unit_test(no_such_files),
         cmocka_unit_test(saving_refuses),
     };

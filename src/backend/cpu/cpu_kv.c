@@ -103,24 +103,24 @@ void ct_cpu_kv_copy(struct ct_backend *base, const struct ct_kv *kv, int to, int
 void ct_cpu_kv_get(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, void *k,
                    void *v)
 {
-    const size_t bytes = head_bytes(kv, 1);
+    const size_t bytes = head_bytes(kv, 1), step = (size_t)kv->n_kv_head * bytes;
 
-    for (int i = 0; i < n * kv->n_kv_head; i++) {
-        struct ct_kv_head head = head_of_block(ct_cpu(b), kv, block, i % kv->n_kv_head);
-        ct_kv_get_row(&head, first + i / kv->n_kv_head, (uint8_t *)k + (size_t)i * bytes,
-                      (uint8_t *)v + (size_t)i * bytes);
+    for (int h = 0; h < kv->n_kv_head; h++) {
+        struct ct_kv_head head = head_of_block(ct_cpu(b), kv, block, h);
+        size_t at = (size_t)h * bytes;
+        ct_kv_get_rows(&head, first, n, (uint8_t *)k + at, (uint8_t *)v + at, step);
     }
 }
 
 void ct_cpu_kv_put(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, const void *k,
                    const void *v)
 {
-    const size_t bytes = head_bytes(kv, 1);
+    const size_t bytes = head_bytes(kv, 1), step = (size_t)kv->n_kv_head * bytes;
 
-    for (int i = 0; i < n * kv->n_kv_head; i++) {
-        struct ct_kv_head head = head_of_block(ct_cpu(b), kv, block, i % kv->n_kv_head);
-        ct_kv_put_row(&head, first + i / kv->n_kv_head, (const uint8_t *)k + (size_t)i * bytes,
-                      (const uint8_t *)v + (size_t)i * bytes);
+    for (int h = 0; h < kv->n_kv_head; h++) {
+        struct ct_kv_head head = head_of_block(ct_cpu(b), kv, block, h);
+        size_t at = (size_t)h * bytes;
+        ct_kv_put_rows(&head, first, n, (const uint8_t *)k + at, (const uint8_t *)v + at, step);
     }
 }
 

@@ -1,73 +1,115 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv_rows.c: where a channel of a position lies in stored K and V, for moving it to a file and back. The
- * layout is said at struct ct_kv_head. */
+/* kv_rows.c: where the channels of positions lie in stored K and V, for moving them to a file and back, a
+ * panel at a time. The layout is said at struct ct_kv_head. */
 #include "kernel/layout/kv_rows.h"
 
-/* Bytes of one channel, or of one group of q8 without its scale. */
-struct place {
-    size_t k, v; /* offsets of the first channel's bytes */
+/* Rows of a file. */
+struct rows {
+    uint8_t *at;
+    size_t step; /* bytes from one to the next */
 };
 
-static struct place place_of(const struct ct_kv_head *kv, size_t slot, size_t d)
-{
-    size_t dim = (size_t)kv->head_dim, bytes = ct_kv_info(kv->type)->bytes;
-    size_t panel = slot / CT_KEY_PANEL * dim * CT_KEY_PANEL, lane = slot % CT_KEY_PANEL;
+/* Which way bytes go; a constant wherever it counts. */
+enum way { GET, PUT };
 
-    if (kv->type == CT_KV_BF16) /* pairs of channels in K, of keys in V */
-        return (struct place){(panel + d / 2 * 2 * CT_KEY_PANEL + lane * 2 + d % 2) * bytes,
-                              (slot / 2 * 2 * dim + d * 2 + slot % 2) * bytes};
-    return (struct place){(panel + d * CT_KEY_PANEL + lane) * bytes, (slot * dim + d) * bytes};
+static inline void move(uint8_t *inside, uint8_t *outside, size_t bytes, enum way way)
+{
+    memcpy(way == PUT ? inside : outside, way == PUT ? outside : inside, bytes);
 }
 
-static void move(void *inside, void *outside, size_t bytes, bool put)
+/* Rows are lanes [from, to) of inside[n][width], whose elements have `size` bytes. */
+static inline void move_lanes(uint8_t *inside, int width, struct rows r, int from, int to, int n, size_t size,
+                              enum way way)
 {
-    memcpy(put ? inside : outside, put ? outside : inside, bytes);
+    for (int lane = from; lane < to; lane++, r.at += r.step)
+        for (int i = 0; i < n; i++)
+            move(inside + (size_t)(i * width + lane) * size, r.at + (size_t)i * size, size, way);
 }
 
-static void move_q8(const struct ct_kv_head *kv, size_t slot, uint8_t *k, uint8_t *v, bool put)
+/* Slots [from, to) of a panel of K; bf16 holds pairs of channels there. */
+static inline void move_k(uint8_t *panel, struct rows r, int from, int to, int dim, enum ct_kv_type type,
+                          enum way way)
 {
-    const size_t dim = (size_t)kv->head_dim, groups = (dim + CT_GROUP - 1) / CT_GROUP,
-                 lane = slot % CT_KEY_PANEL;
-    struct ct_kv_q8 *in_k = (struct ct_kv_q8 *)kv->k + slot / CT_KEY_PANEL * groups;
-    struct ct_kv_q8 *in_v = (struct ct_kv_q8 *)kv->v + slot / CT_KEY_PANEL * groups;
-    const size_t bytes = ct_kv_info(CT_KV_Q8)->bytes;
+    if (type == CT_KV_BF16)
+        move_lanes(panel, CT_KEY_PANEL, r, from, to, dim / 2, 4, way);
+    else if (type == CT_KV_F16)
+        move_lanes(panel, CT_KEY_PANEL, r, from, to, dim, 2, way);
+    else
+        move_lanes(panel, CT_KEY_PANEL, r, from, to, dim, 4, way);
+}
 
-    for (size_t g = 0; g < groups; g++, k += bytes, v += bytes) {
-        const size_t n = CT_MIN(dim - g * CT_GROUP, CT_GROUP);
-        if (!put) {
-            memset(k, 0, bytes);
-            memset(v, 0, bytes);
+/* The same of V; bf16 holds pairs of slots there. */
+static inline void move_v(uint8_t *panel, struct rows r, int from, int to, int dim, enum ct_kv_type type,
+                          enum way way)
+{
+    const size_t bytes = ct_kv_info(type)->bytes, row = (size_t)dim * bytes;
+
+    for (int slot = from, n; slot < to; slot += n, r.at += (size_t)n * r.step) {
+        uint8_t *pair = panel + (size_t)(slot / 2) * 2 * row;
+        n = type == CT_KV_BF16 ? CT_MIN(to - slot, 2 - slot % 2) : 1;
+        if (type == CT_KV_BF16)
+            move_lanes(pair, 2, r, slot % 2, slot % 2 + n, dim, 2, way);
+        else
+            move(panel + (size_t)slot * row, r.at, row, way);
+    }
+}
+
+/* Slots [from, to) of the groups of a panel, of K or of V. */
+static inline void move_q8(struct ct_kv_q8 *group, struct rows r, int from, int to, int dim, bool is_k,
+                           enum way way)
+{
+    for (int left = dim; left > 0; left -= CT_GROUP, group++, r.at += ct_kv_info(CT_KV_Q8)->bytes) {
+        const struct rows values = {r.at + sizeof *group->scale, r.step};
+        const int n = CT_MIN(left, CT_GROUP);
+        for (int lane = from; lane < to; lane++) {
+            uint8_t *row = r.at + (size_t)(lane - from) * r.step;
+            if (way == GET && n < CT_GROUP)
+                memset(row, 0, ct_kv_info(CT_KV_Q8)->bytes);
+            move((uint8_t *)&group->scale[lane], row, sizeof *group->scale, way);
+            if (!is_k)
+                move((uint8_t *)group->v[lane], row + sizeof *group->scale, (size_t)n, way);
         }
-        move(&in_k[g].scale[lane], k, 2, put);
-        move(&in_v[g].scale[lane], v, 2, put);
-        for (size_t d = 0; d < n; d++)
-            move(&in_k[g].k[d][lane], k + 2 + d, 1, put);
-        move(in_v[g].v[lane], v + 2, n, put);
+        if (is_k)
+            move_lanes((uint8_t *)group->k, CT_KEY_PANEL, values, from, to, n, 1, way);
     }
 }
 
-static void move_row(const struct ct_kv_head *kv, int slot, uint8_t *k, uint8_t *v, bool put)
+static inline void move_panel(const struct ct_kv_head *kv, int panel, struct rows k, struct rows v, int from,
+                              int to, enum way way)
 {
-    const size_t bytes = ct_kv_info(kv->type)->bytes;
+    const int dim = kv->head_dim;
+    const size_t at = (size_t)panel * ct_kv_bytes(kv->type, CT_KEY_PANEL, dim);
+    uint8_t *in_k = (uint8_t *)kv->k + at, *in_v = (uint8_t *)kv->v + at;
 
-    assert(slot >= 0 && slot < kv->capacity);
     if (kv->type == CT_KV_Q8) {
-        move_q8(kv, (size_t)slot, k, v, put);
-        return;
-    }
-    for (size_t d = 0; d < (size_t)kv->head_dim; d++) {
-        struct place p = place_of(kv, (size_t)slot, d);
-        move((uint8_t *)kv->k + p.k, k + d * bytes, bytes, put);
-        move((uint8_t *)kv->v + p.v, v + d * bytes, bytes, put);
+        move_q8((struct ct_kv_q8 *)(void *)in_k, k, from, to, dim, true, way);
+        move_q8((struct ct_kv_q8 *)(void *)in_v, v, from, to, dim, false, way);
+    } else {
+        move_k(in_k, k, from, to, dim, kv->type, way);
+        move_v(in_v, v, from, to, dim, kv->type, way);
     }
 }
 
-void ct_kv_get_row(const struct ct_kv_head *kv, int slot, void *k, void *v)
+static inline void move_rows(const struct ct_kv_head *kv, int first, int n, struct rows k, struct rows v,
+                             enum way way)
 {
-    move_row(kv, slot, k, v, false);
+    assert(first >= 0 && n >= 0 && first + n <= kv->capacity);
+    for (int slot = first, taken; n > 0; slot += taken, n -= taken) {
+        const int from = slot % CT_KEY_PANEL;
+        taken = CT_MIN(n, CT_KEY_PANEL - from);
+        move_panel(kv, slot / CT_KEY_PANEL, k, v, from, from + taken, way);
+        k.at += (size_t)taken * k.step;
+        v.at += (size_t)taken * v.step;
+    }
 }
 
-void ct_kv_put_row(const struct ct_kv_head *kv, int slot, const void *k, const void *v)
+void ct_kv_get_rows(const struct ct_kv_head *kv, int first, int n, void *k, void *v, size_t step)
 {
-    move_row(kv, slot, (uint8_t *)(uintptr_t)k, (uint8_t *)(uintptr_t)v, true);
+    move_rows(kv, first, n, (struct rows){k, step}, (struct rows){v, step}, GET);
+}
+
+void ct_kv_put_rows(const struct ct_kv_head *kv, int first, int n, const void *k, const void *v, size_t step)
+{
+    move_rows(kv, first, n, (struct rows){(uint8_t *)(uintptr_t)k, step},
+              (struct rows){(uint8_t *)(uintptr_t)v, step}, PUT);
 }

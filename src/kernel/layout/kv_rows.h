@@ -6,9 +6,10 @@
 
 #include "kernel/kernel.h"
 
-/* One position of a head: ct_kv_bytes(type, 1, head_dim) bytes of K and as many of V. Values stand in the
- * order of channels; of q8, each group of 32 as its scale and 32 bytes, those that the head lacks being 0. */
-void ct_kv_get_row(const struct ct_kv_head *kv, int slot, void *k, void *v);
-void ct_kv_put_row(const struct ct_kv_head *kv, int slot, const void *k, const void *v);
+/* Positions [first, first + n) of a head, each ct_kv_bytes(type, 1, head_dim) bytes of K and as many of V,
+ * `step` bytes apart. Values stand in the order of channels; of q8, each group of 32 as its scale and 32
+ * bytes, those that the head lacks being 0. */
+void ct_kv_get_rows(const struct ct_kv_head *kv, int first, int n, void *k, void *v, size_t step);
+void ct_kv_put_rows(const struct ct_kv_head *kv, int first, int n, const void *k, const void *v, size_t step);
 
 #endif
