@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carat_generate.h: libcarat, between a prompt and a sentence: what a session kept and what it had to
- * evaluate once more. carat.h runs a model and has the rules on threads, errors and sizes, which hold here
- * too. */
+ * evaluate once more, and the loop that draws an answer. carat.h runs a model and has the rules on threads,
+ * errors and sizes, which hold here too. */
 #ifndef CARAT_GENERATE_H
 #define CARAT_GENERATE_H
 
@@ -53,6 +53,96 @@ CARAT_DEFAULT(carat_session_stats)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */
 CARAT_API carat_status carat_session_get_stats(const carat_session *session, carat_session_stats *stats,
                                                carat_error *err);
+
+/* ----------------------------------------------------------- generation ----
+ * A generation draws ids one after another from what its session holds: the logits are there after
+ * carat_sync, carat_append or carat_load. Each id that was given is evaluated when the next one is wanted, so
+ * that between steps a session holds the prompt and all given ids but the last. A generation whose session was
+ * changed in between begins anew from what it holds then. Sessions, sampling and seed decide the ids; other
+ * generations of a step, drafts and cancelling do not. */
+typedef struct carat_generation carat_generation;
+
+/* Why a generation ended. */
+typedef enum carat_reason {
+    CARAT_REASON_NONE = 0,   /* it has not */
+    CARAT_REASON_STOP,       /* a stop id was drawn, which is neither given nor held */
+    CARAT_REASON_LENGTH,     /* max_tokens were given, or the context is full */
+    CARAT_REASON_CANCELLED,  /* carat_cancel, or the session's watch. The next step goes on */
+    CARAT_REASON_CALLBACK,   /* on_token wanted no more. The next step goes on after the id that it got */
+    CARAT_REASON_TOOL_CALLS, /* a stop id was drawn behind a call of a function */
+    CARAT_REASON_NUMERIC,    /* the logits hold NaN or infinity; the session is empty */
+} carat_reason;
+/* "stop" for CARAT_REASON_STOP, "" for none; never NULL. Any thread. */
+CARAT_API const char *carat_reason_name(carat_reason reason);
+
+/* An id that a step gives, until on_token returns. */
+typedef struct carat_given {
+    int32_t id;
+    int position; /* of the id among those of the session */
+    const char
+        *text; /* [n_text] in UTF-8, terminated: what the id completes, as carat_stream_text says; "" if
+                         nothing. At the end carat_stream_text gives what an unfinished character left */
+    size_t n_text;
+    double ms;   /* milliseconds since carat_generation_create */
+    int drafted; /* 1: it was proposed, and accepted */
+} carat_given;
+/* Nonzero ends the generation after this id. The sessions of the step are in a call meanwhile. */
+typedef int (*carat_on_token)(void *user, const carat_given *given);
+/* Proposes what follows ids[n]: puts up to k ids into draft and returns their number. Wrong ones cost time and
+ * change no result. The sessions of the step are in a call meanwhile. */
+typedef int (*carat_propose)(void *user, const int32_t *ids, int n, int32_t *draft, int k);
+
+typedef enum { CARAT_LOOKUP_AUTO, CARAT_LOOKUP_ON, CARAT_LOOKUP_OFF } carat_lookup;
+enum { CARAT_MOST_STOP_IDS = 64, CARAT_MOST_DRAFT = 7 };
+
+typedef struct carat_generation_options {
+    size_t size;
+    const carat_sampling *sampling; /* copied; NULL: the model's */
+    int max_tokens;                 /* ids to give; 0: until the context is full */
+    const int32_t *stop_ids;        /* [n_stop_ids] copied; NULL: the model's own. At most 64, also none */
+    int n_stop_ids;
+    int naive;               /* 1: each step evaluates everything anew: the slow way, with the same bits */
+    carat_on_token on_token; /* may be NULL */
+    void *user;              /* passed to both callbacks */
+    carat_lookup lookup;     /* drafts from the text itself: when they pay, always, never */
+    int draft_max;           /* ids in a draft, at most CARAT_MOST_DRAFT; 0: that */
+    int draft_min;           /* shorter drafts are not tried; 0: 1 */
+    carat_propose propose;   /* proposes in place of the text itself; may be NULL */
+} carat_generation_options;
+CARAT_DEFAULT(carat_generation_options)
+
+/* Any thread. The session must outlive the generation; one session may have several, of which one steps at a
+ * time. CARAT_E_ARGUMENT (also lookup or propose with naive), CARAT_E_MEMORY. */
+CARAT_API carat_status carat_generation_create(carat_generation **generation, carat_session *session,
+                                               const carat_generation_options *options, carat_error *err);
+/* Last call. */
+CARAT_API void carat_generation_close(carat_generation *generation);
+
+/* Advances n generations of one engine together, in one pass if its chunk has room: each gives the next id,
+ * or several when a draft was right. Those that have ended by stop, length, tool calls or NaN are left alone.
+ * A generation that fails ends alone, and the result is that of the first that failed: CARAT_E_CANCELLED,
+ * CARAT_E_NUMERIC, CARAT_E_MEMORY (no block of K and V is free; with one the next step goes on). After
+ * CARAT_E_ARGUMENT (also a session that holds no logits, or one that two generations name) and CARAT_E_BUSY
+ * nothing has changed. One call a session; allocates nothing. */
+CARAT_API carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations,
+                                             int n, carat_error *err);
+/* Steps until the generation ends. Errors as carat_generation_step. */
+CARAT_API carat_status carat_generate(carat_generation *generation, carat_error *err);
+
+/* How far a generation is. */
+typedef struct carat_generation_info {
+    size_t size;
+    carat_reason reason;
+    int given;             /* ids */
+    int passes;            /* with ids of this generation */
+    int drafted, accepted; /* ids */
+    int context_full;      /* 1: it is the context that ended it by length */
+    int32_t last;          /* the last id, which the session does not hold yet; -1: none */
+} carat_generation_info;
+CARAT_DEFAULT(carat_generation_info)
+/* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */
+CARAT_API carat_status carat_generation_get_info(const carat_generation *generation,
+                                                 carat_generation_info *info, carat_error *err);
 
 #ifdef __cplusplus
 }
