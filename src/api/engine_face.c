@@ -134,40 +134,6 @@ void carat_cancel(carat_session *session)
         ct_cancel(session);
 }
 
-carat_status carat_save(carat_session *session, const char *path, const void *note, size_t n_note,
-                        carat_error *err)
-{
-    if (!session || !path || (n_note && !note))
-        return ct_fail(err, CARAT_E_ARGUMENT, "session or path is NULL, or a note of %zu bytes", n_note);
-    return ct_save(session, path, note, n_note, err);
-}
-
-carat_status carat_load(carat_session *session, const char *path, char **note, size_t *n_note,
-                        carat_error *err)
-{
-    if (!session || !path)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session or path is NULL");
-    return ct_load(session, path, note, n_note, err);
-}
-
-carat_status carat_mark(carat_session *session, carat_error *err)
-{
-    CT_GIVEN(session, err);
-    return ct_mark(session, err);
-}
-
-carat_status carat_session_get_stats(const carat_session *session, carat_session_stats *stats,
-                                     carat_error *err)
-{
-    carat_session_stats full;
-
-    CT_GIVEN(session, err);
-    CT_TRY(ct_check_struct(stats, sizeof full, "carat_session_stats", err));
-    CT_TRY(ct_session_stats(session, &full, err));
-    ct_give_struct(stats, &full);
-    return CARAT_OK;
-}
-
 carat_status carat_engine_use(carat_engine *engine, carat_use *use, carat_error *err)
 {
     carat_use full = {.size = sizeof full};

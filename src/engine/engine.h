@@ -38,18 +38,17 @@ struct carat_engine {
     struct ct_row_of *row;
     float **to;      /* [chunk] where the logits of a slice go */
     int logits_rows; /* rows of a slice whose logits are handed over */
-    float *slice;    /* [logits_rows][n_vocab] their logits */
-    float *logits;   /* [2 * sessions][n_vocab] those that sessions hold, or will hold after the pass */
-    int32_t *logits_holders;        /* [2 * sessions] */
+    float *logits;   /* [ct_logits_count][n_vocab] of sessions now and after the pass, and of a slice */
+    int32_t *logits_holders;        /* [ct_logits_count] */
     int32_t *held;                  /* [sessions][context] tokens; who claimed the session */
     int32_t *banned;                /* [n_banned + caller's] ids of a draw */
     struct carat_session **session; /* [sessions], NULL: free */
 };
 
-/* Where a row of a pass comes from: a token of a carat_row, and the number of its logits among those that
- * are wanted. */
+/* Where a row of a pass comes from: a token of a carat_row, the number of its logits among those that are
+ * wanted, and the row of logits that was taken for it, or -1. */
 struct ct_row_of {
-    int row, token, nth;
+    int row, token, nth, logits;
 };
 
 struct carat_session {
@@ -59,8 +58,9 @@ struct carat_session {
     int slot;
     carat_progress progress, watch;
     void *user;
-    int n;      /* tokens held */
-    int logits; /* row of logits of the last token; -1: none */
+    int n;            /* tokens held */
+    unsigned changes; /* of them */
+    int logits;       /* row of logits of the last token; -1: none */
     carat_session_stats stats;
     struct ct_detokenizer detokenizer;
 
@@ -72,6 +72,8 @@ struct carat_session {
     int next_wanted;          /* index into carat_row.wanted */
     int asked;                /* rows of logits that passes so far were asked for */
     bool stopped, deaf, sick; /* asked to end; its callback did; a value is not finite */
+    bool cuts;                /* it forgets the tokens behind the one at which its callback ended it */
+    int last;                 /* that one */
 };
 
 /* What carat.h and carat_tools.h say of carat_engine_create and so on; options are complete. */
@@ -126,6 +128,10 @@ int ct_weight_place(const carat_engine *e, const struct ct_weight *weight);
 /* timeline.c; the engine's lock is held for all but the first two. */
 int32_t *ct_held_tokens(const carat_session *s); /* [context] */
 float *ct_logits_at(const carat_engine *e, int logits);
+static inline size_t ct_logits_count(const carat_engine *e)
+{
+    return 2 * (size_t)e->plan.sessions + (size_t)e->logits_rows;
+}
 /* A row of logits that nobody holds; and lets go of one, if there is one. */
 int ct_take_logits(carat_engine *e);
 void ct_drop_logits(carat_engine *e, int *logits);
@@ -135,8 +141,23 @@ void ct_session_grows(const carat_session *s, int more);
 void ct_session_kept(carat_session *s);
 /* Forgets logits and text: the tokens held are others now. */
 void ct_session_new_text(carat_session *s);
+/* Makes it hold its first n tokens only. Logits and text stay as they are. */
+void ct_session_cut(carat_session *s, int n);
 /* Makes it hold nothing; discard: its memory goes back to the system. */
 void ct_session_empty(carat_session *s, bool discard);
+
+/* session.c: true when no call is inside the session; then the caller is, until it releases it. A reader
+ * claims it, too. */
+bool ct_session_claim(const carat_session *s);
+void ct_session_release(const carat_session *s);
+carat_status ct_session_is_busy(carat_error *err); /* what a call returns that could not claim it */
+/* E_ARGUMENT: a value is out of range. */
+carat_status ct_check_sampling(const carat_engine *e, const carat_sampling *o, carat_error *err);
+/* The id that comes at a position, by these logits; -1: every id is banned. The engine's lock is held. */
+int32_t ct_draw(carat_engine *e, const float *logits, const carat_sampling *o, int position);
+/* The same for what a claimed session holds. E_ARGUMENT: it has no logits, or every id is banned. */
+carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err);
+#define CT_ALL_BANNED "every id is banned"
 
 /* step.c */
 /* E_ARGUMENT: what a row wants cannot be. */

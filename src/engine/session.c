@@ -15,19 +15,17 @@ static const struct ct_config *config_of(const carat_session *s)
     return &s->engine->model->config;
 }
 
-/* True when no call is inside the session; then the caller is, until it releases it. A reader claims it
- * too. */
-static bool claim(const carat_session *s)
+bool ct_session_claim(const carat_session *s)
 {
     return !atomic_exchange(&((carat_session *)s)->busy, true);
 }
 
-static void release(const carat_session *s)
+void ct_session_release(const carat_session *s)
 {
     atomic_store(&((carat_session *)s)->busy, false);
 }
 
-static carat_status is_busy(carat_error *err)
+carat_status ct_session_is_busy(carat_error *err)
 {
     return ct_fail(err, CARAT_E_BUSY, "the session is inside another call, expected one call at a time");
 }
@@ -81,34 +79,34 @@ void ct_session_close(carat_session *session)
 
 int ct_session_tokens(const carat_session *session, const int32_t **tokens)
 {
-    bool claimed = claim(session);
+    bool claimed = ct_session_claim(session);
     int n = claimed ? session->n : 0;
 
     if (tokens)
         *tokens = claimed ? ct_held_tokens(session) : NULL;
     if (claimed)
-        release(session);
+        ct_session_release(session);
     return n;
 }
 
 const float *ct_session_logits(const carat_session *session)
 {
-    if (!claim(session))
+    if (!ct_session_claim(session))
         return NULL;
     const float *logits = session->logits < 0 ? NULL : ct_logits_at(session->engine, session->logits);
-    release(session);
+    ct_session_release(session);
     return logits;
 }
 
 carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err)
 {
-    if (!claim(session))
-        return is_busy(err);
+    if (!ct_session_claim(session))
+        return ct_session_is_busy(err);
     *stats = session->stats;
     ct_lock_enter(&session->engine->lock);
     stats->snapshots = ct_snapshots_of(&session->engine->snapshots, session->slot);
     ct_lock_leave(&session->engine->lock);
-    release(session);
+    ct_session_release(session);
     return CARAT_OK;
 }
 
@@ -153,16 +151,16 @@ carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *
     int claimed = 0;
 
     CT_TRY(check_sessions(engine, rows, n, err));
-    while (claimed < n && claim(rows[claimed].session))
+    while (claimed < n && ct_session_claim(rows[claimed].session))
         claimed++;
     if (claimed < n)
-        status = is_busy(err);
+        status = ct_session_is_busy(err);
     for (int i = 0; i < n && !status; i++)
         status = check_row(&rows[i], err);
     if (!status)
         status = ct_evaluate(engine, rows, n, false, err);
     while (claimed-- > 0)
-        release(rows[claimed].session);
+        ct_session_release(rows[claimed].session);
     return status;
 }
 
@@ -177,13 +175,10 @@ static carat_status rewind_to(carat_session *s, int n, carat_error *err)
 {
     CT_TRY(check_position(s, n, err));
     if (n < s->n) {
-        carat_engine *e = s->engine;
-        ct_lock_enter(&e->lock);
-        ct_kv_rewind(&e->cache, s->slot, n, ct_snapshot_nearest(&e->snapshots, s->slot, n), n == 0);
-        ct_snapshots_cut(&e->snapshots, s->slot, n, n == 0);
+        ct_lock_enter(&s->engine->lock);
+        ct_session_cut(s, n);
         ct_session_new_text(s);
-        ct_lock_leave(&e->lock);
-        s->n = n;
+        ct_lock_leave(&s->engine->lock);
     }
     ct_session_kept(s);
     return CARAT_OK;
@@ -191,10 +186,10 @@ static carat_status rewind_to(carat_session *s, int n, carat_error *err)
 
 carat_status ct_rewind(carat_session *session, int n, carat_error *err)
 {
-    if (!claim(session))
-        return is_busy(err);
+    if (!ct_session_claim(session))
+        return ct_session_is_busy(err);
     carat_status status = rewind_to(session, n, err);
-    release(session);
+    ct_session_release(session);
     return status;
 }
 
@@ -232,15 +227,15 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
 
 carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err)
 {
-    if (!claim(from))
-        return is_busy(err);
+    if (!ct_session_claim(from))
+        return ct_session_is_busy(err);
     carat_status status = check_position(from, n, err);
     if (!status) {
         ct_lock_enter(&from->engine->lock);
         status = fork_locked(from, n, session, err);
         ct_lock_leave(&from->engine->lock);
     }
-    release(from);
+    ct_session_release(from);
     return status;
 }
 
@@ -251,13 +246,13 @@ carat_status ct_reserve(carat_session *session, int positions, carat_error *err)
     if (positions < 0 || positions > e->plan.context)
         return ct_fail(err, CARAT_E_ARGUMENT, "positions is %d, expected 0 to the context of %d", positions,
                        e->plan.context);
-    if (!claim(session))
-        return is_busy(err);
+    if (!ct_session_claim(session))
+        return ct_session_is_busy(err);
     ct_lock_enter(&e->lock);
     bool kept = ct_kv_reserve(&e->cache, session->slot, positions);
     struct ct_kv_use use = ct_kv_cache_use(&e->cache);
     ct_lock_leave(&e->lock);
-    release(session);
+    ct_session_release(session);
     if (kept)
         return CARAT_OK;
     return ct_fail(err, CARAT_E_MEMORY,
@@ -281,20 +276,20 @@ static void take_snapshot(const carat_session *s)
 
 carat_status ct_mark(carat_session *session, carat_error *err)
 {
-    if (!claim(session))
-        return is_busy(err);
+    if (!ct_session_claim(session))
+        return ct_session_is_busy(err);
     take_snapshot(session);
-    release(session);
+    ct_session_release(session);
     return CARAT_OK;
 }
 
 carat_status ct_save(carat_session *session, const char *path, const void *note, size_t n_note,
                      carat_error *err)
 {
-    if (!claim(session))
-        return is_busy(err);
+    if (!ct_session_claim(session))
+        return ct_session_is_busy(err);
     carat_status status = ct_timeline_write(session, path, note, n_note, err);
-    release(session);
+    ct_session_release(session);
     return status;
 }
 
@@ -303,10 +298,11 @@ carat_status ct_load(carat_session *session, const char *path, char **note, size
     struct ct_map map;
 
     CT_TRY(ct_os_map(&map, path, err));
-    carat_status status =
-        claim(session) ? ct_timeline_bind(session, path, map.bytes, note, n_note, err) : is_busy(err);
+    carat_status status = ct_session_claim(session)
+                              ? ct_timeline_bind(session, path, map.bytes, note, n_note, err)
+                              : ct_session_is_busy(err);
     if (status != CARAT_E_BUSY)
-        release(session);
+        ct_session_release(session);
     ct_os_unmap(&map);
     return status;
 }
@@ -339,46 +335,57 @@ carat_status ct_sync(carat_session *session, const int32_t *tokens, int n, int *
         return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
                        session->engine->plan.context);
     CT_TRY(check_ids(session, tokens, n, err));
-    if (!claim(session))
-        return is_busy(err);
+    if (!ct_session_claim(session))
+        return ct_session_is_busy(err);
     carat_status status = sync_to(session, tokens, n, reused, err);
-    release(session);
+    ct_session_release(session);
     return status;
 }
 
 /* One draw from the logits of a claimed session. */
-static carat_status draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err)
+int32_t ct_draw(carat_engine *e, const float *logits, const carat_sampling *o, int position)
 {
-    carat_engine *e = s->engine;
     carat_sampling all = *o;
 
-    if (s->logits < 0)
-        return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
-    ct_lock_enter(&e->lock);
     all.banned = e->banned;
     all.n_banned = e->model->n_banned;
     memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
     for (int i = 0; i < o->n_banned; i++)
         e->banned[all.n_banned++] = o->banned[i];
-    int32_t chosen = e->backend->verb.draw(e->backend, ct_logits_at(e, s->logits), config_of(s)->n_text_vocab,
-                                           &all, (uint32_t)s->n);
+    return e->backend->verb.draw(e->backend, logits, e->model->config.n_text_vocab, &all, (uint32_t)position);
+}
+
+carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err)
+{
+    carat_engine *e = s->engine;
+
+    if (s->logits < 0)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
+    ct_lock_enter(&e->lock);
+    int32_t chosen = ct_draw(e, ct_logits_at(e, s->logits), o, s->n);
     ct_lock_leave(&e->lock);
     if (chosen < 0)
-        return ct_fail(err, CARAT_E_ARGUMENT, "every id is banned");
+        return ct_fail(err, CARAT_E_ARGUMENT, CT_ALL_BANNED);
     *id = chosen;
+    return CARAT_OK;
+}
+
+carat_status ct_check_sampling(const carat_engine *e, const carat_sampling *o, carat_error *err)
+{
+    CT_TRY(ct_sampling_check(o, e->model->config.n_vocab, err));
+    if (o->n_banned > CT_CALLER_BANNED)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%d banned ids, at most %d are taken", o->n_banned,
+                       CT_CALLER_BANNED);
     return CARAT_OK;
 }
 
 carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err)
 {
-    CT_TRY(ct_sampling_check(o, config_of(session)->n_vocab, err));
-    if (o->n_banned > CT_CALLER_BANNED)
-        return ct_fail(err, CARAT_E_ARGUMENT, "%d banned ids, at most %d are taken", o->n_banned,
-                       CT_CALLER_BANNED);
-    if (!claim(session))
-        return is_busy(err);
-    carat_status status = draw(session, o, id, err);
-    release(session);
+    CT_TRY(ct_check_sampling(session->engine, o, err));
+    if (!ct_session_claim(session))
+        return ct_session_is_busy(err);
+    carat_status status = ct_session_draw(session, o, id, err);
+    ct_session_release(session);
     return status;
 }
 
@@ -386,9 +393,9 @@ size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capa
 {
     size_t n = 0;
 
-    if (!session->engine->model->tokenizer || !claim(session))
+    if (!session->engine->model->tokenizer || !ct_session_claim(session))
         return 0;
     n = ct_detokenizer_push(&session->detokenizer, id, out, capacity);
-    release(session);
+    ct_session_release(session);
     return n;
 }

@@ -144,7 +144,7 @@ static void gather_row(struct step *s, int r)
         e->position[at] = from + i;
         e->sequence[at] = c->slot;
         e->wanted[at] = token >= 0 && row_wants(row, token);
-        e->row[at] = (struct ct_row_of){r, token, c->asked};
+        e->row[at] = (struct ct_row_of){r, token, c->asked, -1};
         c->asked += e->wanted[at];
         set_seen(e, at, from + i);
         if (e->wanted[at] && token == row->n - 1)
@@ -175,15 +175,22 @@ static float *logits_place(const struct step *s, const struct ct_row_of *of)
 }
 
 /* Where the logits of a row of the pass are computed: in the session for its last token, else where the
- * caller wants them; NULL: nowhere yet. */
-static float *destination(const struct step *s, int at)
+ * caller wants them, else in a row of logits of its own, of which *left more may be taken; NULL: none is. */
+static float *destination(const struct step *s, int at, int *left)
 {
-    const struct ct_row_of *of = &s->engine->row[at];
+    struct ct_row_of *of = &s->engine->row[at];
     const carat_session *c = s->rows[of->row].session;
+    float *to = logits_place(s, of);
 
-    if (of->token == s->rows[of->row].n - 1 && c->next >= 0)
+    if (of->token == s->rows[of->row].n - 1 && c->next >= 0 && !c->deaf)
         return ct_logits_at(s->engine, c->next);
-    return logits_place(s, of);
+    if (to)
+        return to;
+    if (*left == 0)
+        return NULL;
+    --*left;
+    of->logits = ct_take_logits(s->engine);
+    return ct_logits_at(s->engine, of->logits);
 }
 
 static bool is_finite(const carat_engine *e, int at)
@@ -191,8 +198,23 @@ static bool is_finite(const carat_engine *e, int at)
     return e->backend->verb.is_finite(e->backend, at);
 }
 
-/* Brings computed logits where they belong. A callback that wants no more ends its row; then the session gets
- * no logits either. */
+/* The row ends with this token. One that keeps no more tokens than these has its logits. */
+static void end_at(struct step *s, struct ct_row_of *of)
+{
+    carat_session *c = s->rows[of->row].session;
+
+    c->deaf = true;
+    c->last = of->token;
+    if (of->token == s->rows[of->row].n - 1)
+        return;
+    ct_drop_logits(s->engine, &c->next);
+    if (c->cuts) {
+        c->next = of->logits;
+        of->logits = -1;
+    }
+}
+
+/* Brings computed logits where they belong. */
 static void deliver(struct step *s, int at, const float *logits)
 {
     const struct ct_row_of *of = &s->engine->row[at];
@@ -203,13 +225,10 @@ static void deliver(struct step *s, int at, const float *logits)
     c->sick |= !is_finite(s->engine, at);
     if (c->sick || c->deaf)
         return;
-    if (row->deliver && row->deliver(row->user, of->token, logits)) {
-        c->deaf = true;
-        if (of->token < row->n - 1)
-            ct_drop_logits(s->engine, &c->next);
-    } else if (to && to != logits) {
+    if (row->deliver && row->deliver(row->user, of->token, logits))
+        end_at(s, &s->engine->row[at]);
+    else if (to && to != logits)
         memcpy(to, logits, vocab_of(s->engine) * sizeof *logits);
-    }
 }
 
 /* Whether anybody still waits for logits of rows of the pass from `at` on. */
@@ -235,18 +254,21 @@ static void run_head(struct step *s)
     for (int at = 0; at < s->taken; at++)
         s->rows[e->row[at].row].session->sick |= !is_finite(e, at);
     for (int at = 0; !s->stopped && logits_are_awaited(s, at);) {
-        int first = at, slice = 0, beside = 0;
-        for (; at < s->taken && beside < e->logits_rows; at++) {
+        int first = at, slice = 0, left = e->logits_rows;
+        for (float *to; at < s->taken; at++) {
             if (!e->wanted[at])
                 continue;
-            float *to = destination(s, at);
-            e->to[slice++] = to ? to : e->slice + (size_t)beside++ * vocab_of(e);
+            if (!(to = destination(s, at, &left)))
+                break;
+            e->to[slice++] = to;
         }
         ct_head(&e->pass, done, slice, e->to);
         done += slice;
-        for (int i = first, k = 0; i < at && !s->stopped; i++)
-            if (e->wanted[i])
+        for (int i = first, k = 0; i < at; i++) {
+            if (e->wanted[i] && !s->stopped)
                 deliver(s, i, e->to[k++]);
+            ct_drop_logits(e, &e->row[i].logits);
+        }
     }
 }
 
@@ -288,6 +310,7 @@ static void advance(carat_row *row)
 
     memcpy(ct_held_tokens(c) + c->n, row->tokens + CT_MAX(c->done, 0), (size_t)more * sizeof(int32_t));
     c->n += more;
+    c->changes++;
     c->done += c->taking;
     c->stats.reevaluated += again;
     if (c->taking > 1 && from / CT_SNAPSHOT_STEP < next_position(c) / CT_SNAPSHOT_STEP)
@@ -295,6 +318,17 @@ static void advance(carat_row *row)
     ct_drop_logits(c->engine, &c->logits);
     c->logits = c->next;
     c->next = -1;
+}
+
+/* Forgets the tokens behind the one at which a row ended, not what was computed there. */
+static void cut_row(carat_row *row)
+{
+    carat_session *c = row->session;
+
+    row->n = c->last + 1;
+    if (c->done > row->n)
+        ct_session_cut(c, c->n - (c->done - row->n));
+    c->done = row->n;
 }
 
 static void settle(struct step *s, int r, bool whole)
@@ -315,7 +349,9 @@ static void settle(struct step *s, int r, bool whole)
         ct_kv_cut(&c->engine->cache, c->slot, c->n, next_position(c), false);
         ct_drop_logits(c->engine, &c->next);
     }
-    if (c->deaf || (c->stopped && c->done < row->n))
+    if (whole && c->deaf && c->cuts)
+        cut_row(row);
+    else if (c->deaf || (c->stopped && c->done < row->n))
         cancel_row(s, r);
 }
 

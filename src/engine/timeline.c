@@ -12,9 +12,9 @@ int ct_take_logits(carat_engine *e)
 {
     int i = 0;
 
-    while (e->logits_holders[i]) /* each session holds one, and takes one more: there is always another */
+    while (e->logits_holders[i]) /* each session holds one and takes one more, a slice its own */
         i++;
-    assert(i < 2 * e->plan.sessions);
+    assert((size_t)i < ct_logits_count(e));
     e->logits_holders[i] = 1;
     return i;
 }
@@ -52,6 +52,16 @@ void ct_session_new_text(carat_session *s)
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
 }
 
+void ct_session_cut(carat_session *s, int n)
+{
+    carat_engine *e = s->engine;
+
+    ct_kv_rewind(&e->cache, s->slot, n, ct_snapshot_nearest(&e->snapshots, s->slot, n), n == 0);
+    ct_snapshots_cut(&e->snapshots, s->slot, n, n == 0);
+    s->n = n;
+    s->changes++;
+}
+
 void ct_session_empty(carat_session *s, bool discard)
 {
     ct_kv_cut(&s->engine->cache, s->slot, 0, 0, discard);
@@ -59,4 +69,5 @@ void ct_session_empty(carat_session *s, bool discard)
     ct_drop_logits(s->engine, &s->next);
     ct_session_new_text(s);
     s->n = 0;
+    s->changes++;
 }

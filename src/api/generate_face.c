@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* generate_face.c: the functions of carat_generate.h: arguments are checked here, engine/ does the work. */
+#include "api/sizes.h"
+#include "engine/generate.h"
+
+carat_status carat_save(carat_session *session, const char *path, const void *note, size_t n_note,
+                        carat_error *err)
+{
+    if (!session || !path || (n_note && !note))
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or path is NULL, or a note of %zu bytes", n_note);
+    return ct_save(session, path, note, n_note, err);
+}
+
+carat_status carat_load(carat_session *session, const char *path, char **note, size_t *n_note,
+                        carat_error *err)
+{
+    if (!session || !path)
+        return ct_fail(err, CARAT_E_ARGUMENT, "session or path is NULL");
+    return ct_load(session, path, note, n_note, err);
+}
+
+carat_status carat_mark(carat_session *session, carat_error *err)
+{
+    CT_GIVEN(session, err);
+    return ct_mark(session, err);
+}
+
+carat_status carat_session_get_stats(const carat_session *session, carat_session_stats *stats,
+                                     carat_error *err)
+{
+    carat_session_stats full;
+
+    CT_GIVEN(session, err);
+    CT_TRY(ct_check_struct(stats, sizeof full, "carat_session_stats", err));
+    CT_TRY(ct_session_stats(session, &full, err));
+    ct_give_struct(stats, &full);
+    return CARAT_OK;
+}
+
+carat_status carat_generation_create(carat_generation **generation, carat_session *session,
+                                     const carat_generation_options *options, carat_error *err)
+{
+    carat_generation_options o = {.size = sizeof o};
+
+    CT_GIVEN(generation, err);
+    CT_GIVEN(session, err);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_generation_options", err));
+    carat_sampling sampling = session->engine->model->sampling;
+    CT_TRY(ct_take_struct(&sampling, sizeof sampling, o.sampling, "carat_sampling", err));
+    o.sampling = &sampling;
+    return ct_generation_create(generation, session, &o, err);
+}
+
+void carat_generation_close(carat_generation *generation)
+{
+    if (generation)
+        ct_generation_close(generation);
+}
+
+carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations, int n,
+                                   carat_error *err)
+{
+    if (!engine || !generations || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine or generations is NULL, or n = %d is below 1", n);
+    return ct_generation_step(engine, generations, n, err);
+}
+
+carat_status carat_generate(carat_generation *generation, carat_error *err)
+{
+    CT_GIVEN(generation, err);
+    return ct_generate(generation, err);
+}
+
+carat_status carat_generation_get_info(const carat_generation *generation, carat_generation_info *info,
+                                       carat_error *err)
+{
+    carat_generation_info full;
+
+    CT_GIVEN(generation, err);
+    CT_TRY(ct_check_struct(info, sizeof full, "carat_generation_info", err));
+    CT_TRY(ct_generation_info(generation, &full, err));
+    ct_give_struct(info, &full);
+    return CARAT_OK;
+}
+
+const char *carat_reason_name(carat_reason reason)
+{
+    return ct_reason_name(reason);
+}

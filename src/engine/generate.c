@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* generate.c: generations: which ids go into the next pass, what is drawn in it, what is given.
+ *
+ * Each generation has one row in a pass: the id that it gave last, then a draft, if there is one. An id is
+ * drawn from the logits of each token of the row, where they lie, until one differs from the draft; what was
+ * computed behind is cut off. Since a pass gives the same bits for every batch, the ids are those of a pass
+ * for each. A generation that holds logits and has given nothing yet draws without a pass. */
+#include "engine/generate.h"
+
+#include <stdlib.h>
+
+#include "os/clock.h"
+
+/* ---- creation ---- */
+
+static const char *const reason_names[] = {
+    [CARAT_REASON_NONE] = "",
+    [CARAT_REASON_STOP] = "stop",
+    [CARAT_REASON_LENGTH] = "length",
+    [CARAT_REASON_CANCELLED] = "cancelled",
+    [CARAT_REASON_CALLBACK] = "callback",
+    [CARAT_REASON_TOOL_CALLS] = "tool_calls",
+    [CARAT_REASON_NUMERIC] = "numeric",
+};
+
+const char *ct_reason_name(carat_reason reason)
+{
+    return (unsigned)reason < CT_COUNT(reason_names) ? reason_names[reason] : "";
+}
+
+static carat_status check_range(const char *what, int value, int lo, int hi, carat_error *err)
+{
+    if (value >= lo && value <= hi)
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_ARGUMENT, "%s is %d, expected %d to %d", what, value, lo, hi);
+}
+
+static carat_status check_generation(const carat_session *s, const carat_generation_options *o,
+                                     carat_error *err)
+{
+    CT_TRY(ct_check_sampling(s->engine, o->sampling, err));
+    CT_TRY(check_range("max_tokens", o->max_tokens, 0, INT32_MAX, err));
+    CT_TRY(check_range("n_stop_ids", o->n_stop_ids, 0, o->stop_ids ? CARAT_MOST_STOP_IDS : 0, err));
+    CT_TRY(check_range("lookup", (int)o->lookup, CARAT_LOOKUP_AUTO, CARAT_LOOKUP_OFF, err));
+    CT_TRY(check_range("draft_max", o->draft_max, 0, CARAT_MOST_DRAFT, err));
+    CT_TRY(check_range("draft_min", o->draft_min, 0, o->draft_max ? o->draft_max : CARAT_MOST_DRAFT, err));
+    if (o->naive && (o->lookup == CARAT_LOOKUP_ON || o->propose))
+        return ct_fail(err, CARAT_E_ARGUMENT, "naive evaluates every token anew and has no use for drafts");
+    return CARAT_OK;
+}
+
+static void copy_stop_ids(carat_generation *g, const carat_generation_options *o)
+{
+    const struct carat_model *m = g->session->engine->model;
+    const int32_t *ids = o->stop_ids ? o->stop_ids : m->stop;
+
+    static_assert(CT_MAX_STOP <= CARAT_MOST_STOP_IDS, "a model's own stop ids have room");
+    g->n_stop = o->stop_ids ? o->n_stop_ids : m->n_stop;
+    memcpy(g->stop, ids, (size_t)g->n_stop * sizeof *ids);
+}
+
+carat_status ct_generation_create(carat_generation **generation, carat_session *session,
+                                  const carat_generation_options *o, carat_error *err)
+{
+    const carat_engine *e = session->engine;
+
+    CT_TRY(check_generation(session, o, err));
+    carat_generation *g = calloc(1, sizeof *g);
+    if (!g)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for a generation");
+    *g = (carat_generation){
+        .session = session,
+        .sampling = *o->sampling,
+        .on_token = o->on_token,
+        .propose = o->propose,
+        .user = o->user,
+        .naive = o->naive != 0,
+        .max_tokens = o->max_tokens,
+        .draft_max = o->draft_max ? o->draft_max : CARAT_MOST_DRAFT,
+        .draft_min = CT_MAX(o->draft_min, 1),
+        .end_of_call =
+            e->model->tokenizer ? ct_tokenizer_control(e->model->tokenizer, CT_CONTROL_END_CALL) : -1,
+        .start = ct_os_seconds(),
+        .info = {.size = sizeof g->info, .last = -1},
+        .given_last = -1,
+        .rows = calloc((size_t)e->plan.sessions, sizeof *g->rows),
+        .all = o->naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
+        .banned = malloc(((size_t)o->sampling->n_banned + 1) * sizeof *g->banned),
+    };
+    if (!g->rows || !g->banned || (o->naive && !g->all)) {
+        ct_generation_close(g);
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for a generation");
+    }
+    if (o->sampling->n_banned)
+        memcpy(g->banned, o->sampling->banned, (size_t)o->sampling->n_banned * sizeof *g->banned);
+    g->sampling.banned = g->banned;
+    copy_stop_ids(g, o);
+    *generation = g;
+    return CARAT_OK;
+}
+
+void ct_generation_close(carat_generation *g)
+{
+    free(g->rows);
+    free(g->all);
+    free(g->banned);
+    free(g);
+}
+
+/* ---- before a step ---- */
+
+static bool is_stop(const carat_generation *g, int32_t id)
+{
+    int i = 0;
+
+    while (i < g->n_stop && g->stop[i] != id)
+        i++;
+    return i < g->n_stop;
+}
+
+static bool has_ended(const carat_generation *g)
+{
+    carat_reason r = g->info.reason;
+
+    return r != CARAT_REASON_NONE && r != CARAT_REASON_CANCELLED && r != CARAT_REASON_CALLBACK;
+}
+
+static carat_status check_generations(const carat_engine *e, carat_generation *const *g, int n,
+                                      carat_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        if (!g[i] || g[i]->session->engine != e)
+            return ct_fail(err, CARAT_E_ARGUMENT, "generation %d %s", i,
+                           g[i] ? "belongs to another engine" : "is NULL");
+        for (int j = 0; j < i; j++)
+            if (g[j]->session == g[i]->session)
+                return ct_fail(err, CARAT_E_ARGUMENT, "generations %d and %d have the same session", j, i);
+    }
+    return CARAT_OK;
+}
+
+/* What the session holds may have been changed since the last step; then all begins anew. */
+static void notice_changes(carat_generation *g)
+{
+    if (g->changes == g->session->changes)
+        return;
+    g->changes = g->session->changes;
+    g->n_all = 0;
+    g->given_last = -1;
+    g->info = (carat_generation_info){.size = sizeof g->info, .last = -1};
+}
+
+static int tokens_of(const carat_generation *g)
+{
+    return g->session->n + (g->info.last >= 0);
+}
+
+/* Whether no more ids can be given, before one is drawn for nothing. */
+static void check_length(carat_generation *g)
+{
+    bool full = tokens_of(g) >= g->session->engine->plan.context;
+
+    if (g->info.reason != CARAT_REASON_NONE || (!full && (!g->max_tokens || g->info.given < g->max_tokens)))
+        return;
+    g->info.reason = CARAT_REASON_LENGTH;
+    g->info.context_full = !g->max_tokens || g->info.given < g->max_tokens;
+}
+
+/* Begins the part of a generation in a step. */
+static carat_status begin_part(carat_generation *g, int i, carat_error *err)
+{
+    notice_changes(g);
+    g->steps = !has_ended(g);
+    g->passes = g->steps && g->info.last >= 0;
+    if (g->steps && !g->passes && g->session->logits < 0)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "the session of generation %d holds no logits; evaluate a prompt first", i);
+    return CARAT_OK;
+}
+
+/* ---- rows ---- */
+
+/* Most ids of a draft that a row can verify in one pass which n generations share. */
+static int draft_room(const carat_generation *g, int n)
+{
+    const carat_engine *e = g->session->engine;
+    int held = g->session->n, most = g->draft_max;
+
+    most = CT_MIN(most, e->plan.context - held - 2); /* where it is full nothing more is drawn */
+    most = CT_MIN(most, ct_kv_span(&e->cache, held) - 1);
+    most = CT_MIN(most, e->plan.chunk / n - 1);
+    return g->max_tokens ? CT_MIN(most, g->max_tokens - g->info.given - 1) : most;
+}
+
+/* The ids before the first that cannot be, or that would end the answer: nothing comes behind it. */
+static int usable_draft(const carat_generation *g, const int32_t *draft, int k)
+{
+    int i = 0;
+
+    while (i < k && draft[i] >= 0 && draft[i] < g->session->engine->config.n_vocab && !is_stop(g, draft[i]))
+        i++;
+    return i;
+}
+
+/* Ids that may come after the one given last, behind it; 0: none are proposed. */
+static int propose_draft(carat_generation *g, int n)
+{
+    const carat_session *s = g->session;
+    int room = draft_room(g, n);
+
+    if (!g->propose || room < g->draft_min)
+        return 0;
+    ct_held_tokens(s)[s->n] = g->info.last;
+    int k = g->propose(g->user, ct_held_tokens(s), s->n + 1, g->ids + 1, room);
+    k = usable_draft(g, g->ids + 1, CT_MIN(k, room));
+    return k < g->draft_min ? 0 : k;
+}
+
+/* Gets the logits after a token of a row. Nonzero ends the row: what comes behind has been proposed wrongly,
+ * or is not wanted. */
+static int draw_next(void *user, int token, const float *logits)
+{
+    carat_generation *g = user;
+    int i = token - g->first;
+    int32_t id = ct_draw(g->session->engine, logits, &g->sampling, g->base + i + 1);
+
+    g->drawn[i] = id;
+    g->n_drawn = i + 1;
+    return id < 0 || is_stop(g, id) || i + 1 == g->n_ids || id != g->ids[i + 1];
+}
+
+/* All tokens once more, in a session that is empty. After a pass that was cancelled it holds fewer than
+ * before. */
+static carat_row naive_row(carat_generation *g)
+{
+    carat_session *s = g->session;
+
+    if (g->n_all == 0) {
+        memcpy(g->all, ct_held_tokens(s), (size_t)s->n * sizeof *g->all);
+        g->all[s->n] = g->info.last;
+        g->n_all = s->n + 1;
+    }
+    g->base = g->first = g->n_all - 1;
+    g->n_ids = 1;
+    ct_lock_enter(&s->engine->lock);
+    ct_session_cut(s, 0);
+    ct_drop_logits(s->engine, &s->logits);
+    ct_lock_leave(&s->engine->lock);
+    return (carat_row){.tokens = g->all, .n = g->n_all, .wants = CARAT_WANTS_LAST};
+}
+
+static carat_row cached_row(carat_generation *g, int n)
+{
+    g->base = g->session->n;
+    g->first = 0;
+    g->ids[0] = g->info.last;
+    g->n_ids = 1 + propose_draft(g, n);
+    return (carat_row){.tokens = g->ids, .n = g->n_ids, .wants = CARAT_WANTS_ALL};
+}
+
+/* The row of a generation in a step of n. */
+static carat_row row_of(carat_generation *g, int n)
+{
+    carat_row row = g->naive ? naive_row(g) : cached_row(g, n);
+
+    row.session = g->session;
+    row.deliver = draw_next;
+    row.user = g;
+    g->session->cuts = true;
+    return row;
+}
+
+/* ---- what is drawn ---- */
+
+/* Forgets what was evaluated behind the id that was given last. */
+static void take_back(carat_generation *g, int n)
+{
+    carat_session *s = g->session;
+
+    if (n == s->n)
+        return;
+    ct_lock_enter(&s->engine->lock);
+    ct_session_cut(s, n);
+    ct_drop_logits(s->engine, &s->logits);
+    ct_lock_leave(&s->engine->lock);
+}
+
+static void give(carat_generation *g, int32_t id, int position, bool drafted)
+{
+    carat_session *s = g->session;
+    char piece[CT_STREAM_MAX];
+    carat_given given = {.id = id, .position = position, .text = piece, .drafted = drafted};
+
+    given.n_text =
+        s->engine->model->tokenizer ? ct_detokenizer_push(&s->detokenizer, id, piece, sizeof piece) : 0;
+    piece[given.n_text] = 0;
+    given.ms = (ct_os_seconds() - g->start) * 1e3;
+    g->info.given++;
+    g->info.accepted += drafted;
+    g->info.last = g->given_last = id;
+    if (g->on_token && g->on_token(g->user, &given))
+        g->info.reason = CARAT_REASON_CALLBACK;
+}
+
+/* Gives the ids that were drawn in a step, as far as they are wanted. */
+static carat_status give_drawn(carat_generation *g, carat_error *err)
+{
+    for (int i = 0; i < g->n_drawn && g->info.reason == CARAT_REASON_NONE; i++) {
+        int32_t id = g->drawn[i];
+        if (g->passes)
+            g->info.last = -1; /* the session holds it */
+        if (id < 0)
+            return ct_fail(err, CARAT_E_ARGUMENT, CT_ALL_BANNED);
+        if (is_stop(g, id)) {
+            bool called = g->end_of_call >= 0 && g->given_last == g->end_of_call;
+            g->info.reason = called ? CARAT_REASON_TOOL_CALLS : CARAT_REASON_STOP;
+            return CARAT_OK;
+        }
+        int held = g->passes ? g->base + i + 1 : g->session->n;
+        give(g, id, held, g->passes && i + 1 < g->n_ids && id == g->ids[i + 1]);
+        if (g->info.reason != CARAT_REASON_NONE)
+            take_back(g, held);
+    }
+    check_length(g);
+    return CARAT_OK;
+}
+
+/* Draws without a pass: from the logits that the session holds. */
+static carat_status draw_held(carat_generation *g, carat_error *err)
+{
+    g->n_drawn = 0;
+    CT_TRY(ct_session_draw(g->session, &g->sampling, &g->drawn[0], err));
+    g->n_drawn = 1;
+    return CARAT_OK;
+}
+
+/* What became of a row. */
+static carat_status end_row(carat_generation *g, carat_status status, carat_error *err)
+{
+    carat_session *s = g->session;
+    int evaluated = CT_MAX(s->n - g->base, 0);
+
+    s->cuts = false;
+    g->info.passes += evaluated > 0;
+    g->info.drafted += evaluated > 0 ? g->n_ids - 1 : 0;
+    g->n_drawn = CT_MIN(g->n_drawn, evaluated); /* a pass that was given up has drawn for nothing */
+    if (g->n_drawn > 0)
+        g->n_all = 0;
+    carat_status drawn = give_drawn(g, err);
+    if (status == CARAT_E_CANCELLED && g->info.reason == CARAT_REASON_NONE)
+        g->info.reason = CARAT_REASON_CANCELLED;
+    if (status == CARAT_E_NUMERIC)
+        g->info.reason = CARAT_REASON_NUMERIC;
+    return status ? status : drawn;
+}
+
+/* ---- the step ---- */
+
+/* A step of claimed sessions. */
+static carat_status step(carat_engine *e, carat_generation *const *g, int n, carat_error *err)
+{
+    carat_row *rows = g[0]->rows;
+    carat_error other, *first = err;
+    carat_status result = CARAT_OK;
+    int n_rows = 0, taking = 0;
+
+    for (int i = 0; i < n; i++)
+        taking += g[i]->passes;
+    for (int i = 0; i < n; i++) {
+        if (!g[i]->steps)
+            continue;
+        g[i]->info.reason = CARAT_REASON_NONE;
+        g[i]->n_drawn = 0;
+        check_length(g[i]);
+        g[i]->steps = g[i]->info.reason == CARAT_REASON_NONE;
+        g[i]->passes &= g[i]->steps;
+        if (g[i]->passes)
+            rows[n_rows++] = row_of(g[i], taking);
+    }
+    if (n_rows)
+        result = ct_evaluate(e, rows, n_rows, false, err);
+    for (int i = 0, r = 0; i < n; i++) {
+        carat_status status = CARAT_OK;
+        if (result)
+            first = &other; /* the message of the first that failed is there already */
+        if (g[i]->passes)
+            status = end_row(g[i], rows[r++].status, first);
+        else if (g[i]->steps && !(status = draw_held(g[i], first)))
+            status = give_drawn(g[i], first);
+        if (!result)
+            result = status;
+        g[i]->changes = g[i]->session->changes;
+    }
+    return result;
+}
+
+carat_status ct_generation_step(carat_engine *engine, carat_generation *const *g, int n, carat_error *err)
+{
+    carat_status status = CARAT_OK;
+    int claimed = 0;
+
+    CT_TRY(check_generations(engine, g, n, err));
+    while (claimed < n && ct_session_claim(g[claimed]->session))
+        claimed++;
+    if (claimed < n)
+        status = ct_session_is_busy(err);
+    for (int i = 0; i < n && !status; i++)
+        status = begin_part(g[i], i, err);
+    if (!status)
+        status = step(engine, g, n, err);
+    while (claimed-- > 0)
+        ct_session_release(g[claimed]->session);
+    return status;
+}
+
+carat_status ct_generate(carat_generation *g, carat_error *err)
+{
+    carat_status status;
+
+    do
+        status = ct_generation_step(g->session->engine, &g, 1, err);
+    while (!status && g->info.reason == CARAT_REASON_NONE);
+    return status;
+}
+
+carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err)
+{
+    if (!ct_session_claim(g->session))
+        return ct_session_is_busy(err);
+    *info = g->info;
+    ct_session_release(g->session);
+    return CARAT_OK;
+}

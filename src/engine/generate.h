@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* generate.h: the loop that draws an answer: what carat_generate.h says of generations. Passes are step.c's,
+ * what a session holds is session.c's. */
+#ifndef CT_GENERATE_H
+#define CT_GENERATE_H
+
+#include "engine/engine.h"
+
+struct carat_generation {
+    carat_session *session; /* down to start nothing changes after creation */
+    carat_sampling sampling;
+    carat_on_token on_token;
+    carat_propose propose;
+    void *user;
+    bool naive;
+    int max_tokens, draft_max, draft_min;
+    int32_t stop[CARAT_MOST_STOP_IDS];
+    int n_stop;
+    int32_t end_of_call; /* the id; -1: the model has none */
+    double start;
+
+    carat_generation_info info; /* last: its id is the next pass's input */
+    int32_t given_last;         /* the same id, also when the session holds it already */
+    unsigned changes;           /* of the session, after the last step */
+
+    /* of the step under way */
+    bool steps, passes;                  /* it has a part in it; it has a row in its passes */
+    int base;                            /* tokens that its session held before */
+    int first;                           /* of its row, from which on ids are drawn */
+    int n_ids, n_drawn;                  /* of the two arrays */
+    int32_t ids[1 + CARAT_MOST_DRAFT];   /* info.last, then a draft */
+    int32_t drawn[1 + CARAT_MOST_DRAFT]; /* what follows each */
+    carat_row *rows;                     /* [sessions] of a step that it is the first of */
+    int32_t *all;                        /* [context] for naive: all tokens; else NULL */
+    int n_all;                           /* those that a naive pass was to evaluate */
+    int32_t *banned;                     /* [sampling.n_banned] */
+};
+
+/* options are complete, and so is their sampling. */
+carat_status ct_generation_create(carat_generation **generation, carat_session *session,
+                                  const carat_generation_options *o, carat_error *err);
+void ct_generation_close(carat_generation *g);
+carat_status ct_generation_step(carat_engine *engine, carat_generation *const *g, int n, carat_error *err);
+carat_status ct_generate(carat_generation *g, carat_error *err);
+carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err);
+const char *ct_reason_name(carat_reason reason);
+
+#endif
