@@ -301,8 +301,9 @@ typedef struct carat_engine_options {
     void *user;
     size_t kv_bytes; /* of K and V in blocks of 256 positions, which sessions share; 0: full contexts */
     int logits_rows; /* logits computed together for carat_row.deliver; 0: 1 */
-    int first_layer, layers; /* layers that run; layers 0: all from first_layer on */
-    size_t snapshot_bytes;   /* of snapshots (carat_generate.h), beside kv_bytes; 0: none are taken */
+    int first_layer, layers;         /* layers that run; layers 0: all from first_layer on */
+    size_t snapshot_bytes;           /* of snapshots (carat_generate.h), beside kv_bytes; 0: none are taken */
+    const struct carat_costs *costs; /* of passes, from another engine (carat_generate.h); NULL: not known */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 

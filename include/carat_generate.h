@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carat_generate.h: libcarat, between a prompt and a sentence: what a session kept and what it had to
- * evaluate once more, and the loop that draws an answer. carat.h runs a model and has the rules on threads,
- * errors and sizes, which hold here too. */
+ * evaluate once more, the loop that draws an answer, and what passes did and cost. carat.h runs a model and
+ * has the rules on threads, errors and sizes, which hold here too. */
 #ifndef CARAT_GENERATE_H
 #define CARAT_GENERATE_H
 
@@ -143,6 +143,67 @@ CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */
 CARAT_API carat_status carat_generation_get_info(const carat_generation *generation,
                                                  carat_generation_info *info, carat_error *err);
+
+/* ----------------------------------------------------------- statistics ----
+ * An engine counts its passes; that changes no bit and costs two looks at the clock a pass. Passes that were
+ * stopped are not counted. A pass decodes when it has one row of each of its sessions, drafts aside; every
+ * other one is prefill. */
+
+enum { CARAT_ROW_BUCKETS = 10 }; /* passes of 1, 2, 3-4, 5-8, ... 129-256, and of more rows */
+/* The passes of a bucket. Times are in seconds, 0 where there was no pass. */
+typedef struct carat_pass_stats {
+    int first, last; /* rows of a pass; the last bucket ends at INT32_MAX */
+    uint64_t passes, rows;
+    double seconds;                 /* of all passes */
+    double mean, p50, p95, p99, cv; /* percentiles: within 4 %; cv: standard deviation / mean */
+} carat_pass_stats;
+
+/* Passes that one kind of processor computed. */
+typedef struct carat_dispatch {
+    uint64_t passes, rows;
+    const char *reason; /* of the choice, one sentence; static */
+} carat_dispatch;
+
+typedef struct carat_engine_stats {
+    size_t size;
+    uint64_t passes, rows; /* rows: tokens that were evaluated, however often */
+    double seconds;
+    carat_pass_stats by_rows[CARAT_ROW_BUCKETS];
+    /* tokens by their path; the first four are all rows */
+    uint64_t prefill, decode; /* of passes that prefill, and that decode */
+    uint64_t drafted;         /* guessed, and evaluated beside the one before */
+    uint64_t reevaluated;     /* evaluated once more after a rewind, in whatever pass */
+    uint64_t restored;        /* not evaluated: they came from a snapshot or a file */
+    uint64_t one_by_one;      /* of a prompt, in passes of one row, since these were cheaper */
+    carat_dispatch cpu, gpu;
+    int blocks, blocks_held; /* of K and V */
+    uint64_t padded_rows;    /* computed to fill a shape */
+    uint64_t plans_built;    /* prepared for a shape */
+    uint64_t snapshots_taken, snapshots_used, snapshots_dropped;
+} carat_engine_stats;
+CARAT_DEFAULT(carat_engine_stats)
+/* What the passes of the engine did since it was created. Any thread. CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_engine_get_stats(carat_engine *engine, carat_engine_stats *stats,
+                                              carat_error *err);
+
+/* What passes cost, as measured: where there are more rows, weights are read for all of them at once. One
+ * table is of passes in which every row wants logits, as those of generations do, the other of the rest. Each
+ * has passes that end below position 1024, 4096, 16384, and beyond. */
+enum { CARAT_COST_KINDS = 2, CARAT_COST_DEPTHS = 4 };
+typedef struct carat_cost {
+    double rows, nanoseconds; /* of a pass, both as moving means; 0: nothing is known */
+    int32_t passes;           /* that they stand on, up to 64 */
+} carat_cost;
+typedef struct carat_costs {
+    size_t size;
+    carat_cost of[CARAT_COST_KINDS][CARAT_COST_DEPTHS][CARAT_ROW_BUCKETS];
+} carat_costs;
+CARAT_DEFAULT(carat_costs)
+/* What passes of this engine cost: what carat_engine_options.costs gave it, and what it measured since. Costs
+ * are those of this machine, model, arithmetic, KV type, threads and level. A prompt goes through passes of
+ * one row where the table says that a larger pass would take longer; no bit depends on it. Any thread.
+ * CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_engine_get_costs(carat_engine *engine, carat_costs *costs, carat_error *err);
 
 #ifdef __cplusplus
 }

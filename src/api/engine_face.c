@@ -38,9 +38,12 @@ carat_status carat_engine_create(carat_engine **engine, const carat_model *model
                                  const carat_engine_options *options, carat_error *err)
 {
     carat_engine_options o = {.size = sizeof o};
+    carat_costs costs = {.size = sizeof costs};
 
     CT_GIVEN(engine, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_engine_options", err));
+    CT_TRY(ct_take_struct(&costs, sizeof costs, o.costs, "carat_costs", err));
+    o.costs = &costs;
     return ct_engine_create(engine, model, &o, err);
 }
 

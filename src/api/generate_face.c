@@ -87,3 +87,25 @@ const char *carat_reason_name(carat_reason reason)
 {
     return ct_reason_name(reason);
 }
+
+carat_status carat_engine_get_stats(carat_engine *engine, carat_engine_stats *stats, carat_error *err)
+{
+    carat_engine_stats full;
+
+    CT_GIVEN(engine, err);
+    CT_TRY(ct_check_struct(stats, sizeof full, "carat_engine_stats", err));
+    ct_engine_stats(engine, &full);
+    ct_give_struct(stats, &full);
+    return CARAT_OK;
+}
+
+carat_status carat_engine_get_costs(carat_engine *engine, carat_costs *costs, carat_error *err)
+{
+    carat_costs full;
+
+    CT_GIVEN(engine, err);
+    CT_TRY(ct_check_struct(costs, sizeof full, "carat_costs", err));
+    ct_engine_costs(engine, &full);
+    ct_give_struct(costs, &full);
+    return CARAT_OK;
+}

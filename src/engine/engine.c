@@ -28,6 +28,8 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model, c
     carat_status status = ct_plan(e, model, o, err);
     if (!status)
         status = ct_plan_fits_machine(e, o, err);
+    if (!status && o->costs)
+        status = ct_stats_take_costs(&e->stats, o->costs, err);
     if (!status)
         status = e->backend->verb.reserve(e->backend, err);
     if (!status) {

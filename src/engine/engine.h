@@ -6,6 +6,7 @@
 #include "carat_generate.h"
 #include "checkpoint/checkpoint.h"
 #include "engine/snapshot.h"
+#include "engine/stats.h"
 #include "model/head.h"
 #include "os/lock.h"
 #include "text/tokenizer/detokenizer.h"
@@ -29,6 +30,7 @@ struct carat_engine {
 
     struct ct_lock lock; /* for whatever is below, the slots of sessions excepted */
     struct ct_pass pass;
+    struct ct_stats stats;
     struct ct_trace profiler, tapper; /* of the backend while the engine is profiled, or tapped */
     carat_profile profile;
     struct ct_tap *tap;                   /* NULL: none */
@@ -65,12 +67,13 @@ struct carat_session {
     struct ct_detokenizer detokenizer;
 
     /* of its row in the step under way */
-    int done;                 /* tokens that are evaluated; below 0: held ones are evaluated again first */
-    int again;                /* those, when it began */
-    int taking;               /* tokens of the pass under way */
-    int next;                 /* row of logits that the pass computes for it; -1: none */
-    int next_wanted;          /* index into carat_row.wanted */
-    int asked;                /* rows of logits that passes so far were asked for */
+    int done;        /* tokens that are evaluated; below 0: held ones are evaluated again first */
+    int again;       /* those, when it began */
+    int taking;      /* tokens of the pass under way */
+    int next;        /* row of logits that the pass computes for it; -1: none */
+    int next_wanted; /* index into carat_row.wanted */
+    int asked;       /* rows of logits that passes so far were asked for */
+    int drafts;      /* its last tokens are guessed; whoever makes the call says so, and takes it back */
     bool stopped, deaf, sick; /* asked to end; its callback did; a value is not finite */
     bool cuts;                /* it forgets the tokens behind the one at which its callback ended it */
     int last;                 /* that one */
@@ -101,6 +104,8 @@ carat_status ct_mark(carat_session *session, carat_error *err);
 void ct_cancel(carat_session *session);
 carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);
 void ct_engine_use(carat_engine *engine, carat_use *use);
+void ct_engine_stats(carat_engine *engine, carat_engine_stats *stats);
+void ct_engine_costs(carat_engine *engine, carat_costs *costs);
 carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err);
 size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
 carat_status ct_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user, carat_error *err);
@@ -143,6 +148,8 @@ void ct_session_kept(carat_session *s);
 void ct_session_new_text(carat_session *s);
 /* Makes it hold its first n tokens only. Logits and text stay as they are. */
 void ct_session_cut(carat_session *s, int n);
+/* The row of the cache with which it goes back to n tokens: its own, or that of a snapshot. */
+int ct_session_nearest(const carat_session *s, int n);
 /* Makes it hold nothing; discard: its memory goes back to the system. */
 void ct_session_empty(carat_session *s, bool discard);
 

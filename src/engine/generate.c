@@ -267,6 +267,7 @@ static carat_row row_of(carat_generation *g, int n)
     row.deliver = draw_next;
     row.user = g;
     g->session->cuts = true;
+    g->session->drafts = g->n_ids - 1;
     return row;
 }
 
@@ -341,6 +342,7 @@ static carat_status end_row(carat_generation *g, carat_status status, carat_erro
     int evaluated = CT_MAX(s->n - g->base, 0);
 
     s->cuts = false;
+    s->drafts = 0;
     g->info.passes += evaluated > 0;
     g->info.drafted += evaluated > 0 ? g->n_ids - 1 : 0;
     g->n_drawn = CT_MIN(g->n_drawn, evaluated); /* a pass that was given up has drawn for nothing */

@@ -201,7 +201,7 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
 
     if (!s)
         return CARAT_E_MEMORY;
-    if (!ct_kv_share(&e->cache, s->slot, from->slot, n, ct_snapshot_nearest(&e->snapshots, from->slot, n))) {
+    if (!ct_kv_share(&e->cache, s->slot, from->slot, n, ct_session_nearest(from, n))) {
         e->session[s->slot] = NULL;
         free(s);
         return ct_fail(

@@ -33,6 +33,7 @@ static void drop_snapshot(struct ct_snapshots *s, int snapshot, bool discard)
 {
     memset(of_snapshot(s, snapshot), 0, (size_t)s->cache->sequences * sizeof *s->of);
     s->position[snapshot] = 0;
+    s->dropped++;
     ct_kv_drop_snapshot(s->cache, snapshot, discard);
 }
 
@@ -100,6 +101,7 @@ void ct_snapshot_take(struct ct_snapshots *s, int sequence)
         return;
     }
     s->position[taken] = position;
+    s->taken++;
     of_snapshot(s, taken)[sequence] = true;
 }
 

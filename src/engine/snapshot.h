@@ -14,6 +14,7 @@
 struct ct_snapshots {
     struct ct_kv_cache *cache;
     int32_t *position; /* [cache->snapshots] 0: there is none */
+    uint64_t taken, dropped;
     bool *of; /* [cache->snapshots][cache->sequences] whose it is: all of them held the same tokens */
 };
 

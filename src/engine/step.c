@@ -4,6 +4,7 @@
  *
  * The sessions of a step are claimed. The engine's lock is held for one pass at a time. */
 #include "engine/engine.h"
+#include "os/clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@ struct step {
     int n;
     bool reports;     /* the progress of the only session hears of each pass */
     int taken;        /* rows of the pass under way */
+    int most;         /* and how many there may be */
+    bool one_by_one;  /* that is one, since a larger pass would take longer */
     bool stopped;     /* all sessions of the pass wanted it to end: nothing more is computed */
     int failed;       /* the first row that failed; n: none */
     carat_error *err; /* of that row */
@@ -128,7 +131,7 @@ static void gather_row(struct step *s, int r)
     const carat_row *row = &s->rows[r];
     carat_session *c = row->session;
     int from = next_position(c);
-    int n = CT_MIN(CT_MIN(row->n - c->done, e->plan.chunk - s->taken), ct_kv_span(&e->cache, from));
+    int n = CT_MIN(CT_MIN(row->n - c->done, s->most - s->taken), ct_kv_span(&e->cache, from));
 
     if (!ct_kv_extend(&e->cache, c->slot, from + n)) {
         fail_row(
@@ -153,13 +156,33 @@ static void gather_row(struct step *s, int r)
     c->taking = n;
 }
 
+/* How many rows the pass may have: a chunk, or one of a prompt where that is cheaper. */
+static void set_most(struct step *s)
+{
+    carat_engine *e = s->engine;
+    int rows = 0, depth = 0;
+    bool prefills = false;
+
+    for (int r = 0; r < s->n; r++)
+        if (row_has_more(&s->rows[r])) {
+            const carat_session *c = s->rows[r].session;
+            int left = s->rows[r].n - c->done;
+            rows += left;
+            depth = CT_MAX(depth, next_position(c) + CT_MIN(left, e->plan.chunk));
+            prefills |= left > 1 + c->drafts;
+        }
+    s->one_by_one = prefills && ct_one_by_one(&e->stats, CT_MIN(rows, e->plan.chunk), depth);
+    s->most = s->one_by_one ? 1 : e->plan.chunk;
+}
+
 static void gather(struct step *s)
 {
+    set_most(s);
     s->taken = 0;
     s->stopped = false;
     for (int r = 0; r < s->n; r++) {
         s->rows[r].session->taking = 0;
-        if (row_has_more(&s->rows[r]) && s->taken < s->engine->plan.chunk)
+        if (row_has_more(&s->rows[r]) && s->taken < s->most)
             gather_row(s, r);
     }
 }
@@ -313,7 +336,7 @@ static void advance(carat_row *row)
     c->changes++;
     c->done += c->taking;
     c->stats.reevaluated += again;
-    if (c->taking > 1 && from / CT_SNAPSHOT_STEP < next_position(c) / CT_SNAPSHOT_STEP)
+    if (row->n + c->again > 1 && from / CT_SNAPSHOT_STEP < next_position(c) / CT_SNAPSHOT_STEP)
         ct_snapshot_take(&c->engine->snapshots, c->slot);
     ct_drop_logits(c->engine, &c->logits);
     c->logits = c->next;
@@ -355,6 +378,30 @@ static void settle(struct step *s, int r, bool whole)
         cancel_row(s, r);
 }
 
+/* Tells the statistics of a whole pass, whose rows are not settled yet. */
+static void count_pass(struct step *s, double seconds)
+{
+    carat_engine *e = s->engine;
+    struct ct_pass_facts pass = {.rows = s->taken,
+                                 .seconds = seconds,
+                                 .all_logits = true,
+                                 .decodes = true,
+                                 .one_by_one = s->one_by_one};
+
+    for (int r = 0; r < s->n; r++) {
+        const carat_session *c = s->rows[r].session;
+        int end = c->done + c->taking, drafts = CT_MAX(0, CT_MIN(c->taking, end - s->rows[r].n + c->drafts));
+        pass.reevaluated += CT_MIN(CT_MAX(-c->done, 0), c->taking);
+        pass.drafted += drafts;
+        pass.decodes &= c->taking <= 1 + drafts;
+    }
+    for (int at = 0; at < s->taken; at++) {
+        pass.all_logits &= e->wanted[at];
+        pass.depth = CT_MAX(pass.depth, e->position[at] + 1);
+    }
+    ct_stats_pass(&e->stats, &pass);
+}
+
 /* One pass over what the rows have left; none when nothing can go on. */
 static void run_pass(struct step *s)
 {
@@ -365,9 +412,12 @@ static void run_pass(struct step *s)
     if (s->taken > 0) {
         const struct ct_rows rows = {s->taken, e->token, e->position, e->sequence, {e->seen[0], e->seen[1]},
                                      e->wanted};
+        const double start = ct_os_seconds();
         ct_forward(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
         run_head(s);
         bool whole = end_pass(e->backend);
+        if (whole)
+            count_pass(s, ct_os_seconds() - start);
         for (int r = 0; r < s->n; r++)
             if (s->rows[r].session->taking > 0)
                 settle(s, r, whole);

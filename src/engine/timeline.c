@@ -52,11 +52,23 @@ void ct_session_new_text(carat_session *s)
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
 }
 
+int ct_session_nearest(const carat_session *s, int n)
+{
+    carat_engine *e = s->engine;
+    int row = ct_snapshot_nearest(&e->snapshots, s->slot, n);
+
+    if (row != s->slot) {
+        e->stats.snapshots_used++;
+        e->stats.restored += (uint64_t)ct_kv_ready_at(&e->cache, row, n);
+    }
+    return row;
+}
+
 void ct_session_cut(carat_session *s, int n)
 {
     carat_engine *e = s->engine;
 
-    ct_kv_rewind(&e->cache, s->slot, n, ct_snapshot_nearest(&e->snapshots, s->slot, n), n == 0);
+    ct_kv_rewind(&e->cache, s->slot, n, ct_session_nearest(s, n), n == 0);
     ct_snapshots_cut(&e->snapshots, s->slot, n, n == 0);
     s->n = n;
     s->changes++;

@@ -276,6 +276,7 @@ static carat_status fill_session(carat_session *s, const char *path, const struc
         memcpy(ct_logits_at(e, s->logits), t->part[CT_TIMELINE_LOGITS].data,
                t->part[CT_TIMELINE_LOGITS].size);
     }
+    e->stats.restored += (uint64_t)n;
     ct_session_kept(s);
     return CARAT_OK;
 }

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stats.c: see stats.h. Times come from step.c; nothing here looks at a clock. */
+#include "engine/engine.h"
+
+#include <limits.h>
+#include <math.h>
+
+enum {
+    SURE = 8,    /* passes after which a cost decides something */
+    FIRST = 4,   /* passes of which the fastest counts: the first ones meet cold memory */
+    MOST = 64,   /* passes that are counted */
+    MEMORY = 16, /* passes that a moving mean goes back */
+    PROBE = 64,  /* passes of one row after which a larger one is tried again */
+};
+
+/* ---- times ---- */
+
+void ct_times_add(struct ct_times *t, double seconds)
+{
+    int octave = 0;
+    double part = frexp(CT_MAX(seconds * 1e6, 1), &octave); /* [0.5, 1) of the octave's end */
+    int at = (octave - 1) * CT_TIME_PARTS + (int)((2 * part - 1) * CT_TIME_PARTS);
+
+    t->n++;
+    t->sum += seconds;
+    t->squares += seconds * seconds;
+    t->part[CT_MIN(at, (int)CT_COUNT(t->part) - 1)]++;
+}
+
+double ct_times_percentile(const struct ct_times *t, double share)
+{
+    double below = share * (double)t->n, seen = 0;
+    int i = 0;
+
+    if (t->n == 0)
+        return 0;
+    while (i < (int)CT_COUNT(t->part) - 1 && (seen += t->part[i]) < below)
+        i++;
+    return ldexp(1 + (i % CT_TIME_PARTS + 0.5) / CT_TIME_PARTS, i / CT_TIME_PARTS) * 1e-6;
+}
+
+int ct_row_bucket(int rows)
+{
+    int bucket = 0;
+
+    while (bucket < CARAT_ROW_BUCKETS - 1 && rows > 1 << bucket)
+        bucket++;
+    return bucket;
+}
+
+/* ---- costs ---- */
+
+static int class_of(int depth)
+{
+    return depth <= 1024 ? 0 : depth <= 4096 ? 1 : depth <= 16384 ? 2 : 3;
+}
+
+/* The first passes give the fastest of them, since they meet cold memory; later ones move the mean, and none
+ * of them by more than twice or half of it: a pass that somebody disturbed says little. */
+static void learn(carat_cost *c, int rows, double nanoseconds)
+{
+    c->passes += c->passes < MOST;
+    if (c->passes <= FIRST) {
+        if (c->nanoseconds > 0 && nanoseconds * c->rows >= c->nanoseconds * rows)
+            return;
+        c->rows = rows;
+        c->nanoseconds = nanoseconds;
+        return;
+    }
+    double expected = c->nanoseconds * rows / c->rows;
+    nanoseconds = CT_MAX(expected / 2, CT_MIN(nanoseconds, 2 * expected));
+    c->rows += (rows - c->rows) / MEMORY;
+    c->nanoseconds += (nanoseconds - c->nanoseconds) / MEMORY;
+}
+
+/* Between the nearest points on both sides; 0: there are not two, and none in the bucket itself. */
+static double cost_in(const carat_cost *of, int rows)
+{
+    const carat_cost *below = NULL, *above = NULL, *own = &of[ct_row_bucket(rows)];
+
+    for (int i = 0; i < CARAT_ROW_BUCKETS; i++) {
+        if (of[i].nanoseconds > 0 && of[i].rows <= rows)
+            below = &of[i];
+        if (of[i].nanoseconds > 0 && of[i].rows >= rows && !above)
+            above = &of[i];
+    }
+    if (below && above)
+        return below->rows == above->rows
+                   ? below->nanoseconds
+                   : below->nanoseconds + (above->nanoseconds - below->nanoseconds) * (rows - below->rows) /
+                                              (above->rows - below->rows);
+    if (own->nanoseconds > 0)
+        return own->nanoseconds * CT_MAX(1, rows / own->rows);
+    return 0;
+}
+
+double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits)
+{
+    const carat_cost(*of)[CARAT_ROW_BUCKETS] = costs->of[all_logits ? 0 : 1];
+    const int at = class_of(depth);
+    double one = cost_in(of[at], 1), cost = cost_in(of[at], rows);
+
+    /* At another depth a pass costs more or less, and so does one row. */
+    for (int far = 1; cost == 0 && one > 0 && far < CARAT_COST_DEPTHS; far++)
+        for (int side = -1; side <= 1 && cost == 0; side += 2)
+            if (at + side * far >= 0 && at + side * far < CARAT_COST_DEPTHS) {
+                double other = cost_in(of[at + side * far], 1);
+                cost = other > 0 ? cost_in(of[at + side * far], rows) * one / other : 0;
+            }
+    return cost;
+}
+
+double ct_pass_cost(const carat_engine *engine, int rows)
+{
+    carat_engine *e = (carat_engine *)(uintptr_t)engine; /* the lock is written to */
+
+    ct_lock_enter(&e->lock);
+    double cost = ct_cost_of(&e->stats.costs, rows, e->stats.depth, true);
+    ct_lock_leave(&e->lock);
+    return cost;
+}
+
+/* How many passes of a bucket stand behind what is known of it. */
+static int passes_of(const struct ct_stats *s, int rows, int depth, bool all_logits)
+{
+    return s->costs.of[all_logits ? 0 : 1][class_of(depth)][ct_row_bucket(rows)].passes;
+}
+
+bool ct_one_by_one(struct ct_stats *s, int n, int depth)
+{
+    /* A row of a prompt wants no logits; one that does costs more, so that it says enough. */
+    bool all_logits = passes_of(s, 1, depth, false) < SURE;
+    double one = ct_cost_of(&s->costs, 1, depth, all_logits), all = ct_cost_of(&s->costs, n, depth, false);
+    bool cheaper = n > 1 && passes_of(s, 1, depth, all_logits) >= SURE &&
+                   passes_of(s, n, depth, false) >= SURE && 1.1 * n * one < all;
+
+    if (cheaper && s->single < PROBE) {
+        s->single++;
+        return true;
+    }
+    s->single = 0;
+    return false;
+}
+
+carat_status ct_stats_take_costs(struct ct_stats *s, const carat_costs *costs, carat_error *err)
+{
+    const carat_cost *of = &costs->of[0][0][0];
+
+    for (int i = 0; i < CARAT_COST_KINDS * CARAT_COST_DEPTHS * CARAT_ROW_BUCKETS; i++) {
+        const int bucket = i % CARAT_ROW_BUCKETS;
+        bool known = of[i].passes > 0 && of[i].passes <= MOST && isfinite(of[i].nanoseconds) &&
+                     of[i].nanoseconds > 0 && of[i].rows >= 1 && of[i].rows <= INT_MAX &&
+                     ct_row_bucket((int)ceil(of[i].rows)) == bucket;
+        bool empty = of[i].passes == 0 && of[i].nanoseconds == 0 && of[i].rows == 0;
+        if (!known && !empty)
+            return ct_fail(
+                err, CARAT_E_ARGUMENT,
+                "entry %d of carat_costs is %d passes of %g rows and %g ns, expected 1 to %d passes "
+                "of the rows of its bucket",
+                i, of[i].passes, of[i].rows, of[i].nanoseconds, MOST);
+    }
+    s->costs = *costs;
+    return CARAT_OK;
+}
+
+/* ---- what passes did ---- */
+
+void ct_stats_pass(struct ct_stats *s, const struct ct_pass_facts *pass)
+{
+    int bucket = ct_row_bucket(pass->rows), others = pass->rows - pass->drafted - pass->reevaluated;
+
+    ct_times_add(&s->times[bucket], pass->seconds);
+    s->rows[bucket] += (uint64_t)pass->rows;
+    s->drafted += (uint64_t)pass->drafted;
+    s->reevaluated += (uint64_t)pass->reevaluated;
+    *(pass->decodes && !pass->one_by_one ? &s->decode : &s->prefill) += (uint64_t)others;
+    s->one_by_one += pass->one_by_one ? (uint64_t)pass->rows : 0;
+    s->depth = pass->depth;
+    learn(&s->costs.of[pass->all_logits ? 0 : 1][class_of(pass->depth)][bucket], pass->rows,
+          pass->seconds * 1e9);
+}
+
+static carat_pass_stats bucket_stats(const struct ct_stats *s, int bucket)
+{
+    const struct ct_times *t = &s->times[bucket];
+    carat_pass_stats p = {.first = bucket ? (1 << (bucket - 1)) + 1 : 1,
+                          .last = bucket < CARAT_ROW_BUCKETS - 1 ? 1 << bucket : INT32_MAX,
+                          .passes = t->n,
+                          .rows = s->rows[bucket],
+                          .seconds = t->sum,
+                          .p50 = ct_times_percentile(t, 0.5),
+                          .p95 = ct_times_percentile(t, 0.95),
+                          .p99 = ct_times_percentile(t, 0.99)};
+
+    if (t->n) {
+        p.mean = t->sum / (double)t->n;
+        p.cv = p.mean > 0 ? sqrt(CT_MAX(t->squares / (double)t->n - p.mean * p.mean, 0)) / p.mean : 0;
+    }
+    return p;
+}
+
+void ct_engine_stats(carat_engine *e, carat_engine_stats *to)
+{
+    ct_lock_enter(&e->lock);
+    const struct ct_stats *s = &e->stats;
+    const struct ct_kv_use use = ct_kv_cache_use(&e->cache);
+    *to = (carat_engine_stats){.size = sizeof *to,
+                               .prefill = s->prefill,
+                               .decode = s->decode,
+                               .drafted = s->drafted,
+                               .reevaluated = s->reevaluated,
+                               .restored = s->restored,
+                               .one_by_one = s->one_by_one,
+                               .blocks = use.blocks,
+                               .blocks_held = use.held,
+                               .snapshots_taken = e->snapshots.taken,
+                               .snapshots_used = s->snapshots_used,
+                               .snapshots_dropped = e->snapshots.dropped};
+    for (int i = 0; i < CARAT_ROW_BUCKETS; i++) {
+        to->by_rows[i] = bucket_stats(s, i);
+        to->passes += to->by_rows[i].passes;
+        to->rows += to->by_rows[i].rows;
+        to->seconds += to->by_rows[i].seconds;
+    }
+    to->cpu = (carat_dispatch){to->passes, to->rows, "it is the only backend of this build"};
+    to->gpu = (carat_dispatch){0, 0, "this build has no backend for one"};
+    ct_lock_leave(&e->lock);
+}
+
+void ct_engine_costs(carat_engine *e, carat_costs *costs)
+{
+    ct_lock_enter(&e->lock);
+    *costs = e->stats.costs;
+    costs->size = sizeof *costs;
+    ct_lock_leave(&e->lock);
+}
