@@ -115,7 +115,7 @@ static void bash_arguments(int verb)
         print_first_words(verb);
         out_print("' ;;\n");
     } else {
-        out_print("_carat_model ;;\n");
+        out_print("_carat_model %s ;;\n", verb == BENCH ? bench_word : "");
     }
 }
 
@@ -125,7 +125,13 @@ static void print_bash(void)
     out_print("# bash completion for carat %s\n"
               "_carat_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$word\"); }\n"
               "_carat_files() { mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); }\n"
-              "_carat_model() { _carat_files; case tiny in \"$word\"*) COMPREPLY+=(tiny) ;; esac; }\n"
+              "_carat_model() {\n"
+              "    local other\n"
+              "    _carat_files\n"
+              "    for other in tiny \"$@\"; do\n"
+              "        case $other in \"$word\"*) COMPREPLY+=(\"$other\") ;; esac\n"
+              "    done\n"
+              "}\n"
               "# what follows an option; false when nothing does\n"
               "_carat_value() {\n"
               "    case $1 in\n",
@@ -166,10 +172,11 @@ static void print_bash(void)
               "            _carat_value \"$verb:${COMP_WORDS[i]}\" || continue\n"
               "            [[ $kind == maybe* && \" ${kind#* } \" != *\" ${COMP_WORDS[i+1]} \"* ]] || "
               "i=$((i + 1)) ;;\n"
-              "        *) n=$((n + 1)) ;;\n"
+              "        *) [ \"$verb:$n:${COMP_WORDS[i]}\" = bench:0:%s ] || n=$((n + 1)) ;;\n"
               "        esac\n"
               "    done\n"
-              "    case $verb:$n:$word in\n");
+              "    case $verb:$n:$word in\n",
+              bench_word);
     for (int verb = 0; verb < N_VERB; verb++) {
         bash_options(verb);
         bash_arguments(verb);
@@ -222,7 +229,11 @@ static void zsh_arguments(int verb)
         print_first_words(verb);
         out_print(")'");
     } else if (first == A_MODEL) {
-        out_print("            '1:model:_carat_model' '2:text: '");
+        if (verb == BENCH)
+            out_print("            '1:model:{ compadd %s; _carat_model }' '2:model:_carat_model'",
+                      bench_word);
+        else
+            out_print("            '1:model:_carat_model' '2:text: '");
     }
     out_print("\n        ;;\n");
 }
@@ -286,6 +297,8 @@ static void print_fish(void)
               "    for word in (commandline -opc)[3..-1]\n"
               "        if test $value = 1\n"
               "            set value 0\n"
+              "        else if test \"$argv[1] $word\" = 'bench %s'\n"
+              "            continue\n"
               "        else if contains -- $word -m --model; or not string match -q -- '-?*' $word\n"
               "            return 1\n"
               "        else if contains -- $argv[1]:$word $__carat_takes\n"
@@ -293,7 +306,8 @@ static void print_fish(void)
               "        end\n"
               "    end\n"
               "end\n"
-              "complete -c carat -f\n");
+              "complete -c carat -f\n",
+              bench_word);
     for (int verb = 0; verb < N_VERB; verb++) {
         enum first first = first_argument(verb);
         out_print("complete -c carat -n __fish_use_subcommand -a %s -d '", verb_texts[verb].name);
@@ -308,7 +322,7 @@ static void print_fish(void)
         out_print("complete -c carat -n '__carat_first %s' -%s '", verb_texts[verb].name,
                   first == A_MODEL ? "F -a" : "a");
         if (first == A_MODEL)
-            out_print("tiny");
+            out_print("tiny%s%s", verb == BENCH ? " " : "", verb == BENCH ? bench_word : "");
         else
             print_first_words(verb);
         out_print("'\n");

@@ -11,6 +11,7 @@
 /* Words that the library knows, separated by |: options_words writes them. */
 static char isa_words[128], kv_words[32], cache_words[40];
 
+const char bench_word[] = "timeline";
 const struct verb_text verb_texts[N_VERB] = {
     [RUN] =
         {"run", "MODEL [PROMPT]", "generate text from a prompt", 1, 2,
@@ -54,20 +55,26 @@ const struct verb_text verb_texts[N_VERB] = {
                 "MODEL is as for tokenize. FILE holds a JSON array of messages as the OpenAI API has them.\n",
                 "carat render MODEL --messages messages.json\n"
                 "carat render tiny --messages messages.json --tools tools.json --ids\n"},
-    [BENCH] = {"bench", "MODEL", "measure prompt and generation speed", 1, 1,
-               "Random ids, one warm-up; tokenising and sampling are not in the time. What was read and "
-               "computed is compared with what the machine can do at most, measured in the same run.\n"
-               "The first table is llama-bench's. In the second, \"first token\" is a prompt and one draw, "
-               "ms/token are single steps of generation, and behind the median stands how far runs differ, "
-               "in per cent. Notes say what else the machine did meanwhile.\n"
-               "CSV and JSON have llama-bench's fields, and under \"carat\" what it lacks: noise is the "
-               "standard deviation by the median, estimated from the median distance to it; limit_ts the "
-               "speed that memory and arithmetic allow; ttft_ms the first token; setup_ms the start; "
-               "foreign_load and steal shares of all processors' time.\n",
-               "carat bench MODEL -p 512 -n 64 -r 5\n"
-               "carat bench MODEL -d 0,512,1024 --plot depth.svg\n"
-               "carat bench MODEL -o json >before.json\n"
-               "carat bench MODEL --compare before.json\n"},
+    [BENCH] =
+        {"bench", "[timeline] MODEL", "measure prompt and generation speed", 1, 1,
+         "Random ids, one warm-up; tokenising and sampling are not in the time. What was read and "
+         "computed is compared with what the machine can do at most, measured in the same run.\n"
+         "The first table is llama-bench's. In the second, \"first token\" is a prompt and one draw, "
+         "ms/token are single steps of generation, and behind the median stands how far runs differ, "
+         "in per cent. Notes say what else the machine did meanwhile.\n"
+         "CSV and JSON have llama-bench's fields, and under \"carat\" what it lacks: noise is the "
+         "standard deviation by the median, estimated from the median distance to it; limit_ts the "
+         "speed that memory and arithmetic allow; ttft_ms the first token; setup_ms the start; "
+         "foreign_load and steal shares of all processors' time.\n"
+         "bench timeline MODEL times what a session does with what it has evaluated: finding that nothing "
+         "is new, going back, taking a snapshot, saving and loading a file, and after a prompt of -d "
+         "tokens (default 4096) the last answer again and a further turn, beside fresh prompts as long as "
+         "what is new. A model called timeline is ./timeline.\n",
+         "carat bench MODEL -p 512 -n 64 -r 5\n"
+         "carat bench MODEL -d 0,512,1024 --plot depth.svg\n"
+         "carat bench MODEL -o json >before.json\n"
+         "carat bench MODEL --compare before.json\n"
+         "carat bench timeline tiny -d 1024\n"},
     [SHOW] =
         {"show", "MODEL", "describe a model and the memory it needs", 1, 1,
          "Memory is that of weights, cache of keys and values, work and the stacks of threads, as run would "
@@ -320,6 +327,7 @@ const struct named_text variable_texts[] = {
     {"XDG_CACHE_HOME", CACHES,
      "the folder that holds the cache; a path that does not begin with / is ignored (default ~/.cache)"},
     {"HOME", CACHES, "where ~ is"},
+    {"TMPDIR", ON(BENCH), "where bench timeline makes its file, and removes it (default /tmp)"},
     {"NO_COLOR", ANY, "no colours, unless --color asks for them"},
     {"CLICOLOR_FORCE", ANY, "colours even where there is no terminal"},
     {"TERM", ANY, "dumb: no colours"},

@@ -416,6 +416,9 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
         } else if (!only_args && word[0] == '-' && word[1]) {
             if ((code = take_option(&p)) != DONE)
                 return code;
+        } else if (verb == BENCH && !only_args && n_args == 0 && !o->timeline &&
+                   strcmp(word, bench_word) == 0) {
+            o->timeline = true;
         } else if (n_args + (o->model != NULL) == v->max_args || n_args == 2) {
             return fail(USAGE, "%s: '%.80s' is one argument too many%s", v->name, word,
                         v->max_args == 2 ? " (a text of several words needs quotes)" : "");

@@ -40,6 +40,8 @@ struct verb_text {
     const char *examples;
 };
 extern const struct verb_text verb_texts[N_VERB];
+/* What bench measures when this word stands before its model. */
+extern const char bench_word[];
 
 #define NO_SIZE UINT64_MAX
 
@@ -54,6 +56,7 @@ struct options {
     const char *n_pair, *output, *compare, *plot, *bench_json, *flash; /* of bench */
     const char *thread_list, *chunk_list; /* of bench: threads and chunk as lists */
     int warmup, iterations;               /* of bench --prompt */
+    bool timeline;                        /* of bench: the word that stands before MODEL */
     const char *prompt_cache;             /* of run: a timeline file */
     bool prompt_cache_all, prompt_cache_ro;
     const char *tap; /* of logits: the values that it writes */

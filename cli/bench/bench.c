@@ -302,5 +302,7 @@ static int bench_tests(const struct options *o)
 
 int verb_bench(const struct options *o)
 {
+    if (o->timeline)
+        return bench_timeline(o);
     return o->prompt ? bench_whole(o) : bench_tests(o);
 }

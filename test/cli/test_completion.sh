@@ -40,13 +40,17 @@ complete_bash carat help be
 out_is $'bench\n'
 complete_bash carat completion f
 out_is $'fish\n'
+complete_bash carat bench ti
+out_is $'tiny\ntimeline\n'
+complete_bash carat bench timeline mod
+out_is $'model.gguf\n'
 complete_bash carat tokenize tiny --temp
 out_is $'\n'
 # the first argument is counted, and where it is there, no file fits any more
 none() { complete_bash "$@"; out_is $'\n'; }
 complete_bash carat cache ''
 out_is $'list\nprune\nclear\nremove\n'
-for line in 'cache list' 'run tiny' 'run -m tiny' 'run --temp 1 tiny' 'run tiny -p x' 'run tiny -p' 'run tiny -n' 'logits tiny' \
+for line in 'cache list' 'run tiny' 'run -m tiny' 'run --temp 1 tiny' 'bench timeline tiny' 'bench tiny' 'run tiny -p x' 'run tiny -p' 'run tiny -n' 'logits tiny' \
     'logits tiny --ids' 'detokenize tiny' 'version' 'doctor' 'help run' 'show tiny --memory 2G' 'completion bash'; do
     none carat $line ''
 done
@@ -112,6 +116,8 @@ EOF
     ask 'run tiny --tempe' '--temperature'
     ask 'help ben' 'help bench'
     ask 'show mod' 'show model.gguf'
+    ask 'bench timel' 'bench timeline'
+    ask 'bench timeline mod' 'timeline model.gguf'
     ask 'show ti' 'show tiny'
     ask 'cache pru' 'cache prune'
     ask 'run tiny --isa avx5' avx512
