@@ -129,6 +129,14 @@ CARAT_API carat_status carat_generation_step(carat_engine *engine, carat_generat
 /* Steps until the generation ends. Errors as carat_generation_step. */
 CARAT_API carat_status carat_generate(carat_generation *generation, carat_error *err);
 
+/* Drafting that began to pay, or ceased to. */
+typedef struct carat_draft_switch {
+    int given; /* ids, by then */
+    int on;
+    const char *reason; /* a clause; static */
+} carat_draft_switch;
+enum { CARAT_MOST_SWITCHES = 16 };
+
 /* How far a generation is. */
 typedef struct carat_generation_info {
     size_t size;
@@ -138,6 +146,9 @@ typedef struct carat_generation_info {
     int drafted, accepted; /* ids */
     int context_full;      /* 1: it is the context that ended it by length */
     int32_t last;          /* the last id, which the session does not hold yet; -1: none */
+    double gained_ms;      /* that drafts saved, by what passes cost, less what they lost */
+    int switched;          /* times that drafting was switched by what it costs */
+    carat_draft_switch switches[CARAT_MOST_SWITCHES]; /* the first of them */
 } carat_generation_info;
 CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */

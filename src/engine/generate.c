@@ -72,12 +72,9 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .session = session,
         .sampling = *o->sampling,
         .on_token = o->on_token,
-        .propose = o->propose,
         .user = o->user,
         .naive = o->naive != 0,
         .max_tokens = o->max_tokens,
-        .draft_max = o->draft_max ? o->draft_max : CARAT_MOST_DRAFT,
-        .draft_min = CT_MAX(o->draft_min, 1),
         .end_of_call =
             e->model->tokenizer ? ct_tokenizer_control(e->model->tokenizer, CT_CONTROL_END_CALL) : -1,
         .start = ct_os_seconds(),
@@ -87,7 +84,8 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .all = o->naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
         .banned = malloc(((size_t)o->sampling->n_banned + 1) * sizeof *g->banned),
     };
-    if (!g->rows || !g->banned || (o->naive && !g->all)) {
+    bool proposes = ct_speculate_open(&g->speculation, o, e->plan.context);
+    if (!g->rows || !g->banned || (o->naive && !g->all) || !proposes) {
         ct_generation_close(g);
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for a generation");
     }
@@ -101,6 +99,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
 
 void ct_generation_close(carat_generation *g)
 {
+    ct_speculate_close(&g->speculation);
     free(g->rows);
     free(g->all);
     free(g->banned);
@@ -145,6 +144,7 @@ static void notice_changes(carat_generation *g)
     if (g->changes == g->session->changes)
         return;
     g->changes = g->session->changes;
+    ct_speculate_begin(&g->speculation);
     g->n_all = 0;
     g->given_last = -1;
     g->info = (carat_generation_info){.size = sizeof g->info, .last = -1};
@@ -184,9 +184,8 @@ static carat_status begin_part(carat_generation *g, int i, carat_error *err)
 static int draft_room(const carat_generation *g, int n)
 {
     const carat_engine *e = g->session->engine;
-    int held = g->session->n, most = g->draft_max;
+    int held = g->session->n, most = e->plan.context - held - 2; /* where it is full nothing more is drawn */
 
-    most = CT_MIN(most, e->plan.context - held - 2); /* where it is full nothing more is drawn */
     most = CT_MIN(most, ct_kv_span(&e->cache, held) - 1);
     most = CT_MIN(most, e->plan.chunk / n - 1);
     return g->max_tokens ? CT_MIN(most, g->max_tokens - g->info.given - 1) : most;
@@ -203,17 +202,15 @@ static int usable_draft(const carat_generation *g, const int32_t *draft, int k)
 }
 
 /* Ids that may come after the one given last, behind it; 0: none are proposed. */
-static int propose_draft(carat_generation *g, int n)
+static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
 {
     const carat_session *s = g->session;
-    int room = draft_room(g, n);
+    int room = draft_room(g, pass->generations);
 
-    if (!g->propose || room < g->draft_min)
-        return 0;
-    ct_held_tokens(s)[s->n] = g->info.last;
-    int k = g->propose(g->user, ct_held_tokens(s), s->n + 1, g->ids + 1, room);
-    k = usable_draft(g, g->ids + 1, CT_MIN(k, room));
-    return k < g->draft_min ? 0 : k;
+    if (room > 0)
+        ct_held_tokens(s)[s->n] = g->info.last;
+    int k = ct_speculate_propose(&g->speculation, pass, ct_held_tokens(s), s->n + 1, g->ids + 1, room);
+    return ct_speculate_settle(&g->speculation, pass, usable_draft(g, g->ids + 1, k));
 }
 
 /* Gets the logits after a token of a row. Nonzero ends the row: what comes behind has been proposed wrongly,
@@ -249,19 +246,19 @@ static carat_row naive_row(carat_generation *g)
     return (carat_row){.tokens = g->all, .n = g->n_all, .wants = CARAT_WANTS_LAST};
 }
 
-static carat_row cached_row(carat_generation *g, int n)
+static carat_row cached_row(carat_generation *g, struct ct_draft_pass *pass)
 {
     g->base = g->session->n;
     g->first = 0;
     g->ids[0] = g->info.last;
-    g->n_ids = 1 + propose_draft(g, n);
+    g->n_ids = 1 + propose_draft(g, pass);
     return (carat_row){.tokens = g->ids, .n = g->n_ids, .wants = CARAT_WANTS_ALL};
 }
 
-/* The row of a generation in a step of n. */
-static carat_row row_of(carat_generation *g, int n)
+/* The row of a generation in a pass. */
+static carat_row row_of(carat_generation *g, struct ct_draft_pass *pass)
 {
-    carat_row row = g->naive ? naive_row(g) : cached_row(g, n);
+    carat_row row = g->naive ? naive_row(g) : cached_row(g, pass);
 
     row.session = g->session;
     row.deliver = draw_next;
@@ -358,33 +355,55 @@ static carat_status end_row(carat_generation *g, carat_status status, carat_erro
 
 /* ---- the step ---- */
 
+/* Whether rows were one pass over ids that were given and proposed: what the time of it tells about. */
+static bool is_plain_pass(const carat_engine *e, const struct ct_draft_pass *pass, const carat_row *rows,
+                          int n)
+{
+    int evaluated = 0;
+
+    for (int i = 0; i < n; i++)
+        evaluated += rows[i].n + rows[i].session->again;
+    return evaluated == pass->generations + pass->drafts && evaluated <= e->plan.chunk;
+}
+
+/* Whether a generation has a row in the pass of a step. */
+static bool joins_pass(carat_generation *g)
+{
+    if (!g->steps)
+        return false;
+    g->info.reason = CARAT_REASON_NONE;
+    g->n_drawn = 0;
+    check_length(g);
+    g->steps = g->info.reason == CARAT_REASON_NONE;
+    g->passes &= g->steps;
+    return g->passes;
+}
+
 /* A step of claimed sessions. */
 static carat_status step(carat_engine *e, carat_generation *const *g, int n, carat_error *err)
 {
     carat_row *rows = g[0]->rows;
     carat_error other, *first = err;
     carat_status result = CARAT_OK;
-    int n_rows = 0, taking = 0;
+    int n_rows = 0, joining = 0;
 
     for (int i = 0; i < n; i++)
-        taking += g[i]->passes;
-    for (int i = 0; i < n; i++) {
-        if (!g[i]->steps)
-            continue;
-        g[i]->info.reason = CARAT_REASON_NONE;
-        g[i]->n_drawn = 0;
-        check_length(g[i]);
-        g[i]->steps = g[i]->info.reason == CARAT_REASON_NONE;
-        g[i]->passes &= g[i]->steps;
+        joining += joins_pass(g[i]);
+    struct ct_draft_pass pass = ct_draft_pass(joining);
+    for (int i = 0; i < n; i++)
         if (g[i]->passes)
-            rows[n_rows++] = row_of(g[i], taking);
-    }
+            rows[n_rows++] = row_of(g[i], &pass);
+    double start = ct_os_seconds();
     if (n_rows)
         result = ct_evaluate(e, rows, n_rows, false, err);
+    double seconds = ct_os_seconds() - start;
+    bool plain = !result && is_plain_pass(e, &pass, rows, n_rows);
     for (int i = 0, r = 0; i < n; i++) {
         carat_status status = CARAT_OK;
         if (result)
             first = &other; /* the message of the first that failed is there already */
+        if (g[i]->passes && plain)
+            ct_speculate_verified(&g[i]->speculation, &pass, g[i]->n_drawn - 1, seconds);
         if (g[i]->passes)
             status = end_row(g[i], rows[r++].status, first);
         else if (g[i]->steps && !(status = draw_held(g[i], first)))
@@ -429,7 +448,11 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
 {
     if (!ct_session_claim(g->session))
         return ct_session_is_busy(err);
+    const struct ct_account *a = &g->speculation.account;
     *info = g->info;
+    info->gained_ms = a->gained * 1e-6;
+    info->switched = a->switched;
+    memcpy(info->switches, a->switches, sizeof info->switches);
     ct_session_release(g->session);
     return CARAT_OK;
 }

@@ -5,20 +5,21 @@
 #define CT_GENERATE_H
 
 #include "engine/engine.h"
+#include "engine/speculate.h"
 
 struct carat_generation {
     carat_session *session; /* down to start nothing changes after creation */
     carat_sampling sampling;
     carat_on_token on_token;
-    carat_propose propose;
-    void *user;
+    void *user; /* of it */
     bool naive;
-    int max_tokens, draft_max, draft_min;
+    int max_tokens;
     int32_t stop[CARAT_MOST_STOP_IDS];
     int n_stop;
     int32_t end_of_call; /* the id; -1: the model has none */
     double start;
 
+    struct ct_speculation speculation;
     carat_generation_info info; /* last: its id is the next pass's input */
     int32_t given_last;         /* the same id, also when the session holds it already */
     unsigned changes;           /* of the session, after the last step */

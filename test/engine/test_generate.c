@@ -91,6 +91,7 @@ static void watch_options(struct watched *w, carat_generation_options *o)
     o->stop_ids = &none;
     o->on_token = take_given;
     o->user = w;
+    o->lookup = CARAT_LOOKUP_OFF;
     w->stop_at = -1;
 }
 
@@ -188,6 +189,7 @@ static void test_drafts_change_nothing(void **state)
         carat_generation_options go;
         watch_options(&w, &go);
         go.propose = propose;
+        go.lookup = CARAT_LOOKUP_ON;
         go.draft_max = draft;
         begin_watched(&w, &go);
         while (info_of(&w).reason == CARAT_REASON_NONE) {
@@ -221,6 +223,7 @@ static void test_several_share_a_pass(void **state)
         carat_generation_options go;
         watch_options(&w[i], &go);
         go.propose = i ? propose : NULL;
+        go.lookup = i ? CARAT_LOOKUP_ON : CARAT_LOOKUP_OFF;
         go.max_tokens = ANSWER - 5 * i;
         begin_watched(&w[i], &go);
         all[i] = w[i].g;
@@ -248,6 +251,7 @@ static void test_cancelled_goes_on(void **state)
         watch_options(&w, &go);
         go.naive = naive;
         go.propose = naive ? NULL : propose;
+        go.lookup = naive ? CARAT_LOOKUP_OFF : CARAT_LOOKUP_ON;
         begin_watched(&w, &go);
         while (info_of(&w).reason != CARAT_REASON_LENGTH) {
             if (w.given) {
@@ -275,6 +279,7 @@ static void test_callback_ends_after_each_id(void **state)
     carat_generation_options go;
     watch_options(&w, &go);
     go.propose = propose;
+    go.lookup = CARAT_LOOKUP_ON;
     begin_watched(&w, &go);
     for (int i = 0; i < ANSWER; i++) {
         w.stop_at = i;
@@ -313,6 +318,7 @@ static void test_stop_id(void **state)
         go.stop_ids = stop;
         go.n_stop_ids = 2;
         go.propose = with ? propose : NULL;
+        go.lookup = with ? CARAT_LOOKUP_ON : CARAT_LOOKUP_OFF;
         begin_watched(&w, &go);
         OK(carat_generate(w.g, err));
         assert_int_equal(w.given, first);
@@ -342,6 +348,7 @@ static void test_context_full(void **state)
         watch_options(&w, &go);
         go.max_tokens = 0;
         go.propose = with ? propose : NULL;
+        go.lookup = with ? CARAT_LOOKUP_ON : CARAT_LOOKUP_OFF;
         begin_watched(&w, &go);
         OK(carat_generate(w.g, err));
         assert_int_equal(w.given, 9);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* account.h: whether drafts pay. It is arithmetic on what it is told of passes: how many rows they had, how
+ * long they took, how many drafts were right. No clock, no token and no logit is known here. */
+#ifndef CT_ACCOUNT_H
+#define CT_ACCOUNT_H
+
+#include "base/base.h"
+#include "carat_generate.h"
+
+enum {
+    CT_ACCOUNT_ROWS = 64,   /* of a pass that is measured; with more, nothing is drafted */
+    CT_ACCOUNT_SAMPLES = 5, /* of a cost, which is the one in the middle */
+    CT_ACCOUNT_WAIT = 64,   /* tokens until a draft is tried again, the first time */
+};
+
+/* Of a draft: the first id, and those that follow a right one. */
+enum { CT_DRAFT_FIRST, CT_DRAFT_NEXT, CT_DRAFT_PLACES };
+
+/* What passes of so many rows cost. */
+struct ct_pass_costs {
+    float sample[CT_ACCOUNT_ROWS + 1][CT_ACCOUNT_SAMPLES]; /* nanoseconds of the last ones */
+    unsigned n[CT_ACCOUNT_ROWS + 1];                       /* that were measured */
+};
+
+struct ct_account {
+    struct ct_pass_costs costs;
+    double right[CT_DRAFT_PLACES], tried[CT_DRAFT_PLACES]; /* ids; the older, the less they count */
+    double gained, spent;                                  /* nanoseconds */
+    int given;                                             /* ids */
+    enum ct_drafting { CT_DRAFTS, CT_WAITS, CT_STAYS_OFF, CT_ALWAYS_DRAFTS } state;
+    int wait, until; /* tokens of a pause; CT_WAITS: given when a draft is tried again */
+    double before;   /* gained when drafting last began */
+    int switched;    /* times that drafting began or ended, of which the first are kept */
+    carat_draft_switch switches[CARAT_MOST_SWITCHES];
+};
+
+/* A generation begins; costs that are known stay. always: drafts whatever it costs. */
+void ct_account_begin(struct ct_account *a, bool always);
+/* A pass of so many rows takes so long. */
+void ct_account_cost(struct ct_account *a, int rows, double nanoseconds);
+/* How many of up to `most` drafts, at least `least`, are worth a pass that already has so many rows, from
+ * which so many tokens are expected: those that give most tokens a second; 0: none are. Switches. */
+int ct_account_choose(struct ct_account *a, int rows, double tokens, int least, int most);
+/* The same where fewer can be had than were chosen. */
+int ct_account_best(const struct ct_account *a, int rows, double tokens, int least, int most);
+/* Tokens that a pass gives beside the drawn one, when so many are drafted. */
+double ct_account_expects(const struct ct_account *a, int drafts);
+
+/* One generation in a pass of several. */
+struct ct_draft_facts {
+    int generations, drafts; /* of the pass: its rows are both */
+    int drafted, accepted;   /* of the generation */
+    double pass, proposing;  /* nanoseconds of the pass; of making the generation's draft */
+};
+void ct_account_book(struct ct_account *a, const struct ct_draft_facts *facts);
+
+#endif
