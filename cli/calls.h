@@ -10,6 +10,7 @@ struct calls {
     const carat_model *model;
     const char *tools;  /* borrowed; NULL: any name and key is good */
     int32_t start, end; /* the tokens around a call; start -1: nothing is held back */
+    size_t start_text;  /* bytes of the first one's text */
     carat_tokens held;  /* ids of the call that is being written */
     int first;          /* the place of held.ids[0] among all that was generated */
     char *list;         /* for --json: the calls so far, commas between; NULL: none */

@@ -251,7 +251,7 @@ const struct option option_table[] = {
      "run the first N layers only, then the last norm and the head", 1, 256},
     {{"--tap"}, TEXT, AT(tap), ON(LOGITS), "NAME",
      "write other values to --out, a row for each id: embed, layer.N, layer.N.attn, .q, .k, .v, final_norm", 0, 0},
-    {{"--naive"}, FLAG, AT(naive), ON(LOGITS), NULL,
+    {{"--naive"}, FLAG, AT(naive), SELDOM(ON(RUN)) | ON(LOGITS), NULL,
      "recompute everything for every position: an oracle for the cache", 0, 0},
     {{"--exact"}, FLAG, AT(exact), SELDOM(ON(RUN) | ON(SHOW)) | EVALUATES, NULL,
      "float32 arithmetic, for comparisons", 0, 0},

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* converse.c: a prompt, and the answer to it. The loop is the library's (carat_generate); here is what becomes
+ * of its text. */
+#define _POSIX_C_SOURCE 200809L
+#include "converse.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int converse_open(struct converse *c, const struct options *o)
+{
+    carat_error err;
+    int code;
+
+    c->o = o;
+    c->info.size = sizeof c->info;
+    c->calls.start = -1;
+    if ((code = open_packed(&c->model, o)) != DONE)
+        return code;
+    return carat_model_get_info(c->model, &c->info, &err) == CARAT_OK ? DONE : fail_status(&err);
+}
+
+/* ---- sampling ---- */
+
+/* 32 bits are enough to tell runs apart and short enough to type. */
+static int64_t random_seed(void)
+{
+    uint32_t seed;
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && read(fd, &seed, sizeof seed) == (ssize_t)sizeof seed;
+
+    if (fd >= 0)
+        close(fd);
+    if (!good) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        seed = (uint32_t)now.tv_nsec ^ (uint32_t)now.tv_sec << 12 ^ (uint32_t)getpid();
+    }
+    return seed;
+}
+
+static void set_sampling(struct converse *c)
+{
+    const struct options *o = c->o;
+    carat_sampling *s = &c->sampling;
+
+    carat_sampling_default(c->model, s);
+    if (o->temp >= 0)
+        s->temperature = (float)o->temp;
+    if (o->top_k >= 0)
+        s->top_k = o->top_k;
+    if (o->top_p >= 0)
+        s->top_p = (float)o->top_p;
+    if (o->min_p >= 0)
+        s->min_p = (float)o->min_p;
+    c->seed_is_random = o->seed < 0;
+    s->seed = (uint64_t)(c->seed_is_random ? random_seed() : o->seed);
+    if (o->ignore_eos)
+        s->n_banned = carat_stop_ids(c->model, &s->banned);
+}
+
+bool converse_draws(const carat_sampling *s)
+{
+    return s->temperature > 0 && s->top_k != 1;
+}
+
+int converse_start(struct converse *c, const char *tools)
+{
+    carat_engine_options engine;
+    carat_session_options session;
+    carat_session_options_default(&session);
+    carat_error err;
+    int code;
+
+    set_sampling(c);
+    if (c->info.has_tokenizer && c->holds_calls)
+        calls_start(&c->calls, c->model, tools);
+    engine_options(&engine, c->o);
+    if ((code = fit_engine(&engine, c->model, c->o)) != DONE)
+        return code;
+    session.watch = progress_update;
+    session.user = &c->bar;
+    if ((code = create_engine(&c->engine, c->model, &engine)) != DONE)
+        return code;
+    return carat_session_create(&c->session, c->engine, &session, &err) == CARAT_OK ? DONE
+                                                                                    : fail_status(&err);
+}
+
+/* ---- prompt ---- */
+
+/* With a hint that works: room for the prompt and for an answer, as far as the model goes. */
+static int too_long(const struct converse *c, int n, int context)
+{
+    int most = c->info.max_context, answer = c->o->predict > 0 ? c->o->predict : 256;
+    int room = most - n < answer ? most : n + answer;
+
+    if (n >= most)
+        return fail_as(FAILED, CARAT_E_CONTEXT,
+                       "the prompt has %d tokens, the context %d positions and the model %d", n, context,
+                       most);
+    return fail_as(FAILED, CARAT_E_CONTEXT,
+                   "the prompt has %d tokens and the context %d positions; -c %d makes room for it", n,
+                   context, room);
+}
+
+/* What --prompt-cache has is a help, never needed: a file that is of no use is noted. */
+static void take_kept(const struct converse *c)
+{
+    const char *path = c->o->prompt_cache;
+    carat_error err;
+    carat_status status = path ? carat_load(c->session, path, NULL, NULL, &err) : CARAT_OK;
+
+    if (status != CARAT_OK && status != CARAT_E_NOT_FOUND)
+        note("%s; the prompt is evaluated", err.message);
+}
+
+int converse_keep(struct converse *c)
+{
+    carat_error err;
+
+    if (carat_save(c->session, c->o->prompt_cache, NULL, 0, &err) != CARAT_OK)
+        return fail_status(&err);
+    return DONE;
+}
+
+static carat_status sync_prompt(struct converse *c, const carat_tokens *prompt, carat_error *err)
+{
+    int reused = 0;
+
+    progress_begin(&c->bar, "prompt", "tok");
+    carat_status status = carat_sync(c->session, prompt->ids, prompt->n, &reused, err);
+    progress_end(&c->bar);
+    c->evaluated = carat_tokens_held(c->session, NULL) - reused;
+    return status;
+}
+
+int converse_prompt(struct converse *c, const carat_tokens *prompt)
+{
+    int context = carat_engine_context(c->engine);
+    double start = seconds();
+    carat_error err;
+
+    c->stop = NULL;
+    if (prompt->n > context)
+        return too_long(c, prompt->n, context);
+    if (carat_tokens_held(c->session, NULL) == 0)
+        take_kept(c);
+    carat_status status = sync_prompt(c, prompt, &err);
+    c->prompt_s = seconds() - start;
+    if (status == CARAT_E_CANCELLED) {
+        c->stop = carat_reason_name(CARAT_REASON_CANCELLED);
+        return DONE;
+    }
+    return status == CARAT_OK ? DONE : fail_status(&err);
+}
+
+/* ---- answer ---- */
+
+/* Text goes out at once, or is kept. */
+static int emit_text(void *user, const char *piece, size_t n)
+{
+    struct converse *c = user;
+
+    if (n == 0)
+        return DONE;
+    c->last_byte = piece[n - 1];
+    if (c->prints) {
+        out_write(piece, n);
+        return out_flush() ? DONE : FAILED;
+    }
+    if (c->n_text + n > c->text_capacity) {
+        size_t capacity = (c->n_text + n) * 2;
+        char *text = realloc(c->text, capacity);
+        if (!text)
+            return fail_memory();
+        c->text = text;
+        c->text_capacity = capacity;
+    }
+    memcpy(c->text + c->n_text, piece, n);
+    c->n_text += n;
+    return DONE;
+}
+
+void converse_end_text(struct converse *c)
+{
+    if (c->prints && c->last_byte != '\n')
+        out_print("\n");
+    c->last_byte = '\n';
+    out_flush();
+}
+
+/* What is held of calls has come to its end. A line of its own begins, unless it goes into a list. */
+static int emit_calls(struct converse *c)
+{
+    int code = DONE;
+
+    if (c->prints && c->last_byte && c->last_byte != '\n')
+        code = emit_text(c, "\n", 1);
+    return code == DONE ? calls_finish(&c->calls, c->prints, emit_text, c) : code;
+}
+
+/* An id of a call is kept until the call is whole. Before its first one stands the rest of an unfinished
+ * character. */
+static int hold_id(struct converse *c, const carat_given *given)
+{
+    size_t own = c->calls.start_text;
+    int code = DONE;
+
+    if (c->calls.held.n == 0 && given->n_text > own)
+        code = emit_text(c, given->text, given->n_text - own);
+    if (code == DONE)
+        code = calls_hold(&c->calls, given->id, c->ids.n - 1);
+    return code == DONE && given->id == c->calls.end ? emit_calls(c) : code;
+}
+
+static int emit_given(struct converse *c, const carat_given *given)
+{
+    char number[16];
+
+    if (!push_id(&c->ids, given->id))
+        return fail_memory();
+    if (calls_take(&c->calls, given->id))
+        return hold_id(c, given);
+    if (c->info.has_tokenizer || !c->prints)
+        return emit_text(c, given->text, given->n_text);
+    return emit_text(
+        c, number, (size_t)snprintf(number, sizeof number, "%s%d", c->ids.n > 1 ? " " : "", (int)given->id));
+}
+
+static int take_given(void *user, const carat_given *given)
+{
+    struct converse *c = user;
+
+    c->emit_code = emit_given(c, given);
+    return c->emit_code != DONE || interrupted();
+}
+
+/* What is left: the bytes of an unfinished character, and calls without an end. */
+static int emit_rest(struct converse *c)
+{
+    char piece[256];
+    int code = emit_text(c, piece, carat_stream_text(c->session, -1, piece, sizeof piece));
+
+    return code == DONE && c->calls.held.n > 0 ? emit_calls(c) : code;
+}
+
+static int generate(struct converse *c, carat_generation *g)
+{
+    carat_generation_info info;
+    carat_generation_info_default(&info);
+    carat_error err;
+    carat_status status = CARAT_E_CANCELLED;
+
+    while (status == CARAT_E_CANCELLED && !interrupted()) /* nobody else cancels */
+        status = carat_generate(g, &err);
+    if (status == CARAT_OK || status == CARAT_E_CANCELLED)
+        status = carat_generation_get_info(g, &info, &err);
+    if (status != CARAT_OK) { /* the message must not stand behind the text */
+        if (c->calls.held.n > 0)
+            (void)emit_calls(c);
+        if (c->last_byte)
+            converse_end_text(c);
+        return fail_status(&err);
+    }
+    c->stop = carat_reason_name(interrupted() ? CARAT_REASON_CANCELLED : info.reason);
+    c->context_full = info.context_full != 0;
+    c->passes = info.passes;
+    return c->emit_code;
+}
+
+int converse_answer(struct converse *c)
+{
+    static const int32_t none;
+    const struct options *o = c->o;
+    carat_generation *g;
+    carat_generation_options options;
+    carat_generation_options_default(&options);
+    double start = seconds();
+    carat_error err;
+
+    c->ids.n = c->passes = c->emit_code = 0;
+    c->n_text = 0;
+    c->last_byte = 0;
+    c->context_full = false;
+    c->stop = carat_reason_name(CARAT_REASON_LENGTH);
+    c->generation_s = 0;
+    if (o->predict == 0)
+        return DONE;
+    options.sampling = &c->sampling;
+    options.max_tokens = o->predict < 0 ? 0 : o->predict;
+    options.stop_ids = o->ignore_eos ? &none : NULL;
+    options.naive = o->naive;
+    options.on_token = take_given;
+    options.user = c;
+    if (carat_generation_create(&g, c->session, &options, &err) != CARAT_OK)
+        return fail_status(&err);
+    int code = generate(c, g);
+    carat_generation_close(g);
+    if (code == DONE)
+        code = emit_rest(c);
+    c->generation_s = seconds() - start;
+    return code;
+}
+
+void converse_close(struct converse *c)
+{
+    free(c->text);
+    calls_free(&c->calls);
+    carat_tokens_free(&c->ids);
+    carat_session_close(c->session);
+    carat_engine_close(c->engine);
+    carat_model_close(c->model);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* converse.h: what the verbs share that answer a prompt: model, engine and session of the options, the prompt
+ * with its timeline file, the answer with the calls in it. Where prompts come from is theirs. */
+#ifndef CONVERSE_H
+#define CONVERSE_H
+
+#include "calls.h"
+#include "carat_generate.h"
+
+struct converse {
+    const struct options *o;
+    carat_model *model;
+    carat_model_info info;
+    carat_engine *engine;
+    carat_session *session;
+    carat_sampling sampling;
+    bool seed_is_random;
+    struct progress bar;
+    struct calls calls;
+    bool holds_calls; /* they come out as JSON */
+    bool prints;      /* an answer goes to standard output at once; else it is kept */
+
+    /* of the last prompt and its answer */
+    carat_tokens ids;
+    char *text; /* [n_text], grown, unless it is printed */
+    size_t n_text, text_capacity;
+    char last_byte;   /* of the answer so far; 0: there is none */
+    const char *stop; /* name of a carat_reason; NULL: nothing has ended it */
+    bool context_full;
+    int evaluated, passes; /* tokens of the prompt, and passes of the answer, within these times */
+    double prompt_s, generation_s;
+    int emit_code; /* exit code of a text that could not be written */
+};
+
+/* Opens the model of the options. Start from {.o = o}. An exit code, as for all of these. */
+int converse_open(struct converse *c, const struct options *o);
+/* Engine, session and sampling; tools (may be NULL) are those that calls are read by. */
+int converse_start(struct converse *c, const char *tools);
+/* Makes the session hold the prompt, with the help of --prompt-cache. Ctrl-C is a stop "cancelled". */
+int converse_prompt(struct converse *c, const carat_tokens *prompt);
+/* Draws until something ends it. The answer ends with its last byte, not with a newline. */
+int converse_answer(struct converse *c);
+/* The newline behind an answer that is printed, unless it ends with one. */
+void converse_end_text(struct converse *c);
+/* Keeps the timeline where --prompt-cache says. */
+int converse_keep(struct converse *c);
+/* Do the seed and the last two options matter? A temperature of 0 draws nothing. */
+bool converse_draws(const carat_sampling *s);
+void converse_close(struct converse *c);
+
+#endif
