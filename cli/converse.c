@@ -11,6 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Their number is the library's to limit; a message about it should not come after a long load. */
+static int read_stop_ids(struct converse *c)
+{
+    int code = read_ids(c->o->stop_ids, "--stop-ids", &c->stop_ids);
+
+    if (code == DONE && c->stop_ids.n > CARAT_MOST_STOP_IDS)
+        code = fail(USAGE, "--stop-ids has %d ids, at most %d are taken", c->stop_ids.n, CARAT_MOST_STOP_IDS);
+    return code;
+}
+
 int converse_open(struct converse *c, const struct options *o)
 {
     carat_error err;
@@ -19,6 +29,8 @@ int converse_open(struct converse *c, const struct options *o)
     c->o = o;
     c->info.size = sizeof c->info;
     c->calls.start = -1;
+    if (o->stop_ids && *o->stop_ids && (code = read_stop_ids(c)) != DONE)
+        return code;
     if ((code = open_packed(&c->model, o)) != DONE)
         return code;
     return carat_model_get_info(c->model, &c->info, &err) == CARAT_OK ? DONE : fail_status(&err);
@@ -292,7 +304,8 @@ int converse_answer(struct converse *c)
         return DONE;
     options.sampling = &c->sampling;
     options.max_tokens = o->predict < 0 ? 0 : o->predict;
-    options.stop_ids = o->ignore_eos ? &none : NULL;
+    options.stop_ids = c->stop_ids.n ? c->stop_ids.ids : o->stop_ids || o->ignore_eos ? &none : NULL;
+    options.n_stop_ids = c->stop_ids.n;
     options.naive = o->naive;
     options.on_token = take_given;
     options.user = c;
@@ -311,6 +324,7 @@ void converse_close(struct converse *c)
     free(c->text);
     calls_free(&c->calls);
     carat_tokens_free(&c->ids);
+    carat_tokens_free(&c->stop_ids);
     carat_session_close(c->session);
     carat_engine_close(c->engine);
     carat_model_close(c->model);

@@ -15,6 +15,7 @@ struct converse {
     carat_session *session;
     carat_sampling sampling;
     bool seed_is_random;
+    carat_tokens stop_ids; /* of --stop-ids */
     struct progress bar;
     struct calls calls;
     bool holds_calls; /* they come out as JSON */

@@ -190,6 +190,8 @@ const struct option option_table[] = {
     {{"-s", "--seed"}, INT64, AT(seed), ON(RUN), "N", "seed of the draws; -1 is random (default -1)", 0, 0},
     {{"--ignore-eos"}, FLAG, AT(ignore_eos), SELDOM(ON(RUN)), NULL,
      "never generate the ids that end generation", 0, 0},
+    {{"--stop-ids"}, TEXT, AT(stop_ids), SELDOM(ON(RUN)), "IDS",
+     "ids that end generation, instead of the model's own; \"\" is none", 0, 0},
     GROUP("Output"),
     {{"--all"}, FLAG, AT(all), ON(LOGITS), NULL, "logits after every id, not only the last", 0, 0},
     {{"-o", "--out"}, WRITES, AT(out), ON(LOGITS), "FILE",

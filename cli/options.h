@@ -55,6 +55,7 @@ struct options {
         *measure;
     const char *n_pair, *output, *compare, *plot, *bench_json, *flash; /* of bench */
     const char *thread_list, *chunk_list; /* of bench: threads and chunk as lists */
+    const char *stop_ids;                 /* "": none */
     int warmup, iterations;               /* of bench --prompt */
     bool timeline;                        /* of bench: the word that stands before MODEL */
     const char *prompt_cache;             /* of run: a timeline file */

@@ -79,6 +79,7 @@ out_has '^<start_function_call>call:.*<end_function_call>'
 expect 0 run tiny "$request" --tools "$tools" --temp 0 --json --raw-calls
 out_has '"text":"<start_function_call>call:'
 ! grep -q '"calls"' out || die '--raw-calls has calls'
+out_has '"stop":"tool_calls"'
 expect 0 run tiny Hello --temp 0 --json
 out_has '"calls":\[\]}$'
 # ... one that is cut off, or not declared, is there with what is wrong

@@ -186,3 +186,19 @@ cp out wanted
 expect 0 run "$raw" hi -n 1 --json --no-cache --raw
 [ ! -s err ] || die 'a note about what was asked for'
 [ "$(sed 's/.*"prompt_ids":\(\[[^]]*\]\).*/\1/' wanted)" = "$(sed 's/.*"prompt_ids":\(\[[^]]*\]\).*/\1/' out)" ] || die 'other ids'
+
+# every step anew gives the same ids; other stop ids, and none
+ids() { sed 's/.*"ids":\[\([0-9,]*\)\].*/\1/' out; }
+expect 0 run tiny "$prompt" --seed 5 -n 24 --temp 1 --json
+ids >first
+expect 0 run tiny "$prompt" --seed 5 -n 24 --temp 1 --json --naive
+ids | cmp - first || die '--naive gives other ids'
+expect 0 run tiny "$prompt" --seed 5 -n 24 --temp 1 --json --stop-ids "7,$(cut -d, -f3 first)"
+out_has '"stop":"stop"'
+[ "$(ids | tr , '\n' | wc -l)" -le 2 ] || die 'a stop id was given'
+expect 0 run tiny "Turn on the kitchen lights" -n 40 --temp 0 --json --stop-ids ''
+out_has '"stop":"length"'
+refuse 2 run tiny "$prompt" --stop-ids x
+err_has '--stop-ids'
+refuse 2 run tiny "$prompt" --stop-ids "$(seq -s, 65)"
+err_has '--stop-ids has 65 ids, at most 64 are taken'
