@@ -5,8 +5,15 @@
  * A complete program (test/api/test_example.sh compiles and runs exactly this text):
  *
  * example-begin
- * #include <carat.h>
+ * #include <carat_generate.h>
  * #include <stdio.h>
+ *
+ * static int print(void *user, const carat_given *given)
+ * {
+ *     (void)user;
+ *     fputs(given->text, stdout);
+ *     return fflush(stdout);
+ * }
  *
  * int main(int argc, char **argv)
  * {
@@ -14,6 +21,7 @@
  *     carat_model *model = NULL;
  *     carat_engine *engine = NULL;
  *     carat_session *session = NULL;
+ *     carat_generation *generation = NULL;
  *     carat_tokens prompt = {0};
  *     int failed = 1;
  *
@@ -27,19 +35,14 @@
  *     if (carat_render(model, &message, sizeof message, 1, NULL, &prompt, NULL, &err) != CARAT_OK ||
  *         carat_sync(session, prompt.ids, prompt.n, NULL, &err) != CARAT_OK)
  *         goto done;
+ *     carat_generation_options options;
+ *     carat_generation_options_default(&options);
+ *     options.max_tokens = 256;
+ *     options.on_token = print;
+ *     if (carat_generation_create(&generation, session, &options, &err) != CARAT_OK ||
+ *         carat_generate(generation, &err) != CARAT_OK)
+ *         goto done;
  *     char text[256];
- *     for (int i = 0; i < 256; i++) {
- *         int32_t id;
- *         if (carat_sample(session, NULL, &id, &err) != CARAT_OK)
- *             goto done;
- *         if (carat_is_stop(model, id))
- *             break;
- *         carat_stream_text(session, id, text, sizeof text);
- *         fputs(text, stdout);
- *         fflush(stdout);
- *         if (carat_append(session, &id, 1, &err) != CARAT_OK)
- *             goto done;
- *     }
  *     carat_stream_text(session, -1, text, sizeof text); // the bytes of an unfinished character
  *     puts(text);
  *     failed = 0;
@@ -47,6 +50,7 @@
  *     if (failed)
  *         fprintf(stderr, "%s\n", err.message);
  *     carat_tokens_free(&prompt);
+ *     carat_generation_close(generation);
  *     carat_session_close(session);
  *     carat_engine_close(engine);
  *     carat_model_close(model);

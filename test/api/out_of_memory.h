@@ -207,6 +207,7 @@ static void act_generate(struct act *a)
 {
     carat_engine *engine = NULL;
     carat_session *session[2] = {NULL, NULL};
+    carat_generation *generation = NULL;
     carat_engine_options o;
     carat_engine_options_default(&o);
     static const int32_t prompt[] = {2, 90, 7, 71, 30, 11};
@@ -227,6 +228,17 @@ static void act_generate(struct act *a)
         mix(a, piece, carat_stream_text(session[i % 2], id, piece, sizeof piece));
         DO(carat_append(session[i % 2], &id, 1, err));
     }
+    for (int i = 0; i < 2; i++) {
+        carat_generation_options go;
+        carat_generation_options_default(&go);
+        go.max_tokens = 6;
+        go.naive = i;
+        DO(carat_generation_create(&generation, session[i], &go, err));
+        DO(carat_generate(generation, err));
+        carat_generation_close(generation);
+        generation = NULL;
+    }
+    DO(carat_sync(session[0], prompt, (int)(sizeof prompt / sizeof *prompt), NULL, err));
     DO(carat_mark(session[0], err));
     DO(carat_save(session[0], path_join(path, scratch, "timeline"), "note", 4, err));
     DO(carat_load(session[0], path, &note, NULL, err));
@@ -235,6 +247,7 @@ static void act_generate(struct act *a)
     mix(a, carat_logits(session[1]), (size_t)model_info(a->model).n_vocab * sizeof(float));
 close:
     carat_free(note);
+    carat_generation_close(generation);
     carat_session_close(session[0]);
     carat_session_close(session[1]);
     carat_engine_close(engine);

@@ -30,7 +30,7 @@ fi
 # It streams: what was said so far has left the program before the next token is computed, and what is held back at the end
 # is asked for. Both are seen between the program and the library.
 cat >"$dir/between.c" <<'END'
-#include <carat.h>
+#include <carat_generate.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,32 +38,43 @@ cat >"$dir/between.c" <<'END'
 
 size_t __real_carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
 size_t __wrap_carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
-carat_status __real_carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
-carat_status __wrap_carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
+carat_status __real_carat_generation_create(carat_generation **generation, carat_session *session,
+                                            const carat_generation_options *options, carat_error *err);
+carat_status __wrap_carat_generation_create(carat_generation **generation, carat_session *session,
+                                            const carat_generation_options *options, carat_error *err);
 
 static size_t said;
+static carat_on_token theirs;
 
 size_t __wrap_carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity)
 {
     size_t n = __real_carat_stream_text(session, id, out, capacity);
-    if (id == -1)
-        n = strlen(strcpy(out, "<end>"));
-    said += n;
-    return n;
+    return id == -1 ? strlen(strcpy(out, "<end>")) : n;
 }
 
-carat_status __wrap_carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
+static int between(void *user, const carat_given *given)
 {
     struct stat st;
+    int result = theirs(user, given);
+    said += given->n_text;
     if (fstat(STDOUT_FILENO, &st) != 0 || (size_t)st.st_size != said) {
         fprintf(stderr, "of %zu bytes %ld have left the program\n", said, (long)st.st_size);
         _exit(9);
     }
-    return __real_carat_append(session, tokens, n, err);
+    return result;
+}
+
+carat_status __wrap_carat_generation_create(carat_generation **generation, carat_session *session,
+                                            const carat_generation_options *options, carat_error *err)
+{
+    carat_generation_options watched = *options;
+    theirs = options->on_token;
+    watched.on_token = between;
+    return __real_carat_generation_create(generation, session, &watched, err);
 }
 END
 # shellcheck disable=SC2086
 "${CC:-cc}" -D_POSIX_C_SOURCE=200809L ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/between" "$dir/example.c" "$dir/between.c" \
-    -Wl,--wrap=carat_stream_text,--wrap=carat_append "$build/libcarat.a" -pthread -lm
+    -Wl,--wrap=carat_stream_text,--wrap=carat_generation_create "$build/libcarat.a" -pthread -lm
 "$dir/between" "$source/models/tiny" "Turn on the kitchen lights" >"$dir/out"
 grep -q '.<end>$' "$dir/out" || { echo "the end of the text is not asked for: $(cat "$dir/out")" >&2; exit 1; }

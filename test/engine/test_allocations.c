@@ -176,6 +176,54 @@ static void steps_allocate_nothing(void **state)
     carat_model_close(model);
 }
 
+/* A plain generation, one with drafts and one that evaluates everything anew, in one step. */
+static void generations_allocate_nothing(void **state)
+{
+    (void)state;
+    if (!COUNTED)
+        skip();
+    carat_model *model = NULL;
+    OK(carat_model_open(&model, CT_TEST_DATA "/../../models/tiny", NULL, err));
+    carat_engine_options o;
+    carat_engine_options_default(&o);
+    o.threads = 2;
+    o.context = 512;
+    o.sessions = 3;
+    struct rig r = rig_open(model, &o);
+    struct ids ids = scattered_ids(20, model_info(model).n_text_vocab, 3);
+    static const int32_t none;
+    carat_generation *g[3];
+    carat_status status = CARAT_OK;
+    carat_error e = {CARAT_OK, ""};
+    for (int i = 0; i < 3; i++) {
+        carat_generation_options go;
+        carat_generation_options_default(&go);
+        go.stop_ids = &none;
+        go.lookup = i == 1 ? CARAT_LOOKUP_ON : CARAT_LOOKUP_OFF;
+        go.naive = i == 2;
+        OK(carat_generation_create(&g[i], r.session[i], &go, err));
+        OK(carat_sync(r.session[i], ids.id, 20, NULL, err));
+    }
+    OK(carat_generation_step(r.engine, g, 3, err));
+    atomic_store(&allocations, 0);
+    atomic_store(&releases, 0);
+    atomic_store(&counting, 1);
+    for (int i = 0; i < STEPS && !status; i++)
+        status = carat_generation_step(r.engine, g, 3, &e);
+    atomic_store(&counting, 0);
+    if (status != CARAT_OK)
+        fail_msg("%s", e.message);
+    if (atomic_load(&allocations) || atomic_load(&releases))
+        fail_msg("%d allocations and %d releases", atomic_load(&allocations), atomic_load(&releases));
+    for (int i = 0; i < 3; i++) {
+        assert_true(carat_tokens_held(r.session[i], NULL) >= 20 + STEPS);
+        carat_generation_close(g[i]);
+    }
+    free(ids.id);
+    rig_close(&r);
+    carat_model_close(model);
+}
+
 static void decoding_allocates_nothing(void **state)
 {
     (void)state;
@@ -221,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_counted),
         cmocka_unit_test(decoding_allocates_nothing),
+        cmocka_unit_test(generations_allocate_nothing),
         cmocka_unit_test(steps_allocate_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
