@@ -2,7 +2,7 @@
 /* converse.c: a prompt, and the answer to it. The loop is the library's (carat_generate); here is what becomes
  * of its text. */
 #define _POSIX_C_SOURCE 200809L
-#include "converse.h"
+#include "log_jsonl.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,6 +24,7 @@ static int read_stop_ids(struct converse *c)
 int converse_open(struct converse *c, const struct options *o)
 {
     carat_error err;
+    double start = seconds();
     int code;
 
     c->o = o;
@@ -33,7 +34,10 @@ int converse_open(struct converse *c, const struct options *o)
         return code;
     if ((code = open_packed(&c->model, o)) != DONE)
         return code;
-    return carat_model_get_info(c->model, &c->info, &err) == CARAT_OK ? DONE : fail_status(&err);
+    c->load_s = seconds() - start;
+    if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK)
+        return fail_status(&err);
+    return check_spares_model(o, c->model);
 }
 
 /* ---- sampling ---- */
@@ -98,8 +102,10 @@ int converse_start(struct converse *c, const char *tools)
     session.user = &c->bar;
     if ((code = create_engine(&c->engine, c->model, &engine)) != DONE)
         return code;
-    return carat_session_create(&c->session, c->engine, &session, &err) == CARAT_OK ? DONE
-                                                                                    : fail_status(&err);
+    if (carat_session_create(&c->session, c->engine, &session, &err) != CARAT_OK)
+        return fail_status(&err);
+    log_load(c);
+    return DONE;
 }
 
 /* ---- prompt ---- */
@@ -163,6 +169,7 @@ int converse_prompt(struct converse *c, const carat_tokens *prompt)
         take_kept(c);
     carat_status status = sync_prompt(c, prompt, &err);
     c->prompt_s = seconds() - start;
+    log_prompt(c, prompt->n);
     if (status == CARAT_E_CANCELLED) {
         c->stop = carat_reason_name(CARAT_REASON_CANCELLED);
         return DONE;
@@ -279,8 +286,7 @@ static int generate(struct converse *c, carat_generation *g)
         return fail_status(&err);
     }
     c->stop = carat_reason_name(interrupted() ? CARAT_REASON_CANCELLED : info.reason);
-    c->context_full = info.context_full != 0;
-    c->passes = info.passes;
+    c->generation = info;
     return c->emit_code;
 }
 
@@ -294,10 +300,10 @@ int converse_answer(struct converse *c)
     double start = seconds();
     carat_error err;
 
-    c->ids.n = c->passes = c->emit_code = 0;
+    c->ids.n = c->emit_code = 0;
     c->n_text = 0;
     c->last_byte = 0;
-    c->context_full = false;
+    c->generation = (carat_generation_info){.size = sizeof c->generation};
     c->stop = carat_reason_name(CARAT_REASON_LENGTH);
     c->generation_s = 0;
     if (o->predict == 0)
@@ -316,6 +322,8 @@ int converse_answer(struct converse *c)
     if (code == DONE)
         code = emit_rest(c);
     c->generation_s = seconds() - start;
+    if (code == DONE)
+        log_generation(c);
     return code;
 }
 

@@ -19,7 +19,8 @@ struct converse {
     struct progress bar;
     struct calls calls;
     bool holds_calls; /* they come out as JSON */
-    bool prints;      /* an answer goes to standard output at once; else it is kept */
+    double load_s;
+    bool prints; /* an answer goes to standard output at once; else it is kept */
 
     /* of the last prompt and its answer */
     carat_tokens ids;
@@ -27,10 +28,11 @@ struct converse {
     size_t n_text, text_capacity;
     char last_byte;   /* of the answer so far; 0: there is none */
     const char *stop; /* name of a carat_reason; NULL: nothing has ended it */
-    bool context_full;
-    int evaluated, passes; /* tokens of the prompt, and passes of the answer, within these times */
+    carat_generation_info generation;
+    int evaluated; /* tokens of the prompt, within prompt_s */
     double prompt_s, generation_s;
-    int emit_code; /* exit code of a text that could not be written */
+    int emit_code;   /* exit code of a text that could not be written */
+    bool log_failed; /* --log-jsonl cannot be written */
 };
 
 /* Opens the model of the options. Start from {.o = o}. An exit code, as for all of these. */

@@ -281,6 +281,8 @@ const struct option option_table[] = {
     GROUP("Messages"),
     {{"-v", "--verbose"}, FLAG, AT(verbose), ON(RUN), NULL,
      "say how fast and how the model was run and why it stopped", 0, 0},
+    {{"--log-jsonl"}, WRITES, AT(log_jsonl), SELDOM(ON(RUN)), "FILE",
+     "append a line of JSON for each load, prompt and generation: numbers, never text", 0, 0},
     {{"--no-perf"}, FLAG, AT(no_perf), SELDOM(ON(RUN)), NULL, "do not print speed", 0, 0},
     {{"--color", "-co"}, SWITCH, AT(color), SELDOM(ANY), "on|off|auto|always|never",
      "colours in messages (default auto: on a terminal)", 0, 0},

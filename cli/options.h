@@ -56,9 +56,10 @@ struct options {
     const char *n_pair, *output, *compare, *plot, *bench_json, *flash; /* of bench */
     const char *thread_list, *chunk_list; /* of bench: threads and chunk as lists */
     const char *stop_ids;                 /* "": none */
-    int warmup, iterations;               /* of bench --prompt */
-    bool timeline;                        /* of bench: the word that stands before MODEL */
-    const char *prompt_cache;             /* of run: a timeline file */
+    const char *log_jsonl;
+    int warmup, iterations;   /* of bench --prompt */
+    bool timeline;            /* of bench: the word that stands before MODEL */
+    const char *prompt_cache; /* of run: a timeline file */
     bool prompt_cache_all, prompt_cache_ro;
     const char *tap; /* of logits: the values that it writes */
     int max_layers;  /* 0: all */

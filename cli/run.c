@@ -14,7 +14,6 @@ struct run {
     struct converse with;
     struct conversation talk;
     carat_tokens prompt;
-    double load_s;
     int not_kept; /* exit code of a timeline that could not be written, or 0 */
 };
 
@@ -75,13 +74,13 @@ static void print_timings(const struct run *r)
 
     if (!c->o->no_perf) {
         remark_speed(&said, "prompt", c->evaluated, r->prompt.n, rate(c->evaluated, c->prompt_s));
-        remark_speed(&said, "generation", c->ids.n, c->ids.n, rate(c->passes, c->generation_s));
+        remark_speed(&said, "generation", c->ids.n, c->ids.n, rate(c->generation.passes, c->generation_s));
     }
     if (converse_draws(s) && (c->seed_is_random || c->o->verbose))
         remark(&said, "seed %llu", (unsigned long long)s->seed);
     if (c->o->verbose) {
         flush_remarks(&said);
-        remark(&said, "loaded in %.2f s", r->load_s);
+        remark(&said, "loaded in %.2f s", c->load_s);
         remark(&said, "prompt in %.2f s", c->prompt_s);
         remark(&said, "generation in %.2f s", c->generation_s);
         remark(&said, "stopped: %s", c->stop);
@@ -96,11 +95,11 @@ static void print_timings(const struct run *r)
 static int print_json(const struct run *r)
 {
     const struct converse *c = &r->with;
-    json_t *timings = json_pack("{s:f, s:i, s:f, s:o, s:i, s:f, s:o}", "load_ms", r->load_s * 1e3, "prompt_n",
+    json_t *timings = json_pack("{s:f, s:i, s:f, s:o, s:i, s:f, s:o}", "load_ms", c->load_s * 1e3, "prompt_n",
                                 c->evaluated, "prompt_ms", c->prompt_s * 1e3, "prompt_per_second",
                                 json_number(rate(c->evaluated, c->prompt_s)), "predicted_n", c->ids.n,
                                 "predicted_ms", c->generation_s * 1e3, "predicted_per_second",
-                                json_number(rate(c->passes, c->generation_s)));
+                                json_number(rate(c->generation.passes, c->generation_s)));
 
     /* a seed that decided nothing, and that nobody gave, is no part of the result */
     if (timings && (converse_draws(&c->sampling) || !c->seed_is_random) &&
@@ -147,7 +146,7 @@ static int answer(struct run *r)
     else if (c->last_byte || strcmp(c->stop, "stop") == 0) /* an answer, be it empty */
         converse_end_text(c);
     out_flush();
-    if (c->context_full)
+    if (c->generation.context_full)
         note("the context of %d positions is full", carat_engine_context(c->engine));
     if (o->verbose || (!o->json && out_is_terminal() && isatty(STDERR_FILENO)))
         print_timings(r);
@@ -159,14 +158,12 @@ static int answer(struct run *r)
 int verb_run(const struct options *o)
 {
     struct run r = {.with.o = o};
-    double start = seconds();
     int code;
 
     interrupt_install();
     code = read_prompt_files(&r.talk, o, RUN, &r.prompt);
     if (code == DONE)
         code = converse_open(&r.with, o);
-    r.load_s = seconds() - start;
     if (code == DONE)
         code = make_prompt(r.with.model, &r.with.info, &r.talk, &r.prompt);
     if (code == DONE)

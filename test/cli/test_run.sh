@@ -202,3 +202,18 @@ refuse 2 run tiny "$prompt" --stop-ids x
 err_has '--stop-ids'
 refuse 2 run tiny "$prompt" --stop-ids "$(seq -s, 65)"
 err_has '--stop-ids has 65 ids, at most 64 are taken'
+
+# a log has a line for each part, without a word of text, and grows
+expect 0 run tiny "Turn on the kitchen lights" --tools "$CARAT_SOURCE/models/tiny/tools.json" --log-jsonl log
+expect 0 run tiny "$prompt" -n 4 --seed 3 --log-jsonl log
+[ "$(grep -c '^{"event":"load","time":"20[0-9TZ:-]*","carat":"' log)" = 2 ] || die 'no two loads'
+[ "$(grep -c '^{"event":"prompt",' log)" = 2 ] || die 'no two prompts'
+grep -q '^{"event":"generation",.*"tokens":4,.*"seed":3,.*"stop":"length"}$' log || die 'no generation'
+grep -q '"stop":"tool_calls"' log || die 'no calls'
+[ "$(wc -l <log)" = 6 ] || die 'the log has other lines'
+! grep -qi 'kitchen\|once upon' log || die 'the log has text'
+cp -r "$CARAT_SOURCE/models/tiny" model
+expect 2 run model "$prompt" --log-jsonl model/config.json
+err_has 'is what the model is read from'
+expect 0 run tiny "$prompt" -n 4 --seed 3 --log-jsonl /dev/full
+err_has 'note: --log-jsonl: /dev/full'
