@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_arm.sh: cross-compiles for 64-bit Arm and runs on emulated processors what says that the numbers are those of
-# x86: kcheck, the committed hashes of logits, tokens, a generation; and what asks the system. Nothing here is timed.
+# x86: kcheck, the committed hashes of logits, tokens, a generation, timeline files, which go on here; and what asks the
+# system. Nothing here is timed.
 # tools/setup_arm.sh gets what it needs.
 set -euo pipefail
 
@@ -26,8 +27,9 @@ die() {
 
 programs=(test_engine_hashes test_os_cpu test_os_os test_os_pool test_quant_dequantize test_kernel_layout
     test_text_chat_ids test_text_detokenizer test_text_generation_config)
+timelines=test_engine_timeline_elsewhere
 cmake -S "$CARAT_SOURCE" -B "$arm" --toolchain "$CARAT_SOURCE/cmake/aarch64.cmake" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 &&
-    cmake --build "$arm" -j2 --target carat kcheck "${programs[@]}" >>"$work/log" 2>&1 || {
+    cmake --build "$arm" -j2 --target carat kcheck $timelines "${programs[@]}" >>"$work/log" 2>&1 || {
     cat "$work/log"
     die "it does not build for Arm"
 }
@@ -65,6 +67,13 @@ for program in "${programs[@]}"; do passes max "$arm/test/$program"; done
 on max "$arm/carat" doctor --measure off >"$work/out" 2>&1 || die "carat doctor"
 grep -q '^  carat uses  *i8mm$' "$work/out" || die "carat doctor does not use i8mm"
 
+# Timeline files of all models and modes are those of this machine, which go on there.
+export CARAT_TIMELINES=$work/timelines
+mkdir "$CARAT_TIMELINES"
+"$CARAT_BUILD/test/$timelines" >"$work/out" 2>&1 || die "timeline files cannot be written here"
+[ "$(ls "$CARAT_TIMELINES" | wc -l)" -gt 100 ] || die "there are too few timeline files"
+passes max "$arm/test/$timelines"
+
 # The command says the same here and there.
 same() { # arguments...
     "$CARAT" "$@" >"$work/wanted" 2>/dev/null </dev/null || die "carat $* fails here"
@@ -76,4 +85,6 @@ for tokenizer in tokenizer.json tokenizer.model vocab.gguf; do
     same tokenize "$data/text/$tokenizer" --jsonl "$data/text/goldens.jsonl"
 done
 same run tiny --seed 7 -n 24 "Once upon a time"
+"$CARAT" run tiny -n 0 --prompt-cache "$work/kept" "Once upon a time" >"$work/out" 2>&1 || die "a prompt is not kept"
+same run tiny --seed 7 -n 24 --prompt-cache "$work/kept" "Once upon a time"
 same logits tiny --ids 2,107,5,9,534 --all --out -
