@@ -49,3 +49,17 @@ mkdir directory
 expect 1 run tiny "$prompt" --prompt-cache directory
 out_has 'kitchen lights are now on'
 err_has 'directory is not a regular file'
+
+# a full disk: the answer comes, the older file stands, and nothing else is left
+unshare -rm mount -t tmpfs none /mnt 2>/dev/null || exit 0 # cannot be looked at here
+mkdir disk
+export -f expect die err_has out_has same
+export CARAT work
+unshare -rm bash -euc '
+    mount -t tmpfs -o size=64k none disk
+    expect 0 run tiny "Turn on the kitchen lights" -n 0 --prompt-cache disk/file
+    cp disk/file older
+    expect 1 run tiny "$(printf "Turn on the lights. %.0s" {1..60})" --prompt-cache disk/file -n 3
+    err_has "disk/file.*there is no room for [0-9]* bytes: No space left on device"
+    same disk/file older
+    [ "$(ls disk)" = file ] || die "something is left: $(ls disk)"'
