@@ -308,6 +308,10 @@ typedef struct carat_engine_options {
     int first_layer, layers;         /* layers that run; layers 0: all from first_layer on */
     size_t snapshot_bytes;           /* of snapshots (carat_generate.h), beside kv_bytes; 0: none are taken */
     const struct carat_costs *costs; /* of passes, from another engine (carat_generate.h); NULL: not known */
+    /* of passes that decode (carat_generate.h says which); 0 and NULL: as the others */
+    int decode_threads;
+    int decode_chunk; /* at most chunk */
+    const char *decode_isa;
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 

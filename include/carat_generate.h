@@ -155,10 +155,24 @@ CARAT_DEFAULT(carat_generation_info)
 CARAT_API carat_status carat_generation_get_info(const carat_generation *generation,
                                                  carat_generation_info *info, carat_error *err);
 
+/* ---------------------------------------------------------------- plans ----
+ * A CPU computes any number of rows with what it has: nothing is compiled, padded or prepared for a shape. A
+ * pass decodes when it has one row of each of its sessions, drafts aside; every other one is prefill. Threads,
+ * chunk and level of passes that decode may be others (carat_engine_options); no bit depends on them. */
+
+/* A line of an explanation, until the call returns. Keys are lower case, parts of one between dots, and do
+ * not repeat; values are one line of text for people. Nonzero ends the call with CARAT_E_CANCELLED. */
+typedef int (*carat_explain_line)(void *user, const char *key, const char *value);
+/* What the passes of an engine are made of, and why: arithmetic and numerics version; level asked for, found,
+ * used; for each operation types of weights, layout, input, the entry of the kernels and the level that has
+ * written it, and why it is no better one; sizes of blocks and tiles; threads, chunk and level of each phase;
+ * context, K and V, cache file, snapshots. Any thread. CARAT_E_ARGUMENT, CARAT_E_CANCELLED. */
+CARAT_API carat_status carat_explain(const carat_engine *engine, carat_explain_line line, void *user,
+                                     carat_error *err);
+
 /* ----------------------------------------------------------- statistics ----
  * An engine counts its passes; that changes no bit and costs two looks at the clock a pass. Passes that were
- * stopped are not counted. A pass decodes when it has one row of each of its sessions, drafts aside; every
- * other one is prefill. */
+ * stopped are not counted. */
 
 enum { CARAT_ROW_BUCKETS = 10 }; /* passes of 1, 2, 3-4, 5-8, ... 129-256, and of more rows */
 /* The passes of a bucket. Times are in seconds, 0 where there was no pass. */

@@ -109,3 +109,10 @@ carat_status carat_engine_get_costs(carat_engine *engine, carat_costs *costs, ca
     ct_give_struct(costs, &full);
     return CARAT_OK;
 }
+
+carat_status carat_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err)
+{
+    CT_GIVEN(engine, err);
+    CT_GIVEN(line, err);
+    return ct_explain(engine, line, user, err);
+}

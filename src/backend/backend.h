@@ -45,6 +45,8 @@ struct ct_rows {
     const int32_t *sequence;                   /* [n] its row of the tables of ct_kv_pool */
     const struct ct_seen *seen[CT_ATTN_TYPES]; /* [n] */
     const bool *wanted;                        /* [n] whether its logits are */
+    bool
+        decodes; /* one row of each sequence, drafts aside: such passes may have threads and kernels of their own */
 };
 
 /* Blocks of CT_KEY_BLOCK positions, each with K and V of all layers that are kept in the pool. Who holds
@@ -67,9 +69,11 @@ struct ct_kv {
 
 /* What a backend must know of the model and of the engine when it is made. */
 struct ct_backend_options {
-    const char *isa; /* the most that it may use, or NULL */
-    int threads;     /* 0: as many as are worth having */
-    bool exact;      /* exact arithmetic (NUMERICS.md section 3) */
+    const char *isa;        /* the most that it may use, or NULL */
+    int threads;            /* 0: as many as are worth having */
+    const char *decode_isa; /* the same for passes that decode, where they differ; NULL and 0: they do not */
+    int decode_threads;
+    bool exact; /* exact arithmetic (NUMERICS.md section 3) */
     float norm_eps;
     int max_input; /* widest input of a product, in values */
     int max_ffn;
@@ -112,6 +116,23 @@ struct ct_cost {
     int rows;       /* of the pass that it ran on */
     uint64_t bytes; /* of weights, K and V */
     uint64_t operations[CARAT_N_ARITHMETIC];
+};
+
+/* What a backend says of itself, for passes that decode and for the others. */
+struct ct_backend_facts {
+    const char *name, *asked, *found, *used; /* levels; asked: NULL without a limit; found: without it */
+    char why[160];
+    int threads;
+    int rows_few, rows_many, few; /* outputs of a block: for up to `few` tokens, and for more */
+    int queries, keys;            /* of a tile, of a block of keys */
+};
+/* What serves an operation; texts live as long as the backend. */
+struct ct_serving {
+    const char *layout; /* in which a weight is read; "" without one */
+    const char *input;  /* the form that its input is brought into; "": f32 as it is */
+    const char *entry;  /* of the backend's kernels */
+    const char *level;  /* whose table wrote it */
+    const char *why;    /* it is not the best of the level in use; "": it is */
 };
 
 struct ct_backend;
@@ -189,6 +210,12 @@ struct ct_verbs {
     /* A row of a matrix; and back. */
     void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);
     void (*copy_in)(struct ct_backend *b, ct_mat m, int row, const float *from);
+    /* What passes that decode, or the others, are made with. */
+    void (*facts)(const struct ct_backend *b, bool decodes, struct ct_backend_facts *facts);
+    /* What serves a verb, or "draw", with a weight as it is packed or with K and V of a type. False: nothing is
+     * computed. */
+    bool (*serving)(const struct ct_backend *b, bool decodes, const char *verb, const struct ct_weight *w,
+                    enum ct_kv_type kv, struct ct_serving *s);
     /* Of a verb that has just run. */
     struct ct_cost (*cost)(const struct ct_backend *b, const struct ct_event *event);
 };
@@ -203,8 +230,8 @@ struct ct_trace {
 
 struct ct_backend {
     struct ct_verbs verb;
-    const char *isa; /* instructions in use */
-    int threads;
+    const char *isa;        /* instructions in use, in passes that do not decode */
+    int threads;            /* the most of a pass */
     struct ct_trace *trace; /* the first; NULL: none */
 };
 

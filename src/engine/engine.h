@@ -19,6 +19,7 @@ struct carat_engine {
     carat_plan plan;
     enum ct_kv_type kv_type;
     bool exact;
+    int decode_chunk;          /* rows of a pass that decodes, at most */
     char content[33];          /* hash of the model, once it is known; else "" */
     int first_layer;           /* of the model, that runs */
     struct ct_config config;   /* the model's, with the layers that run */
@@ -104,6 +105,7 @@ carat_status ct_mark(carat_session *session, carat_error *err);
 void ct_cancel(carat_session *session);
 carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);
 void ct_engine_use(carat_engine *engine, carat_use *use);
+carat_status ct_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err);
 void ct_engine_stats(carat_engine *engine, carat_engine_stats *stats);
 void ct_engine_costs(carat_engine *engine, carat_costs *costs);
 carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err);

@@ -187,7 +187,7 @@ static int draft_room(const carat_generation *g, int n)
     int held = g->session->n, most = e->plan.context - held - 2; /* where it is full nothing more is drawn */
 
     most = CT_MIN(most, ct_kv_span(&e->cache, held) - 1);
-    most = CT_MIN(most, e->plan.chunk / n - 1);
+    most = CT_MIN(most, e->decode_chunk / n - 1);
     return g->max_tokens ? CT_MIN(most, g->max_tokens - g->info.given - 1) : most;
 }
 

@@ -38,6 +38,8 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
     struct ct_backend_options b = {
         .isa = o->isa,
         .threads = o->threads,
+        .decode_isa = o->decode_isa,
+        .decode_threads = o->decode_threads,
         .exact = o->exact != 0,
         .norm_eps = c->norm_eps,
         .max_input = c->hidden,
@@ -131,6 +133,7 @@ static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, 
     p->kv = ct_kv_info(kv)->name;
     p->context = context;
     p->chunk = CT_MIN(CT_MAX(o->chunk ? o->chunk : DEFAULT_CHUNK, p->sessions), context);
+    e->decode_chunk = o->decode_chunk ? CT_MIN(o->decode_chunk, p->chunk) : p->chunk;
     ct_lay_out(e);
     e->backend->verb.count(e->backend, p);
     p->snapshot_bytes = (size_t)e->cache.most_in_snapshots * e->cache.group[CT_LOCAL].pool.block_bytes;
@@ -206,6 +209,8 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     CT_TRY(range("context", o->context, most, err));
     CT_TRY(range("sessions", o->sessions, MAX_SESSIONS, err));
     CT_TRY(range("chunk", o->chunk, most, err));
+    CT_TRY(range("decode_threads", o->decode_threads, MAX_THREADS, err));
+    CT_TRY(range("decode_chunk", o->decode_chunk, most, err));
     CT_TRY(range("kv", (int)o->kv, CARAT_KV_Q8, err));
     CT_TRY(range("first_layer", o->first_layer, model->config.n_layer - 1, err));
     CT_TRY(range("layers", o->layers, model->config.n_layer - o->first_layer, err));

@@ -17,6 +17,7 @@ struct step {
     bool reports;     /* the progress of the only session hears of each pass */
     int taken;        /* rows of the pass under way */
     int most;         /* and how many there may be */
+    bool decodes;     /* it has one row of each session, drafts aside */
     bool one_by_one;  /* that is one, since a larger pass would take longer */
     bool stopped;     /* all sessions of the pass wanted it to end: nothing more is computed */
     int failed;       /* the first row that failed; n: none */
@@ -172,18 +173,28 @@ static void set_most(struct step *s)
             prefills |= left > 1 + c->drafts;
         }
     s->one_by_one = prefills && ct_one_by_one(&e->stats, CT_MIN(rows, e->plan.chunk), depth);
-    s->most = s->one_by_one ? 1 : e->plan.chunk;
+    s->most = s->one_by_one ? 1 : prefills ? e->plan.chunk : e->decode_chunk;
+}
+
+/* Tokens of a row in the pass that are guessed. */
+static int drafts_taken(const carat_row *row)
+{
+    const carat_session *c = row->session;
+
+    return CT_MAX(0, CT_MIN(c->taking, c->done + c->taking - (row->n - c->drafts)));
 }
 
 static void gather(struct step *s)
 {
     set_most(s);
     s->taken = 0;
+    s->decodes = true;
     s->stopped = false;
     for (int r = 0; r < s->n; r++) {
         s->rows[r].session->taking = 0;
         if (row_has_more(&s->rows[r]) && s->taken < s->most)
             gather_row(s, r);
+        s->decodes &= s->rows[r].session->taking <= 1 + drafts_taken(&s->rows[r]);
     }
 }
 
@@ -385,15 +396,13 @@ static void count_pass(struct step *s, double seconds)
     struct ct_pass_facts pass = {.rows = s->taken,
                                  .seconds = seconds,
                                  .all_logits = true,
-                                 .decodes = true,
+                                 .decodes = s->decodes,
                                  .one_by_one = s->one_by_one};
 
     for (int r = 0; r < s->n; r++) {
         const carat_session *c = s->rows[r].session;
-        int end = c->done + c->taking, drafts = CT_MAX(0, CT_MIN(c->taking, end - s->rows[r].n + c->drafts));
         pass.reevaluated += CT_MIN(CT_MAX(-c->done, 0), c->taking);
-        pass.drafted += drafts;
-        pass.decodes &= c->taking <= 1 + drafts;
+        pass.drafted += drafts_taken(&s->rows[r]);
     }
     for (int at = 0; at < s->taken; at++) {
         pass.all_logits &= e->wanted[at];
@@ -410,8 +419,8 @@ static void run_pass(struct step *s)
     ct_lock_enter(&e->lock);
     gather(s);
     if (s->taken > 0) {
-        const struct ct_rows rows = {s->taken, e->token, e->position, e->sequence, {e->seen[0], e->seen[1]},
-                                     e->wanted};
+        const struct ct_rows rows = {s->taken,  e->token,  e->position, e->sequence, {e->seen[0], e->seen[1]},
+                                     e->wanted, s->decodes};
         const double start = ct_os_seconds();
         ct_forward(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
         run_head(s);

@@ -98,8 +98,10 @@ struct ct_draw {
 /* Floats of scratch that dequantize_row and project need for rows of cols values. */
 #define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
 
+enum { CT_MOST_ENTRIES = 24 };
 struct ct_kernel {
     const char *isa;
+    const char *by[CT_MOST_ENTRIES]; /* the level that wrote each entry; ct_kernel_level_of reads it */
     /* How this level wants weights to lie whose type has panels (panel.h). It takes both. */
     enum ct_layout layout;
     /* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little.
@@ -168,6 +170,8 @@ struct ct_kernel {
 /* Fills k with the best level the CPU has, at most limit (a name of level.c's table; NULL: no limit);
  * false for a limit that this architecture does not have, with k untouched. */
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
+/* The level whose table wrote the entry of that name; NULL: there is no such entry. */
+const char *ct_kernel_level_of(const struct ct_kernel *k, const char *entry);
 
 /* The entries for a head's type. */
 static inline void ct_kv_write(const struct ct_kernel *kernel, const struct ct_kv_head *kv, int position,

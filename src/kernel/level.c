@@ -93,11 +93,73 @@ static const struct level {
 
 _Static_assert(N_LEVEL <= CT_MOST_LEVELS, "others keep a table of levels");
 
+/* The entries of a table. A file that writes one need not say so: a level has written what is another
+ * function after it. */
+#define ENTRY(name)                                                                                          \
+    {                                                                                                        \
+#name, offsetof(struct ct_kernel, name)                                                              \
+    }
+static const struct {
+    const char *name;
+    size_t at;
+} entries[] = {
+    ENTRY(dequantize_row),
+    ENTRY(prepare_input),
+    ENTRY(prepare_lanes),
+    ENTRY(project),
+    ENTRY(project_panels),
+    ENTRY(norm),
+    ENTRY(add),
+    ENTRY(scale),
+    ENTRY(geglu),
+    ENTRY(softcap),
+    ENTRY(rope_table),
+    ENTRY(rope_frequencies),
+    ENTRY(rope),
+    ENTRY(kv_write),
+    ENTRY(kv_write_q8),
+    ENTRY(attend_query),
+    ENTRY(attend_block),
+    ENTRY(attend_block_q8),
+    ENTRY(attend_merge),
+    ENTRY(attend_finish),
+    ENTRY(finite),
+    ENTRY(draw),
+};
+_Static_assert(CT_COUNT(entries) <= CT_MOST_ENTRIES, "a table has a name for each");
+_Static_assert(sizeof(struct ct_kernel) ==
+                   offsetof(struct ct_kernel, dequantize_row) + CT_COUNT(entries) * sizeof(void (*)(void)),
+               "every entry is here");
+
 static const struct level *find_level(const char *name)
 {
     for (int i = 0; i < N_LEVEL; i++)
         if (strcmp(levels[i].name, name) == 0)
             return &levels[i];
+    return NULL;
+}
+
+/* Writes what a level does better into the table, and its name beside the entries that changed. */
+static void write_level(struct ct_kernel *k, const struct level *l, bool amd)
+{
+    const struct ct_kernel before = *k;
+
+    for (size_t i = 0; i < CT_COUNT(l->init) && l->init[i]; i++)
+        l->init[i](k);
+    if (l->init_amd && amd)
+        l->init_amd(k);
+    for (size_t i = 0; i < CT_COUNT(entries); i++)
+        k->by[i] = memcmp((const char *)&before + entries[i].at, (const char *)k + entries[i].at,
+                          sizeof(void (*)(void)))
+                       ? l->name
+                       : before.by[i];
+}
+
+const char *ct_kernel_level_of(const struct ct_kernel *k, const char *entry)
+{
+    for (size_t i = 0; i < CT_COUNT(entries); i++)
+        if (strcmp(entries[i].name, entry) == 0)
+            return k->by[i];
     return NULL;
 }
 
@@ -108,16 +170,14 @@ bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char 
 
     if (limit && (!last || !last->init[0]))
         return false;
+    *k = (struct ct_kernel){0};
     for (const struct level *l = levels; l <= last; l++) {
         int at = (int)(l - levels);
         usable[at] = l->init[0] && (at == REF || (usable[l->on] && ct_cpu_usable(cpu, l->needs)));
         /* The system is asked for tiles last, only where they may be used. */
         if (!usable[at] || (at == AMX && !ct_cpu_allow_tiles()))
             continue;
-        for (size_t i = 0; i < CT_COUNT(l->init) && l->init[i]; i++)
-            l->init[i](k);
-        if (l->init_amd && strcmp(cpu->vendor, "AuthenticAMD") == 0)
-            l->init_amd(k);
+        write_level(k, l, strcmp(cpu->vendor, "AuthenticAMD") == 0);
         k->isa = l->name;
         k->queries = l->queries;
         k->rows_few = l->rows_few;

@@ -36,6 +36,7 @@ struct worker {
 struct ct_pool {
     int threads;
     int started;           /* workers that must be joined */
+    int limit;             /* threads that work; the caller's own copy of `working` */
     bool crowded;          /* more threads than processors */
     atomic_bool late;      /* the next job may be */
     struct worker *worker; /* [threads - 1] */
@@ -58,6 +59,7 @@ struct ct_pool {
     _Alignas(LINE) _Atomic uint32_t generation; /* raised for every job and to quit; workers sleep on it */
     atomic_int sleepers;                        /* workers that are, or are about to be, asleep */
     atomic_bool quit;
+    _Alignas(LINE) _Atomic uint32_t working; /* threads that work; the workers beyond sleep on it */
 };
 
 /* Watches the word for a while; true when it left the value. */
@@ -133,6 +135,9 @@ static void worker_main(void *arg)
 
     ct_os_fp_enter(); /* for good: the thread is ours */
     for (;;) {
+        uint32_t working;
+        while ((working = atomic_load(&p->working)) <= (uint32_t)w->index)
+            ct_os_wait((const uint32_t *)&p->working, working, 0);
         if (!spin_while(p, &p->generation, seen, false)) {
             /* Said before the last look at the generation: either this look sees the new job, or the caller
              * sees a sleeper. Both sides are sequentially consistent for that reason. */
@@ -166,7 +171,8 @@ carat_status ct_pool_create(struct ct_pool **pool, int threads, carat_error *err
     if (!p)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for a pool of %d threads", threads);
     memset(p, 0, sizeof *p);
-    p->threads = threads;
+    p->threads = p->limit = threads;
+    atomic_init(&p->working, (uint32_t)threads);
     p->crowded = threads > ct_os_cpus();
     p->worker =
         calloc((size_t)threads, sizeof *p->worker); /* one too many, so that one thread asks for some */
@@ -195,11 +201,22 @@ void ct_pool_destroy(struct ct_pool *p)
     if (!p)
         return;
     atomic_store(&p->quit, true);
+    ct_pool_limit(p, p->threads);
     raise_generation(p);
     for (int i = 0; i < p->started; i++)
         ct_os_thread_join(p->worker[i].thread);
     free(p->worker);
     free(p);
+}
+
+void ct_pool_limit(struct ct_pool *p, int threads)
+{
+    threads = CT_MAX(1, CT_MIN(threads, p->threads));
+    if (threads == p->limit)
+        return;
+    p->limit = threads;
+    atomic_store(&p->working, (uint32_t)threads);
+    ct_os_wake_all((const uint32_t *)&p->working);
 }
 
 int ct_pool_threads(const struct ct_pool *p)
@@ -212,7 +229,7 @@ void ct_pool_run(struct ct_pool *p, int items, void (*fn)(void *arg, int item, i
     p->ask_at = 0;
     if (!ct_pool_goes_on(p, 0))
         return;
-    if (p->threads == 1 || items <= 1) { /* nobody to share with */
+    if (p->limit == 1 || items <= 1) { /* nobody to share with */
         for (int i = 0; i < items && ct_pool_goes_on(p, 0); i++)
             fn(arg, i, 0);
         return;

@@ -18,6 +18,9 @@ int ct_pool_threads(const struct ct_pool *pool);
  * free, thread in [0, threads). Returns when all are done. Allocates nothing. */
 void ct_pool_run(struct ct_pool *pool, int items, void (*fn)(void *arg, int item, int thread), void *arg);
 
+/* Lets so many threads of the pool work, the caller included; the others sleep. Between jobs. */
+void ct_pool_limit(struct ct_pool *pool, int threads);
+
 /* Whether the next job may come late: a worker then waits awake some hundred microseconds, since waking it
  * would take as long. Holds until it is said otherwise. */
 void ct_pool_wait_awake(struct ct_pool *pool, bool late);

@@ -79,7 +79,7 @@ static void absence_leaves_values_as_they_are(void **state)
     memcpy(ct_row(x, 0), before, sizeof before);
     memset(ct_row(y, 0), 0, sizeof before);
 
-    begin_pass(b, &(struct ct_rows){ROWS, token, position, sequence, {all, all}, wanted},
+    begin_pass(b, &(struct ct_rows){ROWS, token, position, sequence, {all, all}, wanted, false},
                &(struct ct_watch){0});
     ct_trace_begin(b, &trace);
     embed(b, x, &none, 3);

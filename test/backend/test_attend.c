@@ -139,7 +139,7 @@ static void check(enum ct_kv_type type, int dim, int threads)
                 seen[0][n] = (struct ct_seen){0, position[n]};
                 seen[1][n] = (struct ct_seen){CT_MAX(0, position[n] - WINDOW + 1), position[n]};
             }
-        begin_pass(b, &(struct ct_rows){n, token, position, sequence, {seen[0], seen[1]}, wanted},
+        begin_pass(b, &(struct ct_rows){n, token, position, sequence, {seen[0], seen[1]}, wanted, false},
                    &(struct ct_watch){0});
         attend(b, out, q, &kv, attn_type, 0.25f, 0);
         assert_true(end_pass(b));

@@ -320,7 +320,7 @@ static void what_is_not_finite_is_not_stored(void **unused)
             if (r % 5 == 0) /* one value of K or of V, in any head */
                 ct_row(r % 2 ? t.k : t.v, r)[r * 7 % (HEADS * DIM)] = bad[r / 5 % 4];
         }
-        begin_pass(t.b, &(struct ct_rows){ROWS, token, position, sequence, {seen, seen}, wanted},
+        begin_pass(t.b, &(struct ct_rows){ROWS, token, position, sequence, {seen, seen}, wanted, false},
                    &(struct ct_watch){0});
         kv_write(t.b, &t.kv[0], t.k, t.v);
         for (int r = 0; r < ROWS; r++) {

@@ -125,7 +125,8 @@ static void check(struct rig *r, const int rows[3], int n)
     for (int i = 0; i < 3; i++)
         w[i] = random_weight(rows[i]);
     rig_fill(r);
-    begin_pass(r->b, &(struct ct_rows){n, zero, zero, zero, {seen, seen}, wanted}, &(struct ct_watch){0});
+    begin_pass(r->b, &(struct ct_rows){n, zero, zero, zero, {seen, seen}, wanted, false},
+               &(struct ct_watch){0});
     project_qkv(r->b, r->out[0], r->out[1], r->out[2], r->in, &w[0], &w[1], &w[2]);
     for (int i = 0; i < 3; i++) {
         want(out, r, &w[i], n);

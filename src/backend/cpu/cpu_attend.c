@@ -50,7 +50,9 @@ static size_t thread_floats(int dim)
 
 static int max_tiles(const struct ct_cpu_backend *b)
 {
-    return b->extent.rows * (b->o.max_heads / b->kernel.queries + 1);
+    int queries = CT_MIN(b->kernels[0].queries, b->kernels[1].queries);
+
+    return b->extent.rows * (b->o.max_heads / queries + 1);
 }
 
 void ct_cpu_attention_init(struct ct_cpu_backend *b)
@@ -106,7 +108,7 @@ static void cut(struct job *j)
 static int share(struct job *j)
 {
     struct ct_cpu_attention *a = &j->b->attention;
-    int items = 0, heads = j->kv->n_kv_head, threads = j->b->base.threads;
+    int items = 0, heads = j->kv->n_kv_head, threads = j->b->threads;
     bool split = threads > 1 && j->tiles * heads < ITEMS_PER_THREAD * threads;
     size_t at = 0;
 

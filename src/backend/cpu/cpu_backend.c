@@ -147,6 +147,15 @@ static void table_row(struct job *j, int row, int thread)
     }
 }
 
+/* Kernels and threads of a pass. */
+static void set_phase(struct ct_cpu_backend *b, bool decodes)
+{
+    if (b->kernel.isa != b->kernels[decodes].isa)
+        b->kernel = b->kernels[decodes];
+    b->threads = b->thread_counts[decodes];
+    ct_pool_limit(b->pool, b->threads);
+}
+
 static void cpu_begin_pass(struct ct_backend *base, const struct ct_rows *rows, const struct ct_watch *watch)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
@@ -171,6 +180,7 @@ static void cpu_begin_pass(struct ct_backend *base, const struct ct_rows *rows, 
         memcpy(b->seen[i], rows->seen[i], n * sizeof *b->seen[i]);
         b->rows.seen[i] = b->seen[i];
     }
+    set_phase(b, rows->decodes);
     b->fp = ct_os_fp_enter();
     ct_pool_watch(b->pool, watch->stop, watch->user);
     ct_pool_wait_awake(b->pool, false);
@@ -350,10 +360,17 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
     if (!b)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for a backend");
     ct_cpu_detect(&cpu);
-    if (!ct_kernel_choose(&b->kernel, &cpu, o->isa)) {
+    const char *decode_isa = o->decode_isa ? o->decode_isa : o->isa;
+    bool known = ct_kernel_choose(&b->kernels[0], &cpu, o->isa);
+    if (!known || !ct_kernel_choose(&b->kernels[1], &cpu, decode_isa)) {
         free(b);
-        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are %s", o->isa, ct_level_names().text);
+        return ct_fail(err, CARAT_E_ARGUMENT, "isa is \"%s\"; there are %s", known ? decode_isa : o->isa,
+                       ct_level_names().text);
     }
+    b->kernel = b->kernels[0];
+    b->thread_counts[0] = o->threads ? o->threads : ct_os_cpus();
+    b->thread_counts[1] = o->decode_threads ? o->decode_threads : b->thread_counts[0];
+    b->threads = b->thread_counts[0];
     b->base = (struct ct_backend){
         .verb = {.destroy = cpu_destroy,
                  .plan_weight = ct_cpu_plan_weight,
@@ -388,9 +405,11 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .draw = cpu_draw,
                  .copy_out = cpu_copy_out,
                  .copy_in = cpu_copy_in,
+                 .facts = ct_cpu_facts,
+                 .serving = ct_cpu_serving,
                  .cost = ct_cpu_cost},
         .isa = b->kernel.isa,
-        .threads = o->threads ? o->threads : ct_os_cpus(),
+        .threads = CT_MAX(b->thread_counts[0], b->thread_counts[1]),
     };
     b->o = *o;
     *out = &b->base;

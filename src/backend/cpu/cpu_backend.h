@@ -34,7 +34,9 @@ struct ct_cpu_backend {
     struct ct_backend base; /* what the others see: the first member */
     struct ct_backend_options o;
     struct ct_extent extent;
-    struct ct_kernel kernel;
+    struct ct_kernel kernel;     /* of the pass under way */
+    struct ct_kernel kernels[2]; /* of passes that prefill, and that decode */
+    int threads, thread_counts[2];
     struct ct_pool *pool; /* NULL: nothing is reserved yet */
     ct_fpenv fp;          /* of the caller of the pass under way */
 
@@ -96,6 +98,8 @@ void ct_cpu_load_begin(struct ct_backend *b, carat_progress progress, void *user
 struct ct_weight ct_cpu_pack_weight(struct ct_backend *b, struct ct_weight w);
 bool ct_cpu_load_end(struct ct_backend *b);
 size_t ct_cpu_mapped_bytes(const struct ct_cpu_backend *b);
+/* Whether kernels read the panels of a weight as such; others unpack them row by row. */
+bool ct_cpu_reads_panels(const struct ct_cpu_backend *b, const struct ct_weight *w);
 /* The types whose panels exact arithmetic reads; of the others it unpacks row by row. */
 bool ct_cpu_exact_panels(enum ct_type type);
 
@@ -129,7 +133,12 @@ void ct_cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_k
 
 /* cpu_cost.c */
 struct ct_cost ct_cpu_cost(const struct ct_backend *b, const struct ct_event *event);
-/* What products with weights of a type are made with. */
+/* cpu_explain.c */
+void ct_cpu_facts(const struct ct_backend *b, bool decodes, struct ct_backend_facts *facts);
+bool ct_cpu_serving(const struct ct_backend *b, bool decodes, const char *verb, const struct ct_weight *w,
+                    enum ct_kv_type kv, struct ct_serving *s);
+
+/* cpu_cost.c: what products with weights of a type are made with. */
 carat_arithmetic ct_cpu_arithmetic(enum ct_type type, bool exact);
 
 #endif

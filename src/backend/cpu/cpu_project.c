@@ -88,7 +88,7 @@ static void product_rows(const struct job *j, ct_mat out, const struct ct_weight
     enum ct_input form = ct_input_form(w, b->o.exact);
     const struct ct_kernel *k = &b->kernel;
 
-    bool panels = w->layout == CT_LAYOUT_PANELS && (!b->o.exact || ct_cpu_exact_panels(w->type));
+    bool panels = ct_cpu_reads_panels(b, w);
     int step = rows_between_looks(b, w, j->tokens);
 
     for (int r = r0; r < r1 && ct_pool_goes_on(b->pool, thread); r += step) {
@@ -112,7 +112,7 @@ static int blocks_of(const struct job *j, const struct ct_weight *w)
  * a thread, down to a block, so that a busy neighbour costs little. */
 static struct range piece(const struct job *j, int i)
 {
-    int threads = j->b->base.threads;
+    int threads = j->b->threads;
     struct range p = {.end = j->shares * j->share};
 
     do {
@@ -146,7 +146,7 @@ static void blocks_item(void *arg, int item, int thread)
 
 static void run_blocks(struct job *j, int blocks, compute_blocks *compute)
 {
-    const int threads = j->b->base.threads;
+    const int threads = j->b->threads;
 
     j->compute = compute;
     j->blocks = blocks;
@@ -208,10 +208,11 @@ void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out
  * feed-forward, or a block of many, which are then still in the cache. */
 static size_t beside_values(const struct ct_cpu_backend *b)
 {
+    const struct ct_kernel *k = b->kernels;
     size_t rows = (size_t)b->extent.rows;
+    int few = CT_MAX(k[0].rows_few, k[1].rows_few), many = CT_MAX(k[0].rows_many, k[1].rows_many);
 
-    return CT_MAX(CT_MIN(rows, CT_LANES) * (size_t)ct_stride(CT_MAX(b->o.max_ffn, b->kernel.rows_few)),
-                  rows * (size_t)b->kernel.rows_many);
+    return CT_MAX(CT_MIN(rows, CT_LANES) * (size_t)ct_stride(CT_MAX(b->o.max_ffn, few)), rows * (size_t)many);
 }
 
 static float *beside_of(const struct ct_cpu_backend *b, int thread)

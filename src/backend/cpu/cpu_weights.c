@@ -16,6 +16,11 @@ bool ct_cpu_exact_panels(enum ct_type type)
     return lines == CT_LINES_16 || lines == CT_LINES_32;
 }
 
+bool ct_cpu_reads_panels(const struct ct_cpu_backend *b, const struct ct_weight *w)
+{
+    return w->layout == CT_LAYOUT_PANELS && (!b->o.exact || ct_cpu_exact_panels(w->type));
+}
+
 size_t ct_backend_panel_size(enum ct_type type, int cols)
 {
     return ct_panel_size(type, cols);
@@ -26,8 +31,8 @@ size_t ct_backend_panel_size(enum ct_type type, int cols)
 static struct ct_weight packed_form(const struct ct_cpu_backend *b, struct ct_weight w)
 {
     struct ct_weight form = ct_packed_form(&w);
-    bool packs = b->kernel.layout == CT_LAYOUT_PANELS && form.layout != w.layout &&
-                 (!b->o.exact || ct_cpu_exact_panels(w.type));
+    bool wanted = b->kernels[0].layout == CT_LAYOUT_PANELS || b->kernels[1].layout == CT_LAYOUT_PANELS;
+    bool packs = wanted && form.layout != w.layout && (!b->o.exact || ct_cpu_exact_panels(w.type));
 
     return packs ? form : w;
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu_explain.c: which kernels the CPU backend uses for what, and why not others, in words. It decides
+ * nothing: the same conditions choose in cpu_backend.c, cpu_project.c and cpu_weights.c. */
+#include "backend/cpu/cpu_backend.h"
+
+#include <stdio.h>
+
+#include "kernel/layout/pack_weight.h"
+#include "kernel/level.h"
+
+static const char *const form_names[CT_INPUT_COUNT] = {
+    [CT_INPUT_F32] = "f32",
+    [CT_INPUT_BF16] = "bf16",
+    [CT_INPUT_Q8] = "int8",
+    [CT_INPUT_LANES] = "int8 for panels",
+    [CT_INPUT_BF16_LANES] = "bf16 for panels",
+};
+
+/* What a level needs of the processor. */
+static const char *needs_of(const char *isa)
+{
+    int i = 0;
+
+    while (ct_isa_name(i) && strcmp(ct_isa_name(i), isa) != 0)
+        i++;
+    return ct_isa_needs(i);
+}
+
+void ct_cpu_facts(const struct ct_backend *base, bool decodes, struct ct_backend_facts *f)
+{
+    const struct ct_cpu_backend *b = ct_cpu_const(base);
+    const struct ct_kernel *k = &b->kernels[decodes];
+    struct ct_kernel best;
+    struct ct_cpu cpu;
+
+    ct_cpu_detect(&cpu);
+    ct_kernel_choose(&best, &cpu, NULL);
+    *f = (struct ct_backend_facts){.name = "cpu",
+                                   .asked = decodes && b->o.decode_isa ? b->o.decode_isa : b->o.isa,
+                                   .found = best.isa,
+                                   .used = k->isa,
+                                   .threads = b->thread_counts[decodes],
+                                   .rows_few = k->rows_few,
+                                   .rows_many = k->rows_many,
+                                   .few = CT_LANES,
+                                   .queries = k->queries,
+                                   .keys = CT_KEY_BLOCK};
+    if (!f->asked)
+        snprintf(f->why, sizeof f->why, "the best one of this processor");
+    else if (strcmp(f->asked, f->used) == 0)
+        snprintf(f->why, sizeof f->why, "it was asked for");
+    else
+        snprintf(f->why, sizeof f->why, "%s was asked for and needs %s, which is not to be had here",
+                 f->asked, needs_of(f->asked));
+}
+
+/* Why a weight is not read in panels by the kernels for them. */
+static const char *why_rows(const struct ct_cpu_backend *b, const struct ct_weight *w)
+{
+    const struct ct_weight form = ct_packed_form(w);
+
+    if (w->layout == CT_LAYOUT_PANELS)
+        return "exact arithmetic unpacks its panels row by row";
+    if (form.layout != CT_LAYOUT_PANELS)
+        return "the type has no panels";
+    return b->o.exact ? "exact arithmetic reads rows" : "kernels of this level read rows";
+}
+
+static bool serve_product(const struct ct_cpu_backend *b, const struct ct_weight *w, struct ct_serving *s)
+{
+    if (!w || !w->data)
+        return false;
+    bool panels = ct_cpu_reads_panels(b, w);
+    s->entry = panels ? "project_panels" : "project";
+    s->input = form_names[ct_input_form(w, b->o.exact)];
+    if (!panels)
+        s->why = why_rows(b, w);
+    return true;
+}
+
+bool ct_cpu_serving(const struct ct_backend *base, bool decodes, const char *verb, const struct ct_weight *w,
+                    enum ct_kv_type kv, struct ct_serving *s)
+{
+    static const struct {
+        const char *verb, *entry;
+    } entries[] = {
+        {"begin_pass", "rope_table"},
+        {"embed", "dequantize_row"},
+        {"norm", "norm"},
+        {"qk_norm", "norm"},
+        {"rope", "rope"},
+        {"kv_write", "kv_write"},
+        {"attend", "attend_block"},
+        {"residual_norm", "norm"},
+        {"draw", "draw"},
+    };
+    const struct ct_cpu_backend *b = ct_cpu_const(base);
+    const struct ct_kernel *k = &b->kernels[decodes];
+
+    *s = (struct ct_serving){.layout = "", .input = "", .why = ""};
+    if (w && w->data)
+        s->layout = w->layout == CT_LAYOUT_PANELS ? "panels" : "rows";
+    if (strncmp(verb, "project", 7) == 0) {
+        if (!serve_product(b, w, s))
+            return false;
+    } else {
+        for (size_t i = 0; i < CT_COUNT(entries); i++)
+            if (strcmp(entries[i].verb, verb) == 0)
+                s->entry = entries[i].entry;
+        if (!s->entry || (w && !w->data))
+            return false;
+    }
+    if (kv == CT_KV_Q8 && strcmp(verb, "kv_write") == 0)
+        s->entry = "kv_write_q8";
+    if (kv == CT_KV_Q8 && strcmp(verb, "attend") == 0)
+        s->entry = "attend_block_q8";
+    s->level = ct_kernel_level_of(k, s->entry);
+    if (!*s->why && strcmp(s->level, k->isa) != 0)
+        s->why = "the levels above it have none of their own";
+    return true;
+}

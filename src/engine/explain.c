@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain.c: what the passes of an engine are made of, and why, as lines of key and value. What serves an
+ * operation the backend says; what is printed where, and where a setting comes from, is the caller's
+ * business. */
+#include "engine/engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "file/packed.h"
+
+struct explaining {
+    const carat_engine *engine;
+    carat_explain_line line;
+    void *user;
+    bool ended; /* the caller wants no more */
+};
+
+static void __attribute__((format(printf, 3, 4)))
+say(struct explaining *x, const char *key, const char *format, ...)
+{
+    char value[1024];
+    va_list args;
+
+    if (x->ended)
+        return;
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    x->ended = x->line(x->user, key, value) != 0;
+}
+
+/* ---- operations ---- */
+
+/* In the order of a pass; those with a weight of each layer have its place there. */
+enum { NONE = -1, EMBED = -2, FINAL_NORM = -3, HEAD = -4 };
+#define PLACE(weight) (int)offsetof(struct ct_layer, weight)
+static const struct operation {
+    const char *name, *verb;
+    int place;
+} operations[] = {
+    {"rope_tables", "begin_pass", NONE},
+    {"embedding", "embed", EMBED},
+    {"norm", "norm", PLACE(attn_norm)},
+    {"q", "project", PLACE(q)},
+    {"k", "project", PLACE(k)},
+    {"v", "project", PLACE(v)},
+    {"head_norm", "qk_norm", PLACE(q_norm)},
+    {"rope", "rope", NONE},
+    {"store_kv", "kv_write", NONE},
+    {"attention", "attend", NONE},
+    {"attention_output", "project", PLACE(o)},
+    {"add_and_norm", "residual_norm", PLACE(attn_post_norm)},
+    {"gate", "project_geglu", PLACE(gate)},
+    {"up", "project_geglu", PLACE(up)},
+    {"down", "project", PLACE(down)},
+    {"final_norm", "norm", FINAL_NORM},
+    {"head", "project_logits", HEAD},
+    {"draw", "draw", NONE},
+};
+
+/* The weight of an operation in a layer; NULL: it has none. */
+static const struct ct_weight *weight_of(const carat_engine *e, const struct operation *o, int layer)
+{
+    const struct ct_weights *w = &e->weights;
+
+    switch (o->place) {
+    case NONE:
+        return NULL;
+    case EMBED:
+        return &w->embed;
+    case FINAL_NORM:
+        return &w->final_norm;
+    case HEAD:
+        return &w->head;
+    default:
+        return (const struct ct_weight *)((const char *)&w->layer[layer] + o->place);
+    }
+}
+
+/* Whether the same serves both. */
+static bool are_alike(const struct ct_weight *a, const struct ct_weight *b)
+{
+    return (a->data != NULL) == (b->data != NULL) && a->type == b->type && a->layout == b->layout;
+}
+
+/* "Q4_0 in panels, input int8 for panels: project_panels of vnni; why". of: layers that are so, of n. */
+static void say_operation(struct explaining *x, const char *key, const struct operation *o, bool decodes,
+                          const struct ct_weight *w, int of, int n)
+{
+    const carat_engine *e = x->engine;
+    struct ct_serving s;
+    char weight[64] = "", input[64] = "", layers[48] = "";
+
+    if (!e->backend->verb.serving(e->backend, decodes, o->verb, w, e->kv_type, &s))
+        return;
+    if (w)
+        snprintf(weight, sizeof weight, "%s%s%s", ct_type_info(w->type)->name, w->rows > 1 ? " in " : "",
+                 w->rows > 1 ? s.layout : "");
+    if (*s.input)
+        snprintf(input, sizeof input, ", input %s", s.input);
+    if (of < n)
+        snprintf(layers, sizeof layers, " in %d of %d layers", of, n);
+    if (strcmp(o->verb, "kv_write") == 0 || strcmp(o->verb, "attend") == 0)
+        snprintf(weight, sizeof weight, "K and V in %s", ct_kv_info(e->kv_type)->name);
+    say(x, key, "%s%s%s%s%s of %s%s%s", weight, layers, input, *weight ? ": " : "", s.entry, s.level,
+        *s.why ? "; " : "", s.why);
+}
+
+/* A line for each kind of weight that an operation has among the layers. */
+static void explain_operation(struct explaining *x, const struct operation *o, bool decodes)
+{
+    const carat_engine *e = x->engine;
+    const int n = o->place >= 0 ? e->config.n_layer : 1;
+    int kinds = 0;
+
+    for (int i = 0; i < n; i++) {
+        const struct ct_weight *w = weight_of(e, o, i);
+        int first = 0, of = 0;
+        char key[64], number[16] = "";
+        while (w && first < i && !are_alike(weight_of(e, o, first), w))
+            first++;
+        if (w && first < i)
+            continue; /* it has its line */
+        for (int j = i; w && j < n; j++)
+            of += are_alike(weight_of(e, o, j), w);
+        if (w && !w->data)
+            continue;
+        if (kinds++ > 0)
+            snprintf(number, sizeof number, ".%d", kinds);
+        snprintf(key, sizeof key, "%s.%s%s", decodes ? "decode_kernel" : "kernel", o->name, number);
+        say_operation(x, key, o, decodes, w, w ? of : n, n);
+    }
+}
+
+/* ---- phases ---- */
+
+static void explain_level(struct explaining *x, const char *phase, const struct ct_backend_facts *f)
+{
+    char key[48];
+
+    snprintf(key, sizeof key, "%slevel.asked", phase);
+    say(x, key, "%s", f->asked ? f->asked : "none");
+    snprintf(key, sizeof key, "%slevel.found", phase);
+    say(x, key, "%s", f->found);
+    snprintf(key, sizeof key, "%slevel.used", phase);
+    say(x, key, "%s", f->used);
+    snprintf(key, sizeof key, "%slevel.why", phase);
+    say(x, key, "%s", f->why);
+}
+
+static void explain_settings(struct explaining *x, const char *phase, const struct ct_backend_facts *f,
+                             int chunk)
+{
+    char key[48];
+
+    snprintf(key, sizeof key, "%s.threads", phase);
+    say(x, key, "%d", f->threads);
+    snprintf(key, sizeof key, "%s.chunk", phase);
+    say(x, key, "%d", chunk);
+    snprintf(key, sizeof key, "%s.isa", phase);
+    say(x, key, "%s", f->used);
+}
+
+static void explain_memory(struct explaining *x)
+{
+    const carat_engine *e = x->engine;
+    const char *packed = ct_file_packed_path(e->model->file);
+
+    say(x, "context", "%d", e->plan.context);
+    say(x, "sessions", "%d", e->plan.sessions);
+    say(x, "kv", "%s", e->plan.kv);
+    say(x, "cache_file", "%s", packed && *packed ? packed : "none: the weights are those of the model");
+    if (e->cache.snapshots > 0)
+        say(x, "snapshots", "up to %d in %zu bytes", e->cache.snapshots, e->plan.snapshot_bytes);
+    else
+        say(x, "snapshots", "none: %s",
+            e->cache.snapshot ? "no memory is given to them" : "the model has no local layers");
+}
+
+carat_status ct_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err)
+{
+    struct explaining x = {engine, line, user, false};
+    struct ct_backend *b = engine->backend;
+    struct ct_backend_facts prefill, decode;
+
+    b->verb.facts(b, false, &prefill);
+    b->verb.facts(b, true, &decode);
+    bool differ = strcmp(prefill.used, decode.used) != 0;
+    say(&x, "backend", "%s", prefill.name);
+    say(&x, "arithmetic", "%s",
+        engine->exact ? "exact: float32, as the reference" : "fast: inputs as the types of weights ask");
+    say(&x, "numerics", "%d", CARAT_NUMERICS_VERSION);
+    explain_level(&x, "", &prefill);
+    if (differ)
+        explain_level(&x, "decode_", &decode);
+    for (int decodes = 0; decodes <= differ; decodes++)
+        for (size_t i = 0; i < CT_COUNT(operations); i++)
+            explain_operation(&x, &operations[i], decodes != 0);
+    say(&x, "block.rows", "%d outputs for up to %d tokens, %d for more", prefill.rows_few, prefill.few,
+        prefill.rows_many);
+    say(&x, "block.keys", "%d", prefill.keys);
+    say(&x, "tile.queries", "%d", prefill.queries);
+    explain_settings(&x, "prefill", &prefill, engine->plan.chunk);
+    explain_settings(&x, "decode", &decode, engine->decode_chunk);
+    explain_memory(&x);
+    say(&x, "lookup", "as each generation asks, auto if it does not; drafts of up to %d ids",
+        CARAT_MOST_DRAFT);
+    say(&x, "plans_built", "0: kernels take every number of rows, none is padded");
+    return x.ended ? ct_fail(err, CARAT_E_CANCELLED, "the explanation was ended by its callback") : CARAT_OK;
+}
