@@ -19,6 +19,13 @@ carat_status carat_load(carat_session *session, const char *path, char **note, s
     return ct_load(session, path, note, n_note, err);
 }
 
+carat_status carat_load_note(const char *path, char **note, size_t *n_note, carat_error *err)
+{
+    if (!path || !note)
+        return ct_fail(err, CARAT_E_ARGUMENT, "path or note is NULL");
+    return ct_load_note(path, note, n_note, err);
+}
+
 carat_status carat_mark(carat_session *session, carat_error *err)
 {
     CT_GIVEN(session, err);

@@ -101,6 +101,8 @@ carat_status ct_reserve(carat_session *session, int positions, carat_error *err)
 carat_status ct_save(carat_session *session, const char *path, const void *note, size_t n_note,
                      carat_error *err);
 carat_status ct_load(carat_session *session, const char *path, char **note, size_t *n_note, carat_error *err);
+carat_status ct_load_note(const char *path, char **note, size_t *n_note,
+                          carat_error *err); /* timeline_write.c */
 carat_status ct_mark(carat_session *session, carat_error *err);
 void ct_cancel(carat_session *session);
 carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);

@@ -318,3 +318,25 @@ carat_status ct_timeline_bind(carat_session *s, const char *path, struct ct_byte
         *n_note = of_caller->size;
     return CARAT_OK;
 }
+
+carat_status ct_load_note(const char *path, char **note, size_t *n_note, carat_error *err)
+{
+    struct ct_timeline t;
+    struct ct_map map;
+
+    CT_TRY(ct_os_map(&map, path, err));
+    carat_status status = ct_timeline_read(&t, path, map.bytes, err);
+    const struct ct_bytes *of_caller = &t.part[CT_TIMELINE_TEXT];
+    char *text = status ? NULL : malloc(of_caller->size + 1);
+    if (text) {
+        memcpy(text, of_caller->data, of_caller->size);
+        text[of_caller->size] = 0;
+        *note = text;
+        if (n_note)
+            *n_note = of_caller->size;
+    } else if (!status) {
+        status = ct_no_memory(err, path);
+    }
+    ct_os_unmap(&map);
+    return status;
+}

@@ -196,6 +196,22 @@ static int close_gemma(void **state)
     return drop_scratch(state);
 }
 
+/* A note is there wherever the file is whole, whatever model it is of. */
+static void check_note(const char *path, carat_status of_load, const char *says)
+{
+    char *note = NULL;
+    size_t n = 0;
+    bool whole = strstr(says, "is a timeline of ") || strstr(says, "is a timeline with ") ||
+                 of_load == CARAT_E_CONTEXT || of_load == CARAT_E_NUMERIC;
+    carat_status found = carat_load_note(path, &note, &n, NULL);
+    assert_int_equal(found, whole ? CARAT_OK : of_load);
+    if (whole) {
+        assert_int_equal(n, 6);
+        assert_string_equal(note, "a note");
+    }
+    carat_free(note);
+}
+
 static void refused(const char *name, carat_status status, const char *says)
 {
     char path[PATH_SIZE];
@@ -205,6 +221,7 @@ static void refused(const char *name, carat_status status, const char *says)
         fail_msg("%s gave %s: %s, not %s", name, carat_status_name(found), e.message, says);
     check_sentence(e.message);
     assert_non_null(strstr(e.message, path));
+    check_note(path, found, e.message);
     assert_int_equal(carat_tokens_held(rig.session[0], NULL), HELD);
     assert_memory_equal(carat_logits(rig.session[0]), logits, (size_t)rig.n_vocab * sizeof *logits);
 }
@@ -364,6 +381,8 @@ static void no_such_files(void **state)
     rig_close(&r);
     FAILS(CARAT_E_ARGUMENT, carat_load(NULL, path, NULL, NULL, err));
     FAILS(CARAT_E_ARGUMENT, carat_load(rig.session[0], NULL, NULL, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_load_note(NULL, &(char *){NULL}, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_load_note(path, NULL, NULL, err));
     (void)other;
 }
 
