@@ -63,7 +63,7 @@ const char *nearest(const char *word, const char *(*next)(void *user, int i), vo
 
 /* ---- interrupt.c: Ctrl-C asks once, kills the second time ---- */
 
-void interrupt_install(void);
+void interrupt_install(void); /* also anew, after one that was obeyed */
 bool interrupted(void);
 /* As read; a Ctrl-C ends it with EINTR, also one that came before. */
 ssize_t read_unless_interrupted(int fd, void *data, size_t n);
@@ -114,6 +114,9 @@ int settle_utf8(const char *what, char **text, size_t *n, bool lossy);
 void output_start(void);
 void out_write(const void *data, size_t n);
 void out_print(const char *format, ...) PRINTF(1, 2);
+/* What a model wrote, or somebody else: on a terminal a control byte is shown, as \x1b, and not obeyed; what is no
+ * UTF-8 likewise. Elsewhere the bytes go out as they are. Text comes in whole characters. */
+void out_text(const char *text, size_t n);
 /* From here on lines that are wider than the terminal go on in the next one, below column `indent`, between
  * words; 0: no more. A call of out_print is at most 4 KiB meanwhile. Nothing but a terminal is folded for. */
 void out_fold(int indent);
@@ -193,6 +196,7 @@ carat_status open_stdin(carat_model **model, const carat_model_options *options,
 /* ---- one function per verb: returns an exit code; out_finish is main's ---- */
 
 int verb_run(const struct options *o);
+int verb_chat(const struct options *o);
 int verb_logits(const struct options *o);
 int verb_tokenize(const struct options *o);
 int verb_detokenize(const struct options *o);

@@ -31,6 +31,7 @@ static const char no_adapter[] = "merge the adapter into the model first";
 static const char no_rope[] = "carat takes the positions as the model file describes them";
 static const char no_download[] =
     "carat downloads nothing yet; 'hf download OWNER/NAME --local-dir DIR' gets a model, then give DIR";
+static const char no_conversation[] = "carat chat MODEL is a conversation, by the model's own template";
 static const char no_server[] = "carat has no server";
 static const char for_bench[] = "it belongs to carat bench";
 static const char no_template[] = "carat knows Gemma's templates by name (--chat-template)";
@@ -69,7 +70,7 @@ static const struct foreign table[] = {
     {" --keep ", A_VALUE, HARMLESS},
     {" --offline ", NOTHING, HARMLESS},
     /* how it looks: carat prints the text alone */
-    {" -st --single-turn --stream --jinja --no-jinja --no-escape ", NOTHING, HARMLESS},
+    {" --stream --jinja --no-jinja --no-escape ", NOTHING, HARMLESS},
     {" --no-display-prompt --simple-io --show-timings --perf --verbose-prompt --log-disable ",
      NOTHING, HARMLESS},
     {" --log-prefix --log-timestamps --no-log-prefix --no-log-timestamps ", NOTHING, HARMLESS},
@@ -99,9 +100,11 @@ static const struct foreign table[] = {
      "--model-url -hft --hf-token -dr --docker-repo ",
      A_VALUE, no_download, NULL},
     {" --chat-template-file --chat-template-kwargs ", A_VALUE, no_template, NULL},
-    {" -cnv --conversation --chat -i --interactive -if --interactive-first -mli --multiline-input ",
+    {" --chat -i --interactive -if --interactive-first -mli --multiline-input ",
      NOTHING, no_conversation, NULL},
     {" -r --reverse-prompt --in-prefix --in-suffix ", A_VALUE, no_conversation, NULL},
+    {" --raw -no-cnv --no-conversation ", NOTHING,
+     "a conversation goes by the model's template; carat run MODEL --raw PROMPT continues a text", NULL},
     {" --host --port ", A_VALUE, no_server, NULL},
     {" --encode ", A_VALUE, "carat tokenize MODEL TEXT does that", NULL},
     {" --decode ", A_VALUE, "carat detokenize MODEL IDS does that", NULL},

@@ -30,6 +30,7 @@ void interrupt_install(void)
 {
     struct sigaction action;
 
+    pending = 0;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
     /* No SA_RESTART: a read that waits for a prompt has to end as well. */

@@ -35,6 +35,24 @@ const struct verb_text verb_texts[N_VERB] = {
          "carat run MODEL -n 100 --temp 0.7 --seed 1 \"Once upon a time\"\n"
          "carat run MODEL --messages messages.json\n"
          "carat run tiny --tools tools.json \"Turn on the kitchen lights\"\n"},
+    [CHAT] =
+        {"chat", "MODEL", "talk with a model", 1, 1,
+         "At a terminal lines are edited, and remembered in $XDG_STATE_HOME/carat/history. Three quotes "
+         "(\"\"\") begin and end a message of several lines. A line that begins with / and a word is a "
+         "command: /help lists them. /regen answers again, /edit changes the last message, /undo takes it "
+         "back: what was evaluated before it is not evaluated again. /save FILE keeps the conversation with "
+         "all that was evaluated, and /load FILE goes on with it, also with another model or on another "
+         "machine. Ctrl-C ends an answer, which stays in the conversation; at an empty prompt it leaves, as "
+         "Ctrl-D does.\n"
+         "With --tools, the calls of functions in an answer are printed as JSON, and the result of each is "
+         "asked for, as a line.\n"
+         "Where standard input is no terminal, a line is a message or a command, answers alone go to "
+         "standard "
+         "output, and the first mistake ends the conversation with its exit code. On a terminal control "
+         "bytes of the model are shown, as \\x1b.\n"
+         "run MODEL without a prompt, on a terminal, is the same.\n",
+         "echo \"Turn on the kitchen lights\" | carat chat tiny\n"
+         "carat chat MODEL -sys \"Be brief.\" <notes.txt\n"},
     [LOGITS] =
         {"logits", "MODEL", "next-token logits after a prompt", 1, 1,
          "The prompt is -p, -f, --messages or --ids, as for run; standard input is read only where one of "
@@ -124,7 +142,8 @@ const struct verb_text verb_texts[N_VERB] = {
 };
 
 #define AT(field) offsetof(struct options, field)
-#define EVALUATES (ON(RUN) | ON(LOGITS) | ON(BENCH))
+#define GENERATES (ON(RUN) | ON(CHAT))
+#define EVALUATES (GENERATES | ON(LOGITS) | ON(BENCH))
 #define ANY       (ON(N_VERB) - 1)
 #define OPENS     (ANY & ~NO_MODEL) /* a model */
 #define CACHES    (OPENS | ON(CACHE) | ON(DOCTOR))
@@ -148,47 +167,50 @@ const struct option option_table[] = {
     {{"--cache-size"}, SIZE, AT(cache_size), SELDOM(EVALUATES) | ON(PACK) | ON(CACHE) | ON(DOCTOR), "SIZE",
      "what all packed models together may take (default 4G)", 1, 1e18},
     GROUP("Input"),
-    {{"-p", "--prompt"}, TEXT, AT(prompt), ON(RUN) | ON(LOGITS) | ON(TOKENIZE), "TEXT", "the prompt, or the text", 0, 0},
+    {{"-p", "--prompt"}, TEXT, AT(prompt), GENERATES | ON(LOGITS) | ON(TOKENIZE), "TEXT", "the prompt, the first message, or the text", 0, 0},
     {{"-f", "--file"}, READS, AT(file), ON(RUN) | ON(LOGITS) | ON(TOKENIZE), "FILE", "read it from FILE", 0, 0},
-    {{"-sys", "--system-prompt"}, TEXT, AT(system), ON(RUN) | SELDOM(ON(LOGITS)), "TEXT",
+    {{"-sys", "--system-prompt"}, TEXT, AT(system), GENERATES | SELDOM(ON(LOGITS)), "TEXT",
      "a system message before the prompt", 0, 0},
-    {{"-sysf", "--system-prompt-file"}, READS, AT(system_file), SELDOM(ON(RUN) | ON(LOGITS)), "FILE",
+    {{"-sysf", "--system-prompt-file"}, READS, AT(system_file), SELDOM(GENERATES | ON(LOGITS)), "FILE",
      "read the system message from FILE", 0, 0},
     {{"--ids"}, TEXT, AT(ids), SELDOM(ON(RUN)) | ON(LOGITS), "IDS",
      "token ids instead of text, as in 2,5,9; @FILE reads them from FILE", 0, 0},
     {{"--raw", "-no-cnv", "--no-conversation"}, FLAG, AT(raw), ON(RUN) | ON(LOGITS), NULL, "no chat template", 0, 0},
     {{"--messages"}, READS, AT(messages), ON(RUN) | ON(LOGITS) | ON(RENDER), "FILE",
      "the conversation, a JSON array in OpenAI's form", 0, 0},
-    {{"--tools"}, READS, AT(tools), ON(RUN) | SELDOM(ON(LOGITS)) | ON(RENDER), "FILE",
+    {{"--tools"}, READS, AT(tools), GENERATES | SELDOM(ON(LOGITS)) | ON(RENDER), "FILE",
      "function tools, a JSON array in OpenAI's form", 0, 0},
-    {{"--chat-template"}, CHOICE, AT(chat_template), SELDOM(ON(RUN) | ON(LOGITS)) | ON(RENDER),
+    {{"--chat-template"}, CHOICE, AT(chat_template), SELDOM(GENERATES | ON(LOGITS)) | ON(RENDER),
      "gemma|gemma3|functiongemma",
      "instead of the model's own", 0, 0},
+    {{"-cnv", "--conversation"}, FLAG, AT(talks), SELDOM(GENERATES), NULL,
+     "a conversation, also where standard input is no terminal", 0, 0},
+    {{"-st", "--single-turn"}, FLAG, AT(single_turn), SELDOM(GENERATES), NULL, "one message and its answer", 0, 0},
     {{"--no-generation-prompt"}, FLAG, AT(no_generation_prompt), ON(RENDER), NULL,
      "do not open the model's turn", 0, 0},
     {{"--no-bos"}, FLAG, AT(no_bos), ON(TOKENIZE), NULL, "do not begin with <bos>", 0, 0},
     {{"--special"}, FLAG, AT(special), ON(TOKENIZE) | ON(RENDER), NULL,
      "recognise control tokens in the text", 0, 0},
     {{"--special"}, FLAG, AT(special), ON(DETOKENIZE), NULL, "print control tokens", 0, 0},
-    {{"--lossy"}, FLAG, AT(lossy), SELDOM(ON(RUN) | ON(LOGITS)) | ON(TOKENIZE), NULL,
+    {{"--lossy"}, FLAG, AT(lossy), SELDOM(GENERATES | ON(LOGITS)) | ON(TOKENIZE), NULL,
      "replace what is not UTF-8 by U+FFFD instead of refusing it", 0, 0},
     {{"--jsonl"}, READS, AT(jsonl), ON(TOKENIZE), "FILE",
      "one {\"text\": ...} in, one {\"ids\": ...} out per line", 0, 0},
     {{"--jsonl"}, READS, AT(jsonl), ON(DETOKENIZE), "FILE",
      "one {\"ids\": ...} in, one {\"text\": ...} out per line", 0, 0},
     GROUP("Generation"),
-    {{"-n", "--predict", "--n-predict", "--max-tokens"}, INT, AT(predict), ON(RUN), "N",
+    {{"-n", "--predict", "--n-predict", "--max-tokens"}, INT, AT(predict), GENERATES, "N",
      "most tokens to generate (default -1: to the end of the context)", -1, INT_MAX},
-    {{"--temp", "--temperature"}, REAL_OR_0, AT(temp), ON(RUN), "X",
+    {{"--temp", "--temperature"}, REAL_OR_0, AT(temp), GENERATES, "X",
      "temperature; 0 takes the highest logit (default: the model's)", CARAT_TEMPERATURE_MIN, CARAT_TEMPERATURE_MAX},
-    {{"--top-k"}, INT, AT(top_k), ON(RUN), "N",
+    {{"--top-k"}, INT, AT(top_k), GENERATES, "N",
      "draw from the N most likely; 0 is all (default: the model's)", 0, INT_MAX},
-    {{"--top-p"}, REAL, AT(top_p), ON(RUN), "X",
+    {{"--top-p"}, REAL, AT(top_p), GENERATES, "X",
      "draw from the most likely that sum up to X (default: the model's)", CARAT_TOP_P_MIN, 1},
-    {{"--min-p"}, REAL, AT(min_p), SELDOM(ON(RUN)), "X",
+    {{"--min-p"}, REAL, AT(min_p), SELDOM(GENERATES), "X",
      "drop what is less likely than X times the first (default: the model's)", 0, 1},
-    {{"-s", "--seed"}, INT64, AT(seed), ON(RUN), "N", "seed of the draws; -1 is random (default -1)", 0, 0},
-    {{"--ignore-eos"}, FLAG, AT(ignore_eos), SELDOM(ON(RUN)), NULL,
+    {{"-s", "--seed"}, INT64, AT(seed), GENERATES, "N", "seed of the draws; -1 is random (default -1)", 0, 0},
+    {{"--ignore-eos"}, FLAG, AT(ignore_eos), SELDOM(GENERATES), NULL,
      "never generate the ids that end generation", 0, 0},
     {{"--stop-ids"}, TEXT, AT(stop_ids), SELDOM(ON(RUN)), "IDS",
      "ids that end generation, instead of the model's own; \"\" is none", 0, 0},
@@ -202,7 +224,7 @@ const struct option option_table[] = {
     {{"--raw-calls"}, FLAG, AT(raw_calls), SELDOM(ON(RUN)), NULL, "calls of functions as the model wrote them", 0, 0},
     {{"--pieces"}, FLAG, AT(pieces), ON(TOKENIZE), NULL, "each id with its piece of the vocabulary", 0, 0},
     {{"--tensors"}, FLAG, AT(tensors), ON(SHOW), NULL, "list every tensor", 0, 0},
-    {{"--json"}, FLAG, AT(json), ANY & ~(ON(RENDER) | ON(PACK) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},
+    {{"--json"}, FLAG, AT(json), ANY & ~(ON(CHAT) | ON(RENDER) | ON(PACK) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},
     GROUP("What is measured"),
     {{"-p", "--n-prompt"}, TEXT, AT(n_prompt), ON(BENCH), "N[,N...]",
      "tokens of the prompt tests; 0 is none (default 512)", 0, 0},
@@ -238,24 +260,24 @@ const struct option option_table[] = {
     {{"--measure"}, SWITCH, AT(measure), ON(DOCTOR), "on|off|auto",
      "measure this machine; auto measures what is not remembered (default auto)", 0, 0},
     GROUP("Computing"),
-    {{"-c", "--ctx-size"}, INT, AT(context), ON(RUN) | ON(SHOW), "N",
+    {{"-c", "--ctx-size"}, INT, AT(context), GENERATES | ON(SHOW), "N",
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
     {{"-t", "--threads"}, INTS, AT(thread_list), ON(BENCH), "N[,N...]",
      "threads (default 0: the CPUs this process may use)", 0, 256},
-    {{"-t", "--threads"}, INT, AT(threads), ON(RUN) | ON(LOGITS) | ON(SHOW) | ON(VERIFY), "N",
+    {{"-t", "--threads"}, INT, AT(threads), GENERATES | ON(LOGITS) | ON(SHOW) | ON(VERIFY), "N",
      "threads (default 0: the CPUs this process may use)", 0, 256},
     {{"--chunk", "-ub", "--ubatch-size"}, INTS, AT(chunk_list), ON(BENCH), "N[,N...]",
      "most prompt tokens in one pass (default 0: the library's choice); several are compared pass by pass", 0,
      1 << 20},
-    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), SELDOM(ON(RUN) | ON(LOGITS) | ON(SHOW)), "N",
+    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), SELDOM(GENERATES | ON(LOGITS) | ON(SHOW)), "N",
      "most prompt tokens in one pass (default 0: the library's choice)", 0, 1 << 20},
-    {{"--max-layers"}, INT, AT(max_layers), SELDOM(ON(RUN)) | ON(LOGITS) | ON(BENCH), "N",
+    {{"--max-layers"}, INT, AT(max_layers), SELDOM(GENERATES) | ON(LOGITS) | ON(BENCH), "N",
      "run the first N layers only, then the last norm and the head", 1, 256},
     {{"--tap"}, TEXT, AT(tap), ON(LOGITS), "NAME",
      "write other values to --out, a row for each id: embed, layer.N, layer.N.attn, .q, .k, .v, final_norm", 0, 0},
     {{"--naive"}, FLAG, AT(naive), SELDOM(ON(RUN)) | ON(LOGITS), NULL,
      "recompute everything for every position: an oracle for the cache", 0, 0},
-    {{"--exact"}, FLAG, AT(exact), SELDOM(ON(RUN) | ON(SHOW)) | EVALUATES, NULL,
+    {{"--exact"}, FLAG, AT(exact), SELDOM(GENERATES | ON(SHOW)) | EVALUATES, NULL,
      "float32 arithmetic, for comparisons", 0, 0},
     {{"--kv"}, CHOICE, AT(kv), SELDOM(EVALUATES | ON(SHOW)), kv_words,
      "type of the KV cache (default bf16, with --exact f32)", 0, 0},
@@ -263,11 +285,11 @@ const struct option option_table[] = {
      "with -ctv of the same type: another spelling of --kv", 0, 0},
     {{"-ctv", "--cache-type-v"}, CHOICE, AT(cache_v), SELDOM(EVALUATES | ON(SHOW)), cache_words,
      "with -ctk of the same type: another spelling of --kv", 0, 0},
-    {{"--prompt-cache"}, TEXT, AT(prompt_cache), SELDOM(ON(RUN)), "FILE",
+    {{"--prompt-cache"}, TEXT, AT(prompt_cache), SELDOM(GENERATES), "FILE",
      "go on from what FILE keeps of an earlier prompt, and keep this one there", 0, 0},
-    {{"--prompt-cache-all"}, FLAG, AT(prompt_cache_all), SELDOM(ON(RUN)), NULL,
+    {{"--prompt-cache-all"}, FLAG, AT(prompt_cache_all), SELDOM(GENERATES), NULL,
      "keep the answer there, too", 0, 0},
-    {{"--prompt-cache-ro"}, FLAG, AT(prompt_cache_ro), SELDOM(ON(RUN)), NULL,
+    {{"--prompt-cache-ro"}, FLAG, AT(prompt_cache_ro), SELDOM(GENERATES), NULL,
      "only read it", 0, 0},
     {{"--memory"}, SIZE, AT(memory), EVALUATES, "SIZE",
      "the largest context, and the KV type if need be, that fit with the weights into SIZE, as in 2G", 1, 0x1p60},
@@ -279,7 +301,7 @@ const struct option option_table[] = {
      "use kernels of at most this level; the last three are of Arm",
      0, 0},
     GROUP("Messages"),
-    {{"-v", "--verbose"}, FLAG, AT(verbose), ON(RUN), NULL,
+    {{"-v", "--verbose"}, FLAG, AT(verbose), GENERATES, NULL,
      "say how fast and how the model was run and why it stopped", 0, 0},
     {{"--log-jsonl"}, WRITES, AT(log_jsonl), SELDOM(ON(RUN)), "FILE",
      "append a line of JSON for each load, prompt and generation: numbers, never text", 0, 0},
@@ -330,6 +352,8 @@ const struct named_text variable_texts[] = {
     {"LLAMA_ARG_<OPTION>", ANY, "the same, where CARAT_ARG_<OPTION> is not set"},
     {"XDG_CACHE_HOME", CACHES,
      "the folder that holds the cache; a path that does not begin with / is ignored (default ~/.cache)"},
+    {"XDG_STATE_HOME", GENERATES,
+     "the folder that holds the lines typed in conversations (default ~/.local/state)"},
     {"HOME", CACHES, "where ~ is"},
     {"TMPDIR", ON(BENCH), "where bench timeline makes its file, and removes it (default /tmp)"},
     {"NO_COLOR", ANY, "no colours, unless --color asks for them"},
@@ -344,6 +368,10 @@ const struct named_text file_texts[] = {
      "the cache of packed models, ~/.cache/carat without that variable. Everything in it can be removed at "
      "any "
      "time; 'carat cache clear' does so."},
+    {"$XDG_STATE_HOME/carat/history", GENERATES,
+     "the lines typed in conversations, ~/.local/state/carat/history without that variable. It can be "
+     "removed "
+     "at any time."},
     {"$XDG_CACHE_HOME/carat/machine.json", ON(DOCTOR),
      "what memory and arithmetic of this machine can do at most"},
     {"MODEL/config.json", OPENS,

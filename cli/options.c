@@ -301,6 +301,7 @@ static int check_stdin(struct options *o, enum verb verb, bool model_by_option)
     const char *reader[2] = {NULL, NULL};
     bool prompts = verb == RUN &&
                    (o->text ? strcmp(o->text, "-") == 0 : !o->prompt && !o->file && !o->messages && !o->ids);
+    bool talks = verb == CHAT || o->talks;
     bool converts =
         (verb == TOKENIZE || verb == DETOKENIZE) && !o->text && !o->prompt && !o->file && !o->jsonl;
     int n = 0;
@@ -316,8 +317,8 @@ static int check_stdin(struct options *o, enum verb verb, bool model_by_option)
     if (n < 2 && o->ids && strcmp(o->ids, "-") == 0)
         reader[n++] = "--ids";
     o->appends_stdin = verb == RUN && !model_by_option && o->text && !prompts && n == 0;
-    if (n == 1 && (prompts || converts))
-        reader[n++] = prompts ? "the prompt" : verb == TOKENIZE ? "TEXT" : "IDS";
+    if (n == 1 && (prompts || converts || talks))
+        reader[n++] = talks ? "the messages" : prompts ? "the prompt" : verb == TOKENIZE ? "TEXT" : "IDS";
     if (n == 2)
         return fail(USAGE, "%s: %s and %s cannot both be standard input", verb_texts[verb].name, reader[0],
                     reader[1]);

@@ -11,6 +11,7 @@
 
 enum verb {
     RUN,
+    CHAT,
     LOGITS,
     TOKENIZE,
     DETOKENIZE,
@@ -61,8 +62,9 @@ struct options {
     bool timeline;            /* of bench: the word that stands before MODEL */
     const char *prompt_cache; /* of run: a timeline file */
     bool prompt_cache_all, prompt_cache_ro;
-    const char *tap; /* of logits: the values that it writes */
-    int max_layers;  /* 0: all */
+    bool talks, single_turn; /* -cnv of run, -st */
+    const char *tap;         /* of logits: the values that it writes */
+    int max_layers;          /* 0: all */
     int predict, context, threads, top_k, chunk, top, repetitions;
     double temp, top_p, min_p;
     int64_t seed;
@@ -165,8 +167,6 @@ const struct foreign *foreign_find(const char *word, size_t n);
  * it or NULL; *took_next is set when that was its value. An exit code. */
 int foreign_take(const struct foreign *f, const char *verb, const char *name, const char *attached,
                  const char *next, bool *took_next);
-/* What to say to who wants to talk to and fro. (verbs.c) */
-extern const char no_conversation[];
 /* -ctk and -ctv together say what --kv says. An exit code. */
 int settle_cache_types(struct options *o, const char *verb);
 

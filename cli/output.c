@@ -256,6 +256,36 @@ int out_json_with(json_t *value, const char *key, const char *items)
     return DONE;
 }
 
+/* A control byte that is not obeyed: all of C0 but tab and newline, DEL, and C1 in its two bytes. */
+static bool is_control(const char *text, size_t i, size_t n)
+{
+    unsigned char c = (unsigned char)text[i];
+
+    return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ||
+           (c == 0xc2 && i + 1 < n && (unsigned char)text[i + 1] < 0xa0) ||
+           (c < 0xa0 && c >= 0x80 && i > 0 && (unsigned char)text[i - 1] == 0xc2);
+}
+
+void out_text(const char *text, size_t n)
+{
+    size_t from = 0, valid = 0;
+
+    if (!out_is_terminal()) {
+        out_write(text, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i >= valid)
+            valid = i + utf8_valid(text + i, n - i);
+        if (i < valid && !is_control(text, i, n))
+            continue;
+        out_write(text + from, i - from);
+        out_print("\\x%02x", (unsigned char)text[i]);
+        from = i + 1;
+    }
+    out_write(text + from, n - from);
+}
+
 void out_name(const char *name, size_t most)
 {
     size_t n = strlen(name), end = n < most ? n : most;

@@ -19,6 +19,9 @@ static int check_options(const struct options *o, enum verb verb)
     int sources = (o->text != NULL) + (o->prompt != NULL) + (o->file != NULL) + (o->messages != NULL) +
                   (o->ids != NULL);
 
+    if (o->talks && (o->text || o->file || o->messages || o->ids || o->raw || o->json))
+        return fail(USAGE, "%s: -cnv is a conversation, whose messages come from standard input, one a line",
+                    name);
     if (sources > 1)
         return fail(USAGE, "%s: more than one prompt; give one of %s-p, -f, --messages and --ids", name,
                     verb == RUN ? "PROMPT, " : "");

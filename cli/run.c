@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "chat/chat.h"
 #include "converse.h"
 #include "prompt.h"
 
@@ -155,6 +156,15 @@ static int answer(struct run *r)
     return code == DONE ? r->not_kept : code;
 }
 
+/* Nobody has a prompt: then there is a conversation, where somebody sits or wants one. */
+static bool is_conversation(const struct options *o, const carat_model_info *info)
+{
+    bool prompt = o->text || o->prompt || o->file || o->messages || o->ids;
+
+    return o->talks || (!prompt && !o->raw && !o->json && isatty(STDIN_FILENO) && out_is_terminal() &&
+                        (info->has_chat_template || o->chat_template));
+}
+
 int verb_run(const struct options *o)
 {
     struct run r = {.with.o = o};
@@ -164,6 +174,12 @@ int verb_run(const struct options *o)
     code = read_prompt_files(&r.talk, o, RUN, &r.prompt);
     if (code == DONE)
         code = converse_open(&r.with, o);
+    if (code == DONE && is_conversation(o, &r.with.info)) {
+        code = chat_begin(o, r.with.model);
+        conversation_free(&r.talk);
+        converse_close(&r.with);
+        return code;
+    }
     if (code == DONE)
         code = make_prompt(r.with.model, &r.with.info, &r.talk, &r.prompt);
     if (code == DONE)

@@ -22,15 +22,11 @@ enum verb find_verb(const char *name)
     return (enum verb)verb;
 }
 
-const char no_conversation[] =
-    "carat has no conversation mode yet; carat run MODEL --messages FILE answers the last of "
-    "several turns, carat run MODEL PROMPT a single one";
-
 /* What other programs call what they do. */
 static const struct {
     const char *names, *instead; /* names between spaces, one at each end */
 } foreign_verbs[] = {
-    {" chat talk interactive ", no_conversation},
+    {" talk interactive conversation ", "carat chat MODEL is a conversation"},
     {" generate complete prompt cli ", "carat run MODEL PROMPT generates text"},
     {" serve server start stop ps ", "carat has no server; carat run answers, and programs use the library"},
     {" pull download fetch push login ", "carat downloads nothing yet; 'hf download OWNER/NAME --local-dir "

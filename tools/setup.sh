@@ -15,6 +15,7 @@ need_command cmake cmake
 need_header stdio.h libc6-dev
 need_header jansson.h libjansson-dev
 need_header xxhash.h libxxhash-dev
+need_header histedit.h libedit-dev # edits lines of carat chat, which does without, too
 if [ "${1:-}" = check ]; then
     need_command gcc gcc
     need_command g++ g++ # carat.h must be C++17 too
@@ -24,6 +25,7 @@ if [ "${1:-}" = check ]; then
     # Runs kernels on processors that this machine is not (test/kernel/test_kcheck_qemu.sh).
     [ "$(uname -m)" != x86_64 ] || need_command qemu-x86_64 qemu-user
     need_command python3 python3 # examples/generate.py
+    need_command tmux tmux       # carat chat is tried on a terminal
     need_command zsh zsh         # completions are tried in the shells that they are for
     need_command fish fish
     need_command clang clang # compiles everything a second time, with other warnings

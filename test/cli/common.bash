@@ -11,7 +11,7 @@ tiny=$CARAT_SOURCE/models/tiny
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export XDG_CACHE_HOME=$work/cache # never the caller's
+export XDG_CACHE_HOME=$work/cache XDG_STATE_HOME=$work/state # never the caller's
 # `run` may append standard input to its prompt; colours and settings of the caller are not part of a test.
 exec </dev/null
 unset NO_COLOR CLICOLOR_FORCE COLUMNS ${!CARAT_ARG_@} ${!LLAMA_ARG_@}

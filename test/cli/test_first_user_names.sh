@@ -66,12 +66,16 @@ HF_HOME=$work/other refuse 3 run google/gemma-3-1b-it hi
 get google/gemma-3-1b-it
 export XDG_CACHE_HOME=$work/cache
 
-# ---- 9: there is no conversation mode ----
-for words in chat 'chat tiny' 'run tiny -cnv' 'run tiny hi -i' 'run tiny --interactive' '--weights tiny --chat' \
+# ---- 9: what others call a conversation ----
+for words in talk 'interactive tiny' 'run tiny hi -i' 'run tiny --interactive' '--weights tiny --chat' \
     'run tiny hi -r User:'; do
     refuse 2 $words
-    err_has 'carat has no conversation mode yet; carat run MODEL --messages FILE answers the last of several turns'
+    err_has 'carat chat MODEL is a conversation'
 done
+expect 0 run tiny -cnv
+out_is ''
+refuse 2 run tiny hi -cnv
+err_has 'run: -cnv is a conversation, whose messages come from standard input'
 # verbs of other programs
 for words in 'serve no.server' 'pull hf.download' 'list carat.cache.list' 'generate carat.run' 'quantize converts.none' \
     'tiny carat.run.tiny.PROMPT'; do
@@ -79,7 +83,7 @@ for words in 'serve no.server' 'pull hf.download' 'list carat.cache.list' 'gener
     refuse 2 "$1"
     err_has "$2"
 done
-refuse 2 'chat serve'
+refuse 2 'talk serve'
 err_has 'unknown verb'
 
 # ---- 15: options of llama.cpp ----

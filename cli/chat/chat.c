@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chat.c: `carat chat`: reads messages and commands, line by line, until somebody has had enough. */
+#define _POSIX_C_SOURCE 200809L
+#include "chat/chat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conversation.h"
+
+static const char prompt[] = ">>> ", more[] = "... ", quotes[] = "\"\"\"";
+
+void chat_tell(const struct chat *c, const char *format, ...)
+{
+    char text[4096];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!c->by_hand || !out_is_terminal()) {
+        fputs(text, stderr);
+        return;
+    }
+    out_fold(20);
+    out_text(text, strlen(text));
+    out_fold(0);
+    out_flush();
+}
+
+/* ---- messages ---- */
+
+/* A line that begins with three quotes is a message up to the next three, over as many lines as it takes. *text
+ * is replaced. */
+static enum line_end read_quoted(struct chat *c, char **text, size_t *n, int *code)
+{
+    char *line, *all = *text, *longer;
+    size_t n_line, n_all = *n - 3;
+    bool begun = n_all > 0; /* there is a line already */
+
+    memmove(all, all + 3, n_all + 1);
+    for (;;) {
+        if (n_all >= 3 && strcmp(all + n_all - 3, quotes) == 0) {
+            all[ *n = n_all - 3] = 0;
+            *text = all;
+            return LINE_READ;
+        }
+        enum line_end end = line_read(&c->lines, more, NULL, &line, &n_line, code);
+        if (end == LINE_OVER && !c->by_hand) {
+            *code = fail(USAGE, "standard input ends before the \"\"\" that ends a message");
+            end = LINE_FAILED;
+        }
+        longer = end == LINE_READ ? realloc(all, n_all + n_line + 2) : NULL;
+        if (!longer) {
+            free(line);
+            free(all);
+            *text = NULL;
+            if (end == LINE_READ)
+                *code = fail_memory();
+            return end == LINE_READ ? LINE_FAILED : end == LINE_OVER ? LINE_DROPPED : end;
+        }
+        all = longer;
+        if (begun)
+            all[n_all++] = '\n';
+        begun = true;
+        memcpy(all + n_all, line, n_line + 1);
+        n_all += n_line;
+        free(line);
+    }
+}
+
+static int check_text(struct chat *c, char **text, size_t *n)
+{
+    char what[48] = "the message";
+
+    if (!c->lines.edit)
+        snprintf(what, sizeof what, "line %d of standard input", c->lines.number);
+    if (strlen(*text) != *n)
+        return fail(USAGE, "%s has a NUL byte at offset %zu", what, strlen(*text));
+    return settle_utf8(what, text, n, c->o.lossy);
+}
+
+/* A message of the user, behind what /read has put there. */
+static int take_message(struct chat *c, const char *text)
+{
+    size_t n = c->before ? strlen(c->before) + 2 : 0;
+    char *all = malloc(n + strlen(text) + 1);
+    int code;
+
+    if (!all)
+        return fail_memory();
+    sprintf(all, "%s%s%s", c->before ? c->before : "", c->before ? "\n\n" : "", text);
+    code = talk_add_user(&c->talk, all);
+    free(all);
+    free(c->before);
+    c->before = NULL;
+    c->sampling.number = 0;
+    c->turn_due = code == DONE;
+    return code;
+}
+
+/* What a line asks for; a function that was called waits for what it gave. */
+static int take_line(struct chat *c, char *text)
+{
+    bool waits = talk_awaits(&c->talk) != NULL;
+    int code;
+
+    if (!waits && !text[strspn(text, " \t\n")] && !c->before)
+        return DONE;
+    edit_remember(c->lines.edit, text);
+    if (command_is(text))
+        return command_do(c, text);
+    if (!waits)
+        return take_message(c, text);
+    code = talk_add_result(&c->talk, text);
+    c->turn_due = code == DONE && !talk_awaits(&c->talk);
+    return code;
+}
+
+/* One line, or several between quotes, and what they ask for. An exit code. */
+static int read_turn(struct chat *c)
+{
+    const char *name = talk_awaits(&c->talk);
+    char *text, ask[96];
+    size_t n;
+    int code;
+
+    snprintf(ask, sizeof ask, name ? "result of %.60s> " : "%s", name ? name : prompt);
+    enum line_end end = line_read(&c->lines, ask, NULL, &text, &n, &code);
+    if (end == LINE_READ && strncmp(text, quotes, 3) == 0)
+        end = read_quoted(c, &text, &n, &code);
+    c->leaves = end == LINE_LEFT || end == LINE_OVER || end == LINE_FAILED;
+    if (end == LINE_LEFT && !c->by_hand)
+        code = INTERRUPTED;
+    if (end == LINE_READ)
+        code = check_text(c, &text, &n);
+    if (end == LINE_READ && code == DONE)
+        code = take_line(c, text);
+    free(text);
+    return code;
+}
+
+/* ---- turns ---- */
+
+static int take_turn(struct chat *c)
+{
+    int code;
+
+    c->turn_due = false;
+    code = turn_answer(c);
+    if (talk_awaits(&c->talk)) /* the turn goes on */
+        return code;
+    if (c->lines.edit)
+        out_print("\n");
+    out_flush();
+    c->leaves = c->o.single_turn;
+    return code;
+}
+
+static int chat_loop(struct chat *c)
+{
+    int code = DONE;
+
+    while (!c->leaves) {
+        code = c->turn_due ? take_turn(c) : read_turn(c);
+        bool ends = !c->by_hand || code == NO_MEMORY || !out_flush();
+        if (code != DONE && ends)
+            break;
+        if (code != DONE)
+            c->turn_due = false;
+    }
+    return code;
+}
+
+/* ---- beginning and end ---- */
+
+/* As many of eight snapshots as fit into 64 MiB, and at least one. */
+static int choose_snapshots(carat_engine_options *e, const carat_model *model)
+{
+    enum { WANTED = 8, MOST = 64 << 20 };
+    carat_plan plan;
+    carat_plan_default(&plan);
+    carat_error err;
+    size_t n;
+
+    if (carat_plan_engine(model, e, &plan, &err) != CARAT_OK)
+        return fail_status(&err);
+    n = plan.snapshot_least ? MOST / plan.snapshot_least : 0;
+    n = n > WANTED ? WANTED : n < 1 ? 1 : n;
+    e->snapshot_bytes = n * plan.snapshot_least;
+    return DONE;
+}
+
+static int chat_open(struct chat *c)
+{
+    carat_engine_options engine;
+    carat_session_options session;
+    carat_session_options_default(&session);
+    carat_error err;
+    int code;
+
+    engine_options(&engine, &c->o);
+    if ((code = choose_snapshots(&engine, c->model)) != DONE ||
+        (code = fit_engine(&engine, c->model, &c->o)) != DONE ||
+        (code = create_engine(&c->engine, c->model, &engine)) != DONE)
+        return code;
+    session.watch = progress_update;
+    session.user = &c->bar;
+    if (carat_session_create(&c->session, c->engine, &session, &err) != CARAT_OK)
+        return fail_status(&err);
+    return DONE;
+}
+
+static int check_chat(const struct chat *c)
+{
+    const struct options *o = &c->o;
+
+    if (c->info.has_chat_template || o->chat_template)
+        return DONE;
+    return fail(USAGE, "chat: %s has no chat template to talk by; carat run %s PROMPT continues a text",
+                o->model, o->model);
+}
+
+static void greet(const struct chat *c)
+{
+    if (c->lines.edit)
+        fprintf(stderr, "%s%.40s: /help lists the commands, Ctrl-D leaves%s\n", dim_on(),
+                model_name(c->o.model), dim_off());
+}
+
+int chat_begin(const struct options *o, const carat_model *model)
+{
+    struct chat c = {.o = *o, .model = model, .info.size = sizeof c.info, .by_hand = isatty(STDIN_FILENO)};
+    struct conversation files = {0};
+    carat_error err;
+    int code = carat_model_get_info(model, &c.info, &err) == CARAT_OK ? DONE : fail_status(&err);
+
+    if (code == DONE)
+        code = check_chat(&c);
+    if (code == DONE)
+        code = conversation_read(&files, o);
+    c.tools = files.tools;
+    if (code == DONE)
+        code = talk_open(&c.talk);
+    if (code == DONE)
+        code = talk_set_system(&c.talk, files.system);
+    if (code == DONE)
+        code = chat_open(&c);
+    if (code == DONE) {
+        turn_sampling(&c);
+        lines_open(&c.lines, command_word, o->verbose);
+        greet(&c);
+        if (o->prompt)
+            code = take_message(&c, o->prompt);
+        if (code == DONE)
+            code = chat_loop(&c);
+        lines_close(&c.lines);
+    }
+    carat_session_close(c.session);
+    carat_engine_close(c.engine);
+    talk_close(&c.talk);
+    conversation_free(&files);
+    free(c.before);
+    return code == FAILED && !out_flush() ? DONE : code; /* a write error is out_finish's to report */
+}
+
+int verb_chat(const struct options *o)
+{
+    carat_model *model = NULL;
+    int code;
+
+    interrupt_install();
+    if (o->system && o->system_file)
+        return fail(USAGE, "chat: both -sys and -sysf are given");
+    code = open_packed(&model, o);
+    if (code == DONE)
+        code = chat_begin(o, model);
+    carat_model_close(model);
+    return code;
+}
