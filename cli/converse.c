@@ -59,7 +59,7 @@ static int64_t random_seed(void)
     return seed;
 }
 
-static void set_sampling(struct converse *c)
+void converse_sampling(struct converse *c)
 {
     const struct options *o = c->o;
     carat_sampling *s = &c->sampling;
@@ -92,7 +92,7 @@ int converse_start(struct converse *c, const char *tools)
     carat_error err;
     int code;
 
-    set_sampling(c);
+    converse_sampling(c);
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
     engine_options(&engine, c->o);
@@ -188,7 +188,7 @@ static int emit_text(void *user, const char *piece, size_t n)
         return DONE;
     c->last_byte = piece[n - 1];
     if (c->prints) {
-        out_write(piece, n);
+        out_text(piece, n);
         return out_flush() ? DONE : FAILED;
     }
     if (c->n_text + n > c->text_capacity) {

@@ -39,6 +39,8 @@ struct converse {
 int converse_open(struct converse *c, const struct options *o);
 /* Engine, session and sampling; tools (may be NULL) are those that calls are read by. */
 int converse_start(struct converse *c, const char *tools);
+/* Takes sampling from the options again, which may have changed. */
+void converse_sampling(struct converse *c);
 /* Makes the session hold the prompt, with the help of --prompt-cache. Ctrl-C is a stop "cancelled". */
 int converse_prompt(struct converse *c, const carat_tokens *prompt);
 /* Draws until something ends it. The answer ends with its last byte, not with a newline. */

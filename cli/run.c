@@ -2,7 +2,6 @@
 /* run.c: `carat run`: a prompt in, text out as it is drawn, speed on stderr at the end. Where the prompt
  * comes from is decided in prompt.c, how it is answered in converse.c. */
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "chat/chat.h"
 #include "converse.h"
 #include "prompt.h"
+#include "remark.h"
 
 struct run {
     struct converse with;
@@ -18,69 +18,22 @@ struct run {
     int not_kept; /* exit code of a timeline that could not be written, or 0 */
 };
 
-/* NAN where nothing was evaluated. */
-static double rate(int n, double s)
-{
-    return n > 0 && s > 0 ? n / s : NAN;
-}
-
-/* The last words of a run, put together from pieces that are not broken by the end of a line. */
-struct remarks {
-    char line[80];
-    int columns; /* at most 79 */
-};
-
-static void flush_remarks(struct remarks *r)
-{
-    if (*r->line)
-        fprintf(stderr, "%s%s%s\n", dim_on(), r->line, dim_off());
-    *r->line = 0;
-}
-
-PRINTF(2, 3)
-static void remark(struct remarks *r, const char *format, ...)
-{
-    char piece[sizeof r->line];
-    size_t n = strlen(r->line);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(piece, sizeof piece, format, args);
-    va_end(args);
-    if (n > 0 && n + 2 + strlen(piece) > (size_t)r->columns) {
-        flush_remarks(r);
-        n = 0;
-    }
-    snprintf(r->line + n, sizeof r->line - n, "%s%s", n ? ", " : "", piece);
-}
-
-/* "prompt 14 tokens (350 tok/s)"; of is the whole of which n are a part. */
-static void remark_speed(struct remarks *r, const char *what, int n, int of, double speed)
-{
-    char part[16] = "", pace[32] = "";
-
-    if (n < of)
-        snprintf(part, sizeof part, "%d of ", n);
-    if (isfinite(speed))
-        snprintf(pace, sizeof pace, " (%.*f tok/s)", speed < 100, speed);
-    remark(r, "%s %s%d token%s%s", what, part, of, of == 1 ? "" : "s", pace);
-}
-
 static void print_timings(const struct run *r)
 {
     const struct converse *c = &r->with;
     const carat_sampling *s = &c->sampling;
-    int columns = terminal_columns(STDERR_FILENO);
-    struct remarks said = {.columns = columns > 1 && columns < 80 ? columns - 1 : 79};
+    struct remarks said;
 
+    remarks_begin(&said);
     if (!c->o->no_perf) {
-        remark_speed(&said, "prompt", c->evaluated, r->prompt.n, rate(c->evaluated, c->prompt_s));
-        remark_speed(&said, "generation", c->ids.n, c->ids.n, rate(c->generation.passes, c->generation_s));
+        remark_speed(&said, "prompt", c->evaluated, r->prompt.n, speed_of(c->evaluated, c->prompt_s));
+        remark_speed(&said, "generation", c->ids.n, c->ids.n,
+                     speed_of(c->generation.passes, c->generation_s));
     }
     if (converse_draws(s) && (c->seed_is_random || c->o->verbose))
         remark(&said, "seed %llu", (unsigned long long)s->seed);
     if (c->o->verbose) {
-        flush_remarks(&said);
+        remarks_flush(&said);
         remark(&said, "loaded in %.2f s", c->load_s);
         remark(&said, "prompt in %.2f s", c->prompt_s);
         remark(&said, "generation in %.2f s", c->generation_s);
@@ -90,7 +43,7 @@ static void print_timings(const struct run *r)
         remark(&said, "top-p %g", (double)s->top_p);
         remark(&said, "min-p %g", (double)s->min_p);
     }
-    flush_remarks(&said);
+    remarks_flush(&said);
 }
 
 static int print_json(const struct run *r)
@@ -98,9 +51,9 @@ static int print_json(const struct run *r)
     const struct converse *c = &r->with;
     json_t *timings = json_pack("{s:f, s:i, s:f, s:o, s:i, s:f, s:o}", "load_ms", c->load_s * 1e3, "prompt_n",
                                 c->evaluated, "prompt_ms", c->prompt_s * 1e3, "prompt_per_second",
-                                json_number(rate(c->evaluated, c->prompt_s)), "predicted_n", c->ids.n,
+                                json_number(speed_of(c->evaluated, c->prompt_s)), "predicted_n", c->ids.n,
                                 "predicted_ms", c->generation_s * 1e3, "predicted_per_second",
-                                json_number(rate(c->generation.passes, c->generation_s)));
+                                json_number(speed_of(c->generation.passes, c->generation_s)));
 
     /* a seed that decided nothing, and that nobody gave, is no part of the result */
     if (timings && (converse_draws(&c->sampling) || !c->seed_is_random) &&
@@ -175,7 +128,7 @@ int verb_run(const struct options *o)
     if (code == DONE)
         code = converse_open(&r.with, o);
     if (code == DONE && is_conversation(o, &r.with.info)) {
-        code = chat_begin(o, r.with.model);
+        code = chat_begin(&r.with);
         conversation_free(&r.talk);
         converse_close(&r.with);
         return code;

@@ -96,7 +96,7 @@ static int take_message(struct chat *c, const char *text)
     free(all);
     free(c->before);
     c->before = NULL;
-    c->sampling.number = 0;
+    c->with->sampling.number = 0;
     c->turn_due = code == DONE;
     return code;
 }
@@ -177,89 +177,86 @@ static int chat_loop(struct chat *c)
 /* ---- beginning and end ---- */
 
 /* As many of eight snapshots as fit into 64 MiB, and at least one. */
-static int choose_snapshots(carat_engine_options *e, const carat_model *model)
+static int choose_snapshots(struct chat *c)
 {
     enum { WANTED = 8, MOST = 64 << 20 };
+    carat_engine_options engine;
     carat_plan plan;
     carat_plan_default(&plan);
     carat_error err;
     size_t n;
 
-    if (carat_plan_engine(model, e, &plan, &err) != CARAT_OK)
+    engine_options(&engine, &c->o);
+    if (carat_plan_engine(c->with->model, &engine, &plan, &err) != CARAT_OK)
         return fail_status(&err);
     n = plan.snapshot_least ? MOST / plan.snapshot_least : 0;
     n = n > WANTED ? WANTED : n < 1 ? 1 : n;
-    e->snapshot_bytes = n * plan.snapshot_least;
+    c->o.snapshots = n * plan.snapshot_least;
     return DONE;
 }
 
-static int chat_open(struct chat *c)
+static int chat_start(struct chat *c, const struct conversation *files)
 {
-    carat_engine_options engine;
-    carat_session_options session;
-    carat_session_options_default(&session);
-    carat_error err;
     int code;
 
-    engine_options(&engine, &c->o);
-    if ((code = choose_snapshots(&engine, c->model)) != DONE ||
-        (code = fit_engine(&engine, c->model, &c->o)) != DONE ||
-        (code = create_engine(&c->engine, c->model, &engine)) != DONE)
+    c->tools = files->tools;
+    if ((code = talk_open(&c->talk)) != DONE || (code = talk_set_system(&c->talk, files->system)) != DONE ||
+        (code = choose_snapshots(c)) != DONE)
         return code;
-    session.watch = progress_update;
-    session.user = &c->bar;
-    if (carat_session_create(&c->session, c->engine, &session, &err) != CARAT_OK)
-        return fail_status(&err);
-    return DONE;
+    c->with->prints = true;
+    c->with->holds_calls = c->tools != NULL;
+    code = converse_start(c->with, c->tools);
+    c->o.seed = (int64_t)c->with->sampling.seed; /* it stays, whatever else is set */
+    return code;
 }
 
 static int check_chat(const struct chat *c)
 {
     const struct options *o = &c->o;
 
-    if (c->info.has_chat_template || o->chat_template)
-        return DONE;
-    return fail(USAGE, "chat: %s has no chat template to talk by; carat run %s PROMPT continues a text",
-                o->model, o->model);
+    if (!c->with->info.has_chat_template && !o->chat_template)
+        return fail(USAGE, "chat: %s has no chat template to talk by; carat run %s PROMPT continues a text",
+                    o->model, o->model);
+    if (o->system && o->system_file)
+        return fail(USAGE, "chat: both -sys and -sysf are given");
+    return DONE;
 }
 
-static void greet(const struct chat *c)
+static int chat_talk(struct chat *c)
 {
+    int code = DONE;
+
+    lines_open(&c->lines, command_word, c->o.verbose);
     if (c->lines.edit)
         fprintf(stderr, "%s%.40s: /help lists the commands, Ctrl-D leaves%s\n", dim_on(),
                 model_name(c->o.model), dim_off());
+    if (c->o.prompt)
+        code = take_message(c, c->o.prompt);
+    if (code == DONE)
+        code = chat_loop(c);
+    lines_close(&c->lines);
+    if (c->o.prompt_cache && c->o.prompt_cache_all && !c->o.prompt_cache_ro && c->begun) {
+        int kept = converse_keep(c->with);
+        code = code == DONE ? kept : code;
+    }
+    return code;
 }
 
-int chat_begin(const struct options *o, const carat_model *model)
+int chat_begin(struct converse *with)
 {
-    struct chat c = {.o = *o, .model = model, .info.size = sizeof c.info, .by_hand = isatty(STDIN_FILENO)};
+    const struct options *o = with->o;
+    struct chat c = {.o = *o, .with = with, .by_hand = isatty(STDIN_FILENO)};
     struct conversation files = {0};
-    carat_error err;
-    int code = carat_model_get_info(model, &c.info, &err) == CARAT_OK ? DONE : fail_status(&err);
+    int code = check_chat(&c);
 
     if (code == DONE)
-        code = check_chat(&c);
-    if (code == DONE)
         code = conversation_read(&files, o);
-    c.tools = files.tools;
+    with->o = &c.o;
     if (code == DONE)
-        code = talk_open(&c.talk);
+        code = chat_start(&c, &files);
     if (code == DONE)
-        code = talk_set_system(&c.talk, files.system);
-    if (code == DONE)
-        code = chat_open(&c);
-    if (code == DONE) {
-        turn_sampling(&c);
-        lines_open(&c.lines, command_word, o->verbose);
-        greet(&c);
-        if (o->prompt)
-            code = take_message(&c, o->prompt);
-        if (code == DONE)
-            code = chat_loop(&c);
-        lines_close(&c.lines);
-    }
-    carat_session_close(c.session);
-    carat_engine_close(c.engine);
+        code = chat_talk(&c);
+    with->o = o;
     talk_close(&c.talk);
     conversation_free(&files);
     free(c.before);
@@ -268,15 +265,13 @@ int chat_begin(const struct options *o, const carat_model *model)
 
 int verb_chat(const struct options *o)
 {
-    carat_model *model = NULL;
+    struct converse with = {.o = o};
     int code;
 
     interrupt_install();
-    if (o->system && o->system_file)
-        return fail(USAGE, "chat: both -sys and -sysf are given");
-    code = open_packed(&model, o);
+    code = converse_open(&with, o);
     if (code == DONE)
-        code = chat_begin(o, model);
-    carat_model_close(model);
+        code = chat_begin(&with);
+    converse_close(&with);
     return code;
 }

@@ -4,30 +4,26 @@
 #ifndef CHAT_H
 #define CHAT_H
 
-#include "carat_generate.h"
 #include "chat/line.h"
 #include "chat/talk.h"
+#include "converse.h"
 
 struct chat {
     struct options o; /* /set changes them */
-    const carat_model *model;
-    carat_model_info info;
-    carat_engine *engine;
-    carat_session *session;
-    carat_sampling sampling;
+    struct converse *with;
     const char *tools; /* a text; NULL: none */
-    struct progress bar;
     struct talk talk;
     struct lines lines;
     char *before;  /* what /read puts before the next message; NULL: nothing */
     bool by_hand;  /* somebody types: a mistake does not end it */
     bool turn_due; /* the model is to answer */
     bool leaves;
+    bool begun; /* a prompt was evaluated */
     bool noted; /* what the template cannot say of the tools */
 };
 
-/* chat.c: the whole of it, with an open model. An exit code. */
-int chat_begin(const struct options *o, const carat_model *model);
+/* chat.c: the whole of it, with what converse_open has opened. An exit code. */
+int chat_begin(struct converse *with);
 /* For people, not for programs: on the terminal, else among the messages. */
 void chat_tell(const struct chat *c, const char *format, ...) PRINTF(2, 3);
 
@@ -39,8 +35,6 @@ int command_do(struct chat *c, const char *line);
 const char *command_word(int i); /* for Tab */
 
 /* turn.c */
-/* The values that options and model give; the draws begin anew. */
-void turn_sampling(struct chat *c);
 /* The model answers the conversation, and the answer becomes part of it. When it cannot, the conversation is as
  * before. An exit code; Ctrl-C ends an answer and is none. */
 int turn_answer(struct chat *c);

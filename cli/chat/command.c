@@ -37,8 +37,8 @@ static int do_regen(struct chat *c, const char *argument)
     (void)argument;
     if (!talk_back(&c->talk, false))
         return no_message();
-    c->sampling.number++;
-    if (c->sampling.temperature == 0 || c->sampling.top_k == 1)
+    c->with->sampling.number++;
+    if (c->with->sampling.temperature == 0 || c->with->sampling.top_k == 1)
         note("nothing is drawn with this sampling: the answer will be the same; /set temp 1 changes that");
     c->turn_due = true;
     return DONE;
@@ -67,7 +67,7 @@ static int do_edit(struct chat *c, const char *argument)
     edit_remember(c->lines.edit, text);
     talk_back(&c->talk, true);
     code = talk_add_user(&c->talk, text);
-    c->sampling.number = 0;
+    c->with->sampling.number = 0;
     c->turn_due = code == DONE;
     free(text);
     return code;
@@ -133,10 +133,10 @@ static int evaluate_all(struct chat *c)
     carat_error err;
     int code = DONE;
 
-    if (carat_tokens_held(c->session, NULL) > 0)
+    if (carat_tokens_held(c->with->session, NULL) > 0)
         return DONE;
     code = turn_render(c, false, &ids);
-    if (code == DONE && carat_sync(c->session, ids.ids, ids.n, NULL, &err) != CARAT_OK)
+    if (code == DONE && carat_sync(c->with->session, ids.ids, ids.n, NULL, &err) != CARAT_OK)
         code = fail_status(&err);
     carat_tokens_free(&ids);
     return code;
@@ -154,7 +154,7 @@ static int do_save(struct chat *c, const char *argument)
         code = fail(USAGE, "there is no conversation yet to save");
     else
         code = evaluate_all(c);
-    if (code == DONE && carat_save(c->session, path, messages, strlen(messages), &err) != CARAT_OK)
+    if (code == DONE && carat_save(c->with->session, path, messages, strlen(messages), &err) != CARAT_OK)
         code = fail_status(&err);
     if (code == DONE)
         note("%s has the conversation now", path);
@@ -177,7 +177,7 @@ static int do_load(struct chat *c, const char *argument)
         code = fail_open(&err);
     else if (!talk_read(&c->talk, messages, n))
         code = fail(FAILED, "%s: is a timeline file without a conversation", path);
-    if (code == DONE && carat_load(c->session, path, NULL, NULL, &err) != CARAT_OK)
+    if (code == DONE && carat_load(c->with->session, path, NULL, NULL, &err) != CARAT_OK)
         note("%s; the conversation is evaluated with your next message", err.message);
     if (code == DONE)
         note("%s: %zu messages", path, talk_count(&c->talk));
@@ -204,7 +204,7 @@ static const char *value_name(void *user, int i)
 
 static void tell_values(const struct chat *c)
 {
-    const carat_sampling *s = &c->sampling;
+    const carat_sampling *s = &c->with->sampling;
 
     chat_tell(c, "temp %g, top-k %d, top-p %g, min-p %g, seed %llu, predict %d\n", (double)s->temperature,
               s->top_k, (double)s->top_p, (double)s->min_p, (unsigned long long)s->seed, c->o.predict);
@@ -247,7 +247,7 @@ static int do_set(struct chat *c, const char *argument)
     snprintf(what, sizeof what, "/set %s", name);
     code = option_store(&c->o, option_named(values[i].option), what, text);
     if (code == DONE)
-        turn_sampling(c);
+        converse_sampling(c->with);
     return code;
 }
 
@@ -257,8 +257,8 @@ static int do_show(struct chat *c, const char *argument)
 
     (void)argument;
     chat_tell(c, "model %s, context %d of %d positions, %zu message%s\n", model_name(c->o.model),
-              carat_tokens_held(c->session, NULL), carat_engine_context(c->engine), talk_count(&c->talk),
-              talk_count(&c->talk) == 1 ? "" : "s");
+              carat_tokens_held(c->with->session, NULL), carat_engine_context(c->with->engine),
+              talk_count(&c->talk), talk_count(&c->talk) == 1 ? "" : "s");
     tell_values(c);
     if (system)
         chat_tell(c, "system: %s\n", system);

@@ -13,8 +13,8 @@ talk() {
 }
 say() { printf '%s\n' "$@" >in; }
 # The tokens that the turns evaluated, one number a turn, and of how many.
-evaluated() { sed -n 's/^.*prompt \([0-9]*\) of \([0-9]*\) tokens.*/\1/p' err | tr '\n' ' '; }
-whole() { sed -n 's/^.*prompt \([0-9]*\) of \([0-9]*\) tokens.*/\2/p' err | tr '\n' ' '; }
+evaluated() { sed -nE 's/^prompt ([0-9]+) .*/\1/p' err | tr '\n' ' '; }
+whole() { sed -nE 's/^prompt ([0-9]+ of )?([0-9]+) token.*/\2/p' err | tr '\n' ' '; }
 
 # ---- what goes in and comes out ----
 
@@ -151,6 +151,18 @@ say '/save x'
 talk 2
 say 'hello' '/save x/y'
 talk 1
+
+# a timeline of --prompt-cache: of the first prompt, or with -all of everything
+say 'Turn on the kitchen lights' 'Is it on?'
+talk 0 --prompt-cache first
+talk 0 --prompt-cache first -v
+[ "$(evaluated | cut -d ' ' -f 1)" = 0 ] || die "--prompt-cache: $(evaluated)"
+talk 0 --prompt-cache all --prompt-cache-all
+cp all before
+talk 0 --prompt-cache all --prompt-cache-ro -v
+same two out
+same before all
+[ "$(evaluated | cut -d ' ' -f 1)" = 1 ] || die "--prompt-cache-all: $(evaluated)"
 
 # ---- calls ----
 
