@@ -192,7 +192,7 @@ struct ct_verbs {
     void (*project)(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
                     const struct ct_weight *const *w);
     void (*project_geglu)(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
-                          const struct ct_weight *up);
+                          const struct ct_weight *up, const struct ct_weight *reader);
     void (*project_logits)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
                            const struct ct_weight *head, float cap);
     void (*rope)(struct ct_backend *b, ct_mat x, int attn_type);
@@ -226,6 +226,7 @@ struct ct_trace {
     void (*hook)(void *user, struct ct_backend *b, const struct ct_event *event);
     void *user;
     struct ct_trace *next;
+    bool reads; /* the matrices that verbs made, or changes them */
 };
 
 struct ct_backend {
@@ -244,6 +245,8 @@ size_t ct_backend_panel_size(enum ct_type type, int cols);
 /* Adds a listener, or takes it away. False: it was not there. */
 void ct_trace_begin(struct ct_backend *b, struct ct_trace *trace);
 bool ct_trace_end(struct ct_backend *b, struct ct_trace *trace);
+/* Whether somebody listens who reads matrices. */
+bool ct_trace_reads(const struct ct_backend *b);
 
 /* ---- the verbs of a pass; an absent weight or matrix leaves values as they are ---- */
 
@@ -302,12 +305,13 @@ static inline void project_qkv(struct ct_backend *b, ct_mat q, ct_mat k, ct_mat 
     const struct ct_weight *const w[] = {wq, wk, wv};
     CT_TRACED(b, project, (b, in, 3, out, w), .n_out = 3, .out = out, .n = 3, .w = w);
 }
-/* out = gelu(in * gate^T) * (in * up^T) */
+/* out = gelu(in * gate^T) * (in * up^T). Unless reader is absent, its product is the next verb, and the only
+ * one that reads out; so out may be kept in a form that nobody else can read but while a listener reads. */
 static inline void project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
-                                 const struct ct_weight *up)
+                                 const struct ct_weight *up, const struct ct_weight *reader)
 {
     const struct ct_weight *const w[] = {gate, up};
-    CT_TRACED(b, project_geglu, (b, out, in, gate, up), .n_out = 1, .out = &out, .n = 2, .w = w);
+    CT_TRACED(b, project_geglu, (b, out, in, gate, up, reader), .n_out = 1, .out = &out, .n = 2, .w = w);
 }
 /* to[i] = in * head^T, then cap * tanh(x / cap) when cap > 0, of current rows [first, first + n); to[n]
  * points into memory of the host, at head->rows values each. */

@@ -24,6 +24,15 @@ void ct_trace_begin(struct ct_backend *b, struct ct_trace *trace)
     b->trace = trace;
 }
 
+bool ct_trace_reads(const struct ct_backend *b)
+{
+    const struct ct_trace *t = b->trace;
+
+    while (t && !t->reads)
+        t = t->next;
+    return t != NULL;
+}
+
 bool ct_trace_end(struct ct_backend *b, struct ct_trace *trace)
 {
     struct ct_trace **at = &b->trace;

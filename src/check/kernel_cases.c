@@ -119,18 +119,21 @@ static bool take_prepared(struct ct_case *c, struct ct_prepared *x, const struct
     return x->q && x->scale && x->sum;
 }
 
-/* In portions of whole lanes, the last ones first at times: threads do that. */
+/* In portions of whole lanes and groups, the last ones first at times: threads do that. */
 static bool case_prepare(struct ct_case *c, const struct ct_kernel *k, struct ct_prepared *x,
                          const struct ct_product *p, enum ct_input form)
 {
     if (!take_prepared(c, x, p, form))
         return false;
     const int step = c->below ? CT_LANES * (1 + c->below(c, 3)) : (int)ct_round_up((size_t)p->n, CT_LANES);
-    const int items = (p->n + step - 1) / step;
+    const int items = (p->n + step - 1) / step, groups = ct_pad_group(p->rows.cols) / CT_GROUP;
+    const int some = one_in(c, 2) ? 1 + c->below(c, groups) : groups, runs = (groups + some - 1) / some;
+    const size_t ldx = (size_t)p->rows.cols;
     const bool backwards = one_in(c, 2);
-    for (int i = 0; i < items; i++) {
-        int t0 = (backwards ? items - 1 - i : i) * step;
-        ct_call_prepare(k, x, form, p->x, (size_t)p->rows.cols, t0, t0 + step);
+    for (int i = 0; i < items * runs; i++) {
+        const int at = backwards ? items * runs - 1 - i : i, t0 = at / runs * step, g0 = at % runs * some;
+        ct_call_prepare(k, x, form, p->x + (size_t)t0 * ldx + (size_t)g0 * CT_GROUP, ldx,
+                        (struct ct_input_part){t0, t0 + step, g0, CT_MIN(g0 + some, groups)});
     }
     return true;
 }

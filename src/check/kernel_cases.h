@@ -78,12 +78,12 @@ bool ct_case_attend(struct ct_case *c, const struct ct_attention *a);
 /* ---- single calls, for tests that compare otherwise ---- */
 
 static inline void ct_call_prepare(const struct ct_kernel *k, struct ct_prepared *p, enum ct_input form,
-                                   const float *x, size_t ldx, int t0, int t1)
+                                   const float *x, size_t ldx, struct ct_input_part part)
 {
     if (form == CT_INPUT_LANES)
-        k->prepare_lanes(p, x, ldx, t0, t1);
+        k->prepare_lanes(p, x, ldx, part);
     else
-        k->prepare_input(p, form, x, ldx, t0, t1);
+        k->prepare_input(p, form, x, ldx, part);
 }
 
 /* What a tile makes of the blocks with keys [lo, hi], q[t->n][head_dim]: all of them in `all`, the last alone

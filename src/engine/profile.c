@@ -74,7 +74,7 @@ void ct_profile_begin(carat_engine *engine)
     for (size_t i = 0; i < CT_COUNT(operations); i++)
         engine->profile.operation[i].name = operations[i].name;
     ct_trace_end(engine->backend, &engine->profiler);
-    engine->profiler = (struct ct_trace){note, engine, NULL};
+    engine->profiler = (struct ct_trace){note, engine, NULL, false};
     ct_trace_begin(engine->backend, &engine->profiler);
     ct_lock_leave(&engine->lock);
 }

@@ -139,7 +139,7 @@ carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *us
     ct_tap_end(e);
     ct_lock_enter(&e->lock);
     e->tap = t;
-    e->tapper = (struct ct_trace){hear, t, NULL};
+    e->tapper = (struct ct_trace){hear, t, NULL, true};
     ct_trace_begin(e->backend, &e->tapper);
     ct_lock_leave(&e->lock);
     return CARAT_OK;

@@ -14,13 +14,15 @@ static inline void ct_assert_aligned(const void *p)
     (void)p;
 }
 
-/* Tokens [t0, t1) of x, whose rows are ldx apart, become p. */
-static inline void ct_assert_prepare(const struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+/* x, whose rows are ldx apart, becomes a part of p. */
+static inline void ct_assert_prepare(const struct ct_prepared *p, const float *x, size_t ldx,
+                                     struct ct_input_part part)
 {
     assert(p->n > 0 && p->cols > 0 && x);
-    assert(p->n == 1 || ldx >= (size_t)p->cols);
-    assert(t0 >= 0 && t0 % CT_LANES == 0 && t0 < t1);
-    (void)p, (void)x, (void)ldx, (void)t0, (void)t1;
+    assert(part.t0 >= 0 && part.t0 % CT_LANES == 0 && part.t0 < part.t1 && part.t1 % CT_LANES == 0);
+    assert(part.g0 >= 0 && part.g0 < part.g1 && part.g1 <= ct_pad_group(p->cols) / CT_GROUP);
+    assert(p->n == 1 || ldx >= (size_t)(CT_MIN(part.g1 * CT_GROUP, p->cols) - part.g0 * CT_GROUP));
+    (void)p, (void)x, (void)ldx, (void)part;
 }
 
 /* Rows [r0, r1) of w times x, in a form that w asks for. */

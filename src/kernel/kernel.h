@@ -47,6 +47,12 @@ struct ct_prepared {
     int32_t *sum;
 };
 
+/* A part of an input: groups [g0, g1) of tokens [t0, t1), whole blocks of CT_LANES; the last may be filled
+ * with tokens that nobody has. */
+struct ct_input_part {
+    int t0, t1, g0, g1;
+};
+
 /* 16 keys and 32 channels: lanes are what a vector of the product holds, keys for scores, channels for
  * weighted sums. */
 struct ct_kv_q8 {
@@ -113,12 +119,12 @@ struct ct_kernel {
 
     /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
     void (*dequantize_row)(float *out, const struct ct_weight *w, int row, float *scratch);
-    /* Prepares x[n][cols], its rows ldx apart, in one form but LANES; p->n and p->cols are set, buffers are
-     * large enough. Tokens [t0, t1) only; t0 is a multiple of CT_LANES. */
-    void (*prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
-                          int t1);
+    /* Prepares a part of p in one form but LANES; p->n and p->cols are set, buffers are large enough. x is
+     * the first value of the part, tokens are ldx apart; what is beyond p->n or p->cols is not read. */
+    void (*prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
+                          struct ct_input_part part);
     /* The same for LANES. What it writes, only project_panels of the same level reads. */
-    void (*prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
+    void (*prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part);
     /* out[token][row] for rows [r0, r1) and all tokens, out rows ldo apart; next may be NULL. */
     void (*project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                     const struct ct_prepared *x, enum ct_input form, float *scratch,
@@ -189,6 +195,12 @@ static inline void ct_kv_attend(const struct ct_kernel *kernel, struct ct_attend
 static inline int ct_pad_group(int n)
 {
     return (n + CT_GROUP - 1) / CT_GROUP * CT_GROUP;
+}
+
+/* All groups of tokens [t0, t1). */
+static inline struct ct_input_part ct_input_of_tokens(const struct ct_prepared *p, int t0, int t1)
+{
+    return (struct ct_input_part){t0, t1, 0, ct_pad_group(p->cols) / CT_GROUP};
 }
 
 /* The form in which a weight wants its input. */

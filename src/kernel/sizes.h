@@ -43,7 +43,8 @@
         ct_tokens_##level = g,                                                                               \
         ct_part_##level = h                                                                                  \
     };                                                                                                       \
-    _Static_assert((a) <= CT_QUERIES, "a tile holds no more");
+    _Static_assert((a) <= CT_QUERIES, "a tile holds no more");                                               \
+    _Static_assert((c) % CT_GROUP == 0, "results of a block are quantised in whole groups");
 CT_LEVEL_SIZES(ROW)
 #undef ROW
 

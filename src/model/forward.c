@@ -40,7 +40,7 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
 
         /* Feed-forward: every row by itself goes through a wider layer. */
         norm(b, h, x, &l->ffn_norm);
-        project_geglu(b, ffn, h, &l->gate, &l->up); /* gelu(gate) * up */
+        project_geglu(b, ffn, h, &l->gate, &l->up, &l->down); /* gelu(gate) * up, which down reads */
         project(b, h, ffn, &l->down);
         residual_norm(b, x, h, &l->ffn_post_norm);
     }

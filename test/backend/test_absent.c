@@ -55,7 +55,7 @@ static void absence_leaves_values_as_they_are(void **state)
     struct ct_kv kv = {CT_KV_F32, 1, COLS, &pool, 0, 0};
     struct ct_backend *b;
     struct seen seen = {0};
-    struct ct_trace trace = {hook, &seen, NULL};
+    struct ct_trace trace = {hook, &seen, NULL, false};
     float logits[COLS], before[VALUES], k[COLS], v[COLS];
     float *const to[] = {logits, logits, logits};
     ct_mat x, y;
@@ -87,7 +87,7 @@ static void absence_leaves_values_as_they_are(void **state)
     qk_norm(b, absent, &no_norm);
     project(b, x, y, &none);
     project_qkv(b, x, absent, absent, y, &none, &none, &none);
-    project_geglu(b, x, y, &none, &none);
+    project_geglu(b, x, y, &none, &none, &none);
     project_logits(b, x, 0, ROWS, to, &none, 0);
     rope(b, absent, 0);
     kv_write(b, &kv, absent, absent);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_project.c: every output row of a product is computed by some thread, whatever the number of threads,
- * rows and outputs; and how far rows of activations lie apart. What a product is: test/kernel/. */
+ * rows and outputs; what is prepared for the next product gives what floats give; and how far rows of
+ * activations lie apart. What a product is: test/kernel/. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "kernel/layout/panel.h"
 
-enum { COLS = 64, MOST_ROWS = 2500, TOKENS = 11 };
+enum { COLS = 64, MOST_ROWS = 2500, TOKENS = 24 };
 
 static uint32_t state_of_random = 1;
 
@@ -21,18 +22,18 @@ static float random_value(void)
     return (float)(int32_t)(state_of_random >> 8 & 0xffff) / 32768 - 1;
 }
 
-static struct ct_weight random_weight(int rows)
+static struct ct_weight random_weight(int rows, int cols)
 {
-    float *data = malloc((size_t)rows * COLS * sizeof *data);
+    float *data = malloc((size_t)rows * (size_t)cols * sizeof *data);
 
     assert_non_null(data);
-    for (int i = 0; i < rows * COLS; i++)
+    for (int i = 0; i < rows * cols; i++)
         data[i] = random_value();
     return (struct ct_weight){.type = CT_F32,
                               .layout = CT_LAYOUT_ROWS,
                               .rows = rows,
-                              .cols = COLS,
-                              .row_bytes = COLS * sizeof *data,
+                              .cols = cols,
+                              .row_bytes = (size_t)cols * sizeof *data,
                               .scale = 1,
                               .data = data};
 }
@@ -48,7 +49,7 @@ static struct rig rig_open(int threads, int max_ffn)
     const struct ct_backend_options o = {
         .threads = threads,
         .norm_eps = 1e-6f,
-        .max_input = COLS,
+        .max_input = MOST_ROWS,
         .max_ffn = max_ffn,
         .max_heads = 1,
         .max_head_dim = COLS,
@@ -59,7 +60,7 @@ static struct rig rig_open(int threads, int max_ffn)
     carat_error err;
 
     assert_int_equal(ct_backend_create_cpu(&r.b, &o, &err), CARAT_OK);
-    ct_cpu(r.b)->widest[CT_INPUT_F32] = COLS; /* as a planned weight says */
+    ct_cpu(r.b)->widest[CT_INPUT_F32] = MOST_ROWS; /* as planned weights say */
     for (int reserved = 0; reserved <= 1; reserved++) {
         r.b->verb.lay_out(r.b, &(struct ct_extent){TOKENS, 256, 1});
         r.in = r.b->verb.alloc(r.b, TOKENS, COLS);
@@ -94,7 +95,8 @@ static void want(float *out, const struct rig *r, const struct ct_weight *w, int
     p.value = aligned_alloc(64, (TOKENS + CT_LANES) * COLS * sizeof(float));
     assert_true(p.value && scratch);
     for (int t = 0; t < n; t += CT_LANES)
-        k->prepare_input(&p, CT_INPUT_F32, r->in.handle, (size_t)r->in.stride, t, t + CT_LANES);
+        k->prepare_input(&p, CT_INPUT_F32, ct_row(r->in, t), (size_t)r->in.stride,
+                         ct_input_of_tokens(&p, t, t + CT_LANES));
     memset(out, 0xff, (size_t)TOKENS * MOST_ROWS * sizeof *out);
     k->project(out, MOST_ROWS, w, 0, w->rows, &p, CT_INPUT_F32, scratch, NULL);
     free(p.value);
@@ -123,7 +125,7 @@ static void check(struct rig *r, const int rows[3], int n)
     }
     memset(logits, 0xff, (size_t)TOKENS * MOST_ROWS * sizeof *logits);
     for (int i = 0; i < 3; i++)
-        w[i] = random_weight(rows[i]);
+        w[i] = random_weight(rows[i], COLS);
     rig_fill(r);
     begin_pass(r->b, &(struct ct_rows){n, zero, zero, zero, {seen, seen}, wanted, false},
                &(struct ct_watch){0});
@@ -139,7 +141,7 @@ static void check(struct rig *r, const int rows[3], int n)
         assert_true(end_pass(r->b));
         goto done;
     }
-    project_geglu(r->b, r->ffn, r->in, &w[0], &w[0]);
+    project_geglu(r->b, r->ffn, r->in, &w[0], &w[0], &(struct ct_weight){0});
     for (int t = 0; t < n; t++)
         ct_cpu(r->b)->kernel.geglu(out + (size_t)t * MOST_ROWS, logits + (size_t)t * MOST_ROWS, rows[0]);
     same(out, r->ffn, n);
@@ -179,6 +181,70 @@ static void logits_need_no_wide_layer(void **state)
     r.b->verb.destroy(r.b);
 }
 
+static void hear_nothing(void *user, struct ct_backend *b, const struct ct_event *event)
+{
+    (void)user, (void)b, (void)event;
+}
+
+/* down of gelu(gate) * up, into out, with or without being told of down before; ffn is what a listener sees
+ * between. */
+static void feed_forward(struct rig *r, const struct ct_weight w[3], int n, bool told, bool heard, float *ffn,
+                         float *out)
+{
+    static const int32_t zero[TOKENS];
+    static const struct ct_seen seen[TOKENS];
+    static const bool wanted[TOKENS];
+    const struct ct_weight none = {0};
+    struct ct_trace trace = {hear_nothing, NULL, NULL, heard};
+
+    ct_trace_begin(r->b, &trace);
+    begin_pass(r->b, &(struct ct_rows){n, zero, zero, zero, {seen, seen}, wanted, false},
+               &(struct ct_watch){0});
+    project_geglu(r->b, r->ffn, r->in, &w[0], &w[1], told ? &w[2] : &none);
+    for (int t = 0; t < n; t++)
+        memcpy(ffn + (size_t)t * MOST_ROWS, ct_row(r->ffn, t), (size_t)w[0].rows * sizeof *ffn);
+    project(r->b, r->out[0], (ct_mat){r->ffn.handle, w[0].rows, r->ffn.stride}, &w[2]);
+    for (int t = 0; t < n; t++)
+        memcpy(out + (size_t)t * COLS, ct_row(r->out[0], t), COLS * sizeof *out);
+    assert_true(end_pass(r->b));
+    assert_true(ct_trace_end(r->b, &trace));
+}
+
+/* The result of many rows may lie as its reader wants it, but not where somebody looks at it. */
+static void a_reader_gets_what_floats_give(void **state)
+{
+    static const int rows[] = {1, 31, 64, 100, 640, MOST_ROWS};
+    struct rig r = rig_open(3, MOST_ROWS);
+    static float plain[TOKENS * MOST_ROWS], heard[TOKENS * MOST_ROWS], kept[TOKENS * MOST_ROWS];
+    float want[TOKENS * COLS], got[TOKENS * COLS];
+    int prepared = 0;
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        const struct ct_weight w[] = {random_weight(rows[i], COLS), random_weight(rows[i], COLS),
+                                      random_weight(COLS, rows[i])};
+        for (int n = 1; n <= TOKENS; n++) {
+            rig_fill(&r);
+            memset(plain, 0, sizeof plain);
+            memset(heard, 0, sizeof heard);
+            memset(kept, 0, sizeof kept);
+            feed_forward(&r, w, n, false, false, plain, want);
+            feed_forward(&r, w, n, true, true, heard, got);
+            assert_memory_equal(heard, plain, sizeof plain);
+            assert_memory_equal(got, want, (size_t)n * COLS * sizeof *got);
+            rig_fill(&r);
+            feed_forward(&r, w, n, false, false, plain, want);
+            feed_forward(&r, w, n, true, false, kept, got);
+            assert_memory_equal(got, want, (size_t)n * COLS * sizeof *got);
+            prepared += memcmp(kept, plain, sizeof plain) != 0;
+        }
+        for (int k = 0; k < 3; k++)
+            free((void *)(uintptr_t)w[k].data);
+    }
+    assert_true(prepared > 0); /* else nothing was tried */
+    r.b->verb.destroy(r.b);
+}
+
 /* A column of a matrix must not fall into one set of the first cache. */
 static void rows_lie_on_lines_and_never_pages_apart(void **state)
 {
@@ -196,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_computed_once_at_least),
         cmocka_unit_test(logits_need_no_wide_layer),
+        cmocka_unit_test(a_reader_gets_what_floats_give),
         cmocka_unit_test(rows_lie_on_lines_and_never_pages_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

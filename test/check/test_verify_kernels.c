@@ -16,17 +16,18 @@ static void bad_dequantize_row(float *out, const struct ct_weight *w, int row, f
     if (row == 5)
         nudge(&out[w->cols - 1]);
 }
-static void bad_prepare(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0, int t1)
+static void bad_prepare(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
+                        struct ct_input_part part)
 {
-    ref.prepare_input(p, form, x, ldx, t0, t1);
+    ref.prepare_input(p, form, x, ldx, part);
     if (form == CT_INPUT_Q8)
         p->scale[0] *= 1.5f;
     else
         p->value[0] *= 1.5f;
 }
-static void bad_prepare_lanes(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+static void bad_prepare_lanes(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
-    ref.prepare_lanes(p, x, ldx, t0, t1);
+    ref.prepare_lanes(p, x, ldx, part);
     p->scale[0] *= 1.5f;
 }
 static void bad_project(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,

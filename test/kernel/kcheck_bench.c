@@ -174,7 +174,8 @@ static struct ct_prepared prepare(const struct ct_kernel *k, enum ct_input form,
         .sum = need(values / CT_HALF * sizeof(int32_t)),
     };
     for (int t = 0; t < n; t += CT_LANES)
-        ct_call_prepare(k, &p, form, x, (size_t)cols, t, t + CT_LANES);
+        ct_call_prepare(k, &p, form, x + (size_t)t * (size_t)cols, (size_t)cols,
+                        ct_input_of_tokens(&p, t, t + CT_LANES));
     return p;
 }
 

@@ -288,7 +288,8 @@ static void test_project(void **unused)
         for (int i = 0; i < cols && n > 1; i++)
             in[cols + i] *= 0x1p-100f; /* groups below the threshold */
         for (int level = 0; level < n_level; level++) {
-            k[level]->prepare_input(&x, form, in, (size_t)cols, 0, n);
+            k[level]->prepare_input(&x, form, in, (size_t)cols,
+                                    ct_input_of_tokens(&x, 0, (int)ct_round_up((size_t)n, CT_LANES)));
             k[level]->project(out[level], (size_t)rows, &w, 0, 3, &x, form, scratch, NULL);
             k[level]->project(out[level], (size_t)rows, &w, 3, rows, &x, form, scratch, NULL);
             k[level]->dequantize_row(wide[level], &w, 5, scratch);
@@ -332,7 +333,7 @@ static void test_project_any_bits(void **unused)
             fill(in, 512, 3);
             prepared_alloc(&x, 1, 512);
             for (int level = 0; level < n_level; level++) {
-                k[level]->prepare_input(&x, form, in, 512, 0, 1);
+                k[level]->prepare_input(&x, form, in, 512, ct_input_of_tokens(&x, 0, CT_LANES));
                 k[level]->project(out[level], 2, &w, 0, 2, &x, form, scratch, NULL);
             }
             assert_true(isfinite(out[0][1])); /* the row beside it is as it was */

@@ -174,6 +174,7 @@ static void cpu_begin_pass(struct ct_backend *base, const struct ct_rows *rows, 
         b->not_finite[i] = false;
     }
     b->rows = *rows;
+    b->reader = NULL;
     b->rows.position = b->position;
     b->rows.sequence = b->sequence;
     for (int i = 0; i < CT_ATTN_TYPES; i++) {

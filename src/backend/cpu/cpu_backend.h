@@ -58,6 +58,8 @@ struct ct_cpu_backend {
     double *inverse[CT_ATTN_TYPES];                     /* [head_dim / 2] rope frequencies */
     float *cosine[CT_ATTN_TYPES], *sine[CT_ATTN_TYPES]; /* [row][rotated] */
     struct ct_prepared prepared[CT_INPUT_COUNT];
+    struct ct_prepared ahead;       /* what project_geglu prepared, in the memory of its output */
+    const struct ct_weight *reader; /* the weight that reads it next; NULL: there is nothing ahead */
     struct ct_cpu_attention attention;
     float *beside;  /* [thread]: a product that is worked on before it goes where it belongs */
     float *scratch; /* [thread][CT_SCRATCH(widest input)] */
@@ -108,7 +110,7 @@ void ct_cpu_project_init(struct ct_cpu_backend *b);
 void ct_cpu_project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
                     const struct ct_weight *const *w);
 void ct_cpu_project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
-                          const struct ct_weight *up);
+                          const struct ct_weight *up, const struct ct_weight *reader);
 void ct_cpu_project_logits(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
                            const struct ct_weight *head, float cap);
 

@@ -26,7 +26,9 @@ struct job {
     struct ct_cpu_backend *b;
     enum ct_input form; /* that the input is prepared in */
     ct_mat in, out;
-    int blocks_before[5]; /* of each product; of a single one {0, all} */
+    const struct ct_prepared *ahead; /* the input, where the product before prepared it; else NULL */
+    const struct ct_weight *reader;  /* that the output is prepared for; NULL: it stays as it is */
+    int blocks_before[5];            /* of each product; of a single one {0, all} */
     const ct_mat *outs;
     const struct ct_weight *const *ws;
     compute_blocks *compute;
@@ -38,18 +40,24 @@ struct job {
     float cap;
 };
 
+static void prepare_part(const struct ct_cpu_backend *b, struct ct_prepared *p, enum ct_input form, ct_mat in,
+                         struct ct_input_part part)
+{
+    const float *x = ct_row(in, part.t0);
+
+    if (form == CT_INPUT_LANES)
+        b->kernel.prepare_lanes(p, x, (size_t)in.stride, part);
+    else
+        b->kernel.prepare_input(p, form, x, (size_t)in.stride, part);
+}
+
 static void prepare_item(void *arg, int item, int thread)
 {
     struct job *j = arg;
-    int t0 = item * CT_LANES;
+    struct ct_prepared *p = &j->b->prepared[j->form];
 
     (void)thread;
-    if (j->form == CT_INPUT_LANES)
-        j->b->kernel.prepare_lanes(&j->b->prepared[j->form], j->in.handle, (size_t)j->in.stride, t0,
-                                   t0 + CT_LANES);
-    else
-        j->b->kernel.prepare_input(&j->b->prepared[j->form], j->form, j->in.handle, (size_t)j->in.stride, t0,
-                                   t0 + CT_LANES);
+    prepare_part(j->b, p, j->form, j->in, ct_input_of_tokens(p, item * CT_LANES, (item + 1) * CT_LANES));
 }
 
 /* Prepares the first rows of in once for every form that the weights ask for. */
@@ -86,6 +94,7 @@ static void product_rows(const struct job *j, ct_mat out, const struct ct_weight
 {
     struct ct_cpu_backend *b = j->b;
     enum ct_input form = ct_input_form(w, b->o.exact);
+    const struct ct_prepared *x = j->ahead ? j->ahead : &b->prepared[form];
     const struct ct_kernel *k = &b->kernel;
 
     bool panels = ct_cpu_reads_panels(b, w);
@@ -95,8 +104,8 @@ static void product_rows(const struct job *j, ct_mat out, const struct ct_weight
         const struct ct_panels_next more = {w, r + step, CT_MIN(r + 2 * step, r1)};
         const struct ct_panels_next *after = r + step < r1 ? &more : next.w ? &next : NULL;
         (panels ? k->project_panels
-                : k->project)(out.handle, (size_t)out.stride, w, r, CT_MIN(r + step, r1), &b->prepared[form],
-                              form, b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input),
+                : k->project)(out.handle, (size_t)out.stride, w, r, CT_MIN(r + step, r1), x, form,
+                              b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input),
                               after && after->w->layout == CT_LAYOUT_PANELS ? after : NULL);
     }
 }
@@ -196,7 +205,11 @@ void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out
     assert(n < (int)CT_COUNT(j.blocks_before));
     if (b->rows.n == 0)
         return;
-    prepare(b, in, j.tokens, n, w);
+    if (b->reader && w[0] == b->reader)
+        j.ahead = &b->ahead;
+    else
+        prepare(b, in, j.tokens, n, w);
+    b->reader = NULL;
     for (int i = 0; i < n; i++)
         assert(!w[i]->data || (w[i]->cols == in.cols && w[i]->rows <= out[i].cols));
     for (int i = 0; i < n; i++)
@@ -204,15 +217,16 @@ void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out
     run_blocks(&j, j.blocks_before[n], project_blocks);
 }
 
-/* Values of a product that a thread holds beside the outputs at a time: a few rows of the whole width of a
- * feed-forward, or a block of many, which are then still in the cache. */
+/* Values of products that a thread holds beside the outputs at a time: a few rows of the whole width of a
+ * feed-forward, or a block of many of two products, which are then still in the cache. */
 static size_t beside_values(const struct ct_cpu_backend *b)
 {
     const struct ct_kernel *k = b->kernels;
     size_t rows = (size_t)b->extent.rows;
     int few = CT_MAX(k[0].rows_few, k[1].rows_few), many = CT_MAX(k[0].rows_many, k[1].rows_many);
 
-    return CT_MAX(CT_MIN(rows, CT_LANES) * (size_t)ct_stride(CT_MAX(b->o.max_ffn, few)), rows * (size_t)many);
+    return CT_MAX(CT_MIN(rows, CT_LANES) * (size_t)ct_stride(CT_MAX(b->o.max_ffn, few)),
+                  2 * rows * (size_t)many);
 }
 
 static float *beside_of(const struct ct_cpu_backend *b, int thread)
@@ -231,39 +245,72 @@ static struct ct_weight rows_of(const struct ct_weight *w, int r0, int r1)
     return p;
 }
 
+/* Lays the input of the next product, w, into the memory of a matrix of floats. False: it has no room. */
+static bool lay_ahead(struct ct_cpu_backend *b, ct_mat m, const struct ct_weight *w)
+{
+    const enum ct_input form = ct_input_form(w, b->o.exact);
+    const bool bytes = form == CT_INPUT_Q8 || form == CT_INPUT_LANES;
+    const size_t values = ct_round_up((size_t)b->rows.n, CT_LANES) * (size_t)ct_pad_group(w->cols);
+    const size_t scales = values / CT_GROUP * sizeof *b->ahead.scale;
+    const size_t sums = values / CT_HALF * sizeof *b->ahead.sum;
+    const size_t room = ((size_t)(b->extent.rows - 1) * (size_t)m.stride + (size_t)m.cols) * sizeof(float);
+
+    b->ahead = (struct ct_prepared){.n = b->rows.n, .cols = w->cols};
+    if (!bytes) {
+        b->ahead.value = m.handle;
+        return values * sizeof *b->ahead.value <= room;
+    }
+    b->ahead.q = m.handle;
+    b->ahead.scale = (float *)(void *)(b->ahead.q + values);
+    b->ahead.sum = (int32_t *)(void *)(b->ahead.q + values + scales);
+    return values + scales + sums <= room;
+}
+
 static void geglu_blocks(struct job *j, struct range blocks, struct range next, int thread)
 {
-    const struct ct_weight *gate = j->ws[0], *up = j->ws[1];
-    int n = j->tokens, rows = rows_of_block(j->b, n);
-    int r0 = blocks.first * rows, r1 = CT_MIN(blocks.end * rows, up->rows),
+    struct ct_cpu_backend *b = j->b;
+    int n = j->tokens, rows = rows_of_block(b, n);
+    int r0 = blocks.first * rows, r1 = CT_MIN(blocks.end * rows, j->ws[0]->rows),
         step = n > CT_LANES ? rows : r1 - r0;
 
     for (int r = r0; r < r1; r += step) {
-        int end = CT_MIN(r + step, r1);
-        struct ct_weight part = rows_of(up, r, end);
-        ct_mat beside = {beside_of(j->b, thread), part.rows, ct_stride(part.rows)};
-        struct ct_panels_next then = {gate, end, CT_MIN(end + step, r1)};
+        int end = CT_MIN(r + step, r1), stride = ct_stride(end - r);
+        struct ct_weight gate = rows_of(j->ws[0], r, end), up = rows_of(j->ws[1], r, end);
+        ct_mat out = {ct_row(j->out, 0) + r, gate.rows, j->out.stride};
+        ct_mat beside = {beside_of(b, thread), up.rows, stride};
+        struct ct_panels_next then = {j->ws[0], end, CT_MIN(end + step, r1)};
         if (end == r1)
             then = rows_of_range(j, next);
-        product_rows(j, j->out, gate, r, end, (struct ct_panels_next){up, r, end}, thread);
-        product_rows(j, beside, &part, 0, part.rows, then, thread);
+        if (j->reader)
+            out = (ct_mat){ct_row(beside, n), gate.rows, stride};
+        product_rows(j, out, &gate, 0, gate.rows, (struct ct_panels_next){&up, 0, up.rows}, thread);
+        product_rows(j, beside, &up, 0, up.rows, then, thread);
         for (int t = 0; t < n; t++)
-            j->b->kernel.geglu(ct_row(j->out, t) + r, ct_row(beside, t), part.rows);
+            b->kernel.geglu(ct_row(out, t), ct_row(beside, t), up.rows);
+        if (j->reader) {
+            const int tokens = (int)ct_round_up((size_t)n, CT_LANES);
+            prepare_part(b, &b->ahead, ct_input_form(j->reader, b->o.exact), out,
+                         (struct ct_input_part){0, tokens, r / CT_GROUP, ct_pad_group(end) / CT_GROUP});
+        }
     }
 }
 
+/* The result of many rows is prepared for its reader while it is in the cache, and never leaves it as floats;
+ * that of a few rows is prepared as fast by itself. */
 void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const struct ct_weight *gate,
-                          const struct ct_weight *up)
+                          const struct ct_weight *up, const struct ct_weight *reader)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     const struct ct_weight *w[] = {gate, up};
+    struct job j = {.b = b, .out = out, .ws = w, .tokens = b->rows.n};
 
     if (b->rows.n == 0 || !gate->data || !up->data)
         return;
     assert(gate->rows == up->rows && gate->rows <= b->o.max_ffn && gate->cols == in.cols &&
            up->cols == in.cols);
     prepare(b, in, b->rows.n, 2, w);
-    struct job j = {.b = b, .out = out, .ws = w, .tokens = b->rows.n};
+    if (reader->data && j.tokens > CT_LANES && !ct_trace_reads(base) && lay_ahead(b, out, reader))
+        j.reader = b->reader = reader;
     j.blocks_before[1] = blocks_of(&j, gate);
     run_blocks(&j, j.blocks_before[1], geglu_blocks);
 }

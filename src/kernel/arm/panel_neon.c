@@ -388,21 +388,21 @@ INLINE void quantize_group(int8_t q[CT_GROUP], float *scale, int32_t sum[2], con
     sum[1] = vaddvq_s16(s[2] + s[3]);
 }
 
-static void prepare_lanes(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+static void prepare_lanes(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
-    ct_assert_prepare(p, x, ldx, t0, t1);
+    ct_assert_prepare(p, x, ldx, part);
     const size_t lanes = p->n == 1 ? 1 : CT_LANES, cols = (size_t)p->cols, groups = cols / CT_GROUP;
     const size_t padded = ct_round_up((size_t)p->n, lanes);
 
-    for (size_t t = (size_t)t0; t < (size_t)t1 && t < padded; t++) {
+    for (size_t t = (size_t)part.t0; t < (size_t)part.t1 && t < padded; t++, x += ldx) {
         size_t block = t / lanes * lanes, lane = t % lanes;
-        for (size_t g = 0; g < groups; g++) {
-            size_t at = block * groups + g * lanes;
+        for (int g = part.g0; g < part.g1; g++) {
+            size_t at = block * groups + (size_t)g * lanes;
             int8_t q[CT_GROUP] = {0};
             int32_t sum[2] = {0};
             p->scale[at + lane] = 0;
             if (t < (size_t)p->n)
-                quantize_group(q, &p->scale[at + lane], sum, x + t * ldx + g * CT_GROUP);
+                quantize_group(q, &p->scale[at + lane], sum, x + (g - part.g0) * CT_GROUP);
             p->sum[2 * at + lane] = sum[0];
             p->sum[2 * at + lanes + lane] = sum[1];
             for (size_t k = 0; k < CT_GROUP; k += RUN)

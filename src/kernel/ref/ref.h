@@ -7,9 +7,9 @@
 
 void CT_NAME(ct_kernel_init)(struct ct_kernel *k);
 void CT_NAME(ct_dequantize_row)(float *out, const struct ct_weight *w, int row, float *scratch);
-void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
-                               int t1);
-void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
+void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
+                               struct ct_input_part part);
+void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part);
 void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                          const struct ct_prepared *x, enum ct_input form, float *scratch,
                          const struct ct_panels_next *next);

@@ -51,31 +51,32 @@ void CT_NAME(ct_dequantize_row)(float *restrict out, const struct ct_weight *w, 
 
 /* ---- inputs ---- */
 
-static void prepare_value(struct ct_prepared *p, bool bf16, const float *x, size_t ldx, int t0, int t1)
+static void prepare_value(struct ct_prepared *p, bool bf16, const float *x, size_t ldx,
+                          struct ct_input_part part)
 {
-    int cols = p->cols, padded = ct_pad_group(cols);
+    int first = part.g0 * CT_GROUP, end = part.g1 * CT_GROUP, padded = ct_pad_group(p->cols);
     int lanes = p->n == 1 ? 1 : CT_LANES;
 
-    for (int t = t0; t < CT_MIN(t1, p->n); t += lanes) {
-        float *out = p->value + (size_t)t * (size_t)padded;
+    for (int t = part.t0; t < CT_MIN(part.t1, p->n); t += lanes) {
+        float *out = p->value + (size_t)t * (size_t)padded + (size_t)first * (size_t)lanes;
         for (int lane = 0; lane < lanes; lane++) {
-            const float *in = x + (size_t)(t + lane) * ldx;
-            int have = t + lane < p->n ? cols : 0;
+            const float *in = x + (size_t)(t - part.t0 + lane) * ldx;
+            int have = t + lane < p->n ? CT_MIN(end, p->cols) - first : 0;
             for (int k = 0; k < have; k++)
                 out[(size_t)k * (size_t)lanes + (size_t)lane] = bf16 ? ct_bf16_round(in[k]) : in[k];
-            for (int k = have; k < padded; k++)
+            for (int k = have; k < end - first; k++)
                 out[(size_t)k * (size_t)lanes + (size_t)lane] = 0;
         }
     }
 }
 
-static void prepare_q8(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+static void prepare_q8(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
     int cols = p->cols, padded = ct_pad_group(cols), groups = padded / CT_GROUP;
 
-    for (int t = t0; t < CT_MIN(t1, p->n); t++)
-        for (int g = 0; g < groups; g++) {
-            const float *in = x + (size_t)t * ldx + (size_t)g * CT_GROUP;
+    for (int t = part.t0; t < CT_MIN(part.t1, p->n); t++)
+        for (int g = part.g0; g < part.g1; g++) {
+            const float *in = x + (size_t)(t - part.t0) * ldx + (size_t)(g - part.g0) * CT_GROUP;
             int8_t *q = p->q + (size_t)t * (size_t)padded + (size_t)g * CT_GROUP;
             int have = CT_MIN(CT_GROUP, cols - g * CT_GROUP);
             uint32_t top = 0; /* the bits of max|x| order like the values, and a NaN comes out on top */
@@ -97,20 +98,20 @@ static void prepare_q8(struct ct_prepared *p, const float *x, size_t ldx, int t0
         }
 }
 
-void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
-                               int t1)
+void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
+                               struct ct_input_part part)
 {
-    ct_assert_prepare(p, x, ldx, t0, t1);
+    ct_assert_prepare(p, x, ldx, part);
     if (form == CT_INPUT_Q8)
-        prepare_q8(p, x, ldx, t0, t1);
+        prepare_q8(p, x, ldx, part);
     else
-        prepare_value(p, form != CT_INPUT_F32, x, ldx, t0, t1);
+        prepare_value(p, form != CT_INPUT_F32, x, ldx, part);
 }
 
 /* Panels are read row by row here, so their input is the one of rows. */
-void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
-    prepare_q8(p, x, ldx, t0, t1);
+    prepare_q8(p, x, ldx, part);
 }
 
 /* ---- f32 and bf16 products: two chains per group ---- */

@@ -39,7 +39,7 @@ void CT_NAME(ct_project_sfp)(float *out, size_t ldo, const struct ct_weight *w, 
 /* The entries of a level's table, and what levels above it use. */
 void CT_NAME(ct_panels_init)(struct ct_kernel *k);
 void CT_NAME(ct_panels_init_one_stream)(struct ct_kernel *k);
-void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
+void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part);
 void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                 const struct ct_prepared *x, enum ct_input form, float *scratch,
                                 const struct ct_panels_next *next);

@@ -12,9 +12,9 @@
 #define BELOW_LANES CT_PASTE(ct_lanes_prepare, CT_BELOW_ATTEND)
 void BELOW(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x,
            enum ct_input form, float *scratch, const struct ct_panels_next *next);
-void BELOW_LANES(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
-void ct_prepare_input_avx2(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
-                           int t1);
+void BELOW_LANES(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part);
+void ct_prepare_input_avx2(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
+                           struct ct_input_part part);
 
 /* Tokens that a last tile may have at least; the others of it are zeros. Fewer are faster without. */
 enum { FEWEST = 13 };
@@ -78,16 +78,16 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
 
 /* Of each 16 tokens, [group][16] of these: 32 bytes, scale, scale times their sum where levels below have the
  * sum, and behind those of all tokens the sums of both halves in 16 bits each. */
-static void head_bytes(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+static void head_bytes(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
     const size_t groups = (size_t)(p->cols / CT_GROUP);
     int32_t *pair = p->sum + ct_round_up((size_t)p->n, TOKENS) * groups;
 
-    for (int t = t0; t < t1; t += EIGHT)
-        for (size_t g = 0; g < groups; g++) {
-            const size_t at = (size_t)(t / TOKENS * TOKENS) * groups + g * TOKENS + (size_t)(t % TOKENS);
+    for (int t = part.t0; t < part.t1; t += EIGHT, x += EIGHT * ldx)
+        for (int g = part.g0; g < part.g1; g++) {
+            const size_t at = (size_t)(t / TOKENS * TOKENS) * groups + (size_t)(g * TOKENS + t % TOKENS);
             const struct eight_groups eight =
-                quantize_eight(x + (size_t)t * ldx + g * CT_GROUP, ldx, CT_MIN(EIGHT, p->n - t));
+                quantize_eight(x + (g - part.g0) * CT_GROUP, ldx, CT_MIN(EIGHT, p->n - t));
             __m512i words[EIGHT / 2];
             __m256i half[2];
             UNROLL for (int i = 0; i < EIGHT / 2; i++) _mm512_storeu_si512(
@@ -131,17 +131,17 @@ static void put_part(void *to, const float *x, int n)
 }
 
 /* Of each 16 tokens, two-byte values [chunk][16][32]: half of the memory where floats would lie. */
-static void head_bf16(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+static void head_bf16(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
     const int chunks = ct_pad_group(p->cols) / CT_GROUP;
 
-    for (int t = t0; t < t1; t++) {
+    for (int t = part.t0; t < part.t1; t++, x += ldx) {
         const size_t block = (size_t)(t / TOKENS) * (size_t)chunks;
-        for (int c = 0; c < chunks; c++) {
+        for (int c = part.g0; c < part.g1; c++) {
             const int have = t < p->n ? CT_MIN(p->cols - c * CT_GROUP, CT_GROUP) : 0;
             uint8_t *to =
                 (uint8_t *)p->value + ((block + (size_t)c) * TOKENS + (size_t)(t % TOKENS)) * LINE_BYTES;
-            const float *in = x + (size_t)t * ldx + c * CT_GROUP;
+            const float *in = x + (c - part.g0) * CT_GROUP;
             if (have == CT_GROUP)
                 put_row(to, in);
             else
@@ -150,42 +150,42 @@ static void head_bf16(struct ct_prepared *p, const float *x, size_t ldx, int t0,
     }
 }
 
-/* Tokens [t0, t1) of both parts; those of a last tile that nobody has are among them, since t1 is a multiple
- * of CT_LANES. */
-static void prepare_panels(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
-                           int t1)
+/* The tokens of a part of both inputs; those of a last tile that nobody has are among them, since t1 is a
+ * multiple of CT_LANES. */
+static void prepare_panels(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
+                           struct ct_input_part part)
 {
-    ct_assert_prepare(p, x, ldx, t0, t1);
+    ct_assert_prepare(p, x, ldx, part);
     const int n = tiled(p, form);
     struct ct_prepared head = head_of(p, n), rest = rest_of(p, form, n);
+    const struct ct_input_part of_head = {part.t0, CT_MIN(part.t1, n), part.g0, part.g1};
+    const struct ct_input_part of_rest = {CT_MAX(part.t0 - n, 0), part.t1 - n, part.g0, part.g1};
 
-    if (t0 < n && form == CT_INPUT_LANES)
-        head_bytes(&head, x, ldx, t0, CT_MIN(t1, n));
-    else if (t0 < n)
-        head_bf16(&head, x, ldx, t0, CT_MIN(t1, n));
-    if (t1 <= n || n >= p->n)
+    if (part.t0 < n && form == CT_INPUT_LANES)
+        head_bytes(&head, x, ldx, of_head);
+    else if (part.t0 < n)
+        head_bf16(&head, x, ldx, of_head);
+    if (part.t1 <= n || n >= p->n)
         return;
-    x += (size_t)n * ldx;
-    t0 = CT_MAX(t0 - n, 0);
-    t1 -= n;
+    x += (size_t)CT_MAX(n - part.t0, 0) * ldx;
     if (form == CT_INPUT_LANES)
-        BELOW_LANES(&rest, x, ldx, t0, t1);
+        BELOW_LANES(&rest, x, ldx, of_rest);
     else
-        ct_prepare_input_avx2(&rest, CT_INPUT_BF16, x, ldx, t0, t1);
+        ct_prepare_input_avx2(&rest, CT_INPUT_BF16, x, ldx, of_rest);
 }
 
-static void prepare_lanes(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+static void prepare_lanes(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
-    prepare_panels(p, CT_INPUT_LANES, x, ldx, t0, t1);
+    prepare_panels(p, CT_INPUT_LANES, x, ldx, part);
 }
 
-static void prepare_input(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx, int t0,
-                          int t1)
+static void prepare_input(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
+                          struct ct_input_part part)
 {
     if (form == CT_INPUT_BF16_LANES)
-        prepare_panels(p, form, x, ldx, t0, t1);
+        prepare_panels(p, form, x, ldx, part);
     else
-        ct_prepare_input_avx2(p, form, x, ldx, t0, t1);
+        ct_prepare_input_avx2(p, form, x, ldx, part);
 }
 
 void CT_NAME(ct_panels_init)(struct ct_kernel *k);

@@ -502,26 +502,25 @@ INLINE void quantize_group(uint32_t word[8], float *scale, int32_t *sum, int32_t
     *pair = (int32_t)((uint32_t)high << 16 | ((uint32_t)low & 0xffff));
 }
 
-void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
-    ct_assert_prepare(p, x, ldx, t0, t1);
+    ct_assert_prepare(p, x, ldx, part);
     const int lanes = p->n == 1 ? 1 : CT_LANES;
     const size_t cols = (size_t)p->cols, groups = cols / CT_GROUP;
     const int padded = (p->n + lanes - 1) / lanes * lanes;
     int32_t *pair = p->sum + (size_t)padded * groups;
 
-    for (int t = t0; t < t1 && t < padded; t++) {
+    for (int t = part.t0; t < part.t1 && t < padded; t++, x += ldx) {
         int block = t / lanes * lanes, lane = t % lanes;
-        for (size_t g = 0; g < groups; g++) {
-            size_t at = (size_t)block * groups + g * (size_t)lanes + (size_t)lane;
-            size_t to = (size_t)block * cols + (g * CT_GROUP * (size_t)lanes) + 4 * (size_t)lane;
+        for (int g = part.g0; g < part.g1; g++) {
+            size_t at = (size_t)block * groups + (size_t)(g * lanes + lane);
+            size_t to = (size_t)block * cols + (size_t)(g * CT_GROUP * lanes + 4 * lane);
             uint32_t word[8] = {0};
             p->scale[at] = 0;
             p->sum[at] = 0;
             pair[at] = 0;
             if (t < p->n)
-                quantize_group(word, &p->scale[at], &p->sum[at], &pair[at],
-                               x + (size_t)t * ldx + g * CT_GROUP);
+                quantize_group(word, &p->scale[at], &p->sum[at], &pair[at], x + (g - part.g0) * CT_GROUP);
             for (int i = 0; i < 8; i++, to += 4 * (size_t)lanes)
                 memcpy(p->q + to, &word[i], 4);
         }

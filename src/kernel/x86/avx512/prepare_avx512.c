@@ -8,7 +8,7 @@
 
 _Static_assert(CT_LANES == EIGHT, "a block of tokens is quantised at once");
 
-void CT_NAME(ct_lanes_prepare)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1);
+void CT_NAME(ct_lanes_prepare)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part);
 void CT_NAME(ct_prepare_init)(struct ct_kernel *k);
 
 /* The first n of eight words. */
@@ -37,13 +37,13 @@ INLINE void store_sums(float *scale, int32_t *sum, int32_t *pair, const struct e
 }
 
 /* One token: eight of its groups at a time. */
-static void prepare_token(struct ct_prepared *p, const float *x)
+static void prepare_token(struct ct_prepared *p, const float *x, int g0, int g1)
 {
     const int groups = p->cols / CT_GROUP;
 
-    for (int g = 0; g < groups; g += EIGHT) {
-        const int n = CT_MIN(EIGHT, groups - g);
-        struct eight_groups eight = quantize_eight(x + g * CT_GROUP, CT_GROUP, n);
+    for (int g = g0; g < g1; g += EIGHT) {
+        const int n = CT_MIN(EIGHT, g1 - g);
+        struct eight_groups eight = quantize_eight(x + (g - g0) * CT_GROUP, CT_GROUP, n);
         __m512i words[4];
         UNROLL for (int i = 0; i < EIGHT / 2; i++)
         {
@@ -59,21 +59,21 @@ static void prepare_token(struct ct_prepared *p, const float *x)
     }
 }
 
-void CT_NAME(ct_lanes_prepare)(struct ct_prepared *p, const float *x, size_t ldx, int t0, int t1)
+void CT_NAME(ct_lanes_prepare)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
-    ct_assert_prepare(p, x, ldx, t0, t1);
+    ct_assert_prepare(p, x, ldx, part);
     const size_t groups = (size_t)(p->cols / CT_GROUP);
     int32_t *pair = p->sum + ct_round_up((size_t)p->n, CT_LANES) * groups;
 
     if (p->n == 1) {
-        prepare_token(p, x);
+        prepare_token(p, x, part.g0, part.g1);
         return;
     }
-    for (int t = t0; t < CT_MIN(t1, p->n); t += CT_LANES)
-        for (size_t g = 0; g < groups; g++) {
-            const size_t at = (size_t)t * groups + g * CT_LANES;
+    for (int t = part.t0; t < CT_MIN(part.t1, p->n); t += CT_LANES, x += CT_LANES * ldx)
+        for (int g = part.g0; g < part.g1; g++) {
+            const size_t at = (size_t)t * groups + (size_t)(g * CT_LANES);
             struct eight_groups eight =
-                quantize_eight(x + (size_t)t * ldx + g * CT_GROUP, ldx, CT_MIN(CT_LANES, p->n - t));
+                quantize_eight(x + (g - part.g0) * CT_GROUP, ldx, CT_MIN(CT_LANES, p->n - t));
             __m512i words[4];
             words_side_by_side(words, &eight);
             UNROLL for (int i = 0; i < 4; i++)
