@@ -304,7 +304,7 @@ typedef struct carat_engine_options {
     carat_progress progress; /* of carat_engine_create, in KiB of weights; may be NULL */
     void *user;
     size_t kv_bytes; /* of K and V in blocks of 256 positions, which sessions share; 0: full contexts */
-    int logits_rows; /* logits computed together for carat_row.deliver; 0: 1 */
+    int logits_rows; /* logits computed together for carat_row.deliver and drafts; 0: 4 */
     int first_layer, layers;         /* layers that run; layers 0: all from first_layer on */
     size_t snapshot_bytes;           /* of snapshots (carat_generate.h), beside kv_bytes; 0: none are taken */
     const struct carat_costs *costs; /* of passes, from another engine (carat_generate.h); NULL: not known */

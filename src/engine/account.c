@@ -9,10 +9,10 @@
 #define MAY_LOSE 0.02 /* of the time */
 #define MEMORY   16.0 /* drafts that an estimate goes back */
 
-static const char does_not_pay[] = "too few drafts are right for what the rows cost";
-static const char pays_again[] = "a draft that was tried was right";
-static const char nothing_to_lose[] = "a wrong draft could lose more than 2 % of the time, or a pass";
-static const char has_lost[] = "drafts lost more than 2 % of the time, or a pass";
+static const char does_not_pay[] = "too few are right for what rows cost";
+static const char pays_again[] = "one that was tried was right";
+static const char nothing_to_lose[] = "a wrong one could lose 2 % of the time, or a pass";
+static const char has_lost[] = "they lost 2 % of the time, or a pass";
 
 void ct_account_begin(struct ct_account *a, bool always)
 {
@@ -28,7 +28,14 @@ void ct_account_cost(struct ct_account *a, int rows, double nanoseconds)
         a->costs.sample[rows][a->costs.n[rows]++ % CT_ACCOUNT_SAMPLES] = (float)nanoseconds;
 }
 
-/* The sample in the middle, of an even number the lower one; 0: there is none. */
+void ct_account_guess(struct ct_account *a, int rows, double nanoseconds)
+{
+    if (a->costs.n[rows] == 0)
+        ct_account_cost(a, rows, nanoseconds);
+}
+
+/* A low sample: of four and more the second, of fewer the lowest, since whatever disturbs a pass makes it
+ * longer. 0: there is none. */
 static double cost_measured(const struct ct_account *a, int rows)
 {
     const float *sample = a->costs.sample[rows];
@@ -40,7 +47,7 @@ static double cost_measured(const struct ct_account *a, int rows)
             below += sample[j] < sample[i];
             equal += sample[j] == sample[i];
         }
-        if (below <= (n - 1) / 2 && (n - 1) / 2 < below + equal)
+        if (below <= (n - 1) / 3 && (n - 1) / 3 < below + equal)
             return (double)sample[i];
     }
     return 0;
@@ -185,13 +192,13 @@ void ct_account_book(struct ct_account *a, const struct ct_draft_facts *f)
     if (rows > CT_ACCOUNT_ROWS)
         return;
     ct_account_cost(a, rows, f->pass);
-    double pass = cost_of(a, f->generations).least;
+    double pass = cost_of(a, f->generations).least, whole = cost_of(a, rows).least;
     a->given += 1 + f->accepted;
     a->spent += f->pass + f->proposing;
     a->gained -= f->proposing;
     if (f->drafted == 0 || !(pass > 0))
         return;
-    a->gained += f->accepted * pass / f->generations - (f->pass - pass) * f->drafted / f->drafts;
+    a->gained += f->accepted * pass / f->generations - (whole - pass) * f->drafted / f->drafts;
     count_trials(a, f->drafted, f->accepted);
     if (a->state == CT_ALWAYS_DRAFTS)
         return;

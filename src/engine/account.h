@@ -9,7 +9,7 @@
 
 enum {
     CT_ACCOUNT_ROWS = 64,   /* of a pass that is measured; with more, nothing is drafted */
-    CT_ACCOUNT_SAMPLES = 5, /* of a cost, which is the one in the middle */
+    CT_ACCOUNT_SAMPLES = 5, /* of a cost, which is a low one of them */
     CT_ACCOUNT_WAIT = 64,   /* tokens until a draft is tried again, the first time */
 };
 
@@ -38,6 +38,8 @@ struct ct_account {
 void ct_account_begin(struct ct_account *a, bool always);
 /* A pass of so many rows takes so long. */
 void ct_account_cost(struct ct_account *a, int rows, double nanoseconds);
+/* The same, unless it was measured. */
+void ct_account_guess(struct ct_account *a, int rows, double nanoseconds);
 /* How many of up to `most` drafts, at least `least`, are worth a pass that already has so many rows, from
  * which so many tokens are expected: those that give most tokens a second; 0: none are. Switches. */
 int ct_account_choose(struct ct_account *a, int rows, double tokens, int least, int most);

@@ -138,13 +138,21 @@ static carat_status check_generations(const carat_engine *e, carat_generation *c
     return CARAT_OK;
 }
 
+/* What is known of the engine's passes by now. */
+static void begin_drafts(carat_generation *g)
+{
+    ct_speculate_begin(&g->speculation);
+    for (int rows = 1; rows <= CT_ACCOUNT_ROWS; rows++)
+        ct_account_guess(&g->speculation.account, rows, ct_pass_cost(g->session->engine, rows));
+}
+
 /* What the session holds may have been changed since the last step; then all begins anew. */
 static void notice_changes(carat_generation *g)
 {
     if (g->changes == g->session->changes)
         return;
     g->changes = g->session->changes;
-    ct_speculate_begin(&g->speculation);
+    begin_drafts(g);
     g->n_all = 0;
     g->given_last = -1;
     g->info = (carat_generation_info){.size = sizeof g->info, .last = -1};
@@ -355,15 +363,15 @@ static carat_status end_row(carat_generation *g, carat_status status, carat_erro
 
 /* ---- the step ---- */
 
-/* Whether rows were one pass over ids that were given and proposed: what the time of it tells about. */
-static bool is_plain_pass(const carat_engine *e, const struct ct_draft_pass *pass, const carat_row *rows,
+/* Whether a step is one pass over ids that were given and proposed alone: what its time tells about. */
+static bool is_plain_pass(const carat_engine *e, const struct ct_draft_pass *pass, carat_generation *const *g,
                           int n)
 {
-    int evaluated = 0;
+    bool plain = pass->generations + pass->drafts <= e->plan.chunk;
 
     for (int i = 0; i < n; i++)
-        evaluated += rows[i].n + rows[i].session->again;
-    return evaluated == pass->generations + pass->drafts && evaluated <= e->plan.chunk;
+        plain &= !g[i]->passes || (!g[i]->naive && g[i]->session->again == 0);
+    return plain;
 }
 
 /* Whether a generation has a row in the pass of a step. */
@@ -397,7 +405,7 @@ static carat_status step(carat_engine *e, carat_generation *const *g, int n, car
     if (n_rows)
         result = ct_evaluate(e, rows, n_rows, false, err);
     double seconds = ct_os_seconds() - start;
-    bool plain = !result && is_plain_pass(e, &pass, rows, n_rows);
+    bool plain = !result && is_plain_pass(e, &pass, g, n);
     for (int i = 0, r = 0; i < n; i++) {
         carat_status status = CARAT_OK;
         if (result)
