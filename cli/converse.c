@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lookup.h"
+
 /* Their number is the library's to limit; a message about it should not come after a long load. */
 static int read_stop_ids(struct converse *c)
 {
@@ -32,7 +34,7 @@ int converse_open(struct converse *c, const struct options *o)
     c->calls.start = -1;
     if (o->stop_ids && *o->stop_ids && (code = read_stop_ids(c)) != DONE)
         return code;
-    if ((code = open_packed(&c->model, o)) != DONE)
+    if ((code = check_lookup(o)) != DONE || (code = open_packed(&c->model, o)) != DONE)
         return code;
     c->load_s = seconds() - start;
     if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK)
@@ -313,6 +315,7 @@ int converse_answer(struct converse *c)
     options.stop_ids = c->stop_ids.n ? c->stop_ids.ids : o->stop_ids || o->ignore_eos ? &none : NULL;
     options.n_stop_ids = c->stop_ids.n;
     options.naive = o->naive;
+    lookup_options(&options, o);
     options.on_token = take_given;
     options.user = c;
     if (carat_generation_create(&g, c->session, &options, &err) != CARAT_OK)

@@ -87,12 +87,16 @@ const struct verb_text verb_texts[N_VERB] = {
          "bench timeline MODEL times what a session does with what it has evaluated: finding that nothing "
          "is new, going back, taking a snapshot, saving and loading a file, and after a prompt of -d "
          "tokens (default 4096) the last answer again and a further turn, beside fresh prompts as long as "
-         "what is new. A model called timeline is ./timeline.\n",
+         "what is new. A model called timeline is ./timeline.\n"
+         "--draft-right A times -npl generations of -n ids (default 256) behind a prompt of -p (default 64), "
+         "without drafts and with some whose ids are right with probability A, beside a loop of carat_step "
+         "and carat_sample.\n",
          "carat bench MODEL -p 512 -n 64 -r 5\n"
          "carat bench MODEL -d 0,512,1024 --plot depth.svg\n"
          "carat bench MODEL -o json >before.json\n"
          "carat bench MODEL --compare before.json\n"
-         "carat bench timeline tiny -d 1024\n"},
+         "carat bench timeline tiny -d 1024\n"
+         "carat bench MODEL --draft-right 0.8 -n 64\n"},
     [SHOW] =
         {"show", "MODEL", "describe a model and the memory it needs", 1, 1,
          "Memory is that of weights, cache of keys and values, work and the stacks of threads, as run would "
@@ -214,6 +218,16 @@ const struct option option_table[] = {
      "never generate the ids that end generation", 0, 0},
     {{"--stop-ids"}, TEXT, AT(stop_ids), SELDOM(GENERATES), "IDS",
      "ids that end generation, instead of the model's own; \"\" is none", 0, 0},
+    {{"--lookup"}, CHOICE, AT(lookup), GENERATES | SELDOM(ON(BENCH)), "on|off|auto",
+     "draft from the text itself, which comes out sooner and never otherwise; auto where it pays (default auto)",
+     0, 0},
+    {{"--draft-max", "--draft", "--draft-n", "--spec-draft-n-max"}, INT, AT(draft_max), SELDOM(GENERATES | ON(BENCH)), "N",
+     "most ids of a draft; 0 is none (default 7, the most that a pass verifies)", 0, INT_MAX},
+    {{"--draft-min", "--draft-n-min", "--spec-draft-n-min"}, INT, AT(draft_min), SELDOM(GENERATES | ON(BENCH)), "N",
+     "drafts of fewer ids are not tried (default 1)", 0, INT_MAX},
+    {{"--spec-type"}, CHOICE, AT(spec_type), SELDOM(GENERATES),
+     "none|ngram-simple|ngram-map-k|ngram-map-k4v|ngram-mod|ngram-cache",
+     "llama.cpp's name: none is --lookup off, the others are --lookup on", 0, 0},
     GROUP("Output"),
     {{"--all"}, FLAG, AT(all), ON(LOGITS), NULL, "logits after every id, not only the last", 0, 0},
     {{"-o", "--out"}, WRITES, AT(out), ON(LOGITS), "FILE",
@@ -241,6 +255,8 @@ const struct option option_table[] = {
      "as llama-bench has it: a row for each; there is one kernel, which is always used", 0, 0},
     {{"--prompt"}, TEXT, AT(prompt), ON(BENCH), "TEXT",
      "instead of these tests, time whole generations after TEXT, the prompt's own time included", 0, 0},
+    {{"--draft-right"}, REAL, AT(draft_right), ON(BENCH), "A",
+     "instead of these tests, time generations whose drafts are right with probability A, and plain ones", 0, 1},
     {{"--max-tokens"}, INT, AT(predict), ON(BENCH), "N",
      "with --prompt: most tokens of a generation (default 64)", 1, INT_MAX},
     {{"--bench-iters"}, INT, AT(iterations), ON(BENCH), "N", "with --prompt: generations (default 3)", 1, 1000},

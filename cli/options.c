@@ -403,6 +403,8 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
                           .predict = -1,
                           .top_k = -1,
                           .warmup = -1,
+                          .draft_max = -1,
+                          .draft_right = -1,
                           .temp = -1,
                           .top_p = -1,
                           .min_p = -1,

@@ -58,9 +58,12 @@ struct options {
     const char *thread_list, *chunk_list; /* of bench: threads and chunk as lists */
     const char *stop_ids;                 /* "": none */
     const char *log_jsonl;
-    int warmup, iterations;   /* of bench --prompt */
-    bool timeline;            /* of bench: the word that stands before MODEL */
-    const char *prompt_cache; /* of run: a timeline file */
+    double draft_right;             /* of bench; below 0: not given */
+    const char *lookup, *spec_type; /* drafts from the text itself: on, off, auto; llama.cpp's kinds */
+    int draft_max, draft_min;       /* ids of a draft; below 0: not given; draft_max 0: none */
+    int warmup, iterations;         /* of bench --prompt */
+    bool timeline;                  /* of bench: the word that stands before MODEL */
+    const char *prompt_cache;       /* of run: a timeline file */
     bool prompt_cache_all, prompt_cache_ro;
     bool talks, single_turn; /* -cnv of run, -st */
     const char *tap;         /* of logits: the values that it writes */

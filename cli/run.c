@@ -8,8 +8,8 @@
 
 #include "chat/chat.h"
 #include "converse.h"
+#include "lookup.h"
 #include "prompt.h"
-#include "remark.h"
 
 struct run {
     struct converse with;
@@ -28,7 +28,7 @@ static void print_timings(const struct run *r)
     if (!c->o->no_perf) {
         remark_speed(&said, "prompt", c->evaluated, r->prompt.n, speed_of(c->evaluated, c->prompt_s));
         remark_speed(&said, "generation", c->ids.n, c->ids.n,
-                     speed_of(c->generation.passes, c->generation_s));
+                     speed_of(from_passes(&c->generation), c->generation_s));
     }
     if (converse_draws(s) && (c->seed_is_random || c->o->verbose))
         remark(&said, "seed %llu", (unsigned long long)s->seed);
@@ -42,6 +42,7 @@ static void print_timings(const struct run *r)
         remark(&said, "top-k %d", s->top_k);
         remark(&said, "top-p %g", (double)s->top_p);
         remark(&said, "min-p %g", (double)s->min_p);
+        remark_drafts(&said, &c->generation);
     }
     remarks_flush(&said);
 }
@@ -53,8 +54,12 @@ static int print_json(const struct run *r)
                                 c->evaluated, "prompt_ms", c->prompt_s * 1e3, "prompt_per_second",
                                 json_number(speed_of(c->evaluated, c->prompt_s)), "predicted_n", c->ids.n,
                                 "predicted_ms", c->generation_s * 1e3, "predicted_per_second",
-                                json_number(speed_of(c->generation.passes, c->generation_s)));
+                                json_number(speed_of(from_passes(&c->generation), c->generation_s)));
 
+    if (timings && !add_drafts(timings, &c->generation)) {
+        json_decref(timings);
+        timings = NULL;
+    }
     /* a seed that decided nothing, and that nobody gave, is no part of the result */
     if (timings && (converse_draws(&c->sampling) || !c->seed_is_random) &&
         json_object_set_new(timings, "seed", json_integer((json_int_t)c->sampling.seed)) != 0) {

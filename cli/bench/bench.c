@@ -304,5 +304,7 @@ int verb_bench(const struct options *o)
 {
     if (o->timeline)
         return bench_timeline(o);
+    if (o->draft_right >= 0)
+        return bench_draft(o);
     return o->prompt ? bench_whole(o) : bench_tests(o);
 }

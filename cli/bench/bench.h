@@ -2,8 +2,8 @@
 /* bench.h: what `carat bench` is made of: tests that are planned (bench.c), run (bench_run.c) under a watch
  * on the machine (bench_load.c), summed up (bench_figures.c) and told: as a table for people
  * (bench_report.c), as fields for programs (bench_fields.c), against an older result (bench_compare.c) and as
- * a picture (bench_plot.c). Whole generations of a real prompt (bench_whole.c) and what going back and keeping
- * a session in a file take (bench_timeline.c) are apart from all that. */
+ * a picture (bench_plot.c). Whole generations of a real prompt (bench_whole.c), what going back and keeping a
+ * session in a file take (bench_timeline.c) and what drafts bring (bench_draft.c) are apart from all that. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -142,6 +142,10 @@ int bench_whole(const struct options *o); /* all of --prompt; an exit code */
 /* ---- bench_timeline.c ---- */
 
 int bench_timeline(const struct options *o); /* all of `bench timeline`; an exit code */
+
+/* ---- bench_draft.c ---- */
+
+int bench_draft(const struct options *o); /* all of --draft-right; an exit code */
 
 /* ---- bench_run.c: exit codes ---- */
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lookup.c: see lookup.h. llama.cpp's names mean what carat's own do: of its kinds of drafts carat has those
+ * that come from the text itself. */
+#include <string.h>
+
+#include "lookup.h"
+
+static bool says(const char *option, const char *word)
+{
+    return option && strcmp(option, word) == 0;
+}
+
+/* Of the two options, and a --draft-max of 0. */
+static carat_lookup lookup_of(const struct options *o)
+{
+    if (o->draft_max == 0 || says(o->lookup, "off") || says(o->spec_type, "none"))
+        return CARAT_LOOKUP_OFF;
+    return says(o->lookup, "on") || (o->spec_type && !o->lookup) ? CARAT_LOOKUP_ON : CARAT_LOOKUP_AUTO;
+}
+
+static int most_of(const struct options *o)
+{
+    return o->draft_max < 0 || o->draft_max > CARAT_MOST_DRAFT ? CARAT_MOST_DRAFT : o->draft_max;
+}
+
+int check_lookup(const struct options *o)
+{
+    const char *verb = verb_texts[o->verb].name;
+    bool off = lookup_of(o) == CARAT_LOOKUP_OFF;
+    const char *on = says(o->lookup, "on") ? "--lookup on" : o->spec_type ? "--spec-type" : "--lookup on";
+
+    if (o->naive && (says(o->lookup, "on") || (o->spec_type && !says(o->spec_type, "none"))))
+        return fail(USAGE, "%s: --naive evaluates every token anew, and has no use for %s", verb, on);
+    if (o->lookup && o->spec_type && says(o->lookup, "off") != says(o->spec_type, "none"))
+        return fail(USAGE, "%s: --lookup %s and --spec-type %s contradict each other", verb, o->lookup,
+                    o->spec_type);
+    if (says(o->lookup, "on") && o->draft_max == 0)
+        return fail(USAGE, "%s: --lookup on and --draft-max 0 contradict each other", verb);
+    if (!off && o->draft_min > most_of(o))
+        return fail(USAGE,
+                    "%s: --draft-min is %d, expected at most --draft-max, or the %d ids that a pass verifies",
+                    verb, o->draft_min, most_of(o));
+    if (!off && o->draft_max > CARAT_MOST_DRAFT)
+        note("--draft-max %d: a pass verifies %d ids of a draft, so that is the most", o->draft_max,
+             CARAT_MOST_DRAFT);
+    return DONE;
+}
+
+void lookup_options(carat_generation_options *g, const struct options *o)
+{
+    g->lookup = o->naive ? CARAT_LOOKUP_OFF : lookup_of(o);
+    g->draft_max = most_of(o);
+    g->draft_min = o->draft_min;
+    if (g->lookup == CARAT_LOOKUP_OFF)
+        g->draft_max = g->draft_min = 0;
+}
+
+bool add_drafts(json_t *timings, const carat_generation_info *info)
+{
+    json_t *drafts = info->drafted
+                         ? json_pack("{s:i, s:i, s:f}", "draft_n", info->drafted, "draft_n_accepted",
+                                     info->accepted, "draft_gained_ms", info->gained_ms)
+                         : json_object();
+
+    return drafts && json_object_update_new(timings, drafts) == 0;
+}
+
+void remark_drafts(struct remarks *r, const carat_generation_info *info)
+{
+    if (info->drafted) {
+        remark(r, "drafts %d of %d right", info->accepted, info->drafted);
+        remark(r, "%.1f ms gained", info->gained_ms);
+    }
+    for (int i = 0; i < info->switched && i < CARAT_MOST_SWITCHES; i++) {
+        const carat_draft_switch *s = &info->switches[i];
+        remark(r, "drafting %s after %d: %s", s->on ? "on" : "off", s->given, s->reason);
+    }
+}
+
+int from_passes(const carat_generation_info *info)
+{
+    return info->passes + info->accepted;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lookup.h: drafts, as the options of verbs that generate ask for them. */
+#ifndef LOOKUP_H
+#define LOOKUP_H
+
+#include "carat_generate.h"
+#include "remark.h"
+
+/* Are --lookup, --spec-type, --draft-max, --draft-min and --naive of one mind? Notes what is cut to what a
+ * pass can verify. Before a model is opened; an exit code. */
+int check_lookup(const struct options *o);
+/* What they ask for. */
+void lookup_options(carat_generation_options *g, const struct options *o);
+/* Into timings of an answer, if there were drafts: their ids, how many of them were right, milliseconds that
+ * they saved. False when memory is out. */
+bool add_drafts(json_t *timings, const carat_generation_info *info);
+/* The same as remarks, with each time that drafting was switched. */
+void remark_drafts(struct remarks *r, const carat_generation_info *info);
+/* Ids that passes of an answer gave: the first one comes from the pass of the prompt. */
+int from_passes(const carat_generation_info *info);
+
+#endif

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_lookup.sh: drafts at the command line: what is generated with and without them, the options of llama.cpp that mean
+# them, what contradicts itself, and `carat bench --draft-right`. No time is judged.
+. "$CARAT_SOURCE/test/cli/common.bash"
+
+# repeats itself, so that there is something to draft
+prompt='one two three four one two three four one two three'
+for how in '--temp 0' '--seed 5' '--seed 6 --temp 2' '--ignore-eos --seed 7'; do
+    # shellcheck disable=SC2086  # words of a command line
+    for with in '--lookup off' '--lookup on' '--lookup auto' '--naive' '--lookup on --draft-max 1' '--lookup on --draft-min 3' \
+        '--lookup on --chunk 1' '--lookup on --chunk 3 -t 1' '--spec-type ngram-mod' '--spec-type none' '--draft-max 0'; do
+        expect 0 run tiny --raw "$prompt" -n 96 --json $how $with
+        sed 's/,"timings":.*//' out >"ids of $with"
+        cmp -s 'ids of --lookup off' "ids of $with" || die "$how: other ids with $with"
+    done
+done
+expect 0 run tiny --raw "$prompt" -n 96 --json --temp 0 --ignore-eos --lookup on
+out_has '"draft_n":[1-9][0-9]*,'
+out_has '"draft_n_accepted":[1-9]'
+out_has '"draft_gained_ms":'
+expect 0 run tiny --raw "$prompt" -n 96 --temp 0 --ignore-eos --lookup on -v
+err_has 'drafts [1-9][0-9]* of [1-9][0-9]* right'
+expect 0 run tiny --raw "$prompt" -n 96 --json --temp 0 --ignore-eos --lookup off
+if grep -q draft_n out; then die "drafts that are off"; fi
+
+# as llama.cpp has them
+expect 0 run tiny --raw "$prompt" -n 4 --spec-type ngram-map-k --draft-n 16 --draft-n-min 1
+err_has 'a pass verifies 7 ids of a draft'
+[ "$(grep -c 'a pass verifies' err)" = 1 ] || die 'the note comes more than once'
+expect 0 run tiny --raw "$prompt" -n 4 --draft-max 7 --draft-min 7
+[ ! -s err ] || die 'a note without need'
+expect 0 run tiny --raw "$prompt" -n 4 --draft-max 99 --lookup off
+[ ! -s err ] || die 'a note about drafts that are off'
+
+for wrong in '--lookup on --naive' '--spec-type ngram-simple --naive' '--lookup off --spec-type ngram-cache' '--lookup on --spec-type none' \
+    '--lookup on --draft-max 0' '--draft-min 8' '--draft-max 3 --draft-min 4' '--lookup maybe' '--spec-type draft' '--draft-max -1'; do
+    # shellcheck disable=SC2086  # words of a command line
+    refuse 2 run tiny Hi $wrong
+done
+
+expect 0 bench tiny --draft-right 0.7 -p 20 -n 24 -r 2
+out_has '^tiny: 1 generations of 24 tokens behind 20, drafts right with probability 0.7; 2 runs$'
+for row in 'carat_step and carat_sample' 'generations without drafts' 'generations with drafts'; do out_has "^| $row "; done
+expect 0 bench tiny --draft-right 1 -n 16 -r 2 -npl 3 -t 1 --lookup on --draft-max 5 --json
+for t in '"n_parallel":3,' '"n_gen":16,' '"draft_right":1.0,' '"loop":{"median_ts":' '"drafted":{"median_ts":'; do out_has "$t"; done
+drafted=$(sed 's/.*"drafted":\([0-9]*\),.*/\1/' out)
+[ "$drafted" -gt 0 ] || die 'nothing was drafted'
+out_has "\"accepted\":$drafted,"
+for wrong in '-d 4' '-pg 8,8' '-fa 1' '--prompt x' '--compare x' '--plot x' '--profile' '-n 8,9' '-p 0' '-npl 257' '-t 1,2' '-o csv' \
+    '--json -o md' '--lookup off' '--draft-max 0'; do
+    # shellcheck disable=SC2086  # words of a command line
+    refuse 2 bench tiny --draft-right 0.5 $wrong
+done
+for a in -1 1.1 x; do refuse 2 bench tiny --draft-right "$a"; done
+refuse 1 bench tiny --draft-right 0.5 -n 100000
+err_has 'E_CONTEXT'
