@@ -113,7 +113,7 @@ static const struct foreign table[] = {
     {" --bench-iters --bench-warmup --bench-json ", A_VALUE, for_bench, NULL},
     {" --license ", NOTHING, "carat's own is the file LICENSE of its source; a model's comes with the model", NULL},
     {" --list-devices ", NOTHING, "carat doctor describes the processor, the only device", NULL},
-    {" --context-shift ", NOTHING, "carat stops where the context ends", NULL},
+    {" --context-shift ", NOTHING, "only carat run goes on where the context ends", NULL},
     {" -e --escape ",
      NOTHING, "carat takes the prompt as it is; the shell writes escapes, as in $'a\\nb'", NULL},
     {" -bf --binary-file ", A_VALUE, "-f FILE with --raw reads any bytes", NULL},

@@ -86,6 +86,24 @@ bool converse_draws(const carat_sampling *s)
     return s->temperature > 0 && s->top_k != 1;
 }
 
+/* What stays has to leave room, which the plan knows before anything is loaded. */
+static int check_keep(const struct converse *c, const carat_engine_options *engine)
+{
+    carat_plan plan = {.size = sizeof plan};
+    carat_error err;
+
+    if (!c->o->keep)
+        return DONE;
+    if (!c->o->context_shift)
+        note("--keep changes nothing without --context-shift");
+    else if (carat_plan_engine(c->model, engine, &plan, &err) != CARAT_OK)
+        return fail_status(&err);
+    else if (c->o->keep >= plan.context)
+        return fail(USAGE, "option --keep: %d tokens are not less than the %d positions of the context",
+                    c->o->keep, plan.context);
+    return DONE;
+}
+
 int converse_start(struct converse *c, const char *tools)
 {
     carat_engine_options engine;
@@ -102,7 +120,8 @@ int converse_start(struct converse *c, const char *tools)
         return code;
     session.watch = progress_update;
     session.user = &c->bar;
-    if ((code = create_engine(&c->engine, c->model, &engine)) != DONE)
+    if ((code = check_keep(c, &engine)) != DONE ||
+        (code = create_engine(&c->engine, c->model, &engine)) != DONE)
         return code;
     if (carat_session_create(&c->session, c->engine, &session, &err) != CARAT_OK)
         return fail_status(&err);
@@ -165,6 +184,7 @@ int converse_prompt(struct converse *c, const carat_tokens *prompt)
     carat_error err;
 
     c->stop = NULL;
+    c->prompt_n = prompt->n;
     if (prompt->n > context)
         return too_long(c, prompt->n, context);
     if (carat_tokens_held(c->session, NULL) == 0)
@@ -244,6 +264,7 @@ static int emit_given(struct converse *c, const carat_given *given)
 
     if (!push_id(&c->ids, given->id))
         return fail_memory();
+    c->unfinished = given->n_text ? 0 : c->unfinished + 1;
     if (calls_take(&c->calls, given->id))
         return hold_id(c, given);
     if (c->info.has_tokenizer || !c->prints)
@@ -269,6 +290,24 @@ static int emit_rest(struct converse *c)
     return code == DONE && c->calls.held.n > 0 ? emit_calls(c) : code;
 }
 
+/* What a further generation of the same answer has counted. */
+static void add_info(carat_generation_info *all, const carat_generation_info *info)
+{
+    for (int i = 0; i < info->switched && i < CARAT_MOST_SWITCHES; i++, all->switched++)
+        if (all->switched < CARAT_MOST_SWITCHES) {
+            all->switches[all->switched] = info->switches[i];
+            all->switches[all->switched].given += all->given;
+        }
+    all->given += info->given;
+    all->passes += info->passes;
+    all->drafted += info->drafted;
+    all->accepted += info->accepted;
+    all->gained_ms += info->gained_ms;
+    all->reason = info->reason;
+    all->context_full = info->context_full;
+    all->last = info->last;
+}
+
 static int generate(struct converse *c, carat_generation *g)
 {
     carat_generation_info info;
@@ -288,21 +327,41 @@ static int generate(struct converse *c, carat_generation *g)
         return fail_status(&err);
     }
     c->stop = carat_reason_name(interrupted() ? CARAT_REASON_CANCELLED : info.reason);
-    c->generation = info;
+    if (c->shifts)
+        add_info(&c->generation, &info);
+    else
+        c->generation = info;
     return c->emit_code;
+}
+
+static int generate_part(struct converse *c, const carat_generation_options *options)
+{
+    carat_generation *g;
+    carat_error err;
+
+    if (carat_generation_create(&g, c->session, options, &err) != CARAT_OK)
+        return fail_status(&err);
+    int code = generate(c, g);
+    carat_generation_close(g);
+    return code;
+}
+
+/* Whether the context has ended an answer that goes on when there is room. */
+static bool wants_room(const struct converse *c)
+{
+    return c->o->context_shift && carat_engine_context(c->engine) > 1 && c->generation.context_full &&
+           c->generation.reason == CARAT_REASON_LENGTH && !interrupted();
 }
 
 int converse_answer(struct converse *c)
 {
     static const int32_t none;
     const struct options *o = c->o;
-    carat_generation *g;
     carat_generation_options options;
     carat_generation_options_default(&options);
     double start = seconds();
-    carat_error err;
 
-    c->ids.n = c->emit_code = 0;
+    c->ids.n = c->emit_code = c->unfinished = c->shifts = c->shifted = 0;
     c->n_text = 0;
     c->last_byte = 0;
     c->generation = (carat_generation_info){.size = sizeof c->generation};
@@ -318,10 +377,13 @@ int converse_answer(struct converse *c)
     lookup_options(&options, o);
     options.on_token = take_given;
     options.user = c;
-    if (carat_generation_create(&g, c->session, &options, &err) != CARAT_OK)
-        return fail_status(&err);
-    int code = generate(c, g);
-    carat_generation_close(g);
+    int code = generate_part(c, &options);
+    while (code == DONE && wants_room(c)) {
+        if ((code = converse_shift(c)) != DONE || interrupted())
+            break;
+        options.max_tokens = o->predict < 0 ? 0 : o->predict - c->ids.n;
+        code = generate_part(c, &options);
+    }
     if (code == DONE)
         code = emit_rest(c);
     c->generation_s = seconds() - start;

@@ -29,7 +29,11 @@ struct converse {
     char last_byte;   /* of the answer so far; 0: there is none */
     const char *stop; /* name of a carat_reason; NULL: nothing has ended it */
     carat_generation_info generation;
-    int evaluated; /* tokens of the prompt, within prompt_s */
+    int prompt_n;   /* tokens of the prompt */
+    int evaluated;  /* those that were, within prompt_s */
+    int unfinished; /* last ids of the answer without a text yet */
+    int shifts;     /* times that --context-shift made room */
+    int shifted;    /* tokens that it had evaluated */
     double prompt_s, generation_s;
     int emit_code;   /* exit code of a text that could not be written */
     bool log_failed; /* --log-jsonl cannot be written */
@@ -45,6 +49,8 @@ void converse_sampling(struct converse *c);
 int converse_prompt(struct converse *c, const carat_tokens *prompt);
 /* Draws until something ends it. The answer ends with its last byte, not with a newline. */
 int converse_answer(struct converse *c);
+/* converse_shift.c: makes room in a context that is full, as --context-shift says. */
+int converse_shift(struct converse *c);
 /* The newline behind an answer that is printed, unless it ends with one. */
 void converse_end_text(struct converse *c);
 /* Keeps the timeline where --prompt-cache says. */

@@ -65,6 +65,8 @@ struct options {
     bool timeline;                  /* of bench: the word that stands before MODEL */
     const char *prompt_cache;       /* of run: a timeline file */
     bool prompt_cache_all, prompt_cache_ro;
+    bool context_shift;      /* of run */
+    int keep;                /* tokens of the prompt that it keeps; -1: all */
     bool talks, single_turn; /* -cnv of run, -st */
     const char *tap;         /* of logits: the values that it writes */
     int max_layers;          /* 0: all */

@@ -105,7 +105,11 @@ static int answer(struct run *r)
     else if (c->last_byte || strcmp(c->stop, "stop") == 0) /* an answer, be it empty */
         converse_end_text(c);
     out_flush();
-    if (c->generation.context_full)
+    if (c->shifts)
+        note("the context of %d positions was full %d time%s, and %d token%s evaluated anew to go on",
+             carat_engine_context(c->engine), c->shifts, c->shifts == 1 ? "" : "s", c->shifted,
+             c->shifted == 1 ? " was" : "s were");
+    else if (c->generation.context_full)
         note("the context of %d positions is full", carat_engine_context(c->engine));
     if (o->verbose || (!o->json && out_is_terminal() && isatty(STDERR_FILENO)))
         print_timings(r);

@@ -7,7 +7,7 @@ expect 0 run tiny hi -n 8 --seed 3
 cp out wanted
 # one note names them all; the text is the same
 expect 0 run tiny hi -n 8 --seed 3 --no-perf -ngl 99 --mlock --no-mmap -fa on -fa -b 64 -tb 2 --numa distribute \
-    --prio 2 --poll 50 -C 0x3 --cpu-range 0-1 -cb --no-warmup --log-disable --log-file x -lv 1 --keep 4 --swa-full \
+    --prio 2 --poll 50 -C 0x3 --cpu-range 0-1 -cb --no-warmup --log-disable --log-file x -lv 1 --swa-full \
     --device none -nkvo --jinja -st --no-display-prompt --simple-io --flash-attn=auto --repeat-penalty 1.0 \
     --presence-penalty 0 --mirostat 0 --repeat-last-n 64 --reasoning-budget -1 --gpu-layers=0
 same wanted out
@@ -64,7 +64,7 @@ refuse 2 run tiny hi --kv bf16 -ctk f16 -ctv f16
 # what would change the text is refused by name, whatever stands beside it
 for option in '--grammar x' '--repeat-penalty 1.1' '--mirostat 2' '--lora x.gguf' '--image x.png' '--samplers top_k' \
     '--logit-bias 1+2' '--json-schema {}' '--override-kv a=int:1' '-hf a/b' '--rope-scaling yarn' '-i' '-r x' '-e' \
-    '--frequency-penalty=0.5' '--context-shift' '--chat-template-file x' '--repeat-penalty nan'; do
+    '--frequency-penalty=0.5' '--chat-template-file x' '--repeat-penalty nan'; do
     refuse 2 run tiny hi $option
     name=${option%%[ =]*}
     err_has "run: $name.* is not supported: "
