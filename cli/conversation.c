@@ -77,8 +77,21 @@ int conversation_render(const struct conversation *c, const carat_model *model, 
     return status == CARAT_OK ? DONE : fail_conversation(o, &err);
 }
 
+int conversation_talk(const struct conversation *c, struct talk *t)
+{
+    int code = talk_open(t);
+
+    if (code == DONE && c->messages && !talk_read(t, c->messages, strlen(c->messages)))
+        return fail(USAGE, "%s: expected messages of the roles system, user, assistant and tool",
+                    input_name(c->o->messages));
+    if (code == DONE && c->system)
+        code = talk_set_system(t, c->system);
+    return code == DONE && c->user ? talk_add_user(t, c->user) : code;
+}
+
 void conversation_free(struct conversation *c)
 {
+    free(c->user);
     free(c->messages);
     free(c->tools);
     free(c->system);

@@ -3,11 +3,12 @@
 #ifndef CONVERSATION_H
 #define CONVERSATION_H
 
-#include "cli.h"
+#include "talk.h"
 
 struct conversation {
     const struct options *o;
     char *messages, *tools, *system; /* texts of --messages, --tools and --system-prompt; NULL: not given */
+    char *user;                      /* the prompt, if it is a message; NULL: there is none */
 };
 
 /* Reads what the options name; needs no model, so that mistakes show before a long load. Start from {0}. An
@@ -17,6 +18,8 @@ int conversation_read(struct conversation *c, const struct options *o);
  * ids and text as for carat_render. An exit code. */
 int conversation_render(const struct conversation *c, const carat_model *model, const char *user,
                         carat_tokens *ids, char **text);
+/* All of it as messages that grow. An exit code. */
+int conversation_talk(const struct conversation *c, struct talk *t);
 void conversation_free(struct conversation *c);
 
 #endif

@@ -184,6 +184,12 @@ const struct option option_table[] = {
      "the conversation, a JSON array in OpenAI's form", 0, 0},
     {{"--tools"}, READS, AT(tools), GENERATES | SELDOM(ON(LOGITS)) | ON(RENDER), "FILE",
      "function tools, a JSON array in OpenAI's form", 0, 0},
+    {{"--tool-command"}, TEXT, AT(tool_command), SELDOM(ON(RUN)), "PROGRAM",
+     "a program and its arguments, separated by spaces: it gets each call as JSON on standard input, and prints the "
+     "result",
+     0, 0},
+    {{"--tool-rounds"}, INT, AT(tool_rounds), SELDOM(ON(RUN)), "N",
+     "answers with calls that --tool-command goes on after (default 8)", 1, 1000},
     {{"--chat-template"}, CHOICE, AT(chat_template), SELDOM(GENERATES | ON(LOGITS)) | ON(RENDER),
      "gemma|gemma3|functiongemma",
      "instead of the model's own", 0, 0},

@@ -57,7 +57,8 @@ struct options {
     const char *n_pair, *output, *compare, *plot, *bench_json, *flash; /* of bench */
     const char *thread_list, *chunk_list; /* of bench: threads and chunk as lists */
     const char *stop_ids;                 /* "": none */
-    const char *log_jsonl;
+    const char *log_jsonl, *tool_command;
+    int tool_rounds;
     double draft_right;             /* of bench; below 0: not given */
     const char *lookup, *spec_type; /* drafts from the text itself: on, off, auto; llama.cpp's kinds */
     int draft_max, draft_min;       /* ids of a draft; below 0: not given; draft_max 0: none */

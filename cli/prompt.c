@@ -39,6 +39,8 @@ static int check_options(const struct options *o, enum verb verb)
                     : o->tools    ? "--tools"
                     : o->messages ? "--messages"
                                   : "--chat-template");
+    if (o->tool_command && !o->tools)
+        return fail(USAGE, "%s: --tool-command answers calls of functions, which --tools declares", name);
     return DONE;
 }
 
@@ -142,11 +144,10 @@ static int encode(const carat_model *model, const carat_model_info *info, const 
     return DONE;
 }
 
-int make_prompt(const carat_model *model, const carat_model_info *info, const struct conversation *talk,
+int make_prompt(const carat_model *model, const carat_model_info *info, struct conversation *talk,
                 carat_tokens *ids)
 {
     const struct options *o = talk->o;
-    char *text = NULL;
     size_t n;
     int code;
 
@@ -155,12 +156,11 @@ int make_prompt(const carat_model *model, const carat_model_info *info, const st
     } else if (o->messages) {
         code = conversation_render(talk, model, NULL, ids, NULL);
     } else {
-        code = read_prompt(o, &text, &n);
+        code = read_prompt(o, &talk->user, &n);
         if (code == DONE)
-            code = settle_utf8("the prompt", &text, &n, o->lossy);
+            code = settle_utf8("the prompt", &talk->user, &n, o->lossy);
         if (code == DONE)
-            code = encode(model, info, talk, text, n, ids);
-        free(text);
+            code = encode(model, info, talk, talk->user, n, ids);
     }
     if (code == DONE && ids->n == 0)
         code = fail(USAGE, "the prompt is empty");

@@ -10,7 +10,7 @@
 int read_prompt_files(struct conversation *talk, const struct options *o, enum verb verb, carat_tokens *ids);
 /* Ids as given, a rendered conversation, or raw text: whichever the options and the model ask for. An exit
  * code. */
-int make_prompt(const carat_model *model, const carat_model_info *info, const struct conversation *talk,
+int make_prompt(const carat_model *model, const carat_model_info *info, struct conversation *talk,
                 carat_tokens *ids);
 
 #endif

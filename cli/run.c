@@ -10,6 +10,7 @@
 #include "converse.h"
 #include "lookup.h"
 #include "prompt.h"
+#include "tool_command.h"
 
 struct run {
     struct converse with;
@@ -83,6 +84,44 @@ static void keep(struct run *r, bool of_answer)
         r->not_kept = converse_keep(&r->with);
 }
 
+/* The prompt once more, with the answer and the results of its calls behind it. */
+static int prompt_with_results(struct run *r, struct talk *talk)
+{
+    char *messages = talk_json(talk);
+    int code = messages ? DONE : fail_memory();
+
+    free(r->talk.messages);
+    r->talk.messages = messages;
+    r->prompt.n = 0;
+    return code == DONE ? conversation_render(&r->talk, r->with.model, NULL, &r->prompt, NULL) : code;
+}
+
+/* While an answer ends in calls, --tool-command answers them, and the model goes on. */
+static int go_on_after_calls(struct run *r)
+{
+    struct converse *c = &r->with;
+    const struct options *o = c->o;
+    struct talk talk = {0};
+    int code = conversation_talk(&r->talk, &talk), left = o->tool_rounds ? o->tool_rounds : TOOL_ROUNDS;
+
+    while (code == DONE && strcmp(c->stop, "tool_calls") == 0 && left-- > 0) {
+        code = talk_add_answer(&talk, c->model, &c->ids, true, r->talk.tools);
+        if (code == DONE)
+            code = tool_answer_calls(o->tool_command, &talk);
+        if (code == DONE)
+            code = prompt_with_results(r, &talk);
+        if (code == DONE)
+            code = converse_prompt(c, &r->prompt);
+        if (code == DONE && !c->stop)
+            code = converse_answer(c);
+    }
+    if (code == DONE && strcmp(c->stop, "tool_calls") == 0)
+        note("the last calls have no results: --tool-rounds %d is reached",
+             o->tool_rounds ? o->tool_rounds : TOOL_ROUNDS);
+    talk_close(&talk);
+    return code;
+}
+
 /* Everything between the open model and the last line of output. */
 static int answer(struct run *r)
 {
@@ -96,7 +135,12 @@ static int answer(struct run *r)
         return code;
     if (!c->stop) {
         keep(r, false);
-        if ((code = converse_answer(c)) != DONE)
+        code = converse_answer(c);
+        if (code == DONE && o->tool_command)
+            code = go_on_after_calls(r);
+        if (code == INTERRUPTED)
+            c->stop = "cancelled";
+        else if (code != DONE)
             return code;
         keep(r, true);
     }

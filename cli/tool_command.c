@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli.h"
-
 extern char **environ;
 
 struct tool {
@@ -199,6 +197,23 @@ static int run_tool(struct tool *t, char **words)
     return code;
 }
 
+/* Text without newlines at its end. */
+static int check_result(struct tool *t)
+{
+    while (t->n > 0 && t->result[t->n - 1] == '\n')
+        t->n--;
+    t->result[t->n] = 0;
+    if (strlen(t->result) != t->n)
+        return fail(FAILED, "--tool-command: %s wrote a NUL byte at offset %zu of its result, expected text",
+                    t->name, strlen(t->result));
+    size_t good = utf8_valid(t->result, t->n);
+    if (good != t->n)
+        return fail(FAILED,
+                    "--tool-command: %s wrote byte 0x%02x at offset %zu of its result, which is not UTF-8",
+                    t->name, (unsigned char)t->result[good], good);
+    return DONE;
+}
+
 int tool_command(const char *command, const char *call, char **result)
 {
     char **words = split_words(command);
@@ -219,14 +234,8 @@ int tool_command(const char *command, const char *call, char **result)
         t.name = words[1];
         code = run_tool(&t, words + 1);
     }
-    if (code == DONE) {
-        while (t.n > 0 && t.result[t.n - 1] == '\n')
-            t.n--;
-        t.result[t.n] = 0;
-        if (strlen(t.result) != t.n)
-            code = fail(FAILED, "--tool-command: %s wrote a NUL byte at offset %zu of its result", t.name,
-                        strlen(t.result));
-    }
+    if (code == DONE)
+        code = check_result(&t);
     if (code == DONE)
         *result = t.result;
     else
@@ -235,5 +244,20 @@ int tool_command(const char *command, const char *call, char **result)
     if (words)
         free(words[0]);
     free(words);
+    return code;
+}
+
+int tool_answer_calls(const char *command, struct talk *talk)
+{
+    int code = DONE;
+
+    while (code == DONE && talk_awaits(talk)) {
+        char *call = talk_awaited_call(talk), *result = NULL;
+        code = call ? tool_command(command, call, &result) : fail_memory();
+        if (code == DONE)
+            code = talk_add_result(talk, result);
+        free(call);
+        free(result);
+    }
     return code;
 }

@@ -57,7 +57,7 @@ static int check(const struct options *o)
 
 static int open_whole(struct whole *w)
 {
-    const struct conversation talk = {.o = w->o}; /* the user's prompt alone */
+    struct conversation talk = {.o = w->o}; /* the user's prompt alone */
     carat_engine_options options;
     carat_error err;
     int code = open_packed(&w->model, w->o);
@@ -66,6 +66,7 @@ static int open_whole(struct whole *w)
         code = fail_status(&err);
     if (code == DONE)
         code = make_prompt(w->model, &w->info, &talk, &w->prompt);
+    conversation_free(&talk);
     if (code != DONE)
         return code;
     w->most = w->o->predict > 0 ? w->o->predict : DEFAULT_TOKENS;

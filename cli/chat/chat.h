@@ -5,8 +5,8 @@
 #define CHAT_H
 
 #include "chat/line.h"
-#include "chat/talk.h"
 #include "converse.h"
+#include "talk.h"
 
 struct chat {
     struct options o; /* /set changes them */

@@ -21,6 +21,8 @@ int talk_add_answer(struct talk *t, const carat_model *model, const carat_tokens
                     const char *tools);
 /* The name of the first function that was called last and has no result yet; NULL: there is none. */
 const char *talk_awaits(const struct talk *t);
+/* That call, {"name": ..., "arguments": ...}, for free; NULL when memory is out. */
+char *talk_awaited_call(const struct talk *t);
 int talk_add_result(struct talk *t, const char *text);
 /* Messages beside the system message. */
 size_t talk_count(const struct talk *t);

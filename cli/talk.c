@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* talk.c: the messages of a conversation, as JSON: so they are rendered, saved and read back. What they cost
- * to evaluate is turn.c's business. */
+/* talk.c: the messages of a conversation, as JSON: so they are rendered, saved and read back. Evaluating them
+ * is others' business. */
 #define _POSIX_C_SOURCE 200809L
-#include "chat/talk.h"
+#include "talk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +135,8 @@ int talk_add_answer(struct talk *t, const carat_model *model, const carat_tokens
     return code;
 }
 
-const char *talk_awaits(const struct talk *t)
+/* The "function" of the first call without a result. */
+static const json_t *awaited_function(const struct talk *t)
 {
     size_t n = json_array_size(t->list), results = 0;
     const json_t *last;
@@ -144,8 +146,25 @@ const char *talk_awaits(const struct talk *t)
         n--;
     }
     last = n > 0 ? json_array_get(t->list, n - 1) : NULL;
-    return member(json_object_get(json_array_get(json_object_get(last, "tool_calls"), results), "function"),
-                  "name");
+    return json_object_get(json_array_get(json_object_get(last, "tool_calls"), results), "function");
+}
+
+const char *talk_awaits(const struct talk *t)
+{
+    return member(awaited_function(t), "name");
+}
+
+char *talk_awaited_call(const struct talk *t)
+{
+    const json_t *function = awaited_function(t);
+    char *name = json_dumps(json_object_get(function, "name"), JSON_ENCODE_ANY), *call = NULL;
+    const char *arguments = member(function, "arguments");
+    size_t n = (name ? strlen(name) : 0) + strlen(arguments) + 32;
+
+    if (name && (call = malloc(n)))
+        snprintf(call, n, "{\"name\":%s,\"arguments\":%s}", name, arguments);
+    free(name);
+    return call;
 }
 
 int talk_add_result(struct talk *t, const char *text)
