@@ -116,6 +116,8 @@ int converse_start(struct converse *c, const char *tools)
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
     engine_options(&engine, c->o);
+    if ((code = insight_begin(&c->insight, c->model, &engine, c->o)) != DONE)
+        return code;
     if ((code = fit_engine(&engine, c->model, c->o)) != DONE)
         return code;
     session.watch = progress_update;
@@ -126,7 +128,7 @@ int converse_start(struct converse *c, const char *tools)
     if (carat_session_create(&c->session, c->engine, &session, &err) != CARAT_OK)
         return fail_status(&err);
     log_load(c);
-    return DONE;
+    return insight_engine(&c->insight, c->engine);
 }
 
 /* ---- prompt ---- */
@@ -398,6 +400,7 @@ void converse_close(struct converse *c)
     calls_free(&c->calls);
     carat_tokens_free(&c->ids);
     carat_tokens_free(&c->stop_ids);
+    insight_free(&c->insight);
     carat_session_close(c->session);
     carat_engine_close(c->engine);
     carat_model_close(c->model);

@@ -6,6 +6,7 @@
 
 #include "calls.h"
 #include "carat_generate.h"
+#include "insight.h"
 
 struct converse {
     const struct options *o;
@@ -17,6 +18,7 @@ struct converse {
     bool seed_is_random;
     carat_tokens stop_ids; /* of --stop-ids */
     struct progress bar;
+    struct insight insight;
     struct calls calls;
     bool holds_calls; /* they come out as JSON */
     double load_s;

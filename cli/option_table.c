@@ -323,10 +323,16 @@ const struct option option_table[] = {
      "memory for snapshots beside the cache, with which a session goes back without evaluating", 0, 0x1p60},
     {{"--memory"}, MAYBE_SIZE, AT(memory), ON(SHOW), "SIZE",
      "the memory of this context and of others, to the page; with SIZE, what --memory SIZE would choose", 0, 0x1p60},
+    {{"--no-profile"}, FLAG, AT(no_profile), SELDOM(GENERATES), NULL,
+     "leave alone a file carat.json beside the weights, which has settings for prompts and for generation", 0, 0},
     {{"--isa"}, CHOICE, AT(isa), SELDOM(EVALUATES | ON(SHOW) | ON(VERIFY)), isa_words,
      "use kernels of at most this level; the last three are of Arm",
      0, 0},
     GROUP("Messages"),
+    {{"--explain-plan"}, FLAG, AT(explain_plan), SELDOM(GENERATES), NULL,
+     "say before the first token which kernel serves what, and why", 0, 0},
+    {{"--stats"}, FLAG, AT(stats), SELDOM(GENERATES), NULL,
+     "say after the last token what the passes were and how long they took", 0, 0},
     {{"-v", "--verbose"}, FLAG, AT(verbose), GENERATES, NULL,
      "say how fast and how the model was run and why it stopped", 0, 0},
     {{"--log-jsonl"}, WRITES, AT(log_jsonl), SELDOM(ON(RUN)), "FILE",
@@ -400,6 +406,14 @@ const struct named_text file_texts[] = {
      "at any time."},
     {"$XDG_CACHE_HOME/carat/machine.json", ON(DOCTOR),
      "what memory and arithmetic of this machine can do at most"},
+    {"$XDG_CACHE_HOME/carat/costs.json", GENERATES | ON(DOCTOR),
+     "what passes of models in the cache cost on this machine, as measured"},
+    {"MODEL/carat.json", GENERATES,
+     "settings beside the weights, read unless --no-profile: {\"prefill\": {...}, \"decode\": {...}} with "
+     "chunk, "
+     "threads and isa in each; those of prefill hold for decode, too, where it has none. Options beat them; "
+     "no "
+     "setting changes the text."},
     {"MODEL/config.json", OPENS,
      "the configuration of a model in a directory. Beside it are read: model.safetensors, or "
      "model.safetensors.index.json and the files that it names; tokenizer.json or tokenizer.model; "

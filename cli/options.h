@@ -56,7 +56,8 @@ struct options {
         *measure;
     const char *n_pair, *output, *compare, *plot, *bench_json, *flash; /* of bench */
     const char *thread_list, *chunk_list; /* of bench: threads and chunk as lists */
-    const char *stop_ids;                 /* "": none */
+    bool explain_plan, stats, no_profile;
+    const char *stop_ids; /* "": none */
     const char *log_jsonl, *tool_command;
     int tool_rounds;
     double draft_right;             /* of bench; below 0: not given */

@@ -71,6 +71,7 @@ static int print_json(const struct run *r)
         json_pack("{s:o, s:o, s:o, s:s, s:o}", "prompt_ids", json_ids(r->prompt.ids, r->prompt.n), "ids",
                   json_ids(c->ids.ids, c->ids.n), "text", json_text(c->text ? c->text : "", c->n_text),
                   "stop", c->stop, "timings", timings);
+    insight_json(&c->insight, c->engine, &c->generation, object);
     return out_json_with(object, c->o->raw_calls ? NULL : "calls", c->calls.list ? c->calls.list : "");
 }
 
@@ -157,6 +158,7 @@ static int answer(struct run *r)
         note("the context of %d positions is full", carat_engine_context(c->engine));
     if (o->verbose || (!o->json && out_is_terminal() && isatty(STDERR_FILENO)))
         print_timings(r);
+    insight_end(&c->insight, c->engine, &c->generation);
     if (code == DONE && strcmp(c->stop, "cancelled") == 0)
         return INTERRUPTED;
     return code == DONE ? r->not_kept : code;

@@ -256,6 +256,8 @@ int chat_begin(struct converse *with)
         code = chat_start(&c, &files);
     if (code == DONE)
         code = chat_talk(&c);
+    if (with->engine)
+        insight_end(&with->insight, with->engine, &with->generation);
     with->o = o;
     talk_close(&c.talk);
     conversation_free(&files);

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* machine.c: measures the limits of the machine and remembers them in DIR/machine.json of the cache. The file
- * is trusted as little as one from elsewhere: it has to be this user's, small and well-formed, to describe
- * this very machine, and to have numbers that a machine can have; else it is as if it were not there, and the
- * next one takes its place. It appears by rename, whole or not at all, so that any number of processes may do
- * this at once. */
+ * is trusted as little as one from elsewhere: it has to be well-formed, to describe this very machine, and to
+ * have numbers that a machine can have; else it is as if it were not there, and the next one takes its place
+ * (cache_file.c). */
 #define _POSIX_C_SOURCE 200809L
 #include "doctor/machine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "doctor/conditions.h"
 
@@ -168,78 +164,16 @@ static bool from_json(struct machine *m, const carat_host_info *host, const json
 
 /* ---- the file ---- */
 
-/* Why nothing can be remembered. */
-static int refuse(struct machine *m, const char *path, const char *why)
-{
-    snprintf(m->why_not, sizeof m->why_not, "%s: %s", path, why);
-    return -1;
-}
-
-/* The directory, which has to be this user's alone: what root runs in somebody's home leaves no file there.
- * -1 with why_not. */
-static int open_cache(struct machine *m, const struct cache_place *cache)
-{
-    struct stat st;
-
-    if (!*cache->path) {
-        snprintf(m->why_not, sizeof m->why_not, "there is no cache directory");
-        return -1;
-    }
-    int fd = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return refuse(m, cache->path, strerror(errno));
-    bool mine = fstat(fd, &st) == 0 && st.st_uid == geteuid();
-    if (mine && !(st.st_mode & (S_IWGRP | S_IWOTH)))
-        return fd;
-    close(fd);
-    return refuse(m, cache->path, mine ? "others may write to it" : "it belongs to another user");
-}
-
-/* With the directories above it; what cannot be made is met when it is opened. */
-static void make_directory(const char *path)
-{
-    char part[MOST_CACHE_PATH];
-
-    for (const char *slash = path; *slash;) {
-        slash += 1 + strcspn(slash + 1, "/");
-        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
-        mkdir(part, 0700);
-    }
-}
-
-/* A whole file that nobody else can have written; malloc'd, NULL when it is not that. */
-static char *read_own(int directory, size_t *n)
-{
-    int fd = openat(directory, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    char *text = NULL;
-    struct stat st;
-
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-        !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size > 0 && st.st_size <= MOST_FILE &&
-        (text = malloc(MOST_FILE)) != NULL) {
-        ssize_t got = read(fd, text, MOST_FILE);
-        *n = got > 0 ? (size_t)got : 0;
-    }
-    close(fd);
-    return text;
-}
-
 bool machine_recall(struct machine *m, const carat_host_info *host, const struct cache_place *cache)
 {
     struct machine found = {
         .limits = {.size = sizeof found.limits, .threads = host->threads, .isa = host->isa},
         .remembered = true};
-    int directory = open_cache(&found, cache);
     size_t n;
-
-    if (directory < 0)
-        return false;
-    char *text = read_own(directory, &n);
-    close(directory);
+    char *text = cache_file_read(cache, NAME, MOST_FILE, &n);
     json_t *file = text ? json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL) : NULL;
     bool good = file && from_json(&found, host, file);
+
     json_decref(file);
     free(text);
     if (!good)
@@ -249,32 +183,6 @@ bool machine_recall(struct machine *m, const carat_host_info *host, const struct
     return true;
 }
 
-/* All of it on the disk under its own name, then under the name that counts. */
-static bool replace(int directory, const char *text, size_t n)
-{
-    struct timespec t;
-    char name[64];
-
-    clock_gettime(CLOCK_REALTIME, &t); /* a process of another container may have the same number */
-    snprintf(name, sizeof name, NAME ".%ld-%ld.part", (long)getpid(), t.tv_nsec);
-    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return false;
-    ssize_t written = write(fd, text, n);
-    bool good = written == (ssize_t)n && fsync(fd) == 0;
-    if (written >= 0 && written < (ssize_t)n)
-        errno = ENOSPC;
-    int error = errno;
-    close(fd);
-    if (good && renameat(directory, name, directory, NAME) == 0)
-        return fsync(directory) == 0;
-    if (good)
-        error = errno;
-    unlinkat(directory, name, 0);
-    errno = error;
-    return false;
-}
-
 void machine_keep(struct machine *m, const carat_host_info *host, const struct cache_place *cache)
 {
     json_t *value = to_json(m, host);
@@ -282,17 +190,9 @@ void machine_keep(struct machine *m, const carat_host_info *host, const struct c
 
     json_decref(value);
     m->file[0] = m->why_not[0] = 0;
-    if (*cache->path)
-        make_directory(cache->path);
-    int directory = open_cache(m, cache);
-    if (directory >= 0) {
-        if (!text)
-            refuse(m, cache->path, strerror(ENOMEM));
-        else if (replace(directory, text, strlen(text)))
-            snprintf(m->file, sizeof m->file, "%s/" NAME, cache->path);
-        else
-            refuse(m, cache->path, strerror(errno));
-        close(directory);
-    }
+    if (!text)
+        snprintf(m->why_not, sizeof m->why_not, "%s", strerror(ENOMEM));
+    else if (cache_file_write(cache, NAME, text, strlen(text), true, m->why_not))
+        snprintf(m->file, sizeof m->file, "%s/" NAME, cache->path);
     free(text);
 }

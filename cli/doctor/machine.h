@@ -3,7 +3,7 @@
 #ifndef MACHINE_H
 #define MACHINE_H
 
-#include "cli.h"
+#include "cache_file.h"
 
 struct machine {
     carat_limits limits;  /* by all threads of an engine with default options; read 0: not measured */
@@ -11,8 +11,8 @@ struct machine {
     double others;        /* processors that others kept busy meanwhile; -1: not known */
     char measured_at[24]; /* "2026-11-21T22:11:25Z" */
     bool remembered;      /* these figures come from the file */
-    char file[MOST_CACHE_PATH + 16];     /* that holds them now; "" when none does */
-    char why_not[MOST_CACHE_PATH + 128]; /* the reason for that, or for read 0 */
+    char file[MOST_CACHE_PATH + 16]; /* that holds them now; "" when none does */
+    char why_not[CACHE_FILE_WHY];    /* the reason for that, or for read 0 */
 };
 
 /* Takes what was measured on this same machine, with this version; false when there is no such thing, or

@@ -352,6 +352,16 @@ static void cpu_copy_in(struct ct_backend *b, ct_mat m, int row, const float *fr
     memcpy(ct_row(m, row), from, (size_t)m.cols * sizeof *from);
 }
 
+/* The level's own name in place of the caller's, who need not keep it. */
+static const char *lasting_name(const char *isa)
+{
+    int i = 0;
+
+    while (isa && strcmp(ct_isa_name(i), isa) != 0)
+        i++;
+    return isa ? ct_isa_name(i) : NULL;
+}
+
 carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_backend_options *o,
                                    carat_error *err)
 {
@@ -413,6 +423,8 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
         .threads = CT_MAX(b->thread_counts[0], b->thread_counts[1]),
     };
     b->o = *o;
+    b->o.isa = lasting_name(o->isa);
+    b->o.decode_isa = lasting_name(o->decode_isa);
     *out = &b->base;
     return CARAT_OK;
 }

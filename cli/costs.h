@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* costs.h: what passes of a model cost on this machine, remembered in the cache directory from one run to the
+ * next, so that drafts and prompts are cut well from the first token on. */
+#ifndef COSTS_H
+#define COSTS_H
+
+#include "cache_file.h"
+#include "carat_generate.h"
+
+struct costs {
+    struct cache_place cache;
+    char machine[512];  /* processor, share of it, build: all that has to be the same */
+    char settings[128]; /* of the engine */
+    char content[33];   /* of the model */
+};
+/* Where the costs of a model are. False: nowhere, since there is no cache or the model is not in it. */
+bool costs_place(struct costs *c, const carat_model *model, const carat_engine_options *e,
+                 const struct options *o);
+/* Those that an earlier run kept. False: none, or none that can be trusted. */
+bool costs_recall(const struct costs *c, carat_costs *table);
+/* Has the next run recall them. In silence: it is a help, never needed. */
+void costs_keep(const struct costs *c, const carat_costs *table);
+/* Table i of those that are remembered of a model on this machine, whatever its settings, which go to
+ * settings. False after the last. */
+bool costs_of_model(const struct costs *c, int i, char settings[128], carat_costs *table);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* insight.c: see insight.h. */
+#include "insight.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "costs.h"
+#include "lookup.h"
+
+/* Passes of a run below which it has learned nothing about costs. */
+enum { ENOUGH_PASSES = 16 };
+
+int insight_begin(struct insight *i, const carat_model *model, carat_engine_options *e,
+                  const struct options *o)
+{
+    static carat_costs recalled; /* until the engine has copied it */
+    int code = phases_read(&i->phases, o);
+
+    i->o = o;
+    if (code != DONE)
+        return code;
+    phases_apply(&i->phases, e);
+    i->costs = calloc(1, sizeof *i->costs);
+    if (!i->costs)
+        return fail_memory();
+    if (!costs_place(i->costs, model, e, o)) {
+        free(i->costs);
+        i->costs = NULL;
+    } else if (costs_recall(i->costs, &recalled)) {
+        e->costs = &recalled;
+    }
+    return DONE;
+}
+
+/* ---- the plan ---- */
+
+/* Whether answers of this command draft from the text itself, and why. */
+static const char *lookup_text(const struct options *o)
+{
+    static const char *const texts[] = {
+        [CARAT_LOOKUP_AUTO] = "auto: as long as drafts pay by what passes cost",
+        [CARAT_LOOKUP_ON] = "on: it was asked for",
+        [CARAT_LOOKUP_OFF] = "off: it was asked for",
+    };
+    carat_generation_options g;
+    carat_generation_options_default(&g);
+
+    lookup_options(&g, o);
+    return o->naive ? "off: every token is evaluated anew" : texts[g.lookup];
+}
+
+/* "key: value", or a member of the object; settings with their origin. */
+static int take_line(void *user, const char *key, const char *value)
+{
+    struct insight *i = user;
+    const char *origin = phases_origin(&i->phases, key);
+    char from[64];
+
+    if (strcmp(key, "lookup") == 0)
+        value = lookup_text(i->o);
+    if (i->plan) {
+        json_object_set_new(i->plan, key, json_text(value, strlen(value)));
+        snprintf(from, sizeof from, "%s.from", key);
+        if (origin)
+            json_object_set_new(i->plan, from, json_string(origin));
+    } else {
+        fprintf(stderr, "%s: %s%s%s%s\n", key, value, origin ? " (" : "", origin ? origin : "",
+                origin ? ")" : "");
+    }
+    return 0;
+}
+
+int insight_engine(struct insight *i, const carat_engine *engine)
+{
+    carat_error err;
+
+    if (!i->o->explain_plan)
+        return DONE;
+    if (i->o->json && !(i->plan = json_object()))
+        return fail_memory();
+    if (*i->phases.path)
+        take_line(i, "settings", i->phases.path);
+    return carat_explain(engine, take_line, i, &err) == CARAT_OK ? DONE : fail_status(&err);
+}
+
+/* ---- the end ---- */
+
+static void keep_costs(const struct insight *i, carat_engine *engine)
+{
+    carat_engine_stats s;
+    carat_engine_stats_default(&s);
+    carat_costs table;
+    carat_costs_default(&table);
+
+    if (i->costs && carat_engine_get_stats(engine, &s, NULL) == CARAT_OK && s.passes >= ENOUGH_PASSES &&
+        carat_engine_get_costs(engine, &table, NULL) == CARAT_OK)
+        costs_keep(i->costs, &table);
+}
+
+void insight_end(const struct insight *i, carat_engine *engine, const carat_generation_info *generation)
+{
+    keep_costs(i, engine);
+    if (i->o->stats && !i->o->json)
+        stats_print(engine, generation);
+}
+
+void insight_json(const struct insight *i, carat_engine *engine, const carat_generation_info *generation,
+                  json_t *object)
+{
+    if (object && i->plan)
+        json_object_set(object, "plan", i->plan);
+    if (object && i->o->stats)
+        json_object_set_new(object, "stats", stats_json(engine, generation));
+}
+
+void insight_free(struct insight *i)
+{
+    json_decref(i->plan);
+    free(i->costs);
+}

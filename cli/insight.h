@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* insight.h: what a verb that generates tells of its engine: --explain-plan before the first token, --stats
+ * behind the last; and what it remembers of it, the costs of passes. */
+#ifndef INSIGHT_H
+#define INSIGHT_H
+
+#include "carat_generate.h"
+#include "phases.h"
+
+struct insight {
+    const struct options *o;
+    struct phases phases;
+    struct costs *costs; /* where costs are kept; NULL: nowhere */
+    json_t *plan;        /* --explain-plan with --json; else NULL */
+};
+
+/* Settings and costs for the engine that is created next; *e points into i. An exit code. */
+int insight_begin(struct insight *i, const carat_model *model, carat_engine_options *e,
+                  const struct options *o);
+/* The engine is there: what it is made of. An exit code. */
+int insight_engine(struct insight *i, const carat_engine *engine);
+/* The last token is there: what the engine did; generation (may be NULL) is the last one. With --json
+ * insight_json has it. */
+void insight_end(const struct insight *i, carat_engine *engine, const carat_generation_info *generation);
+/* Puts "plan" and "stats" into an object, as far as they were asked for. */
+void insight_json(const struct insight *i, carat_engine *engine, const carat_generation_info *generation,
+                  json_t *object);
+void insight_free(struct insight *i);
+
+/* stats.c: the statistics as a table on standard error, and as an object. */
+void stats_print(carat_engine *engine, const carat_generation_info *generation);
+json_t *stats_json(carat_engine *engine, const carat_generation_info *generation);
+
+#endif

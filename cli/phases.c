@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phases.c: see phases.h. The file comes with a model and is trusted as little as one: it is read whole when
+ * it is small, and whatever it has that carat does not know is refused with its place. It is never written. */
+#define _POSIX_C_SOURCE 200809L
+#include "phases.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "carat.json"
+enum { MOST_FILE = 64 << 10, MOST_CHUNK = 1 << 20, MOST_THREADS = 256 };
+
+static const char *const phase_names[N_PHASE] = {"prefill", "decode"};
+
+/* ---- what it says ---- */
+
+static int take_number(const struct phases *p, const char *place, const json_t *value, int most, int *to)
+{
+    json_int_t n = json_integer_value(value);
+
+    if (!json_is_integer(value) || n < 0 || n > most)
+        return fail(USAGE, "%s: %s: expected a number from 0 to %d", p->path, place, most);
+    *to = (int)n;
+    return DONE;
+}
+
+static int take_level(const struct phases *p, const char *place, const json_t *value,
+                      struct phase_settings *s)
+{
+    const char *name = json_string_value(value);
+
+    for (int i = 0; name && carat_isa_name(i); i++)
+        if (strcmp(carat_isa_name(i), name) == 0) {
+            snprintf(s->isa, sizeof s->isa, "%s", name);
+            return DONE;
+        }
+    return fail(USAGE, "%s: %s: expected a level of kernels, as --isa takes them", p->path, place);
+}
+
+static int take_phase(const struct phases *p, const char *phase, const json_t *object,
+                      struct phase_settings *s)
+{
+    const char *key;
+    json_t *value;
+    int code = DONE;
+
+    if (!json_is_object(object))
+        return fail(USAGE, "%s: %s: expected an object", p->path, phase);
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        char place[64];
+        snprintf(place, sizeof place, "%s.%.40s", phase, key);
+        if (strcmp(key, "chunk") == 0)
+            code = take_number(p, place, value, MOST_CHUNK, &s->chunk);
+        else if (strcmp(key, "threads") == 0)
+            code = take_number(p, place, value, MOST_THREADS, &s->threads);
+        else if (strcmp(key, "isa") == 0)
+            code = take_level(p, place, value, s);
+        else
+            code = fail(USAGE, "%s: %s: no such setting, expected chunk, threads or isa", p->path, place);
+        if (code != DONE)
+            return code;
+    }
+    return DONE;
+}
+
+static int take_text(struct phases *p, const char *text, size_t n)
+{
+    json_error_t e;
+    json_t *all = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e), *value;
+    const char *key;
+    int code = DONE;
+
+    if (!all)
+        return fail(USAGE, "%s:%d:%d: %s", p->path, e.line, e.column, e.text);
+    if (!json_is_object(all))
+        code = fail(USAGE, "%s: expected an object with prefill and decode", p->path);
+    json_object_foreach(all, key, value)
+    {
+        int phase = 0;
+        while (phase < N_PHASE && strcmp(key, phase_names[phase]) != 0)
+            phase++;
+        if (phase == N_PHASE)
+            code = fail(USAGE, "%s: %.40s: no such part, expected prefill or decode", p->path, key);
+        else
+            code = take_phase(p, key, value, &p->file[phase]);
+        if (code != DONE)
+            break;
+    }
+    json_decref(all);
+    return code;
+}
+
+/* ---- the file ---- */
+
+/* Beside the weights: in the directory of a model, or in that of its file. False: it cannot be there. */
+static bool place_file(struct phases *p, const char *model)
+{
+    const char *slash = strrchr(model, '/');
+    struct stat st;
+    int n;
+
+    if (strcmp(model, "tiny") == 0 || strcmp(model, "-") == 0 || stat(model, &st) != 0)
+        return false;
+    if (S_ISDIR(st.st_mode))
+        n = snprintf(p->path, sizeof p->path, "%s/" NAME, model);
+    else
+        n = snprintf(p->path, sizeof p->path, "%.*s" NAME, slash ? (int)(slash - model) + 1 : 0, model);
+    return n < (int)sizeof p->path;
+}
+
+static int read_file(struct phases *p, int fd)
+{
+    static char text[MOST_FILE + 1];
+    size_t n = 0;
+    ssize_t got;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return fail(USAGE, "%s: it is no regular file", p->path);
+    while (n < sizeof text && (got = read(fd, text + n, sizeof text - n)) != 0) {
+        if (got < 0)
+            return fail(FAILED, "%s: %s", p->path, strerror(errno));
+        n += (size_t)got;
+    }
+    if (n > MOST_FILE)
+        return fail(USAGE, "%s: it has more than %d bytes", p->path, MOST_FILE);
+    return take_text(p, text, n);
+}
+
+int phases_read(struct phases *p, const struct options *o)
+{
+    *p = (struct phases){.o = o};
+    bool looks = !o->no_profile && place_file(p, o->model);
+    int fd = looks ? open(p->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+
+    if (looks && fd < 0 && errno != ENOENT && errno != ENOTDIR)
+        return fail(FAILED, "%s: %s", p->path, strerror(errno));
+    if (fd < 0) {
+        p->path[0] = 0;
+        return DONE;
+    }
+    int code = read_file(p, fd);
+    close(fd);
+    return code;
+}
+
+/* ---- what holds ---- */
+
+void phases_apply(const struct phases *p, carat_engine_options *e)
+{
+    const struct phase_settings *prefill = &p->file[PREFILL], *decode = &p->file[DECODE];
+    const struct options *o = p->o;
+
+    if (!o->threads) {
+        e->threads = prefill->threads;
+        e->decode_threads = decode->threads;
+    }
+    if (!o->chunk) {
+        e->chunk = prefill->chunk;
+        e->decode_chunk = decode->chunk;
+    }
+    if (!o->isa) {
+        e->isa = *prefill->isa ? prefill->isa : NULL;
+        e->decode_isa = *decode->isa ? decode->isa : NULL;
+    }
+}
+
+const char *phases_origin(const struct phases *p, const char *key)
+{
+    const char *dot = strchr(key, '.');
+    int phase = 0;
+
+    while (phase < N_PHASE && strncmp(key, phase_names[phase], strlen(phase_names[phase])) != 0)
+        phase++;
+    if (!dot || phase == N_PHASE || (size_t)(dot - key) != strlen(phase_names[phase]))
+        return NULL;
+    const struct phase_settings *own = &p->file[phase], *prefill = &p->file[PREFILL];
+    const struct options *o = p->o;
+    bool threads = strcmp(dot, ".threads") == 0, chunk = strcmp(dot, ".chunk") == 0;
+    if (threads ? o->threads != 0 : chunk ? o->chunk != 0 : o->isa != NULL)
+        return "option";
+    if (threads ? own->threads : chunk ? own->chunk : *own->isa)
+        return NAME;
+    return threads ? (prefill->threads ? "as prefill" : "default")
+           : chunk ? (prefill->chunk ? "as prefill" : "default")
+                   : (*prefill->isa ? "as prefill" : "default");
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phases.h: threads, chunk and level of kernels for prompts and for generation, from options and from a file
+ * carat.json beside the weights. */
+#ifndef PHASES_H
+#define PHASES_H
+
+#include "cli.h"
+
+enum phase { PREFILL, DECODE, N_PHASE };
+struct phase_settings {
+    int chunk, threads; /* 0: not given */
+    char isa[16];       /* "": not given */
+};
+struct phases {
+    const struct options *o;
+    struct phase_settings file[N_PHASE];
+    char path[4096]; /* of the file; "": there is none */
+};
+
+/* Reads the file, unless there is none or --no-profile. An exit code. */
+int phases_read(struct phases *p, const struct options *o);
+/* Puts what the file says where no option says otherwise. The engine keeps no pointer into p. */
+void phases_apply(const struct phases *p, carat_engine_options *e);
+/* Where the setting comes from that carat_explain calls `key`; NULL: it is none. */
+const char *phases_origin(const struct phases *p, const char *key);
+
+#endif

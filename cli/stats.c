@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stats.c: --stats: what the passes of an engine did, as a table for people and as an object for programs. The
+ * figures are the library's. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "insight.h"
+
+/* "1", "3-4", "257+" */
+static const char *rows_text(char out[32], const carat_pass_stats *p)
+{
+    if (p->last == INT32_MAX)
+        snprintf(out, 32, "%d+", p->first);
+    else if (p->last > p->first)
+        snprintf(out, 32, "%d-%d", p->first, p->last);
+    else
+        snprintf(out, 32, "%d", p->first);
+    return out;
+}
+
+/* "1.23 ms": three digits and a unit in nine columns. */
+static const char *time_text(char out[32], double seconds)
+{
+    double value = seconds < 1e-3 ? seconds * 1e6 : seconds < 1 ? seconds * 1e3 : seconds;
+    const char *unit = seconds < 1e-3 ? "us" : seconds < 1 ? "ms" : "s";
+
+    snprintf(out, 32, "%.*f %s", value < 10 ? 2 : value < 100 ? 1 : 0, value, unit);
+    return out;
+}
+
+/* All columns where there is room for them. */
+static void print_passes(const carat_engine_stats *s, int columns)
+{
+    bool wide = columns >= 66;
+    char rows[32], mean[32], p50[32], p95[32], p99[32];
+
+    fprintf(stderr, "passes\n  %-8s%8s%10s%s%10s%s\n", "rows", "number", "mean", wide ? "       p50" : "",
+            "p95", wide ? "       p99      cv" : "");
+    for (int i = 0; i < CARAT_ROW_BUCKETS; i++) {
+        const carat_pass_stats *p = &s->by_rows[i];
+        if (p->passes == 0)
+            continue;
+        fprintf(stderr, "  %-8s%8llu%10s", rows_text(rows, p), (unsigned long long)p->passes,
+                time_text(mean, p->mean));
+        if (wide)
+            fprintf(stderr, "%10s", time_text(p50, p->p50));
+        fprintf(stderr, "%10s", time_text(p95, p->p95));
+        if (wide)
+            fprintf(stderr, "%10s%7.0f%%", time_text(p99, p->p99), 100 * p->cv);
+        fputc('\n', stderr);
+    }
+}
+
+static void print_number(const char *name, uint64_t value)
+{
+    fprintf(stderr, "  %-20s%10llu\n", name, (unsigned long long)value);
+}
+
+static void print_dispatch(const char *name, const carat_dispatch *d)
+{
+    fprintf(stderr, "  %-4s%9llu passes%9llu rows\n    %s\n", name, (unsigned long long)d->passes,
+            (unsigned long long)d->rows, d->reason);
+}
+
+static void print_drafts(const carat_generation_info *g)
+{
+    fprintf(stderr, "drafts of the last answer\n");
+    print_number("drafted", (uint64_t)g->drafted);
+    print_number("accepted", (uint64_t)g->accepted);
+    fprintf(stderr, "  %-20s%7.1f ms\n", "gained", g->gained_ms);
+    for (int i = 0; i < g->switched && i < CARAT_MOST_SWITCHES; i++)
+        fprintf(stderr, "  %s after %d ids:\n    %s\n", g->switches[i].on ? "on" : "off",
+                g->switches[i].given, g->switches[i].reason);
+}
+
+static carat_engine_stats stats_of(carat_engine *engine)
+{
+    carat_engine_stats s;
+    carat_engine_stats_default(&s);
+
+    (void)carat_engine_get_stats(engine, &s, NULL); /* neither is NULL */
+    return s;
+}
+
+void stats_print(carat_engine *engine, const carat_generation_info *g)
+{
+    const carat_engine_stats s = stats_of(engine);
+
+    print_passes(&s, columns_of(STDERR_FILENO));
+    fprintf(stderr, "tokens\n");
+    print_number("prefill", s.prefill);
+    print_number("decode", s.decode);
+    print_number("drafted", s.drafted);
+    print_number("evaluated again", s.reevaluated);
+    print_number("restored", s.restored);
+    print_number("prompt, one by one", s.one_by_one);
+    fprintf(stderr, "dispatch\n");
+    print_dispatch("cpu", &s.cpu);
+    print_dispatch("gpu", &s.gpu);
+    fprintf(stderr, "memory\n");
+    print_number("blocks", (uint64_t)s.blocks);
+    print_number("blocks held", (uint64_t)s.blocks_held);
+    print_number("snapshots taken", s.snapshots_taken);
+    print_number("snapshots used", s.snapshots_used);
+    print_number("snapshots dropped", s.snapshots_dropped);
+    print_number("rows padded", s.padded_rows);
+    print_number("plans built", s.plans_built);
+    if (g && g->drafted)
+        print_drafts(g);
+}
+
+/* ---- for programs ---- */
+
+static json_t *passes_json(const carat_engine_stats *s)
+{
+    json_t *list = json_array();
+    char rows[32];
+
+    for (int i = 0; i < CARAT_ROW_BUCKETS; i++) {
+        const carat_pass_stats *p = &s->by_rows[i];
+        if (p->passes > 0)
+            json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "of",
+                                                  rows_text(rows, p), "count", (json_int_t)p->passes, "rows",
+                                                  (json_int_t)p->rows, "ms", p->seconds * 1e3, "mean_ms",
+                                                  p->mean * 1e3, "p50_ms", p->p50 * 1e3, "p95_ms",
+                                                  p->p95 * 1e3, "p99_ms", p->p99 * 1e3, "cv", p->cv));
+    }
+    return list;
+}
+
+static json_t *dispatch_json(const carat_dispatch *d)
+{
+    return json_pack("{s:I, s:I, s:s}", "passes", (json_int_t)d->passes, "rows", (json_int_t)d->rows,
+                     "reason", d->reason);
+}
+
+static json_t *drafts_json(const carat_generation_info *g)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < g->switched && i < CARAT_MOST_SWITCHES; i++)
+        json_array_append_new(list, json_pack("{s:i, s:b, s:s}", "after", g->switches[i].given, "on",
+                                              g->switches[i].on, "reason", g->switches[i].reason));
+    return json_pack("{s:i, s:i, s:f, s:o}", "drafted", g->drafted, "accepted", g->accepted, "gained_ms",
+                     g->gained_ms, "switches", list);
+}
+
+json_t *stats_json(carat_engine *engine, const carat_generation_info *g)
+{
+    const carat_engine_stats s = stats_of(engine);
+    json_t *tokens = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "prefill", (json_int_t)s.prefill, "decode",
+                               (json_int_t)s.decode, "drafted", (json_int_t)s.drafted, "reevaluated",
+                               (json_int_t)s.reevaluated, "restored", (json_int_t)s.restored, "one_by_one",
+                               (json_int_t)s.one_by_one);
+    json_t *snapshots = json_pack("{s:I, s:I, s:I}", "taken", (json_int_t)s.snapshots_taken, "used",
+                                  (json_int_t)s.snapshots_used, "dropped", (json_int_t)s.snapshots_dropped);
+    json_t *all =
+        json_pack("{s:o, s:o, s:{s:o, s:o}, s:i, s:i, s:I, s:I, s:o}", "passes", passes_json(&s), "tokens",
+                  tokens, "dispatch", "cpu", dispatch_json(&s.cpu), "gpu", dispatch_json(&s.gpu), "blocks",
+                  s.blocks, "blocks_held", s.blocks_held, "padded_rows", (json_int_t)s.padded_rows,
+                  "plans_built", (json_int_t)s.plans_built, "snapshots", snapshots);
+
+    if (all && g)
+        json_object_set_new(all, "drafts", drafts_json(g));
+    return all;
+}
