@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "conversation.h"
+#include "tool_command.h"
 
 static const char prompt[] = ">>> ", more[] = "... ", quotes[] = "\"\"\"";
 
@@ -97,6 +98,7 @@ static int take_message(struct chat *c, const char *text)
     free(c->before);
     c->before = NULL;
     c->with->sampling.number = 0;
+    c->rounds = 0;
     c->turn_due = code == DONE;
     return code;
 }
@@ -144,6 +146,22 @@ static int read_turn(struct chat *c)
 
 /* ---- turns ---- */
 
+/* The calls of an answer: --tool-command gives their results, as often as it may; else they are asked for. */
+static int take_results(struct chat *c)
+{
+    int most = c->o.tool_rounds ? c->o.tool_rounds : TOOL_ROUNDS, code;
+
+    if (!c->o.tool_command)
+        return DONE;
+    if (c->rounds++ == most) {
+        note("--tool-rounds %d is reached: the next line is the result", most);
+        return DONE;
+    }
+    code = tool_answer_calls(c->o.tool_command, &c->talk);
+    c->turn_due = code == DONE;
+    return code;
+}
+
 static int take_turn(struct chat *c)
 {
     int code;
@@ -151,7 +169,7 @@ static int take_turn(struct chat *c)
     c->turn_due = false;
     code = turn_answer(c);
     if (talk_awaits(&c->talk)) /* the turn goes on */
-        return code;
+        return code == DONE ? take_results(c) : code;
     if (c->lines.edit)
         out_print("\n");
     out_flush();
@@ -217,6 +235,8 @@ static int check_chat(const struct chat *c)
     if (!c->with->info.has_chat_template && !o->chat_template)
         return fail(USAGE, "chat: %s has no chat template to talk by; carat run %s PROMPT continues a text",
                     o->model, o->model);
+    if (o->tool_command && !o->tools)
+        return fail(USAGE, "chat: --tool-command answers calls of functions, which --tools declares");
     if (o->system && o->system_file)
         return fail(USAGE, "chat: both -sys and -sysf are given");
     return DONE;

@@ -16,6 +16,7 @@ struct chat {
     struct lines lines;
     char *before;  /* what /read puts before the next message; NULL: nothing */
     bool by_hand;  /* somebody types: a mistake does not end it */
+    int rounds;    /* of calls that --tool-command answered since the last message */
     bool turn_due; /* the model is to answer */
     bool leaves;
     bool begun; /* a prompt was evaluated */

@@ -48,6 +48,25 @@ E2
 expect 0 run tiny --tools "$tools" "$lights" --tool-command ./asks_again --tool-rounds 1
 [ "$(wc -l <calls)" = 1 ] || die 'more rounds than asked for'
 
+# three rounds in a conversation: every token is evaluated once, but those that render differently
+rm -f log
+printf '%s\n' "$lights" 'Turn on the bedroom lights' "$lights" >turns
+"$CARAT" chat tiny --tools "$tools" --tool-command ./answer --log-jsonl log <turns >out 2>err || die 'chat ended otherwise'
+[ "$(grep -c turn_on_lights out)" = 3 ] || die "no three calls: $(cat out)"
+[ "$(grep -c 'lights are now on' out)" = 3 ] || die "no three answers: $(cat out)"
+numbers prompt tokens >tokens
+numbers prompt evaluated >evaluated
+numbers generation tokens >given
+[ "$(wc -l <tokens)" = 6 ] || die 'no six prompts'
+paste tokens evaluated given | {
+    held=0 line=0
+    while read -r n new answer; do
+        line=$((line + 1))
+        [ $((held + new)) = "$n" ] || die "prompt $line: $held tokens are held, $new of $n evaluated"
+        held=$((n + answer))
+    done
+}
+
 # programs that do not do their part: one line, the call stands, nothing is left running
 fails() { # TEXT COMMAND
     expect 1 run tiny --tools "$tools" "$lights" --tool-command "$2"
