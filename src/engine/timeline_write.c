@@ -18,9 +18,9 @@ static carat_status content_of(carat_engine *e, carat_error *err)
     const char *kept = ct_content_kept(e->model);
     struct ct_content c = {0};
 
-    if (kept && strlen(kept) < sizeof e->content)
+    if (!*e->content && kept && strlen(kept) < sizeof e->content)
         strcpy(e->content, kept);
-    if (*e->content)
+    if (*e->content) /* others read it meanwhile, who hold no lock */
         return CARAT_OK;
     carat_status status = ct_content_begin(&c, e->model, 1, err);
     for (int i = 0; !status && i < c.n_chunk; i++)
