@@ -24,11 +24,11 @@ static void name_machine(struct costs *c, const carat_host_info *h)
             *p = '?';
 }
 
-static void name_settings(struct costs *c, const carat_engine_options *e)
+static void name_settings(struct costs *c, const carat_engine_options *e, const carat_host_info *h)
 {
     const char *kv = e->kv != CARAT_KV_DEFAULT ? carat_kv_name(e->kv) : e->exact ? "f32" : "bf16";
     int n = snprintf(c->settings, sizeof c->settings, "%s%s cache, %d threads", e->exact ? "exact, " : "", kv,
-                     e->threads);
+                     e->threads ? e->threads : h->threads);
 
     if (e->isa)
         n += snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", at most %s", e->isa);
@@ -47,6 +47,7 @@ bool costs_place(struct costs *c, const carat_model *model, const carat_engine_o
     carat_host_info host;
     carat_host_info_default(&host);
 
+    *c = (struct costs){.settings = ""};
     cache_find(&c->cache);
     /* the hash of a packed model is written in it; of another one every weight would be read */
     if (o->no_cache || !*c->cache.path || carat_model_get_info(model, &info, NULL) != CARAT_OK ||
@@ -54,7 +55,8 @@ bool costs_place(struct costs *c, const carat_model *model, const carat_engine_o
         carat_model_content(model, NULL, NULL, c->content, NULL) != CARAT_OK)
         return false;
     name_machine(c, &host);
-    name_settings(c, e);
+    if (e)
+        name_settings(c, e, &host);
     return true;
 }
 

@@ -13,7 +13,8 @@ struct costs {
     char settings[128]; /* of the engine */
     char content[33];   /* of the model */
 };
-/* Where the costs of a model are. False: nowhere, since there is no cache or the model is not in it. */
+/* Where the costs of a model are; e may be NULL for those of all settings. False: nowhere, since there is no
+ * cache or the model is not in it. */
 bool costs_place(struct costs *c, const carat_model *model, const carat_engine_options *e,
                  const struct options *o);
 /* Those that an earlier run kept. False: none, or none that can be trusted. */

@@ -126,10 +126,11 @@ const struct verb_text verb_texts[N_VERB] = {
          "carat cache list\n"
          "carat cache prune --cache-size 2G\n"},
     [DOCTOR] =
-        {"doctor", "", "describe this machine and how carat would use it", 0, 0,
+        {"doctor", "[MODEL]", "describe this machine and how carat would use it", 0, 1,
          "The lines from ``` to ``` are meant to be pasted into a bug report. What memory and arithmetic "
          "can do at most is measured in two seconds and remembered in the cache. The last lines are advice, "
-         "one for each thing that makes this machine slow.\n",
+         "one for each thing that makes this machine slow.\n"
+         "With MODEL also what its passes cost here, by number of tokens, as runs of it have measured.\n",
          "carat doctor\n"
          "carat doctor --measure off --json\n"},
     [COMPLETION] = {"completion", "bash|zsh|fish", "print a completion script for a shell", 1, 1,
@@ -366,8 +367,8 @@ const struct exit_text exit_texts[] = {
     {DONE, ANY, "success"},
     {FAILED, ANY, "failure while running, reading or writing"},
     {USAGE, ANY, "usage"},
-    {NOT_FOUND, OPENS, "model, or its tokenizer, not found or not readable"},
-    {BAD_MODEL, OPENS, "unsupported or corrupt model"},
+    {NOT_FOUND, OPENS | ON(DOCTOR), "model, or its tokenizer, not found or not readable"},
+    {BAD_MODEL, OPENS | ON(DOCTOR), "unsupported or corrupt model"},
     {NO_MEMORY, ANY, "out of memory"},
     {CHECK_FAILED, ON(VERIFY) | ON(BENCH), "a check failed"},
     {INTERRUPTED, ANY, "interrupted"},

@@ -234,6 +234,18 @@ static void print_cache(const struct report *r)
         line("  of no use", "%s", useless);
 }
 
+static void print_costs(const struct report *r)
+{
+    char name[32], text[COSTS_TEXT];
+    int i = 0;
+
+    for (; doctor_costs(r, i, name, text); i++)
+        line(name, "%s", text);
+    if (i == 0)
+        line("costs", "none are known: %s",
+             r->has_costs ? "no run has measured any" : "the model is not in the cache");
+}
+
 static int print_text(const struct report *r)
 {
     const carat_host_info *h = &r->host;
@@ -249,6 +261,8 @@ static int print_text(const struct report *r)
     print_variables();
     print_limits(&r->machine);
     print_cache(r);
+    if (r->model)
+        print_costs(r);
     for (int i = 0; i < r->n_advice; i++)
         line("advice", "%s", r->advice[i].text);
     if (r->n_advice == 0)
@@ -288,6 +302,8 @@ int verb_doctor(const struct options *o)
         return fail_status(&err);
     cache_find(&r.cache);
     conditions_read(&r.now, atoi(r.host.allowed_list)); /* before measuring is part of them */
+    if (o->model && (code = doctor_find_costs(&r, o)) != DONE)
+        return code;
     if ((code = find_limits(&r, o->measure)) != DONE)
         return code;
     r.cap = (double)(o->cache_size ? o->cache_size : r.cache.in.limit);

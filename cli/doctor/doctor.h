@@ -5,6 +5,7 @@
 #define DOCTOR_H
 
 #include "cli.h"
+#include "costs.h"
 #include "doctor/conditions.h"
 #include "doctor/machine.h"
 
@@ -31,6 +32,9 @@ struct report {
     struct conditions now;
     struct machine machine;
     char kernels_why[320]; /* why no higher level of kernels is used */
+    const char *model;     /* whose costs are asked for; NULL: nobody's */
+    struct costs costs;
+    bool has_costs; /* they have a place */
     struct advice advice[MOST_ADVICE];
     int n_advice;
 };
@@ -51,6 +55,13 @@ struct speed {
 };
 /* Model and type i in turn; false after the last. */
 bool doctor_speed(struct speed *s, int i, const carat_limits *limits);
+
+/* doctor_costs.c: what passes of a model cost, as runs measured it. An exit code. */
+int doctor_find_costs(struct report *r, const struct options *o);
+/* Line i of them, in two parts; false after the last. */
+enum { COSTS_TEXT = 256 };
+bool doctor_costs(const struct report *r, int i, char name[32], char text[COSTS_TEXT]);
+json_t *doctor_costs_json(const struct report *r);
 
 /* doctor_json.c. An exit code. */
 int doctor_print_json(const struct report *r);

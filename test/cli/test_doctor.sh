@@ -113,7 +113,7 @@ counts 0 0 0 0 0
 has_advice out | grep -q '"cache"' || die 'no advice about a cache that all may write to'
 rm -r cache
 
-refuse 2 doctor tiny
+refuse 2 doctor tiny tiny
 refuse 2 doctor --temp 1
 code=0
 "$CARAT" doctor >/dev/full 2>err || code=$?

@@ -139,3 +139,22 @@ sed 's/"passes":.*/"passes":[[0,0,0,64,1,1e3],[1,0,0,64,1,1e3],'"$several"']}]/'
 expect 0 run "$model" "$prompt" -n 24 --ignore-eos --stats
 same out text
 err_has '^  prompt, one by one  *13$'
+
+# the doctor says what is remembered of a model
+cp kept "$costs"
+export CARAT_ARG_MEASURE=off
+expect 0 doctor "$model"
+out_has '^costs  *bf16 cache, [0-9]* threads'
+out_has '^  generation  *1: [0-9.]* ms'
+out_has '^  prompt  *[0-9]*: '
+expect 0 doctor "$model" --json
+out_has '"costs":\[{"settings":"bf16 cache, '
+out_has '"of":"generation","from":0,"rows":1.0,"ms":'
+rm "$costs"
+expect 0 doctor "$model"
+out_has '^costs  *none are known: no run has measured any'
+expect 0 doctor tiny
+out_has '^costs  *none are known: the model is not in the cache'
+expect 0 doctor
+if grep -q '^costs' out; then die 'costs of no model'; fi
+refuse 3 doctor "$work/no-such-model"
