@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "chat/chat.h"
-#include "remark.h"
+#include "lookup.h"
 
 static void note_tools(void *user, const char *line)
 {
@@ -63,7 +63,8 @@ static void remark_turn(const struct chat *c, int n)
 
     remarks_begin(&r);
     remark_speed(&r, "prompt", w->evaluated, n, speed_of(w->evaluated, w->prompt_s));
-    remark_speed(&r, "generation", w->ids.n, w->ids.n, speed_of(w->generation.passes, w->generation_s));
+    remark_speed(&r, "generation", w->ids.n, w->ids.n,
+                 speed_of(from_passes(&w->generation), w->generation_s));
     remark(&r, "prompt in %.2f s", w->prompt_s);
     remark(&r, "generation in %.2f s", w->generation_s);
     remark(&r, "stopped: %s", w->stop);

@@ -81,7 +81,7 @@ UNUSED static void baseline_free(struct baseline *b)
     free(b->logits);
 }
 
-static const float *row_of(const struct baseline *b, int i, int n_vocab)
+UNUSED static const float *row_of(const struct baseline *b, int i, int n_vocab)
 {
     return b->logits + (size_t)i * (size_t)n_vocab;
 }
