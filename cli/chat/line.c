@@ -22,7 +22,8 @@ static enum line_end fill_lines(struct lines *l, int *code)
 {
     enum { PART = 1 << 16 };
 
-    memmove(l->data, l->data + l->at, l->n - l->at);
+    if (l->at > 0)
+        memmove(l->data, l->data + l->at, l->n - l->at);
     l->n -= l->at;
     l->at = 0;
     if (l->n >= INPUT_LIMIT) {
