@@ -149,7 +149,8 @@ static void worker_main(void *arg)
         seen = atomic_load(&p->generation);
         if (atomic_load_explicit(&p->quit, memory_order_relaxed))
             return;
-        work(p, w->index);
+        if (atomic_load_explicit(&p->working, memory_order_relaxed) > (uint32_t)w->index)
+            work(p, w->index);
     }
 }
 

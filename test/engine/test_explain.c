@@ -3,6 +3,7 @@
  * settings for passes that decode are used and change no bit. */
 #include "step_util.h"
 
+#include "backend/cpu/cpu_backend.h"
 #include "carat_generate.h"
 #include "engine/engine.h"
 
@@ -263,6 +264,44 @@ static void no_setting_changes_a_bit(void **state)
             }
 }
 
+/* Each pass has the kernels, threads and rows of its phase. */
+static void settings_are_used(void **state)
+{
+    carat_engine_options o = options(3, 32, 512);
+    carat_engine_stats stats = {.size = sizeof stats};
+    carat_row rows[3];
+
+    (void)state;
+    o.threads = 1;
+    o.decode_threads = 2;
+    o.decode_chunk = 2;
+    o.decode_isa = "ref";
+    struct rig r = rig_open(model, &o);
+    const struct ct_cpu_backend *b = ct_cpu(r.engine->backend);
+    const char *best = b->kernels[0].isa;
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 3; i++)
+            rows[i] = row_of(r.session[i], 3);
+        OK(step(&r, rows, 3, err));
+        assert_string_equal(b->kernel.isa, best);
+        assert_int_equal(b->threads, 1);
+        for (int i = 0; i < 3; i++)
+            rows[i] = row_of(r.session[i], 1);
+        OK(step(&r, rows, 3, err));
+        assert_string_equal(b->kernel.isa, "ref");
+        assert_int_equal(b->threads, 2);
+        for (int i = 0; i < 3; i++)
+            check_held(r.session[i], 4 * (round + 1));
+    }
+    OK(carat_engine_get_stats(r.engine, &stats, err));
+    assert_int_equal(stats.passes, 6);
+    assert_int_equal(stats.by_rows[0].passes, 2); /* of three rows two fit */
+    assert_int_equal(stats.by_rows[1].passes, 2);
+    assert_int_equal(stats.prefill, 18);
+    assert_int_equal(stats.decode, 6);
+    rig_close(&r);
+}
+
 static void wrong_settings_are_refused(void **state)
 {
     carat_engine *engine;
@@ -289,6 +328,7 @@ int main(void)
         cmocka_unit_test(the_caller_may_end_it),
         cmocka_unit_test(phases_have_their_own),
         cmocka_unit_test(no_setting_changes_a_bit),
+        cmocka_unit_test(settings_are_used),
         cmocka_unit_test(wrong_settings_are_refused),
     };
     return cmocka_run_group_tests_name("explain", tests, open_model, close_model);

@@ -75,6 +75,36 @@ static void every_item_once(void **state)
     }
 }
 
+/* With a limit the other threads have no part in a job, and come back when it is raised. A pool ends under a
+ * limit, too. */
+static void a_limit_holds(void **state)
+{
+    static const int limits[] = {2, 1, 4, 3, 1, 9, 2};
+    struct ct_pool *pool = NULL;
+
+    (void)state;
+    assert_int_equal(ct_pool_create(&pool, 4, NULL), CARAT_OK);
+    for (size_t l = 0; l < CT_COUNT(limits); l++) {
+        int late = 0;
+        ct_pool_limit(pool, limits[l]);
+        for (int round = 0; round < 200; round++) {
+            struct job *j = calloc(1, sizeof *j);
+            assert_non_null(j);
+            j->threads = ct_pool_threads(pool);
+            ct_pool_run(pool, 64, count, j);
+            for (int t = limits[l]; t < 4; t++)
+                late += j->sum[t] > 0;
+            for (int i = 0; i < 64; i++)
+                assert_int_equal(j->plain[i], 1);
+            assert_int_equal(atomic_load(&j->bad), 0);
+            free(j);
+        }
+        assert_true(late <= 4); /* of a job that was under way for a thread when the limit came */
+        assert_true(limits[l] > 1 || late == 0);
+    }
+    ct_pool_destroy(pool);
+}
+
 /* Jobs back to back on one set of counters: a late worker must never run an item of an old job, or an item of
  * a new one with the old argument. */
 struct relay {
@@ -297,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_once),
+        cmocka_unit_test(a_limit_holds),
         cmocka_unit_test(many_short_jobs),
         cmocka_unit_test(caller_sleeps_and_wakes),
         cmocka_unit_test(workers_have_the_environment),
