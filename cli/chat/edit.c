@@ -496,6 +496,7 @@ enum line_end edit_read(struct edit *e, const char *prompt, const char *fill, ch
     e->typed = e->left_out = 0;
     e->end = LINE_OVER;
     watch_signals(e, old);
+    el_set(e->line, EL_PREP_TERM, 1); /* before somebody sees a prompt and types */
     show_pasting(true);
     line = el_gets(e->line, &length);
     show_pasting(false);
