@@ -116,9 +116,9 @@ int converse_start(struct converse *c, const char *tools)
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
     engine_options(&engine, c->o);
-    if ((code = insight_begin(&c->insight, c->model, &engine, c->o)) != DONE)
-        return code;
-    if ((code = fit_engine(&engine, c->model, c->o)) != DONE)
+    if ((code = insight_begin(&c->insight, &engine, c->o)) != DONE ||
+        (code = fit_engine(&engine, c->model, c->o)) != DONE ||
+        (code = insight_costs(&c->insight, c->model, &engine)) != DONE)
         return code;
     session.watch = progress_update;
     session.user = &c->bar;

@@ -27,12 +27,13 @@ static void name_machine(struct costs *c, const carat_host_info *h)
 static void name_settings(struct costs *c, const carat_engine_options *e, const carat_host_info *h)
 {
     const char *kv = e->kv != CARAT_KV_DEFAULT ? carat_kv_name(e->kv) : e->exact ? "f32" : "bf16";
+    const int threads = e->threads ? e->threads : h->threads;
     int n = snprintf(c->settings, sizeof c->settings, "%s%s cache, %d threads", e->exact ? "exact, " : "", kv,
-                     e->threads ? e->threads : h->threads);
+                     threads);
 
     if (e->isa)
         n += snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", at most %s", e->isa);
-    if (e->decode_isa || e->decode_threads)
+    if (e->decode_isa || (e->decode_threads && e->decode_threads != threads))
         n += snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", decode %d threads %s",
                       e->decode_threads, e->decode_isa ? e->decode_isa : "");
     if (e->layers)

@@ -12,20 +12,24 @@
 /* Passes of a run below which it has learned nothing about costs. */
 enum { ENOUGH_PASSES = 16 };
 
-int insight_begin(struct insight *i, const carat_model *model, carat_engine_options *e,
-                  const struct options *o)
+int insight_begin(struct insight *i, carat_engine_options *e, const struct options *o)
 {
-    static carat_costs recalled; /* until the engine has copied it */
     int code = phases_read(&i->phases, o);
 
     i->o = o;
-    if (code != DONE)
-        return code;
-    phases_apply(&i->phases, e);
+    if (code == DONE)
+        phases_apply(&i->phases, e);
+    return code;
+}
+
+int insight_costs(struct insight *i, const carat_model *model, carat_engine_options *e)
+{
+    static carat_costs recalled; /* until the engine has copied it */
+
     i->costs = calloc(1, sizeof *i->costs);
     if (!i->costs)
         return fail_memory();
-    if (!costs_place(i->costs, model, e, o)) {
+    if (!costs_place(i->costs, model, e, i->o)) {
         free(i->costs);
         i->costs = NULL;
     } else if (costs_recall(i->costs, &recalled)) {

@@ -14,9 +14,10 @@ struct insight {
     json_t *plan;        /* --explain-plan with --json; else NULL */
 };
 
-/* Settings and costs for the engine that is created next; *e points into i. An exit code. */
-int insight_begin(struct insight *i, const carat_model *model, carat_engine_options *e,
-                  const struct options *o);
+/* Settings for the engine that is created next, before its context is chosen; *e points into i. An exit code. */
+int insight_begin(struct insight *i, carat_engine_options *e, const struct options *o);
+/* And what its passes cost in an earlier run, behind all settings. An exit code. */
+int insight_costs(struct insight *i, const carat_model *model, carat_engine_options *e);
 /* The engine is there: what it is made of. An exit code. */
 int insight_engine(struct insight *i, const carat_engine *engine);
 /* The last token is there: what the engine did; generation (may be NULL) is the last one. With --json

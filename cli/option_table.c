@@ -324,6 +324,8 @@ const struct option option_table[] = {
      "memory for snapshots beside the cache, with which a session goes back without evaluating", 0, 0x1p60},
     {{"--memory"}, MAYBE_SIZE, AT(memory), ON(SHOW), "SIZE",
      "the memory of this context and of others, to the page; with SIZE, what --memory SIZE would choose", 0, 0x1p60},
+    {{"-tb", "--threads-batch"}, INT, AT(threads_batch), SELDOM(GENERATES), "N",
+     "threads for prompts, where they shall be others than for generation (default 0: those of -t)", 0, 256},
     {{"--no-profile"}, FLAG, AT(no_profile), SELDOM(GENERATES), NULL,
      "leave alone a file carat.json beside the weights, which has settings for prompts and for generation", 0, 0},
     {{"--isa"}, CHOICE, AT(isa), SELDOM(EVALUATES | ON(SHOW) | ON(VERIFY)), isa_words,

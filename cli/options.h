@@ -57,6 +57,7 @@ struct options {
     const char *n_pair, *output, *compare, *plot, *bench_json, *flash; /* of bench */
     const char *thread_list, *chunk_list; /* of bench: threads and chunk as lists */
     bool explain_plan, stats, no_profile;
+    int threads_batch;    /* of prompts; 0: threads */
     const char *stop_ids; /* "": none */
     const char *log_jsonl, *tool_command;
     int tool_rounds;

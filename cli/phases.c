@@ -152,15 +152,24 @@ int phases_read(struct phases *p, const struct options *o)
 
 /* ---- what holds ---- */
 
+/* Those of an engine that is told of none. */
+static int default_threads(void)
+{
+    carat_host_info host;
+    carat_host_info_default(&host);
+
+    return carat_get_host(&host, NULL) == CARAT_OK ? host.threads : 0;
+}
+
 void phases_apply(const struct phases *p, carat_engine_options *e)
 {
     const struct phase_settings *prefill = &p->file[PREFILL], *decode = &p->file[DECODE];
     const struct options *o = p->o;
 
-    if (!o->threads) {
-        e->threads = prefill->threads;
-        e->decode_threads = decode->threads;
-    }
+    e->threads = o->threads_batch ? o->threads_batch : o->threads ? o->threads : prefill->threads;
+    e->decode_threads = o->threads ? o->threads : decode->threads;
+    if (o->threads_batch && !e->decode_threads)
+        e->decode_threads = default_threads();
     if (!o->chunk) {
         e->chunk = prefill->chunk;
         e->decode_chunk = decode->chunk;
@@ -183,11 +192,12 @@ const char *phases_origin(const struct phases *p, const char *key)
     const struct phase_settings *own = &p->file[phase], *prefill = &p->file[PREFILL];
     const struct options *o = p->o;
     bool threads = strcmp(dot, ".threads") == 0, chunk = strcmp(dot, ".chunk") == 0;
-    if (threads ? o->threads != 0 : chunk ? o->chunk != 0 : o->isa != NULL)
+    bool batch = o->threads_batch != 0;
+    if (threads ? o->threads || (batch && phase == PREFILL) : chunk ? o->chunk != 0 : o->isa != NULL)
         return "option";
     if (threads ? own->threads : chunk ? own->chunk : *own->isa)
         return NAME;
-    return threads ? (prefill->threads ? "as prefill" : "default")
+    return threads ? (prefill->threads && !batch ? "as prefill" : "default")
            : chunk ? (prefill->chunk ? "as prefill" : "default")
                    : (*prefill->isa ? "as prefill" : "default");
 }

@@ -68,6 +68,17 @@ err_has '^decode.isa: ref (carat.json)$'
 expect 0 run "$model" "$prompt" -n 1 --explain-plan --no-profile
 err_has '^prefill.chunk: 256 (default)$'
 
+expect 0 run "$model" "$prompt" -n 24 --ignore-eos --explain-plan -tb 3
+same out text
+err_has '^prefill.threads: 3 (option)$'
+err_has '^decode.threads: 2 (carat.json)$'
+expect 0 run "$model" "$prompt" -n 1 --explain-plan --no-profile -tb 3 -t 1
+err_has '^prefill.threads: 3 (option)$'
+err_has '^decode.threads: 1 (option)$'
+threads=$("$CARAT" doctor --measure off | sed -n 's/^threads  *\([0-9]*\):.*/\1/p')
+expect 0 run "$model" "$prompt" -n 1 --explain-plan --no-profile -tb 5
+err_has "^decode.threads: $threads (default)\$"
+
 # what is wrong in it is refused with its place
 bad() {
     printf '%s' "$1" >"$model/carat.json"
@@ -112,6 +123,8 @@ expect 0 run "$model" "$prompt" -n 24 --ignore-eos
 cp "$costs" kept
 expect 0 run "$model" "$prompt" -n 24 --ignore-eos -t 1
 [ "$(grep -o '"settings"' "$costs" | wc -l)" = 2 ] || die 'other settings have no costs of their own'
+expect 0 run "$model" "$prompt" -n 24 --ignore-eos --memory 9500K
+if grep -q q8 err; then grep -q '"q8 cache' "$costs" || die 'the KV type that was chosen has no costs of its own'; fi
 rm "$costs"
 expect 0 run "$model" "$prompt" -n 24 --ignore-eos --no-cache
 expect 0 run "$model" "$prompt" -n 2
