@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panel_avx512.c: products over panels for 512-bit vectors, a line to a vector: one token (bound by memory)
- * and tiles of up to 8 tokens (bound by arithmetic). Compiled for AVX-512 without byte dots and again with
+ * and tiles of up to 12 tokens (bound by arithmetic). Compiled for AVX-512 without byte dots and again with
  * them (CT_DOT_VNNI). Lanes are rows, so every sum is the chain that NUMERICS.md sections 3 to 5 ask for.
  * Inputs are those of panel_avx2.c. */
 #include "kernel/sizes.h"
@@ -9,8 +9,9 @@
 #include "kernel/x86/project_panels.h"
 
 /* `panels` panels at once, `apart` bytes from one to the next: as many streams from memory. How many of them
- * and of tokens fit the 32 registers: panels * T <= 16 sums in flight. */
-enum { MOST = 16 };
+ * and of tokens fit the 32 registers: panels * T <= 16 sums in flight. Tokens are taken by fours, which lie
+ * side by side (struct tokens). */
+enum { MOST = 16, FOUR = 4, WIDE = 12 };
 
 /* ---- memory ---- */
 
@@ -54,12 +55,12 @@ INLINE void store_tile_avx512(float *out, size_t ldo, const __m512 *acc, const i
 enum { TABLE_ZERO = 128 };
 
 INLINE void dot_avx512(__m512i *sum, const struct kind kind, const __m512i *w, const int panels,
-                       const int8_t *x, const int T)
+                       const struct tokens *x, size_t at, const int T)
 {
     (void)kind;
     UNROLL for (int t = 0; t < T; t++)
     {
-        __m512i v = same(x + 4 * t);
+        __m512i v = same(x[t / FOUR].q + at + 4 * (t % FOUR));
         UNROLL for (int j = 0; j < panels; j++) sum[j * T + t] = _mm512_dpbusd_epi32(sum[j * T + t], w[j], v);
     }
 }
@@ -67,7 +68,7 @@ INLINE void dot_avx512(__m512i *sum, const struct kind kind, const __m512i *w, c
 enum { TABLE_ZERO = 0 };
 
 INLINE void dot_avx512(__m512i *sum, const struct kind kind, const __m512i *w, const int panels,
-                       const int8_t *x, const int T)
+                       const struct tokens *x, size_t at, const int T)
 {
     const __m512i one = _mm512_set1_epi16(1), top = _mm512_set1_epi8((char)0x80);
     __m512i magnitude[MOST];
@@ -81,7 +82,7 @@ INLINE void dot_avx512(__m512i *sum, const struct kind kind, const __m512i *w, c
     }
     UNROLL for (int t = 0; t < T; t++)
     {
-        __m512i v = same(x + 4 * t);
+        __m512i v = same(x[t / FOUR].q + at + 4 * (t % FOUR));
         UNROLL for (int j = 0; j < panels; j++)
         {
             __m512i u =
@@ -113,18 +114,21 @@ INLINE __m512i codes(const struct kind kind)
     return _mm512_xor_si512(t, _mm512_set1_epi8((char)TABLE_ZERO));
 }
 
-/* acc[panel][t] += group g of each panel's chunk, of which there are one or two; x stands at that group. */
+/* acc[panel][t] += group g of each panel's chunk, of which there are one or two; it is group x_group of the
+ * input. */
 INLINE void panel_group_avx512(__m512 *acc, const struct kind kind, const uint8_t *chunk, size_t apart,
-                               const int g, const struct tokens *x, const int panels, const int lanes,
-                               const int T, const bool asks, struct stream ask, __m512i table)
+                               const int g, const struct tokens *x, size_t x_group, const int panels,
+                               const int lanes, const int T, const bool asks, struct stream ask,
+                               __m512i table)
 {
+    const size_t x_at = x_group * CT_GROUP * (size_t)lanes, x_one = x_group * (size_t)lanes;
     const __m512i low = _mm512_set1_epi8(15);
     const int lines = kind.header + g * group_bytes(kind);
     __m512i sum[MOST];
 
     UNROLL for (int t = 0; t < T; t++)
     {
-        __m512i start = _mm512_set1_epi32(bias(kind) * x->sum[t]);
+        __m512i start = _mm512_set1_epi32(bias(kind) * x[t / FOUR].sum[x_one + t % FOUR]);
         UNROLL for (int j = 0; j < panels; j++) sum[j * T + t] = start;
     }
     const int each = code_of(kind) == BYTE ? 1 : 2; /* words of 4 k in a byte line */
@@ -146,7 +150,7 @@ INLINE void panel_group_avx512(__m512 *acc, const struct kind kind, const uint8_
                 w[j] = _mm512_shuffle_epi8(table, w[j]);
             PIN(w[j]);
         }
-        dot_avx512(sum, kind, w, panels, x->q + 4 * i * lanes, T);
+        dot_avx512(sum, kind, w, panels, x, x_at + (size_t)(4 * i * lanes), T);
     }
     UNROLL for (int j = 0; j < panels; j++)
     {
@@ -154,30 +158,26 @@ INLINE void panel_group_avx512(__m512 *acc, const struct kind kind, const uint8_
         __m512 ws = halves(scale), minimum = kind.factor == OWN_PAIR ? halves(scale + 64) : ws;
         UNROLL for (int t = 0; t < T; t++)
         {
-            __m512 s = _mm512_mul_ps(ws, _mm512_set1_ps(x->scale[t])), a = acc[j * T + t];
+            const float x_scale = x[t / FOUR].scale[x_one + t % FOUR];
+            __m512 s = _mm512_mul_ps(ws, _mm512_set1_ps(x_scale)), a = acc[j * T + t];
             a = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[j * T + t]), s, a);
             if (kind.factor == OWN_PAIR)
-                a = _mm512_fmadd_ps(minimum, _mm512_set1_ps(x->scale[t] * (float)x->sum[t]), a);
+                a = _mm512_fmadd_ps(minimum,
+                                    _mm512_set1_ps(x_scale * (float)x[t / FOUR].sum[x_one + t % FOUR]), a);
             acc[j * T + t] = a;
         }
     }
 }
 
-INLINE void next_group(struct tokens *x, const int lanes)
-{
-    x->q += CT_GROUP * lanes;
-    x->scale += lanes;
-    x->sum += lanes;
-}
-
 INLINE void panel_tile_avx512(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
-                              const uint8_t *chunk, int rows, struct tokens x, const int panels,
+                              const uint8_t *chunk, int rows, const struct tokens *x, const int panels,
                               const int lanes, const int T, int tokens, const bool asks, struct ahead ahead)
 {
     const __m512i table = codes(kind);
     const int groups = w->cols / CT_GROUP, chunks = (groups + 1) / 2, bytes = chunk_bytes(kind);
     const int d = CT_MIN(chunks, (ahead.distance + bytes / 2) / bytes);
     __m512 acc[MOST];
+    size_t g = 0;
 
     for (int b = 0; asks && !ahead.asked && b < d * bytes; b += 64)
         UNROLL for (int j = 0; j < panels; j++) fetch(chunk + (size_t)j * w->row_bytes + b);
@@ -189,15 +189,23 @@ INLINE void panel_tile_avx512(float *out, size_t ldo, const struct kind kind, co
                                 : (struct stream){chunk, w->row_bytes};
         if (asks)
             UNROLL for (int j = 0; j < panels; j++) fetch(ask.at + (size_t)j * ask.apart);
-        panel_group_avx512(acc, kind, chunk, w->row_bytes, 0, &x, panels, lanes, T, asks, ask, table);
-        next_group(&x, lanes);
+        panel_group_avx512(acc, kind, chunk, w->row_bytes, 0, x, g++, panels, lanes, T, asks, ask, table);
         if (2 * c + 1 == groups)
             break;
-        panel_group_avx512(acc, kind, chunk, w->row_bytes, 1, &x, panels, lanes, T, asks, ask, table);
-        next_group(&x, lanes);
+        panel_group_avx512(acc, kind, chunk, w->row_bytes, 1, x, g++, panels, lanes, T, asks, ask, table);
     }
     UNROLL for (int j = 0; j < panels; j++)
         store_tile_avx512(out + j * CT_PANEL_ROWS, ldo, acc + j * T, T, rows, tokens, w->scale);
+}
+
+/* Four tokens from t on, a multiple of four; t is 0 where there is one. */
+INLINE struct tokens four_from(const struct ct_prepared *p, int t)
+{
+    const size_t lane = (size_t)(t % CT_LANES), block = (size_t)t - lane;
+    const size_t cols = (size_t)p->cols, groups = cols / CT_GROUP;
+
+    return (struct tokens){p->q + block * cols + 4 * lane, p->scale + block * groups + lane,
+                           p->sum + block * groups + lane, NULL};
 }
 
 /* One block of tokens over `panels` panels; lanes that no token has may be computed, and are dropped. */
@@ -205,8 +213,7 @@ INLINE void block(float *out, size_t ldo, const struct kind kind, const struct c
                   const uint8_t *panel, int rows, const struct tokens *x, const int panels, int tokens,
                   const bool asks, struct ahead ahead)
 {
-#define TILE(T)                                                                                              \
-    panel_tile_avx512(out, ldo, kind, w, panel, rows, *x, panels, CT_LANES, T, tokens, asks, ahead)
+#define TILE(T) panel_tile_avx512(out, ldo, kind, w, panel, rows, x, panels, CT_LANES, T, tokens, asks, ahead)
     if (tokens > 4 && panels < 4)
         TILE(8);
     else if (tokens > 2)
@@ -246,7 +253,7 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
                               int r0, int r1, const struct ct_prepared *p, float *scratch,
                               const struct ct_panels_next *next)
 {
-    const int groups = p->cols / CT_GROUP, n = p->n;
+    const int n = p->n;
     struct ahead ahead = {.asked = false};
 
     (void)scratch;
@@ -258,12 +265,13 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
         ahead.next = next_stream(w, r0, r1, n, panels, next);
         ahead.distance = n == 1 && (panels == 8 || w->row_bytes > LONG_PANEL) ? 1024 : 2048;
         for (int t = 0; t < n; t += CT_LANES) {
-            size_t k = (size_t)t * (size_t)p->cols, g = (size_t)t * (size_t)groups;
-            struct tokens x = {p->q + k, p->scale + g, p->sum + g, NULL};
+            const struct tokens first = four_from(p, t);
+            const struct tokens x[] = {first,
+                                       {first.q + 4 * FOUR, first.scale + FOUR, first.sum + FOUR, NULL}};
             float *to = out + (size_t)t * ldo + r0;
             int tokens = CT_MIN(CT_LANES, n - t);
 #define COLUMN(panels) panel_tile_avx512(to, ldo, kind, w, panel, rows, x, panels, 1, 1, 1, true, ahead)
-#define BLOCK(panels)  block(to, ldo, kind, w, panel, rows, &x, panels, tokens, t == 0, ahead)
+#define BLOCK(panels)  block(to, ldo, kind, w, panel, rows, x, panels, tokens, t == 0, ahead)
             if (n == 1 && panels == 8)
                 COLUMN(8);
             else if (n == 1 && panels == 4)
@@ -287,16 +295,70 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
 INLINE void one_stream(float *out, const struct kind kind, const struct ct_weight *w, int r0, int r1,
                        const struct ct_prepared *p, const struct ct_panels_next *next)
 {
-    const struct tokens x = {p->q, p->scale, p->sum, NULL};
+    const struct tokens x = four_from(p, 0);
     struct ahead ahead = {.distance = 1024, .asked = false};
 
     for (; r0 < r1; r0 += CT_PANEL_ROWS) {
         ahead.next = next_stream(w, r0, r1, 1, 1, next);
-        panel_tile_avx512(out + r0, 0, kind, w, stream_from(w, r0).at, CT_MIN(CT_PANEL_ROWS, r1 - r0), x, 1,
+        panel_tile_avx512(out + r0, 0, kind, w, stream_from(w, r0).at, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, 1,
                           1, 1, 1, true, ahead);
         ahead.asked = ahead.next.at != NULL;
     }
 }
+
+#ifdef CT_DOT_VNNI
+/* Many tokens of nibbles: twelve at a time, so that fewer are unpacked, and one panel after another. */
+INLINE void many_tokens(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
+                        int r1, const struct ct_prepared *p, const struct ct_panels_next *next)
+{
+    struct ahead ahead = {.distance = 2048, .asked = false};
+
+    for (; r0 < r1; r0 += CT_PANEL_ROWS) {
+        const uint8_t *panel = stream_from(w, r0).at;
+        const int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
+
+        ahead.next = next_stream(w, r0, r1, p->n, 1, next);
+        for (int t = 0; t < p->n; t += WIDE) {
+            const struct tokens x[] = {four_from(p, t), four_from(p, t + FOUR), four_from(p, t + 2 * FOUR)};
+            const int tokens = CT_MIN(WIDE, p->n - t);
+#define TILE(T)                                                                                              \
+    panel_tile_avx512(out + (size_t)t * ldo + r0, ldo, kind, w, panel, rows, x, 1, CT_LANES, T, tokens,      \
+                      t == 0, ahead)
+            if (tokens > 2 * FOUR)
+                TILE(WIDE);
+            else if (tokens > FOUR)
+                TILE(2 * FOUR);
+            else
+                TILE(FOUR);
+#undef TILE
+        }
+        ahead.asked = ahead.next.at != NULL;
+    }
+}
+
+static void project_many(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                         const struct ct_prepared *x, enum ct_input form, float *scratch,
+                         const struct ct_panels_next *next)
+{
+    ct_assert_project(out, ldo, w, r0, r1, x, form);
+    switch (x->n > WIDE ? w->type : CT_TYPE_COUNT) {
+#define KIND(type, ...)                                                                                      \
+    case type:                                                                                               \
+        if (code_of((struct kind){__VA_ARGS__}) == BYTE)                                                     \
+            CT_NAME(ct_panels_project)(out, ldo, w, r0, r1, x, form, scratch, next);                         \
+        else                                                                                                 \
+            many_tokens(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x, next);                           \
+        break;
+        CT_KINDS_OF_LINES(KIND)
+#undef KIND
+    default:
+        CT_NAME(ct_panels_project)(out, ldo, w, r0, r1, x, form, scratch, next);
+    }
+}
+#define MANY_TOKENS project_many
+#else
+#define MANY_TOKENS CT_NAME(ct_panels_project)
+#endif
 
 static void project_one_stream(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                const struct ct_prepared *x, enum ct_input form, float *scratch,
@@ -311,7 +373,7 @@ static void project_one_stream(float *out, size_t ldo, const struct ct_weight *w
         CT_KINDS_OF_LINES(KIND)
 #undef KIND
     default:
-        CT_NAME(ct_panels_project)(out, ldo, w, r0, r1, x, form, scratch, next);
+        MANY_TOKENS(out, ldo, w, r0, r1, x, form, scratch, next);
     }
 }
 
@@ -405,7 +467,7 @@ INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, con
 
 void CT_NAME(ct_panels_init)(struct ct_kernel *k)
 {
-    k->project_panels = CT_NAME(ct_panels_project);
+    k->project_panels = MANY_TOKENS;
 }
 
 void CT_NAME(ct_panels_init_one_stream)(struct ct_kernel *k)
