@@ -11,7 +11,8 @@ unset TMUX TMUX_PANE
 mkdir bin
 ln -s "$CARAT" bin/carat
 tm() { LC_ALL=C.UTF-8 tmux -u -S "$work/socket" "$@"; }
-trap 'tm kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
+# what still runs may write once more while its folder is removed
+trap 'tm kill-server 2>/dev/null || true; rm -rf "$work" 2>/dev/null || rm -rf "$work"' EXIT
 tm -f /dev/null new-session -d -x 80 -y 40 "env PS1='$ ' LC_ALL=C.UTF-8 bash --norc --noprofile" ||
     { echo 'tmux does not start here'; exit 77; }
 
@@ -107,15 +108,15 @@ ger than forty colum
 ns, as you see!'
 resizes 80 40
 shows '>>> This line is longer than forty columns, as you see!'
-tm send-keys C-c
+tm send-keys C-u # a second Ctrl-C within a second would leave
 shows '>>>'
 resizes 30 40
 enters /help
-shows '"""
-    begins and ends a message
-    of several lines
-Ctrl-C
-    ends an answer
+shows '"""                 begins and
+    ends a message of several
+    lines
+Ctrl-C              ends an
+    answer
 >>>'
 resizes 80 40
 tm send-keys C-d
