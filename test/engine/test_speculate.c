@@ -63,7 +63,7 @@ static void ngrams_are_those_of_a_search(void **unused)
         assert_true(ct_ngrams_open(&g, MOST));
         for (int step = 0; step < 3000; step++) {
             if (n + 8 > MOST || random_below(200) == 0) {
-                n = (int)random_below((uint32_t)n);
+                n = (int)random_below((uint32_t)n / 2 + 1);
                 ct_ngrams_begin(&g);
             }
             for (uint32_t more = 1 + random_below(8); more > 0; more--)
