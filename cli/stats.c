@@ -106,7 +106,7 @@ void stats_print(carat_engine *engine, const carat_generation_info *g)
     print_number("snapshots dropped", s.snapshots_dropped);
     print_number("rows padded", s.padded_rows);
     print_number("plans built", s.plans_built);
-    if (g && g->drafted)
+    if (g && (g->drafted || g->switched))
         print_drafts(g);
 }
 
