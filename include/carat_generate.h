@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carat_generate.h: libcarat, between a prompt and a sentence: what a session kept and what it had to
- * evaluate once more, the loop that draws an answer, and what passes did and cost. carat.h runs a model and
- * has the rules on threads, errors and sizes, which hold here too. */
+ * evaluate once more, the loop that draws an answer, and what passes are made of, did and cost. carat.h runs a
+ * model and has the rules on threads, errors and sizes, which hold here too. */
 #ifndef CARAT_GENERATE_H
 #define CARAT_GENERATE_H
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <carat_generate.h>
 #include <carat_tools.h>
 #include <cmocka.h>
 
@@ -139,6 +140,36 @@ static void arrays_of_old_elements(void **state)
     assert_non_null(strstr(err.message, "carat_message has size"));
 }
 
+/* Statistics of an older program end earlier, and so does a table of costs that it gives. */
+static void statistics_fit_into_old_structs(void **state)
+{
+    enum { SIZE = offsetof(carat_engine_stats, seconds) };
+    carat_costs costs, got;
+    carat_costs_default(&costs);
+    carat_costs_default(&got);
+    carat_engine_options o;
+    carat_engine_options_default(&o);
+    carat_engine *engine;
+    unsigned char stats[sizeof(carat_engine_stats)];
+
+    (void)state;
+    costs.of[0][0][0] = (carat_cost){1, 2e6, 8};
+    costs.of[0][0][1] = (carat_cost){2, 3e6, 8};
+    costs.size = offsetof(carat_costs, of) + sizeof(carat_cost);
+    o.costs = &costs;
+    o.threads = 1;
+    OK(carat_engine_create(&engine, tiny, &o, &err));
+    OK(carat_engine_get_costs(engine, &got, &err));
+    assert_true(got.of[0][0][0].nanoseconds > 1e6 && got.of[0][0][1].passes == 0);
+    memset(stats, 0xee, sizeof stats);
+    memcpy(stats, &(size_t){SIZE}, sizeof(size_t));
+    OK(carat_engine_get_stats(engine, (carat_engine_stats *)(void *)stats, &err));
+    assert_true(stats[sizeof(size_t)] == 0);
+    for (size_t i = SIZE; i < sizeof stats; i++)
+        assert_int_equal(stats[i], 0xee);
+    carat_engine_close(engine);
+}
+
 static void larger_structs_are_refused(void **state)
 {
     struct {
@@ -161,9 +192,9 @@ static void larger_structs_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(old_options_are_completed),    cmocka_unit_test(an_old_program_runs),
-        cmocka_unit_test(results_fit_into_old_structs), cmocka_unit_test(arrays_of_old_elements),
-        cmocka_unit_test(larger_structs_are_refused),
+        cmocka_unit_test(old_options_are_completed),       cmocka_unit_test(an_old_program_runs),
+        cmocka_unit_test(results_fit_into_old_structs),    cmocka_unit_test(arrays_of_old_elements),
+        cmocka_unit_test(statistics_fit_into_old_structs), cmocka_unit_test(larger_structs_are_refused),
     };
     return cmocka_run_group_tests(tests, open_tiny, close_tiny);
 }
