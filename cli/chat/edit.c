@@ -470,8 +470,8 @@ struct edit *edit_open(edit_word words, bool verbose)
     el_set(e->line, EL_HIST, history, e->history);
     el_set(e->line, EL_EDITOR, "emacs");
     el_set(e->line, EL_GETCFN, next_key);
-    el_set(e->line, EL_ADDFN, "carat-complete", "complete a command", complete);
-    el_set(e->line, EL_ADDFN, "carat-show", "draw the line", show_inserted);
+    el_wset(e->line, EL_ADDFN, L"carat-complete", L"complete a command", complete);
+    el_wset(e->line, EL_ADDFN, L"carat-show", L"draw the line", show_inserted);
     static const char *const binds[][2] = {
         {"^_", "carat-show"},          {"^I", "carat-complete"},           {"^R", "em-inc-search-prev"},
         {"^W", "ed-delete-prev-word"}, {"\033[3~", "ed-delete-next-char"}, {"\033[1~", "ed-move-to-beg"},
