@@ -23,6 +23,12 @@ static int most_of(const struct options *o)
     return o->draft_max < 0 || o->draft_max > CARAT_MOST_DRAFT ? CARAT_MOST_DRAFT : o->draft_max;
 }
 
+/* Ids of a draft that a pass verifies, beside the one before them. */
+static int most_verified(const struct options *o)
+{
+    return o->chunk > 0 && o->chunk <= CARAT_MOST_DRAFT ? o->chunk - 1 : CARAT_MOST_DRAFT;
+}
+
 int check_lookup(const struct options *o)
 {
     const char *verb = verb_texts[o->verb].name;
@@ -40,9 +46,9 @@ int check_lookup(const struct options *o)
         return fail(USAGE,
                     "%s: --draft-min is %d, expected at most --draft-max, or the %d ids that a pass verifies",
                     verb, o->draft_min, most_of(o));
-    if (!off && o->draft_max > CARAT_MOST_DRAFT)
+    if (!off && o->draft_max > most_verified(o))
         note("--draft-max %d: a pass verifies %d ids of a draft, so that is the most", o->draft_max,
-             CARAT_MOST_DRAFT);
+             most_verified(o));
     return DONE;
 }
 

@@ -28,6 +28,8 @@ if grep -q draft_n out; then die "drafts that are off"; fi
 expect 0 run tiny --raw "$prompt" -n 4 --spec-type ngram-map-k --draft-n 16 --draft-n-min 1
 err_has 'a pass verifies 7 ids of a draft'
 [ "$(grep -c 'a pass verifies' err)" = 1 ] || die 'the note comes more than once'
+expect 0 run tiny --raw "$prompt" -n 4 --draft-max 5 --chunk 4
+err_has 'a pass verifies 3 ids of a draft'
 expect 0 run tiny --raw "$prompt" -n 4 --draft-max 7 --draft-min 7
 [ ! -s err ] || die 'a note without need'
 expect 0 run tiny --raw "$prompt" -n 4 --draft-max 99 --lookup off
