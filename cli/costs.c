@@ -34,8 +34,9 @@ static void name_settings(struct costs *c, const carat_engine_options *e, const 
     if (e->isa)
         n += snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", at most %s", e->isa);
     if (e->decode_isa || (e->decode_threads && e->decode_threads != threads))
-        n += snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", decode %d threads %s",
-                      e->decode_threads, e->decode_isa ? e->decode_isa : "");
+        n += snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", decode %d threads%s%s",
+                      e->decode_threads ? e->decode_threads : threads, e->decode_isa ? " at most " : "",
+                      e->decode_isa ? e->decode_isa : "");
     if (e->layers)
         snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", %d layers", e->layers);
 }
