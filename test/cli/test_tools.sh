@@ -75,11 +75,16 @@ fails() { # TEXT COMMAND
     err_has "$1"
 }
 fails 'cannot start ./absent: No such file' ./absent
-fails 'ended with code 3, expected 0' './three'$(program three <<<'exit 3')
-fails 'was ended by signal 9' './dies'$(program dies <<<'kill -9 $$')
-fails 'wrote more than 65536 bytes' './floods'$(program floods <<<'exec yes')
-fails 'a NUL byte at offset 1' './nul'$(program nul <<<'printf "a\0b"')
-fails 'byte 0xe9 at offset 0' './latin'$(program latin <<<'printf "\\351\\n"')
+program three <<<'exit 3'
+fails 'ended with code 3, expected 0' './three'
+program dies <<<'kill -9 $$'
+fails 'was ended by signal 9' './dies'
+program floods <<<'exec yes'
+fails 'wrote more than 65536 bytes' './floods'
+program nul <<<'printf "a\0b"'
+fails 'a NUL byte at offset 1' './nul'
+program latin <<<'printf "\\351\\n"'
+fails 'byte 0xe9 at offset 0' './latin'
 pgrep -x yes >/dev/null && die 'yes is still running'
 
 # one that reads nothing and one that writes nothing are none the worse for it
