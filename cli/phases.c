@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define NAME "carat.json"
-enum { MOST_FILE = 64 << 10, MOST_CHUNK = 1 << 20, MOST_THREADS = 256 };
+enum { MOST_FILE = 64 << 10, MOST_CHUNK = 1 << 20, MOST_THREADS = 256, MOST_REVISION = 128 };
 
 static const char *const phase_names[N_PHASE] = {"prefill", "decode"};
 
@@ -98,17 +98,35 @@ static int take_text(struct phases *p, const char *text, size_t n)
 
 /* ---- the file ---- */
 
+/* In the folder of a hub cache the weights are in the snapshot that refs/main names: "snapshots/NAME/". "": the
+ * folder is none. Whether there is such a snapshot is the library's to say, which opens it. */
+static void name_snapshot(char *out, size_t capacity, const char *folder)
+{
+    char path[4096], name[MOST_REVISION + 1];
+
+    *out = 0;
+    if (snprintf(path, sizeof path, "%s/refs/main", folder) >= (int)sizeof path)
+        return;
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%128[0-9A-Za-z_-]", name) == 1)
+        snprintf(out, capacity, "snapshots/%s/", name);
+    if (f)
+        fclose(f);
+}
+
 /* Beside the weights: in the directory of a model, or in that of its file. False: it cannot be there. */
 static bool place_file(struct phases *p, const char *model)
 {
     const char *slash = strrchr(model, '/');
+    char snapshot[MOST_REVISION + 16];
     struct stat st;
     int n;
 
     if (strcmp(model, "tiny") == 0 || strcmp(model, "-") == 0 || stat(model, &st) != 0)
         return false;
+    name_snapshot(snapshot, sizeof snapshot, model);
     if (S_ISDIR(st.st_mode))
-        n = snprintf(p->path, sizeof p->path, "%s/" NAME, model);
+        n = snprintf(p->path, sizeof p->path, "%s/%s" NAME, model, snapshot);
     else
         n = snprintf(p->path, sizeof p->path, "%.*s" NAME, slash ? (int)(slash - model) + 1 : 0, model);
     return n < (int)sizeof p->path;

@@ -81,13 +81,12 @@ typedef enum carat_reason {
 /* "stop" for CARAT_REASON_STOP, "" for none; never NULL. Any thread. */
 CARAT_API const char *carat_reason_name(carat_reason reason);
 
-/* An id that a step gives, until on_token returns. */
+/* An id that a step gives, until on_token returns. At the end carat_stream_text(session, -1) gives what is left
+ * of an unfinished character. */
 typedef struct carat_given {
     int32_t id;
-    int position; /* of the id among those of the session */
-    const char
-        *text; /* [n_text] in UTF-8, terminated: what the id completes, as carat_stream_text says; "" if
-                         nothing. At the end carat_stream_text gives what an unfinished character left */
+    int position;     /* of the id among those of the session */
+    const char *text; /* [n_text] in UTF-8, terminated: what the id completes, or "" */
     size_t n_text;
     double ms;   /* milliseconds since carat_generation_create */
     int drafted; /* 1: it was proposed, and accepted */
@@ -129,7 +128,7 @@ CARAT_API void carat_generation_close(carat_generation *generation);
  * A generation that fails ends alone, and the result is that of the first that failed: CARAT_E_CANCELLED,
  * CARAT_E_NUMERIC, CARAT_E_MEMORY (no block of K and V is free; with one the next step goes on). After
  * CARAT_E_ARGUMENT (also a session that holds no logits, or one that two generations name) and CARAT_E_BUSY
- * nothing has changed. One call a session; allocates nothing. */
+ * nothing has changed; but CARAT_E_ARGUMENT is also a draw for which every id is banned. One call a session; allocates nothing. */
 CARAT_API carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations,
                                              int n, carat_error *err);
 /* Steps until the generation ends. Errors as carat_generation_step. */

@@ -79,6 +79,15 @@ threads=$("$CARAT" doctor --measure off | sed -n 's/^threads  *\([0-9]*\):.*/\1/
 expect 0 run "$model" "$prompt" -n 1 --explain-plan --no-profile -tb 5
 err_has "^decode.threads: $threads (default)\$"
 
+# in the folder of a hub cache it is in the snapshot that is opened
+mkdir -p hub/refs hub/snapshots/0123abc
+cp "$tiny"/* hub/snapshots/0123abc
+echo 0123abc >hub/refs/main
+echo '{"prefill": {"chunk": 5}}' >hub/snapshots/0123abc/carat.json
+expect 0 run hub "$prompt" -n 1 --explain-plan
+err_has '^settings: hub/snapshots/0123abc/carat.json$'
+err_has '^prefill.chunk: 5 (carat.json)$'
+
 # what is wrong in it is refused with its place
 bad() {
     printf '%s' "$1" >"$model/carat.json"
