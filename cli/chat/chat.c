@@ -233,7 +233,9 @@ static int check_chat(const struct chat *c)
     const struct options *o = &c->o;
 
     if (!c->with->info.has_chat_template && !o->chat_template)
-        return fail(USAGE, "chat: %s has no chat template to talk by; carat run %s PROMPT continues a text",
+        return fail(USAGE,
+                    "chat: %s has no chat template to talk by; --chat-template gives it one, "
+                    "carat run %s PROMPT continues a text",
                     o->model, o->model);
     if (o->tool_command && !o->tools)
         return fail(USAGE, "chat: --tool-command answers calls of functions, which --tools declares");
