@@ -44,7 +44,7 @@ CARAT_API carat_status carat_load(carat_session *session, const char *path, char
 /* What a caller left in such a file, also in one that no session here could load: *note is terminated and for
  * carat_free, *n_note (may be NULL) gets its bytes. The whole file is checked but for the numbers in it. Any
  * thread. CARAT_E_ARGUMENT, CARAT_E_NOT_FOUND, CARAT_E_IO, CARAT_E_FORMAT (damaged), CARAT_E_UNSUPPORTED (of
- * another layout or numerics version), CARAT_E_MEMORY. */
+ * another layout), CARAT_E_MEMORY. */
 CARAT_API carat_status carat_load_note(const char *path, char **note, size_t *n_note, carat_error *err);
 
 /* What the last carat_sync, carat_rewind, carat_fork or carat_load that made or changed the session kept. */

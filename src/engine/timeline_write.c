@@ -110,7 +110,7 @@ static void fill_timeline(const carat_session *s, const struct ct_timeline *t, u
 static carat_status write_file(const carat_session *s, struct ct_os_new *file, const void *note,
                                size_t n_note, carat_error *err)
 {
-    struct ct_timeline t = {.facts = facts_of(s->engine, s->n)};
+    struct ct_timeline t = {.numerics = CARAT_NUMERICS_VERSION, .facts = facts_of(s->engine, s->n)};
     size_t size;
 
     t.facts.n_logits = s->logits >= 0 ? t.facts.n_vocab : 0;
@@ -174,11 +174,13 @@ static const char *arithmetic_name(uint32_t exact)
 }
 
 /* That a session of this engine would have written it. */
-static carat_status bind_timeline(const carat_engine *e, const char *path, const struct ct_timeline_facts *f,
+static carat_status bind_timeline(const carat_engine *e, const char *path, const struct ct_timeline *t,
                                   carat_error *err)
 {
-    const struct ct_timeline_facts own = facts_of(e, (int)f->n);
+    const struct ct_timeline_facts *f = &t->facts, own = facts_of(e, (int)f->n);
 
+    if (t->numerics != CARAT_NUMERICS_VERSION)
+        return other_timeline(path, "numerics version", t->numerics, CARAT_NUMERICS_VERSION, err);
     if (memcmp(f->content, own.content, sizeof own.content) != 0)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s: is a timeline of the model with content hash %.32s, expected %.32s", path,
@@ -287,7 +289,7 @@ static carat_status read_locked(carat_session *s, const char *path, const struct
     carat_engine *e = s->engine;
 
     CT_TRY(content_of(e, err));
-    CT_TRY(bind_timeline(e, path, &t->facts, err));
+    CT_TRY(bind_timeline(e, path, t, err));
     CT_TRY(check_numbers(e, path, t, err));
     return fill_session(s, path, t, err);
 }

@@ -26,7 +26,7 @@ bool ct_timeline_divide(struct ct_timeline *t, struct ct_bytes file, size_t *siz
 struct ct_timeline_header ct_timeline_head(const struct ct_timeline *t)
 {
     struct ct_timeline_header h = {
-        .magic = CT_TIMELINE_MAGIC, .layout = CT_TIMELINE_LAYOUT, .numerics = CARAT_NUMERICS_VERSION};
+        .magic = CT_TIMELINE_MAGIC, .layout = CT_TIMELINE_LAYOUT, .numerics = t->numerics};
 
     h.file_size = sizeof h;
     h.facts = t->facts;
@@ -94,13 +94,13 @@ carat_status ct_timeline_read(struct ct_timeline *t, const char *path, struct ct
     if (memcmp(h.magic, CT_TIMELINE_MAGIC, sizeof h.magic) != 0)
         return ct_fail(err, CARAT_E_FORMAT, "%s: is no timeline file: it does not begin with %s", path,
                        CT_TIMELINE_MAGIC);
-    if (h.layout != CT_TIMELINE_LAYOUT || h.numerics != CARAT_NUMERICS_VERSION)
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s: is a timeline file of layout %u and numerics %u, expected %d and %d", path,
-                       h.layout, h.numerics, CT_TIMELINE_LAYOUT, CARAT_NUMERICS_VERSION);
+    if (h.layout != CT_TIMELINE_LAYOUT)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline file of layout %u, expected %d", path,
+                       h.layout, CT_TIMELINE_LAYOUT);
     if (h.header_hash != ct_hash64(&h, offsetof(struct ct_timeline_header, header_hash)))
         return ct_fail(err, CARAT_E_FORMAT, "%s: the header of the timeline file is damaged", path);
     CT_TRY(check_facts(path, &h.facts, err));
+    t->numerics = h.numerics;
     t->facts = h.facts;
     if (!ct_timeline_divide(t, bytes, &size) || size != bytes.size || h.file_size != bytes.size)
         return ct_fail(err, CARAT_E_FORMAT,

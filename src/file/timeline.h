@@ -50,6 +50,7 @@ struct ct_timeline_header {
 };
 
 struct ct_timeline {
+    uint32_t numerics; /* version of the rules that K, V and logits were computed by */
     struct ct_timeline_facts facts;
     struct ct_bytes part[CT_TIMELINE_PARTS]; /* not aligned */
 };
@@ -60,7 +61,7 @@ bool ct_timeline_divide(struct ct_timeline *t, struct ct_bytes file, size_t *siz
 /* The header of a file whose parts are there, complete. */
 struct ct_timeline_header ct_timeline_head(const struct ct_timeline *t);
 /* Reads and checks everything but the numbers in kv and logits; the parts lie in the bytes. E_FORMAT,
- * E_UNSUPPORTED (another version). */
+ * E_UNSUPPORTED (another layout). */
 carat_status ct_timeline_read(struct ct_timeline *t, const char *path, struct ct_bytes bytes,
                               carat_error *err);
 

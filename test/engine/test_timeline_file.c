@@ -243,7 +243,7 @@ static void damaged_files(void **state)
         memcpy(p, good.data, good.size);
         p[i] ^= 0x10;
         put_file("flipped", p, good.size);
-        refused("flipped", i >= 8 && i < 16 ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT, "");
+        refused("flipped", i >= 8 && i < 12 ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT, "");
     }
     free(p);
 }
@@ -292,6 +292,8 @@ static void other_facts(void **state)
     FACT(kv_size, UINT64_MAX - 100, CARAT_E_FORMAT, "");
     FACT(kv_size, UINT64_MAX, CARAT_E_FORMAT, "");
     FACT(note_size, (uint64_t)CT_TIMELINE_NOTE + 1, CARAT_E_FORMAT, "size of the note");
+    t.numerics++;
+    FACT(exact, f.exact, CARAT_E_UNSUPPORTED, "numerics version 2, expected 1");
 }
 
 /* A file whose parts were changed, with hashes that are right. */
