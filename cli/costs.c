@@ -51,11 +51,11 @@ bool costs_place(struct costs *c, const carat_model *model, const carat_engine_o
 
     *c = (struct costs){.settings = ""};
     cache_find(&c->cache);
-    /* the hash of a packed model is written in it; of another one every weight would be read */
+    /* where no packed file says the hash, every weight would be read for it */
     if (o->no_cache || !*c->cache.path || carat_model_get_info(model, &info, NULL) != CARAT_OK ||
-        !*info.packed_path || carat_get_host(&host, NULL) != CARAT_OK ||
-        carat_model_content(model, NULL, NULL, c->content, NULL) != CARAT_OK)
+        !*info.content || carat_get_host(&host, NULL) != CARAT_OK)
         return false;
+    snprintf(c->content, sizeof c->content, "%s", info.content);
     name_machine(c, &host);
     if (e)
         name_settings(c, e, &host);

@@ -229,6 +229,7 @@ typedef struct carat_model_info {
     const char *template_origin; /* who published the checkpoint's template, and when; "": not known */
     uint64_t file_bytes;         /* of all files of the model: parts, side files, tokenizer */
     const char *packed_path;     /* packed file that the weights are mapped from; "": none */
+    const char *content;         /* carat_model_content, where a packed file says it; else "" */
 } carat_model_info;
 CARAT_DEFAULT(carat_model_info)
 /* Any thread, as for all functions on a model. CARAT_E_ARGUMENT. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_info.c: the facts of an open model, as carat_model_info tells them. */
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/content.h"
 #include "file/packed.h"
 
 void ct_model_info(const carat_model *m, carat_model_info *info)
@@ -24,6 +25,7 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
         .template_altered = m->chat_altered,
         .template_origin = m->chat_origin,
         .packed_path = ct_file_packed_path(m->file) ? ct_file_packed_path(m->file) : "",
+        .content = ct_content_kept(m) ? ct_content_kept(m) : "",
         .bos = m->tokenizer ? ct_tokenizer_bos(m->tokenizer) : -1,
         .file_bytes = m->file_bytes,
     };

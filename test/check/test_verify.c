@@ -128,6 +128,9 @@ static void packed_files_keep_it(void **state)
     snprintf(first, sizeof first, "%s/1.carat", dir);
     snprintf(second, sizeof second, "%s/2.carat", dir);
     hash_of(m, a);
+    carat_model_info info = {.size = sizeof info};
+    OK(carat_model_get_info(m, &info, err));
+    assert_string_equal(info.content, ""); /* nobody has read them for it */
     for (int i = 0; i < 2; i++) {
         OK(carat_model_pack(m, paths[i], NULL, NULL, err));
         carat_model_close(m);
@@ -135,6 +138,8 @@ static void packed_files_keep_it(void **state)
         OK(carat_model_content(m, count_calls, &calls, b, err));
         assert_string_equal(a, b);
         assert_int_equal(calls, 0);
+        OK(carat_model_get_info(m, &info, err));
+        assert_string_equal(a, info.content);
         hash_of(m, b); /* and verify, which reads them, agrees */
         assert_string_equal(a, b);
     }
