@@ -294,6 +294,19 @@ static carat_status read_locked(carat_session *s, const char *path, const struct
     return fill_session(s, path, t, err);
 }
 
+/* The caller's part as a text of its own; NULL: memory is out. */
+static char *copy_note(const struct ct_timeline *t)
+{
+    const struct ct_bytes *of_caller = &t->part[CT_TIMELINE_TEXT];
+    char *text = malloc(of_caller->size + 1);
+
+    if (text) {
+        memcpy(text, of_caller->data, of_caller->size);
+        text[of_caller->size] = 0;
+    }
+    return text;
+}
+
 carat_status ct_timeline_bind(carat_session *s, const char *path, struct ct_bytes bytes, char **note,
                               size_t *n_note, carat_error *err)
 {
@@ -301,8 +314,7 @@ carat_status ct_timeline_bind(carat_session *s, const char *path, struct ct_byte
     char *text = NULL;
 
     CT_TRY(ct_timeline_read(&t, path, bytes, err));
-    const struct ct_bytes *of_caller = &t.part[CT_TIMELINE_TEXT];
-    if (note && !(text = malloc(of_caller->size + 1)))
+    if (note && !(text = copy_note(&t)))
         return ct_no_memory(err, path);
     ct_lock_enter(&s->engine->lock);
     carat_status status = read_locked(s, path, &t, err);
@@ -311,13 +323,10 @@ carat_status ct_timeline_bind(carat_session *s, const char *path, struct ct_byte
         free(text);
         return status;
     }
-    if (note) {
-        memcpy(text, of_caller->data, of_caller->size);
-        text[of_caller->size] = 0;
+    if (note)
         *note = text;
-    }
     if (n_note)
-        *n_note = of_caller->size;
+        *n_note = t.part[CT_TIMELINE_TEXT].size;
     return CARAT_OK;
 }
 
@@ -328,14 +337,11 @@ carat_status ct_load_note(const char *path, char **note, size_t *n_note, carat_e
 
     CT_TRY(ct_os_map(&map, path, err));
     carat_status status = ct_timeline_read(&t, path, map.bytes, err);
-    const struct ct_bytes *of_caller = &t.part[CT_TIMELINE_TEXT];
-    char *text = status ? NULL : malloc(of_caller->size + 1);
+    char *text = status ? NULL : copy_note(&t);
     if (text) {
-        memcpy(text, of_caller->data, of_caller->size);
-        text[of_caller->size] = 0;
         *note = text;
         if (n_note)
-            *n_note = of_caller->size;
+            *n_note = t.part[CT_TIMELINE_TEXT].size;
     } else if (!status) {
         status = ct_no_memory(err, path);
     }
