@@ -160,6 +160,9 @@ int create_engine(carat_engine **engine, const carat_model *model, const carat_e
 /* Leaves context and KV type to --memory, where that was given with a size and they were not. An exit code.
  */
 int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o);
+/* Memory for the snapshots of a conversation: as many of eight as fit into 64 MiB, and at least one. An exit
+ * code. */
+int choose_snapshots(carat_engine_options *e, const carat_model *model);
 /* show_memory.c: the part of `carat show` about memory; e is what the plan was made of. */
 int show_memory(const carat_model *model, const carat_engine_options *e, const carat_plan *plan,
                 const struct options *o);

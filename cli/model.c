@@ -168,3 +168,17 @@ int fit_engine(carat_engine_options *e, const carat_model *model, const struct o
         note("--memory leaves room for a context of %d", e->context);
     return DONE;
 }
+
+int choose_snapshots(carat_engine_options *e, const carat_model *model)
+{
+    enum { WANTED = 8, MOST = 64 << 20 };
+    carat_plan plan;
+    carat_plan_default(&plan);
+    carat_error err;
+
+    if (carat_plan_engine(model, e, &plan, &err) != CARAT_OK)
+        return fail_status(&err);
+    size_t n = plan.snapshot_least ? MOST / plan.snapshot_least : 0;
+    e->snapshot_bytes = plan.snapshot_least * (n > WANTED ? WANTED : n < 1 ? 1 : n);
+    return DONE;
+}

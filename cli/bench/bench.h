@@ -139,6 +139,20 @@ struct bench {
 
 int bench_whole(const struct options *o); /* all of --prompt; an exit code */
 
+/* ---- bench_alone.c ---- */
+
+/* What a bench that goes its own way does not take, beside what none of them takes; ended by name NULL. */
+struct bench_refusal {
+    const char *name;
+    bool given;
+};
+/* Messages begin with who; takes leads to an option, gives to what -o may be. An exit code. */
+int bench_check_alone(const struct options *o, const struct bench_refusal *own, const char *who,
+                      const char *takes, const char *gives);
+/* The same ids for the same seed: a speed should not depend on them, but a comparison should not have to trust
+ * that. */
+void bench_fill_ids(int32_t *ids, int n, const carat_model_info *info, uint64_t seed);
+
 /* ---- bench_timeline.c ---- */
 
 int bench_timeline(const struct options *o); /* all of `bench timeline`; an exit code */

@@ -51,32 +51,15 @@ struct drafting {
 
 static int check_drafting(const struct options *o)
 {
-    const struct {
-        const char *name;
-        bool given;
-    } tests[] = {{"-d", o->n_depth != NULL},
-                 {"-pg", o->n_pair != NULL},
-                 {"-fa", o->flash != NULL},
-                 {"--prompt", o->prompt != NULL},
-                 {"--max-tokens", o->predict > 0},
-                 {"--bench-iters", o->iterations > 0},
-                 {"--bench-warmup", o->warmup >= 0},
-                 {"--bench-json", o->bench_json != NULL},
-                 {"--plot", o->plot != NULL},
-                 {"--compare", o->compare != NULL},
-                 {"--profile", o->profile},
-                 {"--lookup off", o->lookup && strcmp(o->lookup, "off") == 0},
-                 {"--draft-max 0", o->draft_max == 0},
-                 {"list for -t", o->thread_list && strchr(o->thread_list, ',')},
-                 {"list for -ub", o->chunk_list && strchr(o->chunk_list, ',')}};
+    const struct bench_refusal own[] = {{"-d", o->n_depth != NULL},
+                                        {"--lookup off", o->lookup && strcmp(o->lookup, "off") == 0},
+                                        {"--draft-max 0", o->draft_max == 0},
+                                        {NULL, false}};
+    int code = bench_check_alone(o, own, "bench", "--draft-right times generations and takes no",
+                                 "--draft-right gives");
 
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        if (tests[i].given)
-            return fail(USAGE, "bench: --draft-right times generations and takes no %s", tests[i].name);
-    if (o->output && strcmp(o->output, "md") != 0 && strcmp(o->output, "json") != 0)
-        return fail(USAGE, "bench: --draft-right gives one object, so -o must be md or json");
-    if (o->json && o->output && strcmp(o->output, "json") != 0)
-        return fail(USAGE, "bench: --json and -o %s contradict each other", o->output);
+    if (code != DONE)
+        return code;
     return check_lookup(o);
 }
 
@@ -108,16 +91,11 @@ static int read_numbers(struct drafting *d)
 
 static int fill_stream(struct stream *s, struct drafting *d, uint64_t seed)
 {
-    uint32_t range = (uint32_t)(d->info.n_text_vocab > 0 ? d->info.n_text_vocab : d->info.n_vocab);
-
     *s = (struct stream){.of = d, .luck = seed};
     s->ids = calloc((size_t)(d->n_prompt + d->n_answer), sizeof *s->ids);
     if (!s->ids)
         return fail_memory();
-    for (int i = 0; i < d->n_prompt; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        s->ids[i] = (int32_t)((seed >> 33) % range);
-    }
+    bench_fill_ids(s->ids, d->n_prompt, &d->info, seed);
     return DONE;
 }
 

@@ -89,19 +89,6 @@ static int measure_apart(struct bench *b, const struct setting *s)
 
 /* ---- the model ---- */
 
-/* The same ids in every run: a speed should not depend on them, but a comparison should not have to trust
- * that. */
-static void fill_ids(struct bench *b)
-{
-    uint64_t state = 1;
-    uint32_t range = (uint32_t)(b->info.n_text_vocab > 0 ? b->info.n_text_vocab : b->info.n_vocab);
-
-    for (int i = 0; i < b->longest; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        b->ids[i] = (int32_t)((state >> 33) % range);
-    }
-}
-
 /* What the engine of a setting is made of. */
 static int set_options(struct bench *b, const struct setting *s, carat_engine_options *options)
 {
@@ -137,7 +124,7 @@ int bench_open(struct bench *b)
     b->ids = calloc((size_t)b->longest, sizeof *b->ids);
     if (!b->ids)
         return fail_memory();
-    fill_ids(b);
+    bench_fill_ids(b->ids, b->longest, &b->info, 1);
     return bench_describe(b);
 }
 

@@ -12,8 +12,7 @@
 #include "bench/bench.h"
 #include "carat_generate.h"
 
-enum { DEFAULT_DEPTH = 4096, TURN = 64, SHORT_ANSWER = 64, MOST_SNAPSHOTS = 8 };
-enum { SNAPSHOT_BYTES = 64 << 20 };
+enum { DEFAULT_DEPTH = 4096, TURN = 64, SHORT_ANSWER = 64 };
 
 enum figure { UNCHANGED, RESTORE, SNAPSHOT, SAVE, LOAD, AGAIN, ONE, NEXT, FRESH, N_FIGURE };
 static const struct {
@@ -53,35 +52,14 @@ struct chat {
 
 static int check_timeline(const struct options *o)
 {
-    const struct {
-        const char *name;
-        bool given;
-    } tests[] = {{"-p", o->n_prompt != NULL},
-                 {"-n", o->n_gen != NULL},
-                 {"-pg", o->n_pair != NULL},
-                 {"-npl", o->n_parallel != NULL},
-                 {"-fa", o->flash != NULL},
-                 {"--prompt", o->prompt != NULL},
-                 {"--max-tokens", o->predict > 0},
-                 {"--bench-iters", o->iterations > 0},
-                 {"--bench-warmup", o->warmup >= 0},
-                 {"--bench-json", o->bench_json != NULL},
-                 {"--plot", o->plot != NULL},
-                 {"--compare", o->compare != NULL},
-                 {"--profile", o->profile},
-                 {"--memory", o->memory != NO_SIZE},
-                 {"list for -d", o->n_depth && strchr(o->n_depth, ',')},
-                 {"list for -t", o->thread_list && strchr(o->thread_list, ',')},
-                 {"list for -ub", o->chunk_list && strchr(o->chunk_list, ',')}};
+    const struct bench_refusal own[] = {{"-p", o->n_prompt != NULL},
+                                        {"-n", o->n_gen != NULL},
+                                        {"-npl", o->n_parallel != NULL},
+                                        {"--memory", o->memory != NO_SIZE},
+                                        {"list for -d", o->n_depth && strchr(o->n_depth, ',')},
+                                        {NULL, false}};
 
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        if (tests[i].given)
-            return fail(USAGE, "bench timeline: takes no %s", tests[i].name);
-    if (o->output && strcmp(o->output, "md") != 0 && strcmp(o->output, "json") != 0)
-        return fail(USAGE, "bench timeline: gives one object, so -o must be md or json");
-    if (o->json && o->output && strcmp(o->output, "json") != 0)
-        return fail(USAGE, "bench timeline: --json and -o %s contradict each other", o->output);
-    return DONE;
+    return bench_check_alone(o, own, "bench timeline", "takes no", "gives");
 }
 
 /* ---- the engine ---- */
@@ -98,26 +76,14 @@ static int depth_of(const char *text, int *depth)
     return DONE;
 }
 
-static void fill_chat(struct chat *c)
-{
-    uint32_t range = (uint32_t)(c->info.n_text_vocab > 0 ? c->info.n_text_vocab : c->info.n_vocab);
-    uint64_t state = 1;
-
-    for (int i = 0; i < c->depth + c->answer + TURN; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        c->ids[i] = (int32_t)((state >> 33) % range);
-    }
-}
-
-/* As many snapshots as a chat has: 8 of them, or what fits into 64 MiB, but one. */
-static int plan_snapshots(struct chat *c, carat_engine_options *options)
+/* With the snapshots that a chat has. */
+static int plan_chat(struct chat *c, carat_engine_options *options)
 {
     carat_error err;
+    int code = choose_snapshots(options, c->model);
 
-    if (carat_plan_engine(c->model, options, &c->plan, &err) != CARAT_OK)
-        return fail_status(&err);
-    size_t one = c->plan.snapshot_least, n = one ? SNAPSHOT_BYTES / one : 0;
-    options->snapshot_bytes = one * (n < 1 ? 1 : n > MOST_SNAPSHOTS ? MOST_SNAPSHOTS : n);
+    if (code != DONE)
+        return code;
     return carat_plan_engine(c->model, options, &c->plan, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
@@ -161,8 +127,8 @@ static int open_chat(struct chat *c)
     for (int i = 0; i < N_FIGURE; i++)
         if (!c->sample[i] || !c->ids)
             return fail_memory();
-    fill_chat(c);
-    if ((code = plan_snapshots(c, &options)) == DONE)
+    bench_fill_ids(c->ids, c->depth + c->answer + TURN, &c->info, 1);
+    if ((code = plan_chat(c, &options)) == DONE)
         code = create_engine(&c->engine, c->model, &options);
     return code == DONE ? open_session(c, &c->session) : code;
 }

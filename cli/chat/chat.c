@@ -194,23 +194,16 @@ static int chat_loop(struct chat *c)
 
 /* ---- beginning and end ---- */
 
-/* As many of eight snapshots as fit into 64 MiB, and at least one. */
-static int choose_snapshots(struct chat *c)
+/* What was spoken of stays at hand. */
+static int take_snapshots(struct chat *c)
 {
-    enum { WANTED = 8, MOST = 64 << 20 };
     carat_engine_options engine;
-    carat_plan plan;
-    carat_plan_default(&plan);
-    carat_error err;
-    size_t n;
+    int code;
 
     engine_options(&engine, &c->o);
-    if (carat_plan_engine(c->with->model, &engine, &plan, &err) != CARAT_OK)
-        return fail_status(&err);
-    n = plan.snapshot_least ? MOST / plan.snapshot_least : 0;
-    n = n > WANTED ? WANTED : n < 1 ? 1 : n;
-    c->o.snapshots = n * plan.snapshot_least;
-    return DONE;
+    code = choose_snapshots(&engine, c->with->model);
+    c->o.snapshots = engine.snapshot_bytes;
+    return code;
 }
 
 static int chat_start(struct chat *c, const struct conversation *files)
@@ -219,7 +212,7 @@ static int chat_start(struct chat *c, const struct conversation *files)
 
     c->tools = files->tools;
     if ((code = talk_open(&c->talk)) != DONE || (code = talk_set_system(&c->talk, files->system)) != DONE ||
-        (code = choose_snapshots(c)) != DONE)
+        (code = take_snapshots(c)) != DONE)
         return code;
     c->with->prints = true;
     c->with->holds_calls = c->tools != NULL;
