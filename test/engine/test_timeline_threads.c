@@ -122,13 +122,17 @@ static void *wanderer(void *arg)
     return NULL;
 }
 
-/* Asks them all to stop, again and again. */
+/* Asks them all to stop, again and again, but ever less often: a pass that is stopped begins anew, so one that
+ * takes longer than the pause (on a slow machine, under ThreadSanitizer) would never end. */
 static void *nuisance(void *arg)
 {
+    long pause = 300000; /* nanoseconds */
     (void)arg;
     for (int i = 0; !atomic_load(&done); i++) {
         carat_cancel(session[i % SESSIONS]);
-        nanosleep(&(struct timespec){0, 300000}, NULL);
+        nanosleep(&(struct timespec){0, pause}, NULL);
+        if (pause < 100000000)
+            pause += pause / 32;
     }
     return NULL;
 }
