@@ -313,6 +313,7 @@ typedef struct carat_engine_options {
     int decode_threads;
     int decode_chunk; /* at most chunk */
     const char *decode_isa;
+    const struct carat_head_options *head; /* which logits are computed (carat_generate.h); NULL: all */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 
@@ -338,6 +339,7 @@ typedef struct carat_session_options {
      * in parts, layer by layer. The engine is locked meanwhile: a call on it or its sessions would wait for
      * ever. */
     carat_progress watch;
+    const struct carat_sampling *sampling; /* of what will be drawn: spares other logits; NULL: not known */
 } carat_session_options;
 CARAT_DEFAULT(carat_session_options)
 
@@ -438,6 +440,7 @@ typedef struct carat_sampling {
     const int32_t *banned; /* [n_banned] ids that are not drawn, besides the model's own list; may be NULL */
     int n_banned;          /* at most 1024 */
     uint32_t number;       /* of the draw: another one draws otherwise with the same seed */
+    const struct carat_chain *chain; /* penalties and further cuts (carat_generate.h); NULL: none */
 } carat_sampling;
 /* Fills s->size bytes with the model's sampling: its generation_config or GGUF keys, else Gemma's card
  * (temperature 1, top_k 64, top_p 0.95), which is also that of NULL. Seed 0. Any thread. */

@@ -60,6 +60,136 @@ CARAT_DEFAULT(carat_session_stats)
 CARAT_API carat_status carat_session_get_stats(const carat_session *session, carat_session_stats *stats,
                                                carat_error *err);
 
+/* ---------------------------------------------------------------- heads ----
+ * The head is the largest matrix of a small model. A session keeps the hidden state behind its last token; which
+ * logits are computed from it is the strategy of the engine. Sampling that begins with top-k reads few of them.
+ * Whatever is asked for later is computed then, with the same bits. */
+
+typedef enum carat_head {
+    CARAT_HEAD_DENSE,        /* every row for every token */
+    CARAT_HEAD_PRELOAD,      /* all tiles are made beforehand */
+    CARAT_HEAD_LAZY,         /* a tile is made when it is needed; few are kept */
+    CARAT_HEAD_SHORTLIST,    /* few tiles a token: approximate */
+    CARAT_HEAD_EXACT_PRUNED, /* a sketch tells which rows cannot be among the best; the others are computed */
+    CARAT_HEAD_AUTO,         /* dense, or pruned where that is measured to be faster */
+} carat_head;
+/* "exact-pruned" for CARAT_HEAD_EXACT_PRUNED; "" for none; never NULL. Any thread. */
+CARAT_API const char *carat_head_name(carat_head head);
+
+/* What the weights of a tile are: the head's own, or int8 made from them, which is another model. */
+typedef enum carat_head_quant {
+    CARAT_QUANT_NATIVE,
+    CARAT_QUANT_GROUP,   /* a scale for 32 values: what Q8_0 is */
+    CARAT_QUANT_CHANNEL, /* for a row */
+    CARAT_QUANT_TENSOR,  /* for all rows */
+} carat_head_quant;
+
+typedef struct carat_head_options {
+    size_t size;
+    carat_head strategy;
+    carat_head_quant quant; /* of tiles */
+    int tile;               /* rows of a tile, a multiple of 64; 0: 2624, or all of a smaller vocabulary */
+    int capacity;           /* tiles kept; 0: all */
+    size_t capacity_bytes;  /* the same in bytes; 0: by capacity */
+    int shortlist_tiles; /* most tiles of a token, with preload, lazy and shortlist; 0: all, of shortlist 16 */
+    int audit;           /* every so many tokens dense is computed beside it; 0: never */
+    float min_recall;    /* of top-k in audits: below, a shortlist is given up; 0: 0.98 */
+    carat_log log;       /* gets what happens to the strategy; may be NULL */
+    void *user;          /* passed to it */
+} carat_head_options;
+CARAT_DEFAULT(carat_head_options)
+
+/* What the head of an engine did since it was created. */
+typedef struct carat_head_stats {
+    size_t size;
+    carat_head strategy;      /* in use; auto: what it chose */
+    const char *reason;       /* of it, one sentence; "": it was asked for. Lives as long as the engine */
+    int exact;                /* 1: the ids and logits are those of dense */
+    int tiles, tile;          /* tiles and rows of one; 0: there are none */
+    int kept;                 /* tiles that are kept at most */
+    size_t sketch_bytes;      /* extra memory: of a sketch, */
+    size_t tile_bytes;        /* and of tiles */
+    double tiles_s, sketch_s; /* seconds of making them when the engine was created */
+    uint64_t tokens;          /* rows whose logits were computed */
+    uint64_t bytes;           /* of weights that were read for them */
+    uint64_t dense_bytes;     /* that dense would have read */
+    double seconds;           /* of the head */
+    uint64_t hits, misses, evictions, evaluated; /* of tiles */
+    uint64_t made_bytes;                         /* of tiles */
+    uint64_t rows_finished, panels_finished;     /* behind a sketch; a panel has 16 rows */
+    uint64_t fallbacks;                          /* tokens that were computed dense instead */
+    const char *fallback;                        /* why the last one was; "": none */
+    uint64_t audits, differences; /* tokens that were computed both ways; of these, results that differed */
+    double top1, recall;          /* of audits, means: agreement of the best, overlap of top-k */
+} carat_head_stats;
+CARAT_DEFAULT(carat_head_stats)
+/* Any thread. CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_engine_get_head(carat_engine *engine, carat_head_stats *stats, carat_error *err);
+
+typedef struct carat_candidate {
+    int32_t id;
+    float logit;
+} carat_candidate;
+/* The k best ids of what the session holds, by logit descending, then id ascending; k is at least 1 and at
+ * most the vocabulary. One call a session. CARAT_E_ARGUMENT (also no logits), CARAT_E_NUMERIC, CARAT_E_BUSY. */
+CARAT_API carat_status carat_top(carat_session *session, int k, carat_candidate *out, carat_error *err);
+
+/* ------------------------------------------------------------- sampling ----
+ * The chain by which an id is drawn: edits of the logits (bias, then penalties, then DRY), then cuts, then the
+ * draw. NUMERICS.md section 8 has every formula. Penalties look at the tokens that are held, and at nothing
+ * else. */
+typedef enum carat_link {
+    CARAT_LINK_PENALTIES, /* repeat, frequency, presence; the bias is always first */
+    CARAT_LINK_DRY,
+    CARAT_LINK_TOP_K,
+    CARAT_LINK_TEMPERATURE,
+    CARAT_LINK_TYPICAL,
+    CARAT_LINK_TOP_P,
+    CARAT_LINK_MIN_P,
+    CARAT_LINK_XTC,
+} carat_link;
+enum { CARAT_LINKS = 8, CARAT_MOST_BIASES = 1024, CARAT_MOST_BREAKERS = 64 };
+/* "top_k" for CARAT_LINK_TOP_K, as llama.cpp spells it; "" for none; never NULL. Any thread. */
+CARAT_API const char *carat_link_name(carat_link link);
+
+typedef struct carat_bias {
+    int32_t id;
+    float bias; /* added to its logit; -INFINITY: never drawn */
+} carat_bias;
+
+typedef struct carat_chain {
+    size_t size;
+    const carat_link *links; /* [n_links] in this order, each at most once; NULL: all, as they are listed */
+    int n_links;
+    const carat_bias *biases; /* [n_biases] each id once */
+    int n_biases;
+    float repeat_penalty;                      /* 1: off */
+    float frequency_penalty, presence_penalty; /* 0: off */
+    int repeat_last_n;                         /* tokens that these look at; -1: all; 0: none */
+    float dry_multiplier, dry_base;            /* multiplier 0: off */
+    int dry_allowed_length;
+    int dry_penalty_last_n;      /* -1: all */
+    const int32_t *dry_breakers; /* [n_dry_breakers] ids that no repetition goes across */
+    int n_dry_breakers;
+    float typical_p;       /* 1: off */
+    float xtc_probability; /* 0: off */
+    float xtc_threshold;
+} carat_chain;
+/* Every link in the usual order, each off; what is asked for otherwise is as in llama.cpp: repeat_last_n 64,
+ * dry_base 1.75, dry_allowed_length 2, dry_penalty_last_n -1, xtc_threshold 0.1. */
+static inline void carat_chain_default(carat_chain *s)
+{
+    static carat_chain zero;
+    *s = zero;
+    s->size = sizeof *s;
+    s->repeat_penalty = s->typical_p = 1;
+    s->repeat_last_n = 64;
+    s->dry_base = 1.75f;
+    s->dry_allowed_length = 2;
+    s->dry_penalty_last_n = -1;
+    s->xtc_threshold = 0.1f;
+}
+
 /* ----------------------------------------------------------- generation ----
  * A generation draws ids one after another from what its session holds: the logits are there after
  * carat_sync, carat_append or carat_load. Each id that was given is evaluated when the next one is wanted, so
@@ -70,16 +200,24 @@ typedef struct carat_generation carat_generation;
 
 /* Why a generation ended. */
 typedef enum carat_reason {
-    CARAT_REASON_NONE = 0,   /* it has not */
-    CARAT_REASON_STOP,       /* a stop id was drawn, which is neither given nor held */
-    CARAT_REASON_LENGTH,     /* max_tokens were given, or the context is full */
-    CARAT_REASON_CANCELLED,  /* carat_cancel, or the session's watch. The next step goes on */
-    CARAT_REASON_CALLBACK,   /* on_token wanted no more. The next step goes on after the id that it got */
-    CARAT_REASON_TOOL_CALLS, /* a stop id was drawn behind a call of a function */
-    CARAT_REASON_NUMERIC,    /* the logits hold NaN or infinity; the session is empty */
+    CARAT_REASON_NONE = 0,    /* it has not */
+    CARAT_REASON_STOP,        /* a stop id was drawn, which is neither given nor held */
+    CARAT_REASON_LENGTH,      /* max_tokens were given, or the context is full */
+    CARAT_REASON_CANCELLED,   /* carat_cancel, or the session's watch. The next step goes on */
+    CARAT_REASON_CALLBACK,    /* on_token wanted no more. The next step goes on after the id that it got */
+    CARAT_REASON_TOOL_CALLS,  /* a stop id was drawn behind a call of a function */
+    CARAT_REASON_NUMERIC,     /* the logits hold NaN or infinity; the session is empty */
+    CARAT_REASON_STOP_STRING, /* a stop string was complete; the id that completed it is given and held */
+    CARAT_REASON_LOOP,        /* the same ids came round and round, with hardly another choice */
 } carat_reason;
 /* "stop" for CARAT_REASON_STOP, "" for none; never NULL. Any thread. */
 CARAT_API const char *carat_reason_name(carat_reason reason);
+
+/* How likely an id was: the logarithm of its probability before any link of the chain. */
+typedef struct carat_logprob {
+    int32_t id;
+    float logprob;
+} carat_logprob;
 
 /* An id that a step gives, until on_token returns. At the end carat_stream_text(session, -1) gives what is left
  * of an unfinished character. */
@@ -88,8 +226,11 @@ typedef struct carat_given {
     int position;     /* of the id among those of the session */
     const char *text; /* [n_text] in UTF-8, terminated: what the id completes, or "" */
     size_t n_text;
-    double ms;   /* milliseconds since carat_generation_create */
-    int drafted; /* 1: it was proposed, and accepted */
+    double ms;                /* milliseconds since carat_generation_create */
+    int drafted;              /* 1: it was proposed, and accepted */
+    float logprob;            /* of id; 0 without logprobs */
+    const carat_logprob *top; /* [n_top] the most likely ids, best first */
+    int n_top;
 } carat_given;
 /* Nonzero ends the generation after this id. The sessions of the step are in a call meanwhile. */
 typedef int (*carat_on_token)(void *user, const carat_given *given);
@@ -99,6 +240,7 @@ typedef int (*carat_propose)(void *user, const int32_t *ids, int n, int32_t *dra
 
 typedef enum { CARAT_LOOKUP_AUTO, CARAT_LOOKUP_ON, CARAT_LOOKUP_OFF } carat_lookup;
 enum { CARAT_MOST_STOP_IDS = 64, CARAT_MOST_DRAFT = 7 };
+enum { CARAT_MOST_STOPS = 16, CARAT_MOST_STOP_BYTES = 1024, CARAT_MOST_LOGPROBS = 20 };
 
 typedef struct carat_generation_options {
     size_t size;
@@ -113,6 +255,13 @@ typedef struct carat_generation_options {
     int draft_max;           /* ids in a draft, at most CARAT_MOST_DRAFT; 0: that */
     int draft_min;           /* shorter drafts are not tried; 0: 1 */
     carat_propose propose;   /* proposes in place of the text itself; may be NULL */
+    /* [n_stops] copied; UTF-8, 1 to 1024 bytes each, at most 16. Text that may become one is held back, one that
+     * is complete is not given */
+    const char *const *stops;
+    int n_stops;
+    int logprobs;     /* 1: carat_given.logprob is set */
+    int top_logprobs; /* ids in carat_given.top, at most 20; with logprobs */
+    int loop_guard;   /* tokens that must have gone round; 0: off */
 } carat_generation_options;
 CARAT_DEFAULT(carat_generation_options)
 
@@ -154,6 +303,8 @@ typedef struct carat_generation_info {
     double gained_ms;      /* that drafts saved, by what passes cost, less what they lost */
     int switched;          /* times that drafting was switched by what it costs */
     carat_draft_switch switches[CARAT_MOST_SWITCHES]; /* the first of them */
+    int cycle;                                        /* reason loop: so many last ids went round; else 0 */
+    int stop;                                         /* reason stop_string: which one; else -1 */
 } carat_generation_info;
 CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */
