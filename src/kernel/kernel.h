@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "os/cpu.h"
 #include "quant/kv_type.h"
+#include "quant/logits.h"
 #include "quant/weight.h"
 
 /* Bytes of a panel of a type; 0: the type is not packed. */
@@ -104,7 +105,7 @@ struct ct_draw {
 /* Floats of scratch that dequantize_row and project need for rows of cols values. */
 #define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
 
-enum { CT_MOST_ENTRIES = 24 };
+enum { CT_MOST_ENTRIES = 40 };
 struct ct_kernel {
     const char *isa;
     const char *by[CT_MOST_ENTRIES]; /* the level that wrote each entry; ct_kernel_level_of reads it */
@@ -169,6 +170,11 @@ struct ct_kernel {
     void (*attend_finish)(float *out, const struct ct_attended *all, int i, int dim);
     /* True when no value is NaN or infinite. */
     bool (*finite)(const float *x, size_t n);
+    /* The places in l of its k best by (value descending, id ascending), best first; returns how many there
+     * are. Ids of excluded, in any order, are passed over. NaN counts as -infinity. best and spare have room
+     * for l->n; or spare is NULL and best has room for k, which takes longer where k is not small. */
+    int (*select)(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded, int n_excluded,
+                  void *spare);
     /* The next id out of logits[n]; order[n] and weight[n] are scratch. -1 when every id is banned. */
     int32_t (*draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
 };

@@ -124,6 +124,7 @@ static const struct {
     ENTRY(attend_merge),
     ENTRY(attend_finish),
     ENTRY(finite),
+    ENTRY(select),
     ENTRY(draw),
 };
 _Static_assert(CT_COUNT(entries) <= CT_MOST_ENTRIES, "a table has a name for each");

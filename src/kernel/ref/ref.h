@@ -22,6 +22,8 @@ void CT_NAME(ct_attend_finish)(float *out, const struct ct_attended *all, int i,
 void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor);
 void CT_NAME(ct_rope_table)(float *cosine, float *sine, const double *inv, int pairs, int position);
 void CT_NAME(ct_rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
+int CT_NAME(ct_select)(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded,
+                       int n_excluded, void *spare);
 int32_t CT_NAME(ct_draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
 
 #endif
