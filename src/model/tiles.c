@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tiles.c: slots of tiles, and shortlists, over numbers; nothing here knows a weight. */
+#include "model/tiles.h"
+
+#include <string.h>
+
+size_t ct_tiles_bytes(int n, int capacity)
+{
+    return (2 * (size_t)n + (size_t)capacity) * sizeof(int32_t);
+}
+
+void ct_tiles_begin(struct ct_tiles *t, int n, int capacity, void *memory)
+{
+    assert(capacity >= 1 && capacity <= n);
+    *t = (struct ct_tiles){.n = n, .capacity = capacity};
+    if (!memory)
+        return;
+    t->slot_of = memory;
+    t->tile_in = t->slot_of + n;
+    t->seen = (uint32_t *)(t->tile_in + capacity);
+    memset(t->slot_of, 0xff, ((size_t)n + (size_t)capacity) * sizeof *t->slot_of);
+    memset(t->seen, 0, (size_t)n * sizeof *t->seen);
+}
+
+bool ct_tiles_has(const struct ct_tiles *t, int tile)
+{
+    return t->slot_of[tile] >= 0;
+}
+
+struct ct_tile_place ct_tiles_take(struct ct_tiles *t, int tile)
+{
+    struct ct_tile_place p = {t->slot_of[tile], true, -1};
+
+    assert(tile >= 0 && tile < t->n);
+    if (p.slot >= 0) {
+        t->hits++;
+        return p;
+    }
+    t->misses++;
+    p.hit = false;
+    if (t->taken < t->capacity) {
+        p.slot = t->taken++;
+    } else {
+        p.slot = t->capacity - 1;
+        p.evicted = t->tile_in[p.slot];
+        t->slot_of[p.evicted] = -1;
+        t->evictions++;
+    }
+    t->slot_of[tile] = p.slot;
+    t->tile_in[p.slot] = tile;
+    return p;
+}
+
+/* ---- shortlists ---- */
+
+struct shortlist {
+    struct ct_tiles *t;
+    int n;
+};
+
+static void shortlist_add(struct shortlist *l, int tile)
+{
+    l->n += l->t->seen[tile] != l->t->lists;
+    l->t->seen[tile] = l->t->lists;
+}
+
+int ct_tiles_shortlist(struct ct_tiles *t, int rows, int most, const int32_t *held, int n_held,
+                       int32_t *chosen)
+{
+    const int round = CT_MIN(most - 1, (most + 7) / 8); /* at least so many of them */
+    const int last = CT_MAX(0, n_held - CT_SHORTLIST_LOOKS_BACK);
+    struct shortlist l = {t, 0};
+
+    assert(most >= 1 && most <= t->n && n_held >= 1);
+    if (++t->lists == 0) { /* after 2^32 lists */
+        memset(t->seen, 0, (size_t)t->n * sizeof *t->seen);
+        t->lists = 1;
+    }
+    for (int i = n_held - 1; i >= last && l.n < most - round; i--)
+        shortlist_add(&l, held[i] / rows);
+    for (int i = (int)((int64_t)(n_held - 1) * round % t->n); l.n < most; i = (i + 1) % t->n)
+        shortlist_add(&l, i);
+    int n = 0;
+    for (int i = 0; i < t->n; i++)
+        if (t->seen[i] == t->lists)
+            chosen[n++] = i;
+    return n;
+}

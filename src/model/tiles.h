@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tiles.h: which tiles of a head are kept, and which a shortlist looks at: decided by tile numbers alone. What
+ * a tile is made of, and where it lies, is head_tiles.c's. */
+#ifndef CT_TILES_H
+#define CT_TILES_H
+
+#include "base/base.h"
+
+/* Tiles and the slots that hold them. All but one tile that was taken stay: a token reads every tile in order,
+ * and in a scan that is longer than there are slots, the one used longest ago is always the next to be needed,
+ * so that least-recently-used slots would never hit. What does not stay passes through the last slot. */
+struct ct_tiles {
+    int n, capacity;  /* tiles; slots, at most n */
+    int taken;        /* slots that hold a tile */
+    int32_t *slot_of; /* [n] -1: the tile is in none */
+    int32_t *tile_in; /* [capacity] */
+    uint32_t *seen;   /* [n] number of the shortlist that has the tile */
+    uint32_t lists;   /* shortlists so far */
+    uint64_t hits, misses, evictions;
+};
+
+/* Bytes of such memory for ct_tiles_begin. */
+size_t ct_tiles_bytes(int n, int capacity);
+/* No slot holds a tile, nothing is counted. memory is aligned to 4; NULL: nothing is written yet. */
+void ct_tiles_begin(struct ct_tiles *t, int n, int capacity, void *memory);
+
+struct ct_tile_place {
+    int slot;
+    bool hit;    /* the tile is there; else it is to be made there */
+    int evicted; /* the tile that it takes the place of; -1: none */
+};
+struct ct_tile_place ct_tiles_take(struct ct_tiles *t, int tile);
+/* The same without taking: whether the tile is in a slot. */
+bool ct_tiles_has(const struct ct_tiles *t, int tile);
+
+/* The tiles of a shortlist of at most `most` for the token behind held[n_held], n_held >= 1, into chosen[most],
+ * ascending; returns their number. First the tile of the last token, which is the input; then, the latest
+ * first, the tiles of the tokens before, which is where the last draws were won; the rest, and at least an
+ * eighth where there is more than one, goes round all tiles. So the list is a function of the text alone:
+ * neighbours, rewinds and repetitions change nothing. rows: of a tile. */
+int ct_tiles_shortlist(struct ct_tiles *t, int rows, int most, const int32_t *held, int n_held,
+                       int32_t *chosen);
+enum { CT_SHORTLIST_LOOKS_BACK = 1024 }; /* tokens */
+
+#endif
