@@ -240,7 +240,12 @@ typedef int (*carat_propose)(void *user, const int32_t *ids, int n, int32_t *dra
 
 typedef enum { CARAT_LOOKUP_AUTO, CARAT_LOOKUP_ON, CARAT_LOOKUP_OFF } carat_lookup;
 enum { CARAT_MOST_STOP_IDS = 64, CARAT_MOST_DRAFT = 7 };
-enum { CARAT_MOST_STOPS = 16, CARAT_MOST_STOP_BYTES = 1024, CARAT_MOST_LOGPROBS = 20 };
+enum {
+    CARAT_MOST_STOPS = 16,
+    CARAT_MOST_STOP_BYTES = 1024,
+    CARAT_MOST_LOGPROBS = 20,
+    CARAT_MOST_LOOP = 4096
+};
 
 typedef struct carat_generation_options {
     size_t size;
@@ -261,7 +266,7 @@ typedef struct carat_generation_options {
     int n_stops;
     int logprobs;     /* 1: carat_given.logprob is set */
     int top_logprobs; /* ids in carat_given.top, at most 20; with logprobs */
-    int loop_guard;   /* tokens that must have gone round; 0: off */
+    int loop_guard;   /* tokens that must have gone round, at most CARAT_MOST_LOOP; 0: off */
 } carat_generation_options;
 CARAT_DEFAULT(carat_generation_options)
 
