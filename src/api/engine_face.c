@@ -66,6 +66,10 @@ carat_status carat_session_create(carat_session **session, carat_engine *engine,
     CT_GIVEN(session, err);
     CT_GIVEN(engine, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_session_options", err));
+    carat_sampling sampling = engine->model->sampling;
+    CT_TRY(ct_take_struct(&sampling, sizeof sampling, o.sampling, "carat_sampling", err));
+    if (o.sampling)
+        o.sampling = &sampling;
     return ct_session_create(session, engine, &o, err);
 }
 

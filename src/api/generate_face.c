@@ -123,3 +123,10 @@ carat_status carat_explain(const carat_engine *engine, carat_explain_line line, 
     CT_GIVEN(line, err);
     return ct_explain(engine, line, user, err);
 }
+
+carat_status carat_top(carat_session *session, int k, carat_candidate *out, carat_error *err)
+{
+    CT_GIVEN(session, err);
+    CT_GIVEN(out, err);
+    return ct_top(session, k, out, err);
+}

@@ -8,6 +8,7 @@
 
 #include "carat_tools.h"
 #include "quant/kv_type.h"
+#include "quant/logits.h"
 #include "quant/weight.h"
 
 /* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own, and so is how far
@@ -204,8 +205,9 @@ struct ct_verbs {
 
     /* ---- beside it ---- */
 
-    /* The next id out of logits[n], n <= n_vocab (NUMERICS.md section 8); -1 when every id is banned. */
-    int32_t (*draw)(struct ct_backend *b, const float *logits, int n, const carat_sampling *s,
+    /* The next id (NUMERICS.md section 8); -1 when every id is banned. A draw that begins with top-k gives the
+     * same for all logits as for a list with the k best that are not banned. */
+    int32_t (*draw)(struct ct_backend *b, const struct ct_logits *logits, const carat_sampling *s,
                     uint32_t position);
     /* A row of a matrix; and back. */
     void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);

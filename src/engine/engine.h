@@ -12,6 +12,7 @@
 #include "text/tokenizer/detokenizer.h"
 
 #define CT_CALLER_BANNED 1024 /* ids that a caller may ban besides the model's own */
+#define CT_MOST_APART    (CT_MAX_BANNED + CT_CALLER_BANNED)
 
 struct carat_engine {
     const struct carat_model *model; /* down to cache nothing changes after creation */
@@ -39,19 +40,30 @@ struct carat_engine {
     struct ct_seen *seen[CT_ATTN_TYPES];
     bool *wanted;
     struct ct_row_of *row;
-    float **to;      /* [chunk] where the logits of a slice go */
-    int logits_rows; /* rows of a slice whose logits are handed over */
-    float *logits;   /* [ct_logits_count][n_vocab] of sessions now and after the pass, and of a slice */
-    int32_t *logits_holders;        /* [ct_logits_count] */
+    struct ct_head head;
+    struct ct_head_row *head_row;   /* [chunk] of a slice */
+    int logits_rows;                /* rows of a slice whose logits are handed over */
+    struct ct_outcome *outcome;     /* [ct_outcomes] of sessions now and after the pass, and of a slice */
+    float *logits, *hidden;         /* [ct_outcomes][n_vocab], [ct_outcomes][hidden] of them */
     int32_t *held;                  /* [sessions][context] tokens; who claimed the session */
     int32_t *banned;                /* [n_banned + caller's] ids of a draw */
     struct carat_session **session; /* [sessions], NULL: free */
 };
 
 /* Where a row of a pass comes from: a token of a carat_row, the number of its logits among those that are
- * wanted, and the row of logits that was taken for it, or -1. */
+ * wanted, and the outcome that was taken for it, or -1. */
 struct ct_row_of {
-    int row, token, nth, logits;
+    int row, token, nth, outcome;
+};
+
+/* What a pass leaves behind a token. Sessions that hold the same token share it. */
+struct ct_outcome {
+    int32_t holders;
+    bool has_hidden;         /* what the head reads is kept; not so when it comes out of a file */
+    struct ct_logits logits; /* of all ids, or of some */
+    /* of some: that reading is served */
+    int k, n, n_apart;
+    int32_t apart[64];
 };
 
 struct carat_session {
@@ -63,7 +75,7 @@ struct carat_session {
     void *user;
     int n;            /* tokens held */
     unsigned changes; /* of them */
-    int logits;       /* row of logits of the last token; -1: none */
+    int outcome;      /* of the last token; -1: none */
     carat_session_stats stats;
     struct ct_detokenizer detokenizer;
 
@@ -71,13 +83,18 @@ struct carat_session {
     int done;        /* tokens that are evaluated; below 0: held ones are evaluated again first */
     int again;       /* those, when it began */
     int taking;      /* tokens of the pass under way */
-    int next;        /* row of logits that the pass computes for it; -1: none */
+    int next;        /* outcome that the pass computes for it; -1: none */
     int next_wanted; /* index into carat_row.wanted */
     int asked;       /* rows of logits that passes so far were asked for */
     int drafts;      /* its last tokens are guessed; whoever makes the call says so, and takes it back */
-    bool stopped, deaf, sick; /* asked to end; its callback did; a value is not finite */
-    bool cuts;                /* it forgets the tokens behind the one at which its callback ended it */
-    int last;                 /* that one */
+    bool stopped, deaf, sick;     /* asked to end; its callback did; a value is not finite */
+    bool cuts;                    /* it forgets the tokens behind the one at which its callback ended it */
+    int last;                     /* that one */
+    struct ct_reading declared;   /* what draws read, as its options say */
+    int32_t apart[CT_MOST_APART]; /* of it */
+    const struct ct_reading *reading; /* that, or what a generation reads; NULL: all logits */
+    /* In place of the row's deliver: gets what is read. The same rules. */
+    int (*take)(void *user, int token, const struct ct_logits *logits);
 };
 
 /* What carat.h and carat_tools.h say of carat_engine_create and so on; options are complete. */
@@ -111,6 +128,7 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
 void ct_engine_stats(carat_engine *engine, carat_engine_stats *stats);
 void ct_engine_costs(carat_engine *engine, carat_costs *costs);
 carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err);
+carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_error *err);
 size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
 carat_status ct_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user, carat_error *err);
 void ct_tap_end(carat_engine *engine);
@@ -136,14 +154,6 @@ int ct_weight_place(const carat_engine *e, const struct ct_weight *weight);
 
 /* timeline.c; the engine's lock is held for all but the first two. */
 int32_t *ct_held_tokens(const carat_session *s); /* [context] */
-float *ct_logits_at(const carat_engine *e, int logits);
-static inline size_t ct_logits_count(const carat_engine *e)
-{
-    return 2 * (size_t)e->plan.sessions + (size_t)e->logits_rows;
-}
-/* A row of logits that nobody holds; and lets go of one, if there is one. */
-int ct_take_logits(carat_engine *e);
-void ct_drop_logits(carat_engine *e, int *logits);
 /* So many tokens will come. */
 void ct_session_grows(const carat_session *s, int more);
 /* What is kept from now on, for the statistics. */
@@ -157,6 +167,29 @@ int ct_session_nearest(const carat_session *s, int n);
 /* Makes it hold nothing; discard: its memory goes back to the system. */
 void ct_session_empty(carat_session *s, bool discard);
 
+/* outcome.c: what is known of the logits behind a token; the engine's lock is held. */
+static inline size_t ct_outcomes(const carat_engine *e)
+{
+    return 2 * (size_t)e->plan.sessions + (size_t)e->logits_rows;
+}
+/* One that nobody holds, with nothing known; and lets go of one, if there is one. */
+int ct_outcome_take(carat_engine *e);
+void ct_outcome_drop(carat_engine *e, int *outcome);
+/* Memory for all its logits, and for its hidden state. */
+float *ct_outcome_memory(const carat_engine *e, int outcome);
+float *ct_outcome_hidden(const carat_engine *e, int outcome);
+/* Keeps what a head gave for it. */
+void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row);
+/* Makes it have what is read; reading NULL: all logits. E_NUMERIC: not every logit is finite. */
+carat_status ct_outcome_read(carat_engine *e, int outcome, const struct ct_reading *reading,
+                             struct ct_logits *logits, carat_error *err);
+/* The same for a claimed session, whose engine nobody has locked: what it has of the logits behind its last token; NULL: all. E_ARGUMENT: there are none,
+ * E_NUMERIC. */
+carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
+                             struct ct_logits *logits, carat_error *err);
+/* What a draw reads; apart has room for CT_MOST_APART ids. */
+struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, int32_t *apart);
+
 /* session.c: true when no call is inside the session; then the caller is, until it releases it. A reader
  * claims it, too. */
 bool ct_session_claim(const carat_session *s);
@@ -165,7 +198,7 @@ carat_status ct_session_is_busy(carat_error *err); /* what a call returns that c
 /* E_ARGUMENT: a value is out of range. */
 carat_status ct_check_sampling(const carat_engine *e, const carat_sampling *o, carat_error *err);
 /* The id that comes at a position, by these logits; -1: every id is banned. The engine's lock is held. */
-int32_t ct_draw(carat_engine *e, const float *logits, const carat_sampling *o, int position);
+int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o, int position);
 /* The same for what a claimed session holds. E_ARGUMENT: it has no logits, or every id is banned. */
 carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err);
 #define CT_ALL_BANNED "every id is banned"

@@ -180,7 +180,7 @@ static carat_status begin_part(carat_generation *g, int i, carat_error *err)
     notice_changes(g);
     g->steps = !has_ended(g);
     g->passes = g->steps && g->info.last >= 0;
-    if (g->steps && !g->passes && g->session->logits < 0)
+    if (g->steps && !g->passes && g->session->outcome < 0)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the session of generation %d holds no logits; evaluate a prompt first", i);
     return CARAT_OK;
@@ -223,7 +223,7 @@ static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
 
 /* Gets the logits after a token of a row. Nonzero ends the row: what comes behind has been proposed wrongly,
  * or is not wanted. */
-static int draw_next(void *user, int token, const float *logits)
+static int draw_next(void *user, int token, const struct ct_logits *logits)
 {
     carat_generation *g = user;
     int i = token - g->first;
@@ -249,7 +249,7 @@ static carat_row naive_row(carat_generation *g)
     g->n_ids = 1;
     ct_lock_enter(&s->engine->lock);
     ct_session_cut(s, 0);
-    ct_drop_logits(s->engine, &s->logits);
+    ct_outcome_drop(s->engine, &s->outcome);
     ct_lock_leave(&s->engine->lock);
     return (carat_row){.tokens = g->all, .n = g->n_all, .wants = CARAT_WANTS_LAST};
 }
@@ -269,8 +269,10 @@ static carat_row row_of(carat_generation *g, struct ct_draft_pass *pass)
     carat_row row = g->naive ? naive_row(g) : cached_row(g, pass);
 
     row.session = g->session;
-    row.deliver = draw_next;
     row.user = g;
+    g->reading = ct_reading_of(g->session->engine, &g->sampling, g->apart);
+    g->session->reading = &g->reading;
+    g->session->take = draw_next;
     g->session->cuts = true;
     g->session->drafts = g->n_ids - 1;
     return row;
@@ -287,7 +289,7 @@ static void take_back(carat_generation *g, int n)
         return;
     ct_lock_enter(&s->engine->lock);
     ct_session_cut(s, n);
-    ct_drop_logits(s->engine, &s->logits);
+    ct_outcome_drop(s->engine, &s->outcome);
     ct_lock_leave(&s->engine->lock);
 }
 
@@ -347,6 +349,8 @@ static carat_status end_row(carat_generation *g, carat_status status, carat_erro
     int evaluated = CT_MAX(s->n - g->base, 0);
 
     s->cuts = false;
+    s->take = NULL;
+    s->reading = s->declared.k > 0 ? &s->declared : NULL;
     s->drafts = 0;
     g->info.passes += evaluated > 0;
     g->info.drafted += evaluated > 0 ? g->n_ids - 1 : 0;

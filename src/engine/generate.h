@@ -35,6 +35,8 @@ struct carat_generation {
     int32_t *all;                        /* [context] for naive: all tokens; else NULL */
     int n_all;                           /* those that a naive pass was to evaluate */
     int32_t *banned;                     /* [sampling.n_banned] */
+    struct ct_reading reading;           /* what a draw needs of logits */
+    int32_t apart[CT_MOST_APART];        /* of it */
 };
 
 /* options are complete, and so is their sampling. */

@@ -93,7 +93,7 @@ void ct_lay_out(struct carat_engine *e)
     const struct ct_config *c = &e->config;
     struct ct_backend *b = e->backend;
     const carat_plan *p = &e->plan;
-    size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions, logits = ct_logits_count(e);
+    size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions, outcomes = ct_outcomes(e);
 
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
     ct_kv_cache_init(
@@ -109,9 +109,10 @@ void ct_lay_out(struct carat_engine *e)
         e->seen[i] = b->verb.alloc_host(b, n * sizeof *e->seen[i]);
     e->wanted = b->verb.alloc_host(b, n * sizeof *e->wanted);
     e->row = b->verb.alloc_host(b, n * sizeof *e->row);
-    e->to = b->verb.alloc_host(b, n * sizeof *e->to);
-    e->logits = b->verb.alloc_host(b, logits * (size_t)c->n_vocab * sizeof *e->logits);
-    e->logits_holders = b->verb.alloc_host(b, logits * sizeof *e->logits_holders);
+    e->head_row = b->verb.alloc_host(b, n * sizeof *e->head_row);
+    e->outcome = b->verb.alloc_host(b, outcomes * sizeof *e->outcome);
+    e->logits = b->verb.alloc_host(b, outcomes * (size_t)c->n_vocab * sizeof *e->logits);
+    e->hidden = b->verb.alloc_host(b, outcomes * (size_t)c->hidden * sizeof *e->hidden);
     e->held = b->verb.alloc_host(b, sessions * (size_t)p->context * sizeof *e->held);
     e->banned = b->verb.alloc_host(b, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
     e->session = b->verb.alloc_host(b, sessions * sizeof *e->session);

@@ -44,7 +44,7 @@ static carat_session *new_session(carat_engine *e, carat_error *err)
                 e->plan.sessions);
         return NULL;
     }
-    *s = (carat_session){.engine = e, .slot = slot, .logits = -1, .next = -1};
+    *s = (carat_session){.engine = e, .slot = slot, .outcome = -1, .next = -1};
     ct_session_new_text(s);
     e->session[slot] = s;
     return s;
@@ -53,6 +53,8 @@ static carat_session *new_session(carat_engine *e, carat_error *err)
 carat_status ct_session_create(carat_session **session, carat_engine *engine, const carat_session_options *o,
                                carat_error *err)
 {
+    if (o->sampling)
+        CT_TRY(ct_check_sampling(engine, o->sampling, err));
     ct_lock_enter(&engine->lock);
     carat_session *s = new_session(engine, err);
     ct_lock_leave(&engine->lock);
@@ -61,6 +63,10 @@ carat_status ct_session_create(carat_session **session, carat_engine *engine, co
     s->progress = o->progress;
     s->watch = o->watch;
     s->user = o->user;
+    if (o->sampling) {
+        s->declared = ct_reading_of(engine, o->sampling, s->apart);
+        s->reading = s->declared.k > 0 ? &s->declared : NULL;
+    }
     *session = s;
     return CARAT_OK;
 }
@@ -91,11 +97,14 @@ int ct_session_tokens(const carat_session *session, const int32_t **tokens)
 
 const float *ct_session_logits(const carat_session *session)
 {
+    struct ct_logits logits = {0};
+
     if (!ct_session_claim(session))
         return NULL;
-    const float *logits = session->logits < 0 ? NULL : ct_logits_at(session->engine, session->logits);
+    if (ct_session_read(session, NULL, &logits, NULL) != CARAT_OK)
+        logits.value = NULL;
     ct_session_release(session);
-    return logits;
+    return logits.value;
 }
 
 carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err)
@@ -216,10 +225,14 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
     s->progress = from->progress;
     s->watch = from->watch;
     s->user = from->user;
+    s->declared = from->declared;
+    memcpy(s->apart, from->apart, sizeof s->apart);
+    s->declared.apart = s->apart;
+    s->reading = s->declared.k > 0 ? &s->declared : NULL;
     ct_session_kept(s);
-    if (n == from->n && from->logits >= 0) {
-        s->logits = from->logits;
-        e->logits_holders[s->logits]++;
+    if (n == from->n && from->outcome >= 0) {
+        s->outcome = from->outcome;
+        e->outcome[s->outcome].holders++;
     }
     *session = s;
     return CARAT_OK;
@@ -313,7 +326,7 @@ static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int 
 
     while (common < CT_MIN(n, s->n) && ct_held_tokens(s)[common] == tokens[common])
         common++;
-    bool complete = common == n && s->n == n && s->logits >= 0;
+    bool complete = common == n && s->n == n && s->outcome >= 0;
     if (!complete) {
         common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
         CT_TRY(rewind_to(s, common, err));
@@ -342,32 +355,72 @@ carat_status ct_sync(carat_session *session, const int32_t *tokens, int n, int *
     return status;
 }
 
-/* One draw from the logits of a claimed session. */
-int32_t ct_draw(carat_engine *e, const float *logits, const carat_sampling *o, int position)
+/* ---- logits of a claimed session ---- */
+
+int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o, int position)
 {
+    struct ct_logits text = *logits; /* its ids that stand for text */
     carat_sampling all = *o;
 
+    text.n = ct_logits_below(logits, e->model->config.n_text_vocab);
     all.banned = e->banned;
     all.n_banned = e->model->n_banned;
     memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
     for (int i = 0; i < o->n_banned; i++)
         e->banned[all.n_banned++] = o->banned[i];
-    return e->backend->verb.draw(e->backend, logits, e->model->config.n_text_vocab, &all, (uint32_t)position);
+    return e->backend->verb.draw(e->backend, &text, &all, (uint32_t)position);
 }
 
 carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err)
 {
     carat_engine *e = s->engine;
+    int32_t apart[CT_MOST_APART];
+    const struct ct_reading reading = ct_reading_of(e, o, apart);
+    struct ct_logits logits;
 
-    if (s->logits < 0)
-        return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
+    CT_TRY(ct_session_read(s, &reading, &logits, err));
     ct_lock_enter(&e->lock);
-    int32_t chosen = ct_draw(e, ct_logits_at(e, s->logits), o, s->n);
+    int32_t chosen = ct_draw(e, &logits, o, s->n);
     ct_lock_leave(&e->lock);
     if (chosen < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, CT_ALL_BANNED);
     *id = chosen;
     return CARAT_OK;
+}
+
+/* The k best of a list, best first: by selection, which is enough for the few that people look at. */
+static void take_best(const struct ct_logits *l, int k, carat_candidate *out)
+{
+    int kept = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        const carat_candidate c = {ct_logits_id(l, i), l->value[i]};
+        int at = kept < k ? kept : k;
+        while (at > 0 && out[at - 1].logit < c.logit)
+            at--;
+        if (at == k)
+            continue;
+        kept = CT_MIN(kept + 1, k);
+        memmove(out + at + 1, out + at, (size_t)(kept - at - 1) * sizeof *out);
+        out[at] = c;
+    }
+}
+
+carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_error *err)
+{
+    const int n_vocab = config_of(session)->n_vocab;
+    const struct ct_reading reading = {.k = k, .n = n_vocab};
+    struct ct_logits logits;
+
+    if (k < 1 || k > n_vocab)
+        return ct_fail(err, CARAT_E_ARGUMENT, "k is %d, expected 1 to the vocabulary of %d", k, n_vocab);
+    if (!ct_session_claim(session))
+        return ct_session_is_busy(err);
+    carat_status status = ct_session_read(session, &reading, &logits, err);
+    if (!status)
+        take_best(&logits, k, out);
+    ct_session_release(session);
+    return status;
 }
 
 carat_status ct_check_sampling(const carat_engine *e, const carat_sampling *o, carat_error *err)

@@ -152,7 +152,7 @@ static void gather_row(struct step *s, int r)
         c->asked += e->wanted[at];
         set_seen(e, at, from + i);
         if (e->wanted[at] && token == row->n - 1)
-            c->next = ct_take_logits(e);
+            c->next = ct_outcome_take(e);
     }
     c->taking = n;
 }
@@ -208,23 +208,53 @@ static float *logits_place(const struct step *s, const struct ct_row_of *of)
     return row->logits && !row->deliver ? row->logits + (size_t)of->nth * vocab_of(s->engine) : NULL;
 }
 
-/* Where the logits of a row of the pass are computed: in the session for its last token, else where the
- * caller wants them, else in a row of logits of its own, of which *left more may be taken; NULL: none is. */
-static float *destination(const struct step *s, int at, int *left)
+/* The outcome of a row of the pass: the session's for its last token, or one of its own; -1: none. */
+static int outcome_of(const struct step *s, const struct ct_row_of *of)
+{
+    const carat_session *c = s->rows[of->row].session;
+    bool last = of->token == s->rows[of->row].n - 1 && c->next >= 0 && !c->deaf;
+
+    return last ? c->next : of->outcome;
+}
+
+/* What is read of the logits of a row of the pass; NULL: all. */
+static const struct ct_reading *reading_of(const struct step *s, const struct ct_row_of *of)
+{
+    const carat_row *row = &s->rows[of->row];
+
+    return row->session->take || (!row->deliver && !row->logits) ? row->session->reading : NULL;
+}
+
+/* Says where the logits of a row of the pass are computed: in the session for its last token, else where the
+ * caller wants them, else in an outcome of its own, of which *left more may be taken. False: none is. */
+static bool place_row(const struct step *s, int at, int *left, struct ct_head_row *to)
 {
     struct ct_row_of *of = &s->engine->row[at];
-    const carat_session *c = s->rows[of->row].session;
-    float *to = logits_place(s, of);
+    float *callers = logits_place(s, of);
 
-    if (of->token == s->rows[of->row].n - 1 && c->next >= 0 && !c->deaf)
-        return ct_logits_at(s->engine, c->next);
-    if (to)
-        return to;
-    if (*left == 0)
-        return NULL;
-    --*left;
-    of->logits = ct_take_logits(s->engine);
-    return ct_logits_at(s->engine, of->logits);
+    *to = (struct ct_head_row){.reading = reading_of(s, of), .memory = callers};
+    if (!callers && outcome_of(s, of) < 0) {
+        if (*left == 0)
+            return false;
+        --*left;
+        of->outcome = ct_outcome_take(s->engine);
+    }
+    if (outcome_of(s, of) >= 0)
+        to->memory = ct_outcome_memory(s->engine, outcome_of(s, of));
+    return true;
+}
+
+/* Keeps what the head read and gave for a row of the pass. */
+static void keep_outcome(const struct step *s, int at, int row, const struct ct_head_row *made)
+{
+    carat_engine *e = s->engine;
+    int outcome = outcome_of(s, &e->row[at]);
+
+    if (outcome < 0)
+        return;
+    e->backend->verb.copy_out(e->backend, ct_outcome_hidden(e, outcome), e->pass.h, row);
+    e->outcome[outcome].has_hidden = true;
+    ct_outcome_keep(e, outcome, made);
 }
 
 static bool is_finite(const carat_engine *e, int at)
@@ -241,15 +271,15 @@ static void end_at(struct step *s, struct ct_row_of *of)
     c->last = of->token;
     if (of->token == s->rows[of->row].n - 1)
         return;
-    ct_drop_logits(s->engine, &c->next);
+    ct_outcome_drop(s->engine, &c->next);
     if (c->cuts) {
-        c->next = of->logits;
-        of->logits = -1;
+        c->next = of->outcome;
+        of->outcome = -1;
     }
 }
 
 /* Brings computed logits where they belong. */
-static void deliver(struct step *s, int at, const float *logits)
+static void deliver(struct step *s, int at, const struct ct_logits *logits)
 {
     const struct ct_row_of *of = &s->engine->row[at];
     const carat_row *row = &s->rows[of->row];
@@ -259,10 +289,11 @@ static void deliver(struct step *s, int at, const float *logits)
     c->sick |= !is_finite(s->engine, at);
     if (c->sick || c->deaf)
         return;
-    if (row->deliver && row->deliver(row->user, of->token, logits))
+    if (c->take ? c->take(row->user, of->token, logits)
+                : row->deliver && row->deliver(row->user, of->token, logits->value))
         end_at(s, &s->engine->row[at]);
-    else if (to && to != logits)
-        memcpy(to, logits, vocab_of(s->engine) * sizeof *logits);
+    else if (to && to != logits->value)
+        memcpy(to, logits->value, vocab_of(s->engine) * sizeof *to);
 }
 
 /* Whether anybody still waits for logits of rows of the pass from `at` on. */
@@ -289,20 +320,22 @@ static void run_head(struct step *s)
         s->rows[e->row[at].row].session->sick |= !is_finite(e, at);
     for (int at = 0; !s->stopped && logits_are_awaited(s, at);) {
         int first = at, slice = 0, left = e->logits_rows;
-        for (float *to; at < s->taken; at++) {
+        for (; at < s->taken; at++) {
             if (!e->wanted[at])
                 continue;
-            if (!(to = destination(s, at, &left)))
+            if (!place_row(s, at, &left, &e->head_row[slice]))
                 break;
-            e->to[slice++] = to;
+            slice++;
         }
-        ct_head(&e->pass, done, slice, e->to);
+        ct_head_rows(&e->head, &e->pass, done, slice, e->head_row);
+        for (int i = first, k = 0; i < at; i++)
+            if (e->wanted[i] && !s->stopped) {
+                keep_outcome(s, i, done + k, &e->head_row[k]);
+                deliver(s, i, &e->head_row[k++].logits);
+            }
         done += slice;
-        for (int i = first, k = 0; i < at; i++) {
-            if (e->wanted[i] && !s->stopped)
-                deliver(s, i, e->to[k++]);
-            ct_drop_logits(e, &e->row[i].logits);
-        }
+        for (int i = first; i < at; i++)
+            ct_outcome_drop(e, &e->row[i].outcome);
     }
 }
 
@@ -349,8 +382,8 @@ static void advance(carat_row *row)
     c->stats.reevaluated += again;
     if (row->n + c->again > 1 && from / CT_SNAPSHOT_STEP < next_position(c) / CT_SNAPSHOT_STEP)
         ct_snapshot_take(&c->engine->snapshots, c->slot);
-    ct_drop_logits(c->engine, &c->logits);
-    c->logits = c->next;
+    ct_outcome_drop(c->engine, &c->outcome);
+    c->outcome = c->next;
     c->next = -1;
 }
 
@@ -381,7 +414,7 @@ static void settle(struct step *s, int r, bool whole)
         advance(row);
     } else {
         ct_kv_cut(&c->engine->cache, c->slot, c->n, next_position(c), false);
-        ct_drop_logits(c->engine, &c->next);
+        ct_outcome_drop(c->engine, &c->next);
     }
     if (whole && c->deaf && c->cuts)
         cut_row(row);

@@ -8,29 +8,6 @@ int32_t *ct_held_tokens(const carat_session *s)
     return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
 }
 
-int ct_take_logits(carat_engine *e)
-{
-    int i = 0;
-
-    while (e->logits_holders[i]) /* each session holds one and takes one more, a slice its own */
-        i++;
-    assert((size_t)i < ct_logits_count(e));
-    e->logits_holders[i] = 1;
-    return i;
-}
-
-void ct_drop_logits(carat_engine *e, int *logits)
-{
-    if (*logits >= 0)
-        e->logits_holders[*logits]--;
-    *logits = -1;
-}
-
-float *ct_logits_at(const carat_engine *e, int logits)
-{
-    return e->logits + (size_t)logits * (size_t)e->model->config.n_vocab;
-}
-
 void ct_session_grows(const carat_session *s, int more)
 {
     enum { LONG = 1024 };
@@ -48,7 +25,7 @@ void ct_session_kept(carat_session *s)
 
 void ct_session_new_text(carat_session *s)
 {
-    ct_drop_logits(s->engine, &s->logits);
+    ct_outcome_drop(s->engine, &s->outcome);
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
 }
 
@@ -78,7 +55,7 @@ void ct_session_empty(carat_session *s, bool discard)
 {
     ct_kv_cut(&s->engine->cache, s->slot, 0, 0, discard);
     ct_snapshots_cut(&s->engine->snapshots, s->slot, 0, discard);
-    ct_drop_logits(s->engine, &s->next);
+    ct_outcome_drop(s->engine, &s->next);
     ct_session_new_text(s);
     s->n = 0;
     s->changes++;

@@ -90,7 +90,7 @@ static void move_kv(const carat_session *s, uint8_t *part, int n, int from, int 
 /* ---- writing ---- */
 
 static void fill_timeline(const carat_session *s, const struct ct_timeline *t, uint8_t *base,
-                          const void *note)
+                          const struct ct_logits *logits, const void *note)
 {
     uint8_t *part[CT_TIMELINE_PARTS];
 
@@ -98,9 +98,8 @@ static void fill_timeline(const carat_session *s, const struct ct_timeline *t, u
         part[i] = base + (t->part[i].data - base);
     memcpy(part[CT_TIMELINE_IDS], ct_held_tokens(s), t->part[CT_TIMELINE_IDS].size);
     move_kv(s, part[CT_TIMELINE_KV], s->n, 0, s->n, false);
-    if (s->logits >= 0)
-        memcpy(part[CT_TIMELINE_LOGITS], ct_logits_at(s->engine, s->logits),
-               t->part[CT_TIMELINE_LOGITS].size);
+    if (logits->value)
+        memcpy(part[CT_TIMELINE_LOGITS], logits->value, t->part[CT_TIMELINE_LOGITS].size);
     if (t->facts.note_size)
         memcpy(part[CT_TIMELINE_TEXT], note, t->part[CT_TIMELINE_TEXT].size);
     struct ct_timeline_header h = ct_timeline_head(t);
@@ -111,15 +110,18 @@ static carat_status write_file(const carat_session *s, struct ct_os_new *file, c
                                size_t n_note, carat_error *err)
 {
     struct ct_timeline t = {.numerics = CARAT_NUMERICS_VERSION, .facts = facts_of(s->engine, s->n)};
+    struct ct_logits logits = {0};
     size_t size;
 
-    t.facts.n_logits = s->logits >= 0 ? t.facts.n_vocab : 0;
+    if (s->outcome >= 0)
+        CT_TRY(ct_session_read(s, NULL, &logits, err));
+    t.facts.n_logits = logits.value ? t.facts.n_vocab : 0;
     t.facts.note_size = n_note;
     if (!ct_timeline_divide(&t, (struct ct_bytes){NULL, SIZE_MAX}, &size))
         return ct_fail(err, CARAT_E_MEMORY, "%s: its size exceeds the address space", file->path);
     CT_TRY(ct_os_new_size(file, size, err));
     ct_timeline_divide(&t, (struct ct_bytes){file->base, size}, &size);
-    fill_timeline(s, &t, file->base, note);
+    fill_timeline(s, &t, file->base, &logits, note);
     return CARAT_OK;
 }
 
@@ -274,9 +276,10 @@ static carat_status fill_session(carat_session *s, const char *path, const struc
     memcpy(ct_held_tokens(s), t->part[CT_TIMELINE_IDS].data, t->part[CT_TIMELINE_IDS].size);
     s->n = n;
     if (t->facts.n_logits) {
-        s->logits = ct_take_logits(e);
-        memcpy(ct_logits_at(e, s->logits), t->part[CT_TIMELINE_LOGITS].data,
-               t->part[CT_TIMELINE_LOGITS].size);
+        s->outcome = ct_outcome_take(e);
+        float *logits = ct_outcome_memory(e, s->outcome);
+        memcpy(logits, t->part[CT_TIMELINE_LOGITS].data, t->part[CT_TIMELINE_LOGITS].size);
+        e->outcome[s->outcome].logits = (struct ct_logits){logits, NULL, e->config.n_vocab};
     }
     e->stats.restored += (uint64_t)n;
     ct_session_kept(s);

@@ -17,4 +17,14 @@ static inline int32_t ct_logits_id(const struct ct_logits *l, int i)
     return l->id ? l->id[i] : i;
 }
 
+/* How many of them are of ids below n. */
+static inline int ct_logits_below(const struct ct_logits *l, int n)
+{
+    int below = l->n;
+
+    while (below > 0 && ct_logits_id(l, below - 1) >= n)
+        below--;
+    return below;
+}
+
 #endif

@@ -317,11 +317,28 @@ static void cpu_residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const st
 
 /* ---- beside a pass ---- */
 
-static int32_t cpu_draw(struct ct_backend *base, const float *logits, int n, const carat_sampling *s,
+/* Where banned ids stand among those of a list; returns how many do. */
+static int find_banned(const struct ct_logits *l, const carat_sampling *s, int32_t *at)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_banned; i++) {
+        int low = 0, high = l->n;
+        while (low < high) {
+            int middle = (low + high) / 2;
+            *(l->id[middle] < s->banned[i] ? &low : &high) = middle + (l->id[middle] < s->banned[i]);
+        }
+        if (low < l->n && l->id[low] == s->banned[i])
+            at[n++] = low;
+    }
+    return n;
+}
+
+static int32_t cpu_draw(struct ct_backend *base, const struct ct_logits *l, const carat_sampling *s,
                         uint32_t position)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
-    const struct ct_draw d = {
+    struct ct_draw d = {
         .temperature = s->temperature,
         .top_p = s->top_p,
         .min_p = s->min_p,
@@ -332,12 +349,17 @@ static int32_t cpu_draw(struct ct_backend *base, const float *logits, int n, con
         .banned = s->banned,
         .n_banned = s->n_banned,
     };
-    assert(n <= b->o.n_vocab);
-    ct_fpenv fp = ct_os_fp_enter();
-    int32_t id = b->kernel.draw(logits, n, &d, b->order, b->weight);
+    int32_t *at = b->order + l->n; /* a list is at most half of the vocabulary */
 
+    assert(l->n <= b->o.n_vocab && (!l->id || l->n + s->n_banned <= b->o.n_vocab));
+    if (l->id) {
+        d.n_banned = find_banned(l, s, at);
+        d.banned = at;
+    }
+    ct_fpenv fp = ct_os_fp_enter();
+    int32_t i = b->kernel.draw(l->value, l->n, &d, b->order, b->weight);
     ct_os_fp_leave(fp);
-    return id;
+    return i < 0 ? -1 : ct_logits_id(l, i);
 }
 
 static void cpu_copy_out(struct ct_backend *b, float *to, ct_mat m, int row)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* outcome.c: what evaluation leaves behind a token: the hidden state, and of the logits what somebody needed.
+ * What is asked for later is computed then, with the same bits: the head of a row depends on nothing beside
+ * it. Which rows of the head that takes is model/head.c's. */
+#include "engine/engine.h"
+
+#include <stdlib.h>
+
+int ct_outcome_take(carat_engine *e)
+{
+    int i = 0;
+
+    while (e->outcome[i].holders) /* each session holds one and takes one more, a slice its own */
+        i++;
+    assert((size_t)i < ct_outcomes(e));
+    e->outcome[i] = (struct ct_outcome){.holders = 1};
+    return i;
+}
+
+void ct_outcome_drop(carat_engine *e, int *outcome)
+{
+    if (*outcome >= 0)
+        e->outcome[*outcome].holders--;
+    *outcome = -1;
+}
+
+float *ct_outcome_memory(const carat_engine *e, int outcome)
+{
+    return e->logits + (size_t)outcome * (size_t)e->config.n_vocab;
+}
+
+float *ct_outcome_hidden(const carat_engine *e, int outcome)
+{
+    return e->hidden + (size_t)outcome * (size_t)e->config.hidden;
+}
+
+void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row)
+{
+    struct ct_outcome *o = &e->outcome[outcome];
+    const struct ct_reading *r = row->reading;
+
+    o->logits = row->logits;
+    o->k = 0;
+    if (!row->logits.id || !r || r->n_apart > (int)CT_COUNT(o->apart))
+        return;
+    o->k = r->k;
+    o->n = r->n;
+    o->n_apart = r->n_apart;
+    memcpy(o->apart, r->apart, (size_t)r->n_apart * sizeof *o->apart);
+}
+
+/* Whether the logits it has are enough. */
+static bool serves(const struct ct_outcome *o, const struct ct_reading *r)
+{
+    if (!o->logits.value)
+        return false;
+    if (!o->logits.id)
+        return true;
+    return r && r->k > 0 && r->k <= o->k && r->n == o->n && r->n_apart == o->n_apart &&
+           memcmp(r->apart, o->apart, (size_t)r->n_apart * sizeof *o->apart) == 0;
+}
+
+carat_status ct_outcome_read(carat_engine *e, int outcome, const struct ct_reading *reading,
+                             struct ct_logits *logits, carat_error *err)
+{
+    struct ct_outcome *o = &e->outcome[outcome];
+
+    if (!serves(o, reading)) {
+        struct ct_head_row row = {.reading = reading, .memory = ct_outcome_memory(e, outcome)};
+        assert(o->has_hidden); /* a file has all logits */
+        o->logits = (struct ct_logits){0};
+        if (!ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, outcome), &row))
+            return ct_fail(err, CARAT_E_NUMERIC,
+                           "the logits hold NaN or infinity: a weight of the head is damaged, or its range "
+                           "exceeds float32");
+        ct_outcome_keep(e, outcome, &row);
+    }
+    *logits = o->logits;
+    return CARAT_OK;
+}
+
+carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
+                             struct ct_logits *logits, carat_error *err)
+{
+    carat_engine *e = s->engine;
+
+    if (s->outcome < 0)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
+    ct_lock_enter(&e->lock);
+    carat_status status = ct_outcome_read(e, s->outcome, reading, logits, err);
+    ct_lock_leave(&e->lock);
+    return status;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+}
+
+struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, int32_t *apart)
+{
+    struct ct_reading r = {.n = e->model->config.n_text_vocab, .apart = apart};
+    int n = 0;
+
+    r.k = o->temperature == 0 ? 1 : CT_MIN(o->top_k, r.n);
+    for (int i = 0; i < e->model->n_banned; i++)
+        apart[n++] = e->model->banned[i];
+    for (int i = 0; i < o->n_banned; i++)
+        apart[n++] = o->banned[i];
+    qsort(apart, (size_t)n, sizeof *apart, compare_ids);
+    for (int i = 0; i < n; i++)
+        if (!r.n_apart || apart[i] != apart[r.n_apart - 1])
+            apart[r.n_apart++] = apart[i];
+    return r;
+}
