@@ -50,31 +50,31 @@ static bool select_any_above(const float *value, float limit)
 }
 
 /* n log k at worst; of many values hardly one in a hundred gets into the heap, the others are passed over by
- * blocks. */
+ * blocks. An equal one comes too late: places ascend. */
 static int select_by_heap(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded,
                           int n_excluded)
 {
     const float *value = l->value;
+    float limit = 0; /* when the heap is full, the value of its root */
     int kept = 0;
 
     for (int32_t begin = 0, end; begin < l->n; begin = end) {
         end = CT_MIN(begin + BLOCK, l->n);
-        if (kept == k && end - begin == BLOCK &&
-            !select_any_above(value + begin, select_value(value, best[0])))
+        if (kept == k && end - begin == BLOCK && !select_any_above(value + begin, limit))
             continue;
         for (int32_t at = begin; at < end; at++) {
-            if ((kept == k && !select_before(value, at, best[0])) ||
+            if ((kept == k && !(value[at] > limit)) ||
                 select_excludes(excluded, n_excluded, ct_logits_id(l, at)))
                 continue;
             if (kept == k) {
                 best[0] = at;
                 select_sift(value, best, k, 0);
-                continue;
-            }
-            best[kept++] = at;
-            if (kept == k)
-                for (int i = k / 2 - 1; i >= 0; i--)
+            } else {
+                best[kept++] = at;
+                for (int i = k / 2 - 1; kept == k && i >= 0; i--)
                     select_sift(value, best, k, i);
+            }
+            limit = select_value(value, best[0]);
         }
     }
     if (kept < k)
