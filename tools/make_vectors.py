@@ -6,7 +6,8 @@
 
 Writes OUT/vectors/: models/<name>/ (Hugging Face folders), gguf/<name>.gguf, and expect/<name>/ with info.json, one
 <prompt>.json and <prompt>.npy per prompt, and greedy1.json; and OUT/quant/<TYPE>.bin and .npy: blocks of every GGUF
-type that carat reads, scales at their extremes among them, and their values by the gguf package. Needs torch, transformers, safetensors and numpy as in
+type that carat reads, scales at their extremes among them, and their values by the gguf package, and OUT/quant/encode/:
+values and the blocks that the package makes of them. Needs torch, transformers, safetensors and numpy as in
 tools/requirements.txt, and gguf 0.19.0; nothing here is needed to build or to test carat, the output is committed.
 
 The numbers come from transformers alone: the folder is opened with from_pretrained in float32 with eager attention, and
@@ -259,6 +260,38 @@ def random_rows(kind, shape, std, rng):
     return blocks.reshape(shape[0], -1)
 
 
+def hard_values():
+    """Blocks of 32 values for the encoders: at every scale, at ties, of equal magnitude, of no number."""
+    rng = np.random.default_rng(20)
+    x = [rng.standard_normal(32) * 2.0 ** e for e in (0, 0, 0, -5, -5, 5, -24, -60, -126, -135, 60, 125)]
+    x += [rng.uniform(-1, 1, 32) * m for m in (65504 * 127, 65504 * 127.3, 65520 * 8, 2.0 ** -24 * 64, 2.0 ** -18)]
+    x += [rng.integers(-2 * m, 2 * m + 1, 32) / 2 for m in (127, 16, 8, 8)]  # ties, where the scale is 1
+    for block, m in zip(x[-4:], (127, 16, 8, -8)):
+        block[rng.integers(32)] = m
+    for first in (1, -1):  # the largest with both signs
+        block = rng.uniform(-1, 1, 32)
+        block[7], block[20] = 1.5 * first, -1.5 * first
+        x.append(block)
+    x += [np.zeros(32), np.full(32, 3.0), np.full(32, -2.0 ** -149), np.r_[np.zeros(31), 2.0 ** -149],
+          np.r_[0.0, np.full(31, -0.0)], rng.integers(-9, 10, 32) * 2.0 ** -149, np.full(32, 2.0 ** -128 * 8)]
+    for value in (np.inf, -np.inf, np.nan, np.finfo(np.float32).max):
+        block = rng.standard_normal(32)
+        block[rng.integers(32)] = value
+        x.append(block)
+    x.append(np.r_[np.nan, np.inf, -np.inf, np.zeros(29)])
+    return np.array(x, np.float32)
+
+
+def write_encoded(folder):
+    os.makedirs(folder)
+    values = hard_values()
+    np.save(os.path.join(folder, "values.npy"), values)
+    for kind in ("Q8_0", "Q5_0", "Q4_0"):
+        with np.errstate(all="ignore"):
+            blocks = gguf.quants.quantize(values, gguf.GGMLQuantizationType[kind])
+        blocks.tofile(os.path.join(folder, kind + ".bin"))
+
+
 def write_blocks(folder):
     """Random blocks; in the first ones a factor is extreme, in the last ones the payload."""
     os.makedirs(folder)
@@ -446,6 +479,7 @@ def main():
     out = os.path.join(data, "vectors")
     shutil.rmtree(os.path.join(data, "quant"), ignore_errors=True)
     write_blocks(os.path.join(data, "quant"))
+    write_encoded(os.path.join(data, "quant", "encode"))
     for part in ("models", "gguf", "expect"):
         shutil.rmtree(os.path.join(out, part), ignore_errors=True)
     os.makedirs(os.path.join(out, "gguf"))
