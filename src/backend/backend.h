@@ -92,6 +92,18 @@ struct ct_extent {
     int context, sequences;
 };
 
+/* Rows [first, end) of a weight, whole panels (CT_PANEL_ROWS) but for its last one, and where among the results
+ * theirs begin: behind those of the range before. */
+struct ct_range {
+    int32_t first, end, at;
+};
+
+/* Makes a row of a weight out of the same row of another, for any thread. */
+struct ct_maker {
+    void (*row)(void *user, int row, const float *values, void *blocks);
+    void *user;
+};
+
 /* Asked some hundred times a second during a pass; not 0 stops it at once. stop may be NULL. */
 struct ct_watch {
     int (*stop)(void *user);
@@ -106,6 +118,7 @@ struct ct_event {
     const ct_mat *out;
     int n; /* weights that it takes */
     const struct ct_weight *const *w;
+    int n_rows;          /* of a weight that only some rows are computed of; 0: all */
     int first, n_logits; /* of the head: rows among the current ones */
     float *const *logits;
     const struct ct_kv *kv;
@@ -166,6 +179,13 @@ struct ct_verbs {
     bool (*load_end)(struct ct_backend *b);
     /* The weight as the products read it: itself, or a copy in the backend's memory. */
     struct ct_weight (*pack_weight)(struct ct_backend *b, struct ct_weight w);
+    /* Counts memory for a matrix that no file has; takes it, between load_begin and load_end, in the order in
+     * which it was counted; and fills it out of rows [first, first + w->rows) of another weight as it is packed,
+     * at any time. */
+    void (*plan_made)(struct ct_backend *b, enum ct_type type, int rows, int cols);
+    struct ct_weight (*take_made)(struct ct_backend *b, enum ct_type type, int rows, int cols);
+    void (*make)(struct ct_backend *b, const struct ct_weight *w, const struct ct_weight *from, int first,
+                 const struct ct_maker *maker);
 
     /* ---- blocks of K and V ---- */
 
@@ -196,6 +216,8 @@ struct ct_verbs {
                           const struct ct_weight *up, const struct ct_weight *reader);
     void (*project_logits)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
                            const struct ct_weight *head, float cap);
+    void (*project_some)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
+                         const struct ct_weight *w, int n_ranges, const struct ct_range *range);
     void (*rope)(struct ct_backend *b, ct_mat x, int attn_type);
     void (*kv_write)(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
     void (*select_rows)(struct ct_backend *b, ct_mat x, ct_mat q);
@@ -209,6 +231,9 @@ struct ct_verbs {
      * same for all logits as for a list with the k best that are not banned. */
     int32_t (*draw)(struct ct_backend *b, const struct ct_logits *logits, const carat_sampling *s,
                     uint32_t position);
+    /* Makes logits[n] of a current row out of what project_some gave: capped when cap > 0, and looked at whether
+     * they are finite. */
+    void (*cap_logits)(struct ct_backend *b, int row, float *logits, int n, float cap);
     /* A row of a matrix; and back. */
     void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);
     void (*copy_in)(struct ct_backend *b, ct_mat m, int row, const float *from);
@@ -322,6 +347,15 @@ static inline void project_logits(struct ct_backend *b, ct_mat in, int first, in
 {
     CT_TRACED(b, project_logits, (b, in, first, n, to, head, cap), .n = 1, .w = &head, .first = first,
               .n_logits = n, .logits = to);
+}
+/* Rows of the ranges alone: to[i] = in * w^T, of current rows [first, first + n), as project gives it; to[n]
+ * points into memory of the host, at as many values as the ranges have rows. */
+static inline void project_some(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
+                                const struct ct_weight *w, int n_ranges, const struct ct_range *range)
+{
+    const struct ct_range *last = &range[n_ranges - 1];
+    CT_TRACED(b, project_some, (b, in, first, n, to, w, n_ranges, range), .n = 1, .w = &w,
+              .n_rows = last->at + last->end - last->first);
 }
 /* Turns every head of x by its row's position. */
 static inline void rope(struct ct_backend *b, ct_mat x, int attn_type)

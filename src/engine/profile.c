@@ -25,6 +25,7 @@ static const struct {
     {"gate+up", "project_geglu", ANY},
     {"down", "project", PLACE(down)},
     {"head", "project_logits", ANY},
+    {"head, some rows", "project_some", ANY},
 };
 static_assert(CT_COUNT(operations) <= CARAT_MOST_OPERATIONS, "a carat_profile holds them all");
 

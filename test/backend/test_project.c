@@ -4,6 +4,7 @@
  * activations lie apart. What a product is: test/kernel/. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,49 @@ static void same(const float *wanted, ct_mat got, int n)
         assert_memory_equal(ct_row(got, t), wanted + (size_t)t * MOST_ROWS, MOST_ROWS * sizeof(float));
 }
 
+/* Random ranges of whole panels; of the last panel of w what it has. */
+static int some_ranges(const struct ct_weight *w, struct ct_range *range)
+{
+    int n = 0, at = 0;
+
+    for (int first = 0, end; first < w->rows; first = end) {
+        int panels = 1 + (int)(fabsf(random_value()) * 9);
+        end = CT_MIN(first + CT_PANEL_ROWS * panels, w->rows);
+        if (random_value() > 0 && (n || end < w->rows))
+            continue;
+        range[n++] = (struct ct_range){first, end, at};
+        at += end - first;
+    }
+    return n;
+}
+
+/* What ranges of rows give are the values of a whole product, and nothing is written beside them. */
+static void check_some(struct rig *r, const struct ct_weight *w, int n, const float *whole)
+{
+    struct ct_range range[MOST_ROWS / CT_PANEL_ROWS + 1];
+    float *some = malloc((size_t)TOKENS * MOST_ROWS * sizeof *some), *to[TOKENS];
+    int n_ranges = some_ranges(w, range);
+
+    assert_non_null(some);
+    for (int t = 0; t < TOKENS; t++)
+        to[t] = some + (size_t)t * MOST_ROWS;
+    memset(some, 0xff, (size_t)TOKENS * MOST_ROWS * sizeof *some);
+    for (int first = 0; first < n; first += n / 2 + 1) { /* in two slices */
+        int slice = CT_MIN(n / 2 + 1, n - first);
+        project_some(r->b, r->in, first, slice, to + first, w, n_ranges, range);
+    }
+    for (int t = 0; t < n; t++) {
+        const struct ct_range *last = &range[n_ranges - 1];
+        const uint32_t untouched = 0xffffffff;
+        for (int i = 0; i < n_ranges; i++)
+            assert_memory_equal(to[t] + range[i].at, whole + (size_t)t * MOST_ROWS + range[i].first,
+                                (size_t)(range[i].end - range[i].first) * sizeof *some);
+        if (last->at + last->end - last->first < MOST_ROWS)
+            assert_memory_equal(to[t] + last->at + last->end - last->first, &untouched, sizeof untouched);
+    }
+    free(some);
+}
+
 static void check(struct rig *r, const int rows[3], int n)
 {
     static const int32_t zero[TOKENS];
@@ -137,6 +181,7 @@ static void check(struct rig *r, const int rows[3], int n)
     project_logits(r->b, r->in, 0, n, to, &w[0], 0);
     want(out, r, &w[0], n);
     assert_memory_equal(logits, out, (size_t)n * MOST_ROWS * sizeof *out);
+    check_some(r, &w[0], n, out);
     if (ct_cpu(r->b)->o.max_ffn < rows[0]) {
         assert_true(end_pass(r->b));
         goto done;

@@ -53,6 +53,7 @@ static void cpu_lay_out(struct ct_backend *base, const struct ct_extent *e)
     }
     ct_cpu_attention_init(b);
     ct_cpu_project_init(b);
+    b->made = ct_cpu_take(m, (size_t)b->base.threads * ct_cpu_made_work(b));
     b->order = ct_cpu_take(m, (size_t)b->o.n_vocab * sizeof *b->order);
     b->weight = ct_cpu_take(m, (size_t)b->o.n_vocab * sizeof *b->weight);
 }
@@ -416,6 +417,9 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .load_begin = ct_cpu_load_begin,
                  .load_end = ct_cpu_load_end,
                  .pack_weight = ct_cpu_pack_weight,
+                 .plan_made = ct_cpu_plan_made,
+                 .take_made = ct_cpu_take_made,
+                 .make = ct_cpu_make,
                  .kv_copy = ct_cpu_kv_copy,
                  .kv_get = ct_cpu_kv_get,
                  .kv_put = ct_cpu_kv_put,
@@ -430,12 +434,14 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .project = ct_cpu_project,
                  .project_geglu = ct_cpu_project_geglu,
                  .project_logits = ct_cpu_project_logits,
+                 .project_some = ct_cpu_project_some,
                  .rope = cpu_rope,
                  .kv_write = ct_cpu_kv_write,
                  .select_rows = cpu_select_rows,
                  .attend = ct_cpu_attend,
                  .residual_norm = cpu_residual_norm,
                  .draw = cpu_draw,
+                 .cap_logits = ct_cpu_cap_logits,
                  .copy_out = cpu_copy_out,
                  .copy_in = cpu_copy_in,
                  .facts = ct_cpu_facts,

@@ -47,6 +47,8 @@ struct ct_cpu_backend {
     int n_mapped, max_mapped;   /* max_mapped: room in the array */
     size_t planned;             /* bytes of packed weights */
     int widest[CT_INPUT_COUNT]; /* values of the widest input in each form that weights ask for */
+    int widest_made;            /* of the widest row of a weight that is made; 0: none is */
+    uint8_t *made;              /* [thread][ct_cpu_made_work] */
     carat_progress progress;    /* of loading */
     void *progress_user;
     atomic_size_t loaded; /* bytes of weights that were packed or asked from the disk */
@@ -98,6 +100,12 @@ void *ct_cpu_take(struct ct_cpu_memory *m, size_t bytes);
 carat_status ct_cpu_plan_weight(struct ct_backend *b, const struct ct_weight *w, carat_error *err);
 void ct_cpu_load_begin(struct ct_backend *b, carat_progress progress, void *user);
 struct ct_weight ct_cpu_pack_weight(struct ct_backend *b, struct ct_weight w);
+void ct_cpu_plan_made(struct ct_backend *b, enum ct_type type, int rows, int cols);
+struct ct_weight ct_cpu_take_made(struct ct_backend *b, enum ct_type type, int rows, int cols);
+void ct_cpu_make(struct ct_backend *b, const struct ct_weight *w, const struct ct_weight *from, int first,
+                 const struct ct_maker *maker);
+/* Bytes that a thread works in while weights are made. */
+size_t ct_cpu_made_work(const struct ct_cpu_backend *b);
 bool ct_cpu_load_end(struct ct_backend *b);
 size_t ct_cpu_mapped_bytes(const struct ct_cpu_backend *b);
 /* Whether kernels read the panels of a weight as such; others unpack them row by row. */
@@ -113,6 +121,10 @@ void ct_cpu_project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const str
                           const struct ct_weight *up, const struct ct_weight *reader);
 void ct_cpu_project_logits(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
                            const struct ct_weight *head, float cap);
+
+void ct_cpu_project_some(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
+                         const struct ct_weight *w, int n_ranges, const struct ct_range *range);
+void ct_cpu_cap_logits(struct ct_backend *b, int row, float *logits, int n, float cap);
 
 /* cpu_kv.c: where K and V lie */
 void ct_cpu_alloc_kv(struct ct_backend *b, struct ct_kv_pool *pool, int n, struct ct_kv *layer);

@@ -38,6 +38,8 @@ struct job {
     int first;                 /* the first of a slice */
     float *const *to;          /* [tokens] where its logits go */
     float cap;
+    const struct ct_range *range; /* [n_ranges] rows of the only product */
+    int n_ranges;
 };
 
 static void prepare_part(const struct ct_cpu_backend *b, struct ct_prepared *p, enum ct_input form, ct_mat in,
@@ -379,6 +381,83 @@ void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n,
     ct_pool_wait_awake(b->pool, true); /* a token is drawn, then comes the next pass */
     j.blocks_before[1] = blocks_of(&j, head);
     run_blocks(&j, j.blocks_before[1], logits_blocks);
+}
+
+/* ---- some rows ---- */
+
+/* Rows [r0, r1) of every row of the slice go to `at`. */
+static void some_rows(struct job *j, int r0, int r1, int at, struct ct_panels_next next, int thread)
+{
+    struct ct_weight w = rows_of(j->ws[0], r0, r1);
+    bool alone = j->tokens == 1;
+    ct_mat out = {alone ? j->to[0] + at : beside_of(j->b, thread), w.rows, ct_stride(w.rows)};
+
+    product_rows(j, out, &w, 0, w.rows, next, thread);
+    for (int t = 0; t < j->tokens && !alone; t++)
+        memcpy(j->to[t] + at, ct_row(out, t), (size_t)w.rows * sizeof(float));
+}
+
+/* The range in which a result is. */
+static int range_of(const struct job *j, int at)
+{
+    int low = 0, high = j->n_ranges;
+
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        *(j->range[middle].at <= at ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* Blocks are of results, and may begin and end inside of ranges. */
+static void some_blocks(struct job *j, struct range blocks, struct range next, int thread)
+{
+    const int rows = rows_of_block(j->b, j->tokens), step = rows_of_logits(j);
+    const struct ct_range *last = &j->range[j->n_ranges - 1];
+    int at = blocks.first * rows, stop = CT_MIN(blocks.end * rows, last->at + last->end - last->first);
+
+    (void)next;
+    for (int i = range_of(j, at); at < stop && ct_pool_goes_on(j->b->pool, thread);) {
+        const struct ct_range *r = &j->range[i];
+        int r0 = r->first + at - r->at, r1 = CT_MIN(CT_MIN(r->end, r0 + step), r0 + stop - at);
+        struct ct_panels_next then = {j->ws[0], r1, CT_MIN(r1 + step, r->end)};
+        if (r1 == r->end)
+            then = i + 1 < j->n_ranges ? (struct ct_panels_next){j->ws[0], r[1].first, r[1].end}
+                                       : (struct ct_panels_next){0};
+        some_rows(j, r0, r1, at, then, thread);
+        at += r1 - r0;
+        i += r1 == r->end;
+    }
+}
+
+void ct_cpu_project_some(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
+                         const struct ct_weight *w, int n_ranges, const struct ct_range *range)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+    struct job j = {.b = b, .ws = &w, .tokens = n, .to = to, .range = range, .n_ranges = n_ranges};
+    const struct ct_range *last = &range[n_ranges - 1];
+
+    assert(first >= 0 && n >= 0 && first + n <= b->rows.n && n_ranges > 0);
+    if (n == 0 || !w->data)
+        return;
+    for (int i = 0; i < n_ranges; i++)
+        assert(range[i].first % CT_PANEL_ROWS == 0 && range[i].first < range[i].end &&
+               range[i].end <= w->rows &&
+               range[i].at == (i ? range[i - 1].at + range[i - 1].end - range[i - 1].first : 0));
+    assert(w->cols == in.cols);
+    prepare(b, (ct_mat){ct_row(in, first), in.cols, in.stride}, n, 1, &w);
+    const int rows = rows_of_block(b, n);
+    run_blocks(&j, (last->at + last->end - last->first + rows - 1) / rows, some_blocks);
+}
+
+void ct_cpu_cap_logits(struct ct_backend *base, int row, float *logits, int n, float cap)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+
+    if (cap > 0)
+        b->kernel.softcap(logits, cap, n);
+    if (!b->kernel.finite(logits, (size_t)n))
+        b->not_finite[b->origin[row]] = true;
 }
 
 /* ---- memory ---- */

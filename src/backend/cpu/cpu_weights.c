@@ -93,6 +93,90 @@ size_t ct_cpu_mapped_bytes(const struct ct_cpu_backend *b)
     return bytes;
 }
 
+/* ---- weights that are made ---- */
+
+static struct ct_weight made_form(const struct ct_cpu_backend *b, enum ct_type type, int rows, int cols)
+{
+    struct ct_weight w = {.type = type, .layout = CT_LAYOUT_ROWS, .rows = rows, .cols = cols, .scale = 1};
+
+    bool whole = ct_type_row_bytes(type, (size_t)cols, &w.row_bytes);
+    assert(whole);
+    (void)whole;
+    return packed_form(b, w);
+}
+
+void ct_cpu_plan_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+    struct ct_weight form = made_form(b, type, rows, cols);
+    struct ct_cpu_memory packed = {NULL, b->planned, 0};
+    int *widest = &b->widest[ct_input_form(&form, b->o.exact)];
+
+    *widest = CT_MAX(*widest, cols);
+    b->widest_made = CT_MAX(b->widest_made, cols);
+    ct_cpu_take(&packed, ct_weight_bytes(&form));
+    b->planned = packed.used;
+}
+
+struct ct_weight ct_cpu_take_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+    struct ct_weight w = made_form(b, type, rows, cols);
+
+    w.data = ct_cpu_take(&b->packed, ct_weight_bytes(&w));
+    return w;
+}
+
+/* A row as floats, then as many rows as a panel has, none wider than floats. */
+size_t ct_cpu_made_work(const struct ct_cpu_backend *b)
+{
+    return (1 + CT_PANEL_ROWS) * ct_round_up((size_t)b->widest_made * sizeof(float), 64);
+}
+
+struct making {
+    struct ct_cpu_backend *b;
+    const struct ct_weight *w, *from;
+    int first;
+    const struct ct_maker *maker;
+};
+
+static void make_item(void *arg, int item, int thread)
+{
+    const struct making *m = arg;
+    struct ct_cpu_backend *b = m->b;
+    uint8_t *work = b->made + (size_t)thread * ct_cpu_made_work(b);
+    float *values = (float *)(void *)work;
+    struct ct_weight rows = *m->w; /* of a panel, as they are stored */
+    int r0 = item * CT_PANEL_ROWS;
+    uint8_t *to = (uint8_t *)(uintptr_t)m->w->data + (size_t)item * m->w->row_bytes;
+    bool packs = m->w->layout == CT_LAYOUT_PANELS;
+
+    rows.layout = CT_LAYOUT_ROWS;
+    rows.rows = CT_MIN(CT_PANEL_ROWS, m->w->rows - r0);
+    ct_type_row_bytes(rows.type, (size_t)rows.cols, &rows.row_bytes);
+    rows.data = packs ? work + ct_round_up((size_t)b->widest_made * sizeof(float), 64)
+                      : (uint8_t *)(uintptr_t)m->w->data + (size_t)r0 * rows.row_bytes;
+    for (int r = 0; r < rows.rows; r++) {
+        int row = m->first + r0 + r;
+        b->kernel.dequantize_row(values, m->from, row,
+                                 b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input));
+        m->maker->row(m->maker->user, row, values,
+                      (uint8_t *)(uintptr_t)rows.data + (size_t)r * rows.row_bytes);
+    }
+    if (packs)
+        ct_pack(to, &rows, 0);
+}
+
+void ct_cpu_make(struct ct_backend *base, const struct ct_weight *w, const struct ct_weight *from, int first,
+                 const struct ct_maker *maker)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+
+    assert(first >= 0 && first + w->rows <= from->rows && w->cols == from->cols);
+    ct_pool_run(b->pool, (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS, make_item,
+                &(struct making){b, w, from, first, maker});
+}
+
 /* ---- loading ---- */
 
 static void count_loaded(struct ct_cpu_backend *b, size_t bytes)
