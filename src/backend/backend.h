@@ -157,6 +157,10 @@ struct ct_verbs {
 
     /* Tells of a weight that pack_weight will get, before anything is laid out. E_MEMORY. */
     carat_status (*plan_weight)(struct ct_backend *b, const struct ct_weight *w, carat_error *err);
+    /* Whether products read the weight where it is stored, and not a copy of it; and tells of one that does and
+     * of which so many bytes are wanted at a time: loading leaves it alone. */
+    bool (*stays)(const struct ct_backend *b, const struct ct_weight *w);
+    void (*plan_part)(struct ct_backend *b, const struct ct_weight *w, size_t bytes);
     /* Begins a layout: what the next three gave before is forgotten. Before `reserve` nothing has an
      * address and all is only counted; the same calls afterwards lay it out. */
     void (*lay_out)(struct ct_backend *b, const struct ct_extent *e);
@@ -180,12 +184,15 @@ struct ct_verbs {
     /* The weight as the products read it: itself, or a copy in the backend's memory. */
     struct ct_weight (*pack_weight)(struct ct_backend *b, struct ct_weight w);
     /* Counts memory for a matrix that no file has; takes it, between load_begin and load_end, in the order in
-     * which it was counted; and fills it out of rows [first, first + w->rows) of another weight as it is packed,
-     * at any time. */
+     * which it was counted; and fills it, or some of its rows, out of rows [first, first + w->rows) of another
+     * weight as it is packed, at any time. maker NULL: rows of the same type, as they are. False: it was
+     * stopped, and not every row is there. */
     void (*plan_made)(struct ct_backend *b, enum ct_type type, int rows, int cols);
     struct ct_weight (*take_made)(struct ct_backend *b, enum ct_type type, int rows, int cols);
-    void (*make)(struct ct_backend *b, const struct ct_weight *w, const struct ct_weight *from, int first,
+    bool (*make)(struct ct_backend *b, const struct ct_weight *w, const struct ct_weight *from, int first,
                  const struct ct_maker *maker);
+    /* What the system keeps in memory of a stored weight may go: it is not read soon. */
+    void (*give_back)(struct ct_backend *b, const struct ct_weight *w);
 
     /* ---- blocks of K and V ---- */
 

@@ -33,5 +33,15 @@ static inline size_t ct_weight_bytes(const struct ct_weight *w)
 {
     return (size_t)ct_weight_pieces(w) * w->row_bytes;
 }
+/* Rows [r0, r1) of w; r0 begins a panel. */
+static inline struct ct_weight ct_weight_rows(const struct ct_weight *w, int r0, int r1)
+{
+    const int piece = w->layout == CT_LAYOUT_PANELS ? r0 / CT_PANEL_ROWS : r0;
+    struct ct_weight p = *w;
+
+    p.data = (const uint8_t *)w->data + (size_t)piece * w->row_bytes;
+    p.rows = r1 - r0;
+    return p;
+}
 
 #endif

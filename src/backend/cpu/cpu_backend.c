@@ -81,7 +81,7 @@ static void cpu_count(const struct ct_backend *base, carat_plan *p)
     p->work_bytes = ct_round_up(b->work.used, page);
     p->stack_bytes = (size_t)(base->threads - 1) * CT_OS_STACK;
     p->packed_bytes = ct_round_up(b->planned, page);
-    p->weight_bytes = p->packed_bytes + ct_cpu_mapped_bytes(b);
+    p->weight_bytes = p->packed_bytes + ct_cpu_mapped_bytes(b) + b->parts;
     p->bytes = p->weight_bytes + p->kv_bytes + p->work_bytes + p->stack_bytes;
 }
 
@@ -408,6 +408,8 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
     b->base = (struct ct_backend){
         .verb = {.destroy = cpu_destroy,
                  .plan_weight = ct_cpu_plan_weight,
+                 .stays = ct_cpu_stays,
+                 .plan_part = ct_cpu_plan_part,
                  .lay_out = cpu_lay_out,
                  .alloc = cpu_alloc,
                  .alloc_host = cpu_alloc_host,
@@ -420,6 +422,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .plan_made = ct_cpu_plan_made,
                  .take_made = ct_cpu_take_made,
                  .make = ct_cpu_make,
+                 .give_back = ct_cpu_give_back,
                  .kv_copy = ct_cpu_kv_copy,
                  .kv_get = ct_cpu_kv_get,
                  .kv_put = ct_cpu_kv_put,

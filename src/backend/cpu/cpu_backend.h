@@ -46,6 +46,7 @@ struct ct_cpu_backend {
     struct ct_pages *mapped;    /* [n_mapped] with matrices that stay in the file, ascending and apart */
     int n_mapped, max_mapped;   /* max_mapped: room in the array */
     size_t planned;             /* bytes of packed weights */
+    size_t parts;               /* bytes of mapped ones that are read a part at a time */
     int widest[CT_INPUT_COUNT]; /* values of the widest input in each form that weights ask for */
     int widest_made;            /* of the widest row of a weight that is made; 0: none is */
     uint8_t *made;              /* [thread][ct_cpu_made_work] */
@@ -102,8 +103,11 @@ void ct_cpu_load_begin(struct ct_backend *b, carat_progress progress, void *user
 struct ct_weight ct_cpu_pack_weight(struct ct_backend *b, struct ct_weight w);
 void ct_cpu_plan_made(struct ct_backend *b, enum ct_type type, int rows, int cols);
 struct ct_weight ct_cpu_take_made(struct ct_backend *b, enum ct_type type, int rows, int cols);
-void ct_cpu_make(struct ct_backend *b, const struct ct_weight *w, const struct ct_weight *from, int first,
+bool ct_cpu_make(struct ct_backend *b, const struct ct_weight *w, const struct ct_weight *from, int first,
                  const struct ct_maker *maker);
+bool ct_cpu_stays(const struct ct_backend *b, const struct ct_weight *w);
+void ct_cpu_plan_part(struct ct_backend *b, const struct ct_weight *w, size_t bytes);
+void ct_cpu_give_back(struct ct_backend *b, const struct ct_weight *w);
 /* Bytes that a thread works in while weights are made. */
 size_t ct_cpu_made_work(const struct ct_cpu_backend *b);
 bool ct_cpu_load_end(struct ct_backend *b);

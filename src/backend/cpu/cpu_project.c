@@ -236,17 +236,6 @@ static float *beside_of(const struct ct_cpu_backend *b, int thread)
     return b->beside + (size_t)thread * beside_values(b);
 }
 
-/* Rows [r0, r1) of w; r0 begins a panel. */
-static struct ct_weight rows_of(const struct ct_weight *w, int r0, int r1)
-{
-    struct ct_weight p = *w;
-    int piece = w->layout == CT_LAYOUT_PANELS ? r0 / CT_PANEL_ROWS : r0;
-
-    p.data = (const uint8_t *)w->data + (size_t)piece * w->row_bytes;
-    p.rows = r1 - r0;
-    return p;
-}
-
 /* Lays the input of the next product, w, into the memory of a matrix of floats. False: it has no room. */
 static bool lay_ahead(struct ct_cpu_backend *b, ct_mat m, const struct ct_weight *w)
 {
@@ -277,7 +266,7 @@ static void geglu_blocks(struct job *j, struct range blocks, struct range next, 
 
     for (int r = r0; r < r1; r += step) {
         int end = CT_MIN(r + step, r1), stride = ct_stride(end - r);
-        struct ct_weight gate = rows_of(j->ws[0], r, end), up = rows_of(j->ws[1], r, end);
+        struct ct_weight gate = ct_weight_rows(j->ws[0], r, end), up = ct_weight_rows(j->ws[1], r, end);
         ct_mat out = {ct_row(j->out, 0) + r, gate.rows, j->out.stride};
         ct_mat beside = {beside_of(b, thread), up.rows, stride};
         struct ct_panels_next then = {j->ws[0], end, CT_MIN(end + step, r1)};
@@ -324,7 +313,7 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
 static void some_logits(struct job *j, int r0, int r1, struct ct_panels_next next, int thread)
 {
     struct ct_cpu_backend *b = j->b;
-    struct ct_weight w = rows_of(j->ws[0], r0, r1);
+    struct ct_weight w = ct_weight_rows(j->ws[0], r0, r1);
     bool alone = j->tokens == 1;
     ct_mat out = {alone ? j->to[0] + r0 : beside_of(b, thread), w.rows, ct_stride(w.rows)};
 
@@ -388,7 +377,7 @@ void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n,
 /* Rows [r0, r1) of every row of the slice go to `at`. */
 static void some_rows(struct job *j, int r0, int r1, int at, struct ct_panels_next next, int thread)
 {
-    struct ct_weight w = rows_of(j->ws[0], r0, r1);
+    struct ct_weight w = ct_weight_rows(j->ws[0], r0, r1);
     bool alone = j->tokens == 1;
     ct_mat out = {alone ? j->to[0] + at : beside_of(j->b, thread), w.rows, ct_stride(w.rows)};
 

@@ -64,15 +64,21 @@ static carat_status add_mapped(struct ct_cpu_backend *b, struct ct_pages p, cara
     return CARAT_OK;
 }
 
+/* Counts the widest input of each form. */
+static void note_input(struct ct_cpu_backend *b, const struct ct_weight *w)
+{
+    int *widest = &b->widest[ct_input_form(w, b->o.exact)];
+    *widest = CT_MAX(*widest, w->cols);
+}
+
 carat_status ct_cpu_plan_weight(struct ct_backend *base, const struct ct_weight *w, carat_error *err)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     struct ct_weight as = packed_form(b, *w);
-    int *widest = &b->widest[ct_input_form(&as, b->o.exact)];
     const uint8_t *data = w->data;
     size_t page = ct_os_page(), before = (uintptr_t)data & (page - 1);
 
-    *widest = CT_MAX(*widest, as.cols);
+    note_input(b, &as);
     if (!as.data) {
         struct ct_cpu_memory packed = {NULL, b->planned, 0};
         ct_cpu_take(&packed, ct_weight_bytes(&as));
@@ -93,6 +99,26 @@ size_t ct_cpu_mapped_bytes(const struct ct_cpu_backend *b)
     return bytes;
 }
 
+bool ct_cpu_stays(const struct ct_backend *b, const struct ct_weight *w)
+{
+    return packed_form(ct_cpu_const(b), *w).data != NULL;
+}
+
+void ct_cpu_plan_part(struct ct_backend *base, const struct ct_weight *w, size_t bytes)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+
+    note_input(b, w);
+    b->parts += ct_round_up(bytes, ct_os_page());
+}
+
+void ct_cpu_give_back(struct ct_backend *base, const struct ct_weight *w)
+{
+    const struct ct_cpu_backend *b = ct_cpu_const(base);
+
+    b->o.done_with(b->o.user, w->data, ct_weight_bytes(w));
+}
+
 /* ---- weights that are made ---- */
 
 static struct ct_weight made_form(const struct ct_cpu_backend *b, enum ct_type type, int rows, int cols)
@@ -110,9 +136,8 @@ void ct_cpu_plan_made(struct ct_backend *base, enum ct_type type, int rows, int 
     struct ct_cpu_backend *b = ct_cpu(base);
     struct ct_weight form = made_form(b, type, rows, cols);
     struct ct_cpu_memory packed = {NULL, b->planned, 0};
-    int *widest = &b->widest[ct_input_form(&form, b->o.exact)];
 
-    *widest = CT_MAX(*widest, cols);
+    note_input(b, &form);
     b->widest_made = CT_MAX(b->widest_made, cols);
     ct_cpu_take(&packed, ct_weight_bytes(&form));
     b->planned = packed.used;
@@ -167,14 +192,22 @@ static void make_item(void *arg, int item, int thread)
         ct_pack(to, &rows, 0);
 }
 
-void ct_cpu_make(struct ct_backend *base, const struct ct_weight *w, const struct ct_weight *from, int first,
+bool ct_cpu_make(struct ct_backend *base, const struct ct_weight *w, const struct ct_weight *from, int first,
                  const struct ct_maker *maker)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
     assert(first >= 0 && first + w->rows <= from->rows && w->cols == from->cols);
-    ct_pool_run(b->pool, (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS, make_item,
-                &(struct making){b, w, from, first, maker});
+    if (maker) {
+        ct_pool_run(b->pool, (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS, make_item,
+                    &(struct making){b, w, from, first, maker});
+    } else {
+        const struct ct_weight rows = ct_weight_rows(from, first, first + w->rows);
+        struct ct_packing p = {.from = &rows, .form = *w, .to = (uint8_t *)(uintptr_t)w->data};
+        assert(w->type == from->type && w->scale == from->scale);
+        ct_pool_run(b->pool, ct_packing_items(&p), ct_pack_item, &p);
+    }
+    return ct_pool_goes_on(b->pool, 0);
 }
 
 /* ---- loading ---- */
