@@ -340,6 +340,18 @@ bool ct_case_finite(struct ct_case *c, const float *x, int n)
     return true;
 }
 
+bool ct_case_log_sum(struct ct_case *c, const float *x, int n)
+{
+    for (int l = 0; l < c->n_level; l++) {
+        float got[2];
+        c->enter(c, l, "log_sum", "");
+        got[0] = c->level[l].log_sum(x, n, &got[1]);
+        if (!settle_floats(c, l, 0, got, CT_COUNT(got)))
+            return false;
+    }
+    return true;
+}
+
 /* As asked, and the one with the highest logit. */
 bool ct_case_draw(struct ct_case *c, const float *logits, int n, const float *worse, int among,
                   const struct ct_draw *d)

@@ -170,6 +170,9 @@ struct ct_kernel {
     void (*attend_finish)(float *out, const struct ct_attended *all, int i, int dim);
     /* True when no value is NaN or infinite. */
     bool (*finite)(const float *x, size_t n);
+    /* log of the sum of exp(x[i] - *top), *top being the largest of x[n], n >= 1; all are finite. So
+     * x[i] - *top - the result is the logarithm of the probability of i. */
+    float (*log_sum)(const float *x, int n, float *top);
     /* The places in l of its k best by (value descending, id ascending), best first; returns how many there
      * are. Ids of excluded, in any order, are passed over. NaN counts as -infinity. best and spare have room
      * for l->n; or spare is NULL and best has room for k, which takes longer where k is not small. */

@@ -124,6 +124,7 @@ static const struct {
     ENTRY(attend_merge),
     ENTRY(attend_finish),
     ENTRY(finite),
+    ENTRY(log_sum),
     ENTRY(select),
     ENTRY(draw),
 };

@@ -38,6 +38,40 @@ static void vector_norm(float *y, const float *x, const float *w, int n, float e
         y[i] = (x[i] * r) * w[i];
 }
 
+/* Section 3 again; what lies beyond the end weighs 0, which changes no sum of positive numbers. */
+static float log_sum(const float *x, int n, float *top)
+{
+    enum { ACROSS = 32 / VEC };
+    fvec most[ACROSS], sum[ACROSS];
+    float last[32], m[VEC];
+    int whole = n / 32 * 32, i = 0;
+
+    for (int j = 0; j < 32; j++)
+        last[j] = whole + j < n ? x[whole + j] : -__builtin_inff();
+    for (int j = 0; j < ACROSS; j++) {
+        most[j] = fvec_load(last + j * VEC);
+        sum[j] = fvec_all(0);
+    }
+    for (; i < whole; i += 32)
+        for (int j = 0; j < ACROSS; j++)
+            most[j] = fvec_max(most[j], fvec_load(x + i + j * VEC));
+    for (int j = 1; j < ACROSS; j++)
+        most[0] = fvec_max(most[0], most[j]);
+    fvec_store(m, most[0]);
+    for (int j = 1; j < VEC; j++)
+        m[0] = m[j] > m[0] ? m[j] : m[0];
+    *top = m[0] + 0.0f;
+    for (i = 0; i < whole; i += 32)
+        for (int j = 0; j < ACROSS; j++)
+            sum[j] = fvec_add(sum[j], fvec_exp(fvec_sub(fvec_load(x + i + j * VEC), fvec_all(m[0]))));
+    for (int j = 0; j < ACROSS; j++)
+        sum[j] = fvec_add(sum[j], fvec_exp(fvec_sub(fvec_load(last + j * VEC), fvec_all(m[0]))));
+    for (int half = ACROSS / 2; half >= 1; half /= 2)
+        for (int j = 0; j < half; j++)
+            sum[j] = fvec_add(sum[j], sum[j + half]);
+    return ct_log(fvec_fold(sum[0]));
+}
+
 INLINE fvec gelu_times(fvec x, fvec up)
 {
     fvec cube = fvec_fma(fvec_mul(fvec_mul(fvec_all(0.044715f), x), x), x, x);

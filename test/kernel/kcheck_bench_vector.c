@@ -52,6 +52,10 @@ static void run_finite(struct bench *b)
 {
     b->sound = b->k->finite(b->logits, VOCABULARY);
 }
+static void run_log_sum(struct bench *b)
+{
+    b->y[0] = b->k->log_sum(b->logits, VOCABULARY, &b->y[1]);
+}
 static void draw(struct bench *b, float temperature, int top_k)
 {
     struct ct_draw d = {.temperature = temperature, .top_p = 0.95f, .top_k = top_k, .seed = 1};
@@ -79,6 +83,7 @@ static const struct entry {
     {"rope_table", "a position", HEAD, run_table},
     {"kv_write", "bf16 K and V of a head", 2 * HEAD, run_store},
     {"finite", "logits", VOCABULARY, run_finite},
+    {"log_sum", "logits", VOCABULARY, run_log_sum},
     {"draw", "greedy", VOCABULARY, run_greedy},
     {"draw", "top-k 64, top-p 0.95", VOCABULARY, run_draw},
 };

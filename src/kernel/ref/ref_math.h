@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_math.h: exp, tanh and bf16 rounding of NUMERICS.md sections 5 and 6 as inline C out of mul, add, fma
+/* ref_math.h: exp, log, tanh and bf16 rounding of NUMERICS.md sections 5 and 6 as inline C out of mul, add, fma
  * and integer operations, so that every compiler and CPU gives the same bits. Included by ref*.c only. */
 #ifndef CT_REF_MATH_H
 #define CT_REF_MATH_H
@@ -41,6 +41,29 @@ static inline float ct_exp(float x)
     p = x < -87.33655f ? 0.0f : p;
     p = x > 88.72284f ? ct_f32_from_bits(0x7f800000u) : p;
     return x != x ? x : p;
+}
+
+/* log x: x = 2^e m with m in [sqrt 1/2, sqrt 2), f = m - 1, s = f / (2 + f), and log m = 2 artanh s by its series
+ * to s^9 (its remainder is 2e-9 relative), written as f - (f^2/2 - s (f^2/2 + r)) so that f, which is exact,
+ * comes in last. */
+static inline float ct_log(float x)
+{
+    bool tiny = x < 0x1p-126f;
+    uint32_t u = ct_f32_bits(tiny ? x * 0x1p25f : x), above = u - 0x3f3504f3u; /* sqrt 1/2 */
+    float e = (float)((int32_t)above >> 23) - (tiny ? 25.0f : 0.0f);
+    float f = ct_f32_from_bits((above & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+    float s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
+    float r = 2.0f / 9;
+    r = ct_fma(r, z, 2.0f / 7);
+    r = ct_fma(r, z, 2.0f / 5);
+    r = ct_fma(r, z, 2.0f / 3);
+    r = r * z;
+    /* ln 2 in two parts, as in ct_exp: e times the first is exact */
+    float low = ct_fma(s, h + r, e * 0x1.7f7d1cp-20f);
+    float y = ct_fma(e, 0x1.62e4p-1f, f - (h - low));
+    y = x == 0 ? -__builtin_inff() : y;
+    y = x < 0 ? __builtin_nanf("") : y;
+    return x - x == 0 ? y : x < 0 ? __builtin_nanf("") : x; /* NaN and infinity are themselves */
 }
 
 /* tanh x = (1 - u) / (1 + u) with u = exp(-2|x|), and the sign of x: odd, exactly 0 at 0. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_avx2.c: the small operators in vectors of 256 bits: norm, geglu and soft-cap of vector_body.h, and
- * storing K and V, whose conversions are vectors though their places are far apart. */
+/* vector_avx2.c: the small operators in vectors of 256 bits: norm, geglu, soft-cap and log-softmax of
+ * vector_body.h, and storing K and V, whose conversions are vectors though their places are far apart. */
 #include "kernel/contract.h"
 #include "kernel/ref/ref.h"
 #include "kernel/x86/avx2/simd_avx2.h"
@@ -76,6 +76,7 @@ void ct_vector_init_avx2(struct ct_kernel *k);
 void ct_vector_init_avx2(struct ct_kernel *k)
 {
     k->norm = vector_norm;
+    k->log_sum = log_sum;
     k->geglu = geglu;
     k->softcap = softcap;
     k->kv_write = kv_write;

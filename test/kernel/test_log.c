@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_log.c: the logarithm of NUMERICS.md section 6 over every float, and log-softmax against long double. Levels
+ * are compared bit for bit by kcheck. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "kernel/kernel.h"
+
+#define CT_ISA test
+#include "kernel/ref/ref_math.h"
+
+/* log(m 2^e) of a mantissa: that of m, and e times log 2, so that one logarithm of the C library serves all
+ * exponents. In units of the last place of the result. */
+static inline double log_error(float y, double right)
+{
+    union {
+        double d;
+        uint64_t u;
+    } of = {right}, unit;
+    if (right == 0)
+        return y == 0 ? 0 : INFINITY;
+    unit.u = (2046 + 23 - (of.u >> 52 & 2047)) << 52; /* 2 ^ (23 - exponent) */
+    return fabs((double)y - right) * unit.d;
+}
+
+/* Every stride-th mantissa of every positive float, the smallest ones as what they are. */
+static inline double log_sweep(uint32_t stride)
+{
+    double worst = 0;
+    for (uint32_t m = 0; m < 1u << 23; m += stride) {
+        /* from sqrt 1/2 to sqrt 2, so that what is added to log m has its sign or is far larger */
+        int up = m > 0x3504f3;
+        double of_m = log(((double)m * 0x1p-23 + 1) / (up ? 2 : 1));
+        for (int e = -126; e < 128; e++) {
+            float x = ct_f32_from_bits((uint32_t)(e + 127) << 23 | m);
+            worst = fmax(worst, log_error(ct_log(x), of_m + (e + up) * 0x1.62e42fefa39efp-1));
+        }
+        if (m > 0)
+            worst = fmax(worst,
+                         log_error(ct_log(ct_f32_from_bits(m)), log((double)m) - 149 * 0x1.62e42fefa39efp-1));
+    }
+    return worst;
+}
+
+/* All of them where fma is an instruction and nothing is checked at each step. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+__attribute__((target("fma"), flatten)) static double log_sweep_all(void)
+{
+    return log_sweep(1);
+}
+static double log_sweep_many(void)
+{
+    return __builtin_cpu_supports("fma") ? log_sweep_all() : log_sweep(61);
+}
+#else
+static double log_sweep_many(void)
+{
+    return log_sweep(61);
+}
+#endif
+
+static void test_log_of_all(void **unused)
+{
+    double worst = log_sweep_many();
+
+    (void)unused;
+    assert_true(worst > 0.5 && worst <= 1);
+}
+
+static void test_log_of_special_values(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ct_f32_bits(ct_log(1.0f)), 0);
+    assert_true(ct_log(0.0f) == -INFINITY && ct_log(-0.0f) == -INFINITY);
+    assert_true(ct_log(INFINITY) == INFINITY);
+    assert_true(isnan(ct_log(-0x1p-149f)) && isnan(ct_log(-1)) && isnan(ct_log(-INFINITY)));
+    assert_true(isnan(ct_log(NAN)));
+}
+
+static void check_log_sum(const float *x, int n)
+{
+    struct ct_cpu cpu;
+    struct ct_kernel k;
+    long double most = -INFINITY, sum = 0;
+    float top;
+
+    ct_cpu_detect(&cpu);
+    assert_true(ct_kernel_choose(&k, &cpu, NULL));
+    float got = k.log_sum(x, n, &top);
+    for (int i = 0; i < n; i++)
+        most = fmaxl(most, x[i]);
+    for (int i = 0; i < n; i++)
+        sum += expl(x[i] - most);
+    assert_true(top == (float)most);
+    assert_true(fabsl(got - logl(sum)) <= 2e-6L * fmaxl(1, logl(sum)));
+}
+
+static void test_log_sum(void **unused)
+{
+    enum { N = 262144 };
+    static float x[N];
+    uint32_t random = 1;
+
+    (void)unused;
+    for (int i = 0; i < N; i++) {
+        random = random * 1664525u + 1013904223u;
+        x[i] = (float)(random >> 8) * 0x1p-19f - 16;
+    }
+    const int n[] = {1, 2, 31, 32, 33, 1000, 262143, N};
+    for (size_t i = 0; i < CT_COUNT(n); i++)
+        check_log_sum(x, n[i]);
+    x[N - 1] = 3e38f; /* all others weigh nothing */
+    check_log_sum(x, N);
+    for (int i = 0; i < N; i++)
+        x[i] = -3e38f;
+    check_log_sum(x, N);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_log_of_all),
+        cmocka_unit_test(test_log_of_special_values),
+        cmocka_unit_test(test_log_sum),
+    };
+    return cmocka_run_group_tests_name("kernel: log", tests, NULL, NULL);
+}
