@@ -9,13 +9,26 @@
 
 #include <stdlib.h>
 
+/* Options of a caller, complete; *head is theirs. */
+static carat_status take_options(carat_engine_options *o, carat_head_options *head,
+                                 const carat_engine_options *given, carat_error *err)
+{
+    *o = (carat_engine_options){.size = sizeof *o};
+    *head = (carat_head_options){.size = sizeof *head};
+    CT_TRY(ct_take_struct(o, sizeof *o, given, "carat_engine_options", err));
+    CT_TRY(ct_take_struct(head, sizeof *head, o->head, "carat_head_options", err));
+    o->head = head;
+    return CARAT_OK;
+}
+
 carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
                                carat_plan *plan, carat_error *err)
 {
-    carat_engine_options o = {.size = sizeof o};
+    carat_engine_options o;
+    carat_head_options head;
     carat_plan full;
 
-    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_engine_options", err));
+    CT_TRY(take_options(&o, &head, options, err));
     CT_TRY(ct_check_struct(plan, sizeof full, "carat_plan", err));
     CT_TRY(ct_plan_engine(model, &o, &full, err));
     ct_give_struct(plan, &full);
@@ -25,11 +38,14 @@ carat_status carat_plan_engine(const carat_model *model, const carat_engine_opti
 carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
                               carat_error *err)
 {
-    carat_engine_options o = {.size = sizeof o};
+    carat_engine_options o, given = {.size = sizeof given};
+    carat_head_options head;
 
     CT_GIVEN(options, err);
-    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_engine_options", err));
+    CT_TRY(take_options(&o, &head, options, err));
     CT_TRY(ct_fit_engine(model, &o, bytes, err));
+    CT_TRY(ct_take_struct(&given, sizeof given, options, "carat_engine_options", err));
+    o.head = given.head;
     ct_give_struct(options, &o);
     return CARAT_OK;
 }
@@ -37,11 +53,12 @@ carat_status carat_fit_engine(const carat_model *model, carat_engine_options *op
 carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                  const carat_engine_options *options, carat_error *err)
 {
-    carat_engine_options o = {.size = sizeof o};
+    carat_engine_options o;
+    carat_head_options head;
     carat_costs costs = {.size = sizeof costs};
 
     CT_GIVEN(engine, err);
-    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_engine_options", err));
+    CT_TRY(take_options(&o, &head, options, err));
     CT_TRY(ct_take_struct(&costs, sizeof costs, o.costs, "carat_costs", err));
     o.costs = &costs;
     return ct_engine_create(engine, model, &o, err);

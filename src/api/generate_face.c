@@ -124,6 +124,22 @@ carat_status carat_explain(const carat_engine *engine, carat_explain_line line, 
     return ct_explain(engine, line, user, err);
 }
 
+const char *carat_head_name(carat_head head)
+{
+    return ct_head_name(head);
+}
+
+carat_status carat_engine_get_head(carat_engine *engine, carat_head_stats *stats, carat_error *err)
+{
+    carat_head_stats full;
+
+    CT_GIVEN(engine, err);
+    CT_TRY(ct_check_struct(stats, sizeof full, "carat_head_stats", err));
+    ct_engine_head(engine, &full);
+    ct_give_struct(stats, &full);
+    return CARAT_OK;
+}
+
 carat_status carat_top(carat_session *session, int k, carat_candidate *out, carat_error *err)
 {
     CT_GIVEN(session, err);

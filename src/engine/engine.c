@@ -8,15 +8,19 @@
 static carat_status load(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
     struct ct_backend *b = e->backend;
+    carat_status status;
+
     const struct ct_weights stored = ct_engine_weights(e);
 
     b->verb.load_begin(b, o->progress, o->user);
     ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, b);
     for (int i = 0; i < e->config.n_layer; i++)
         e->weights.layer[i].kv = &e->cache.layer[e->config.layer[i].kv_layer];
-    return b->verb.load_end(b) ? CARAT_OK
-                               : ct_fail(err, CARAT_E_CANCELLED,
-                                         "creating the engine was cancelled while its weights were read");
+    status = ct_head_load(&e->head, &e->weights.head, err);
+    if (!b->verb.load_end(b))
+        status =
+            ct_fail(err, CARAT_E_CANCELLED, "creating the engine was cancelled while its weights were read");
+    return status;
 }
 
 carat_status ct_engine_create(carat_engine **engine, const carat_model *model, const carat_engine_options *o,
@@ -42,6 +46,13 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model, c
     else
         *engine = e;
     return status;
+}
+
+void ct_engine_head(carat_engine *engine, carat_head_stats *stats)
+{
+    ct_lock_enter(&engine->lock);
+    *stats = engine->head.stats;
+    ct_lock_leave(&engine->lock);
 }
 
 void ct_engine_use(carat_engine *engine, carat_use *use)

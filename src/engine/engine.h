@@ -124,6 +124,7 @@ carat_status ct_mark(carat_session *session, carat_error *err);
 void ct_cancel(carat_session *session);
 carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);
 void ct_engine_use(carat_engine *engine, carat_use *use);
+void ct_engine_head(carat_engine *engine, carat_head_stats *stats);
 carat_status ct_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err);
 void ct_engine_stats(carat_engine *engine, carat_engine_stats *stats);
 void ct_engine_costs(carat_engine *engine, carat_costs *costs);
@@ -153,7 +154,10 @@ enum { CT_NO_LAYER = -2 };
 int ct_weight_place(const carat_engine *e, const struct ct_weight *weight);
 
 /* timeline.c; the engine's lock is held for all but the first two. */
-int32_t *ct_held_tokens(const carat_session *s); /* [context] */
+static inline int32_t *ct_held_tokens(const carat_session *s) /* [context] */
+{
+    return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
+}
 /* So many tokens will come. */
 void ct_session_grows(const carat_session *s, int more);
 /* What is kept from now on, for the statistics. */
@@ -180,11 +184,8 @@ float *ct_outcome_memory(const carat_engine *e, int outcome);
 float *ct_outcome_hidden(const carat_engine *e, int outcome);
 /* Keeps what a head gave for it. */
 void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row);
-/* Makes it have what is read; reading NULL: all logits. E_NUMERIC: not every logit is finite. */
-carat_status ct_outcome_read(carat_engine *e, int outcome, const struct ct_reading *reading,
-                             struct ct_logits *logits, carat_error *err);
-/* The same for a claimed session, whose engine nobody has locked: what it has of the logits behind its last token; NULL: all. E_ARGUMENT: there are none,
- * E_NUMERIC. */
+/* Makes a claimed session, whose engine nobody has locked, have what is read of the logits behind its last
+ * token; reading NULL: all. E_ARGUMENT: there are none, E_NUMERIC. */
 carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
                              struct ct_logits *logits, carat_error *err);
 /* What a draw reads; apart has room for CT_MOST_APART ids. */

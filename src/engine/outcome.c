@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "os/clock.h"
+
 int ct_outcome_take(carat_engine *e)
 {
     int i = 0;
@@ -60,16 +62,21 @@ static bool serves(const struct ct_outcome *o, const struct ct_reading *r)
            memcmp(r->apart, o->apart, (size_t)r->n_apart * sizeof *o->apart) == 0;
 }
 
-carat_status ct_outcome_read(carat_engine *e, int outcome, const struct ct_reading *reading,
-                             struct ct_logits *logits, carat_error *err)
+/* Makes an outcome have what is read; reading NULL: all logits. */
+static carat_status outcome_read(carat_engine *e, int outcome, const struct ct_reading *reading,
+                                 const int32_t *held, int n_held, struct ct_logits *logits, carat_error *err)
 {
     struct ct_outcome *o = &e->outcome[outcome];
 
     if (!serves(o, reading)) {
-        struct ct_head_row row = {.reading = reading, .memory = ct_outcome_memory(e, outcome)};
+        struct ct_head_row row = {
+            .reading = reading, .memory = ct_outcome_memory(e, outcome), .held = held, .n_held = n_held};
+        const double start = ct_os_seconds();
         assert(o->has_hidden); /* a file has all logits */
         o->logits = (struct ct_logits){0};
-        if (!ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, outcome), &row))
+        bool finite = ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, outcome), &row);
+        ct_head_took(&e->head, 1, ct_os_seconds() - start);
+        if (!finite)
             return ct_fail(err, CARAT_E_NUMERIC,
                            "the logits hold NaN or infinity: a weight of the head is damaged, or its range "
                            "exceeds float32");
@@ -87,7 +94,7 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
     if (s->outcome < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
     ct_lock_enter(&e->lock);
-    carat_status status = ct_outcome_read(e, s->outcome, reading, logits, err);
+    carat_status status = outcome_read(e, s->outcome, reading, ct_held_tokens(s), s->n, logits, err);
     ct_lock_leave(&e->lock);
     return status;
 }

@@ -109,6 +109,7 @@ void ct_lay_out(struct carat_engine *e)
         e->seen[i] = b->verb.alloc_host(b, n * sizeof *e->seen[i]);
     e->wanted = b->verb.alloc_host(b, n * sizeof *e->wanted);
     e->row = b->verb.alloc_host(b, n * sizeof *e->row);
+    ct_head_lay_out(&e->head, e->logits_rows + p->sessions);
     e->head_row = b->verb.alloc_host(b, n * sizeof *e->head_row);
     e->outcome = b->verb.alloc_host(b, outcomes * sizeof *e->outcome);
     e->logits = b->verb.alloc_host(b, outcomes * (size_t)c->n_vocab * sizeof *e->logits);
@@ -238,6 +239,7 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     const struct ct_weights weights = ct_engine_weights(e);
     CT_TRY(
         ct_weights_walk(&weights, &e->config, model->file, plan_weight, &(struct planning){e->backend, err}));
+    CT_TRY(ct_head_plan(&e->head, o->head, e->backend, &e->config, &weights, e->exact, err));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     if (count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes)
         return too_large(e, o, o->max_bytes, "the limit", err);
@@ -271,6 +273,7 @@ void ct_engine_close(carat_engine *e)
 {
     if (e->tap)
         ct_tap_end(e);
+    ct_head_end(&e->head);
     if (e->backend)
         e->backend->verb.destroy(e->backend);
     free(e);

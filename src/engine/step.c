@@ -230,9 +230,15 @@ static const struct ct_reading *reading_of(const struct step *s, const struct ct
 static bool place_row(const struct step *s, int at, int *left, struct ct_head_row *to)
 {
     struct ct_row_of *of = &s->engine->row[at];
+    const carat_row *row = &s->rows[of->row];
     float *callers = logits_place(s, of);
 
-    *to = (struct ct_head_row){.reading = reading_of(s, of), .memory = callers};
+    *to = (struct ct_head_row){.reading = reading_of(s, of),
+                               .memory = callers,
+                               .held = ct_held_tokens(row->session),
+                               .n_held = row->session->n,
+                               .more = row->tokens,
+                               .n_more = of->token + 1};
     if (!callers && outcome_of(s, of) < 0) {
         if (*left == 0)
             return false;
@@ -327,7 +333,9 @@ static void run_head(struct step *s)
                 break;
             slice++;
         }
+        const double start = ct_os_seconds();
         ct_head_rows(&e->head, &e->pass, done, slice, e->head_row);
+        ct_head_took(&e->head, slice, ct_os_seconds() - start);
         for (int i = first, k = 0; i < at; i++)
             if (e->wanted[i] && !s->stopped) {
                 keep_outcome(s, i, done + k, &e->head_row[k]);

@@ -3,11 +3,6 @@
  * */
 #include "engine/engine.h"
 
-int32_t *ct_held_tokens(const carat_session *s)
-{
-    return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
-}
-
 void ct_session_grows(const carat_session *s, int more)
 {
     enum { LONG = 1024 };

@@ -1,11 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* head.c: logits from what the forward pass leaves: a product with the head, which often is the embedding
- * table again, and the soft-cap of Gemma 2. */
+ * table again, and the soft-cap of Gemma 2; and which strategy computes them. What a strategy does is in a file
+ * of its own. */
 #include "model/head.h"
 
-enum { SLICE = 64 }; /* rows that are told to the backend at once */
+#include <stdarg.h>
+#include <stdio.h>
 
-static void dense_rows(const struct ct_pass *p, int first, int n, struct ct_head_row *row)
+enum {
+    SLICE = 64, /* rows that are told to the backend at once */
+    TILE = 2624,
+    TILE_OF = 64, /* rows: a tile has a multiple of them */
+    SHORTLIST = 16,
+};
+
+static void rows_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
+{
+    h->stats.bytes += n ? ct_weight_bytes(h->packed) : 0;
+    ct_head_dense(h, p, first, n, row);
+}
+
+static const struct ct_head_strategy strategy_dense = {.rows = rows_dense};
+
+static const struct {
+    const char *name;
+    const struct ct_head_strategy *strategy;
+} heads[] = {
+    [CARAT_HEAD_DENSE] = {"dense", &strategy_dense},
+    [CARAT_HEAD_PRELOAD] = {"preload", NULL},
+    [CARAT_HEAD_LAZY] = {"lazy", NULL},
+    [CARAT_HEAD_SHORTLIST] = {"shortlist", NULL},
+    [CARAT_HEAD_EXACT_PRUNED] = {"exact-pruned", NULL},
+    [CARAT_HEAD_AUTO] = {"auto", NULL},
+};
+
+const char *ct_head_name(carat_head head)
+{
+    return (unsigned)head < CT_COUNT(heads) ? heads[head].name : "";
+}
+
+/* ---- options ---- */
+
+static carat_status head_range(const char *what, long long value, long long lo, long long hi,
+                               carat_error *err)
+{
+    if (value >= lo && value <= hi)
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_ARGUMENT, "%s is %lld, expected %lld to %lld", what, value, lo, hi);
+}
+
+static carat_status check_tiles(struct ct_head *h, carat_error *err)
+{
+    carat_head_options *o = &h->o;
+    const int rows = h->stored.rows;
+
+    if (o->tile && (o->tile < TILE_OF || o->tile % TILE_OF || o->tile > rows))
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "the head's tile is %d, expected a multiple of %d up to the vocabulary of %d", o->tile,
+                       TILE_OF, rows);
+    if (!o->tile)
+        o->tile = CT_MIN(TILE, rows);
+    int tiles = (rows + o->tile - 1) / o->tile;
+    CT_TRY(head_range("the head's capacity", o->capacity, 0, tiles, err));
+    CT_TRY(head_range("the head's shortlist_tiles", o->shortlist_tiles, 0, tiles, err));
+    if (!o->shortlist_tiles && o->strategy == CARAT_HEAD_SHORTLIST)
+        o->shortlist_tiles = CT_MIN(SHORTLIST, tiles);
+    h->stats.tile = o->tile;
+    h->stats.tiles = tiles;
+    return CARAT_OK;
+}
+
+static carat_status check_head(struct ct_head *h, bool exact, carat_error *err)
+{
+    carat_head_options *o = &h->o;
+
+    CT_TRY(head_range("the head's strategy", o->strategy, 0, CARAT_HEAD_AUTO, err));
+    CT_TRY(head_range("the head's quant", o->quant, 0, CARAT_QUANT_TENSOR, err));
+    CT_TRY(head_range("the head's audit", o->audit, 0, INT32_MAX, err));
+    if (!(o->min_recall >= 0 && o->min_recall <= 1))
+        return ct_fail(err, CARAT_E_ARGUMENT, "the head's min_recall is %g, expected 0 to 1", o->min_recall);
+    if (o->min_recall == 0)
+        o->min_recall = 0.98f;
+    if (exact && o->strategy != CARAT_HEAD_DENSE) {
+        o->strategy = CARAT_HEAD_DENSE;
+        h->stats.reason = "exact arithmetic computes every row";
+    }
+    h->strategy = heads[o->strategy].strategy;
+    if (!h->strategy)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "head %s is not to be had", ct_head_name(o->strategy));
+    if (o->quant != CARAT_QUANT_NATIVE && !h->strategy->quant)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the head's quant is for tiles, and head %s has none",
+                       ct_head_name(o->strategy));
+    if (!h->strategy->tiles && o->shortlist_tiles)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "the head's shortlist_tiles is %d, and head %s looks at no tiles", o->shortlist_tiles,
+                       ct_head_name(o->strategy));
+    return h->strategy->tiles ? check_tiles(h, err) : CARAT_OK;
+}
+
+void ct_head_log(const struct ct_head *h, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+
+    if (!h->o.log)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    h->o.log(h->o.user, line);
+}
+
+/* ---- its life ---- */
+
+carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct ct_backend *b,
+                          const struct ct_config *c, const struct ct_weights *stored, bool exact,
+                          carat_error *err)
+{
+    *h = (struct ct_head){.backend = b, .config = c, .stored = stored->head};
+    h->stats = (carat_head_stats){.size = sizeof h->stats, .reason = "", .fallback = "", .exact = 1};
+    if (o)
+        h->o = *o;
+    h->asked = h->o.strategy;
+    CT_TRY(check_head(h, exact, err));
+    h->stats.strategy = h->o.strategy;
+    return h->strategy->plan ? h->strategy->plan(h, err) : CARAT_OK;
+}
+
+void ct_head_lay_out(struct ct_head *h, int rows)
+{
+    if (h->strategy->lay_out)
+        h->strategy->lay_out(h, rows);
+}
+
+carat_status ct_head_load(struct ct_head *h, const struct ct_weight *packed, carat_error *err)
+{
+    h->packed = packed;
+    if (h->asked != h->o.strategy)
+        ct_head_log(h, "head %s instead of %s: %s", ct_head_name(h->o.strategy), ct_head_name(h->asked),
+                    h->stats.reason);
+    return h->strategy->load ? h->strategy->load(h, err) : CARAT_OK;
+}
+
+void ct_head_end(struct ct_head *h)
+{
+    if (h->strategy && h->strategy->end)
+        h->strategy->end(h);
+}
+
+/* ---- rows ---- */
+
+void ct_head_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
 {
     float *to[SLICE];
 
@@ -14,16 +159,24 @@ static void dense_rows(const struct ct_pass *p, int first, int n, struct ct_head
         for (int i = 0; i < part; i++) {
             struct ct_head_row *r = &row[done + i];
             to[i] = r->memory;
-            r->logits = (struct ct_logits){r->memory, NULL, p->weights->head.rows};
+            r->logits = (struct ct_logits){r->memory, NULL, h->packed->rows};
         }
-        project_logits(p->backend, p->h, first + done, part, to, &p->weights->head, p->config->logit_cap);
+        project_logits(p->backend, p->h, first + done, part, to, h->packed, p->config->logit_cap);
     }
 }
 
 void ct_head_rows(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
 {
-    (void)h;
-    dense_rows(p, first, n, row);
+    h->stats.dense_bytes += n ? ct_weight_bytes(h->packed) : 0;
+    h->stats.tokens += (uint64_t)n;
+    h->strategy->rows(h, p, first, n, row);
+}
+
+void ct_head_took(struct ct_head *h, int n, double seconds)
+{
+    h->stats.seconds += seconds;
+    if (h->strategy->took)
+        h->strategy->took(h, n, seconds);
 }
 
 bool ct_head_again(struct ct_head *h, const struct ct_pass *p, const float *hidden, struct ct_head_row *row)

@@ -22,12 +22,50 @@ struct ct_head_row {
     const struct ct_reading *reading; /* NULL: all logits */
     float *memory;                    /* [n_vocab] of the host, for what is computed */
     struct ct_logits logits;          /* result, in the memory: all, or at least what is read */
+    /* [n_held], then [n_more]: the tokens up to the one behind which the logits are */
+    const int32_t *held, *more;
+    int n_held, n_more;
+};
+
+struct ct_head;
+/* A strategy: how it is planned, laid out, loaded and run. Any but rows may be NULL. */
+struct ct_head_strategy {
+    /* Settles its options, which are in range, and counts the weights that it makes (plan_made). E_ARGUMENT,
+     * E_MEMORY. */
+    carat_status (*plan)(struct ct_head *h, carat_error *err);
+    /* Takes memory of the host for passes with up to so many rows of logits at a time. */
+    void (*lay_out)(struct ct_head *h, int rows);
+    /* Makes what it keeps, once the head is packed. Counts in stats. E_MEMORY. */
+    carat_status (*load)(struct ct_head *h, carat_error *err);
+    void (*end)(struct ct_head *h);
+    /* As ct_head_rows; counts in stats, tokens, seconds and what dense would read excepted. */
+    void (*rows)(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row);
+    /* What the last rows took, for strategies that go by it. */
+    void (*took)(struct ct_head *h, int n, double seconds);
+    bool tiles, quant; /* its weights are cut into tiles; and may be made anew */
 };
 
 /* How the logits of an engine are computed. */
 struct ct_head {
-    carat_head strategy;
+    const struct ct_head_strategy *strategy;
+    carat_head asked;     /* the caller's choice; o has what became of it */
+    carat_head_options o; /* complete */
+    struct ct_backend *backend;
+    const struct ct_config *config;
+    struct ct_weight stored;        /* the head as the model has it */
+    const struct ct_weight *packed; /* and as the backend reads it; without data before it is loaded */
+    carat_head_stats stats;         /* seconds are counted by the engine */
+    struct ct_pruned *pruned;       /* of the strategies: NULL where another one is used */
 };
+
+/* Checks the options of a head and counts what it will need. o is complete; NULL: dense. E_ARGUMENT, E_MEMORY. */
+carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct ct_backend *b,
+                          const struct ct_config *c, const struct ct_weights *stored, bool exact,
+                          carat_error *err);
+void ct_head_lay_out(struct ct_head *h, int rows);
+/* packed: the head as the backend packed it. E_MEMORY. */
+carat_status ct_head_load(struct ct_head *h, const struct ct_weight *packed, carat_error *err);
+void ct_head_end(struct ct_head *h);
 
 /* The logits of rows [first, first + n) of those that want them, after ct_forward and before the end of the
  * pass. */
@@ -35,5 +73,13 @@ void ct_head_rows(struct ct_head *h, const struct ct_pass *p, int first, int n, 
 /* The same for one row whose hidden state was kept, what ct_forward left for it: a pass of its own. False: not
  * every logit is finite. */
 bool ct_head_again(struct ct_head *h, const struct ct_pass *p, const float *hidden, struct ct_head_row *row);
+/* The last so many rows took so long. */
+void ct_head_took(struct ct_head *h, int n, double seconds);
+/* All logits of rows, whatever the strategy; for strategies that go back to it. */
+void ct_head_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row);
+
+/* One line for whoever made the engine. */
+void ct_head_log(const struct ct_head *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *ct_head_name(carat_head head);
 
 #endif
