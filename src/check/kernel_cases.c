@@ -381,6 +381,85 @@ bool ct_case_draw(struct ct_case *c, const float *logits, int n, const float *wo
     return true;
 }
 
+/* ---- the rows of a head ---- */
+
+bool ct_case_select(struct ct_case *c, const struct ct_logits *l, int k, const int32_t *excluded,
+                    int n_excluded)
+{
+    const size_t n = (size_t)l->n, room = (size_t)CT_MIN(k, l->n);
+
+    for (int at = 0; at < 2 * c->n_level; at++) {
+        const bool sorts = at % 2;
+        int mark = c->mark(c);
+        int32_t *best = c->take(c, (sorts ? n : room) * sizeof *best, 4),
+                *spare = sorts ? c->take(c, n * sizeof *spare, 4) : NULL,
+                *got = c->take(c, (room + 1) * sizeof *got, 4);
+        if (!best || !got || (sorts && !spare))
+            return false;
+        c->enter(c, at / 2, "select", sorts ? ", sorts" : ", heap");
+        int kept = c->level[at / 2].select(best, l, k, excluded, n_excluded, spare);
+        memset(got, 0, (room + 1) * sizeof *got);
+        memcpy(got, &kept, sizeof kept);
+        memcpy(got + 1, best, (size_t)kept * sizeof *best);
+        if (!settle_bytes(c, at, 0, got, (room + 1) * sizeof *got))
+            return false;
+        c->release(c, mark);
+    }
+    return true;
+}
+
+bool ct_case_input_norms(struct ct_case *c, const float *x, int n)
+{
+    struct ct_input_norms norms[CT_INPUT_COUNT];
+
+    for (int l = 0; l < c->n_level; l++) {
+        c->enter(c, l, "input_norms", "");
+        for (int form = 0; form < CT_INPUT_COUNT; form++) {
+            c->level[l].input_norms(&norms[form], x, n, (enum ct_input)form);
+            if (!(norms[form].int8 >= 0)) /* a NaN has many bits */
+                norms[form].int8 = -1;
+            if (!(norms[form].apart >= 0))
+                norms[form].apart = -1;
+            if (!(norms[form].dense >= 0))
+                norms[form].dense = -1;
+        }
+        if (!settle_bytes(c, l, 0, norms, sizeof norms))
+            return false;
+    }
+    return true;
+}
+
+bool ct_case_prune(struct ct_case *c, const struct ct_prune *p)
+{
+    const size_t panels = (size_t)(p->n + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
+
+    for (int l = 0; l < c->n_level; l++) {
+        int mark = c->mark(c);
+        int32_t count[2], *list = c->take(c, panels * sizeof *list, 4);
+        if (!list)
+            return false;
+        memset(list, 0, panels * sizeof *list);
+        c->enter(c, l, "prune", "");
+        count[0] = c->level[l].prune(list, &count[1], p);
+        if (!settle_bytes(c, l, 0, count, sizeof count) ||
+            !settle_bytes(c, l, 1, list, panels * sizeof *list))
+            return false;
+        c->release(c, mark);
+    }
+    return true;
+}
+
+bool ct_case_uncap(struct ct_case *c, float capped, float cap)
+{
+    for (int l = 0; l < c->n_level; l++) {
+        c->enter(c, l, "uncap", "");
+        float lowest = c->level[l].uncap(capped, cap);
+        if (!settle_floats(c, l, 0, &lowest, 1))
+            return false;
+    }
+    return true;
+}
+
 /* ---- attention ---- */
 
 static bool take_attended(struct ct_case *c, struct ct_attended *a, size_t n, size_t dim)

@@ -75,6 +75,13 @@ bool ct_case_log_sum(struct ct_case *c, const float *x, int n);
  * that is not asked. */
 bool ct_case_draw(struct ct_case *c, const float *logits, int n, const float *worse, int among,
                   const struct ct_draw *d);
+/* The k best, by a heap and by a sort. */
+bool ct_case_select(struct ct_case *c, const struct ct_logits *l, int k, const int32_t *excluded,
+                    int n_excluded);
+/* Norms of an input in every form. */
+bool ct_case_input_norms(struct ct_case *c, const float *x, int n);
+bool ct_case_prune(struct ct_case *c, const struct ct_prune *p);
+bool ct_case_uncap(struct ct_case *c, float capped, float cap);
 bool ct_case_attend(struct ct_case *c, const struct ct_attention *a);
 
 /* ---- single calls, for tests that compare otherwise ---- */

@@ -9,6 +9,7 @@
 #include "os/cpu.h"
 #include "quant/kv_type.h"
 #include "quant/logits.h"
+#include "quant/row_bound.h"
 #include "quant/weight.h"
 
 /* Bytes of a panel of a type; 0: the type is not packed. */
@@ -102,6 +103,16 @@ struct ct_draw {
     int n_banned;
 };
 
+/* Scores of the rows of a head, and what a logit must reach (NUMERICS.md section 12). */
+struct ct_prune {
+    const float *score;               /* [n] */
+    const struct ct_row_bound *bound; /* [n] */
+    int n;
+    struct ct_token_bound token;
+    float bar;
+    const uint32_t *finished; /* panels that are left out: bit i % 32 of word i / 32; NULL: none */
+};
+
 /* Floats of scratch that dequantize_row and project need for rows of cols values. */
 #define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
 
@@ -173,6 +184,14 @@ struct ct_kernel {
     /* log of the sum of exp(x[i] - *top), *top being the largest of x[n], n >= 1; all are finite. So
      * x[i] - *top - the result is the logarithm of the probability of i. */
     float (*log_sum)(const float *x, int n, float *top);
+    /* Euclidean norms of x[n], which a head multiplies in that form. */
+    void (*input_norms)(struct ct_input_norms *out, const float *x, int n, enum ct_input form);
+    /* Panels of 16 rows with one whose logit may still reach the bar, ascending; returns how many, and in rows
+     * the number of such rows. NaN and infinity, of whatever, may. */
+    int (*prune)(int32_t *panels, int *rows, const struct ct_prune *p);
+    /* A float below which no soft-capped value reaches `capped`, which is one itself: hardly below the lowest
+     * that does. */
+    float (*uncap)(float capped, float cap);
     /* The places in l of its k best by (value descending, id ascending), best first; returns how many there
      * are. Ids of excluded, in any order, are passed over. NaN counts as -infinity. best and spare have room
      * for l->n; or spare is NULL and best has room for k, which takes longer where k is not small. */

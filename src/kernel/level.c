@@ -125,6 +125,9 @@ static const struct {
     ENTRY(attend_finish),
     ENTRY(finite),
     ENTRY(log_sum),
+    ENTRY(input_norms),
+    ENTRY(prune),
+    ENTRY(uncap),
     ENTRY(select),
     ENTRY(draw),
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory,
- * comparison and reporting. kcheck_{product,attend,vector}.c draw what the cases of check/kernel_cases.h are
+ * comparison and reporting. kcheck_{product,attend,head,vector}.c draw what the cases of check/kernel_cases.h are
  * given, kcheck_bench.c says what is timed, kcheck_ceiling.c what could be reached. */
 #ifndef KCHECK_H
 #define KCHECK_H
@@ -16,7 +16,7 @@
 #include "kernel/layout/panel.h"
 #include "machine/roofline.h"
 
-enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 24 };
+enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 40 };
 
 /* Memory between two pages that nobody may touch, and canaries where the pages leave room. */
 struct kc_pen {
@@ -94,6 +94,10 @@ void kc_host(struct kcheck *c);
 
 void kc_product_case(struct kcheck *c, enum ct_type type);
 void kc_attend_case(struct kcheck *c);
+void kc_select_case(struct kcheck *c);
+void kc_norms_case(struct kcheck *c);
+void kc_prune_case(struct kcheck *c);
+void kc_uncap_case(struct kcheck *c);
 extern const struct kc_vector_case {
     const char *name;
     void (*run)(struct kcheck *c);

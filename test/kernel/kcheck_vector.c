@@ -130,8 +130,10 @@ static void draw_case(struct kcheck *c)
 }
 
 const struct kc_vector_case kc_vector_cases[] = {
-    {"norm", norm_case},       {"add", add_case},   {"scale", scale_case},      {"geglu", geglu_case},
-    {"softcap", softcap_case}, {"rope", rope_case}, {"attend", kc_attend_case}, {"finite", finite_case},
-    {"log_sum", log_sum_case}, {"draw", draw_case},
+    {"norm", norm_case},        {"add", add_case},          {"scale", scale_case},
+    {"geglu", geglu_case},      {"softcap", softcap_case},  {"rope", rope_case},
+    {"attend", kc_attend_case}, {"finite", finite_case},    {"log_sum", log_sum_case},
+    {"draw", draw_case},        {"select", kc_select_case}, {"input_norms", kc_norms_case},
+    {"prune", kc_prune_case},   {"uncap", kc_uncap_case},
 };
 const int kc_vector_case_count = (int)CT_COUNT(kc_vector_cases);

@@ -70,6 +70,9 @@ static void names_are_true(void **state)
         CHECK_ENTRY(attend_block);
         CHECK_ENTRY(attend_block_q8);
         CHECK_ENTRY(attend_finish);
+        CHECK_ENTRY(input_norms);
+        CHECK_ENTRY(prune);
+        CHECK_ENTRY(select);
         CHECK_ENTRY(draw);
         assert_null(ct_kernel_level_of(&k, "frobnicate"));
     }

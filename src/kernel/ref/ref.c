@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations here, products in ref_project.c,
- * attention in ref_attend.c, positions in ref_rope.c, the k best in ref_select.c, sampling in ref_draw.c. Compiled once per ISA level
+ * attention in ref_attend.c, positions in ref_rope.c, bounds in ref_prune.c, the k best in ref_select.c, sampling in ref_draw.c. Compiled once per ISA level
  * from this one source; the levels agree bit for bit because the source fixes every rounding. */
 #include "kernel/ref/ref.h"
 
@@ -89,6 +89,9 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .attend_finish = CT_NAME(ct_attend_finish),
         .finite = finite,
         .log_sum = log_sum,
+        .input_norms = CT_NAME(ct_input_norms),
+        .prune = CT_NAME(ct_prune),
+        .uncap = CT_NAME(ct_uncap),
         .select = CT_NAME(ct_select),
         .draw = CT_NAME(ct_draw),
     };

@@ -22,6 +22,9 @@ void CT_NAME(ct_attend_finish)(float *out, const struct ct_attended *all, int i,
 void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor);
 void CT_NAME(ct_rope_table)(float *cosine, float *sine, const double *inv, int pairs, int position);
 void CT_NAME(ct_rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
+void CT_NAME(ct_input_norms)(struct ct_input_norms *out, const float *x, int n, enum ct_input form);
+int CT_NAME(ct_prune)(int32_t *panels, int *rows, const struct ct_prune *p);
+float CT_NAME(ct_uncap)(float capped, float cap);
 int CT_NAME(ct_select)(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded,
                        int n_excluded, void *spare);
 int32_t CT_NAME(ct_draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);

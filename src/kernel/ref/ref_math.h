@@ -98,6 +98,24 @@ static inline uint16_t ct_q8_scale(uint32_t most)
     return most >= 0x7f800000u ? 0x7e00 : CT_MIN(scale, 0x7bff);
 }
 
+/* A group of `have` activations as int8 (section 4), the rest 0; returns the scale. */
+static inline float ct_quantise_group(int8_t q[CT_GROUP], const float *x, int have)
+{
+    uint32_t top = 0; /* the bits of max|x| order like the values, and a NaN comes out on top */
+    for (int i = 0; i < have; i++)
+        top = CT_MAX(top, ct_f32_bits(x[i]) & 0x7fffffffu);
+    float a = ct_f32_from_bits(top);
+    bool zero = a < 0x1p-90f;
+    float r = zero ? 0 : 127.0f / a;
+    for (int i = 0; i < CT_GROUP; i++) {
+        float v = i < have ? x[i] * r : 0;
+        v = v < 127.0f ? v : 127.0f;
+        v = v > -127.0f ? v : -127.0f;
+        q[i] = (int8_t)ct_rne(zero ? 0 : v);
+    }
+    return zero ? 0 : a / 127.0f;
+}
+
 /* Section 3: 32 partial sums folded by halves. */
 static inline float ct_fold(float p[32])
 {

@@ -79,21 +79,10 @@ static void prepare_q8(struct ct_prepared *p, const float *x, size_t ldx, struct
             const float *in = x + (size_t)(t - part.t0) * ldx + (size_t)(g - part.g0) * CT_GROUP;
             int8_t *q = p->q + (size_t)t * (size_t)padded + (size_t)g * CT_GROUP;
             int have = CT_MIN(CT_GROUP, cols - g * CT_GROUP);
-            uint32_t top = 0; /* the bits of max|x| order like the values, and a NaN comes out on top */
-            for (int i = 0; i < have; i++)
-                top = CT_MAX(top, ct_f32_bits(in[i]) & 0x7fffffffu);
-            float a = ct_f32_from_bits(top);
-            bool zero = a < 0x1p-90f;
-            float r = zero ? 0 : 127.0f / a;
             int32_t sum[2] = {0, 0};
-            for (int i = 0; i < CT_GROUP; i++) {
-                float v = i < have ? in[i] * r : 0;
-                v = v < 127.0f ? v : 127.0f;
-                v = v > -127.0f ? v : -127.0f;
-                q[i] = (int8_t)ct_rne(zero ? 0 : v);
+            p->scale[(size_t)t * (size_t)groups + (size_t)g] = ct_quantise_group(q, in, have);
+            for (int i = 0; i < CT_GROUP; i++)
                 sum[i / CT_HALF] += q[i];
-            }
-            p->scale[(size_t)t * (size_t)groups + (size_t)g] = zero ? 0 : a / 127.0f;
             memcpy(p->sum + 2 * ((size_t)t * (size_t)groups + (size_t)g), sum, sizeof sum);
         }
 }

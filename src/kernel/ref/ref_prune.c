@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ref_prune.c: which rows of a head can be left out because a sketch of them says so (NUMERICS.md section 12):
+ * norms of the input, the test of scores, the bar below a soft-cap. The bounds of rows are made in
+ * model/head_bound.c. */
+#include "kernel/layout/panel.h"
+#include "kernel/ref/ref.h"
+
+/* ---- norms ---- */
+
+static double prune_norm(double p[32])
+{
+    for (int half = 16; half >= 1; half /= 2)
+        for (int j = 0; j < half; j++)
+            p[j] += p[j + half];
+    return __builtin_sqrt(p[0]);
+}
+
+void CT_NAME(ct_input_norms)(struct ct_input_norms *out, const float *x, int n, enum ct_input form)
+{
+    const bool bf16 = form == CT_INPUT_BF16 || form == CT_INPUT_BF16_LANES,
+               floats = bf16 || form == CT_INPUT_F32;
+    double int8[32] = {0}, apart[32] = {0}, dense[32] = {0};
+
+    for (int at = 0; at < n; at += CT_GROUP) {
+        const int have = CT_MIN(CT_GROUP, n - at);
+        int8_t q[CT_GROUP];
+        double scale = ct_quantise_group(q, x + at, have);
+        for (int i = 0; i < have; i++) {
+            double quantised = scale * q[i];
+            double used = floats ? bf16 ? ct_bf16_round(x[at + i]) : x[at + i] : quantised;
+            int8[i] += quantised * quantised;
+            dense[i] += used * used;
+            apart[i] += (used - quantised) * (used - quantised);
+        }
+    }
+    *out = (struct ct_input_norms){prune_norm(int8), prune_norm(apart), prune_norm(dense)};
+}
+
+/* ---- the test ---- */
+
+/* How many of n rows stay: those that are not certain to be below the bar. */
+static int prune_stays(const float *score, const struct ct_row_bound *bound, int n, struct ct_token_bound t,
+                       float bar)
+{
+    int stay = 0;
+    for (int i = 0; i < n; i++) {
+        double most =
+            (double)ct_f16_to_f32(bound[i].residual) * t.x + (double)ct_f16_to_f32(bound[i].norm) * t.y;
+        stay += !((double)score[i] + (most * (1 + 0x1p-40) + 0x1p-120) < (double)bar);
+    }
+    return stay;
+}
+
+/* False only for a panel of which no row stays: the same test in float32, in which each step errs to the side
+ * of staying. A f16 code as float32 without a choice: what is subnormal becomes larger. x and y are larger by
+ * 2^-17 than the token's, more than all roundings, and plus 2^-120, so that they do not underflow. */
+static bool prune_may_stay(const float *score, const struct ct_row_bound *bound, float x, float y, float bar)
+{
+    int any = 0;
+    for (int i = 0; i < CT_PANEL_ROWS; i++) {
+        uint32_t residual = bound[i].residual, norm = bound[i].norm;
+        float most = ct_f32_from_bits((residual << 13) + 0x38000000u) * x +
+                     ct_f32_from_bits((norm << 13) + 0x38000000u) * y;
+        any |= !(score[i] + (most + 0x1p-100f) < bar) | (residual >= 0x7c00) | (norm >= 0x7c00);
+    }
+    return any;
+}
+
+int CT_NAME(ct_prune)(int32_t *panels, int *rows, const struct ct_prune *p)
+{
+    const float x = (float)(p->token.x * (1 + 0x1p-17) + 0x1p-120),
+                y = (float)(p->token.y * (1 + 0x1p-17) + 0x1p-120);
+    int found = 0;
+
+    *rows = 0;
+    for (int first = 0; first < p->n; first += CT_PANEL_ROWS) {
+        const int panel = first / CT_PANEL_ROWS, n = CT_MIN(CT_PANEL_ROWS, p->n - first);
+        if (p->finished && p->finished[panel / 32] >> panel % 32 & 1)
+            continue;
+        if (n == CT_PANEL_ROWS && !prune_may_stay(p->score + first, p->bound + first, x, y, p->bar))
+            continue;
+        int stay = prune_stays(p->score + first, p->bound + first, n, p->token, p->bar);
+        if (stay)
+            panels[found++] = panel;
+        *rows += stay;
+    }
+    return found;
+}
+
+/* ---- the soft-cap ---- */
+
+/* Floats in the order of numbers; both zeros are one. */
+static int32_t prune_rank(float x)
+{
+    int32_t u = (int32_t)ct_f32_bits(x);
+    return u < 0 ? INT32_MIN - u : u;
+}
+static float prune_of_rank(int32_t rank)
+{
+    return ct_f32_from_bits((uint32_t)(rank < 0 ? INT32_MIN - rank : rank));
+}
+
+/* The computed cap is not monotone, but within 2^-21 cap of the true one, which is: so what lies below a value
+ * that is capped to less than 2^-20 cap below `capped` does not reach it. */
+float CT_NAME(ct_uncap)(float capped, float cap)
+{
+    const double least = (double)capped - 0x1p-20 * (double)cap;
+    int32_t below = prune_rank(-__builtin_inff()), at = prune_rank(__builtin_inff());
+
+    if (!((double)(cap * ct_tanh(-__builtin_inff() / cap)) < least)) /* all reach it; and NaN */
+        return -__builtin_inff();
+    while (at - 1 > below) {
+        int32_t middle = below + (int32_t)(((int64_t)at - below) / 2);
+        if ((double)(cap * ct_tanh(prune_of_rank(middle) / cap)) < least)
+            below = middle;
+        else
+            at = middle;
+    }
+    return prune_of_rank(at);
+}
