@@ -2,8 +2,6 @@
 /* tiles.c: slots of tiles, and shortlists, over numbers; nothing here knows a weight. */
 #include "model/tiles.h"
 
-#include <string.h>
-
 size_t ct_tiles_bytes(int n, int capacity)
 {
     return (2 * (size_t)n + (size_t)capacity) * sizeof(int32_t);
@@ -51,6 +49,15 @@ struct ct_tile_place ct_tiles_take(struct ct_tiles *t, int tile)
     return p;
 }
 
+void ct_tiles_drop(struct ct_tiles *t, int tile)
+{
+    const int slot = t->slot_of[tile];
+
+    assert(slot == t->taken - 1 || slot == t->capacity - 1);
+    t->slot_of[tile] = t->tile_in[slot] = -1;
+    t->taken = slot;
+}
+
 /* ---- shortlists ---- */
 
 struct shortlist {
@@ -64,21 +71,26 @@ static void shortlist_add(struct shortlist *l, int tile)
     l->t->seen[tile] = l->t->lists;
 }
 
-int ct_tiles_shortlist(struct ct_tiles *t, int rows, int most, const int32_t *held, int n_held,
+static int32_t text_at(const struct ct_tile_text *t, int i)
+{
+    return i < t->n_held ? t->held[i] : t->more[i - t->n_held];
+}
+
+int ct_tiles_shortlist(struct ct_tiles *t, int rows, int most, const struct ct_tile_text *text,
                        int32_t *chosen)
 {
     const int round = CT_MIN(most - 1, (most + 7) / 8); /* at least so many of them */
-    const int last = CT_MAX(0, n_held - CT_SHORTLIST_LOOKS_BACK);
+    const int length = text->n_held + text->n_more, last = CT_MAX(0, length - CT_SHORTLIST_LOOKS_BACK);
     struct shortlist l = {t, 0};
 
-    assert(most >= 1 && most <= t->n && n_held >= 1);
+    assert(most >= 1 && most <= t->n && length >= 1);
     if (++t->lists == 0) { /* after 2^32 lists */
         memset(t->seen, 0, (size_t)t->n * sizeof *t->seen);
         t->lists = 1;
     }
-    for (int i = n_held - 1; i >= last && l.n < most - round; i--)
-        shortlist_add(&l, held[i] / rows);
-    for (int i = (int)((int64_t)(n_held - 1) * round % t->n); l.n < most; i = (i + 1) % t->n)
+    for (int i = length - 1; i >= last && l.n < most - round; i--)
+        shortlist_add(&l, text_at(text, i) / rows);
+    for (int i = (int)((int64_t)(length - 1) * round % t->n); l.n < most; i = (i + 1) % t->n)
         shortlist_add(&l, i);
     int n = 0;
     for (int i = 0; i < t->n; i++)

@@ -33,12 +33,21 @@ struct ct_tile_place ct_tiles_take(struct ct_tiles *t, int tile);
 /* The same without taking: whether the tile is in a slot. */
 bool ct_tiles_has(const struct ct_tiles *t, int tile);
 
-/* The tiles of a shortlist of at most `most` for the token behind held[n_held], n_held >= 1, into chosen[most],
+/* Forgets a tile that could not be made in the slot that it was given last. */
+void ct_tiles_drop(struct ct_tiles *t, int tile);
+
+/* Tokens one after another: held[n_held], then more[n_more]. */
+struct ct_tile_text {
+    const int32_t *held, *more;
+    int n_held, n_more;
+};
+
+/* The tiles of a shortlist of at most `most` for what comes behind a text that is not empty, into chosen[most],
  * ascending; returns their number. First the tile of the last token, which is the input; then, the latest
  * first, the tiles of the tokens before, which is where the last draws were won; the rest, and at least an
  * eighth where there is more than one, goes round all tiles. So the list is a function of the text alone:
  * neighbours, rewinds and repetitions change nothing. rows: of a tile. */
-int ct_tiles_shortlist(struct ct_tiles *t, int rows, int most, const int32_t *held, int n_held,
+int ct_tiles_shortlist(struct ct_tiles *t, int rows, int most, const struct ct_tile_text *text,
                        int32_t *chosen);
 enum { CT_SHORTLIST_LOOKS_BACK = 1024 }; /* tokens */
 

@@ -155,7 +155,36 @@ static void the_usual_slots_never_hit(void **unused)
     assert_int_equal(hits_of_the_usual_slots(100, 100, scans), 900); /* the model does hit where it can */
 }
 
+/* A tile that could not be made is gone, and what it took the place of stays gone. */
+static void a_dropped_tile_is_taken_anew(void **unused)
+{
+    (void)unused;
+    for (int capacity = 1; capacity <= 3; capacity++)
+        for (int before = 0; before <= 5; before++) {
+            struct ct_tiles *t = tiles_open(6, capacity);
+            for (int i = 0; i <= before; i++)
+                ct_tiles_take(t, i);
+            ct_tiles_drop(t, before);
+            for (int i = 0; i < 6; i++)
+                assert_int_equal(ct_tiles_has(t, i), i < before && i < capacity - 1);
+            const struct ct_tile_place p = ct_tiles_take(t, before);
+            assert_true(!p.hit && p.evicted == -1);
+            assert_int_equal(p.slot, CT_MIN(before, capacity - 1));
+            assert_int_equal(t->misses, before + 2);
+            free(t);
+        }
+}
+
 /* ---- shortlists ---- */
+
+/* The shortlist of a text that is cut in two somewhere. */
+static int shortlist_of(struct ct_tiles *t, int rows, int most, const int32_t *text, int n, int32_t *chosen)
+{
+    const int held = rand() % (n + 1);
+
+    return ct_tiles_shortlist(t, rows, most, &(struct ct_tile_text){text, text + held, held, n - held},
+                              chosen);
+}
 
 static bool listed(const int32_t *chosen, int n, int tile)
 {
@@ -200,11 +229,11 @@ static void shortlists_are_as_they_are_defined(void **unused)
         for (int i = 0; m < most; i++)
             m = listed_once(expected, m, ((n_held - 1) * around + i) % n);
         qsort(expected, (size_t)m, sizeof *expected, ascending);
-        assert_int_equal(ct_tiles_shortlist(t, rows, most, text, n_held, chosen), most);
+        assert_int_equal(shortlist_of(t, rows, most, text, n_held, chosen), most);
         assert_memory_equal(chosen, expected, (size_t)most * sizeof *chosen);
         assert_true(listed(chosen, most, text[n_held - 1] / rows));
         /* what was listed before changes nothing, and no slot was touched */
-        assert_int_equal(ct_tiles_shortlist(t, rows, most, text, n_held, chosen), most);
+        assert_int_equal(shortlist_of(t, rows, most, text, n_held, chosen), most);
         assert_memory_equal(chosen, expected, (size_t)most * sizeof *chosen);
         assert_int_equal(t->hits + t->misses, 0);
         free(t);
@@ -222,7 +251,7 @@ static void all_tiles_come_by(void **unused)
 
     (void)unused;
     for (int n = 1; n <= TILES; n++) {
-        assert_int_equal(ct_tiles_shortlist(t, 64, 16, text, n, chosen), 16);
+        assert_int_equal(shortlist_of(t, 64, 16, text, n, chosen), 16);
         for (int i = 0; i < 16; i++)
             seen[chosen[i]]++;
     }
@@ -240,12 +269,12 @@ static void numbers_of_lists_begin_again(void **unused)
     struct ct_tiles *t = tiles_open(9, 1);
 
     (void)unused;
-    assert_int_equal(ct_tiles_shortlist(t, 64, 4, text, 3, first), 4);
+    assert_int_equal(shortlist_of(t, 64, 4, text, 3, first), 4);
     for (int i = 0; i < 9; i++)
         t->seen[i] = i % 2;
     t->lists = UINT32_MAX;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(ct_tiles_shortlist(t, 64, 4, text, 3, chosen), 4);
+        assert_int_equal(shortlist_of(t, 64, 4, text, 3, chosen), 4);
         assert_memory_equal(chosen, first, sizeof first);
     }
     free(t);
@@ -258,6 +287,7 @@ int main(void)
         cmocka_unit_test(scans_have_exact_counts),
         cmocka_unit_test(the_same_tile_hits),
         cmocka_unit_test(the_usual_slots_never_hit),
+        cmocka_unit_test(a_dropped_tile_is_taken_anew),
         cmocka_unit_test(shortlists_are_as_they_are_defined),
         cmocka_unit_test(all_tiles_come_by),
         cmocka_unit_test(numbers_of_lists_begin_again),
