@@ -13,7 +13,7 @@ static carat_status load(struct carat_engine *e, const carat_engine_options *o, 
     const struct ct_weights stored = ct_engine_weights(e);
 
     b->verb.load_begin(b, o->progress, o->user);
-    ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, b);
+    ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, b, e->head.aside);
     for (int i = 0; i < e->config.n_layer; i++)
         e->weights.layer[i].kv = &e->cache.layer[e->config.layer[i].kv_layer];
     status = ct_head_load(&e->head, &e->weights.head, err);

@@ -65,6 +65,7 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
 
 struct planning {
     struct ct_backend *backend;
+    const struct ct_weight *aside; /* the head brings it in itself; NULL: it does not */
     carat_error *err;
 };
 
@@ -75,7 +76,7 @@ static carat_status plan_weight(void *user, const char *place, const char *tenso
     (void)place;
     (void)tensor;
     /* norms are the model's */
-    return w->rows == 1 ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
+    return w->rows == 1 || w == p->aside ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
 }
 
 struct ct_weights ct_engine_weights(const struct carat_engine *e)
@@ -237,9 +238,10 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
         .isa = e->backend->isa,
     };
     const struct ct_weights weights = ct_engine_weights(e);
-    CT_TRY(
-        ct_weights_walk(&weights, &e->config, model->file, plan_weight, &(struct planning){e->backend, err}));
     CT_TRY(ct_head_plan(&e->head, o->head, e->backend, &e->config, &weights, e->exact, err));
+    const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
+    struct planning planning = {e->backend, e->head.aside ? head : NULL, err};
+    CT_TRY(ct_weights_walk(&weights, &e->config, model->file, plan_weight, &planning));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     if (count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes)
         return too_large(e, o, o->max_bytes, "the limit", err);

@@ -232,13 +232,14 @@ static bool place_row(const struct step *s, int at, int *left, struct ct_head_ro
     struct ct_row_of *of = &s->engine->row[at];
     const carat_row *row = &s->rows[of->row];
     float *callers = logits_place(s, of);
+    const int begun = CT_MAX(row->session->done, 0); /* of its tokens are held */
 
     *to = (struct ct_head_row){.reading = reading_of(s, of),
                                .memory = callers,
                                .held = ct_held_tokens(row->session),
                                .n_held = row->session->n,
-                               .more = row->tokens,
-                               .n_more = of->token + 1};
+                               .more = row->tokens + begun,
+                               .n_more = of->token + 1 - begun};
     if (!callers && outcome_of(s, of) < 0) {
         if (*left == 0)
             return false;

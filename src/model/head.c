@@ -2,13 +2,9 @@
 /* head.c: logits from what the forward pass leaves: a product with the head, which often is the embedding
  * table again, and the soft-cap of Gemma 2; and which strategy computes them. What a strategy does is in a file
  * of its own. */
-#include "model/head.h"
-
-#include <stdarg.h>
-#include <stdio.h>
+#include "model/head_tiles.h"
 
 enum {
-    SLICE = 64, /* rows that are told to the backend at once */
     TILE = 2624,
     TILE_OF = 64, /* rows: a tile has a multiple of them */
     SHORTLIST = 16,
@@ -27,9 +23,9 @@ static const struct {
     const struct ct_head_strategy *strategy;
 } heads[] = {
     [CARAT_HEAD_DENSE] = {"dense", &strategy_dense},
-    [CARAT_HEAD_PRELOAD] = {"preload", NULL},
-    [CARAT_HEAD_LAZY] = {"lazy", NULL},
-    [CARAT_HEAD_SHORTLIST] = {"shortlist", NULL},
+    [CARAT_HEAD_PRELOAD] = {"preload", &ct_strategy_tiles},
+    [CARAT_HEAD_LAZY] = {"lazy", &ct_strategy_tiles},
+    [CARAT_HEAD_SHORTLIST] = {"shortlist", &ct_strategy_tiles},
     [CARAT_HEAD_EXACT_PRUNED] = {"exact-pruned", NULL},
     [CARAT_HEAD_AUTO] = {"auto", NULL},
 };
@@ -98,19 +94,6 @@ static carat_status check_head(struct ct_head *h, bool exact, carat_error *err)
     return h->strategy->tiles ? check_tiles(h, err) : CARAT_OK;
 }
 
-void ct_head_log(const struct ct_head *h, const char *format, ...)
-{
-    char line[256];
-    va_list args;
-
-    if (!h->o.log)
-        return;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    h->o.log(h->o.user, line);
-}
-
 /* ---- its life ---- */
 
 carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct ct_backend *b,
@@ -149,21 +132,6 @@ void ct_head_end(struct ct_head *h)
 }
 
 /* ---- rows ---- */
-
-void ct_head_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
-{
-    float *to[SLICE];
-
-    for (int done = 0, part; done < n; done += part) {
-        part = CT_MIN(n - done, SLICE);
-        for (int i = 0; i < part; i++) {
-            struct ct_head_row *r = &row[done + i];
-            to[i] = r->memory;
-            r->logits = (struct ct_logits){r->memory, NULL, h->packed->rows};
-        }
-        project_logits(p->backend, p->h, first + done, part, to, h->packed, p->config->logit_cap);
-    }
-}
 
 void ct_head_rows(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
 {

@@ -55,7 +55,9 @@ struct ct_head {
     struct ct_weight stored;        /* the head as the model has it */
     const struct ct_weight *packed; /* and as the backend reads it; without data before it is loaded */
     carat_head_stats stats;         /* seconds are counted by the engine */
+    bool aside;                     /* nobody else brings the head in, nor the embedding where they are one */
     struct ct_pruned *pruned;       /* of the strategies: NULL where another one is used */
+    struct ct_head_tiles *tiles;
 };
 
 /* Checks the options of a head and counts what it will need. o is complete; NULL: dense. E_ARGUMENT, E_MEMORY. */

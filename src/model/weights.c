@@ -379,11 +379,13 @@ carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const st
 }
 
 void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
-                     struct ct_layer *layer, struct ct_backend *b)
+                     struct ct_layer *layer, struct ct_backend *b, bool head_aside)
 {
     *to = *from;
-    to->embed = b->verb.pack_weight(b, from->embed);
-    to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
+    if (!head_aside || !from->tied)
+        to->embed = b->verb.pack_weight(b, from->embed);
+    if (!head_aside)
+        to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
     to->layer = layer;
     for (int i = 0; i < c->n_layer; i++) {
         struct ct_layer l = from->layer[i];
