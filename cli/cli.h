@@ -201,6 +201,7 @@ carat_status open_stdin(carat_model **model, const carat_model_options *options,
 int verb_run(const struct options *o);
 int verb_chat(const struct options *o);
 int verb_logits(const struct options *o);
+int verb_decode(const struct options *o);
 int verb_tokenize(const struct options *o);
 int verb_detokenize(const struct options *o);
 int verb_render(const struct options *o);

@@ -106,6 +106,7 @@ static void bash_options(int verb)
 static void bash_arguments(int verb)
 {
     enum first first = first_argument(verb);
+    char list[96];
 
     if (first == NOTHING)
         return;
@@ -115,7 +116,7 @@ static void bash_arguments(int verb)
         print_first_words(verb);
         out_print("' ;;\n");
     } else {
-        out_print("_carat_model %s ;;\n", verb == BENCH ? bench_word : "");
+        out_print("_carat_model %s ;;\n", verb == BENCH ? words(list, sizeof list, bench_words) : "");
     }
 }
 
@@ -172,11 +173,11 @@ static void print_bash(void)
               "            _carat_value \"$verb:${COMP_WORDS[i]}\" || continue\n"
               "            [[ $kind == maybe* && \" ${kind#* } \" != *\" ${COMP_WORDS[i+1]} \"* ]] || "
               "i=$((i + 1)) ;;\n"
-              "        *) [ \"$verb:$n:${COMP_WORDS[i]}\" = bench:0:%s ] || n=$((n + 1)) ;;\n"
+              "        *) [[ \"$verb:$n:${COMP_WORDS[i]}\" =~ ^bench:0:(%s)$ ]] || n=$((n + 1)) ;;\n"
               "        esac\n"
               "    done\n"
               "    case $verb:$n:$word in\n",
-              bench_word);
+              bench_words);
     for (int verb = 0; verb < N_VERB; verb++) {
         bash_options(verb);
         bash_arguments(verb);
@@ -223,6 +224,7 @@ static void zsh_option(const struct option *option)
 static void zsh_arguments(int verb)
 {
     enum first first = first_argument(verb);
+    char list[96];
 
     if (first == A_WORD) {
         out_print("            '1:word:(");
@@ -231,7 +233,7 @@ static void zsh_arguments(int verb)
     } else if (first == A_MODEL) {
         if (verb == BENCH)
             out_print("            '1:model:{ compadd %s; _carat_model }' '2:model:_carat_model'",
-                      bench_word);
+                      words(list, sizeof list, bench_words));
         else
             out_print("            '1:model:_carat_model' '2:text: '");
     }
@@ -281,6 +283,8 @@ static void fish_option(int verb, const struct option *option)
 
 static void print_fish(void)
 {
+    char list[96];
+
     out_print("# fish completion for carat %s\nset -g __carat_takes", carat_version());
     for (const struct option *o = option_table; o < option_table + option_count; o++) {
         if (takes_next(o))
@@ -297,7 +301,7 @@ static void print_fish(void)
               "    for word in (commandline -opc)[3..-1]\n"
               "        if test $value = 1\n"
               "            set value 0\n"
-              "        else if test \"$argv[1] $word\" = 'bench %s'\n"
+              "        else if string match -qr '^bench (%s)$' -- \"$argv[1] $word\"\n"
               "            continue\n"
               "        else if contains -- $word -m --model; or not string match -q -- '-?*' $word\n"
               "            return 1\n"
@@ -307,7 +311,7 @@ static void print_fish(void)
               "    end\n"
               "end\n"
               "complete -c carat -f\n",
-              bench_word);
+              bench_words);
     for (int verb = 0; verb < N_VERB; verb++) {
         enum first first = first_argument(verb);
         out_print("complete -c carat -n __fish_use_subcommand -a %s -d '", verb_texts[verb].name);
@@ -322,7 +326,8 @@ static void print_fish(void)
         out_print("complete -c carat -n '__carat_first %s' -%s '", verb_texts[verb].name,
                   first == A_MODEL ? "F -a" : "a");
         if (first == A_MODEL)
-            out_print("tiny%s%s", verb == BENCH ? " " : "", verb == BENCH ? bench_word : "");
+            out_print("tiny%s%s", verb == BENCH ? " " : "",
+                      verb == BENCH ? words(list, sizeof list, bench_words) : "");
         else
             print_first_words(verb);
         out_print("'\n");

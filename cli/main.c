@@ -6,21 +6,14 @@
 #include "verbs.h"
 
 static int (*const verbs[N_VERB])(const struct options *o) = {
-    [RUN] = verb_run,
-    [CHAT] = verb_chat,
-    [LOGITS] = verb_logits,
-    [TOKENIZE] = verb_tokenize,
-    [RENDER] = verb_render,
-    [BENCH] = verb_bench,
-    [DETOKENIZE] = verb_detokenize,
-    [SHOW] = verb_show,
-    [VERIFY] = verb_verify,
-    [DOCTOR] = verb_doctor,
-    [COMPLETION] = verb_completion,
-    [HELP] = verb_help,
-    [VERSION] = verb_version,
-    [PACK] = verb_pack,
-    [CACHE] = verb_cache,
+    [RUN] = verb_run,           [CHAT] = verb_chat,
+    [LOGITS] = verb_logits,     [DECODE] = verb_decode,
+    [TOKENIZE] = verb_tokenize, [RENDER] = verb_render,
+    [BENCH] = verb_bench,       [DETOKENIZE] = verb_detokenize,
+    [SHOW] = verb_show,         [VERIFY] = verb_verify,
+    [DOCTOR] = verb_doctor,     [COMPLETION] = verb_completion,
+    [HELP] = verb_help,         [VERSION] = verb_version,
+    [PACK] = verb_pack,         [CACHE] = verb_cache,
 };
 
 int verb_help(const struct options *o)

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "embed.h"
+#include "head.h"
 
 enum { MOST_EMBEDDED = 16 };
 
@@ -126,6 +127,7 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->snapshot_bytes = o->snapshots;
     e->exact = o->exact;
     e->isa = o->isa;
+    e->head = head_options(o);
     /* the option table allows names of types only */
     for (int kv = 1; o->kv && carat_kv_name((carat_kv)kv); kv++)
         if (strcmp(o->kv, carat_kv_name((carat_kv)kv)) == 0)

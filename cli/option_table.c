@@ -11,7 +11,7 @@
 /* Words that the library knows, separated by |: options_words writes them. */
 static char isa_words[128], kv_words[32], cache_words[40];
 
-const char bench_word[] = "timeline";
+const char bench_words[] = "timeline";
 const struct verb_text verb_texts[N_VERB] = {
     [RUN] =
         {"run", "MODEL [PROMPT]", "generate text from a prompt", 1, 2,
@@ -59,6 +59,23 @@ const struct verb_text verb_texts[N_VERB] = {
          "them is -. Without --out, --top or --json the ten highest logits are printed.\n",
          "carat logits tiny --ids 2,5,9\n"
          "carat logits MODEL --ids 2,5,9 --all --out logits.npy\n"},
+    [DECODE] =
+        {"decode", "MODEL --ids IDS", "generate ids step by step and say what each one took", 1, 1,
+         "The bench of the loop over tokens: no text, no template, no end before --steps. All of IDS but the "
+         "last "
+         "are the prompt. A step evaluates one id and draws the next: the highest logit, unless --seed or "
+         "another option of sampling is given, where --seed is 0 by default and the rest the model's. One "
+         "engine "
+         "serves all rounds; each begins from nothing and gives the same ids.\n"
+         "With --json, or --jsonl a line each: a step has round, step, id, piece, top (lists of id and "
+         "logit) and "
+         "ms; a round prefill_ms, decode_ms_per_token (the mean), decode_ms_p50, decode_ms_p90, tok_s, hits, "
+         "misses, evictions, avg_eval_tiles, rows_finished, head_bytes, recall and top1 (of audits, else "
+         "null); "
+         "the result setup_ms with its parts, and the means over rounds.\n"
+         "Where --audit finds that a strategy which is exact differs from dense, the exit code is 7.\n",
+         "carat decode tiny --ids 2,105,621,107 --steps 8 --top 5\n"
+         "carat decode MODEL --ids 2,5,9 --lm-head exact-pruned --audit 1 --json\n"},
     [TOKENIZE] = {"tokenize", "MODEL [TEXT]", "text to token ids", 1, 2,
                   "MODEL may be a tokenizer file, or a directory that holds only one. Without TEXT, standard "
                   "input is read.\n",
@@ -148,7 +165,9 @@ const struct verb_text verb_texts[N_VERB] = {
 
 #define AT(field) offsetof(struct options, field)
 #define GENERATES (ON(RUN) | ON(CHAT))
-#define EVALUATES (GENERATES | ON(LOGITS) | ON(BENCH))
+#define DRAWS     (GENERATES | ON(DECODE))
+#define EVALUATES (DRAWS | ON(LOGITS) | ON(BENCH))
+#define HEADS     (SELDOM(GENERATES) | ON(DECODE) | ON(BENCH) | ON(SHOW))
 #define ANY       (ON(N_VERB) - 1)
 #define OPENS     (ANY & ~NO_MODEL) /* a model */
 #define CACHES    (OPENS | ON(CACHE) | ON(DOCTOR))
@@ -178,7 +197,7 @@ const struct option option_table[] = {
      "a system message before the prompt", 0, 0},
     {{"-sysf", "--system-prompt-file"}, READS, AT(system_file), SELDOM(GENERATES | ON(LOGITS)), "FILE",
      "read the system message from FILE", 0, 0},
-    {{"--ids"}, TEXT, AT(ids), SELDOM(ON(RUN)) | ON(LOGITS), "IDS",
+    {{"--ids"}, TEXT, AT(ids), SELDOM(ON(RUN)) | ON(LOGITS) | ON(DECODE), "IDS",
      "token ids instead of text, as in 2,5,9; @FILE reads them from FILE", 0, 0},
     {{"--raw", "-no-cnv", "--no-conversation"}, FLAG, AT(raw), ON(RUN) | ON(LOGITS), NULL, "no chat template", 0, 0},
     {{"--messages"}, READS, AT(messages), ON(RUN) | ON(LOGITS) | ON(RENDER), "FILE",
@@ -212,15 +231,18 @@ const struct option option_table[] = {
     GROUP("Generation"),
     {{"-n", "--predict", "--n-predict", "--max-tokens"}, INT, AT(predict), GENERATES, "N",
      "most tokens to generate (default -1: to the end of the context)", -1, INT_MAX},
-    {{"--temp", "--temperature"}, REAL_OR_0, AT(temp), GENERATES, "X",
+    {{"--temp", "--temperature"}, REAL_OR_0, AT(temp), DRAWS, "X",
      "temperature; 0 takes the highest logit (default: the model's)", CARAT_TEMPERATURE_MIN, CARAT_TEMPERATURE_MAX},
-    {{"--top-k"}, INT, AT(top_k), GENERATES, "N",
+    {{"--top-k"}, INT, AT(top_k), DRAWS, "N",
      "draw from the N most likely; 0 is all (default: the model's)", 0, INT_MAX},
-    {{"--top-p"}, REAL, AT(top_p), GENERATES, "X",
+    {{"--top-p"}, REAL, AT(top_p), DRAWS, "X",
      "draw from the most likely that sum up to X (default: the model's)", CARAT_TOP_P_MIN, 1},
-    {{"--min-p"}, REAL, AT(min_p), SELDOM(GENERATES), "X",
+    {{"--min-p"}, REAL, AT(min_p), SELDOM(DRAWS), "X",
      "drop what is less likely than X times the first (default: the model's)", 0, 1},
     {{"-s", "--seed"}, INT64, AT(seed), GENERATES, "N", "seed of the draws; -1 is random (default -1)", 0, 0},
+    {{"-s", "--seed"}, INT64, AT(seed), ON(DECODE), "N", "seed of the draws (default 0); without it or another option "
+     "of sampling the highest logit is taken",
+     0, 0},
     {{"--ignore-eos"}, FLAG, AT(ignore_eos), SELDOM(GENERATES), NULL,
      "never generate the ids that end generation", 0, 0},
     {{"--context-shift"}, FLAG, AT(context_shift), SELDOM(ON(RUN)), NULL,
@@ -245,12 +267,18 @@ const struct option option_table[] = {
      "write float32 NPY, [vocab] or with --all [n][vocab] (- is standard output)", 0, 0},
     {{"-o", "--out"}, WRITES, AT(out), ON(PACK), "FILE", "write the packed form there, not into the cache", 0, 0},
     {{"--top"}, INT, AT(top), ON(LOGITS), "K", "print the K highest logits", 1, 1000},
+    {{"--top"}, INT, AT(top), ON(DECODE), "K", "print the K highest logits of each step (default 1)", 1, 1000},
     {{"--ids"}, FLAG, AT(as_ids), ON(RENDER), NULL, "print token ids instead of text", 0, 0},
     {{"--raw-calls"}, FLAG, AT(raw_calls), SELDOM(ON(RUN)), NULL, "calls of functions as the model wrote them", 0, 0},
     {{"--pieces"}, FLAG, AT(pieces), ON(TOKENIZE), NULL, "each id with its piece of the vocabulary", 0, 0},
     {{"--tensors"}, FLAG, AT(tensors), ON(SHOW), NULL, "list every tensor", 0, 0},
     {{"--json"}, FLAG, AT(json), ANY & ~(ON(CHAT) | ON(RENDER) | ON(PACK) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},
+    {{"--jsonl"}, FLAG, AT(lines), ON(DECODE), NULL, "print JSON line by line, as it comes", 0, 0},
     GROUP("What is measured"),
+    {{"--steps"}, INT, AT(steps), ON(DECODE), "N", "ids of a round (default 16)", 1, 1 << 20},
+    {{"--rounds"}, INT, AT(rounds), ON(DECODE), "N", "times that it is done (default 1)", 1, 1000},
+    {{"--prefill-logits"}, FLAG, AT(prefill_logits), ON(DECODE), NULL,
+     "compute the logits of the prompt, too, which nobody reads", 0, 0},
     {{"-p", "--n-prompt"}, TEXT, AT(n_prompt), ON(BENCH), "N[,N...]",
      "tokens of the prompt tests; 0 is none (default 512)", 0, 0},
     {{"-n", "--n-gen"}, TEXT, AT(n_gen), ON(BENCH), "N[,N...]",
@@ -287,19 +315,39 @@ const struct option option_table[] = {
     {{"--measure"}, SWITCH, AT(measure), ON(DOCTOR), "on|off|auto",
      "measure this machine; auto measures what is not remembered (default auto)", 0, 0},
     GROUP("Computing"),
-    {{"-c", "--ctx-size"}, INT, AT(context), GENERATES | ON(SHOW), "N",
+    {{"-c", "--ctx-size"}, INT, AT(context), DRAWS | ON(SHOW), "N",
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
     {{"-t", "--threads"}, INTS, AT(thread_list), ON(BENCH), "N[,N...]",
      "threads (default 0: the CPUs this process may use)", 0, 256},
-    {{"-t", "--threads"}, INT, AT(threads), GENERATES | ON(LOGITS) | ON(SHOW) | ON(VERIFY), "N",
+    {{"-t", "--threads"}, INT, AT(threads), DRAWS | ON(LOGITS) | ON(SHOW) | ON(VERIFY), "N",
      "threads (default 0: the CPUs this process may use)", 0, 256},
     {{"--chunk", "-ub", "--ubatch-size"}, INTS, AT(chunk_list), ON(BENCH), "N[,N...]",
      "most prompt tokens in one pass (default 0: the library's choice); several are compared pass by pass", 0,
      1 << 20},
-    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), SELDOM(GENERATES | ON(LOGITS) | ON(SHOW)), "N",
+    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), SELDOM(DRAWS | ON(LOGITS) | ON(SHOW)), "N",
      "most prompt tokens in one pass (default 0: the library's choice)", 0, 1 << 20},
-    {{"--max-layers"}, INT, AT(max_layers), SELDOM(GENERATES) | ON(LOGITS) | ON(BENCH), "N",
+    {{"--max-layers"}, INT, AT(max_layers), SELDOM(GENERATES) | ON(LOGITS) | ON(DECODE) | ON(BENCH), "N",
      "run the first N layers only, then the last norm and the head", 1, 256},
+    {{"--lm-head"}, CHOICE, AT(lm_head), HEADS, "dense|preload|lazy|shortlist|exact-pruned|auto",
+     "which logits are computed: all; tile by tile; of few tiles (approximate); of those ids alone that can be among "
+     "the best (the same ids and logits); auto is what is faster (default dense)",
+     0, 0},
+    {{"--lm-tile"}, INT, AT(lm_tile), HEADS, "N",
+     "rows of a tile, a multiple of 64 (default 2624, or all of a smaller vocabulary)", 64, 1 << 24},
+    {{"--lm-quant"}, CHOICE, AT(lm_quant), HEADS, "native|group|channel|tensor",
+     "weights of tiles: the model's own, or int8 with a scale for 32 values, a row or all, which is another model "
+     "(default native)",
+     0, 0},
+    {{"--lm-cache-capacity"}, AMOUNT, AT(lm_capacity), HEADS, "N",
+     "tiles that lazy and shortlist keep, or with K, M or G their bytes (default all)", 1, 1 << 24},
+    {{"--lm-shortlist-tiles"}, INT, AT(lm_shortlist), HEADS, "N",
+     "most tiles of a token; 0 is all (default 0, of shortlist 16)", 0, 1 << 24},
+    {{"--audit"}, INT, AT(audit), HEADS, "M",
+     "compute all logits beside every M-th token, and compare (default: never)", 1, INT_MAX},
+    {{"--min-recall"}, REAL, AT(min_recall), HEADS, "X",
+     "in audits: where fewer of the best ids are found, a shortlist is given up (default 0.98)", 1e-6, 1},
+    {{"--weight-quant"}, CHOICE, AT(weight_quant), SELDOM(DRAWS | ON(BENCH)), "per-channel|per-tensor",
+     "other programs' name for --lm-quant channel and tensor", 0, 0},
     {{"--tap"}, TEXT, AT(tap), ON(LOGITS), "NAME",
      "write other values to --out, a row for each id: embed, layer.N, layer.N.attn, .q, .k, .v, final_norm", 0, 0},
     {{"--naive"}, FLAG, AT(naive), SELDOM(GENERATES) | ON(LOGITS), NULL,
@@ -372,7 +420,7 @@ const struct exit_text exit_texts[] = {
     {NOT_FOUND, OPENS | ON(DOCTOR), "model, or its tokenizer, not found or not readable"},
     {BAD_MODEL, OPENS | ON(DOCTOR), "unsupported or corrupt model"},
     {NO_MEMORY, ANY, "out of memory"},
-    {CHECK_FAILED, ON(VERIFY) | ON(BENCH), "a check failed"},
+    {CHECK_FAILED, ON(VERIFY) | ON(BENCH) | ON(DECODE), "a check failed"},
     {INTERRUPTED, ANY, "interrupted"},
     {PIPE_CLOSED, ANY, "nobody reads the output"},
     {143, ANY, "terminated"},

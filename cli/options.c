@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "head.h"
 
 /* Does the word of n bytes name this option? */
 static bool names(const struct option *option, const char *word, size_t n)
@@ -158,6 +159,18 @@ const char *choices_text(char out[CHOICES_TEXT], const char *choices)
     return out;
 }
 
+static int store_amount(struct amount *field, const struct option *option, const char *what, const char *text)
+{
+    bool bytes = strspn(text, "0123456789") != strlen(text);
+    double real;
+
+    if (!parse_size(text, &real) || real < 1 || real > (bytes ? 0x1p60 : option->high))
+        return fail(USAGE, "%s: '%.80s' is not a whole number from %.0f to %.0f, nor bytes as in 800M or 2G",
+                    what, text, option->low, option->high);
+    *field = (struct amount){(uint64_t)real, bytes};
+    return DONE;
+}
+
 int option_store(struct options *o, const struct option *option, const char *what, const char *text)
 {
     void *field = (char *)o + option->field;
@@ -178,7 +191,7 @@ int option_store(struct options *o, const struct option *option, const char *wha
         return DONE;
     case CHOICE:
     case SWITCH:
-        if (!is_choice(option->value, text))
+        if (!is_choice(option->value, text) && !head_is_foreign(option, text))
             return fail(USAGE, "%s: '%.80s' must be one of %s", what, text,
                         choices_text(choices, option->value));
         *(const char **)field = text;
@@ -224,6 +237,8 @@ int option_store(struct options *o, const struct option *option, const char *wha
                         text, option->low, option->high);
         *(uint64_t *)field = (uint64_t)real;
         return DONE;
+    case AMOUNT:
+        return store_amount(field, option, what, text);
     }
     return DONE;
 }
@@ -363,7 +378,7 @@ static int settle(struct parse *p, const char **args, int n_args)
     else
         args[1] = args[0];
     o->text = args[1];
-    if ((code = settle_cache_types(o, v->name)) != DONE ||
+    if ((code = settle_cache_types(o, v->name)) != DONE || (code = settle_head(o)) != DONE ||
         (code = check_stdin(o, p->verb, model_by_option)) != DONE ||
         (code = check_written(o, p->verb)) != DONE)
         return code;
@@ -408,6 +423,8 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
                           .temp = -1,
                           .top_p = -1,
                           .min_p = -1,
+                          .lm_shortlist = -1,
+                          .min_recall = -1,
                           .memory = NO_SIZE,
                           .seed = -1};
     if ((code = options_environment(o, verb)) != DONE)
@@ -419,9 +436,9 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
         } else if (!only_args && word[0] == '-' && word[1]) {
             if ((code = take_option(&p)) != DONE)
                 return code;
-        } else if (verb == BENCH && !only_args && n_args == 0 && !o->timeline &&
-                   strcmp(word, bench_word) == 0) {
-            o->timeline = true;
+        } else if (verb == BENCH && !only_args && n_args == 0 && !o->bench_of &&
+                   is_choice(bench_words, word)) {
+            o->bench_of = word;
         } else if (n_args + (o->model != NULL) == v->max_args || n_args == 2) {
             return fail(USAGE, "%s: '%.80s' is one argument too many%s", v->name, word,
                         v->max_args == 2 ? " (a text of several words needs quotes)" : "");

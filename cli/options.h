@@ -13,6 +13,7 @@ enum verb {
     RUN,
     CHAT,
     LOGITS,
+    DECODE,
     TOKENIZE,
     DETOKENIZE,
     RENDER,
@@ -41,10 +42,16 @@ struct verb_text {
     const char *examples;
 };
 extern const struct verb_text verb_texts[N_VERB];
-/* What bench measures when this word stands before its model. */
-extern const char bench_word[];
+/* What bench measures when one of these words, separated by |, stands before its model. */
+extern const char bench_words[];
 
 #define NO_SIZE UINT64_MAX
+
+/* A number of things, or their bytes; n 0: not given. */
+struct amount {
+    uint64_t n;
+    bool bytes;
+};
 
 /* Parsed options; negative numbers and NULL mean "not given" where there is no default. */
 struct options {
@@ -65,14 +72,20 @@ struct options {
     const char *lookup, *spec_type; /* drafts from the text itself: on, off, auto; llama.cpp's kinds */
     int draft_max, draft_min;       /* ids of a draft; below 0: not given; draft_max 0: none */
     int warmup, iterations;         /* of bench --prompt */
-    bool timeline;                  /* of bench: the word that stands before MODEL */
+    const char *bench_of;           /* of bench: the word that stands before MODEL, or NULL */
     const char *prompt_cache;       /* of run: a timeline file */
     bool prompt_cache_all, prompt_cache_ro;
-    bool context_shift;      /* of run */
-    int keep;                /* tokens of the prompt that it keeps; -1: all */
-    bool talks, single_turn; /* -cnv of run, -st */
-    const char *tap;         /* of logits: the values that it writes */
-    int max_layers;          /* 0: all */
+    bool context_shift;                            /* of run */
+    int keep;                                      /* tokens of the prompt that it keeps; -1: all */
+    bool talks, single_turn;                       /* -cnv of run, -st */
+    const char *tap;                               /* of logits: the values that it writes */
+    int max_layers;                                /* 0: all */
+    const char *lm_head, *lm_quant, *weight_quant; /* settled by head.c */
+    struct amount lm_capacity;
+    int lm_tile, lm_shortlist, audit; /* lm_shortlist -1: not given */
+    double min_recall;                /* below 0: not given */
+    int steps, rounds;                /* of decode, 0: not given */
+    bool prefill_logits, lines;       /* of decode */
     int predict, context, threads, top_k, chunk, top, repetitions;
     double temp, top_p, min_p;
     int64_t seed;
@@ -100,8 +113,9 @@ enum option_kind {
     INT64,
     REAL,
     REAL_OR_0,
-    SIZE,      /* bytes, with K, M, G or T for powers of 1024 */
-    MAYBE_SIZE /* a SIZE that may be left out, which means 0 */
+    SIZE,       /* bytes, with K, M, G or T for powers of 1024 */
+    MAYBE_SIZE, /* a SIZE that may be left out, which means 0 */
+    AMOUNT,     /* a whole number; with K, M, G or T bytes */
 };
 
 enum { MOST_NAMES = 4 };
@@ -114,7 +128,7 @@ struct option {
     unsigned verbs;    /* those it belongs to: ON, or SELDOM */
     const char *value; /* placeholder in help; for CHOICE and SWITCH the words, separated by | */
     const char *help;
-    double low, high; /* INT, REAL, REAL_OR_0, SIZE: accepted range, both ends included */
+    double low, high; /* INT, REAL, REAL_OR_0, SIZE, AMOUNT: accepted range, both ends included */
 };
 extern const struct option option_table[];
 extern const int option_count;

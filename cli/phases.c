@@ -181,7 +181,7 @@ static int default_threads(void)
 
 void phases_apply(const struct phases *p, carat_engine_options *e)
 {
-    const struct phase_settings *prefill = &p->file[PREFILL], *decode = &p->file[DECODE];
+    const struct phase_settings *prefill = &p->file[PREFILL_PHASE], *decode = &p->file[DECODE_PHASE];
     const struct options *o = p->o;
 
     e->threads = o->threads_batch ? o->threads_batch : o->threads ? o->threads : prefill->threads;
@@ -207,11 +207,11 @@ const char *phases_origin(const struct phases *p, const char *key)
         phase++;
     if (!dot || phase == N_PHASE || (size_t)(dot - key) != strlen(phase_names[phase]))
         return NULL;
-    const struct phase_settings *own = &p->file[phase], *prefill = &p->file[PREFILL];
+    const struct phase_settings *own = &p->file[phase], *prefill = &p->file[PREFILL_PHASE];
     const struct options *o = p->o;
     bool threads = strcmp(dot, ".threads") == 0, chunk = strcmp(dot, ".chunk") == 0;
     bool batch = o->threads_batch != 0;
-    if (threads ? o->threads || (batch && phase == PREFILL) : chunk ? o->chunk != 0 : o->isa != NULL)
+    if (threads ? o->threads || (batch && phase == PREFILL_PHASE) : chunk ? o->chunk != 0 : o->isa != NULL)
         return "option";
     if (threads ? own->threads : chunk ? own->chunk : *own->isa)
         return NAME;

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 
-enum phase { PREFILL, DECODE, N_PHASE };
+enum phase { PREFILL_PHASE, DECODE_PHASE, N_PHASE };
 struct phase_settings {
     int chunk, threads; /* 0: not given */
     char isa[16];       /* "": not given */

@@ -35,7 +35,6 @@ static const struct {
     {" rm remove delete prune ", "carat cache removes packed models; a model's own files are left alone"},
     {" info inspect config ", "carat show MODEL describes a model"},
     {" encode ", "carat tokenize MODEL TEXT gives ids"},
-    {" decode ", "carat detokenize MODEL IDS gives text"},
     {" benchmark ", "carat bench MODEL measures speed"},
     {" convert quantize quantise create ", "carat runs a model as its file is, and converts none"},
     {" embed embedding embeddings ", "carat makes no embeddings"},

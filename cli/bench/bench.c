@@ -302,7 +302,7 @@ static int bench_tests(const struct options *o)
 
 int verb_bench(const struct options *o)
 {
-    if (o->timeline)
+    if (o->bench_of)
         return bench_timeline(o);
     if (o->draft_right >= 0)
         return bench_draft(o);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decode.c: `carat decode`: the loop over tokens alone, step by step, on one engine for several rounds. What it
+ * prints is in decode_print.c. */
+#include "decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 16 };
+
+/* ---- before the first step ---- */
+
+/* The highest logit, unless somebody asks for a draw. */
+static void settle_sampling(struct decoding *d)
+{
+    const struct options *o = d->o;
+    bool draws = o->temp >= 0 || o->top_k >= 0 || o->top_p >= 0 || o->min_p >= 0 || o->seed >= 0;
+
+    carat_sampling_default(d->model, &d->sampling);
+    d->sampling.temperature = o->temp >= 0 ? (float)o->temp : draws ? d->sampling.temperature : 0;
+    if (o->top_k >= 0)
+        d->sampling.top_k = o->top_k;
+    if (o->top_p >= 0)
+        d->sampling.top_p = (float)o->top_p;
+    if (o->min_p >= 0)
+        d->sampling.min_p = (float)o->min_p;
+    d->sampling.seed = o->seed >= 0 ? (uint64_t)o->seed : 0;
+}
+
+static int allocate_decoding(struct decoding *d)
+{
+    size_t n = (size_t)d->n_rounds * (size_t)d->n_steps;
+
+    d->steps = calloc(n, sizeof *d->steps);
+    d->best = calloc(n * (size_t)d->top, sizeof *d->best);
+    d->rounds = calloc((size_t)d->n_rounds, sizeof *d->rounds);
+    d->sorted = calloc((size_t)d->n_steps, sizeof *d->sorted);
+    return d->steps && d->best && d->rounds && d->sorted ? DONE : fail_memory();
+}
+
+static int check_ids(const struct decoding *d)
+{
+    for (int i = 0; i < d->ids.n; i++)
+        if (d->ids.ids[i] < 0 || d->ids.ids[i] >= d->info.n_vocab)
+            return fail(USAGE, "--ids: %d is not an id of the model, expected 0 to %d", (int)d->ids.ids[i],
+                        d->info.n_vocab - 1);
+    if (d->top > d->info.n_vocab)
+        return fail(USAGE, "--top is %d, expected at most the %d ids of the model", d->top, d->info.n_vocab);
+    if (d->ids.n + d->n_steps - 1 > d->info.max_context)
+        return fail_as(FAILED, CARAT_E_CONTEXT,
+                       "%d ids and %d steps are more than the %d positions of the model", d->ids.n,
+                       d->n_steps, d->info.max_context);
+    return DONE;
+}
+
+static int open_decoding(struct decoding *d)
+{
+    const struct options *o = d->o;
+    carat_engine_options options;
+    carat_error err;
+    double start = seconds();
+    int code = open_packed(&d->model, o);
+
+    if (code != DONE)
+        return code;
+    d->open_s = seconds() - start;
+    if (carat_model_get_info(d->model, &d->info, &err) != CARAT_OK ||
+        carat_model_get_load_times(d->model, &d->opening, &err) != CARAT_OK)
+        return fail_status(&err);
+    settle_sampling(d);
+    engine_options(&options, o);
+    if (!options.context)
+        options.context = d->ids.n + d->n_steps;
+    if ((code = check_ids(d)) != DONE || (code = allocate_decoding(d)) != DONE ||
+        (code = fit_engine(&options, d->model, o)) != DONE)
+        return code;
+    start = seconds();
+    code = create_engine(&d->engine, d->model, &options);
+    d->engine_s = seconds() - start;
+    if (code == DONE && carat_engine_get_head(d->engine, &d->head, &err) != CARAT_OK)
+        code = fail_status(&err);
+    return code;
+}
+
+/* ---- a round ---- */
+
+/* Of its own, so that nothing of an earlier round is in it. It is told what will be read after each id: what the
+ * draw reads, and the best that are printed. */
+static int open_session(struct decoding *d)
+{
+    carat_session_options options;
+    carat_session_options_default(&options);
+    carat_sampling read = d->sampling;
+    carat_error err;
+
+    if (read.temperature <= 0 || read.top_k == 1) {
+        read.temperature = 1;
+        read.top_k = d->top;
+    } else if (read.top_k && read.top_k < d->top) {
+        read.top_k = d->top;
+    }
+    carat_session_close(d->session);
+    d->session = NULL;
+    options.watch = stop_when_interrupted;
+    options.sampling = &read;
+    return carat_session_create(&d->session, d->engine, &options, &err) == CARAT_OK ? DONE
+                                                                                    : fail_status(&err);
+}
+
+static int pass_over(void *user, int token, const float *logits)
+{
+    (void)user;
+    (void)token;
+    (void)logits;
+    return 0;
+}
+
+/* All ids but the last, whose logits nobody reads. */
+static int prefill(struct decoding *d, struct round *round)
+{
+    carat_row row = {.session = d->session,
+                     .tokens = d->ids.ids,
+                     .n = d->ids.n - 1,
+                     .wants = d->o->prefill_logits ? CARAT_WANTS_ALL : CARAT_WANTS_NONE,
+                     .deliver = d->o->prefill_logits ? pass_over : NULL};
+    double start = seconds();
+    carat_error err;
+
+    if (row.n > 0 && carat_step(d->engine, &row, sizeof row, 1, &err) != CARAT_OK)
+        return fail_status(&err);
+    round->prefill_s = seconds() - start;
+    return DONE;
+}
+
+/* The id before it is evaluated, the next one drawn; what else is read is not in its time. */
+static int take_step(struct decoding *d, int32_t id, struct step *step, carat_candidate *best)
+{
+    double start = seconds();
+    carat_error err;
+
+    if (carat_append(d->session, &id, 1, &err) != CARAT_OK ||
+        carat_sample(d->session, &d->sampling, &step->id, &err) != CARAT_OK)
+        return fail_status(&err);
+    step->seconds = seconds() - start;
+    return carat_top(d->session, d->top, best, &err) == CARAT_OK ? DONE : fail_status(&err);
+}
+
+static int compare_seconds(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void sum_up(struct decoding *d, struct round *round, const struct step *steps)
+{
+    const int n = d->n_steps;
+
+    for (int i = 0; i < n; i++) {
+        d->sorted[i] = steps[i].seconds;
+        round->mean_s += steps[i].seconds / n;
+    }
+    qsort(d->sorted, (size_t)n, sizeof *d->sorted, compare_seconds);
+    round->p50_s = (d->sorted[(n - 1) / 2] + d->sorted[n / 2]) / 2;
+    round->p90_s = d->sorted[(9 * n + 9) / 10 - 1];
+}
+
+static int run_round(struct decoding *d, int r)
+{
+    struct round *round = &d->rounds[r];
+    struct step *steps = &d->steps[(size_t)r * (size_t)d->n_steps];
+    int32_t id = d->ids.ids[d->ids.n - 1];
+    carat_head_stats before = {.size = sizeof before};
+    carat_error err;
+    int code = open_session(d);
+
+    if (code == DONE)
+        code = prefill(d, round);
+    if (code == DONE && carat_engine_get_head(d->engine, &before, &err) != CARAT_OK)
+        code = fail_status(&err);
+    for (int i = 0; i < d->n_steps && code == DONE; i++) {
+        size_t at = (size_t)r * (size_t)d->n_steps + (size_t)i;
+        code = take_step(d, id, &steps[i], &d->best[at * (size_t)d->top]);
+        id = steps[i].id;
+        if (code == DONE)
+            code = decode_print_step(d, r, i);
+    }
+    if (code == DONE && carat_engine_get_head(d->engine, &d->head, &err) != CARAT_OK)
+        code = fail_status(&err);
+    if (code != DONE)
+        return code;
+    sum_up(d, round, steps);
+    round->head = head_work_between(&before, &d->head);
+    return decode_print_round(d, r);
+}
+
+/* ---- after the last round ---- */
+
+/* A strategy that is exact gives what dense gives, and every round what the first one gave. */
+static int check_rounds(const struct decoding *d)
+{
+    const size_t n = (size_t)d->n_steps;
+
+    if (d->head.exact && d->head.differences)
+        return fail(CHECK_FAILED, "--audit: %llu of %llu results of %s differ from dense",
+                    (unsigned long long)d->head.differences, (unsigned long long)d->head.audits,
+                    carat_head_name(d->head.strategy));
+    for (size_t i = n; i < n * (size_t)d->n_rounds; i++) {
+        if (d->steps[i].id == d->steps[i % n].id)
+            continue;
+        return fail(CHECK_FAILED, "round %zu gave id %d in step %zu, where the first gave %d", i / n + 1,
+                    (int)d->steps[i].id, i % n + 1, (int)d->steps[i % n].id);
+    }
+    return DONE;
+}
+
+static int read_arguments(struct decoding *d)
+{
+    const struct options *o = d->o;
+
+    if (!o->ids)
+        return fail(USAGE, "decode: option --ids is needed: the ids to begin with, as in --ids 2,5,9");
+    if (o->json && o->lines)
+        return fail(USAGE, "decode: --json and --jsonl contradict each other");
+    d->n_steps = o->steps ? o->steps : STEPS;
+    d->n_rounds = o->rounds ? o->rounds : 1;
+    d->top = o->top ? o->top : 1;
+    if ((int64_t)d->n_steps * d->n_rounds * d->top > 1 << 24)
+        return fail(USAGE, "decode: --rounds times --steps times --top are %lld, expected at most %d",
+                    (long long)d->n_steps * d->n_rounds * d->top, 1 << 24);
+    return read_ids(o->ids, "--ids", &d->ids);
+}
+
+int verb_decode(const struct options *o)
+{
+    struct decoding d = {
+        .o = o, .info.size = sizeof d.info, .opening.size = sizeof d.opening, .head.size = sizeof d.head};
+    int code = read_arguments(&d);
+
+    interrupt_install();
+    if (code == DONE)
+        code = open_decoding(&d);
+    if (code == DONE)
+        decode_print_head(&d);
+    for (int i = 0; i < d.n_rounds && code == DONE; i++)
+        code = run_round(&d, i);
+    if (code == DONE)
+        code = decode_print_result(&d);
+    if (code == DONE)
+        code = check_rounds(&d);
+    free(d.steps);
+    free(d.best);
+    free(d.rounds);
+    free(d.sorted);
+    carat_tokens_free(&d.ids);
+    carat_session_close(d.session);
+    carat_engine_close(d.engine);
+    carat_model_close(d.model);
+    return code == FAILED && !out_flush() ? DONE : code; /* a write error is out_finish's to report */
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decode.h: what `carat decode` is made of: the loop (decode.c), and how it is told (decode_print.c). */
+#ifndef DECODE_H
+#define DECODE_H
+
+#include "carat_generate.h"
+#include "cli.h"
+
+/* What the head did meanwhile. */
+struct head_work {
+    uint64_t tokens, bytes, hits, misses, evictions, evaluated, rows_finished, fallbacks, audits;
+    double recall, top1; /* sums over audits */
+    uint64_t differences;
+};
+/* What lies between two looks at an engine. */
+struct head_work head_work_between(const carat_head_stats *before, const carat_head_stats *after);
+
+struct step {
+    int32_t id;
+    double seconds; /* of its pass and its draw */
+};
+
+struct round {
+    double prefill_s, mean_s, p50_s, p90_s; /* the last three of steps */
+    struct head_work head;                  /* of steps */
+};
+
+struct decoding {
+    const struct options *o;
+    carat_model *model;
+    carat_engine *engine;
+    carat_session *session;
+    carat_model_info info;
+    carat_sampling sampling;
+    carat_tokens ids;
+    int n_steps, n_rounds, top;
+    struct step *steps;      /* [n_rounds][n_steps] */
+    carat_candidate *best;   /* [n_rounds * n_steps][top] */
+    struct round *rounds;    /* [n_rounds] */
+    double *sorted;          /* [n_steps] scratch */
+    double open_s, engine_s; /* of what came before the first round */
+    carat_load_times opening;
+    carat_head_stats head; /* at the end */
+};
+
+/* All that is known before the first round, if people read it. */
+void decode_print_head(const struct decoding *d);
+/* Each as it comes; codes are exit codes. */
+int decode_print_step(const struct decoding *d, int round, int step);
+int decode_print_round(const struct decoding *d, int round);
+int decode_print_result(const struct decoding *d);
+
+#endif

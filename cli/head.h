@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* head.h: which logits are computed, as the options of the head ask for it. */
+#ifndef HEAD_H
+#define HEAD_H
+
+#include "carat_generate.h"
+#include "cli.h"
+
+/* Is the word another program's value for this option, which means one of its own? */
+bool head_is_foreign(const struct option *option, const char *word);
+/* Makes one spelling of several, and refuses options that contradict each other; notes what other programs'
+ * words mean here. Before a model is opened; an exit code. */
+int settle_head(struct options *o);
+/* What the options ask for, until the next call; NULL when they ask for nothing. */
+const carat_head_options *head_options(const struct options *o);
+/* By the names of the library. */
+carat_head head_of_name(const char *name);
+carat_head_quant quant_of_name(const char *name);
+const char *quant_name(carat_head_quant quant);
+
+#endif

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_decode.sh: `carat decode`: its lines and its JSON, that rounds and runs agree with each other and with `carat logits`,
+# what other programs' words for the head mean, and what is refused. No time is judged.
+. "$CARAT_SOURCE/test/cli/common.bash"
+
+ids=2,105,621,107
+# of lines of JSON: round, step, id, piece and top, without the time
+told() { sed -n 's/,"ms":[0-9.e+-]*}$//p' out; }
+
+expect 0 decode tiny --ids $ids --steps 4 --rounds 2 --top 3 --jsonl
+[ "$(wc -l <out)" = 11 ] || die 'not eight steps, two rounds and a result'
+told >steps
+out_has '^{"round":1,"step":1,"id":[0-9]*,"piece":".*","top":\[\[[0-9]*,[0-9.-]*\],\[[0-9]*,[0-9.-]*\],\[[0-9]*,[0-9.-]*\]\],"ms":'
+for field in prefill_ms decode_ms_per_token decode_ms_p50 decode_ms_p90 hits misses evictions avg_eval_tiles rows_finished recall; do
+    out_has "^{\"round\":2,.*\"$field\":"
+    tail -n 1 out | grep -q "\"$field\":" || die "the result has no $field"
+done
+tail -n 1 out | grep -q '"setup_ms":[0-9.]*,"setup":{"open":[0-9.]*,"map":[0-9.]*,"pack":[0-9.]*,"engine":[0-9.]*,"tiles":[0-9.]*,"sketch":[0-9.]*}' ||
+    die 'set-up'
+# a round gives what the first one gave
+sed -n '1,4s/"round":1//p' steps >first
+sed -n '5,8s/"round":2//p' steps >second
+same first second
+# the best id is the one that is given, and logits are those of `carat logits`
+best=$(sed -n '1s/.*"id":\([0-9]*\),.*"top":\[\[\([0-9]*\),\([0-9.-]*\)\].*/\1 \2 \3/p' steps)
+read -r id top logit <<<"$best"
+[ "$id" = "$top" ] || die "the id is $id, the best $top"
+expect 0 logits tiny --ids $ids --top 1
+[ "$(cut -f 1,2 out)" = "$id	$logit" ] || die "carat logits has $(cat out), not $id $logit"
+# prompt logits, layers, threads and the cache change nothing, a prompt of one id has nothing before its step
+expect 0 decode tiny --ids $ids --steps 4 --rounds 2 --top 3 --jsonl --prefill-logits -t 1 --no-cache --chunk 2
+told >others
+same steps others
+expect 0 decode tiny --ids 2 --steps 1 --jsonl
+expect 0 decode tiny --ids $ids --steps 4 --top 3 --jsonl --max-layers 2
+told >others
+differ first others
+
+expect 0 decode tiny --ids $ids --steps 4 --rounds 2 --top 3 --json
+out_has '^{"model_filename":"tiny",.*"lm_head":"dense","exact":true,.*"n_steps":4,"n_rounds":2,.*"setup_ms":.*"ids":\[2,105,621,107\],"rounds":\[{"round":1,'
+[ "$(grep -o '"step":' out | wc -l)" = 8 ] || die 'not eight steps in the object'
+expect 0 decode tiny --ids $ids --steps 4 --rounds 2
+out_has '^tiny: 4 ids, 4 steps, 2 rounds; lm-head dense'
+out_has "^    2      1 *$id "
+out_has '^all rounds: prefill '
+
+# draws: the seed repeats them
+expect 0 decode tiny --ids $ids --steps 8 --jsonl --seed 3 --temp 2
+told >drawn
+expect 0 decode tiny --ids $ids --steps 8 --jsonl --seed 3 --temp 2 --top 5
+[ "$(told | cut -d, -f 1-3)" = "$(cut -d, -f 1-3 drawn)" ] || die 'the same seed draws otherwise'
+expect 0 decode tiny --ids $ids --steps 8 --jsonl --seed 4 --temp 2
+told >others
+differ drawn others
+expect 0 decode tiny --ids $ids --steps 8 --jsonl --temp 0 --seed 9
+told | head -n 4 | cut -d, -f 1-3 >others
+head -n 4 steps | cut -d, -f 1-3 >first
+same first others
+
+# what other programs call it
+expect 0 decode tiny --ids $ids --steps 4 --rounds 2 --top 3 --jsonl --lm-head cpu
+told >others
+same steps others
+[ ! -s err ] || die 'cpu needs no note'
+
+for options in '--steps 0' '--rounds -1' '--rounds 0' '--top 0' '--top 1001' '--ids x' '--ids 2,1024' '--ids -1' '--steps x' \
+    '--json --jsonl' '--lm-tile 0' '--lm-tile 63' '--lm-tile 100 --lm-head lazy' '--lm-cache-capacity 0' '--lm-cache-capacity x' \
+    '--lm-cache-capacity -1' '--lm-head fast' '--lm-quant int4' '--audit 0' '--min-recall 0' '--min-recall 1.5' \
+    '--lm-shortlist-tiles -1' '--lm-shortlist-tiles 4 --lm-head exact-pruned' '--lm-quant group' \
+    '--lm-quant group --lm-head exact-pruned' '--lm-tile 64' '--lm-cache-capacity 4' \
+    '--lm-quant group --weight-quant per-tensor --lm-head lazy' '--weight-quant int8' '--temp -1' '--max-layers 99' '-p x'; do
+    # shellcheck disable=SC2086  # words of a command line
+    refuse 2 decode tiny --ids $ids $options
+    option=${options%% *}
+    [ "$option" = --json ] || err_has "${option#--}"
+done
+refuse 2 decode tiny
+err_has 'option --ids is needed'
+refuse 2 decode --ids 2
+refuse 1 decode tiny --ids $ids --steps 100000
+err_has 'E_CONTEXT'
+refuse 3 decode absent --ids 2
