@@ -9,8 +9,10 @@
 #include "invariance.h"
 
 #include "engine/engine.h"
+#include "os/memory.h"
 
 #include <math.h>
+#include <sys/prctl.h>
 
 #define TINY CT_TEST_DATA "/../../models/tiny"
 enum { N = 13, SMALL = 64 };
@@ -191,6 +193,62 @@ static void uses_are_counted(void **unused)
         rig_close(&r);
         baseline_free(&b);
     }
+    carat_model_close(tiny);
+}
+
+/* Pages of w that are in memory, of this process. */
+static size_t resident_pages(const struct ct_weight *w)
+{
+    const size_t page = ct_os_page(), first = (uintptr_t)w->data / page;
+    const size_t n = ((uintptr_t)w->data + ct_weight_bytes(w) - 1) / page - first + 1;
+    FILE *f = fopen("/proc/self/pagemap", "rb");
+    uint64_t *entry = malloc(n * sizeof *entry);
+    size_t resident = 0;
+
+    assert_non_null(entry);
+    if (!f || fseek(f, (long)(first * sizeof *entry), SEEK_SET) != 0 ||
+        fread(entry, sizeof *entry, n, f) != n)
+        skip();
+    for (size_t i = 0; i < n; i++)
+        resident += entry[i] >> 63;
+    free(entry);
+    fclose(f);
+    return resident;
+}
+
+/* What lies in a packed file is not read at the start, and then no more of it stays than is kept, and one tile;
+ * that the system brings in neighbours of a page is another one. */
+static void few_tiles_are_in_memory(void **unused)
+{
+    char path[sizeof scratch + 16];
+    carat_model *tiny = NULL, *packed = NULL;
+
+    (void)unused;
+    if (SANITIZED)
+        skip();
+    if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
+        skip(); /* the model is smaller than a huge page */
+    OK(carat_model_open(&tiny, TINY, NULL, err));
+    snprintf(path, sizeof path, "%s/packed.carat", scratch);
+    OK(carat_model_pack(tiny, path, NULL, NULL, err));
+    for (int capacity = 1; capacity <= 16; capacity += 5) {
+        const carat_head_options h = head_options(CARAT_HEAD_LAZY, SMALL, capacity);
+        carat_engine_options o = options_of(&modes[FAST], 16, 2);
+        struct ids ids = scattered_ids(N, 1024, 5);
+        OK(carat_model_open(&packed, path, NULL, err));
+        const struct ct_weight *w = &packed->weights.head;
+        const size_t tile = SMALL * 512 / ct_os_page(), before = resident_pages(w);
+        o.head = &h;
+        struct rig r = rig_open(packed, &o);
+        assert_int_equal(resident_pages(w), before);
+        free(step_all(&r, 0, &ids));
+        const size_t after = resident_pages(w);
+        assert_in_range(after, (size_t)capacity * tile, CT_MIN((size_t)capacity + 2, 16) * tile + 1);
+        free(ids.id);
+        rig_close(&r);
+        carat_model_close(packed);
+    }
+    prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
     carat_model_close(tiny);
 }
 
@@ -521,6 +579,7 @@ int main(void)
         cmocka_unit_test(tensors_with_a_scale_are_tiled),
         cmocka_unit_test(batches_have_the_bits_of_dense),
         cmocka_unit_test(uses_are_counted),
+        cmocka_unit_test(few_tiles_are_in_memory),
         cmocka_unit_test(int8_tiles_are_a_tensor_of_q8),
         cmocka_unit_test(shortlists_are_few_tiles_of_dense),
         cmocka_unit_test(stopped_passes_leave_no_trace),

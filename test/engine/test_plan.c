@@ -173,6 +173,25 @@ static void mappings_are_as_planned(void **unused)
             }
 }
 
+/* Tiles of the head are copies, which are planned, or stay in the file, which is then not read at the start. */
+static void tiles_are_as_planned(void **unused)
+{
+    (void)unused;
+    if (SANITIZED)
+        skip();
+    for (int strategy = CARAT_HEAD_PRELOAD; strategy <= CARAT_HEAD_SHORTLIST; strategy++)
+        for (int quant = CARAT_QUANT_NATIVE; quant <= CARAT_QUANT_TENSOR; quant++)
+            for (int capacity = 0; capacity <= 5; capacity += 5) {
+                carat_head_options h = {.size = sizeof h, .strategy = (carat_head)strategy, .tile = 64};
+                carat_engine_options o = options(1, 300, CARAT_KV_BF16);
+                h.quant = (carat_head_quant)quant;
+                h.capacity = capacity;
+                o.head = &h;
+                o.isa = quant == CARAT_QUANT_CHANNEL ? "ref" : NULL;
+                check_mappings(tiny, &o);
+            }
+}
+
 /* ---- weights that stay in the file ---- */
 
 struct pages {
@@ -517,6 +536,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_are_as_planned),
         cmocka_unit_test(mappings_are_as_planned),
+        cmocka_unit_test(tiles_are_as_planned),
         cmocka_unit_test(mapped_weights_count_in_pages),
         cmocka_unit_test(a_full_context_fills_the_cache),
         cmocka_unit_test(long_contexts_want_huge_pages),
