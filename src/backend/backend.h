@@ -9,6 +9,7 @@
 #include "carat_tools.h"
 #include "quant/kv_type.h"
 #include "quant/logits.h"
+#include "quant/row_bound.h"
 #include "quant/weight.h"
 
 /* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own, and so is how far
@@ -238,6 +239,14 @@ struct ct_verbs {
      * same for all logits as for a list with the k best that are not banned. */
     int32_t (*draw)(struct ct_backend *b, const struct ct_logits *logits, const carat_sampling *s,
                     uint32_t position);
+    /* The places of the k best, as the kernels' select has it; place[k]. */
+    int (*select)(struct ct_backend *b, int32_t *place, const struct ct_logits *logits, int k,
+                  const int32_t *excluded, int n_excluded);
+    /* What kernel/kernel.h says of them; input_norms of a row of a matrix that w multiplies. */
+    void (*input_norms)(struct ct_backend *b, struct ct_input_norms *norms, ct_mat in, int row,
+                        const struct ct_weight *w);
+    int (*prune)(struct ct_backend *b, int32_t *panels, int *rows, const struct ct_prune *p);
+    float (*uncap)(struct ct_backend *b, float capped, float cap);
     /* Makes logits[n] of a current row out of what project_some gave: capped when cap > 0, and looked at whether
      * they are finite. */
     void (*cap_logits)(struct ct_backend *b, int row, float *logits, int n, float cap);

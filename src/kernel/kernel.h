@@ -103,16 +103,6 @@ struct ct_draw {
     int n_banned;
 };
 
-/* Scores of the rows of a head, and what a logit must reach (NUMERICS.md section 12). */
-struct ct_prune {
-    const float *score;               /* [n] */
-    const struct ct_row_bound *bound; /* [n] */
-    int n;
-    struct ct_token_bound token;
-    float bar;
-    const uint32_t *finished; /* panels that are left out: bit i % 32 of word i / 32; NULL: none */
-};
-
 /* Floats of scratch that dequantize_row and project need for rows of cols values. */
 #define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
 

@@ -2,6 +2,7 @@
 /* head.c: logits from what the forward pass leaves: a product with the head, which often is the embedding
  * table again, and the soft-cap of Gemma 2; and which strategy computes them. What a strategy does is in a file
  * of its own. */
+#include "model/head_pruned.h"
 #include "model/head_tiles.h"
 
 enum {
@@ -26,7 +27,7 @@ static const struct {
     [CARAT_HEAD_PRELOAD] = {"preload", &ct_strategy_tiles},
     [CARAT_HEAD_LAZY] = {"lazy", &ct_strategy_tiles},
     [CARAT_HEAD_SHORTLIST] = {"shortlist", &ct_strategy_tiles},
-    [CARAT_HEAD_EXACT_PRUNED] = {"exact-pruned", NULL},
+    [CARAT_HEAD_EXACT_PRUNED] = {"exact-pruned", &ct_strategy_pruned},
     [CARAT_HEAD_AUTO] = {"auto", NULL},
 };
 

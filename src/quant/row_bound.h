@@ -23,4 +23,14 @@ struct ct_input_norms {
     double int8, apart, dense;
 };
 
+/* Scores of the rows of a head, and what a logit must reach. */
+struct ct_prune {
+    const float *score;               /* [n] */
+    const struct ct_row_bound *bound; /* [n] */
+    int n;
+    struct ct_token_bound token;
+    float bar;
+    const uint32_t *finished; /* panels that are left out: bit i % 32 of word i / 32; NULL: none */
+};
+
 #endif

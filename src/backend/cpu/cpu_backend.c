@@ -363,6 +363,30 @@ static int32_t cpu_draw(struct ct_backend *base, const struct ct_logits *l, cons
     return i < 0 ? -1 : ct_logits_id(l, i);
 }
 
+static int cpu_select(struct ct_backend *base, int32_t *place, const struct ct_logits *logits, int k,
+                      const int32_t *excluded, int n_excluded)
+{
+    return ct_cpu(base)->kernel.select(place, logits, k, excluded, n_excluded, NULL);
+}
+
+static void cpu_input_norms(struct ct_backend *base, struct ct_input_norms *norms, ct_mat in, int row,
+                            const struct ct_weight *w)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+
+    b->kernel.input_norms(norms, ct_row(in, row), in.cols, ct_input_form(w, b->o.exact));
+}
+
+static int cpu_prune(struct ct_backend *base, int32_t *panels, int *rows, const struct ct_prune *p)
+{
+    return ct_cpu(base)->kernel.prune(panels, rows, p);
+}
+
+static float cpu_uncap(struct ct_backend *base, float capped, float cap)
+{
+    return ct_cpu(base)->kernel.uncap(capped, cap);
+}
+
 static void cpu_copy_out(struct ct_backend *b, float *to, ct_mat m, int row)
 {
     (void)b;
@@ -444,6 +468,10 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .attend = ct_cpu_attend,
                  .residual_norm = cpu_residual_norm,
                  .draw = cpu_draw,
+                 .select = cpu_select,
+                 .input_norms = cpu_input_norms,
+                 .prune = cpu_prune,
+                 .uncap = cpu_uncap,
                  .cap_logits = ct_cpu_cap_logits,
                  .copy_out = cpu_copy_out,
                  .copy_in = cpu_copy_in,

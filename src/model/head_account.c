@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* head_account.c: see head_account.h. Dense is measured for two steps after the first pruned ones, so that a
+ * short answer is not slower for it than by those; pruned steps that do not pay are tried again after 64, 128,
+ * 256 ... dense ones. */
+#include "model/head_account.h"
+
+enum {
+    SURE = 4,  /* steps of a kind before they say anything */
+    DENSE = 2, /* dense steps that are measured */
+    REST = 64,
+    MOST_REST = 1 << 14,
+};
+#define PAYS 95 /* of what dense takes */
+
+static struct ct_head_times *times_of(struct ct_head_account *a, int n)
+{
+    return &a->of[n > 4 ? 3 : n > 2 ? 2 : n - 1];
+}
+
+bool ct_head_account_prunes(struct ct_head_account *a, int n)
+{
+    struct ct_head_times *t = times_of(a, n);
+
+    if (t->left > 0) {
+        t->left--;
+        return false;
+    }
+    return t->n_pruned < SURE || t->n_dense >= DENSE;
+}
+
+/* A step that was disturbed counts twice at most. */
+static void learn(double *mean, int *n, double seconds)
+{
+    *mean = *mean == 0 ? seconds : *mean + (CT_MIN(seconds, 2 * *mean) - *mean) / 8;
+    ++*n;
+}
+
+void ct_head_account_took(struct ct_head_account *a, int n, bool pruned, double seconds)
+{
+    struct ct_head_times *t = times_of(a, n);
+
+    if (!pruned) {
+        learn(&t->dense, &t->n_dense, seconds);
+        return;
+    }
+    learn(&t->pruned, &t->n_pruned, seconds);
+    if (t->n_pruned < SURE || t->n_dense < DENSE)
+        return;
+    if (t->pruned <= PAYS * t->dense) {
+        t->rest = 0;
+        return;
+    }
+    t->rest = t->rest ? CT_MIN(2 * t->rest, MOST_REST) : REST;
+    t->left = t->rest;
+    t->pruned = 0; /* the text may be another then, and one step shows that */
+    t->n_pruned = SURE - 1;
+}

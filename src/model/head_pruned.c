@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* head_pruned.c: the best ids without most of the head. A sketch of all rows in few bits, an ordinary weight,
+ * gives a score for each and a bound on how far its logit may be from that. The most promising rows are
+ * finished: their logits are computed. The k-th best of these logits is a bar, and every row that may reach it is
+ * finished, too. What comes out has dense's bits, since a row's product depends on nothing beside it. The
+ * arithmetic of bounds is head_bound.c's and the kernels'; when it pays is head_account.c's. */
+#include "model/head_pruned.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/head_account.h"
+#include "model/head_bound.h"
+#include "quant/encode.h"
+
+enum {
+    GROUP = 8,           /* rows that are scored at a time */
+    FIRST_PANELS = 1024, /* that are finished for the bar; more promising rows would cost what dense costs */
+    MOST_COLUMNS = 8192, /* of a head */
+};
+#define SKETCH CT_Q4_0
+
+struct ct_pruned {
+    struct ct_head_account account;
+    bool last_pruned; /* of the step that took() will hear of; and whether all of its rows were */
+    bool mixed;
+    struct ct_weight sketch;
+    struct ct_row_bound *bound; /* [vocabulary] */
+    int panels;                 /* of the head */
+
+    /* of a group; the lists are the same for all of its rows */
+    uint8_t *marked;        /* [panels] in a list that is being made */
+    uint32_t *finished;     /* [panels / 32 + 1] a bit each */
+    int32_t *found;         /* [panels] by one row */
+    struct ct_range *range; /* [panels] */
+    int32_t *first_id, *id; /* [FIRST_PANELS * 16], [vocabulary / 2] */
+    float *first_value;     /* [GROUP][FIRST_PANELS * 16] */
+    int32_t *place;         /* [FIRST_PANELS] */
+};
+
+/* ---- what is kept ---- */
+
+/* Why a head cannot be pruned; NULL: it can. */
+static const char *not_pruned(const struct ct_weight *w)
+{
+    const struct ct_type_info *info = ct_type_info(w->type);
+    size_t row_bytes;
+
+    if (info->bytes * 8 <= 6 * info->block)
+        return "a head of so few bits has nothing to save";
+    if (info->minimum)
+        return "its bounds are not known for a type with minima";
+    if (w->cols > MOST_COLUMNS || !ct_type_row_bytes(SKETCH, (size_t)w->cols, &row_bytes))
+        return "its columns are not a multiple of 32, or more than 8192";
+    return NULL;
+}
+
+static carat_status plan_pruned(struct ct_head *h, carat_error *err)
+{
+    const struct ct_weight *w = &h->stored;
+    const char *why = not_pruned(w);
+
+    if (why)
+        return ct_fail(err, CARAT_E_ARGUMENT, "head exact-pruned is not for this model's, %s [%d][%d]: %s",
+                       ct_type_info(w->type)->name, w->rows, w->cols, why);
+    h->pruned = calloc(1, sizeof *h->pruned);
+    if (!h->pruned)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for a head");
+    h->pruned->panels = (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
+    h->backend->verb.plan_made(h->backend, SKETCH, w->rows, w->cols);
+    return CARAT_OK;
+}
+
+static void *take(struct ct_head *h, size_t n, size_t size)
+{
+    return h->backend->verb.alloc_host(h->backend, n * size);
+}
+
+static void lay_out_pruned(struct ct_head *h, int rows)
+{
+    struct ct_pruned *p = h->pruned;
+    size_t panels = (size_t)p->panels, group = (size_t)CT_MIN(rows, GROUP),
+           first = (size_t)FIRST_PANELS * CT_PANEL_ROWS;
+
+    p->bound = take(h, panels * CT_PANEL_ROWS, sizeof *p->bound);
+    p->marked = take(h, panels, sizeof *p->marked);
+    p->finished = take(h, panels / 32 + 1, sizeof *p->finished);
+    p->found = take(h, panels, sizeof *p->found);
+    p->range = take(h, panels, sizeof *p->range);
+    p->id = take(h, panels * CT_PANEL_ROWS / 2, sizeof *p->id);
+    p->first_id = take(h, first, sizeof *p->first_id);
+    p->first_value = take(h, group * first, sizeof *p->first_value);
+    p->place = take(h, FIRST_PANELS, sizeof *p->place);
+}
+
+/* The sketch of a row, and its bound. */
+static void sketch_row(void *user, int row, const float *values, void *blocks)
+{
+    const struct ct_head *h = user;
+    const int cols = h->stored.cols;
+    float decoded[MOST_COLUMNS];
+
+    ct_encode(SKETCH, blocks, values, (size_t)cols);
+    ct_dequantize(SKETCH, decoded, blocks, (size_t)cols);
+    ct_head_bound_row(&h->pruned->bound[row], values, NULL, decoded, cols);
+}
+
+static carat_status load_pruned(struct ct_head *h, carat_error *err)
+{
+    struct ct_backend *b = h->backend;
+    struct ct_pruned *p = h->pruned;
+    const struct ct_maker maker = {sketch_row, h};
+
+    (void)err;
+    p->sketch = b->verb.take_made(b, SKETCH, h->stored.rows, h->stored.cols);
+    b->verb.make(b, &p->sketch, h->packed, 0, &maker); /* a stopped one ends the loading, too */
+    h->stats.sketch_bytes = ct_weight_bytes(&p->sketch) + (size_t)h->stored.rows * sizeof *p->bound;
+    return CARAT_OK;
+}
+
+static void end_pruned(struct ct_head *h)
+{
+    free(h->pruned);
+    h->pruned = NULL;
+}
+
+/* ---- lists of panels ---- */
+
+static void mark_id(struct ct_pruned *p, int32_t id)
+{
+    p->marked[id / CT_PANEL_ROWS] = 1;
+}
+
+/* Ranges of the marked panels, or of those that are not, of a head with so many rows; returns their number, and
+ * in *rows how many rows they have. */
+static int ranges_of(const struct ct_pruned *p, bool marked, int n_rows, int *rows)
+{
+    int n = 0;
+
+    *rows = 0;
+    for (int i = 0, end; i < p->panels; i = end) {
+        for (end = i; end < p->panels && (p->marked[end] != 0) == marked;)
+            end++;
+        if (end == i) {
+            end = i + 1;
+            continue;
+        }
+        struct ct_range *r = &p->range[n++];
+        *r = (struct ct_range){i * CT_PANEL_ROWS, CT_MIN(end * CT_PANEL_ROWS, n_rows), *rows};
+        *rows += r->end - r->first;
+    }
+    return n;
+}
+
+static int panels_of(int rows)
+{
+    return (rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
+}
+
+static void ids_of_ranges(const struct ct_range *range, int n, int32_t *id)
+{
+    for (int i = 0; i < n; i++)
+        for (int32_t row = range[i].first; row < range[i].end; row++)
+            *id++ = row;
+}
+
+/* ---- a group of rows ---- */
+
+/* Rows [first, first + n) of those that want logits. */
+struct group {
+    struct ct_head *h;
+    const struct ct_pass *pass;
+    int first, n;
+    struct ct_head_row *row;
+    int n_first; /* rows of the head that are finished for the bar */
+};
+
+/* Logits of the ranges for all rows of the group. */
+static void finish(struct group *g, int n_ranges, int rows, float *const *to)
+{
+    struct ct_head *h = g->h;
+
+    project_some(h->backend, g->pass->h, g->first, g->n, to, h->packed, n_ranges, h->pruned->range);
+    for (int i = 0; i < g->n; i++)
+        h->backend->verb.cap_logits(h->backend, g->first + i, to[i], rows, g->pass->config->logit_cap);
+    h->stats.panels_finished += (uint64_t)panels_of(rows);
+    h->stats.bytes += (uint64_t)rows * (ct_weight_bytes(h->packed) / (uint64_t)h->packed->rows);
+}
+
+static float *first_values(const struct group *g, int i)
+{
+    return g->h->pruned->first_value + (size_t)i * FIRST_PANELS * CT_PANEL_ROWS;
+}
+
+/* Scores of all rows of the head, in the memory for the logits. */
+static void score(struct group *g)
+{
+    struct ct_head *h = g->h;
+    const struct ct_weight *sketch = &h->pruned->sketch;
+    const struct ct_range all = {0, sketch->rows, 0};
+    float *to[GROUP];
+
+    for (int i = 0; i < g->n; i++)
+        to[i] = g->row[i].memory;
+    project_some(h->backend, g->pass->h, g->first, g->n, to, sketch, 1, &all);
+    h->stats.bytes += ct_weight_bytes(sketch);
+}
+
+/* Finishes the k best by score, and what stands apart. */
+static void finish_first(struct group *g)
+{
+    struct ct_head *h = g->h;
+    struct ct_pruned *p = h->pruned;
+    float *to[GROUP];
+
+    memset(p->marked, 0, (size_t)p->panels);
+    for (int i = 0; i < g->n; i++) {
+        const struct ct_reading *r = g->row[i].reading;
+        const struct ct_logits scores = {g->row[i].memory, NULL, r->n};
+        int n = h->backend->verb.select(h->backend, p->place, &scores, r->k, r->apart, r->n_apart);
+        for (int k = 0; k < n; k++)
+            mark_id(p, p->place[k]);
+        for (int k = 0; k < r->n_apart; k++)
+            if (r->apart[k] < h->packed->rows)
+                mark_id(p, r->apart[k]);
+        h->stats.rows_finished += (uint64_t)(n + r->n_apart);
+        to[i] = first_values(g, i);
+    }
+    int n_ranges = ranges_of(p, true, h->packed->rows, &g->n_first);
+    ids_of_ranges(p->range, n_ranges, p->first_id);
+    finish(g, n_ranges, g->n_first, to);
+    for (int i = 0; i < p->panels; i++) {
+        if (i % 32 == 0)
+            p->finished[i / 32] = 0;
+        p->finished[i / 32] |= (uint32_t)p->marked[i] << i % 32;
+    }
+}
+
+/* What a score and its bound must reach for a row of the head to be among the k best, going by the logits that
+ * are finished; -infinity: there are fewer than k. */
+static float bar_of(const struct group *g, int i)
+{
+    struct ct_head *h = g->h;
+    const struct ct_reading *r = g->row[i].reading;
+    const struct ct_logits all = {first_values(g, i), h->pruned->first_id, g->n_first};
+    struct ct_logits logits = all;
+    const float cap = g->pass->config->logit_cap;
+
+    logits.n = ct_logits_below(&all, r->n);
+    int n = h->backend->verb.select(h->backend, h->pruned->place, &logits, r->k, r->apart, r->n_apart);
+    if (n < r->k)
+        return -INFINITY;
+    float bar = logits.value[h->pruned->place[n - 1]];
+    return cap > 0 ? h->backend->verb.uncap(h->backend, bar, cap) : bar;
+}
+
+/* Marks the panels that may reach the bar of a row. */
+static void mark_survivors(struct group *g, int i)
+{
+    struct ct_head *h = g->h;
+    struct ct_pruned *p = h->pruned;
+    struct ct_input_norms norms;
+    int rows;
+
+    h->backend->verb.input_norms(h->backend, &norms, g->pass->h, g->first + i, h->packed);
+    const struct ct_prune test = {.score = g->row[i].memory,
+                                  .bound = p->bound,
+                                  .n = g->row[i].reading->n,
+                                  .token = ct_head_bound_token(&h->stored, &norms),
+                                  .bar = bar_of(g, i),
+                                  .finished = p->finished};
+    int n = h->backend->verb.prune(h->backend, p->found, &rows, &test);
+    for (int k = 0; k < n; k++)
+        p->marked[p->found[k]] = 1;
+    h->stats.rows_finished += (uint64_t)rows;
+}
+
+/* Puts the values of two ascending lists of ids together: those of the group's first ones, and m in `values` that
+ * belong to p->id. Values and ids stay where they are long enough: from the end on. */
+static int merge(const struct group *g, int i, float *values, int m, int32_t *to)
+{
+    const struct ct_pruned *p = g->h->pruned;
+    const float *first = first_values(g, i);
+    int a = g->n_first - 1, b = m - 1, all = g->n_first + m;
+
+    for (int at = all - 1; at >= 0; at--) {
+        bool takes_first = a >= 0 && (b < 0 || p->first_id[a] > p->id[b]);
+        to[at] = takes_first ? p->first_id[a] : p->id[b];
+        values[at] = takes_first ? first[a--] : values[b--];
+    }
+    return all;
+}
+
+/* Makes m values of the ranges, one after another, and the first ones all logits. */
+static void spread(const struct group *g, int i, float *values, int n_ranges)
+{
+    const struct ct_pruned *p = g->h->pruned;
+    const float *first = first_values(g, i);
+
+    for (int k = n_ranges - 1; k >= 0; k--)
+        memmove(values + p->range[k].first, values + p->range[k].at,
+                (size_t)(p->range[k].end - p->range[k].first) * sizeof *values);
+    for (int k = 0; k < g->n_first; k++)
+        values[p->first_id[k]] = first[k];
+}
+
+/* Finishes what was marked, and makes lists of it; where it is more than half, of everything. */
+static void finish_rest(struct group *g)
+{
+    struct ct_head *h = g->h;
+    struct ct_pruned *p = h->pruned;
+    const int rows = h->packed->rows;
+    float *to[GROUP];
+    int more, n_ranges = ranges_of(p, true, rows, &more);
+    bool whole = g->n_first + more > rows / 2;
+
+    if (whole) {
+        for (int i = 0; i < p->panels; i++)
+            p->marked[i] = p->finished[i / 32] >> i % 32 & 1;
+        n_ranges = ranges_of(p, false, rows, &more);
+    } else {
+        ids_of_ranges(p->range, n_ranges, p->id);
+    }
+    for (int i = 0; i < g->n; i++)
+        to[i] = g->row[i].memory;
+    if (more)
+        finish(g, n_ranges, more, to);
+    for (int i = 0; i < g->n; i++) {
+        struct ct_logits *l = &g->row[i].logits;
+        int32_t *id = (int32_t *)(void *)(to[i] + rows / 2); /* behind the values */
+        if (whole)
+            spread(g, i, to[i], n_ranges);
+        *l = whole ? (struct ct_logits){to[i], NULL, rows}
+                   : (struct ct_logits){to[i], id, merge(g, i, to[i], more, id)};
+    }
+}
+
+static void prune_group(struct group *g)
+{
+    score(g);
+    finish_first(g);
+    memset(g->h->pruned->marked, 0, (size_t)g->h->pruned->panels);
+    for (int i = 0; i < g->n; i++)
+        mark_survivors(g, i);
+    finish_rest(g);
+}
+
+/* ---- rows ---- */
+
+/* Rows of the head that a row wants for certain, if it reads so little that a sketch can help; else 0. */
+static int reads_few(const struct ct_head_row *row)
+{
+    const struct ct_reading *r = row->reading;
+
+    return r && r->k > 0 && r->k <= FIRST_PANELS - r->n_apart ? r->k + r->n_apart : 0;
+}
+
+/* How many of n rows make a group: rows that are pruned together, or rows that are not. */
+static int group_of(const struct ct_head_row *row, int n, bool prunes)
+{
+    const bool few = prunes && reads_few(&row[0]) > 0;
+    int i = 1, first = reads_few(&row[0]);
+
+    for (; i < CT_MIN(n, GROUP) && (prunes && reads_few(&row[i]) > 0) == few; i++)
+        if (few && (first += reads_few(&row[i])) > FIRST_PANELS)
+            break;
+    return i;
+}
+
+static void rows_pruned(struct ct_head *h, const struct ct_pass *pass, int first, int n,
+                        struct ct_head_row *row)
+{
+    struct ct_pruned *p = h->pruned;
+    bool prunes = ct_head_account_prunes(&p->account, n);
+
+    p->mixed = false;
+    p->last_pruned = prunes;
+    for (int done = 0, part; done < n; done += part) {
+        part = group_of(row + done, n - done, prunes);
+        struct group g = {h, pass, first + done, part, row + done, 0};
+        const bool few = prunes && reads_few(g.row) > 0;
+        p->mixed |= few != prunes;
+        if (few) {
+            prune_group(&g);
+            continue;
+        }
+        h->stats.bytes += ct_weight_bytes(h->packed);
+        ct_head_dense(h, pass, g.first, g.n, g.row);
+        h->stats.fallbacks += (uint64_t)g.n;
+        h->stats.fallback = prunes ? "more logits are asked for than pruning helps with"
+                                   : "a pruned head was measured to take longer";
+    }
+}
+
+static void took_pruned(struct ct_head *h, int n, double seconds)
+{
+    if (!h->pruned->mixed)
+        ct_head_account_took(&h->pruned->account, n, h->pruned->last_pruned, seconds);
+}
+
+const struct ct_head_strategy ct_strategy_pruned = {.plan = plan_pruned,
+                                                    .lay_out = lay_out_pruned,
+                                                    .load = load_pruned,
+                                                    .end = end_pruned,
+                                                    .rows = rows_pruned,
+                                                    .took = took_pruned};
