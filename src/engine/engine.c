@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "os/clock.h"
+
 static carat_status load(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
     struct ct_backend *b = e->backend;
@@ -16,7 +18,10 @@ static carat_status load(struct carat_engine *e, const carat_engine_options *o, 
     ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, b, e->head.aside);
     for (int i = 0; i < e->config.n_layer; i++)
         e->weights.layer[i].kv = &e->cache.layer[e->config.layer[i].kv_layer];
+    const double start = ct_os_seconds();
     status = ct_head_load(&e->head, &e->weights.head, err);
+    *(e->head.stats.sketch_bytes ? &e->head.stats.sketch_s : &e->head.stats.tiles_s) =
+        ct_os_seconds() - start;
     if (!b->verb.load_end(b))
         status =
             ct_fail(err, CARAT_E_CANCELLED, "creating the engine was cancelled while its weights were read");

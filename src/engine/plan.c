@@ -204,8 +204,8 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
         ct_size(asked.stack_bytes).text, ct_size(limit).text, limit_is, fits);
 }
 
-carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
-                     carat_error *err)
+static carat_status plan_once(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
+                              carat_error *err)
 {
     if (!model || !model->has_weights)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s",
@@ -258,6 +258,28 @@ carat_status ct_plan(struct carat_engine *e, const carat_model *model, const car
     return CARAT_OK;
 }
 
+static void plan_end(struct carat_engine *e)
+{
+    ct_head_end(&e->head);
+    if (e->backend)
+        e->backend->verb.destroy(e->backend);
+}
+
+carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
+                     carat_error *err)
+{
+    carat_status status = plan_once(e, model, o, err);
+    carat_engine_options without = *o;
+
+    if (status != CARAT_E_MEMORY || !o->head || o->head->strategy != CARAT_HEAD_AUTO || !e->backend)
+        return status;
+    plan_end(e); /* auto has to have room for what it keeps */
+    without.head = NULL;
+    CT_TRY(plan_once(e, model, &without, err));
+    ct_head_gives_up(&e->head, o->head, "what another head keeps has no room in the limit");
+    return CARAT_OK;
+}
+
 /* A pass over more weights than there is memory would read the disk for every token; and a reservation is
  * granted whether or not there is memory behind it. */
 carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
@@ -275,9 +297,7 @@ void ct_engine_close(carat_engine *e)
 {
     if (e->tap)
         ct_tap_end(e);
-    ct_head_end(&e->head);
-    if (e->backend)
-        e->backend->verb.destroy(e->backend);
+    plan_end(e);
     free(e);
 }
 

@@ -28,7 +28,7 @@ static const struct {
     [CARAT_HEAD_LAZY] = {"lazy", &ct_strategy_tiles},
     [CARAT_HEAD_SHORTLIST] = {"shortlist", &ct_strategy_tiles},
     [CARAT_HEAD_EXACT_PRUNED] = {"exact-pruned", &ct_strategy_pruned},
-    [CARAT_HEAD_AUTO] = {"auto", NULL},
+    [CARAT_HEAD_AUTO] = {"auto", NULL}, /* it becomes one of the others */
 };
 
 const char *ct_head_name(carat_head head)
@@ -67,6 +67,21 @@ static carat_status check_tiles(struct ct_head *h, carat_error *err)
     return CARAT_OK;
 }
 
+/* What auto begins with; int8 is another model, and has to be allowed. */
+static void choose_head(struct ct_head *h)
+{
+    const struct ct_type_info *type = ct_type_info(h->stored.type);
+    const char *why = ct_not_pruned(&h->stored);
+    const bool int8 = h->o.quant != CARAT_QUANT_NATIVE && type->bytes * 8 > 9 * type->block;
+
+    h->o.strategy = int8 ? CARAT_HEAD_PRELOAD : why ? CARAT_HEAD_DENSE : CARAT_HEAD_EXACT_PRUNED;
+    h->stats.reason = int8  ? "int8 tiles are allowed, and half of the head"
+                      : why ? why
+                            : "it stays as long as it is measured to be faster than dense";
+    if (!int8)
+        h->o.quant = CARAT_QUANT_NATIVE;
+}
+
 static carat_status check_head(struct ct_head *h, bool exact, carat_error *err)
 {
     carat_head_options *o = &h->o;
@@ -78,13 +93,13 @@ static carat_status check_head(struct ct_head *h, bool exact, carat_error *err)
         return ct_fail(err, CARAT_E_ARGUMENT, "the head's min_recall is %g, expected 0 to 1", o->min_recall);
     if (o->min_recall == 0)
         o->min_recall = 0.98f;
+    if (o->strategy == CARAT_HEAD_AUTO)
+        choose_head(h);
     if (exact && o->strategy != CARAT_HEAD_DENSE) {
         o->strategy = CARAT_HEAD_DENSE;
         h->stats.reason = "exact arithmetic computes every row";
     }
     h->strategy = heads[o->strategy].strategy;
-    if (!h->strategy)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "head %s is not to be had", ct_head_name(o->strategy));
     if (o->quant != CARAT_QUANT_NATIVE && !h->strategy->quant)
         return ct_fail(err, CARAT_E_ARGUMENT, "the head's quant is for tiles, and head %s has none",
                        ct_head_name(o->strategy));
@@ -111,6 +126,15 @@ carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct
     return h->strategy->plan ? h->strategy->plan(h, err) : CARAT_OK;
 }
 
+void ct_head_gives_up(struct ct_head *h, const carat_head_options *asked, const char *why)
+{
+    h->asked = asked->strategy;
+    h->o.log = asked->log;
+    h->o.user = asked->user;
+    h->o.audit = asked->audit;
+    h->stats.reason = why;
+}
+
 void ct_head_lay_out(struct ct_head *h, int rows)
 {
     if (h->strategy->lay_out)
@@ -121,8 +145,8 @@ carat_status ct_head_load(struct ct_head *h, const struct ct_weight *packed, car
 {
     h->packed = packed;
     if (h->asked != h->o.strategy)
-        ct_head_log(h, "head %s instead of %s: %s", ct_head_name(h->o.strategy), ct_head_name(h->asked),
-                    h->stats.reason);
+        ct_head_log(h, h->asked == CARAT_HEAD_AUTO ? "head %s: %s; %s" : "head %s becomes %s: %s",
+                    ct_head_name(h->asked), ct_head_name(h->o.strategy), h->stats.reason);
     return h->strategy->load ? h->strategy->load(h, err) : CARAT_OK;
 }
 

@@ -64,6 +64,8 @@ struct ct_head {
 carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct ct_backend *b,
                           const struct ct_config *c, const struct ct_weights *stored, bool exact,
                           carat_error *err);
+/* The head is dense, for this reason: what was asked for could not be. */
+void ct_head_gives_up(struct ct_head *h, const carat_head_options *asked, const char *why);
 void ct_head_lay_out(struct ct_head *h, int rows);
 /* packed: the head as the backend packed it. E_MEMORY. */
 carat_status ct_head_load(struct ct_head *h, const struct ct_weight *packed, carat_error *err);

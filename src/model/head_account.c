@@ -35,23 +35,34 @@ static void learn(double *mean, int *n, double seconds)
     ++*n;
 }
 
-void ct_head_account_took(struct ct_head_account *a, int n, bool pruned, double seconds)
+/* Pruned steps pay, or dense ones come for a while. */
+static void judge(struct ct_head_times *t)
 {
-    struct ct_head_times *t = times_of(a, n);
-
-    if (!pruned) {
-        learn(&t->dense, &t->n_dense, seconds);
-        return;
-    }
-    learn(&t->pruned, &t->n_pruned, seconds);
-    if (t->n_pruned < SURE || t->n_dense < DENSE)
-        return;
-    if (t->pruned <= PAYS * t->dense) {
+    t->known = true;
+    t->pays = t->pruned <= PAYS * t->dense;
+    if (t->pays) {
         t->rest = 0;
         return;
     }
     t->rest = t->rest ? CT_MIN(2 * t->rest, MOST_REST) : REST;
     t->left = t->rest;
-    t->pruned = 0; /* the text may be another then, and one step shows that */
-    t->n_pruned = SURE - 1;
+    t->probes = true; /* the text may be another then, and one step shows that */
+}
+
+const struct ct_head_times *ct_head_account_took(struct ct_head_account *a, int n, bool pruned,
+                                                 double seconds)
+{
+    struct ct_head_times *t = times_of(a, n);
+
+    if (!pruned) {
+        learn(&t->dense, &t->n_dense, seconds);
+        return t;
+    }
+    if (t->probes)
+        t->pruned = 0;
+    t->probes = false;
+    learn(&t->pruned, &t->n_pruned, seconds);
+    if (t->n_pruned >= SURE && t->n_dense >= DENSE)
+        judge(t);
+    return t;
 }

@@ -11,14 +11,17 @@ enum { CT_HEAD_BUCKETS = 4 }; /* of 1, 2, 3-4 and more rows at a time, which cos
 struct ct_head_account {
     struct ct_head_times {
         double pruned, dense; /* seconds, moving means; 0: not known */
+        bool known, pays;     /* whether enough steps were measured, and what they said last */
         int n_pruned, n_dense;
+        bool probes;    /* the next pruned step counts alone */
         int left, rest; /* steps that stay dense; how many the next time */
     } of[CT_HEAD_BUCKETS];
 };
 
 /* Whether the next step with n rows is pruned. */
 bool ct_head_account_prunes(struct ct_head_account *a, int n);
-/* It was, or was not, and took so long. */
-void ct_head_account_took(struct ct_head_account *a, int n, bool pruned, double seconds);
+/* It was, or was not, and took so long. What is known of steps with n rows by now. */
+const struct ct_head_times *ct_head_account_took(struct ct_head_account *a, int n, bool pruned,
+                                                 double seconds);
 
 #endif

@@ -24,6 +24,7 @@ struct ct_pruned {
     struct ct_head_account account;
     bool last_pruned; /* of the step that took() will hear of; and whether all of its rows were */
     bool mixed;
+    bool told; /* what auto chose */
     struct ct_weight sketch;
     struct ct_row_bound *bound; /* [vocabulary] */
     int panels;                 /* of the head */
@@ -40,8 +41,7 @@ struct ct_pruned {
 
 /* ---- what is kept ---- */
 
-/* Why a head cannot be pruned; NULL: it can. */
-static const char *not_pruned(const struct ct_weight *w)
+const char *ct_not_pruned(const struct ct_weight *w)
 {
     const struct ct_type_info *info = ct_type_info(w->type);
     size_t row_bytes;
@@ -58,7 +58,7 @@ static const char *not_pruned(const struct ct_weight *w)
 static carat_status plan_pruned(struct ct_head *h, carat_error *err)
 {
     const struct ct_weight *w = &h->stored;
-    const char *why = not_pruned(w);
+    const char *why = ct_not_pruned(w);
 
     if (why)
         return ct_fail(err, CARAT_E_ARGUMENT, "head exact-pruned is not for this model's, %s [%d][%d]: %s",
@@ -392,10 +392,38 @@ static void rows_pruned(struct ct_head *h, const struct ct_pass *pass, int first
     }
 }
 
+/* What auto chose, once it is known, and after how many tokens that has paid for the sketch. */
+static void tell_choice(struct ct_head *h, const struct ct_head_times *t)
+{
+    const double dense = t->dense * 1e3, pruned = t->pruned * 1e3;
+
+    h->stats.strategy = t->pays ? CARAT_HEAD_EXACT_PRUNED : CARAT_HEAD_DENSE;
+    if (h->pruned->told)
+        return;
+    h->pruned->told = true;
+    if (t->pays)
+        ct_head_log(
+            h,
+            "head auto: exact-pruned, since a token takes %.2f ms of the head instead of %.2f; making the "
+            "sketch took %.0f ms, which %.0f tokens make up for",
+            pruned, dense, h->stats.sketch_s * 1e3, ceil(h->stats.sketch_s / (t->dense - t->pruned)));
+    else
+        ct_head_log(
+            h,
+            "head auto: dense, since a token takes %.2f ms of the head, and %.2f with exact-pruned; it is "
+            "tried again from time to time",
+            dense, pruned);
+}
+
 static void took_pruned(struct ct_head *h, int n, double seconds)
 {
-    if (!h->pruned->mixed)
-        ct_head_account_took(&h->pruned->account, n, h->pruned->last_pruned, seconds);
+    struct ct_pruned *p = h->pruned;
+
+    if (p->mixed)
+        return;
+    const struct ct_head_times *t = ct_head_account_took(&p->account, n, p->last_pruned, seconds);
+    if (h->asked == CARAT_HEAD_AUTO && n == 1 && t->known)
+        tell_choice(h, t);
 }
 
 const struct ct_head_strategy ct_strategy_pruned = {.plan = plan_pruned,

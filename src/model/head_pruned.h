@@ -8,4 +8,7 @@
 
 extern const struct ct_head_strategy ct_strategy_pruned;
 
+/* Why a head cannot be pruned, a clause; NULL: it can. */
+const char *ct_not_pruned(const struct ct_weight *head);
+
 #endif
