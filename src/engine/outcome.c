@@ -51,15 +51,25 @@ void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row
     memcpy(o->apart, r->apart, (size_t)r->n_apart * sizeof *o->apart);
 }
 
-/* Whether the logits it has are enough. */
+/* Whether every id of a is one of b; both ascend. */
+static bool are_among(const int32_t *a, int n, const int32_t *b, int m)
+{
+    int i = 0;
+
+    for (int j = 0; i < n && j < m; j++)
+        i += a[i] == b[j];
+    return i == n;
+}
+
+/* Whether the logits it has are enough. The k best of some ids are among the k best of fewer and the rest. */
 static bool serves(const struct ct_outcome *o, const struct ct_reading *r)
 {
     if (!o->logits.value)
         return false;
     if (!o->logits.id)
         return true;
-    return r && r->k > 0 && r->k <= o->k && r->n == o->n && r->n_apart == o->n_apart &&
-           memcmp(r->apart, o->apart, (size_t)r->n_apart * sizeof *o->apart) == 0;
+    return r && r->k > 0 && r->k <= o->k && r->n == o->n &&
+           are_among(r->apart, r->n_apart, o->apart, o->n_apart);
 }
 
 /* Makes an outcome have what is read; reading NULL: all logits. */
