@@ -352,6 +352,17 @@ bool ct_case_log_sum(struct ct_case *c, const float *x, int n)
     return true;
 }
 
+bool ct_case_entropy(struct ct_case *c, const float *x, int n)
+{
+    for (int l = 0; l < c->n_level; l++) {
+        c->enter(c, l, "entropy", "");
+        float got = c->level[l].entropy(x, n);
+        if (!settle_floats(c, l, 0, &got, 1))
+            return false;
+    }
+    return true;
+}
+
 /* As asked, and the one with the highest logit. */
 bool ct_case_draw(struct ct_case *c, const float *logits, int n, const float *worse, int among,
                   const struct ct_draw *d)

@@ -71,6 +71,7 @@ bool ct_case_rope(struct ct_case *c, const struct ct_rotation *r);
 bool ct_case_finite(struct ct_case *c, const float *x, int n);
 /* All are finite. */
 bool ct_case_log_sum(struct ct_case *c, const float *x, int n);
+bool ct_case_entropy(struct ct_case *c, const float *x, int n);
 /* The same ids must come out of worse[among], which holds more and lower logits behind the same; among 0:
  * that is not asked. */
 bool ct_case_draw(struct ct_case *c, const float *logits, int n, const float *worse, int among,

@@ -184,6 +184,7 @@ static carat_status list(struct trials *ts)
     }
     CT_TRY(add_logits(ts, ct_try_finite, "finite"));
     CT_TRY(add_logits(ts, ct_try_log_sum, "log_sum"));
+    CT_TRY(add_logits(ts, ct_try_entropy, "entropy"));
     CT_TRY(add_logits(ts, ct_try_draw, "draw"));
     ts->status = calloc((size_t)ts->n, sizeof *ts->status);
     return ts->status ? CARAT_OK : CARAT_E_MEMORY;

@@ -222,6 +222,14 @@ bool ct_try_log_sum(struct ct_trial *t, const struct carat_model *m, struct ct_c
     return x && ct_case_log_sum(c, x, t->n);
 }
 
+bool ct_try_entropy(struct ct_trial *t, const struct carat_model *m, struct ct_case *c)
+{
+    const float *x = take_values(t, c, (size_t)t->n);
+
+    (void)m;
+    return x && ct_case_entropy(c, x, t->n);
+}
+
 /* By the model's own parameters. */
 bool ct_try_draw(struct ct_trial *t, const struct carat_model *m, struct ct_case *c)
 {

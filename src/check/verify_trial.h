@@ -39,6 +39,7 @@ ct_try ct_try_rope;           /* at: kind, n: position */
 ct_try ct_try_attend;         /* at: layer, n kv */
 ct_try ct_try_finite;         /* n */
 ct_try ct_try_log_sum;        /* n */
+ct_try ct_try_entropy;        /* n */
 ct_try ct_try_draw;           /* n */
 
 /* Runs one with every level. CARAT_E_MEMORY. */

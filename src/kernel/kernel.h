@@ -174,6 +174,8 @@ struct ct_kernel {
     /* log of the sum of exp(x[i] - *top), *top being the largest of x[n], n >= 1; all are finite. So
      * x[i] - *top - the result is the logarithm of the probability of i. */
     float (*log_sum)(const float *x, int n, float *top);
+    /* The entropy in nat of the probabilities that logits x[n] stand for, n >= 1; all are finite. */
+    float (*entropy)(const float *x, int n);
     /* Euclidean norms of x[n], which a head multiplies in that form. */
     void (*input_norms)(struct ct_input_norms *out, const float *x, int n, enum ct_input form);
     /* Panels of 16 rows with one whose logit may still reach the bar, ascending; returns how many, and in rows

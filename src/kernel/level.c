@@ -125,6 +125,7 @@ static const struct {
     ENTRY(attend_finish),
     ENTRY(finite),
     ENTRY(log_sum),
+    ENTRY(entropy),
     ENTRY(input_norms),
     ENTRY(prune),
     ENTRY(uncap),

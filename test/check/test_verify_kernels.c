@@ -123,6 +123,12 @@ static float bad_log_sum(const float *x, int n, float *top)
     nudge(&sum);
     return sum;
 }
+static float bad_entropy(const float *x, int n)
+{
+    float nat = ref.entropy(x, n);
+    nudge(&nat);
+    return nat;
+}
 static int32_t bad_draw(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight)
 {
     return ref.draw(logits, n, d, order, weight) ^ (d->temperature == 0);
@@ -195,6 +201,7 @@ static void a_kernel_that_differs_is_named(void **state)
     BROKEN(0, attend_finish, bad_finish, "attention");
     BROKEN(0, finite, bad_finite, "finite");
     BROKEN(0, log_sum, bad_log_sum, "log_sum");
+    BROKEN(0, entropy, bad_entropy, "entropy");
     BROKEN(0, draw, bad_draw, "draw");
 #undef BROKEN
     carat_model_close(models[0]);

@@ -56,6 +56,10 @@ static void run_log_sum(struct bench *b)
 {
     b->y[0] = b->k->log_sum(b->logits, VOCABULARY, &b->y[1]);
 }
+static void run_entropy(struct bench *b)
+{
+    b->y[0] = b->k->entropy(b->logits, 64);
+}
 static void draw(struct bench *b, float temperature, int top_k)
 {
     struct ct_draw d = {.temperature = temperature, .top_p = 0.95f, .top_k = top_k, .seed = 1};
@@ -84,6 +88,7 @@ static const struct entry {
     {"kv_write", "bf16 K and V of a head", 2 * HEAD, run_store},
     {"finite", "logits", VOCABULARY, run_finite},
     {"log_sum", "logits", VOCABULARY, run_log_sum},
+    {"entropy", "logits of candidates", 64, run_entropy},
     {"draw", "greedy", VOCABULARY, run_greedy},
     {"draw", "top-k 64, top-p 0.95", VOCABULARY, run_draw},
 };

@@ -93,6 +93,14 @@ static void log_sum_case(struct kcheck *c)
     ct_case_log_sum(&c->cases, x, n);
 }
 
+static void entropy_case(struct kcheck *c)
+{
+    int n = draw_length(c);
+    const float *x = kc_chance(c, 2) ? spread(c, (size_t)n) : inputs(c, (size_t)n, true);
+
+    ct_case_entropy(&c->cases, x, n);
+}
+
 static void draw_case(struct kcheck *c)
 {
     int n = 1 + kc_below(c, kc_chance(c, 8) ? 20000 : 300);
@@ -130,10 +138,20 @@ static void draw_case(struct kcheck *c)
 }
 
 const struct kc_vector_case kc_vector_cases[] = {
-    {"norm", norm_case},        {"add", add_case},          {"scale", scale_case},
-    {"geglu", geglu_case},      {"softcap", softcap_case},  {"rope", rope_case},
-    {"attend", kc_attend_case}, {"finite", finite_case},    {"log_sum", log_sum_case},
-    {"draw", draw_case},        {"select", kc_select_case}, {"input_norms", kc_norms_case},
-    {"prune", kc_prune_case},   {"uncap", kc_uncap_case},
+    {"norm", norm_case},
+    {"add", add_case},
+    {"scale", scale_case},
+    {"geglu", geglu_case},
+    {"softcap", softcap_case},
+    {"rope", rope_case},
+    {"attend", kc_attend_case},
+    {"finite", finite_case},
+    {"log_sum", log_sum_case},
+    {"entropy", entropy_case},
+    {"draw", draw_case},
+    {"select", kc_select_case},
+    {"input_norms", kc_norms_case},
+    {"prune", kc_prune_case},
+    {"uncap", kc_uncap_case},
 };
 const int kc_vector_case_count = (int)CT_COUNT(kc_vector_cases);

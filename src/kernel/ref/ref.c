@@ -63,6 +63,22 @@ static float log_sum(const float *x, int n, float *top)
     return ct_log(ct_fold(p));
 }
 
+/* -sum p log p, where p = w / sum w and log p = (x - top) - log sum w. */
+static float entropy(const float *x, int n)
+{
+    float p[32] = {0}, q[32] = {0}, most = x[0];
+
+    for (int i = 1; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    for (int i = 0; i < n; i++) {
+        float below = x[i] - most, w = ct_exp(below);
+        p[i % 32] += w;
+        q[i % 32] = ct_fma(w, below, q[i % 32]);
+    }
+    float sum = ct_fold(p);
+    return ct_log(sum) - ct_fold(q) / sum;
+}
+
 void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
 {
     *k = (struct ct_kernel){
@@ -89,6 +105,7 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .attend_finish = CT_NAME(ct_attend_finish),
         .finite = finite,
         .log_sum = log_sum,
+        .entropy = entropy,
         .input_norms = CT_NAME(ct_input_norms),
         .prune = CT_NAME(ct_prune),
         .uncap = CT_NAME(ct_uncap),
