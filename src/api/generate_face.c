@@ -72,6 +72,14 @@ carat_status carat_generation_step(carat_engine *engine, carat_generation *const
     return ct_generation_step(engine, generations, n, err);
 }
 
+size_t carat_generation_rest(carat_generation *generation, char *out, size_t capacity)
+{
+    if (!generation || !out || !capacity)
+        return 0;
+    out[0] = 0;
+    return ct_generation_rest(generation, out, capacity);
+}
+
 carat_status carat_generate(carat_generation *generation, carat_error *err)
 {
     CT_GIVEN(generation, err);

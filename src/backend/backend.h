@@ -6,6 +6,7 @@
 #ifndef CT_BACKEND_H
 #define CT_BACKEND_H
 
+#include "carat_generate.h"
 #include "carat_tools.h"
 #include "quant/kv_type.h"
 #include "quant/logits.h"
@@ -150,6 +151,8 @@ struct ct_serving {
     const char *why;    /* it is not the best of the level in use; "": it is */
 };
 
+enum { CT_MOST_TOLD = 64 }; /* ids that are spoken of beside the one that is drawn */
+
 struct ct_backend;
 struct ct_verbs {
     void (*destroy)(struct ct_backend *b);
@@ -250,6 +253,12 @@ struct ct_verbs {
     /* Makes logits[n] of a current row out of what project_some gave: capped when cap > 0, and looked at whether
      * they are finite. */
     void (*cap_logits)(struct ct_backend *b, int row, float *logits, int n, float cap);
+    /* The entropy of the k best ids that are not excluded, k at most CT_MOST_TOLD (NUMERICS.md section 8). */
+    float (*entropy)(struct ct_backend *b, const struct ct_logits *logits, int k, const int32_t *excluded,
+                     int n_excluded);
+    /* The logarithm of the probability of an id, and those of the k most likely ones, by all logits; k likewise. */
+    float (*logprob)(struct ct_backend *b, const struct ct_logits *logits, int32_t id, carat_logprob *top,
+                     int k);
     /* A row of a matrix; and back. */
     void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);
     void (*copy_in)(struct ct_backend *b, ct_mat m, int row, const float *from);

@@ -21,6 +21,8 @@ static const char *const reason_names[] = {
     [CARAT_REASON_CALLBACK] = "callback",
     [CARAT_REASON_TOOL_CALLS] = "tool_calls",
     [CARAT_REASON_NUMERIC] = "numeric",
+    [CARAT_REASON_STOP_STRING] = "stop_string",
+    [CARAT_REASON_LOOP] = "loop",
 };
 
 const char *ct_reason_name(carat_reason reason)
@@ -44,6 +46,8 @@ static carat_status check_generation(const carat_session *s, const carat_generat
     CT_TRY(check_range("lookup", (int)o->lookup, CARAT_LOOKUP_AUTO, CARAT_LOOKUP_OFF, err));
     CT_TRY(check_range("draft_max", o->draft_max, 0, CARAT_MOST_DRAFT, err));
     CT_TRY(check_range("draft_min", o->draft_min, 0, o->draft_max ? o->draft_max : CARAT_MOST_DRAFT, err));
+    CT_TRY(check_range("logprobs", o->logprobs, 0, 1, err));
+    CT_TRY(check_range("top_logprobs", o->top_logprobs, 0, o->logprobs ? CARAT_MOST_LOGPROBS : 0, err));
     if (o->naive && (o->lookup == CARAT_LOOKUP_ON || o->propose))
         return ct_fail(err, CARAT_E_ARGUMENT, "naive evaluates every token anew and has no use for drafts");
     return CARAT_OK;
@@ -57,6 +61,11 @@ static void copy_stop_ids(carat_generation *g, const carat_generation_options *o
     static_assert(CT_MAX_STOP <= CARAT_MOST_STOP_IDS, "a model's own stop ids have room");
     g->n_stop = o->stop_ids ? o->n_stop_ids : m->n_stop;
     memcpy(g->stop, ids, (size_t)g->n_stop * sizeof *ids);
+}
+
+static carat_generation_info fresh_info(void)
+{
+    return (carat_generation_info){.size = sizeof(carat_generation_info), .last = -1, .stop = -1};
 }
 
 carat_status ct_generation_create(carat_generation **generation, carat_session *session,
@@ -78,16 +87,19 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .end_of_call =
             e->model->tokenizer ? ct_tokenizer_control(e->model->tokenizer, CT_CONTROL_END_CALL) : -1,
         .start = ct_os_seconds(),
-        .info = {.size = sizeof g->info, .last = -1},
+        .info = fresh_info(),
         .given_last = -1,
         .rows = calloc((size_t)e->plan.sessions, sizeof *g->rows),
         .all = o->naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
         .banned = malloc(((size_t)o->sampling->n_banned + 1) * sizeof *g->banned),
     };
     bool proposes = ct_speculate_open(&g->speculation, o, e->plan.context);
-    if (!g->rows || !g->banned || (o->naive && !g->all) || !proposes) {
+    carat_status status = ct_told_open(&g->told, session, o, err);
+    if (!status && (!g->rows || !g->banned || (o->naive && !g->all) || !proposes))
+        status = ct_no_memory(err, "a generation");
+    if (status) {
         ct_generation_close(g);
-        return ct_fail(err, CARAT_E_MEMORY, "out of memory for a generation");
+        return status;
     }
     if (o->sampling->n_banned)
         memcpy(g->banned, o->sampling->banned, (size_t)o->sampling->n_banned * sizeof *g->banned);
@@ -100,6 +112,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
 void ct_generation_close(carat_generation *g)
 {
     ct_speculate_close(&g->speculation);
+    ct_told_close(&g->told);
     free(g->rows);
     free(g->all);
     free(g->banned);
@@ -153,9 +166,10 @@ static void notice_changes(carat_generation *g)
         return;
     g->changes = g->session->changes;
     begin_drafts(g);
+    ct_told_begin(&g->told);
     g->n_all = 0;
     g->given_last = -1;
-    g->info = (carat_generation_info){.size = sizeof g->info, .last = -1};
+    g->info = fresh_info();
 }
 
 static int tokens_of(const carat_generation *g)
@@ -221,16 +235,33 @@ static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
     return ct_speculate_settle(&g->speculation, pass, usable_draft(g, g->ids + 1, k));
 }
 
+/* Draws number i of a step, for that position. */
+static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, int position)
+{
+    int32_t id = ct_draw(g->session->engine, logits, &g->sampling, position);
+
+    ct_told_drawn(&g->told, g->session->engine, i, logits, id);
+    g->drawn[i] = id;
+    g->n_drawn = i + 1;
+    return id;
+}
+
+/* What draws of the next n ids read. */
+static const struct ct_reading *read_for(carat_generation *g, int n)
+{
+    g->reading = ct_reading_of(g->session->engine, &g->sampling, g->apart);
+    ct_told_reads(&g->told, n, &g->reading);
+    return &g->reading;
+}
+
 /* Gets the logits after a token of a row. Nonzero ends the row: what comes behind has been proposed wrongly,
  * or is not wanted. */
 static int draw_next(void *user, int token, const struct ct_logits *logits)
 {
     carat_generation *g = user;
     int i = token - g->first;
-    int32_t id = ct_draw(g->session->engine, logits, &g->sampling, g->base + i + 1);
+    int32_t id = draw(g, i, logits, g->base + i + 1);
 
-    g->drawn[i] = id;
-    g->n_drawn = i + 1;
     return id < 0 || is_stop(g, id) || i + 1 == g->n_ids || id != g->ids[i + 1];
 }
 
@@ -270,8 +301,7 @@ static carat_row row_of(carat_generation *g, struct ct_draft_pass *pass)
 
     row.session = g->session;
     row.user = g;
-    g->reading = ct_reading_of(g->session->engine, &g->sampling, g->apart);
-    g->session->reading = &g->reading;
+    g->session->reading = read_for(g, g->n_ids);
     g->session->take = draw_next;
     g->session->cuts = true;
     g->session->drafts = g->n_ids - 1;
@@ -293,21 +323,23 @@ static void take_back(carat_generation *g, int n)
     ct_lock_leave(&s->engine->lock);
 }
 
-static void give(carat_generation *g, int32_t id, int position, bool drafted)
+/* Gives number i of the ids that were drawn. */
+static void give(carat_generation *g, int i, int position, bool drafted)
 {
-    carat_session *s = g->session;
-    char piece[CT_STREAM_MAX];
-    carat_given given = {.id = id, .position = position, .text = piece, .drafted = drafted};
+    carat_given given = {.id = g->drawn[i], .position = position, .drafted = drafted};
+    int which;
+    carat_reason reason = ct_told_give(&g->told, g->session, i, &given, &which);
 
-    given.n_text =
-        s->engine->model->tokenizer ? ct_detokenizer_push(&s->detokenizer, id, piece, sizeof piece) : 0;
-    piece[given.n_text] = 0;
     given.ms = (ct_os_seconds() - g->start) * 1e3;
     g->info.given++;
     g->info.accepted += drafted;
-    g->info.last = g->given_last = id;
+    g->info.last = g->given_last = given.id;
     if (g->on_token && g->on_token(g->user, &given))
         g->info.reason = CARAT_REASON_CALLBACK;
+    if (reason == CARAT_REASON_NONE)
+        return;
+    g->info.reason = reason;
+    *(reason == CARAT_REASON_LOOP ? &g->info.cycle : &g->info.stop) = which;
 }
 
 /* Gives the ids that were drawn in a step, as far as they are wanted. */
@@ -325,7 +357,7 @@ static carat_status give_drawn(carat_generation *g, carat_error *err)
             return CARAT_OK;
         }
         int held = g->passes ? g->base + i + 1 : g->session->n;
-        give(g, id, held, g->passes && i + 1 < g->n_ids && id == g->ids[i + 1]);
+        give(g, i, held, g->passes && i + 1 < g->n_ids && id == g->ids[i + 1]);
         if (g->info.reason != CARAT_REASON_NONE)
             take_back(g, held);
     }
@@ -333,12 +365,17 @@ static carat_status give_drawn(carat_generation *g, carat_error *err)
     return CARAT_OK;
 }
 
-/* Draws without a pass: from the logits that the session holds. */
+/* Draws without a pass: from what the session holds. */
 static carat_status draw_held(carat_generation *g, carat_error *err)
 {
+    carat_session *s = g->session;
+    struct ct_logits logits;
+
     g->n_drawn = 0;
-    CT_TRY(ct_session_draw(g->session, &g->sampling, &g->drawn[0], err));
-    g->n_drawn = 1;
+    CT_TRY(ct_session_read(s, read_for(g, 1), &logits, err));
+    ct_lock_enter(&s->engine->lock);
+    draw(g, 0, &logits, s->n);
+    ct_lock_leave(&s->engine->lock);
     return CARAT_OK;
 }
 
@@ -467,4 +504,13 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
     memcpy(info->switches, a->switches, sizeof info->switches);
     ct_session_release(g->session);
     return CARAT_OK;
+}
+
+size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity)
+{
+    if (!ct_session_claim(g->session))
+        return 0;
+    size_t n = ct_told_rest(&g->told, g->session, g->changes == g->session->changes, out, capacity);
+    ct_session_release(g->session);
+    return n;
 }

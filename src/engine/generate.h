@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/speculate.h"
+#include "engine/told.h"
 
 struct carat_generation {
     carat_session *session; /* down to start nothing changes after creation */
@@ -20,6 +21,7 @@ struct carat_generation {
     double start;
 
     struct ct_speculation speculation;
+    struct ct_told told;
     carat_generation_info info; /* last: its id is the next pass's input */
     int32_t given_last;         /* the same id, also when the session holds it already */
     unsigned changes;           /* of the session, after the last step */
@@ -46,6 +48,7 @@ void ct_generation_close(carat_generation *g);
 carat_status ct_generation_step(carat_engine *engine, carat_generation *const *g, int n, carat_error *err);
 carat_status ct_generate(carat_generation *g, carat_error *err);
 carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err);
+size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity);
 const char *ct_reason_name(carat_reason reason);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_guard.c: the loop guard against its rule, read out over all ids so far: planted cycles of 1 to 65 ids,
  * tables of numbers that are what was asked for, noise; which entropies it asks for. That generations end by
- * it is test_generate_stop.c's. */
+ * it is test_generate_told.c's. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

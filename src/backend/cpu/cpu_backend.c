@@ -473,6 +473,8 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .prune = cpu_prune,
                  .uncap = cpu_uncap,
                  .cap_logits = ct_cpu_cap_logits,
+                 .entropy = ct_cpu_entropy,
+                 .logprob = ct_cpu_logprob,
                  .copy_out = cpu_copy_out,
                  .copy_in = cpu_copy_in,
                  .facts = ct_cpu_facts,

@@ -149,6 +149,10 @@ void ct_cpu_attention_init(struct ct_cpu_backend *b);
 void ct_cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
                    float scale, float cap);
 
+/* cpu_told.c */
+float ct_cpu_entropy(struct ct_backend *b, const struct ct_logits *l, int k, const int32_t *excluded,
+                     int n_excluded);
+float ct_cpu_logprob(struct ct_backend *b, const struct ct_logits *l, int32_t id, carat_logprob *top, int k);
 /* cpu_cost.c */
 struct ct_cost ct_cpu_cost(const struct ct_backend *b, const struct ct_event *event);
 /* cpu_explain.c */

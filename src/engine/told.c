@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* told.c: see told.h. How likely an id is comes from the logits that it is drawn from, in the pass; its text,
+ * and whether ids go round, when it is given, which ids behind an end never are. */
+#include "engine/told.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- opening ---- */
+
+static carat_status copy_never(struct ct_told *t, const carat_model *m, const carat_sampling *sampling,
+                               carat_error *err)
+{
+    t->n_never = m->n_banned + sampling->n_banned;
+    t->never = malloc(((size_t)t->n_never + 1) * sizeof *t->never);
+    if (!t->never)
+        return ct_no_memory(err, "a generation");
+    memcpy(t->never, m->banned, (size_t)m->n_banned * sizeof *t->never);
+    for (int i = m->n_banned; i < t->n_never; i++)
+        t->never[i] = sampling->banned[i - m->n_banned];
+    return CARAT_OK;
+}
+
+carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat_generation_options *o,
+                          carat_error *err)
+{
+    const carat_model *m = s->engine->model;
+
+    *t = (struct ct_told){.logprobs = o->logprobs != 0,
+                          .n_top = CT_MIN(o->top_logprobs, m->config.n_text_vocab)};
+    CT_TRY(ct_stops_open(&t->stops, o->stops, o->n_stops, err));
+    if (t->stops.n && !m->tokenizer)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the model has no tokenizer, and stop strings need text");
+    CT_TRY(ct_guard_open(&t->guard, o->loop_guard, err));
+    return copy_never(t, m, o->sampling, err);
+}
+
+void ct_told_close(struct ct_told *t)
+{
+    ct_stops_close(&t->stops);
+    ct_guard_close(&t->guard);
+    free(t->never);
+}
+
+void ct_told_begin(struct ct_told *t)
+{
+    ct_stops_begin(&t->stops);
+    ct_guard_begin(&t->guard);
+}
+
+/* ---- likelihoods ---- */
+
+void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r)
+{
+    t->asks_entropy = ct_guard_wants(&t->guard, n);
+    if (t->logprobs)
+        r->k = 0;
+    else if (t->asks_entropy && r->k > 0)
+        r->k = CT_MIN(CT_MAX(r->k, CT_GUARD_TOP), r->n);
+}
+
+void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id)
+{
+    struct ct_likely *likely = &t->likely[i];
+    struct ct_logits text = *l;
+
+    likely->entropy = INFINITY;
+    likely->logprob = 0;
+    if (id < 0 || (!t->asks_entropy && !t->logprobs))
+        return;
+    text.n = ct_logits_below(l, e->model->config.n_text_vocab);
+    if (t->asks_entropy)
+        likely->entropy = e->backend->verb.entropy(e->backend, &text, CT_GUARD_TOP, t->never, t->n_never);
+    if (t->logprobs)
+        likely->logprob = e->backend->verb.logprob(e->backend, &text, id, likely->top, t->n_top);
+}
+
+/* ---- text ---- */
+
+/* The tokens of FunctionGemma's calls: callers take them out of the text, so that no string goes across. */
+static bool is_mark(const struct ct_tokenizer *t, int32_t id)
+{
+    int c = CT_CONTROL_START_DECLARATION;
+
+    while (c < CT_CONTROLS && ct_tokenizer_control(t, (enum ct_control)c) != id)
+        c++;
+    return c < CT_CONTROLS;
+}
+
+/* Adds the text of an id to what is told; id -1: of an unfinished character. The stop string that is complete,
+ * or -1. */
+static int pass_text(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
+{
+    char piece[CT_STREAM_MAX];
+    size_t more, n_piece = ct_detokenizer_push(&s->detokenizer, id, piece, sizeof piece);
+    int which = ct_stops_push(&t->stops, piece, n_piece, t->text + *n, &more);
+
+    *n += more;
+    return which;
+}
+
+static int tell_text(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
+{
+    const struct ct_tokenizer *tokenizer = s->engine->model->tokenizer;
+    char piece[CT_STREAM_MAX];
+    int which = -1;
+
+    *n = 0;
+    if (!tokenizer)
+        return which;
+    bool mark = t->stops.n && is_mark(tokenizer, id);
+    if (mark && (which = pass_text(t, s, -1, n)) < 0)
+        *n += ct_stops_rest(&t->stops, t->text + *n);
+    if (which < 0 && (which = pass_text(t, s, id, n)) < 0 && mark)
+        *n += ct_stops_rest(&t->stops, t->text + *n);
+    if (which >= 0) /* nothing comes behind it */
+        (void)ct_detokenizer_push(&s->detokenizer, -1, piece, sizeof piece);
+    return which;
+}
+
+size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out, size_t capacity)
+{
+    const struct ct_detokenizer text_before = s->detokenizer;
+    const struct ct_stops stops_before = t->stops;
+    size_t n = 0;
+
+    if (!flushes || !s->engine->model->tokenizer || pass_text(t, s, -1, &n) < 0)
+        n += ct_stops_rest(&t->stops, t->text + n);
+    if (n < capacity) {
+        memcpy(out, t->text, n);
+        out[n] = 0;
+        return n;
+    }
+    s->detokenizer = text_before;
+    t->stops = stops_before;
+    return n;
+}
+
+/* ---- giving ---- */
+
+carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_given *given, int *which)
+{
+    const struct ct_likely *likely = &t->likely[i];
+    int stop = tell_text(t, s, given->id, &given->n_text);
+    int cycle = ct_guard_push(&t->guard, given->id, likely->entropy);
+
+    t->text[given->n_text] = 0;
+    given->text = t->text;
+    given->logprob = likely->logprob;
+    given->top = likely->top;
+    given->n_top = t->n_top;
+    *which = stop >= 0 ? stop : cycle;
+    return stop >= 0 ? CARAT_REASON_STOP_STRING : cycle ? CARAT_REASON_LOOP : CARAT_REASON_NONE;
+}

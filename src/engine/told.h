@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* told.h: what a generation tells of an id that was drawn: its text, as far as stop strings let it out, how
+ * likely it was, and whether ids go round. Which ids are drawn is generate.c's. */
+#ifndef CT_TOLD_H
+#define CT_TOLD_H
+
+#include "engine/engine.h"
+#include "engine/sample/guard.h"
+#include "engine/sample/stop.h"
+
+/* How likely an id was. */
+struct ct_likely {
+    float entropy; /* of the choice; infinite: nobody asked for it */
+    float logprob;
+    carat_logprob top[CARAT_MOST_LOGPROBS];
+};
+
+struct ct_told {
+    bool logprobs; /* down to ignored nothing changes after creation */
+    int n_top;
+    int32_t *never; /* [n_never] ids that are never drawn */
+    int n_never;
+    struct ct_stops stops;
+    struct ct_guard guard;
+    bool asks_entropy;                             /* of the ids of the step under way, */
+    struct ct_likely likely[1 + CARAT_MOST_DRAFT]; /* whose likelihoods these are */
+    char text[CT_STOP_HELD + 2 * CT_STREAM_MAX];
+};
+
+/* E_ARGUMENT, E_MEMORY; what was opened is closed by ct_told_close in any case. options are complete. */
+carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat_generation_options *o,
+                          carat_error *err);
+void ct_told_close(struct ct_told *t);
+/* Other ids and another text begin. */
+void ct_told_begin(struct ct_told *t);
+/* Adds what is told of the next n ids to what their draws read. */
+void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r);
+/* Number i of these was drawn from such logits; -1: none could be. The engine's lock is held. */
+void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id);
+/* It is given now: fills in what is told of it. Returns the reason to end with it, for which *which is the stop
+ * string or the length of the cycle, or NONE. */
+carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_given *given, int *which);
+/* As carat_generation_rest, out being "" already; flushes: an unfinished character of the session is part of it. */
+size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out, size_t capacity);
+
+#endif
