@@ -216,6 +216,8 @@ struct ct_verbs {
 
     void (*begin_pass)(struct ct_backend *b, const struct ct_rows *rows, const struct ct_watch *watch);
     bool (*end_pass)(struct ct_backend *b);
+    /* False: the pass under way is stopped, and what it computed is not whole. */
+    bool (*goes_on)(struct ct_backend *b);
     /* Whether every K, V and logit of a row of the pass is finite, as far as it has come. */
     bool (*is_finite)(struct ct_backend *b, int row);
     void (*embed)(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale);

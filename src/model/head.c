@@ -2,6 +2,7 @@
 /* head.c: logits from what the forward pass leaves: a product with the head, which often is the embedding
  * table again, and the soft-cap of Gemma 2; and which strategy computes them. What a strategy does is in a file
  * of its own. */
+#include "model/head_audit.h"
 #include "model/head_pruned.h"
 #include "model/head_tiles.h"
 
@@ -137,6 +138,7 @@ void ct_head_gives_up(struct ct_head *h, const carat_head_options *asked, const 
 
 void ct_head_lay_out(struct ct_head *h, int rows)
 {
+    ct_head_audit_lay_out(h);
     if (h->strategy->lay_out)
         h->strategy->lay_out(h, rows);
 }
@@ -163,6 +165,7 @@ void ct_head_rows(struct ct_head *h, const struct ct_pass *p, int first, int n, 
     h->stats.dense_bytes += n ? ct_weight_bytes(h->packed) : 0;
     h->stats.tokens += (uint64_t)n;
     h->strategy->rows(h, p, first, n, row);
+    ct_head_audit_rows(h, p, first, n, row);
 }
 
 void ct_head_took(struct ct_head *h, int n, double seconds)

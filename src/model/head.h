@@ -42,6 +42,8 @@ struct ct_head_strategy {
     void (*rows)(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row);
     /* What the last rows took, for strategies that go by it. */
     void (*took)(struct ct_head *h, int n, double seconds);
+    /* The mean recall of audits is below what was asked for; approximate ones. */
+    void (*give_up)(struct ct_head *h);
     bool tiles, quant; /* its weights are cut into tiles; and may be made anew */
 };
 
@@ -55,6 +57,8 @@ struct ct_head {
     struct ct_weight stored;        /* the head as the model has it */
     const struct ct_weight *packed; /* and as the backend reads it; without data before it is loaded */
     carat_head_stats stats;         /* seconds are counted by the engine */
+    float *audited;                 /* [rows] logits of dense, where there are audits */
+    int since_audit;                /* tokens */
     bool aside;                     /* nobody else brings the head in, nor the embedding where they are one */
     struct ct_pruned *pruned;       /* of the strategies: NULL where another one is used */
     struct ct_head_tiles *tiles;

@@ -393,12 +393,28 @@ static void rows_by_tiles(struct ct_head *h, const struct ct_pass *p, int first,
     }
 }
 
+/* From now on a token reads all tiles. */
+static void give_up_shortlist(struct ct_head *h)
+{
+    struct ct_head_tiles *t = h->tiles;
+
+    if (!t->most)
+        return;
+    t->most = 0;
+    h->stats.strategy = t->early ? CARAT_HEAD_PRELOAD : CARAT_HEAD_LAZY;
+    h->stats.exact = !t->quant;
+    h->stats.reason = "the shortlist found too few of the best ids";
+    ct_head_log(h, "the shortlist is given up: it found %.3f of the best ids, less than %g", h->stats.recall,
+                (double)h->o.min_recall);
+}
+
 const struct ct_head_strategy ct_strategy_tiles = {
     .plan = plan_tiles,
     .lay_out = lay_out_tiles,
     .load = load_tiles,
     .end = end_tiles,
     .rows = rows_by_tiles,
+    .give_up = give_up_shortlist,
     .tiles = true,
     .quant = true,
 };

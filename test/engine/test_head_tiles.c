@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_head_tiles.c: logits out of tiles. Native tiles give dense's bits, however few are kept, for every model,
  * from the file and packed, with one to three threads, and in batches; int8 tiles are the head as a Q8_0 tensor,
- * encoded here once more; a shortlist gives the logits of dense for the tiles of its text, which are chosen here
- * once more. What is counted is exact; a pass that is stopped while it makes a tile leaves no trace. Which tiles
- * are kept: test/model/test_tiles.c. */
+ * encoded here once more. What is counted is exact; what is not kept is not in memory; a pass that is stopped while
+ * it makes a tile leaves no trace. Which tiles are kept: test/model/test_tiles.c. Shortlists: test_head_audit.c. */
 #include "os/scratch.h"
 
-#include "invariance.h"
+#include "head_util.h"
 
 #include "engine/engine.h"
 #include "os/memory.h"
@@ -14,25 +13,7 @@
 #include <math.h>
 #include <sys/prctl.h>
 
-#define TINY CT_TEST_DATA "/../../models/tiny"
-enum { N = 13, SMALL = 64 };
-
-static carat_head_options head_options(carat_head strategy, int tile, int capacity)
-{
-    carat_head_options h;
-    carat_head_options_default(&h);
-    h.strategy = strategy;
-    h.tile = tile;
-    h.capacity = capacity;
-    return h;
-}
-
-static carat_head_stats stats_of(carat_engine *engine)
-{
-    carat_head_stats s = {.size = sizeof s};
-    OK(carat_engine_get_head(engine, &s, err));
-    return s;
-}
+enum { N = 13 };
 
 /* ---- native tiles ---- */
 
@@ -372,88 +353,6 @@ static void int8_tiles_are_a_tensor_of_q8(void **unused)
     }
 }
 
-/* ---- shortlists ---- */
-
-/* The k best of dense's logits in the tiles that a shortlist has for a text. */
-static void best_of_tiles(const float *logits, int n_vocab, int most, const int32_t *text, int n, int k,
-                          carat_candidate *best)
-{
-    const int tiles = (n_vocab + SMALL - 1) / SMALL, around = most == 1 ? 0 : (most + 7) / 8;
-    bool in[64] = {false};
-    int count = 0, kept = 0;
-
-    for (int i = n; i-- > 0 && count < most - around;) {
-        count += !in[text[i] / SMALL];
-        in[text[i] / SMALL] = true;
-    }
-    for (int i = (n - 1) * around % tiles; count < most; i = (i + 1) % tiles) {
-        count += !in[i];
-        in[i] = true;
-    }
-    for (int id = 0; id < n_vocab; id++) {
-        int at = kept;
-        if (!in[id / SMALL])
-            continue;
-        while (at > 0 && best[at - 1].logit < logits[id])
-            at--;
-        for (int i = CT_MIN(kept, k - 1); i > at; i--)
-            best[i] = best[i - 1];
-        if (at < k)
-            best[at] = (carat_candidate){id, logits[id]};
-        kept = CT_MIN(kept + 1, k);
-    }
-}
-
-/* Every strategy that can have one, by drawing sessions, in passes of several tokens and one at a time. */
-static void shortlists_are_few_tiles_of_dense(void **unused)
-{
-    enum { K = 5, MANY = 513, LENGTH = 40 };
-    static carat_candidate got[MANY], many[MANY];
-    static const carat_head strategies[] = {CARAT_HEAD_SHORTLIST, CARAT_HEAD_LAZY, CARAT_HEAD_PRELOAD};
-    carat_model *tiny = NULL;
-
-    (void)unused;
-    OK(carat_model_open(&tiny, TINY, NULL, err));
-    struct baseline b = baseline_of(tiny, &modes[FAST], LENGTH, 9);
-    for (int i = 0; i < 9; i++) {
-        carat_head_options h = head_options(strategies[i % 3], SMALL, 3 * (i % 2));
-        carat_engine_options o = options_of(&modes[FAST], 1 + 2 * i, 1 + i % 3);
-        carat_sampling greedy = {.size = sizeof greedy, .top_p = 1};
-        carat_session_options so = {.size = sizeof so, .sampling = &greedy};
-        carat_session *s = NULL;
-        carat_engine *engine = NULL;
-        h.shortlist_tiles = 1 + i % 8;
-        o.head = &h;
-        OK(carat_engine_create(&engine, tiny, &o, err));
-        OK(carat_session_create(&s, engine, &so, err));
-        for (int n = 7; n <= LENGTH; n += 1 + n % 3) {
-            carat_candidate want[K];
-            int32_t id = -1;
-            OK(carat_sync(s, b.ids.id, n, NULL, err));
-            best_of_tiles(row_of(&b, n - 1, 1024), 1024, h.shortlist_tiles, b.ids.id, n, K, want);
-            OK(carat_sample(s, &greedy, &id, err)); /* of what the pass computed */
-            assert_int_equal(id, want[0].id);
-            OK(carat_top(s, K, got, err));
-            for (int k = 0; k < K; k++)
-                assert_true(got[k].id == want[k].id && got[k].logit == want[k].logit);
-            /* more than there are in its tiles are those of dense */
-            best_of_tiles(row_of(&b, n - 1, 1024), 1024, 16, b.ids.id, n, MANY, many);
-            OK(carat_top(s, MANY, got, err));
-            for (int k = 0; k < MANY && n % 4 == 0; k++)
-                assert_true(got[k].id == many[k].id && got[k].logit == many[k].logit);
-            /* what asks for all logits gets all */
-            if (n % 5 == 0)
-                expect_same(carat_logits(s), row_of(&b, n - 1, 1024), 1024, "all logits", n - 1);
-        }
-        const carat_head_stats stats = stats_of(engine);
-        assert_true(!stats.exact && stats.bytes < stats.dense_bytes);
-        carat_session_close(s);
-        carat_engine_close(engine);
-    }
-    baseline_free(&b);
-    carat_model_close(tiny);
-}
-
 /* ---- stopped passes ---- */
 
 static int stop_after(void *user, size_t done, size_t total)
@@ -467,7 +366,7 @@ static int stop_after(void *user, size_t done, size_t total)
  * tile. */
 static void stopped_passes_leave_no_trace(void **unused)
 {
-    const carat_head_options h = head_options(CARAT_HEAD_LAZY, SMALL, 3);
+    carat_head_options h = head_options(CARAT_HEAD_LAZY, SMALL, 3);
     carat_model *tiny = NULL;
     int left = 0, stopped = 0;
 
@@ -478,6 +377,7 @@ static void stopped_passes_leave_no_trace(void **unused)
     carat_engine_options o = options_of(&modes[FAST], 1, 1);
     carat_session_options so = {.size = sizeof so, .watch = stop_after, .user = &left};
     carat_engine *engine = NULL;
+    h.audit = 1;
     o.head = &h;
     OK(carat_engine_create(&engine, tiny, &o, err));
     for (int asked = 0;; asked++) {
@@ -495,6 +395,7 @@ static void stopped_passes_leave_no_trace(void **unused)
             break;
     }
     assert_true(stopped > 100);
+    assert_int_equal(stats_of(engine).differences, 0);
     carat_engine_close(engine);
     baseline_free(&b);
     carat_model_close(tiny);
@@ -513,11 +414,6 @@ static void refuses(const carat_model *model, carat_head_options h, const char *
     assert_int_equal(carat_engine_create(&engine, model, &o, &e), CARAT_E_ARGUMENT);
     if (!strstr(e.message, says))
         fail_msg("\"%s\" does not say \"%s\"", e.message, says);
-}
-
-static void hear_line(void *user, const char *line)
-{
-    snprintf(user, 256, "%s", line);
 }
 
 static void bad_options_are_refused(void **unused)
@@ -581,7 +477,6 @@ int main(void)
         cmocka_unit_test(uses_are_counted),
         cmocka_unit_test(few_tiles_are_in_memory),
         cmocka_unit_test(int8_tiles_are_a_tensor_of_q8),
-        cmocka_unit_test(shortlists_are_few_tiles_of_dense),
         cmocka_unit_test(stopped_passes_leave_no_trace),
         cmocka_unit_test(bad_options_are_refused),
     };

@@ -197,6 +197,11 @@ static bool cpu_end_pass(struct ct_backend *base)
     return ct_pool_unwatch(b->pool);
 }
 
+static bool cpu_goes_on(struct ct_backend *b)
+{
+    return ct_pool_goes_on(ct_cpu(b)->pool, 0);
+}
+
 static bool cpu_is_finite(struct ct_backend *b, int row)
 {
     return !ct_cpu(b)->not_finite[row];
@@ -454,6 +459,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .kv_long = ct_cpu_kv_long,
                  .begin_pass = cpu_begin_pass,
                  .end_pass = cpu_end_pass,
+                 .goes_on = cpu_goes_on,
                  .is_finite = cpu_is_finite,
                  .embed = cpu_embed,
                  .norm = cpu_norm,
