@@ -11,7 +11,7 @@
 /* Words that the library knows, separated by |: options_words writes them. */
 static char isa_words[128], kv_words[32], cache_words[40];
 
-const char bench_words[] = "timeline";
+const char bench_words[] = "timeline|lm-head";
 const struct verb_text verb_texts[N_VERB] = {
     [RUN] =
         {"run", "MODEL [PROMPT]", "generate text from a prompt", 1, 2,
@@ -91,7 +91,7 @@ const struct verb_text verb_texts[N_VERB] = {
                 "carat render MODEL --messages messages.json\n"
                 "carat render tiny --messages messages.json --tools tools.json --ids\n"},
     [BENCH] =
-        {"bench", "[timeline] MODEL", "measure prompt and generation speed", 1, 1,
+        {"bench", "[timeline|lm-head] MODEL", "measure prompt and generation speed", 1, 1,
          "Random ids, one warm-up; tokenising and sampling are not in the time. What was read and "
          "computed is compared with what the machine can do at most, measured in the same run.\n"
          "The first table is llama-bench's. In the second, \"first token\" is a prompt and one draw, "
@@ -107,13 +107,24 @@ const struct verb_text verb_texts[N_VERB] = {
          "what is new. A model called timeline is ./timeline.\n"
          "--draft-right A times -npl generations of -n ids (default 256) behind a prompt of -p (default 64), "
          "without drafts and with some whose ids are right with probability A, beside a loop of carat_step "
-         "and carat_sample.\n",
+         "and carat_sample.\n"
+         "bench lm-head MODEL goes through strategies of the head, capacities (all, half, 32, 8 tiles), "
+         "lists (0, "
+         "8, 16, 24, 32) and weights of tiles, as far as the model has tiles for them; --lm-head and the "
+         "options "
+         "with it choose some. Every row takes the ids that dense drew from its best 64 behind --ids. Told "
+         "are "
+         "steps of one token, the head alone, bytes that it read, set-up without and with the cache, memory, "
+         "divergence of what is drawn, the share of dense's best that is found, rows finished behind a "
+         "sketch, "
+         "and the tokens after which a longer set-up pays. A model called lm-head is ./lm-head.\n",
          "carat bench MODEL -p 512 -n 64 -r 5\n"
          "carat bench MODEL -d 0,512,1024 --plot depth.svg\n"
          "carat bench MODEL -o json >before.json\n"
          "carat bench MODEL --compare before.json\n"
          "carat bench timeline tiny -d 1024\n"
-         "carat bench MODEL --draft-right 0.8 -n 64\n"},
+         "carat bench MODEL --draft-right 0.8 -n 64\n"
+         "carat bench lm-head tiny --lm-head exact-pruned\n"},
     [SHOW] =
         {"show", "MODEL", "describe a model and the memory it needs", 1, 1,
          "Memory is that of weights, cache of keys and values, work and the stacks of threads, as run would "
@@ -197,7 +208,7 @@ const struct option option_table[] = {
      "a system message before the prompt", 0, 0},
     {{"-sysf", "--system-prompt-file"}, READS, AT(system_file), SELDOM(GENERATES | ON(LOGITS)), "FILE",
      "read the system message from FILE", 0, 0},
-    {{"--ids"}, TEXT, AT(ids), SELDOM(ON(RUN)) | ON(LOGITS) | ON(DECODE), "IDS",
+    {{"--ids"}, TEXT, AT(ids), SELDOM(ON(RUN)) | ON(LOGITS) | ON(DECODE) | ON(BENCH), "IDS",
      "token ids instead of text, as in 2,5,9; @FILE reads them from FILE", 0, 0},
     {{"--raw", "-no-cnv", "--no-conversation"}, FLAG, AT(raw), ON(RUN) | ON(LOGITS), NULL, "no chat template", 0, 0},
     {{"--messages"}, READS, AT(messages), ON(RUN) | ON(LOGITS) | ON(RENDER), "FILE",
@@ -276,8 +287,9 @@ const struct option option_table[] = {
     {{"--jsonl"}, FLAG, AT(lines), ON(DECODE), NULL, "print JSON line by line, as it comes", 0, 0},
     GROUP("What is measured"),
     {{"--steps"}, INT, AT(steps), ON(DECODE), "N", "ids of a round (default 16)", 1, 1 << 20},
+    {{"--steps"}, INT, AT(steps), ON(BENCH), "N", "with lm-head: ids behind --ids (default 32)", 2, 1 << 20},
     {{"--rounds"}, INT, AT(rounds), ON(DECODE), "N", "times that it is done (default 1)", 1, 1000},
-    {{"--prefill-logits"}, FLAG, AT(prefill_logits), ON(DECODE), NULL,
+    {{"--prefill-logits"}, FLAG, AT(prefill_logits), ON(DECODE) | ON(BENCH), NULL,
      "compute the logits of the prompt, too, which nobody reads", 0, 0},
     {{"-p", "--n-prompt"}, TEXT, AT(n_prompt), ON(BENCH), "N[,N...]",
      "tokens of the prompt tests; 0 is none (default 512)", 0, 0},

@@ -159,6 +159,11 @@ static int prepare(struct bench *b, struct save *plot)
                     : o->predict > 0 ? "--max-tokens"
                     : o->iterations  ? "--bench-iters"
                                      : "--bench-warmup");
+    if (code == DONE && (o->ids || o->steps || o->prefill_logits))
+        return fail(USAGE, "bench: option %s goes with lm-head, as in carat bench lm-head MODEL",
+                    o->ids     ? "--ids"
+                    : o->steps ? "--steps"
+                               : "--prefill-logits");
     if (code == DONE && o->plot && b->n_setting > 1)
         return fail(USAGE, "bench: --plot draws one setting: give -t, -ub and -fa one value each");
     if (code == DONE && o->json && o->output && strcmp(o->output, "json") != 0)
@@ -303,7 +308,7 @@ static int bench_tests(const struct options *o)
 int verb_bench(const struct options *o)
 {
     if (o->bench_of)
-        return bench_timeline(o);
+        return strcmp(o->bench_of, "timeline") == 0 ? bench_timeline(o) : bench_head(o);
     if (o->draft_right >= 0)
         return bench_draft(o);
     return o->prompt ? bench_whole(o) : bench_tests(o);

@@ -3,7 +3,8 @@
  * on the machine (bench_load.c), summed up (bench_figures.c) and told: as a table for people
  * (bench_report.c), as fields for programs (bench_fields.c), against an older result (bench_compare.c) and as
  * a picture (bench_plot.c). Whole generations of a real prompt (bench_whole.c), what going back and keeping a
- * session in a file take (bench_timeline.c) and what drafts bring (bench_draft.c) are apart from all that. */
+ * session in a file take (bench_timeline.c), what drafts bring (bench_draft.c) and what strategies of the head do
+ * (head.c) are apart from all that. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -86,7 +87,7 @@ struct test {
 
 /* ---- bench_table.c: a markdown table as wide as what is in it ---- */
 
-enum { MOST_COLUMNS = 12, MOST_ROWS = MOST_TESTS + 1, CELL = 48 };
+enum { MOST_COLUMNS = 12, MOST_ROWS = 2 * MOST_TESTS + 1, CELL = 48 };
 
 struct table {
     int columns, cells;
@@ -146,7 +147,8 @@ struct bench_refusal {
     const char *name;
     bool given;
 };
-/* Messages begin with who; takes leads to an option, gives to what -o may be. An exit code. */
+/* Messages begin with who; takes leads to an option, gives to what -o may be, NULL:
+ * everything, and --compare, too. An exit code. */
 int bench_check_alone(const struct options *o, const struct bench_refusal *own, const char *who,
                       const char *takes, const char *gives);
 /* The same ids for the same seed: a speed should not depend on them, but a comparison should not have to trust
@@ -156,6 +158,10 @@ void bench_fill_ids(int32_t *ids, int n, const carat_model_info *info, uint64_t 
 /* ---- bench_timeline.c ---- */
 
 int bench_timeline(const struct options *o); /* all of `bench timeline`; an exit code */
+
+/* ---- head.c ---- */
+
+int bench_head(const struct options *o); /* all of `bench lm-head`; an exit code */
 
 /* ---- bench_draft.c ---- */
 
@@ -207,6 +213,9 @@ void bench_print(const struct bench *b);        /* all else, when everything is 
 int bench_fields_begin(const char *format);
 int bench_fields_test(const struct bench *b, int i, const char *format);
 int bench_fields_end(const char *format);
+/* The same for results of other benches: an object, numbered from 0 on, whose scalars are the cells of CSV. Takes
+ * the reference; an exit code. */
+int bench_fields_object(json_t *object, int i, const char *format);
 /* Is a field of a test what the older result has under that name? Yes, if it has none. */
 bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older);
 void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older,
@@ -218,6 +227,19 @@ int bench_compare_open(struct bench *b); /* reads and checks the older result; a
 int bench_compare(struct bench *b);      /* when everything is measured; an exit code */
 void bench_print_comparison(const struct bench *b, struct table *table);
 int bench_compare_result(const struct bench *b); /* CHECK_FAILED when a test is slower */
+
+/* ---- bench_older.c ---- */
+
+/* Reads what --compare names, as a list of elements; an exit code, as of the next. */
+int older_read(const char *option, json_t **list);
+int older_refuse(const char *name, const char *why, size_t i); /* element i of the file called so */
+/* A whole number from 0 on. */
+bool older_number(const json_t *object, const char *key, int *value);
+/* The speeds of all runs of a test; false when they are none. */
+bool older_samples(const json_t *object, struct spread *spread, bool *memory);
+/* Sets ratio and allowed beside v->ts, and then the word: explained is the share that the machine lost. */
+void older_allow(struct verdict *v, const struct spread *now);
+const char *older_word(const struct verdict *v, double explained);
 
 /* ---- bench_plot.c ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_alone.c: what the benches share that go their own way (bench_timeline.c, bench_draft.c): refusing
+/* bench_alone.c: what the benches share that go their own way (bench_timeline.c, bench_draft.c, head.c): refusing
  * options that only bench.c knows; and ids for all of them. */
 #include <string.h>
 
@@ -23,8 +23,11 @@ int bench_check_alone(const struct options *o, const struct bench_refusal *own, 
                                         {"--bench-warmup", o->warmup >= 0},
                                         {"--bench-json", o->bench_json != NULL},
                                         {"--plot", o->plot != NULL},
-                                        {"--compare", o->compare != NULL},
+                                        {"--compare", gives && o->compare},
                                         {"--profile", o->profile},
+                                        {"--ids", gives && o->ids},
+                                        {"--steps", gives && o->steps},
+                                        {"--prefill-logits", gives && o->prefill_logits},
                                         {"list for -t", o->thread_list && strchr(o->thread_list, ',')},
                                         {"list for -ub", o->chunk_list && strchr(o->chunk_list, ',')},
                                         {NULL, false}};
@@ -34,7 +37,7 @@ int bench_check_alone(const struct options *o, const struct bench_refusal *own, 
         found = first_given(all);
     if (found)
         return fail(USAGE, "%s: %s %s", who, takes, found->name);
-    if (o->output && strcmp(o->output, "md") != 0 && strcmp(o->output, "json") != 0)
+    if (gives && o->output && strcmp(o->output, "md") != 0 && strcmp(o->output, "json") != 0)
         return fail(USAGE, "%s: %s one object, so -o must be md or json", who, gives);
     if (o->json && o->output && strcmp(o->output, "json") != 0)
         return fail(USAGE, "%s: --json and -o %s contradict each other", who, o->output);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_compare.c: an older result (`carat bench -o json`, or llama-bench's own JSON) beside the tests of
- * this run: which of them belong together, what the noise of both explains, and a verdict for each. The file
- * comes from anywhere: nothing in it is believed before it is checked. */
+ * this run: which of them belong together, what the machine explains, and a verdict for each. Reading it, and
+ * what noise explains: bench_older.c. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,106 +11,9 @@
 #include "bench/bench.h"
 #include "doctor/machine.h"
 
-enum {
-    MOST_BYTES = 4 << 20,  /* of the file: 64 tests of 1000 runs take less than three quarters of it */
-    MOST_VALUES = 1 << 18, /* in it; each takes up to 130 bytes when it is parsed */
-    MOST_SAMPLES = 10000,  /* of a test */
-};
-
-/* A difference counts when it is larger than three standard deviations of single runs, the larger one of both
- * sides. If runs were independent, medians of five would differ by 0.76 of one, and with estimates out of
- * five runs each a test that has not changed fails once in 200 times (simulated: 200,000 pairs, normal noise
- * of 5 %; with ten runs each, once in 9,000). They are not: a neighbour or a clock that changes between two
- * runs moves all samples of one of them. With such a drift as large as the noise itself it is once in 23
- * times. That is why the median's own, smaller error is not used. */
-static const double deviations = 3;
-/* Two processes differ by about 1 % in where their pages lie, however steady each one is. */
-static const double least_noise = 0.01;
-/* A single run says nothing about its noise; machines that are not idle have this. */
-static const double assumed_noise = 0.05;
-/* More than this hides what one would like to know. */
-static const double too_noisy = 0.2;
-
 static const char *name_of(const struct bench *b)
 {
     return input_name(b->o->compare);
-}
-
-static int refuse(const struct bench *b, const char *why, size_t i)
-{
-    return fail_as(
-        USAGE, CARAT_E_FORMAT,
-        "%s: element %zu %s; expected is what 'carat bench -o json' or 'llama-bench -o json' wrote",
-        name_of(b), i, why);
-}
-
-/* The parser makes many bytes out of few: its values are counted first. */
-static bool few_values(const char *text, size_t n)
-{
-    size_t values = 0;
-
-    for (size_t i = 0; i < n; i++)
-        values += text[i] == ',' || text[i] == '[' || text[i] == '{';
-    return values <= MOST_VALUES;
-}
-
-static int parse(const struct bench *b, json_t **list)
-{
-    const char *path = name_of(b);
-    json_error_t why;
-    char *text;
-    size_t n;
-    int code = read_input(b->o->compare, &text, &n);
-
-    if (code != DONE)
-        return code;
-    if (n > MOST_BYTES || !few_values(text, n)) {
-        free(text);
-        return fail_as(USAGE, CARAT_E_FORMAT,
-                       "%s: is larger than any result of a benchmark (%d MiB, %d values)", path,
-                       MOST_BYTES >> 20, MOST_VALUES);
-    }
-    *list = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-    free(text);
-    if (json_is_array(*list) && json_array_size(*list) > 0)
-        return DONE;
-    return fail_as(
-        USAGE, CARAT_E_FORMAT,
-        "%s: %s%s; expected is an array of tests, as 'carat bench -o json' or 'llama-bench -o json' "
-        "writes it",
-        path, *list ? "is JSON, but not that" : "is not JSON: ", *list ? "" : why.text);
-}
-
-/* A whole number from 0 on. */
-static bool number_at(const json_t *object, const char *key, int *value)
-{
-    const json_t *number = json_object_get(object, key);
-    json_int_t n = json_integer_value(number);
-
-    *value = (int)n;
-    return json_is_integer(number) && n >= 0 && n <= INT32_MAX;
-}
-
-/* The speeds of all runs of a test; false when they are none. */
-static bool samples_at(const json_t *object, struct spread *spread, bool *memory)
-{
-    const json_t *list = json_object_get(object, "samples_ts");
-    size_t n = json_array_size(list);
-    double *sample;
-    bool good = n > 0 && n <= MOST_SAMPLES;
-
-    if (!good)
-        return false;
-    sample = calloc(n, sizeof *sample);
-    *memory = sample != NULL;
-    for (size_t i = 0; i < n && sample && good; i++) {
-        sample[i] = json_number_value(json_array_get(list, i)); /* 0 for what is no number */
-        good = sample[i] > 0 && isfinite(sample[i]);
-    }
-    if (sample && good)
-        *memory = spread_of(spread, sample, (int)n, 1);
-    free(sample);
-    return good;
 }
 
 /* How much of a test's setting an element has: as many threads count for more than passes as wide. */
@@ -118,8 +21,8 @@ static int likeness(const json_t *element, const struct setting *s)
 {
     int threads, chunk;
 
-    return 2 * (number_at(element, "n_threads", &threads) && threads == s->plan.threads) +
-           (number_at(element, "n_ubatch", &chunk) && chunk == s->plan.chunk);
+    return 2 * (older_number(element, "n_threads", &threads) && threads == s->plan.threads) +
+           (older_number(element, "n_ubatch", &chunk) && chunk == s->plan.chunk);
 }
 
 /* Puts an element beside the tests of this run that it belongs to, unless they have one that is more
@@ -131,14 +34,14 @@ static int match(struct bench *b, const json_t *element, size_t i)
     struct spread spread;
     bool memory = true;
 
-    if (!number_at(element, "n_prompt", &n_prompt) || !number_at(element, "n_gen", &n_gen))
-        return refuse(b, "has no n_prompt and n_gen that count tokens", i);
-    if (!number_at(element, "n_depth", &depth))
-        return refuse(b, "has no n_depth that counts tokens", i);
-    if (json_object_get(ours, "n_parallel") && !number_at(ours, "n_parallel", &parallel))
-        return refuse(b, "has an n_parallel that counts no sequences", i);
-    if (!samples_at(element, &spread, &memory))
-        return refuse(b, "has no samples_ts, which are speeds above 0", i);
+    if (!older_number(element, "n_prompt", &n_prompt) || !older_number(element, "n_gen", &n_gen))
+        return older_refuse(name_of(b), "has no n_prompt and n_gen that count tokens", i);
+    if (!older_number(element, "n_depth", &depth))
+        return older_refuse(name_of(b), "has no n_depth that counts tokens", i);
+    if (json_object_get(ours, "n_parallel") && !older_number(ours, "n_parallel", &parallel))
+        return older_refuse(name_of(b), "has an n_parallel that counts no sequences", i);
+    if (!older_samples(element, &spread, &memory))
+        return older_refuse(name_of(b), "has no samples_ts, which are speeds above 0", i);
     if (!memory)
         return fail_memory();
     for (int k = 0; k < b->n; k++) {
@@ -165,7 +68,7 @@ static int match_all(struct bench *b)
 
 int bench_compare_open(struct bench *b)
 {
-    int code = parse(b, &b->older), found = 0;
+    int code = older_read(b->o->compare, &b->older), found = 0;
 
     if (code == DONE)
         code = match_all(b);
@@ -289,21 +192,11 @@ static double machine_explains(const struct verdict *v)
 static void judge(const struct bench *b, struct test *t)
 {
     struct verdict *v = &t->old;
-    double noise = fmax(v->ts.noise, t->ts.noise); /* of one, when the other has a single run */
-    double explained;
 
-    if (isnan(noise))
-        noise = assumed_noise;
-    v->allowed = deviations * fmax(noise, least_noise);
+    older_allow(v, &t->ts);
     v->lost = same_machine(b, t) ? machine_lost(t) : 0;
     v->taken = same_machine(b, t) ? others_took(b, t) : 0;
-    v->ratio = t->ts.median / v->ts.median;
-    explained = fmax(0, fmax(machine_explains(v), v->taken)); /* one is a part of the other */
-    v->word = v->ratio * (1 + v->allowed) < 1 - explained ? "slower"
-              : v->ratio * (1 + v->allowed) < 1           ? "slower, as the machine"
-              : v->ratio > 1 + v->allowed                 ? "faster"
-              : v->allowed > too_noisy                    ? "unclear: noise"
-                                                          : "same";
+    v->word = older_word(v, fmax(0, fmax(machine_explains(v), v->taken))); /* one is a part of the other */
 }
 
 int bench_compare(struct bench *b)

@@ -430,6 +430,42 @@ int bench_fields_test(const struct bench *b, int i, const char *format)
     return out_flush() ? DONE : FAILED;
 }
 
+/* Objects and lists have no place in a cell. */
+static bool write_cells(json_t *object, bool titles)
+{
+    const char *name, *between = "";
+    json_t *value;
+    bool good = true;
+
+    json_object_foreach(object, name, value)
+    {
+        if (json_is_array(value) || json_is_object(value))
+            continue;
+        out_print("%s%s", between, titles ? name : "");
+        good = good && (titles || write_cell(value));
+        between = ",";
+    }
+    out_print("\n");
+    return good;
+}
+
+int bench_fields_object(json_t *object, int i, const char *format)
+{
+    bool json = strcmp(format, "json") == 0, good = object != NULL;
+
+    if (good && strcmp(format, "csv") == 0) {
+        good = (i > 0 || write_cells(object, true)) && write_cells(object, false);
+    } else if (good) {
+        out_print("%s", !json ? "" : i ? ",\n  " : "[\n  ");
+        good = json ? write_object(object, 2, true) : write_value(object, 0);
+        out_print("%s", json ? "" : "\n");
+    }
+    json_decref(object);
+    if (!good)
+        return fail_memory();
+    return out_flush() ? DONE : FAILED;
+}
+
 int bench_fields_end(const char *format)
 {
     if (strcmp(format, "json") == 0)

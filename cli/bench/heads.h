@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* heads.h: what `carat bench lm-head` is made of: the matrix of rows (head.c), measuring one (head_run.c), what
+ * the ids and logits of one are beside dense's (head_like.c), and telling all of them (head_tell.c). */
+#ifndef HEADS_H
+#define HEADS_H
+
+#include "bench/bench.h"
+#include "carat_generate.h"
+
+enum { MOST_HEADS = 128, HEAD_K = 64, HEAD_COMPARED = 64 /* steps */ };
+
+/* A strategy with its numbers, or the prompt. */
+struct head_row {
+    char name[CELL];
+    carat_head_options options;
+    int k;              /* the best that are read; 0: it is the prompt */
+    bool prompt_logits; /* of the prompt */
+    int group;          /* rows of one are set up alike */
+
+    char refused[256];       /* why it is not to be had; "": it is */
+    double *speed;           /* [runs] tok/s, means of a run */
+    struct spread ts, ms;    /* ms: of all steps */
+    carat_head_stats head;   /* what it is; counts are those of the timed runs */
+    double cold_s, cached_s; /* set-up; NAN: not measured */
+    double rss;
+    int compared;                  /* steps */
+    double kl, top1, recall, same; /* means over these; same: bit for bit */
+    bool differs;                  /* it is exact, and is not */
+    struct verdict old;
+};
+
+/* What dense gave. */
+struct head_truth {
+    int32_t *ids;          /* [n_ids + n_steps] the prompt, and what follows it */
+    float *logits;         /* [compared][n_vocab] */
+    carat_candidate *best; /* [compared][k] */
+    double *sum;           /* [compared] logarithm of the sum of exp of the best */
+};
+
+struct heads {
+    const struct options *o;
+    carat_model *model;
+    carat_engine *engine;
+    carat_session *session;
+    carat_model_info info;
+    carat_plan plan;
+    carat_host_info host;
+    int n_ids, n_steps, runs, compared, k; /* k: HEAD_K, or all of a smaller vocabulary */
+    struct head_truth truth;
+    double *seconds; /* [runs * n_steps] of steps, scratch */
+    struct head_row row[MOST_HEADS];
+    int n;
+    json_t *older;
+    struct table table;
+    const char *format; /* md, csv, json, jsonl */
+};
+
+/* ---- head_run.c: exit codes ---- */
+
+/* The ids that all rows go through, and what dense makes of them. */
+int heads_find_truth(struct heads *h);
+int heads_run(struct heads *h, struct head_row *row);
+void heads_close(struct heads *h); /* model, engine and session */
+
+/* ---- head_like.c ---- */
+
+/* Dense's logits behind step i, which lie in the truth; its best and their sum. */
+void heads_keep_truth(struct heads *h, int i);
+/* What a row gives in their place. */
+void heads_liken(const struct heads *h, struct head_row *row, int i, const carat_candidate *best);
+
+/* ---- head_tell.c ---- */
+
+void heads_tell_begin(struct heads *h);
+int heads_tell_row(struct heads *h, int i); /* an exit code, as the next */
+int heads_tell_end(struct heads *h);
+
+#endif
