@@ -10,7 +10,7 @@ enum {
     REST = 64,
     MOST_REST = 1 << 14,
 };
-#define PAYS 95 /* of what dense takes */
+#define PAYS 0.95 /* of what dense takes */
 
 static struct ct_head_times *times_of(struct ct_head_account *a, int n)
 {
@@ -28,10 +28,12 @@ bool ct_head_account_prunes(struct ct_head_account *a, int n)
     return t->n_pruned < SURE || t->n_dense >= DENSE;
 }
 
-/* A step that was disturbed counts twice at most. */
+/* Of the first steps, which bring memory in, the fastest counts; one that is disturbed later twice at most. */
 static void learn(double *mean, int *n, double seconds)
 {
-    *mean = *mean == 0 ? seconds : *mean + (CT_MIN(seconds, 2 * *mean) - *mean) / 8;
+    double later = *mean + (CT_MIN(seconds, 2 * *mean) - *mean) / 8;
+
+    *mean = *mean == 0 ? seconds : *n < SURE ? CT_MIN(seconds, *mean) : later;
     ++*n;
 }
 
