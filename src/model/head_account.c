@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_account.c: see head_account.h. Dense is measured for two steps after the first pruned ones, so that a
- * short answer is not slower for it than by those; pruned steps that do not pay are tried again after 64, 128,
- * 256 ... dense ones. */
+/* head_account.c: see head_account.h. Dense is measured for two steps after the first two pruned ones; pruned steps
+ * that do not pay are tried again after 64, 128, 256 ... dense ones. */
 #include "model/head_account.h"
 
 enum {
-    SURE = 4,  /* steps of a kind before they say anything */
-    DENSE = 2, /* dense steps that are measured */
+    SURE = 2, /* steps of a kind before they say anything */
     REST = 64,
     MOST_REST = 1 << 14,
 };
@@ -25,7 +23,7 @@ bool ct_head_account_prunes(struct ct_head_account *a, int n)
         t->left--;
         return false;
     }
-    return t->n_pruned < SURE || t->n_dense >= DENSE;
+    return t->n_pruned < SURE || t->n_dense >= SURE;
 }
 
 /* Of the first steps, which bring memory in, the fastest counts; one that is disturbed later twice at most. */
@@ -51,20 +49,21 @@ static void judge(struct ct_head_times *t)
     t->probes = true; /* the text may be another then, and one step shows that */
 }
 
+const char *ct_head_account_reason(struct ct_head_account *a, int n)
+{
+    return times_of(a, n)->known ? "a pruned head was measured to take longer" : "dense was measured, too";
+}
+
 const struct ct_head_times *ct_head_account_took(struct ct_head_account *a, int n, bool pruned,
                                                  double seconds)
 {
     struct ct_head_times *t = times_of(a, n);
 
-    if (!pruned) {
-        learn(&t->dense, &t->n_dense, seconds);
-        return t;
-    }
-    if (t->probes)
+    if (pruned && t->probes)
         t->pruned = 0;
-    t->probes = false;
-    learn(&t->pruned, &t->n_pruned, seconds);
-    if (t->n_pruned >= SURE && t->n_dense >= DENSE)
+    t->probes &= !pruned;
+    learn(pruned ? &t->pruned : &t->dense, pruned ? &t->n_pruned : &t->n_dense, seconds);
+    if (t->n_pruned >= SURE && t->n_dense >= SURE && (pruned || !t->known))
         judge(t);
     return t;
 }

@@ -20,6 +20,8 @@ struct ct_head_account {
 
 /* Whether the next step with n rows is pruned. */
 bool ct_head_account_prunes(struct ct_head_account *a, int n);
+/* Why a step with n rows was not pruned, a clause. */
+const char *ct_head_account_reason(struct ct_head_account *a, int n);
 /* It was, or was not, and took so long. What is known of steps with n rows by now. */
 const struct ct_head_times *ct_head_account_took(struct ct_head_account *a, int n, bool pruned,
                                                  double seconds);

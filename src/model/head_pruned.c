@@ -389,7 +389,7 @@ static void rows_pruned(struct ct_head *h, const struct ct_pass *pass, int first
         ct_head_dense(h, pass, g.first, g.n, g.row);
         h->stats.fallbacks += (uint64_t)g.n;
         h->stats.fallback = prunes ? "more logits are asked for than pruning helps with"
-                                   : "a pruned head was measured to take longer";
+                                   : ct_head_account_reason(&p->account, n);
     }
 }
 
