@@ -230,11 +230,11 @@ static int judge_rows(struct heads *h)
 static int open_heads(struct heads *h)
 {
     carat_error err;
-    int code = open_packed(&h->model, h->o);
+    int code = open_packed(&h->dense.model, h->o);
 
     if (code != DONE)
         return code;
-    if (carat_model_get_info(h->model, &h->info, &err) != CARAT_OK ||
+    if (carat_model_get_info(h->dense.model, &h->info, &err) != CARAT_OK ||
         carat_get_host(&h->host, &err) != CARAT_OK)
         return fail_status(&err);
     h->k = h->info.n_vocab < HEAD_K ? h->info.n_vocab : HEAD_K;
@@ -296,13 +296,15 @@ int bench_head(const struct options *o)
     for (int i = 0; h && i < h->n; i++)
         free(h->row[i].speed);
     if (h) {
-        heads_close(h);
+        head_seat_close(&h->seat);
+        head_seat_close(&h->dense);
         json_decref(h->older);
         free(h->truth.ids);
         free(h->truth.logits);
         free(h->truth.best);
         free(h->truth.sum);
         free(h->seconds);
+        free(h->beside);
     }
     free(h);
     return code;

@@ -23,19 +23,12 @@ static double resident(void)
     return known ? (double)pages * (double)sysconf(_SC_PAGESIZE) : NAN;
 }
 
-static void close_engine(struct heads *h)
+void head_seat_close(struct head_seat *s)
 {
-    carat_session_close(h->session);
-    carat_engine_close(h->engine);
-    h->session = NULL;
-    h->engine = NULL;
-}
-
-void heads_close(struct heads *h)
-{
-    close_engine(h);
-    carat_model_close(h->model);
-    h->model = NULL;
+    carat_session_close(s->session);
+    carat_engine_close(s->engine);
+    carat_model_close(s->model);
+    *s = (struct head_seat){NULL, NULL, NULL};
 }
 
 static int stop_quietly(void *user, size_t done, size_t total)
@@ -47,7 +40,7 @@ static int stop_quietly(void *user, size_t done, size_t total)
 }
 
 /* What a row cannot have is said in its place. */
-static int create_head(struct heads *h, struct head_row *row)
+static int create_head(struct heads *h, struct head_seat *seat, struct head_row *row)
 {
     carat_engine_options options;
     carat_error err;
@@ -59,11 +52,11 @@ static int create_head(struct heads *h, struct head_row *row)
     options.chunk = h->o->chunk_list ? atoi(h->o->chunk_list) : 0;
     options.head = &row->options;
     options.progress = stop_quietly;
-    if ((code = fit_engine(&options, h->model, h->o)) != DONE)
+    if ((code = fit_engine(&options, seat->model, h->o)) != DONE)
         return code;
-    carat_status status = carat_plan_engine(h->model, &options, &h->plan, &err);
+    carat_status status = carat_plan_engine(seat->model, &options, &h->plan, &err);
     if (status == CARAT_OK)
-        status = carat_engine_create(&h->engine, h->model, &options, &err);
+        status = carat_engine_create(&seat->engine, seat->model, &options, &err);
     if (status == CARAT_E_ARGUMENT || status == CARAT_E_UNSUPPORTED || status == CARAT_E_MEMORY)
         snprintf(row->refused, sizeof row->refused, "%.255s", err.message);
     else if (status != CARAT_OK)
@@ -78,12 +71,12 @@ static int set_up(struct heads *h, struct head_row *row, bool cached, bool fills
     double start;
     int code;
 
-    heads_close(h);
+    head_seat_close(&h->seat);
     o.no_cache = !cached || h->o->no_cache;
     start = seconds();
-    code = fills ? open_packed(&h->model, &o) : open_model(&h->model, &o, false);
+    code = fills ? open_packed(&h->seat.model, &o) : open_model(&h->seat.model, &o, false);
     if (code == DONE)
-        code = create_head(h, row);
+        code = create_head(h, &h->seat, row);
     *spent = seconds() - start;
     return code;
 }
@@ -102,7 +95,7 @@ static int set_up_row(struct heads *h, struct head_row *row)
     } else if (row->k) {
         row->cold_s = row[-1].cold_s;
     }
-    heads_close(h);
+    head_seat_close(&h->seat);
     before = resident();
     if (code == DONE && !*row->refused)
         code = set_up(h, row, true, false, &row->cached_s);
@@ -116,7 +109,7 @@ static carat_sampling sampling_of(const struct heads *h, const struct head_row *
 {
     carat_sampling s;
 
-    carat_sampling_default(h->model, &s);
+    carat_sampling_default(h->dense.model, &s);
     s.temperature = row->k == 1 ? 0 : 1;
     s.top_k = row->k;
     s.top_p = 1;
@@ -125,7 +118,7 @@ static carat_sampling sampling_of(const struct heads *h, const struct head_row *
     return s;
 }
 
-static int begin_session(struct heads *h, const carat_sampling *sampling)
+static int begin_session(struct head_seat *seat, const carat_sampling *sampling)
 {
     carat_session_options options;
     carat_error err;
@@ -133,10 +126,10 @@ static int begin_session(struct heads *h, const carat_sampling *sampling)
     carat_session_options_default(&options);
     options.watch = stop_when_interrupted;
     options.sampling = sampling;
-    carat_session_close(h->session);
-    h->session = NULL;
-    return carat_session_create(&h->session, h->engine, &options, &err) == CARAT_OK ? DONE
-                                                                                    : fail_status(&err);
+    carat_session_close(seat->session);
+    seat->session = NULL;
+    return carat_session_create(&seat->session, seat->engine, &options, &err) == CARAT_OK ? DONE
+                                                                                          : fail_status(&err);
 }
 
 static int pass_over(void *user, int token, const float *logits)
@@ -148,32 +141,34 @@ static int pass_over(void *user, int token, const float *logits)
 }
 
 /* n ids of the prompt, whose logits nobody reads. */
-static int evaluate_prompt(struct heads *h, int n, bool logits)
+static int evaluate_prompt(const struct heads *h, const struct head_seat *seat, int n, bool logits)
 {
-    carat_row row = {.session = h->session,
+    carat_row row = {.session = seat->session,
                      .tokens = h->truth.ids,
                      .n = n,
                      .wants = logits ? CARAT_WANTS_ALL : CARAT_WANTS_NONE,
                      .deliver = logits ? pass_over : NULL};
     carat_error err;
 
-    return n == 0 || carat_step(h->engine, &row, sizeof row, 1, &err) == CARAT_OK ? DONE : fail_status(&err);
+    return n == 0 || carat_step(seat->engine, &row, sizeof row, 1, &err) == CARAT_OK ? DONE
+                                                                                     : fail_status(&err);
 }
 
 /* A session that holds all ids of the prompt but the last. */
-static int begin_run(struct heads *h, const carat_sampling *sampling)
+static int begin_run(const struct heads *h, struct head_seat *seat, const carat_sampling *sampling)
 {
-    int code = begin_session(h, sampling);
+    int code = begin_session(seat, sampling);
 
-    return code == DONE ? evaluate_prompt(h, h->n_ids - 1, h->o->prefill_logits) : code;
+    return code == DONE ? evaluate_prompt(h, seat, h->n_ids - 1, h->o->prefill_logits) : code;
 }
 
-static int take_step(struct heads *h, int i, const carat_sampling *sampling, int32_t *id)
+static int take_step(const struct heads *h, const struct head_seat *seat, int i,
+                     const carat_sampling *sampling, int32_t *id)
 {
     carat_error err;
 
-    if (carat_append(h->session, &h->truth.ids[h->n_ids - 1 + i], 1, &err) != CARAT_OK ||
-        carat_sample(h->session, sampling, id, &err) != CARAT_OK)
+    if (carat_append(seat->session, &h->truth.ids[h->n_ids - 1 + i], 1, &err) != CARAT_OK ||
+        carat_sample(seat->session, sampling, id, &err) != CARAT_OK)
         return fail_status(&err);
     return DONE;
 }
@@ -183,10 +178,10 @@ static int take_step(struct heads *h, int i, const carat_sampling *sampling, int
 static int keep_step(struct heads *h, int i)
 {
     const size_t n = (size_t)h->info.n_vocab, k = (size_t)h->k;
-    const float *logits = carat_logits(h->session);
+    const float *logits = carat_logits(h->dense.session);
     carat_error err;
 
-    if (!logits || carat_top(h->session, h->k, &h->truth.best[(size_t)i * k], &err) != CARAT_OK)
+    if (!logits || carat_top(h->dense.session, h->k, &h->truth.best[(size_t)i * k], &err) != CARAT_OK)
         return fail(FAILED, "bench lm-head: no logits");
     memcpy(&h->truth.logits[(size_t)i * n], logits, n * sizeof *logits);
     heads_keep_truth(h, i);
@@ -204,18 +199,18 @@ int heads_find_truth(struct heads *h)
     h->truth.best = calloc(n * (size_t)h->k, sizeof *h->truth.best);
     h->truth.sum = calloc(n, sizeof *h->truth.sum);
     h->seconds = calloc((size_t)h->runs * (size_t)h->n_steps, sizeof *h->seconds);
-    if (!h->truth.logits || !h->truth.best || !h->truth.sum || !h->seconds)
+    h->beside = calloc((size_t)h->runs * (size_t)h->n_steps, sizeof *h->beside);
+    if (!h->truth.logits || !h->truth.best || !h->truth.sum || !h->seconds || !h->beside)
         return fail_memory();
-    if ((code = create_head(h, dense)) == DONE && *dense->refused)
+    if ((code = create_head(h, &h->dense, dense)) == DONE && *dense->refused)
         return fail(FAILED, "%s", dense->refused);
     if (code == DONE)
-        code = begin_run(h, &sampling);
+        code = begin_run(h, &h->dense, &sampling);
     for (int i = 0; i < h->n_steps && code == DONE; i++) {
-        code = take_step(h, i, &sampling, &h->truth.ids[h->n_ids + i]);
+        code = take_step(h, &h->dense, i, &sampling, &h->truth.ids[h->n_ids + i]);
         if (code == DONE && i < h->compared)
             code = keep_step(h, i);
     }
-    close_engine(h);
     return code;
 }
 
@@ -225,12 +220,12 @@ static int compare_row(struct heads *h, struct head_row *row, const carat_sampli
 {
     carat_candidate best[HEAD_K];
     carat_error err;
-    int code = begin_run(h, sampling);
+    int code = begin_run(h, &h->seat, sampling);
     int32_t id;
 
     for (int i = 0; i < h->compared && code == DONE; i++) {
-        code = take_step(h, i, sampling, &id);
-        if (code == DONE && carat_top(h->session, h->k, best, &err) != CARAT_OK)
+        code = take_step(h, &h->seat, i, sampling, &id);
+        if (code == DONE && carat_top(h->seat.session, h->k, best, &err) != CARAT_OK)
             code = fail_status(&err);
         if (code == DONE)
             heads_liken(h, row, i, best);
@@ -244,7 +239,7 @@ static int count_since(struct heads *h, struct head_row *row, const carat_head_s
     carat_head_stats now = {.size = sizeof now}, *sum = &row->head;
     carat_error err;
 
-    if (carat_engine_get_head(h->engine, &now, &err) != CARAT_OK)
+    if (carat_engine_get_head(h->seat.engine, &now, &err) != CARAT_OK)
         return fail_status(&err);
     now.tokens += sum->tokens - then->tokens;
     now.bytes += sum->bytes - then->bytes;
@@ -262,23 +257,41 @@ static int count_since(struct heads *h, struct head_row *row, const carat_head_s
     return DONE;
 }
 
-/* Steps of run r, and what the head did in them: not in the prompt. */
-static int time_steps(struct heads *h, struct head_row *row, const carat_sampling *sampling, int r)
+/* Each step's seconds. */
+static int time_steps(const struct heads *h, const struct head_seat *seat, const carat_sampling *sampling,
+                      double *spent)
 {
+    int code = DONE;
+    int32_t id;
+
+    for (int i = 0; i < h->n_steps && code == DONE; i++) {
+        double start = seconds();
+        code = take_step(h, seat, i, sampling, &id);
+        spent[i] = seconds() - start;
+    }
+    return code;
+}
+
+/* Run r, behind one of dense: the machine is then as it was for that. What the head does in the prompt is not
+ * counted. */
+static int time_run(struct heads *h, struct head_row *row, const carat_sampling *sampling, int r)
+{
+    const carat_sampling usual = sampling_of(h, h->row);
     double sum = 0, *spent = &h->seconds[r * h->n_steps];
     carat_head_stats before = {.size = sizeof before};
     carat_error err;
-    int code = begin_run(h, sampling);
-    int32_t id;
+    int code = begin_run(h, &h->dense, &usual);
 
-    if (code == DONE && carat_engine_get_head(h->engine, &before, &err) != CARAT_OK)
+    if (code == DONE)
+        code = time_steps(h, &h->dense, &usual, &h->beside[r * h->n_steps]);
+    if (code == DONE)
+        code = begin_run(h, &h->seat, sampling);
+    if (code == DONE && carat_engine_get_head(h->seat.engine, &before, &err) != CARAT_OK)
         code = fail_status(&err);
-    for (int i = 0; i < h->n_steps && code == DONE; i++) {
-        double start = seconds();
-        code = take_step(h, i, sampling, &id);
-        spent[i] = seconds() - start;
+    if (code == DONE)
+        code = time_steps(h, &h->seat, sampling, spent);
+    for (int i = 0; i < h->n_steps; i++)
         sum += spent[i];
-    }
     row->speed[r] = h->n_steps / fmax(sum, 1e-9);
     return code == DONE ? count_since(h, row, &before) : code;
 }
@@ -287,13 +300,13 @@ static int time_prompt(struct heads *h, struct head_row *row, const carat_sampli
 {
     carat_head_stats before = {.size = sizeof before};
     carat_error err;
-    int code = begin_session(h, sampling);
+    int code = begin_session(&h->seat, sampling);
 
-    if (code == DONE && carat_engine_get_head(h->engine, &before, &err) != CARAT_OK)
+    if (code == DONE && carat_engine_get_head(h->seat.engine, &before, &err) != CARAT_OK)
         code = fail_status(&err);
     double start = seconds();
     if (code == DONE)
-        code = evaluate_prompt(h, h->n_ids, row->prompt_logits);
+        code = evaluate_prompt(h, &h->seat, h->n_ids, row->prompt_logits);
     h->seconds[r] = seconds() - start;
     row->speed[r] = h->n_ids / fmax(h->seconds[r], 1e-9);
     return code == DONE ? count_since(h, row, &before) : code;
@@ -305,12 +318,13 @@ static int run_row(struct heads *h, struct head_row *row)
     const int n = row->k ? h->runs * h->n_steps : h->runs;
     int code = row->k ? compare_row(h, row, &sampling) : time_prompt(h, row, &sampling, 0);
 
-    for (int r = 0; r < h->runs && code == DONE; r++)
-        code = row->k ? time_steps(h, row, &sampling, r) : time_prompt(h, row, &sampling, r);
     row->rss += resident();
+    for (int r = 0; r < h->runs && code == DONE; r++)
+        code = row->k ? time_run(h, row, &sampling, r) : time_prompt(h, row, &sampling, r);
     if (code != DONE)
         return code;
-    return spread_of(&row->ts, row->speed, h->runs, 1) && spread_of(&row->ms, h->seconds, n, 1e3)
+    return spread_of(&row->ts, row->speed, h->runs, 1) && spread_of(&row->ms, h->seconds, n, 1e3) &&
+                   spread_of(&row->dense_ms, h->beside, row->k ? n : 0, 1e3)
                ? DONE
                : fail_memory();
 }
@@ -332,6 +346,6 @@ int heads_run(struct heads *h, struct head_row *row)
         row->same /= row->compared;
         row->differs = row->head.exact && row->same < 1;
     }
-    close_engine(h);
+    head_seat_close(&h->seat);
     return code;
 }

@@ -32,10 +32,10 @@ static double rows_finished(const struct head_row *row)
     return row->head.rows_finished ? share_of((double)row->head.rows_finished, row->head.tokens) : NAN;
 }
 
-/* By the medians of steps, or of prompts. */
-static double times_dense(const struct heads *h, const struct head_row *row)
+/* By the medians of steps. */
+static double times_dense(const struct head_row *row)
 {
-    return row->k ? dense_of(h)->ms.median / row->ms.median : NAN;
+    return row->k ? row->dense_ms.median / row->ms.median : NAN;
 }
 
 /* Tokens after which a longer set-up has paid; NAN: never, or at once. */
@@ -43,9 +43,9 @@ static double break_even(const struct heads *h, const struct head_row *row, bool
 {
     const struct head_row *dense = dense_of(h);
     double longer = cached ? row->cached_s - dense->cached_s : row->cold_s - dense->cold_s;
-    double gained = (dense->ms.median - row->ms.median) * 1e-3;
+    double gained = (row->dense_ms.median - row->ms.median) * 1e-3;
 
-    return row != dense && row->k && gained > 0 && longer > 0 ? longer / gained : NAN;
+    return row != dense && row->k && gained > 0 && longer > 0 ? ceil(longer / gained) : NAN;
 }
 
 /* ---- for people ---- */
@@ -66,7 +66,7 @@ static void speed_cells(struct table *t, const struct heads *h, const struct hea
     table_cell(t, "%.3f", row->k ? row->ms.median : row->ms.median / h->n_ids);
     table_number(t, "%.1f", 100 * row->ms.noise);
     table_cell(t, "%.2f", row->ts.median);
-    table_number(t, "%.3f", times_dense(h, row));
+    table_number(t, "%.3f", times_dense(row));
     table_number(t, "%.3f", row->k ? head_ms(row) : NAN);
     table_number(t, "%.2f", row->k ? head_bytes(row) / 1e6 : NAN);
     table_number(t, "%.3f", row->k ? share_of((double)s->bytes, s->dense_bytes) : NAN);
@@ -168,7 +168,7 @@ static void print_published(struct heads *h)
         const struct head_row *row = rows[i].row;
         table_cell(t, "%s", rows[i].name);
         table_cell(t, "%.2f", dense_ms / rows[i].ms);
-        table_number(t, "%.2f", row ? times_dense(h, row) : NAN);
+        table_number(t, "%.2f", row ? times_dense(row) : NAN);
         table_cell(t, "%.2f", rows[i].setup / dense_setup);
         table_number(t, "%.2f", row ? row->cold_s / dense_of(h)->cold_s : NAN);
     }
@@ -213,15 +213,15 @@ static json_t *head_json(const struct heads *h, const struct head_row *row)
                      row->prompt_logits, "samples_ts", samples);
 }
 
-static json_t *figures_json(const struct heads *h, const struct head_row *row)
+static json_t *figures_json(const struct head_row *row)
 {
     const carat_head_stats *s = &row->head;
 
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ms_median",
         json_number(row->ms.median), "ms_p90", json_number(row->ms.p90), "noise", json_number(row->ms.noise),
-        "ts_median", json_number(row->ts.median), "of_dense_speed", json_number(times_dense(h, row)),
-        "head_ms", json_number(head_ms(row)), "head_bytes", json_number(head_bytes(row)), "of_dense_bytes",
+        "ts_median", json_number(row->ts.median), "of_dense_speed", json_number(times_dense(row)), "head_ms",
+        json_number(head_ms(row)), "head_bytes", json_number(head_bytes(row)), "of_dense_bytes",
         json_number(share_of((double)s->bytes, s->dense_bytes)), "eval_tiles",
         json_number(share_of((double)s->evaluated, s->tokens)), "rows_finished",
         json_number(rows_finished(row)), "panels_finished",
@@ -251,7 +251,7 @@ static json_t *row_json(const struct heads *h, const struct head_row *row)
 
     json_object_set_new(all, "refused", *row->refused ? json_string(row->refused) : json_null());
     if (!*row->refused) {
-        json_object_update_new(all, figures_json(h, row));
+        json_object_update_new(all, figures_json(row));
         json_object_update_new(all, costs_json(h, row));
     }
     json_object_set_new(all, "older_ts", row->old.element ? json_number(row->old.ts.median) : json_null());

@@ -20,6 +20,7 @@ struct head_row {
     char refused[256];       /* why it is not to be had; "": it is */
     double *speed;           /* [runs] tok/s, means of a run */
     struct spread ts, ms;    /* ms: of all steps */
+    struct spread dense_ms;  /* of dense, run by run beside it */
     carat_head_stats head;   /* what it is; counts are those of the timed runs */
     double cold_s, cached_s; /* set-up; NAN: not measured */
     double rss;
@@ -37,17 +38,23 @@ struct head_truth {
     double *sum;           /* [compared] logarithm of the sum of exp of the best */
 };
 
-struct heads {
-    const struct options *o;
+/* What a row runs on. */
+struct head_seat {
     carat_model *model;
     carat_engine *engine;
     carat_session *session;
+};
+
+struct heads {
+    const struct options *o;
+    struct head_seat dense,
+        seat; /* dense stays open: a mapping of its own, which no other strategy gives back */
     carat_model_info info;
     carat_plan plan;
     carat_host_info host;
     int n_ids, n_steps, runs, compared, k; /* k: HEAD_K, or all of a smaller vocabulary */
     struct head_truth truth;
-    double *seconds; /* [runs * n_steps] of steps, scratch */
+    double *seconds, *beside; /* [runs * n_steps] of steps, and of dense's; scratch */
     struct head_row row[MOST_HEADS];
     int n;
     json_t *older;
@@ -60,7 +67,7 @@ struct heads {
 /* The ids that all rows go through, and what dense makes of them. */
 int heads_find_truth(struct heads *h);
 int heads_run(struct heads *h, struct head_row *row);
-void heads_close(struct heads *h); /* model, engine and session */
+void head_seat_close(struct head_seat *s);
 
 /* ---- head_like.c ---- */
 
