@@ -56,10 +56,13 @@ static int count_found(const struct best *wanted, const struct best *got)
     return found;
 }
 
-/* A list may leave out what is not read. */
+/* A list may leave out what is not read, but each of its logits is dense's. */
 static bool is_dense(const struct ct_logits *got, const struct ct_logits *dense, const struct best *found,
                      const struct best *wanted)
 {
+    for (int i = 0; got->id && i < got->n; i++)
+        if (memcmp(&got->value[i], &dense->value[got->id[i]], sizeof *got->value) != 0)
+            return false;
     if (!got->id)
         return memcmp(got->value, dense->value, (size_t)dense->n * sizeof *dense->value) == 0;
     return found->n == wanted->n &&

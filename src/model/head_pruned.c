@@ -399,6 +399,8 @@ static void tell_choice(struct ct_head *h, const struct ct_head_times *t)
     const double dense = t->dense * 1e3, pruned = t->pruned * 1e3;
 
     h->stats.strategy = t->pays ? CARAT_HEAD_EXACT_PRUNED : CARAT_HEAD_DENSE;
+    h->stats.reason =
+        t->pays ? "it was measured to be faster than dense" : "a pruned head was measured to take longer";
     if (h->pruned->told)
         return;
     h->pruned->told = true;
