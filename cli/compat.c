@@ -102,7 +102,7 @@ static const struct foreign table[] = {
     {" --chat-template-file --chat-template-kwargs ", A_VALUE, no_template, NULL},
     {" --chat -i --interactive -if --interactive-first -mli --multiline-input ",
      NOTHING, no_conversation, NULL},
-    {" -r --reverse-prompt --in-prefix --in-suffix ", A_VALUE, no_conversation, NULL},
+    {" --in-prefix --in-suffix ", A_VALUE, no_conversation, NULL},
     {" --raw -no-cnv --no-conversation ", NOTHING,
      "a conversation goes by the model's template; carat run MODEL --raw PROMPT continues a text", NULL},
     {" --host --port ", A_VALUE, no_server, NULL},

@@ -34,11 +34,14 @@ int converse_open(struct converse *c, const struct options *o)
     c->calls.start = -1;
     if (o->stop_ids && *o->stop_ids && (code = read_stop_ids(c)) != DONE)
         return code;
-    if ((code = check_lookup(o)) != DONE || (code = open_packed(&c->model, o)) != DONE)
+    if ((code = told_check(o)) != DONE || (code = check_lookup(o)) != DONE ||
+        (code = open_packed(&c->model, o)) != DONE)
         return code;
     c->load_s = seconds() - start;
     if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK)
         return fail_status(&err);
+    if ((code = told_open(&c->told, o, c->model, c->info.n_vocab)) != DONE)
+        return code;
     return check_spares_model(o, c->model);
 }
 
@@ -77,8 +80,8 @@ void converse_sampling(struct converse *c)
         s->min_p = (float)o->min_p;
     c->seed_is_random = o->seed < 0;
     s->seed = (uint64_t)(c->seed_is_random ? random_seed() : o->seed);
-    if (o->ignore_eos)
-        s->n_banned = carat_stop_ids(c->model, &s->banned);
+    s->banned = c->told.banned.ids;
+    s->n_banned = c->told.banned.n;
 }
 
 bool converse_draws(const carat_sampling *s)
@@ -266,6 +269,10 @@ static int emit_given(struct converse *c, const carat_given *given)
 
     if (!push_id(&c->ids, given->id))
         return fail_memory();
+    int code = told_token(&c->told, given);
+    if (code != DONE)
+        return code;
+    c->n_said += given->n_text;
     c->unfinished = given->n_text ? 0 : c->unfinished + 1;
     if (calls_take(&c->calls, given->id))
         return hold_id(c, given);
@@ -283,12 +290,26 @@ static int take_given(void *user, const carat_given *given)
     return c->emit_code != DONE || interrupted();
 }
 
-/* What is left: the bytes of an unfinished character, and calls without an end. */
-static int emit_rest(struct converse *c)
+/* Text that stop strings have held back, and with the end of the answer the bytes of an unfinished character. A
+ * call that is under way keeps its own. */
+static int emit_held(struct converse *c, carat_generation *g)
 {
-    char piece[256];
-    int code = emit_text(c, piece, carat_stream_text(c->session, -1, piece, sizeof piece));
+    char text[CARAT_REST_BYTES];
+    size_t n = carat_generation_rest(g, text, sizeof text);
 
+    c->n_said += n;
+    return c->calls.held.n > 0 ? DONE : emit_text(c, text, n);
+}
+
+/* What is left at the end, calls without an end, too. */
+static int emit_rest(struct converse *c, carat_generation *g)
+{
+    int code = emit_held(c, g);
+
+    if (c->calls.held.n > 0 && c->generation.reason == CARAT_REASON_STOP_STRING) {
+        note("a stop string ended the answer within the call of a function, which is left out");
+        c->calls.held.n = 0;
+    }
     return code == DONE && c->calls.held.n > 0 ? emit_calls(c) : code;
 }
 
@@ -308,6 +329,8 @@ static void add_info(carat_generation_info *all, const carat_generation_info *in
     all->reason = info->reason;
     all->context_full = info->context_full;
     all->last = info->last;
+    all->cycle = info->cycle;
+    all->stop = info->stop;
 }
 
 static int generate(struct converse *c, carat_generation *g)
@@ -336,16 +359,29 @@ static int generate(struct converse *c, carat_generation *g)
     return c->emit_code;
 }
 
-static int generate_part(struct converse *c, const carat_generation_options *options)
+/* *g is the generation, NULL when there is none. */
+static int generate_part(struct converse *c, const carat_generation_options *options, carat_generation **g)
 {
-    carat_generation *g;
     carat_error err;
 
-    if (carat_generation_create(&g, c->session, options, &err) != CARAT_OK)
+    if (carat_generation_create(g, c->session, options, &err) != CARAT_OK)
         return fail_status(&err);
-    int code = generate(c, g);
-    carat_generation_close(g);
-    return code;
+    return generate(c, *g);
+}
+
+/* Goes on in a context that had no room; what the part before holds back is given first. */
+static int generate_on(struct converse *c, carat_generation_options *options, carat_generation **g)
+{
+    int code = converse_shift(c);
+
+    if (code == DONE)
+        code = emit_held(c, *g);
+    if (code != DONE || interrupted())
+        return code;
+    carat_generation_close(*g);
+    *g = NULL;
+    options->max_tokens = c->o->predict < 0 ? 0 : c->o->predict - c->ids.n;
+    return generate_part(c, options, g);
 }
 
 /* Whether the context has ended an answer that goes on when there is room. */
@@ -364,30 +400,30 @@ int converse_answer(struct converse *c)
     double start = seconds();
 
     c->ids.n = c->emit_code = c->unfinished = c->shifts = c->shifted = 0;
-    c->n_text = 0;
+    c->n_text = c->n_said = 0;
     c->last_byte = 0;
     c->generation = (carat_generation_info){.size = sizeof c->generation};
     c->stop = carat_reason_name(CARAT_REASON_LENGTH);
     c->generation_s = 0;
-    if (o->predict == 0)
-        return DONE;
+    int code = told_begin(&c->told);
+    if (code != DONE || o->predict == 0)
+        return code;
     options.sampling = &c->sampling;
     options.max_tokens = o->predict < 0 ? 0 : o->predict;
     options.stop_ids = c->stop_ids.n ? c->stop_ids.ids : o->stop_ids || o->ignore_eos ? &none : NULL;
     options.n_stop_ids = c->stop_ids.n;
     options.naive = o->naive;
     lookup_options(&options, o);
+    told_options(&c->told, &options);
     options.on_token = take_given;
     options.user = c;
-    int code = generate_part(c, &options);
-    while (code == DONE && wants_room(c)) {
-        if ((code = converse_shift(c)) != DONE || interrupted())
-            break;
-        options.max_tokens = o->predict < 0 ? 0 : o->predict - c->ids.n;
-        code = generate_part(c, &options);
-    }
+    carat_generation *g = NULL;
+    code = generate_part(c, &options, &g);
+    while (code == DONE && wants_room(c))
+        code = generate_on(c, &options, &g);
     if (code == DONE)
-        code = emit_rest(c);
+        code = emit_rest(c, g);
+    carat_generation_close(g);
     c->generation_s = seconds() - start;
     if (code == DONE)
         log_generation(c);
@@ -401,6 +437,7 @@ void converse_close(struct converse *c)
     carat_tokens_free(&c->ids);
     carat_tokens_free(&c->stop_ids);
     insight_free(&c->insight);
+    told_close(&c->told);
     carat_session_close(c->session);
     carat_engine_close(c->engine);
     carat_model_close(c->model);

@@ -7,6 +7,7 @@
 #include "calls.h"
 #include "carat_generate.h"
 #include "insight.h"
+#include "told.h"
 
 struct converse {
     const struct options *o;
@@ -19,6 +20,7 @@ struct converse {
     carat_tokens stop_ids; /* of --stop-ids */
     struct progress bar;
     struct insight insight;
+    struct told told;
     struct calls calls;
     bool holds_calls; /* they come out as JSON */
     double load_s;
@@ -28,6 +30,7 @@ struct converse {
     carat_tokens ids;
     char *text; /* [n_text], grown, unless it is printed */
     size_t n_text, text_capacity;
+    size_t n_said;    /* bytes of the text of its tokens, which a stop string may have cut */
     char last_byte;   /* of the answer so far; 0: there is none */
     const char *stop; /* name of a carat_reason; NULL: nothing has ended it */
     carat_generation_info generation;

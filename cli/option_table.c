@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "carat_generate.h"
 #include "cli.h"
 
 /* Words that the library knows, separated by |: options_words writes them. */
@@ -262,6 +263,12 @@ const struct option option_table[] = {
      "with --context-shift: first tokens of the prompt, besides <bos>, that stay; -1 is all (default 0)", -1, INT_MAX},
     {{"--stop-ids"}, TEXT, AT(stop_ids), SELDOM(GENERATES), "IDS",
      "ids that end generation, instead of the model's own; \"\" is none", 0, 0},
+    {{"--stop", "-r", "--reverse-prompt"}, TEXTS, AT(stop), GENERATES, "TEXT",
+     "end the answer before TEXT, which is not printed; up to 16 times", 0, CARAT_MOST_STOPS},
+    {{"--ban"}, TEXT, AT(ban), SELDOM(GENERATES), "IDS",
+     "ids that are never generated, as in 2,5,9; @FILE reads them from FILE", 0, 0},
+    {{"--loop-guard"}, OFF_OR_INT, AT(loop_guard), SELDOM(GENERATES), "off|N",
+     "end an answer whose last N tokens only go round, the model being sure of them (default 96)", 1, CARAT_MOST_LOOP},
     {{"--lookup"}, CHOICE, AT(lookup), GENERATES | SELDOM(ON(BENCH)), "on|off|auto",
      "draft from the text itself, which comes out sooner and never otherwise; auto where it pays (default auto)",
      0, 0},
@@ -281,6 +288,9 @@ const struct option option_table[] = {
     {{"--top"}, INT, AT(top), ON(DECODE), "K", "print the K highest logits of each step (default 1)", 1, 1000},
     {{"--ids"}, FLAG, AT(as_ids), ON(RENDER), NULL, "print token ids instead of text", 0, 0},
     {{"--raw-calls"}, FLAG, AT(raw_calls), SELDOM(ON(RUN)), NULL, "calls of functions as the model wrote them", 0, 0},
+    {{"--logprobs"}, INT, AT(logprobs), SELDOM(GENERATES), "N",
+     "how likely each token was, and the N most likely ones: with --json in OpenAI's form, else behind the answer",
+     0, CARAT_MOST_LOGPROBS},
     {{"--pieces"}, FLAG, AT(pieces), ON(TOKENIZE), NULL, "each id with its piece of the vocabulary", 0, 0},
     {{"--tensors"}, FLAG, AT(tensors), ON(SHOW), NULL, "list every tensor", 0, 0},
     {{"--json"}, FLAG, AT(json), ANY & ~(ON(CHAT) | ON(RENDER) | ON(PACK) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},

@@ -171,6 +171,15 @@ static int store_amount(struct amount *field, const struct option *option, const
     return DONE;
 }
 
+static int store_text(struct texts *field, const struct option *option, const char *what, const char *text)
+{
+    if (field->n == (int)option->high)
+        return fail(USAGE, "%s: '%.80s' is one too many, at most %d are taken", what, text,
+                    (int)option->high);
+    field->text[field->n++] = text;
+    return DONE;
+}
+
 int option_store(struct options *o, const struct option *option, const char *what, const char *text)
 {
     void *field = (char *)o + option->field;
@@ -189,6 +198,8 @@ int option_store(struct options *o, const struct option *option, const char *wha
     case WRITES:
         *(const char **)field = text;
         return DONE;
+    case TEXTS:
+        return store_text(field, option, what, text);
     case CHOICE:
     case SWITCH:
         if (!is_choice(option->value, text) && !head_is_foreign(option, text))
@@ -215,6 +226,14 @@ int option_store(struct options *o, const struct option *option, const char *wha
                 break;
         }
         *(const char **)field = text;
+        return DONE;
+    case OFF_OR_INT:
+        integer = 0;
+        if (strcmp(text, "off") != 0 && (!parse_int64(text, &integer) || integer < (int64_t)option->low ||
+                                         integer > (int64_t)option->high))
+            return fail(USAGE, "%s: '%.80s' is neither off nor a whole number from %.0f to %.0f", what, text,
+                        option->low, option->high);
+        *(int *)field = (int)integer;
         return DONE;
     case INT64:
         if (!parse_int64(text, &integer) || integer < -1)
@@ -423,6 +442,8 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
                           .temp = -1,
                           .top_p = -1,
                           .min_p = -1,
+                          .loop_guard = -1,
+                          .logprobs = -1,
                           .lm_shortlist = -1,
                           .min_recall = -1,
                           .memory = NO_SIZE,

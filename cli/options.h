@@ -53,6 +53,13 @@ struct amount {
     bool bytes;
 };
 
+/* What one option said, time after time. */
+enum { MOST_TEXTS = 64 };
+struct texts {
+    const char *text[MOST_TEXTS];
+    int n;
+};
+
 /* Parsed options; negative numbers and NULL mean "not given" where there is no default. */
 struct options {
     enum verb verb;
@@ -66,6 +73,9 @@ struct options {
     bool explain_plan, stats, no_profile;
     int threads_batch;    /* of prompts; 0: threads */
     const char *stop_ids; /* "": none */
+    struct texts stop;
+    const char *ban;
+    int loop_guard, logprobs; /* below 0: not given; loop_guard 0: off */
     const char *log_jsonl, *tool_command;
     int tool_rounds;
     double draft_right;             /* of bench; below 0: not given */
@@ -102,6 +112,7 @@ struct options {
 enum option_kind {
     FLAG,
     TEXT,
+    TEXTS,  /* a TEXT that may be given again */
     MODEL,  /* a path to read, "tiny", or - */
     PATH,   /* a file to read that the library opens by its name */
     READS,  /* a file to read, - is standard input */
@@ -111,6 +122,7 @@ enum option_kind {
     INT,
     INTS, /* INT, or several separated by commas; kept as it is written */
     INT64,
+    OFF_OR_INT, /* the word off, which is 0, or an INT */
     REAL,
     REAL_OR_0,
     SIZE,       /* bytes, with K, M, G or T for powers of 1024 */
@@ -128,7 +140,8 @@ struct option {
     unsigned verbs;    /* those it belongs to: ON, or SELDOM */
     const char *value; /* placeholder in help; for CHOICE and SWITCH the words, separated by | */
     const char *help;
-    double low, high; /* INT, REAL, REAL_OR_0, SIZE, AMOUNT: accepted range, both ends included */
+    double low, high; /* INT, REAL, REAL_OR_0, SIZE, AMOUNT, OFF_OR_INT: accepted range, both ends
+                         included; TEXTS: high is how many */
 };
 extern const struct option option_table[];
 extern const int option_count;

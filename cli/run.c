@@ -71,6 +71,7 @@ static int print_json(const struct run *r)
         json_pack("{s:o, s:o, s:o, s:s, s:o}", "prompt_ids", json_ids(r->prompt.ids, r->prompt.n), "ids",
                   json_ids(c->ids.ids, c->ids.n), "text", json_text(c->text ? c->text : "", c->n_text),
                   "stop", c->stop, "timings", timings);
+    told_json(&c->told, object);
     insight_json(&c->insight, c->engine, &c->generation, object);
     return out_json_with(object, c->o->raw_calls ? NULL : "calls", c->calls.list ? c->calls.list : "");
 }
@@ -106,7 +107,7 @@ static int go_on_after_calls(struct run *r)
     int code = conversation_talk(&r->talk, &talk), left = o->tool_rounds ? o->tool_rounds : TOOL_ROUNDS;
 
     while (code == DONE && strcmp(c->stop, "tool_calls") == 0 && left-- > 0) {
-        code = talk_add_answer(&talk, c->model, &c->ids, true, r->talk.tools);
+        code = talk_add_answer(&talk, c->model, &c->ids, SIZE_MAX, true, r->talk.tools);
         if (code == DONE)
             code = tool_answer_calls(o->tool_command, &talk);
         if (code == DONE)
@@ -147,9 +148,10 @@ static int answer(struct run *r)
     }
     if (o->json)
         code = print_json(r);
-    else if (c->last_byte || strcmp(c->stop, "stop") == 0) /* an answer, be it empty */
+    else if (c->last_byte || strncmp(c->stop, "stop", 4) == 0) /* an answer, be it empty */
         converse_end_text(c);
     out_flush();
+    told_end(&c->told, &c->generation, &c->ids, !o->json);
     if (c->shifts)
         note("the context of %d positions was full %d time%s, and %d token%s evaluated anew to go on",
              carat_engine_context(c->engine), c->shifts, c->shifts == 1 ? "" : "s", c->shifted,

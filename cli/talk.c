@@ -82,9 +82,9 @@ static json_t *call_of(const carat_part *p)
                      json_text(p->arguments, strlen(p->arguments)));
 }
 
-/* Divides the answer; *calls is NULL when there are none. An exit code. */
-static int divide(const carat_model *model, const carat_tokens *ids, const char *tools, char **text,
-                  size_t *n_text, json_t **calls)
+/* Divides the answer, of which so many bytes count; *calls is NULL when there are none. An exit code. */
+static int divide(const carat_model *model, const carat_tokens *ids, size_t most, const char *tools,
+                  char **text, size_t *n_text, json_t **calls)
 {
     carat_calls parts = {.size = sizeof *parts.part};
     carat_error err;
@@ -94,8 +94,10 @@ static int divide(const carat_model *model, const carat_tokens *ids, const char 
         return fail_status(&err);
     for (int i = 0; i < parts.n && kept; i++) {
         const carat_part *p = &parts.part[i];
+        size_t n = p->n_text < most ? p->n_text : most;
+        most -= n;
         if (!p->is_call || !p->name || !p->arguments) {
-            kept = add_text(text, n_text, p->text, p->n_text);
+            kept = add_text(text, n_text, p->text, n);
             continue;
         }
         if (!*calls)
@@ -106,8 +108,8 @@ static int divide(const carat_model *model, const carat_tokens *ids, const char 
     return kept ? DONE : fail_memory();
 }
 
-int talk_add_answer(struct talk *t, const carat_model *model, const carat_tokens *ids, bool calls,
-                    const char *tools)
+int talk_add_answer(struct talk *t, const carat_model *model, const carat_tokens *ids, size_t most,
+                    bool calls, const char *tools)
 {
     char *text = NULL, *plain;
     size_t n = 0, n_plain;
@@ -116,9 +118,9 @@ int talk_add_answer(struct talk *t, const carat_model *model, const carat_tokens
     int code = DONE;
 
     if (calls) {
-        code = divide(model, ids, tools, &text, &n, &called);
+        code = divide(model, ids, most, tools, &text, &n, &called);
     } else if (carat_detokenize(model, ids->ids, ids->n, 0, &plain, &n_plain, &err) == CARAT_OK) {
-        code = add_text(&text, &n, plain, n_plain) ? DONE : fail_memory();
+        code = add_text(&text, &n, plain, n_plain < most ? n_plain : most) ? DONE : fail_memory();
         carat_free(plain);
     } else {
         code = fail_status(&err);

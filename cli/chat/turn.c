@@ -101,6 +101,8 @@ static int turn_evaluate(struct chat *c, const carat_tokens *prompt)
     code = converse_answer(c->with);
     if (code == DONE || c->with->last_byte)
         converse_end_text(c->with);
+    if (code == DONE)
+        told_end(&c->with->told, &c->with->generation, &c->with->ids, true);
     return code;
 }
 
@@ -114,10 +116,11 @@ int turn_answer(struct chat *c)
     code = turn_render(c, true, &prompt);
     if (code == DONE)
         code = turn_evaluate(c, &prompt);
+    size_t said = w->generation.reason == CARAT_REASON_STOP_STRING ? w->n_said : SIZE_MAX;
     if (code == DONE && was_stopped(c) && w->ids.n == 0)
         note("stopped before an answer began: the message is taken back");
     else if (code == DONE)
-        code = talk_add_answer(&c->talk, w->model, &w->ids, w->calls.start >= 0, c->tools);
+        code = talk_add_answer(&c->talk, w->model, &w->ids, said, w->calls.start >= 0, c->tools);
     talk_drop_unanswered(&c->talk);
     if (code == DONE && w->generation.context_full)
         note("the context of %d positions is full: /clear begins anew, /undo takes messages back",

@@ -63,7 +63,7 @@ refuse 2 run tiny hi --kv bf16 -ctk f16 -ctv f16
 
 # what would change the text is refused by name, whatever stands beside it
 for option in '--grammar x' '--repeat-penalty 1.1' '--mirostat 2' '--lora x.gguf' '--image x.png' '--samplers top_k' \
-    '--logit-bias 1+2' '--json-schema {}' '--override-kv a=int:1' '-hf a/b' '--rope-scaling yarn' '-i' '-r x' '-e' \
+    '--logit-bias 1+2' '--json-schema {}' '--override-kv a=int:1' '-hf a/b' '--rope-scaling yarn' '-i' '--in-prefix x' '-e' \
     '--frequency-penalty=0.5' '--chat-template-file x' '--repeat-penalty nan'; do
     refuse 2 run tiny hi $option
     name=${option%%[ =]*}
