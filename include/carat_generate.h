@@ -91,11 +91,13 @@ typedef struct carat_head_options {
     int tile;               /* rows of a tile, a multiple of 64; 0: 2624, or all of a smaller vocabulary */
     int capacity;           /* tiles kept; 0: all */
     size_t capacity_bytes;  /* the same in bytes; 0: by capacity */
-    int shortlist_tiles; /* most tiles of a token, with preload, lazy and shortlist; 0: all, of shortlist 16 */
-    int audit;           /* every so many tokens dense is computed beside it; 0: never */
-    float min_recall;    /* of top-k in audits: below, a shortlist is given up; 0: 0.98 */
-    carat_log log;       /* gets what happens to the strategy; may be NULL */
-    void *user;          /* passed to it */
+    /* Most tiles of a token, with preload, lazy and shortlist; 0: all, of shortlist 16. More than half of them:
+     * all. What reads all logits, or more of them than there are, reads all tiles. */
+    int shortlist_tiles;
+    int audit;        /* every so many tokens dense is computed beside it; 0: never */
+    float min_recall; /* of top-k in audits: below, a shortlist is given up; 0: 0.98 */
+    carat_log log;    /* gets what happens to the strategy; may be NULL */
+    void *user;       /* passed to it */
 } carat_head_options;
 CARAT_DEFAULT(carat_head_options)
 

@@ -103,7 +103,8 @@ static carat_status plan_tiles(struct ct_head *h, carat_error *err)
     t->quant = h->o.quant;
     t->n = h->stats.tiles;
     t->rows = h->o.tile;
-    t->most = h->o.shortlist_tiles == t->n ? 0 : h->o.shortlist_tiles;
+    t->most =
+        h->o.shortlist_tiles > t->n / 2 ? 0 : h->o.shortlist_tiles; /* of more there is no room for a list */
     t->early = h->o.strategy == CARAT_HEAD_PRELOAD;
     h->aside = t->quant || !t->early;
     t->made = h->aside && (t->quant || !h->backend->verb.stays(h->backend, &h->stored));
@@ -362,7 +363,7 @@ static bool reads_few(const struct ct_head_tiles *t, const struct ct_head_row *r
 {
     const int least = (t->most - 1) * t->rows + tile_rows(t, t->n - 1);
 
-    return t->most && t->most <= t->n / 2 && r->reading && r->reading->k > 0 && r->reading->k <= least;
+    return t->most && r->reading && r->reading->k > 0 && r->reading->k <= least;
 }
 
 static void few_tiles(struct ct_head *h, const struct ct_pass *p, int at, struct ct_head_row *r)
