@@ -4,11 +4,13 @@
 #include "model/head_account.h"
 
 enum {
-    SURE = 2, /* steps of a kind before they say anything */
+    SURE = 2,   /* steps of a kind before they say anything */
+    DOUBTS = 8, /* steps in a row that do not pay, before it rests */
     REST = 64,
     MOST_REST = 1 << 14,
 };
-#define PAYS 0.95 /* of what dense takes */
+#define PAYS     0.95 /* of what dense takes */
+#define HOPELESS 1.4  /* of that: no doubt */
 
 static struct ct_head_times *times_of(struct ct_head_account *a, int n)
 {
@@ -26,10 +28,11 @@ bool ct_head_account_prunes(struct ct_head_account *a, int n)
     return t->n_pruned < SURE || t->n_dense >= SURE;
 }
 
-/* Of the first steps, which bring memory in, the fastest counts; one that is disturbed later twice at most. */
+/* Of the first steps, which bring memory in, the fastest counts; one that is disturbed later half as much again
+ * at most. */
 static void learn(double *mean, int *n, double seconds)
 {
-    double later = *mean + (CT_MIN(seconds, 2 * *mean) - *mean) / 8;
+    double later = *mean + (CT_MIN(seconds, 1.5 * *mean) - *mean) / 8;
 
     *mean = *mean == 0 ? seconds : *n < SURE ? CT_MIN(seconds, *mean) : later;
     ++*n;
@@ -38,9 +41,14 @@ static void learn(double *mean, int *n, double seconds)
 /* Pruned steps pay, or dense ones come for a while. */
 static void judge(struct ct_head_times *t)
 {
+    const bool pays = t->pruned <= PAYS * t->dense;
+
+    t->doubts = pays ? 0 : t->pruned > HOPELESS * t->dense ? DOUBTS : t->doubts + 1;
+    if (!pays && t->doubts < DOUBTS)
+        return;
     t->known = true;
-    t->pays = t->pruned <= PAYS * t->dense;
-    if (t->pays) {
+    t->pays = pays;
+    if (pays) {
         t->rest = 0;
         return;
     }

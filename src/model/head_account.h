@@ -14,6 +14,7 @@ struct ct_head_account {
         bool known, pays;     /* whether enough steps were measured, and what they said last */
         int n_pruned, n_dense;
         bool probes;    /* the next pruned step counts alone */
+        int doubts;     /* pruned steps in a row that did not pay */
         int left, rest; /* steps that stay dense; how many the next time */
     } of[CT_HEAD_BUCKETS];
 };
