@@ -125,6 +125,7 @@ int converse_start(struct converse *c, const char *tools)
         return code;
     session.watch = progress_update;
     session.user = &c->bar;
+    session.sampling = &c->sampling;
     if ((code = check_keep(c, &engine)) != DONE ||
         (code = create_engine(&c->engine, c->model, &engine)) != DONE)
         return code;
