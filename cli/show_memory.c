@@ -96,6 +96,8 @@ int show_memory(const carat_model *model, const carat_engine_options *e, const c
         return fail_memory();
     out_print("memory for a context of %d, %s cache\n", p->context, p->kv);
     print_part(p->packed_bytes || !whole ? "weights" : "weights, mapped", p->weight_bytes, host.page);
+    if (p->head_bytes)
+        print_part("- for the head", p->head_bytes, 0);
     print_part("cache", p->kv_bytes, host.page);
     if (p->snapshot_bytes)
         print_part("- of snapshots", p->snapshot_bytes, host.page);
@@ -108,6 +110,10 @@ int show_memory(const carat_model *model, const carat_engine_options *e, const c
         print_table(&table);
     out_print("computing\n  %-18s%d, %s kernels, up to %d tokens in one pass\n", "threads", p->threads,
               p->isa, p->chunk);
+    out_print("  %-18s%s", "head", p->head);
+    if (p->head_tiles)
+        out_print(", %d of %d tiles of %d rows kept", p->head_kept, p->head_tiles, p->head_tile);
+    out_print("\n");
     return DONE;
 }
 
@@ -136,11 +142,14 @@ json_t *show_memory_json(const carat_model *model, const carat_engine_options *e
                   (json_int_t)p->snapshot_least, "work_bytes", (json_int_t)p->work_bytes, "stack_bytes",
                   (json_int_t)p->stack_bytes, "bytes", (json_int_t)p->bytes);
 
-    if (!all || o->memory == NO_SIZE)
-        return all;
-    if (!fill_table(&table, model, e, p) || json_object_set_new(all, "contexts", table_json(&table)) != 0) {
+    if (all && o->memory != NO_SIZE &&
+        (!fill_table(&table, model, e, p) || json_object_set_new(all, "contexts", table_json(&table)) != 0)) {
         json_decref(all);
         all = NULL;
     }
+    if (all)
+        json_object_update_new(all, json_pack("{s:s, s:I, s:i, s:i, s:i}", "head", p->head, "head_bytes",
+                                              (json_int_t)p->head_bytes, "head_tiles", p->head_tiles,
+                                              "head_tile", p->head_tile, "head_kept", p->head_kept));
     return all;
 }

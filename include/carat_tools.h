@@ -161,6 +161,9 @@ typedef struct carat_plan {
     size_t bytes;          /* weight_bytes + kv_bytes + work_bytes + stack_bytes */
     size_t snapshot_bytes; /* the part of kv_bytes that snapshots may keep */
     size_t snapshot_least; /* of one, at most; 0: the model has no local layers and needs none */
+    const char *head;      /* strategy of the head, a name of carat_head_name */
+    size_t head_bytes;     /* that it adds to the model's: a sketch with its bounds, or tiles that are made */
+    int head_tiles, head_tile, head_kept; /* tiles, rows of one, and how many are kept; 0: it has none */
 } carat_plan;
 CARAT_DEFAULT(carat_plan)
 /* Plans an engine; allocates nothing. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY (over max_bytes; the

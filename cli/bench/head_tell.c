@@ -187,7 +187,7 @@ static void print_reasons(const struct heads *h)
         const struct head_row *row = &h->row[i];
         if (*row->refused)
             out_print("\n%s is not to be had: %s\n", row->name, row->refused);
-        else if (*row->head.reason && row->options.strategy == CARAT_HEAD_AUTO)
+        else if (*row->head.reason)
             out_print("\n%s is %s: %s\n", row->name, carat_head_name(row->head.strategy), row->head.reason);
         else if (row->head.fallbacks)
             out_print("\n%s: %llu of %llu tokens were computed dense: %s\n", row->name,

@@ -163,6 +163,25 @@ static void explain_settings(struct explaining *x, const char *phase, const stru
     say(x, key, "%s", f->used);
 }
 
+static void explain_head(struct explaining *x)
+{
+    const struct ct_head *h = &x->engine->head;
+    const carat_head_stats *s = &h->stats;
+
+    say(x, "head", "%s%s%s%s", ct_head_name(s->strategy), s->exact ? "" : ", approximate",
+        *s->reason ? ": " : "", s->reason);
+    if (s->tiles)
+        say(x, "head.tiles", "%d of %d rows, of which %d are kept%s; %zu bytes of copies", s->tiles, s->tile,
+            s->kept, h->o.quant ? " as int8" : "", s->tile_bytes);
+    if (s->tiles && h->o.shortlist_tiles)
+        say(x, "head.shortlist", "at most %d tiles a token", h->o.shortlist_tiles);
+    if (s->sketch_bytes)
+        say(x, "head.sketch", "%zu bytes beside the head, made in %.0f ms", s->sketch_bytes,
+            s->sketch_s * 1e3);
+    if (h->o.audit)
+        say(x, "head.audit", "dense beside every token of %d", h->o.audit);
+}
+
 static void explain_memory(struct explaining *x)
 {
     const carat_engine *e = x->engine;
@@ -204,6 +223,7 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
     say(&x, "tile.queries", "%d", prefill.queries);
     explain_settings(&x, "prefill", &prefill, engine->plan.chunk);
     explain_settings(&x, "decode", &decode, engine->decode_chunk);
+    explain_head(&x);
     explain_memory(&x);
     say(&x, "lookup", "as each generation asks, auto if it does not; drafts of up to %d ids",
         CARAT_MOST_DRAFT);

@@ -144,6 +144,12 @@ static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, 
     e->backend->verb.count(e->backend, p);
     p->snapshot_bytes = (size_t)e->cache.most_in_snapshots * e->cache.group[CT_LOCAL].pool.block_bytes;
     p->snapshot_least = e->cache.snapshot;
+    const carat_head_stats *head = &e->head.stats;
+    p->head = ct_head_name(head->strategy);
+    p->head_bytes = head->sketch_bytes + head->tile_bytes;
+    p->head_tiles = head->tiles;
+    p->head_tile = head->tile;
+    p->head_kept = head->kept;
     return p->bytes;
 }
 

@@ -59,6 +59,7 @@ static carat_status plan_pruned(struct ct_head *h, carat_error *err)
 {
     const struct ct_weight *w = &h->stored;
     const char *why = ct_not_pruned(w);
+    size_t row;
 
     if (why)
         return ct_fail(err, CARAT_E_ARGUMENT, "head exact-pruned is not for this model's, %s [%d][%d]: %s",
@@ -68,6 +69,9 @@ static carat_status plan_pruned(struct ct_head *h, carat_error *err)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for a head");
     h->pruned->panels = (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
     h->backend->verb.plan_made(h->backend, SKETCH, w->rows, w->cols);
+    if (ct_type_row_bytes(SKETCH, (size_t)w->cols,
+                          &row)) /* what the plan says; it is counted once it is there */
+        h->stats.sketch_bytes = (size_t)w->rows * (row + sizeof *h->pruned->bound);
     return CARAT_OK;
 }
 

@@ -81,3 +81,53 @@ refuse 2 decode --ids 2
 refuse 1 decode tiny --ids $ids --steps 100000
 err_has 'E_CONTEXT'
 refuse 3 decode absent --ids 2
+
+# ---- the head in plans ----
+
+expect 0 show tiny --memory --lm-head exact-pruned
+out_has '^  - for the head  *15[0-9] kB$'
+out_has '^  head  *exact-pruned$'
+expect 0 show tiny --lm-head lazy --lm-tile 64 --lm-cache-capacity 3 --lm-quant group
+out_has '^  head  *lazy, 3 of 16 tiles of 64 rows kept$'
+expect 0 show tiny --lm-head lazy --lm-tile 64 --lm-cache-capacity 70K --lm-quant group
+out_has '^  head  *lazy, 4 of 16 tiles'
+expect 0 show tiny --json
+out_has '"head":"dense","head_bytes":0,"head_tiles":0,"head_tile":0,"head_kept":0'
+expect 0 run tiny -n 1 --explain-plan --lm-head lazy --lm-tile 64 --lm-shortlist-tiles 4 --audit 3 x
+err_has '^head: lazy, approximate$'
+err_has '^head.tiles: 16 of 64 rows, of which 16 are kept; '
+err_has '^head.shortlist: at most 4 tiles a token$'
+err_has '^head.audit: dense beside every token of 3$'
+expect 0 run tiny -n 1 --explain-plan --lm-head exact-pruned x
+err_has '^head.sketch: [0-9]* bytes beside the head'
+expect 0 run tiny -n 1 --explain-plan --exact --lm-head exact-pruned x
+err_has '^head: dense: exact arithmetic computes every row$'
+# what it makes has to fit
+refuse 5 decode tiny --ids 2 --memory 5M --lm-head preload --lm-quant group
+
+# ---- what gives dense's ids says so, and can be audited ----
+
+expect 0 decode tiny --ids $ids --steps 32 --top 5 --jsonl
+told >dense
+for head in 'exact-pruned' 'preload --lm-tile 64' 'lazy --lm-tile 64 --lm-cache-capacity 1' 'lazy --lm-tile 64 --lm-cache-capacity 5' \
+    'auto' coral coral-preload coral-lazy; do
+    # shellcheck disable=SC2086
+    expect 0 decode tiny --ids $ids --steps 32 --top 5 --jsonl --audit 1 --lm-head $head
+    told >others
+    same dense others
+    tail -n 1 out | grep -q '"exact":true,.*"audits":32,"recall":1.0,"top1":1.0}$' || die "$head: $(tail -n 1 out)"
+    case $head in coral*) err_has 'no accelerator is used' ;; esac
+done
+expect 0 decode tiny --ids $ids --steps 4 --weight-quant per-channel --lm-head lazy
+err_has 'layers are quantised beforehand'
+out_has '^tiny: .* lm-head lazy'
+expect 0 decode tiny --ids $ids --steps 32 --json --lm-tile 64 --lm-head shortlist --lm-shortlist-tiles 3 --audit 2 --min-recall 0.01
+out_has '"lm_head":"shortlist","exact":false,.*"avg_eval_tiles":[0-9.]*,.*"audits":16,"recall":0'
+expect 0 decode tiny --ids $ids --steps 32 --json --lm-tile 64 --lm-head shortlist --lm-shortlist-tiles 3 --audit 2
+err_has 'the shortlist is given up'
+for options in '--lm-tile 1088' '--lm-tile 64 --lm-shortlist-tiles 17' '--lm-tile 64 --lm-cache-capacity 17' \
+    '--lm-tile 64 --lm-cache-capacity 100'; do
+    # shellcheck disable=SC2086
+    expect 2 decode tiny --ids $ids --lm-head lazy $options
+    err_has 'expected '
+done
