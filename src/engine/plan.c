@@ -210,8 +210,9 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
         ct_size(asked.stack_bytes).text, ct_size(limit).text, limit_is, fits);
 }
 
+/* *over: the plan needs more than o->max_bytes. */
 static carat_status plan_once(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
-                              carat_error *err)
+                              bool *over, carat_error *err)
 {
     if (!model || !model->has_weights)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s",
@@ -249,7 +250,8 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     struct planning planning = {e->backend, e->head.aside ? head : NULL, err};
     CT_TRY(ct_weights_walk(&weights, &e->config, model->file, plan_weight, &planning));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
-    if (count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes)
+    *over = count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes;
+    if (*over)
         return too_large(e, o, o->max_bytes, "the limit", err);
     if (o->kv_bytes && o->kv_bytes < e->cache.least)
         return ct_fail(err, CARAT_E_ARGUMENT,
@@ -274,14 +276,18 @@ static void plan_end(struct carat_engine *e)
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
                      carat_error *err)
 {
-    carat_status status = plan_once(e, model, o, err);
     carat_engine_options without = *o;
+    carat_error refusal;
+    bool over = false;
+    carat_status status = plan_once(e, model, o, &over, &refusal);
 
-    if (status != CARAT_E_MEMORY || !o->head || o->head->strategy != CARAT_HEAD_AUTO || !e->backend)
-        return status;
+    if (status && (!over || !o->head || o->head->strategy != CARAT_HEAD_AUTO))
+        return ct_fail(err, status, "%s", refusal.message);
+    if (!status)
+        return CARAT_OK;
     plan_end(e); /* auto has to have room for what it keeps */
     without.head = NULL;
-    CT_TRY(plan_once(e, model, &without, err));
+    CT_TRY(plan_once(e, model, &without, &over, err));
     ct_head_gives_up(&e->head, o->head, "what another head keeps has no room in the limit");
     return CARAT_OK;
 }

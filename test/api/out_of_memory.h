@@ -298,6 +298,40 @@ close:
     carat_engine_close(engine);
 }
 
+/* Engines whose heads keep more than weights, and the best ids of each. */
+static void act_heads(struct act *a)
+{
+    static const carat_head heads[] = {CARAT_HEAD_AUTO, CARAT_HEAD_LAZY, CARAT_HEAD_SHORTLIST};
+    carat_engine *engine = NULL;
+    carat_session *session = NULL;
+    static const int32_t prompt[] = {2, 90, 7, 71, 30, 11};
+
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        carat_engine_options o;
+        carat_head_options h;
+        carat_candidate best[3];
+        carat_engine_options_default(&o);
+        carat_head_options_default(&h);
+        h.strategy = heads[i];
+        h.audit = 2;
+        o.head = &h;
+        o.context = 64;
+        o.threads = 2;
+        DO(carat_engine_create(&engine, a->model, &o, err));
+        DO(carat_session_create(&session, engine, NULL, err));
+        DO(carat_sync(session, prompt, 6, NULL, err));
+        DO(carat_top(session, 3, best, err));
+        mix(a, best, sizeof best);
+        carat_session_close(session);
+        carat_engine_close(engine);
+        session = NULL;
+        engine = NULL;
+    }
+close:
+    carat_session_close(session);
+    carat_engine_close(engine);
+}
+
 /* A list that holds one id, which a failing call must leave there alone. */
 static carat_tokens one_token(void)
 {
@@ -516,7 +550,7 @@ static int use_each(struct act *a)
     carat_model_info info = model_info(a->model);
     if (info.kind == CARAT_GENERATOR)
         breaches += refuse_each(a, "plan", act_plan) + refuse_each(a, "generate", act_generate) +
-                    refuse_each(a, "fork", act_fork);
+                    refuse_each(a, "fork", act_fork) + refuse_each(a, "heads", act_heads);
     if (info.has_tokenizer)
         breaches += refuse_each(a, "text", act_text) + refuse_each(a, "render", act_render);
     if (info.kind == CARAT_GENERATOR)
