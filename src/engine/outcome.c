@@ -48,7 +48,8 @@ void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row
     o->k = r->k;
     o->n = r->n;
     o->n_apart = r->n_apart;
-    memcpy(o->apart, r->apart, (size_t)r->n_apart * sizeof *o->apart);
+    for (int i = 0; i < r->n_apart; i++)
+        o->apart[i] = r->apart[i];
 }
 
 /* Whether every id of a is one of b; both ascend. */
