@@ -376,7 +376,8 @@ static void rows_pruned(struct ct_head *h, const struct ct_pass *pass, int first
 {
     struct ct_pruned *p = h->pruned;
     /* Where dense runs beside every token, time says nothing, and what pruning gives is looked at. */
-    bool prunes = h->o.audit == 1 || ct_head_account_prunes(&p->account, n);
+    const bool heard = ct_trace_reads(h->backend); /* who taps logits wants all of them */
+    bool prunes = !heard && (h->o.audit == 1 || ct_head_account_prunes(&p->account, n));
 
     p->mixed = false;
     p->last_pruned = prunes;
@@ -384,7 +385,7 @@ static void rows_pruned(struct ct_head *h, const struct ct_pass *pass, int first
         part = group_of(row + done, n - done, prunes);
         struct group g = {h, pass, first + done, part, row + done, 0};
         const bool few = prunes && reads_few(g.row) > 0;
-        p->mixed |= few != prunes;
+        p->mixed |= few != prunes || heard;
         if (few) {
             prune_group(&g);
             continue;
@@ -392,8 +393,9 @@ static void rows_pruned(struct ct_head *h, const struct ct_pass *pass, int first
         h->stats.bytes += ct_weight_bytes(h->packed);
         ct_head_dense(h, pass, g.first, g.n, g.row);
         h->stats.fallbacks += (uint64_t)g.n;
-        h->stats.fallback = prunes ? "more logits are asked for than pruning helps with"
-                                   : ct_head_account_reason(&p->account, n);
+        h->stats.fallback = prunes  ? "more logits are asked for than pruning helps with"
+                            : heard ? "a tap wants all logits"
+                                    : ct_head_account_reason(&p->account, n);
     }
 }
 

@@ -251,6 +251,42 @@ static void what_is_asked_later_is_there(void **state)
     carat_model_close(model);
 }
 
+static void hear_logits(void *user, const carat_tap *t)
+{
+    *(int *)user += strcmp(t->name, "logits") == 0;
+}
+
+/* A tap hears all logits of a pruned head. */
+static void a_tap_hears_all_logits(void **state)
+{
+    carat_model *model = NULL;
+    carat_engine *engine = NULL;
+    carat_session *session = NULL;
+    const carat_head_options h = pruned();
+    carat_session_options of_session;
+    const int32_t id = 5;
+    int heard = 0;
+
+    (void)state;
+    OK(carat_model_open(&model, TINY, NULL, err));
+    const carat_sampling greedy = sampling_of(model, 0);
+    carat_engine_options o = options_of(&modes[FAST], 16, 1);
+    o.head = &h;
+    carat_session_options_default(&of_session);
+    of_session.sampling = &greedy;
+    OK(carat_engine_create(&engine, model, &o, err));
+    OK(carat_session_create(&session, engine, &of_session, err));
+    OK(carat_tap_begin(engine, hear_logits, &heard, err));
+    OK(carat_append(session, &id, 1, err));
+    carat_tap_end(engine);
+    assert_int_equal(heard, 1);
+    OK(carat_append(session, &id, 1, err));
+    assert_int_equal(heard, 1);
+    carat_session_close(session);
+    carat_engine_close(engine);
+    carat_model_close(model);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     carat_model *model = NULL;
@@ -342,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_those_of_dense),
         cmocka_unit_test(what_is_asked_later_is_there),
+        cmocka_unit_test(a_tap_hears_all_logits),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(dense_says_why),
     };
