@@ -16,6 +16,8 @@ struct bench {
     struct ct_kv_head kv;
     volatile bool sound;
     volatile int32_t id;
+    struct ct_row_bound *bound;
+    struct ct_input_norms norms;
 };
 
 static void run_norm(struct bench *b)
@@ -74,6 +76,31 @@ static void run_draw(struct bench *b)
     draw(b, 1, 64);
 }
 
+static void run_select(struct bench *b)
+{
+    const struct ct_logits l = {.value = b->logits, .n = VOCABULARY};
+    b->id = b->k->select(b->order, &l, 64, NULL, 0, NULL);
+}
+static void run_input_norms(struct bench *b)
+{
+    b->k->input_norms(&b->norms, b->x, WIDTH, CT_INPUT_BF16);
+}
+/* Logits are uniform: a bar so far below the highest as leaves a part of the rows. */
+static void prune(struct bench *b, float bar)
+{
+    struct ct_prune p = {b->logits, b->bound, VOCABULARY, {20, 0.02}, bar, NULL};
+    int rows;
+    b->id = b->k->prune(b->order, &rows, &p);
+}
+static void run_prune_most(struct bench *b)
+{
+    prune(b, 21.99f);
+}
+static void run_prune_some(struct bench *b)
+{
+    prune(b, 18);
+}
+
 static const struct entry {
     const char *name, *what;
     int values;
@@ -89,6 +116,10 @@ static const struct entry {
     {"finite", "logits", VOCABULARY, run_finite},
     {"log_sum", "logits", VOCABULARY, run_log_sum},
     {"entropy", "logits of candidates", 64, run_entropy},
+    {"select", "the 64 best", VOCABULARY, run_select},
+    {"input_norms", "a row", WIDTH, run_input_norms},
+    {"prune", "few rows stay", VOCABULARY, run_prune_most},
+    {"prune", "every tenth row stays", VOCABULARY, run_prune_some},
     {"draw", "greedy", VOCABULARY, run_greedy},
     {"draw", "top-k 64, top-p 0.95", VOCABULARY, run_draw},
 };
@@ -128,6 +159,9 @@ int kc_bench_vector(struct kcheck *c)
     b.order = (int32_t *)(void *)(b.weight + VOCABULARY);
     b.kv.k = b.order + VOCABULARY;
     b.kv.v = (uint8_t *)b.kv.k + ct_kv_bytes(b.kv.type, b.kv.capacity, HEAD);
+    b.bound = (struct ct_row_bound *)(void *)((float *)arrays + 7 * (size_t)VOCABULARY);
+    for (int i = 0; i < VOCABULARY; i++)
+        b.bound[i] = (struct ct_row_bound){ct_f32_to_f16(kc_uniform(c, 0.06f, 0.1f)), ct_f32_to_f16(1)};
     fill(c, b.x, WIDTH, 4);
     fill(c, b.w, WIDTH, 1);
     fill(c, b.logits, VOCABULARY, 20);

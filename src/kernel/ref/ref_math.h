@@ -98,6 +98,16 @@ static inline uint16_t ct_q8_scale(uint32_t most)
     return most >= 0x7f800000u ? 0x7e00 : CT_MIN(scale, 0x7bff);
 }
 
+/* f16 without a branch, so that loops of it become vectors. Exact for normals and subnormals: the exponent is
+ * moved by a multiplication with 2^112. */
+static inline float ct_f16_value(uint16_t h)
+{
+    uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13;
+    float f = ct_f32_from_bits(magnitude) * 0x1p112f;
+    uint32_t u = ct_f32_bits(f) | (magnitude >= 0x0f800000u ? 0x7f800000u : 0u);
+    return ct_f32_from_bits(u | (uint32_t)(h & 0x8000) << 16);
+}
+
 /* A group of `have` activations as int8 (section 4), the rest 0; returns the scale. */
 static inline float ct_quantise_group(int8_t q[CT_GROUP], const float *x, int have)
 {

@@ -8,15 +8,6 @@
 
 #define ROWS 4 /* output rows in flight: with two chains each they hide the latency of an fma */
 
-static inline float f16_value(uint16_t h)
-{
-    /* exact for normals and subnormals: the exponent is moved by a multiplication with 2^112 */
-    uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13;
-    float f = ct_f32_from_bits(magnitude) * 0x1p112f;
-    uint32_t u = ct_f32_bits(f) | (magnitude >= 0x0f800000u ? 0x7f800000u : 0u);
-    return ct_f32_from_bits(u | (uint32_t)(h & 0x8000) << 16);
-}
-
 /* A row as it is stored; spare holds 4 * cols bytes for one that lies in a panel. */
 static const uint8_t *stored_row(const struct ct_weight *w, int row, void *spare)
 {
@@ -36,7 +27,7 @@ static void dequantize_stored(float *restrict out, const struct ct_weight *w, in
             out[i] = ct_flush(ct_bf16_to_f32(ct_le16(p + 2 * i)));
     else if (w->type == CT_F16)
         for (size_t i = 0; i < n; i++)
-            out[i] = f16_value(ct_le16(p + 2 * i));
+            out[i] = ct_f16_value(ct_le16(p + 2 * i));
     else
         ct_dequantize(w->type, out, p, n);
 }

@@ -39,29 +39,34 @@ void CT_NAME(ct_input_norms)(struct ct_input_norms *out, const float *x, int n, 
 /* ---- the test ---- */
 
 /* How many of n rows stay: those that are not certain to be below the bar. */
-static int prune_stays(const float *score, const struct ct_row_bound *bound, int n, struct ct_token_bound t,
-                       float bar)
+static inline int prune_stays(const float *restrict score, const struct ct_row_bound *restrict bound, int n,
+                              struct ct_token_bound t, float bar)
 {
     int stay = 0;
     for (int i = 0; i < n; i++) {
-        double most =
-            (double)ct_f16_to_f32(bound[i].residual) * t.x + (double)ct_f16_to_f32(bound[i].norm) * t.y;
-        stay += !((double)score[i] + (most * (1 + 0x1p-40) + 0x1p-120) < (double)bar);
+        double residual = ct_f16_value(bound[i].residual), norm = ct_f16_value(bound[i].norm);
+        double slack = (residual * t.x + norm * t.y) * (1 + 0x1p-40) + 0x1p-120;
+        stay += !((double)score[i] + slack < (double)bar);
     }
     return stay;
 }
 
-/* False only for a panel of which no row stays: the same test in float32, in which each step errs to the side
- * of staying. A f16 code as float32 without a choice: what is subnormal becomes larger. x and y are larger by
- * 2^-17 than the token's, more than all roundings, and plus 2^-120, so that they do not underflow. */
-static bool prune_may_stay(const float *score, const struct ct_row_bound *bound, float x, float y, float bar)
+/* False only for rows of which none stays: the same test in float32, in which each step errs to the side of
+ * staying. A f16 code becomes float32 without a choice: what is subnormal becomes larger, and infinity 65536.
+ * x and y are larger by 2^-17 than the token's, more than all roundings, and plus 2^-120, so that they do not
+ * underflow. */
+enum { TOGETHER = 4 * CT_PANEL_ROWS };
+static inline bool prune_may_stay(const float *restrict score, const struct ct_row_bound *restrict bound,
+                                  const int n, float x, float y, float bar)
 {
     int any = 0;
-    for (int i = 0; i < CT_PANEL_ROWS; i++) {
-        uint32_t residual = bound[i].residual, norm = bound[i].norm;
-        float most = ct_f32_from_bits((residual << 13) + 0x38000000u) * x +
-                     ct_f32_from_bits((norm << 13) + 0x38000000u) * y;
-        any |= !(score[i] + (most + 0x1p-100f) < bar) | (residual >= 0x7c00) | (norm >= 0x7c00);
+    for (int i = 0; i < n; i++) {
+        uint32_t both;
+        memcpy(&both, bound + i, sizeof both); /* the residual in the lower half */
+        float residual = ct_f32_from_bits((both << 13 & 0x1fffe000u) + 0x38000000u),
+              norm = ct_f32_from_bits((both >> 3 & 0x1fffe000u) + 0x38000000u);
+        float most = score[i] + (residual * x + norm * y + 0x1p-100f);
+        any |= !(most < bar) | (residual + norm >= 65536);
     }
     return any;
 }
@@ -74,12 +79,20 @@ int CT_NAME(ct_prune)(int32_t *panels, int *rows, const struct ct_prune *p)
 
     *rows = 0;
     for (int first = 0; first < p->n; first += CT_PANEL_ROWS) {
+        if (first % TOGETHER == 0 && first + TOGETHER <= p->n &&
+            !prune_may_stay(p->score + first, p->bound + first, TOGETHER, x, y, p->bar)) {
+            first += TOGETHER - CT_PANEL_ROWS;
+            continue;
+        }
         const int panel = first / CT_PANEL_ROWS, n = CT_MIN(CT_PANEL_ROWS, p->n - first);
         if (p->finished && p->finished[panel / 32] >> panel % 32 & 1)
             continue;
-        if (n == CT_PANEL_ROWS && !prune_may_stay(p->score + first, p->bound + first, x, y, p->bar))
+        if (n == CT_PANEL_ROWS &&
+            !prune_may_stay(p->score + first, p->bound + first, CT_PANEL_ROWS, x, y, p->bar))
             continue;
-        int stay = prune_stays(p->score + first, p->bound + first, n, p->token, p->bar);
+        int stay = n == CT_PANEL_ROWS
+                       ? prune_stays(p->score + first, p->bound + first, CT_PANEL_ROWS, p->token, p->bar)
+                       : prune_stays(p->score + first, p->bound + first, n, p->token, p->bar);
         if (stay)
             panels[found++] = panel;
         *rows += stay;
