@@ -253,7 +253,7 @@ static void what_is_asked_later_is_there(void **state)
 
 static void hear_logits(void *user, const carat_tap *t)
 {
-    *(int *)user += strcmp(t->name, "logits") == 0;
+    *(int *)user += strcmp(t->operation, "project_logits") == 0;
 }
 
 /* A tap hears all logits of a pruned head. */
