@@ -24,8 +24,7 @@ static uint16_t bound_round_up(double v)
 }
 
 /* Euclidean norms of cols values of w - s, s and w, in eight sums each, which compilers put into vectors. */
-static void bound_norms(double norm[3], const float *restrict w, const float *restrict magnitude,
-                        const float *restrict sketch, int cols)
+static void bound_norms(double norm[3], const float *restrict w, const float *restrict sketch, int cols)
 {
     enum { SUMS = 8 };
     double sum[3][SUMS] = {{0}};
@@ -33,16 +32,16 @@ static void bound_norms(double norm[3], const float *restrict w, const float *re
 
     for (; i + SUMS <= cols; i += SUMS)
         for (int j = 0; j < SUMS; j++) {
-            double s = sketch[i + j], m = magnitude[i + j], rest = w[i + j] - s;
+            double s = sketch[i + j], whole = w[i + j], rest = whole - s;
             sum[0][j] += rest * rest;
             sum[1][j] += s * s;
-            sum[2][j] += m * m;
+            sum[2][j] += whole * whole;
         }
     for (; i < cols; i++) {
-        double s = sketch[i], m = magnitude[i], rest = w[i] - s;
+        double s = sketch[i], whole = w[i], rest = whole - s;
         sum[0][0] += rest * rest;
         sum[1][0] += s * s;
-        sum[2][0] += m * m;
+        sum[2][0] += whole * whole;
     }
     for (int k = 0; k < 3; k++) {
         for (int j = 1; j < SUMS; j++)
@@ -51,33 +50,14 @@ static void bound_norms(double norm[3], const float *restrict w, const float *re
     }
 }
 
-void ct_head_bound_row(struct ct_row_bound *out, const float *w, const float *magnitude, const float *sketch,
-                       int cols)
+void ct_head_bound_row(struct ct_row_bound *out, const float *w, const float *sketch, int cols)
 {
     double norm[3]; /* of the residual, the sketch, the row */
 
-    bound_norms(norm, w, magnitude ? magnitude : w, sketch, cols);
+    bound_norms(norm, w, sketch, cols);
     norm[0] += bound_gamma(bound_groups(cols) + 2) * norm[1];
     out->residual = bound_round_up((norm[0] + 0x1p-100) * (1 + 0x1p-20));
     out->norm = bound_round_up((norm[2] + 0x1p-100) * (1 + 0x1p-20));
-}
-
-void ct_head_magnitudes(float *out, enum ct_type type, const void *row, int cols)
-{
-    const struct ct_type_info *t = ct_type_info(type);
-    const uint8_t *at = row;
-    struct ct_group group[8];
-
-    assert(t->minimum && cols % t->block == 0 && t->block <= 32 * (int)CT_COUNT(group));
-    for (int first = 0; first < cols; first += t->block, at += t->bytes) {
-        t->expand(group, at, (size_t)t->block);
-        for (int i = 0; i < t->block; i++) {
-            const struct ct_group *g = &group[i / 32];
-            float step = g->ws * (float)(t->halves ? g->sc[i % 32 / 16] : 1);
-            float minimum = g->m * (float)(t->halves ? g->mn[i % 32 / 16] : 1);
-            out[first + i] = __builtin_fabsf(step * (float)g->q[i % 32]) + __builtin_fabsf(minimum);
-        }
-    }
 }
 
 /* The most roundings between w * x and a logit, those of the decoded row and of the factor on the whole head
@@ -85,11 +65,9 @@ void ct_head_magnitudes(float *out, enum ct_type type, const void *row, int cols
 static int bound_roundings(const struct ct_weight *head)
 {
     const struct ct_type_info *t = ct_type_info(head->type);
-    const int groups = bound_groups(head->cols);
 
-    if (!t->expand)
-        return groups + 19;
-    return t->minimum ? 2 * groups + 5 : groups + 4;
+    assert(!t->minimum);
+    return bound_groups(head->cols) + (t->expand ? 4 : 19);
 }
 
 struct ct_token_bound ct_head_bound_token(const struct ct_weight *head, const struct ct_input_norms *norms)

@@ -7,12 +7,9 @@
 #include "quant/row_bound.h"
 #include "quant/weight.h"
 
-/* The bound of a row w[cols] as the head's product sees it, and of its sketch, both decoded. magnitude: for a
- * head whose type has a minimum what ct_head_magnitudes gives, times |scale| of the head; else NULL. */
-void ct_head_bound_row(struct ct_row_bound *out, const float *w, const float *magnitude, const float *sketch,
-                       int cols);
-/* |step * code| + |minimum| of each element of a stored row: what the sums of types with a minimum run over. */
-void ct_head_magnitudes(float *out, enum ct_type type, const void *row, int cols);
+/* The bound of a row w[cols] as the head's product sees it, and of its sketch, both decoded. The type of the
+ * head has no minimum. */
+void ct_head_bound_row(struct ct_row_bound *out, const float *w, const float *sketch, int cols);
 /* The part of a token, in the head's product by fast arithmetic. Infinite where numbers are so large that
  * something could overflow. */
 struct ct_token_bound ct_head_bound_token(const struct ct_weight *head, const struct ct_input_norms *norms);

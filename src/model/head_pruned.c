@@ -106,7 +106,7 @@ static void sketch_row(void *user, int row, const float *values, void *blocks)
 
     ct_encode(SKETCH, blocks, values, (size_t)cols);
     ct_dequantize(SKETCH, decoded, blocks, (size_t)cols);
-    ct_head_bound_row(&h->pruned->bound[row], values, NULL, decoded, cols);
+    ct_head_bound_row(&h->pruned->bound[row], values, decoded, cols);
 }
 
 static carat_status load_pruned(struct ct_head *h, carat_error *err)
