@@ -233,6 +233,62 @@ static void few_tiles_are_in_memory(void **unused)
     carat_model_close(tiny);
 }
 
+/* ---- who listens ---- */
+
+struct listener {
+    const struct baseline *b;
+    int heads;
+};
+
+static void hear_head(void *user, const carat_tap *tap)
+{
+    struct listener *l = user;
+
+    if (strcmp(tap->operation, "project_logits") != 0)
+        return;
+    assert_true(tap->rows == 1 && tap->width == 1024);
+    expect_same(tap->values, row_of(l->b, *tap->positions, 1024), 1024, "a tap", *tap->positions);
+    l->heads++;
+    tap->values[7] = 1000; /* which is what the session draws */
+}
+
+/* The tiles of a token are one operation, with its logits and its bytes. */
+static void listeners_hear_of_one_head(void **unused)
+{
+    carat_model *tiny = NULL;
+
+    (void)unused;
+    OK(carat_model_open(&tiny, TINY, NULL, err));
+    snprintf(where, sizeof where, "tiny, tapped");
+    struct baseline b = baseline_of(tiny, &modes[FAST], N, 5);
+    for (int capacity = 0; capacity <= 4; capacity += 4) {
+        const carat_head_options h = head_options(CARAT_HEAD_LAZY, SMALL, capacity);
+        carat_engine_options o = options_of(&modes[FAST], 1, 1);
+        struct listener l = {&b, 0};
+        carat_profile profile = {.size = sizeof profile};
+        int32_t id = -1;
+        o.head = &h;
+        struct rig r = rig_open(tiny, &o);
+        OK(carat_tap_begin(r.engine, hear_head, &l, err));
+        carat_profile_begin(r.engine);
+        for (int n = 1; n <= N; n++)
+            OK(carat_sync(r.session[0], b.ids.id, n, NULL, err));
+        OK(carat_profile_end(r.engine, &profile, err));
+        assert_int_equal(l.heads, N);
+        OK(carat_sample(r.session[0], NULL, &id, err));
+        assert_int_equal(id, 7);
+        for (int i = 0; i < profile.n; i++)
+            if (strcmp(profile.operation[i].name, "head") == 0) {
+                assert_int_equal(profile.operation[i].calls, N);
+                assert_int_equal(profile.operation[i].bytes,
+                                 (uint64_t)N * 1024 * tiny->weights.head.row_bytes);
+            }
+        rig_close(&r);
+    }
+    baseline_free(&b);
+    carat_model_close(tiny);
+}
+
 /* ---- int8 ---- */
 
 /* Q8_0 as its own rule has it, from the largest |value| of a scale's share. */
@@ -476,6 +532,7 @@ int main(void)
         cmocka_unit_test(batches_have_the_bits_of_dense),
         cmocka_unit_test(uses_are_counted),
         cmocka_unit_test(few_tiles_are_in_memory),
+        cmocka_unit_test(listeners_hear_of_one_head),
         cmocka_unit_test(int8_tiles_are_a_tensor_of_q8),
         cmocka_unit_test(stopped_passes_leave_no_trace),
         cmocka_unit_test(bad_options_are_refused),

@@ -147,8 +147,8 @@ static void test_counts(void **unused)
     check_attention(&p, 0, 250, 100);
     assert_int_equal(find(&p, "head")->bytes, ct_weight_bytes(head));
     assert_int_equal(operations(find(&p, "head")), 2 * head->rows * head->cols);
-    for (int i = 0; i < p.n; i++)
-        assert_true(p.operation[i].calls > 0);
+    for (int i = 0; i < p.n; i++) /* a dense head computes every row */
+        assert_true(p.operation[i].calls > 0 || strcmp(p.operation[i].name, "head, some rows") == 0);
 
     p = profile_of(1); /* a token at depth 250 */
     assert_int_equal(p.passes, 1);
