@@ -298,6 +298,10 @@ const struct option option_table[] = {
     GROUP("What is measured"),
     {{"--steps"}, INT, AT(steps), ON(DECODE), "N", "ids of a round (default 16)", 1, 1 << 20},
     {{"--steps"}, INT, AT(steps), ON(BENCH), "N", "with lm-head: ids behind --ids (default 32)", 2, 1 << 20},
+    {{"--spectrum"}, CHOICE, AT(spectrum), ON(BENCH), "flat|falling",
+     "with lm-head: a random model of MODEL's shape and types, whose head's energy is spread evenly, or falls along "
+     "common directions, as a trained one's does",
+     0, 0},
     {{"--rounds"}, INT, AT(rounds), ON(DECODE), "N", "times that it is done (default 1)", 1, 1000},
     {{"--prefill-logits"}, FLAG, AT(prefill_logits), ON(DECODE) | ON(BENCH), NULL,
      "compute the logits of the prompt, too, which nobody reads", 0, 0},

@@ -82,6 +82,7 @@ struct options {
     const char *lookup, *spec_type; /* drafts from the text itself: on, off, auto; llama.cpp's kinds */
     int draft_max, draft_min;       /* ids of a draft; below 0: not given; draft_max 0: none */
     int warmup, iterations;         /* of bench --prompt */
+    const char *spectrum;           /* of bench lm-head */
     const char *bench_of;           /* of bench: the word that stands before MODEL, or NULL */
     const char *prompt_cache;       /* of run: a timeline file */
     bool prompt_cache_all, prompt_cache_ro;

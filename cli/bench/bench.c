@@ -159,11 +159,12 @@ static int prepare(struct bench *b, struct save *plot)
                     : o->predict > 0 ? "--max-tokens"
                     : o->iterations  ? "--bench-iters"
                                      : "--bench-warmup");
-    if (code == DONE && (o->ids || o->steps || o->prefill_logits))
+    if (code == DONE && (o->ids || o->steps || o->prefill_logits || o->spectrum))
         return fail(USAGE, "bench: option %s goes with lm-head, as in carat bench lm-head MODEL",
-                    o->ids     ? "--ids"
-                    : o->steps ? "--steps"
-                               : "--prefill-logits");
+                    o->ids              ? "--ids"
+                    : o->steps          ? "--steps"
+                    : o->prefill_logits ? "--prefill-logits"
+                                        : "--spectrum");
     if (code == DONE && o->plot && b->n_setting > 1)
         return fail(USAGE, "bench: --plot draws one setting: give -t, -ub and -fa one value each");
     if (code == DONE && o->json && o->output && strcmp(o->output, "json") != 0)

@@ -28,6 +28,7 @@ int bench_check_alone(const struct options *o, const struct bench_refusal *own, 
                                         {"--ids", gives && o->ids},
                                         {"--steps", gives && o->steps},
                                         {"--prefill-logits", gives && o->prefill_logits},
+                                        {"--spectrum", gives && o->spectrum},
                                         {"list for -t", o->thread_list && strchr(o->thread_list, ',')},
                                         {"list for -ub", o->chunk_list && strchr(o->chunk_list, ',')},
                                         {NULL, false}};

@@ -232,6 +232,8 @@ static int open_heads(struct heads *h)
     carat_error err;
     int code = open_packed(&h->dense.model, h->o);
 
+    if (code == DONE && h->o->spectrum)
+        code = head_spectrum(&h->dense.model, &h->memory, &h->n_memory, h->o->spectrum);
     if (code != DONE)
         return code;
     if (carat_model_get_info(h->dense.model, &h->info, &err) != CARAT_OK ||
@@ -302,9 +304,9 @@ int bench_head(const struct options *o)
         free(h->truth.ids);
         free(h->truth.logits);
         free(h->truth.best);
-        free(h->truth.sum);
         free(h->seconds);
         free(h->beside);
+        free(h->memory);
     }
     free(h);
     return code;

@@ -16,21 +16,16 @@ static double sum_of_best(const carat_candidate *best, int k)
     return (double)best[0].logit + log(sum);
 }
 
-void heads_keep_truth(struct heads *h, int i)
-{
-    h->truth.sum[i] = sum_of_best(&h->truth.best[(size_t)i * (size_t)h->k], h->k);
-}
-
 /* The divergence of p', dense's probabilities among its own best, from q, the row's among its best: the sum of q
  * log(q / p'). An id that dense does not have among them has the p' that its logit gives it. */
-static double divergence(const struct heads *h, int step, const carat_candidate *best)
+static double divergence(const float *logits, const carat_candidate *dense, const carat_candidate *best,
+                         int k)
 {
-    const float *logits = &h->truth.logits[(size_t)step * (size_t)h->info.n_vocab];
-    const double sum = sum_of_best(best, h->k);
+    const double sum = sum_of_best(best, k), dense_sum = sum_of_best(dense, k);
     double kl = 0;
 
-    for (int i = 0; i < h->k; i++) {
-        double q = (double)best[i].logit - sum, p = (double)logits[best[i].id] - h->truth.sum[step];
+    for (int i = 0; i < k; i++) {
+        double q = (double)best[i].logit - sum, p = (double)logits[best[i].id] - dense_sum;
         kl += exp(q) * (q - p);
     }
     return fmax(kl, 0); /* rounding may leave less */
@@ -47,14 +42,13 @@ static bool is_among(const carat_candidate *best, int k, int32_t id)
 void heads_liken(const struct heads *h, struct head_row *row, int i, const carat_candidate *best)
 {
     const carat_candidate *dense = &h->truth.best[(size_t)i * (size_t)h->k];
-    const int k = row->k < h->k ? row->k : h->k;
     int found = 0;
 
-    for (int j = 0; j < k; j++)
-        found += is_among(best, k, dense[j].id);
+    for (int j = 0; j < row->k; j++)
+        found += is_among(best, row->k, dense[j].id);
     row->compared++;
     row->top1 += best[0].id == dense[0].id;
-    row->recall += (double)found / k;
-    row->kl += divergence(h, i, best);
-    row->same += memcmp(best, dense, (size_t)h->k * sizeof *best) == 0;
+    row->recall += (double)found / row->k;
+    row->kl += divergence(&h->truth.logits[(size_t)i * (size_t)h->info.n_vocab], dense, best, row->k);
+    row->same += memcmp(best, dense, (size_t)row->k * sizeof *best) == 0;
 }

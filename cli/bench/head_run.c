@@ -74,7 +74,10 @@ static int set_up(struct heads *h, struct head_row *row, bool cached, bool fills
     head_seat_close(&h->seat);
     o.no_cache = !cached || h->o->no_cache;
     start = seconds();
-    code = fills ? open_packed(&h->seat.model, &o) : open_model(&h->seat.model, &o, false);
+    if (h->memory)
+        code = head_spectrum_open(&h->seat.model, h->memory, h->n_memory);
+    else
+        code = fills ? open_packed(&h->seat.model, &o) : open_model(&h->seat.model, &o, false);
     if (code == DONE)
         code = create_head(h, &h->seat, row);
     *spent = seconds() - start;
@@ -90,7 +93,7 @@ static int set_up_row(struct heads *h, struct head_row *row)
 
     if (first && row->k) {
         code = set_up(h, row, false, false, &row->cold_s);
-        if (code == DONE && !*row->refused)
+        if (code == DONE && !*row->refused && !h->memory)
             code = set_up(h, row, true, true, &spent); /* what it wants kept is there from now on */
     } else if (row->k) {
         row->cold_s = row[-1].cold_s;
@@ -99,6 +102,8 @@ static int set_up_row(struct heads *h, struct head_row *row)
     before = resident();
     if (code == DONE && !*row->refused)
         code = set_up(h, row, true, false, &row->cached_s);
+    if (h->memory) /* which no cache has */
+        row->cached_s = NAN;
     row->rss = -before;
     return code;
 }
@@ -184,7 +189,6 @@ static int keep_step(struct heads *h, int i)
     if (!logits || carat_top(h->dense.session, h->k, &h->truth.best[(size_t)i * k], &err) != CARAT_OK)
         return fail(FAILED, "bench lm-head: no logits");
     memcpy(&h->truth.logits[(size_t)i * n], logits, n * sizeof *logits);
-    heads_keep_truth(h, i);
     return DONE;
 }
 
@@ -197,10 +201,9 @@ int heads_find_truth(struct heads *h)
 
     h->truth.logits = calloc(n * (size_t)h->info.n_vocab, sizeof(float));
     h->truth.best = calloc(n * (size_t)h->k, sizeof *h->truth.best);
-    h->truth.sum = calloc(n, sizeof *h->truth.sum);
     h->seconds = calloc((size_t)h->runs * (size_t)h->n_steps, sizeof *h->seconds);
     h->beside = calloc((size_t)h->runs * (size_t)h->n_steps, sizeof *h->beside);
-    if (!h->truth.logits || !h->truth.best || !h->truth.sum || !h->seconds || !h->beside)
+    if (!h->truth.logits || !h->truth.best || !h->seconds || !h->beside)
         return fail_memory();
     if ((code = create_head(h, &h->dense, dense)) == DONE && *dense->refused)
         return fail(FAILED, "%s", dense->refused);
@@ -225,7 +228,7 @@ static int compare_row(struct heads *h, struct head_row *row, const carat_sampli
 
     for (int i = 0; i < h->compared && code == DONE; i++) {
         code = take_step(h, &h->seat, i, sampling, &id);
-        if (code == DONE && carat_top(h->seat.session, h->k, best, &err) != CARAT_OK)
+        if (code == DONE && carat_top(h->seat.session, row->k, best, &err) != CARAT_OK)
             code = fail_status(&err);
         if (code == DONE)
             heads_liken(h, row, i, best);

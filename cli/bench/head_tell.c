@@ -27,9 +27,12 @@ static double head_bytes(const struct head_row *row)
     return share_of((double)row->head.bytes, row->head.tokens);
 }
 
+/* Of tokens for which a sketch was asked. */
 static double rows_finished(const struct head_row *row)
 {
-    return row->head.rows_finished ? share_of((double)row->head.rows_finished, row->head.tokens) : NAN;
+    const carat_head_stats *s = &row->head;
+
+    return s->rows_finished ? share_of((double)s->rows_finished, s->tokens - s->fallbacks) : NAN;
 }
 
 /* By the medians of steps. */
@@ -80,8 +83,9 @@ void heads_tell_begin(struct heads *h)
 
     if (strcmp(h->format, "md") != 0)
         return;
-    out_print("%s: %d steps behind %d ids, %d runs; a head of %d ids", model_name(h->o->model), h->n_steps,
-              h->n_ids, h->runs, h->info.n_vocab);
+    out_print("%s%s%s: %d steps behind %d ids, %d runs; a head of %d ids",
+              h->o->spectrum ? h->o->spectrum : "", h->o->spectrum ? ", a random model like " : "",
+              model_name(h->o->model), h->n_steps, h->n_ids, h->runs, h->info.n_vocab);
     out_print("\n%s, %s, %d threads, %s cache, carat %s\n\n", h->host.cpu, h->plan.isa, h->plan.threads,
               h->plan.kv, carat_version());
     table_begin(t, speed_titles);

@@ -35,8 +35,15 @@ struct head_truth {
     int32_t *ids;          /* [n_ids + n_steps] the prompt, and what follows it */
     float *logits;         /* [compared][n_vocab] */
     carat_candidate *best; /* [compared][k] */
-    double *sum;           /* [compared] logarithm of the sum of exp of the best */
 };
+
+/* ---- head_spectrum.c ---- */
+
+/* Puts a random model of that spectrum ("flat", "falling") in place of one, in memory that stays the caller's to
+ * free once the model is closed, also after a failure. An exit code. */
+int head_spectrum(carat_model **model, uint8_t **memory, size_t *n, const char *spectrum);
+/* Opens it once more. */
+int head_spectrum_open(carat_model **model, const uint8_t *memory, size_t n);
 
 /* What a row runs on. */
 struct head_seat {
@@ -57,6 +64,8 @@ struct heads {
     double *seconds, *beside; /* [runs * n_steps] of steps, and of dense's; scratch */
     struct head_row row[MOST_HEADS];
     int n;
+    uint8_t *memory; /* [n_memory] a random model that is measured in place of the one named; or NULL */
+    size_t n_memory;
     json_t *older;
     struct table table;
     const char *format; /* md, csv, json, jsonl */
@@ -71,9 +80,7 @@ void head_seat_close(struct head_seat *s);
 
 /* ---- head_like.c ---- */
 
-/* Dense's logits behind step i, which lie in the truth; its best and their sum. */
-void heads_keep_truth(struct heads *h, int i);
-/* What a row gives in their place. */
+/* What a row gives behind step i, best[k], beside what dense gave. */
 void heads_liken(const struct heads *h, struct head_row *row, int i, const carat_candidate *best);
 
 /* ---- head_tell.c ---- */

@@ -81,3 +81,13 @@ for options in '--ids 2' '--steps 3' '--prefill-logits'; do
     # shellcheck disable=SC2086
     refuse 2 bench timeline tiny $options
 done
+
+# a random model of the same shape: exact strategies are exact on it, too
+for spectrum in flat falling; do
+    # shellcheck disable=SC2086
+    expect 0 $run --spectrum $spectrum --lm-head exact-pruned
+    out_has "^$spectrum, a random model like tiny: 6 steps"
+    out_has '^| exact-pruned best 16  *| .*|  *0 |  *100.00 |  *100.00 |'
+done
+refuse 2 bench tiny --spectrum flat
+refuse 2 bench lm-head tiny --spectrum steep
