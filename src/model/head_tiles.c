@@ -236,6 +236,10 @@ static carat_status load_tiles(struct ct_head *h, carat_error *err)
         whole = !t->made || make_copy(h, i, slot);
     }
     t->slots.misses = 0; /* of tokens, from now on */
+    if (t->quant)
+        ct_head_log(h, "int8 tiles of the head are another model than the one in the file");
+    if (t->most)
+        ct_head_log(h, "a shortlist of %d of %d tiles of the head is approximate", t->most, t->n);
     if (t->most > t->kept)
         ct_head_log(h, "a shortlist of %d tiles is longer than the %d that are kept", t->most, t->kept);
     return CARAT_OK;

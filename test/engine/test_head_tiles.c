@@ -521,6 +521,15 @@ static void bad_options_are_refused(void **unused)
     assert_int_equal(stats_of(engine).kept, 2);
     assert_string_equal(line, "a shortlist of 3 tiles is longer than the 2 that are kept");
     carat_engine_close(engine);
+
+    /* and so is int8 */
+    h = head_options(CARAT_HEAD_PRELOAD, 0, 0);
+    h.quant = CARAT_QUANT_GROUP;
+    h.log = hear_line;
+    h.user = line;
+    OK(carat_engine_create(&engine, tiny, &o, err));
+    assert_string_equal(line, "int8 tiles of the head are another model than the one in the file");
+    carat_engine_close(engine);
     carat_model_close(tiny);
 }
 
