@@ -86,6 +86,14 @@ static int open_decoding(struct decoding *d)
 
 /* Of its own, so that nothing of an earlier round is in it. It is told what will be read after each id: what the
  * draw reads, and the best that are printed. */
+static void close_session(struct decoding *d)
+{
+    carat_generation_close(d->generation);
+    carat_session_close(d->session);
+    d->generation = NULL;
+    d->session = NULL;
+}
+
 static int open_session(struct decoding *d)
 {
     carat_session_options options;
@@ -99,12 +107,43 @@ static int open_session(struct decoding *d)
     } else if (read.top_k && read.top_k < d->top) {
         read.top_k = d->top;
     }
-    carat_session_close(d->session);
-    d->session = NULL;
+    close_session(d);
     options.watch = stop_when_interrupted;
-    options.sampling = &read;
+    options.sampling = d->o->logprobs < 0 ? &read : NULL; /* whose sum is over all logits */
     return carat_session_create(&d->session, d->engine, &options, &err) == CARAT_OK ? DONE
                                                                                     : fail_status(&err);
+}
+
+static int take_given(void *user, const carat_given *given)
+{
+    struct step *step = *(struct step **)user;
+
+    step->id = given->id;
+    step->logprob = given->logprob;
+    step->n_top = given->n_top;
+    for (int i = 0; i < given->n_top; i++)
+        step->top[i] = given->top[i];
+    return 0;
+}
+
+/* With --logprobs ids are drawn by a generation, which tells them: from what the session holds, as always. */
+static int open_generation(struct decoding *d)
+{
+    static const int32_t none;
+    carat_generation_options options;
+    carat_error err;
+
+    carat_generation_options_default(&options);
+    options.sampling = &d->sampling;
+    options.stop_ids = &none;
+    options.on_token = take_given;
+    options.user = &d->drawn;
+    options.lookup = CARAT_LOOKUP_OFF;
+    options.logprobs = 1;
+    options.top_logprobs = d->o->logprobs;
+    return carat_generation_create(&d->generation, d->session, &options, &err) == CARAT_OK
+               ? DONE
+               : fail_status(&err);
 }
 
 static int pass_over(void *user, int token, const float *logits)
@@ -138,8 +177,10 @@ static int take_step(struct decoding *d, int32_t id, struct step *step, carat_ca
     double start = seconds();
     carat_error err;
 
+    d->drawn = step;
     if (carat_append(d->session, &id, 1, &err) != CARAT_OK ||
-        carat_sample(d->session, &d->sampling, &step->id, &err) != CARAT_OK)
+        (d->generation ? carat_generation_step(d->engine, &d->generation, 1, &err)
+                       : carat_sample(d->session, &d->sampling, &step->id, &err)) != CARAT_OK)
         return fail_status(&err);
     step->seconds = seconds() - start;
     return carat_top(d->session, d->top, best, &err) == CARAT_OK ? DONE : fail_status(&err);
@@ -173,6 +214,8 @@ static int run_round(struct decoding *d, int r)
     carat_error err;
     int code = open_session(d);
 
+    if (code == DONE && d->o->logprobs >= 0)
+        code = open_generation(d);
     if (code == DONE)
         code = prefill(d, round);
     if (code == DONE && carat_engine_get_head(d->engine, &before, &err) != CARAT_OK)
@@ -252,7 +295,7 @@ int verb_decode(const struct options *o)
     free(d.rounds);
     free(d.sorted);
     carat_tokens_free(&d.ids);
-    carat_session_close(d.session);
+    close_session(&d);
     carat_engine_close(d.engine);
     carat_model_close(d.model);
     return code == FAILED && !out_flush() ? DONE : code; /* a write error is out_finish's to report */

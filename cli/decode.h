@@ -18,6 +18,9 @@ struct head_work head_work_between(const carat_head_stats *before, const carat_h
 struct step {
     int32_t id;
     double seconds; /* of its pass and its draw */
+    float logprob;  /* with --logprobs, as the next */
+    carat_logprob top[CARAT_MOST_LOGPROBS];
+    int n_top;
 };
 
 struct round {
@@ -30,10 +33,12 @@ struct decoding {
     carat_model *model;
     carat_engine *engine;
     carat_session *session;
+    carat_generation *generation; /* which draws, with --logprobs */
     carat_model_info info;
     carat_sampling sampling;
     carat_tokens ids;
     int n_steps, n_rounds, top;
+    struct step *drawn;      /* the one under way */
     struct step *steps;      /* [n_rounds][n_steps] */
     carat_candidate *best;   /* [n_rounds * n_steps][top] */
     struct round *rounds;    /* [n_rounds] */

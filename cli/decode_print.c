@@ -51,6 +51,16 @@ static const carat_candidate *best_at(const struct decoding *d, int round, int s
 
 /* ---- JSON ---- */
 
+static json_t *logprobs_json(const struct step *s)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < s->n_top; i++)
+        json_array_append_new(list,
+                              json_pack("[i, o]", (int)s->top[i].id, json_number((double)s->top[i].logprob)));
+    return list;
+}
+
 static json_t *step_json(const struct decoding *d, int round, int step)
 {
     const struct step *s = step_at(d, round, step);
@@ -59,8 +69,12 @@ static json_t *step_json(const struct decoding *d, int round, int step)
 
     for (int i = 0; i < d->top; i++)
         json_array_append_new(top, json_pack("[i, o]", (int)best[i].id, json_number((double)best[i].logit)));
-    return json_pack("{s:i, s:i, s:i, s:o, s:o, s:f}", "round", round + 1, "step", step + 1, "id", (int)s->id,
-                     "piece", piece_json(d, s->id), "top", top, "ms", s->seconds * 1e3);
+    json_t *all = json_pack("{s:i, s:i, s:i, s:o, s:o, s:f}", "round", round + 1, "step", step + 1, "id",
+                            (int)s->id, "piece", piece_json(d, s->id), "top", top, "ms", s->seconds * 1e3);
+    if (d->o->logprobs >= 0)
+        json_object_update_new(all, json_pack("{s:o, s:o}", "logprob", json_number((double)s->logprob),
+                                              "top_logprobs", logprobs_json(s)));
+    return all;
 }
 
 /* The members that a round has, and the result as means. */
@@ -175,9 +189,9 @@ void decode_print_head(const struct decoding *d)
     print_ms("map", t->map);
     print_ms("pack", t->pack);
     print_ms("engine", d->engine_s);
-    if (d->head.tiles_s > 0)
+    if (d->head.tiles_s > 5e-5)
         print_ms("of it tiles", d->head.tiles_s);
-    if (d->head.sketch_s > 0)
+    if (d->head.sketch_s > 5e-5)
         print_ms("of it sketch", d->head.sketch_s);
     out_print("\n\nround   step      id        ms  piece and best\n");
 }
@@ -196,6 +210,10 @@ static int print_step_line(const struct decoding *d, int round, int step)
     free(piece);
     for (int i = 0; i < d->top; i++)
         out_print(" %d:%.9g", (int)best[i].id, (double)best[i].logit);
+    if (d->o->logprobs >= 0)
+        out_print("  logprob %.6g", (double)s->logprob);
+    for (int i = 0; i < s->n_top; i++)
+        out_print(" %d:%.6g", (int)s->top[i].id, (double)s->top[i].logprob);
     out_print("\n");
     return DONE;
 }

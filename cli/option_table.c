@@ -288,7 +288,7 @@ const struct option option_table[] = {
     {{"--top"}, INT, AT(top), ON(DECODE), "K", "print the K highest logits of each step (default 1)", 1, 1000},
     {{"--ids"}, FLAG, AT(as_ids), ON(RENDER), NULL, "print token ids instead of text", 0, 0},
     {{"--raw-calls"}, FLAG, AT(raw_calls), SELDOM(ON(RUN)), NULL, "calls of functions as the model wrote them", 0, 0},
-    {{"--logprobs"}, INT, AT(logprobs), SELDOM(GENERATES), "N",
+    {{"--logprobs"}, INT, AT(logprobs), SELDOM(DRAWS), "N",
      "how likely each token was, and the N most likely ones: with --json in OpenAI's form, else behind the answer",
      0, CARAT_MOST_LOGPROBS},
     {{"--pieces"}, FLAG, AT(pieces), ON(TOKENIZE), NULL, "each id with its piece of the vocabulary", 0, 0},

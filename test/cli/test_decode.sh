@@ -6,7 +6,7 @@
 
 ids=2,105,621,107
 # of lines of JSON: round, step, id, piece and top, without the time
-told() { sed -n 's/,"ms":[0-9.e+-]*}$//p' out; }
+told() { sed -n 's/,"ms":[0-9.e+-]*[,}].*//p' out; }
 
 expect 0 decode tiny --ids $ids --steps 4 --rounds 2 --top 3 --jsonl
 [ "$(wc -l <out)" = 11 ] || die 'not eight steps, two rounds and a result'
@@ -57,6 +57,15 @@ expect 0 decode tiny --ids $ids --steps 8 --jsonl --temp 0 --seed 9
 told | head -n 4 | cut -d, -f 1-3 >others
 head -n 4 steps | cut -d, -f 1-3 >first
 same first others
+
+# log-probabilities change neither ids nor logits; those of the best ids come in their order
+expect 0 decode tiny --ids $ids --steps 4 --rounds 2 --top 3 --jsonl --logprobs 3
+told >others
+same steps others
+out_has '"ms":[0-9.e-]*,"logprob":-[0-9.e-]*,"top_logprobs":\[\['"$id"',-[0-9.e-]*\],\[[0-9]*,-[0-9.e-]*\],\[[0-9]*,-[0-9.e-]*\]\]}$'
+expect 0 decode tiny --ids $ids --steps 8 --jsonl --seed 3 --temp 2 --logprobs 0
+told >others
+same drawn others
 
 # what other programs call it
 expect 0 decode tiny --ids $ids --steps 4 --rounds 2 --top 3 --jsonl --lm-head cpu
