@@ -4,8 +4,6 @@
  * it. Which rows of the head that takes is model/head.c's. */
 #include "engine/engine.h"
 
-#include <stdlib.h>
-
 #include "os/clock.h"
 
 int ct_outcome_take(carat_engine *e)
@@ -110,9 +108,31 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
     return status;
 }
 
-static int compare_ids(const void *a, const void *b)
+/* Lets an id sink to its place in a heap whose root is the largest. */
+static void sink_id(int32_t *id, int n, int at)
 {
-    return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+    int32_t own = id[at];
+
+    for (int child; (child = 2 * at + 1) < n; at = child) {
+        child += child + 1 < n && id[child + 1] > id[child];
+        if (id[child] <= own)
+            break;
+        id[at] = id[child];
+    }
+    id[at] = own;
+}
+
+/* Ascending. That of the C library allocates when there are many. */
+static void sort_ids(int32_t *id, int n)
+{
+    for (int i = n / 2 - 1; i >= 0; i--)
+        sink_id(id, n, i);
+    for (int i = n - 1; i > 0; i--) {
+        int32_t largest = id[0];
+        id[0] = id[i];
+        id[i] = largest;
+        sink_id(id, i, 0);
+    }
 }
 
 struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, int32_t *apart)
@@ -125,7 +145,7 @@ struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, 
         apart[n++] = e->model->banned[i];
     for (int i = 0; i < o->n_banned; i++)
         apart[n++] = o->banned[i];
-    qsort(apart, (size_t)n, sizeof *apart, compare_ids);
+    sort_ids(apart, n);
     for (int i = 0; i < n; i++)
         if (!r.n_apart || apart[i] != apart[r.n_apart - 1])
             apart[r.n_apart++] = apart[i];

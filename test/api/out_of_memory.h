@@ -233,6 +233,9 @@ static void act_generate(struct act *a)
         carat_generation_options_default(&go);
         go.max_tokens = 6;
         go.naive = i;
+        go.stops = (const char *[]){"nowhere", "else"};
+        go.n_stops = 2;
+        go.loop_guard = 96;
         DO(carat_generation_create(&generation, session[i], &go, err));
         DO(carat_generate(generation, err));
         carat_generation_close(generation);

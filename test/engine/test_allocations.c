@@ -26,6 +26,8 @@ void __libc_free(void *p);
 /* Declared in stdlib.h only for newer standards than this program asks for. */
 int posix_memalign(void **p, size_t alignment, size_t n);
 
+#pragma GCC visibility push(default) /* so that the C library's own functions call them, too */
+
 static void count(atomic_int *counter)
 {
     if (atomic_load_explicit(&counting, memory_order_relaxed))
@@ -69,6 +71,8 @@ void free(void *p)
         count(&releases);
     __libc_free(p);
 }
+
+#pragma GCC visibility pop
 #endif
 
 #define STEPS 64
@@ -176,7 +180,8 @@ static void steps_allocate_nothing(void **state)
     carat_model_close(model);
 }
 
-/* A plain generation, one with drafts and one that evaluates everything anew, in one step. */
+/* A plain generation with many bans, one with drafts that tells all it can, and one that evaluates everything
+ * anew, in one step. */
 static void generations_allocate_nothing(void **state)
 {
     (void)state;
@@ -192,7 +197,14 @@ static void generations_allocate_nothing(void **state)
     struct rig r = rig_open(model, &o);
     struct ids ids = scattered_ids(20, model_info(model).n_text_vocab, 3);
     static const int32_t none;
+    static int32_t banned[600];
     carat_generation *g[3];
+    carat_sampling sampling;
+    carat_sampling_default(model, &sampling);
+    sampling.banned = banned;
+    sampling.n_banned = (int)(sizeof banned / sizeof *banned);
+    for (int i = 0; i < sampling.n_banned; i++)
+        banned[i] = 1000 - i;
     carat_status status = CARAT_OK;
     carat_error e = {CARAT_OK, ""};
     for (int i = 0; i < 3; i++) {
@@ -201,6 +213,12 @@ static void generations_allocate_nothing(void **state)
         go.stop_ids = &none;
         go.lookup = i == 1 ? CARAT_LOOKUP_ON : CARAT_LOOKUP_OFF;
         go.naive = i == 2;
+        go.sampling = i == 0 ? &sampling : NULL;
+        go.stops = (const char *[]){"nowhere"};
+        go.n_stops = i == 1;
+        go.logprobs = i == 1;
+        go.top_logprobs = i == 1 ? CARAT_MOST_LOGPROBS : 0;
+        go.loop_guard = i == 1;
         OK(carat_generation_create(&g[i], r.session[i], &go, err));
         OK(carat_sync(r.session[i], ids.id, 20, NULL, err));
     }

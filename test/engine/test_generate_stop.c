@@ -4,6 +4,8 @@
  * search itself is test_stop.c's. */
 #include "told_util.h"
 
+#include "engine/told.h"
+
 /* ---- stop strings ---- */
 
 /* Every beginning and every length in the text of an answer, in every way. */
@@ -95,6 +97,34 @@ static void held_text_is_not_lost(void **state)
             end(&got);
             assert_string_equal(got.all, plain.all);
         }
+    }
+    carat_tokens_free(&prompt);
+    rig_close(&r);
+}
+
+/* What nobody took is no part of another text. */
+static void held_text_is_forgotten(void **state)
+{
+    struct rig r = open_rig(1, NULL);
+    carat_tokens prompt = prompt_of(question, NULL);
+    carat_generation_options o = greedy();
+    static struct got plain, got;
+
+    (void)state;
+    generate(&plain, r.session[0], &prompt, &o);
+    o.stops = (const char *[]){"The kitchen!", "The kitThe"};
+    o.n_stops = 2;
+    for (int n = 1; n < 3; n++) {
+        got.stop_at = n;
+        begin(&got, r.session[0], &prompt, &o);
+        OK(carat_generate(got.g, err));
+        assert_int_equal(got.n_given, 0);
+        OK(carat_rewind(r.session[0], 0, err));
+        OK(carat_sync(r.session[0], prompt.ids, prompt.n, NULL, err));
+        got.stop_at = 0;
+        OK(carat_generate(got.g, err));
+        end(&got);
+        assert_string_equal(got.all, plain.all);
     }
     carat_tokens_free(&prompt);
     rig_close(&r);
@@ -217,6 +247,36 @@ static void calls_are_searched_apart(void **state)
     rig_close(&r);
 }
 
+/* Ids as a model might give them: text, the token of a call, text. */
+static void text_before_a_call(void **state)
+{
+    static const char *const stops[] = {" on<start", "lights on<start_function_call>", "call>The", "zzz"};
+    struct rig r = open_rig(1, NULL);
+    carat_generation_options o = greedy();
+    struct ct_told told;
+    carat_tokens ids = {0};
+    char all[256] = "";
+    int which;
+
+    (void)state;
+    o.stops = stops;
+    o.n_stops = 4;
+    OK(carat_tokenize(tiny, " lights on<start_function_call>The lights", 41, CARAT_SPECIAL, &ids, err));
+    OK(ct_told_open(&told, r.session[0], &o, err));
+    for (int i = 0; i < ids.n; i++) {
+        carat_given given = {.id = ids.ids[i]};
+        assert_int_equal(ct_told_give(&told, r.session[0], 0, &given, &which), CARAT_REASON_NONE);
+        strcat(all, given.text);
+        if (strstr(given.text, "<start_function_call>")) /* with all that was held back */
+            assert_string_equal(all, " lights on<start_function_call>");
+    }
+    ct_told_rest(&told, r.session[0], true, all + strlen(all), 64);
+    assert_string_equal(all, " lights on<start_function_call>The lights");
+    ct_told_close(&told);
+    carat_tokens_free(&ids);
+    rig_close(&r);
+}
+
 /* ---- what is refused ---- */
 
 static void check_refused(carat_session *s, const carat_generation_options *o, const char *says)
@@ -282,7 +342,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stops_end_it),
         cmocka_unit_test(held_text_is_not_lost),
+        cmocka_unit_test(held_text_is_forgotten),
         cmocka_unit_test(a_turn_follows),
+        cmocka_unit_test(text_before_a_call),
         cmocka_unit_test(batches),
         cmocka_unit_test(calls_are_searched_apart),
         cmocka_unit_test(refused),

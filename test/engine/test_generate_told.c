@@ -60,7 +60,8 @@ static void logprobs(void **state)
         sampling.top_k = seed == 1 ? 0 : 40;
         sampling.banned = seed ? banned : NULL;
         sampling.n_banned = seed ? 3 : 0;
-        struct rig r = open_rig(1, NULL), ref = open_rig(1, "ref");
+        struct rig r = open_rig(1, NULL), ref = open_rig(1, "ref"), pruned = open_pruned();
+        const struct rig *const of[N_WAY] = {&r, &r, &ref, &pruned, &r};
         o.logprobs = o.top_logprobs = 0;
         go_way(&o, PLAIN, &plain, &prompt);
         generate(&plain, r.session[0], &prompt, &o);
@@ -69,7 +70,7 @@ static void logprobs(void **state)
         o.top_logprobs = seed * 10;
         for (enum way way = PLAIN; way < N_WAY; way++) {
             go_way(&o, way, &plain, &prompt);
-            generate(&got, (way == LOOKUP ? &ref : &r)->session[0], &prompt, &o);
+            generate(&got, of[way]->session[0], &prompt, &o);
             check_same_ids(&got, &plain, &prompt);
             assert_int_equal(got.n_top, seed * 10);
             if (way == PLAIN)
@@ -79,6 +80,7 @@ static void logprobs(void **state)
         check_logprobs(&first, &r, &prompt);
         rig_close(&r);
         rig_close(&ref);
+        rig_close(&pruned);
     }
     carat_tokens_free(&prompt);
 }
@@ -164,12 +166,22 @@ static int guard_by_hand(const struct got *plain, const double *entropy, int lea
     return 0;
 }
 
+static int copy_stop_ids(int32_t *out)
+{
+    const int32_t *stop;
+    int n = carat_stop_ids(tiny, &stop);
+
+    memcpy(out, stop, (size_t)n * sizeof *out);
+    return n;
+}
+
 static void guard(void **state)
 {
     static const int32_t none;
     int32_t choices[7];
-    carat_tokens prompt = prompt_of(question, NULL);
-    struct rig r = open_rig(1, NULL), ref = open_rig(1, "ref");
+    carat_tokens lights = prompt_of(question, NULL), zeros = prompt_of("0 0 0 0 0 0 0 0 0 0 0", NULL);
+    struct rig r = open_rig(1, NULL), ref = open_rig(1, "ref"), pruned = open_pruned();
+    const struct rig *const of[N_WAY] = {&r, &r, &ref, &pruned, &r};
     carat_generation_options o = greedy();
     static struct got plain, got;
     static struct few f;
@@ -177,19 +189,22 @@ static void guard(void **state)
     int fired = 0, cycle;
 
     (void)state;
-    generate(&plain, r.session[0], &prompt, &o); /* what may be drawn below: words of an answer */
+    generate(&plain, r.session[0], &lights, &o); /* what may be drawn below: words of an answer */
     assert_true(plain.n >= 7);
     memcpy(choices, plain.id, sizeof choices);
     o.sampling = &f.sampling;
     o.stop_ids = &none;
-    o.max_tokens = 120;
     for (int n = 0; n <= 7; n++) {
+        carat_tokens prompt = n ? lights : zeros; /* where all may be drawn */
         memset(&f, 0, sizeof f);
         allow_few(&f, choices, n ? n : 7, n ? 1024 : 0);
+        if (n == 0)
+            f.sampling.n_banned = copy_stop_ids(f.banned);
+        o.max_tokens = n ? 120 : 300;
         o.loop_guard = 0;
         go_way(&o, PLAIN, &plain, &prompt);
         generate(&plain, r.session[0], &prompt, &o);
-        assert_int_equal(plain.n, 120);
+        assert_int_equal(plain.n, o.max_tokens);
         entropies_by_hand(entropy, &plain, &r, &prompt, &f);
         for (int least = 1; least < 120; least += least == 1 ? 95 : 22) {
             int at = guard_by_hand(&plain, entropy, least, &cycle);
@@ -197,19 +212,26 @@ static void guard(void **state)
             for (enum way way = LOOKUP; way < N_WAY; way++) {
                 go_way(&o, way, &plain, &prompt);
                 o.logprobs = way == WRONG;
-                generate(&got, (way == LOOKUP && least == 96 && n < 3 ? &ref : &r)->session[0], &prompt, &o);
+                const struct rig *with = way == LOOKUP && n > 2 ? &r : of[way]; /* ref is slow */
+                generate(&got, with->session[0], &prompt, &o);
                 check_same_ids(&got, &plain, &prompt);
                 assert_int_equal(got.n, at ? at : plain.n);
                 assert_int_equal(got.info.reason, at ? CARAT_REASON_LOOP : CARAT_REASON_LENGTH);
                 assert_int_equal(got.info.cycle, cycle);
             }
+            assert_true(n || at); /* with 64 others to choose from */
             fired += at > 0;
         }
     }
     assert_true(fired >= 14 && fired < 24);
-    carat_tokens_free(&prompt);
+    carat_head_stats head = {.size = sizeof head};
+    OK(carat_engine_get_head(pruned.engine, &head, err));
+    assert_true(head.strategy == CARAT_HEAD_EXACT_PRUNED && head.rows_finished > 0);
+    carat_tokens_free(&lights);
+    carat_tokens_free(&zeros);
     rig_close(&r);
     rig_close(&ref);
+    rig_close(&pruned);
 }
 
 /* Gemma's own sampling reads as many as the guard; what ends nothing changes nothing. */

@@ -29,7 +29,7 @@ UNUSED static int clean_up(void **state)
     return 0;
 }
 
-UNUSED static struct rig open_rig(int sessions, const char *isa)
+UNUSED static carat_engine_options engine_of(int sessions, const char *isa)
 {
     carat_engine_options o;
 
@@ -38,6 +38,25 @@ UNUSED static struct rig open_rig(int sessions, const char *isa)
     o.sessions = sessions;
     o.context = ROOM;
     o.isa = isa;
+    return o;
+}
+
+UNUSED static struct rig open_rig(int sessions, const char *isa)
+{
+    carat_engine_options o = engine_of(sessions, isa);
+
+    return rig_open(tiny, &o);
+}
+
+/* Few logits are computed there. */
+UNUSED static struct rig open_pruned(void)
+{
+    carat_engine_options o = engine_of(1, NULL);
+    carat_head_options head;
+
+    carat_head_options_default(&head);
+    head.strategy = CARAT_HEAD_EXACT_PRUNED;
+    o.head = &head;
     return rig_open(tiny, &o);
 }
 
