@@ -457,6 +457,45 @@ static void stopped_passes_leave_no_trace(void **unused)
     carat_model_close(tiny);
 }
 
+struct loading {
+    size_t most, total, stop_at; /* KiB; stop_at before the end */
+};
+
+static int hear_loading(void *user, size_t done, size_t total)
+{
+    struct loading *l = user;
+    l->most = CT_MAX(l->most, done);
+    l->total = total;
+    return done + l->stop_at > total && l->stop_at;
+}
+
+/* Tiles that are made beforehand are the last tenth of what is loaded, and can be cancelled. */
+static void loading_can_be_cancelled(void **unused)
+{
+    carat_model *tiny = NULL;
+
+    (void)unused;
+    OK(carat_model_open(&tiny, TINY, NULL, err));
+    for (int quant = CARAT_QUANT_GROUP; quant <= CARAT_QUANT_TENSOR; quant++)
+        for (size_t stop_at = 0; stop_at <= 120; stop_at += 60) {
+            carat_head_options h = head_options(CARAT_HEAD_PRELOAD, SMALL, 0);
+            carat_engine_options o = options_of(&modes[FAST], 16, 2);
+            struct loading l = {.stop_at = stop_at};
+            carat_engine *engine = NULL;
+            h.quant = (carat_head_quant)quant;
+            o.head = &h;
+            o.progress = hear_loading;
+            o.user = &l;
+            if (stop_at)
+                FAILS(CARAT_E_CANCELLED, carat_engine_create(&engine, tiny, &o, err));
+            else
+                OK(carat_engine_create(&engine, tiny, &o, err));
+            assert_true(l.most > l.total - CT_MAX(stop_at, 60) && l.most <= l.total);
+            carat_engine_close(engine);
+        }
+    carat_model_close(tiny);
+}
+
 /* ---- refusals ---- */
 
 static void refuses(const carat_model *model, carat_head_options h, const char *says)
@@ -544,6 +583,7 @@ int main(void)
         cmocka_unit_test(listeners_hear_of_one_head),
         cmocka_unit_test(int8_tiles_are_a_tensor_of_q8),
         cmocka_unit_test(stopped_passes_leave_no_trace),
+        cmocka_unit_test(loading_can_be_cancelled),
         cmocka_unit_test(bad_options_are_refused),
     };
     return cmocka_run_group_tests_name("engine: head_tiles", tests, make_scratch, drop_scratch);

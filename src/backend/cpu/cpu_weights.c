@@ -121,6 +121,11 @@ void ct_cpu_give_back(struct ct_backend *base, const struct ct_weight *w)
 
 /* ---- weights that are made ---- */
 
+static void count_loaded(struct ct_cpu_backend *b, size_t bytes)
+{
+    atomic_fetch_add_explicit(&b->loaded, bytes, memory_order_relaxed);
+}
+
 static struct ct_weight made_form(const struct ct_cpu_backend *b, enum ct_type type, int rows, int cols)
 {
     struct ct_weight w = {.type = type, .layout = CT_LAYOUT_ROWS, .rows = rows, .cols = cols, .scale = 1};
@@ -207,15 +212,11 @@ bool ct_cpu_make(struct ct_backend *base, const struct ct_weight *w, const struc
         assert(w->type == from->type && w->scale == from->scale);
         ct_pool_run(b->pool, ct_packing_items(&p), ct_pack_item, &p);
     }
+    count_loaded(b, ct_weight_bytes(w));
     return ct_pool_goes_on(b->pool, 0);
 }
 
 /* ---- loading ---- */
-
-static void count_loaded(struct ct_cpu_backend *b, size_t bytes)
-{
-    atomic_fetch_add_explicit(&b->loaded, bytes, memory_order_relaxed);
-}
 
 static int report(void *user)
 {
