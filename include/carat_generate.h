@@ -215,17 +215,17 @@ typedef enum carat_reason {
 /* "stop" for CARAT_REASON_STOP, "" for none; never NULL. Any thread. */
 CARAT_API const char *carat_reason_name(carat_reason reason);
 
-/* How likely an id was: the logarithm of its probability among all ids of the text vocabulary, before any link of
- * the chain and any ban. */
+/* How likely an id was: the logarithm of its probability among all ids of the text vocabulary, before any
+ * link of the chain and any ban. */
 typedef struct carat_logprob {
     int32_t id;
     float logprob;
 } carat_logprob;
 
-/* An id that a step gives, until on_token returns. Text is given once it can be in no stop string any more, with
- * the id that decides so, and none behind the beginning of one that is complete. Stop strings are searched for
- * in the text of all ids of the generation; tokens around calls of functions are searched apart, and no string
- * goes across them. At the end carat_generation_rest gives what is left. */
+/* An id that a step gives, until on_token returns. Text is given once it can be in no stop string any more,
+ * with the id that decides so, and none behind the beginning of one that is complete. Stop strings are
+ * searched for in the text of all ids of the generation; tokens around calls of functions are searched
+ * apart, and no string goes across them. At the end carat_generation_rest gives what is left. */
 typedef struct carat_given {
     int32_t id;
     int position;     /* of the id among those of the session */
@@ -283,21 +283,22 @@ CARAT_API carat_status carat_generation_create(carat_generation **generation, ca
 CARAT_API void carat_generation_close(carat_generation *generation);
 
 /* Advances n generations of one engine together, in one pass if its chunk has room: each gives the next id,
- * or several when a draft was right. Those that have ended, but by CARAT_REASON_CANCELLED or CARAT_REASON_CALLBACK,
- * are left alone.
- * A generation that fails ends alone, and the result is that of the first that failed: CARAT_E_CANCELLED,
- * CARAT_E_NUMERIC, CARAT_E_MEMORY (no block of K and V is free; with one the next step goes on). After
- * CARAT_E_ARGUMENT (also a session that holds no logits, or one that two generations name) and CARAT_E_BUSY
- * nothing has changed; but CARAT_E_ARGUMENT is also a draw for which every id is banned. One call a session; allocates nothing. */
+ * or several when a draft was right. Those that have ended, but by CARAT_REASON_CANCELLED or
+ * CARAT_REASON_CALLBACK, are left alone. A generation that fails ends alone, and the result is that of the
+ * first that failed: CARAT_E_CANCELLED, CARAT_E_NUMERIC, CARAT_E_MEMORY (no block of K and V is free; with
+ * one the next step goes on). After CARAT_E_ARGUMENT (also a session that holds no logits, or one that two
+ * generations name) and CARAT_E_BUSY nothing has changed; but CARAT_E_ARGUMENT is also a draw for which
+ * every id is banned. One call a session; allocates nothing. */
 CARAT_API carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations,
                                              int n, carat_error *err);
 enum { CARAT_REST_BYTES = CARAT_MOST_STOP_BYTES + 16 };
 /* Takes the text that is left when no further step shall come, whatever ended the last one: what is held back
  * since it might have become a stop string, and U+FFFD for the bytes of an unfinished character; without stop
  * strings that is carat_stream_text(session, -1). Returns its bytes, and writes them, terminated. A result of
- * capacity or more says that out is too small: out is then "", and nothing was taken. CARAT_REST_BYTES are always
- * enough. There is nothing after CARAT_REASON_STOP_STRING. A generation that goes on all the same searches a new
- * text. One call a session; 0 and "" while another one is under way. */
+ * capacity or more says that out is too small: out is then "", and nothing was taken. CARAT_REST_BYTES are
+ * always enough. There is nothing after CARAT_REASON_STOP_STRING, and no unfinished character once the session
+ * was changed. A generation that goes on all the same searches a new text. One call a session; 0 and "" while
+ * another one is under way. */
 CARAT_API size_t carat_generation_rest(carat_generation *generation, char *out, size_t capacity);
 /* Steps until the generation ends. Errors as carat_generation_step. */
 CARAT_API carat_status carat_generate(carat_generation *generation, carat_error *err);

@@ -258,7 +258,8 @@ struct ct_verbs {
     /* The entropy of the k best ids that are not excluded, k at most CT_MOST_TOLD (NUMERICS.md section 8). */
     float (*entropy)(struct ct_backend *b, const struct ct_logits *logits, int k, const int32_t *excluded,
                      int n_excluded);
-    /* The logarithm of the probability of an id, and those of the k most likely ones, by all logits; k likewise. */
+    /* The logarithm of the probability of an id, and those of the k most likely ones, by all logits; k
+     * likewise. */
     float (*logprob)(struct ct_backend *b, const struct ct_logits *logits, int32_t id, carat_logprob *top,
                      int k);
     /* A row of a matrix; and back. */

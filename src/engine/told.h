@@ -37,10 +37,11 @@ void ct_told_begin(struct ct_told *t);
 void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r);
 /* Number i of these was drawn from such logits; -1: none could be. The engine's lock is held. */
 void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id);
-/* It is given now: fills in what is told of it. Returns the reason to end with it, for which *which is the stop
- * string or the length of the cycle, or NONE. */
+/* It is given now: fills in what is told of it. Returns the reason to end with it, for which *which is the
+ * stop string or the length of the cycle, or NONE. */
 carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_given *given, int *which);
-/* As carat_generation_rest, out being "" already; flushes: an unfinished character of the session is part of it. */
+/* As carat_generation_rest, out being "" already; flushes: an unfinished character of the session is part of
+ * it. */
 size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out, size_t capacity);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_told.c: what is told of logits beside the draw: the entropy of the best ids, logarithms of probabilities. */
+/* cpu_told.c: what is told of logits beside the draw: the entropy of the best ids, logarithms of
+ * probabilities. */
 #include "backend/cpu/cpu_backend.h"
 
 float ct_cpu_entropy(struct ct_backend *b, const struct ct_logits *l, int k, const int32_t *excluded,
