@@ -168,10 +168,13 @@ static void pack_plain(enum ct_type type, uint8_t *panel, const uint8_t *row, in
 
 static void unpack_plain(enum ct_type type, uint8_t *row, const uint8_t *panel, int r, int cols)
 {
-    size_t bytes = (size_t)cols * (size_t)ct_type_info(type)->bytes;
+    size_t bytes = (size_t)cols * (size_t)ct_type_info(type)->bytes, at = 0;
 
-    for (size_t at = 0; at < bytes; at += 4)
-        memcpy(row + at, panel + 16 * at + 4 * (size_t)r, CT_MIN(bytes - at, (size_t)4));
+    panel += 4 * (size_t)r;
+    for (; at + 4 <= bytes; at += 4)
+        memcpy(row + at, panel + 16 * at, 4);
+    if (at < bytes)
+        memcpy(row + at, panel + 16 * at, bytes - at);
 }
 
 void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0)
