@@ -108,6 +108,8 @@ extern "C" {
 
 #define CARAT_VERSION          "0.1.0"
 #define CARAT_NUMERICS_VERSION 1
+/* That of the rules by which ids are drawn from logits. */
+#define CARAT_DRAWING_VERSION 2
 
 typedef enum carat_status {
     CARAT_OK = 0,

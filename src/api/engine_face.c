@@ -84,7 +84,8 @@ carat_status carat_session_create(carat_session **session, carat_engine *engine,
     CT_GIVEN(engine, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_session_options", err));
     carat_sampling sampling = engine->model->sampling;
-    CT_TRY(ct_take_struct(&sampling, sizeof sampling, o.sampling, "carat_sampling", err));
+    carat_chain chain;
+    CT_TRY(ct_take_sampling(&sampling, &chain, o.sampling, err));
     if (o.sampling)
         o.sampling = &sampling;
     return ct_session_create(session, engine, &o, err);
@@ -180,7 +181,8 @@ carat_status carat_sample(carat_session *session, const carat_sampling *sampling
     CT_GIVEN(session, err);
     CT_GIVEN(id, err);
     carat_sampling o = session->engine->model->sampling;
-    CT_TRY(ct_take_struct(&o, sizeof o, sampling, "carat_sampling", err));
+    carat_chain chain;
+    CT_TRY(ct_take_sampling(&o, &chain, sampling, err));
     return ct_sample(session, &o, id, err);
 }
 

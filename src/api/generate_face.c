@@ -2,6 +2,7 @@
 /* generate_face.c: the functions of carat_generate.h: arguments are checked here, engine/ does the work. */
 #include "api/sizes.h"
 #include "engine/generate.h"
+#include "engine/sample/chain.h"
 
 carat_status carat_save(carat_session *session, const char *path, const void *note, size_t n_note,
                         carat_error *err)
@@ -53,7 +54,8 @@ carat_status carat_generation_create(carat_generation **generation, carat_sessio
     CT_GIVEN(session, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_generation_options", err));
     carat_sampling sampling = session->engine->model->sampling;
-    CT_TRY(ct_take_struct(&sampling, sizeof sampling, o.sampling, "carat_sampling", err));
+    carat_chain chain;
+    CT_TRY(ct_take_sampling(&sampling, &chain, o.sampling, err));
     o.sampling = &sampling;
     return ct_generation_create(generation, session, &o, err);
 }
@@ -153,4 +155,9 @@ carat_status carat_top(carat_session *session, int k, carat_candidate *out, cara
     CT_GIVEN(session, err);
     CT_GIVEN(out, err);
     return ct_top(session, k, out, err);
+}
+
+const char *carat_link_name(carat_link link)
+{
+    return ct_link_name(link);
 }

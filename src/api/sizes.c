@@ -30,6 +30,18 @@ carat_status ct_take_struct(void *full, size_t size, const void *given, const ch
     return CARAT_OK;
 }
 
+carat_status ct_take_sampling(carat_sampling *full, carat_chain *chain, const carat_sampling *given,
+                              carat_error *err)
+{
+    CT_TRY(ct_take_struct(full, sizeof *full, given, "carat_sampling", err));
+    if (!full->chain)
+        return CARAT_OK;
+    carat_chain_default(chain);
+    CT_TRY(ct_take_struct(chain, sizeof *chain, full->chain, "carat_chain", err));
+    full->chain = chain;
+    return CARAT_OK;
+}
+
 carat_status ct_check_struct(const void *to, size_t size, const char *type, carat_error *err)
 {
     if (!to)

@@ -5,11 +5,15 @@
 #define CT_SIZES_H
 
 #include "base/base.h"
+#include "carat_generate.h"
 #include "carat_tools.h"
 
 /* Copies what the caller's struct has over the defaults in full[size]; given NULL leaves the defaults.
  * E_ARGUMENT. */
 carat_status ct_take_struct(void *full, size_t size, const void *given, const char *type, carat_error *err);
+/* The same for a sampling, whose chain then is *chain, complete, or NULL. */
+carat_status ct_take_sampling(carat_sampling *full, carat_chain *chain, const carat_sampling *given,
+                              carat_error *err);
 /* That a result of size bytes fits into the caller's struct as far as that goes. E_ARGUMENT, also for NULL.
  */
 carat_status ct_check_struct(const void *to, size_t size, const char *type, carat_error *err);

@@ -8,6 +8,7 @@
 
 #include "carat_generate.h"
 #include "carat_tools.h"
+#include "quant/draw.h"
 #include "quant/kv_type.h"
 #include "quant/logits.h"
 #include "quant/row_bound.h"
@@ -242,8 +243,7 @@ struct ct_verbs {
 
     /* The next id (NUMERICS.md section 8); -1 when every id is banned. A draw that begins with top-k gives the
      * same for all logits as for a list with the k best that are not banned. */
-    int32_t (*draw)(struct ct_backend *b, const struct ct_logits *logits, const carat_sampling *s,
-                    uint32_t position);
+    int32_t (*draw)(struct ct_backend *b, const struct ct_logits *logits, const struct ct_draw *d);
     /* The places of the k best, as the kernels' select has it; place[k]. */
     int (*select)(struct ct_backend *b, int32_t *place, const struct ct_logits *logits, int k,
                   const int32_t *excluded, int n_excluded);

@@ -363,28 +363,31 @@ bool ct_case_entropy(struct ct_case *c, const float *x, int n)
     return true;
 }
 
-/* As asked, and the one with the highest logit. */
-bool ct_case_draw(struct ct_case *c, const float *logits, int n, const float *worse, int among,
-                  const struct ct_draw *d)
+/* As asked, and the one with the highest logit; the same must come out of the others. */
+bool ct_case_draw(struct ct_case *c, const struct ct_logits *logits, const struct ct_logits *others,
+                  int n_others, const struct ct_draw *d)
 {
-    const size_t most = (size_t)CT_MAX(n, among);
     struct ct_draw best = *d;
+    int most = logits->n;
 
+    for (int i = 0; i < n_others; i++)
+        most = CT_MAX(most, others[i].n);
     best.temperature = 0;
     for (int l = 0; l < c->n_level; l++) {
         const struct ct_kernel *k = &c->level[l];
         int mark = c->mark(c);
-        int32_t *order = c->take(c, most * sizeof *order, 4);
-        float *weight = case_floats(c, most, 4);
-        if (!order || !weight)
-            return false;
+        void *array[CT_DRAW_ARRAYS];
+        for (int i = 0; i < CT_DRAW_ARRAYS; i++)
+            if (!(array[i] = case_floats(c, (size_t)most, 4)))
+                return false;
+        struct ct_draw_room room = {array[0], array[1], array[2], array[3], array[4], array[5]};
         c->enter(c, l, "draw", "");
-        int32_t id[2] = {k->draw(logits, n, d, order, weight), k->draw(logits, n, &best, order, weight)};
+        int32_t id[2] = {k->draw(logits, d, &room), k->draw(logits, &best, &room)};
         if (!settle_bytes(c, l, 0, id, sizeof id))
             return false;
-        if (among) {
-            id[0] = k->draw(worse, among, d, order, weight);
-            id[1] = k->draw(worse, among, &best, order, weight);
+        for (int i = 0; i < n_others; i++) {
+            id[0] = k->draw(&others[i], d, &room);
+            id[1] = k->draw(&others[i], &best, &room);
             c->compare_bytes(c, 0, id, sizeof id);
         }
         c->release(c, mark);

@@ -72,10 +72,9 @@ bool ct_case_finite(struct ct_case *c, const float *x, int n);
 /* All are finite. */
 bool ct_case_log_sum(struct ct_case *c, const float *x, int n);
 bool ct_case_entropy(struct ct_case *c, const float *x, int n);
-/* The same ids must come out of worse[among], which holds more and lower logits behind the same; among 0:
- * that is not asked. */
-bool ct_case_draw(struct ct_case *c, const float *logits, int n, const float *worse, int among,
-                  const struct ct_draw *d);
+/* The same ids must come out of the others. */
+bool ct_case_draw(struct ct_case *c, const struct ct_logits *logits, const struct ct_logits *others,
+                  int n_others, const struct ct_draw *d);
 /* The k best, by a heap and by a sort. */
 bool ct_case_select(struct ct_case *c, const struct ct_logits *l, int k, const int32_t *excluded,
                     int n_excluded);

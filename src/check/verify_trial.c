@@ -242,7 +242,7 @@ bool ct_try_draw(struct ct_trial *t, const struct carat_model *m, struct ct_case
                               .seed = t->random,
                               .position = 7};
 
-    return logits && ct_case_draw(c, logits, t->n, NULL, 0, &d);
+    return logits && ct_case_draw(c, &(struct ct_logits){.value = logits, .n = t->n}, NULL, 0, &d);
 }
 
 /* Two rows' worth of heads that share a KV head. */

@@ -5,6 +5,7 @@
 
 #include "carat_generate.h"
 #include "checkpoint/checkpoint.h"
+#include "engine/sample/penalty.h"
 #include "engine/snapshot.h"
 #include "engine/stats.h"
 #include "model/head.h"
@@ -12,7 +13,7 @@
 #include "text/tokenizer/detokenizer.h"
 
 #define CT_CALLER_BANNED 1024 /* ids that a caller may ban besides the model's own */
-#define CT_MOST_APART    (CT_MAX_BANNED + CT_CALLER_BANNED)
+#define CT_MOST_APART    (CT_MAX_BANNED + CT_CALLER_BANNED + CARAT_MOST_BIASES + 512)
 
 struct carat_engine {
     const struct carat_model *model; /* down to cache nothing changes after creation */
@@ -47,6 +48,7 @@ struct carat_engine {
     float *logits, *hidden;         /* [ct_outcomes][n_vocab], [ct_outcomes][hidden] of them */
     int32_t *held;                  /* [sessions][context] tokens; who claimed the session */
     int32_t *banned;                /* [n_banned + caller's] ids of a draw */
+    struct ct_penalty penalty;      /* and those that it edits */
     struct carat_session **session; /* [sessions], NULL: free */
 };
 
@@ -188,8 +190,10 @@ void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row
  * token; reading NULL: all. E_ARGUMENT: there are none, E_NUMERIC. */
 carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
                              struct ct_logits *logits, carat_error *err);
-/* What a draw reads; apart has room for CT_MOST_APART ids. */
-struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, int32_t *apart);
+/* What draws behind held[first] ... held[last] read, tokens held before them; apart has room for
+ * CT_MOST_APART ids. held NULL: the tokens are not known yet. */
+struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, const int32_t *held,
+                                int first, int last, int32_t *apart);
 
 /* session.c: true when no call is inside the session; then the caller is, until it releases it. A reader
  * claims it, too. */
@@ -198,8 +202,9 @@ void ct_session_release(const carat_session *s);
 carat_status ct_session_is_busy(carat_error *err); /* what a call returns that could not claim it */
 /* E_ARGUMENT: a value is out of range. */
 carat_status ct_check_sampling(const carat_engine *e, const carat_sampling *o, carat_error *err);
-/* The id that comes at a position, by these logits; -1: every id is banned. The engine's lock is held. */
-int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o, int position);
+/* The id that comes behind held[n], by these logits; -1: every id is banned. The engine's lock is held. */
+int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o, const int32_t *held,
+                int n);
 /* The same for what a claimed session holds. E_ARGUMENT: it has no logits, or every id is banned. */
 carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err);
 #define CT_ALL_BANNED "every id is banned"

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "engine/sample/chain.h"
 #include "os/clock.h"
 
 /* ---- creation ---- */
@@ -79,7 +80,6 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for a generation");
     *g = (carat_generation){
         .session = session,
-        .sampling = *o->sampling,
         .on_token = o->on_token,
         .user = o->user,
         .naive = o->naive != 0,
@@ -91,19 +91,17 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .given_last = -1,
         .rows = calloc((size_t)e->plan.sessions, sizeof *g->rows),
         .all = o->naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
-        .banned = malloc(((size_t)o->sampling->n_banned + 1) * sizeof *g->banned),
     };
     bool proposes = ct_speculate_open(&g->speculation, o, e->plan.context);
     carat_status status = ct_told_open(&g->told, session, o, err);
-    if (!status && (!g->rows || !g->banned || (o->naive && !g->all) || !proposes))
+    if (!status)
+        status = ct_sampling_copy(&g->sampling, &g->sampling_memory, o->sampling, err);
+    if (!status && (!g->rows || (o->naive && !g->all) || !proposes))
         status = ct_no_memory(err, "a generation");
     if (status) {
         ct_generation_close(g);
         return status;
     }
-    if (o->sampling->n_banned)
-        memcpy(g->banned, o->sampling->banned, (size_t)o->sampling->n_banned * sizeof *g->banned);
-    g->sampling.banned = g->banned;
     copy_stop_ids(g, o);
     *generation = g;
     return CARAT_OK;
@@ -115,7 +113,7 @@ void ct_generation_close(carat_generation *g)
     ct_told_close(&g->told);
     free(g->rows);
     free(g->all);
-    free(g->banned);
+    free(g->sampling_memory);
     free(g);
 }
 
@@ -235,10 +233,10 @@ static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
     return ct_speculate_settle(&g->speculation, pass, usable_draft(g, g->ids + 1, k));
 }
 
-/* Draws number i of a step, for that position. */
-static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, int position)
+/* Draws number i of a step, behind held[n]. */
+static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, const int32_t *held, int n)
 {
-    int32_t id = ct_draw(g->session->engine, logits, &g->sampling, position);
+    int32_t id = ct_draw(g->session->engine, logits, &g->sampling, held, n);
 
     ct_told_drawn(&g->told, g->session->engine, i, logits, id);
     g->drawn[i] = id;
@@ -246,12 +244,18 @@ static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, 
     return id;
 }
 
-/* What draws of the next n ids read. */
-static const struct ct_reading *read_for(carat_generation *g, int n)
+/* What draws of n ids read, the first of them behind held[first]. */
+static const struct ct_reading *read_for(carat_generation *g, const int32_t *held, int first, int n)
 {
-    g->reading = ct_reading_of(g->session->engine, &g->sampling, g->apart);
+    g->reading = ct_reading_of(g->session->engine, &g->sampling, held, first, first + n - 1, g->apart);
     ct_told_reads(&g->told, n, &g->reading);
     return &g->reading;
+}
+
+/* The tokens of a pass, and those before them. */
+static const int32_t *drawn_behind(const carat_generation *g)
+{
+    return g->naive ? g->all : ct_held_tokens(g->session);
 }
 
 /* Gets the logits after a token of a row. Nonzero ends the row: what comes behind has been proposed wrongly,
@@ -260,7 +264,7 @@ static int draw_next(void *user, int token, const struct ct_logits *logits)
 {
     carat_generation *g = user;
     int i = token - g->first;
-    int32_t id = draw(g, i, logits, g->base + i + 1);
+    int32_t id = draw(g, i, logits, drawn_behind(g), g->base + i + 1);
 
     return id < 0 || is_stop(g, id) || i + 1 == g->n_ids || id != g->ids[i + 1];
 }
@@ -291,6 +295,9 @@ static carat_row cached_row(carat_generation *g, struct ct_draft_pass *pass)
     g->first = 0;
     g->ids[0] = g->info.last;
     g->n_ids = 1 + propose_draft(g, pass);
+    /* draws look at them */
+    memcpy(ct_held_tokens(g->session) + g->base, g->ids,
+           (size_t)CT_MIN(g->n_ids, g->session->engine->plan.context - g->base) * sizeof *g->ids);
     return (carat_row){.tokens = g->ids, .n = g->n_ids, .wants = CARAT_WANTS_ALL};
 }
 
@@ -301,7 +308,7 @@ static carat_row row_of(carat_generation *g, struct ct_draft_pass *pass)
 
     row.session = g->session;
     row.user = g;
-    g->session->reading = read_for(g, g->n_ids);
+    g->session->reading = read_for(g, drawn_behind(g), g->base + 1, g->n_ids);
     g->session->take = draw_next;
     g->session->cuts = true;
     g->session->drafts = g->n_ids - 1;
@@ -372,9 +379,9 @@ static carat_status draw_held(carat_generation *g, carat_error *err)
     struct ct_logits logits;
 
     g->n_drawn = 0;
-    CT_TRY(ct_session_read(s, read_for(g, 1), &logits, err));
+    CT_TRY(ct_session_read(s, read_for(g, ct_held_tokens(s), s->n, 1), &logits, err));
     ct_lock_enter(&s->engine->lock);
-    draw(g, 0, &logits, s->n);
+    draw(g, 0, &logits, ct_held_tokens(s), s->n);
     ct_lock_leave(&s->engine->lock);
     return CARAT_OK;
 }

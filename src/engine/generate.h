@@ -36,7 +36,7 @@ struct carat_generation {
     carat_row *rows;                     /* [sessions] of a step that it is the first of */
     int32_t *all;                        /* [context] for naive: all tokens; else NULL */
     int n_all;                           /* those that a naive pass was to evaluate */
-    int32_t *banned;                     /* [sampling.n_banned] */
+    void *sampling_memory;               /* what sampling points to */
     struct ct_reading reading;           /* what a draw needs of logits */
     int32_t apart[CT_MOST_APART];        /* of it */
 };

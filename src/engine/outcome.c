@@ -3,6 +3,7 @@
  * What is asked for later is computed then, with the same bits: the head of a row depends on nothing beside
  * it. Which rows of the head that takes is model/head.c's. */
 #include "engine/engine.h"
+#include "engine/sample/chain.h"
 
 #include "os/clock.h"
 
@@ -135,16 +136,21 @@ static void sort_ids(int32_t *id, int n)
     }
 }
 
-struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, int32_t *apart)
+struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, const int32_t *held,
+                                int first, int last, int32_t *apart)
 {
+    const carat_chain *c = o->chain;
     struct ct_reading r = {.n = e->model->config.n_text_vocab, .apart = apart};
     int n = 0;
 
-    r.k = o->temperature == 0 ? 1 : CT_MIN(o->top_k, r.n);
     for (int i = 0; i < e->model->n_banned; i++)
         apart[n++] = e->model->banned[i];
     for (int i = 0; i < o->n_banned; i++)
         apart[n++] = o->banned[i];
+    int edited = ct_chain_apart(c, held, first, last, apart + n, CT_MOST_APART - n);
+    bool unknown = c && !held && (ct_chain_repeats(c) || ct_chain_is_dry(c));
+    r.k = edited < 0 || unknown ? 0 : CT_MIN(ct_chain_best(o), r.n);
+    n += CT_MAX(edited, 0);
     sort_ids(apart, n);
     for (int i = 0; i < n; i++)
         if (!r.n_apart || apart[i] != apart[r.n_apart - 1])

@@ -117,6 +117,7 @@ void ct_lay_out(struct carat_engine *e)
     e->hidden = b->verb.alloc_host(b, outcomes * (size_t)c->hidden * sizeof *e->hidden);
     e->held = b->verb.alloc_host(b, sessions * (size_t)p->context * sizeof *e->held);
     e->banned = b->verb.alloc_host(b, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
+    ct_penalty_lay_out(&e->penalty, b, c->n_vocab, p->context);
     e->session = b->verb.alloc_host(b, sessions * sizeof *e->session);
 }
 

@@ -5,6 +5,7 @@
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
  * engine's arrays, blocks or list of sessions holds the engine's lock: for one pass, one draw or one change
  * of blocks. */
+#include "engine/sample/chain.h"
 #include "engine/timeline_write.h"
 #include "os/files.h"
 
@@ -64,7 +65,7 @@ carat_status ct_session_create(carat_session **session, carat_engine *engine, co
     s->watch = o->watch;
     s->user = o->user;
     if (o->sampling) {
-        s->declared = ct_reading_of(engine, o->sampling, s->apart);
+        s->declared = ct_reading_of(engine, o->sampling, NULL, 0, 0, s->apart);
         s->reading = s->declared.k > 0 ? &s->declared : NULL;
     }
     *session = s;
@@ -357,30 +358,43 @@ carat_status ct_sync(carat_session *session, const int32_t *tokens, int n, int *
 
 /* ---- logits of a claimed session ---- */
 
-int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o, int position)
+int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o, const int32_t *held,
+                int n)
 {
     struct ct_logits text = *logits; /* its ids that stand for text */
-    carat_sampling all = *o;
+    struct ct_draw d = {
+        .temperature = o->temperature,
+        .top_p = o->top_p,
+        .min_p = o->min_p,
+        .top_k = o->top_k,
+        .seed = o->seed,
+        .position = (uint32_t)n,
+        .number = o->number,
+        .banned = e->banned,
+        .n_banned = e->model->n_banned,
+        .chain = o->chain,
+        .edits = e->penalty.edits,
+    };
 
     text.n = ct_logits_below(logits, e->model->config.n_text_vocab);
-    all.banned = e->banned;
-    all.n_banned = e->model->n_banned;
     memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
     for (int i = 0; i < o->n_banned; i++)
-        e->banned[all.n_banned++] = o->banned[i];
-    return e->backend->verb.draw(e->backend, &text, &all, (uint32_t)position);
+        e->banned[d.n_banned++] = o->banned[i];
+    if (o->chain)
+        d.n_edits = ct_penalty_edits(&e->penalty, o->chain, held, n);
+    return e->backend->verb.draw(e->backend, &text, &d);
 }
 
 carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err)
 {
     carat_engine *e = s->engine;
     int32_t apart[CT_MOST_APART];
-    const struct ct_reading reading = ct_reading_of(e, o, apart);
+    const struct ct_reading reading = ct_reading_of(e, o, ct_held_tokens(s), s->n, s->n, apart);
     struct ct_logits logits;
 
     CT_TRY(ct_session_read(s, &reading, &logits, err));
     ct_lock_enter(&e->lock);
-    int32_t chosen = ct_draw(e, &logits, o, s->n);
+    int32_t chosen = ct_draw(e, &logits, o, ct_held_tokens(s), s->n);
     ct_lock_leave(&e->lock);
     if (chosen < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, CT_ALL_BANNED);
@@ -426,6 +440,7 @@ carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_e
 carat_status ct_check_sampling(const carat_engine *e, const carat_sampling *o, carat_error *err)
 {
     CT_TRY(ct_sampling_check(o, e->model->config.n_vocab, err));
+    CT_TRY(ct_chain_check(o->chain, e->model->config.n_vocab, err));
     if (o->n_banned > CT_CALLER_BANNED)
         return ct_fail(err, CARAT_E_ARGUMENT, "%d banned ids, at most %d are taken", o->n_banned,
                        CT_CALLER_BANNED);

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "os/cpu.h"
+#include "quant/draw.h"
 #include "quant/kv_type.h"
 #include "quant/logits.h"
 #include "quant/row_bound.h"
@@ -93,15 +94,12 @@ struct ct_attended {
 };
 #define CT_ATTEND_SCRATCH (CT_QUERIES * (size_t)(CT_KEY_BLOCK + 16)) /* floats, 64-byte aligned */
 
-/* Parameters of a draw (NUMERICS.md section 8). */
-struct ct_draw {
-    float temperature, top_p, min_p;
-    int top_k;
-    uint64_t seed;
-    uint32_t position, number;
-    const int32_t *banned; /* ids never chosen */
-    int n_banned;
+/* Scratch of a draw, each [n] for n logits. */
+struct ct_draw_room {
+    int32_t *order, *best, *spare;
+    float *value, *weight, *edited;
 };
+enum { CT_DRAW_ARRAYS = 6 };
 
 /* Floats of scratch that dequantize_row and project need for rows of cols values. */
 #define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
@@ -178,8 +176,8 @@ struct ct_kernel {
     float (*entropy)(const float *x, int n);
     /* Euclidean norms of x[n], which a head multiplies in that form. */
     void (*input_norms)(struct ct_input_norms *out, const float *x, int n, enum ct_input form);
-    /* Panels of 16 rows with one whose logit may still reach the bar, ascending; returns how many, and in rows
-     * the number of such rows. NaN and infinity, of whatever, may. */
+    /* Panels of 16 rows with one whose logit may still reach the bar, ascending; returns how many, and in
+     * rows the number of such rows. NaN and infinity, of whatever, may. */
     int (*prune)(int32_t *panels, int *rows, const struct ct_prune *p);
     /* A float below which no soft-capped value reaches `capped`, which is one itself: hardly below the lowest
      * that does. */
@@ -189,8 +187,9 @@ struct ct_kernel {
      * for l->n; or spare is NULL and best has room for k, which takes longer where k is not small. */
     int (*select)(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded, int n_excluded,
                   void *spare);
-    /* The next id out of logits[n]; order[n] and weight[n] are scratch. -1 when every id is banned. */
-    int32_t (*draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
+    /* The next id out of logits; -1 when every id is banned. A chain that begins with top-k gives the same
+     * id for a list that has the k best, edits included, as for all. */
+    int32_t (*draw)(const struct ct_logits *l, const struct ct_draw *d, struct ct_draw_room *room);
 };
 
 /* Fills k with the best level the CPU has, at most limit (a name of level.c's table; NULL: no limit);

@@ -17,6 +17,23 @@ static inline int32_t ct_logits_id(const struct ct_logits *l, int i)
     return l->id ? l->id[i] : i;
 }
 
+/* The place of an id; -1: it has none. */
+static inline int ct_logits_place(const struct ct_logits *l, int32_t id)
+{
+    int low = 0, high = l->n;
+
+    if (!l->id)
+        return id >= 0 && id < l->n ? id : -1;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (l->id[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < l->n && l->id[low] == id ? low : -1;
+}
+
 /* How many of them are of ids below n. */
 static inline int ct_logits_below(const struct ct_logits *l, int n)
 {

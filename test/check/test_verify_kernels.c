@@ -129,9 +129,9 @@ static float bad_entropy(const float *x, int n)
     nudge(&nat);
     return nat;
 }
-static int32_t bad_draw(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight)
+static int32_t bad_draw(const struct ct_logits *l, const struct ct_draw *d, struct ct_draw_room *room)
 {
-    return ref.draw(logits, n, d, order, weight) ^ (d->temperature == 0);
+    return ref.draw(l, d, room) ^ (d->temperature == 0);
 }
 
 /* The verdict of check kernels on one level beside ref. */

@@ -10,8 +10,8 @@ enum { WIDTH = 2048, VOCABULARY = 262144, HEAD = 256, TURNS = 400 };
 
 struct bench {
     const struct ct_kernel *k;
-    float *x, *y, *w, *logits, *weight;
-    int32_t *order;
+    float *x, *y, *w, *logits;
+    struct ct_draw_room room;
     double inverse[HEAD / 2];
     struct ct_kv_head kv;
     volatile bool sound;
@@ -62,18 +62,49 @@ static void run_entropy(struct bench *b)
 {
     b->y[0] = b->k->entropy(b->logits, 64);
 }
-static void draw(struct bench *b, float temperature, int top_k)
+static void draw(struct bench *b, const struct ct_draw *d)
 {
-    struct ct_draw d = {.temperature = temperature, .top_p = 0.95f, .top_k = top_k, .seed = 1};
-    b->id = b->k->draw(b->logits, VOCABULARY, &d, b->order, b->weight);
+    b->id = b->k->draw(&(struct ct_logits){.value = b->logits, .n = VOCABULARY}, d, &b->room);
 }
 static void run_greedy(struct bench *b)
 {
-    draw(b, 0, 0);
+    draw(b, &(struct ct_draw){.top_p = 1});
 }
 static void run_draw(struct bench *b)
 {
-    draw(b, 1, 64);
+    draw(b, &(struct ct_draw){.temperature = 1, .top_p = 0.95f, .top_k = 64, .seed = 1});
+}
+static void run_all(struct bench *b)
+{
+    draw(b, &(struct ct_draw){.temperature = 1, .top_p = 1, .seed = 1});
+}
+static void run_top_p(struct bench *b)
+{
+    draw(b, &(struct ct_draw){.temperature = 0.8f, .top_p = 0.95f, .min_p = 0.05f, .seed = 1});
+}
+static void run_chain(struct bench *b)
+{
+    enum { EDITS = 100 };
+    carat_chain chain;
+    struct ct_edit edits[EDITS];
+
+    carat_chain_default(&chain);
+    chain.repeat_penalty = 1.1f;
+    chain.frequency_penalty = chain.presence_penalty = 0.1f;
+    chain.dry_multiplier = 0.8f;
+    chain.typical_p = 0.9f;
+    chain.xtc_probability = 1;
+    chain.xtc_threshold = 0.01f;
+    for (int i = 0; i < EDITS; i++)
+        edits[i] = (struct ct_edit){i * 2000, i % 7, i % 5, i % 3 - 1};
+    draw(b, &(struct ct_draw){.temperature = 0.8f,
+                              .top_p = 0.95f,
+                              .min_p = 0.01f,
+                              .top_k = 64,
+                              .seed = 1,
+                              .chain = &chain,
+                              .edits = edits,
+                              .n_edits = EDITS});
 }
 
 static void run_select(struct bench *b)
@@ -122,6 +153,9 @@ static const struct entry {
     {"prune", "every tenth row stays", VOCABULARY, run_prune_some},
     {"draw", "greedy", VOCABULARY, run_greedy},
     {"draw", "top-k 64, top-p 0.95", VOCABULARY, run_draw},
+    {"draw", "every link", VOCABULARY, run_chain},
+    {"draw", "top-k 0", VOCABULARY, run_all},
+    {"draw", "top-k 0, top-p 0.95", VOCABULARY, run_top_p},
 };
 
 static double fastest(struct bench *b, const struct entry *e)
@@ -145,19 +179,21 @@ int kc_bench_vector(struct kcheck *c)
 {
     struct bench b = {.kv = {CT_KV_BF16, CT_KEY_BLOCK, HEAD, NULL, NULL}};
     size_t bytes = VOCABULARY * sizeof(float);
-    void *arrays = aligned_alloc(4096, 8 * bytes);
+    void *arrays = aligned_alloc(4096, 12 * bytes);
     int lines = 0;
 
     if (!arrays)
         abort();
-    memset(arrays, 0, 8 * bytes);
+    memset(arrays, 0, 12 * bytes);
     b.x = arrays;
     b.y = b.x + VOCABULARY;
     b.w = b.y + VOCABULARY;
     b.logits = b.w + VOCABULARY;
-    b.weight = b.logits + VOCABULARY;
-    b.order = (int32_t *)(void *)(b.weight + VOCABULARY);
-    b.kv.k = b.order + VOCABULARY;
+    void *scratch[CT_DRAW_ARRAYS];
+    for (int i = 0; i < CT_DRAW_ARRAYS; i++)
+        scratch[i] = b.logits + (size_t)(i + 1) * VOCABULARY;
+    b.room = (struct ct_draw_room){scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]};
+    b.kv.k = b.logits + (size_t)(CT_DRAW_ARRAYS + 1) * VOCABULARY;
     b.kv.v = (uint8_t *)b.kv.k + ct_kv_bytes(b.kv.type, b.kv.capacity, HEAD);
     b.bound = (struct ct_row_bound *)(void *)((float *)arrays + 7 * (size_t)VOCABULARY);
     for (int i = 0; i < VOCABULARY; i++)

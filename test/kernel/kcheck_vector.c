@@ -101,14 +101,94 @@ static void entropy_case(struct kcheck *c)
     ct_case_entropy(&c->cases, x, n);
 }
 
+/* A chain of random links and parameters. */
+static carat_chain draw_chain(struct kcheck *c, carat_link links[CARAT_LINKS])
+{
+    carat_chain s;
+    carat_chain_default(&s);
+    if (kc_chance(c, 2)) {
+        s.repeat_penalty = kc_uniform(c, 0.5f, 2);
+        s.frequency_penalty = kc_uniform(c, -1, 2);
+        s.presence_penalty = kc_uniform(c, -1, 2);
+    }
+    s.dry_multiplier = kc_chance(c, 2) ? kc_uniform(c, 0, 2) : 0;
+    s.typical_p = kc_chance(c, 2) ? kc_uniform(c, 0, 1) : 1;
+    s.xtc_probability = kc_chance(c, 2) ? kc_uniform(c, 0, 1) : 0;
+    s.xtc_threshold = kc_uniform(c, 0, 0.3f);
+    if (kc_chance(c, 2))
+        return s;
+    s.links = links;
+    for (int i = 0; i < CARAT_LINKS; i++) {
+        int at = kc_below(c, i + 1);
+        links[i] = links[at];
+        links[at] = (carat_link)i;
+    }
+    s.n_links = CARAT_LINKS - kc_below(c, 3);
+    return s;
+}
+
+static int draw_edits(struct kcheck *c, struct ct_edit *edits, int most, int n)
+{
+    int n_edits = 0;
+    for (int id = kc_below(c, n); id < n && n_edits < most; id += 1 + kc_below(c, n))
+        edits[n_edits++] = (struct ct_edit){
+            .id = id,
+            .bias = kc_chance(c, 3)   ? kc_uniform(c, -9, 9)
+                    : kc_chance(c, 9) ? -INFINITY
+                                      : 0,
+            .count = kc_below(c, 3),
+            .over = kc_chance(c, 2) ? kc_below(c, 300) : -1,
+        };
+    return n_edits;
+}
+
+/* Does the chain begin with top-k, edits aside? */
+static bool draw_begins_with_top_k(const struct ct_draw *d)
+{
+    int at = 0;
+    if (!d->top_k || !d->chain || !d->chain->links)
+        return d->top_k > 0;
+    while (at < d->chain->n_links && d->chain->links[at] <= CARAT_LINK_DRY)
+        at++;
+    return at < d->chain->n_links && d->chain->links[at] == CARAT_LINK_TOP_K;
+}
+
+/* The k best, what is edited or banned, and some others, as a list. */
+static struct ct_logits draw_list(struct kcheck *c, const struct ct_logits *all, const struct ct_draw *d)
+{
+    int k = CT_MIN(d->top_k + d->n_banned + d->n_edits, all->n), n = 0;
+    int32_t *best = kc_take(c, (size_t)all->n * sizeof *best, 4),
+            *id = kc_take(c, (size_t)all->n * sizeof *id, 4);
+    float *value = kc_take(c, (size_t)all->n * sizeof *value, 4);
+
+    k = c->level[0].select(best, all, k, NULL, 0, NULL);
+    for (int i = 0; i < all->n; i++) {
+        bool in = kc_chance(c, 20);
+        for (int j = 0; j < k; j++)
+            in = in || best[j] == i;
+        for (int j = 0; j < d->n_edits; j++)
+            in = in || d->edits[j].id == i;
+        if (!in)
+            continue;
+        value[n] = all->value[i];
+        id[n++] = i;
+    }
+    return (struct ct_logits){value, id, n};
+}
+
 static void draw_case(struct kcheck *c)
 {
     int n = 1 + kc_below(c, kc_chance(c, 8) ? 20000 : 300);
     float *logits = kc_take(c, (size_t)n * sizeof *logits, 4);
     int coarse = kc_chance(c, 2) ? 0 : kc_chance(c, 2) ? 2 : 20; /* many equal ones, and -0 beside 0 */
     int32_t banned[3];
+    struct ct_edit edits[20];
+    carat_link links[CARAT_LINKS];
+    carat_chain chain = draw_chain(c, links);
     struct ct_draw d = {
-        .temperature = kc_chance(c, 5) ? 0 : kc_uniform(c, 0.05f, 3),
+        .temperature = kc_chance(c, 5)   ? 0
+                       : kc_chance(c, 4) ? 1
+                                         : kc_uniform(c, 0.05f, 3),
         .top_p = kc_chance(c, 2) ? 1 : kc_uniform(c, 0, 1),
         .min_p = kc_chance(c, 2) ? 0 : kc_uniform(c, 0, 1),
         .top_k = kc_chance(c, 3) ? 0 : 1 + kc_below(c, 70),
@@ -117,24 +197,37 @@ static void draw_case(struct kcheck *c)
         .number = (uint32_t)kc_below(c, 5),
         .banned = banned,
         .n_banned = kc_below(c, 4),
+        .chain = kc_chance(c, 2) ? &chain : NULL,
+        .edits = edits,
     };
 
+    if (d.chain && kc_chance(c, 2))
+        d.n_edits = draw_edits(c, edits, (int)CT_COUNT(edits), n);
     for (int i = 0; i < n; i++)
         logits[i] =
             coarse ? (kc_chance(c, 2) ? 1.0f : -1.0f) * (float)kc_below(c, coarse) : kc_uniform(c, -30, 30);
     kc_freeze(c, logits);
-    /* The same among so many worse ones that the best are found in another way, where there are as many as
-     * asked for. */
-    int among = d.top_k && d.top_k + (int)CT_COUNT(banned) <= n ? n + 64 * (d.top_k + 1) : 0;
-    float *worse = kc_take(c, (size_t)among * sizeof *worse, 4);
-    for (int i = 0; i < among; i++)
-        worse[i] = i < n ? logits[i] : -1000;
-    kc_freeze(c, worse);
     for (size_t i = 0; i < CT_COUNT(banned); i++)
         banned[i] = kc_below(c, n);
-    snprintf(c->shape, sizeof c->shape, "%d logits, temperature %g, top-k %d, top-p %g, min-p %g", n,
-             (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p);
-    ct_case_draw(&c->cases, logits, n, worse, among, &d);
+    const struct ct_logits all = {.value = logits, .n = n};
+    struct ct_logits others[2];
+    int n_others = 0;
+    if (draw_begins_with_top_k(&d)) {
+        others[n_others++] = draw_list(c, &all, &d);
+        /* The same among so many worse ones that the best are found in another way, where there are as
+         * many as asked for. */
+        if (d.top_k + (int)CT_COUNT(banned) + d.n_edits <= n) {
+            int among = n + 64 * (d.top_k + 1);
+            float *worse = kc_take(c, (size_t)among * sizeof *worse, 4);
+            for (int i = 0; i < among; i++)
+                worse[i] = i < n ? logits[i] : -1e30f;
+            kc_freeze(c, worse);
+            others[n_others++] = (struct ct_logits){.value = worse, .n = among};
+        }
+    }
+    snprintf(c->shape, sizeof c->shape, "%d logits, temperature %g, top-k %d, top-p %g, min-p %g%s", n,
+             (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p, d.chain ? ", a chain" : "");
+    ct_case_draw(&c->cases, &all, others, n_others, &d);
 }
 
 const struct kc_vector_case kc_vector_cases[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_log.c: the logarithm of NUMERICS.md section 6 over every float, and log-softmax against long double. Levels
- * are compared bit for bit by kcheck. */
+/* test_log.c: the logarithm of NUMERICS.md section 6 over every float, and log-softmax against long
+ * double. Levels are compared bit for bit by kcheck. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

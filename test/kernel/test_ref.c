@@ -452,12 +452,13 @@ static void test_vector_levels(void **unused)
 static int32_t draw(const float *logits, int n, struct ct_draw d)
 {
     const struct ct_kernel *k[2];
-    int32_t order[512], id[2];
-    float weight[512];
+    int32_t order[3][512], id[2];
+    float value[3][512];
+    struct ct_draw_room room = {order[0], order[1], order[2], value[0], value[1], value[2]};
     int n_level = levels(k);
 
     for (int level = 0; level < n_level; level++)
-        id[level] = k[level]->draw(logits, n, &d, order, weight);
+        id[level] = k[level]->draw(&(struct ct_logits){.value = logits, .n = n}, &d, &room);
     assert_int_equal(id[0], id[n_level - 1]);
     return id[0];
 }

@@ -33,6 +33,7 @@ static void cpu_lay_out(struct ct_backend *base, const struct ct_extent *e)
     struct ct_cpu_backend *b = ct_cpu(base);
     struct ct_cpu_memory *m = &b->work;
     size_t n = (size_t)e->rows;
+    void *array[CT_DRAW_ARRAYS];
 
     b->extent = *e;
     b->work.used = b->kv.used = 0;
@@ -54,8 +55,9 @@ static void cpu_lay_out(struct ct_backend *base, const struct ct_extent *e)
     ct_cpu_attention_init(b);
     ct_cpu_project_init(b);
     b->made = ct_cpu_take(m, (size_t)b->base.threads * ct_cpu_made_work(b));
-    b->order = ct_cpu_take(m, (size_t)b->o.n_vocab * sizeof *b->order);
-    b->weight = ct_cpu_take(m, (size_t)b->o.n_vocab * sizeof *b->weight);
+    for (int i = 0; i < CT_DRAW_ARRAYS; i++)
+        array[i] = ct_cpu_take(m, (size_t)b->o.n_vocab * sizeof(float));
+    b->draw = (struct ct_draw_room){array[0], array[1], array[2], array[3], array[4], array[5]};
 }
 
 static void *cpu_alloc_host(struct ct_backend *b, size_t bytes)
@@ -323,49 +325,15 @@ static void cpu_residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const st
 
 /* ---- beside a pass ---- */
 
-/* Where banned ids stand among those of a list; returns how many do. */
-static int find_banned(const struct ct_logits *l, const carat_sampling *s, int32_t *at)
-{
-    int n = 0;
-
-    for (int i = 0; i < s->n_banned; i++) {
-        int low = 0, high = l->n;
-        while (low < high) {
-            int middle = (low + high) / 2;
-            *(l->id[middle] < s->banned[i] ? &low : &high) = middle + (l->id[middle] < s->banned[i]);
-        }
-        if (low < l->n && l->id[low] == s->banned[i])
-            at[n++] = low;
-    }
-    return n;
-}
-
-static int32_t cpu_draw(struct ct_backend *base, const struct ct_logits *l, const carat_sampling *s,
-                        uint32_t position)
+static int32_t cpu_draw(struct ct_backend *base, const struct ct_logits *l, const struct ct_draw *d)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
-    struct ct_draw d = {
-        .temperature = s->temperature,
-        .top_p = s->top_p,
-        .min_p = s->min_p,
-        .top_k = s->top_k,
-        .seed = s->seed,
-        .position = position,
-        .number = s->number,
-        .banned = s->banned,
-        .n_banned = s->n_banned,
-    };
-    int32_t *at = b->order + l->n; /* a list is at most half of the vocabulary */
 
-    assert(l->n <= b->o.n_vocab && (!l->id || l->n + s->n_banned <= b->o.n_vocab));
-    if (l->id) {
-        d.n_banned = find_banned(l, s, at);
-        d.banned = at;
-    }
+    assert(l->n <= b->o.n_vocab);
     ct_fpenv fp = ct_os_fp_enter();
-    int32_t i = b->kernel.draw(l->value, l->n, &d, b->order, b->weight);
+    int32_t id = b->kernel.draw(l, d, &b->draw);
     ct_os_fp_leave(fp);
-    return i < 0 ? -1 : ct_logits_id(l, i);
+    return id;
 }
 
 static int cpu_select(struct ct_backend *base, int32_t *place, const struct ct_logits *logits, int k,

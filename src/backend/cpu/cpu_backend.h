@@ -66,8 +66,7 @@ struct ct_cpu_backend {
     struct ct_cpu_attention attention;
     float *beside;  /* [thread]: a product that is worked on before it goes where it belongs */
     float *scratch; /* [thread][CT_SCRATCH(widest input)] */
-    int32_t *order; /* [n_vocab] scratch of a draw */
-    float *weight;
+    struct ct_draw_room draw;
 };
 
 static inline struct ct_cpu_backend *ct_cpu(struct ct_backend *b)

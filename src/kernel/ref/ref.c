@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations here, products in ref_project.c,
- * attention in ref_attend.c, positions in ref_rope.c, bounds in ref_prune.c, the k best in ref_select.c, sampling in ref_draw.c. Compiled once per ISA level
- * from this one source; the levels agree bit for bit because the source fixes every rounding. */
+ * attention in ref_attend.c, positions in ref_rope.c, bounds in ref_prune.c, the k best in ref_select.c,
+ * sampling in ref_draw.c. Compiled once per ISA level from this one source; the levels agree bit for bit
+ * because the source fixes every rounding. */
 #include "kernel/ref/ref.h"
 
 static void norm(float *y, const float *x, const float *w, int n, float eps)
@@ -50,7 +51,8 @@ static bool finite(const float *x, size_t n)
     return !bad;
 }
 
-/* The probabilities that logits stand for are sums over the whole vocabulary: section 3, partial = id mod 32. */
+/* The probabilities that logits stand for are sums over the whole vocabulary: section 3, partial = id mod
+ * 32. */
 static float log_sum(const float *x, int n, float *top)
 {
     float p[32] = {0}, most = x[0];

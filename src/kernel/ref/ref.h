@@ -27,6 +27,28 @@ int CT_NAME(ct_prune)(int32_t *panels, int *rows, const struct ct_prune *p);
 float CT_NAME(ct_uncap)(float capped, float cap);
 int CT_NAME(ct_select)(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded,
                        int n_excluded, void *spare);
-int32_t CT_NAME(ct_draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight);
+int32_t CT_NAME(ct_draw)(const struct ct_logits *l, const struct ct_draw *d, struct ct_draw_room *room);
+
+/* ---- parts of a draw ---- */
+
+enum ct_edit_kind { CT_EDIT_BIAS, CT_EDIT_PENALTIES, CT_EDIT_DRY };
+float CT_NAME(ct_edited)(float logit, enum ct_edit_kind kind, const struct ct_edit *e, const carat_chain *c);
+/* value[l->n] are the logits of l's ids. */
+void CT_NAME(ct_edit_all)(float *value, const struct ct_logits *l, enum ct_edit_kind kind,
+                          const struct ct_draw *d);
+
+/* Those that are left, best first. */
+struct ct_candidates {
+    const struct ct_logits *logits; /* order has places in it */
+    struct ct_draw_room *room;      /* best, spare and edited of it are free */
+    int32_t *order;
+    float *value, *weight; /* logits as they are by now; their softmax where weighed */
+    int n;
+    bool weighed, cut; /* cut: some have gone since */
+};
+/* Makes weights of logits that have none. */
+void CT_NAME(ct_chain_weigh)(struct ct_candidates *c);
+/* u: the random number of XTC's chance. */
+void CT_NAME(ct_chain_link)(struct ct_candidates *c, carat_link link, const struct ct_draw *d, float u);
 
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_draw.c: the arithmetic of sampling (NUMERICS.md section 8): softmax at temperature, top-p, min-p and the
- * draw with counter-based random numbers. top-k is in ref_select.c; which parameters apply is decided by
- * text/generation_config.c and the caller. */
+/* ref_draw.c: a draw (NUMERICS.md section 8): logits, edited, come into order as far as the chain needs
+ * it, its links leave what they leave (ref_chain.c), and a counter-based random number chooses. The k
+ * best: ref_select.c. */
 #include "kernel/ref/ref.h"
 
-/* Philox4x32-10 (Salmon et al., 2011): the first word for this key and counter. */
-static uint32_t philox(uint64_t seed, uint32_t position, uint32_t number)
+enum { OF_DRAW, OF_XTC }; /* third word of the counter */
+#define MOST 0x1.fffffep127f
+
+/* Philox4x32-10 (Salmon et al., 2011): the first word for this key and counter, as a number below 1. */
+static float philox(const struct ct_draw *d, uint32_t third)
 {
-    uint32_t c0 = position, c1 = number, c2 = 0, c3 = 0;
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    uint32_t c0 = d->position, c1 = d->number, c2 = third, c3 = 0;
+    uint32_t k0 = (uint32_t)d->seed, k1 = (uint32_t)(d->seed >> 32);
 
     for (int round = 0; round < 10; round++) {
         uint64_t a = (uint64_t)0xD2511F53u * c0, b = (uint64_t)0xCD9E8D57u * c2;
@@ -19,46 +22,322 @@ static uint32_t philox(uint64_t seed, uint32_t position, uint32_t number)
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    return c0;
+    return (float)(c0 >> 8) * 0x1p-24f;
 }
 
-int32_t CT_NAME(ct_draw)(const float *logits, int n, const struct ct_draw *d, int32_t *order, float *weight)
+struct drawing {
+    const struct ct_draw *d;
+    struct ct_logits l; /* as edited */
+    struct ct_candidates c;
+    float t;      /* the temperature, while they are not in order */
+    bool ordered; /* c has those that are left; else they are all of l */
+};
+
+/* ---- before there is an order ---- */
+
+/* The logits in memory of the draw's own: those of a session are shared. */
+static float *draw_own(struct drawing *g)
 {
-    const struct ct_logits l = {.value = logits, .n = n};
-    int k = d->temperature == 0 ? 1 : d->top_k == 0 ? n : CT_MIN(d->top_k, n);
-    k = CT_NAME(ct_select)(order, &l, k, d->banned, d->n_banned, weight); /* which is not yet in use */
-    if (k <= 1)
-        return k ? order[0] : -1;
+    float *own = g->c.room->edited;
 
-    float top = logits[order[0]] / d->temperature, p[32] = {0};
-    for (int i = 0; i < k; i++)
-        weight[i] = logits[order[i]];
-    for (int i = 0; i < k; i++)
-        weight[i] = ct_exp(weight[i] / d->temperature - top);
-    for (int i = 0; i < k; i++)
-        p[i % 32] += weight[i];
-    float sum = ct_fold(p), before_i = 0;
-    for (int i = 0; i < k; i++)
-        weight[i] = weight[i] / sum;
-    int keep = k;
-    for (int i = 0; i < k && d->top_p < 1; i++) { /* an id goes when the mass before it reaches top_p */
-        if (i > 0 && before_i >= d->top_p) {
-            keep = i;
-            break;
+    if (g->l.value != own)
+        memcpy(own, g->l.value, (size_t)g->l.n * sizeof *own);
+    g->l.value = own;
+    return own;
+}
+
+static void draw_edit(struct drawing *g, enum ct_edit_kind kind)
+{
+    if (g->d->n_edits)
+        CT_NAME(ct_edit_all)(draw_own(g), &g->l, kind, g->d);
+}
+
+/* What is banned weighs nothing among all. */
+static void draw_ban(struct drawing *g)
+{
+    float *own = g->d->n_banned ? draw_own(g) : NULL;
+
+    for (int i = 0; i < g->d->n_banned; i++) {
+        int at = ct_logits_place(&g->l, g->d->banned[i]);
+        if (at >= 0)
+            own[at] = -__builtin_inff();
+    }
+}
+
+/* Takes n candidates, whose places are in c.order, best first, for those that are left. */
+static void draw_take(struct drawing *g, int n)
+{
+    while (n > 0 && g->l.value[g->c.order[n - 1]] == -__builtin_inff())
+        n--;
+    for (int i = 0; i < n; i++)
+        g->c.value[i] = g->l.value[g->c.order[i]];
+    for (int i = 0; i < n; i++)
+        g->c.value[i] = g->c.value[i] / g->t;
+    g->c.n = n;
+    g->ordered = true;
+}
+
+/* The k best, which the temperature does not change. */
+static void draw_order(struct drawing *g, int k)
+{
+    /* the weights are not yet in use */
+    draw_take(g, CT_NAME(ct_select)(g->c.order, &g->l, k, g->d->banned, g->d->n_banned, g->c.weight));
+}
+
+/* ---- all of them ---- */
+
+/* In 32 parts, so that it is done in vectors. */
+static float draw_largest(const float *x, int n)
+{
+    float m[32];
+    int i = 0;
+
+    for (int j = 0; j < 32; j++)
+        m[j] = -__builtin_inff();
+    for (; i + 32 <= n; i += 32)
+        for (int j = 0; j < 32; j++)
+            m[j] = x[i + j] > m[j] ? x[i + j] : m[j];
+    for (; i < n; i++)
+        m[i % 32] = x[i] > m[i % 32] ? x[i] : m[i % 32];
+    for (int j = 1; j < 32; j++)
+        m[0] = m[j] > m[0] ? m[j] : m[0];
+    return m[0];
+}
+
+static float draw_sum(const float *x, int n)
+{
+    float p[32] = {0};
+    int i = 0;
+
+    for (; i + 32 <= n; i += 32)
+        for (int j = 0; j < 32; j++)
+            p[j] += x[i + j];
+    for (; i < n; i++)
+        p[i % 32] += x[i];
+    return ct_fold(p);
+}
+
+/* The weights of all, by place, at most 1, and their sum; 0: there is nothing to draw. */
+static float draw_weigh(struct drawing *g, float *top)
+{
+    float *weight = g->c.weight, t = g->t;
+    const int n = g->l.n;
+
+    draw_ban(g);
+    const float *x = g->l.value;
+    const float most = draw_largest(x, n), most_t = most / t;
+    if (most == -__builtin_inff())
+        return 0;
+    *top = most_t;
+    for (int i = 0; i < n; i++)
+        weight[i] = ct_exp(x[i] / t - most_t);
+    return draw_sum(weight, n);
+}
+
+/* By ids ascending, where no link needed another order: the first at which the sum of the weights, in double,
+ * exceeds the share u of what all weigh. */
+static int32_t draw_of_all(struct drawing *g)
+{
+    float top, sum = draw_weigh(g, &top);
+    const float *weight = g->c.weight;
+    double target = (double)philox(g->d, OF_DRAW) * (double)sum, reached = 0;
+    int at = 0, last = -1;
+
+    for (; at < g->l.n && sum > 0; at++)
+        if (weight[at] > 0) {
+            last = at;
+            if ((reached += (double)weight[at]) > target)
+                break;
         }
-        before_i += weight[i];
-    }
-    while (keep > 1 && weight[keep - 1] < d->min_p * weight[0])
-        keep--;
+    return last;
+}
 
-    float total = 0, reached = 0;
-    for (int i = 0; i < keep; i++)
-        total += weight[i];
-    float target = (float)(philox(d->seed, d->position, d->number) >> 8) * 0x1p-24f * total;
-    for (int i = 0; i < keep; i++) {
-        reached += weight[i];
-        if (reached > target)
-            return order[i];
+/* ---- as far as a link looks ---- */
+
+/* Puts all with a logit of limit or more in order, with their share of the whole sum as weights. */
+static void draw_order_from(struct drawing *g, float limit, float top, float sum)
+{
+    struct ct_draw_room *room = g->c.room;
+    const float *x = g->l.value;
+    int32_t *some = g->c.order, *best = room->best;
+    int n = 0;
+
+    for (int i = 0; i < g->l.n; i++) {
+        some[n] = i;
+        n += x[i] >= limit;
     }
-    return order[keep - 1];
+    for (int i = 0; i < n; i++)
+        g->c.value[i] = x[some[i]];
+    CT_NAME(ct_select)(best, &(struct ct_logits){.value = g->c.value, .n = n}, n, NULL, 0, room->spare);
+    for (int i = 0; i < n; i++)
+        best[i] = some[best[i]];
+    memcpy(some, best, (size_t)n * sizeof *best);
+    draw_take(g, n);
+    for (int i = 0; i < g->c.n; i++)
+        g->c.weight[i] = ct_exp(g->c.value[i] - top);
+    for (int i = 0; i < g->c.n; i++)
+        g->c.weight[i] = g->c.weight[i] / sum;
+    g->c.weighed = true;
+    g->c.cut = false;
+}
+
+/* How far below the largest logit, in units of the temperature, limits are tried. */
+static const float margins[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+enum { MARGINS = CT_COUNT(margins), AT_ONCE = 4 };
+
+static float draw_limit(const struct drawing *g, float top, float margin)
+{
+    return CT_MAX((top - margin) * g->t, -MOST);
+}
+
+/* The first margin within which the weights come to so much; MARGINS: none. Sums are in any order: they only
+ * choose what is put in order, and too little is seen there. */
+static int draw_margin(const struct drawing *g, float top, float mass)
+{
+    const float *x = g->l.value, *weight = g->c.weight;
+
+    for (int m = 0; m < MARGINS; m += AT_ONCE) {
+        float limit[AT_ONCE], p[AT_ONCE][32] = {{0}};
+        for (int k = 0; k < AT_ONCE; k++)
+            limit[k] = draw_limit(g, top, margins[m + k]);
+        for (int i = 0; i + 32 <= g->l.n; i += 32)
+            for (int k = 0; k < AT_ONCE; k++)
+                for (int j = 0; j < 32; j++)
+                    p[k][j] += x[i + j] >= limit[k] ? weight[i + j] : 0;
+        for (int k = 0; k < AT_ONCE; k++)
+            if (ct_fold(p[k]) >= mass)
+                return m + k;
+    }
+    return MARGINS;
+}
+
+/* True when top-p ends among them. */
+static bool draw_reaches(const struct ct_candidates *c, float top_p)
+{
+    float before = 0;
+    int i = 0;
+
+    for (; i < c->n && before < top_p; i++)
+        before += c->weight[i];
+    return i < c->n;
+}
+
+/* Top-p or min-p of all: the candidates come into order as far as it keeps some. */
+static void draw_order_for(struct drawing *g, carat_link link)
+{
+    const struct ct_draw *d = g->d;
+    float top = 0, sum = draw_weigh(g, &top), margin = 0;
+    int m = 0;
+    bool enough = false;
+
+    if (sum == 0) {
+        draw_take(g, 0);
+        return;
+    }
+    if (link == CARAT_LINK_TOP_P)
+        m = draw_margin(g, top, d->top_p * sum);
+    else
+        margin = 0.01f - ct_log(d->min_p);
+    while (!enough) {
+        bool all = link == CARAT_LINK_TOP_P ? m >= MARGINS : margin > 200;
+        if (link == CARAT_LINK_TOP_P && !all)
+            margin = margins[m++];
+        draw_order_from(g, all ? -MOST : draw_limit(g, top, margin), top, sum);
+        /* exp of neighbours may be equal or off by a little: what is far enough below stays below */
+        enough = all || (link == CARAT_LINK_TOP_P
+                             ? draw_reaches(&g->c, d->top_p)
+                             : g->c.n > 0 && g->c.weight[g->c.n - 1] < 0.999f * d->min_p * g->c.weight[0]);
+        margin *= 2;
+    }
+}
+
+/* ---- the chain ---- */
+
+/* One link while the candidates are not in order. False: it is one for those that are. */
+static bool draw_link(struct drawing *g, carat_link link, float xtc)
+{
+    const struct ct_draw *d = g->d;
+    const carat_chain *c = d->chain;
+
+    switch (link) {
+    case CARAT_LINK_PENALTIES:
+    case CARAT_LINK_DRY:
+        if (!d->n_edits)
+            return true;
+        if (g->t != 1) {
+            draw_order(g, g->l.n);
+            return false;
+        }
+        draw_edit(g, link == CARAT_LINK_DRY ? CT_EDIT_DRY : CT_EDIT_PENALTIES);
+        return true;
+    case CARAT_LINK_TOP_K:
+        if (d->top_k > 0)
+            draw_order(g, d->top_k);
+        return true;
+    case CARAT_LINK_TEMPERATURE:
+        if (d->temperature == 0)
+            draw_order(g, 1);
+        else
+            g->t = d->temperature;
+        return true;
+    case CARAT_LINK_TOP_P:
+    case CARAT_LINK_MIN_P:
+        if (link == CARAT_LINK_TOP_P ? d->top_p >= 1 : d->min_p <= 0)
+            return true;
+        draw_order_for(g, link);
+        return false;
+    case CARAT_LINK_TYPICAL:
+    case CARAT_LINK_XTC:
+        if (!c || (link == CARAT_LINK_XTC ? !(xtc < c->xtc_probability) : c->typical_p >= 1))
+            return true;
+        draw_order(g, g->l.n);
+        return false;
+    }
+    return true;
+}
+
+/* One of those that are left and in order. */
+static int32_t draw_of_ordered(struct drawing *g)
+{
+    const struct ct_candidates *c = &g->c;
+    float total = 0, reached = 0;
+
+    if (c->n <= 1)
+        return c->n ? c->order[0] : -1;
+    CT_NAME(ct_chain_weigh)(&g->c);
+    for (int i = 0; i < c->n; i++)
+        total += c->weight[i];
+    float target = philox(g->d, OF_DRAW) * total;
+    for (int i = 0; i < c->n; i++) {
+        reached += c->weight[i];
+        if (reached > target)
+            return c->order[i];
+    }
+    return c->order[c->n - 1];
+}
+
+int32_t CT_NAME(ct_draw)(const struct ct_logits *l, const struct ct_draw *d, struct ct_draw_room *room)
+{
+    static const carat_link plain[] = {CARAT_LINK_TOP_K, CARAT_LINK_TEMPERATURE, CARAT_LINK_TOP_P,
+                                       CARAT_LINK_MIN_P};
+    static const carat_link usual[] = {CARAT_LINK_PENALTIES,   CARAT_LINK_DRY,     CARAT_LINK_TOP_K,
+                                       CARAT_LINK_TEMPERATURE, CARAT_LINK_TYPICAL, CARAT_LINK_TOP_P,
+                                       CARAT_LINK_MIN_P,       CARAT_LINK_XTC};
+    const carat_link *links = !d->chain ? plain : d->chain->links ? d->chain->links : usual;
+    int n = !d->chain ? (int)CT_COUNT(plain) : d->chain->links ? d->chain->n_links : (int)CT_COUNT(usual);
+    struct drawing g = {.d = d, .l = *l, .t = 1};
+    float xtc = d->chain && d->chain->xtc_probability > 0 ? philox(d, OF_XTC) : 1;
+
+    g.c = (struct ct_candidates){
+        .logits = l, .room = room, .order = room->order, .value = room->value, .weight = room->weight};
+    draw_edit(&g, CT_EDIT_BIAS);
+    for (int i = 0; i < n && !(g.ordered && g.c.n <= 1); i++) {
+        if (links[i] == CARAT_LINK_TOP_K && i + 1 < n && links[i + 1] == CARAT_LINK_TEMPERATURE &&
+            d->temperature == 0)
+            continue; /* of all there is one best, too */
+        if (g.ordered || !draw_link(&g, links[i], xtc))
+            CT_NAME(ct_chain_link)(&g.c, links[i], d, xtc);
+    }
+    int32_t at = g.ordered ? draw_of_ordered(&g) : draw_of_all(&g);
+    return at < 0 ? -1 : ct_logits_id(l, at);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_math.h: exp, log, tanh and bf16 rounding of NUMERICS.md sections 5 and 6 as inline C out of mul, add, fma
- * and integer operations, so that every compiler and CPU gives the same bits. Included by ref*.c only. */
+/* ref_math.h: exp, log, tanh and bf16 rounding of NUMERICS.md sections 5 and 6 as inline C out of mul,
+ * add, fma and integer operations, so that every compiler and CPU gives the same bits. Included by ref*.c
+ * only. */
 #ifndef CT_REF_MATH_H
 #define CT_REF_MATH_H
 
@@ -43,9 +44,9 @@ static inline float ct_exp(float x)
     return x != x ? x : p;
 }
 
-/* log x: x = 2^e m with m in [sqrt 1/2, sqrt 2), f = m - 1, s = f / (2 + f), and log m = 2 artanh s by its series
- * to s^9 (its remainder is 2e-9 relative), written as f - (f^2/2 - s (f^2/2 + r)) so that f, which is exact,
- * comes in last. */
+/* log x: x = 2^e m with m in [sqrt 1/2, sqrt 2), f = m - 1, s = f / (2 + f), and log m = 2 artanh s by its
+ * series to s^9 (its remainder is 2e-9 relative), written as f - (f^2/2 - s (f^2/2 + r)) so that f, which
+ * is exact, comes in last. */
 static inline float ct_log(float x)
 {
     bool tiny = x < 0x1p-126f;

@@ -97,23 +97,6 @@ static uint32_t select_rank(float value)
     return value != value ? 0xff800000u : u ^ (0x7fffffffu & ~negative);
 }
 
-/* The place of an id; -1: it has none. */
-static int32_t select_place_of(const struct ct_logits *l, int32_t id)
-{
-    int32_t low = 0, high = l->n;
-
-    if (!l->id)
-        return id < l->n ? id : -1;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (l->id[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < l->n && l->id[low] == id ? low : -1;
-}
-
 /* All of them, best first. A radix sort by digits from the lowest on, which keeps the order of equals. */
 static int select_by_sort(int32_t *best, void *spare, const struct ct_logits *l, const int32_t *excluded,
                           int n_excluded)
@@ -125,7 +108,7 @@ static int select_by_sort(int32_t *best, void *spare, const struct ct_logits *l,
     for (int32_t at = 0; at < l->n; at++)
         best[at] = at;
     for (int i = 0; i < n_excluded; i++) {
-        int32_t at = select_place_of(l, excluded[i]);
+        int32_t at = ct_logits_place(l, excluded[i]);
         if (at >= 0)
             best[at] = -1;
     }
@@ -156,7 +139,8 @@ int CT_NAME(ct_select)(int32_t *best, const struct ct_logits *l, int k, const in
                        int n_excluded, void *spare)
 {
     k = CT_MIN(k, l->n);
-    if (k > 1 && k > l->n / 64 && spare) /* a heap of many costs more than to sort them all */
+    /* a heap of many costs more than to sort them all, and of few nothing */
+    if (k > 1 && k > l->n / 64 && l->n > 256 && spare)
         return CT_MIN(k, select_by_sort(best, spare, l, excluded, n_excluded));
     return k > 0 ? select_by_heap(best, l, k, excluded, n_excluded) : 0;
 }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ref_chain.c: the links of the chain (NUMERICS.md section 8) on candidates that are in order: what each
+ * leaves of them. How they come into order, and the draw: ref_draw.c. */
+#include "kernel/ref/ref.h"
+
+/* Makes the weights the softmax of the candidates, which they are not when logits have changed (weighed is
+ * false), and no longer when some have gone (cut). */
+static void chain_softmax(struct ct_candidates *c)
+{
+    float p[32] = {0};
+
+    if (!c->weighed) {
+        float top = c->value[0];
+        for (int i = 0; i < c->n; i++)
+            c->weight[i] = ct_exp(c->value[i] - top);
+    }
+    for (int i = 0; i < c->n; i++)
+        p[i % 32] += c->weight[i];
+    float sum = ct_fold(p);
+    for (int i = 0; i < c->n; i++)
+        c->weight[i] = c->weight[i] / sum;
+    c->weighed = true;
+    c->cut = false;
+}
+
+void CT_NAME(ct_chain_weigh)(struct ct_candidates *c)
+{
+    if (!c->weighed)
+        chain_softmax(c);
+}
+
+static void chain_weigh_anew(struct ct_candidates *c)
+{
+    if (!c->weighed || c->cut)
+        chain_softmax(c);
+}
+
+static void chain_keep(struct ct_candidates *c, int n)
+{
+    c->cut |= n < c->n;
+    c->n = n;
+}
+
+/* An id goes when the mass before it reaches top_p. */
+static void chain_top_p(struct ct_candidates *c, float top_p)
+{
+    float before = 0;
+
+    if (top_p >= 1)
+        return;
+    chain_weigh_anew(c);
+    for (int i = 0; i < c->n; before += c->weight[i++])
+        if (i > 0 && before >= top_p)
+            chain_keep(c, i);
+}
+
+/* The ratio of two probabilities is what it is, whoever has gone. */
+static void chain_min_p(struct ct_candidates *c, float min_p)
+{
+    int n = c->n;
+
+    if (min_p <= 0)
+        return;
+    CT_NAME(ct_chain_weigh)(c);
+    while (n > 1 && c->weight[n - 1] < min_p * c->weight[0])
+        n--;
+    chain_keep(c, n);
+}
+
+/* Candidates whose surprise is nearest to the mean stay, as many as are needed for more than typical_p. */
+static void chain_typical(struct ct_candidates *c, float typical_p)
+{
+    float *score = c->room->edited, p[32] = {0}, mass = 0;
+    int32_t *best = c->room->best, *stays = c->room->spare;
+    int kept = 0, n = 0;
+
+    if (typical_p >= 1)
+        return;
+    chain_weigh_anew(c);
+    for (int i = 0; i < c->n; i++)
+        score[i] = ct_log(c->weight[i]);
+    for (int i = 0; i < c->n; i++)
+        if (c->weight[i] > 0)
+            p[i % 32] = ct_fma(-c->weight[i], score[i], p[i % 32]);
+    float entropy = ct_fold(p);
+    for (int i = 0; i < c->n; i++)
+        score[i] = -__builtin_fabsf(score[i] + entropy);
+    CT_NAME(ct_select)(best, &(struct ct_logits){.value = score, .n = c->n}, c->n, NULL, 0, stays);
+    while (kept < c->n && mass <= typical_p)
+        mass += c->weight[best[kept++]];
+    memset(stays, 0, (size_t)c->n * sizeof *stays);
+    for (int i = 0; i < kept; i++)
+        stays[best[i]] = 1;
+    for (int i = 0; i < c->n; i++)
+        if (stays[i]) {
+            c->order[n] = c->order[i];
+            c->value[n] = c->value[i];
+            c->weight[n++] = c->weight[i];
+        }
+    chain_keep(c, n);
+}
+
+/* With a chance: of those that are likely enough only the last stays. */
+static void chain_xtc(struct ct_candidates *c, float probability, float threshold, float u)
+{
+    int last = 0;
+
+    if (!(u < probability) || c->n < 2)
+        return;
+    chain_weigh_anew(c);
+    while (last < c->n && c->weight[last] >= threshold)
+        last++;
+    if (last < 2)
+        return;
+    c->order += last - 1;
+    c->value += last - 1;
+    c->weight += last - 1;
+    chain_keep(c, c->n - last + 1);
+}
+
+/* Edits the candidates and puts them in order anew: first by id, since that is how ties go, then by logit. */
+static void chain_edit(struct ct_candidates *c, enum ct_edit_kind kind, const struct ct_draw *d)
+{
+    struct ct_draw_room *room = c->room;
+    int32_t *by_id = room->best, *best = room->spare;
+    float *value = room->edited;
+
+    for (int i = 0; i < c->n; i++)
+        value[i] = -(float)c->order[i]; /* places are ordered as ids are, and below 2^24 */
+    CT_NAME(ct_select)(by_id, &(struct ct_logits){.value = value, .n = c->n}, c->n, NULL, 0, room->spare);
+    for (int i = 0; i < c->n; i++)
+        value[i] = c->value[by_id[i]];
+    for (int i = 0; i < c->n; i++)
+        best[i] = c->order[by_id[i]];
+    memcpy(c->order, best, (size_t)c->n * sizeof *best);
+    for (int i = 0, at = 0; i < c->n; i++) {
+        int32_t id = ct_logits_id(c->logits, c->order[i]);
+        while (at < d->n_edits && d->edits[at].id < id)
+            at++;
+        if (at < d->n_edits && d->edits[at].id == id)
+            value[i] = CT_NAME(ct_edited)(value[i], kind, &d->edits[at], d->chain);
+    }
+    CT_NAME(ct_select)(best, &(struct ct_logits){.value = value, .n = c->n}, c->n, NULL, 0, c->weight);
+    for (int i = 0; i < c->n; i++)
+        by_id[i] = c->order[best[i]];
+    memcpy(c->order, by_id, (size_t)c->n * sizeof *by_id);
+    for (int i = 0; i < c->n; i++)
+        c->value[i] = value[best[i]];
+    c->weighed = false;
+}
+
+void CT_NAME(ct_chain_link)(struct ct_candidates *c, carat_link link, const struct ct_draw *d, float u)
+{
+    switch (link) {
+    case CARAT_LINK_PENALTIES:
+        if (d->n_edits)
+            chain_edit(c, CT_EDIT_PENALTIES, d);
+        break;
+    case CARAT_LINK_DRY:
+        if (d->n_edits)
+            chain_edit(c, CT_EDIT_DRY, d);
+        break;
+    case CARAT_LINK_TOP_K:
+        if (d->top_k > 0)
+            chain_keep(c, CT_MIN(c->n, d->top_k));
+        break;
+    case CARAT_LINK_TEMPERATURE:
+        if (d->temperature == 0)
+            chain_keep(c, 1);
+        else
+            for (int i = 0; i < c->n; i++)
+                c->value[i] = c->value[i] / d->temperature;
+        c->weighed = false;
+        break;
+    case CARAT_LINK_TYPICAL:
+        chain_typical(c, d->chain ? d->chain->typical_p : 1);
+        break;
+    case CARAT_LINK_TOP_P:
+        chain_top_p(c, d->top_p);
+        break;
+    case CARAT_LINK_MIN_P:
+        chain_min_p(c, d->min_p);
+        break;
+    case CARAT_LINK_XTC:
+        if (d->chain)
+            chain_xtc(c, d->chain->xtc_probability, d->chain->xtc_threshold, u);
+        break;
+    }
+}
