@@ -144,7 +144,8 @@ static void scene_rows(struct scene *c, enum ct_type type, enum ct_type sketch, 
 {
     size_t bytes, sketch_bytes;
 
-    assert_true(ct_type_row_bytes(type, COLS, &bytes) && ct_type_row_bytes(sketch, COLS, &sketch_bytes));
+    assert_true(ct_type_row_bytes(type, COLS, &bytes));
+    assert_true(ct_type_row_bytes(sketch, COLS, &sketch_bytes));
     c->head = (struct ct_weight){type, CT_LAYOUT_ROWS, ROWS, COLS, bytes, c->stored, factor};
     c->sketch = (struct ct_weight){sketch, CT_LAYOUT_ROWS, ROWS, COLS, sketch_bytes, c->sketched, 1};
     for (int r = 0; r < ROWS; r++) {
