@@ -38,18 +38,21 @@ static int allocate_decoding(struct decoding *d)
     return d->steps && d->best && d->rounds && d->sorted ? DONE : fail_memory();
 }
 
-static int check_ids(const struct decoding *d)
+/* context: asked for; 0: it is to be as long as needed. */
+static int check_ids(const struct decoding *d, int context)
 {
+    const int most = context ? context : d->info.max_context;
+
     for (int i = 0; i < d->ids.n; i++)
         if (d->ids.ids[i] < 0 || d->ids.ids[i] >= d->info.n_vocab)
             return fail(USAGE, "--ids: %d is not an id of the model, expected 0 to %d", (int)d->ids.ids[i],
                         d->info.n_vocab - 1);
     if (d->top > d->info.n_vocab)
         return fail(USAGE, "--top is %d, expected at most the %d ids of the model", d->top, d->info.n_vocab);
-    if (d->ids.n + d->n_steps - 1 > d->info.max_context)
+    if (d->ids.n + d->n_steps - 1 > most)
         return fail_as(FAILED, CARAT_E_CONTEXT,
-                       "%d ids and %d steps are more than the %d positions of the model", d->ids.n,
-                       d->n_steps, d->info.max_context);
+                       "%d ids and %d steps are more than the %d positions of the %s", d->ids.n, d->n_steps,
+                       most, context ? "context" : "model");
     return DONE;
 }
 
@@ -69,10 +72,11 @@ static int open_decoding(struct decoding *d)
         return fail_status(&err);
     settle_sampling(d);
     engine_options(&options, o);
+    if ((code = check_ids(d, options.context)) != DONE)
+        return code;
     if (!options.context)
         options.context = d->ids.n + d->n_steps;
-    if ((code = check_ids(d)) != DONE || (code = allocate_decoding(d)) != DONE ||
-        (code = fit_engine(&options, d->model, o)) != DONE)
+    if ((code = allocate_decoding(d)) != DONE || (code = fit_engine(&options, d->model, o)) != DONE)
         return code;
     start = seconds();
     code = create_engine(&d->engine, d->model, &options);
@@ -270,7 +274,10 @@ static int read_arguments(struct decoding *d)
     if ((int64_t)d->n_steps * d->n_rounds * d->top > 1 << 24)
         return fail(USAGE, "decode: --rounds times --steps times --top are %lld, expected at most %d",
                     (long long)d->n_steps * d->n_rounds * d->top, 1 << 24);
-    return read_ids(o->ids, "--ids", &d->ids);
+    int code = read_ids(o->ids, "--ids", &d->ids);
+    if (code == DONE && d->ids.n == 0)
+        code = fail(USAGE, "--ids has no id, expected at least one, as in --ids 2,5,9");
+    return code;
 }
 
 int verb_decode(const struct options *o)

@@ -140,3 +140,7 @@ for options in '--lm-tile 1088' '--lm-tile 64 --lm-shortlist-tiles 17' '--lm-til
     expect 2 decode tiny --ids $ids --lm-head lazy $options
     err_has 'expected '
 done
+expect 2 decode tiny --ids ''
+err_has 'has no id'
+expect 1 decode tiny --ids $ids -c 8 --steps 6
+err_has '4 ids and 6 steps are more than the 8 positions of the context'
