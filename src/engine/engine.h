@@ -186,8 +186,9 @@ float *ct_outcome_memory(const carat_engine *e, int outcome);
 float *ct_outcome_hidden(const carat_engine *e, int outcome);
 /* Keeps what a head gave for it. */
 void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row);
-/* Makes a claimed session, whose engine nobody has locked, have what is read of the logits behind its last
- * token; reading NULL: all. E_ARGUMENT: there are none, E_NUMERIC. */
+/* Makes a claimed session have what is read of the logits behind its last token; reading NULL: all. The engine's
+ * lock is held as long as they are looked at, unless they are all: a session that shares the token may have more
+ * of them computed, in the same memory. E_ARGUMENT: there are none, E_NUMERIC. */
 carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
                              struct ct_logits *logits, carat_error *err);
 /* What draws behind held[first] ... held[last] read, tokens held before them; apart has room for

@@ -379,11 +379,12 @@ static carat_status draw_held(carat_generation *g, carat_error *err)
     struct ct_logits logits;
 
     g->n_drawn = 0;
-    CT_TRY(ct_session_read(s, read_for(g, ct_held_tokens(s), s->n, 1), &logits, err));
     ct_lock_enter(&s->engine->lock);
-    draw(g, 0, &logits, ct_held_tokens(s), s->n);
+    carat_status status = ct_session_read(s, read_for(g, ct_held_tokens(s), s->n, 1), &logits, err);
+    if (!status)
+        draw(g, 0, &logits, ct_held_tokens(s), s->n);
     ct_lock_leave(&s->engine->lock);
-    return CARAT_OK;
+    return status;
 }
 
 /* What became of a row. */

@@ -103,10 +103,7 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
 
     if (s->outcome < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
-    ct_lock_enter(&e->lock);
-    carat_status status = outcome_read(e, s->outcome, reading, ct_held_tokens(s), s->n, logits, err);
-    ct_lock_leave(&e->lock);
-    return status;
+    return outcome_read(e, s->outcome, reading, ct_held_tokens(s), s->n, logits, err);
 }
 
 /* Lets an id sink to its place in a heap whose root is the largest. */

@@ -102,8 +102,10 @@ const float *ct_session_logits(const carat_session *session)
 
     if (!ct_session_claim(session))
         return NULL;
+    ct_lock_enter(&session->engine->lock);
     if (ct_session_read(session, NULL, &logits, NULL) != CARAT_OK)
         logits.value = NULL;
+    ct_lock_leave(&session->engine->lock);
     ct_session_release(session);
     return logits.value;
 }
@@ -392,10 +394,15 @@ carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, in
     const struct ct_reading reading = ct_reading_of(e, o, ct_held_tokens(s), s->n, s->n, apart);
     struct ct_logits logits;
 
-    CT_TRY(ct_session_read(s, &reading, &logits, err));
+    int32_t chosen = -1;
+
     ct_lock_enter(&e->lock);
-    int32_t chosen = ct_draw(e, &logits, o, ct_held_tokens(s), s->n);
+    carat_status status = ct_session_read(s, &reading, &logits, err);
+    if (!status)
+        chosen = ct_draw(e, &logits, o, ct_held_tokens(s), s->n);
     ct_lock_leave(&e->lock);
+    if (status)
+        return status;
     if (chosen < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, CT_ALL_BANNED);
     *id = chosen;
@@ -430,9 +437,11 @@ carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_e
         return ct_fail(err, CARAT_E_ARGUMENT, "k is %d, expected 1 to the vocabulary of %d", k, n_vocab);
     if (!ct_session_claim(session))
         return ct_session_is_busy(err);
+    ct_lock_enter(&session->engine->lock);
     carat_status status = ct_session_read(session, &reading, &logits, err);
     if (!status)
         take_best(&logits, k, out);
+    ct_lock_leave(&session->engine->lock);
     ct_session_release(session);
     return status;
 }

@@ -113,8 +113,12 @@ static carat_status write_file(const carat_session *s, struct ct_os_new *file, c
     struct ct_logits logits = {0};
     size_t size;
 
-    if (s->outcome >= 0)
-        CT_TRY(ct_session_read(s, NULL, &logits, err));
+    if (s->outcome >= 0) {
+        ct_lock_enter(&s->engine->lock);
+        carat_status status = ct_session_read(s, NULL, &logits, err);
+        ct_lock_leave(&s->engine->lock);
+        CT_TRY(status);
+    }
     t.facts.n_logits = logits.value ? t.facts.n_vocab : 0;
     t.facts.note_size = n_note;
     if (!ct_timeline_divide(&t, (struct ct_bytes){NULL, SIZE_MAX}, &size))

@@ -218,6 +218,7 @@ static void calls_are_searched_apart(void **state)
     tools[n] = 0;
     struct rig r = open_rig(1, NULL);
     carat_tokens prompt = prompt_of(question, tools);
+    free(tools);
     carat_generation_options o = greedy();
     static struct got plain, got;
     int at = 0;
