@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decode.c: `carat decode`: the loop over tokens alone, step by step, on one engine for several rounds. What it
- * prints is in decode_print.c. */
+ * prints is in decode_print.c, what must hold at the end in decode_check.c. */
 #include "decode.h"
 
 #include <stdlib.h>
@@ -240,25 +240,7 @@ static int run_round(struct decoding *d, int r)
     return decode_print_round(d, r);
 }
 
-/* ---- after the last round ---- */
-
-/* A strategy that is exact gives what dense gives, and every round what the first one gave. */
-static int check_rounds(const struct decoding *d)
-{
-    const size_t n = (size_t)d->n_steps;
-
-    if (d->head.exact && d->head.differences)
-        return fail(CHECK_FAILED, "--audit: %llu of %llu results of %s differ from dense",
-                    (unsigned long long)d->head.differences, (unsigned long long)d->head.audits,
-                    carat_head_name(d->head.strategy));
-    for (size_t i = n; i < n * (size_t)d->n_rounds; i++) {
-        if (d->steps[i].id == d->steps[i % n].id)
-            continue;
-        return fail(CHECK_FAILED, "round %zu gave id %d in step %zu, where the first gave %d", i / n + 1,
-                    (int)d->steps[i].id, i % n + 1, (int)d->steps[i % n].id);
-    }
-    return DONE;
-}
+/* ---- the verb ---- */
 
 static int read_arguments(struct decoding *d)
 {
@@ -296,7 +278,7 @@ int verb_decode(const struct options *o)
     if (code == DONE)
         code = decode_print_result(&d);
     if (code == DONE)
-        code = check_rounds(&d);
+        code = decode_check(&d);
     free(d.steps);
     free(d.best);
     free(d.rounds);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode.h: what `carat decode` is made of: the loop (decode.c), and how it is told (decode_print.c). */
+/* decode.h: what `carat decode` is made of: the loop (decode.c), how it is told (decode_print.c), and
+ * what must hold at its end (decode_check.c). */
 #ifndef DECODE_H
 #define DECODE_H
 
@@ -54,5 +55,8 @@ void decode_print_head(const struct decoding *d);
 int decode_print_step(const struct decoding *d, int round, int step);
 int decode_print_round(const struct decoding *d, int round);
 int decode_print_result(const struct decoding *d);
+
+/* A strategy that is exact gives what dense gives, and every round what the first one gave. An exit code. */
+int decode_check(const struct decoding *d);
 
 #endif
