@@ -123,6 +123,7 @@ typedef struct carat_head_stats {
     const char *fallback;                        /* why the last one was; "": none */
     uint64_t audits, differences; /* tokens that were computed both ways; of these, results that differed */
     double top1, recall;          /* of audits, means: agreement of the best, overlap of top-k */
+    int from_cache; /* 1: sketch or tiles were mapped from the model's packed copy, and none were made */
 } carat_head_stats;
 CARAT_DEFAULT(carat_head_stats)
 /* Any thread. CARAT_E_ARGUMENT. */

@@ -17,4 +17,8 @@ done
 for origin in "$work"/*; do
     "$carat" pack "$origin" -o "fuzz/corpus/packed/${origin##*/}" --no-cache
 done
+# and a copy in a cache, with what a head made
+cp test/data/vectors/gguf/q8_0.gguf $work/made.gguf
+XDG_CACHE_HOME=$work/cache "$carat" decode $work/made.gguf --ids 2 --steps 1 --lm-head exact-pruned >/dev/null
+mv $work/cache/carat/*.carat fuzz/corpus/packed/made
 chmod 644 fuzz/corpus/packed/*

@@ -33,6 +33,12 @@ struct carat_model {
     int n_stop, n_banned;
 };
 
+/* Who hears of progress; NULL: nobody. */
+struct ct_listening {
+    carat_progress progress;
+    void *user;
+};
+
 /* What carat.h and carat_tools.h say of carat_model_open and so on; options are complete. */
 carat_status ct_model_open(carat_model **model, const char *path, const carat_model_options *o,
                            carat_error *err);
@@ -43,6 +49,13 @@ carat_status ct_model_pack(const carat_model *model, const char *path, carat_pro
                            carat_error *err);
 carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err);
 carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error *err);
+/* Keeps what an engine made of the model's weights in its packed copy, where later openings find it
+ * (ct_file_find_made): n matrices, whose names live for ever. Does nothing where there is no copy, none may be
+ * written, or another process writes it. note: one line to be logged, or "". E_CANCELLED, and nothing else. Any
+ * thread. */
+enum { CT_KEEP_NOTE = 1100 };
+carat_status ct_cache_keep(const struct carat_model *m, const struct ct_made *made, int n,
+                           const struct ct_listening *l, char note[CT_KEEP_NOTE], carat_error *err);
 /* The facts of carat.h. */
 void ct_model_info(const struct carat_model *m, carat_model_info *info);
 /* Whether path leads to a file that the model was read from. */

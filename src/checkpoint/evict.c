@@ -185,7 +185,7 @@ static void remove_oldest(const struct ct_packed_copy *c, const struct listing *
     }
 }
 
-const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t need)
+const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t need, bool stays)
 {
     uint64_t cap = cache_cap(c);
     const char *why = NULL;
@@ -196,9 +196,11 @@ const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t need)
                  ct_size(cap).text);
         return c->full;
     }
-    ct_os_remove(c->stamp);
-    ct_os_remove(c->packed); /* it was not found to be usable */
-    if (ct_os_kind(c->packed))
+    if (!stays) { /* it was not found to be usable */
+        ct_os_remove(c->stamp);
+        ct_os_remove(c->packed);
+    }
+    if (!stays && ct_os_kind(c->packed))
         return "the file at its place cannot be removed";
     struct listing l = list_directory(c->o->cache);
     uint64_t busy = remove_unfinished(c, &l);

@@ -251,6 +251,7 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
         return status;
     }
     ct_cache_log(m->cache);
+    ct_cache_opened(m->cache);
     *model = m;
     return CARAT_OK;
 }

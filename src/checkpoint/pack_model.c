@@ -410,7 +410,10 @@ static struct checked section_at(const struct ct_packed *p, uint32_t i)
     if (i == sides + 1)
         return (struct checked){"the tokenizer", &p->tables};
     i -= sides + 2;
-    return i < p->n_weight ? (struct checked){p->weight[i].name.s, &p->weight[i].data} : (struct checked){0};
+    if (i < p->n_weight)
+        return (struct checked){p->weight[i].name.s, &p->weight[i].data};
+    i -= p->n_weight;
+    return i < p->n_made ? (struct checked){p->made[i].name.s, &p->made[i].data} : (struct checked){0};
 }
 
 /* One section. */

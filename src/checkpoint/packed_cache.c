@@ -4,6 +4,7 @@
  * beside it says what the file was when it was complete: only one that was touched since is read and checked
  * before it is trusted. The time of the stamp is that of the last use. Packing is pack_model.c's; what has to
  * leave the directory is decided in evict.c. */
+#include "checkpoint/keep_made.h"
 #include "checkpoint/packed_cache.h"
 
 #include <stdlib.h>
@@ -60,10 +61,13 @@ bool ct_cache_begin(struct ct_packed_copy *c, const char *path, const carat_mode
         return false;
     }
     uint64_t name[2] = {id.device, id.inode}, key = ct_hash64(name, sizeof name);
+    c->dir = malloc(strlen(o->cache) + 1);
     c->packed = cache_path(o->cache, key, CT_CACHE_WHOLE);
     c->part = cache_path(o->cache, key, CT_CACHE_UNFINISHED);
     c->stamp = cache_path(o->cache, key, CT_CACHE_STAMP);
-    return c->packed && c->part && c->stamp;
+    if (c->dir)
+        strcpy(c->dir, o->cache);
+    return c->dir && c->packed && c->part && c->stamp;
 }
 
 static struct stamp stamp_of(const struct ct_os_id *id)
@@ -214,6 +218,15 @@ static void finish_copy(void *arg)
         put_stamp(c, &id);
 }
 
+/* Brings it to the disk while the model is already used. */
+static void begin_to_finish(struct ct_packed_copy *c)
+{
+    if (ct_os_thread_start(&c->finisher, finish_copy, c, NULL) == CARAT_OK)
+        c->finishing = true;
+    else
+        finish_copy(c);
+}
+
 static void read_origin(void *arg)
 {
     struct ct_packed_copy *c = arg;
@@ -247,7 +260,7 @@ carat_status ct_cache_write(struct ct_packed_copy *c, const struct carat_model *
     carat_status status = ct_pack_begin(&pack, m, &found);
     struct ct_size size = ct_size(pack ? ct_pack_size(pack) : 0);
 
-    if (!status && !(why = ct_cache_evict(c, ct_pack_size(pack)))) {
+    if (!status && !(why = ct_cache_evict(c, ct_pack_size(pack), false))) {
         status = ct_pack_write(pack, &c->made, c->o, &found);
         if (!status && !ct_cache_fits(c, ct_pack_size(pack)))
             why = "other models were packed meanwhile, and there is no room for all";
@@ -264,11 +277,91 @@ carat_status ct_cache_write(struct ct_packed_copy *c, const struct carat_model *
     }
     cache_note(c, "packed into the cache, %s%s%s: %s", size.text, c->why ? "; the copy there was " : "",
                c->why ? c->why : "", c->packed);
-    if (ct_os_thread_start(&c->finisher, finish_copy, c, &found) == CARAT_OK)
-        c->finishing = true;
-    else
-        finish_copy(c);
+    begin_to_finish(c);
     return CARAT_OK;
+}
+
+/* ---- what engines make ---- */
+
+void ct_cache_opened(struct ct_packed_copy *c)
+{
+    c->kept = (carat_model_options){.size = sizeof c->kept,
+                                    .cache = c->dir,
+                                    .cache_bytes = c->o->cache_bytes,
+                                    .cache_read_only = c->o->cache_read_only};
+    c->o = &c->kept;
+}
+
+/* Whether the copy under its name is the file that the model is mapped from. */
+static bool is_mapped(const struct ct_packed_copy *c, const struct ct_file *f)
+{
+    const struct ct_os_id *mapped = &ct_file_packed_map(f)->id;
+    struct ct_os_id now;
+
+    return ct_os_own_file(c->packed) && ct_os_identify(&now, c->packed) && now.device == mapped->device &&
+           now.inode == mapped->inode && now.size == mapped->size;
+}
+
+/* The claimed file becomes the copy with what was made. *why: it cannot, in words. */
+static carat_status keep_claimed(struct ct_packed_copy *c, const struct ct_file *f,
+                                 const struct ct_made *made, int n, const struct ct_listening *l,
+                                 const char **why, carat_error *err)
+{
+    struct ct_keeping *k = NULL;
+    carat_status status = ct_keep_begin(&k, f, made, n, err);
+
+    if (!status && !(*why = ct_cache_evict(c, ct_keep_size(k), true))) {
+        status = ct_keep_write(k, &c->made, l, err);
+        if (!status && !ct_cache_fits(c, ct_keep_size(k)))
+            *why = "other models were packed meanwhile, and there is no room for all";
+    }
+    ct_keep_end(k);
+    return status;
+}
+
+static carat_status keep_in_copy(struct ct_packed_copy *c, const struct ct_file *f,
+                                 const struct ct_made *made, int n, const struct ct_listening *l, char *note,
+                                 carat_error *err)
+{
+    const char *why = NULL;
+    carat_error found;
+
+    join_finisher(c);
+    if (!is_mapped(c, f))
+        return CARAT_OK; /* another process has written it since; the next opening sees what is in it */
+    carat_status status = ct_os_new_begin(&c->made, c->part, 0600, &found);
+    if (status == CARAT_E_BUSY)
+        return CARAT_OK;
+    if (!status && !is_mapped(c, f)) {
+        ct_os_new_abandon(&c->made);
+        return CARAT_OK;
+    }
+    if (!status)
+        status = keep_claimed(c, f, made, n, l, &why, &found);
+    if (!status && !why) {
+        begin_to_finish(c);
+        return CARAT_OK;
+    }
+    ct_os_new_abandon(&c->made);
+    if (status == CARAT_E_CANCELLED)
+        return ct_fail(err, status, "%s", found.message);
+    snprintf(note, CT_KEEP_NOTE, "what the head made is not kept in the cache: %s",
+             status ? found.message : why);
+    return CARAT_OK;
+}
+
+carat_status ct_cache_keep(const struct carat_model *m, const struct ct_made *made, int n,
+                           const struct ct_listening *l, char note[CT_KEEP_NOTE], carat_error *err)
+{
+    struct ct_packed_copy *c = m->cache;
+
+    *note = 0;
+    if (n == 0 || !c || !c->packed || !c->writable || c->o->cache_read_only || !m->times.packed)
+        return CARAT_OK;
+    ct_lock_enter(&c->lock);
+    carat_status status = keep_in_copy(c, m->file, made, n, l, note, err);
+    ct_lock_leave(&c->lock);
+    return status;
 }
 
 void ct_cache_end(struct ct_packed_copy *c)
@@ -278,5 +371,6 @@ void ct_cache_end(struct ct_packed_copy *c)
     free(c->packed);
     free(c->part);
     free(c->stamp);
+    free(c->dir);
     *c = (struct ct_packed_copy){.made.fd = -1};
 }

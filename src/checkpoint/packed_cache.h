@@ -6,6 +6,7 @@
 
 #include "checkpoint/pack_model.h"
 #include "os/files.h"
+#include "os/lock.h"
 #include "os/new_file.h"
 #include "os/threads.h"
 
@@ -16,9 +17,12 @@ enum { CT_CACHE_DIGITS = 16, CT_CACHE_NAME = CT_CACHE_DIGITS + sizeof ".carat" }
 
 /* The packed copy of one model. */
 struct ct_packed_copy {
-    const carat_model_options *o;
-    /* paths: the file, its name while it is made, and the file whose time is that of the last use */
-    char *packed, *part, *stamp;
+    const carat_model_options *o; /* the caller's, and `kept` once the model is open */
+    carat_model_options kept;
+    struct ct_lock lock; /* around what engines ask for later */
+    /* paths: the file, its name while it is made, the file whose time is that of the last use, and where
+     * they are */
+    char *packed, *part, *stamp, *dir;
     bool writable;
     bool cancelled;        /* while the file was read and checked */
     char line[1024];       /* for the log, when the model is open; "" when there is nothing to say */
@@ -55,14 +59,17 @@ carat_status ct_cache_write(struct ct_packed_copy *c, const struct carat_model *
                             struct ct_file **f, carat_error *err);
 /* Gives the line to the log. */
 void ct_cache_log(struct ct_packed_copy *c);
+/* The model is open: what the caller passed is not looked at any more. */
+void ct_cache_opened(struct ct_packed_copy *c);
 /* Waits until a file that was made is on the disk, and frees what c holds. */
 void ct_cache_end(struct ct_packed_copy *c);
 
 /* ---- evict.c ---- */
 
 /* Removes copies until `bytes` more fit under the cap and leave the disk its share: first the useless ones,
- * then those used longest ago, unless even that is not enough. NULL, or what there is too little of. */
-const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t bytes);
+ * then those used longest ago, unless even that is not enough. The copy of this model goes, too, unless it stays
+ * until the new one has its name. NULL, or what there is too little of. */
+const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t bytes, bool stays);
 /* Whether the copy fits under the cap beside all others there are now: some may have come meanwhile. */
 bool ct_cache_fits(const struct ct_packed_copy *c, uint64_t bytes);
 

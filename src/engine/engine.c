@@ -28,6 +28,18 @@ static carat_status load(struct carat_engine *e, const carat_engine_options *o, 
     return status;
 }
 
+/* What the head made is kept for those who come later. */
+static carat_status keep_made(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
+{
+    const struct ct_listening l = {o->progress, o->user};
+    char note[CT_KEEP_NOTE];
+
+    CT_TRY(ct_cache_keep(e->model, e->head.keep, e->head.n_keep, &l, note, err));
+    if (*note)
+        ct_head_log(&e->head, "%s", note);
+    return CARAT_OK;
+}
+
 carat_status ct_engine_create(carat_engine **engine, const carat_model *model, const carat_engine_options *o,
                               carat_error *err)
 {
@@ -46,6 +58,8 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model, c
         ct_kv_cache_begin(&e->cache);
         status = load(e, o, err);
     }
+    if (!status)
+        status = keep_made(e, o, err);
     if (status)
         ct_engine_close(e);
     else

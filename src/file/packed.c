@@ -341,23 +341,39 @@ static void walk_tensor(struct walk *w, void *element)
     t->size = (size_t)size;
 }
 
+static void walk_matrix(struct walk *w, uint32_t *type, uint32_t *interleaved, uint32_t *rows, uint32_t *cols)
+{
+    FIELD(w, "type", *type);
+    walk_range(w, *type, 0, CT_TYPE_COUNT - 1);
+    if (*type == CT_NUQ)
+        walk_fault(w, "is NUQ, which only files of gemma.cpp have");
+    FIELD(w, "layout", *interleaved);
+    walk_range(w, *interleaved, 0, 1);
+    FIELD(w, "number of rows", *rows);
+    walk_range(w, *rows, 1, INT32_MAX);
+    FIELD(w, "number of columns", *cols);
+    walk_range(w, *cols, 1, INT32_MAX);
+}
+
 static void walk_weight(struct walk *w, void *element)
 {
     struct ct_packed_weight *x = element;
 
     walk_plain_text(w, "name", &x->name, MAX_NAME);
     w->name = x->name;
-    FIELD(w, "type", x->type);
-    walk_range(w, x->type, 0, CT_TYPE_COUNT - 1);
-    if (x->type == CT_NUQ)
-        walk_fault(w, "is NUQ, which only files of gemma.cpp have");
-    FIELD(w, "layout", x->interleaved);
-    walk_range(w, x->interleaved, 0, 1);
-    FIELD(w, "number of rows", x->rows);
-    walk_range(w, x->rows, 1, INT32_MAX);
-    FIELD(w, "number of columns", x->cols);
-    walk_range(w, x->cols, 1, INT32_MAX);
+    walk_matrix(w, &x->type, &x->interleaved, &x->rows, &x->cols);
     walk_factor(w, &x->scale);
+    walk_section(w, "data", &x->data, UINT64_MAX);
+}
+
+static void walk_made(struct walk *w, void *element)
+{
+    struct ct_packed_made *x = element;
+
+    walk_plain_text(w, "name", &x->name, MAX_NAME);
+    w->name = x->name;
+    FIELD(w, "key", x->key);
+    walk_matrix(w, &x->type, &x->interleaved, &x->rows, &x->cols);
     walk_section(w, "data", &x->data, UINT64_MAX);
 }
 
@@ -372,6 +388,7 @@ static void walk_list(struct walk *w, const char *name, const char *entry, uint3
         struct ct_meta meta;
         struct ct_tensor tensor;
         struct ct_packed_weight weight;
+        struct ct_packed_made made;
     } empty = {0};
     struct walk least = {0};
     char *p;
@@ -429,6 +446,7 @@ static void walk_index(struct walk *w, struct ct_packed *p)
     LIST(w, "number of metadata keys", "metadata key", &p->n_meta, &p->meta, CT_MAX_META, walk_meta);
     LIST(w, "number of tensors", "tensor", &p->n_tensor, &p->tensor, CT_PACKED_TENSORS, walk_tensor);
     LIST(w, "number of weights", "weight", &p->n_weight, &p->weight, CT_PACKED_TENSORS, walk_weight);
+    LIST(w, "number of made matrices", "made matrix", &p->n_made, &p->made, CT_PACKED_MADE, walk_made);
     w->field = "end";
     w->field_at = w->at;
     if (is_reading(w) && w->at != w->size)

@@ -29,13 +29,18 @@
  *                                  read), n_dim; i64 dim[4]; u64 size, offset; f32 scale
  *   u32 n_weight, each             text name; u32 type, interleaved (1: in panels; 0: row after row), rows,
  *                                  cols; f32 scale; section data
+ *   u32 n_made, each               text name; u64 key; u32 type, interleaved, rows, cols; section data
  * Norm vectors are float32 with Gemma's 1 added; every matrix whose type can lies in panels.
  *
  * The metadata are the origin's, and the content hash as "carat.content" (checkpoint/content.h).
  *
+ * What is made is what engines make of weights for themselves, as the sketch of a head; the key says of which
+ * bytes and by which rule. A file is packed without; a copy in the cache gets it when it is first asked for
+ * (checkpoint/keep_made.c).
+ *
  * A file of another layout or numerics version is refused. Hashes show damage, not malice: a file from
- * elsewhere is checked field by field whatever its hashes say. Only the tables of a file in the user's own
- * cache are trusted. */
+ * elsewhere is checked field by field whatever its hashes say. Only of a file in the user's own cache the
+ * tables are trusted, and what is made is used at all. */
 #ifndef CT_PACKED_H
 #define CT_PACKED_H
 
@@ -45,7 +50,7 @@
 
 #define CT_PACKED_MAGIC "caratpak"
 enum {
-    CT_PACKED_LAYOUT = 2,     /* of this file, panels and the tokenizer's tables (text/tokenizer/tables.c) */
+    CT_PACKED_LAYOUT = 3,     /* of this file, panels and the tokenizer's tables (text/tokenizer/tables.c) */
     CT_PACKED_ALIGN = 64,     /* of a section */
     CT_PACKED_PAGE = 4096,    /* of one that is larger */
     CT_PACKED_HEAD = 1 << 20, /* bytes of a source that are its header where its format does not say */
@@ -56,6 +61,7 @@ enum {
     CT_PACKED_SIDE = 16 << 20,  /* of a side file */
     CT_PACKED_TABLES = 1 << 29, /* of the tokenizer's */
     CT_PACKED_TENSORS = 65536,  /* tensors, and weights */
+    CT_PACKED_MADE = 64,        /* of what is made */
 };
 #define CT_PACKED_BLOCK ((size_t)1 << 20) /* bytes that are hashed at a time */
 
@@ -90,6 +96,14 @@ struct ct_packed_weight {
     struct ct_section data;
 };
 
+/* A matrix that was made of weights; what it is called and made of is its maker's to say. */
+struct ct_packed_made {
+    struct ct_str name;
+    uint64_t key;
+    uint32_t type, interleaved, rows, cols;
+    struct ct_section data;
+};
+
 struct ct_packed {
     uint32_t kind, version; /* of the origin: enum ct_file_kind */
     struct ct_str origin;   /* its path when it was packed, from the root */
@@ -108,6 +122,8 @@ struct ct_packed {
     struct ct_str unused;
     struct ct_packed_weight *weight; /* [n_weight] */
     uint32_t n_weight;
+    struct ct_packed_made *made; /* [n_made] */
+    uint32_t n_made;
 };
 
 /* Hash of `size` bytes as struct ct_section has it. */

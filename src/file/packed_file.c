@@ -135,6 +135,31 @@ const struct ct_packed *ct_file_packed(const struct ct_file *f)
     return f->packed;
 }
 
+/* ---- what is made of weights ---- */
+
+uint64_t ct_file_weight_hash(const struct ct_file *f, const struct ct_weight *w)
+{
+    for (uint32_t i = 0; f->trusted && f->packed && i < f->packed->n_weight; i++) {
+        const struct ct_section *s = &f->packed->weight[i].data;
+        if (f->packed_map.bytes.data + s->at == w->data)
+            return s->hash;
+    }
+    return 0;
+}
+
+bool ct_file_find_made(const struct ct_file *f, struct ct_made *m)
+{
+    m->w.data = NULL;
+    for (uint32_t i = 0; f->trusted && f->packed && i < f->packed->n_made; i++) {
+        const struct ct_packed_made *x = &f->packed->made[i];
+        if (ct_str_is(x->name, m->name) && x->key == m->key && x->type == (uint32_t)m->w.type &&
+            x->interleaved == (m->w.layout == CT_LAYOUT_PANELS) && x->rows == (uint32_t)m->w.rows &&
+            x->cols == (uint32_t)m->w.cols && x->data.size == ct_weight_bytes(&m->w))
+            m->w.data = bytes_of(f->packed_map.bytes, x->data).data;
+    }
+    return m->w.data != NULL;
+}
+
 const struct ct_map *ct_file_packed_map(const struct ct_file *f)
 {
     return &f->packed_map;

@@ -114,10 +114,10 @@ static carat_status check_head(struct ct_head *h, bool exact, carat_error *err)
 /* ---- its life ---- */
 
 carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct ct_backend *b,
-                          const struct ct_config *c, const struct ct_weights *stored, bool exact,
-                          carat_error *err)
+                          const struct ct_config *c, const struct ct_weights *stored,
+                          const struct ct_file *file, bool exact, carat_error *err)
 {
-    *h = (struct ct_head){.backend = b, .config = c, .stored = stored->head};
+    *h = (struct ct_head){.backend = b, .config = c, .stored = stored->head, .file = file};
     h->stats = (carat_head_stats){.size = sizeof h->stats, .reason = "", .fallback = "", .exact = 1};
     if (o)
         h->o = *o;

@@ -59,15 +59,19 @@ struct ct_head {
     carat_head_stats stats;         /* seconds are counted by the engine */
     float *audited;                 /* [rows] logits of dense, where there are audits */
     int since_audit;                /* tokens */
-    bool aside;                     /* nobody else brings the head in, nor the embedding where they are one */
-    struct ct_pruned *pruned;       /* of the strategies: NULL where another one is used */
+    const struct ct_file *file;     /* of the model; NULL: nothing is looked for there, or kept */
+    struct ct_made keep[2];         /* [n_keep] what loading has made and the model's packed copy lacks */
+    int n_keep;
+    bool aside;               /* nobody else brings the head in, nor the embedding where they are one */
+    struct ct_pruned *pruned; /* of the strategies: NULL where another one is used */
     struct ct_head_tiles *tiles;
 };
 
-/* Checks the options of a head and counts what it will need. o is complete; NULL: dense. E_ARGUMENT, E_MEMORY. */
+/* Checks the options of a head and counts what it will need. o is complete; NULL: dense. file: that the weights
+ * lie in, for what it keeps beside them; may be NULL. E_ARGUMENT, E_MEMORY. */
 carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct ct_backend *b,
-                          const struct ct_config *c, const struct ct_weights *stored, bool exact,
-                          carat_error *err);
+                          const struct ct_config *c, const struct ct_weights *stored,
+                          const struct ct_file *file, bool exact, carat_error *err);
 /* The head is dense, for this reason: what was asked for could not be. */
 void ct_head_gives_up(struct ct_head *h, const carat_head_options *asked, const char *why);
 void ct_head_lay_out(struct ct_head *h, int rows);

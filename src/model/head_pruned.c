@@ -11,6 +11,7 @@
 
 #include "model/head_account.h"
 #include "model/head_bound.h"
+#include "model/head_made.h"
 #include "quant/encode.h"
 
 enum {
@@ -19,15 +20,20 @@ enum {
     MOST_COLUMNS = 8192, /* of a head */
 };
 #define SKETCH CT_Q4_0
+enum { RULE = 1 }; /* by which sketch and bounds are made (head_made.h) */
 
 struct ct_pruned {
     struct ct_head_account account;
     bool last_pruned; /* of the step that took() will hear of; and whether all of its rows were */
     bool mixed;
     bool told; /* what auto chose */
+    /* the sketch and its bounds as the packed copy of the model keeps them */
+    struct ct_made made_sketch, made_bound;
+    bool mapped; /* both are there */
     struct ct_weight sketch;
-    struct ct_row_bound *bound; /* [vocabulary] */
-    int panels;                 /* of the head */
+    struct ct_row_bound *made;        /* [vocabulary] that are made here; NULL: they are mapped */
+    const struct ct_row_bound *bound; /* [vocabulary] */
+    int panels;                       /* of the head */
 
     /* of a group; the lists are the same for all of its rows */
     uint8_t *marked;        /* [panels] in a list that is being made */
@@ -55,6 +61,31 @@ const char *ct_not_pruned(const struct ct_weight *w)
     return NULL;
 }
 
+/* Counts the sketch, and the bounds where they are mapped. */
+static carat_status plan_sketch(struct ct_head *h, carat_error *err)
+{
+    struct ct_pruned *p = h->pruned;
+    const struct ct_weight *w = &h->stored;
+    const struct ct_weight sketch = ct_head_made_panels(SKETCH, w->rows, w->cols);
+    const struct ct_weight bound = {.type = CT_F16,
+                                    .layout = CT_LAYOUT_ROWS,
+                                    .rows = p->panels * CT_PANEL_ROWS,
+                                    .cols = 2,
+                                    .row_bytes = sizeof *p->bound,
+                                    .scale = 1};
+
+    static_assert(sizeof *p->bound == 2 * sizeof(uint16_t), "two numbers in f16");
+    p->made_sketch = ct_head_made(h, "head.sketch", RULE, &sketch);
+    p->made_bound = ct_head_made(h, "head.bounds", RULE, &bound);
+    p->mapped = p->made_sketch.w.data && p->made_bound.w.data;
+    if (!p->mapped) {
+        h->backend->verb.plan_made(h->backend, SKETCH, w->rows, w->cols);
+        return CARAT_OK;
+    }
+    CT_TRY(h->backend->verb.plan_weight(h->backend, &p->made_sketch.w, err));
+    return h->backend->verb.plan_weight(h->backend, &p->made_bound.w, err);
+}
+
 static carat_status plan_pruned(struct ct_head *h, carat_error *err)
 {
     const struct ct_weight *w = &h->stored;
@@ -68,7 +99,7 @@ static carat_status plan_pruned(struct ct_head *h, carat_error *err)
     if (!h->pruned)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for a head");
     h->pruned->panels = (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
-    h->backend->verb.plan_made(h->backend, SKETCH, w->rows, w->cols);
+    CT_TRY(plan_sketch(h, err));
     if (ct_type_row_bytes(SKETCH, (size_t)w->cols,
                           &row)) /* what the plan says; it is counted once it is there */
         h->stats.sketch_bytes = (size_t)w->rows * (row + sizeof *h->pruned->bound);
@@ -86,7 +117,9 @@ static void lay_out_pruned(struct ct_head *h, int rows)
     size_t panels = (size_t)p->panels, group = (size_t)CT_MIN(rows, GROUP),
            first = (size_t)FIRST_PANELS * CT_PANEL_ROWS;
 
-    p->bound = take(h, panels * CT_PANEL_ROWS, sizeof *p->bound);
+    if (!p->mapped)
+        p->made = take(h, panels * CT_PANEL_ROWS, sizeof *p->made);
+    p->bound = p->mapped ? p->made_bound.w.data : p->made;
     p->marked = take(h, panels, sizeof *p->marked);
     p->finished = take(h, panels / 32 + 1, sizeof *p->finished);
     p->found = take(h, panels, sizeof *p->found);
@@ -106,7 +139,7 @@ static void sketch_row(void *user, int row, const float *values, void *blocks)
 
     ct_encode(SKETCH, blocks, values, (size_t)cols);
     ct_dequantize(SKETCH, decoded, blocks, (size_t)cols);
-    ct_head_bound_row(&h->pruned->bound[row], values, decoded, cols);
+    ct_head_bound_row(&h->pruned->made[row], values, decoded, cols);
 }
 
 static carat_status load_pruned(struct ct_head *h, carat_error *err)
@@ -116,8 +149,19 @@ static carat_status load_pruned(struct ct_head *h, carat_error *err)
     const struct ct_maker maker = {sketch_row, h};
 
     (void)err;
-    p->sketch = b->verb.take_made(b, SKETCH, h->stored.rows, h->stored.cols);
-    b->verb.make(b, &p->sketch, h->packed, 0, &maker); /* a stopped one ends the loading, too */
+    if (p->mapped) {
+        p->sketch = b->verb.pack_weight(b, p->made_sketch.w);
+        h->stats.from_cache = 1;
+    } else {
+        p->sketch = b->verb.take_made(b, SKETCH, h->stored.rows, h->stored.cols);
+        /* a stopped one ends the loading, too */
+        bool whole = b->verb.make(b, &p->sketch, h->packed, 0, &maker);
+        if (whole && p->sketch.layout == CT_LAYOUT_PANELS) {
+            const struct ct_weight bound = {.data = p->bound};
+            ct_head_keep(h, &p->made_sketch, &p->sketch);
+            ct_head_keep(h, &p->made_bound, &bound);
+        }
+    }
     h->stats.sketch_bytes = ct_weight_bytes(&p->sketch) + (size_t)h->stored.rows * sizeof *p->bound;
     return CARAT_OK;
 }

@@ -2,6 +2,7 @@
 /* head_tiles.c: logits out of tiles of the head. Native tiles are rows of the head and give its bits; int8 ones
  * are a weight of their own, in the form of Q8_0 (NUMERICS.md section 4), which no kernel tells from another.
  * Memory and threads are the backend's. */
+#include "model/head_made.h"
 #include "model/head_tiles.h"
 
 #include <stdatomic.h>
@@ -10,7 +11,10 @@
 #include "model/tiles.h"
 #include "quant/encode.h"
 
-enum { SLICE = 64 }; /* rows that are told to the backend at once */
+enum {
+    SLICE = 64, /* rows that are told to the backend at once */
+    RULE = 1,   /* by which int8 tiles are made (head_made.h) */
+};
 
 struct ct_head_tiles {
     carat_head_quant quant;
@@ -20,6 +24,7 @@ struct ct_head_tiles {
     bool made;   /* tiles are copies; else they are read where the head lies */
     bool early;  /* they are there before the first token */
 
+    struct ct_made kept_tiles;     /* all int8 tiles, as the packed copy of the model keeps them */
     struct ct_weight head, copies; /* copies: slots one behind another */
     float largest;                 /* |value| of the tensor */
     struct ct_tiles slots;
@@ -74,19 +79,35 @@ static int rows_of_copies(const struct ct_head *h)
     return t->kept == t->n ? h->stored.rows : t->kept * t->rows;
 }
 
-static void count_tiles(struct ct_head *h)
+/* All int8 tiles behind one another are the whole head, however it is cut. */
+static void find_kept(struct ct_head *h)
+{
+    static const char *const names[] = {[CARAT_QUANT_GROUP] = "head.tiles.group",
+                                        [CARAT_QUANT_CHANNEL] = "head.tiles.channel",
+                                        [CARAT_QUANT_TENSOR] = "head.tiles.tensor"};
+    struct ct_head_tiles *t = h->tiles;
+    const struct ct_weight form = ct_head_made_panels(CT_Q8_0, h->stored.rows, h->stored.cols);
+
+    if (t->quant && t->early)
+        t->kept_tiles = ct_head_made(h, names[t->quant], RULE, &form);
+}
+
+static carat_status count_tiles(struct ct_head *h, carat_error *err)
 {
     const struct ct_head_tiles *t = h->tiles;
     struct ct_backend *b = h->backend;
 
-    if (t->made)
+    if (t->kept_tiles.w.data)
+        CT_TRY(b->verb.plan_weight(b, &t->kept_tiles.w, err));
+    else if (t->made)
         b->verb.plan_made(b, type_of_copies(h), rows_of_copies(h), h->stored.cols);
     if (!h->aside)
-        return;
+        return CARAT_OK;
     /* where they are no copies, one passes by beside those that are kept */
     const int together = t->made ? 1 : CT_MIN(t->kept + 1, t->n);
     const struct ct_weight part = ct_weight_rows(&h->stored, 0, CT_MIN(together * t->rows, h->stored.rows));
     b->verb.plan_part(b, &h->stored, ct_weight_bytes(&part));
+    return CARAT_OK;
 }
 
 static carat_status plan_tiles(struct ct_head *h, carat_error *err)
@@ -109,7 +130,8 @@ static carat_status plan_tiles(struct ct_head *h, carat_error *err)
     h->aside = t->quant || !t->early;
     t->made = h->aside && (t->quant || !h->backend->verb.stays(h->backend, &h->stored));
     CT_TRY(choose_kept(h, t, err));
-    count_tiles(h);
+    find_kept(h);
+    CT_TRY(count_tiles(h, err));
     h->stats.kept = t->kept;
     h->stats.exact = !t->quant && !t->most;
     h->stats.tile_bytes = t->made ? tile_bytes(h) * (size_t)t->kept : 0;
@@ -220,21 +242,27 @@ static bool find_largest(struct ct_head *h)
 static carat_status load_tiles(struct ct_head *h, carat_error *err)
 {
     struct ct_head_tiles *t = h->tiles;
+    const bool mapped = t->kept_tiles.w.data, makes = t->made && !mapped;
     bool whole = true;
 
     (void)err;
     t->head = *h->packed;
-    if (t->made) {
+    if (mapped) {
+        t->copies = h->backend->verb.pack_weight(h->backend, t->kept_tiles.w);
+        h->stats.from_cache = 1;
+    } else if (t->made) {
         t->copies =
             h->backend->verb.take_made(h->backend, type_of_copies(h), rows_of_copies(h), t->head.cols);
         t->copies.scale = t->quant ? 1 : t->head.scale;
     }
-    if (t->quant == CARAT_QUANT_TENSOR)
+    if (t->quant == CARAT_QUANT_TENSOR && makes)
         whole = find_largest(h);
     for (int i = 0; whole && i < t->n && t->early; i++) {
         const int slot = ct_tiles_take(&t->slots, i).slot;
-        whole = !t->made || make_copy(h, i, slot);
+        whole = !makes || make_copy(h, i, slot);
     }
+    if (whole && makes && t->copies.layout == CT_LAYOUT_PANELS)
+        ct_head_keep(h, &t->kept_tiles, &t->copies);
     t->slots.misses = 0; /* of tokens, from now on */
     if (t->quant)
         ct_head_log(h, "int8 tiles of the head are another model than the one in the file");

@@ -112,7 +112,8 @@ struct subject {
     const char *path;
     int tokenizer_only;
     int by_memory; /* 1: opened from buffers that hold the files of the folder */
-    enum { NO_CACHE, EMPTY_CACHE, FULL_CACHE } cache;
+    /* the last two: nothing but a head that the cache keeps, or has */
+    enum { NO_CACHE, EMPTY_CACHE, FULL_CACHE, KEEPS_HEAD, HAS_HEAD } cache;
 };
 
 struct act {
@@ -263,6 +264,40 @@ struct old_row {
     int n;
     float *logits;
 };
+
+/* A head that is kept in the cache, or comes from there. */
+static void act_head(struct act *a)
+{
+    carat_model *m = NULL;
+    carat_engine *engine = NULL;
+    carat_session *session = NULL;
+    carat_engine_options o;
+    carat_head_options head;
+    carat_candidate top[4];
+    static const int32_t prompt[] = {2, 90, 7};
+
+    if (a->subject->cache == KEEPS_HEAD)
+        fresh_cache(NULL);
+    carat_engine_options_default(&o);
+    carat_head_options_default(&head);
+    head.strategy = CARAT_HEAD_EXACT_PRUNED;
+    o.context = 64;
+    o.threads = 2;
+    o.head = &head;
+    DO(open_subject(a, &m, err));
+    DO(carat_engine_create(&engine, m, &o, err));
+    DO(carat_session_create(&session, engine, NULL, err));
+    DO(carat_sync(session, prompt, 3, NULL, err));
+    DO(carat_top(session, 4, top, err));
+    for (int i = 0; i < 4; i++) {
+        mix(a, &top[i].id, sizeof top[i].id);
+        mix(a, &top[i].logit, sizeof top[i].logit);
+    }
+close:
+    carat_session_close(session);
+    carat_engine_close(engine);
+    carat_model_close(m);
+}
 
 /* An engine that is told its bytes of K and V: forks, reservations, steps. */
 static void act_fork(struct act *a)
@@ -570,6 +605,10 @@ static void refuse_all(const struct subject *subjects, size_t n)
         struct act a = {.subject = &subjects[i]};
         if (a.subject->by_memory)
             a.n_files = read_folder(a.subject->path, &a.files);
+        if (a.subject->cache >= KEEPS_HEAD) {
+            breaches += refuse_each(&a, "head", act_head);
+            continue;
+        }
         breaches += refuse_each(&a, "open", act_open);
         if (!a.subject->by_memory && a.subject->cache != EMPTY_CACHE)
             breaches += use_each(&a);

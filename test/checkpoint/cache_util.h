@@ -7,6 +7,8 @@
 #include "os/scratch.h"
 #include "engine/vector_util.h"
 
+#include <carat_generate.h>
+
 #include <assert.h>
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -393,6 +395,26 @@ UNUSED static carat_model_options cached(void)
     carat_model_options_default(&o);
     o.cache = cache_dir();
     return o;
+}
+
+/* Makes an engine with a pruned head and closes it. Whether the head came from the cache; -1: the engine was refused. */
+UNUSED static int pruned_engine(const carat_model *model, carat_progress progress)
+{
+    carat_engine *engine = NULL;
+    carat_engine_options o = small_engine();
+    carat_head_options head;
+    carat_head_stats stats = {.size = sizeof stats};
+
+    carat_head_options_default(&head);
+    head.strategy = CARAT_HEAD_EXACT_PRUNED;
+    o.head = &head;
+    o.threads = 2;
+    o.progress = progress;
+    if (carat_engine_create(&engine, model, &o, NULL) != CARAT_OK)
+        return -1;
+    OK(carat_engine_get_head(engine, &stats, err));
+    carat_engine_close(engine);
+    return stats.from_cache;
 }
 
 UNUSED static bool exists(const char *path)

@@ -298,6 +298,95 @@ static void a_refusal_of_the_system_costs_the_cache_at_most(void **state)
     free(facts);
 }
 
+/* ---- while what a head made is kept ---- */
+
+static const char *pruned_model(void)
+{
+    static char path[PATH_SIZE];
+    copy_file(path_join(path, scratch, "pruned.gguf"), CT_TEST_DATA "/vectors/gguf/q8_0.gguf");
+    return path;
+}
+
+static void keep_until_killed(const void *path)
+{
+    struct opened m = open_by(path, cached());
+    if (m.status)
+        _exit(1);
+    atomic_store(&steps, 0); /* from now on */
+    pruned_engine(m.model, step_too);
+    close_opened(&m);
+}
+
+/* Opens and computes as ever, and the cache is as it should be behind that. Whether the head was there. */
+static int head_is_there(const char *path, const char *facts)
+{
+    struct opened m = open_by(path, cached());
+    assert_int_equal(m.status, CARAT_OK);
+    assert_int_equal(m.setup.packed && !m.setup.made, 1);
+    cut_line(&m.lines, "the model has no tokenizer");
+    assert_string_equal(m.lines.text, "");
+    check_facts(m.model, ONE_ENGINE, facts);
+    int there = pruned_engine(m.model, NULL);
+    close_opened(&m);
+    assert_int_equal(count_files("", NULL), 2);
+    return there;
+}
+
+static void a_kill_while_a_head_is_kept_is_repaired(void **state)
+{
+    (void)state;
+    const char *path = pruned_model();
+    char *facts = plain_facts(path);
+    int status = 1, without = 0;
+
+    for (long n = 0; status; n++) {
+        fresh_cache(NULL);
+        opens(path, MADE, in);
+        atomic_store(&steps, -1000); /* opening is not counted */
+        atomic_store(&fault, SIGKILL);
+        atomic_store(&fault_at, n);
+        pid_t pid = start(keep_until_killed, path);
+        atomic_store(&fault_at, NEVER);
+        status = finish(pid);
+        if (status && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+            fail_msg("killed at call %ld it ended with status %x", n, (unsigned)status);
+        const int there = head_is_there(path, facts);
+        assert_true(there || status);
+        without += !there;
+        assert_int_equal(head_is_there(path, facts), 1);
+    }
+    assert_true(without > 10);
+    free(facts);
+}
+
+static void a_refusal_while_a_head_is_kept_costs_that_at_most(void **state)
+{
+    (void)state;
+    const char *path = pruned_model();
+    char *facts = plain_facts(path);
+    int without = 0;
+    bool done = false;
+
+    atomic_store(&fault, 0);
+    for (long n = 0; !done; n++) {
+        fresh_cache(NULL);
+        opens(path, MADE, in);
+        struct opened m = open_by(path, cached());
+        atomic_store(&steps, 0);
+        atomic_store(&fault_at, n);
+        pruned_engine(m.model, NULL);
+        close_opened(&m);
+        done = atomic_load(&steps) <= n;
+        atomic_store(&fault_at, NEVER);
+        const int there = head_is_there(path, facts);
+        assert_true(there || !done);
+        without += !there;
+        assert_int_equal(head_is_there(path, facts), 1);
+    }
+    assert_true(without > 5);
+    free(facts);
+}
+
 static void open_with_a_limit(const void *path)
 {
     const struct rlimit limit = {16384, 16384};
@@ -583,6 +672,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_kill_at_any_moment_is_repaired, quiet_system),
         cmocka_unit_test_setup(a_refusal_of_the_system_costs_the_cache_at_most, quiet_system),
+        cmocka_unit_test_setup(a_kill_while_a_head_is_kept_is_repaired, quiet_system),
+        cmocka_unit_test_setup(a_refusal_while_a_head_is_kept_costs_that_at_most, quiet_system),
         cmocka_unit_test_setup(a_limit_on_files_is_kept, quiet_system),
         cmocka_unit_test_setup(who_starts_together_packs_once, quiet_system),
         cmocka_unit_test_setup(together_they_keep_the_cap, quiet_system),

@@ -89,7 +89,7 @@ static inline void set(struct bad_place *p, const void *with)
 
 /* Bytes of the file have other values: from the header on, the index, the count of a list, the tables; hashes
  * are made right unless `raw`. */
-enum from { HEADER, FIRST, SOURCES, METAS, TENSORS, WEIGHTS, TABLES, END };
+enum from { HEADER, FIRST, SOURCES, METAS, TENSORS, WEIGHTS, MADE, TABLES, END };
 struct patch {
     enum from from;
     int64_t at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bad_packed_lists.c: packed files whose lists lie under right hashes, given to the command: sources,
- * metadata, tensors of the origin, weights. Each row changes one thing in a file that works; the rest of the
+ * metadata, tensors of the origin, weights, what is made of them. Each row changes one thing in a file that works; the rest of the
  * index is test_bad_packed.c's. */
 #include "cli/bad_packed.h"
 
@@ -23,6 +23,59 @@ static void one_more(struct bad_place *p, const void *with)
     free(more);
     done(p, &k);
 }
+
+/* A byte behind all lists. */
+static void one_byte_more(struct bad_place *p, const void *with)
+{
+    struct packed k = made(OF_GGUF);
+    (void)with;
+    put_zero(&k.file, 1);
+    packed_mend(&k.file);
+    done(p, &k);
+}
+
+/* n matrices that were made, all of them the same one, with so many bytes from so many behind the weights on. */
+struct of_made {
+    uint32_t n;
+    struct ct_packed_made m;
+};
+#define BEHIND 4096
+#define FAR    ((uint64_t)1 << 50)
+static void with_made(struct bad_place *p, const void *with)
+{
+    const struct of_made *w = with;
+    struct packed k = made(OF_GGUF);
+    struct ct_packed_header h = packed_header(&k.file);
+    struct buf old = {0};
+    struct ct_packed_made *all = calloc(w->n, sizeof *all);
+    assert_non_null(all);
+    for (uint32_t i = 0; i < w->n; i++) {
+        all[i] = w->m;
+        if (w->m.data.size && w->m.data.at != FAR)
+            all[i].data.at += h.index_at;
+    }
+    put(&old, k.file.p, (size_t)h.index_at); /* room before the index */
+    put_zero(&old, BEHIND);
+    buf_free(&k.file);
+    k.file = old;
+    h.index_at += BEHIND;
+    memcpy(k.file.p, &h, sizeof h);
+    k.p.made = all;
+    k.p.n_made = w->n;
+    packed_rewrite(&k);
+    free(all);
+    done(p, &k);
+}
+#define MADE_(n, ...)                                                                                        \
+    with_made, &(const struct of_made)                                                                       \
+    {                                                                                                        \
+        n,                                                                                                   \
+        {                                                                                                    \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+#define MADE_NAME .name = {"head.sketch", 11}
+#define MADE_FORM .type = CT_Q4_0, .interleaved = 1, .rows = 16, .cols = 32
 
 /* As many entries of a list as there may be, and some more, as small as they can be. */
 struct many {
@@ -106,11 +159,18 @@ static const struct bad_case counts[] = {
      PATCH(WEIGHTS, 0, 65536, 4, false),
      4,
      {IN_IT, "number of weights is 65536", "bytes are left"}},
+    {"P4", "bytes that nobody reads", one_byte_more, NULL, 4, {IN_IT, "the end has", "bytes behind it"}},
     {"P4",
-     "bytes that nobody reads",
-     PATCH(WEIGHTS, 0, 1, 4, false),
+     "too many made matrices",
+     PATCH(MADE, 0, 65, 4, false),
      4,
-     {IN_IT, "the end has", "bytes behind it"}},
+     {IN_IT, "number of made matrices is 65", "64"}},
+    {"P4",
+     "more made matrices than bytes",
+     PATCH(MADE, 0, 64, 4, false),
+     4,
+     {IN_IT, "number of made matrices is 64", "bytes are left"}},
+    {"P4", "all made matrices that there may be", MADE_(64, MADE_NAME, MADE_FORM), 0},
     {"P4",
      "all keys that there may be",
      many,
@@ -319,6 +379,50 @@ static const struct bad_case weights[] = {
     {"P8", "a factor of 0", SET_WEIGHT(Q_PROJ, scale, F32_(0)), 4, {IN_IT, "is 0"}},
 };
 
+/* What nobody asks for does no harm. */
+static const struct bad_case made_matrices[] = {
+    {"P8", "a made matrix", MADE_(1, MADE_NAME, MADE_FORM, .data = {0, 288, 1}), 0},
+    {"P8", "of no name", MADE_(1, MADE_FORM), 4, {IN_IT, "the name of made matrix 0 is \"\""}},
+    {"P8", "of no type", MADE_(1, MADE_NAME, .type = 99, .rows = 1, .cols = 1), 4, {IN_IT, "type of made"}},
+    {"P8", "NUQ", MADE_(1, MADE_NAME, .type = CT_NUQ, .rows = 1, .cols = 1), 4, {IN_IT, "NUQ"}},
+    {"P8",
+     "another layout",
+     MADE_(1, MADE_NAME, .interleaved = 2, .rows = 1, .cols = 1),
+     4,
+     {IN_IT, "layout of made matrix \"head.sketch\" is 2"}},
+    {"P8", "no rows", MADE_(1, MADE_NAME, .cols = 1), 4, {IN_IT, "number of rows of made"}},
+    {"P8",
+     "columns below 0",
+     MADE_(1, MADE_NAME, .rows = 1, .cols = 1u << 31),
+     4,
+     {IN_IT, "columns of made"}},
+    {"P9",
+     "its data not on a line",
+     MADE_(1, MADE_NAME, MADE_FORM, .data = {8, 288, 1}),
+     4,
+     {IN_IT, "data of made matrix \"head.sketch\"", "multiple of 64"}},
+    {"P9",
+     "its data into the index",
+     MADE_(1, MADE_NAME, MADE_FORM, .data = {4032, 288, 1}),
+     4,
+     {IN_IT, "data of made", "before the index"}},
+    {"P9",
+     "its data far away",
+     MADE_(1, MADE_NAME, MADE_FORM, .data = {FAR, 288, 1}),
+     4,
+     {IN_IT, "data of made", "before the index"}},
+    {"P9",
+     "two with the same data",
+     MADE_(2, MADE_NAME, MADE_FORM, .data = {0, 288, 1}),
+     4,
+     {IN_IT, "data of made", "where nothing else lies"}},
+    {"P9",
+     "its data among the weights",
+     MADE_(1, MADE_NAME, MADE_FORM, .data = {(uint64_t)-4096, 288, 1}),
+     4,
+     {IN_IT, "data of made", "where nothing else lies"}},
+};
+
 /* ---- tests ---- */
 
 static void counts_lie(void **state)
@@ -341,14 +445,17 @@ static void weights_lie(void **state)
     (void)state;
     BAD_RUN(weights);
 }
+static void what_is_made_lies(void **state)
+{
+    (void)state;
+    BAD_RUN(made_matrices);
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_lie),
-        cmocka_unit_test(metadata_lies),
-        cmocka_unit_test(tensors_lie),
-        cmocka_unit_test(weights_lie),
+        cmocka_unit_test(counts_lie),  cmocka_unit_test(metadata_lies),     cmocka_unit_test(tensors_lie),
+        cmocka_unit_test(weights_lie), cmocka_unit_test(what_is_made_lies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

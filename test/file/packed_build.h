@@ -121,11 +121,11 @@ static inline void packed_rewrite(struct packed *k)
 }
 
 /* Where in the index the count of a list is: lists stand at its end, one behind the other. */
-enum packed_list { PACKED_SOURCES, PACKED_METAS, PACKED_TENSORS, PACKED_WEIGHTS };
+enum packed_list { PACKED_SOURCES, PACKED_METAS, PACKED_TENSORS, PACKED_WEIGHTS, PACKED_MADE };
 static inline size_t packed_count_at(const struct packed *k, enum packed_list list)
 {
     struct ct_packed p = k->p;
-    uint32_t *const n[] = {&p.n_source, &p.n_meta, &p.n_tensor, &p.n_weight};
+    uint32_t *const n[] = {&p.n_source, &p.n_meta, &p.n_tensor, &p.n_weight, &p.n_made};
     for (size_t i = list; i < CT_COUNT(n); i++)
         *n[i] = 0;
     return (size_t)packed_header(&k->file).index_at + ct_packed_write_index(&p, NULL) -

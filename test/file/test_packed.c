@@ -292,7 +292,8 @@ static void the_corpus_is_of_this_layout(void **state)
 {
     (void)state;
     static const char *const good[] = {"gguf-gemma",  "gguf-gemma3",       "gguf-quantised",
-                                       "file-gemma3", "sbs-gemma1-sfp-v1", "sbs-gemma3-nuq-v2"};
+                                       "file-gemma3", "sbs-gemma1-sfp-v1", "sbs-gemma3-nuq-v2",
+                                       "made"};
     for (size_t i = 0; i < CT_COUNT(good); i++) {
         carat_model *model = NULL;
         carat_error err;
