@@ -87,14 +87,18 @@ static void add_tiles_row(struct heads *h, carat_head strategy, carat_head_quant
                           int list)
 {
     struct head_row *row = add_row(h, strategy, h->k, (int)strategy * 8 + (int)quant);
-    char text[24], cap[24] = "", few[32] = "";
+    const bool bytes = capacity && h->o->lm_capacity.bytes;
+    char text[24], size[SIZE_TEXT], cap[48] = "", few[32] = "";
 
     if (!row)
         return;
     row->options.quant = quant;
-    row->options.capacity = capacity;
+    row->options.capacity = bytes ? 0 : capacity;
+    row->options.capacity_bytes = bytes ? (size_t)h->o->lm_capacity.n : 0;
     row->options.shortlist_tiles = list;
-    if (capacity)
+    if (bytes)
+        snprintf(cap, sizeof cap, " of %s", size_text(size, (double)h->o->lm_capacity.n));
+    else if (capacity)
         snprintf(cap, sizeof cap, " of %d", capacity);
     if (list)
         snprintf(few, sizeof few, " list %d", list);
@@ -106,7 +110,7 @@ static void add_tiles_row(struct heads *h, carat_head strategy, carat_head_quant
 static void add_lists(struct heads *h, carat_head strategy, carat_head_quant quant, int capacity, int tiles)
 {
     static const int lists[] = {0, 8, 16, 24, 32};
-    const int asked = h->o->lm_shortlist, most = capacity ? capacity : tiles - 1;
+    const int asked = h->o->lm_shortlist, most = capacity && capacity < tiles ? capacity : tiles - 1;
 
     if (asked >= 0) {
         add_tiles_row(h, strategy, quant, capacity, asked);
@@ -122,7 +126,8 @@ static void add_capacities(struct heads *h, carat_head_quant quant, int tiles)
     const int some[] = {0, tiles / 2, 32, 8};
 
     if (h->o->lm_capacity.n) {
-        add_lists(h, CARAT_HEAD_LAZY, quant, (int)h->o->lm_capacity.n, tiles);
+        add_lists(h, CARAT_HEAD_LAZY, quant, h->o->lm_capacity.bytes ? tiles : (int)h->o->lm_capacity.n,
+                  tiles);
         return;
     }
     for (int i = 0; i < 4; i++)
