@@ -307,6 +307,101 @@ static void what_stands_apart_makes_no_bar(void **state)
     rig_close(&r);
 }
 
+/* Rows whose sketch lacks a little, and hidden states that int8 has: bounds are narrow, so that few rows are
+ * finished beside those that must be, but the best by score are not the best. In pairs two rows have the same
+ * sketch, and little is between them. */
+static void make_sharp(struct rig *r, bool pairs)
+{
+    const int n = r->weights.head.rows * COLS;
+
+    for (int i = 0; i < n; i++)
+        r->values[i] = pairs && i >= n / 2 ? floorf(r->values[i - n / 2] + 0.5f)
+                       : i % 32            ? floorf(random_value() * 8)
+                                           : -8;
+    for (int i = 0; i < n; i++)
+        r->values[i] += i % 32 ? random_value() * (pairs ? 0.02f : 0.3f) : 0;
+}
+
+static void sharp_hidden(float (*hidden)[COLS], int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < COLS; j++)
+            hidden[i][j] = (j % 32 ? floorf(random_value() * 127) : 127) * 0x1p-10f;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+}
+
+/* Bans and the end of the text decide which ids count; each row of a batch has a bar of its own. */
+static void only_what_counts_makes_the_bar(void **state)
+{
+    enum { IDS = 2048, BEST = 40 };
+    static const enum ct_type types[] = {CT_F32, CT_BF16, CT_F16};
+    float hidden[ROWS][COLS];
+    struct rig r;
+
+    (void)state;
+    for (size_t t = 0; t < CT_COUNT(types); t++)
+        for (int trial = 0; trial < 24; trial++) {
+            int32_t apart[ROWS][BEST];
+            struct ct_reading reading[ROWS];
+            static float dense[MOST_ROWS];
+            rig_open(&r, types[t], IDS, trial % 3 ? 0 : 30, 1, NULL);
+            make_sharp(&r, trial % 2);
+            rig_load(&r);
+            sharp_hidden(hidden, ROWS);
+            for (int i = 0; i < ROWS; i++) {
+                int32_t order[IDS];
+                struct ct_logits l = {dense, NULL, IDS};
+                for (int row = 0; row < IDS; row++) { /* near enough to know which are best */
+                    dense[row] = 0;
+                    for (int j = 0; j < COLS; j++)
+                        dense[row] += hidden[i][j] * r.values[(size_t)row * COLS + (size_t)j];
+                    order[row] = row;
+                }
+                sorted_by = &l;
+                qsort(order, IDS, sizeof *order, compare_places);
+                memcpy(apart[i], order, sizeof apart[i]);
+                qsort(apart[i], BEST, sizeof **apart, compare_ids);
+                reading[i] = (struct ct_reading){.k = 1 + i * 2, .n = IDS, .apart = apart[i]};
+                reading[i].n_apart = trial / 2 % 2 ? BEST : 0;
+                if (trial / 4 % 2) { /* the best id is just beyond, beside one that is computed in any case */
+                    reading[i].n = CT_MAX(order[0], 1);
+                    apart[i][0] = reading[i].n - 1;
+                    reading[i].n_apart = 1;
+                }
+                if (trial % 4 == 0 && i == 4)
+                    reading[i].n = 5; /* fewer ids than are read */
+            }
+            assert_true(run_both(&r, hidden, 1 + trial * 5 % ROWS, reading));
+            rig_close(&r);
+        }
+}
+
+/* Below 0 a soft-cap raises logits: who takes the bar for a logit without a cap leaves out what is better. */
+static void the_bar_is_taken_below_the_cap(void **state)
+{
+    float hidden[1][COLS], base[COLS];
+    struct rig r;
+
+    (void)state;
+    for (int trial = 0; trial < 20; trial++) {
+        rig_open(&r, CT_BF16, 1024, 30, 1, NULL);
+        for (int j = 0; j < COLS; j++)
+            base[j] = 1 + random_value() / 2;
+        for (int i = 0; i < 1024; i++)
+            for (int j = 0; j < COLS; j++)
+                r.values[(size_t)i * COLS + (size_t)j] = base[j] + random_value() * 0.02f;
+        rig_load(&r);
+        for (int j = 0; j < COLS; j++)
+            hidden[0][j] = -0.17f * base[j]; /* logits of about -20 */
+        assert_true(run_both(&r, hidden, 1, &(struct ct_reading){.k = 1 + trial % 3, .n = 1024}));
+        rig_close(&r);
+    }
+}
+
 /* NaN and infinity in a row, a scale or the hidden state, in whatever row, are seen as dense sees them. */
 static void what_is_no_number_is_found(void **state)
 {
@@ -378,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_level_and_batch),     cmocka_unit_test(ties_stay),
+        cmocka_unit_test(only_what_counts_makes_the_bar), cmocka_unit_test(the_bar_is_taken_below_the_cap),
         cmocka_unit_test(what_stands_apart_makes_no_bar), cmocka_unit_test(what_is_no_number_is_found),
         cmocka_unit_test(few_rows_are_finished),          cmocka_unit_test(what_cannot_be_pruned_is_refused),
     };
