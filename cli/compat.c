@@ -24,7 +24,7 @@ struct foreign {
 
 #define HARMLESS NULL, NULL
 
-static const char no_penalty[] = "carat draws by temperature, top-k, top-p and min-p only";
+static const char no_sampler[] = "carat's samplers are those that --samplers names";
 static const char no_grammar[] = "carat does not constrain what is generated";
 static const char no_image[] = "carat runs the text part of a model only";
 static const char no_adapter[] = "merge the adapter into the model first";
@@ -78,16 +78,11 @@ static const struct foreign table[] = {
     {" --log-colors ", ON_OFF, HARMLESS},
     {" -ptc --print-token-count -a --alias ", A_VALUE, HARMLESS},
     {" -rea --reasoning --reasoning-format --reasoning-budget ", A_VALUE, HARMLESS},
-    /* what belongs to a penalty that is off */
-    {" --repeat-last-n --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker ",
-     A_VALUE, HARMLESS},
-    {" --xtc-threshold --dynatemp-exp --mirostat-lr --mirostat-ent ", A_VALUE, HARMLESS},
+    /* what belongs to a sampler that is off */
+    {" --dynatemp-exp --mirostat-lr --mirostat-ent ", A_VALUE, HARMLESS},
     /* what would change the text */
-    {" --repeat-penalty --typical --typical-p ", A_VALUE, no_penalty, "1"},
-    {" --presence-penalty --frequency-penalty --dry-multiplier --xtc-probability --dynatemp-range --mirostat ",
-     A_VALUE, no_penalty, "0"},
-    {" --top-nsigma --top-n-sigma --adaptive-target ", A_VALUE, no_penalty, "-1"},
-    {" --samplers --sampling-seq --sampler-seq -l --logit-bias ", A_VALUE, no_penalty, NULL},
+    {" --dynatemp-range --mirostat ", A_VALUE, no_sampler, "0"},
+    {" --top-nsigma --top-n-sigma --adaptive-target ", A_VALUE, no_sampler, "-1"},
     {" --grammar --grammar-file -j --json-schema -jf --json-schema-file ", A_VALUE, no_grammar, NULL},
     {" --image --audio --video -mm --mmproj -mmu --mmproj-url ", A_VALUE, no_image, NULL},
     {" --lora --lora-scaled --control-vector --control-vector-scaled ", A_VALUE, no_adapter, NULL},

@@ -35,7 +35,7 @@ int converse_open(struct converse *c, const struct options *o)
     if (o->stop_ids && *o->stop_ids && (code = read_stop_ids(c)) != DONE)
         return code;
     if ((code = told_check(o)) != DONE || (code = check_lookup(o)) != DONE ||
-        (code = open_packed(&c->model, o)) != DONE)
+        (code = sampling_check(o)) != DONE || (code = open_packed(&c->model, o)) != DONE)
         return code;
     c->load_s = seconds() - start;
     if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK)
@@ -64,24 +64,19 @@ static int64_t random_seed(void)
     return seed;
 }
 
-void converse_sampling(struct converse *c)
+int converse_sampling(struct converse *c)
 {
     const struct options *o = c->o;
-    carat_sampling *s = &c->sampling;
+    int code = sampling_take(&c->how, c->model, o);
 
-    carat_sampling_default(c->model, s);
-    if (o->temp >= 0)
-        s->temperature = (float)o->temp;
-    if (o->top_k >= 0)
-        s->top_k = o->top_k;
-    if (o->top_p >= 0)
-        s->top_p = (float)o->top_p;
-    if (o->min_p >= 0)
-        s->min_p = (float)o->min_p;
+    if (code != DONE)
+        return code;
+    c->sampling = c->how.s;
     c->seed_is_random = o->seed < 0;
-    s->seed = (uint64_t)(c->seed_is_random ? random_seed() : o->seed);
-    s->banned = c->told.banned.ids;
-    s->n_banned = c->told.banned.n;
+    c->sampling.seed = (uint64_t)(c->seed_is_random ? random_seed() : o->seed);
+    c->sampling.banned = c->told.banned.ids;
+    c->sampling.n_banned = c->told.banned.n;
+    return DONE;
 }
 
 bool converse_draws(const carat_sampling *s)
@@ -115,7 +110,8 @@ int converse_start(struct converse *c, const char *tools)
     carat_error err;
     int code;
 
-    converse_sampling(c);
+    if ((code = converse_sampling(c)) != DONE)
+        return code;
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
     engine_options(&engine, c->o);

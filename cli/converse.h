@@ -7,6 +7,7 @@
 #include "calls.h"
 #include "carat_generate.h"
 #include "insight.h"
+#include "sampling.h"
 #include "told.h"
 
 struct converse {
@@ -15,6 +16,7 @@ struct converse {
     carat_model_info info;
     carat_engine *engine;
     carat_session *session;
+    struct sampling how; /* ids are drawn, seed and bans aside */
     carat_sampling sampling;
     bool seed_is_random;
     carat_tokens stop_ids; /* of --stop-ids */
@@ -48,8 +50,8 @@ struct converse {
 int converse_open(struct converse *c, const struct options *o);
 /* Engine, session and sampling; tools (may be NULL) are those that calls are read by. */
 int converse_start(struct converse *c, const char *tools);
-/* Takes sampling from the options again, which may have changed. */
-void converse_sampling(struct converse *c);
+/* Takes sampling from the options again, which may have changed; where they are wrong nothing does. */
+int converse_sampling(struct converse *c);
 /* Makes the session hold the prompt, with the help of --prompt-cache. Ctrl-C is a stop "cancelled". */
 int converse_prompt(struct converse *c, const carat_tokens *prompt);
 /* Draws until something ends it. The answer ends with its last byte, not with a newline. */

@@ -11,20 +11,16 @@ enum { STEPS = 16 };
 /* ---- before the first step ---- */
 
 /* The highest logit, unless somebody asks for a draw. */
-static void settle_sampling(struct decoding *d)
+static int settle_sampling(struct decoding *d)
 {
     const struct options *o = d->o;
-    bool draws = o->temp >= 0 || o->top_k >= 0 || o->top_p >= 0 || o->min_p >= 0 || o->seed >= 0;
+    int code = sampling_take(&d->how, d->model, o);
 
-    carat_sampling_default(d->model, &d->sampling);
-    d->sampling.temperature = o->temp >= 0 ? (float)o->temp : draws ? d->sampling.temperature : 0;
-    if (o->top_k >= 0)
-        d->sampling.top_k = o->top_k;
-    if (o->top_p >= 0)
-        d->sampling.top_p = (float)o->top_p;
-    if (o->min_p >= 0)
-        d->sampling.min_p = (float)o->min_p;
+    d->sampling = d->how.s;
+    if (o->temp < 0 && !sampling_is_asked(o))
+        d->sampling.temperature = 0;
     d->sampling.seed = o->seed >= 0 ? (uint64_t)o->seed : 0;
+    return code;
 }
 
 static int allocate_decoding(struct decoding *d)
@@ -62,15 +58,16 @@ static int open_decoding(struct decoding *d)
     carat_engine_options options;
     carat_error err;
     double start = seconds();
-    int code = open_packed(&d->model, o);
+    int code = sampling_check(o);
 
-    if (code != DONE)
+    if (code != DONE || (code = open_packed(&d->model, o)) != DONE)
         return code;
     d->open_s = seconds() - start;
     if (carat_model_get_info(d->model, &d->info, &err) != CARAT_OK ||
         carat_model_get_load_times(d->model, &d->opening, &err) != CARAT_OK)
         return fail_status(&err);
-    settle_sampling(d);
+    if ((code = settle_sampling(d)) != DONE)
+        return code;
     engine_options(&options, o);
     if ((code = check_ids(d, options.context)) != DONE)
         return code;

@@ -4,8 +4,7 @@
 #ifndef DECODE_H
 #define DECODE_H
 
-#include "carat_generate.h"
-#include "cli.h"
+#include "sampling.h"
 
 /* What the head did meanwhile. */
 struct head_work {
@@ -36,6 +35,7 @@ struct decoding {
     carat_session *session;
     carat_generation *generation; /* which draws, with --logprobs */
     carat_model_info info;
+    struct sampling how; /* of it */
     carat_sampling sampling;
     carat_tokens ids;
     int n_steps, n_rounds, top;

@@ -4,6 +4,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -447,6 +448,17 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
                           .lm_shortlist = -1,
                           .min_recall = -1,
                           .memory = NO_SIZE,
+                          .repeat_penalty = NAN,
+                          .frequency_penalty = NAN,
+                          .presence_penalty = NAN,
+                          .dry_multiplier = NAN,
+                          .dry_base = NAN,
+                          .typical = NAN,
+                          .xtc_probability = NAN,
+                          .xtc_threshold = NAN,
+                          .repeat_last_n = NOT_GIVEN,
+                          .dry_allowed_length = NOT_GIVEN,
+                          .dry_penalty_last_n = NOT_GIVEN,
                           .seed = -1};
     if ((code = options_environment(o, verb)) != DONE)
         return code;

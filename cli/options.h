@@ -45,7 +45,8 @@ extern const struct verb_text verb_texts[N_VERB];
 /* What bench measures when one of these words, separated by |, stands before its model. */
 extern const char bench_words[];
 
-#define NO_SIZE UINT64_MAX
+#define NO_SIZE   UINT64_MAX
+#define NOT_GIVEN INT32_MIN /* of numbers that may be negative */
 
 /* A number of things, or their bytes; n 0: not given. */
 struct amount {
@@ -99,6 +100,12 @@ struct options {
     bool prefill_logits, lines;       /* of decode */
     int predict, context, threads, top_k, chunk, top, repetitions;
     double temp, top_p, min_p;
+    /* of the chain of samplers; NAN and NOT_GIVEN: not given */
+    double repeat_penalty, frequency_penalty, presence_penalty, dry_multiplier, dry_base, typical,
+        xtc_probability, xtc_threshold;
+    int repeat_last_n, dry_allowed_length, dry_penalty_last_n;
+    const char *samplers, *sampling_seq;
+    struct texts logit_bias, dry_breaker;
     int64_t seed;
     bool raw, json, exact, ignore_eos, verbose, all, naive, special, no_bos, no_generation_prompt, as_ids,
         tensors, lossy, no_perf, man, profile, no_cache, raw_calls, pieces;

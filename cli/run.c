@@ -24,6 +24,7 @@ static void print_timings(const struct run *r)
     const struct converse *c = &r->with;
     const carat_sampling *s = &c->sampling;
     struct remarks said;
+    char names[SAMPLING_TEXT];
 
     remarks_begin(&said);
     if (!c->o->no_perf) {
@@ -43,6 +44,7 @@ static void print_timings(const struct run *r)
         remark(&said, "top-k %d", s->top_k);
         remark(&said, "top-p %g", (double)s->top_p);
         remark(&said, "min-p %g", (double)s->min_p);
+        remark(&said, "samplers %s", sampling_names(names, s));
         remark_drafts(&said, &c->generation);
     }
     remarks_flush(&said);
@@ -71,6 +73,10 @@ static int print_json(const struct run *r)
         json_pack("{s:o, s:o, s:o, s:s, s:o}", "prompt_ids", json_ids(r->prompt.ids, r->prompt.n), "ids",
                   json_ids(c->ids.ids, c->ids.n), "text", json_text(c->text ? c->text : "", c->n_text),
                   "stop", c->stop, "timings", timings);
+    if (object && json_object_set_new(object, "sampling", sampling_json(&c->sampling)) != 0) {
+        json_decref(object);
+        object = NULL;
+    }
     told_json(&c->told, object);
     insight_json(&c->insight, c->engine, &c->generation, object);
     return out_json_with(object, c->o->raw_calls ? NULL : "calls", c->calls.list ? c->calls.list : "");

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "sampling.h"
 
 struct subject {
     const struct options *o;
@@ -73,13 +73,15 @@ static char *token_text(const struct subject *s, int32_t id)
 
 static void print_sampling(const struct subject *s)
 {
+    char names[SAMPLING_TEXT];
     carat_sampling d;
     carat_sampling_default(s->model, &d);
     const int32_t *ids;
     int n = carat_stop_ids(s->model, &ids);
 
     out_print("generation\n  %-18stemperature %g, top-k %d, top-p %g, min-p %g\n  %-18s", "sampling",
-              (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p, "stops at");
+              (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p, "samplers");
+    out_print("%s\n  %-18s", sampling_names(names, &d), "stops at");
     for (int i = 0; i < n; i++) {
         char *text = token_text(s, ids[i]);
         out_print("%s%d%s", i ? ", " : "", (int)ids[i], text && *text ? " " : "");
@@ -177,8 +179,7 @@ static int print_json(const struct subject *s)
     carat_sampling_default(s->model, &d);
     const int32_t *stops;
     int n_stop = carat_stop_ids(s->model, &stops);
-    json_t *sampling = json_pack("{s:f, s:i, s:f, s:f}", "temperature", (double)d.temperature, "top_k",
-                                 d.top_k, "top_p", (double)d.top_p, "min_p", (double)d.min_p);
+    json_t *sampling = sampling_json(&d);
     json_t *all =
         json_pack("{s:o, s:o, s:o, s:o, s:o}", "model", config_json(s), "sampling", sampling, "stop_ids",
                   json_ids(stops, n_stop), "stop_texts", stop_texts_json(s, stops, n_stop), "memory",

@@ -191,8 +191,20 @@ static int do_load(struct chat *c, const char *argument)
 static const struct {
     const char *name, *option;
 } values[] = {
-    {"temp", "--temp"},   {"top-k", "--top-k"}, {"top-p", "--top-p"},
-    {"min-p", "--min-p"}, {"seed", "--seed"},   {"predict", "--predict"},
+    {"temp", "--temp"},
+    {"top-k", "--top-k"},
+    {"top-p", "--top-p"},
+    {"min-p", "--min-p"},
+    {"seed", "--seed"},
+    {"predict", "--predict"},
+    {"repeat-penalty", "--repeat-penalty"},
+    {"frequency-penalty", "--frequency-penalty"},
+    {"presence-penalty", "--presence-penalty"},
+    {"repeat-last-n", "--repeat-last-n"},
+    {"dry-multiplier", "--dry-multiplier"},
+    {"typical", "--typical"},
+    {"xtc-probability", "--xtc-probability"},
+    {"xtc-threshold", "--xtc-threshold"},
 };
 enum { N_VALUES = sizeof values / sizeof values[0] };
 
@@ -205,9 +217,12 @@ static const char *value_name(void *user, int i)
 static void tell_values(const struct chat *c)
 {
     const carat_sampling *s = &c->with->sampling;
+    char text[SAMPLING_TEXT];
 
     chat_tell(c, "temp %g, top-k %d, top-p %g, min-p %g, seed %llu, predict %d\n", (double)s->temperature,
               s->top_k, (double)s->top_p, (double)s->min_p, (unsigned long long)s->seed, c->o.predict);
+    if (s->chain)
+        chat_tell(c, "samplers %s\n", sampling_text(text, s));
 }
 
 static const struct option *option_named(const char *name)
@@ -237,17 +252,21 @@ static int do_set(struct chat *c, const char *argument)
         i++;
     if (i == N_VALUES) {
         const char *meant = nearest(name, value_name, NULL);
-        return fail(USAGE, "/set: there is no value '%s'%s%s", name,
-                    meant ? "; did you mean "
-                          : "; there are temp, top-k, top-p, min-p, seed, predict and system",
-                    meant ? meant : "");
+        return fail(
+            USAGE, "/set: there is no value '%s'%s%s", name,
+            meant ? "; did you mean "
+                  : "; there are temp, top-k, top-p, min-p, seed, predict, system and others of --help-all",
+            meant ? meant : "");
     }
     if (!*text)
         return fail(USAGE, "/set %s needs a value", name);
     snprintf(what, sizeof what, "/set %s", name);
+    const struct options before = c->o;
     code = option_store(&c->o, option_named(values[i].option), what, text);
     if (code == DONE)
-        converse_sampling(c->with);
+        code = converse_sampling(c->with);
+    if (code != DONE)
+        c->o = before;
     return code;
 }
 
