@@ -67,8 +67,7 @@ get google/gemma-3-1b-it
 export XDG_CACHE_HOME=$work/cache
 
 # ---- 9: what others call a conversation ----
-for words in talk 'interactive tiny' 'run tiny hi -i' 'run tiny --interactive' '--weights tiny --chat' \
-    'run tiny hi -r User:'; do
+for words in talk 'interactive tiny' 'run tiny hi -i' 'run tiny --interactive' '--weights tiny --chat'; do
     refuse 2 $words
     err_has 'carat chat MODEL is a conversation'
 done
