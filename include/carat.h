@@ -454,8 +454,8 @@ static inline void carat_sampling_default(const carat_model *model, carat_sampli
 }
 
 /* Draws the next id from the logits that are held. NULL: the model's sampling. The same state gives the same
- * id. Evaluates nothing. CARAT_E_ARGUMENT (no logits, a value out of range, every id banned), CARAT_E_BUSY.
- */
+ * id. Evaluates no token. CARAT_E_ARGUMENT (no logits, a value out of range, every id banned), CARAT_E_NUMERIC,
+ * CARAT_E_BUSY. */
 CARAT_API carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
                                     carat_error *err);
 
