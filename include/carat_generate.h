@@ -157,7 +157,7 @@ CARAT_API const char *carat_link_name(carat_link link);
 
 typedef struct carat_bias {
     int32_t id;
-    float bias; /* added to its logit; -INFINITY: never drawn */
+    float bias; /* -1e38 to 1e38, added to its logit; -INFINITY: never drawn */
 } carat_bias;
 
 typedef struct carat_chain {
@@ -166,17 +166,17 @@ typedef struct carat_chain {
     int n_links;
     const carat_bias *biases; /* [n_biases] each id once */
     int n_biases;
-    float repeat_penalty;                      /* 1: off */
-    float frequency_penalty, presence_penalty; /* 0: off */
+    float repeat_penalty;                      /* 0.001 to 1000; 1: off */
+    float frequency_penalty, presence_penalty; /* -1000 to 1000; 0: off */
     int repeat_last_n;                         /* tokens that these look at; -1: all; 0: none */
-    float dry_multiplier, dry_base;            /* multiplier 0: off */
+    float dry_multiplier, dry_base;            /* 0 to 1000, 1 to 1000; multiplier 0: off */
     int dry_allowed_length;
     int dry_penalty_last_n;      /* -1: all */
     const int32_t *dry_breakers; /* [n_dry_breakers] ids that no repetition goes across */
     int n_dry_breakers;
-    float typical_p;       /* 1: off */
-    float xtc_probability; /* 0: off */
-    float xtc_threshold;
+    float typical_p;       /* CARAT_TOP_P_MIN to 1; 1: off */
+    float xtc_probability; /* 0 to 1; 0: off */
+    float xtc_threshold;   /* 0 to 1 */
 } carat_chain;
 /* Every link in the usual order, each off; what is asked for otherwise is as in llama.cpp: repeat_last_n 64,
  * dry_base 1.75, dry_allowed_length 2, dry_penalty_last_n -1, xtc_threshold 0.1. */

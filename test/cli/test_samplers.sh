@@ -54,7 +54,7 @@ wrong "option --samplers: '' is no sampler" --samplers ''
 wrong "option --samplers: 'top-k' is there twice" --samplers 'top_k;top-k'
 wrong "option --sampling-seq: 'q' is no sampler" --sampling-seq kq
 wrong 'say the same' --samplers top_k --sampling-seq k
-for bias in 5 5x '5*3' 5+nan 5+1e39 5+inf 5+ -5+1 x+1 5+1, 99999999999+1; do
+for bias in 5 5x '5*3' 5+nan 5+1e39 5+inf 5+ -5+1 x+1 '5+1,' 99999999999+1; do
     wrong "option --logit-bias: '.*' is not ID+X, ID-X or ID-inf" "--logit-bias=$bias"
 done
 wrong 'option --logit-bias: id 5 is there twice' -l 5+1 -l 5-1
