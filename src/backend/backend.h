@@ -244,6 +244,8 @@ struct ct_verbs {
     /* The next id (NUMERICS.md section 8); -1 when every id is banned. A draw that begins with top-k gives the
      * same for all logits as for a list with the k best that are not banned. */
     int32_t (*draw)(struct ct_backend *b, const struct ct_logits *logits, const struct ct_draw *d);
+    /* The k best of at least so many, best first. */
+    void (*top)(struct ct_backend *b, const struct ct_logits *logits, int k, carat_candidate *out);
     /* The places of the k best, as the kernels' select has it; place[k]. */
     int (*select)(struct ct_backend *b, int32_t *place, const struct ct_logits *logits, int k,
                   const int32_t *excluded, int n_excluded);

@@ -409,24 +409,6 @@ carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, in
     return CARAT_OK;
 }
 
-/* The k best of a list, best first: by selection, which is enough for the few that people look at. */
-static void take_best(const struct ct_logits *l, int k, carat_candidate *out)
-{
-    int kept = 0;
-
-    for (int i = 0; i < l->n; i++) {
-        const carat_candidate c = {ct_logits_id(l, i), l->value[i]};
-        int at = kept < k ? kept : k;
-        while (at > 0 && out[at - 1].logit < c.logit)
-            at--;
-        if (at == k)
-            continue;
-        kept = CT_MIN(kept + 1, k);
-        memmove(out + at + 1, out + at, (size_t)(kept - at - 1) * sizeof *out);
-        out[at] = c;
-    }
-}
-
 carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_error *err)
 {
     const int n_vocab = config_of(session)->n_vocab;
@@ -440,7 +422,7 @@ carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_e
     ct_lock_enter(&session->engine->lock);
     carat_status status = ct_session_read(session, &reading, &logits, err);
     if (!status)
-        take_best(&logits, k, out);
+        session->engine->backend->verb.top(session->engine->backend, &logits, k, out);
     ct_lock_leave(&session->engine->lock);
     ct_session_release(session);
     return status;

@@ -442,6 +442,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .attend = ct_cpu_attend,
                  .residual_norm = cpu_residual_norm,
                  .draw = cpu_draw,
+                 .top = ct_cpu_top,
                  .select = cpu_select,
                  .input_norms = cpu_input_norms,
                  .prune = cpu_prune,

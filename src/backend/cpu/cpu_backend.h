@@ -149,6 +149,7 @@ void ct_cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_k
                    float scale, float cap);
 
 /* cpu_told.c */
+void ct_cpu_top(struct ct_backend *b, const struct ct_logits *l, int k, carat_candidate *out);
 float ct_cpu_entropy(struct ct_backend *b, const struct ct_logits *l, int k, const int32_t *excluded,
                      int n_excluded);
 float ct_cpu_logprob(struct ct_backend *b, const struct ct_logits *l, int32_t id, carat_logprob *top, int k);

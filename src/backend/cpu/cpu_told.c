@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_told.c: what is told of logits beside the draw: the entropy of the best ids, logarithms of
+/* cpu_told.c: what is told of logits beside the draw: the best ids, their entropy, logarithms of
  * probabilities. */
 #include "backend/cpu/cpu_backend.h"
 
@@ -35,4 +35,14 @@ float ct_cpu_logprob(struct ct_backend *b, const struct ct_logits *l, int32_t id
     float own = (l->value[id] - most) - sum;
     ct_os_fp_leave(fp);
     return own;
+}
+
+void ct_cpu_top(struct ct_backend *base, const struct ct_logits *l, int k, carat_candidate *out)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+    int n = b->kernel.select(b->draw.order, l, k, NULL, 0, b->draw.spare);
+
+    assert(n == k);
+    for (int i = 0; i < n; i++)
+        out[i] = (carat_candidate){ct_logits_id(l, b->draw.order[i]), l->value[b->draw.order[i]]};
 }
