@@ -175,7 +175,9 @@ static void explain_head(struct explaining *x)
             s->kept, h->o.quant ? " as int8" : "", s->tile_bytes);
     if (s->tiles && h->o.shortlist_tiles)
         say(x, "head.shortlist", "at most %d tiles a token", h->o.shortlist_tiles);
-    if (s->sketch_bytes)
+    if (s->sketch_bytes && s->from_cache)
+        say(x, "head.sketch", "%zu bytes beside the head, mapped from the cache", s->sketch_bytes);
+    else if (s->sketch_bytes)
         say(x, "head.sketch", "%zu bytes beside the head, made in %.0f ms", s->sketch_bytes,
             s->sketch_s * 1e3);
     if (h->o.audit)
