@@ -110,7 +110,7 @@ static void run_chain(struct bench *b)
 static void run_select(struct bench *b)
 {
     const struct ct_logits l = {.value = b->logits, .n = VOCABULARY};
-    b->id = b->k->select(b->order, &l, 64, NULL, 0, NULL);
+    b->id = b->k->select(b->room.order, &l, 64, NULL, 0, NULL);
 }
 static void run_input_norms(struct bench *b)
 {
@@ -121,7 +121,7 @@ static void prune(struct bench *b, float bar)
 {
     struct ct_prune p = {b->logits, b->bound, VOCABULARY, {20, 0.02}, bar, NULL};
     int rows;
-    b->id = b->k->prune(b->order, &rows, &p);
+    b->id = b->k->prune(b->room.order, &rows, &p);
 }
 static void run_prune_most(struct bench *b)
 {

@@ -226,9 +226,9 @@ static void ranges(void **state)
         {{sizeof card, 1, 64, 0.95f, NAN, 0, NULL, 0, 0, NULL}, "min_p"},
         {{sizeof card, 1, 64, 0.95f, -1, 0, NULL, 0, 0, NULL}, "min_p"},
         {{sizeof card, 1, 64, 0.95f, 1.5f, 0, NULL, 0, 0, NULL}, "min_p"},
-        {{sizeof card, 1, 64, 0.95f, 0, 0, NULL, 1, 0}, "banned"},
-        {{sizeof card, 1, 64, 0.95f, 0, 0, ids, -1, 0}, "banned"},
-        {{sizeof card, 1, 64, 0.95f, 0, 0, negative, 2, 0}, "banned[1]"},
+        {{sizeof card, 1, 64, 0.95f, 0, 0, NULL, 1, 0, NULL}, "banned"},
+        {{sizeof card, 1, 64, 0.95f, 0, 0, ids, -1, 0, NULL}, "banned"},
+        {{sizeof card, 1, 64, 0.95f, 0, 0, negative, 2, 0, NULL}, "banned[1]"},
     };
     for (size_t i = 0; i < CT_COUNT(bad); i++) {
         carat_error err = {0};
