@@ -67,11 +67,12 @@ static carat_status plan_sketch(struct ct_head *h, carat_error *err)
     struct ct_pruned *p = h->pruned;
     const struct ct_weight *w = &h->stored;
     const struct ct_weight sketch = ct_head_made_panels(SKETCH, w->rows, w->cols);
+    /* those of a panel together, so that nobody packs them */
     const struct ct_weight bound = {.type = CT_F16,
-                                    .layout = CT_LAYOUT_ROWS,
+                                    .layout = CT_LAYOUT_PANELS,
                                     .rows = p->panels * CT_PANEL_ROWS,
                                     .cols = 2,
-                                    .row_bytes = sizeof *p->bound,
+                                    .row_bytes = CT_PANEL_ROWS * sizeof *p->bound,
                                     .scale = 1};
 
     static_assert(sizeof *p->bound == 2 * sizeof(uint16_t), "two numbers in f16");
