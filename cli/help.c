@@ -185,8 +185,10 @@ int verb_version(const struct options *o)
     const char *compiler = "unknown";
 #endif
     if (o->json)
-        return out_json(json_pack("{s:s, s:i, s:s}", "version", carat_version(), "numerics",
-                                  CARAT_NUMERICS_VERSION, "compiler", compiler));
-    out_print("carat %s\nnumerics %d\ncompiler %s\n", carat_version(), CARAT_NUMERICS_VERSION, compiler);
+        return out_json(json_pack("{s:s, s:i, s:i, s:s}", "version", carat_version(), "numerics",
+                                  CARAT_NUMERICS_VERSION, "drawing", CARAT_DRAWING_VERSION, "compiler",
+                                  compiler));
+    out_print("carat %s\nnumerics %d\ndrawing %d\ncompiler %s\n", carat_version(), CARAT_NUMERICS_VERSION,
+              CARAT_DRAWING_VERSION, compiler);
     return DONE;
 }

@@ -340,7 +340,7 @@ CARAT_API carat_status carat_generation_get_info(const carat_generation *generat
 /* A line of an explanation, until the call returns. Keys are lower case, parts of one between dots, and do
  * not repeat; values are one line of text for people. Nonzero ends the call with CARAT_E_CANCELLED. */
 typedef int (*carat_explain_line)(void *user, const char *key, const char *value);
-/* What the passes of an engine are made of, and why: arithmetic and numerics version; level asked for, found,
+/* What the passes of an engine are made of, and why: arithmetic, versions of the rules of numbers and draws; level asked for, found,
  * used; for each operation types of weights, layout, input, the entry of the kernels and the level that has
  * written it, and why it is no better one; sizes of blocks and tiles; threads, chunk and level of each phase;
  * context, K and V, cache file, snapshots. Any thread. CARAT_E_ARGUMENT, CARAT_E_CANCELLED. */

@@ -213,6 +213,7 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
     say(&x, "arithmetic", "%s",
         engine->exact ? "exact: float32, as the reference" : "fast: inputs as the types of weights ask");
     say(&x, "numerics", "%d", CARAT_NUMERICS_VERSION);
+    say(&x, "drawing", "%d", CARAT_DRAWING_VERSION);
     explain_level(&x, "", &prefill);
     if (differ)
         explain_level(&x, "decode_", &decode);

@@ -104,6 +104,7 @@ done
 refuse 2 help frobnicate
 expect 0 version
 out_has '^numerics [0-9]'
+out_has '^drawing [0-9]'
 expect 0 --version
 out_has '^carat '
 expect 0 version --json

@@ -76,6 +76,7 @@ static void of_plain_c(void **state)
     o.isa = "ref";
     const struct lines *l = explain(&o);
     check_value(l, "numerics", "1");
+    check_value(l, "drawing", "2");
     check_value(l, "level.asked", "ref");
     check_value(l, "level.found", host.isa);
     check_value(l, "level.used", "ref");
