@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "head.h"
 #include "lookup.h"
 
 /* Their number is the library's to limit; a message about it should not come after a long load. */
@@ -425,6 +426,17 @@ int converse_answer(struct converse *c)
     if (code == DONE)
         log_generation(c);
     return code;
+}
+
+int converse_audits(const struct converse *c)
+{
+    carat_head_stats head = {.size = sizeof head};
+    carat_error err;
+
+    if (!c->o->audit || !c->engine)
+        return DONE;
+    return carat_engine_get_head(c->engine, &head, &err) == CARAT_OK ? check_audits(&head)
+                                                                     : fail_status(&err);
 }
 
 void converse_close(struct converse *c)

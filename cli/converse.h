@@ -64,6 +64,8 @@ void converse_end_text(struct converse *c);
 int converse_keep(struct converse *c);
 /* Do the seed and the last two options matter? A temperature of 0 draws nothing. */
 bool converse_draws(const carat_sampling *s);
+/* What the audits of the head found, with --audit. */
+int converse_audits(const struct converse *c);
 void converse_close(struct converse *c);
 
 #endif

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode_check.c: what must hold after the last round of `carat decode`. */
+/* decode_check.c: what must hold at the end: of audits of the head, and of the rounds of `carat decode`. */
 #include "decode.h"
+#include "head.h"
+
+int check_audits(const carat_head_stats *head)
+{
+    if (!head->exact || !head->differences)
+        return DONE;
+    return fail(CHECK_FAILED, "--audit: %llu of %llu results of %s differ from dense",
+                (unsigned long long)head->differences, (unsigned long long)head->audits,
+                carat_head_name(head->strategy));
+}
 
 int decode_check(const struct decoding *d)
 {
     const size_t n = (size_t)d->n_steps;
 
-    if (d->head.exact && d->head.differences)
-        return fail(CHECK_FAILED, "--audit: %llu of %llu results of %s differ from dense",
-                    (unsigned long long)d->head.differences, (unsigned long long)d->head.audits,
-                    carat_head_name(d->head.strategy));
+    int code = check_audits(&d->head);
+
+    if (code != DONE)
+        return code;
     for (size_t i = n; i < n * (size_t)d->n_rounds; i++) {
         if (d->steps[i].id == d->steps[i % n].id)
             continue;

@@ -169,7 +169,10 @@ static int answer(struct run *r)
     insight_end(&c->insight, c->engine, &c->generation);
     if (code == DONE && strcmp(c->stop, "cancelled") == 0)
         return INTERRUPTED;
-    return code == DONE ? r->not_kept : code;
+    int audits = converse_audits(c);
+    if (code == DONE)
+        code = r->not_kept;
+    return code == DONE ? audits : code;
 }
 
 /* Nobody has a prompt: then there is a conversation, where somebody sits or wants one. */

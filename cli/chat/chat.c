@@ -273,6 +273,8 @@ int chat_begin(struct converse *with)
         code = chat_talk(&c);
     if (with->engine)
         insight_end(&with->insight, with->engine, &with->generation);
+    if (code == DONE)
+        code = converse_audits(with);
     with->o = o;
     talk_close(&c.talk);
     conversation_free(&files);
