@@ -87,6 +87,9 @@ void ct_head_rows(struct ct_head *h, const struct ct_pass *p, int first, int n, 
 bool ct_head_again(struct ct_head *h, const struct ct_pass *p, const float *hidden, struct ct_head_row *row);
 /* The last so many rows took so long. */
 void ct_head_took(struct ct_head *h, int n, double seconds);
+/* Of n rows the first, at most a slice, get all logits, to to[i]; returns how many these are. */
+enum { CT_HEAD_SLICE = 64 };
+int ct_head_all(const struct ct_head *h, struct ct_head_row *row, int n, float **to);
 /* All logits of rows, whatever the strategy; for strategies that go back to it. */
 void ct_head_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row);
 

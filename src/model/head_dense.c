@@ -5,19 +5,23 @@
 
 #include <stdarg.h>
 
-enum { SLICE = 64 }; /* rows that are told to the backend at once */
+int ct_head_all(const struct ct_head *h, struct ct_head_row *row, int n, float **to)
+{
+    const int slice = CT_MIN(n, CT_HEAD_SLICE);
+
+    for (int i = 0; i < slice; i++) {
+        to[i] = row[i].memory;
+        row[i].logits = (struct ct_logits){row[i].memory, NULL, h->stored.rows};
+    }
+    return slice;
+}
 
 void ct_head_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
 {
-    float *to[SLICE];
+    float *to[CT_HEAD_SLICE];
 
     for (int done = 0, part; done < n; done += part) {
-        part = CT_MIN(n - done, SLICE);
-        for (int i = 0; i < part; i++) {
-            struct ct_head_row *r = &row[done + i];
-            to[i] = r->memory;
-            r->logits = (struct ct_logits){r->memory, NULL, h->packed->rows};
-        }
+        part = ct_head_all(h, row + done, n - done, to);
         project_logits(p->backend, p->h, first + done, part, to, h->packed, p->config->logit_cap);
     }
 }

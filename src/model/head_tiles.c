@@ -12,8 +12,7 @@
 #include "quant/encode.h"
 
 enum {
-    SLICE = 64, /* rows that are told to the backend at once */
-    RULE = 1,   /* by which int8 tiles are made (head_made.h) */
+    RULE = 1, /* by which int8 tiles are made (head_made.h) */
 };
 
 struct ct_head_tiles {
@@ -290,7 +289,7 @@ struct evaluation {
 static void finish_run(struct evaluation *e)
 {
     struct ct_backend *b = e->p->backend;
-    float *to[SLICE];
+    float *to[CT_HEAD_SLICE];
 
     for (int i = 0; i < e->n; i++)
         to[i] = e->to[i] + e->done;
@@ -375,15 +374,10 @@ static int evaluate(struct ct_head *h, const struct ct_pass *p, int first, int n
 
 static void all_tiles(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
 {
-    float *to[SLICE];
+    float *to[CT_HEAD_SLICE];
 
     for (int done = 0, part; done < n; done += part) {
-        part = CT_MIN(n - done, SLICE);
-        for (int i = 0; i < part; i++) {
-            struct ct_head_row *r = &row[done + i];
-            to[i] = r->memory;
-            r->logits = (struct ct_logits){r->memory, NULL, h->stored.rows};
-        }
+        part = ct_head_all(h, row + done, n - done, to);
         evaluate(h, p, first + done, part, to, NULL, h->tiles->n);
     }
 }
