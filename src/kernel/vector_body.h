@@ -47,7 +47,8 @@ static float log_sum(const float *x, int n, float *top)
     int whole = n / 32 * 32, i = 0;
 
     for (int j = 0; j < 32; j++)
-        last[j] = whole + j < n ? x[whole + j] : -__builtin_inff();
+        last[j] = -__builtin_inff();
+    memcpy(last, x + whole, (size_t)(n - whole) * sizeof *x);
     for (int j = 0; j < ACROSS; j++) {
         most[j] = fvec_load(last + j * VEC);
         sum[j] = fvec_all(0);

@@ -235,7 +235,7 @@ static void act_generate(struct act *a)
         go.max_tokens = 6;
         go.naive = i;
         go.stops = (const char *[]){"nowhere", "else"};
-        go.n_stops = 2;
+        go.n_stops = model_info(a->model).has_tokenizer ? 2 : 0;
         go.loop_guard = 96;
         DO(carat_generation_create(&generation, session[i], &go, err));
         DO(carat_generate(generation, err));

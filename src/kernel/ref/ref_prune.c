@@ -24,10 +24,12 @@ void CT_NAME(ct_input_norms)(struct ct_input_norms *out, const float *x, int n, 
     for (int at = 0; at < n; at += CT_GROUP) {
         const int have = CT_MIN(CT_GROUP, n - at);
         int8_t q[CT_GROUP];
-        double scale = ct_quantise_group(q, x + at, have);
+        float value[CT_GROUP] = {0}; /* so that no vector reaches beyond x */
+        memcpy(value, x + at, (size_t)have * sizeof *value);
+        double scale = ct_quantise_group(q, value, have);
         for (int i = 0; i < have; i++) {
             double quantised = scale * q[i];
-            double used = floats ? bf16 ? ct_bf16_round(x[at + i]) : x[at + i] : quantised;
+            double used = floats ? bf16 ? ct_bf16_round(value[i]) : value[i] : quantised;
             int8[i] += quantised * quantised;
             dense[i] += used * used;
             apart[i] += (used - quantised) * (used - quantised);
