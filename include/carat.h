@@ -425,8 +425,8 @@ CARAT_API carat_status carat_step(carat_engine *engine, carat_row *rows, size_t 
  * thread, also from a callback. */
 CARAT_API void carat_cancel(carat_session *session);
 
-/* The logits after the last token, [n_vocab], until the next call that evaluates or rewinds. NULL when there
- * are none. */
+/* The logits after the last token, [n_vocab], until the next call that evaluates or rewinds; those that nobody
+ * needed so far are computed now. NULL when there are none, or they hold NaN or infinity. */
 CARAT_API const float *carat_logits(const carat_session *session);
 
 #define CARAT_TEMPERATURE_MIN 1e-6f /* below, logits / temperature could exceed a float */

@@ -96,7 +96,7 @@ typedef struct carat_head_options {
     int shortlist_tiles;
     int audit;        /* every so many tokens dense is computed beside it; 0: never */
     float min_recall; /* of top-k in audits: below, a shortlist is given up; 0: 0.98 */
-    carat_log log;    /* gets what happens to the strategy; may be NULL */
+    carat_log log;    /* gets what happens to it, also inside passes, as a watch; may be NULL */
     void *user;       /* passed to it */
 } carat_head_options;
 CARAT_DEFAULT(carat_head_options)
