@@ -308,26 +308,36 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
 
 /* ---- logits ---- */
 
-/* Logits [r0, r1) of every row of the slice, whether they are finite included. A single row is computed where
- * it belongs; those of several rows are not at even distances. */
-static void some_logits(struct job *j, int r0, int r1, struct ct_panels_next next, int thread)
+/* Rows [r0, r1) of every row of the slice go to `at`. Those of a single row are computed there; those of several
+ * rows are not at even distances. */
+static void some_rows(struct job *j, int r0, int r1, int at, struct ct_panels_next next, int thread)
 {
-    struct ct_cpu_backend *b = j->b;
     struct ct_weight w = ct_weight_rows(j->ws[0], r0, r1);
     bool alone = j->tokens == 1;
-    ct_mat out = {alone ? j->to[0] + r0 : beside_of(b, thread), w.rows, ct_stride(w.rows)};
+    ct_mat out = {alone ? j->to[0] + at : beside_of(j->b, thread), w.rows, ct_stride(w.rows)};
 
-    assert(alone || (size_t)out.stride * (size_t)j->tokens <= beside_values(b));
+    assert(alone || (size_t)out.stride * (size_t)j->tokens <= beside_values(j->b));
     product_rows(j, out, &w, 0, w.rows, next, thread);
-    for (int t = 0; t < j->tokens; t++) {
-        float *to = j->to[t] + r0;
-        if (!alone)
-            memcpy(to, ct_row(out, t), (size_t)w.rows * sizeof *to);
-        if (j->cap > 0)
-            b->kernel.softcap(to, j->cap, w.rows);
-        if (!b->kernel.finite(to, (size_t)w.rows))
-            b->not_finite[b->origin[j->first + t]] = true;
-    }
+    for (int t = 0; t < j->tokens && !alone; t++)
+        memcpy(j->to[t] + at, ct_row(out, t), (size_t)w.rows * sizeof(float));
+}
+
+void ct_cpu_cap_logits(struct ct_backend *base, int row, float *logits, int n, float cap)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+
+    if (cap > 0)
+        b->kernel.softcap(logits, cap, n);
+    if (!b->kernel.finite(logits, (size_t)n))
+        b->not_finite[b->origin[row]] = true;
+}
+
+/* Logits [r0, r1) of every row of the slice, whether they are finite included. */
+static void some_logits(struct job *j, int r0, int r1, struct ct_panels_next next, int thread)
+{
+    some_rows(j, r0, r1, r0, next, thread);
+    for (int t = 0; t < j->tokens; t++)
+        ct_cpu_cap_logits(&j->b->base, j->first + t, j->to[t] + r0, r1 - r0, j->cap);
 }
 
 /* Output rows whose logits are computed before they are looked at: as many blocks as fit beside. */
@@ -373,18 +383,6 @@ void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n,
 }
 
 /* ---- some rows ---- */
-
-/* Rows [r0, r1) of every row of the slice go to `at`. */
-static void some_rows(struct job *j, int r0, int r1, int at, struct ct_panels_next next, int thread)
-{
-    struct ct_weight w = ct_weight_rows(j->ws[0], r0, r1);
-    bool alone = j->tokens == 1;
-    ct_mat out = {alone ? j->to[0] + at : beside_of(j->b, thread), w.rows, ct_stride(w.rows)};
-
-    product_rows(j, out, &w, 0, w.rows, next, thread);
-    for (int t = 0; t < j->tokens && !alone; t++)
-        memcpy(j->to[t] + at, ct_row(out, t), (size_t)w.rows * sizeof(float));
-}
 
 /* The range in which a result is. */
 static int range_of(const struct job *j, int at)
@@ -437,16 +435,6 @@ void ct_cpu_project_some(struct ct_backend *base, ct_mat in, int first, int n, f
     prepare(b, (ct_mat){ct_row(in, first), in.cols, in.stride}, n, 1, &w);
     const int rows = rows_of_block(b, n);
     run_blocks(&j, (last->at + last->end - last->first + rows - 1) / rows, some_blocks);
-}
-
-void ct_cpu_cap_logits(struct ct_backend *base, int row, float *logits, int n, float cap)
-{
-    struct ct_cpu_backend *b = ct_cpu(base);
-
-    if (cap > 0)
-        b->kernel.softcap(logits, cap, n);
-    if (!b->kernel.finite(logits, (size_t)n))
-        b->not_finite[b->origin[row]] = true;
 }
 
 /* ---- memory ---- */
