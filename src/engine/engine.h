@@ -155,7 +155,7 @@ void ct_lay_out(struct carat_engine *e);
 enum { CT_NO_LAYER = -2 };
 int ct_weight_place(const carat_engine *e, const struct ct_weight *weight);
 
-/* timeline.c; the engine's lock is held for all but the first two. */
+/* timeline.c; the engine's lock is held for all but the first. */
 static inline int32_t *ct_held_tokens(const carat_session *s) /* [context] */
 {
     return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
@@ -191,6 +191,9 @@ void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row
  * of them computed, in the same memory. E_ARGUMENT: there are none, E_NUMERIC. */
 carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
                              struct ct_logits *logits, carat_error *err);
+/* The ids that are never drawn: the model's own, then those of a sampling; ids has room for CT_MOST_APART. Returns
+ * their number. */
+int ct_never_drawn(const carat_engine *e, const carat_sampling *o, int32_t *ids);
 /* What draws behind held[first] ... held[last] read, tokens held before them; apart has room for
  * CT_MOST_APART ids. held NULL: the tokens are not known yet. */
 struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, const int32_t *held,

@@ -133,17 +133,23 @@ static void sort_ids(int32_t *id, int n)
     }
 }
 
+int ct_never_drawn(const carat_engine *e, const carat_sampling *o, int32_t *ids)
+{
+    const struct carat_model *m = e->model;
+
+    for (int i = 0; i < m->n_banned; i++)
+        ids[i] = m->banned[i];
+    for (int i = 0; i < o->n_banned; i++)
+        ids[m->n_banned + i] = o->banned[i];
+    return m->n_banned + o->n_banned;
+}
+
 struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, const int32_t *held,
                                 int first, int last, int32_t *apart)
 {
     const carat_chain *c = o->chain;
     struct ct_reading r = {.n = e->model->config.n_text_vocab, .apart = apart};
-    int n = 0;
-
-    for (int i = 0; i < e->model->n_banned; i++)
-        apart[n++] = e->model->banned[i];
-    for (int i = 0; i < o->n_banned; i++)
-        apart[n++] = o->banned[i];
+    int n = ct_never_drawn(e, o, apart);
     int edited = ct_chain_apart(c, held, first, last, apart + n, CT_MOST_APART - n);
     bool unknown = c && !held && (ct_chain_repeats(c) || ct_chain_is_dry(c));
     r.k = edited < 0 || unknown ? 0 : CT_MIN(ct_chain_best(o), r.n);

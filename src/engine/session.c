@@ -373,15 +373,12 @@ int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sam
         .position = (uint32_t)n,
         .number = o->number,
         .banned = e->banned,
-        .n_banned = e->model->n_banned,
+        .n_banned = ct_never_drawn(e, o, e->banned),
         .chain = o->chain,
         .edits = e->penalty.edits,
     };
 
     text.n = ct_logits_below(logits, e->model->config.n_text_vocab);
-    memcpy(e->banned, e->model->banned, (size_t)e->model->n_banned * sizeof *e->banned);
-    for (int i = 0; i < o->n_banned; i++)
-        e->banned[d.n_banned++] = o->banned[i];
     if (o->chain)
         d.n_edits = ct_penalty_edits(&e->penalty, o->chain, held, n);
     return e->backend->verb.draw(e->backend, &text, &d);

@@ -8,16 +8,13 @@
 
 /* ---- opening ---- */
 
-static carat_status copy_never(struct ct_told *t, const carat_model *m, const carat_sampling *sampling,
+static carat_status copy_never(struct ct_told *t, const carat_engine *e, const carat_sampling *sampling,
                                carat_error *err)
 {
-    t->n_never = m->n_banned + sampling->n_banned;
-    t->never = malloc(((size_t)t->n_never + 1) * sizeof *t->never);
+    t->never = malloc(CT_MOST_APART * sizeof *t->never);
     if (!t->never)
         return ct_no_memory(err, "a generation");
-    memcpy(t->never, m->banned, (size_t)m->n_banned * sizeof *t->never);
-    for (int i = m->n_banned; i < t->n_never; i++)
-        t->never[i] = sampling->banned[i - m->n_banned];
+    t->n_never = ct_never_drawn(e, sampling, t->never);
     return CARAT_OK;
 }
 
@@ -32,7 +29,7 @@ carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat
     if (t->stops.n && !m->tokenizer)
         return ct_fail(err, CARAT_E_ARGUMENT, "the model has no tokenizer, and stop strings need text");
     CT_TRY(ct_guard_open(&t->guard, o->loop_guard, err));
-    return copy_never(t, m, o->sampling, err);
+    return copy_never(t, s->engine, o->sampling, err);
 }
 
 void ct_told_close(struct ct_told *t)
