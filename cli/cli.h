@@ -157,6 +157,8 @@ int open_packed(carat_model **model, const struct options *o);
 void engine_options(carat_engine_options *e, const struct options *o);
 /* An engine with a bar while it takes the weights. */
 int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options);
+/* Evaluates n ids, whose logits nobody reads; they are computed all the same where that is asked for. */
+int evaluate_ids(carat_engine *engine, carat_session *session, const int32_t *ids, int n, bool logits);
 /* Leaves context and KV type to --memory, where that was given with a size and they were not. An exit code.
  */
 int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o);

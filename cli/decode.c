@@ -147,29 +147,14 @@ static int open_generation(struct decoding *d)
                : fail_status(&err);
 }
 
-static int pass_over(void *user, int token, const float *logits)
-{
-    (void)user;
-    (void)token;
-    (void)logits;
-    return 0;
-}
-
-/* All ids but the last, whose logits nobody reads. */
+/* All ids but the last. */
 static int prefill(struct decoding *d, struct round *round)
 {
-    carat_row row = {.session = d->session,
-                     .tokens = d->ids.ids,
-                     .n = d->ids.n - 1,
-                     .wants = d->o->prefill_logits ? CARAT_WANTS_ALL : CARAT_WANTS_NONE,
-                     .deliver = d->o->prefill_logits ? pass_over : NULL};
     double start = seconds();
-    carat_error err;
+    int code = evaluate_ids(d->engine, d->session, d->ids.ids, d->ids.n - 1, d->o->prefill_logits);
 
-    if (row.n > 0 && carat_step(d->engine, &row, sizeof row, 1, &err) != CARAT_OK)
-        return fail_status(&err);
     round->prefill_s = seconds() - start;
-    return DONE;
+    return code;
 }
 
 /* The id before it is evaluated, the next one drawn; what else is read is not in its time. */

@@ -137,34 +137,14 @@ static int begin_session(struct head_seat *seat, const carat_sampling *sampling)
                                                                                           : fail_status(&err);
 }
 
-static int pass_over(void *user, int token, const float *logits)
-{
-    (void)user;
-    (void)token;
-    (void)logits;
-    return 0;
-}
-
-/* n ids of the prompt, whose logits nobody reads. */
-static int evaluate_prompt(const struct heads *h, const struct head_seat *seat, int n, bool logits)
-{
-    carat_row row = {.session = seat->session,
-                     .tokens = h->truth.ids,
-                     .n = n,
-                     .wants = logits ? CARAT_WANTS_ALL : CARAT_WANTS_NONE,
-                     .deliver = logits ? pass_over : NULL};
-    carat_error err;
-
-    return n == 0 || carat_step(seat->engine, &row, sizeof row, 1, &err) == CARAT_OK ? DONE
-                                                                                     : fail_status(&err);
-}
-
 /* A session that holds all ids of the prompt but the last. */
 static int begin_run(const struct heads *h, struct head_seat *seat, const carat_sampling *sampling)
 {
     int code = begin_session(seat, sampling);
 
-    return code == DONE ? evaluate_prompt(h, seat, h->n_ids - 1, h->o->prefill_logits) : code;
+    return code == DONE
+               ? evaluate_ids(seat->engine, seat->session, h->truth.ids, h->n_ids - 1, h->o->prefill_logits)
+               : code;
 }
 
 static int take_step(const struct heads *h, const struct head_seat *seat, int i,
@@ -309,7 +289,7 @@ static int time_prompt(struct heads *h, struct head_row *row, const carat_sampli
         code = fail_status(&err);
     double start = seconds();
     if (code == DONE)
-        code = evaluate_prompt(h, &h->seat, h->n_ids, row->prompt_logits);
+        code = evaluate_ids(h->seat.engine, h->seat.session, h->truth.ids, h->n_ids, row->prompt_logits);
     h->seconds[r] = seconds() - start;
     row->speed[r] = h->n_ids / fmax(h->seconds[r], 1e-9);
     return code == DONE ? count_since(h, row, &before) : code;
