@@ -455,12 +455,19 @@ static void tell_choice(struct ct_head *h, const struct ct_head_times *t)
     if (h->pruned->told)
         return;
     h->pruned->told = true;
-    if (t->pays)
+    const double tokens = ceil(h->stats.sketch_s / (t->dense - t->pruned));
+    if (t->pays && h->pruned->mapped)
         ct_head_log(
             h,
-            "head auto: exact-pruned, since a token takes %.2f ms of the head instead of %.2f; making the "
-            "sketch took %.0f ms, which %.0f tokens make up for",
-            pruned, dense, h->stats.sketch_s * 1e3, ceil(h->stats.sketch_s / (t->dense - t->pruned)));
+            "head auto: exact-pruned, since a token takes %.2f ms of the head instead of %.2f; its sketch "
+            "came from the cache, so it pays from the first token on",
+            pruned, dense);
+    else if (t->pays)
+        ct_head_log(
+            h,
+            "head auto: exact-pruned, since a token takes %.2f ms of the head instead of %.2f; making its "
+            "sketch took %.0f ms, which pays after %.0f token%s",
+            pruned, dense, h->stats.sketch_s * 1e3, tokens, tokens == 1 ? "" : "s");
     else
         ct_head_log(
             h,
