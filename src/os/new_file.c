@@ -78,7 +78,7 @@ bool ct_os_disk(const char *dir, uint64_t *total, uint64_t *left)
 
     if (statvfs(dir, &st) != 0)
         return false;
-    *total = (uint64_t)st.f_blocks * st.f_frsize;
+    *total = (uint64_t)(st.f_blocks - st.f_bfree + st.f_bavail) * st.f_frsize;
     *left = (uint64_t)st.f_bavail * st.f_frsize;
     return true;
 }

@@ -11,31 +11,18 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <sys/statvfs.h>
 #include <time.h>
 
 /* ---- places ---- */
 
-/* A fifth of the disk stays free, or nothing is packed: looks for a place that has more. In memory nobody
- * waits for a disk. Where there is none, there is nothing to test. */
+/* In memory nobody waits for a disk. Where no place has room, there is nothing to test. */
 #define MAIN(tests)                                                                                          \
-    (find_room() ? cmocka_run_group_tests(tests, make_scratch, drop_scratch)                                 \
-                 : (puts("no disk here is free enough"), 0))
-UNUSED static bool find_room(void)
+    (has_room(roomy("/dev/shm", "/tmp")) ? cmocka_run_group_tests(tests, make_cache_scratch, drop_scratch)   \
+                                         : (puts("no disk here is free enough"), 0))
+UNUSED static int make_cache_scratch(void **state)
 {
-    static const char *const places[] = {"/dev/shm/carat-XXXXXX", "/tmp/carat-test-XXXXXX"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        struct statvfs disk;
-        assert(strlen(places[i]) < sizeof scratch);
-        strcpy(scratch, places[i]);
-        *strrchr(scratch, '/') = 0;
-        if (statvfs(scratch, &disk) == 0 && (double)disk.f_bavail > 0.21 * (double)disk.f_blocks &&
-            (double)disk.f_bavail * (double)disk.f_frsize > 300e6) {
-            strcpy(scratch, places[i]);
-            return true;
-        }
-    }
-    return false;
+    (void)state;
+    return make_scratch_in(roomy("/dev/shm", "/tmp"));
 }
 
 UNUSED static const char *cache_dir(void)

@@ -12,6 +12,7 @@ double seconds(void);
 #include "../../cli/input.c"
 #include "../../cli/message.c"
 #include "../../cli/progress.c"
+#include "os/room.h"
 #undef isatty
 
 #include <setjmp.h>
@@ -21,7 +22,7 @@ double seconds(void);
 #define MODEL CT_TEST_DATA "/vectors/gguf/q8_0.gguf"
 
 static bool stop;
-static char dir[] = "/tmp/carat-loading-XXXXXX"; /* of the cache */
+static char dir[] = "/dev/shm/carat-loading-XXXXXX"; /* of the cache */
 
 /* Each look at the clock takes a second. */
 double seconds(void)
@@ -148,7 +149,7 @@ static int prepare(void **unused)
 {
     (void)unused;
     stop = false;
-    strcpy(dir + sizeof dir - 7, "XXXXXX");
+    snprintf(dir, sizeof dir, "%s/carat-loading-XXXXXX", roomy("/tmp", "/dev/shm"));
     assert_non_null(mkdtemp(dir));
     setenv("TERM", "xterm", 1);
     setenv("NO_COLOR", "1", 1);

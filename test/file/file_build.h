@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "file/file.h"
+#include "os/room.h"
 
 #include <cmocka.h>
 
@@ -112,7 +113,7 @@ static inline char *temp_dir(void)
     const char *base = getenv("TMPDIR");
     char *dir = malloc(512);
     assert_non_null(dir);
-    snprintf(dir, 512, "%s/carat-test-XXXXXX", base && *base ? base : "/tmp");
+    snprintf(dir, 512, "%s/carat-test-XXXXXX", roomy(base && *base ? base : "/tmp", "/dev/shm"));
     assert_non_null(mkdtemp(dir));
     return dir;
 }

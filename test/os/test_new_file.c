@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "os/files.h"
@@ -156,6 +157,13 @@ static void a_disk_has_room(void **state)
     char path[MOST];
     assert_true(ct_os_disk(scratch, &total, &left));
     assert_true(total > 0 && left <= total);
+    struct statvfs before, after;
+    do { /* until nobody wrote meanwhile: used and free make the whole, what is reserved is neither */
+        assert_int_equal(statvfs(scratch, &before), 0);
+        assert_true(ct_os_disk(scratch, &total, &left));
+        assert_int_equal(statvfs(scratch, &after), 0);
+    } while (before.f_bfree != after.f_bfree || before.f_bavail != after.f_bavail);
+    assert_int_equal(total - left, (before.f_blocks - before.f_bfree) * before.f_frsize);
     assert_false(ct_os_disk(at(path, "nothing"), &total, &left));
 }
 
