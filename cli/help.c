@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-_Static_assert(N_VERB <= 16, "SELDOM keeps its verbs in the upper half of an unsigned");
+_Static_assert(N_VERB <= 32, "SELDOM keeps its verbs in the upper half of 64 bits");
 
 enum { WIDEST = 100, NARROW = 64, LEFT = 28, LEFT_NARROW = 8 };
 
@@ -133,7 +133,7 @@ static int print_options(enum verb verb, bool all)
     for (const struct option *o = option_table; o < option_table + option_count; o++) {
         if (!o->names[0]) {
             title = o->help;
-        } else if (o->verbs & ON(verb) && !(o->verbs & ON(verb) << 16 && !all)) {
+        } else if (o->verbs & ON(verb) && !(o->verbs & ON(verb) << 32 && !all)) {
             if (title)
                 out_print("\n%s:\n", title);
             title = NULL;

@@ -83,7 +83,7 @@ static void examples(const char *lines)
     out_print(".EE\n");
 }
 
-static void exit_status(unsigned verbs)
+static void exit_status(uint64_t verbs)
 {
     out_print(".SH EXIT STATUS\n");
     for (const struct exit_text *e = exit_texts; e->text; e++) {
@@ -95,7 +95,7 @@ static void exit_status(unsigned verbs)
     }
 }
 
-static void named(const char *section, const struct named_text *texts, unsigned verbs)
+static void named(const char *section, const struct named_text *texts, uint64_t verbs)
 {
     bool any = false;
 

@@ -28,8 +28,8 @@ enum verb {
     HELP,
     N_VERB
 };
-#define ON(verb)      (1u << (verb))
-#define SELDOM(verbs) ((verbs) | (verbs) << 16) /* there, and shown by --help-all only */
+#define ON(verb)      (UINT64_C(1) << (verb))
+#define SELDOM(verbs) ((verbs) | (verbs) << 32) /* there, and shown by --help-all only */
 #define NO_MODEL      (ON(CACHE) | ON(DOCTOR) | ON(COMPLETION) | ON(VERSION) | ON(HELP)) /* verbs without one */
 
 struct verb_text {
@@ -145,7 +145,7 @@ struct option {
     const char *names[MOST_NAMES]; /* as typed, dashes included; NULL ends a shorter list */
     enum option_kind kind;
     size_t field;      /* offset in struct options */
-    unsigned verbs;    /* those it belongs to: ON, or SELDOM */
+    uint64_t verbs;    /* those it belongs to: ON, or SELDOM */
     const char *value; /* placeholder in help; for CHOICE and SWITCH the words, separated by | */
     const char *help;
     double low, high; /* INT, REAL, REAL_OR_0, SIZE, AMOUNT, OFF_OR_INT: accepted range, both ends
@@ -158,13 +158,13 @@ extern const int option_count;
  * read or written unasked, each ended by name NULL. verbs: those whose man page has it; carat(1) has all. */
 struct exit_text {
     int code;
-    unsigned verbs;
+    uint64_t verbs;
     const char *text;
 };
 extern const struct exit_text exit_texts[];
 struct named_text {
     const char *name;
-    unsigned verbs;
+    uint64_t verbs;
     const char *text;
 };
 extern const struct named_text variable_texts[], file_texts[];
