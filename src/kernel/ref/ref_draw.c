@@ -2,27 +2,16 @@
 /* ref_draw.c: a draw (NUMERICS.md section 8): logits, edited, come into order as far as the chain needs
  * it, its links leave what they leave (ref_chain.c), and a counter-based random number chooses. The k
  * best: ref_select.c. */
+#include "kernel/philox.h"
 #include "kernel/ref/ref.h"
 
 enum { OF_DRAW, OF_XTC }; /* third word of the counter */
 #define MOST 0x1.fffffep127f
 
-/* Philox4x32-10 (Salmon et al., 2011): the first word for this key and counter, as a number below 1. */
+/* The draw's own random number below 1. */
 static float philox(const struct ct_draw *d, uint32_t third)
 {
-    uint32_t c0 = d->position, c1 = d->number, c2 = third, c3 = 0;
-    uint32_t k0 = (uint32_t)d->seed, k1 = (uint32_t)(d->seed >> 32);
-
-    for (int round = 0; round < 10; round++) {
-        uint64_t a = (uint64_t)0xD2511F53u * c0, b = (uint64_t)0xCD9E8D57u * c2;
-        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)b;
-        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)a;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    return (float)(c0 >> 8) * 0x1p-24f;
+    return (float)ct_philox(d->seed, d->position, d->number, third, 0) * 0x1p-24f;
 }
 
 struct drawing {

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* statistics.c: mean, quantiles and an interval of many values (NUMERICS.md section 13), and repetition in an
+ * answer. Values may be a mapped file of any size: they are read several times and copied nowhere. What they
+ * measure is the caller's. */
+#include "check/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernel/philox.h"
+
+/* ---- sums: 32 partial sums, folded (NUMERICS.md section 3) ---- */
+
+enum { PARTIALS = 32 };
+
+struct total {
+    double partial[PARTIALS];
+    int64_t n; /* values that were no NaN */
+};
+
+static void total_add(struct total *t, double value)
+{
+    t->partial[t->n++ % PARTIALS] += value;
+}
+
+static double total_end(struct total *t)
+{
+    for (int half = PARTIALS / 2; half > 0; half /= 2) {
+        for (int j = 0; j < half; j++)
+            t->partial[j] += t->partial[j + half];
+    }
+    return t->partial[0];
+}
+
+/* ---- quantiles: numpy.quantile's default, linear between two values in order ---- */
+
+/* A value as a number that is in the same order. */
+static uint64_t key_of(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits ^ (bits >> 63 ? UINT64_MAX : (uint64_t)1 << 63);
+}
+
+static double value_of_key(uint64_t key)
+{
+    uint64_t bits = key ^ (key >> 63 ? (uint64_t)1 << 63 : UINT64_MAX);
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+enum { MOST_QUANTILES = 3, MOST_RANKS = 2 * MOST_QUANTILES, BIN_BITS = 8, BINS = 1 << BIN_BITS };
+
+/* A value by its place in the order: its key is known from above, a byte more with every look at all values. */
+struct rank {
+    uint64_t key;
+    int64_t below; /* places among the values whose key begins so */
+    int table;     /* which counts: neighbours whose keys begin alike share them */
+};
+
+/* Finds the next byte of every key. */
+static void ranks_narrow(struct rank *rank, int n_ranks, const double *values, int64_t n, int shift)
+{
+    int64_t count[MOST_RANKS][BINS];
+    uint64_t begins[MOST_RANKS];
+    int tables = 0, above = shift + BIN_BITS;
+
+    for (int r = 0; r < n_ranks; r++) {
+        uint64_t begin = above < 64 ? rank[r].key >> above : 0;
+        if (tables == 0 || begins[tables - 1] != begin)
+            begins[tables++] = begin;
+        rank[r].table = tables - 1;
+    }
+    memset(count, 0, (size_t)tables * sizeof *count);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t key = key_of(values[i]), begin = above < 64 ? key >> above : 0;
+        for (int t = 0; t < tables; t++) {
+            if (begin == begins[t] && !isnan(values[i]))
+                count[t][key >> shift & (BINS - 1)]++;
+        }
+    }
+    for (int r = 0; r < n_ranks; r++) {
+        const int64_t *in = count[rank[r].table];
+        uint64_t bin = 0;
+        while (rank[r].below >= in[bin])
+            rank[r].below -= in[bin++];
+        rank[r].key |= bin << shift;
+    }
+}
+
+/* Quantiles q[n_q], ascending, of the `valid` > 0 values that are no NaN. */
+static void quantiles_of(const double *values, int64_t n, int64_t valid, const double *q, int n_q,
+                         double *out)
+{
+    struct rank rank[MOST_RANKS] = {{0}};
+    double share[MOST_QUANTILES];
+
+    for (int i = 0; i < n_q; i++) {
+        double place = q[i] * (double)(valid - 1);
+        int64_t lower = (int64_t)place;
+        share[i] = place - (double)lower;
+        rank[2 * i].below = lower;
+        rank[2 * i + 1].below = CT_MIN(lower + 1, valid - 1);
+    }
+    for (int shift = 64 - BIN_BITS; shift >= 0; shift -= BIN_BITS)
+        ranks_narrow(rank, 2 * n_q, values, n, shift);
+    for (int i = 0; i < n_q; i++) {
+        double a = value_of_key(rank[2 * i].key), b = value_of_key(rank[2 * i + 1].key), step = b - a;
+        if (a == b)
+            out[i] = a;
+        else
+            out[i] = share[i] < 0.5 ? a + step * share[i] : b - step * (1 - share[i]);
+    }
+}
+
+/* ---- the interval: prompts are drawn anew, since the tokens of one depend on each other ---- */
+
+struct prompt_sum {
+    double sum;
+    int64_t n;
+};
+
+static void bootstrap(const struct prompt_sum *prompt, uint32_t n, double *mean, carat_summary *s)
+{
+    static const double ends[2] = {0.025, 0.975};
+    double interval[2];
+
+    for (uint32_t r = 0; r < CT_RESAMPLES; r++) {
+        double sum = 0;
+        int64_t count = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t drawn =
+                (uint32_t)((uint64_t)ct_philox(0, r, i, 0, 0) * n >> 24); /* floor(u n), exactly */
+            sum += prompt[drawn].sum;
+            count += prompt[drawn].n;
+        }
+        mean[r] = sum / (double)count;
+    }
+    quantiles_of(mean, CT_RESAMPLES, CT_RESAMPLES, ends, 2, interval);
+    s->has_interval = 1;
+    s->low = interval[0];
+    s->high = interval[1];
+}
+
+carat_status ct_summarise(const double *values, const int64_t *counts, int n_prompts, carat_summary *s,
+                          carat_error *err)
+{
+    static const double q[MOST_QUANTILES] = {0.5, 0.9, 0.99};
+    double out[MOST_QUANTILES] = {NAN, NAN, NAN};
+    struct prompt_sum *prompt = malloc((size_t)n_prompts * sizeof *prompt + 1);
+    double *mean = malloc(CT_RESAMPLES * sizeof *mean);
+    struct total all = {{0}, 0};
+    int64_t n = 0;
+    uint32_t filled = 0;
+
+    if (!prompt || !mean) {
+        free(prompt);
+        free(mean);
+        return ct_no_memory(err, "the sums of the prompts");
+    }
+    s->max = NAN;
+    for (int p = 0; p < n_prompts; p++) {
+        struct total one = {{0}, 0};
+        for (int64_t end = n + counts[p]; n < end; n++) {
+            double value = values[n];
+            if (isnan(value))
+                continue;
+            total_add(&one, value);
+            total_add(&all, value);
+            s->max = s->max >= value ? s->max : value;
+        }
+        if (one.n > 0)
+            prompt[filled++] = (struct prompt_sum){.n = one.n, .sum = total_end(&one)};
+    }
+    s->n = all.n;
+    s->mean = all.n ? total_end(&all) / (double)all.n : NAN;
+    if (all.n)
+        quantiles_of(values, n, all.n, q, MOST_QUANTILES, out);
+    s->median = out[0];
+    s->p90 = out[1];
+    s->p99 = out[2];
+    s->has_interval = 0;
+    s->low = s->high = NAN;
+    if (filled > 1)
+        bootstrap(prompt, filled, mean, s);
+    free(prompt);
+    free(mean);
+    return CARAT_OK;
+}
+
+/* ---- repetition ---- */
+
+enum { GRAM = 4, MOST_PERIOD = 64, LEAST_TIMES = 3, LEAST_CYCLE = 32 };
+
+static uint32_t gram_hash(const int32_t *ids)
+{
+    uint64_t h = 0;
+
+    for (int i = 0; i < GRAM; i++)
+        h = (h ^ (uint32_t)ids[i]) * 0x9E3779B97F4A7C15u;
+    return (uint32_t)(h >> 32);
+}
+
+/* Places whose four ids stood before; table[mask + 1] is filled with 0: a place + 1, or nothing. */
+static int grams_repeated(const int32_t *ids, int n, int *table, size_t mask)
+{
+    int repeated = 0;
+
+    for (int i = 0; i + GRAM <= n; i++) {
+        size_t at = gram_hash(ids + i) & mask;
+        while (table[at] && memcmp(ids + table[at] - 1, ids + i, GRAM * sizeof *ids) != 0)
+            at = (at + 1) & mask;
+        repeated += table[at] != 0;
+        if (!table[at])
+            table[at] = i + 1;
+    }
+    return repeated;
+}
+
+carat_status ct_repetition_of(const int32_t *ids, int n, carat_repetition *r, carat_error *err)
+{
+    size_t size = 8;
+
+    while (size / 2 < (size_t)n)
+        size *= 2;
+    int *table = calloc(size, sizeof *table);
+    if (!table)
+        return ct_no_memory(err, "the places of an answer");
+    r->repeated_4grams = grams_repeated(ids, n, table, size - 1);
+    free(table);
+    r->cycle = r->cycle_start = 0;
+    for (int period = 1; period <= MOST_PERIOD && period < n && !r->cycle; period++) {
+        int start = n - period;
+        while (start > 0 && ids[start - 1] == ids[start - 1 + period])
+            start--;
+        if (n - start >= CT_MAX(LEAST_TIMES * period, LEAST_CYCLE)) {
+            r->cycle = period;
+            r->cycle_start = start;
+        }
+    }
+    return CARAT_OK;
+}
