@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "svg.h"
 
 /* In pixels. TOP is where the panels begin, HEIGHT that of the field inside their axes. */
 enum { WIDTH = 960, TOP = 84, HEIGHT = 280, LEFT = 74, RIGHT = 22, LINE = 18, FOOT = 48 };
@@ -21,28 +22,11 @@ struct series {
 
 struct panel {
     const char *title;
-    double x, y, width, height; /* of the field inside the axes */
+    struct svg_field in; /* the axes */
     int n;
     struct series series[MOST_SERIES];
     double most_depth, least_depth, most_speed;
 };
-
-static const char style[] =
-    "text{font-family:system-ui,-apple-system,'Segoe "
-    "UI',Helvetica,Arial,sans-serif;font-size:12px;fill:#59636e}\n"
-    ".paper{fill:#ffffff}.title{font-size:17px;font-weight:600}.head{font-size:14px;font-weight:600}\n"
-    ".title,.head,.key{fill:#1f2328}.grid{stroke:#e4e8ec}.axis{stroke:#8b949e}\n"
-    ".end{text-anchor:end}.mid{text-anchor:middle}\n"
-    ".line,.limit,.whisker{fill:none;stroke:currentColor}.line{stroke-width:2}\n"
-    ".limit{stroke-width:1.5;stroke-dasharray:6 4;opacity:.8}.whisker{stroke-width:1.2}\n"
-    ".mark{fill:currentColor}\n"
-    ".s0{color:#0b62c4}.s1{color:#c2500a}.s2{color:#1a7f37}.s3{color:#8250df}.s4{color:#b5156c}.s5{color:#"
-    "6e6100}\n"
-    "@media "
-    "(prefers-color-scheme:dark){text{fill:#9198a1}.paper{fill:#0d1117}.title,.head,.key{fill:#f0f6fc}\n"
-    ".grid{stroke:#262c36}.axis{stroke:#656c76}\n"
-    ".s0{color:#58a6ff}.s1{color:#f0883e}.s2{color:#3fb950}.s3{color:#bc8cff}.s4{color:#ff7bb8}.s5{color:#"
-    "d4c04a}}\n";
 
 /* ---- which curves there are ---- */
 
@@ -97,24 +81,13 @@ static int find_panels(const struct bench *b, struct panel *panels)
 
 /* ---- scales ---- */
 
-/* The least of 1, 2, 5 times a power of ten that makes at most `most` steps. */
-static double decimal_step(double range, int most)
-{
-    static const double mantissas[] = {1, 2, 5, 10};
-    double power = pow(10, floor(log10(range / most))), step = power;
-
-    for (int i = 0; i < 4 && range / step > most; i++)
-        step = power * mantissas[i];
-    return step;
-}
-
 /* Depths are mostly powers of two, and their ticks then too. */
 static double depth_step(const struct panel *p, int most)
 {
     double step = 16;
 
     if (p->most_depth < 2 * step || fmod(p->most_depth, step) != 0)
-        return fmax(1, decimal_step(fmax(p->most_depth, 1), most));
+        return fmax(1, svg_step(fmax(p->most_depth, 1), most));
     while (p->most_depth / step > most)
         step *= 2;
     return step;
@@ -128,66 +101,31 @@ static bool one_depth(const struct panel *p)
 /* From 0 on, so that no difference looks larger than it is; a depth alone stands in the middle. */
 static double x_of(const struct panel *p, double depth)
 {
-    return p->x + p->width * (one_depth(p) ? 0.5 : depth / p->most_depth);
+    return p->in.x + p->in.width * (one_depth(p) ? 0.5 : depth / p->most_depth);
 }
 
 static double y_of(const struct panel *p, double speed)
 {
-    return p->y + p->height * (1 - speed / p->most_speed);
+    return p->in.y + p->in.height * (1 - speed / p->most_speed);
 }
 
 /* ---- drawing ---- */
 
-static void put_text(FILE *f, const char *s)
-{
-    size_t n;
-    char *clean = utf8_clean(s, strlen(s), &n);
-
-    for (const char *c = clean ? clean : ""; *c; c++) {
-        if (*c == '<' || *c == '&')
-            fputs(*c == '<' ? "&lt;" : "&amp;", f);
-        else
-            fputc((unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c, f);
-    }
-    free(clean);
-}
-
-/* A shape for each series, so that colours are not needed to tell them apart. */
-static void put_mark(FILE *f, int shape, double x, double y)
-{
-    static const char *const paths[] = {
-        "m-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0",
-        "m-3.6,-3.6h7.2v7.2h-7.2z",
-        "m0,-5l5,5l-5,5l-5,-5z",
-        "m0,-4.6l4.6,8.2h-9.2z",
-        "m0,4.6l4.6,-8.2h-9.2z",
-        "m-5,-1.6h10v3.2h-10z",
-    };
-
-    fprintf(f, "<path class=\"mark\" d=\"M%.1f,%.1f%s\"/>", x, y, paths[shape % 6]);
-}
-
 static void put_axes(FILE *f, const struct panel *p)
 {
-    double step = decimal_step(p->most_speed, 6), bottom = p->y + p->height;
-    double first = one_depth(p) ? p->most_depth : 0, stride = depth_step(p, p->width > 500 ? 8 : 5);
+    double step = svg_step(p->most_speed, 6), first = one_depth(p) ? p->most_depth : 0;
+    double stride = depth_step(p, p->in.width > 500 ? 8 : 5);
+    char label[32];
 
-    for (double v = 0; v <= p->most_speed * (1 + 1e-9); v += step)
-        fprintf(f,
-                "<path class=\"grid\" d=\"M%.1f,%.1fh%.1f\"/><text class=\"end\" x=\"%.1f\" "
-                "y=\"%.1f\">%.10g</text>\n",
-                p->x, y_of(p, v), p->width, p->x - 8, y_of(p, v) + 4, v);
-    for (double d = first; d <= p->most_depth; d += stride)
-        fprintf(f,
-                "<path class=\"axis\" d=\"M%.1f,%.1fv5\"/><text class=\"mid\" x=\"%.1f\" "
-                "y=\"%.1f\">%.10g</text>\n",
-                x_of(p, d), bottom, x_of(p, d), bottom + 19, d);
-    fprintf(f, "<path class=\"axis\" d=\"M%.1f,%.1fh%.1f\"/>\n", p->x, bottom, p->width);
-    fprintf(f, "<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">tokens in the context before (depth)</text>\n",
-            p->x + p->width / 2, bottom + 39);
-    fprintf(f,
-            "<text class=\"mid\" transform=\"translate(%.1f,%.1f) rotate(-90)\">tokens per second</text>\n",
-            p->x - 56, p->y + p->height / 2);
+    for (double v = 0; v <= p->most_speed * (1 + 1e-9); v += step) {
+        snprintf(label, sizeof label, "%.10g", v);
+        svg_tick_y(f, &p->in, y_of(p, v), label);
+    }
+    for (double d = first; d <= p->most_depth; d += stride) {
+        snprintf(label, sizeof label, "%.10g", d);
+        svg_tick_x(f, &p->in, x_of(p, d), label);
+    }
+    svg_axes(f, &p->in, "tokens in the context before (depth)", "tokens per second", 56);
 }
 
 /* Of one point the limit is a line through the whole panel. */
@@ -200,7 +138,7 @@ static void put_limit(FILE *f, const struct panel *p, const struct series *s)
         if (isnan(limit))
             continue;
         if (s->n == 1)
-            fprintf(f, "<path class=\"limit\" d=\"M%.1f,%.1fh%.1f", p->x, y_of(p, limit), p->width);
+            fprintf(f, "<path class=\"limit\" d=\"M%.1f,%.1fh%.1f", p->in.x, y_of(p, limit), p->in.width);
         else
             fprintf(f, "%s%.1f,%.1f", begun ? "L" : "<path class=\"limit\" d=\"M", x_of(p, s->test[i]->depth),
                     y_of(p, limit));
@@ -228,7 +166,7 @@ static void put_series(FILE *f, const struct panel *p, const struct series *s, i
         if (!isnan(t->limit))
             fprintf(f, ", limit %.2f", t->limit);
         fprintf(f, "</title><path class=\"whisker\" d=\"M%.1f,%.1fh8m-4,0V%.1fm-4,0h8\"/>", x - 4, low, high);
-        put_mark(f, number, x, y_of(p, t->ts.median));
+        svg_mark(f, number, x, y_of(p, t->ts.median));
         fputs("</g>\n", f);
     }
     fputs("</g>\n", f);
@@ -258,10 +196,10 @@ static void put_legend(FILE *f, const struct panel *p, double top)
     for (int i = 0; i < p->n; i++)
         at = fmax(at, 45 + 7.5 * (double)strlen(series_name(name, sizeof name, &p->series[i])));
     for (int i = 0; i < p->n; i++) {
-        double x = p->x, y = top + LINE * i;
+        double x = p->in.x, y = top + LINE * i;
         const char *by = bound(&p->series[i]);
         fprintf(f, "<g class=\"s%d\"><path class=\"line\" d=\"M%.1f,%.1fh24\"/>", i, x, y);
-        put_mark(f, i, x + 12, y);
+        svg_mark(f, i, x + 12, y);
         if (by)
             fprintf(f, "<path class=\"limit\" d=\"M%.1f,%.1fh30\"/>", x + at, y);
         fprintf(f, "</g><text class=\"key\" x=\"%.1f\" y=\"%.1f\">%s</text>", x + 31, y + 4,
@@ -275,7 +213,7 @@ static void put_legend(FILE *f, const struct panel *p, double top)
 
 static void put_panel(FILE *f, const struct panel *p)
 {
-    fprintf(f, "<text class=\"head\" x=\"%.1f\" y=\"%d\">%s</text>\n", p->x, TOP, p->title);
+    fprintf(f, "<text class=\"head\" x=\"%.1f\" y=\"%d\">%s</text>\n", p->in.x, TOP, p->title);
     put_legend(f, p, TOP + LINE);
     put_axes(f, p);
     for (int i = 0; i < p->n; i++)
@@ -287,9 +225,9 @@ static void put_title(FILE *f, const struct bench *b)
     const carat_plan *plan = &b->setting[0].plan; /* the only one: bench.c sees to that */
 
     fputs("<text class=\"title\" x=\"16\" y=\"30\">", f);
-    put_text(f, b->type);
+    svg_text(f, b->type);
     fprintf(f, " · %d %s, %s · ", plan->threads, plan->threads == 1 ? "thread" : "threads", plan->isa);
-    put_text(f, b->host.cpu);
+    svg_text(f, b->host.cpu);
     fprintf(f,
             "</text>\n<text x=\"16\" y=\"50\">%s, %.10s · medians of %d runs, whiskers from the slowest to "
             "the fastest",
@@ -307,21 +245,17 @@ void bench_plot(const struct bench *b, FILE *f)
     for (int i = 0; i < n; i++)
         legend = panels[i].n > legend ? panels[i].n : legend;
     int top = TOP + LINE * (legend + 1) + 4, bottom = top + HEIGHT;
-    fprintf(f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-            "role=\"img\">\n<title>carat bench: speed over depth of context</title>\n<style>\n%s</style>\n"
-            "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n",
-            width, bottom + FOOT, width, bottom + FOOT, style, width, bottom + FOOT);
+    svg_begin(f, width, bottom + FOOT, true, "carat bench: speed over depth of context");
     put_title(f, b);
     for (int i = 0; i < n; i++) {
         struct panel *p = &panels[i];
-        p->x = (double)width / n * i + LEFT;
-        p->width = (double)width / n - LEFT - RIGHT;
-        p->y = top;
-        p->height = bottom - top;
-        p->most_speed = ceil(p->most_speed / decimal_step(p->most_speed, 6)) * decimal_step(p->most_speed, 6);
+        p->in.x = (double)width / n * i + LEFT;
+        p->in.width = (double)width / n - LEFT - RIGHT;
+        p->in.y = top;
+        p->in.height = bottom - top;
+        p->most_speed = ceil(p->most_speed / svg_step(p->most_speed, 6)) * svg_step(p->most_speed, 6);
         put_panel(f, p);
     }
-    fputs("</svg>\n", f);
+    svg_end(f);
     free(panels);
 }
