@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_math.h: exp, log, tanh and bf16 rounding of NUMERICS.md sections 5 and 6 as inline C out of mul,
- * add, fma and integer operations, so that every compiler and CPU gives the same bits. Included by ref*.c
- * only. */
+/* ref_math.h: exp, log, tanh and bf16 rounding of NUMERICS.md sections 5 and 6, and exp and log in double,
+ * as inline C out of mul, add, fma and integer operations, so that every compiler and CPU gives the same bits.
+ * Included by ref*.c only. */
 #ifndef CT_REF_MATH_H
 #define CT_REF_MATH_H
 
@@ -11,6 +11,10 @@
 #define CT_PASTE(a, b)  CT_PASTE2(a, b)
 /* ct_norm_f32 becomes ct_norm_f32_ref or ct_norm_f32_avx2: the file is compiled once per level. */
 #define CT_NAME(name) CT_PASTE(name, CT_ISA)
+
+/* ln 2 in two parts */
+#define CT_LN2_HIGH 0x1.62e42fefa39efp-1
+#define CT_LN2_LOW  0x1.abc9e3b39803fp-56
 
 #define ct_fma(a, b, c) __builtin_fmaf(a, b, c)
 
@@ -129,6 +133,54 @@ static inline float ct_quantise_group(int8_t q[CT_GROUP], const float *x, int ha
 
 /* Section 3: 32 partial sums folded by halves. */
 static inline float ct_fold(float p[32])
+{
+    for (int half = 16; half >= 1; half /= 2)
+        for (int j = 0; j < half; j++)
+            p[j] += p[j + half];
+    return p[0];
+}
+
+/* ---- in double ---- */
+
+/* e^x for x <= 709: x = n ln2 + r, the Taylor polynomial of degree 14 in r, times 2^n. Below -708 it is 0,
+ * so that no result is denormal. n is the lowest bits of the sum that rounds: no branch and no conversion, so
+ * that compilers make vectors of loops. */
+static inline double ct_exp_double(double x)
+{
+    double clamped = CT_MAX(x, -708.0), turned = clamped * 1.4426950408889634 + 0x1.8p52,
+           n = turned - 0x1.8p52;
+    double r = __builtin_fma(n, -CT_LN2_LOW, __builtin_fma(n, -CT_LN2_HIGH, clamped)), p = 1, scale;
+    for (int i = 14; i >= 1; i--)
+        p = __builtin_fma(p * r, 1.0 / i, 1);
+    uint64_t u;
+    memcpy(&u, &turned, 8);
+    u = (u + 1023) << 52;
+    memcpy(&scale, &u, 8);
+    return x < -708.0 ? 0 : p * scale;
+}
+
+/* ln x for normal x > 0: x = m 2^k with m in [1/sqrt2, sqrt2], ln m = 2 artanh((m-1)/(m+1)) by its odd
+ * series. */
+static inline double ct_log_double(double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, 8);
+    int k = (int)(u >> 52) - 1023;
+    u = (u & 0xfffffffffffffu) | 0x3ff0000000000000u;
+    double m;
+    memcpy(&m, &u, 8);
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        k++;
+    }
+    double s = (m - 1) / (m + 1), z = s * s, p = 0;
+    for (int i = 23; i >= 1; i -= 2) /* |s| < 0.1716: the first term left out is below 2^-60 */
+        p = __builtin_fma(p, z, 1.0 / i);
+    return __builtin_fma((double)k, CT_LN2_HIGH, __builtin_fma((double)k, CT_LN2_LOW, 2 * s * p));
+}
+
+/* Section 3 in double. */
+static inline double ct_fold_double(double p[32])
 {
     for (int half = 16; half >= 1; half /= 2)
         for (int j = 0; j < half; j++)

@@ -7,14 +7,6 @@
 
 /* ---- norms ---- */
 
-static double prune_norm(double p[32])
-{
-    for (int half = 16; half >= 1; half /= 2)
-        for (int j = 0; j < half; j++)
-            p[j] += p[j + half];
-    return __builtin_sqrt(p[0]);
-}
-
 void CT_NAME(ct_input_norms)(struct ct_input_norms *out, const float *x, int n, enum ct_input form)
 {
     const bool bf16 = form == CT_INPUT_BF16 || form == CT_INPUT_BF16_LANES,
@@ -35,7 +27,9 @@ void CT_NAME(ct_input_norms)(struct ct_input_norms *out, const float *x, int n, 
             apart[i] += (used - quantised) * (used - quantised);
         }
     }
-    *out = (struct ct_input_norms){prune_norm(int8), prune_norm(apart), prune_norm(dense)};
+    *out =
+        (struct ct_input_norms){__builtin_sqrt(ct_fold_double(int8)), __builtin_sqrt(ct_fold_double(apart)),
+                                __builtin_sqrt(ct_fold_double(dense))};
 }
 
 /* ---- the test ---- */

@@ -3,43 +3,8 @@
  * own log, exp, sine and cosine, rounded once to f32. */
 #include "kernel/ref/ref.h"
 
-#define LN2_HI     0x1.62e42fefa39efp-1
-#define LN2_LO     0x1.abc9e3b39803fp-56
 #define HALF_PI_HI 0x1.921fb54442d18p+0
 #define HALF_PI_LO 0x1.1a62633145c07p-54
-
-/* ln x for finite x > 0: x = m 2^k with m in [1/sqrt2, sqrt2), ln m = 2 artanh((m-1)/(m+1)) by its odd
- * series. */
-static double natural_log(double x)
-{
-    uint64_t u;
-    memcpy(&u, &x, 8);
-    int k = (int)(u >> 52) - 1023;
-    u = (u & 0xfffffffffffffu) | 0x3ff0000000000000u;
-    double m;
-    memcpy(&m, &u, 8);
-    if (m > 1.4142135623730951) {
-        m *= 0.5;
-        k++;
-    }
-    double s = (m - 1) / (m + 1), z = s * s, p = 0;
-    for (int i = 23; i >= 1; i -= 2) /* |s| < 0.1716: the first term left out is below 2^-60 */
-        p = __builtin_fma(p, z, 1.0 / i);
-    return __builtin_fma((double)k, LN2_HI, __builtin_fma((double)k, LN2_LO, 2 * s * p));
-}
-
-/* e^x for |x| < 700 by the Taylor polynomial of degree 14 on [-ln2/2, ln2/2]. */
-static double exponential(double x)
-{
-    double n = (x * 1.4426950408889634 + 0x1.8p52) - 0x1.8p52;
-    double r = __builtin_fma(n, -LN2_LO, __builtin_fma(n, -LN2_HI, x)), p = 1;
-    for (int i = 14; i >= 1; i--)
-        p = __builtin_fma(p * r, 1.0 / i, 1);
-    uint64_t u = (uint64_t)(1023 + (int64_t)n) << 52;
-    double scale;
-    memcpy(&scale, &u, 8);
-    return p * scale;
-}
 
 static inline double flip(double v, uint64_t sign)
 {
@@ -69,11 +34,12 @@ static inline void sine_cosine(double x, double *sine, double *cosine)
     *cosine = flip(quadrant & 1 ? s : c, ((quadrant + 1) & 2) << 62);
 }
 
-void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor)
+/* Cold: made once for an engine, and not worth the code of vectors. */
+__attribute__((cold)) void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor)
 {
-    double log_base = natural_log(base);
+    double log_base = ct_log_double(base);
     for (int i = 0; i < dim / 2; i++)
-        inv[i] = exponential(-2.0 * i / dim * log_base) / factor;
+        inv[i] = ct_exp_double(-2.0 * i / dim * log_base) / factor;
 }
 
 void CT_NAME(ct_rope_table)(float *cosine, float *sine, const double *inv, int pairs, int position)

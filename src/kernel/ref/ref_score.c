@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ref_score.c: the metrics of a row of logits and of a pair of them (NUMERICS.md section 13), in double. The
+ * loops over 32 columns are written so that compilers make vectors of them. */
+#include "kernel/ref/ref.h"
+#include "kernel/score.h"
+
+enum { N = 32 }; /* partial sums */
+
+/* ---- before anything else: is all of it finite, and what is the mean? ---- */
+
+struct row_facts {
+    int wrong_column; /* -1: none */
+    double mean;
+};
+
+static inline bool row_finite(float x)
+{
+    return (ct_f32_bits(x) & 0x7f800000u) != 0x7f800000u;
+}
+
+static struct row_facts row_look(const float *x, int n)
+{
+    struct row_facts facts = {.wrong_column = -1};
+    double sum[N] = {0};
+    uint32_t wrong[N] = {0};
+    int i = 0;
+
+    for (; i + N <= n; i += N)
+        for (int j = 0; j < N; j++) {
+            sum[j] += x[i + j];
+            wrong[j] |= row_finite(x[i + j]) ? 0 : 1;
+        }
+    for (int j = 0; i + j < n; j++) {
+        sum[j] += x[i + j];
+        wrong[j] |= row_finite(x[i + j]) ? 0 : 1;
+    }
+    for (int j = 1; j < N; j++)
+        wrong[0] |= wrong[j];
+    if (wrong[0])
+        for (facts.wrong_column = 0; row_finite(x[facts.wrong_column]); facts.wrong_column++)
+            continue;
+    facts.mean = ct_fold_double(sum) / n;
+    return facts;
+}
+
+/* ---- the highest columns ---- */
+
+/* Keys order as logits do, and of two alike the lower column is higher. */
+static inline uint64_t highest_key(float x, int column)
+{
+    uint32_t u = ct_f32_bits(x + 0.0f); /* -0 is 0 */
+    u = u >> 31 ? ~u : u | 0x80000000u;
+    return (uint64_t)u << 32 | (0xffffffffu - (uint32_t)column);
+}
+
+static inline int highest_column(uint64_t key)
+{
+    return (int)(0xffffffffu - (uint32_t)key);
+}
+
+/* heap[n] is one, lowest on top, but for heap[at], which may belong further down. */
+static void highest_sift(uint64_t *heap, int n, int at)
+{
+    uint64_t key = heap[at];
+
+    for (int child; (child = 2 * at + 1) < n; at = child) {
+        child += child + 1 < n && heap[child + 1] < heap[child];
+        if (key <= heap[child])
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = key;
+}
+
+static void highest_heap(uint64_t *heap, int n)
+{
+    for (int i = n / 2 - 1; i >= 0; i--)
+        highest_sift(heap, n, i);
+}
+
+/* A heap becomes descending. */
+static void highest_sort(uint64_t *heap, int n)
+{
+    for (int left = n - 1; left > 0; left--) {
+        uint64_t key = heap[0];
+        heap[0] = heap[left];
+        heap[left] = key;
+        highest_sift(heap, left, 0);
+    }
+}
+
+static inline bool highest_any(const float *x, float above)
+{
+    uint32_t any = 0;
+    for (int j = 0; j < N; j++)
+        any |= x[j] > above ? 1 : 0;
+    return any != 0;
+}
+
+/* The `keep` highest of x[n], best first; keep <= n. */
+static void highest_of(uint64_t *key, int keep, const float *x, int n)
+{
+    for (int i = 0; i < keep; i++)
+        key[i] = highest_key(x[i], i);
+    highest_heap(key, keep);
+    float above = x[highest_column(key[0])];
+    for (int i = keep; i < n; i += N) {
+        int have = CT_MIN(N, n - i);
+        if (have == N && !highest_any(x + i, above))
+            continue;
+        for (int j = i; j < i + have; j++)
+            if (x[j] > above) {
+                key[0] = highest_key(x[j], j);
+                highest_sift(key, keep, 0);
+                above = x[highest_column(key[0])];
+            }
+    }
+    highest_sort(key, keep);
+}
+
+/* How many columns are among both a[n] and b[n], which come back in the order of their columns. */
+static int highest_common(uint64_t *a, uint64_t *b, int n)
+{
+    int common = 0;
+
+    for (int i = 0; i < n; i++) {
+        a[i] = (uint32_t)a[i];
+        b[i] = (uint32_t)b[i];
+    }
+    highest_heap(a, n);
+    highest_sort(a, n);
+    highest_heap(b, n);
+    highest_sort(b, n);
+    for (int i = 0, j = 0; i < n && j < n;) {
+        uint64_t of_a = a[i], of_b = b[j];
+        common += of_a == of_b;
+        i += of_a >= of_b;
+        j += of_b >= of_a;
+    }
+    return common;
+}
+
+/* ---- a row ---- */
+
+struct row_sums {
+    double e[N], ed[N]; /* of exp(d) and exp(d) d, with d = x - top */
+};
+
+static inline void row_add(struct row_sums *s, const float *x, int have, double top)
+{
+    for (int j = 0; j < have; j++) {
+        double d = x[j] - top, e = ct_exp_double(d);
+        s->e[j] += e;
+        s->ed[j] = __builtin_fma(e, d, s->ed[j]);
+    }
+}
+
+static void score_row(struct ct_score_row *out, const float *x, int n)
+{
+    struct row_facts facts = row_look(x, n);
+    struct row_sums s;
+    float most[N];
+    int i = 0;
+
+    memset(&s, 0, sizeof s);
+    *out = (struct ct_score_row){.wrong_column = facts.wrong_column};
+    if (facts.wrong_column >= 0)
+        return;
+    for (int j = 0; j < N; j++)
+        most[j] = x[0];
+    for (; i + N <= n; i += N)
+        for (int j = 0; j < N; j++)
+            most[j] = CT_MAX(most[j], x[i + j]);
+    for (int j = 0; i + j < n; j++)
+        most[j] = CT_MAX(most[j], x[i + j]);
+    for (int j = 1; j < N; j++)
+        most[0] = CT_MAX(most[0], most[j]);
+    out->top = most[0];
+    for (i = 0; i + N <= n; i += N)
+        row_add(&s, x + i, N, out->top);
+    row_add(&s, x + i, n - i, out->top);
+    double sum = ct_fold_double(s.e);
+    out->log_sum = ct_log_double(sum);
+    out->entropy = out->log_sum - ct_fold_double(s.ed) / sum;
+}
+
+/* ---- a pair ---- */
+
+struct pair_sums {
+    double e_ref[N], e_test[N], ed_ref[N], ed_test[N]; /* exp(d), exp(d) d, with d = x - top */
+    double apart_ref[N], apart_test[N];                /* exp(d) times the difference of both d */
+    double square_ref[N], square_test[N], product[N];
+    double var_ref[N], var_test[N], covar[N]; /* the same of x - mean */
+};
+
+struct pair_side {
+    double top, mean;
+};
+
+static inline void pair_add(struct pair_sums *s, const float *ref, const float *test, int have,
+                            struct pair_side r, struct pair_side t)
+{
+    for (int j = 0; j < have; j++) {
+        double a = ref[j], b = test[j], da = a - r.top, db = b - t.top;
+        double ea = ct_exp_double(da), eb = ct_exp_double(db);
+        double ca = a - r.mean, cb = b - t.mean;
+        s->e_ref[j] += ea;
+        s->e_test[j] += eb;
+        s->ed_ref[j] = __builtin_fma(ea, da, s->ed_ref[j]);
+        s->ed_test[j] = __builtin_fma(eb, db, s->ed_test[j]);
+        s->apart_ref[j] = __builtin_fma(ea, da - db, s->apart_ref[j]);
+        s->apart_test[j] = __builtin_fma(eb, db - da, s->apart_test[j]);
+        s->square_ref[j] = __builtin_fma(a, a, s->square_ref[j]);
+        s->square_test[j] = __builtin_fma(b, b, s->square_test[j]);
+        s->product[j] = __builtin_fma(a, b, s->product[j]);
+        s->var_ref[j] = __builtin_fma(ca, ca, s->var_ref[j]);
+        s->var_test[j] = __builtin_fma(cb, cb, s->var_test[j]);
+        s->covar[j] = __builtin_fma(ca, cb, s->covar[j]);
+    }
+}
+
+/* Cosine of the angle between two vectors by their products. One of length 0 has none: 1 when both are, else
+ * 0. */
+static double pair_cosine(double p[N], double aa[N], double bb[N])
+{
+    double a = ct_fold_double(aa), b = ct_fold_double(bb), product = ct_fold_double(p);
+
+    if (a == 0 || b == 0)
+        return a == b ? 1 : 0;
+    return CT_MAX(-1.0, CT_MIN(1.0, product / __builtin_sqrt(a * b)));
+}
+
+/* What the highest columns say; returns nothing that needs the sums. */
+static void pair_tops(struct ct_score_pair *out, const float *ref, const float *test, int n, int top)
+{
+    uint64_t of_ref[CT_SCORE_TOP], of_test[CT_SCORE_TOP];
+    const int overlap = CT_MIN(top, n), highest = CT_MIN(CT_SCORE_HIGHEST, n);
+
+    highest_of(of_ref, CT_MAX(overlap, highest), ref, n);
+    highest_of(of_test, CT_MAX(overlap, 2), test, n);
+    out->best_ref = highest_column(of_ref[0]);
+    out->best_test = highest_column(of_test[0]);
+    out->margin_ref = (double)ref[out->best_ref] - ref[highest_column(of_ref[1])];
+    out->margin_test = (double)test[out->best_test] - test[highest_column(of_test[1])];
+    for (int i = 0; i < highest; i++) {
+        int column = highest_column(of_ref[i]);
+        out->largest = CT_MAX(out->largest, __builtin_fabs((double)ref[column] - test[column]));
+    }
+    out->overlap = highest_common(of_ref, of_test, overlap);
+}
+
+static void score_pair(struct ct_score_pair *out, const float *ref, const float *test, int n, int next,
+                       int top)
+{
+    const struct row_facts facts[2] = {row_look(ref, n), row_look(test, n)};
+    struct pair_sums s;
+    int i = 0;
+
+    assert(n >= 2 && next < n && top >= 1 && top <= CT_SCORE_TOP);
+    memset(&s, 0, sizeof s);
+    *out = (struct ct_score_pair){.wrong = CT_SCORE_BOTH_FINITE};
+    for (int side = 0; side < 2; side++)
+        if (facts[side].wrong_column >= 0) {
+            out->wrong = side ? CT_SCORE_TEST : CT_SCORE_REF;
+            out->wrong_column = facts[side].wrong_column;
+            return;
+        }
+    pair_tops(out, ref, test, n, top);
+    const struct pair_side r = {ref[out->best_ref], facts[0].mean}, t = {test[out->best_test], facts[1].mean};
+    for (; i + N <= n; i += N)
+        pair_add(&s, ref + i, test + i, N, r, t);
+    pair_add(&s, ref + i, test + i, n - i, r, t);
+
+    double sum_ref = ct_fold_double(s.e_ref), sum_test = ct_fold_double(s.e_test);
+    double log_ref = ct_log_double(sum_ref), log_test = ct_log_double(sum_test);
+    out->entropy_ref = log_ref - ct_fold_double(s.ed_ref) / sum_ref;
+    out->entropy_test = log_test - ct_fold_double(s.ed_test) / sum_test;
+    double kl = ct_fold_double(s.apart_ref) / sum_ref - (log_ref - log_test);
+    double kl_reverse = ct_fold_double(s.apart_test) / sum_test - (log_test - log_ref);
+    out->kl = CT_MAX(kl, 0.0);
+    out->kl_reverse = CT_MAX(kl_reverse, 0.0);
+    out->correlation = pair_cosine(s.covar, s.var_ref, s.var_test);
+    out->cosine = pair_cosine(s.product, s.square_ref, s.square_test);
+    if (next >= 0) {
+        out->logprob_ref = (ref[next] - r.top) - log_ref;
+        out->logprob_test = (test[next] - t.top) - log_test;
+        out->delta_p = ct_exp_double(out->logprob_test) - ct_exp_double(out->logprob_ref);
+    }
+}
+
+const struct ct_score CT_NAME(ct_score) = {score_pair, score_row};

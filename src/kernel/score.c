@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* score.c: which compilation of the metrics (ref/ref_score.c) this processor runs. level.c knows nothing of
+ * them. */
+#include "kernel/score.h"
+
+#include "os/cpu.h"
+
+extern const struct ct_score ct_score_ref;
+#if defined(__x86_64__)
+extern const struct ct_score ct_score_avx2;
+#endif
+
+const struct ct_score *ct_score(void)
+{
+#if defined(__x86_64__)
+    struct ct_cpu cpu;
+
+    ct_cpu_detect(&cpu);
+    if (ct_cpu_usable(&cpu, "avx2+fma+f16c"))
+        return &ct_score_avx2;
+#endif
+    return &ct_score_ref;
+}

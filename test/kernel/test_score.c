@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_score.c: the metrics of rows of logits (NUMERICS.md section 13) against long double and sorting, their
+ * edges, and that both compilations give the same bits. exp and log in double are left to test_math_double.c,
+ * numbers of numpy and scipy to test_api_quality.c. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernel/score.h"
+
+extern const struct ct_score ct_score_ref;
+
+enum { MOST = 262144 };
+static float ref_row[MOST], test_row[MOST];
+
+/* ---- rows ---- */
+
+static uint32_t seed;
+
+static double uniform(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (seed >> 8) * 0x1p-24;
+}
+
+/* Bell-shaped, and a test that is `apart` from it; a few are far above the rest. */
+static void make_rows(int n, double width, double apart)
+{
+    for (int i = 0; i < n; i++) {
+        double bell = uniform() + uniform() + uniform() + uniform() - 2;
+        ref_row[i] = (float)(width * bell + (uniform() < 0.001 ? 3 * width : 0));
+        test_row[i] = (float)(ref_row[i] + apart * (uniform() - 0.5));
+    }
+}
+
+/* ---- the same in long double ---- */
+
+static long double log_sum(const float *x, int n, long double *top)
+{
+    long double sum = 0;
+    *top = x[0];
+    for (int i = 1; i < n; i++)
+        *top = fmaxl(*top, x[i]);
+    for (int i = 0; i < n; i++)
+        sum += expl(x[i] - *top);
+    return logl(sum);
+}
+
+static long double log_softmax(const float *x, int i, long double top, long double sum)
+{
+    return x[i] - top - sum;
+}
+
+static const float *sorted_row;
+
+static int by_logit(const void *a, const void *b)
+{
+    int i = *(const int *)a, j = *(const int *)b;
+    float x = sorted_row[i], y = sorted_row[j];
+    return x != y ? (x < y) - (x > y) : (i > j) - (i < j);
+}
+
+static int *sorted(const float *x, int n)
+{
+    int *order = malloc((size_t)n * sizeof *order);
+    for (int i = 0; i < n; i++)
+        order[i] = i;
+    sorted_row = x;
+    qsort(order, (size_t)n, sizeof *order, by_logit);
+    return order;
+}
+
+static long double pearson(const float *a, const float *b, int n, int centred)
+{
+    long double ma = 0, mb = 0, aa = 0, bb = 0, ab = 0;
+    for (int i = 0; i < n && centred; i++) {
+        ma += a[i];
+        mb += b[i];
+    }
+    ma /= n, mb /= n;
+    for (int i = 0; i < n; i++) {
+        aa += (a[i] - ma) * (a[i] - ma);
+        bb += (b[i] - mb) * (b[i] - mb);
+        ab += (a[i] - ma) * (b[i] - mb);
+    }
+    return ab / sqrtl(aa) / sqrtl(bb);
+}
+
+static void near(double got, long double right, const char *what)
+{
+    if (!(fabsl(got - right) <= 1e-13L + 1e-12L * fabsl(right)))
+        fail_msg("%s is %.17g, expected %.17Lg", what, got, right);
+}
+
+static void check_pair(const struct ct_score *score, int n, int next, int top)
+{
+    const float *a = ref_row, *b = test_row;
+    struct ct_score_pair p;
+    long double top_a, top_b, sum_a = log_sum(a, n, &top_a), sum_b = log_sum(b, n, &top_b);
+    long double kl = 0, kl_reverse = 0, entropy_a = 0, entropy_b = 0, largest = 0;
+    int *order_a = sorted(a, n), *order_b = sorted(b, n), overlap = 0;
+
+    score->pair(&p, a, b, n, next, top);
+    for (int i = 0; i < n; i++) {
+        long double la = log_softmax(a, i, top_a, sum_a), lb = log_softmax(b, i, top_b, sum_b);
+        kl += expl(la) * (la - lb);
+        kl_reverse += expl(lb) * (lb - la);
+        entropy_a -= expl(la) * la;
+        entropy_b -= expl(lb) * lb;
+    }
+    for (int i = 0; i < top && i < n; i++)
+        for (int j = 0; j < top && j < n; j++)
+            overlap += order_a[i] == order_b[j];
+    for (int i = 0; i < 100 && i < n; i++)
+        largest = fmaxl(largest, fabsl((long double)a[order_a[i]] - b[order_a[i]]));
+    assert_int_equal(p.wrong, CT_SCORE_BOTH_FINITE);
+    assert_int_equal(p.best_ref, order_a[0]);
+    assert_int_equal(p.best_test, order_b[0]);
+    assert_int_equal(p.overlap, overlap);
+    near(p.margin_ref, (long double)a[order_a[0]] - a[order_a[1]], "margin of ref");
+    near(p.margin_test, (long double)b[order_b[0]] - b[order_b[1]], "margin of test");
+    near(p.largest, largest, "largest");
+    near(p.kl, kl, "kl");
+    near(p.kl_reverse, kl_reverse, "kl_reverse");
+    near(p.entropy_ref, entropy_a, "entropy of ref");
+    near(p.entropy_test, entropy_b, "entropy of test");
+    near(p.correlation, pearson(a, b, n, 1), "correlation");
+    near(p.cosine, pearson(a, b, n, 0), "cosine");
+    near(p.logprob_ref, next < 0 ? 0 : log_softmax(a, next, top_a, sum_a), "logprob of ref");
+    near(p.logprob_test, next < 0 ? 0 : log_softmax(b, next, top_b, sum_b), "logprob of test");
+    near(p.delta_p,
+         next < 0 ? 0 : expl(log_softmax(b, next, top_b, sum_b)) - expl(log_softmax(a, next, top_a, sum_a)),
+         "delta_p");
+
+    struct ct_score_row row, again;
+    score->row(&row, a, n);
+    assert_int_equal(row.wrong_column, -1);
+    assert_true(row.top == (double)top_a);
+    near(row.log_sum, sum_a, "log_sum");
+    near(row.entropy, entropy_a, "entropy of a row");
+    if (next >= 0)
+        near(ct_score_logprob(&row, a[next]), log_softmax(a, next, top_a, sum_a), "logprob of a row");
+
+    struct ct_score_pair same;
+    ct_score_ref.pair(&same, a, b, n, next, top);
+    assert_memory_equal(&same, &p, sizeof p);
+    ct_score_ref.row(&again, a, n);
+    assert_memory_equal(&again, &row, sizeof row);
+    free(order_a);
+    free(order_b);
+}
+
+static void test_pairs(void **unused)
+{
+    static const int n[] = {2, 3, 31, 32, 33, 64, 100, 101, 133, 1000, 2048, 5003};
+    static const double width[] = {0.01, 1, 8, 300}, apart[] = {0.001, 0.3, 5, 900};
+    const struct ct_score *score = ct_score();
+
+    (void)unused;
+    seed = 1;
+    for (size_t i = 0; i < CT_COUNT(n); i++)
+        for (size_t w = 0; w < CT_COUNT(width); w++)
+            for (size_t d = 0; d < CT_COUNT(apart); d++) {
+                make_rows(n[i], width[w], apart[d]);
+                check_pair(score, n[i], (int)(i + w + d) % 3 == 2 ? -1 : (int)(uniform() * n[i]),
+                           d == 0   ? 1
+                           : d == 1 ? 10
+                           : d == 2 ? 100
+                                    : 1024);
+            }
+    make_rows(MOST, 3, 0.5);
+    check_pair(score, MOST, MOST - 1, 10);
+}
+
+static void test_of_itself(void **unused)
+{
+    const struct ct_score *score = ct_score();
+    struct ct_score_pair p;
+
+    (void)unused;
+    seed = 7;
+    for (int n = 2; n < 700; n += 1 + n / 3) {
+        make_rows(n, 4, 0);
+        score->pair(&p, ref_row, ref_row, n, n / 2, 10);
+        assert_true(p.kl == 0 && p.kl_reverse == 0 && p.correlation == 1 && p.cosine == 1);
+        assert_true(p.entropy_ref == p.entropy_test && p.delta_p == 0 && p.largest == 0);
+        assert_true(p.best_ref == p.best_test && p.overlap == CT_MIN(10, n));
+    }
+}
+
+/* Logits many of which are alike: the lower column is the higher one. */
+static void test_ties(void **unused)
+{
+    const struct ct_score *score = ct_score();
+
+    (void)unused;
+    seed = 3;
+    for (int round = 0; round < 40; round++) {
+        int n = 2 + (int)(uniform() * 400);
+        for (int i = 0; i < n; i++) {
+            ref_row[i] = (float)((int)(uniform() * 5) - 2);
+            test_row[i] = (float)((int)(uniform() * 5) - 2);
+            if (ref_row[i] == 0 && i % 2) /* -0 is 0 */
+                ref_row[i] = -0.0f;
+        }
+        ref_row[0] = 1; /* no row is constant */
+        ref_row[1] = test_row[1] = -1;
+        test_row[0] = 2;
+        check_pair(score, n, 0, 1 + (int)(uniform() * 50));
+    }
+    /* descending and ascending logits: the heap never and always changes */
+    for (int up = -1; up <= 1; up += 2) {
+        for (int i = 0; i < 3000; i++) {
+            ref_row[i] = (float)(up * i) * 0.01f;
+            test_row[i] = (float)(up * i) * 0.011f;
+        }
+        check_pair(score, 3000, 17, 1024);
+    }
+}
+
+/* Floats of every size: nothing overflows, weights that vanish are 0, denormal logits count. */
+static void test_extremes(void **unused)
+{
+    const struct ct_score *score = ct_score();
+    struct ct_score_pair p;
+
+    (void)unused;
+    const float hard[] = {3.4e38f, -3.4e38f, 0, 1e-45f, -1e-45f, -1e9f, -708, -709, -745, -746, 1};
+    for (int i = 0; i < (int)CT_COUNT(hard); i++) {
+        ref_row[i] = hard[i];
+        test_row[i] = hard[(i + 4) % (int)CT_COUNT(hard)];
+    }
+    score->pair(&p, ref_row, test_row, (int)CT_COUNT(hard), 3, 10);
+    assert_true(isfinite(p.kl) && isfinite(p.kl_reverse) && p.kl > 1e38 && p.kl_reverse > 1e38);
+    assert_true(p.entropy_ref == 0 && p.entropy_test == 0);
+    assert_true(p.correlation > -1 && p.correlation < 1 && p.cosine > -1 && p.cosine < 1);
+    assert_true(p.logprob_ref < -3e38 && p.delta_p == 0);
+    for (int i = 2; i < (int)CT_COUNT(hard); i++) {
+        ref_row[i - 2] = hard[i];
+        test_row[i - 2] = hard[i] * 0.5f;
+    }
+    check_pair(score, (int)CT_COUNT(hard) - 2, 4, 3);
+}
+
+/* A row without a direction: 1 beside another of that kind, else 0. */
+static void test_constant(void **unused)
+{
+    const struct ct_score *score = ct_score();
+    struct ct_score_pair p;
+
+    (void)unused;
+    for (int i = 0; i < 1000; i++) {
+        ref_row[i] = 0.1f;
+        test_row[i] = -7.7f;
+    }
+    score->pair(&p, ref_row, test_row, 1000, 5, 10);
+    assert_true(p.correlation == 1 && fabs(p.cosine + 1) < 1e-15 && p.kl == 0 && p.overlap == 10);
+    assert_true(p.best_ref == 0 && p.best_test == 0 && p.margin_ref == 0);
+    near(p.entropy_ref, logl(1000), "entropy");
+    test_row[999] = 0;
+    score->pair(&p, ref_row, test_row, 1000, 5, 10);
+    assert_true(p.correlation == 0 && p.cosine < -0.99);
+    memset(ref_row, 0, sizeof ref_row);
+    score->pair(&p, ref_row, test_row, 1000, 5, 10);
+    assert_true(p.correlation == 0 && p.cosine == 0);
+    score->pair(&p, ref_row, ref_row, 1000, 5, 10);
+    assert_true(p.correlation == 1 && p.cosine == 1);
+}
+
+static void test_not_finite(void **unused)
+{
+    static const float wrong[] = {NAN, INFINITY, -INFINITY, -NAN};
+    const struct ct_score *score = ct_score();
+    struct ct_score_pair p;
+    struct ct_score_row row;
+
+    (void)unused;
+    for (int at = 0; at < 77; at++) {
+        make_rows(77, 2, 1);
+        test_row[at] = wrong[at % 4];
+        test_row[76] = NAN;
+        score->pair(&p, ref_row, test_row, 77, 0, 10);
+        assert_int_equal(p.wrong, CT_SCORE_TEST);
+        assert_int_equal(p.wrong_column, at);
+        score->row(&row, test_row, 77);
+        assert_int_equal(row.wrong_column, at);
+        ref_row[5] = wrong[at % 4];
+        score->pair(&p, ref_row, test_row, 77, 0, 10);
+        assert_int_equal(p.wrong, CT_SCORE_REF);
+        assert_int_equal(p.wrong_column, 5);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pairs),    cmocka_unit_test(test_of_itself), cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_extremes), cmocka_unit_test(test_constant),  cmocka_unit_test(test_not_finite),
+    };
+    return cmocka_run_group_tests_name("kernel: score", tests, NULL, NULL);
+}
