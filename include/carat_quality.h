@@ -10,6 +10,44 @@
 extern "C" {
 #endif
 
+/* --------------------------------------------------------------- metrics ----
+ * In double, with natural logarithms, over the ids of the text vocabulary, from logits behind the soft-cap.
+ * The same logits give the same bits on every processor. NUMERICS.md section 13 has the formulas. */
+
+typedef struct carat_difference_options {
+    size_t size;
+    int top;         /* ids of carat_difference.overlap; 0: 10; at most 1024 */
+    double near_tie; /* margins of the reference below it are near-ties; 0: 0.05; below 0: none is */
+    int has_next;    /* 1: `next` is the id that comes next */
+    int32_t next;
+    const int32_t *ids; /* [n] of the logits, ascending, where some are left out; NULL: 0 to n - 1 */
+} carat_difference_options;
+CARAT_DEFAULT(carat_difference_options)
+/* How far two rows of logits are apart. p is their softmax. */
+typedef struct carat_difference {
+    size_t size;
+    double kl, kl_reverse; /* KL(ref||test) = sum p_ref (log p_ref - log p_test), and KL(test||ref) */
+    double correlation;    /* Pearson's, of the logits */
+    double cosine;         /* of the logits */
+    double entropy_ref, entropy_test;
+    int32_t top_ref, top_test;        /* ids of the highest logits; the lower of two alike */
+    int match;                        /* 1: these are the same */
+    double margin_ref, margin_test;   /* first minus second logit */
+    int near_tie;                     /* 1: margin_ref is small */
+    int overlap;                      /* ids that are among the highest of both */
+    double largest;                   /* largest absolute difference among the reference's hundred highest */
+    double logprob_ref, logprob_test; /* of the id that comes next; 0 without one, or when it is left out */
+    double delta_p;                   /* its probability in test minus that in ref */
+    int compared, left_out;           /* ids that both rows have, and the rest of the text vocabulary */
+} carat_difference;
+CARAT_DEFAULT(carat_difference)
+/* Of the logits ref[n] and test[n], n at least 2; options may be NULL. left_out is 0: nobody said how many
+ * ids there are. Any thread. CARAT_E_ARGUMENT, CARAT_E_NUMERIC (a NaN or infinity; the message says in which,
+ * and the id). */
+CARAT_API carat_status carat_difference_of(const float *ref, const float *test, int n,
+                                           const carat_difference_options *options,
+                                           carat_difference *difference, carat_error *err);
+
 /* ------------------------------------------------------------- summaries ----
  * What many positions of many prompts say together. The tokens of a prompt depend on each other, so the interval
  * is a bootstrap over prompts: 2000 times, as many prompts as there are are drawn again, with the same random

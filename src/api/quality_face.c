@@ -2,7 +2,46 @@
 /* quality_face.c: the functions of carat_quality.h: arguments are checked here, check/ does the work. */
 #include "api/sizes.h"
 #include "carat_quality.h"
+#include "check/quality.h"
 #include "check/statistics.h"
+
+#include <math.h>
+
+static carat_status check_ids(const int32_t *ids, int n, carat_error *err)
+{
+    for (int i = 0; i < n; i++)
+        if (ids[i] < 0 || (i && ids[i] <= ids[i - 1]))
+            return ct_fail(err, CARAT_E_ARGUMENT,
+                           "ids[%d] = %d is negative or does not ascend from %d before it", i, ids[i],
+                           i ? ids[i - 1] : -1);
+    return CARAT_OK;
+}
+
+carat_status carat_difference_of(const float *ref, const float *test, int n,
+                                 const carat_difference_options *options, carat_difference *difference,
+                                 carat_error *err)
+{
+    carat_difference_options o = {.size = sizeof o};
+    carat_difference full = {.size = sizeof full};
+
+    CT_GIVEN(ref, err);
+    CT_GIVEN(test, err);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_difference_options", err));
+    CT_TRY(ct_check_struct(difference, sizeof full, "carat_difference", err));
+    if (n < 2)
+        return ct_fail(err, CARAT_E_ARGUMENT, "n = %d logits, expected at least 2", n);
+    if (o.top < 0 || o.top > CT_SCORE_TOP)
+        return ct_fail(err, CARAT_E_ARGUMENT, "top = %d, expected 0 to %d", o.top, CT_SCORE_TOP);
+    if (isnan(o.near_tie))
+        return ct_fail(err, CARAT_E_ARGUMENT, "near_tie is no number");
+    if (o.ids)
+        CT_TRY(check_ids(o.ids, n, err));
+    if (o.has_next && (o.next < 0 || (!o.ids && o.next >= n)))
+        return ct_fail(err, CARAT_E_ARGUMENT, "next = %d is no id of %d logits", o.next, n);
+    CT_TRY(ct_difference_of(ref, test, n, &o, &full, err));
+    ct_give_struct(difference, &full);
+    return CARAT_OK;
+}
 
 carat_status carat_summarise(const double *values, const int64_t *counts, int n_prompts,
                              carat_summary *summary, carat_error *err)

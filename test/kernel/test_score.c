@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_score.c: the metrics of rows of logits (NUMERICS.md section 13) against long double and sorting, their
  * edges, and that both compilations give the same bits. exp and log in double are left to test_math_double.c,
- * numbers of numpy and scipy to test_api_quality.c. */
+ * numbers of numpy and scipy to test/check/test_difference.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

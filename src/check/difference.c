@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* difference.c: the numbers of a pair of rows as carat_quality.h gives them: columns become ids. How they are
+ * computed is kernel/score.c's. */
+#include "check/quality.h"
+
+#include "os/fp_environment.h"
+
+static int32_t id_of(const int32_t *id, int column)
+{
+    return id ? id[column] : column;
+}
+
+void ct_difference(carat_difference *d, const struct ct_score_pair *pair, const int32_t *id, double near_tie)
+{
+    *d = (carat_difference){.size = sizeof *d,
+                            .kl = pair->kl,
+                            .kl_reverse = pair->kl_reverse,
+                            .correlation = pair->correlation,
+                            .cosine = pair->cosine,
+                            .entropy_ref = pair->entropy_ref,
+                            .entropy_test = pair->entropy_test,
+                            .top_ref = id_of(id, pair->best_ref),
+                            .top_test = id_of(id, pair->best_test),
+                            .match = pair->best_ref == pair->best_test,
+                            .margin_ref = pair->margin_ref,
+                            .margin_test = pair->margin_test,
+                            .near_tie = pair->margin_ref < near_tie,
+                            .overlap = pair->overlap,
+                            .largest = pair->largest,
+                            .logprob_ref = pair->logprob_ref,
+                            .logprob_test = pair->logprob_test,
+                            .delta_p = pair->delta_p};
+}
+
+/* The column of an id; -1: it has none. */
+static int column_of(const int32_t *id, int n, int32_t wanted)
+{
+    int low = 0, high = n;
+
+    if (!id)
+        return wanted;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (id[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && id[low] == wanted ? low : -1;
+}
+
+carat_status ct_difference_of(const float *ref, const float *test, int n, const carat_difference_options *o,
+                              carat_difference *d, carat_error *err)
+{
+    const int next = o->has_next ? column_of(o->ids, n, o->next) : -1;
+    struct ct_score_pair pair;
+
+    ct_fpenv saved = ct_os_fp_enter();
+    ct_score()->pair(&pair, ref, test, n, next, o->top ? o->top : 10);
+    ct_os_fp_leave(saved);
+    if (pair.wrong)
+        return ct_fail(err, CARAT_E_NUMERIC, "the logits of %s hold %g for id %d",
+                       pair.wrong == CT_SCORE_REF ? "ref" : "test",
+                       (pair.wrong == CT_SCORE_REF ? ref : test)[pair.wrong_column],
+                       id_of(o->ids, pair.wrong_column));
+    ct_difference(d, &pair, o->ids, o->near_tie != 0 ? o->near_tie : 0.05);
+    d->compared = n;
+    return CARAT_OK;
+}
