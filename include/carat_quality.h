@@ -79,6 +79,139 @@ CARAT_DEFAULT(carat_repetition)
 CARAT_API carat_status carat_repetition_of(const int32_t *ids, int n, carat_repetition *repetition,
                                            carat_error *err);
 
+/* -------------------------------------------------------------- verdict ---- */
+
+typedef enum carat_health {
+    CARAT_HEALTHY,
+    CARAT_WATCH,
+    CARAT_CONCERNING,
+    CARAT_NOT_JUDGED,
+} carat_health;
+/* "healthy" for CARAT_HEALTHY; "" for none; never NULL. Any thread. */
+CARAT_API const char *carat_health_name(carat_health health);
+
+/* What is judged, over all positions of all prompts. */
+typedef struct carat_quality {
+    size_t size;
+    double kl, correlation; /* means; kl is KL(ref||test) */
+    double match;           /* positions whose highest ids are the same, in percent */
+    double entropy_ref, entropy_test;
+    int loops;  /* prompts in which test goes round and ref does not */
+    int broken; /* prompts with a NaN or infinity in one side */
+} carat_quality;
+CARAT_DEFAULT(carat_quality)
+
+/* On the healthy side of [0] a metric is healthy, beyond [1] it is concerning, between them it is to be watched. */
+typedef struct carat_quality_limits {
+    size_t size;
+    double kl[2];          /* less is better */
+    double correlation[2]; /* more is better, as of the rest */
+    double match[2];       /* percent */
+    double entropy[2];     /* of test, judged only where the reference's own is healthy */
+} carat_quality_limits;
+/* Fills limits->size bytes with 0.01 and 0.1, 0.99 and 0.95, 98 and 90, 0.5 and 0.1. Any thread. */
+CARAT_API void carat_get_quality_limits(carat_quality_limits *limits);
+static inline void carat_quality_limits_default(carat_quality_limits *limits)
+{
+    limits->size = sizeof *limits;
+    carat_get_quality_limits(limits);
+}
+
+typedef struct carat_judgement {
+    size_t size;
+    carat_health kl, correlation, match, entropy, loop;
+    carat_health whole; /* the worst of them */
+    char reason[256];   /* of it, one sentence without a full stop */
+} carat_judgement;
+CARAT_DEFAULT(carat_judgement)
+/* Judges means by limits; NULL: those of carat_get_quality_limits. Any thread. CARAT_E_ARGUMENT (also limits that
+ * are no number, or the wrong way round). */
+CARAT_API carat_status carat_judge(const carat_quality *quality, const carat_quality_limits *limits,
+                                   carat_judgement *judgement, carat_error *err);
+
+/* ------------------------------------------------------------ comparing ---- */
+
+/* Who says what comes next. */
+typedef enum carat_driver {
+    CARAT_DRIVER_REF,  /* the reference's highest logit */
+    CARAT_DRIVER_TEST, /* the highest logit of what is tested */
+    CARAT_DRIVER_FREE, /* each its own; they are compared until they part */
+    CARAT_DRIVER_TEXT, /* the caller: the text of the prompt's struct, in whole chunks */
+} carat_driver;
+/* "ref" for CARAT_DRIVER_REF; "" for none; never NULL. Any thread. */
+CARAT_API const char *carat_driver_name(carat_driver driver);
+
+/* One prompt. Everything in it is borrowed until the prompt has ended. */
+typedef struct carat_compare_prompt {
+    size_t size;
+    const int32_t *prompt; /* [n_prompt] at least one id */
+    int n_prompt;
+    const int32_t *text; /* [n_text] that follows, with the driver text; else NULL */
+    int n_text;
+    const float
+        *recorded; /* [n_recorded][n_vocab] logits of the reference behind each id of prompt and text, in
+                            * place of an engine; the driver is text then */
+    int n_recorded;
+    void *user; /* passed to the callbacks, beside that of the options */
+} carat_compare_prompt;
+CARAT_DEFAULT(carat_compare_prompt)
+
+/* One position of a prompt. */
+typedef struct carat_position {
+    size_t size;
+    int index;      /* among what follows the prompt, from 0 */
+    int32_t next;   /* id that follows; -1: none, behind recorded logits */
+    int after_stop; /* 1: a stop id came before */
+    carat_difference difference;
+} carat_position;
+/* Hears of each position of a prompt in ascending order. Nonzero ends that prompt. */
+typedef int (*carat_on_position)(void *user, void *prompt, const carat_position *position);
+
+/* How a prompt ended. */
+typedef struct carat_compared {
+    size_t size;
+    carat_status status;
+    const char *message; /* of it, or "" */
+    int positions;
+    int parted;                /* driver free: position behind which the answers differ; else -1 */
+    int stop;                  /* position whose next id ends an answer; -1: none */
+    const int32_t *answer_ref; /* [n_ref] the ids of highest logits, until the callback returns */
+    int n_ref;
+    const int32_t *answer_test;
+    int n_test;
+} carat_compared;
+CARAT_DEFAULT(carat_compared)
+typedef void (*carat_on_compared)(void *user, void *prompt, const carat_compared *compared);
+/* Gives the next prompt: fills *prompt, whose size is set, and returns 1; 0: there is none. */
+typedef int (*carat_next_prompt)(void *user, carat_compare_prompt *prompt);
+
+typedef struct carat_compare_options {
+    size_t size;
+    carat_driver driver;
+    int max_tokens;         /* positions of a prompt; 0: until an answer or the context ends. Of text: all */
+    int ignore_eos;         /* 1: go on behind the id that ends an answer */
+    int parallel;           /* prompts that advance in a pass, at most the sessions of both engines; 0: 1 */
+    int top;                /* ids of carat_difference.overlap; 0: 10; at most 1024 */
+    double near_tie;        /* margins of the reference below it are near-ties; 0: 0.05; below 0: none is */
+    carat_next_prompt next; /* gives the prompts behind the first; NULL: there is one */
+    carat_on_position on_position; /* may be NULL */
+    carat_on_compared on_compared; /* may be NULL */
+    carat_progress watch;          /* as carat_session_options.watch; nonzero ends the call; may be NULL */
+    void *user;                    /* passed to all of them */
+} carat_compare_options;
+CARAT_DEFAULT(carat_compare_options)
+
+/* Compares what two engines say behind a prompt, and behind those that options->next gives. Both have the same
+ * vocabulary; ref is NULL where logits are recorded. Memory for two times 24 MiB of logits beside the engines.
+ * A prompt that fails ends alone, the others go on, and the result is that of the first that failed:
+ * CARAT_E_NUMERIC (NaN or infinity; the message says in which), CARAT_E_CONTEXT (the prompt does not fit; or its
+ * text), CARAT_E_MEMORY (no block of K and V is free). A prompt that a callback ended has not failed. Before any
+ * of it: CARAT_E_ARGUMENT (also one engine twice), CARAT_E_MEMORY (also all sessions of an engine exist).
+ * CARAT_E_CANCELLED. Any thread. */
+CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
+                                     const carat_compare_prompt *prompt, const carat_compare_options *options,
+                                     carat_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 /* quality_face.c: the functions of carat_quality.h: arguments are checked here, check/ does the work. */
 #include "api/sizes.h"
 #include "carat_quality.h"
+#include "check/compare.h"
 #include "check/quality.h"
 #include "check/statistics.h"
 
@@ -75,4 +76,63 @@ carat_status carat_repetition_of(const int32_t *ids, int n, carat_repetition *re
     CT_TRY(ct_repetition_of(ids, n, &full, err));
     ct_give_struct(repetition, &full);
     return CARAT_OK;
+}
+
+const char *carat_health_name(carat_health health)
+{
+    return ct_health_name(health);
+}
+
+void carat_get_quality_limits(carat_quality_limits *limits)
+{
+    carat_quality_limits full;
+
+    ct_quality_limits(&full);
+    if (limits && ct_check_struct(limits, sizeof full, "carat_quality_limits", NULL) == CARAT_OK)
+        ct_give_struct(limits, &full);
+}
+
+carat_status carat_judge(const carat_quality *quality, const carat_quality_limits *limits,
+                         carat_judgement *judgement, carat_error *err)
+{
+    carat_quality q = {.size = sizeof q};
+    carat_quality_limits l;
+    carat_judgement full;
+
+    CT_GIVEN(quality, err);
+    CT_TRY(ct_take_struct(&q, sizeof q, quality, "carat_quality", err));
+    ct_quality_limits(&l);
+    CT_TRY(ct_take_struct(&l, sizeof l, limits, "carat_quality_limits", err));
+    CT_TRY(ct_check_struct(judgement, sizeof full, "carat_judgement", err));
+    CT_TRY(ct_judge(&q, &l, &full, err));
+    ct_give_struct(judgement, &full);
+    return CARAT_OK;
+}
+
+const char *carat_driver_name(carat_driver driver)
+{
+    return ct_driver_name(driver);
+}
+
+carat_status carat_compare(carat_engine *ref, carat_engine *test, const carat_compare_prompt *prompt,
+                           const carat_compare_options *options, carat_error *err)
+{
+    carat_compare_prompt p = {.size = sizeof p};
+    carat_compare_options o = {.size = sizeof o};
+
+    CT_GIVEN(test, err);
+    CT_GIVEN(prompt, err);
+    CT_TRY(ct_take_struct(&p, sizeof p, prompt, "carat_compare_prompt", err));
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_compare_options", err));
+    if (!*ct_driver_name(o.driver))
+        return ct_fail(err, CARAT_E_ARGUMENT, "driver is %d, which is no carat_driver", (int)o.driver);
+    if (o.max_tokens < 0 || o.parallel < 0 || o.top < 0 || o.top > CT_SCORE_TOP || isnan(o.near_tie))
+        return ct_fail(
+            err, CARAT_E_ARGUMENT,
+            "max_tokens is %d, parallel %d, top %d, near_tie %g; expected numbers from 0 on, top up to %d",
+            o.max_tokens, o.parallel, o.top, o.near_tie, CT_SCORE_TOP);
+    o.parallel = o.parallel ? o.parallel : 1;
+    o.top = o.top ? o.top : CT_DEFAULT_TOP;
+    o.near_tie = o.near_tie != 0 ? o.near_tie : CT_DEFAULT_NEAR_TIE;
+    return ct_compare(ref, test, &p, &o, err);
 }

@@ -56,14 +56,14 @@ carat_status ct_difference_of(const float *ref, const float *test, int n, const 
     struct ct_score_pair pair;
 
     ct_fpenv saved = ct_os_fp_enter();
-    ct_score()->pair(&pair, ref, test, n, next, o->top ? o->top : 10);
+    ct_score()->pair(&pair, ref, test, n, next, o->top ? o->top : CT_DEFAULT_TOP);
     ct_os_fp_leave(saved);
     if (pair.wrong)
         return ct_fail(err, CARAT_E_NUMERIC, "the logits of %s hold %g for id %d",
                        pair.wrong == CT_SCORE_REF ? "ref" : "test",
                        (pair.wrong == CT_SCORE_REF ? ref : test)[pair.wrong_column],
                        id_of(o->ids, pair.wrong_column));
-    ct_difference(d, &pair, o->ids, o->near_tie != 0 ? o->near_tie : 0.05);
+    ct_difference(d, &pair, o->ids, o->near_tie != 0 ? o->near_tie : CT_DEFAULT_NEAR_TIE);
     d->compared = n;
     return CARAT_OK;
 }

@@ -7,6 +7,9 @@
 #include "carat_quality.h"
 #include "kernel/score.h"
 
+#define CT_DEFAULT_TOP      10
+#define CT_DEFAULT_NEAR_TIE 0.05
+
 /* difference.c: the numbers of a pair for ids, of which column i is id[i]; id NULL: i. */
 void ct_difference(carat_difference *d, const struct ct_score_pair *pair, const int32_t *id, double near_tie);
 /* What carat_quality.h says of carat_difference_of, for checked arguments; options are complete. */

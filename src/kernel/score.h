@@ -15,6 +15,13 @@ enum {
 
 enum ct_score_side { CT_SCORE_BOTH_FINITE, CT_SCORE_REF, CT_SCORE_TEST };
 
+/* In place of the column of the id that comes next. */
+enum ct_score_next {
+    CT_SCORE_NO_NEXT = -1,
+    CT_SCORE_NEXT_REF = -2, /* the best of ref, */
+    CT_SCORE_NEXT_TEST = -3 /* or of test */
+};
+
 /* Columns are numbers in [0, n). */
 struct ct_score_pair {
     enum ct_score_side wrong; /* the side that holds a NaN or infinity, and then nothing else is set ... */
@@ -38,7 +45,7 @@ struct ct_score_row {
 };
 
 struct ct_score {
-    /* ref[n] and test[n], n >= 2. next: the column of the id that comes next, -1: none. top: columns of the
+    /* ref[n] and test[n], n >= 2. next: the column of the id that comes next, or enum ct_score_next. top: columns of the
      * overlap, 1 to CT_SCORE_TOP (all n where there are fewer). */
     void (*pair)(struct ct_score_pair *out, const float *ref, const float *test, int n, int next, int top);
     /* x[n], n >= 1. */

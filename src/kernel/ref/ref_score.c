@@ -281,6 +281,7 @@ static void score_pair(struct ct_score_pair *out, const float *ref, const float 
     out->kl_reverse = CT_MAX(kl_reverse, 0.0);
     out->correlation = pair_cosine(s.covar, s.var_ref, s.var_test);
     out->cosine = pair_cosine(s.product, s.square_ref, s.square_test);
+    next = next == CT_SCORE_NEXT_REF ? out->best_ref : next == CT_SCORE_NEXT_TEST ? out->best_test : next;
     if (next >= 0) {
         out->logprob_ref = (ref[next] - r.top) - log_ref;
         out->logprob_test = (test[next] - t.top) - log_test;

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.c: two engines over prompts: what each evaluates next, and what becomes of a prompt. A step evaluates a
+ * row of every prompt under way, with a driver that knows the text several, first in the reference, then in the
+ * test, and scores them. How rows are scored is scored_rows.c's. */
+#include "check/compare.h"
+#include "check/scored_rows.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+enum { LOGITS_BYTES = 24 << 20 /* of a side */ };
+
+/* A prompt under way. */
+struct prompt {
+    bool runs;
+    carat_compare_prompt p;
+    struct party {
+        carat_session *session; /* NULL: logits are recorded */
+        int32_t feed;           /* the id that it evaluates next */
+        bool done;              /* it evaluates nothing more */
+        int32_t *answer;
+        int n;
+        size_t capacity;
+    } side[CT_SIDES];
+    int positions;    /* that were told */
+    int total;        /* positions there will be; -1: that is not known */
+    int parted, stop; /* as in carat_compared */
+    bool ends;        /* after this step */
+    carat_status status;
+    char message[sizeof((carat_error *)0)->message];
+    int first, n; /* its rows of the step */
+};
+
+struct compare {
+    carat_engine *engine[CT_SIDES];
+    const carat_compare_options *o;
+    struct ct_scored_rows rows;
+    struct prompt *prompt; /* [parallel] */
+    struct prompt **of;    /* [parallel] those of the rows of a side */
+    carat_row *step;       /* [parallel] */
+    struct taker {
+        struct compare *c;
+        int side, row, skip;
+    } * taker;      /* [parallel] where a head's logits go */
+    bool exhausted; /* there are no further prompts */
+    carat_status failed;
+};
+
+static const char *const side_names[CT_SIDES] = {"the reference", "the test"};
+
+const char *ct_driver_name(carat_driver driver)
+{
+    static const char *const names[] = {"ref", "test", "free", "text"};
+
+    return (size_t)driver < CT_COUNT(names) ? names[driver] : "";
+}
+
+/* ---- prompts ---- */
+
+static void __attribute__((format(printf, 3, 4)))
+end_prompt(struct prompt *p, carat_status status, const char *format, ...)
+{
+    va_list args;
+
+    p->ends = true;
+    p->status = status;
+    va_start(args, format);
+    vsnprintf(p->message, sizeof p->message, format, args);
+    va_end(args);
+}
+
+static carat_status check_ids(const struct compare *c, const int32_t *ids, int n, const char *what,
+                              carat_error *err)
+{
+    const int n_vocab = c->rows.n_vocab;
+
+    for (int i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= n_vocab)
+            return ct_fail(err, CARAT_E_ARGUMENT,
+                           "id %d at index %d of the %s is outside the vocabulary of %d", (int)ids[i], i,
+                           what, n_vocab);
+    return CARAT_OK;
+}
+
+static carat_status check_prompt(const struct compare *c, const carat_compare_prompt *p, carat_error *err)
+{
+    const bool text = c->o->driver == CARAT_DRIVER_TEXT;
+
+    if (!p->prompt || p->n_prompt < 1 || p->n_text < 0 || (p->n_text && !p->text))
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "the prompt is NULL, or it has %d ids and %d of text, expected at least 1",
+                       p->n_prompt, p->n_text);
+    if ((p->n_text && !text) || (text && p->n_text < 1 && !p->recorded))
+        return ct_fail(err, CARAT_E_ARGUMENT, "the driver is %s, and the text has %d ids",
+                       ct_driver_name(c->o->driver), p->n_text);
+    if (!p->recorded != (c->engine[CT_REF] != NULL))
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "a prompt needs an engine of the reference or recorded logits, not both");
+    if (p->recorded && !text)
+        return ct_fail(err, CARAT_E_ARGUMENT, "with recorded logits the driver is text, not %s",
+                       ct_driver_name(c->o->driver));
+    if (p->recorded && p->n_recorded != p->n_prompt + p->n_text)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%d rows of logits are recorded, expected %d, one for each id",
+                       p->n_recorded, p->n_prompt + p->n_text);
+    CT_TRY(check_ids(c, p->prompt, p->n_prompt, "prompt", err));
+    return check_ids(c, p->text, p->n_text, "text", err);
+}
+
+/* Whether all of it can be held. */
+static void check_context(const struct compare *c, struct prompt *p)
+{
+    for (int side = 0; side < CT_SIDES; side++) {
+        const carat_engine *e = c->engine[side];
+        const int need = p->p.n_prompt + CT_MAX(p->p.n_text - !p->p.recorded, 0);
+        if (e && need > e->plan.context && !p->ends)
+            end_prompt(p, CARAT_E_CONTEXT,
+                       "the prompt has %d ids%s, which do not fit into the context of %d of %s", need,
+                       p->p.n_text ? " with its text" : "", e->plan.context, side_names[side]);
+    }
+}
+
+static carat_status begin_prompt(struct compare *c, struct prompt *p, const carat_compare_prompt *given,
+                                 carat_error *err)
+{
+    const int most = c->o->max_tokens;
+
+    CT_TRY(check_prompt(c, given, err));
+    p->p = *given;
+    p->runs = true;
+    p->ends = false;
+    p->status = CARAT_OK;
+    p->message[0] = 0;
+    p->positions = 0;
+    p->parted = p->stop = -1;
+    p->total = c->o->driver == CARAT_DRIVER_TEXT ? given->n_text + (given->recorded != NULL)
+               : most                            ? most
+                                                 : -1;
+    if (c->o->driver == CARAT_DRIVER_TEXT && most)
+        p->total = CT_MIN(p->total, most);
+    for (int side = 0; side < CT_SIDES; side++) {
+        p->side[side].n = 0;
+        p->side[side].done = false;
+        if (p->side[side].session)
+            CT_TRY(ct_rewind(p->side[side].session, 0, err));
+    }
+    check_context(c, p);
+    return CARAT_OK;
+}
+
+/* Fills free places with further prompts. */
+static carat_status begin_more(struct compare *c, carat_error *err)
+{
+    for (int i = 0; i < c->o->parallel && !c->exhausted; i++) {
+        carat_compare_prompt given = {.size = sizeof given};
+        if (c->prompt[i].runs)
+            continue;
+        if (!c->o->next || !c->o->next(c->o->user, &given))
+            c->exhausted = true;
+        else
+            CT_TRY(begin_prompt(c, &c->prompt[i], &given, err));
+    }
+    return CARAT_OK;
+}
+
+static void tell_end(struct compare *c, struct prompt *p, carat_error *err)
+{
+    const carat_compared compared = {.size = sizeof compared,
+                                     .status = p->status,
+                                     .message = p->message,
+                                     .positions = p->positions,
+                                     .parted = p->parted,
+                                     .stop = p->stop,
+                                     .answer_ref = p->side[CT_REF].answer,
+                                     .n_ref = p->side[CT_REF].n,
+                                     .answer_test = p->side[CT_TEST].answer,
+                                     .n_test = p->side[CT_TEST].n};
+
+    p->runs = false;
+    if (p->status && !c->failed)
+        c->failed = ct_fail(err, p->status, "%s", p->message);
+    if (c->o->on_compared)
+        c->o->on_compared(c->o->user, p->p.user, &compared);
+}
+
+/* ---- a step: which rows ---- */
+
+static bool is_known(const struct compare *c)
+{
+    return c->o->driver == CARAT_DRIVER_TEXT;
+}
+
+/* What a side evaluates of a prompt in this step: the ids into *row, their number of wanted logits as a result. */
+static int feed(const struct compare *c, const struct prompt *p, int side, int share, carat_row *row)
+{
+    const int evaluated = p->positions - 1; /* of the text */
+
+    if (p->positions == 0) {
+        *row = (carat_row){.tokens = p->p.prompt, .n = p->p.n_prompt, .wants = CARAT_WANTS_LAST};
+        return 1;
+    }
+    if (!is_known(c)) {
+        *row = (carat_row){.tokens = &p->side[side].feed, .n = 1, .wants = CARAT_WANTS_LAST};
+        return 1;
+    }
+    const int n = CT_MIN(share, p->total - p->positions);
+    *row = (carat_row){.tokens = p->p.text + evaluated, .n = n, .wants = CARAT_WANTS_ALL};
+    return n;
+}
+
+/* Lays the rows of all prompts one behind the other. Returns their number. */
+static int lay_rows(struct compare *c)
+{
+    int running = 0, n = 0;
+
+    for (int i = 0; i < c->o->parallel; i++)
+        running += c->prompt[i].runs && !c->prompt[i].ends;
+    for (int i = 0; i < c->o->parallel; i++) {
+        struct prompt *p = &c->prompt[i];
+        carat_row unused;
+        if (!p->runs || p->ends)
+            continue;
+        p->first = n;
+        p->n = feed(c, p, CT_TEST, CT_MAX(1, c->rows.capacity / running), &unused);
+        n += p->n;
+    }
+    return n;
+}
+
+static int take_logits(void *user, int token, const struct ct_logits *logits)
+{
+    struct taker *t = user;
+
+    ct_scored_take(&t->c->rows, t->side, t->row + token - t->skip, logits);
+    return 0;
+}
+
+/* Evaluates the rows of a side. */
+static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
+{
+    carat_engine *e = c->engine[side];
+    const struct ct_reading some = {.k = CT_MAX(c->rows.top, CT_SCORE_HIGHEST), .n = c->rows.n_text_vocab};
+    carat_error message = {0};
+    int n = 0;
+
+    for (int i = 0; i < c->o->parallel; i++) {
+        struct prompt *p = &c->prompt[i];
+        carat_row *row = &c->step[n];
+        if (!p->runs || p->ends || p->side[side].done)
+            continue;
+        feed(c, p, side, p->n, row);
+        row->session = p->side[side].session;
+        row->logits = ct_scored_place(&c->rows, side, p->first);
+        if (c->rows.id[side]) {
+            c->taker[n] = (struct taker){c, side, p->first, row->n - p->n};
+            row->user = &c->taker[n];
+            row->session->take = take_logits;
+            row->session->reading = &some;
+        }
+        c->of[n++] = p;
+    }
+    if (n && ct_step(e, c->step, n, &message) == CARAT_E_ARGUMENT) /* nothing was evaluated */
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s", message.message);
+    for (int i = 0; i < n; i++) {
+        const carat_row *row = &c->step[i];
+        row->session->take = NULL;
+        row->session->reading = NULL;
+        if (row->status == CARAT_E_CANCELLED)
+            return ct_fail(err, CARAT_E_CANCELLED, "the comparison was cancelled");
+        if (row->status)
+            end_prompt(c->of[i], row->status, "%s: %s", side_names[side], message.message);
+        for (int k = 0; k < c->of[i]->n && !c->rows.id[side]; k++)
+            ct_scored_all(&c->rows, side, c->of[i]->first + k,
+                          ct_scored_place(&c->rows, side, c->of[i]->first + k));
+    }
+    return CARAT_OK;
+}
+
+/* ---- a step: what was found ---- */
+
+static bool ends_answer(const struct compare *c, int32_t id)
+{
+    const carat_model *m = c->engine[c->engine[CT_REF] ? CT_REF : CT_TEST]->model;
+    int i = 0;
+
+    while (i < m->n_stop && m->stop[i] != id)
+        i++;
+    return i < m->n_stop;
+}
+
+static bool add_answer(struct party *s, int32_t id)
+{
+    if (!ct_array_grow(&s->answer, &s->capacity, (size_t)s->n + 1, sizeof *s->answer))
+        return false;
+    s->answer[s->n++] = id;
+    return true;
+}
+
+/* The id of the highest logit of a row that is not compared any more. */
+static int32_t highest(const struct ct_scored_side *s)
+{
+    int best = 0;
+
+    for (int i = 1; i < s->n; i++)
+        if (s->value[i] > s->value[best])
+            best = i;
+    return s->id ? s->id[best] : best;
+}
+
+/* What a side's answer goes on with, with the driver free. */
+static void go_on_alone(const struct compare *c, struct prompt *p, int side, int32_t id)
+{
+    struct party *s = &p->side[side];
+    const int most = c->o->max_tokens;
+
+    if (!add_answer(s, id)) {
+        end_prompt(p, CARAT_E_MEMORY, "out of memory for an answer of %d ids", s->n);
+        return;
+    }
+    s->feed = id;
+    s->done = (!c->o->ignore_eos && ends_answer(c, id)) || (most && s->n >= most) ||
+              s->session->n + 1 > c->engine[side]->plan.context;
+}
+
+/* Both answers have parted: each goes its own way. */
+static void go_on_apart(struct compare *c, struct prompt *p)
+{
+    bool done = true;
+
+    for (int side = 0; side < CT_SIDES; side++) {
+        if (!p->side[side].done && !p->ends)
+            go_on_alone(c, p, side, highest(&c->rows.row[p->first].side[side]));
+        done &= p->side[side].done;
+    }
+    p->ends |= done;
+}
+
+static int32_t next_id(const struct compare *c, const struct prompt *p, const carat_difference *d)
+{
+    switch (c->o->driver) {
+    case CARAT_DRIVER_TEXT:
+        return p->positions < p->p.n_text ? p->p.text[p->positions] : -1;
+    case CARAT_DRIVER_TEST:
+        return d->top_test;
+    default:
+        return d->top_ref;
+    }
+}
+
+/* Whether nothing more can be evaluated behind a position. */
+static bool is_full(const struct compare *c, const struct prompt *p)
+{
+    bool full = false;
+
+    for (int side = 0; side < CT_SIDES && !is_known(c); side++)
+        full |= p->p.n_prompt + p->positions > c->engine[side]->plan.context;
+    return full;
+}
+
+/* Tells of a position, and decides how its prompt goes on: with what follows, apart, or not at all. */
+static void take_position(struct compare *c, struct prompt *p, const carat_difference *d)
+{
+    const int32_t next = next_id(c, p, d);
+    const carat_position position = {.size = sizeof position,
+                                     .index = p->positions,
+                                     .next = next,
+                                     .after_stop = p->stop >= 0,
+                                     .difference = *d};
+
+    if (!add_answer(&p->side[CT_REF], d->top_ref) || !add_answer(&p->side[CT_TEST], d->top_test)) {
+        end_prompt(p, CARAT_E_MEMORY, "out of memory for an answer of %d ids", p->positions);
+        return;
+    }
+    p->positions++;
+    if (p->stop < 0 && !p->p.recorded && next >= 0 && ends_answer(c, next))
+        p->stop = position.index;
+    p->ends |= c->o->on_position && c->o->on_position(c->o->user, p->p.user, &position);
+    p->ends |= p->positions == p->total || is_full(c, p);
+    p->side[CT_REF].feed = p->side[CT_TEST].feed = next;
+    if (c->o->driver == CARAT_DRIVER_FREE && !p->ends && !d->match) {
+        p->parted = position.index;
+        p->total = -1;
+        p->side[CT_TEST].feed = d->top_test;
+        p->ends = true;
+        for (int side = 0; side < CT_SIDES; side++) {
+            p->side[side].done = !c->o->ignore_eos && ends_answer(c, p->side[side].feed);
+            p->ends &= p->side[side].done;
+        }
+    } else if (p->stop >= 0 && !c->o->ignore_eos) {
+        p->ends = true;
+    }
+}
+
+static void take_row(struct compare *c, struct prompt *p, int i)
+{
+    const struct ct_scored_row *row = &c->rows.row[p->first + i];
+
+    if (row->wrong != CT_SCORE_BOTH_FINITE)
+        end_prompt(p, CARAT_E_NUMERIC, "%s: the logit of id %d at position %d is NaN or infinity",
+                   side_names[row->wrong == CT_SCORE_REF ? CT_REF : CT_TEST], (int)row->wrong_id,
+                   p->positions);
+    else
+        take_position(c, p, &row->difference);
+}
+
+/* Says of each row what its other side and its next id are. */
+static void complete_rows(struct compare *c)
+{
+    for (int i = 0; i < c->o->parallel; i++) {
+        const struct prompt *p = &c->prompt[i];
+        for (int k = 0; p->runs && !p->ends && k < p->n; k++) {
+            struct ct_scored_row *row = &c->rows.row[p->first + k];
+            const int at = p->positions + k;
+            row->follows = is_known(c)                         ? CT_NEXT_GIVEN
+                           : c->o->driver == CARAT_DRIVER_TEST ? CT_NEXT_TEST
+                                                               : CT_NEXT_REF;
+            row->next = at < p->p.n_text ? p->p.text[at] : -1;
+            if (p->p.recorded)
+                ct_scored_all(&c->rows, CT_REF, p->first + k,
+                              p->p.recorded + (size_t)(p->p.n_prompt - 1 + at) * (size_t)c->rows.n_vocab);
+        }
+    }
+}
+
+static carat_status step_all(struct compare *c, carat_error *err)
+{
+    const int n = lay_rows(c);
+
+    for (int side = 0; side < CT_SIDES; side++)
+        if (c->engine[side])
+            CT_TRY(evaluate_side(c, side, err));
+    complete_rows(c);
+    ct_score_rows(&c->rows, n);
+    for (int i = 0; i < c->o->parallel; i++) {
+        struct prompt *p = &c->prompt[i];
+        if (!p->runs)
+            continue;
+        if (p->parted >= 0 && !p->ends)
+            go_on_apart(c, p);
+        for (int k = 0; k < p->n && !p->ends && p->parted < 0; k++)
+            take_row(c, p, k);
+        if (p->ends)
+            tell_end(c, p, c->failed ? NULL : err);
+    }
+    return CARAT_OK;
+}
+
+/* ---- the call ---- */
+
+static carat_status check_engines(const carat_engine *ref, const carat_engine *test,
+                                  const carat_compare_options *o, carat_error *err)
+{
+    if (ref == test)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ref and test are one engine, expected two: they run in turn");
+    if (ref && (ref->config.n_vocab != test->config.n_vocab ||
+                ref->config.n_text_vocab != test->config.n_text_vocab))
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "the vocabularies have %d and %d ids (of text %d and %d), expected the same",
+                       ref->config.n_vocab, test->config.n_vocab, ref->config.n_text_vocab,
+                       test->config.n_text_vocab);
+    for (int side = 0; side < CT_SIDES; side++) {
+        const carat_engine *e = side == CT_REF ? ref : test;
+        if (e && o->parallel > e->plan.sessions)
+            return ct_fail(err, CARAT_E_ARGUMENT, "parallel is %d, expected at most %d, the sessions of %s",
+                           o->parallel, e->plan.sessions, side_names[side]);
+    }
+    return CARAT_OK;
+}
+
+static carat_status open_all(struct compare *c, carat_error *err)
+{
+    const int parallel = c->o->parallel;
+    const size_t row = (size_t)c->rows.n_vocab * sizeof(float);
+    bool partial[CT_SIDES] = {false, false};
+
+    c->rows.capacity =
+        (int)CT_MAX((size_t)parallel, CT_MIN((size_t)c->engine[CT_TEST]->plan.chunk, LOGITS_BYTES / row));
+    c->prompt = calloc((size_t)parallel, sizeof *c->prompt);
+    c->of = calloc((size_t)parallel, sizeof *c->of);
+    c->step = calloc((size_t)parallel, sizeof *c->step);
+    c->taker = calloc((size_t)parallel, sizeof *c->taker);
+    if (!c->prompt || !c->of || !c->step || !c->taker)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for %d prompts", parallel);
+    for (int side = 0; side < CT_SIDES; side++)
+        partial[side] = c->engine[side] && c->engine[side]->head.o.strategy != CARAT_HEAD_DENSE;
+    CT_TRY(ct_scored_open(&c->rows, c->engine[CT_TEST]->plan.threads, partial, err));
+    for (int i = 0; i < 2 * parallel; i++) {
+        const carat_session_options options = {
+            .size = sizeof options, .watch = c->o->watch, .user = c->o->user};
+        const int side = i % CT_SIDES;
+        if (c->engine[side])
+            CT_TRY(ct_session_create(&c->prompt[i / 2].side[side].session, c->engine[side], &options, err));
+    }
+    return CARAT_OK;
+}
+
+static void close_all(struct compare *c)
+{
+    for (int i = 0; c->prompt && i < c->o->parallel; i++)
+        for (int side = 0; side < CT_SIDES; side++) {
+            struct party *s = &c->prompt[i].side[side];
+            if (s->session)
+                ct_session_close(s->session);
+            free(s->answer);
+        }
+    ct_scored_close(&c->rows);
+    free(c->prompt);
+    free(c->of);
+    free(c->step);
+    free(c->taker);
+}
+
+static bool is_under_way(const struct compare *c)
+{
+    bool runs = false;
+
+    for (int i = 0; i < c->o->parallel; i++)
+        runs |= c->prompt[i].runs;
+    return runs;
+}
+
+carat_status ct_compare(carat_engine *ref, carat_engine *test, const carat_compare_prompt *prompt,
+                        const carat_compare_options *o, carat_error *err)
+{
+    struct compare c = {.engine = {ref, test},
+                        .o = o,
+                        .rows = {.n_vocab = test->config.n_vocab,
+                                 .n_text_vocab = test->config.n_text_vocab,
+                                 .top = o->top,
+                                 .near_tie = o->near_tie}};
+
+    CT_TRY(check_engines(ref, test, o, err));
+    carat_status status = open_all(&c, err);
+    if (!status)
+        status = begin_prompt(&c, &c.prompt[0], prompt, err);
+    while (!status && !(status = begin_more(&c, err)) && is_under_way(&c))
+        status = step_all(&c, err);
+    close_all(&c);
+    return status ? status : c.failed;
+}
