@@ -212,6 +212,52 @@ CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
                                      const carat_compare_prompt *prompt, const carat_compare_options *options,
                                      carat_error *err);
 
+/* ------------------------------------------------------------- bisecting ----
+ * Where two engines begin to differ. Every operation of a pass is computed by both on the reference's own inputs,
+ * so that its error is its own and not what operations before it have left behind. */
+
+/* The error of one operation, over the rows that are compared. QUALITY.md says what it is measured against. */
+typedef struct carat_operation_error {
+    size_t size;
+    int layer; /* -1: none */
+    /* "embed"; of each layer "attn_norm", "q", "k", "v", "q_norm", "k_norm", "q_rope", "k_rope", "attend", "o",
+     * "attn_post_norm", "ffn_norm", "gate", "up", "geglu", "down", "ffn_post_norm"; "final_norm", "head". Static */
+    const char *operation;
+    char tensor[256];     /* its weight, as the file of the test names it; "": it has none */
+    double own;           /* ||test - ref|| / ||ref||, on the reference's inputs */
+    double carried;       /* the same of an ordinary pass of the test */
+    int channel, width;   /* the channel with the largest error, of so many */
+    double channel_error; /* own error of that channel alone */
+    int flagged;          /* 1: it is wrong, or computes something else */
+    const char *reason;   /* of that, in words; "": it is not flagged; static */
+} carat_operation_error;
+CARAT_DEFAULT(carat_operation_error)
+/* Nonzero ends the call with CARAT_E_CANCELLED. */
+typedef int (*carat_on_operation)(void *user, const carat_operation_error *error);
+
+enum { CARAT_MOST_BISECT_ROWS = 64 };
+typedef struct carat_bisect_options {
+    size_t size;
+    int rows;                        /* that are compared, at most CARAT_MOST_BISECT_ROWS; 0: 16 */
+    carat_on_operation on_operation; /* hears of each operation in the order of a pass; may be NULL */
+    carat_progress progress;         /* tokens, of all passes together; may be NULL */
+    carat_progress watch;            /* as a session's: asked some hundred times a second; may be NULL */
+    void *user;                      /* passed to all callbacks */
+} carat_bisect_options;
+CARAT_DEFAULT(carat_bisect_options)
+/* Evaluates tokens[n], at least 2, in both engines, which are of models of one shape; each needs a free session.
+ * *first is the first operation that is flagged; its operation is NULL when none is. Both engines are locked while
+ * progress and watch are asked. Any thread. CARAT_E_ARGUMENT, CARAT_E_UNSUPPORTED (shapes differ: both numbers),
+ * CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_NUMERIC (NaN or infinity: in which of the two, and where),
+ * CARAT_E_CANCELLED, CARAT_E_BUSY (an engine is being bisected). */
+CARAT_API carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
+                                    const carat_bisect_options *options, carat_operation_error *first,
+                                    carat_error *err);
+/* The positions that carat_bisect compares among n tokens: spread over them, half of them beyond the window of
+ * local layers where there are such. Returns their number; 0 where an argument is wrong. Any thread. */
+CARAT_API int carat_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,
+                                int32_t position[CARAT_MOST_BISECT_ROWS]);
+
 #ifdef __cplusplus
 }
 #endif

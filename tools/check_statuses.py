@@ -25,6 +25,7 @@ EXCUSED = {
     "carat_verify": BOUND,
     "carat_save": BOUND | {"CARAT_E_CONTEXT"},  # what is evaluated is held already
     "carat_model_content": BOUND,
+    "carat_bisect": {"CARAT_E_FORMAT"},  # likewise
     "carat_generation_step": {"CARAT_E_CONTEXT"},  # no row is longer than the context has room
     "carat_generate": {"CARAT_E_CONTEXT"},
     # a file that cannot be read is an entry of state CARAT_CACHE_USELESS or CARAT_CACHE_GONE

@@ -2,6 +2,7 @@
 /* quality_face.c: the functions of carat_quality.h: arguments are checked here, check/ does the work. */
 #include "api/sizes.h"
 #include "carat_quality.h"
+#include "check/bisect.h"
 #include "check/compare.h"
 #include "check/quality.h"
 #include "check/statistics.h"
@@ -135,4 +136,36 @@ carat_status carat_compare(carat_engine *ref, carat_engine *test, const carat_co
     o.top = o.top ? o.top : CT_DEFAULT_TOP;
     o.near_tie = o.near_tie != 0 ? o.near_tie : CT_DEFAULT_NEAR_TIE;
     return ct_compare(ref, test, &p, &o, err);
+}
+
+carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
+                          const carat_bisect_options *options, carat_operation_error *first, carat_error *err)
+{
+    carat_bisect_options o = {.size = sizeof o};
+    carat_operation_error full = {.size = sizeof full};
+
+    CT_GIVEN(ref, err);
+    CT_GIVEN(test, err);
+    CT_GIVEN(tokens, err);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_bisect_options", err));
+    CT_TRY(ct_check_struct(first, sizeof full, "carat_operation_error", err));
+    if (ref == test)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ref and test are the same engine, expected two");
+    if (n < 2)
+        return ct_fail(err, CARAT_E_ARGUMENT, "n is %d, expected at least 2 tokens", n);
+    if (o.rows < 0 || o.rows > CARAT_MOST_BISECT_ROWS)
+        return ct_fail(err, CARAT_E_ARGUMENT, "rows is %d, expected 0 to %d", o.rows, CARAT_MOST_BISECT_ROWS);
+    if (o.rows == 0)
+        o.rows = CT_BISECT_ROWS;
+    CT_TRY(ct_bisect(ref, test, tokens, n, &o, &full, err));
+    ct_give_struct(first, &full);
+    return CARAT_OK;
+}
+
+int carat_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,
+                      int32_t position[CARAT_MOST_BISECT_ROWS])
+{
+    if (!ref || !test || !position || n < 2 || rows < 0 || rows > CARAT_MOST_BISECT_ROWS)
+        return 0;
+    return ct_bisect_rows(ref, test, n, rows ? rows : CT_BISECT_ROWS, position);
 }

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bisect.c: carat_bisect: whether two engines can be held against each other, which rows and operations are
+ * compared, in how many runs, and what is told of them. The runs are bisect_pass.c's, the verdict is
+ * bisect_judge.c's. */
+#include "check/bisect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST_BYTES ((size_t)56 << 20) /* of sums; the rows beside them are a few MiB */
+
+static const struct {
+    const char *name;
+    int weight; /* its place in the layer; NO_WEIGHT */
+    bool product;
+} operations[] = {
+#define NO_WEIGHT     -1
+#define PLACE(weight) (int)offsetof(struct ct_layer, weight)
+    [CT_OP_EMBED] = {"embed", NO_WEIGHT, false},
+    [CT_OP_ATTN_NORM] = {"attn_norm", PLACE(attn_norm), false},
+    [CT_OP_Q] = {"q", PLACE(q), true},
+    [CT_OP_K] = {"k", PLACE(k), true},
+    [CT_OP_V] = {"v", PLACE(v), true},
+    [CT_OP_Q_NORM] = {"q_norm", PLACE(q_norm), false},
+    [CT_OP_K_NORM] = {"k_norm", PLACE(k_norm), false},
+    [CT_OP_Q_ROPE] = {"q_rope", NO_WEIGHT, false},
+    [CT_OP_K_ROPE] = {"k_rope", NO_WEIGHT, false},
+    [CT_OP_ATTEND] = {"attend", NO_WEIGHT, false},
+    [CT_OP_O] = {"o", PLACE(o), true},
+    [CT_OP_ATTN_POST_NORM] = {"attn_post_norm", PLACE(attn_post_norm), false},
+    [CT_OP_FFN_NORM] = {"ffn_norm", PLACE(ffn_norm), false},
+    [CT_OP_GATE] = {"gate", PLACE(gate), true},
+    [CT_OP_UP] = {"up", PLACE(up), true},
+    [CT_OP_GEGLU] = {"geglu", NO_WEIGHT, false},
+    [CT_OP_DOWN] = {"down", PLACE(down), true},
+    [CT_OP_FFN_POST_NORM] = {"ffn_post_norm", PLACE(ffn_post_norm), false},
+    [CT_OP_FINAL_NORM] = {"final_norm", NO_WEIGHT, false},
+    [CT_OP_HEAD] = {"head", NO_WEIGHT, true},
+};
+
+/* ---- whether two engines can be compared ---- */
+
+static carat_status same_number(const char *what, int layer, int ref, int test, carat_error *err)
+{
+    if (ref == test)
+        return CARAT_OK;
+    if (layer < 0)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "the reference has %s %d and the test %d, expected the same",
+                       what, ref, test);
+    return ct_fail(err, CARAT_E_UNSUPPORTED,
+                   "in layer %d the reference has %s %d and the test %d, expected the same", layer, what, ref,
+                   test);
+}
+
+static carat_status same_layer(const struct ct_bisect *b, int layer, carat_error *err)
+{
+    const struct ct_layer *ref = &b->engine[CT_REF]->weights.layer[layer];
+    const struct ct_layer *test = &b->engine[CT_TEST]->weights.layer[layer];
+    const int shown = b->engine[CT_REF]->first_layer + layer;
+
+    CT_TRY(same_number("heads", shown, ref->c.n_head, test->c.n_head, err));
+    CT_TRY(same_number("heads of K and V", shown, ref->c.n_kv_head, test->c.n_kv_head, err));
+    CT_TRY(same_number("a head of size", shown, ref->c.head_dim, test->c.head_dim, err));
+    CT_TRY(same_number("a feed-forward of size", shown, ref->c.ffn, test->c.ffn, err));
+    return same_number("K and V of layer", shown, ref->c.kv_layer, test->c.kv_layer, err);
+}
+
+static carat_status same_shape(const struct ct_bisect *b, carat_error *err)
+{
+    const carat_engine *ref = b->engine[CT_REF], *test = b->engine[CT_TEST];
+    const struct ct_config *r = &ref->config, *t = &test->config;
+
+    CT_TRY(same_number("a number of layers of", -1, r->n_layer, t->n_layer, err));
+    CT_TRY(same_number("a first layer of", -1, ref->first_layer, test->first_layer, err));
+    CT_TRY(same_number("a hidden size of", -1, r->hidden, t->hidden, err));
+    CT_TRY(same_number("a vocabulary of", -1, r->n_vocab, t->n_vocab, err));
+    CT_TRY(same_number("norms behind its blocks:", -1, r->post_norms, t->post_norms, err));
+    CT_TRY(same_number("norms of heads:", -1, r->qk_norms, t->qk_norms, err));
+    for (int i = 0; i < r->n_layer; i++)
+        CT_TRY(same_layer(b, i, err));
+    return CARAT_OK;
+}
+
+/* ---- rows that are compared ---- */
+
+/* n numbers from first to last, spread evenly, both included where there are two. */
+static int spread(int32_t *to, int n, int first, int last)
+{
+    n = CT_MIN(n, last - first + 1);
+    for (int i = 0; i < n; i++)
+        to[i] = n == 1 ? last : first + (int32_t)((int64_t)i * (last - first) / (n - 1));
+    return n;
+}
+
+/* Position 0 is left out: what a model does with its first token is unlike all else, and large. */
+int ct_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,
+                   int32_t row[CARAT_MOST_BISECT_ROWS])
+{
+    int window = 0; /* the larger one: from there on a row looks through it in both */
+
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        window = CT_MAX(window, CT_MAX(ref->config.attn[i].window, test->config.attn[i].window));
+    rows = CT_MIN(rows, n - 1);
+    if (window == 0 || window >= n - 1 || rows < 2)
+        return spread(row, rows, 1, n - 1);
+    int beyond = CT_MIN((rows + 1) / 2, n - window);
+    int before = spread(row, rows - beyond, 1, window - 1);
+    return before + spread(row + before, rows - before, window, n - 1);
+}
+
+/* ---- operations that are compared ---- */
+
+static int width_of(const struct ct_config *c, const struct ct_layer *l, enum ct_operation op)
+{
+    switch (op) {
+    case CT_OP_Q:
+    case CT_OP_Q_ROPE:
+    case CT_OP_ATTEND:
+        return l->c.n_head * l->c.head_dim;
+    case CT_OP_Q_NORM:
+        return l->q_norm.data ? l->c.n_head * l->c.head_dim : 0;
+    case CT_OP_K:
+    case CT_OP_K_ROPE:
+        return l->k.data ? l->c.n_kv_head * l->c.head_dim : 0;
+    case CT_OP_K_NORM:
+        return l->k.data && l->k_norm.data ? l->c.n_kv_head * l->c.head_dim : 0;
+    case CT_OP_V:
+        return l->v.data ? l->c.n_kv_head * l->c.head_dim : 0;
+    case CT_OP_GATE:
+    case CT_OP_UP:
+    case CT_OP_GEGLU:
+        return l->c.ffn;
+    case CT_OP_HEAD:
+        return c->n_vocab;
+    default:
+        return c->hidden;
+    }
+}
+
+static const struct ct_weight *weight_of(const carat_engine *e, enum ct_operation op, int layer)
+{
+    const struct ct_weights *w = &e->model->weights;
+
+    if (op == CT_OP_EMBED || (op == CT_OP_HEAD && w->tied))
+        return &w->embed;
+    if (op == CT_OP_HEAD)
+        return &w->head;
+    if (op == CT_OP_FINAL_NORM)
+        return &w->final_norm;
+    if (operations[op].weight == NO_WEIGHT)
+        return NULL;
+    const struct ct_layer *l = &w->layer[e->first_layer + layer];
+    return (const struct ct_weight *)(const void *)((const char *)l + operations[op].weight);
+}
+
+static void name_operation(struct ct_bisect *b, enum ct_operation op, int layer)
+{
+    const carat_engine *e = b->engine[CT_REF];
+    const struct ct_layer *l = layer >= 0 ? &e->weights.layer[layer] : NULL;
+    struct ct_judged *j = ct_bisect_at(b, op, layer);
+
+    *j = (struct ct_judged){.op = op,
+                            .layer = layer,
+                            .width = width_of(&e->config, l, op),
+                            .residual = op == CT_OP_ATTN_POST_NORM || op == CT_OP_FFN_POST_NORM,
+                            .is_product = operations[op].product,
+                            .attn_type = l ? l->c.attn_type : 0};
+    for (int i = 0; i < 2; i++) {
+        const struct ct_weight *w = weight_of(b->engine[i], op, layer);
+        j->has_weight = w && w->data;
+        j->type[i] = j->has_weight ? w->type : CT_F32;
+    }
+    j->result = (carat_operation_error){.size = sizeof j->result,
+                                        .layer = layer < 0 ? -1 : e->first_layer + layer,
+                                        .operation = operations[op].name,
+                                        .width = j->width,
+                                        .reason = ""};
+}
+
+/* Names the tensor of an operation of the test. */
+static carat_status name_tensor(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
+{
+    struct ct_bisect *b = user;
+
+    for (int i = 0; i < b->n_judged; i++) {
+        struct ct_judged *j = &b->judged[i];
+        if (w->data && weight_of(b->engine[CT_TEST], j->op, j->layer) == w)
+            snprintf(j->result.tensor, sizeof j->result.tensor, "%s", *tensor ? tensor : slot);
+    }
+    return CARAT_OK;
+}
+
+static carat_status name_operations(struct ct_bisect *b, carat_error *err)
+{
+    const carat_model *model = b->engine[CT_TEST]->model;
+    const int n_layer = b->engine[CT_REF]->config.n_layer;
+
+    b->n_judged = 1 + n_layer * CT_OPS_OF_LAYER + 2;
+    b->judged = calloc((size_t)b->n_judged, sizeof *b->judged);
+    if (!b->judged)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %d operations", b->n_judged);
+    name_operation(b, CT_OP_EMBED, -1);
+    for (int i = 0; i < n_layer; i++)
+        for (int op = CT_OP_ATTN_NORM; op <= CT_OP_FFN_POST_NORM; op++)
+            name_operation(b, (enum ct_operation)op, i);
+    name_operation(b, CT_OP_FINAL_NORM, -1);
+    name_operation(b, CT_OP_HEAD, -1);
+    return ct_weights_walk(&model->weights, &model->config, model->file, name_tensor, b);
+}
+
+/* ---- runs ---- */
+
+/* How many operations from the first on can be judged in one run. */
+static int operations_of_run(const struct ct_bisect *b, int first, size_t *channels)
+{
+    int end = first;
+
+    for (*channels = 0; end < b->n_judged; end++) {
+        size_t more = (size_t)b->judged[end].width;
+        if (end > first && (*channels + more) * 2 * sizeof(double) > MOST_BYTES)
+            break;
+        *channels += more;
+    }
+    return end;
+}
+
+static int count_runs(const struct ct_bisect *b)
+{
+    size_t channels;
+    int runs = 0;
+
+    for (int first = 0; first < b->n_judged; first = operations_of_run(b, first, &channels))
+        runs++;
+    return runs;
+}
+
+/* Judges operations [first, end) on the reference's inputs. */
+static carat_status judge_some(struct ct_bisect *b, int first, int end, size_t channels, carat_error *err)
+{
+    double *sums = calloc(channels, 2 * sizeof *sums), *at = sums;
+
+    if (!sums)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %zu channels", channels);
+    for (int i = first; i < end; i++) {
+        b->judged[i].error = at;
+        b->judged[i].size = at + b->judged[i].width;
+        at += 2 * b->judged[i].width;
+    }
+    carat_status status = ct_bisect_pass(b, err);
+    for (int i = first; i < end; i++) {
+        if (!status && b->judged[i].width > 0)
+            status = ct_bisect_channels(&b->judged[i], err);
+        b->judged[i].error = b->judged[i].size = NULL;
+    }
+    free(sums);
+    return status;
+}
+
+static carat_status run_bisection(struct ct_bisect *b, carat_error *err)
+{
+    size_t channels;
+
+    CT_TRY(name_operations(b, err));
+    b->total = (size_t)b->n * ((size_t)count_runs(b) + 1);
+    b->replaces = true;
+    for (int first = 0, end; first < b->n_judged; first = end) {
+        end = operations_of_run(b, first, &channels);
+        CT_TRY(judge_some(b, first, end, channels, err));
+    }
+    b->replaces = false;
+    CT_TRY(ct_bisect_pass(b, err));
+    return ct_bisect_judge(b, err);
+}
+
+static carat_status tell(const struct ct_bisect *b, carat_operation_error *first, carat_error *err)
+{
+    *first = (carat_operation_error){.size = sizeof *first, .layer = -1, .reason = ""};
+    for (int i = 0; i < b->n_judged; i++) {
+        const struct ct_judged *j = &b->judged[i];
+        if (j->width == 0)
+            continue;
+        if (j->result.flagged && !first->operation)
+            *first = j->result;
+        if (b->o->on_operation && b->o->on_operation(b->o->user, &j->result))
+            return ct_fail(err, CARAT_E_CANCELLED, "the callback ended the table of operations");
+    }
+    return CARAT_OK;
+}
+
+carat_status ct_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
+                       const carat_bisect_options *o, carat_operation_error *first, carat_error *err)
+{
+    struct ct_bisect b = {.engine = {ref, test}, .o = o, .tokens = tokens, .n = n};
+
+    CT_TRY(same_shape(&b, err));
+    for (int i = 0; i < 2; i++)
+        if (n > b.engine[i]->plan.context)
+            return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
+                           b.engine[i]->plan.context);
+    b.n_rows = ct_bisect_rows(ref, test, n, o->rows, b.row);
+    carat_status status = run_bisection(&b, err);
+    if (!status)
+        status = tell(&b, first, err);
+    free(b.judged);
+    return status;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bisect.h: what the files of carat_bisect share: bisect.c decides what is run, bisect_pass.c runs two engines in
+ * step and adds errors up, bisect_judge.c says which of them stand out. */
+#ifndef CT_BISECT_H
+#define CT_BISECT_H
+
+#include <stdatomic.h>
+
+#include "carat_quality.h"
+#include "engine/engine.h"
+
+/* What a pass computes, in its order. */
+enum ct_operation {
+    CT_OP_EMBED,
+    CT_OP_ATTN_NORM, /* the first of a layer */
+    CT_OP_Q,
+    CT_OP_K,
+    CT_OP_V,
+    CT_OP_Q_NORM,
+    CT_OP_K_NORM,
+    CT_OP_Q_ROPE,
+    CT_OP_K_ROPE,
+    CT_OP_ATTEND,
+    CT_OP_O,
+    CT_OP_ATTN_POST_NORM,
+    CT_OP_FFN_NORM,
+    CT_OP_GATE,
+    CT_OP_UP,
+    CT_OP_GEGLU,
+    CT_OP_DOWN,
+    CT_OP_FFN_POST_NORM, /* the last of one */
+    CT_OP_FINAL_NORM,
+    CT_OP_HEAD,
+};
+enum { CT_OPS_OF_LAYER = CT_OP_FFN_POST_NORM - CT_OP_ATTN_NORM + 1, CT_BISECT_ROWS = 16 };
+
+/* An operation of one layer, or of none, in both engines. */
+struct ct_judged {
+    enum ct_operation op;
+    int layer;            /* counted from the first that runs; -1: none */
+    int width;            /* channels; 0: the models have no such operation */
+    bool residual;        /* adds to what was there: its error is measured against what it adds */
+    bool has_weight;      /* of the types below */
+    bool is_product;      /* by a matrix */
+    enum ct_type type[2]; /* stored, of the reference and of the test */
+    int attn_type;        /* of its layer */
+    double *error, *size; /* [width] sums of squares while it is judged; else NULL */
+    double carried[2];    /* the same over all channels, of an ordinary pass */
+    char tensor[256];     /* of the test, as stored; "": none */
+    carat_operation_error result;
+};
+
+enum { CT_REF, CT_TEST };
+struct ct_bisect {
+    carat_engine *engine[2];
+    const carat_bisect_options *o;
+    const int32_t *tokens;
+    int n, n_rows;
+    int32_t row[CARAT_MOST_BISECT_ROWS]; /* [n_rows] positions that are compared, ascending */
+    struct ct_judged *judged;            /* [n_judged] in the order of a pass */
+    int n_judged;
+    bool replaces;      /* the test goes on with the reference's values */
+    size_t done, total; /* tokens, for who watches */
+};
+
+/* The operation of a layer, or of none. */
+static inline struct ct_judged *ct_bisect_at(const struct ct_bisect *b, enum ct_operation op, int layer)
+{
+    if (op == CT_OP_EMBED)
+        return &b->judged[0];
+    if (op >= CT_OP_FINAL_NORM)
+        return &b->judged[b->n_judged - 2 + (op - CT_OP_FINAL_NORM)];
+    return &b->judged[1 + layer * CT_OPS_OF_LAYER + (op - CT_OP_ATTN_NORM)];
+}
+
+/* bisect_pass.c: both engines evaluate the tokens, and sums are added up. E_MEMORY, E_CONTEXT, E_NUMERIC,
+ * E_CANCELLED, E_BUSY. */
+carat_status ct_bisect_pass(struct ct_bisect *b, carat_error *err);
+
+/* bisect_judge.c: the largest error of a channel, and the own error, from the sums of an operation. */
+carat_status ct_bisect_channels(struct ct_judged *j, carat_error *err);
+/* Which operations are flagged. The engines say which arithmetic they use. E_MEMORY. */
+carat_status ct_bisect_judge(struct ct_bisect *b, carat_error *err);
+
+/* What carat_quality.h says of carat_bisect; options are complete. */
+carat_status ct_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
+                       const carat_bisect_options *o, carat_operation_error *first, carat_error *err);
+int ct_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,
+                   int32_t row[CARAT_MOST_BISECT_ROWS]);
+
+#endif

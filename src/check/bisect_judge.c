@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bisect_judge.c: which operations are flagged, from the sums that bisect_pass.c has added up.
+ *
+ * The error of a channel is measured against its size, or that of the middle channel, or an eighth of the root
+ * mean square of all, whichever is largest: the rounding of weights is as large in a channel that happens to be
+ * near zero as in the others, and would look like any factor there. Of GELU times up it is measured against the
+ * root mean square, or its size where that is larger: its small channels are where gate is far below zero, and
+ * there a little of gate is a large factor. gate and up are judged by themselves.
+ *
+ * Flagged is
+ *   - a channel whose error is beyond half of its size: no stored type rounds so coarsely, and a row that is
+ *     negated, swapped or lost is beyond it;
+ *   - an operation whose own error is beyond three times the median of the same operation in the other layers with
+ *     the same stored types, and beyond what these types explain by themselves;
+ *   - an operation without a matrix whose own error is beyond what rounding explains. It computes the same from
+ *     the same input in every type, so it needs no other layers to stand out from: a changed window, base or scale
+ *     is wrong in all of them.
+ * What types explain are bounds, not estimates: a matrix of one stored type against another is expected to be
+ * off by about a third of them. */
+#include "check/bisect.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define CHANNEL_LIMIT   0.5
+#define MEDIAN_FACTOR   3.0
+#define FEWEST_LAYERS   2    /* other layers that make a median */
+#define EXACT_LIMIT     1e-5 /* of the same arithmetic on the same types */
+#define INT8_INPUT      0.05 /* inputs of a product in int8, bf16 or f32 */
+#define EXACT_ATTENTION 0.01 /* attention of exact and of fast arithmetic */
+#define NORM_LIMIT      0.01 /* gains of bf16 or f16, with 1 added */
+
+static double root_ratio(double error, double size, double other)
+{
+    if (error == 0)
+        return 0;
+    return sqrt(error / (size > 0 ? size : other));
+}
+
+static int bisect_order(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+carat_status ct_bisect_channels(struct ct_judged *j, carat_error *err)
+{
+    double error = 0, size = 0;
+    double *sorted = malloc((size_t)j->width * sizeof *sorted);
+
+    if (!sorted)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %d channels", j->width);
+    for (int c = 0; c < j->width; c++) {
+        error += j->error[c];
+        size += j->size[c];
+        sorted[c] = j->size[c];
+    }
+    qsort(sorted, (size_t)j->width, sizeof *sorted, bisect_order);
+    const double mean = size / j->width;
+    const double least = j->op == CT_OP_GEGLU ? mean : CT_MAX(sorted[j->width / 2], mean / 64);
+    free(sorted);
+
+    j->result.own = root_ratio(error, size, error);
+    for (int c = 0; c < j->width; c++) {
+        double e = root_ratio(j->error[c], CT_MAX(j->size[c], least), j->error[c]);
+        if (c == 0 || e > j->result.channel_error) {
+            j->result.channel = c;
+            j->result.channel_error = e;
+        }
+    }
+    return CARAT_OK;
+}
+
+/* ---- what types explain ---- */
+
+/* The most that a matrix stored in a type is expected to be off. */
+static double type_error(enum ct_type type)
+{
+    switch (type) {
+    case CT_F32:
+        return 1e-6;
+    case CT_F16:
+        return 1e-3;
+    case CT_BF16:
+        return 0.01;
+    case CT_Q8_0:
+    case CT_I8:
+        return 0.03;
+    case CT_Q6_K:
+        return 0.06;
+    case CT_Q5_0:
+    case CT_Q5_1:
+    case CT_Q5_K:
+    case CT_SFP:
+        return 0.12;
+    case CT_Q4_0:
+    case CT_Q4_1:
+    case CT_Q4_K:
+    case CT_IQ4_NL:
+    case CT_IQ4_XS:
+    case CT_NUQ:
+        return 0.25;
+    default:
+        return 0.5;
+    }
+}
+
+/* What attention is expected to be off when K and V are stored so. */
+static double kv_error(enum ct_kv_type type)
+{
+    switch (type) {
+    case CT_KV_F32:
+        return 0;
+    case CT_KV_F16:
+        return 0.005;
+    case CT_KV_BF16:
+        return 0.02;
+    default:
+        return 0.05;
+    }
+}
+
+static double explained_by_types(const struct ct_bisect *b, const struct ct_judged *j)
+{
+    const carat_engine *ref = b->engine[CT_REF], *test = b->engine[CT_TEST];
+    bool other_type = j->has_weight && j->type[CT_REF] != j->type[CT_TEST];
+    bool other_arithmetic = ref->exact != test->exact || other_type;
+    double e = EXACT_LIMIT;
+
+    if (j->op == CT_OP_ATTEND && ref->kv_type != test->kv_type)
+        e += kv_error(ref->kv_type) + kv_error(test->kv_type);
+    if (j->op == CT_OP_ATTEND && ref->exact != test->exact)
+        e += EXACT_ATTENTION;
+    if (j->is_product && other_arithmetic)
+        e += INT8_INPUT;
+    if (other_type)
+        e += type_error(j->type[CT_REF]) + type_error(j->type[CT_TEST]);
+    return e;
+}
+
+/* ---- what stands out ---- */
+
+static bool in_one_group(const struct ct_judged *a, const struct ct_judged *b)
+{
+    bool turns = a->op == CT_OP_ATTEND || a->op == CT_OP_Q_ROPE || a->op == CT_OP_K_ROPE;
+
+    return a != b && a->op == b->op && a->width > 0 && b->width > 0 && a->type[CT_REF] == b->type[CT_REF] &&
+           a->type[CT_TEST] == b->type[CT_TEST] && (!turns || a->attn_type == b->attn_type);
+}
+
+/* The median of the own errors of the other layers; -1: there are too few. room: [n_judged]. */
+static double median_of_others(const struct ct_bisect *b, const struct ct_judged *j, double *room)
+{
+    int n = 0;
+
+    for (int i = 0; i < b->n_judged; i++)
+        if (in_one_group(j, &b->judged[i]))
+            room[n++] = b->judged[i].result.own;
+    if (n < FEWEST_LAYERS)
+        return -1;
+    qsort(room, (size_t)n, sizeof *room, bisect_order);
+    return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
+}
+
+static const char *reason_of(const struct ct_bisect *b, const struct ct_judged *j, double *room)
+{
+    const double explained = explained_by_types(b, j), median = median_of_others(b, j, room);
+    const bool gain = j->has_weight && !j->is_product && j->op != CT_OP_EMBED;
+
+    if (j->result.channel_error > CHANNEL_LIMIT)
+        return "a channel is off by more than half of its size";
+    if (median >= 0 && j->result.own > CT_MAX(MEDIAN_FACTOR * median, explained))
+        return "it stands out from the same operation in the other layers";
+    if (!j->is_product && j->op != CT_OP_GEGLU && j->result.own > CT_MAX(explained, gain ? NORM_LIMIT : 0))
+        return "rounding does not explain its error";
+    return "";
+}
+
+carat_status ct_bisect_judge(struct ct_bisect *b, carat_error *err)
+{
+    double *room = malloc((size_t)b->n_judged * sizeof *room);
+
+    if (!room)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %d operations", b->n_judged);
+    for (int i = 0; i < b->n_judged; i++) {
+        struct ct_judged *j = &b->judged[i];
+        if (j->width == 0)
+            continue;
+        j->result.carried = root_ratio(j->carried[0], j->carried[1], j->carried[0]);
+        j->result.reason = reason_of(b, j, room);
+        j->result.flagged = *j->result.reason != 0;
+    }
+    free(room);
+    return CARAT_OK;
+}

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bisect_pass.c: two engines evaluate the same tokens in step, so that each operation of the test can be judged
+ * on the reference's own inputs.
+ *
+ * The reference runs on the caller's thread, the test on one of its own, and one of them computes at a time: the
+ * reference computes an operation and waits inside its pass; the test computes the same one, which is compared and
+ * then replaced by the reference's for every row, not only for those that are compared; then the reference goes
+ * on. So every operation of the test reads what the reference's read: the residual stream, K and V of all
+ * positions as they were before they were stored (each engine rounds them to its own KV type), and the float32
+ * result of GELU and up, which a fused product would not write. Nothing of a whole pass is ever kept: no memory
+ * grows with the prompt or the model but the sums of the channels, which bisect.c cuts into slices.
+ *
+ * gate and up are one operation of a pass. Each is computed once more by itself, for the rows that are compared.
+ *
+ * What is computed elsewhere: which rows and operations (bisect.c), what stands out (bisect_judge.c). */
+#include "check/bisect.h"
+#include "os/threads.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Who computes. A futex is a plain word. */
+enum { REFS_TURN, TESTS_TURN, ENDED, BROKEN };
+
+/* What the reference hands over: one event, or a row of logits. */
+struct handed {
+    int op;
+    const struct ct_event *event;
+    const float *logits;
+};
+
+struct lockstep;
+struct side {
+    struct lockstep *both;
+    int which; /* CT_REF, CT_TEST */
+    carat_engine *engine;
+    carat_session *session;
+    struct ct_trace trace;
+    bool ours;         /* the pass under way is of our session */
+    bool written;      /* its final norm has run: what follows is the head's business */
+    int n;             /* current rows */
+    int *kept;         /* [chunk] of them: number among the rows that are compared; -1: is not */
+    int next;          /* number of the next such row */
+    int heard;         /* rows of logits so far */
+    float *row;        /* [widest] */
+    float *gate_up[2]; /* [n_rows][ffn] of the rows of the pass that are compared */
+};
+
+struct lockstep {
+    struct ct_bisect *b;
+    struct side side[2];
+    struct handed handed;
+    float *before; /* [n_rows][hidden] the residual stream as the operation found it */
+    _Atomic uint32_t turn;
+    atomic_bool failed; /* somebody has written what follows */
+    carat_error failure;
+};
+
+/* ---- failures; the first one counts ---- */
+
+static void __attribute__((format(printf, 3, 4)))
+lockstep_fail(struct lockstep *l, carat_status status, const char *format, ...)
+{
+    char message[sizeof l->failure.message];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (!atomic_exchange(&l->failed, true))
+        ct_fail(&l->failure, status, "%s", message);
+    atomic_store(&l->turn, BROKEN);
+    ct_os_wake_all((const uint32_t *)&l->turn);
+}
+
+static const char *side_name(const struct side *s)
+{
+    return s->which == CT_REF ? "the reference" : "the test";
+}
+
+/* ---- whose turn it is ---- */
+
+static bool watch_stops(struct lockstep *l)
+{
+    const carat_bisect_options *o = l->b->o;
+
+    if (atomic_load(&l->turn) == BROKEN)
+        return true;
+    if (!o->watch || !o->watch(o->user, l->b->done, l->b->total))
+        return false;
+    lockstep_fail(l, CARAT_E_CANCELLED, "bisecting was cancelled after %zu of %zu tokens", l->b->done,
+                  l->b->total);
+    return true;
+}
+
+/* Waits while it is the other's turn. The caller's thread asks its watch meanwhile. False: there is no more. */
+static bool wait_for_turn(struct side *s)
+{
+    static_assert(sizeof(_Atomic uint32_t) == sizeof(uint32_t), "a futex is a plain 32-bit word");
+    struct lockstep *l = s->both;
+    const uint32_t mine = s->which == CT_REF ? REFS_TURN : TESTS_TURN;
+    const uint32_t other = mine == REFS_TURN ? TESTS_TURN : REFS_TURN;
+
+    while (atomic_load(&l->turn) == other) {
+        ct_os_wait((const uint32_t *)&l->turn, other, s->which == CT_REF ? 0.01 : 0);
+        if (s->which == CT_REF && atomic_load(&l->turn) == other)
+            watch_stops(l);
+    }
+    return atomic_load(&l->turn) == mine;
+}
+
+/* Lets the other one compute until it has done the same. */
+static bool give_turn(struct side *s)
+{
+    struct lockstep *l = s->both;
+    uint32_t mine = s->which == CT_REF ? REFS_TURN : TESTS_TURN;
+
+    if (!atomic_compare_exchange_strong(&l->turn, &mine, s->which == CT_REF ? TESTS_TURN : REFS_TURN))
+        return false;
+    ct_os_wake_all((const uint32_t *)&l->turn);
+    return wait_for_turn(s);
+}
+
+/* ---- sums ---- */
+
+/* A row of an operation's result is not finite: in which of the two, and where. */
+static void refuse_row(struct lockstep *l, const struct ct_judged *j, int kept, const float *ref,
+                       const float *test)
+{
+    const struct side *s = &l->side[CT_REF];
+    int c = 0;
+
+    while (c < j->width && isfinite(ref[c]))
+        c++;
+    if (c == j->width) {
+        s = &l->side[CT_TEST];
+        for (c = 0; c < j->width - 1 && isfinite(test[c]);)
+            c++;
+    }
+    char layer[32] = "";
+    if (j->layer >= 0)
+        snprintf(layer, sizeof layer, "layer %d, ", s->engine->first_layer + j->layer);
+    lockstep_fail(l, CARAT_E_NUMERIC, "NaN or infinity in %s: %s%s, channel %d at position %d", side_name(s),
+                  layer, j->result.operation, c, (int)l->b->row[kept]);
+}
+
+/* Adds a row that is compared. */
+static void add_row(struct lockstep *l, struct ct_judged *j, int kept, const float *ref, const float *test)
+{
+    const int hidden = l->side[CT_REF].engine->config.hidden;
+    const float *before = j->residual ? l->before + (size_t)kept * (size_t)hidden : NULL;
+    double error = 0, size = 0;
+
+    for (int c = 0; c < j->width; c++) {
+        double d = (double)test[c] - (double)ref[c];
+        double r = l->b->replaces && before ? (double)ref[c] - (double)before[c] : (double)ref[c];
+        error += d * d;
+        size += r * r;
+        if (j->error) {
+            j->error[c] += d * d;
+            j->size[c] += r * r;
+        }
+    }
+    if (!isfinite(error) || !isfinite(size))
+        refuse_row(l, j, kept, ref, test);
+    if (!l->b->replaces) {
+        j->carried[0] += error;
+        j->carried[1] += size;
+    }
+}
+
+/* The result of an operation in both engines: compares the rows that are kept, and replaces all. */
+static void compare_matrix(struct lockstep *l, struct ct_judged *j, ct_mat of_ref, ct_mat of_test)
+{
+    const int hidden = l->side[CT_REF].engine->config.hidden;
+    struct side *ref = &l->side[CT_REF], *test = &l->side[CT_TEST];
+    struct ct_backend *from = ref->engine->backend, *to = test->engine->backend;
+    const bool stream = j->residual || j->op == CT_OP_EMBED;
+
+    if (!of_ref.handle || !of_test.handle)
+        return;
+    for (int row = 0; row < test->n; row++) {
+        int kept = test->kept[row];
+        if (kept < 0 && !l->b->replaces)
+            continue;
+        from->verb.copy_out(from, ref->row, of_ref, row);
+        if (kept >= 0 && j->width > 0) {
+            to->verb.copy_out(to, test->row, of_test, row);
+            add_row(l, j, kept, ref->row, test->row);
+        }
+        if (kept >= 0 && stream)
+            memcpy(l->before + (size_t)kept * (size_t)hidden, ref->row, (size_t)hidden * sizeof(float));
+        if (l->b->replaces)
+            to->verb.copy_in(to, of_test, row, ref->row);
+    }
+}
+
+static void compare_gate_up(struct lockstep *l, int layer)
+{
+    const struct side *ref = &l->side[CT_REF], *test = &l->side[CT_TEST];
+
+    for (int i = 0; i < 2; i++) {
+        struct ct_judged *j = ct_bisect_at(l->b, i ? CT_OP_UP : CT_OP_GATE, layer);
+        for (int row = 0, at = 0; row < test->n; row++)
+            if (test->kept[row] >= 0) {
+                size_t to = (size_t)at++ * (size_t)j->width;
+                add_row(l, j, test->kept[row], ref->gate_up[i] + to, test->gate_up[i] + to);
+            }
+    }
+}
+
+/* ---- inside the passes ---- */
+
+#define PLACE(weight) (int)offsetof(struct ct_layer, weight)
+static const struct {
+    const char *verb;
+    int place, op; /* of the first weight in its layer */
+} heard[] = {
+    {"embed", CT_NO_LAYER, CT_OP_EMBED},
+    {"norm", PLACE(attn_norm), CT_OP_ATTN_NORM},
+    {"project", PLACE(q), CT_OP_Q},
+    {"qk_norm", PLACE(q_norm), CT_OP_Q_NORM},
+    {"qk_norm", PLACE(k_norm), CT_OP_K_NORM},
+    {"attend", CT_NO_LAYER, CT_OP_ATTEND},
+    {"project", PLACE(o), CT_OP_O},
+    {"residual_norm", PLACE(attn_post_norm), CT_OP_ATTN_POST_NORM},
+    {"norm", PLACE(ffn_norm), CT_OP_FFN_NORM},
+    {"project_geglu", PLACE(gate), CT_OP_GEGLU},
+    {"project", PLACE(down), CT_OP_DOWN},
+    {"residual_norm", PLACE(ffn_post_norm), CT_OP_FFN_POST_NORM},
+    {"norm", CT_NO_LAYER, CT_OP_FINAL_NORM},
+};
+
+/* The operation whose result the event has written, the first where there are several; -1: none. */
+static int op_of(const carat_engine *e, const struct ct_event *event)
+{
+    int place = event->n ? ct_weight_place(e, event->w[0]) : CT_NO_LAYER;
+
+    if (strcmp(event->verb, "rope") == 0)
+        return event->out[0].handle == e->pass.q.handle ? CT_OP_Q_ROPE : CT_OP_K_ROPE;
+    for (size_t i = 0; i < CT_COUNT(heard); i++)
+        if (strcmp(heard[i].verb, event->verb) == 0 && heard[i].place == place)
+            return heard[i].op;
+    return -1;
+}
+
+/* gate and up for the rows of the pass that are compared. */
+static void project_apart(struct side *s, const struct ct_event *event)
+{
+    struct ct_backend *backend = s->engine->backend;
+
+    for (int i = 0; i < 2; i++) {
+        const struct ct_weight *w = event->w[i];
+        const struct ct_range all = {0, w->rows, 0};
+        int at = 0;
+        for (int row = 0; row < s->n; row++)
+            if (s->kept[row] >= 0) {
+                float *to = s->gate_up[i] + (size_t)at++ * (size_t)w->rows;
+                backend->verb.project_some(backend, s->engine->pass.h, row, 1, &to, w, 1, &all);
+            }
+    }
+}
+
+static void compare_event(struct lockstep *l, const struct ct_event *event, int op)
+{
+    const struct handed *h = &l->handed;
+    const struct side *test = &l->side[CT_TEST];
+    const int layer = op > CT_OP_EMBED && op < CT_OP_FINAL_NORM ? test->engine->pass.layer : -1;
+
+    assert(h->op == op && h->event->n_out == event->n_out && l->side[CT_REF].n == test->n);
+    if (op == CT_OP_GEGLU)
+        compare_gate_up(l, layer);
+    for (int i = 0; i < event->n_out; i++)
+        compare_matrix(l, ct_bisect_at(l->b, (enum ct_operation)(op + i), layer), h->event->out[i],
+                       event->out[i]);
+}
+
+/* A pass begins, or goes on with the rows that want logits, which are those that are compared. */
+static void set_rows(struct side *s, bool begins, int rows)
+{
+    const carat_engine *e = s->engine;
+    int n = 0;
+
+    if (begins) {
+        for (; n < rows; n++)
+            s->kept[n] = e->wanted[n] ? s->next++ : -1;
+    } else {
+        for (int row = 0; row < s->n; row++)
+            if (s->kept[row] >= 0)
+                s->kept[n++] = s->kept[row];
+    }
+    s->n = n;
+}
+
+static void bisect_hear(void *user, struct ct_backend *backend, const struct ct_event *event)
+{
+    struct side *s = user;
+    struct lockstep *l = s->both;
+    bool begins = strcmp(event->verb, "begin_pass") == 0;
+
+    if (begins) {
+        s->ours = s->engine->sequence[0] == s->session->slot;
+        s->written = false;
+    }
+    if (!s->ours || s->written || atomic_load(&l->turn) == BROKEN)
+        return;
+    if (begins || strcmp(event->verb, "select_rows") == 0)
+        set_rows(s, begins, begins ? backend->verb.cost(backend, event).rows : 0);
+    const int op = op_of(s->engine, event);
+    if (op < 0)
+        return;
+    s->written = op == CT_OP_FINAL_NORM;
+    if (op == CT_OP_GEGLU)
+        project_apart(s, event);
+    if (atomic_load(&l->turn) == BROKEN) /* stopped meanwhile: the values are not whole */
+        return;
+    if (s->which == CT_REF)
+        l->handed = (struct handed){.op = op, .event = event};
+    else
+        compare_event(l, event, op);
+    give_turn(s);
+}
+
+static int bisect_deliver(void *user, int token, const float *logits)
+{
+    struct side *s = user;
+    struct lockstep *l = s->both;
+
+    (void)token;
+    if (atomic_load(&l->turn) == BROKEN)
+        return 1;
+    if (s->which == CT_REF) {
+        l->handed = (struct handed){.op = CT_OP_HEAD, .logits = logits};
+    } else {
+        assert(l->handed.op == CT_OP_HEAD);
+        add_row(l, ct_bisect_at(l->b, CT_OP_HEAD, -1), s->heard++, l->handed.logits, logits);
+    }
+    give_turn(s);
+    return atomic_load(&l->turn) == BROKEN;
+}
+
+static int bisect_watch(void *user, size_t done, size_t total)
+{
+    struct side *s = user;
+
+    (void)done;
+    (void)total;
+    return s->which == CT_REF ? watch_stops(s->both) : atomic_load(&s->both->turn) == BROKEN;
+}
+
+/* ---- the tokens, in passes that both engines can take ---- */
+
+static int tokens_of_pass(const struct lockstep *l, int at)
+{
+    int n = l->b->n - at;
+
+    for (int i = 0; i < 2; i++) {
+        const carat_engine *e = l->side[i].engine;
+        n = CT_MIN(n, CT_MIN(e->plan.chunk, ct_kv_span(&e->cache, at)));
+    }
+    return n;
+}
+
+/* Evaluates tokens [at, at + n). */
+static bool step_side(struct side *s, int at, int n)
+{
+    const struct ct_bisect *b = s->both->b;
+    int wanted[CARAT_MOST_BISECT_ROWS], n_wanted = 0;
+    carat_error err;
+
+    for (int i = 0; i < b->n_rows; i++)
+        if (b->row[i] >= at && b->row[i] < at + n)
+            wanted[n_wanted++] = b->row[i] - at;
+    carat_row row = {.session = s->session,
+                     .tokens = b->tokens + at,
+                     .n = n,
+                     .wants = n_wanted ? CARAT_WANTS_SOME : CARAT_WANTS_NONE,
+                     .wanted = wanted,
+                     .n_wanted = n_wanted,
+                     .deliver = bisect_deliver,
+                     .user = s};
+    carat_status status = ct_step(s->engine, &row, 1, &err);
+    if (status)
+        lockstep_fail(s->both, status, "%s: %s", side_name(s), err.message);
+    return !status;
+}
+
+static void run_test(void *user)
+{
+    struct side *s = user;
+    struct lockstep *l = s->both;
+
+    for (int at = 0, n; at < l->b->n; at += n) {
+        n = tokens_of_pass(l, at);
+        if (!wait_for_turn(s) || !step_side(s, at, n))
+            return;
+    }
+}
+
+/* On the caller's thread, between passes: progress is told while no lock is held. */
+static void run_ref(struct side *s)
+{
+    struct lockstep *l = s->both;
+    const carat_bisect_options *o = l->b->o;
+
+    for (int at = 0, n; at < l->b->n; at += n) {
+        n = tokens_of_pass(l, at);
+        if (!step_side(s, at, n))
+            return;
+        l->b->done += (size_t)n;
+        if (o->progress && o->progress(o->user, l->b->done, l->b->total)) {
+            lockstep_fail(l, CARAT_E_CANCELLED, "bisecting was cancelled after %zu of %zu tokens", l->b->done,
+                          l->b->total);
+            return;
+        }
+    }
+    uint32_t mine = REFS_TURN;
+    atomic_compare_exchange_strong(&l->turn, &mine, ENDED);
+    ct_os_wake_all((const uint32_t *)&l->turn);
+}
+
+/* ---- beginning and end ---- */
+
+static void end_side(struct side *s)
+{
+    carat_engine *e = s->engine;
+
+    ct_lock_enter(&e->lock);
+    ct_trace_end(e->backend, &s->trace);
+    ct_lock_leave(&e->lock);
+    if (s->session)
+        ct_session_close(s->session);
+    free(s->kept);
+    free(s->row);
+    free(s->gate_up[0]);
+}
+
+/* Listens to an engine that nobody bisects: two who wait inside its passes for each other would wait for ever. */
+static carat_status listen_to(struct side *s, carat_error *err)
+{
+    carat_engine *e = s->engine;
+    bool busy = false;
+
+    ct_lock_enter(&e->lock);
+    for (const struct ct_trace *t = e->backend->trace; t; t = t->next)
+        busy |= t->hook == bisect_hear;
+    if (!busy) {
+        s->trace = (struct ct_trace){bisect_hear, s, NULL, true};
+        ct_trace_begin(e->backend, &s->trace);
+    }
+    ct_lock_leave(&e->lock);
+    return busy ? ct_fail(err, CARAT_E_BUSY,
+                          "the engine of %s is being bisected, expected one call at a time", side_name(s))
+                : CARAT_OK;
+}
+
+static carat_status begin_side(struct side *s, carat_error *err)
+{
+    const carat_engine *e = s->engine;
+    const struct ct_pass *p = &e->pass;
+    const size_t widest = (size_t)CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols));
+    const size_t apart = (size_t)s->both->b->n_rows * (size_t)p->ffn.cols;
+    carat_session_options o = {.size = sizeof o, .watch = bisect_watch, .user = s};
+
+    s->kept = calloc((size_t)e->plan.chunk, sizeof *s->kept);
+    s->row = calloc(widest, sizeof *s->row);
+    s->gate_up[0] = calloc(2 * apart, sizeof **s->gate_up);
+    if (!s->kept || !s->row || !s->gate_up[0])
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for rows of %zu values", widest);
+    s->gate_up[1] = s->gate_up[0] + apart;
+    CT_TRY(ct_session_create(&s->session, s->engine, &o, err));
+    s->session->attended = true;
+    return listen_to(s, err);
+}
+
+static carat_status run_both(struct lockstep *l, carat_error *err)
+{
+    ct_thread thread;
+
+    CT_TRY(ct_os_thread_start(&thread, run_test, &l->side[CT_TEST], err));
+    run_ref(&l->side[CT_REF]);
+    ct_os_thread_join(thread);
+    return atomic_load(&l->failed) ? ct_fail(err, l->failure.code, "%s", l->failure.message) : CARAT_OK;
+}
+
+carat_status ct_bisect_pass(struct ct_bisect *b, carat_error *err)
+{
+    struct lockstep l = {.b = b};
+    carat_status status = CARAT_OK;
+
+    l.before = calloc((size_t)b->n_rows * (size_t)b->engine[CT_REF]->config.hidden, sizeof *l.before);
+    if (!l.before)
+        status = ct_fail(err, CARAT_E_MEMORY, "out of memory for %d rows", b->n_rows);
+    for (int i = 0; i < 2; i++) {
+        l.side[i] = (struct side){.both = &l, .which = i, .engine = b->engine[i]};
+        if (!status)
+            status = begin_side(&l.side[i], err);
+    }
+    if (!status)
+        status = run_both(&l, err);
+    for (int i = 0; i < 2; i++)
+        end_side(&l.side[i]);
+    free(l.before);
+    return status;
+}
