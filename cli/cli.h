@@ -204,6 +204,7 @@ int verb_run(const struct options *o);
 int verb_chat(const struct options *o);
 int verb_logits(const struct options *o);
 int verb_decode(const struct options *o);
+int verb_compare(const struct options *o);
 int verb_tokenize(const struct options *o);
 int verb_detokenize(const struct options *o);
 int verb_render(const struct options *o);

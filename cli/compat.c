@@ -49,7 +49,7 @@ static const struct foreign table[] = {
     {" -cmoe --cpu-moe -nkvo --no-kv-offload -kvo --kv-offload --op-offload --no-op-offload --no-host ",
      NOTHING, HARMLESS},
     {" -mmp -nopo --delay ", A_VALUE, HARMLESS}, /* of llama-bench */
-    {" --progress ", NOTHING, HARMLESS},
+    {" --progress --no-think ", NOTHING, HARMLESS},
     {" --repack -nr --no-repack --mlock --mmap --no-mmap -dio --direct-io ", NOTHING, HARMLESS},
     {" -fa --flash-attn ", ON_OFF, HARMLESS},
     {" -fit --fit ", ON_OFF, HARMLESS},

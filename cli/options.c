@@ -447,6 +447,8 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
                           .logprobs = -1,
                           .lm_shortlist = -1,
                           .min_recall = -1,
+                          .parallel = 4,
+                          .near_tie = -1,
                           .memory = NO_SIZE,
                           .repeat_penalty = NAN,
                           .frequency_penalty = NAN,

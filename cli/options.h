@@ -19,6 +19,7 @@ enum verb {
     RENDER,
     BENCH,
     SHOW,
+    COMPARE,
     VERIFY,
     PACK,
     CACHE,
@@ -97,7 +98,11 @@ struct options {
     int lm_tile, lm_shortlist, audit; /* lm_shortlist -1: not given */
     double min_recall;                /* below 0: not given */
     int steps, rounds;                /* of decode, 0: not given */
-    bool prefill_logits, lines;       /* of decode */
+    const char *ref_mode, *test_mode, *hf_reference, *driver, *ref_logits, *limits, *at,
+        *dataset; /* of compare */
+    int parallel;
+    double near_tie;            /* below 0: not given */
+    bool prefill_logits, lines; /* of decode */
     int predict, context, threads, top_k, chunk, top, repetitions;
     double temp, top_p, min_p;
     /* of the chain of samplers; NAN and NOT_GIVEN: not given */

@@ -144,6 +144,17 @@ const struct verb_text verb_texts[N_VERB] = {
          "carat show tiny\n"
          "carat show MODEL --memory\n"
          "carat show MODEL --memory 2G --json\n"},
+    [COMPARE] = {"compare", "REF [TEST]", "say how far two models, or two modes of one, are apart", 1, 2,
+                 "REF and TEST are models; without TEST, REF is run in two modes, --ref and --test. The "
+                 "prompt is -p, -f, "
+                 "--messages or --ids, as for run. Both evaluate it and what follows, and their logits are "
+                 "compared position "
+                 "by position. QUALITY.md says what the numbers mean.\n"
+                 "The verdict is healthy, watch or concerning, which is exit code 7; --limits moves its "
+                 "limits. The numbers "
+                 "are the same for every number of threads, level and chunk.\n",
+                 "carat compare tiny --ref exact -p \"Where is the bed?\" -n 32\n"
+                 "carat compare MODEL tiny --driver free -p \"Hello\" --json\n"},
     [VERIFY] =
         {"verify", "MODEL", "check a model file and how this machine computes it", 1, 1,
          "Compares a packed form with its checksums and with what packing gives, looks for NaN and infinity "

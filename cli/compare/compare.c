@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.c: `carat compare`: how far two models, or two modes of one, are apart. Here options become what is
+ * compared, and one prompt goes the whole way; many prompts are dataset.c's. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/compare.h"
+#include "prompt.h"
+
+enum { DEFAULT_TOKENS = 64 };
+
+/* ---- options ---- */
+
+/* "kl=0.01:0.1", n bytes of it. */
+static int take_limit(carat_quality_limits *l, const char *word, size_t n)
+{
+    const struct {
+        const char *name;
+        double *pair;
+    } limits[] = {
+        {"kl", l->kl}, {"correlation", l->correlation}, {"match", l->match}, {"entropy", l->entropy}};
+    const size_t name = strcspn(word, "=,");
+    char copy[80], *end;
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0] && n < sizeof copy; i++) {
+        if (strlen(limits[i].name) != name || strncmp(limits[i].name, word, name) != 0 || name >= n)
+            continue;
+        snprintf(copy, sizeof copy, "%.*s", (int)(n - name - 1), word + name + 1);
+        limits[i].pair[0] = strtod(copy, &end);
+        if (end == copy || *end != ':')
+            break;
+        const char *second = end + 1;
+        limits[i].pair[1] = strtod(second, &end);
+        if (end != second && !*end)
+            return DONE;
+        break;
+    }
+    return fail(
+        USAGE,
+        "--limits: '%.*s' is no limit, as in kl=0.01:0.1; they are kl, correlation, match and entropy, "
+        "each with the value for healthy and the one for concerning",
+        (int)(n < 60 ? n : 60), word);
+}
+
+static int read_limits(carat_quality_limits *l, const char *text)
+{
+    carat_quality nothing = {.size = sizeof nothing};
+    carat_judgement judgement = {.size = sizeof judgement};
+    carat_error err;
+    int code = DONE;
+
+    carat_quality_limits_default(l);
+    while (code == DONE && text && *text) {
+        const size_t n = strcspn(text, ",");
+        code = take_limit(l, text, n);
+        text += n + (text[n] == ',');
+    }
+    if (code == DONE && carat_judge(&nothing, l, &judgement, &err) != CARAT_OK)
+        code = fail(USAGE, "--limits: %s", err.message);
+    return code;
+}
+
+static carat_driver driver_of(const struct options *o)
+{
+    static const struct {
+        const char *name;
+        carat_driver driver;
+    } drivers[] = {{"test", CARAT_DRIVER_TEST},
+                   {"coreml", CARAT_DRIVER_TEST},
+                   {"free", CARAT_DRIVER_FREE},
+                   {"text", CARAT_DRIVER_TEXT}};
+
+    for (size_t i = 0; o->driver && i < sizeof drivers / sizeof drivers[0]; i++)
+        if (strcmp(drivers[i].name, o->driver) == 0)
+            return drivers[i].driver;
+    return o->ref_logits ? CARAT_DRIVER_TEXT : CARAT_DRIVER_REF;
+}
+
+/* The largest of "10,100". */
+static int longest_of(const char *lengths)
+{
+    int most = 0;
+
+    for (const char *at = lengths; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        const long n = strtol(at, NULL, 10);
+        most = n > most ? (int)n : most;
+    }
+    return most;
+}
+
+static int watch_compare(void *user, size_t done, size_t total)
+{
+    (void)user;
+    return stop_when_interrupted(NULL, done, total);
+}
+
+static int settle_options(struct compare *c)
+{
+    const struct options *o = c->o;
+    carat_compare_options *out = &c->options;
+    int longest = longest_of(o->at);
+
+    carat_compare_options_default(out);
+    out->driver = driver_of(o);
+    out->max_tokens = o->predict > 0                     ? o->predict
+                      : longest                          ? longest
+                      : out->driver == CARAT_DRIVER_TEXT ? 0
+                                                         : DEFAULT_TOKENS;
+    out->ignore_eos = o->ignore_eos;
+    out->parallel = o->parallel;
+    out->top = o->top ? o->top : 10;
+    out->near_tie = o->near_tie < 0 ? 0.05 : o->near_tie > 0 ? o->near_tie : -1;
+    out->on_position = compared_position;
+    out->on_compared = compared_end;
+    out->watch = watch_compare;
+    out->user = c;
+    if (o->ref_logits && out->driver != CARAT_DRIVER_TEXT)
+        return fail(USAGE, "compare: with --ref-logits the ids are given, so it takes no --driver %s",
+                    o->driver);
+    if (o->ref_logits && !o->ids && !o->dataset)
+        return fail(USAGE, "compare: --ref-logits needs --ids, which the logits belong to");
+    return read_limits(&c->limits, o->limits);
+}
+
+/* ---- one prompt ---- */
+
+static int check_ids(const struct compare *c, const carat_tokens *ids)
+{
+    for (size_t i = 0; i < (size_t)ids->n; i++)
+        if (ids->ids[i] >= c->side[TEST].info.n_vocab)
+            return fail(USAGE, "id %d of the prompt is outside the vocabulary of %d", (int)ids->ids[i],
+                        c->side[TEST].info.n_vocab);
+    return DONE;
+}
+
+/* With the driver text the prompt's own ids are what follows its first one. */
+static int split_text(struct compared *p)
+{
+    for (int i = 1; i < (int)p->prompt.n; i++)
+        if (!push_id(&p->answer, p->prompt.ids[i]))
+            return fail_memory();
+    p->prompt.n = 1;
+    return DONE;
+}
+
+int compare_context(const struct compare *c, const struct compared *p)
+{
+    if (c->o->context)
+        return c->o->context;
+    return (int)(p->prompt.n +
+                 (c->options.driver == CARAT_DRIVER_TEXT ? p->answer.n : c->options.max_tokens));
+}
+
+/* Appends a finished prompt to the results. */
+int compare_write(const struct compare *c, const struct compared *p, json_t *run, FILE *results)
+{
+    json_t *line = compared_line(c, p, run);
+    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+
+    json_decref(line);
+    if (!text)
+        return fail_memory();
+    const bool written = fprintf(results, "%s\n", text) > 0 && fflush(results) == 0;
+    free(text);
+    return written ? DONE : fail(FAILED, "cannot write results: %s", strerror(errno));
+}
+
+int compare_tell(const struct compare *c, json_t *summary)
+{
+    const char *whole = NULL;
+    int code = DONE;
+
+    json_unpack(summary, "{s:{s:s}}", "verdict", "whole", &whole);
+    const bool failed = whole && strcmp(whole, carat_health_name(CARAT_CONCERNING)) == 0;
+    if (c->o->json)
+        code = out_json(json_incref(summary));
+    else
+        code = summary_print(summary);
+    return code == DONE && failed ? CHECK_FAILED : code;
+}
+
+static int show_progress(struct compare *c, struct compared *p)
+{
+    const int total = c->options.driver == CARAT_DRIVER_TEXT ? (int)p->answer.n : c->options.max_tokens;
+
+    return progress_update(&c->bar, p->n, (size_t)total);
+}
+
+static int compare_one(struct compare *c, struct compared *p, FILE *results)
+{
+    const carat_compare_prompt prompt = compared_prompt(p);
+    json_t *summary = NULL;
+    carat_error err;
+
+    progress_begin(&c->bar, "comparing", "tok");
+    c->on_progress = show_progress;
+    const double start = seconds();
+    const carat_status status =
+        carat_compare(c->side[REF].engine, c->side[TEST].engine, &prompt, &c->options, &err);
+    const double took = seconds() - start;
+    progress_end(&c->bar);
+    if (interrupted())
+        return INTERRUPTED;
+    if (status != CARAT_OK && status != CARAT_E_NUMERIC)
+        return fail_status(&err);
+    int code = compare_write(c, p, sides_run(c, NULL), results);
+    if (code == DONE)
+        code = summary_make(results, &c->limits, &summary);
+    if (code == DONE) {
+        json_object_set_new(
+            summary, "timings",
+            json_pack("{s:f, s:o}", "seconds", took, "tokens_per_second", json_number((double)p->n / took)));
+        code = compare_tell(c, summary);
+    }
+    json_decref(summary);
+    return code;
+}
+
+static int one_prompt(struct compare *c)
+{
+    struct compared p = {.id = json_integer(1)};
+    struct conversation talk = {0};
+    FILE *results = tmpfile();
+    c->options.parallel = 1;
+    int code = results && p.id ? DONE : fail(FAILED, "no file for results can be made: %s", strerror(errno));
+
+    if (code == DONE)
+        code = read_prompt_files(&talk, &c->side[TEST].o, COMPARE, &p.prompt);
+    if (code == DONE)
+        code = sides_open(c);
+    if (code == DONE)
+        code = make_prompt(c->side[TEST].model, &c->side[TEST].info, &talk, &p.prompt);
+    if (code == DONE)
+        code = check_ids(c, &p.prompt);
+    if (code == DONE && c->options.driver == CARAT_DRIVER_TEXT)
+        code = split_text(&p);
+    if (code == DONE)
+        code = sides_start(c, 1, compare_context(c, &p));
+    if (code == DONE)
+        code = compare_one(c, &p, results);
+    conversation_free(&talk);
+    compared_free(&p);
+    if (results)
+        fclose(results);
+    return code;
+}
+
+int verb_compare(const struct options *o)
+{
+    struct compare c = {.o = o};
+    int code = settle_options(&c);
+
+    interrupt_install();
+    if (code == DONE)
+        code = sides_name(&c);
+    if (code == DONE)
+        code = one_prompt(&c);
+    sides_close(&c);
+    return code;
+}

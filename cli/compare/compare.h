@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.h: what `carat compare` is made of: who is compared (sides.c, modes.c), one prompt and its line of JSON
+ * (prompts.c, line.c), many of them (dataset*.c, results.c), what they say together (summary.c, table.c,
+ * report*.c). The verb is compare.c's. Lines and summaries are described in QUALITY.md. */
+#ifndef COMPARE_H
+#define COMPARE_H
+
+#include "carat_quality.h"
+#include "cli.h"
+#include "compare/summary.h"
+
+enum { REF, TEST, SIDES };
+
+/* One of the two that are compared: a model in a mode, or recorded logits. */
+struct side {
+    const char *path; /* of the model, or of the logits */
+    struct options o; /* the command's, and what its mode says */
+    char mode[256];   /* the words of it that can change a number, as --ref and --test take them */
+    char word[8][64]; /* what options point to */
+    int n_words;
+    carat_model *model; /* of the reference's logits: that of the test */
+    bool borrowed;      /* the other side closes the model */
+    carat_model_info info;
+    char content[33];
+    carat_engine *engine; /* NULL: recorded */
+};
+
+struct compared;
+struct compare {
+    const struct options *o;
+    struct side side[SIDES];
+    carat_compare_options options; /* the same for all prompts, but for max_tokens of text */
+    carat_quality_limits limits;
+    struct progress bar;
+    int (*on_progress)(struct compare *c, struct compared *p); /* after each position; may be NULL */
+};
+
+/* One prompt: what it is, and what was found. Start from {0}. */
+struct compared {
+    json_t *id;
+    char *text;                  /* of the prompt; NULL: what its ids say */
+    carat_tokens prompt, answer; /* answer: what follows, with the driver text */
+    const float *recorded;       /* logits behind each id */
+    int n_recorded;
+    carat_position *position; /* [n] */
+    size_t n, capacity;
+    carat_compared end; /* its pointers are copies */
+    char message[256];
+    bool lost; /* memory was out for its positions */
+};
+
+/* ---- sides.c; exit codes ---- */
+
+/* Which models and modes the options name. Opens nothing. */
+int sides_name(struct compare *c);
+int sides_open(struct compare *c);
+/* Engines for so many sessions of so many positions. */
+int sides_start(struct compare *c, int sessions, int context);
+void sides_close(struct compare *c);
+/* What QUALITY.md calls a run: who is compared and how; data may be NULL, and is taken. */
+json_t *sides_run(const struct compare *c, json_t *data);
+/* modes.c: --ref or --test into the options of a side. `what` names the option. */
+int mode_read(struct side *s, const char *what, const char *words);
+
+/* ---- compare.c; exit codes ---- */
+
+/* Positions that a prompt needs, or that --ctx-size gives. */
+int compare_context(const struct compare *c, const struct compared *p);
+/* Appends a finished prompt to the results; run is taken, and may be NULL. */
+int compare_write(const struct compare *c, const struct compared *p, json_t *run, FILE *results);
+/* Prints a summary; CHECK_FAILED when it is concerning. */
+int compare_tell(const struct compare *c, json_t *summary);
+
+/* ---- line.c ---- */
+
+/* Callbacks of carat_compare; the prompt's user is a struct compared. */
+int compared_position(void *user, void *prompt, const carat_position *position);
+void compared_end(void *user, void *prompt, const carat_compared *end);
+/* The prompt for the library. */
+carat_compare_prompt compared_prompt(struct compared *p);
+/* A finished prompt as the JSON of its line; NULL: memory is out. run is taken, and may be NULL. */
+json_t *compared_line(const struct compare *c, const struct compared *p, json_t *run);
+void compared_free(struct compared *p);
+
+#endif
