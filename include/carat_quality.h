@@ -1,6 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carat_quality.h: libcarat, how good a model is and how far from another one. carat.h runs a model and has the
- * rules on threads, errors and sizes, which hold here too. QUALITY.md says what each number means. */
+ * rules on threads, errors and sizes, which hold here too. QUALITY.md says what each number means.
+ *
+ * A complete program, which compares two models over a prompt (test/api/test_example.sh compiles and runs exactly
+ * this text):
+ *
+ * example-begin
+ * #include <carat_quality.h>
+ * #include <stdio.h>
+ *
+ * static int add(void *user, void *prompt, const carat_position *position)
+ * {
+ *     carat_quality *sum = user;
+ *     const carat_difference *d = &position->difference;
+ *     int *n = prompt;
+ *
+ *     sum->kl += d->kl;
+ *     sum->correlation += d->correlation;
+ *     sum->match += 100 * d->match;
+ *     sum->entropy_ref += d->entropy_ref;
+ *     sum->entropy_test += d->entropy_test;
+ *     ++*n;
+ *     return 0;
+ * }
+ *
+ * int main(int argc, char **argv)
+ * {
+ *     carat_error err;
+ *     carat_model *model[2] = {NULL, NULL};
+ *     carat_engine *engine[2] = {NULL, NULL};
+ *     carat_tokens ids = {0};
+ *     int n = 0, failed = 1;
+ *
+ *     if (argc != 4)
+ *         return 2;
+ *     for (int i = 0; i < 2; i++)
+ *         if (carat_model_open(&model[i], argv[1 + i], NULL, &err) != CARAT_OK ||
+ *             carat_engine_create(&engine[i], model[i], NULL, &err) != CARAT_OK)
+ *             goto done;
+ *     carat_message message = {.role = "user", .content = argv[3]};
+ *     if (carat_render(model[0], &message, sizeof message, 1, NULL, &ids, NULL, &err) != CARAT_OK)
+ *         goto done;
+ *     carat_quality mean;
+ *     carat_quality_default(&mean);
+ *     carat_compare_prompt prompt;
+ *     carat_compare_prompt_default(&prompt);
+ *     prompt.prompt = ids.ids;
+ *     prompt.n_prompt = ids.n;
+ *     prompt.user = &n;
+ *     carat_compare_options options;
+ *     carat_compare_options_default(&options);
+ *     options.max_tokens = 32;
+ *     options.on_position = add;
+ *     options.user = &mean;
+ *     carat_judgement verdict;
+ *     carat_judgement_default(&verdict);
+ *     if (carat_compare(engine[0], engine[1], &prompt, &options, &err) != CARAT_OK)
+ *         goto done;
+ *     mean.kl /= n;
+ *     mean.correlation /= n;
+ *     mean.match /= n;
+ *     mean.entropy_ref /= n;
+ *     mean.entropy_test /= n;
+ *     if (carat_judge(&mean, NULL, &verdict, &err) != CARAT_OK)
+ *         goto done;
+ *     printf("%s: %s\n", carat_health_name(verdict.whole), verdict.reason);
+ *     failed = verdict.whole == CARAT_CONCERNING;
+ *     err.message[0] = 0;
+ * done:
+ *     if (failed)
+ *         fprintf(stderr, "%s\n", err.message);
+ *     carat_tokens_free(&ids);
+ *     for (int i = 0; i < 2; i++) {
+ *         carat_engine_close(engine[i]);
+ *         carat_model_close(model[i]);
+ *     }
+ *     return failed;
+ * }
+ * example-end */
 #ifndef CARAT_QUALITY_H
 #define CARAT_QUALITY_H
 

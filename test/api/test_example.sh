@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_example.sh: the program in carat.h's first comment compiles as C99 against the static library, warning-free, and
-# answers with models/tiny, piece by piece as they come. Whether the answer is right is left to test_tiny.c.
+# test_example.sh: the programs in the first comments of carat.h and carat_quality.h compile as C99 against the static
+# library, warning-free, and do with models/tiny what they are for: one answers, piece by piece as they come, and pays for
+# nothing else; the other compares. Whether the answer is right is left to test_tiny.c.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake; CARAT_CFLAGS holds the sanitizers of the build.
 set -euo pipefail
 
@@ -9,12 +10,33 @@ source=${CARAT_SOURCE:?} build=${CARAT_BUILD:?}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-awk '/example-end/ {exit} on {sub(/^ \* ?/, ""); print} /^ \* example-begin/ {on = 1}' "$source/include/carat.h" >"$dir/example.c"
-grep -q 'int main' "$dir/example.c" || { echo "no example in include/carat.h" >&2; exit 1; }
+for header in carat carat_quality; do
+    program=example
+    [ $header = carat ] || program=compare
+    awk '/example-end/ {exit} on {sub(/^ \* ?/, ""); print} /^ \* example-begin/ {on = 1}' "$source/include/$header.h" \
+        >"$dir/$program.c"
+    grep -q 'int main' "$dir/$program.c" || { echo "no example in include/$header.h" >&2; exit 1; }
+    # shellcheck disable=SC2086  # CARAT_CFLAGS is a list
+    "${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Werror ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/$program" \
+        "$dir/$program.c" "$build/libcarat.a" -pthread -lm -Wl,--gc-sections
+done
 
-# shellcheck disable=SC2086  # CARAT_CFLAGS is a list
-"${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Werror ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/example" "$dir/example.c" \
-    "$build/libcarat.a" -pthread -lm
+# Who runs a model pays for no measuring.
+if nm "$dir/example" | grep -E ' (ct_score|ct_compare|ct_judge|ct_summari|ct_bisect|carat_compare|carat_bisect|carat_score)'; then
+    echo "the example of carat.h has code that measures" >&2
+    exit 1
+fi
+[ "$(nm "$dir/compare" | grep -cE ' (ct_score|carat_compare)')" -ge 2 ] || { echo "the other example has none" >&2; exit 1; }
+
+"$dir/compare" "$source/models/tiny" "$source/models/tiny" "Where is the bed?" >"$dir/out"
+grep -q '^healthy: mean KL(ref||test) is 0, correlation 1, match 100 %$' "$dir/out" || {
+    echo "a model against itself: $(cat "$dir/out")" >&2
+    exit 1
+}
+if "$dir/compare" "$source/models/tiny" "$dir/absent" "hello" >"$dir/out" 2>"$dir/err" || ! grep -q absent "$dir/err"; then
+    echo "comparing with no model: $(cat "$dir/out" "$dir/err")" >&2
+    exit 1
+fi
 
 "$dir/example" "$source/models/tiny" "hello" >"$dir/out"
 cat "$dir/out"
