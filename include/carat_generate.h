@@ -349,7 +349,7 @@ CARAT_API carat_status carat_explain(const carat_engine *engine, carat_explain_l
 
 /* ----------------------------------------------------------- statistics ----
  * An engine counts its passes; that changes no bit and costs two looks at the clock a pass. Passes that were
- * stopped are not counted. */
+ * stopped, and those of carat_bisect, are not counted. */
 
 enum { CARAT_ROW_BUCKETS = 10 }; /* passes of 1, 2, 3-4, 5-8, ... 129-256, and of more rows */
 /* The passes of a bucket. Times are in seconds, 0 where there was no pass. */

@@ -24,11 +24,12 @@
 
 #define CHANNEL_LIMIT   0.5
 #define MEDIAN_FACTOR   3.0
-#define FEWEST_LAYERS   2    /* other layers that make a median */
-#define EXACT_LIMIT     1e-5 /* of the same arithmetic on the same types */
-#define INT8_INPUT      0.05 /* inputs of a product in int8, bf16 or f32 */
-#define EXACT_ATTENTION 0.01 /* attention of exact and of fast arithmetic */
-#define NORM_LIMIT      0.01 /* gains of bf16 or f16, with 1 added */
+#define FEWEST_LAYERS   2     /* other layers that make a median */
+#define EXACT_LIMIT     1e-5  /* of the same arithmetic on the same types */
+#define INT8_INPUT      0.05  /* inputs of a product in int8, bf16 or f32 */
+#define EXACT_ATTENTION 0.01  /* attention of exact and of fast arithmetic */
+#define NORM_LIMIT      0.01  /* gains of bf16 or f16, with 1 added */
+#define EMBED_LIMIT     0.004 /* a scale that is rounded to bf16 in one container, and not in another */
 
 static double root_ratio(double error, double size, double other)
 {
@@ -166,13 +167,13 @@ static double median_of_others(const struct ct_bisect *b, const struct ct_judged
 static const char *reason_of(const struct ct_bisect *b, const struct ct_judged *j, double *room)
 {
     const double explained = explained_by_types(b, j), median = median_of_others(b, j, room);
-    const bool gain = j->has_weight && !j->is_product && j->op != CT_OP_EMBED;
+    const double rounded = j->op == CT_OP_EMBED ? EMBED_LIMIT : j->has_weight ? NORM_LIMIT : 0;
 
     if (j->result.channel_error > CHANNEL_LIMIT)
         return "a channel is off by more than half of its size";
     if (median >= 0 && j->result.own > CT_MAX(MEDIAN_FACTOR * median, explained))
         return "it stands out from the same operation in the other layers";
-    if (!j->is_product && j->op != CT_OP_GEGLU && j->result.own > CT_MAX(explained, gain ? NORM_LIMIT : 0))
+    if (!j->is_product && j->op != CT_OP_GEGLU && j->result.own > CT_MAX(explained, rounded))
         return "rounding does not explain its error";
     return "";
 }

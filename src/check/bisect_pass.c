@@ -38,6 +38,7 @@ struct side {
     carat_engine *engine;
     carat_session *session;
     struct ct_trace trace;
+    bool listens;      /* with it */
     bool ours;         /* the pass under way is of our session */
     bool written;      /* its final norm has run: what follows is the head's business */
     int n;             /* current rows */
@@ -427,9 +428,11 @@ static void end_side(struct side *s)
 {
     carat_engine *e = s->engine;
 
-    ct_lock_enter(&e->lock);
-    ct_trace_end(e->backend, &s->trace);
-    ct_lock_leave(&e->lock);
+    if (s->listens) {
+        ct_lock_enter(&e->lock);
+        ct_trace_end(e->backend, &s->trace);
+        ct_lock_leave(&e->lock);
+    }
     if (s->session)
         ct_session_close(s->session);
     free(s->kept);
@@ -437,7 +440,8 @@ static void end_side(struct side *s)
     free(s->gate_up[0]);
 }
 
-/* Listens to an engine that nobody bisects: two who wait inside its passes for each other would wait for ever. */
+/* Listens to an engine that nobody bisects: two who wait inside its passes for each other would wait for ever.
+ * Without a session it only looks. */
 static carat_status listen_to(struct side *s, carat_error *err)
 {
     carat_engine *e = s->engine;
@@ -446,8 +450,9 @@ static carat_status listen_to(struct side *s, carat_error *err)
     ct_lock_enter(&e->lock);
     for (const struct ct_trace *t = e->backend->trace; t; t = t->next)
         busy |= t->hook == bisect_hear;
-    if (!busy) {
+    if (!busy && s->session) {
         s->trace = (struct ct_trace){bisect_hear, s, NULL, true};
+        s->listens = true;
         ct_trace_begin(e->backend, &s->trace);
     }
     ct_lock_leave(&e->lock);
@@ -464,6 +469,7 @@ static carat_status begin_side(struct side *s, carat_error *err)
     const size_t apart = (size_t)s->both->b->n_rows * (size_t)p->ffn.cols;
     carat_session_options o = {.size = sizeof o, .watch = bisect_watch, .user = s};
 
+    CT_TRY(listen_to(s, err));
     s->kept = calloc((size_t)e->plan.chunk, sizeof *s->kept);
     s->row = calloc(widest, sizeof *s->row);
     s->gate_up[0] = calloc(2 * apart, sizeof **s->gate_up);

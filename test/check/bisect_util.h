@@ -181,14 +181,13 @@ UNUSED static int keep_told(void *user, const carat_operation_error *e)
     return 0;
 }
 
-/* Ids that a tokenizer need not give: the same everywhere. */
-UNUSED static const int32_t *some_ids(void)
+/* Ids of a vocabulary: the same everywhere. */
+UNUSED static void some_ids(int32_t id[TOKENS], const carat_model *model)
 {
-    static int32_t id[2 * TOKENS];
+    const int n_vocab = model_info(model).n_vocab;
 
-    for (int i = 0; i < 2 * TOKENS; i++)
-        id[i] = i == 0 ? 2 : 110 + (i * 37 + i * i * 11) % 900;
-    return id;
+    for (int i = 0; i < TOKENS; i++)
+        id[i] = i == 0 ? 2 : 3 + (i * 37 + i * i * 11) % (n_vocab - 3);
 }
 
 UNUSED static void print_told(const struct told *t)
@@ -203,12 +202,14 @@ UNUSED static struct told *bisect_engines(carat_engine *ref, carat_engine *test,
 {
     struct told *t = calloc(1, sizeof *t);
     carat_bisect_options o;
+    int32_t id[TOKENS];
     carat_bisect_options_default(&o);
     assert_non_null(t);
+    some_ids(id, ref->model);
     o.on_operation = keep_told;
     o.user = t;
     t->first.size = sizeof t->first;
-    OK(carat_bisect(ref, test, some_ids(), n, &o, &t->first, err));
+    OK(carat_bisect(ref, test, id, n, &o, &t->first, err));
     print_told(t);
     return t;
 }
