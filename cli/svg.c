@@ -3,7 +3,6 @@
 #include "svg.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -51,6 +50,9 @@ void svg_char(FILE *f, char c)
     case '<':
         fputs("&lt;", f);
         break;
+    case '>': /* "]]>" may not stand in text */
+        fputs("&gt;", f);
+        break;
     case '&':
         fputs("&amp;", f);
         break;
@@ -72,23 +74,31 @@ int svg_decode(const char *s, size_t n, uint32_t *code)
     return more + 1;
 }
 
+static void put_character(FILE *f, const char *s, int bytes, uint32_t code)
+{
+    if (code < 0x20 || code == 0x7f || code == 0xfffe || code == 0xffff)
+        fputc(' ', f);
+    else if (bytes == 1)
+        svg_char(f, *s);
+    else
+        fwrite(s, 1, (size_t)bytes, f);
+}
+
 void svg_text(FILE *f, const char *s)
 {
-    size_t n;
-    char *clean = utf8_clean(s, strlen(s), &n);
+    size_t n = strlen(s);
     uint32_t code;
 
-    for (size_t i = 0; clean && i < n;) {
-        int bytes = svg_decode(clean + i, n - i, &code);
-        if (code < 0x20 || code == 0x7f || code == 0xfffe || code == 0xffff)
-            fputc(' ', f);
-        else if (bytes == 1)
-            svg_char(f, clean[i]);
-        else
-            fwrite(clean + i, 1, (size_t)bytes, f);
-        i += (size_t)bytes;
+    for (size_t i = 0; i < n; i++) { /* a byte that is none of UTF-8 ends each round */
+        size_t end = i + utf8_valid(s + i, n - i);
+        while (i < end) {
+            int bytes = svg_decode(s + i, end - i, &code);
+            put_character(f, s + i, bytes, code);
+            i += (size_t)bytes;
+        }
+        if (i < n)
+            fputs("\xef\xbf\xbd", f);
     }
-    free(clean);
 }
 
 /* ---- axes ---- */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_heat.c: the bisection as heat maps, layers down and operations across: the error of each operation on the
+ * reference's own inputs, over all and of the worst channel. What is flagged has a cross, so that no colour is needed. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "compare/report_parts.h"
+
+enum { MOST_LAYERS = 256, MOST_OPERATIONS = 48, MOST_NAMED = 2500, MOST_FLAGGED = 20 };
+enum { WIDTH = 440, LEFT = 46, TOP = 100, RIGHT = 6 };
+
+struct heat {
+    int layers, operations;
+    int64_t layer[MOST_LAYERS];
+    const char *operation[MOST_OPERATIONS];
+};
+
+/* Where an entry stands; false: the picture has no room for it. */
+static bool place_entry(struct heat *h, const json_t *entry, int *row, int *column)
+{
+    int64_t layer = report_count(entry, "layer");
+    const char *operation = report_word(entry, "operation");
+    int y = 0, x = 0;
+
+    while (y < h->layers && h->layer[y] != layer)
+        y++;
+    while (x < h->operations && strcmp(h->operation[x], operation) != 0)
+        x++;
+    if (y == MOST_LAYERS || x == MOST_OPERATIONS)
+        return false;
+    if (y == h->layers)
+        h->layer[h->layers++] = layer;
+    if (x == h->operations)
+        h->operation[h->operations++] = operation;
+    *row = y;
+    *column = x;
+    return true;
+}
+
+/* ---- steps of an error ---- */
+
+static const double steps[] = {1e-6, 1e-4, 1e-2, 0.1, 0.2, 0.5};
+static const char *const step_names[] = {"to 10⁻⁶", "to 10⁻⁴", "to 0.01", "to 0.1",
+                                         "to 0.2",  "to 0.5",  "more"};
+static const double shades[] = {0.05, 0.13, 0.24, 0.38, 0.56, 0.76, 1};
+enum { STEPS = sizeof steps / sizeof *steps };
+
+static int step_of(double error)
+{
+    int step = 0;
+
+    while (step < STEPS && !(error <= steps[step]))
+        step++;
+    return step;
+}
+
+/* ---- the map ---- */
+
+static void put_cell(FILE *f, const json_t *e, const char *key, double x, double y, double width,
+                     double height, bool named)
+{
+    double error = report_number(e, key);
+    char own[NUMBER_TEXT], channel[NUMBER_TEXT];
+
+    fprintf(f, "<path fill=\"currentColor\" fill-opacity=\"%.2f\" d=\"M%.1f,%.1fh%.1fv%.1fh-%.1fz\"",
+            shades[step_of(error)], x, y, width, height, width);
+    if (named) {
+        fputs("><title>", f);
+        svg_text(f, report_word(e, "operation"));
+        fprintf(f, ", layer %" PRId64 ": own error %s, channel %" PRId64 " %s</title></path>\n",
+                report_count(e, "layer"), number_text(own, report_number(e, "own"), 3),
+                report_count(e, "channel"), number_text(channel, report_number(e, "channel_error"), 3));
+    } else {
+        fputs("/>\n", f);
+    }
+    if (json_is_true(json_object_get(e, "flagged")))
+        fprintf(f, "<path class=\"hit\" d=\"M%.1f,%.1fl%.1f,%.1fm-%.1f,0l%.1f,-%.1f\"/>\n", x + 1.5, y + 1.5,
+                width - 3, height - 3, width - 3, width - 3, height - 3);
+}
+
+static void put_names(FILE *f, const struct heat *h, double width, double height)
+{
+    double last = -100;
+    char label[24];
+
+    for (int i = 0; i < h->operations; i++) {
+        fprintf(f, "<text transform=\"translate(%.1f,%d) rotate(-60)\">", LEFT + (i + 0.5) * width + 3,
+                TOP - 6);
+        svg_text(f, h->operation[i]);
+        fputs("</text>\n", f);
+    }
+    for (int i = 0; i < h->layers; i++) {
+        double y = TOP + (i + 0.5) * height;
+        if (y - last < 13)
+            continue;
+        snprintf(label, sizeof label, "%" PRId64, h->layer[i]);
+        fprintf(f, "<text class=\"end\" x=\"%d\" y=\"%.1f\">%s</text>\n", LEFT - 5, y + 4,
+                h->layer[i] < 0 ? "–" : label);
+        last = y;
+    }
+    fprintf(f, "<text class=\"mid\" transform=\"translate(12,%.1f) rotate(-90)\">layer</text>\n",
+            TOP + h->layers * height / 2);
+}
+
+static void put_steps(FILE *f, double y)
+{
+    for (int i = 0; i <= STEPS; i++) {
+        double x = LEFT + i * 56.0;
+        fprintf(f,
+                "<path fill=\"currentColor\" fill-opacity=\"%.2f\" d=\"M%.1f,%.1fh52v10h-52z\"/>"
+                "<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+                shades[i], x, y, x + 26, y + 24, step_names[i]);
+    }
+}
+
+static void put_map(FILE *f, const json_t *table, const char *key, const char *title, const char *caption)
+{
+    struct heat h = {0};
+    bool named = json_array_size(table) <= MOST_NAMED;
+    const json_t *entry;
+    size_t i;
+    int row, column;
+
+    json_array_foreach(table, i, entry) place_entry(&h, entry, &row, &column);
+    double width = fmin((double)(WIDTH - LEFT - RIGHT) / h.operations, 40), height = h.layers > 40   ? 9
+                                                                                     : h.layers > 24 ? 12
+                                                                                                     : 15;
+    double bottom = TOP + h.layers * height;
+    fprintf(f, "<figure>\n<h3>%s</h3>\n", title);
+    svg_begin(f, WIDTH, (int)bottom + 66, false, title);
+    put_names(f, &h, width, height);
+    fputs("<g class=\"s0 heat\">\n", f);
+    json_array_foreach(table, i, entry) if (place_entry(&h, entry, &row, &column))
+        put_cell(f, entry, key, LEFT + column * width, TOP + row * height, width, height, named);
+    put_steps(f, bottom + 10);
+    fprintf(f,
+            "</g>\n<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">‖test − ref‖ / ‖ref‖, a cross where it is "
+            "flagged</text>\n",
+            LEFT + (WIDTH - LEFT - RIGHT) / 2.0, bottom + 54);
+    svg_end(f);
+    fprintf(f, "<figcaption>%s</figcaption>\n</figure>\n", caption);
+}
+
+/* ---- what is flagged ---- */
+
+static void put_flagged(FILE *f, const json_t *table)
+{
+    const json_t *e;
+    size_t i;
+    int n = 0;
+    char own[NUMBER_TEXT], carried[NUMBER_TEXT], channel[NUMBER_TEXT];
+
+    fputs("<table class=\"cards\"><thead><tr><th>flagged, in the order of a pass</th><th>tensor</th><th>own "
+          "error</th>"
+          "<th>carried</th><th>channel</th><th>its error</th></tr></thead>\n<tbody>\n",
+          f);
+    json_array_foreach(table, i, e)
+    {
+        if (!json_is_true(json_object_get(e, "flagged")) || n++ >= MOST_FLAGGED)
+            continue;
+        fputs("<tr><th scope=\"row\">", f);
+        if (report_count(e, "layer") >= 0)
+            fprintf(f, "layer %" PRId64 ", ", report_count(e, "layer"));
+        report_value(f, json_object_get(e, "operation"));
+        fputs("</th><td data-l=\"tensor\">", f);
+        report_value(f, json_object_get(e, "tensor"));
+        fprintf(f,
+                "</td><td data-l=\"own error\">%s</td><td data-l=\"carried\">%s</td><td "
+                "data-l=\"channel\">%" PRId64 "</td>"
+                "<td data-l=\"its error\">%s</td></tr>\n",
+                number_text(own, report_number(e, "own"), 3),
+                number_text(carried, report_number(e, "carried"), 3), report_count(e, "channel"),
+                number_text(channel, report_number(e, "channel_error"), 3));
+    }
+    fputs("</tbody></table>\n", f);
+    if (n > MOST_FLAGGED)
+        fprintf(f, "<p class=\"soft\">and %d more</p>\n", n - MOST_FLAGGED);
+}
+
+void report_bisection(FILE *f, const json_t *bisect)
+{
+    const json_t *flagged = json_object_get(bisect, "flagged"), *table = json_object_get(bisect, "table");
+
+    fputs("<section>\n<h2>Where it begins</h2>\n<p>", f);
+    if (json_is_object(flagged)) {
+        fputs("The first operation that stands out: ", f);
+        if (report_count(flagged, "layer") >= 0)
+            fprintf(f, "layer %" PRId64 ", ", report_count(flagged, "layer"));
+        report_value(f, json_object_get(flagged, "operation"));
+        fprintf(f, ", channel %" PRId64 ". ", report_count(flagged, "channel"));
+        report_value(f, json_object_get(flagged, "reason"));
+    } else {
+        fputs("No operation stands out.", f);
+    }
+    fputs("</p>\n<p class=\"soft\">Each operation was given the reference's own inputs, so that an error "
+          "shows where it is "
+          "made and nowhere behind.</p>\n",
+          f);
+    if (json_is_object(flagged))
+        put_flagged(f, table);
+    if (json_array_size(table) > 0) {
+        fputs("<div class=\"plots\">\n", f);
+        put_map(f, table, "own", "Own error of each operation",
+                "Look for a cell that is darker than its column: the same operation does better in the other "
+                "layers. "
+                "Whole columns are dark where matrices are stored in fewer bits.");
+        put_map(f, table, "channel_error", "Error of the worst channel",
+                "Look for single dark cells: one damaged row of a matrix hardly moves the error over all, "
+                "but its "
+                "channel is wrong.");
+        fputs("</div>\n", f);
+    }
+    fputs("</section>\n", f);
+}
