@@ -142,16 +142,34 @@ static inline float ct_fold(float p[32])
 
 /* ---- in double ---- */
 
-/* e^x for x <= 709: x = n ln2 + r, the Taylor polynomial of degree 14 in r, times 2^n. Below -708 it is 0,
- * so that no result is denormal. n is the lowest bits of the sum that rounds: no branch and no conversion, so
- * that compilers make vectors of loops. */
+/* e^x for |x| < 700: x = n ln2 + r, the Taylor polynomial of degree 14 in r, times 2^n. */
 static inline double ct_exp_double(double x)
 {
-    double clamped = CT_MAX(x, -708.0), turned = clamped * 1.4426950408889634 + 0x1.8p52,
-           n = turned - 0x1.8p52;
-    double r = __builtin_fma(n, -CT_LN2_LOW, __builtin_fma(n, -CT_LN2_HIGH, clamped)), p = 1, scale;
+    double n = (x * 1.4426950408889634 + 0x1.8p52) - 0x1.8p52;
+    double r = __builtin_fma(n, -CT_LN2_LOW, __builtin_fma(n, -CT_LN2_HIGH, x)), p = 1;
     for (int i = 14; i >= 1; i--)
         p = __builtin_fma(p * r, 1.0 / i, 1);
+    uint64_t u = (uint64_t)(1023 + (int64_t)n) << 52;
+    double scale;
+    memcpy(&scale, &u, 8);
+    return p * scale;
+}
+
+/* e^x for x <= 0, and 0 below -708, so that no result is denormal. For loops: there is no branch and no
+ * conversion (n is the lowest bits of the sum that rounds), so that compilers make vectors of it, and of the
+ * polynomial, of degree 13, pairs go side by side. */
+static inline double ct_exp_weight(double x)
+{
+    double clamped = CT_MAX(x, -708.0), turned = __builtin_fma(clamped, 1.4426950408889634, 0x1.8p52),
+           n = turned - 0x1.8p52;
+    double r = __builtin_fma(n, -CT_LN2_LOW, __builtin_fma(n, -CT_LN2_HIGH, clamped)), r2 = r * r,
+           r4 = r2 * r2;
+    double p2 = __builtin_fma(r, 1.0 / 6, 1.0 / 2), p4 = __builtin_fma(r, 1.0 / 120, 1.0 / 24),
+           p6 = __builtin_fma(r, 1.0 / 5040, 1.0 / 720), p8 = __builtin_fma(r, 1.0 / 362880, 1.0 / 40320),
+           p10 = __builtin_fma(r, 1.0 / 39916800, 1.0 / 3628800),
+           p12 = __builtin_fma(r, 1.0 / 6227020800, 1.0 / 479001600);
+    double upper = __builtin_fma(__builtin_fma(p12, r2, p10), r4, __builtin_fma(p8, r2, p6));
+    double p = __builtin_fma(__builtin_fma(upper, r4, __builtin_fma(p4, r2, p2)), r2, r) + 1, scale;
     uint64_t u;
     memcpy(&u, &turned, 8);
     u = (u + 1023) << 52;

@@ -34,8 +34,7 @@ static inline void sine_cosine(double x, double *sine, double *cosine)
     *cosine = flip(quadrant & 1 ? s : c, ((quadrant + 1) & 2) << 62);
 }
 
-/* Cold: made once for an engine, and not worth the code of vectors. */
-__attribute__((cold)) void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor)
+void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor)
 {
     double log_base = ct_log_double(base);
     for (int i = 0; i < dim / 2; i++)

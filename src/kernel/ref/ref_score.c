@@ -149,7 +149,7 @@ struct row_sums {
 static inline void row_add(struct row_sums *s, const float *x, int have, double top)
 {
     for (int j = 0; j < have; j++) {
-        double d = x[j] - top, e = ct_exp_double(d);
+        double d = x[j] - top, e = ct_exp_weight(d);
         s->e[j] += e;
         s->ed[j] = __builtin_fma(e, d, s->ed[j]);
     }
@@ -197,19 +197,26 @@ struct pair_side {
     double top, mean;
 };
 
+/* In loops of their own, so that more of exp is under way at once. */
 static inline void pair_add(struct pair_sums *s, const float *ref, const float *test, int have,
                             struct pair_side r, struct pair_side t)
 {
+    double da[N], db[N], ea[N], eb[N];
+
+    for (int j = 0; j < have; j++)
+        ea[j] = ct_exp_weight(da[j] = ref[j] - r.top);
+    for (int j = 0; j < have; j++)
+        eb[j] = ct_exp_weight(db[j] = test[j] - t.top);
     for (int j = 0; j < have; j++) {
-        double a = ref[j], b = test[j], da = a - r.top, db = b - t.top;
-        double ea = ct_exp_double(da), eb = ct_exp_double(db);
-        double ca = a - r.mean, cb = b - t.mean;
-        s->e_ref[j] += ea;
-        s->e_test[j] += eb;
-        s->ed_ref[j] = __builtin_fma(ea, da, s->ed_ref[j]);
-        s->ed_test[j] = __builtin_fma(eb, db, s->ed_test[j]);
-        s->apart_ref[j] = __builtin_fma(ea, da - db, s->apart_ref[j]);
-        s->apart_test[j] = __builtin_fma(eb, db - da, s->apart_test[j]);
+        s->e_ref[j] += ea[j];
+        s->e_test[j] += eb[j];
+        s->ed_ref[j] = __builtin_fma(ea[j], da[j], s->ed_ref[j]);
+        s->ed_test[j] = __builtin_fma(eb[j], db[j], s->ed_test[j]);
+        s->apart_ref[j] = __builtin_fma(ea[j], da[j] - db[j], s->apart_ref[j]);
+        s->apart_test[j] = __builtin_fma(eb[j], db[j] - da[j], s->apart_test[j]);
+    }
+    for (int j = 0; j < have; j++) {
+        double a = ref[j], b = test[j], ca = a - r.mean, cb = b - t.mean;
         s->square_ref[j] = __builtin_fma(a, a, s->square_ref[j]);
         s->square_test[j] = __builtin_fma(b, b, s->square_test[j]);
         s->product[j] = __builtin_fma(a, b, s->product[j]);
@@ -285,7 +292,7 @@ static void score_pair(struct ct_score_pair *out, const float *ref, const float 
     if (next >= 0) {
         out->logprob_ref = (ref[next] - r.top) - log_ref;
         out->logprob_test = (test[next] - t.top) - log_test;
-        out->delta_p = ct_exp_double(out->logprob_test) - ct_exp_double(out->logprob_ref);
+        out->delta_p = ct_exp_weight(out->logprob_test) - ct_exp_weight(out->logprob_ref);
     }
 }
 
