@@ -209,6 +209,8 @@ int verb_tokenize(const struct options *o);
 int verb_detokenize(const struct options *o);
 int verb_render(const struct options *o);
 int verb_bench(const struct options *o);
+int verb_perplexity(const struct options *o);
+int verb_eval(const struct options *o);
 int verb_show(const struct options *o);
 int verb_verify(const struct options *o);
 int verb_pack(const struct options *o);

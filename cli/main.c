@@ -14,7 +14,8 @@ static int (*const verbs[N_VERB])(const struct options *o) = {
     [DOCTOR] = verb_doctor,     [COMPLETION] = verb_completion,
     [HELP] = verb_help,         [VERSION] = verb_version,
     [PACK] = verb_pack,         [CACHE] = verb_cache,
-    [COMPARE] = verb_compare,
+    [COMPARE] = verb_compare,   [PERPLEXITY] = verb_perplexity,
+    [EVAL] = verb_eval,
 };
 
 int verb_help(const struct options *o)

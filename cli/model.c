@@ -82,7 +82,8 @@ static int open_with(carat_model **model, const struct options *o, bool tokenize
     options.user = &bar;
     options.tokenizer_only = tokenizer_only;
     options.tokenizer = o->tokenizer;
-    options.needs_tokenizer = (o->verb == RUN || o->verb == CHAT || o->verb == LOGITS) && !o->ids;
+    options.needs_tokenizer = o->verb == PERPLEXITY || o->verb == EVAL ||
+                              ((o->verb == RUN || o->verb == CHAT || o->verb == LOGITS) && !o->ids);
     if (!o->no_cache) {
         cache_find(&cache);
         options.cache = *cache.path ? cache.path : NULL;

@@ -15,7 +15,8 @@ static char isa_words[128], kv_words[32], cache_words[40];
 #define AT(field) offsetof(struct options, field)
 #define GENERATES (ON(RUN) | ON(CHAT))
 #define DRAWS     (GENERATES | ON(DECODE))
-#define EVALUATES (DRAWS | ON(LOGITS) | ON(BENCH))
+#define SCORES    (ON(PERPLEXITY) | ON(EVAL))
+#define EVALUATES (DRAWS | SCORES | ON(LOGITS) | ON(BENCH))
 #define HEADS     (SELDOM(GENERATES) | ON(DECODE) | ON(BENCH) | ON(SHOW))
 #define ANY       (ON(N_VERB) - 1)
 #define OPENS     (ANY & ~NO_MODEL) /* a model */
@@ -51,6 +52,10 @@ const struct option option_table[] = {
     {{"--raw", "-no-cnv", "--no-conversation"}, FLAG, AT(raw), ON(RUN) | ON(LOGITS) | ON(COMPARE), NULL, "no chat template", 0, 0},
     {{"--messages"}, READS, AT(messages), ON(RUN) | ON(LOGITS) | ON(RENDER) | ON(COMPARE), "FILE",
      "the conversation, a JSON array in OpenAI's form", 0, 0},
+    {{"--messages"}, READS, AT(messages), ON(PERPLEXITY), "FILE",
+     "score the model's turns of conversations: in each line a JSON array of messages, or an object with messages and "
+     "perhaps tools",
+     0, 0},
     {{"--tools"}, READS, AT(tools), GENERATES | SELDOM(ON(LOGITS) | ON(COMPARE)) | ON(RENDER), "FILE",
      "function tools, a JSON array in OpenAI's form", 0, 0},
     {{"--tool-command"}, TEXT, AT(tool_command), SELDOM(GENERATES), "PROGRAM",
@@ -59,7 +64,7 @@ const struct option option_table[] = {
      0, 0},
     {{"--tool-rounds"}, INT, AT(tool_rounds), SELDOM(GENERATES), "N",
      "answers with calls that --tool-command goes on after (default 8)", 1, 1000},
-    {{"--chat-template"}, CHOICE, AT(chat_template), SELDOM(GENERATES | ON(LOGITS) | ON(COMPARE)) | ON(RENDER),
+    {{"--chat-template"}, CHOICE, AT(chat_template), SELDOM(GENERATES | SCORES | ON(LOGITS) | ON(COMPARE)) | ON(RENDER),
      "gemma|gemma3|functiongemma",
      "instead of the model's own", 0, 0},
     {{"-cnv", "--conversation"}, FLAG, AT(talks), SELDOM(GENERATES), NULL,
@@ -71,7 +76,7 @@ const struct option option_table[] = {
     {{"--special"}, FLAG, AT(special), ON(TOKENIZE) | ON(RENDER), NULL,
      "recognise control tokens in the text", 0, 0},
     {{"--special"}, FLAG, AT(special), ON(DETOKENIZE), NULL, "print control tokens", 0, 0},
-    {{"--lossy"}, FLAG, AT(lossy), SELDOM(GENERATES | ON(LOGITS) | ON(COMPARE)) | ON(TOKENIZE), NULL,
+    {{"--lossy"}, FLAG, AT(lossy), SELDOM(GENERATES | ON(LOGITS) | ON(COMPARE) | ON(PERPLEXITY)) | ON(TOKENIZE), NULL,
      "replace what is not UTF-8 by U+FFFD instead of refusing it", 0, 0},
     {{"--jsonl"}, READS, AT(jsonl), ON(TOKENIZE), "FILE",
      "one {\"text\": ...} in, one {\"ids\": ...} out per line", 0, 0},
@@ -183,8 +188,12 @@ const struct option option_table[] = {
     {{"--pieces"}, FLAG, AT(pieces), ON(TOKENIZE), NULL, "each id with its piece of the vocabulary", 0, 0},
     {{"--tensors"}, FLAG, AT(tensors), ON(SHOW), NULL, "list every tensor", 0, 0},
     {{"--json"}, FLAG, AT(json), ANY & ~(ON(CHAT) | ON(RENDER) | ON(PACK) | ON(COMPLETION) | ON(HELP)), NULL, "print JSON", 0, 0},
-    {{"--jsonl"}, FLAG, AT(lines), ON(DECODE), NULL, "print JSON line by line, as it comes", 0, 0},
+    {{"--jsonl"}, FLAG, AT(lines), ON(DECODE) | SCORES, NULL, "print JSON line by line, as it comes", 0, 0},
     GROUP("What is measured"),
+    {{"--stride"}, INT, AT(stride), ON(PERPLEXITY), "N",
+     "score every id once: N of them in each window, behind those before them", 1, INT_MAX},
+    {{"--chat"}, FLAG, AT(in_chat), ON(EVAL), NULL, "put the question into the user's turn of the chat template", 0, 0},
+    {{"--min"}, REAL, AT(least), ON(EVAL), "X", "code 7 when the accuracy by letter is below X, as in 0.6", 0, 1},
     {{"--steps"}, INT, AT(steps), ON(DECODE), "N", "ids of a round (default 16)", 1, 1 << 20},
     {{"--steps"}, INT, AT(steps), ON(BENCH), "N", "with lm-head: ids behind --ids (default 32)", 2, 1 << 20},
     {{"--spectrum"}, CHOICE, AT(spectrum), ON(BENCH), "flat|falling",
@@ -234,16 +243,21 @@ const struct option option_table[] = {
      "positions of the context (default: what the prompts need)", 0, INT_MAX},
     {{"-c", "--ctx-size"}, INT, AT(context), DRAWS | ON(SHOW), "N",
      "positions of the context; 0 is the default: 8192 or the model's maximum, if less", 0, INT_MAX},
+    {{"-c", "--ctx-size"}, INT, AT(context), ON(PERPLEXITY), "N",
+     "ids of a window (default 512), or with --messages positions of the context (default: as many as are needed)", 4,
+     INT_MAX},
+    {{"-c", "--ctx-size"}, INT, AT(context), ON(EVAL), "N",
+     "positions of the context (default: as many as are needed)", 1, INT_MAX},
     {{"-t", "--threads"}, INTS, AT(thread_list), ON(BENCH), "N[,N...]",
      "threads (default 0: the CPUs this process may use)", 0, 256},
-    {{"-t", "--threads"}, INT, AT(threads), DRAWS | ON(LOGITS) | ON(SHOW) | ON(VERIFY) | ON(COMPARE), "N",
+    {{"-t", "--threads"}, INT, AT(threads), DRAWS | SCORES | ON(LOGITS) | ON(SHOW) | ON(VERIFY) | ON(COMPARE), "N",
      "threads (default 0: the CPUs this process may use)", 0, 256},
     {{"--chunk", "-ub", "--ubatch-size"}, INTS, AT(chunk_list), ON(BENCH), "N[,N...]",
      "most prompt tokens in one pass (default 0: the library's choice); several are compared pass by pass", 0,
      1 << 20},
-    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), SELDOM(DRAWS | ON(LOGITS) | ON(SHOW) | ON(COMPARE)), "N",
+    {{"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), SELDOM(DRAWS | SCORES | ON(LOGITS) | ON(SHOW) | ON(COMPARE)), "N",
      "most prompt tokens in one pass (default 0: the library's choice)", 0, 1 << 20},
-    {{"--max-layers"}, INT, AT(max_layers), SELDOM(GENERATES | ON(COMPARE)) | ON(LOGITS) | ON(DECODE) | ON(BENCH), "N",
+    {{"--max-layers"}, INT, AT(max_layers), SELDOM(GENERATES | SCORES | ON(COMPARE)) | ON(LOGITS) | ON(DECODE) | ON(BENCH), "N",
      "run the first N layers only, then the last norm and the head", 1, 256},
     {{"--lm-head"}, CHOICE, AT(lm_head), HEADS | SELDOM(ON(COMPARE)), "dense|preload|lazy|shortlist|exact-pruned|auto",
      "which logits are computed: all; tile by tile; of few tiles (approximate); of those ids alone that can be among "
@@ -337,7 +351,7 @@ const struct exit_text exit_texts[] = {
     {NOT_FOUND, OPENS | ON(DOCTOR), "model, or its tokenizer, not found or not readable"},
     {BAD_MODEL, OPENS | ON(DOCTOR), "unsupported or corrupt model"},
     {NO_MEMORY, ANY, "out of memory"},
-    {CHECK_FAILED, ON(VERIFY) | ON(BENCH) | ON(DECODE) | ON(COMPARE), "a check failed"},
+    {CHECK_FAILED, ON(VERIFY) | ON(BENCH) | ON(DECODE) | ON(COMPARE) | ON(EVAL), "a check failed"},
     {INTERRUPTED, ANY, "interrupted"},
     {PIPE_CLOSED, ANY, "nobody reads the output"},
     {143, ANY, "terminated"},

@@ -447,6 +447,7 @@ int options_parse(struct options *o, enum verb verb, int argc, char **argv)
                           .logprobs = -1,
                           .lm_shortlist = -1,
                           .min_recall = -1,
+                          .least = -1,
                           .parallel = 4,
                           .near_tie = -1,
                           .memory = NO_SIZE,

@@ -20,6 +20,8 @@ enum verb {
     BENCH,
     SHOW,
     COMPARE,
+    PERPLEXITY,
+    EVAL,
     VERIFY,
     PACK,
     CACHE,
@@ -38,8 +40,8 @@ struct verb_text {
     int min_args, max_args; /* arguments that are not options; -m counts as the first */
     const char *details;    /* paragraphs for help and man page, each ended by a newline; may be "" */
     /* Commands, each ended by a newline, which a test runs as they stand. MODEL is any model; tools.json,
-     * messages.json and notes.txt are files as their names say, and what one command writes the next one may
-     * read. */
+     * messages.json, items.jsonl and notes.txt are files as their names say, and what one command writes the
+     * next one may read. */
     const char *examples;
 };
 extern const struct verb_text verb_texts[N_VERB];
@@ -101,8 +103,12 @@ struct options {
     const char *ref_mode, *test_mode, *hf_reference, *driver, *ref_logits, *limits, *at,
         *dataset; /* of compare */
     int parallel;
-    double near_tie;            /* below 0: not given */
-    bool prefill_logits, lines; /* of decode */
+    double near_tie;     /* below 0: not given */
+    bool prefill_logits; /* of decode */
+    bool lines;          /* JSON line by line */
+    int stride;          /* of perplexity; 0: windows follow each other */
+    bool in_chat;        /* of eval */
+    double least;        /* of eval: accuracy; below 0: not given */
     int predict, context, threads, top_k, chunk, top, repetitions;
     double temp, top_p, min_p;
     /* of the chain of samplers; NAN and NOT_GIVEN: not given */

@@ -137,6 +137,31 @@ const struct verb_text verb_texts[N_VERB] = {
          "carat bench timeline tiny -d 1024\n"
          "carat bench MODEL --draft-right 0.8 -n 64\n"
          "carat bench lm-head tiny --lm-head exact-pruned\n"},
+    [PERPLEXITY] =
+        {"perplexity", "MODEL [FILE]", "how well a model expects a text", 1, 2,
+         "FILE is a text, - is standard input. It is cut into windows of -c ids as llama-perplexity cuts it: "
+         "each begins with <bos> in place of its first id, the second half of it is scored, what is left at "
+         "the end is not, and there are two at least. So numbers compare where -c is the same. The result is "
+         "e to the mean of minus the log-probabilities, with its standard error.\n"
+         "With --stride N every id is scored once: a window scores N ids behind those before them, so many "
+         "as -c allows. It is slower and says more.\n"
+         "With --messages FILE the model's turns of conversations are scored, each behind what the template "
+         "puts before it, up to the id that ends it. That is the number to look at for a model that was "
+         "tuned to answer: of plain text its perplexity is in the thousands, and means nothing.\n",
+         "carat perplexity tiny notes.txt --stride 8\n"
+         "carat perplexity MODEL notes.txt -c 4 --json\n"},
+    [EVAL] =
+        {"eval", "MODEL FILE", "questions of multiple choice, and how many are answered right", 1, 2,
+         "A line of FILE is an object with question, choices (2 to 26 texts), answer (an index from 0, or a "
+         "letter), and perhaps subject and context, a text that stands before the question; - is standard "
+         "input.\n"
+         "letter: the choices are listed behind the question, then stands Answer:, and the likeliest letter "
+         "is the model's choice, as in MMLU. likelihood: Answer: follows the question, and the choice is the "
+         "text with the highest log-probability; per byte: with the highest one divided by the text's bytes. "
+         "Behind each accuracy stands Wilson's interval of 95 %.\n"
+         "With --chat the question is the user's turn, and the letter or text begins the model's.\n",
+         "carat eval MODEL items.jsonl --chat\n"
+         "carat eval MODEL items.jsonl --min 0.25 --json\n"},
     [SHOW] =
         {"show", "MODEL", "describe a model and the memory it needs", 1, 1,
          "Memory is that of weights, cache of keys and values, work and the stacks of threads, as run would "

@@ -289,6 +289,19 @@ CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
                                      const carat_compare_prompt *prompt, const carat_compare_options *options,
                                      carat_error *err);
 
+/* -------------------------------------------------------------- scoring ----
+ * How likely a model finds ids that somebody else chose: perplexity, and choices of which one is right. */
+
+/* Puts into logprob[n] the natural logarithms of the probabilities of ids[n] after what the session holds:
+ * logprob[i] is that of ids[i] after the tokens held and ids[0] to ids[i - 1], among all ids of the text
+ * vocabulary. It comes from all logits, whatever the engine's head. Afterwards the session holds all of ids but
+ * the last, which nobody needs; one id evaluates nothing. Logits are held for 32 ids at a time, beside the
+ * engine's plan. The session's watch counts the ids of the call. After CARAT_E_CANCELLED the session keeps what
+ * was evaluated; after CARAT_E_NUMERIC it is empty; logprob may be written in part then. One call a session. CARAT_E_ARGUMENT (also when the session
+ * holds no logits, or an id is none of the text vocabulary), CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_NUMERIC,
+ * CARAT_E_CANCELLED, CARAT_E_BUSY. */
+CARAT_API carat_status carat_score(carat_session *session, const int32_t *ids, int n, double *logprob,
+                                   carat_error *err);
 /* ------------------------------------------------------------- bisecting ----
  * Where two engines begin to differ. Every operation of a pass is computed by both on the reference's own inputs,
  * so that its error is its own and not what operations before it have left behind. */

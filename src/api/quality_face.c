@@ -5,6 +5,7 @@
 #include "check/bisect.h"
 #include "check/compare.h"
 #include "check/quality.h"
+#include "check/score_ids.h"
 #include "check/statistics.h"
 
 #include <math.h>
@@ -136,6 +137,15 @@ carat_status carat_compare(carat_engine *ref, carat_engine *test, const carat_co
     o.top = o.top ? o.top : CT_DEFAULT_TOP;
     o.near_tie = o.near_tie != 0 ? o.near_tie : CT_DEFAULT_NEAR_TIE;
     return ct_compare(ref, test, &p, &o, err);
+}
+
+carat_status carat_score(carat_session *session, const int32_t *ids, int n, double *logprob, carat_error *err)
+{
+    CT_GIVEN(session, err);
+    CT_GIVEN(logprob, err);
+    if (!ids || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ids is NULL, or n = %d is below 1", n);
+    return ct_score_ids(session, ids, n, logprob, err);
 }
 
 carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,

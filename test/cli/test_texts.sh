@@ -46,6 +46,7 @@ ln -s "$tiny" MODEL
 cp "$tiny/tools.json" tools.json
 echo '[{"role": "user", "content": "Turn on the kitchen lights"}]' >messages.json
 echo 'The lights in the kitchen are on.' >notes.txt
+echo '{"question": "Where is the bed?", "choices": ["In the bedroom.", "In the office."], "answer": "A"}' >items.jsonl
 export HOME=$work PATH=$work/bin:$PATH
 
 cat readme help | grep -E 'carat ' | grep -vE '^(cmake|make|build/)|program' | awk '!seen[$0]++' >commands

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eval_item.h: one question of multiple choice, as a line of a file has it. */
+#ifndef EVAL_ITEM_H
+#define EVAL_ITEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+enum { MOST_CHOICES = 26 };
+
+/* Texts belong to the value that it was read from. */
+struct eval_item {
+    const char *question, *context, *subject; /* context and subject are "" when they are not there */
+    const char *choice[MOST_CHOICES];         /* [n] */
+    int n;
+    int answer; /* index of the right one */
+};
+
+/* Reads an object with question, choices, answer, and perhaps context and subject. False: *why, of so many bytes,
+ * says what is wrong with it. */
+bool eval_item_read(struct eval_item *item, const json_t *value, char *why, size_t capacity);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* score_ids.c: log-probabilities of given ids. A slice of them is evaluated with the logits of every row, which
+ * lie in memory of the call and not in the session's; then threads of the call's own make one number of each
+ * row. What a number is, is kernel/score.h's. */
+#include "check/score_ids.h"
+
+#include <stdlib.h>
+
+#include "engine/engine.h"
+#include "kernel/score.h"
+#include "os/fp_environment.h"
+#include "os/pool.h"
+
+/* Rows whose logits are held at once. Fewer would read the head's weights more often than the processor needs to
+ * multiply with them; more would not fit into its caches. */
+enum { SLICE = 32 };
+
+struct scoring {
+    carat_session *session;
+    const int32_t *ids;
+    int n;
+    double *logprob;
+    int n_text;    /* ids of the text vocabulary */
+    size_t stride; /* of rows in `logits` */
+    float *logits; /* [SLICE][stride] of the slice under way */
+    const struct ct_score *kernel;
+    struct ct_pool *pool; /* NULL: one thread does */
+    int at;               /* first id of the slice; those before are evaluated */
+    int again;            /* held tokens that were evaluated once more before the first */
+    carat_progress watch; /* the session's own, while the call's is in its place */
+    void *user;
+};
+
+/* ---- one number of each row ---- */
+
+static void score_id(const struct scoring *s, int i, const float *logits)
+{
+    struct ct_score_row row;
+
+    s->kernel->row(&row, logits, s->n_text);
+    s->logprob[i] = ct_score_logprob(&row, logits[s->ids[i]]);
+}
+
+/* The logits behind an id of the slice are those of the next one. */
+static void score_behind(void *arg, int item, int thread)
+{
+    const struct scoring *s = arg;
+
+    (void)thread;
+    score_id(s, s->at + item + 1, s->logits + (size_t)item * s->stride);
+}
+
+static void score_slice(struct scoring *s, int rows)
+{
+    ct_fpenv saved = ct_os_fp_enter();
+
+    if (s->pool)
+        ct_pool_run(s->pool, rows, score_behind, s);
+    else
+        for (int i = 0; i < rows; i++)
+            score_behind(s, i, 0);
+    ct_os_fp_leave(saved);
+}
+
+/* The first id follows what the session holds. */
+static carat_status score_first(struct scoring *s, carat_error *err)
+{
+    carat_engine *e = s->session->engine;
+    struct ct_logits held;
+
+    ct_lock_enter(&e->lock);
+    carat_status status = ct_session_read(s->session, NULL, &held, err);
+    ct_lock_leave(&e->lock);
+    if (status)
+        return status;
+    ct_fpenv saved = ct_os_fp_enter();
+    score_id(s, 0, held.value);
+    ct_os_fp_leave(saved);
+    return CARAT_OK;
+}
+
+/* ---- slices ---- */
+
+/* The session's watch hears of the whole call, not of each slice. */
+static int watch_all(void *user, size_t done, size_t total)
+{
+    const struct scoring *s = user;
+    const size_t before = (size_t)(s->again + s->at);
+
+    return s->watch(s->user, before + done, before + total + (size_t)CT_MAX(0, s->n - 1 - s->at - SLICE));
+}
+
+static carat_status score_slices(struct scoring *s, carat_error *err)
+{
+    for (int rows; s->at < s->n - 1; s->at += rows) {
+        rows = CT_MIN(SLICE, s->n - 1 - s->at);
+        carat_row row = {.session = s->session,
+                         .tokens = s->ids + s->at,
+                         .n = rows,
+                         .logits = s->logits,
+                         .wants = CARAT_WANTS_ALL};
+        CT_TRY(ct_evaluate(s->session->engine, &row, 1, false, err));
+        s->again += s->session->again;
+        score_slice(s, rows);
+    }
+    return CARAT_OK;
+}
+
+static carat_status score_watched(struct scoring *s, carat_error *err)
+{
+    carat_session *c = s->session;
+
+    s->watch = c->watch;
+    s->user = c->user;
+    if (c->watch) {
+        c->watch = watch_all;
+        c->user = s;
+    }
+    carat_status status = score_slices(s, err);
+    c->watch = s->watch;
+    c->user = s->user;
+    return status;
+}
+
+/* ---- the call ---- */
+
+static carat_status check_scoring(const struct scoring *s, carat_error *err)
+{
+    const carat_engine *e = s->session->engine;
+
+    for (int i = 0; i < s->n; i++)
+        if (s->ids[i] < 0 || s->ids[i] >= s->n_text)
+            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the text vocabulary of %d",
+                           (int)s->ids[i], i, s->n_text);
+    if (s->session->n + (int64_t)s->n - 1 > e->plan.context)
+        return ct_fail(err, CARAT_E_CONTEXT,
+                       "%d tokens that are held and %d that are evaluated do not fit in a context of %d",
+                       s->session->n, s->n - 1, e->plan.context);
+    return CARAT_OK;
+}
+
+/* Memory and threads for the slices; one id needs neither. */
+static carat_status prepare_scoring(struct scoring *s, carat_error *err)
+{
+    const carat_engine *e = s->session->engine;
+    const int rows = CT_MIN(SLICE, s->n - 1), threads = CT_MIN(e->plan.threads, rows);
+    size_t bytes;
+
+    if (rows == 0)
+        return CARAT_OK;
+    if (!ct_mul((size_t)rows * sizeof(float), s->stride, &bytes) || !(s->logits = malloc(bytes)))
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for %d rows of logits", rows);
+    return threads > 1 ? ct_pool_create(&s->pool, threads, err) : CARAT_OK;
+}
+
+static carat_status score_claimed(struct scoring *s, carat_error *err)
+{
+    CT_TRY(check_scoring(s, err));
+    CT_TRY(prepare_scoring(s, err));
+    CT_TRY(score_first(s, err));
+    return score_watched(s, err);
+}
+
+carat_status ct_score_ids(carat_session *session, const int32_t *ids, int n, double *logprob,
+                          carat_error *err)
+{
+    const struct ct_config *config = &session->engine->model->config;
+    struct scoring s = {.session = session,
+                        .ids = ids,
+                        .n = n,
+                        .logprob = logprob,
+                        .kernel = ct_score(),
+                        .n_text = config->n_text_vocab,
+                        .stride = (size_t)config->n_vocab};
+
+    if (!ct_session_claim(session))
+        return ct_session_is_busy(err);
+    carat_status status = score_claimed(&s, err);
+    ct_session_release(session);
+    ct_pool_destroy(s.pool);
+    free(s.logits);
+    return status;
+}
