@@ -100,9 +100,10 @@ struct options {
     int lm_tile, lm_shortlist, audit; /* lm_shortlist -1: not given */
     double min_recall;                /* below 0: not given */
     int steps, rounds;                /* of decode, 0: not given */
-    const char *ref_mode, *test_mode, *hf_reference, *driver, *ref_logits, *limits, *at,
-        *dataset; /* of compare */
+    const char *ref_mode, *test_mode, *hf_reference, *driver, *ref_logits, *limits, *at, *dataset,
+        *out_dir; /* of compare */
     int parallel;
+    bool restart;
     double near_tie;     /* below 0: not given */
     bool prefill_logits; /* of decode */
     bool lines;          /* JSON line by line */

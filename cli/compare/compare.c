@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/compare.h"
+#include "compare/dataset.h"
 #include "prompt.h"
 
 enum { DEFAULT_TOKENS = 64 };
@@ -119,6 +119,13 @@ static int settle_options(struct compare *c)
     if (o->ref_logits && out->driver != CARAT_DRIVER_TEXT)
         return fail(USAGE, "compare: with --ref-logits the ids are given, so it takes no --driver %s",
                     o->driver);
+    if (o->dataset &&
+        (o->prompt || o->file || o->messages || o->ids || o->tools || o->system || o->system_file))
+        return fail(USAGE, "compare: the prompts are those of --dataset, so it takes no other one");
+    if (!o->dataset != !o->out_dir)
+        return fail(
+            USAGE,
+            "compare: --dataset and --out belong together: what is compared, and where the results go");
     if (o->ref_logits && !o->ids && !o->dataset)
         return fail(USAGE, "compare: --ref-logits needs --ids, which the logits belong to");
     return read_limits(&c->limits, o->limits);
@@ -174,10 +181,17 @@ int compare_tell(const struct compare *c, json_t *summary)
 
     json_unpack(summary, "{s:{s:s}}", "verdict", "whole", &whole);
     const bool failed = whole && strcmp(whole, carat_health_name(CARAT_CONCERNING)) == 0;
-    if (c->o->json)
-        code = out_json(json_incref(summary));
-    else
+    if (c->o->json) {
+        char *text = summary_text(summary);
+        code = text ? DONE : fail_memory();
+        if (text) {
+            out_write(text, strlen(text));
+            out_print("\n");
+        }
+        free(text);
+    } else {
         code = summary_print(summary);
+    }
     return code == DONE && failed ? CHECK_FAILED : code;
 }
 
@@ -256,7 +270,7 @@ int verb_compare(const struct options *o)
     if (code == DONE)
         code = sides_name(&c);
     if (code == DONE)
-        code = one_prompt(&c);
+        code = o->dataset ? dataset_compare(&c) : one_prompt(&c);
     sides_close(&c);
     return code;
 }

@@ -8,12 +8,10 @@
 /* The options that may stand there, by the names that they have as words. */
 static const struct {
     const char *word, *option;
-    bool changes; /* it can change a number */
 } words[] = {
-    {"exact", "--exact", true},      {"kv", "--kv", true},
-    {"isa", "--isa", false},         {"chunk", "--chunk", false},
-    {"threads", "--threads", false}, {"layers", "--max-layers", true},
-    {"head", "--lm-head", true},
+    {"exact", "--exact"},  {"kv", "--kv"},           {"isa", "--isa"},
+    {"chunk", "--chunk"},  {"threads", "--threads"}, {"layers", "--max-layers"},
+    {"head", "--lm-head"},
 };
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -49,10 +47,26 @@ static int take_word(struct side *s, const char *what, const char *word, size_t 
     char *copy = s->word[s->n_words++];
     snprintf(copy, sizeof s->word[0], "%.*s", (int)(n - value), word + value);
     snprintf(origin, sizeof origin, "%s: %s", what, words[i].word);
-    if (words[i].changes && strlen(s->mode) + n + 2 <= sizeof s->mode)
-        snprintf(s->mode + strlen(s->mode), sizeof s->mode - strlen(s->mode), "%s%.*s", *s->mode ? "," : "",
-                 (int)n, word);
     return option_store(&s->o, option, origin, option->kind == FLAG ? "1" : copy);
+}
+
+/* The words of what can change a number, wherever it was said. */
+static void write_mode(struct side *s)
+{
+    const struct options *o = &s->o;
+    char layers[24] = "";
+    size_t n = 0;
+
+    if (o->max_layers > 0)
+        snprintf(layers, sizeof layers, "layers=%d", o->max_layers);
+    const char *const parts[][2] = {{o->exact ? "exact" : NULL, ""},
+                                    {o->kv ? "kv=" : NULL, o->kv},
+                                    {*layers ? layers : NULL, ""},
+                                    {o->lm_head ? "head=" : NULL, o->lm_head}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i][0] && n < sizeof s->mode)
+            n += (size_t)snprintf(s->mode + n, sizeof s->mode - n, "%s%s%s", n ? "," : "", parts[i][0],
+                                  parts[i][1]);
 }
 
 int mode_read(struct side *s, const char *what, const char *text)
@@ -64,5 +78,6 @@ int mode_read(struct side *s, const char *what, const char *text)
         code = take_word(s, what, text, n);
         text += n + (text[n] == ',');
     }
+    write_mode(s);
     return code;
 }

@@ -25,7 +25,7 @@ static int spill_failed(void)
                 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", strerror(errno));
 }
 
-static int spill_open(struct spill *s)
+int spill_file(FILE **file)
 {
     const char *place = getenv("TMPDIR");
     char path[4096];
@@ -36,8 +36,8 @@ static int spill_open(struct spill *s)
     if (fd < 0)
         return spill_failed();
     unlink(path);
-    s->file = fdopen(fd, "w+b");
-    if (s->file)
+    *file = fdopen(fd, "w+b");
+    if (*file)
         return DONE;
     close(fd);
     return fail_memory();
@@ -283,7 +283,7 @@ static int gather(struct gathering *g, FILE *results)
 
     rewind(results);
     for (int m = 0; m < N_METRIC && code == DONE; m++)
-        code = spill_open(&g->spill[m]);
+        code = spill_file(&g->spill[m].file);
     while (code == DONE && (n = getline(&text, &capacity, results)) > 0)
         code = interrupted() ? INTERRUPTED : gather_line(g, text, (size_t)n, ++number);
     if (code == DONE && ferror(results))

@@ -12,6 +12,9 @@ int summary_make(FILE *results, const carat_quality_limits *limits, json_t **sum
 /* As text with numbers in 17 digits; NULL when memory is out. */
 char *summary_text(const json_t *summary);
 
+/* An unlinked file in TMPDIR. An exit code. */
+int spill_file(FILE **file);
+
 /* table.c: the summary in as many columns as the terminal has, at most 80, the verdict first. */
 int summary_print(const json_t *summary);
 

@@ -2,6 +2,7 @@
 /* table.c: the summary of a comparison for a terminal: the verdict in a sentence, a table of metrics with as many
  * columns as there is room for, and lines about answers. Every number comes from the summary. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,27 +16,24 @@ enum { WIDEST = 80, NAME = 15, NUMBER = 9 };
 static void print_folded(const char *label, const char *text, int columns)
 {
     int indent = columns < 60 ? 2 : (int)strlen(label), at = (int)strlen(label);
+    bool begins = true;
 
     out_text(label, strlen(label));
-    while (*text) {
+    while (*(text += strspn(text, " "))) {
         size_t n = strcspn(text, " ");
-        int width = 0;
+        int width = !begins;
         for (size_t i = 0; i < n; i++)
             width += ((unsigned char)text[i] & 0xc0) != 0x80;
-        if (at > indent && at + width >= columns) {
+        if (!begins && at + width > columns) {
             out_print("\n%*s", indent, "");
-            at = indent;
+            at = indent - 1;
+        } else if (!begins) {
+            out_print(" ");
         }
         out_text(text, n);
         at += width;
         text += n;
-        while (*text == ' ') {
-            text++;
-            if (at + 1 < columns) {
-                out_print(" ");
-                at++;
-            }
-        }
+        begins = false;
     }
     out_print("\n");
 }
@@ -73,8 +71,9 @@ static const char *word_of(const json_t *object, const char *member)
     return word ? word : "";
 }
 
-/* At most NUMBER - 1 characters: zero as 0, what is near 0 or large in powers of ten. */
-static const char *number_text(char out[32], double value)
+/* At most NUMBER - 1 characters: zero as 0, what is near 0 or large in powers of ten, numbers below ten with so many
+ * digits behind the point, as many as 6. */
+static const char *number_text(char out[32], double value, int digits)
 {
     double size = fabs(value);
 
@@ -85,7 +84,7 @@ static const char *number_text(char out[32], double value)
     else if (size < 1e-3 || size >= 1e5)
         snprintf(out, 32, "%.1e", value);
     else
-        snprintf(out, 32, "%.*f", size < 10 ? 4 : size < 1000 ? 2 : 0, value);
+        snprintf(out, 32, "%.*f", size < 10 ? digits : size < 1000 ? 2 : 0, value);
     return out;
 }
 
@@ -101,19 +100,20 @@ static const struct {
 static const struct {
     const char *name, *member, *judged; /* judged: the member of the verdict */
     double scale;
+    int digits;
 } rows_of_table[] = {
-    {"KL(ref||test)", "kl", "kl", 1},
-    {"KL(test||ref)", "kl_reverse", "", 1},
-    {"correlation", "correlation", "correlation", 1},
-    {"cosine", "cosine", "", 1},
-    {"match %", "match_rate", "match", 100},
-    {"  no near-tie", "match_rate_clear", "", 100},
-    {"entropy ref", "entropy_ref", "", 1},
-    {"entropy test", "entropy_test", "entropy", 1},
-    {"margin ref", "margin_ref", "", 1},
-    {"margin test", "margin_test", "", 1},
-    {"overlap of top", "overlap", "", 1},
-    {"largest diff.", "largest", "", 1},
+    {"KL(ref||test)", "kl", "kl", 1, 4},
+    {"KL(test||ref)", "kl_reverse", "", 1, 4},
+    {"correlation", "correlation", "correlation", 1, 6},
+    {"cosine", "cosine", "", 1, 6},
+    {"match %", "match_rate", "match", 100, 2},
+    {"  no near-tie", "match_rate_clear", "", 100, 2},
+    {"entropy ref", "entropy_ref", "", 1, 4},
+    {"entropy test", "entropy_test", "entropy", 1, 4},
+    {"margin ref", "margin_ref", "", 1, 4},
+    {"margin test", "margin_test", "", 1, 4},
+    {"overlap of top", "overlap", "", 1, 4},
+    {"largest diff.", "largest", "", 1, 4},
 };
 
 static void print_metrics(const json_t *summary, int columns)
@@ -139,10 +139,11 @@ static void print_metrics(const json_t *summary, int columns)
             const json_t *value = json_object_get(s, columns_of_table[c].member);
             if (columns_of_table[c].place >= 0)
                 value = json_array_get(value, (size_t)columns_of_table[c].place);
-            out_print("%*s", NUMBER,
-                      number_text(text, json_is_number(value)
-                                            ? json_number_value(value) * rows_of_table[r].scale
-                                            : NAN));
+            out_print(
+                "%*s", NUMBER,
+                number_text(text,
+                            json_is_number(value) ? json_number_value(value) * rows_of_table[r].scale : NAN,
+                            rows_of_table[r].digits));
         }
         out_print("\n");
     }
@@ -164,10 +165,10 @@ static void print_lengths(const json_t *list, int columns)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         out_print("%*lld", width, count_of(one, "tokens"));
-        out_print(" %*s", width - 1, number_text(text, number_of(one, "kl")));
-        out_print(" %*s", width - 1, number_text(text, number_of(one, "correlation")));
-        out_print(" %*s", width - 1, number_text(text, number_of(one, "match") * 100));
-        out_print(" %*s\n", width - 1, number_text(text, number_of(one, "first_divergence")));
+        out_print(" %*s", width - 1, number_text(text, number_of(one, "kl"), 4));
+        out_print(" %*s", width - 1, number_text(text, number_of(one, "correlation"), width < 10 ? 4 : 6));
+        out_print(" %*s", width - 1, number_text(text, number_of(one, "match") * 100, 2));
+        out_print(" %*s\n", width - 1, number_text(text, number_of(one, "first_divergence"), 4));
     }
 }
 
@@ -206,29 +207,45 @@ static void print_amounts(const json_t *summary, int columns)
                       count_of(summary, "left_out"));
     text[n] = 0;
     say_folded(columns, "over  ", "%lld prompt%s, %lld positions, %lld of them near-ties%s",
-               count_of(summary, "prompts"), count_of(summary, "prompts") == 1 ? ": no interval" : "",
+               count_of(summary, "prompts"),
+               count_of(summary, "prompts") == 1 ? " (which gives no interval)" : "s",
                count_of(summary, "positions"), count_of(summary, "near_ties"), text);
+}
+
+/* Those that failed, by name. */
+static void print_failures(const json_t *list, int columns)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        char *id = json_dumps(json_object_get(one, "id"), JSON_ENCODE_ANY);
+        say_folded(columns, "      ", "prompt %.80s: %.400s", id ? id : "", word_of(one, "message"));
+        free(id);
+    }
 }
 
 static void print_divergence(const json_t *summary, int columns)
 {
-    const json_t *d = json_object_get(summary, "first_divergence"), *id = json_object_get(d, "prompt");
-    char name[64], ref[32], test[32];
+    const json_t *d = json_object_get(summary, "first_divergence");
+    json_int_t n = count_of(summary, "diverged");
+    char ref[32], test[32];
 
     if (!json_is_object(d)) {
         say_folded(columns, "parts ", "nowhere");
         return;
     }
-    if (json_is_string(id))
-        snprintf(name, sizeof name, "\"%.40s\"", json_string_value(id));
-    else
-        snprintf(name, sizeof name, "%lld", (long long)json_integer_value(id));
+    /* as JSON, in which a piece keeps to its line */
+    char *id = json_dumps(json_object_get(d, "prompt"), JSON_ENCODE_ANY);
+    char *of_ref = json_dumps(json_object_get(d, "piece_ref"), JSON_ENCODE_ANY);
+    char *of_test = json_dumps(json_object_get(d, "piece_test"), JSON_ENCODE_ANY);
     say_folded(columns, "parts ",
-               "%lld prompt%s, first at %lld of prompt %s: \"%.40s\" and \"%.40s\", margins %s and %s%s",
-               count_of(summary, "diverged"), count_of(summary, "diverged") == 1 ? "" : "s",
-               count_of(d, "index"), name, word_of(d, "piece_ref"), word_of(d, "piece_test"),
-               number_text(ref, number_of(d, "margin_ref")), number_text(test, number_of(d, "margin_test")),
+               "%lld prompt%s, first at %lld of prompt %.80s: %.80s and %.80s, margins %s and %s%s",
+               (long long)n, n == 1 ? "" : "s", count_of(d, "index"), id ? id : "", of_ref ? of_ref : "",
+               of_test ? of_test : "", number_text(ref, number_of(d, "margin_ref"), 4),
+               number_text(test, number_of(d, "margin_test"), 4),
                json_is_true(json_object_get(d, "near_tie")) ? " (a near-tie)" : "");
+    free(id);
+    free(of_ref);
+    free(of_test);
 }
 
 static void print_answers(const json_t *summary, int columns)
@@ -236,19 +253,19 @@ static void print_answers(const json_t *summary, int columns)
     char a[32], b[32], c[32], d[32];
 
     say_folded(columns, "text  ", "perplexity %s and %s, RMS of dp %s, %s %% of the answers equal",
-               number_text(a, number_of(summary, "perplexity_ref")),
-               number_text(b, number_of(summary, "perplexity_test")),
-               number_text(c, number_of(summary, "delta_p_rms")),
-               number_text(d, number_of(summary, "equal_answers") * 100));
+               number_text(a, number_of(summary, "perplexity_ref"), 4),
+               number_text(b, number_of(summary, "perplexity_test"), 4),
+               number_text(c, number_of(summary, "delta_p_rms"), 4),
+               number_text(d, number_of(summary, "equal_answers") * 100, 2));
     if (count_of(summary, "loops_ref") + count_of(summary, "loops_test"))
         say_folded(columns, "loops ", "%lld and %lld answers end in a cycle", count_of(summary, "loops_ref"),
                    count_of(summary, "loops_test"));
     const json_t *after = json_object_get(summary, "after_stop");
     if (json_is_object(after))
         say_folded(columns, "after ", "the stop: %lld positions, KL %s, correlation %s, match %s %%",
-                   count_of(after, "positions"), number_text(a, number_of(after, "kl")),
-                   number_text(b, number_of(after, "correlation")),
-                   number_text(c, number_of(after, "match_rate") * 100));
+                   count_of(after, "positions"), number_text(a, number_of(after, "kl"), 4),
+                   number_text(b, number_of(after, "correlation"), 4),
+                   number_text(c, number_of(after, "match_rate") * 100, 2));
 }
 
 int summary_print(const json_t *summary)
@@ -260,6 +277,7 @@ int summary_print(const json_t *summary)
     say_folded(columns, "", "%s: %.512s", word_of(verdict, "whole"), word_of(verdict, "reason"));
     print_sides(json_object_get(summary, "run"), columns);
     print_amounts(summary, columns);
+    print_failures(json_object_get(summary, "failures"), columns);
     out_print("\n");
     print_metrics(summary, columns);
     print_lengths(json_object_get(summary, "at"), columns);
