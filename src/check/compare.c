@@ -426,6 +426,7 @@ static carat_status step_all(struct compare *c, carat_error *err)
 {
     const int n = lay_rows(c);
 
+    ct_scored_begin(&c->rows, n);
     for (int side = 0; side < CT_SIDES; side++)
         if (c->engine[side])
             CT_TRY(evaluate_side(c, side, err));

@@ -34,6 +34,11 @@ void ct_scored_close(struct ct_scored_rows *r)
     ct_pool_destroy(r->pool);
 }
 
+void ct_scored_begin(struct ct_scored_rows *r, int n)
+{
+    memset(r->row, 0, (size_t)n * sizeof *r->row);
+}
+
 void ct_scored_all(struct ct_scored_rows *r, int side, int row, const float *value)
 {
     r->row[row].side[side] = (struct ct_scored_side){.value = value, .n = r->n_text_vocab};
@@ -69,7 +74,7 @@ static int intersect(struct ct_scored_rows *r, int row, const int32_t **ids)
 
     *ids = NULL;
     if (!s[CT_REF].id && !s[CT_TEST].id)
-        return s[CT_REF].n;
+        return CT_MIN(s[CT_REF].n, s[CT_TEST].n);
     for (int i = 0, j = 0; i < s[CT_REF].n && j < s[CT_TEST].n;) {
         const int32_t p = id_at(&s[CT_REF], i), q = id_at(&s[CT_TEST], j);
         if (p == q) { /* n is at most i and j: nothing is overwritten that is still to be read */
@@ -101,7 +106,7 @@ static void score_row(void *arg, int item, int thread)
 
     (void)thread;
     row->wrong = CT_SCORE_BOTH_FINITE;
-    if (n < 2) { /* two heads that have nothing in common */
+    if (n < 2) { /* a side failed, or the heads have nothing in common */
         row->difference = (carat_difference){.size = sizeof row->difference,
                                              .top_ref = -1,
                                              .top_test = -1,

@@ -45,6 +45,8 @@ static inline float *ct_scored_place(const struct ct_scored_rows *r, int side, i
 {
     return r->value[side] + (size_t)row * (size_t)r->n_vocab;
 }
+/* The first n rows are other ones now: nothing is known of them. */
+void ct_scored_begin(struct ct_scored_rows *r, int n);
 /* Row `row` of a side is all logits that lie in its place, or these. */
 void ct_scored_all(struct ct_scored_rows *r, int side, int row, const float *value);
 /* It is what a head gave; a copy is kept. */

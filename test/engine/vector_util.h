@@ -182,6 +182,14 @@ UNUSED static const char *shared_vectors(char out[PATH_SIZE])
         if (ok_status != CARAT_OK)                                                                           \
             fail_msg("%s: %s", carat_status_name(ok_status), err->message);                                  \
     } while (0)
+/* The call, which has `err`, fails with that status and a message that says so. */
+#define FAILS_WITH(call, status, text)                                                                       \
+    do {                                                                                                     \
+        carat_error err_ = {CARAT_OK, ""}, *err = &err_;                                                     \
+        assert_int_equal(call, status);                                                                      \
+        if (!strstr(err->message, text))                                                                     \
+            fail_msg("'%s' does not say '%s'", err->message, text);                                          \
+    } while (0)
 
 #define MAX_SESSIONS 8
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_judge.c: from means to a verdict, at and beyond every limit. */
+#include "engine/vector_util.h"
+
+#include <carat_quality.h>
+
+#include <math.h>
+
+static carat_quality healthy(void)
+{
+    carat_quality q;
+    carat_quality_default(&q);
+    q.kl = 0.001;
+    q.correlation = 0.999;
+    q.match = 99.5;
+    q.entropy_ref = 1;
+    q.entropy_test = 0.9;
+    return q;
+}
+
+static carat_judgement judged(carat_quality q)
+{
+    carat_judgement j;
+    carat_judgement_default(&j);
+    OK(carat_judge(&q, NULL, &j, err));
+    return j;
+}
+
+static void limits_part_verdicts(void **state)
+{
+    static const struct {
+        size_t value, health;
+        double at[5]; /* healthy; at its limit; between; at the other limit; beyond */
+        const char *reason;
+    } cases[] = {
+#define CASE(value, health, ...)                                                                             \
+    {offsetof(carat_quality, value), offsetof(carat_judgement, health), __VA_ARGS__}
+        CASE(kl, kl, {0.00999, 0.01, 0.05, 0.1, 0.11}, "KL"),
+        CASE(correlation, correlation, {0.9901, 0.99, 0.97, 0.95, 0.9499}, "correlation"),
+        CASE(match, match, {98.1, 98, 95, 90, 89.9}, "match"),
+        CASE(entropy_test, entropy, {0.51, 0.5, 0.2, 0.1, 0.09}, "entropy"),
+    };
+    static const carat_health expected[] = {CARAT_HEALTHY, CARAT_WATCH, CARAT_WATCH, CARAT_WATCH,
+                                            CARAT_CONCERNING};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int k = 0; k < 5; k++) {
+            carat_quality q = healthy();
+            memcpy((char *)&q + cases[i].value, &cases[i].at[k], sizeof(double));
+            carat_judgement j = judged(q);
+            carat_health one;
+            memcpy(&one, (char *)&j + cases[i].health, sizeof one);
+            assert_int_equal(one, expected[k]);
+            assert_int_equal(j.whole, expected[k]);
+            if (k)
+                assert_non_null(strstr(j.reason, cases[i].reason));
+            assert_true(*j.reason && j.reason[strlen(j.reason) - 1] != '.');
+        }
+}
+
+static void entropy_counts_where_the_reference_has_some(void **state)
+{
+    (void)state;
+    carat_quality q = healthy();
+    q.entropy_ref = 0.5; /* models/tiny: 0.003 */
+    q.entropy_test = 0.001;
+    carat_judgement j = judged(q);
+    assert_int_equal(j.entropy, CARAT_NOT_JUDGED);
+    assert_int_equal(j.whole, CARAT_HEALTHY);
+    q.entropy_ref = 0.51;
+    j = judged(q);
+    assert_int_equal(j.entropy, CARAT_CONCERNING);
+}
+
+static void the_worst_counts(void **state)
+{
+    (void)state;
+    carat_quality q = healthy();
+    q.loops = 1;
+    carat_judgement j = judged(q);
+    assert_int_equal(j.loop, CARAT_WATCH);
+    assert_int_equal(j.whole, CARAT_WATCH);
+    assert_non_null(strstr(j.reason, "goes round in 1 answer "));
+    q.match = 80;
+    j = judged(q);
+    assert_int_equal(j.whole, CARAT_CONCERNING);
+    assert_non_null(strstr(j.reason, "match of highest ids is 80 %, below 90 %"));
+    q = healthy();
+    q.broken = 2;
+    j = judged(q);
+    assert_int_equal(j.whole, CARAT_CONCERNING);
+    assert_int_equal(j.kl, CARAT_HEALTHY);
+    assert_non_null(strstr(j.reason, "2 prompts have NaN"));
+    q = healthy();
+    q.kl = NAN;
+    assert_int_equal(judged(q).whole, CARAT_CONCERNING);
+    assert_int_equal(judged(healthy()).whole, CARAT_HEALTHY);
+}
+
+static void limits_are_the_callers(void **state)
+{
+    (void)state;
+    carat_quality q = healthy();
+    carat_quality_limits l;
+    carat_quality_limits_default(&l);
+    assert_true(l.kl[0] == 0.01 && l.kl[1] == 0.1 && l.correlation[0] == 0.99 && l.correlation[1] == 0.95);
+    assert_true(l.match[0] == 98 && l.match[1] == 90 && l.entropy[0] == 0.5 && l.entropy[1] == 0.1);
+    carat_judgement j = {.size = sizeof j};
+    l.kl[0] = 0.0001;
+    OK(carat_judge(&q, &l, &j, err));
+    assert_int_equal(j.kl, CARAT_WATCH);
+    l.kl[1] = 0.0005;
+    OK(carat_judge(&q, &l, &j, err));
+    assert_int_equal(j.kl, CARAT_CONCERNING);
+    l.kl[1] = 0.00005;
+    FAILS_WITH(carat_judge(&q, &l, &j, err), CARAT_E_ARGUMENT, "limits of mean KL");
+    carat_quality_limits_default(&l);
+    l.match[0] = NAN;
+    FAILS_WITH(carat_judge(&q, &l, &j, err), CARAT_E_ARGUMENT, "match");
+    carat_quality_limits_default(&l);
+    l.correlation[0] = 0.9; /* below concerning */
+    FAILS_WITH(carat_judge(&q, &l, &j, err), CARAT_E_ARGUMENT, "correlation");
+    FAILS_WITH(carat_judge(NULL, NULL, &j, err), CARAT_E_ARGUMENT, "quality");
+    FAILS_WITH(carat_judge(&q, NULL, NULL, err), CARAT_E_ARGUMENT, "carat_judgement");
+    assert_string_equal(carat_health_name(CARAT_WATCH), "watch");
+    assert_string_equal(carat_health_name(CARAT_NOT_JUDGED), "not judged");
+    assert_string_equal(carat_health_name((carat_health)7), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_part_verdicts),
+        cmocka_unit_test(entropy_counts_where_the_reference_has_some),
+        cmocka_unit_test(the_worst_counts),
+        cmocka_unit_test(limits_are_the_callers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
