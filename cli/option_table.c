@@ -168,12 +168,16 @@ const struct option option_table[] = {
      "own until they part, or the ids that are given (default ref)",
      0, 0},
     {{"--at"}, INTS, AT(at), ON(COMPARE), "N[,N...]", "a line for each of these lengths, from one run", 1, INT_MAX},
+    {{"--ref-logits"}, PATH, AT(ref_logits), ON(COMPARE), "FILE.npy",
+     "recorded logits as the reference, a row for each id of --ids: float32, as carat logits --all and numpy.save "
+     "write them",
+     0, 0},
     {{"--dataset"}, PATH, AT(dataset), ON(COMPARE), "FILE.jsonl",
      "the prompts of a file, one a line: \"ids\", \"messages\", \"prompt\" or \"text\"; \"answer\" or \"answer_ids\" for "
      "--driver text",
      0, 0},
     {{"--out", "--out-dir"}, TEXT, AT(out_dir), ON(COMPARE), "DIR",
-     "where results and summary go; the same command goes on where it was stopped", 0, 0},
+     "where results, summary and report go; the same command goes on where it was stopped", 0, 0},
     {{"--restart"}, FLAG, AT(restart), SELDOM(ON(COMPARE)), NULL, "begin DIR anew", 0, 0},
     {{"--parallel"}, INT, AT(parallel), SELDOM(ON(COMPARE)), "N", "prompts that advance in a pass (default 4)", 1, 256},
     {{"--limits"}, TEXT, AT(limits), ON(COMPARE), "LIMITS",

@@ -62,8 +62,9 @@ static int read_limits(carat_quality_limits *l, const char *text)
     return code;
 }
 
-static carat_driver driver_of(const struct options *o)
+static carat_driver driver_of(const struct compare *c)
 {
+    const struct options *o = c->o;
     static const struct {
         const char *name;
         carat_driver driver;
@@ -75,7 +76,7 @@ static carat_driver driver_of(const struct options *o)
     for (size_t i = 0; o->driver && i < sizeof drivers / sizeof drivers[0]; i++)
         if (strcmp(drivers[i].name, o->driver) == 0)
             return drivers[i].driver;
-    return o->ref_logits ? CARAT_DRIVER_TEXT : CARAT_DRIVER_REF;
+    return c->recorded ? CARAT_DRIVER_TEXT : CARAT_DRIVER_REF;
 }
 
 /* The largest of "10,100". */
@@ -103,7 +104,7 @@ static int settle_options(struct compare *c)
     int longest = longest_of(o->at);
 
     carat_compare_options_default(out);
-    out->driver = driver_of(o);
+    out->driver = driver_of(c);
     out->max_tokens = o->predict > 0                     ? o->predict
                       : longest                          ? longest
                       : out->driver == CARAT_DRIVER_TEXT ? 0
@@ -116,9 +117,13 @@ static int settle_options(struct compare *c)
     out->on_compared = compared_end;
     out->watch = watch_compare;
     out->user = c;
-    if (o->ref_logits && out->driver != CARAT_DRIVER_TEXT)
-        return fail(USAGE, "compare: with --ref-logits the ids are given, so it takes no --driver %s",
+    if (c->recorded && out->driver != CARAT_DRIVER_TEXT)
+        return fail(USAGE,
+                    "compare: recorded logits belong to the ids that are given, so it takes no --driver %s",
                     o->driver);
+    if (o->ref_logits && o->dataset)
+        return fail(USAGE,
+                    "compare: the lines of --dataset name their \"logits\", so it takes no --ref-logits");
     if (o->dataset &&
         (o->prompt || o->file || o->messages || o->ids || o->tools || o->system || o->system_file))
         return fail(USAGE, "compare: the prompts are those of --dataset, so it takes no other one");
@@ -132,6 +137,20 @@ static int settle_options(struct compare *c)
 }
 
 /* ---- one prompt ---- */
+
+/* The rows of --ref-logits, one behind each id. */
+static int map_recorded(const struct compare *c, struct compared *p, struct npy_rows *rows)
+{
+    const size_t n = (size_t)p->prompt.n + (size_t)p->answer.n;
+    int code = npy_map(rows, c->o->ref_logits, (size_t)c->side[TEST].info.n_vocab, n);
+
+    if (code == DONE && rows->rows != n)
+        code = fail_as(BAD_MODEL, CARAT_E_FORMAT, "%s: it has %zu rows, and --ids has %zu ids",
+                       c->o->ref_logits, rows->rows, n);
+    p->recorded = rows->value;
+    p->n_recorded = (int)rows->rows;
+    return code;
+}
 
 static int check_ids(const struct compare *c, const carat_tokens *ids)
 {
@@ -236,6 +255,7 @@ static int one_prompt(struct compare *c)
 {
     struct compared p = {.id = json_integer(1)};
     struct conversation talk = {0};
+    struct npy_rows rows = {0};
     FILE *results = tmpfile();
     c->options.parallel = 1;
     int code = results && p.id ? DONE : fail(FAILED, "no file for results can be made: %s", strerror(errno));
@@ -250,12 +270,15 @@ static int one_prompt(struct compare *c)
         code = check_ids(c, &p.prompt);
     if (code == DONE && c->options.driver == CARAT_DRIVER_TEXT)
         code = split_text(&p);
+    if (code == DONE && c->recorded)
+        code = map_recorded(c, &p, &rows);
     if (code == DONE)
         code = sides_start(c, 1, compare_context(c, &p));
     if (code == DONE)
         code = compare_one(c, &p, results);
     conversation_free(&talk);
     compared_free(&p);
+    npy_unmap(&rows);
     if (results)
         fclose(results);
     return code;
@@ -263,7 +286,7 @@ static int one_prompt(struct compare *c)
 
 int verb_compare(const struct options *o)
 {
-    struct compare c = {.o = o};
+    struct compare c = {.o = o, .recorded = o->ref_logits || (o->dataset && dataset_is_recorded(o->dataset))};
     int code = settle_options(&c);
 
     interrupt_install();

@@ -31,6 +31,7 @@ struct compare {
     struct side side[SIDES];
     carat_compare_options options; /* the same for all prompts, but for max_tokens of text */
     carat_quality_limits limits;
+    bool recorded; /* the reference is logits in files, that of --ref-logits or those of a data set's lines */
     struct progress bar;
     int (*on_progress)(struct compare *c, struct compared *p); /* after each position; may be NULL */
 };

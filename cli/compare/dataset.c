@@ -345,6 +345,20 @@ int dataset_check(struct dataset *d)
     return code;
 }
 
+bool dataset_is_recorded(const char *path)
+{
+    struct dataset d = {.path = path, .file = fopen(path, "rb")};
+    struct dataset_line l = {0};
+    struct line_fault fault;
+    bool end, recorded = false;
+
+    if (d.file && dataset_line(&d, &end) == DONE && dataset_line_read(&l, d.line, d.n, &fault))
+        recorded = l.logits != NULL;
+    dataset_line_free(&l);
+    dataset_close(&d);
+    return recorded;
+}
+
 int dataset_skip(struct dataset *d, json_int_t prompts)
 {
     bool end = false;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compare/dataset.h"
+#include "compare/report.h"
 #include "compare/summary.h"
 #include "save.h"
 
@@ -285,6 +286,20 @@ static int write_summary(const struct dataset_run *r, const json_t *summary)
     return code;
 }
 
+static int write_report(const struct dataset_run *r, const json_t *summary)
+{
+    size_t n = strlen(r->results.dir) + sizeof "/report.html";
+    char *path = malloc(n);
+    int code;
+
+    if (!path)
+        return fail_memory();
+    snprintf(path, n, "%s/report.html", r->results.dir);
+    code = report_write(path, r->results.file, summary);
+    free(path);
+    return code;
+}
+
 /* Says of the first prompt that failed, in a run that is none the less whole. */
 static int tell_failed(const struct dataset_run *r, const json_t *summary)
 {
@@ -317,6 +332,8 @@ static int tell(struct dataset_run *r, double took)
                                   r->tokens));
     code = write_summary(r, summary);
     if (code == DONE)
+        code = write_report(r, summary);
+    if (code == DONE)
         code = compare_tell(r->c, summary);
     if (code == DONE || code == CHECK_FAILED)
         failed = tell_failed(r, summary);
@@ -348,7 +365,7 @@ int dataset_compare(struct compare *c)
                                      .chat_template = o->chat_template,
                                      .raw = o->raw,
                                      .follows = c->options.driver == CARAT_DRIVER_TEXT,
-                                     .recorded = c->side[REF].path == NULL}};
+                                     .recorded = c->recorded}};
     double start = 0;
     int code = sides_open(c);
 

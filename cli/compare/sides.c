@@ -15,6 +15,11 @@ int sides_name(struct compare *c)
     const char *first = o->model, *second = o->text;
     int code = DONE;
 
+    if (c->recorded && (second || o->hf_reference))
+        return fail(
+            USAGE,
+            "compare: recorded logits are the reference, so there is one model, not '%.80s' and '%.80s'",
+            first, second ? second : o->hf_reference);
     if (o->hf_reference && second)
         return fail(USAGE,
                     "compare: --hf-reference names REF, so there is one other model, not '%.80s' and '%.80s'",
@@ -23,10 +28,6 @@ int sides_name(struct compare *c)
         second = first;
         first = o->hf_reference;
     }
-    if (o->ref_logits && second)
-        return fail(USAGE,
-                    "compare: --ref-logits are the reference, so there is one model, not '%.80s' and '%.80s'",
-                    first, second);
     for (int i = 0; i < SIDES; i++) {
         struct side *s = &c->side[i];
         s->o = *o;
@@ -34,10 +35,10 @@ int sides_name(struct compare *c)
         s->o.text = NULL;
         s->borrowed = i == REF && !second;
     }
-    if (o->ref_logits && o->ref_mode)
-        return fail(USAGE, "compare: --ref is about a model, and --ref-logits are recorded");
-    if (o->ref_logits)
-        c->side[REF].path = o->ref_logits;
+    if (c->recorded && o->ref_mode)
+        return fail(USAGE, "compare: --ref is about a model, and the reference is recorded logits");
+    if (c->recorded)
+        c->side[REF].path = o->ref_logits ? o->ref_logits : o->dataset;
     code = mode_read(&c->side[REF], "--ref", o->ref_mode);
     if (code == DONE)
         code = mode_read(&c->side[TEST], "--test", o->test_mode);
@@ -118,7 +119,7 @@ static int plan_sides(struct compare *c, carat_engine_options *e, carat_plan *pl
 
     for (int i = 0; i < SIDES; i++) {
         carat_plan_default(&plan[i]);
-        if (i == REF && c->o->ref_logits)
+        if (i == REF && c->recorded)
             continue;
         e[i].context = context;
         if (carat_plan_engine(c->side[i].model, &e[i], &plan[i], &err) != CARAT_OK)
@@ -178,7 +179,7 @@ int sides_start(struct compare *c, int sessions, int context)
     code = check_memory(c, e, context);
     for (int i = 0; i < SIDES && code == DONE; i++) {
         struct side *s = &c->side[i];
-        if (i == REF && c->o->ref_logits)
+        if (i == REF && c->recorded)
             continue;
         e[i].context = context;
         e[i].head = head_options(&s->o);
@@ -245,7 +246,7 @@ static json_t *side_json(const struct compare *c, int i)
     const struct side *s = &c->side[i];
     char types[256];
 
-    if (i == REF && c->o->ref_logits)
+    if (i == REF && c->recorded)
         return json_pack("{s:o, s:b}", "name", json_text(model_name(s->path), strlen(model_name(s->path))),
                          "recorded", 1);
     count_types(s->model, types, sizeof types);
@@ -273,9 +274,9 @@ static void write_command(const struct compare *c, char *out, size_t capacity)
     char number[32];
 
     snprintf(out, capacity, "carat compare ");
-    if (!o->ref_logits)
+    if (!c->recorded)
         add_argument(out, capacity, "", c->side[REF].path);
-    if (!c->side[REF].borrowed || o->ref_logits)
+    if (!c->side[REF].borrowed || c->recorded)
         add_argument(out, capacity, "", c->side[TEST].path);
     add_argument(out, capacity, "--ref-logits ", o->ref_logits);
     add_argument(out, capacity, "--ref ", *c->side[REF].mode ? c->side[REF].mode : NULL);
