@@ -235,6 +235,15 @@ static int take_logits(void *user, int token, const struct ct_logits *logits)
     return 0;
 }
 
+/* Says where the logits of a prompt's rows are: all those of ids that a side has evaluated. */
+static void find_logits(struct compare *c, int side, const struct prompt *p, const carat_row *row)
+{
+    for (int k = 0; k < p->n && row->logits; k++)
+        ct_scored_all(&c->rows, side, p->first + k, ct_scored_place(&c->rows, side, p->first + k));
+    if (!row->logits)
+        ct_scored_all(&c->rows, side, p->first, ct_session_logits(row->session));
+}
+
 /* Evaluates the rows of a side. */
 static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
 {
@@ -250,7 +259,8 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
             continue;
         feed(c, p, side, p->n, row);
         row->session = p->side[side].session;
-        row->logits = ct_scored_place(&c->rows, side, p->first);
+        if (c->rows.id[side] || row->wants == CARAT_WANTS_ALL) /* a single row's stay in its session */
+            row->logits = ct_scored_place(&c->rows, side, p->first);
         if (c->rows.id[side]) {
             c->taker[n] = (struct taker){c, side, p->first, row->n - p->n};
             row->user = &c->taker[n];
@@ -269,9 +279,8 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
             return ct_fail(err, CARAT_E_CANCELLED, "the comparison was cancelled");
         if (row->status)
             end_prompt(c->of[i], row->status, "%s: %s", side_names[side], message.message);
-        for (int k = 0; k < c->of[i]->n && !c->rows.id[side]; k++)
-            ct_scored_all(&c->rows, side, c->of[i]->first + k,
-                          ct_scored_place(&c->rows, side, c->of[i]->first + k));
+        else if (!c->rows.id[side])
+            find_logits(c, side, c->of[i], row);
     }
     return CARAT_OK;
 }
