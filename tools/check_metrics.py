@@ -5,13 +5,15 @@
     python3 tools/check_metrics.py DIR/results.jsonl --ref 'ref-{}.npy' --test 'test-{}.npy' [--text-vocab N]
     python3 tools/check_metrics.py DIR/results.jsonl --data FILE.jsonl --carat build/release/carat \\
         --ref-model MODEL --test-model MODEL [--ref-options '--exact'] [--test-options '--kv f16']
+    python3 tools/check_metrics.py DIR/results.jsonl --summary DIR/summary.json
     python3 tools/check_metrics.py --vectors >test/data/metrics.txt
 
 In the first form {} is the number of a line of results.jsonl, from 1; a file has a row for each position, or for each id of
 the prompt and of what follows it. In the second form the logits are made here, one prompt after the other, from the
 prompt's ids: `ids` (or `prompt_ids`) of the line of the data with the same number, else its `messages`, `prompt` or `text`
 through `carat render` and `carat tokenize`. Each number has to be within 1e-9 + 1e-6 |value| of what is recomputed,
-integers have to be the same. KL is scipy.special.rel_entr, correlation scipy.stats.pearsonr. Nothing here is needed to
+integers have to be the same. KL is scipy.special.rel_entr, correlation scipy.stats.pearsonr, quantiles numpy.quantile. The
+third form recomputes the summary from the lines alone, its intervals with the same random numbers. Nothing here is needed to
 build or to test carat; the output of --vectors is committed.
 """
 import argparse
@@ -100,6 +102,120 @@ def check_line(line, number, ref, test, args, breaches):
             breaches.compare(f"line {number}, {name}[{i}]", line[name][i], right[name], name in WHOLE)
 
 
+# ---- summary.json ----
+
+SUMMARISED = {"kl": "kl", "kl_reverse": "kl_reverse", "correlation": "correlation", "cosine": "cosine",
+              "entropy_ref": "entropy_ref", "entropy_test": "entropy_test", "match_rate": "match", "match_rate_clear": "match",
+              "overlap": "overlap", "largest": "largest", "margin_ref": "margin_ref", "margin_test": "margin_test"}
+RESAMPLES = 2000
+
+
+def philox(c0, c1):
+    """The upper 24 bits of the first word of Philox4x32-10, key 0, counters (c0, c1, 0, 0), as numbers below 1."""
+    word, shift = np.uint64(0xffffffff), np.uint64(32)
+    c0, c1 = (np.ascontiguousarray(c, np.uint64) for c in np.broadcast_arrays(c0, c1))
+    c2, c3, k0, k1 = np.zeros_like(c0), np.zeros_like(c0), 0, 0
+    for _ in range(10):
+        a, b = np.uint64(0xD2511F53) * c0, np.uint64(0xCD9E8D57) * c2
+        c0, c1 = (b >> shift) ^ c1 ^ np.uint64(k0), b & word
+        c2, c3 = (a >> shift) ^ c3 ^ np.uint64(k1), a & word
+        k0, k1 = (k0 + 0x9E3779B9) % 2**32, (k1 + 0xBB67AE85) % 2**32
+    return (c0 >> np.uint64(8)) * 2.0**-24
+
+
+def summarise(parts):
+    """Of a list with the values of each prompt, in which NaN does not count."""
+    parts = [part[~np.isnan(part)] for part in map(np.asarray, parts)]
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        return dict.fromkeys(("mean", "median", "p90", "p99", "max", "interval"))
+    values, n, interval = np.concatenate(parts), len(parts), None
+    median, p90, p99 = np.quantile(values, [0.5, 0.9, 0.99])
+    if n > 1:
+        drawn = np.floor(philox(np.arange(RESAMPLES)[:, None], np.arange(n)[None, :]) * n).astype(int)
+        sums, counts = np.array([part.sum() for part in parts]), np.array([len(part) for part in parts])
+        interval = list(np.quantile(sums[drawn].sum(1) / counts[drawn].sum(1), [0.025, 0.975]))
+    return {"mean": values.mean(), "median": median, "p90": p90, "p99": p99, "max": values.max(), "interval": interval}
+
+
+def numbers(line, name, first, last):
+    return np.array([np.nan if x is None else x for x in line[name][first:last]], float)
+
+
+def summary_parts(lines):
+    """name: the values of each prompt, up to the position that gave a stop id."""
+    parts = {name: [] for name in [*SUMMARISED, "delta_p", "logprob_ref", "logprob_test"]}
+    for line in lines:
+        end = len(line["kl"]) if line["stop"] is None else line["stop"] + 1
+        for name in parts:
+            values = numbers(line, SUMMARISED.get(name, name), 0, end)
+            if name == "match_rate_clear":
+                values[numbers(line, "near_tie", 0, end) == 1] = np.nan
+            if name not in SUMMARISED:
+                values[numbers(line, "ids", 0, end) < 0] = np.nan
+            parts[name].append(values)
+    return parts
+
+
+def part(lines, select):
+    """Means over the positions for which select(line, index) holds, and the first of them at which the top ids differ."""
+    rows = [(line["kl"][i], line["correlation"][i], line["match"][i], i)
+            for line in lines for i in range(len(line["kl"])) if select(line, i)]
+    kl, correlation, match, _ = np.array(rows, float).T if rows else np.full((4, 1), np.nan)
+    return len(rows), kl.mean(), correlation.mean(), match.mean(), min((r[3] for r in rows if not r[2]), default=None)
+
+
+def recompute_summary(lines):
+    parts = summary_parts(lines)
+    good = [line for line in lines if line["status"] == "ok"]
+    right = {name: summarise(parts[name]) for name in SUMMARISED}
+    right["prompts"], right["failed"] = len(lines), len(lines) - len(good)
+    right["context"] = sum(line["status"] == "context" for line in lines)
+    right["numeric"] = sum(line["status"] == "numeric" for line in lines)
+    right["positions"] = sum(len(values) for values in parts["kl"])
+    right["near_ties"] = sum(sum(line["near_tie"][:len(values)]) for line, values in zip(lines, parts["kl"]))
+    right["left_out"] = sum(sum(line.get("left_out", [])[:len(values)]) for line, values in zip(lines, parts["kl"]))
+    right["delta_p_rms"] = np.sqrt(np.nanmean(np.concatenate(parts["delta_p"])**2))
+    for side in ("ref", "test"):
+        right[f"perplexity_{side}"] = np.exp(-np.nanmean(np.concatenate(parts[f"logprob_{side}"])))
+        right[f"loops_{side}"] = sum(line[f"loop_{side}"]["cycle"] > 0 for line in good)
+        right[f"repeated_4grams_{side}"] = sum(line[f"loop_{side}"]["repeated_4grams"] for line in good)
+    right["equal_answers"] = np.mean([line["equal"] for line in good]) if good else np.nan
+    parted = [{"prompt": line["id"], **line["first_divergence"]} for line in good if line["first_divergence"]]
+    right["diverged"] = len(parted)
+    right["first_divergence"] = min(parted, key=lambda d: d["index"], default=None)
+    n, *means, _ = part(lines, lambda line, i: line["stop"] is not None and i > line["stop"])
+    right["after_stop"] = dict(zip(("positions", "kl", "correlation", "match_rate"), (n, *means))) if n else None
+    at = lines[0]["run"]["options"]["at"]
+    if at:
+        names = ("positions", "kl", "correlation", "match", "first_divergence")
+        right["at"] = [{"tokens": t, **dict(zip(names, part(lines, lambda line, i, t=t: i < t)))} for t in at]
+    return right
+
+
+def check_value(where, found, right, breaches):
+    """A number, or all that an object or list of them has."""
+    if isinstance(right, dict):
+        breaches.compare(f"{where}: members", sorted(found or {}), sorted(right), True)
+        for name in right:
+            check_value(f"{where}.{name}", (found or {}).get(name), right[name], breaches)
+    elif isinstance(right, list):
+        breaches.compare(f"{where}: length", len(found or []), len(right), True)
+        for i, pair in enumerate(zip(found or [], right)):
+            check_value(f"{where}[{i}]", *pair, breaches)
+    elif isinstance(right, (float, np.floating)) and not np.isnan(right):
+        breaches.compare(where, found, float(right))
+    else:
+        breaches.compare(where, found, None if isinstance(right, float) else right, True)
+
+
+def check_summary(args, breaches):
+    found = json.load(open(args.summary))
+    right = recompute_summary([json.loads(line) for line in open(args.results)])
+    for name in right:
+        check_value(f"summary, {name}", found.get(name), right[name], breaches)
+
+
 # ---- logits ----
 
 def carat(args, *words):
@@ -113,7 +229,7 @@ def prompt_ids(args, given, folder):
             return given[name]
     if "text" in given and "messages" not in given and "prompt" not in given:
         (folder / "text").write_text(given["text"])
-        return [int(i) for i in carat(args, "tokenize", args.ref_model, "-f", str(folder / "text")).split()]
+        return [int(i) for i in carat(args, "tokenize", args.ref_model, "--special", "-f", str(folder / "text")).split()]
     messages = given.get("messages") or [{"role": "user", "content": given["prompt"]}]
     (folder / "messages").write_text(json.dumps(messages))
     words = ["render", args.ref_model, "--messages", str(folder / "messages"), "--ids"]
@@ -184,14 +300,18 @@ def main():
     parser.add_argument("--text-vocab", type=int, help="ids of the text vocabulary (default: all)")
     parser.add_argument("--top", type=int, default=10)
     parser.add_argument("--near-tie", type=float, default=0.05)
+    parser.add_argument("--summary", help="summary.json, recomputed from the results")
     parser.add_argument("--vectors", action="store_true", help="print the vectors of test_difference.c")
     args = parser.parse_args()
     if args.vectors:
         return print_vectors()
-    if not args.results or not (args.data or (args.ref and args.test)):
-        parser.error("results.jsonl and --ref with --test, or --data, are needed")
+    if not args.results or not (args.data or args.summary or (args.ref and args.test)):
+        parser.error("results.jsonl and --ref with --test, --data or --summary, are needed")
     breaches = Breaches()
-    check_results(args, breaches)
+    if args.summary:
+        check_summary(args, breaches)
+    if args.data or args.ref:
+        check_results(args, breaches)
     print(f"{breaches.checked} numbers, {breaches.n} differ")
     return breaches.n > 0
 
