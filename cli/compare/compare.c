@@ -286,9 +286,11 @@ static int one_prompt(struct compare *c)
 
 int verb_compare(const struct options *o)
 {
-    struct compare c = {.o = o, .recorded = o->ref_logits || (o->dataset && dataset_is_recorded(o->dataset))};
-    int code = settle_options(&c);
+    struct compare c = {.o = o, .recorded = o->ref_logits != NULL};
+    int code = o->dataset ? dataset_look(o->dataset, &c.recorded) : DONE;
 
+    if (code == DONE)
+        code = settle_options(&c);
     interrupt_install();
     if (code == DONE)
         code = sides_name(&c);

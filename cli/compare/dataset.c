@@ -345,18 +345,20 @@ int dataset_check(struct dataset *d)
     return code;
 }
 
-bool dataset_is_recorded(const char *path)
+int dataset_look(const char *path, bool *recorded)
 {
-    struct dataset d = {.path = path, .file = fopen(path, "rb")};
+    struct dataset d = {.path = path};
     struct dataset_line l = {0};
     struct line_fault fault;
-    bool end, recorded = false;
+    bool end;
+    int code = dataset_open(&d);
 
-    if (d.file && dataset_line(&d, &end) == DONE && dataset_line_read(&l, d.line, d.n, &fault))
-        recorded = l.logits != NULL;
+    if (code == DONE)
+        code = dataset_line(&d, &end);
+    *recorded = code == DONE && dataset_line_read(&l, d.line, d.n, &fault) && l.logits;
     dataset_line_free(&l);
     dataset_close(&d);
-    return recorded;
+    return code;
 }
 
 int dataset_skip(struct dataset *d, json_int_t prompts)

@@ -34,8 +34,8 @@ struct dataset_prompt {
     struct npy_rows recorded;
 };
 
-/* Does the first line of a file name recorded logits? Then all lines have to. */
-bool dataset_is_recorded(const char *path);
+/* Does the first line of a file name recorded logits? Then all lines have to. An exit code. */
+int dataset_look(const char *path, bool *recorded);
 /* Opens the file and reads all of it: JSON, prompts, ids, conversations, recorded files. Nothing is evaluated when a
  * line is wrong. An exit code. */
 int dataset_check(struct dataset *d);
