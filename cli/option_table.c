@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "carat_generate.h"
+#include "carat_quality.h"
 #include "cli.h"
 
 /* Words that the library knows, separated by |: options_words writes them. */
@@ -185,6 +186,10 @@ const struct option option_table[] = {
     {{"--top"}, INT, AT(top), SELDOM(ON(COMPARE)), "K", "compare the K highest ids of both (default 10)", 1, 1024},
     {{"--near-tie"}, REAL, AT(near_tie), SELDOM(ON(COMPARE)), "X",
      "a position is a near-tie when the reference's two highest logits are nearer than X (default 0.05)", 0, 1e6},
+    {{"--bisect"}, FLAG, AT(bisect), ON(COMPARE), NULL,
+     "say where the two begin to differ: the first operation that is wrong on the reference's own inputs", 0, 0},
+    {{"--rows"}, INT, AT(bisect_rows), SELDOM(ON(COMPARE)), "N",
+     "tokens whose values --bisect compares, spread over all (default 16)", 1, CARAT_MOST_BISECT_ROWS},
     GROUP("Output"),
     {{"--all"}, FLAG, AT(all), ON(LOGITS), NULL, "logits after every id, not only the last", 0, 0},
     {{"-o", "--out"}, WRITES, AT(out), ON(LOGITS), "FILE",

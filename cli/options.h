@@ -103,7 +103,8 @@ struct options {
     const char *ref_mode, *test_mode, *hf_reference, *driver, *ref_logits, *limits, *at, *dataset,
         *out_dir; /* of compare */
     int parallel;
-    bool restart;
+    bool restart, bisect;
+    int bisect_rows;     /* 0: not given */
     double near_tie;     /* below 0: not given */
     bool prefill_logits; /* of decode */
     bool lines;          /* JSON line by line */

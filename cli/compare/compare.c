@@ -133,6 +133,10 @@ static int settle_options(struct compare *c)
             "compare: --dataset and --out belong together: what is compared, and where the results go");
     if (o->ref_logits && !o->ids && !o->dataset)
         return fail(USAGE, "compare: --ref-logits needs --ids, which the logits belong to");
+    if (o->bisect && c->recorded)
+        return fail(USAGE, "compare: --bisect looks into two models, and recorded logits are none");
+    if (o->bisect_rows && !o->bisect)
+        return fail(USAGE, "compare: --rows belongs to --bisect");
     return read_limits(&c->limits, o->limits);
 }
 
@@ -210,6 +214,8 @@ int compare_tell(const struct compare *c, json_t *summary)
         free(text);
     } else {
         code = summary_print(summary);
+        if (code == DONE)
+            code = bisect_print(json_object_get(summary, "bisect"));
     }
     return code == DONE && failed ? CHECK_FAILED : code;
 }
@@ -241,6 +247,8 @@ static int compare_one(struct compare *c, struct compared *p, FILE *results)
     int code = compare_write(c, p, sides_run(c, NULL), results);
     if (code == DONE)
         code = summary_make(results, &c->limits, &summary);
+    if (code == DONE && c->o->bisect)
+        code = bisect_compared(c, p, summary);
     if (code == DONE) {
         json_object_set_new(
             summary, "timings",

@@ -83,4 +83,16 @@ carat_compare_prompt compared_prompt(struct compared *p);
 json_t *compared_line(const struct compare *c, const struct compared *p, json_t *run);
 void compared_free(struct compared *p);
 
+/* ---- bisect.c; exit codes ---- */
+
+/* Bisects n ids, at most as many as both contexts have. */
+int bisect_run(struct compare *c, const int32_t *ids, int n, json_t **bisect);
+/* Adds that of the longest prompt of the data to a summary; makes engines where there are none. */
+struct dataset;
+int bisect_dataset(struct compare *c, struct dataset *d, int context, json_t *summary);
+/* Adds that of a finished prompt and what followed it to its summary. */
+int bisect_compared(struct compare *c, const struct compared *p, json_t *summary);
+/* NULL prints nothing. */
+int bisect_print(const json_t *bisect);
+
 #endif

@@ -324,8 +324,12 @@ static int tell(struct dataset_run *r, double took)
     json_t *summary = NULL;
     int code = summary_make(r->results.file, &r->c->limits, &summary), failed = DONE;
 
-    if (code != DONE)
+    if (code == DONE && r->c->o->bisect)
+        code = bisect_dataset(r->c, &r->data, run_context(r), summary);
+    if (code != DONE) {
+        json_decref(summary);
         return code;
+    }
     json_object_set_new(summary, "timings",
                         json_pack("{s:f, s:o, s:I, s:I}", "seconds", took, "tokens_per_second",
                                   json_number((double)r->tokens / took), "prompts", r->done, "positions",

@@ -31,7 +31,7 @@ static const struct {
     [CT_OP_FFN_NORM] = {"ffn_norm", PLACE(ffn_norm), false},
     [CT_OP_GATE] = {"gate", PLACE(gate), true},
     [CT_OP_UP] = {"up", PLACE(up), true},
-    [CT_OP_GEGLU] = {"geglu", NO_WEIGHT, false},
+    [CT_OP_GEGLU] = {"geglu", NO_WEIGHT, true},
     [CT_OP_DOWN] = {"down", PLACE(down), true},
     [CT_OP_FFN_POST_NORM] = {"ffn_post_norm", PLACE(ffn_post_norm), false},
     [CT_OP_FINAL_NORM] = {"final_norm", NO_WEIGHT, false},
@@ -166,7 +166,7 @@ static void name_operation(struct ct_bisect *b, enum ct_operation op, int layer)
                             .is_product = operations[op].product,
                             .attn_type = l ? l->c.attn_type : 0};
     for (int i = 0; i < 2; i++) {
-        const struct ct_weight *w = weight_of(b->engine[i], op, layer);
+        const struct ct_weight *w = weight_of(b->engine[i], op == CT_OP_GEGLU ? CT_OP_GATE : op, layer);
         j->has_weight = w && w->data;
         j->type[i] = j->has_weight ? w->type : CT_F32;
     }

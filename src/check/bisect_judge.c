@@ -3,9 +3,11 @@
  *
  * The error of a channel is measured against its size, or that of the middle channel, or an eighth of the root
  * mean square of all, whichever is largest: the rounding of weights is as large in a channel that happens to be
- * near zero as in the others, and would look like any factor there. Of GELU times up it is measured against the
- * root mean square, or its size where that is larger: its small channels are where gate is far below zero, and
- * there a little of gate is a large factor. gate and up are judged by themselves.
+ * near zero as in the others, and would look like any factor there.
+ *
+ * GELU times up is one operation with gate and up, which are judged by themselves; what is wrong with its channels
+ * is wrong with theirs. Its own are measured against the root mean square at least and are never flagged: where gate
+ * is far below zero a little of gate is a large factor.
  *
  * Flagged is
  *   - a channel whose error is beyond half of its size: no stored type rounds so coarsely, and a row that is
@@ -22,14 +24,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CHANNEL_LIMIT   0.5
-#define MEDIAN_FACTOR   3.0
-#define FEWEST_LAYERS   2     /* other layers that make a median */
-#define EXACT_LIMIT     1e-5  /* of the same arithmetic on the same types */
-#define INT8_INPUT      0.05  /* inputs of a product in int8, bf16 or f32 */
-#define EXACT_ATTENTION 0.01  /* attention of exact and of fast arithmetic */
-#define NORM_LIMIT      0.01  /* gains of bf16 or f16, with 1 added */
-#define EMBED_LIMIT     0.004 /* a scale that is rounded to bf16 in one container, and not in another */
+#define CHANNEL_LIMIT    0.5
+#define LIMIT_OF_ONE_ROW 1.0 /* a single row is four times its rounding in one of some thousand channels */
+#define MEDIAN_FACTOR    3.0
+#define FEWEST_LAYERS    2     /* other layers that make a median */
+#define EXACT_LIMIT      1e-5  /* of the same arithmetic on the same types */
+#define INT8_INPUT       0.05  /* inputs of a product in int8, bf16 or f32 */
+#define EXACT_ATTENTION  0.01  /* attention of exact and of fast arithmetic */
+#define NORM_LIMIT       0.01  /* gains of bf16 or f16, with 1 added */
+#define EMBED_LIMIT      0.004 /* a scale that is rounded to bf16 in one container, and not in another */
 
 static double root_ratio(double error, double size, double other)
 {
@@ -169,11 +172,13 @@ static const char *reason_of(const struct ct_bisect *b, const struct ct_judged *
     const double explained = explained_by_types(b, j), median = median_of_others(b, j, room);
     const double rounded = j->op == CT_OP_EMBED ? EMBED_LIMIT : j->has_weight ? NORM_LIMIT : 0;
 
-    if (j->result.channel_error > CHANNEL_LIMIT)
+    const double limit = b->n_rows > 1 ? CHANNEL_LIMIT : LIMIT_OF_ONE_ROW;
+
+    if (j->op != CT_OP_GEGLU && j->result.channel_error > limit)
         return "a channel is off by more than half of its size";
     if (median >= 0 && j->result.own > CT_MAX(MEDIAN_FACTOR * median, explained))
         return "it stands out from the same operation in the other layers";
-    if (!j->is_product && j->op != CT_OP_GEGLU && j->result.own > CT_MAX(explained, rounded))
+    if (!j->is_product && j->result.own > CT_MAX(explained, rounded))
         return "rounding does not explain its error";
     return "";
 }

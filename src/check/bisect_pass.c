@@ -72,8 +72,17 @@ lockstep_fail(struct lockstep *l, carat_status status, const char *format, ...)
     va_end(args);
     if (!atomic_exchange(&l->failed, true))
         ct_fail(&l->failure, status, "%s", message);
+}
+
+/* Whether somebody has failed. Whoever computes then ends it: the other one may be waiting, and is not to go on
+ * while its values are looked at. */
+static bool lockstep_ends(struct lockstep *l)
+{
+    if (!atomic_load(&l->failed))
+        return false;
     atomic_store(&l->turn, BROKEN);
     ct_os_wake_all((const uint32_t *)&l->turn);
+    return true;
 }
 
 static const char *side_name(const struct side *s)
@@ -87,7 +96,7 @@ static bool watch_stops(struct lockstep *l)
 {
     const carat_bisect_options *o = l->b->o;
 
-    if (atomic_load(&l->turn) == BROKEN)
+    if (atomic_load(&l->failed))
         return true;
     if (!o->watch || !o->watch(o->user, l->b->done, l->b->total))
         return false;
@@ -113,15 +122,15 @@ static bool wait_for_turn(struct side *s)
 }
 
 /* Lets the other one compute until it has done the same. */
-static bool give_turn(struct side *s)
+static void give_turn(struct side *s)
 {
     struct lockstep *l = s->both;
-    uint32_t mine = s->which == CT_REF ? REFS_TURN : TESTS_TURN;
 
-    if (!atomic_compare_exchange_strong(&l->turn, &mine, s->which == CT_REF ? TESTS_TURN : REFS_TURN))
-        return false;
+    if (lockstep_ends(l))
+        return;
+    atomic_store(&l->turn, s->which == CT_REF ? TESTS_TURN : REFS_TURN);
     ct_os_wake_all((const uint32_t *)&l->turn);
-    return wait_for_turn(s);
+    wait_for_turn(s);
 }
 
 /* ---- sums ---- */
@@ -305,7 +314,7 @@ static void bisect_hear(void *user, struct ct_backend *backend, const struct ct_
         s->ours = s->engine->sequence[0] == s->session->slot;
         s->written = false;
     }
-    if (!s->ours || s->written || atomic_load(&l->turn) == BROKEN)
+    if (!s->ours || s->written || lockstep_ends(l))
         return;
     if (begins || strcmp(event->verb, "select_rows") == 0)
         set_rows(s, begins, begins ? backend->verb.cost(backend, event).rows : 0);
@@ -315,7 +324,7 @@ static void bisect_hear(void *user, struct ct_backend *backend, const struct ct_
     s->written = op == CT_OP_FINAL_NORM;
     if (op == CT_OP_GEGLU)
         project_apart(s, event);
-    if (atomic_load(&l->turn) == BROKEN) /* stopped meanwhile: the values are not whole */
+    if (lockstep_ends(l)) /* the values are not whole */
         return;
     if (s->which == CT_REF)
         l->handed = (struct handed){.op = op, .event = event};
@@ -330,7 +339,7 @@ static int bisect_deliver(void *user, int token, const float *logits)
     struct lockstep *l = s->both;
 
     (void)token;
-    if (atomic_load(&l->turn) == BROKEN)
+    if (lockstep_ends(l))
         return 1;
     if (s->which == CT_REF) {
         l->handed = (struct handed){.op = CT_OP_HEAD, .logits = logits};
@@ -339,7 +348,7 @@ static int bisect_deliver(void *user, int token, const float *logits)
         add_row(l, ct_bisect_at(l->b, CT_OP_HEAD, -1), s->heard++, l->handed.logits, logits);
     }
     give_turn(s);
-    return atomic_load(&l->turn) == BROKEN;
+    return atomic_load(&l->failed);
 }
 
 static int bisect_watch(void *user, size_t done, size_t total)
@@ -348,7 +357,7 @@ static int bisect_watch(void *user, size_t done, size_t total)
 
     (void)done;
     (void)total;
-    return s->which == CT_REF ? watch_stops(s->both) : atomic_load(&s->both->turn) == BROKEN;
+    return s->which == CT_REF ? watch_stops(s->both) : atomic_load(&s->both->failed);
 }
 
 /* ---- the tokens, in passes that both engines can take ---- */
@@ -385,7 +394,7 @@ static bool step_side(struct side *s, int at, int n)
     carat_status status = ct_step(s->engine, &row, 1, &err);
     if (status)
         lockstep_fail(s->both, status, "%s: %s", side_name(s), err.message);
-    return !status;
+    return !lockstep_ends(s->both);
 }
 
 static void run_test(void *user)
@@ -414,11 +423,11 @@ static void run_ref(struct side *s)
         if (o->progress && o->progress(o->user, l->b->done, l->b->total)) {
             lockstep_fail(l, CARAT_E_CANCELLED, "bisecting was cancelled after %zu of %zu tokens", l->b->done,
                           l->b->total);
+            lockstep_ends(l);
             return;
         }
     }
-    uint32_t mine = REFS_TURN;
-    atomic_compare_exchange_strong(&l->turn, &mine, ENDED);
+    atomic_store(&l->turn, ENDED);
     ct_os_wake_all((const uint32_t *)&l->turn);
 }
 
