@@ -96,7 +96,7 @@ for n in 0 1 100 $((size / 2)) $((size - 1)); do
     same one/results.jsonl killed/results.jsonl
 done
 # Ctrl-C leaves a directory that goes on
-for i in $(seq 200); do sed -n '4p' data.jsonl; done >many.jsonl
+for _ in $(seq 200); do sed -n '4p' data.jsonl; done >many.jsonl
 interrupt_at 0.1 compare tiny tiny --ref exact --dataset many.jsonl -n 12 --out stopped --parallel 1
 lines=$(wc -l <stopped/results.jsonl)
 [ "$lines" -lt 200 ] || die 'it was not interrupted'
