@@ -2,11 +2,13 @@
 /* test_score.c: the metrics of rows of logits (NUMERICS.md section 13) against long double and sorting, their
  * edges, and that both compilations give the same bits. exp and log in double are left to test_math_double.c,
  * numbers of numpy and scipy to test/check/test_difference.c. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -15,7 +17,7 @@
 extern const struct ct_score ct_score_ref;
 
 enum { MOST = 262144 };
-static float ref_row[MOST], test_row[MOST];
+static float *ref_row, *test_row; /* [MOST] */
 
 /* ---- rows ---- */
 
@@ -264,7 +266,7 @@ static void test_constant(void **unused)
     test_row[999] = 0;
     score->pair(&p, ref_row, test_row, 1000, 5, 10);
     assert_true(p.correlation == 0 && p.cosine < -0.99);
-    memset(ref_row, 0, sizeof ref_row);
+    memset(ref_row, 0, 1000 * sizeof *ref_row);
     score->pair(&p, ref_row, test_row, 1000, 5, 10);
     assert_true(p.correlation == 0 && p.cosine == 0);
     score->pair(&p, ref_row, ref_row, 1000, 5, 10);
@@ -295,11 +297,61 @@ static void test_not_finite(void **unused)
     }
 }
 
+/* Nothing behind a row is read: there is no page. */
+static void test_ends_of_rows(void **unused)
+{
+    enum { ROOM = 1 << 20 };
+    const struct ct_score *tables[] = {ct_score(), &ct_score_ref};
+    float *mapped[2], *row[2] = {ref_row, test_row};
+    struct ct_score_pair p, same;
+    struct ct_score_row alone;
+
+    (void)unused;
+    seed = 9;
+    make_rows(500, 3, 1);
+    for (int side = 0; side < 2; side++) {
+        char *room = mmap(NULL, 2 * ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(room != MAP_FAILED);
+        assert_int_equal(mprotect(room + ROOM, ROOM, PROT_NONE), 0);
+        mapped[side] = (float *)(room + ROOM);
+    }
+    for (int n = 2; n <= 500; n++)
+        for (size_t i = 0; i < CT_COUNT(tables); i++) {
+            float *end[2];
+            for (int side = 0; side < 2; side++)
+                end[side] = memcpy(mapped[side] - n, row[side], (size_t)n * sizeof(float));
+            tables[i]->pair(&p, end[0], end[1], n, n - 1, 10);
+            tables[i]->row(&alone, end[1], n);
+            ct_score_ref.pair(&same, row[0], row[1], n, n - 1, 10);
+            assert_memory_equal(&same, &p, sizeof p);
+        }
+    for (int side = 0; side < 2; side++)
+        munmap((char *)mapped[side] - ROOM, 2 * ROOM);
+}
+
+static int make_room(void **unused)
+{
+    (void)unused;
+    ref_row = calloc(MOST, sizeof *ref_row);
+    test_row = calloc(MOST, sizeof *test_row);
+    return !ref_row || !test_row;
+}
+
+static int give_room_back(void **unused)
+{
+    (void)unused;
+    free(ref_row);
+    free(test_row);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),    cmocka_unit_test(test_of_itself), cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_extremes), cmocka_unit_test(test_constant),  cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_pairs),        cmocka_unit_test(test_of_itself),
+        cmocka_unit_test(test_ties),         cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_constant),     cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_ends_of_rows),
     };
-    return cmocka_run_group_tests_name("kernel: score", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("kernel: score", tests, make_room, give_room_back);
 }
