@@ -157,13 +157,11 @@ static inline double ct_exp_double(double x)
 
 /* e^x for x <= 0, and 0 below -708, so that no result is denormal. For loops: there is no branch and no
  * conversion (n is the lowest bits of the sum that rounds), so that compilers make vectors of it, and of the
- * polynomial, of degree 13, pairs go side by side. */
+ * polynomial, of degree 13, pairs go side by side. What the rest makes of smaller x is not used. */
 static inline double ct_exp_weight(double x)
 {
-    double clamped = CT_MAX(x, -708.0), turned = __builtin_fma(clamped, 1.4426950408889634, 0x1.8p52),
-           n = turned - 0x1.8p52;
-    double r = __builtin_fma(n, -CT_LN2_LOW, __builtin_fma(n, -CT_LN2_HIGH, clamped)), r2 = r * r,
-           r4 = r2 * r2;
+    double turned = __builtin_fma(x, 1.4426950408889634, 0x1.8p52), n = turned - 0x1.8p52;
+    double r = __builtin_fma(n, -CT_LN2_LOW, __builtin_fma(n, -CT_LN2_HIGH, x)), r2 = r * r, r4 = r2 * r2;
     double p2 = __builtin_fma(r, 1.0 / 6, 1.0 / 2), p4 = __builtin_fma(r, 1.0 / 120, 1.0 / 24),
            p6 = __builtin_fma(r, 1.0 / 5040, 1.0 / 720), p8 = __builtin_fma(r, 1.0 / 362880, 1.0 / 40320),
            p10 = __builtin_fma(r, 1.0 / 39916800, 1.0 / 3628800),
