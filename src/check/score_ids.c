@@ -4,15 +4,14 @@
  * row. What a number is, is kernel/score.h's. */
 #include "check/score_ids.h"
 
-#include <stdlib.h>
-
 #include "engine/engine.h"
 #include "kernel/score.h"
 #include "os/fp_environment.h"
+#include "os/memory.h"
 #include "os/pool.h"
 
-/* Rows whose logits are held at once. Fewer would read the head's weights more often than the processor needs to
- * multiply with them; more would not fit into its caches. */
+/* Rows whose logits are held at once. With fewer the head's weights would be read more often than they are needed;
+ * more take memory and are not faster. */
 enum { SLICE = 32 };
 
 struct scoring {
@@ -23,6 +22,7 @@ struct scoring {
     int n_text;    /* ids of the text vocabulary */
     size_t stride; /* of rows in `logits` */
     float *logits; /* [SLICE][stride] of the slice under way */
+    size_t bytes;  /* of them */
     const struct ct_score *kernel;
     struct ct_pool *pool; /* NULL: one thread does */
     int at;               /* first id of the slice; those before are evaluated */
@@ -144,12 +144,13 @@ static carat_status prepare_scoring(struct scoring *s, carat_error *err)
 {
     const carat_engine *e = s->session->engine;
     const int rows = CT_MIN(SLICE, s->n - 1), threads = CT_MIN(e->plan.threads, rows);
-    size_t bytes;
 
     if (rows == 0)
         return CARAT_OK;
-    if (!ct_mul((size_t)rows * sizeof(float), s->stride, &bytes) || !(s->logits = malloc(bytes)))
+    s->bytes = (size_t)rows * s->stride * sizeof *s->logits;
+    if (!(s->logits = ct_os_reserve(s->bytes)))
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for %d rows of logits", rows);
+    ct_os_huge(s->logits, s->bytes);
     return threads > 1 ? ct_pool_create(&s->pool, threads, err) : CARAT_OK;
 }
 
@@ -178,6 +179,6 @@ carat_status ct_score_ids(carat_session *session, const int32_t *ids, int n, dou
     carat_status status = score_claimed(&s, err);
     ct_session_release(session);
     ct_pool_destroy(s.pool);
-    free(s.logits);
+    ct_os_release(s.logits, s.bytes);
     return status;
 }
