@@ -13,7 +13,7 @@
 static int add_question(struct eval *e, struct json_lines *lines, json_t *value)
 {
     struct question *larger = realloc(e->question, ((size_t)e->n + 1) * sizeof *larger);
-    char why[160];
+    struct item_fault fault;
 
     if (!larger) {
         json_decref(value);
@@ -22,9 +22,9 @@ static int add_question(struct eval *e, struct json_lines *lines, json_t *value)
     e->question = larger;
     struct question *q = &e->question[e->n++];
     *q = (struct question){.value = value, .line = lines->number};
-    if (!eval_item_read(&q->item, value, why, sizeof why))
-        return json_lines_fail(lines, 0, "%s", why);
-    return DONE;
+    if (eval_item_read(&q->item, value, &fault))
+        return DONE;
+    return json_lines_fail(lines, json_lines_byte(lines, fault.member, fault.element), "%s", fault.text);
 }
 
 static int read_questions(struct eval *e)

@@ -18,8 +18,14 @@ struct eval_item {
     int answer; /* index of the right one */
 };
 
-/* Reads an object with question, choices, answer, and perhaps context and subject. False: *why, of so many bytes,
- * says what is wrong with it. */
-bool eval_item_read(struct eval_item *item, const json_t *value, char *why, size_t capacity);
+/* What is wrong with an item. */
+struct item_fault {
+    const char *member; /* of the object, in which; "": in the object itself */
+    int element;        /* of that list; -1: all of it */
+    char text[160];
+};
+
+/* Reads an object with question, choices, answer, and perhaps context and subject. False: see fault. */
+bool eval_item_read(struct eval_item *item, const json_t *value, struct item_fault *fault);
 
 #endif

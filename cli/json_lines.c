@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/dataset_line.h"
+
 int json_lines_open(struct json_lines *l, const char *path)
 {
     *l = (struct json_lines){.name = input_name(path)};
@@ -36,8 +38,12 @@ int json_lines_fail(const struct json_lines *l, size_t byte, const char *format,
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return fail_as(USAGE, CARAT_E_FORMAT, "%s: line %ld, byte %zu of the file: %s", l->name, l->number,
-                   (size_t)(l->line - l->text) + byte, message);
+    return fail(USAGE, "%s: line %ld, byte %zu: %s", l->name, l->number, byte, message);
+}
+
+size_t json_lines_byte(const struct json_lines *l, const char *member, int i)
+{
+    return dataset_line_byte(l->line, l->n_line, member, i);
 }
 
 json_t *json_lines_value(const struct json_lines *l, int *code)

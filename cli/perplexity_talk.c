@@ -69,8 +69,11 @@ static int render_first(struct talks *t, const json_t *messages, size_t n, const
     options.progress = stop_when_interrupted;
     carat_status status = carat_render_json(t->p->model, text, &options, ids, NULL, &err);
     free(text);
-    if (status == CARAT_E_ARGUMENT)
-        return json_lines_fail(&t->lines, 0, "%.400s", err.message);
+    if (status == CARAT_E_ARGUMENT) /* what the library says of tools begins with that word */
+        return json_lines_fail(
+            &t->lines,
+            json_lines_byte(&t->lines, strncmp(err.message, "tools", 5) ? "messages" : "tools", -1), "%.400s",
+            err.message);
     return status == CARAT_OK ? DONE : fail_status(&err);
 }
 
@@ -96,7 +99,7 @@ static int add_turn(struct talks *t, const json_t *messages, size_t i, const cha
         end--;
     turn->ids.n = end > turn->from ? end : turn->ids.n;
     if (code == DONE && (turn->from == 0 || turn->from == turn->ids.n))
-        code = json_lines_fail(&t->lines, 0,
+        code = json_lines_fail(&t->lines, json_lines_byte(&t->lines, "messages", (int)i),
                                "message %zu is the model's, and the template writes nothing for it", i);
     t->longest = turn->ids.n > t->longest ? turn->ids.n : t->longest;
     return code;
@@ -117,7 +120,8 @@ static int add_talk(struct talks *t, const json_t *line)
     int code = DONE;
 
     if (!json_is_array(messages))
-        return json_lines_fail(&t->lines, 0, "there is no list \"messages\"");
+        return json_lines_fail(&t->lines, json_lines_byte(&t->lines, "messages", -1),
+                               "there is no list \"messages\"");
     if (!grow((void **)&t->talk, t->n_talks, &t->talks_room, sizeof *t->talk) ||
         (tools && !json_is_null(tools) && !(declared = json_dumps(tools, JSON_COMPACT | JSON_ENCODE_ANY))))
         return fail_memory();
@@ -131,7 +135,8 @@ static int add_talk(struct talks *t, const json_t *line)
         }
     free(declared);
     if (code == DONE && talk->turns == 0)
-        code = json_lines_fail(&t->lines, 0, "no message is the model's, with the role \"assistant\"");
+        code = json_lines_fail(&t->lines, json_lines_byte(&t->lines, "messages", -1),
+                               "no message is the model's, with the role \"assistant\"");
     t->n_talks++;
     return code;
 }

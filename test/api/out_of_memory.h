@@ -300,7 +300,7 @@ close:
     carat_model_close(m);
 }
 
-/* An engine that is told its bytes of K and V: forks, reservations, steps. */
+/* An engine that is told its bytes of K and V: forks, reservations, steps, scoring. */
 static void act_fork(struct act *a)
 {
     carat_engine *engine = NULL;
@@ -310,6 +310,7 @@ static void act_fork(struct act *a)
     carat_engine_options_default(&o);
     static const int32_t prompt[] = {2, 90, 7, 71, 30, 11};
     size_t bytes = (size_t)model_info(a->model).n_vocab * sizeof(float);
+    double logprob[6];
     carat_plan plan = {.size = sizeof plan};
     o.context = 256;
     o.threads = 2;
@@ -329,6 +330,8 @@ static void act_fork(struct act *a)
         DO(carat_step(engine, (carat_row *)rows, sizeof *rows, 1 + i, err));
     }
     mix(a, carat_logits(session[0]), bytes);
+    DO(carat_score(session[0], prompt, 6, logprob, err));
+    mix(a, logprob, sizeof logprob);
     DO(carat_engine_use(engine, &use, err));
     mix(a, &use, sizeof use);
 close:

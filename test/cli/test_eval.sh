@@ -64,30 +64,30 @@ good=$(head -n 1 items.jsonl)
 bad() {
     printf '%s\n' "$good" "$1" >bad.jsonl
     refuse 2 eval tiny bad.jsonl --jsonl
-    err_has "E_FORMAT: bad.jsonl: line 2, byte $((${#good} + 1 + $2)) of the file: $3"
+    err_has "E_USAGE: bad.jsonl: line 2, byte $2: $3"
     [ ! -s out ] || die "$1: something was scored before"
 }
 bad 'no' 2 'this is not JSON'
 bad '' 0 'this is not JSON'
 bad '[1]' 0 'this is not a JSON object'
 bad '{"choices":["a","b"],"answer":0}' 0 'there is no "question"'
-bad '{"question":"","choices":["a","b"],"answer":0}' 0 '"question" is empty'
-bad '{"question":7,"choices":["a","b"],"answer":0}' 0 '"question" is not a string'
-bad '{"question":"q\u0000","choices":["a","b"],"answer":0}' 0 '"question" has a NUL'
+bad '{"question":"","choices":["a","b"],"answer":0}' 12 '"question" is empty'
+bad '{"question":7,"choices":["a","b"],"answer":0}' 12 '"question" is not a string'
+bad '{"question":"q\u0000","choices":["a","b"],"answer":0}' 12 '"question" has a NUL'
 bad '{"question":"q","answer":0}' 0 'there is no list "choices"'
-bad '{"question":"q","choices":["a"],"answer":0}' 0 '"choices" are 1, expected 2 to 26'
+bad '{"question":"q","choices":["a"],"answer":0}' 26 '"choices" are 1, expected 2 to 26'
 many=$(printf '"c%d",' $(seq 26))
-bad "{\"question\":\"q\",\"choices\":[$many\"x\"],\"answer\":0}" 0 '"choices" are 27, expected 2 to 26'
-bad '{"question":"q","choices":["a","b","a"],"answer":0}' 0 'choices\[0\] and choices\[2\] are the same'
-bad '{"question":"q","choices":["a",""],"answer":0}' 0 '"choices\[1\]" is empty'
-bad '{"question":"q","choices":["a",1],"answer":0}' 0 '"choices\[1\]" is not a string'
+bad "{\"question\":\"q\",\"choices\":[$many\"x\"],\"answer\":0}" 26 '"choices" are 27, expected 2 to 26'
+bad '{"question":"q","choices":["a","b","a"],"answer":0}' 35 '"choices"\[0\] and \[2\] are the same'
+bad '{"question":"q","choices":["a",""],"answer":0}' 31 '"choices"\[1\] is empty'
+bad '{"question":"q","choices":["a",1],"answer":0}' 31 '"choices"\[1\] is not a string'
 bad '{"question":"q","choices":["a","b"]}' 0 'there is no "answer"'
-bad '{"question":"q","choices":["a","b"],"answer":2}' 0 '"answer" is none of the 2 choices, expected 0 to 1 or A to B'
-bad '{"question":"q","choices":["a","b"],"answer":-1}' 0 '"answer" is none'
-bad '{"question":"q","choices":["a","b"],"answer":"C"}' 0 '"answer" is none'
-bad '{"question":"q","choices":["a","b"],"answer":"AB"}' 0 '"answer" is neither an index nor a letter'
-bad '{"question":"q","choices":["a","b"],"answer":true}' 0 '"answer" is neither'
-bad '{"question":"q","choices":["a","b"],"answer":0,"subject":3}' 0 '"subject" is not a string'
+bad '{"question":"q","choices":["a","b"],"answer":2}' 45 '"answer" is none of the 2 choices, expected 0 to 1 or A to B'
+bad '{"question":"q","choices":["a","b"],"answer":-1}' 45 '"answer" is none'
+bad '{"question":"q","choices":["a","b"],"answer":"C"}' 45 '"answer" is none'
+bad '{"question":"q","choices":["a","b"],"answer":"AB"}' 45 '"answer" is neither an index nor a letter'
+bad '{"question":"q","choices":["a","b"],"answer":true}' 45 '"answer" is neither'
+bad '{"question":"q","choices":["a","b"],"answer":0,"subject":3}' 57 '"subject" is not a string'
 bad $'{"question":"\377","choices":["a","b"],"answer":0}' 13 'this is not UTF-8 (found 0xff)'
 bad '{"question":"q","question":"q","choices":["a","b"],"answer":0}' 26 'this is not JSON: duplicate'
 

@@ -124,10 +124,12 @@ good='[{"role":"user","content":"Hi"},{"role":"model","content":"Hi"}]'
 bad() {
     printf '%s\n' "$good" "$1" >bad.jsonl
     refuse 2 perplexity tiny --messages bad.jsonl --jsonl
-    err_has "E_FORMAT: bad.jsonl: line 2, byte $((${#good} + 1 + $2)) of the file: $3"
+    err_has "E_USAGE: bad.jsonl: line 2, byte $2: $3"
     [ ! -s out ] || die "$1: something was scored before"
 }
 bad '' 0 'this is not JSON'
+bad '{"messages":[]}' 12 "no message is the model's"
+bad '{"messages":7}' 12 'there is no list "messages"'
 bad '[1, x]' 5 'this is not JSON'
 bad '{"messages":[' 13 'this is not JSON'
 bad '{}' 0 'there is no list "messages"'
@@ -135,7 +137,7 @@ bad '[{"role":"user","content":"Hi"}]' 0 "no message is the model's"
 bad '[]' 0 "no message is the model's"
 bad '[{"role":"model","content":7}]' 0 'messages'
 bad '[{"role":"nobody","content":"Hi"},{"role":"model","content":"Hi"}]' 0 'messages'
-bad '{"messages":[{"role":"user","content":"Hi"},{"role":"model","content":"Hi"}],"tools":7}' 0 'tools'
+bad '{"messages":[{"role":"user","content":"Hi"},{"role":"model","content":"Hi"}],"tools":7}' 85 'tools'
 bad $'["\377"]' 2 'this is not UTF-8 (found 0xff)'
 # longer than the context: the others are scored
 printf '%s\n' "$good" "$(head -n 1 talk.jsonl)" "$good" >long.jsonl

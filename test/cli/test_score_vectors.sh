@@ -33,3 +33,17 @@ paste -d ' ' found "$data/expected.txt" | awk '
     bad { print "differs: " $0; wrong = 1 }
     END { print "largest relative difference: " worst; exit wrong }' >compared || die "$(grep differs compared)"
 cat compared
+
+# ---- llama-perplexity (llama-cpp-python 0.3.36), models/tiny as F32 GGUF, K and V in f32: to 0.1 % ----
+
+while read -r size wanted; do
+    expect 0 perplexity tiny "$data/text.txt" -c "$size" --exact --json
+    found=$(sed -n 's/.*"perplexity":\([0-9.]*\),.*/\1/p' out)
+    awk "BEGIN { d = $found / $wanted - 1; exit !(d < 1e-3 && d > -1e-3) }" || die "-c $size: $found, not $wanted"
+    expect 0 perplexity tiny "$data/text.txt" -c "$size" --json
+    found=$(sed -n 's/.*"perplexity":\([0-9.]*\),.*/\1/p' out)
+    awk "BEGIN { d = $found / $wanted - 1; exit !(d < 1e-3 && d > -1e-3) }" || die "-c $size: $found, not $wanted"
+done <<END
+64 2172.1941
+128 2114.1616
+END
