@@ -87,7 +87,7 @@ static int match_run(const struct results *r, const json_t *wanted)
 /* The run that the first line of n bytes belongs to. */
 static int results_run(struct results *r, const char *line, size_t n)
 {
-    json_t *first = json_loadb(line, n, 0, NULL);
+    json_t *first = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
     json_t *run = json_object_get(first, "run");
 
     r->run = json_is_object(run) ? json_incref(run) : NULL;

@@ -242,7 +242,7 @@ static void gather_run(struct gathering *g, json_t *run)
 static int gather_line(struct gathering *g, const char *text, size_t n, int64_t number)
 {
     json_error_t error;
-    json_t *line = json_loadb(text, n, 0, &error);
+    json_t *line = json_loadb(text, n, JSON_ALLOW_NUL, &error);
     const char *status = json_string_value(json_object_get(line, "status"));
     int code = DONE;
 

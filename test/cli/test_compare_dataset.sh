@@ -13,7 +13,7 @@ cat >>data.jsonl <<'E2'
 {"id":"a","messages":[{"role":"user","content":"Where is the bed?"}],"prompt":"not this","text":"nor this"}
 
 {"id":"b","prompt":"Turn on the kitchen lights","answer":"The kitchen lights are now on."}
-{"id":3,"text":"<start_of_turn>user\nHello<end_of_turn>\n<start_of_turn>model\n"}
+{"id":3,"text":"<start_of_turn>user\nHello\u0000<end_of_turn>\n<start_of_turn>model\n"}
 E2
 printf '{"ids":[2,105,534],"prompt":"not this"}' >>data.jsonl # the last line has no end
 compare=(compare tiny tiny --ref exact --dataset data.jsonl -n 12)
