@@ -7,6 +7,7 @@
         --ref-model MODEL --test-model MODEL [--ref-options '--exact'] [--test-options '--kv f16']
     python3 tools/check_metrics.py DIR/results.jsonl --summary DIR/summary.json
     python3 tools/check_metrics.py --vectors >test/data/metrics.txt
+    python3 tools/check_metrics.py --summary-vectors test/data/compare
 
 In the first form {} is the number of a line of results.jsonl, from 1; a file has a row for each position, or for each id of
 the prompt and of what follows it. In the second form the logits are made here, one prompt after the other, from the
@@ -14,7 +15,7 @@ prompt's ids: `ids` (or `prompt_ids`) of the line of the data with the same numb
 through `carat render` and `carat tokenize`. Each number has to be within 1e-9 + 1e-6 |value| of what is recomputed,
 integers have to be the same. KL is scipy.special.rel_entr, correlation scipy.stats.pearsonr, quantiles numpy.quantile. The
 third form recomputes the summary from the lines alone, its intervals with the same random numbers. Nothing here is needed to
-build or to test carat; the output of --vectors is committed.
+build or to test carat; the output of the last two is committed.
 """
 import argparse
 import json
@@ -286,6 +287,43 @@ def print_vectors():
               *(f"{right[name]:.17g}" for name in REAL))
 
 
+def write_summary_vectors(folder):
+    """Lines of results that no model made, with all that can be in one, and their summary, for test_compare_summary.c."""
+    rng, lines = np.random.default_rng(18), []
+    for number, (n, stop, status) in enumerate(((7, None, "ok"), (9, 4, "ok"), (0, None, "context"), (3, None, "numeric"),
+                                                (5, 4, "ok"), (12, 0, "ok")), 1):
+        line = {"id": f"p{number}" if number % 2 else number, "status": status, "stop": stop}
+        for name in REAL:
+            line[name] = [float(f"{x:.9g}") for x in rng.exponential(0.3 if name != "correlation" else 1, n)]
+        for name in ("logprob_ref", "logprob_test"):
+            line[name] = [-x for x in line[name]]
+        line["delta_p"] = [x - 0.3 for x in line["delta_p"]]
+        line["ids"] = [int(i) for i in rng.integers(0, 99, n)]
+        line["match"], line["near_tie"] = ([int(i) for i in rng.random(n) < share] for share in (0.8, 0.25))
+        line["overlap"] = [int(i) for i in rng.integers(5, 11, n)]
+        if number == 1:  # nothing follows the last, and one number is none
+            line["ids"][-1], line["largest"][2] = -1, None
+            for name in ("logprob_ref", "logprob_test", "delta_p"):
+                line[name][-1] = None
+            line["run"] = {"options": {"at": [2, 6, 100]}}
+        if number == 2:
+            line["left_out"] = [int(i) for i in rng.integers(0, 3, n)]
+        line["equal"] = number == 5
+        line["first_divergence"] = {"index": 8 - number, "margin_ref": 0.5} if number in (1, 6) else None
+        if number == 5:
+            line["first_divergence"] = {"index": 2, "margin_ref": 0.25}
+        for side, cycle in (("ref", number == 2), ("test", number in (2, 6))):
+            line[f"loop_{side}"] = {"repeated_4grams": number + cycle, "cycle": 3 * cycle, "cycle_start": 0}
+        if status != "ok":
+            line["message"] = f"it is {status}"
+        lines.append(line)
+    right = recompute_summary(lines)
+    folder = pathlib.Path(folder)
+    folder.mkdir(exist_ok=True)
+    (folder / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "summary.json").write_text(json.dumps(right, indent=1, default=lambda x: x.item()) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("results", nargs="?", help="results.jsonl of carat compare")
@@ -302,9 +340,12 @@ def main():
     parser.add_argument("--near-tie", type=float, default=0.05)
     parser.add_argument("--summary", help="summary.json, recomputed from the results")
     parser.add_argument("--vectors", action="store_true", help="print the vectors of test_difference.c")
+    parser.add_argument("--summary-vectors", help="write the data of test_compare_summary.c into this folder")
     args = parser.parse_args()
     if args.vectors:
         return print_vectors()
+    if args.summary_vectors:
+        return write_summary_vectors(args.summary_vectors)
     if not args.results or not (args.data or args.summary or (args.ref and args.test)):
         parser.error("results.jsonl and --ref with --test, --data or --summary, are needed")
     breaches = Breaches()

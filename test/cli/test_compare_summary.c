@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_compare_summary.c: the summary of lines that no model made, with all that can stand in one, against what
+ * tools/check_metrics.py says of them; lines that are none; a directory for temporary files that takes none. It is
+ * linked with cli/compare/summary.c; what that asks of the rest of the command stands here. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#undef fail /* the command has one, too */
+
+#include "compare/summary.h"
+
+/* ---- the rest of the command ---- */
+
+static char message[512];
+static bool stop;
+
+int fail(int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return code;
+}
+
+int fail_as(int code, carat_status status, const char *format, ...)
+{
+    va_list args;
+
+    (void)status;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return code;
+}
+
+int fail_memory(void)
+{
+    return fail(NO_MEMORY, "out of memory");
+}
+
+int fail_status(const carat_error *err)
+{
+    return fail(FAILED, "%s", err->message);
+}
+
+bool interrupted(void)
+{
+    return stop;
+}
+
+json_t *json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* ---- comparing ---- */
+
+#define wrong(...)                                                                                           \
+    do {                                                                                                     \
+        print_error(__VA_ARGS__);                                                                            \
+        _fail(__FILE__, __LINE__);                                                                           \
+    } while (0)
+
+static void same(const char *where, const json_t *found, const json_t *right)
+{
+    char path[256];
+
+    if (json_is_object(right)) {
+        const char *name;
+        json_t *value;
+        json_object_foreach((json_t *)right, name, value)
+        {
+            snprintf(path, sizeof path, "%s.%s", where, name);
+            same(path, json_object_get(found, name), value);
+        }
+    } else if (json_is_array(right)) {
+        assert_int_equal(json_array_size(found), json_array_size(right));
+        for (size_t i = 0; i < json_array_size(right); i++) {
+            snprintf(path, sizeof path, "%s[%zu]", where, i);
+            same(path, json_array_get(found, i), json_array_get(right, i));
+        }
+    } else if (json_is_real(right)) {
+        double a = json_number_value(found), b = json_real_value(right);
+        if (!json_is_number(found) || !(fabs(a - b) <= 1e-12 + 1e-12 * fabs(b)))
+            wrong("%s is %.17g, expected %.17g\n", where, a, b);
+    } else if (!json_equal(found, right)) {
+        wrong("%s is otherwise\n", where);
+    }
+}
+
+static int summary_of_file(const char *path, json_t **summary)
+{
+    carat_quality_limits limits;
+    FILE *file = fopen(path, "rb");
+
+    assert_non_null(file);
+    carat_quality_limits_default(&limits);
+    int code = summary_make(file, &limits, summary);
+    fclose(file);
+    return code;
+}
+
+static void a_summary_is_numpys(void **state)
+{
+    json_t *right = json_load_file(CT_TEST_DATA "/compare/summary.json", 0, NULL), *summary = NULL;
+    (void)state;
+
+    assert_int_equal(summary_of_file(CT_TEST_DATA "/compare/results.jsonl", &summary), DONE);
+    assert_true(json_object_size(right) > 25);
+    same("summary", summary, right);
+    /* the prompt with a NaN is why it is concerning; failures have their names */
+    const json_t *verdict = json_object_get(summary, "verdict"),
+                 *failures = json_object_get(summary, "failures");
+    assert_string_equal(json_string_value(json_object_get(verdict, "whole")), "concerning");
+    assert_int_equal(json_array_size(failures), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "status")), "context");
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(failures, 1), "id")), 4);
+    json_decref(right);
+    json_decref(summary);
+}
+
+static int summary_of_text(const char *text, json_t **summary)
+{
+    carat_quality_limits limits;
+    FILE *file = tmpfile();
+
+    assert_non_null(file);
+    fputs(text, file);
+    carat_quality_limits_default(&limits);
+    int code = summary_make(file, &limits, summary);
+    fclose(file);
+    return code;
+}
+
+static void what_is_no_line_is_refused(void **state)
+{
+    static const char good[] = "{\"id\":1,\"status\":\"ok\",\"kl\":[]}\n";
+    static const char *const bad[] = {"hello\n", "[]\n", "{\"id\":1}\n", "{\"status\":\"ok\"}\n",
+                                      "{\"id\":1,\"stat"};
+    char text[256];
+    json_t *summary = NULL;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(text, sizeof text, "%s%s", good, bad[i]);
+        assert_int_equal(summary_of_text(text, &summary), FAILED);
+        assert_non_null(strstr(message, "line 2 of the results"));
+    }
+    stop = true;
+    assert_int_equal(summary_of_text(good, &summary), INTERRUPTED);
+    stop = false;
+    /* nothing of the kind that is asked for: nothing is known */
+    assert_int_equal(
+        summary_of_text(
+            "{\"id\":1,\"status\":\"ok\",\"kl\":\"x\",\"stop\":9,\"first_divergence\":7,\"run\":{}}\n",
+            &summary),
+        DONE);
+    assert_true(json_is_null(json_object_get(json_object_get(summary, "kl"), "mean")));
+    json_decref(summary);
+}
+
+static void no_room_for_numbers_is_told(void **state)
+{
+    json_t *summary = NULL;
+    (void)state;
+
+    setenv("TMPDIR", "/absent", 1);
+    assert_int_equal(summary_of_text("", &summary), FAILED);
+    assert_non_null(strstr(message, "/absent"));
+    unsetenv("TMPDIR");
+    assert_int_equal(summary_of_text("", &summary), DONE);
+    json_decref(summary);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_summary_is_numpys),
+        cmocka_unit_test(what_is_no_line_is_refused),
+        cmocka_unit_test(no_room_for_numbers_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
