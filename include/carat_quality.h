@@ -230,6 +230,7 @@ typedef struct carat_compare_prompt {
                             * place of an engine; the driver is text then */
     int n_recorded;
     void *user; /* passed to the callbacks, beside that of the options */
+    int whole;  /* 1: ids that end an answer end nothing in this text; so it is with recorded logits */
 } carat_compare_prompt;
 CARAT_DEFAULT(carat_compare_prompt)
 

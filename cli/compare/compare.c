@@ -172,6 +172,7 @@ static int split_text(struct compared *p)
         if (!push_id(&p->answer, p->prompt.ids[i]))
             return fail_memory();
     p->prompt.n = 1;
+    p->whole = true;
     return DONE;
 }
 

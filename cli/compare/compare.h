@@ -47,7 +47,8 @@ struct compared {
     size_t n, capacity;
     carat_compared end; /* its pointers are copies */
     char message[256];
-    bool lost; /* memory was out for its positions */
+    bool lost;  /* memory was out for its positions */
+    bool whole; /* the text is what the prompt was: ids that end an answer end nothing */
 };
 
 /* ---- sides.c; exit codes ---- */

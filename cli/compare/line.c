@@ -60,7 +60,8 @@ carat_compare_prompt compared_prompt(struct compared *p)
                                   .n_text = (int)p->answer.n,
                                   .recorded = p->recorded,
                                   .n_recorded = p->n_recorded,
-                                  .user = p};
+                                  .user = p,
+                                  .whole = p->whole};
 }
 
 void compared_free(struct compared *p)

@@ -75,18 +75,20 @@ static int check_vocabularies(const struct compare *c)
     int unused = 0;
 
     if (a->info.n_vocab != b->info.n_vocab || a->info.n_text_vocab != b->info.n_text_vocab)
-        return fail(
-            BAD_MODEL, "%s has %d ids, %d of text, and %s %d, %d of text: their logits cannot be compared",
-            a->path, a->info.n_vocab, a->info.n_text_vocab, b->path, b->info.n_vocab, b->info.n_text_vocab);
+        return fail_as(BAD_MODEL, CARAT_E_UNSUPPORTED,
+                       "%s has %d ids, %d of text, and %s %d, %d of text: their logits cannot be compared",
+                       a->path, a->info.n_vocab, a->info.n_text_vocab, b->path, b->info.n_vocab,
+                       b->info.n_text_vocab);
     for (int32_t id = 0; a->info.has_tokenizer && b->info.has_tokenizer && id < a->info.n_text_vocab; id++) {
         size_t n, m;
         const char *of_a = carat_piece(a->model, id, &n), *of_b = carat_piece(b->model, id, &m);
         if (n == m && (n == 0 || memcmp(of_a, of_b, n) == 0))
             continue;
         if (!is_unused(of_a, n) || !is_unused(of_b, m))
-            return fail(BAD_MODEL, "id %d is '%.*s' in %s and '%.*s' in %s: their logits cannot be compared",
-                        (int)id, (int)(n < 40 ? n : 40), n ? of_a : "", a->path, (int)(m < 40 ? m : 40),
-                        m ? of_b : "", b->path);
+            return fail_as(BAD_MODEL, CARAT_E_UNSUPPORTED,
+                           "id %d is '%.*s' in %s and '%.*s' in %s: their logits cannot be compared", (int)id,
+                           (int)(n < 40 ? n : 40), n ? of_a : "", a->path, (int)(m < 40 ? m : 40),
+                           m ? of_b : "", b->path);
         unused++;
     }
     if (unused)
@@ -148,7 +150,7 @@ static int check_memory(struct compare *c, carat_engine_options *e, int context)
         code = fail_status(&err);
     if (code != DONE)
         return code;
-    uint64_t room = host.memory_available;
+    uint64_t room = host.memory_total;
     if (host.memory_limit.value > 0 && host.memory_limit.value < (double)room)
         room = (uint64_t)host.memory_limit.value;
     if (!room || sum_of(plan) <= room)
@@ -161,10 +163,21 @@ static int check_memory(struct compare *c, carat_engine_options *e, int context)
         snprintf(fits, sizeof fits, "-c %d would fit", less);
         break;
     }
-    return fail(NO_MEMORY, "both models need %s (%s %s, %s %s), available are %s; %s",
+    return fail(NO_MEMORY, "both models need %s (%s %s, %s %s), this process may use %s; %s",
                 size_text(need, (double)sum_of(plan)), c->side[REF].path,
                 size_text(a, (double)plan[REF].bytes), c->side[TEST].path,
                 size_text(b, (double)plan[TEST].bytes), size_text(has, (double)room), fits);
+}
+
+static int check_layers(const struct compare *c)
+{
+    for (int i = 0; i < SIDES; i++) {
+        const struct side *s = &c->side[i];
+        if (s->o.max_layers > s->info.n_layer)
+            return fail(USAGE, "--%s: layers is %d, expected 1 to %d, the layers of %s",
+                        i == REF ? "ref" : "test", s->o.max_layers, s->info.n_layer, s->path);
+    }
+    return DONE;
 }
 
 int sides_start(struct compare *c, int sessions, int context)
@@ -176,18 +189,16 @@ int sides_start(struct compare *c, int sessions, int context)
         engine_options(&e[i], &c->side[i].o);
         e[i].sessions = sessions;
     }
-    code = check_memory(c, e, context);
+    code = check_layers(c);
+    if (code == DONE)
+        code = check_memory(c, e, context);
     for (int i = 0; i < SIDES && code == DONE; i++) {
         struct side *s = &c->side[i];
         if (i == REF && c->recorded)
             continue;
         e[i].context = context;
         e[i].head = head_options(&s->o);
-        if (s->o.max_layers > s->info.n_layer)
-            code = fail(USAGE, "layers is %d, expected 1 to %d, the layers of %s", s->o.max_layers,
-                        s->info.n_layer, s->path);
-        else
-            code = create_engine(&s->engine, s->model, &e[i]);
+        code = create_engine(&s->engine, s->model, &e[i]);
     }
     return code;
 }

@@ -127,6 +127,7 @@ static carat_status begin_prompt(struct compare *c, struct prompt *p, const cara
 
     CT_TRY(check_prompt(c, given, err));
     p->p = *given;
+    p->p.whole |= given->recorded != NULL;
     p->runs = true;
     p->ends = false;
     p->status = CARAT_OK;
@@ -381,7 +382,7 @@ static void take_position(struct compare *c, struct prompt *p, const carat_diffe
         return;
     }
     p->positions++;
-    if (p->stop < 0 && !p->p.recorded && next >= 0 && ends_answer(c, next))
+    if (p->stop < 0 && !p->p.whole && next >= 0 && ends_answer(c, next))
         p->stop = position.index;
     p->ends |= c->o->on_position && c->o->on_position(c->o->user, p->p.user, &position);
     p->ends |= p->positions == p->total || is_full(c, p);

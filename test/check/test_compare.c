@@ -1,162 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_compare.c: carat_compare: each position is what two rows of logits say, whoever drives, and no bit depends
- * on threads, chunks or neighbours; who fails fails alone. What the numbers mean is test_difference.c's, the
- * verdict test_judge.c's. */
-#include "engine/step_util.h"
-
-#include <carat_quality.h>
-
-#include <math.h>
-#include <pthread.h>
-
-static carat_model *clean; /* the model of step_util.h, before anything in it is NaN */
-
-enum { PROMPT = 7, TEXT = 50, PROMPTS = 5, POSITIONS = 256 };
-
-struct heard_prompt {
-    int n, ends, stop_at; /* stop_at: position whose callback ends the prompt; -1: none */
-    carat_position p[POSITIONS];
-    carat_compared end;
-    char message[256];
-    int32_t ref[POSITIONS], test[POSITIONS];
-};
-
-struct heard_all {
-    struct heard_prompt of[PROMPTS];
-    const carat_compare_prompt *given; /* [n_given], the first is not asked for */
-    int n_given, next;
-    int watched, stop_watch; /* calls of watch; which one stops; 0: none */
-};
-
-static int on_position(void *user, void *prompt, const carat_position *p)
-{
-    struct heard_prompt *h = prompt;
-    (void)user;
-    assert_true(h->n < POSITIONS && p->index == h->n && h->ends == 0);
-    h->p[h->n++] = *p;
-    return p->index == h->stop_at;
-}
-
-static void on_compared(void *user, void *prompt, const carat_compared *end)
-{
-    struct heard_prompt *h = prompt;
-    (void)user;
-    h->ends++;
-    h->end = *end;
-    snprintf(h->message, sizeof h->message, "%s", end->message);
-    if (end->n_ref)
-        memcpy(h->ref, end->answer_ref, (size_t)end->n_ref * sizeof *h->ref);
-    if (end->n_test)
-        memcpy(h->test, end->answer_test, (size_t)end->n_test * sizeof *h->test);
-    assert_int_equal(end->positions, h->n);
-}
-
-static int next_prompt(void *user, carat_compare_prompt *prompt)
-{
-    struct heard_all *h = user;
-    if (h->next >= h->n_given)
-        return 0;
-    *prompt = h->given[h->next++];
-    return 1;
-}
-
-static int watch(void *user, size_t done, size_t total)
-{
-    struct heard_all *h = user;
-    assert_true(done <= total);
-    return ++h->watched == h->stop_watch;
-}
-
-static carat_compare_options all_options(struct heard_all *h, carat_driver driver, int max_tokens)
-{
-    carat_compare_options o;
-    carat_compare_options_default(&o);
-    o.driver = driver;
-    o.max_tokens = max_tokens;
-    o.on_position = on_position;
-    o.on_compared = on_compared;
-    o.ignore_eos = 1;
-    o.next = h->given ? next_prompt : NULL;
-    o.watch = watch;
-    o.user = h;
-    return o;
-}
-
-static void hear_nothing(struct heard_all *h)
-{
-    memset(h, 0, sizeof *h);
-    for (int i = 0; i < PROMPTS; i++)
-        h->of[i].stop_at = -1;
-    h->next = 1;
-}
-
-/* ids[from] ... as a prompt of PROMPT ids, with text behind it for the driver text. */
-static carat_compare_prompt prompt_at(struct heard_prompt *h, int from, bool text)
-{
-    carat_compare_prompt p;
-    carat_compare_prompt_default(&p);
-    p.prompt = ids + from;
-    p.n_prompt = PROMPT;
-    p.text = text ? ids + from + PROMPT : NULL;
-    p.n_text = text ? TEXT : 0;
-    p.user = h;
-    return p;
-}
-
-struct pair {
-    carat_engine *ref, *test;
-};
-
-static struct pair pair_of(const carat_model *m, carat_engine_options o)
-{
-    struct pair e;
-    OK(carat_engine_create(&e.test, m, &o, err));
-    o.exact = 1;
-    OK(carat_engine_create(&e.ref, m, &o, err));
-    return e;
-}
-
-static void close_pair(struct pair *e)
-{
-    carat_engine_close(e->ref);
-    carat_engine_close(e->test);
-}
-
-static struct heard_all *compare(const struct pair *e, carat_driver driver, int max_tokens)
-{
-    static struct heard_all h;
-    hear_nothing(&h);
-    carat_compare_prompt p = prompt_at(&h.of[0], 0, driver == CARAT_DRIVER_TEXT);
-    carat_compare_options o = all_options(&h, driver, max_tokens);
-    OK(carat_compare(e->ref, e->test, &p, &o, err));
-    assert_int_equal(h.of[0].ends, 1);
-    return &h;
-}
-
-/* Field by field: between them there is padding. */
-static void same_difference(const carat_difference *a, const carat_difference *b)
-{
-    const double x[] = {a->kl,          a->kl_reverse,   a->correlation,  a->cosine,
-                        a->entropy_ref, a->entropy_test, a->margin_ref,   a->margin_test,
-                        a->largest,     a->logprob_ref,  a->logprob_test, a->delta_p};
-    const double y[] = {b->kl,          b->kl_reverse,   b->correlation,  b->cosine,
-                        b->entropy_ref, b->entropy_test, b->margin_ref,   b->margin_test,
-                        b->largest,     b->logprob_ref,  b->logprob_test, b->delta_p};
-    const int i[] = {a->top_ref, a->top_test, a->match, a->near_tie, a->overlap, a->compared, a->left_out};
-    const int k[] = {b->top_ref, b->top_test, b->match, b->near_tie, b->overlap, b->compared, b->left_out};
-    assert_memory_equal(x, y, sizeof x);
-    assert_memory_equal(i, k, sizeof i);
-}
-
-static void same_positions(const carat_position *a, const carat_position *b, int n)
-{
-    for (int i = 0; i < n; i++) {
-        assert_int_equal(a[i].index, b[i].index);
-        assert_int_equal(a[i].next, b[i].next);
-        assert_int_equal(a[i].after_stop, b[i].after_stop);
-        same_difference(&a[i].difference, &b[i].difference);
-    }
-}
+ * on threads, chunks or neighbours. What the numbers mean is test_difference.c's, the verdict test_judge.c's, who
+ * fails test_compare_calls.c's. */
+#include "compare_util.h"
 
 /* ---- what is measured ---- */
 
@@ -226,6 +72,56 @@ static void recorded_logits_are_an_engine(void **state)
                "the reference: the logit of id 5 at position 4");
     free(rows);
     close_pair(&e);
+}
+
+/* Logits of transformers as the reference: ours are within 1e-4 of the largest of theirs, so that (Hoeffding's lemma:
+ * a log-ratio in an interval of width w, whose mean weight is 1, has a mean of at most w^2 / 8) KL is below half the
+ * square of that. */
+static void transformers_agree(void **state)
+{
+    static const char *const models[] = {"gemma1-f32", "gemma2-bf16", "gemma3-bf16", "gemma3-f16-untied",
+                                         "gemma3-mm"};
+    static const char *const prompts[] = {"p5", "w", "w2p1"};
+    (void)state;
+    for (int i = 0; i < 15; i++) {
+        char dir[PATH_SIZE], name[32];
+        static struct heard_all h;
+        carat_model *m;
+        carat_engine *e;
+        carat_engine_options o = options(1, 16, 64);
+        o.exact = 1;
+        OK(carat_model_open(&m, path_join(dir, CT_TEST_DATA "/vectors/models", models[i / 3]), NULL, err));
+        OK(carat_engine_create(&e, m, &o, err));
+        path_join(dir, CT_TEST_DATA "/vectors/expect", models[i / 3]);
+        snprintf(name, sizeof name, "%s.npy", prompts[i % 3]);
+        struct array rows = read_npy(dir, name);
+        snprintf(name, sizeof name, "%s.json", prompts[i % 3]);
+        json_t *json = read_json(dir, name);
+        struct ids all = json_ids(json_object_get(json, "ids"));
+        double bound = 1e-4 * json_number_value(json_object_get(json, "max_abs_logit"));
+        hear_nothing(&h);
+        carat_compare_prompt p = {.size = sizeof p,
+                                  .prompt = all.id,
+                                  .n_prompt = 1,
+                                  .text = all.id + 1,
+                                  .n_text = all.n - 1,
+                                  .recorded = rows.v,
+                                  .n_recorded = (int)rows.rows,
+                                  .user = &h.of[0]};
+        carat_compare_options c = all_options(&h, CARAT_DRIVER_TEXT, 0);
+        OK(carat_compare(NULL, e, &p, &c, err));
+        assert_int_equal(h.of[0].n, all.n);
+        for (int k = 0; k < all.n; k++) {
+            const carat_difference *d = &h.of[0].p[k].difference;
+            assert_true(d->largest <= bound && d->kl <= bound * bound / 2 && d->match);
+            assert_true(d->correlation > 1 - 1e-8);
+        }
+        free(rows.v);
+        free(all.id);
+        json_decref(json);
+        carat_engine_close(e);
+        carat_model_close(m);
+    }
 }
 
 static void a_model_is_itself(void **state)
@@ -444,208 +340,18 @@ static void heads_leave_out(void **state)
     carat_model_close(tiny);
 }
 
-/* ---- who fails ---- */
-
-static void one_fails_alone(void **state)
-{
-    static const int32_t with_sick[] = {9, 8, 7, SICK, 6, 5, 4};
-    static struct heard_all alone;
-    static int32_t long_prompt[100];
-    (void)state;
-    struct pair e = pair_of(model, options(2, 16, 80));
-    alone = *compare(&e, CARAT_DRIVER_TEXT, 40);
-    for (int i = 0; i < 100; i++)
-        long_prompt[i] = 3 + i % 50;
-    static struct heard_all h;
-    hear_nothing(&h);
-    carat_compare_prompt p[4];
-    for (int i = 0; i < 4; i++)
-        p[i] = prompt_at(&h.of[i], 0, true);
-    p[0].prompt = with_sick;
-    p[2].prompt = long_prompt;
-    p[2].n_prompt = 100;
-    h.of[3].stop_at = 11;
-    h.given = p;
-    h.n_given = 4;
-    carat_compare_options o = all_options(&h, CARAT_DRIVER_TEXT, 40);
-    o.parallel = 2;
-    FAILS_WITH(carat_compare(e.ref, e.test, &p[0], &o, err), CARAT_E_NUMERIC, "the reference");
-    assert_int_equal(h.of[0].end.status, CARAT_E_NUMERIC);
-    assert_int_equal(h.of[0].n, 0);
-    assert_int_equal(h.of[1].end.status, CARAT_OK);
-    same_positions(h.of[1].p, alone.of[0].p, 40);
-    assert_int_equal(h.of[2].end.status, CARAT_E_CONTEXT);
-    assert_non_null(strstr(h.of[2].message, "149 ids with its text"));
-    assert_non_null(strstr(h.of[2].message, "80"));
-    assert_int_equal(h.of[3].end.status, CARAT_OK); /* its callback ended it */
-    assert_int_equal(h.of[3].n, 12);
-    same_positions(h.of[3].p, alone.of[0].p, 12);
-    close_pair(&e);
-}
-
-static void a_context_ends(void **state)
-{
-    (void)state;
-    struct pair e = pair_of(clean, options(1, 16, 20));
-    struct heard_all *h = compare(&e, CARAT_DRIVER_FREE, 0);
-    assert_true(h->of[0].end.n_ref == 20 - PROMPT + 1 && h->of[0].end.n_test == 20 - PROMPT + 1);
-    h = compare(&e, CARAT_DRIVER_REF, 0);
-    assert_int_equal(h->of[0].n, 20 - PROMPT + 1); /* the last id is not evaluated */
-    static struct heard_all text;
-    hear_nothing(&text);
-    carat_compare_prompt p = prompt_at(&text.of[0], 0, true);
-    carat_compare_options o = all_options(&text, CARAT_DRIVER_TEXT, 0);
-    p.n_text = 20 - PROMPT + 1;
-    OK(carat_compare(e.ref, e.test, &p, &o, err));
-    p.n_text++;
-    hear_nothing(&text);
-    FAILS_WITH(carat_compare(e.ref, e.test, &p, &o, err), CARAT_E_CONTEXT, "21 ids with its text");
-    close_pair(&e);
-}
-
-static void it_can_be_cancelled(void **state)
-{
-    (void)state;
-    struct pair e = pair_of(clean, options(1, 16, MOST));
-    static struct heard_all h;
-    hear_nothing(&h);
-    h.stop_watch = 5;
-    carat_compare_prompt p = prompt_at(&h.of[0], 0, false);
-    carat_compare_options o = all_options(&h, CARAT_DRIVER_REF, 200);
-    FAILS_WITH(carat_compare(e.ref, e.test, &p, &o, err), CARAT_E_CANCELLED, "cancelled");
-    assert_int_equal(h.of[0].ends, 0);
-    compare(&e, CARAT_DRIVER_REF, 3); /* the sessions are free again */
-    close_pair(&e);
-}
-
-static void wrong_arguments_are_refused(void **state)
-{
-    (void)state;
-    struct pair e = pair_of(clean, options(1, 16, MOST));
-    static struct heard_all h;
-    hear_nothing(&h);
-    const carat_compare_prompt good = prompt_at(&h.of[0], 0, false);
-    const carat_compare_options fine = all_options(&h, CARAT_DRIVER_REF, 4);
-    const float row[VOCAB] = {0};
-    static const int32_t beyond[] = {1, VOCAB};
-#define REFUSED(ref, test, change_p, change_o, text)                                                         \
-    do {                                                                                                     \
-        carat_compare_prompt p = good;                                                                       \
-        carat_compare_options o = fine;                                                                      \
-        change_p;                                                                                            \
-        change_o;                                                                                            \
-        FAILS_WITH(carat_compare(ref, test, &p, &o, err), CARAT_E_ARGUMENT, text);                           \
-    } while (0)
-    REFUSED(e.ref, NULL, (void)p, (void)o, "test is NULL");
-    REFUSED(e.test, e.test, (void)p, (void)o, "one engine");
-    REFUSED(NULL, e.test, (void)p, (void)o, "recorded");
-    REFUSED(e.ref, e.test, p.recorded = row, (void)o, "not both");
-    REFUSED(NULL, e.test, p.recorded = row, (void)o, "the driver is text");
-    REFUSED(NULL, e.test, (p.recorded = row, p.n_recorded = 1), o.driver = CARAT_DRIVER_TEXT,
-            "1 rows of logits");
-    REFUSED(e.ref, e.test, p.n_prompt = 0, (void)o, "expected at least 1");
-    REFUSED(e.ref, e.test, p.prompt = NULL, (void)o, "prompt is NULL");
-    REFUSED(e.ref, e.test, (p.prompt = beyond, p.n_prompt = 2), (void)o, "id 97 at index 1 of the prompt");
-    REFUSED(e.ref, e.test, (p.text = ids, p.n_text = 2), (void)o,
-            "the driver is ref, and the text has 2 ids");
-    REFUSED(e.ref, e.test, (void)p, o.driver = CARAT_DRIVER_TEXT, "the text has 0 ids");
-    REFUSED(e.ref, e.test, (void)p, o.driver = (carat_driver)4, "no carat_driver");
-    REFUSED(e.ref, e.test, (void)p, o.parallel = 2, "sessions of the reference");
-    REFUSED(e.ref, e.test, (void)p, o.parallel = -1, "parallel -1");
-    REFUSED(e.ref, e.test, (void)p, o.top = 1025, "top 1025");
-    REFUSED(e.ref, e.test, (void)p, o.near_tie = NAN, "near_tie");
-    REFUSED(e.ref, e.test, (void)p, o.max_tokens = -1, "max_tokens is -1");
-    REFUSED(e.ref, e.test, p.size = 4, (void)o, "size");
-    carat_session *s; /* no session is left */
-    OK(carat_session_create(&s, e.test, NULL, err));
-    assert_int_equal(carat_compare(e.ref, e.test, &good, &fine, NULL), CARAT_E_MEMORY);
-    carat_session_close(s);
-    OK(carat_compare(e.ref, e.test, &good, &fine, err));
-    assert_string_equal(carat_driver_name(CARAT_DRIVER_FREE), "free");
-    assert_string_equal(carat_driver_name((carat_driver)9), "");
-    carat_model *tiny;
-    carat_engine *other;
-    OK(carat_model_open(&tiny, CT_TEST_DATA "/../../models/tiny", NULL, err));
-    carat_engine_options small = options(1, 16, 64);
-    OK(carat_engine_create(&other, tiny, &small, err));
-    REFUSED(other, e.test, (void)p, (void)o, "vocabularies");
-    carat_engine_close(other);
-    carat_model_close(tiny);
-    close_pair(&e);
-}
-
-/* ---- two at once ---- */
-
-struct at_once {
-    struct pair e;
-    struct heard_all h;
-    carat_driver driver;
-};
-
-static void *run_at_once(void *arg)
-{
-    struct at_once *a = arg;
-    carat_error err;
-    for (int i = 0; i < 3; i++) {
-        hear_nothing(&a->h);
-        carat_compare_prompt p = prompt_at(&a->h.of[0], 0, a->driver == CARAT_DRIVER_TEXT);
-        carat_compare_options o = all_options(&a->h, a->driver, 20);
-        if (carat_compare(a->e.ref, a->e.test, &p, &o, &err) != CARAT_OK)
-            a->h.of[0].n = -1;
-    }
-    return NULL;
-}
-
-static void two_at_once(void **state)
-{
-    static struct at_once a, b;
-    static struct heard_all alone[2];
-    pthread_t thread[2];
-    (void)state;
-    carat_engine_options o = options(2, 16, MOST);
-    o.threads = 2;
-    a.e = b.e = pair_of(clean, o);
-    b.driver = CARAT_DRIVER_TEXT;
-    alone[0] = *compare(&a.e, a.driver, 20);
-    alone[1] = *compare(&a.e, b.driver, 20);
-    assert_int_equal(pthread_create(&thread[0], NULL, run_at_once, &a), 0);
-    assert_int_equal(pthread_create(&thread[1], NULL, run_at_once, &b), 0);
-    pthread_join(thread[0], NULL);
-    pthread_join(thread[1], NULL);
-    assert_int_equal(a.h.of[0].n, 20);
-    same_positions(a.h.of[0].p, alone[0].of[0].p, 20);
-    same_positions(b.h.of[0].p, alone[1].of[0].p, 20);
-    close_pair(&a.e);
-}
-
-static int open_both(void **state)
-{
-    OK(carat_model_open(&clean, UNTIED, NULL, err));
-    return open_model(state);
-}
-
-static int close_both(void **state)
-{
-    carat_model_close(clean);
-    return close_model(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_position_is_two_rows),
         cmocka_unit_test(recorded_logits_are_an_engine),
+        cmocka_unit_test(transformers_agree),
         cmocka_unit_test(a_model_is_itself),
         cmocka_unit_test(drivers_choose),
         cmocka_unit_test(answers_end),
         cmocka_unit_test(neighbours_change_nothing),
         cmocka_unit_test(levels_change_nothing),
         cmocka_unit_test(heads_leave_out),
-        cmocka_unit_test(one_fails_alone),
-        cmocka_unit_test(a_context_ends),
-        cmocka_unit_test(it_can_be_cancelled),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(two_at_once),
     };
     return cmocka_run_group_tests(tests, open_both, close_both);
 }

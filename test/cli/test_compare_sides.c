@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_compare_sides.c: two plans that memory has no room for together are refused before an engine is made, with
+ * what would fit. The machine's memory is the test's. What is compared is test_compare.sh's. */
+#define _POSIX_C_SOURCE 200809L
+#include "../../cli/compare/compare.h"
+
+static carat_status host_of_test(carat_host_info *info, carat_error *err);
+#define carat_get_host host_of_test
+#include "../../cli/compare/sides.c"
+#undef carat_get_host
+#include "../../cli/size.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#undef fail /* the command has one, too */
+
+static uint64_t memory;
+static double limit;
+static char said[512];
+static int engines;
+
+static carat_status host_of_test(carat_host_info *info, carat_error *err)
+{
+    (void)err;
+    info->memory_total = memory;
+    info->memory_limit.value = limit;
+    return CARAT_OK;
+}
+
+/* ---- what sides.c calls ---- */
+
+int fail(int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(said, sizeof said, format, args);
+    va_end(args);
+    return code;
+}
+
+int fail_as(int code, carat_status status, const char *format, ...)
+{
+    (void)status;
+    (void)format;
+    return code;
+}
+
+int fail_status(const carat_error *err)
+{
+    return fail(FAILED, "%s", err->message);
+}
+
+void engine_options(carat_engine_options *e, const struct options *o)
+{
+    carat_engine_options_default(e);
+    e->exact = o->exact;
+}
+
+int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options)
+{
+    (void)engine;
+    (void)model;
+    (void)options;
+    engines++;
+    return DONE;
+}
+
+const carat_head_options *head_options(const struct options *o)
+{
+    (void)o;
+    return NULL;
+}
+
+void note(const char *format, ...)
+{
+    (void)format;
+}
+
+int open_packed(carat_model **model, const struct options *o)
+{
+    (void)model;
+    (void)o;
+    return FAILED;
+}
+
+int mode_read(struct side *s, const char *what, const char *words)
+{
+    (void)s;
+    (void)what;
+    (void)words;
+    return DONE;
+}
+
+const char *model_name(const char *path)
+{
+    return path;
+}
+
+int stop_when_interrupted(void *user, size_t done, size_t total)
+{
+    (void)user;
+    (void)done;
+    (void)total;
+    return 0;
+}
+
+void progress_begin(struct progress *p, const char *label, const char *unit)
+{
+    (void)p;
+    (void)label;
+    (void)unit;
+}
+
+json_t *json_text(const char *text, size_t n)
+{
+    return json_stringn(text, n);
+}
+
+/* ---- the test ---- */
+
+static void both_plans_must_fit(void **state)
+{
+    static const struct options none;
+    struct compare c = {.o = &none};
+    carat_plan plan[SIDES];
+    carat_engine_options e[SIDES];
+    carat_error err;
+    (void)state;
+
+    assert_int_equal(carat_model_open(&c.side[TEST].model, CT_TEST_DATA "/../../models/tiny", NULL, &err),
+                     CARAT_OK);
+    c.side[REF].model = c.side[TEST].model;
+    for (int i = 0; i < SIDES; i++) {
+        c.side[i].path = i == REF ? "first" : "second";
+        c.side[i].info.size = sizeof c.side[i].info;
+        assert_int_equal(carat_model_get_info(c.side[i].model, &c.side[i].info, &err), CARAT_OK);
+        engine_options(&e[i], &none);
+        e[i].sessions = 4;
+    }
+    assert_int_equal(plan_sides(&c, e, plan, 2048), DONE);
+    memory = sum_of(plan);
+    assert_int_equal(sides_start(&c, 4, 2048), DONE);
+    assert_int_equal(engines, 2);
+    memory--;
+    assert_int_equal(sides_start(&c, 4, 2048), NO_MEMORY);
+    assert_int_equal(engines, 2);
+    assert_non_null(strstr(said, "first "));
+    assert_non_null(strstr(said, "second "));
+    assert_non_null(strstr(said, "-c 1024 would fit"));
+    limit = (double)memory;
+    memory *= 2;
+    assert_int_equal(sides_start(&c, 4, 2048), NO_MEMORY); /* a control group's limit counts, too */
+    limit = 0;
+    memory = 1 << 20;
+    assert_int_equal(sides_start(&c, 4, 2048), NO_MEMORY);
+    assert_non_null(strstr(said, "no context would fit"));
+    memory = 0; /* nobody knows */
+    assert_int_equal(sides_start(&c, 4, 2048), DONE);
+    carat_model_close(c.side[TEST].model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_plans_must_fit)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
