@@ -12,10 +12,11 @@
 In the first form {} is the number of a line of results.jsonl, from 1; a file has a row for each position, or for each id of
 the prompt and of what follows it. In the second form the logits are made here, one prompt after the other, from the
 prompt's ids: `ids` (or `prompt_ids`) of the line of the data with the same number, else its `messages`, `prompt` or `text`
-through `carat render` and `carat tokenize`. Each number has to be within 1e-9 + 1e-6 |value| of what is recomputed,
-integers have to be the same. KL is scipy.special.rel_entr, correlation scipy.stats.pearsonr, quantiles numpy.quantile. The
-third form recomputes the summary from the lines alone, its intervals with the same random numbers. Nothing here is needed to
-build or to test carat; the output of the last two is committed.
+through `carat render` and `carat tokenize`; those of the reference are the recorded ones where the line names them. Each
+number has to be within 1e-9 + 1e-6 |value| of what is recomputed, integers have to be the same. KL is
+scipy.special.rel_entr, correlation scipy.stats.pearsonr, quantiles numpy.quantile. The third form recomputes the summary
+from the lines alone, its intervals with the same random numbers. Nothing here is needed to build or to test carat; the
+output of the last two is committed.
 """
 import argparse
 import json
@@ -31,6 +32,7 @@ import scipy.stats
 
 REAL = ("kl", "kl_reverse", "correlation", "cosine", "entropy_ref", "entropy_test", "margin_ref", "margin_test", "largest",
         "logprob_ref", "logprob_test", "delta_p")
+OF_NEXT = REAL[-3:]  # null where nothing comes next
 WHOLE = ("top_ref", "top_test", "match", "near_tie", "overlap")
 
 
@@ -75,11 +77,16 @@ def metrics(ref, test, following, top=10, near_tie=0.05):
 
 class Breaches:
     def __init__(self):
-        self.n, self.checked = 0, 0
+        self.n, self.checked, self.worst = 0, 0, 0.0
 
     def compare(self, where, found, right, exact=False):
         self.checked += 1
-        good = found == right if exact else found is not None and abs(found - right) <= 1e-9 + 1e-6 * abs(right)
+        if exact:
+            good = found == right
+        else:
+            apart = np.inf if found is None else abs(found - right) / (1e-9 + 1e-6 * abs(right))
+            good = apart <= 1
+            self.worst = max(self.worst, apart)
         if not good:
             self.n += 1
             if self.n <= 20:
@@ -100,7 +107,46 @@ def check_line(line, number, ref, test, args, breaches):
             continue  # which ids they are is not told
         right = metrics(rows[0][i], rows[1][i], line["ids"][i], args.top, args.near_tie)
         for name in REAL + WHOLE:
-            breaches.compare(f"line {number}, {name}[{i}]", line[name][i], right[name], name in WHOLE)
+            nothing = name in OF_NEXT and line["ids"][i] < 0
+            breaches.compare(f"line {number}, {name}[{i}]", line[name][i], None if nothing else right[name],
+                             nothing or name in WHOLE)
+    check_answers(line, number, breaches)
+
+
+def repetition(ids):
+    """What carat_repetition says of the ids of an answer."""
+    seen, repeated = set(), 0
+    for i in range(len(ids) - 3):
+        gram = tuple(ids[i:i + 4])
+        repeated += gram in seen
+        seen.add(gram)
+    for period in range(1, 65):
+        start = len(ids) - period
+        while start > 0 and start <= len(ids) - period and ids[start - 1] == ids[start - 1 + period]:
+            start -= 1
+        if len(ids) - start >= max(3 * period, 32):
+            return {"repeated_4grams": repeated, "cycle": period, "cycle_start": start}
+    return {"repeated_4grams": repeated, "cycle": 0, "cycle_start": 0}
+
+
+def check_answers(line, number, breaches):
+    """What a line says of both answers, from its arrays."""
+    n, stop, answers = len(line["ids"]), line["stop"], {}
+    for side in ("ref", "test"):
+        ids = answers[side] = line[f"answer_{side}_ids"]
+        breaches.compare(f"line {number}, loop_{side}", line[f"loop_{side}"], repetition(ids), True)
+        if line["driver"] != "free":
+            end = n if stop is None else stop + 1
+            breaches.compare(f"line {number}, answer_{side}_ids", ids, line[f"top_{side}"][:end], True)
+    breaches.compare(f"line {number}, equal", line["equal"], answers["ref"] == answers["test"], True)
+    first = next((i for i in range(n) if not line["match"][i] and (stop is None or i <= stop)), None)
+    found = line["first_divergence"]
+    breaches.compare(f"line {number}, first_divergence", found and found["index"], first, True)
+    if found and first is not None:
+        for side in ("ref", "test"):
+            breaches.compare(f"line {number}, id_{side}", found[f"id_{side}"], line[f"top_{side}"][first], True)
+            breaches.compare(f"line {number}, margin_{side}", found[f"margin_{side}"], line[f"margin_{side}"][first], True)
+        breaches.compare(f"line {number}, near_tie", found["near_tie"], bool(line["near_tie"][first]), True)
 
 
 # ---- summary.json ----
@@ -255,8 +301,12 @@ def check_results(args, breaches):
             if line["status"] != "ok" or not line["ids"]:
                 continue
             if data:
-                ids = prompt_ids(args, data[number - 1], pathlib.Path(folder)) + [i for i in line["ids"] if i >= 0]
-                ref = make_logits(args, args.ref_model, args.ref_options, ids, pathlib.Path(folder))
+                given = data[number - 1]
+                ids = prompt_ids(args, given, pathlib.Path(folder))[:line["n_prompt"]] + [i for i in line["ids"] if i >= 0]
+                if "logits" in given:
+                    ref = np.load(given["logits"])
+                else:
+                    ref = make_logits(args, args.ref_model, args.ref_options, ids, pathlib.Path(folder))
                 test = make_logits(args, args.test_model, args.test_options, ids, pathlib.Path(folder))
             else:
                 ref, test = np.load(args.ref.format(number)), np.load(args.test.format(number))
@@ -353,7 +403,7 @@ def main():
         check_summary(args, breaches)
     if args.data or args.ref:
         check_results(args, breaches)
-    print(f"{breaches.checked} numbers, {breaches.n} differ")
+    print(f"{breaches.checked} numbers, {breaches.n} differ; the worst is at {breaches.worst:.2g} of what is allowed")
     return breaches.n > 0
 
 
