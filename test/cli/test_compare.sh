@@ -77,6 +77,11 @@ compare 0 tiny --ref exact -p "$prompt" --ignore-eos --at 10,100,700
 out_has '^ *700 '
 [ "$(grep -cE '^ *(10|100|700) ' out)" = 3 ] || die 'there are not three lengths'
 out_has 'after the stop: 692 positions'
+compare 0 tiny --ref exact -p "$prompt" --ignore-eos --at 10,100,700 --json
+# QUALITY.md's table: KL at most 1e-5, correlation at least 0.9999, all match
+[ "$(flat | grep -o '"at":\[.*' | grep -oE '"(tokens|kl|correlation|match)":[0-9.e-]+' | awk -F: '
+    /tokens/ {n++; next} /kl/ {bad += $2 > 1e-5 || $2 <= 0} /corr/ {bad += $2 < 0.9999} /match/ {bad += $2 != 1}
+    END {print n, bad + 0}')" = '3 0' ] || die "fast is not near exact: $(flat | grep -o '"at":.*' | head -c 400)"
 refuse 2 compare --hf-reference tiny tiny tiny -p "$prompt"
 refuse 2 compare tiny tiny tiny -p "$prompt"
 refuse 2 compare tiny --driver nobody -p "$prompt"
