@@ -341,7 +341,8 @@ def write_summary_vectors(folder):
     """Lines of results that no model made, with all that can be in one, and their summary, for test_compare_summary.c."""
     rng, lines = np.random.default_rng(18), []
     for number, (n, stop, status) in enumerate(((7, None, "ok"), (9, 4, "ok"), (0, None, "context"), (3, None, "numeric"),
-                                                (5, 4, "ok"), (12, 0, "ok")), 1):
+                                                (5, 4, "ok"), (12, 0, "ok"),
+                                                (0, None, "context")), 1):
         line = {"id": f"p{number}" if number % 2 else number, "status": status, "stop": stop}
         for name in REAL:
             line[name] = [float(f"{x:.9g}") for x in rng.exponential(0.3 if name != "correlation" else 1, n)]

@@ -98,6 +98,15 @@ static void every_value_finds_its_place(void **state)
     assert_true(s.median == 0 && s.max == 1e300);
     near(s.p90, 1 + 0x1p-52); /* place 9.9 of 0 to 11 */
     near(s.p99, 1e300 - (1e300 - (1 + 0x1p-52)) * (1 - 0.89));
+    /* two alike, even infinite ones, are what lies between them; a NaN of either sign has no place */
+    const double alike[] = {INFINITY, NAN, INFINITY, copysign(NAN, -1), INFINITY};
+    count = 5;
+    OK(carat_summarise(alike, &count, 1, &s, &err));
+    assert_true(s.n == 3 && s.median == INFINITY && s.p99 == INFINITY && s.max == INFINITY);
+    const double signs[] = {copysign(NAN, -1), 1, 2, 3};
+    count = 4;
+    OK(carat_summarise(signs, &count, 1, &s, &err));
+    assert_true(s.median == 2 && s.max == 3);
 }
 
 /* A million values that cannot be written, as a mapped file lies there. */

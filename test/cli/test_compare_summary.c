@@ -119,7 +119,7 @@ static void a_summary_is_numpys(void **state)
     const json_t *verdict = json_object_get(summary, "verdict"),
                  *failures = json_object_get(summary, "failures");
     assert_string_equal(json_string_value(json_object_get(verdict, "whole")), "concerning");
-    assert_int_equal(json_array_size(failures), 2);
+    assert_int_equal(json_array_size(failures), 3);
     assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "status")), "context");
     assert_int_equal(json_integer_value(json_object_get(json_array_get(failures, 1), "id")), 4);
     json_decref(right);
@@ -137,6 +137,34 @@ static int summary_of_text(const char *text, json_t **summary)
     int code = summary_make(file, &limits, summary);
     fclose(file);
     return code;
+}
+
+/* One prompt whose numbers are good, with members of its own behind them. */
+static void verdict_is(const char *members, const char *wanted)
+{
+    json_t *summary = NULL;
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "{\"id\":1,\"status\":\"ok\",\"kl\":[0,0],\"correlation\":[1,1],\"match\":[1,1],"
+             "\"entropy_ref\":[2,2],\"entropy_test\":[2,2],%s}\n",
+             members);
+    assert_int_equal(summary_of_text(text, &summary), DONE);
+    const char *found = json_string_value(json_object_get(json_object_get(summary, "verdict"), "whole"));
+    if (strcmp(found, wanted) != 0)
+        wrong("%s: %s, expected %s\n", members, found, wanted);
+    json_decref(summary);
+}
+
+static void a_verdict_hears_of_loops_and_broken_prompts(void **state)
+{
+    (void)state;
+    verdict_is("\"loop_ref\":{\"cycle\":0},\"loop_test\":{\"cycle\":0}", "healthy");
+    verdict_is("\"loop_ref\":{\"cycle\":0},\"loop_test\":{\"cycle\":5}", "watch");
+    verdict_is("\"loop_ref\":{\"cycle\":2},\"loop_test\":{\"cycle\":5}", "healthy");
+    verdict_is("\"loop_ref\":{\"cycle\":2},\"loop_test\":{\"cycle\":0}", "healthy");
+    verdict_is("\"a\":0}\n{\"id\":2,\"status\":\"numeric\"", "concerning");
+    verdict_is("\"a\":0}\n{\"id\":2,\"status\":\"context\"", "healthy");
 }
 
 static void what_is_no_line_is_refused(void **state)
@@ -183,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_summary_is_numpys),
+        cmocka_unit_test(a_verdict_hears_of_loops_and_broken_prompts),
         cmocka_unit_test(what_is_no_line_is_refused),
         cmocka_unit_test(no_room_for_numbers_is_told),
     };
