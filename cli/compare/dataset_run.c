@@ -37,7 +37,8 @@ struct dataset_run {
         *waiting; /* [capacity] line `place` at place % capacity; those behind the last written one */
     size_t capacity;
     FILE *early;
-    json_int_t done, tokens; /* prompts and positions of this run */
+    json_int_t left;         /* prompts that this run has to do */
+    json_int_t done, tokens; /* prompts and positions of it so far */
     char label[64];
     struct progress bar;
     int code; /* of the first failure, which ends the run */
@@ -189,7 +190,7 @@ static int run_watch(void *user, size_t done, size_t total)
     snprintf(r->label, sizeof r->label, "prompt %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT,
              r->results.lines, r->data.prompts);
     r->bar.scale = r->done ? (double)r->tokens / (double)r->done : 0;
-    progress_update(&r->bar, (size_t)r->done, (size_t)(r->data.prompts - r->next + r->done + r->n_flights));
+    progress_update(&r->bar, (size_t)r->done, (size_t)r->left);
     return r->code != DONE || interrupted();
 }
 
@@ -228,14 +229,14 @@ static int run_context(const struct dataset_run *r)
 static int run_rest(struct dataset_run *r)
 {
     struct compare *c = r->c;
-    json_int_t left = r->data.prompts - r->results.lines;
     carat_compare_options o = c->options;
     carat_compare_prompt first;
     carat_error err;
     carat_status status;
     int code;
 
-    r->n_flights = left < o.parallel ? (int)left : o.parallel;
+    r->left = r->data.prompts - r->results.lines;
+    r->n_flights = r->left < o.parallel ? (int)r->left : o.parallel;
     r->flight = calloc((size_t)r->n_flights, sizeof *r->flight);
     if (!r->flight)
         return fail_memory();

@@ -3,6 +3,7 @@
  * when its newline is; a process that is killed leaves whole lines and perhaps the beginning of one, which the next
  * drops. The first line says which run they belong to, and no other goes on with them. */
 #define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -136,6 +137,26 @@ static int results_directory(const char *dir)
     return DONE;
 }
 
+/* Removes what a killed run left of a summary or a report: they get their names when they are whole. Nobody else
+ * writes here while the results are locked. */
+static void results_sweep(const char *dir)
+{
+    static const char *const begins[] = {"summary.json.", "report.html."};
+    DIR *list = opendir(dir);
+    struct dirent *entry;
+
+    while (list && (entry = readdir(list)) != NULL) {
+        size_t n = strlen(entry->d_name);
+        for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+            if (strncmp(entry->d_name, begins[i], strlen(begins[i])) == 0 && n > 5 &&
+                strcmp(entry->d_name + n - 5, ".part") == 0)
+                unlinkat(dirfd(list), entry->d_name, 0);
+        }
+    }
+    if (list)
+        closedir(list);
+}
+
 static int results_lock(struct results *r)
 {
     int fd = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -167,6 +188,8 @@ int results_open(struct results *r, const char *dir, const json_t *run, bool res
     strcat(strcpy(r->path, dir), name);
     if (code == DONE)
         code = results_lock(r);
+    if (code == DONE)
+        results_sweep(dir);
     if (code == DONE && !restart)
         code = results_find(r, &whole);
     if (code == DONE && r->run)

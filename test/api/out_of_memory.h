@@ -363,6 +363,7 @@ static void act_compare(struct act *a)
     carat_compare_prompt p = {.size = sizeof p, .prompt = prompt, .n_prompt = 2, .user = &m};
     carat_compare_options how = {.size = sizeof how, .driver = CARAT_DRIVER_TEXT, .on_position = take_kl};
     carat_summary summary = {.size = sizeof summary};
+    carat_repetition repetition = {.size = sizeof repetition};
     carat_engine_options o;
     carat_engine_options_default(&o);
     p.text = prompt + 2;
@@ -376,8 +377,10 @@ static void act_compare(struct act *a)
     }
     DO((m.n = 0, carat_compare(engine[1], engine[0], &p, &how, err)));
     DO(carat_summarise(m.kl, counts, 2, &summary, err));
+    DO(carat_repetition_of(prompt, 10, &repetition, err));
     mix(a, m.kl, sizeof m.kl);
     mix(a, &summary, sizeof summary);
+    mix(a, &repetition, sizeof repetition);
 close:
     carat_engine_close(engine[0]);
     carat_engine_close(engine[1]);

@@ -88,6 +88,10 @@ done
 expect 0 "${compare[@]}" --out killed
 same one/results.jsonl killed/results.jsonl
 same one/report.html killed/report.html
+touch killed/report.html.12.part killed/notes.part # the first is what a kill leaves
+expect 0 "${compare[@]}" --out killed
+ls killed >files
+[ "$(tr '\n' ' ' <files)" = 'notes.part report.html results.jsonl summary.json ' ] || die "DIR has $(cat files)"
 # and at every place of a line
 size=$(wc -c <one/results.jsonl)
 for n in 0 1 100 $((size / 2)) $((size - 1)); do
