@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # setup.sh: installs the Debian packages that are missing, and needs root or sudo only when there are some. Without an
-# argument those that build the library and the command; `setup.sh check` also those of the tests, `setup.sh fuzz` clang.
+# argument those that build the library and the command; `setup.sh check` also those of the tests, `setup.sh fuzz` clang,
+# `setup.sh report` a browser, in which test/cli/test_report_pages.sh opens the report of carat compare: it skips without.
 set -euo pipefail
 
 packages=()
@@ -33,6 +34,10 @@ if [ "${1:-}" = check ]; then
     need_command shellcheck shellcheck
 fi
 [ "${1:-}" != fuzz ] || need_command clang clang libclang-rt-14-dev
+if [ "${1:-}" = report ]; then
+    need_command chromium chromium fonts-dejavu-core
+    need_command xmllint libxml2-utils
+fi
 [ ${#packages[@]} -gt 0 ] || exit 0
 
 # What to do where they cannot be installed from here: one sentence, and the way without packages.

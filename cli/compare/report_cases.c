@@ -37,7 +37,7 @@ static void put_left_out(FILE *f, size_t n)
     char text[NUMBER_TEXT];
 
     if (n > 0)
-        fprintf(f, "<i class=\"odd\">%s bytes not shown</i>", count_text(text, (int64_t)n));
+        fprintf(f, "<i class=\"cut\">%s bytes are not shown</i>", count_text(text, (int64_t)n));
 }
 
 /* From here to there; what becomes too long is cut, and said. */
@@ -62,7 +62,7 @@ static void put_prompt(FILE *f, const json_t *line)
     put_left_out(f, tail - head);
     put_part(f, &w, tail, w.n);
     if (json_is_true(json_object_get(line, "prompt_cut")))
-        fputs("<i class=\"odd\">the prompt goes on</i>", f);
+        fputs("<i class=\"cut\">the prompt goes on</i>", f);
     fputs("</pre>\n", f);
 }
 
@@ -114,7 +114,7 @@ static void put_answer(FILE *f, const char *label, const struct words *w, size_t
     put_part(f, w, marked, to);
     put_left_out(f, w->n - to);
     if (w->n == 0)
-        fputs("<i class=\"odd\">nothing</i>", f);
+        fputs("<i class=\"cut\">nothing</i>", f);
     fputs("</pre></div>\n", f);
 }
 

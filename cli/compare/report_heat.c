@@ -8,12 +8,13 @@
 #include "compare/report_parts.h"
 
 enum { MOST_LAYERS = 256, MOST_OPERATIONS = 48, MOST_NAMED = 2500, MOST_FLAGGED = 20 };
-enum { WIDTH = 440, LEFT = 46, TOP = 100, RIGHT = 6 };
+enum { WIDTH = 440, LEFT = 46, RIGHT = 6, MOST_NAME = 24 };
 
 struct heat {
     int layers, operations;
     int64_t layer[MOST_LAYERS];
     const char *operation[MOST_OPERATIONS];
+    double top, width, height; /* where the cells begin; of a cell */
 };
 
 /* Where an entry stands; false: the picture has no room for it. */
@@ -57,17 +58,18 @@ static int step_of(double error)
 
 /* ---- the map ---- */
 
-static void put_cell(FILE *f, const json_t *e, const char *key, double x, double y, double width,
-                     double height, bool named)
+static void put_cell(FILE *f, const struct heat *h, const json_t *e, const char *key, double x, double y,
+                     bool named)
 {
-    double error = report_number(e, key);
+    double w = h->width, v = h->height;
     char own[NUMBER_TEXT], channel[NUMBER_TEXT];
 
     fprintf(f, "<path fill=\"currentColor\" fill-opacity=\"%.2f\" d=\"M%.1f,%.1fh%.1fv%.1fh-%.1fz\"",
-            shades[step_of(error)], x, y, width, height, width);
+            shades[step_of(report_number(e, key))], x, y, w, v, w);
     if (named) {
         fputs("><title>", f);
-        svg_text(f, report_word(e, "operation"));
+        report_text(f, report_word(e, "operation"), strlen(report_word(e, "operation")), 5 * MOST_NAME,
+                    false);
         fprintf(f, ", layer %" PRId64 ": own error %s, channel %" PRId64 " %s</title></path>\n",
                 report_count(e, "layer"), number_text(own, report_number(e, "own"), 3),
                 report_count(e, "channel"), number_text(channel, report_number(e, "channel_error"), 3));
@@ -76,22 +78,23 @@ static void put_cell(FILE *f, const json_t *e, const char *key, double x, double
     }
     if (json_is_true(json_object_get(e, "flagged")))
         fprintf(f, "<path class=\"hit\" d=\"M%.1f,%.1fl%.1f,%.1fm-%.1f,0l%.1f,-%.1f\"/>\n", x + 1.5, y + 1.5,
-                width - 3, height - 3, width - 3, width - 3, height - 3);
+                w - 3, v - 3, w - 3, w - 3, v - 3);
 }
 
-static void put_names(FILE *f, const struct heat *h, double width, double height)
+static void put_names(FILE *f, const struct heat *h)
 {
     double last = -100;
     char label[24];
 
+    fprintf(f, "<text x=\"2\" y=\"12\">operations, in the order of a pass</text>\n");
     for (int i = 0; i < h->operations; i++) {
-        fprintf(f, "<text transform=\"translate(%.1f,%d) rotate(-60)\">", LEFT + (i + 0.5) * width + 3,
-                TOP - 6);
-        svg_text(f, h->operation[i]);
+        fprintf(f, "<text transform=\"translate(%.1f,%.1f) rotate(-90)\">", LEFT + (i + 0.5) * h->width + 4,
+                h->top - 6);
+        report_text(f, h->operation[i], strlen(h->operation[i]), 5 * MOST_NAME, false);
         fputs("</text>\n", f);
     }
     for (int i = 0; i < h->layers; i++) {
-        double y = TOP + (i + 0.5) * height;
+        double y = h->top + (i + 0.5) * h->height;
         if (y - last < 13)
             continue;
         snprintf(label, sizeof label, "%" PRId64, h->layer[i]);
@@ -100,7 +103,7 @@ static void put_names(FILE *f, const struct heat *h, double width, double height
         last = y;
     }
     fprintf(f, "<text class=\"mid\" transform=\"translate(12,%.1f) rotate(-90)\">layer</text>\n",
-            TOP + h->layers * height / 2);
+            h->top + h->layers * h->height / 2);
 }
 
 static void put_steps(FILE *f, double y)
@@ -114,6 +117,20 @@ static void put_steps(FILE *f, double y)
     }
 }
 
+static void lay_out(struct heat *h, const json_t *table)
+{
+    const json_t *entry;
+    size_t i, longest = 4;
+    int row, column;
+
+    json_array_foreach(table, i, entry) place_entry(h, entry, &row, &column);
+    for (int k = 0; k < h->operations; k++)
+        longest = strlen(h->operation[k]) > longest ? strlen(h->operation[k]) : longest;
+    h->top = 30 + 6.9 * (double)(longest < MOST_NAME ? longest : MOST_NAME);
+    h->width = h->operations > 8 ? (double)(WIDTH - LEFT - RIGHT) / h->operations : 48;
+    h->height = h->layers > 40 ? 9 : h->layers > 24 ? 12 : 15;
+}
+
 static void put_map(FILE *f, const json_t *table, const char *key, const char *title, const char *caption)
 {
     struct heat h = {0};
@@ -122,17 +139,14 @@ static void put_map(FILE *f, const json_t *table, const char *key, const char *t
     size_t i;
     int row, column;
 
-    json_array_foreach(table, i, entry) place_entry(&h, entry, &row, &column);
-    double width = fmin((double)(WIDTH - LEFT - RIGHT) / h.operations, 40), height = h.layers > 40   ? 9
-                                                                                     : h.layers > 24 ? 12
-                                                                                                     : 15;
-    double bottom = TOP + h.layers * height;
+    lay_out(&h, table);
+    double bottom = h.top + h.layers * h.height;
     fprintf(f, "<figure>\n<h3>%s</h3>\n", title);
     svg_begin(f, WIDTH, (int)bottom + 66, false, title);
-    put_names(f, &h, width, height);
+    put_names(f, &h);
     fputs("<g class=\"s0 heat\">\n", f);
     json_array_foreach(table, i, entry) if (place_entry(&h, entry, &row, &column))
-        put_cell(f, entry, key, LEFT + column * width, TOP + row * height, width, height, named);
+        put_cell(f, &h, entry, key, LEFT + column * h.width, h.top + row * h.height, named);
     put_steps(f, bottom + 10);
     fprintf(f,
             "</g>\n<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">‖test − ref‖ / ‖ref‖, a cross where it is "
@@ -201,12 +215,12 @@ void report_bisection(FILE *f, const json_t *bisect)
         put_flagged(f, table);
     if (json_array_size(table) > 0) {
         fputs("<div class=\"plots\">\n", f);
-        put_map(f, table, "own", "Own error of each operation",
-                "Look for a cell that is darker than its column: the same operation does better in the other "
-                "layers. "
-                "Whole columns are dark where matrices are stored in fewer bits.");
+        put_map(
+            f, table, "own", "Own error of each operation",
+            "Look for a cell that is stronger than its column: the same operation does better in the other "
+            "layers. Whole columns are strong where matrices are stored in fewer bits.");
         put_map(f, table, "channel_error", "Error of the worst channel",
-                "Look for single dark cells: one damaged row of a matrix hardly moves the error over all, "
+                "Look for single strong cells: one damaged row of a matrix hardly moves the error over all, "
                 "but its "
                 "channel is wrong.");
         fputs("</div>\n", f);

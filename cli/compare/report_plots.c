@@ -89,29 +89,28 @@ static void put_band(FILE *f, const struct report_figures *g, curve *low, curve 
 }
 
 struct key {
-    const char *name, *line; /* the class of its line; NULL: a band */
+    const char *name, *path; /* its class */
     int color;
 };
 
-static void put_keys(FILE *f, const struct key *keys, int n, double x, double y)
+static void put_keys(FILE *f, const struct key *keys, int n)
 {
+    double x = field.x;
+
     for (int i = 0; i < n; i++) {
-        const char *shape = keys[i].line ? "h26" : "v-8h26v8z";
-        fprintf(f, "<g class=\"s%d\"><path class=\"%s%s\" d=\"M%.1f,%.1f%s\"/></g>", keys[i].color,
-                keys[i].line ? "line" : "band", keys[i].line ? keys[i].line : "", x, keys[i].line ? y : y + 4,
-                shape);
-        fprintf(f, "<text class=\"key\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 32, y + 4, keys[i].name);
-        x += 54 + 6.4 * (double)strlen(keys[i].name);
+        bool band = strcmp(keys[i].path, "band") == 0;
+        fprintf(f, "<g class=\"s%d\"><path class=\"%s\" d=\"M%.1f,%d%s\"/></g>", keys[i].color, keys[i].path,
+                x, band ? 16 : 12, band ? "v-8h26v8z" : "h26");
+        fprintf(f, "<text class=\"key\" x=\"%.1f\" y=\"16\">%s</text>\n", x + 32, keys[i].name);
+        x += 50 + 6.6 * (double)strlen(keys[i].name);
     }
 }
 
-/* A limit across the field, named at its end. */
-static void put_guide(FILE *f, const struct svg_field *in, double y, const char *name)
+static void put_limit(FILE *f, double share)
 {
-    fprintf(f,
-            "<path class=\"guide\" d=\"M%.1f,%.1fh%.1f\"/><text class=\"end over\" x=\"%.1f\" "
-            "y=\"%.1f\">%s</text>\n",
-            in->x, y, in->width, in->x + in->width - 3, y - 4, name);
+    if (share > 0 && share < 1)
+        fprintf(f, "<path class=\"guide\" d=\"M%.1f,%.1fh%.1f\"/>\n", field.x, down(&field, share),
+                field.width);
 }
 
 /* ---- KL ---- */
@@ -119,6 +118,7 @@ static void put_guide(FILE *f, const struct svg_field *in, double y, const char 
 /* Powers of ten at the ends of the axis. */
 struct decades {
     int least, most;
+    bool zero; /* something that is drawn lies below, on the axis */
 };
 
 static double kl_share(const struct decades *d, double kl)
@@ -128,14 +128,22 @@ static double kl_share(const struct decades *d, double kl)
     return isnan(kl) ? NAN : fmin(fmax(place, 0), 1);
 }
 
+/* NAN where too few prompts are left to speak for all. */
+static double kl_quantile(const struct report_figures *g, int i, double q)
+{
+    int64_t least = g->prompts / 20 > 2 ? g->prompts / 20 : 2;
+
+    return g->column[i].n_kl >= least ? report_quantile(&g->column[i], q) : NAN;
+}
+
 static double kl_median(const struct report_figures *g, int i, const void *with)
 {
-    return kl_share(with, report_quantile(&g->column[i], 0.5));
+    return kl_share(with, kl_quantile(g, i, 0.5));
 }
 
 static double kl_p90(const struct report_figures *g, int i, const void *with)
 {
-    return kl_share(with, report_quantile(&g->column[i], 0.9));
+    return kl_share(with, kl_quantile(g, i, 0.9));
 }
 
 static double kl_mean(const struct report_figures *g, int i, const void *with)
@@ -158,19 +166,22 @@ static double kl_high(const struct report_figures *g, int i, const void *with)
 /* From the least that is drawn and not 0, and no wider than 16 decades. */
 static struct decades kl_decades(const struct report_figures *g, double healthy)
 {
-    double least = INFINITY, most = isnan(healthy) ? 0.01 : healthy;
+    double least = INFINITY, most = healthy > 0 ? healthy : 0.01;
+    bool zero = false;
 
     for (int i = 0; i < g->columns; i++) {
         const struct report_column *c = &g->column[i];
-        double low = g->prompts == 1 ? c->low : report_quantile(c, 0.5);
-        double high = g->prompts == 1 ? c->high : report_quantile(c, 0.9);
-        if (c->n_kl && low > 0)
-            least = fmin(least, low);
-        if (c->n_kl && high > most)
-            most = high;
+        double low = g->prompts == 1 ? c->low : kl_quantile(g, i, 0.5);
+        double high = g->prompts == 1 ? c->high : kl_quantile(g, i, 0.9);
+        if (c->n_kl == 0)
+            continue;
+        zero = zero || low == 0;
+        least = low > 0 ? fmin(least, low) : least;
+        most = high > most ? high : most;
     }
     struct decades d = {.most = (int)ceil(log10(most) + 0.2)};
     d.least = isfinite(least) ? (int)floor(log10(least)) : d.most - 6;
+    d.zero = zero || d.least < d.most - 16;
     d.least = d.least < d.most - 16 ? d.most - 16 : d.least > d.most - 2 ? d.most - 2 : d.least;
     return d;
 }
@@ -180,49 +191,46 @@ static void put_decades(FILE *f, const struct decades *d)
     char label[NUMBER_TEXT];
     int step = (d->most - d->least + 7) / 8;
 
-    for (int e = d->most; e >= d->least; e -= step)
+    for (int e = d->most; e > d->least; e -= step)
         svg_tick_y(f, &field, down(&field, kl_share(d, pow(10, e))), power_text(label, e));
+    svg_tick_y(f, &field, down(&field, 0), d->zero ? "0" : power_text(label, d->least));
 }
 
 static void put_kl(FILE *f, const json_t *summary, const struct report_figures *g)
 {
     static const struct key many[] = {
-        {"median", "", 0}, {"90th percentile", " dash", 1}, {"between them", NULL, 0}};
-    static const struct key one[] = {{"KL", "", 0}},
-                            thinned[] = {{"mean", "", 0}, {"least to largest", NULL, 0}};
+        {"median", "line", 0}, {"90th percentile", "line dash", 1}, {"limits", "guide", 0}};
+    static const struct key one[] = {{"KL", "line", 0}, {"limits", "guide", 0}};
+    static const struct key thinned[] = {
+        {"mean", "line", 0}, {"least to largest", "band", 0}, {"limits", "guide", 0}};
     const json_t *limits = json_object_get(json_object_get(summary, "limits"), "kl");
-    double limit[2] = {NAN, NAN};
-    bool several = g->prompts > 1;
+    struct decades d = kl_decades(g, json_number_value(json_array_get(limits, 0)));
 
-    for (size_t i = 0; i < 2 && json_array_size(limits) == 2; i++)
-        limit[i] = json_number_value(json_array_get(limits, i));
-    struct decades d = kl_decades(g, limit[0]);
     figure_begin(f, "KL over the position", HEIGHT);
     put_decades(f, &d);
     put_positions(f, g, "KL(ref‖test), nats");
-    if (several) {
+    for (size_t i = 0; i < json_array_size(limits); i++)
+        put_limit(f, kl_share(&d, json_number_value(json_array_get(limits, i))));
+    if (g->prompts > 1) {
         put_band(f, g, kl_median, kl_p90, &d, 0);
         put_curve(f, g, kl_p90, &d, " dash", 1);
         put_curve(f, g, kl_median, &d, "", 0);
-        put_keys(f, many, 3, field.x, 12);
-    } else {
-        if (g->group > 1)
-            put_band(f, g, kl_low, kl_high, &d, 0);
-        put_curve(f, g, kl_mean, &d, "", 0);
-        put_keys(f, g->group > 1 ? thinned : one, g->group > 1 ? 2 : 1, field.x, 12);
+        put_keys(f, many, 3);
+        figure_end(
+            f,
+            "Look for a curve that rises: small differences that add up along the answer. Flat and low is "
+            "what rounding does. Drawn as far as two prompts, and one in twenty, go. What is 0 lies on the "
+            "axis.");
+        return;
     }
-    for (int i = 0; i < 2; i++)
-        if (limit[i] > pow(10, d.least) && limit[i] < pow(10, d.most))
-            put_guide(f, &field, down(&field, kl_share(&d, limit[i])),
-                      i ? "a mean above is concerning" : "a mean below is healthy");
+    if (g->group > 1)
+        put_band(f, g, kl_low, kl_high, &d, 0);
+    put_curve(f, g, kl_mean, &d, "", 0);
+    put_keys(f, g->group > 1 ? thinned : one, g->group > 1 ? 3 : 2);
     figure_end(
         f,
-        several
-            ? "Look for a curve that rises: small differences that add up along the answer. Flat and low is "
-              "what rounding does. Fewer prompts reach the later positions. What is 0 lies on the axis."
-            : "Look for a curve that rises: small differences that add up along the answer. Flat and low is "
-              "what rounding does; single peaks are places where the model hesitates. What is 0 lies on the "
-              "axis.");
+        "Look for a curve that rises: small differences that add up along the answer. Flat and low is what "
+        "rounding does; single peaks are places where the model hesitates. What is 0 lies on the axis.");
 }
 
 /* ---- match ---- */
@@ -268,7 +276,8 @@ static double count_matches(const struct report_figures *g, double *match, doubl
 
 static void put_match(FILE *f, const json_t *summary, const struct report_figures *g)
 {
-    static const struct key keys[] = {{"positions", "", 2}, {"prompts that never parted", " dash", 3}};
+    static const struct key keys[] = {
+        {"positions", "line", 2}, {"limits", "guide", 0}, {"whole answers", "line dash", 3}};
     static const double floors[] = {0.99, 0.98, 0.95, 0.9, 0.8, 0.5, 0};
     const json_t *limits = json_object_get(json_object_get(summary, "limits"), "match");
     double match[REPORT_COLUMNS], whole[REPORT_COLUMNS], least = count_matches(g, match, whole);
@@ -286,19 +295,21 @@ static void put_match(FILE *f, const json_t *summary, const struct report_figure
         svg_tick_y(f, &field, down(&field, match_share(&from, share)), label);
     }
     put_positions(f, g, "same first choice, %");
-    for (size_t i = 0; i < 2 && json_array_size(limits) == 2; i++) {
-        double limit = json_number_value(json_array_get(limits, i)) / 100;
-        if (limit > from.least && limit < 1)
-            put_guide(f, &field, down(&field, match_share(&from, limit)),
-                      i ? "below is concerning" : "above is healthy");
-    }
+    for (size_t i = 0; i < json_array_size(limits); i++)
+        put_limit(f, (json_number_value(json_array_get(limits, i)) / 100 - from.least) / (1 - from.least));
     if (g->prompts > 1)
         put_curve(f, g, whole_curve, &from, " dash", 3);
     put_curve(f, g, match_curve, &from, "", 2);
-    put_keys(f, keys, g->prompts > 1 ? 2 : 1, field.x, 12);
+    put_keys(f, keys, g->prompts > 1 ? 3 : 2);
     figure_end(
-        f, "Share of all positions up to this one at which both choose the same id. Look for a steady fall; "
-           "one step down and a flat line behind it is a single near-tie. Mind where the axis begins.");
+        f,
+        g->prompts > 1
+            ? "Share of all positions up to this one at which both choose the same id, and of the answers "
+              "that are the same as far as here. Look for a steady fall of the first; a step down and a flat "
+              "line behind it is a single near-tie. Mind where the axis begins."
+            : "Share of all positions up to this one at which both choose the same id. Look for a steady "
+              "fall; a step down and a flat line behind it is a single near-tie. Mind where the axis "
+              "begins.");
 }
 
 void report_curves(FILE *f, const json_t *summary, const struct report_figures *g)
@@ -316,6 +327,21 @@ static double margin_x(const struct svg_field *in, double margin)
     return in->x + in->width * fmin(fmax(share, 0), 1);
 }
 
+/* "20", "5000", "20k", "3M": beside an axis there is little room. */
+static const char *short_count(char out[NUMBER_TEXT], double n)
+{
+    bool millions = n >= 1e6, thousands = n >= 1e4;
+
+    snprintf(out, NUMBER_TEXT, "%.4g%s",
+             millions    ? n / 1e6
+             : thousands ? n / 1e3
+                         : n,
+             millions    ? "M"
+             : thousands ? "k"
+                         : "");
+    return out;
+}
+
 static void put_bars(FILE *f, const struct svg_field *in, const int64_t *bins, int64_t n, const char *name,
                      int color)
 {
@@ -327,7 +353,7 @@ static void put_bars(FILE *f, const struct svg_field *in, const int64_t *bins, i
         most = bins[i] > most ? bins[i] : most;
     double step = fmax(1, svg_step((double)most, 3)), top = ceil((double)most / step) * step;
     for (double v = 0; v <= top * (1 + 1e-9); v += step)
-        svg_tick_y(f, in, down(in, v / top), count_text(label, (int64_t)v));
+        svg_tick_y(f, in, down(in, v / top), short_count(label, v));
     fprintf(f, "<g class=\"s%d\"><path class=\"bar\" d=\"", color);
     for (int i = 0; i < MARGIN_BINS; i++)
         if (bins[i] > 0) {

@@ -195,7 +195,7 @@ static void put_measured(FILE *f, const json_t *summary)
     static const char *const columns[] = {"median", "p90", "p99", "max"};
     char text[NUMBER_TEXT];
 
-    fputs("<table class=\"cards\"><thead><tr><th>all metrics</th><th>mean</th><th>95 % "
+    fputs("<table class=\"cards all\"><thead><tr><th>all metrics</th><th>mean</th><th>95 % "
           "interval</th><th>median</th>"
           "<th>p90</th><th>p99</th><th>largest</th></tr></thead>\n<tbody>\n",
           f);

@@ -29,15 +29,12 @@ static bool is_odd(uint32_t c)
     return (c & 0xfffe) == 0xfffe;
 }
 
-/* The control pictures of Unicode where there are some. */
+/* A byte as on a terminal, anything else by its number. */
 static size_t put_odd(FILE *f, uint32_t c, bool boxed)
 {
     char name[16];
 
-    if (c < 0x20 || c == 0x7f)
-        snprintf(name, sizeof name, "\xe2\x90%c", c == 0x7f ? 0xa1 : (int)(0x80 + c));
-    else
-        snprintf(name, sizeof name, "U+%04" PRIX32, c);
+    snprintf(name, sizeof name, c < 0x80 ? "\\x%02" PRIx32 : "U+%04" PRIX32, c);
     int n = fprintf(f, boxed ? "<i class=\"odd\">%s</i>" : "%s", name);
     return n > 0 ? (size_t)n : 0;
 }
