@@ -79,7 +79,7 @@ enum { NUMBER_TEXT = 48 };
 const char *number_text(char out[NUMBER_TEXT], double value, int digits);
 /* The same for what is best at 1: "0.9987", "1 − 2.3×10⁻⁸". */
 const char *near_one_text(char out[NUMBER_TEXT], double value);
-/* "99.3 %"; 100 % only where nothing is missing. */
+/* "99.3 %", with a space that does not break; 100 % only where nothing is missing. */
 const char *percent_text(char out[NUMBER_TEXT], double share);
 /* "12 345", with narrow spaces. */
 const char *count_text(char out[NUMBER_TEXT], int64_t n);

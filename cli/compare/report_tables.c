@@ -37,15 +37,26 @@ static void put_plural(FILE *f, int64_t n, const char *one, const char *many)
     fprintf(f, "%s %s", count_text(text, n), n == 1 ? one : many);
 }
 
+/* With its mode, since the two may be one model. */
+static void put_name(FILE *f, const json_t *side)
+{
+    report_value(f, json_object_get(side, "name"));
+    if (*report_word(side, "mode")) {
+        fputs(" <span class=\"soft\">(", f);
+        report_value(f, json_object_get(side, "mode"));
+        fputs(")</span>", f);
+    }
+}
+
 void report_verdict(FILE *f, const json_t *summary, const struct report_figures *g)
 {
     const json_t *verdict = json_object_get(summary, "verdict"), *run = json_object_get(summary, "run");
     int64_t failed = report_count(summary, "failed");
 
     fputs("<header>\n<p class=\"who\">", f);
-    report_value(f, json_object_get(json_object_get(run, "test"), "name"));
+    put_name(f, json_object_get(run, "test"));
     fputs(" <span class=\"soft\">against</span> ", f);
-    report_value(f, json_object_get(json_object_get(run, "ref"), "name"));
+    put_name(f, json_object_get(run, "ref"));
     fputs("</p>\n<h1>", f);
     put_health(f, report_word(verdict, "whole"));
     fputs("</h1>\n<p class=\"reason\">", f);
@@ -106,8 +117,8 @@ static void put_judged(FILE *f, const json_t *summary, const struct judged *j)
     put_interval(f, of, j->write);
     for (int i = 0; i < 2; i++) {
         const json_t *limit = json_array_get(limits, (size_t)i);
-        fprintf(f, "<td data-l=\"%s\">%s %s%s</td>", i ? "concerning" : "healthy", j->sides[i],
-                limit_text(text, limit), j->percent ? " %" : "");
+        fprintf(f, "<td data-l=\"%s\">%s\u00a0%s%s</td>", i ? "concerning" : "healthy", j->sides[i],
+                limit_text(text, limit), j->percent ? "\u00a0%" : "");
     }
     fputs("<td data-l=\"verdict\">", f);
     put_health(f, report_word(json_object_get(summary, "verdict"), j->key));
@@ -277,8 +288,8 @@ static void put_facts(FILE *f, const json_t *summary)
     put_fact(f, "prompts that diverge", count_text(a, report_count(summary, "diverged")));
     put_fact(f, "answers equal as a whole", percent_text(a, report_number(summary, "equal_answers")));
     put_fact(f, "near-ties of the reference", count_text(a, report_count(summary, "near_ties")));
-    put_pair(f, "perplexity of the ids", number_text(a, report_number(summary, "perplexity_ref"), 4),
-             number_text(b, report_number(summary, "perplexity_test"), 4));
+    put_pair(f, "perplexity of the ids", number_text(a, report_number(summary, "perplexity_ref"), 6),
+             number_text(b, report_number(summary, "perplexity_test"), 6));
     put_fact(f, "RMS of Δp", number_text(a, report_number(summary, "delta_p_rms"), 3));
     put_pair(f, "repeated 4-grams", count_text(a, report_count(summary, "repeated_4grams_ref")),
              count_text(b, report_count(summary, "repeated_4grams_test")));
@@ -316,19 +327,29 @@ static void put_lengths(FILE *f, const json_t *at)
     fputs("</tbody></table>\n", f);
 }
 
+static void put_remarks(FILE *f, const json_t *summary)
+{
+    const char *entropy = report_word(json_object_get(summary, "verdict"), "entropy");
+
+    fputs("<p class=\"soft\">", f);
+    if (json_array_size(json_object_get(json_object_get(summary, "kl"), "interval")) == 2)
+        fputs("The intervals are a bootstrap over prompts, since the tokens of one prompt depend on each "
+              "other.",
+              f);
+    else
+        fputs("There is no interval: it is a bootstrap over prompts and needs at least two.", f);
+    if (strcmp(entropy, "not judged") == 0)
+        fputs(" Entropy is judged only where the reference's own is healthy.", f);
+    fputs(" Logarithms are natural; the margin is the first minus the second logit.</p>\n", f);
+}
+
 void report_metrics(FILE *f, const json_t *summary)
 {
     const json_t *at = json_object_get(summary, "at");
-    bool interval = json_array_size(json_object_get(json_object_get(summary, "kl"), "interval")) == 2;
 
     fputs("<section>\n<h2>Metrics</h2>\n", f);
     put_limits(f, summary);
-    fprintf(f,
-            "<p class=\"soft\">%s Natural logarithms. The margin is the first minus the second logit.</p>\n",
-            interval
-                ? "The intervals are a bootstrap over prompts, since the tokens of one prompt depend on each "
-                  "other."
-                : "There is no interval: it is a bootstrap over prompts and needs at least two.");
+    put_remarks(f, summary);
     put_measured(f, summary);
     put_facts(f, summary);
     if (json_array_size(at) > 0)
@@ -388,6 +409,8 @@ static void put_options(FILE *f, const json_t *run)
          at = json_object_iter_next((json_t *)options, at)) {
         key = json_object_iter_key(at);
         value = json_object_iter_value(at);
+        if (json_is_array(value) && json_array_size(value) == 0)
+            continue;
         fputs(between, f);
         report_text(f, key, strlen(key), 256, true);
         fputc(' ', f);
@@ -425,7 +448,7 @@ void report_compared(FILE *f, const json_t *run)
     put_both(f, "container", ref, test, "container", false);
     put_both(f, "types", ref, test, "types", false);
     put_amount(f, "parameters", ref, test, "n_parameter", false);
-    put_amount(f, "size of the weights", ref, test, "weight_bytes", true);
+    put_amount(f, "weights", ref, test, "weight_bytes", true);
     put_amount(f, "recorded rows", ref, test, "rows", false);
     put_both(f, "content hash", ref, test, "content", true);
     put_both(f, "mode", ref, test, "mode", false);

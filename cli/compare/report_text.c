@@ -158,7 +158,7 @@ const char *near_one_text(char out[NUMBER_TEXT], double value)
     char rest[NUMBER_TEXT];
 
     if (value > 0.9999 && value < 1)
-        snprintf(out, NUMBER_TEXT, "1 − %.40s", number_text(rest, 1 - value, 2));
+        snprintf(out, NUMBER_TEXT, "1\u00a0−\u00a0%.30s", number_text(rest, 1 - value, 2));
     else
         number_text(out, value, 4);
     return out;
@@ -175,7 +175,7 @@ const char *percent_text(char out[NUMBER_TEXT], double share)
     }
     while (digits < 14 && missing > 0 && missing < 0.6 * pow(10, -digits))
         digits++;
-    snprintf(out, NUMBER_TEXT, "%.*f %%", percent == 0 || percent == 100 ? 0 : digits, percent);
+    snprintf(out, NUMBER_TEXT, "%.*f\u00a0%%", percent == 0 || percent == 100 ? 0 : digits, percent);
     return out;
 }
 

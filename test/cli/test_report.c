@@ -272,9 +272,9 @@ static void one_prompt(void **state)
     HAS(page, "There is no interval");
     HAS(page, ">0.0213<");
     HAS(page, ">1.00×10⁻⁷<");
-    HAS(page, ">1 − 3.0×10⁻⁸<");
-    HAS(page, ">99.9996 %<");
-    HAS(page, ">below 0.01<");
+    HAS(page, ">1\u00a0−\u00a03.0×10⁻⁸<");
+    HAS(page, ">99.9996\u00a0%<");
+    HAS(page, ">below\u00a00.01<");
     HAS(page, "not judged");
     HAS(page, "22cc33dd");
     HAS(page, "carat compare one two");
@@ -636,13 +636,13 @@ static void numbers(void **state)
     static const struct {
         double value;
         const char *text;
-    } percents[] = {{1, "100 %"},
-                    {0, "0 %"},
-                    {0.5, "50.0 %"},
-                    {0.99949, "99.95 %"},
-                    {0.9996, "99.96 %"},
-                    {0.9999996, "99.99996 %"},
-                    {1 - 1e-9, "99.9999999 %"},
+    } percents[] = {{1, "100\u00a0%"},
+                    {0, "0\u00a0%"},
+                    {0.5, "50.0\u00a0%"},
+                    {0.99949, "99.95\u00a0%"},
+                    {0.9996, "99.96\u00a0%"},
+                    {0.9999996, "99.99996\u00a0%"},
+                    {1 - 1e-9, "99.9999999\u00a0%"},
                     {NAN, "–"}};
     char out[NUMBER_TEXT];
     (void)state;
@@ -653,7 +653,7 @@ static void numbers(void **state)
         assert_string_equal(percent_text(out, percents[i].value), percents[i].text);
     assert_string_equal(near_one_text(out, 0.9987), "0.9987");
     assert_string_equal(near_one_text(out, 1), "1.000");
-    assert_string_equal(near_one_text(out, 1 - 1e-5), "1 − 1.0×10⁻⁵");
+    assert_string_equal(near_one_text(out, 1 - 1e-5), "1\u00a0−\u00a01.0×10⁻⁵");
     assert_string_equal(count_text(out, 1234), "1234");
     assert_string_equal(count_text(out, 12345), "12\u202f345");
     assert_string_equal(count_text(out, 1234567), "1\u202f234\u202f567");
