@@ -43,7 +43,7 @@ const struct option option_table[] = {
      "what all packed models together may take (default 4G)", 1, 1e18},
     GROUP("Input"),
     {{"-p", "--prompt"}, TEXT, AT(prompt), GENERATES | ON(LOGITS) | ON(TOKENIZE) | ON(COMPARE), "TEXT", "the prompt, the first message, or the text", 0, 0},
-    {{"-f", "--file"}, READS, AT(file), ON(RUN) | ON(LOGITS) | ON(TOKENIZE) | ON(COMPARE), "FILE", "read it from FILE", 0, 0},
+    {{"-f", "--file"}, READS, AT(file), ON(RUN) | ON(LOGITS) | ON(TOKENIZE) | ON(COMPARE) | ON(PERPLEXITY), "FILE", "read it from FILE", 0, 0},
     {{"-sys", "--system-prompt"}, TEXT, AT(system), GENERATES | SELDOM(ON(LOGITS) | ON(COMPARE)), "TEXT",
      "a system message before the prompt", 0, 0},
     {{"-sysf", "--system-prompt-file"}, READS, AT(system_file), SELDOM(GENERATES | ON(LOGITS) | ON(COMPARE)), "FILE",

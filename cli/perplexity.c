@@ -206,21 +206,23 @@ static int check_arguments(struct perplexity *p)
 {
     const struct options *o = p->o;
 
-    if (!o->text && !o->messages)
+    const char *text = o->text ? o->text : o->file;
+
+    if (!text && !o->messages)
         return fail(USAGE, "perplexity needs a text: carat perplexity MODEL FILE, or --messages FILE.jsonl");
-    if (o->text && o->messages)
-        return fail(USAGE, "perplexity: both FILE and --messages are given");
+    if ((o->text != NULL) + (o->file != NULL) + (o->messages != NULL) > 1)
+        return fail(USAGE, "perplexity: more than one text; give one of FILE, -f and --messages");
     if (o->messages && o->stride)
         return fail(USAGE, "perplexity: --stride cuts a text into windows, and --messages has none");
     if (!o->messages && o->chat_template)
         return fail(USAGE, "perplexity: --chat-template goes with --messages; a text is scored as it is");
     if (o->json && o->lines)
         return fail(USAGE, "perplexity: --json and --jsonl contradict each other");
-    p->path = o->text ? o->text : o->messages;
+    p->path = text ? text : o->messages;
     p->name = input_name(p->path);
     if (strcmp(p->path, "-") == 0 && strcmp(o->model, "-") == 0)
         return fail(USAGE, "perplexity: MODEL and %s cannot both be standard input",
-                    o->text ? "FILE" : "--messages");
+                    text ? "FILE" : "--messages");
     return strcmp(p->path, "-") == 0 ? DONE : check_readable("perplexity", p->path, false);
 }
 

@@ -97,3 +97,12 @@ expect 1 eval tiny long.jsonl -c 64 --jsonl
 err_has 'E_CONTEXT: long.jsonl: 1 of 3 items are longer than the context of 64; line 2 has [0-9]* tokens'
 out_has '^{"line":2,"status":"context","tokens":[0-9]*}$'
 [ "$(grep -c '"status":"ok"' out)" = 2 ] || die 'the others were not scored'
+
+# NaN is named
+mkdir broken
+cp -r "$tiny"/. broken/
+chmod -R u+w broken
+size=$(od -An -t u8 -N 8 broken/model.safetensors | tr -d ' ')
+printf '\x80\x7f' | dd of=broken/model.safetensors bs=1 seek=$((size + 8 + 16)) conv=notrunc status=none
+refuse 1 eval broken --no-cache items.jsonl
+err_has 'E_NUMERIC: items.jsonl: line 1: .*NaN or infinity'

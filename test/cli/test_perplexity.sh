@@ -38,6 +38,10 @@ expect 0 perplexity tiny bare -c 64 --jsonl
 sed -i 's/"file":"bare"/"file":"text"/' out
 told >others
 same lines others
+# as llama-perplexity is called
+expect 0 perplexity -m tiny -f text --ctx-size 64 --jsonl
+told >others
+same lines others
 
 # ---- every id once ----
 
@@ -96,6 +100,7 @@ same strided others
 
 refuse 2 perplexity tiny
 refuse 2 perplexity tiny text --messages talk.jsonl
+refuse 2 perplexity tiny text -f text
 refuse 2 perplexity tiny --messages talk.jsonl --stride 4
 refuse 2 perplexity tiny text --json --jsonl
 refuse 2 perplexity tiny text -c 3
@@ -145,3 +150,26 @@ expect 1 perplexity tiny --messages long.jsonl -c 32 --jsonl
 err_has 'E_CONTEXT: long.jsonl: 1 of 3 conversations are longer than the context of 32; line 2 has 4[0-9] tokens'
 out_has '^{"line":2,"turns":2,"tokens":4[0-9],"status":"context","id":"a"}'
 [ "$(grep -c '"status":"ok"' out)" = 2 ] || die 'the others were not scored'
+
+# ---- NaN, Ctrl-C and the bar ----
+
+mkdir broken
+cp -r "$tiny"/. broken/
+chmod -R u+w broken
+size=$(od -An -t u8 -N 8 broken/model.safetensors | tr -d ' ')
+printf '\x80\x7f' | dd of=broken/model.safetensors bs=1 seek=$((size + 8 + 16)) conv=notrunc status=none
+refuse 1 perplexity broken --no-cache text -c 64
+err_has 'E_NUMERIC: text: window 1: .*NaN or infinity'
+refuse 1 perplexity broken --no-cache --messages talk.jsonl
+err_has 'E_NUMERIC: talk.jsonl: line 1: .*NaN or infinity'
+
+# shellcheck source=test/cli/interrupt.bash
+. "$CARAT_SOURCE/test/cli/interrupt.bash"
+for i in $(seq 100); do cat text; done >long
+interrupted 0.3 perplexity tiny long -c 64 -t 1 || die "Ctrl-C: $(cat err)"
+if command -v script >/dev/null; then
+    head -n 500 long >some
+    timeout 100 script -qec "$CARAT perplexity tiny some -c 64 -t 1" /dev/null </dev/null >out || die 'on a terminal'
+    tr '\r' '\n' <out >lines
+    grep -q '^scoring \[#* *\] *[0-9]* %  [0-9.]* tok/s  [0-9]* s left' lines || die "no bar: $(head -c 300 lines)"
+fi
