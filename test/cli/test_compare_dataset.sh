@@ -101,9 +101,13 @@ for n in 0 1 100 $((size / 2)) $((size - 1)); do
 done
 # Ctrl-C leaves a directory that goes on
 for _ in $(seq 200); do sed -n '4p' data.jsonl; done >many.jsonl
-interrupt_at 0.1 compare tiny tiny --ref exact --dataset many.jsonl -n 12 --out stopped --parallel 1
-lines=$(wc -l <stopped/results.jsonl)
-[ "$lines" -lt 200 ] || die 'it was not interrupted'
+"$CARAT" compare tiny tiny --ref exact --dataset many.jsonl -n 12 --out stopped --parallel 1 >out 2>err &
+pid=$!
+while [ ! -s stopped/results.jsonl ] && kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -INT $pid
+within 20 $pid
+[ "$code" = 130 ] || die "Ctrl-C: exit code $code"
+[ "$(wc -l <stopped/results.jsonl)" -lt 200 ] || die 'it was not interrupted'
 expect 0 compare tiny tiny --ref exact --dataset many.jsonl -n 12 --out stopped
 [ "$(wc -l <stopped/results.jsonl)" = 200 ] || die 'it did not go on'
 
