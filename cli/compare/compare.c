@@ -93,8 +93,11 @@ static int longest_of(const char *lengths)
 
 static int watch_compare(void *user, size_t done, size_t total)
 {
-    (void)user;
-    return stop_when_interrupted(NULL, done, total);
+    struct compare *c = user;
+    (void)done;
+    (void)total;
+
+    return progress_update(&c->bar, c->told, c->expected);
 }
 
 static int settle_options(struct compare *c)
@@ -221,13 +224,6 @@ int compare_tell(const struct compare *c, json_t *summary)
     return code == DONE && failed ? CHECK_FAILED : code;
 }
 
-static int show_progress(struct compare *c, struct compared *p)
-{
-    const int total = c->options.driver == CARAT_DRIVER_TEXT ? (int)p->answer.n : c->options.max_tokens;
-
-    return progress_update(&c->bar, p->n, (size_t)total);
-}
-
 static int compare_one(struct compare *c, struct compared *p, FILE *results)
 {
     const carat_compare_prompt prompt = compared_prompt(p);
@@ -235,7 +231,8 @@ static int compare_one(struct compare *c, struct compared *p, FILE *results)
     carat_error err;
 
     progress_begin(&c->bar, "comparing", "tok");
-    c->on_progress = show_progress;
+    c->expected =
+        c->options.driver == CARAT_DRIVER_TEXT ? (size_t)p->answer.n : (size_t)c->options.max_tokens;
     const double start = seconds();
     const carat_status status =
         carat_compare(c->side[REF].engine, c->side[TEST].engine, &prompt, &c->options, &err);

@@ -33,7 +33,7 @@ struct compare {
     carat_quality_limits limits;
     bool recorded; /* the reference is logits in files, that of --ref-logits or those of a data set's lines */
     struct progress bar;
-    int (*on_progress)(struct compare *c, struct compared *p); /* after each position; may be NULL */
+    size_t told, expected; /* positions of one prompt */
 };
 
 /* One prompt: what it is, and what was found. Start from {0}. */

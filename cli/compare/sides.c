@@ -49,6 +49,7 @@ int sides_name(struct compare *c)
 
 static int look_at_model(struct side *s)
 {
+    struct progress bar;
     carat_error err;
 
     s->info.size = sizeof s->info;
@@ -56,10 +57,10 @@ static int look_at_model(struct side *s)
         return fail_status(&err);
     if (s->borrowed)
         return DONE;
-    progress_begin(&(struct progress){0}, "hashing", NULL);
-    return carat_model_content(s->model, stop_when_interrupted, NULL, s->content, &err) == CARAT_OK
-               ? DONE
-               : fail_status(&err);
+    progress_begin(&bar, "reading", NULL);
+    const carat_status status = carat_model_content(s->model, progress_update, &bar, s->content, &err);
+    progress_end(&bar);
+    return status == CARAT_OK ? DONE : fail_status(&err);
 }
 
 /* <unused42>, or no piece at all: nobody trained it. */

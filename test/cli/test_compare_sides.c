@@ -98,12 +98,17 @@ const char *model_name(const char *path)
     return path;
 }
 
-int stop_when_interrupted(void *user, size_t done, size_t total)
+int progress_update(void *user, size_t done, size_t total)
 {
     (void)user;
     (void)done;
     (void)total;
     return 0;
+}
+
+void progress_end(struct progress *p)
+{
+    (void)p;
 }
 
 void progress_begin(struct progress *p, const char *label, const char *unit)
