@@ -334,6 +334,7 @@ typedef struct carat_bisect_options {
     carat_progress progress;         /* tokens, of all passes together; may be NULL */
     carat_progress watch;            /* as a session's: asked some hundred times a second; may be NULL */
     void *user;                      /* passed to all callbacks */
+    size_t bytes; /* memory for the sums of channels; with less there are more passes; 0: 56 MiB */
 } carat_bisect_options;
 CARAT_DEFAULT(carat_bisect_options)
 /* Evaluates tokens[n], at least 2, in both engines, which are of models of one shape; each needs a free session.

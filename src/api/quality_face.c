@@ -167,6 +167,8 @@ carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *
         return ct_fail(err, CARAT_E_ARGUMENT, "rows is %d, expected 0 to %d", o.rows, CARAT_MOST_BISECT_ROWS);
     if (o.rows == 0)
         o.rows = CT_BISECT_ROWS;
+    if (o.bytes == 0)
+        o.bytes = CT_BISECT_BYTES;
     CT_TRY(ct_bisect(ref, test, tokens, n, &o, &full, err));
     ct_give_struct(first, &full);
     return CARAT_OK;

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_BYTES ((size_t)56 << 20) /* of sums; the rows beside them are a few MiB */
-
 static const struct {
     const char *name;
     int weight; /* its place in the layer; NO_WEIGHT */
@@ -217,7 +215,7 @@ static int operations_of_run(const struct ct_bisect *b, int first, size_t *chann
 
     for (*channels = 0; end < b->n_judged; end++) {
         size_t more = (size_t)b->judged[end].width;
-        if (end > first && (*channels + more) * 2 * sizeof(double) > MOST_BYTES)
+        if (end > first && (*channels + more) * 2 * sizeof(double) > b->o->bytes)
             break;
         *channels += more;
     }
@@ -237,7 +235,11 @@ static int count_runs(const struct ct_bisect *b)
 /* Judges operations [first, end) on the reference's inputs. */
 static carat_status judge_some(struct ct_bisect *b, int first, int end, size_t channels, carat_error *err)
 {
-    double *sums = calloc(channels, 2 * sizeof *sums), *at = sums;
+    size_t widest = 0;
+
+    for (int i = first; i < end; i++)
+        widest = CT_MAX(widest, (size_t)b->judged[i].width);
+    double *sums = calloc(2 * channels + widest, sizeof *sums), *at = sums;
 
     if (!sums)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %zu channels", channels);
@@ -249,7 +251,7 @@ static carat_status judge_some(struct ct_bisect *b, int first, int end, size_t c
     carat_status status = ct_bisect_pass(b, err);
     for (int i = first; i < end; i++) {
         if (!status && b->judged[i].width > 0)
-            status = ct_bisect_channels(&b->judged[i], err);
+            ct_bisect_channels(&b->judged[i], at);
         b->judged[i].error = b->judged[i].size = NULL;
     }
     free(sums);

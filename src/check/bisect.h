@@ -33,6 +33,7 @@ enum ct_operation {
     CT_OP_HEAD,
 };
 enum { CT_OPS_OF_LAYER = CT_OP_FFN_POST_NORM - CT_OP_ATTN_NORM + 1, CT_BISECT_ROWS = 16 };
+#define CT_BISECT_BYTES ((size_t)56 << 20) /* of sums; the rows beside them are a few MiB */
 
 /* An operation of one layer, or of none, in both engines. */
 struct ct_judged {
@@ -77,8 +78,9 @@ static inline struct ct_judged *ct_bisect_at(const struct ct_bisect *b, enum ct_
  * E_CANCELLED, E_BUSY. */
 carat_status ct_bisect_pass(struct ct_bisect *b, carat_error *err);
 
-/* bisect_judge.c: the largest error of a channel, and the own error, from the sums of an operation. */
-carat_status ct_bisect_channels(struct ct_judged *j, carat_error *err);
+/* bisect_judge.c: the largest error of a channel, and the own error, from the sums of an operation; room has as
+ * many numbers as it has channels. */
+void ct_bisect_channels(struct ct_judged *j, double *room);
 /* Which operations are flagged. The engines say which arithmetic they use. E_MEMORY. */
 carat_status ct_bisect_judge(struct ct_bisect *b, carat_error *err);
 

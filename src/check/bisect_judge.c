@@ -48,22 +48,18 @@ static int bisect_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-carat_status ct_bisect_channels(struct ct_judged *j, carat_error *err)
+void ct_bisect_channels(struct ct_judged *j, double *room)
 {
     double error = 0, size = 0;
-    double *sorted = malloc((size_t)j->width * sizeof *sorted);
 
-    if (!sorted)
-        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %d channels", j->width);
     for (int c = 0; c < j->width; c++) {
         error += j->error[c];
         size += j->size[c];
-        sorted[c] = j->size[c];
+        room[c] = j->size[c];
     }
-    qsort(sorted, (size_t)j->width, sizeof *sorted, bisect_order);
+    qsort(room, (size_t)j->width, sizeof *room, bisect_order);
     const double mean = size / j->width;
-    const double least = j->op == CT_OP_GEGLU ? mean : CT_MAX(sorted[j->width / 2], mean / 64);
-    free(sorted);
+    const double least = j->op == CT_OP_GEGLU ? mean : CT_MAX(room[j->width / 2], mean / 64);
 
     j->result.own = root_ratio(error, size, error);
     for (int c = 0; c < j->width; c++) {
@@ -73,7 +69,6 @@ carat_status ct_bisect_channels(struct ct_judged *j, carat_error *err)
             j->result.channel_error = e;
         }
     }
-    return CARAT_OK;
 }
 
 /* ---- what types explain ---- */

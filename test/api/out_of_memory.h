@@ -340,51 +340,7 @@ close:
     carat_engine_close(engine);
 }
 
-struct measured {
-    double kl[8];
-    int n;
-};
-
-static int take_kl(void *user, void *prompt, const carat_position *p)
-{
-    struct measured *m = prompt;
-    (void)user;
-    m->kl[m->n++] = p->difference.kl;
-    return 0;
-}
-
-/* Two engines over a prompt, and what they say together. */
-static void act_compare(struct act *a)
-{
-    carat_engine *engine[2] = {NULL, NULL};
-    static const int32_t prompt[] = {2, 90, 7, 71, 30, 11, 5, 20, 13, 44};
-    static const int64_t counts[] = {3, 5};
-    struct measured m = {.n = 0};
-    carat_compare_prompt p = {.size = sizeof p, .prompt = prompt, .n_prompt = 2, .user = &m};
-    carat_compare_options how = {.size = sizeof how, .driver = CARAT_DRIVER_TEXT, .on_position = take_kl};
-    carat_summary summary = {.size = sizeof summary};
-    carat_repetition repetition = {.size = sizeof repetition};
-    carat_engine_options o;
-    carat_engine_options_default(&o);
-    p.text = prompt + 2;
-    p.n_text = 8;
-    o.context = 64;
-    o.threads = 2;
-
-    for (int i = 0; i < 2; i++) {
-        o.exact = i;
-        DO(carat_engine_create(&engine[i], a->model, &o, err));
-    }
-    DO((m.n = 0, carat_compare(engine[1], engine[0], &p, &how, err)));
-    DO(carat_summarise(m.kl, counts, 2, &summary, err));
-    DO(carat_repetition_of(prompt, 10, &repetition, err));
-    mix(a, m.kl, sizeof m.kl);
-    mix(a, &summary, sizeof summary);
-    mix(a, &repetition, sizeof repetition);
-close:
-    carat_engine_close(engine[0]);
-    carat_engine_close(engine[1]);
-}
+#include "out_of_memory_quality.h"
 
 /* Engines whose heads keep more than weights, and the best ids of each. */
 static void act_heads(struct act *a)
@@ -639,7 +595,7 @@ static int use_each(struct act *a)
     if (info.kind == CARAT_GENERATOR)
         breaches += refuse_each(a, "plan", act_plan) + refuse_each(a, "generate", act_generate) +
                     refuse_each(a, "fork", act_fork) + refuse_each(a, "heads", act_heads) +
-                    refuse_each(a, "compare", act_compare);
+                    refuse_each(a, "compare", act_compare) + refuse_each(a, "bisect", act_bisect);
     if (info.has_tokenizer)
         breaches += refuse_each(a, "text", act_text) + refuse_each(a, "render", act_render);
     if (info.kind == CARAT_GENERATOR)

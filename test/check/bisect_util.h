@@ -152,7 +152,7 @@ UNUSED static carat_engine *engine_of(const carat_model *model, struct mode mode
     carat_engine *e = NULL;
     carat_engine_options o;
     carat_engine_options_default(&o);
-    o.threads = mode.threads ? mode.threads : 2;
+    o.threads = mode.threads ? mode.threads : 1;
     o.context = mode.context ? mode.context : 128;
     o.chunk = mode.chunk;
     o.exact = mode.exact;

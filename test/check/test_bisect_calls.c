@@ -313,6 +313,51 @@ static void numbers_depend_on_nothing_else(void **state)
     copy_close(&c);
 }
 
+static int count_progress(void *user, size_t done, size_t total)
+{
+    size_t *most = user;
+
+    assert_true(done <= total);
+    *most = total;
+    return 0;
+}
+
+/* In as many passes as there is memory for. */
+static void sums_in_slices(void **state)
+{
+    (void)state;
+    struct copy c = copy_tiny();
+    copy_open(&c);
+    copy_encode(&c, CT_Q8_0);
+    struct told *told = bisect_models(tiny, c.model, (struct mode){0}, (struct mode){0});
+    carat_engine *a = engine_of(tiny, (struct mode){0}), *b = engine_of(c.model, (struct mode){0});
+    for (size_t bytes = 1 << 20; bytes >= 1 << 12; bytes >>= 4) {
+        struct told *t = calloc(1, sizeof *t);
+        size_t total = 0;
+        int32_t id[TOKENS];
+        carat_bisect_options o;
+        carat_bisect_options_default(&o);
+        assert_non_null(t);
+        some_ids(id, tiny);
+        o.bytes = bytes;
+        o.on_operation = keep_told;
+        o.user = t;
+        carat_operation_error_default(&t->first);
+        OK(carat_bisect(a, b, id, TOKENS, &o, &t->first, err));
+        same_told(told, t);
+        o.on_operation = NULL;
+        o.progress = count_progress;
+        o.user = &total;
+        assert_int_equal(bisect(a, b, TOKENS, &o), CARAT_OK);
+        /* 20,000 channels of 16 bytes and a vocabulary of 1024; one operation at least is in a slice */
+        assert_in_range(total / TOKENS, bytes >= 1 << 20 ? 2 : 6, bytes >= 1 << 20 ? 2 : 1 + 103);
+    }
+    free(told);
+    carat_engine_close(a);
+    carat_engine_close(b);
+    copy_close(&c);
+}
+
 /* Strategies of the head, whose logits of a row that wants all are the same, and engines that are in use. */
 static void heads_and_sessions_beside_it(void **state)
 {
@@ -429,6 +474,7 @@ int main(void)
         cmocka_unit_test(whoever_watches_ends_it),
         cmocka_unit_test(rows_are_spread),
         cmocka_unit_test(numbers_depend_on_nothing_else),
+        cmocka_unit_test(sums_in_slices),
         cmocka_unit_test(heads_and_sessions_beside_it),
         cmocka_unit_test(no_statistics_are_kept),
         cmocka_unit_test(containers_are_no_damage),
