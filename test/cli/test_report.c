@@ -6,6 +6,7 @@
 #include "compare/report_parts.h" /* before cmocka, which takes the name fail */
 
 #include "cli/report_page.h"
+#include "cli/report_results.h"
 
 #include <errno.h>
 #include <math.h>
@@ -40,182 +41,9 @@ void *__wrap_calloc(size_t n, size_t size)
     return requests++ == refuse_at ? NULL : __real_calloc(n, size);
 }
 
-/* ---- making results and a summary ---- */
+/* ---- making pages ---- */
 
 static char dir[] = "/tmp/carat-report-XXXXXX", page_path[256];
-
-static void put_list(FILE *f, const char *name, int n, double (*value)(int i, unsigned seed), unsigned seed)
-{
-    fprintf(f, ",\"%s\":[", name);
-    for (int i = 0; i < n; i++)
-        fprintf(f, "%s%.6g", i ? "," : "", value(i, seed));
-    fputs("]", f);
-}
-
-/* From 0 to 1, the same everywhere. */
-static double draw(int i, unsigned seed)
-{
-    uint32_t x = (uint32_t)i * 2654435761u + seed * 40503u + 12345u;
-
-    x ^= x >> 15;
-    x *= 2246822519u;
-    x ^= x >> 13;
-    return (double)(x & 0xffffff) / 0x1000000;
-}
-
-static double some_kl(int i, unsigned seed)
-{
-    return pow(10, -6 + 3 * draw(i, seed)) * (1 + i / 50.0);
-}
-
-static double some_match(int i, unsigned seed)
-{
-    return draw(i, seed + 1) < 0.97;
-}
-
-static double some_margin(int i, unsigned seed)
-{
-    return some_match(i, seed) != 0 ? 8 * draw(i, seed + 2) + 0.2 : 0.2 * draw(i, seed + 2);
-}
-
-static double some_entropy(int i, unsigned seed)
-{
-    return 3 * draw(i, seed + 3);
-}
-
-static double other_entropy(int i, unsigned seed)
-{
-    return some_entropy(i, seed) + 0.3 * draw(i, seed + 4);
-}
-
-static const char run[] =
-    "\"run\":{\"version\":\"0.9\",\"numerics\":1,\"driver\":\"ref\",\"options\":{\"max_tokens\":32,\"near_"
-    "tie\":0.05},"
-    "\"ref\":{\"name\":\"one.gguf\",\"path\":\"/m/"
-    "one.gguf\",\"architecture\":\"gemma3\",\"container\":\"GGUF\","
-    "\"types\":\"BF16 (9 tensors)\",\"weight_bytes\":1000000,\"n_parameter\":500000,\"content\":\"00aa11bb\","
-    "\"mode\":\"exact\"},\"test\":{\"name\":\"two.gguf\",\"types\":\"Q4_0 (9 "
-    "tensors)\",\"weight_bytes\":300000,"
-    "\"n_parameter\":500000,\"content\":\"22cc33dd\",\"mode\":\"fast\"},"
-    "\"data\":{\"name\":\"talk.jsonl\",\"prompts\":1,\"hash\":\"77\"},\"command\":\"carat compare one two\"}";
-
-/* A line with positions; members is the rest of it, with a comma before. */
-static void put_line(FILE *f, const char *id, int n, unsigned seed, double kl, const char *members)
-{
-    fprintf(f, "{\"id\":%s,\"status\":\"ok\",\"driver\":\"ref\"", id);
-    if (kl >= 0) {
-        fprintf(f, ",\"kl\":[");
-        for (int i = 0; i < n; i++)
-            fprintf(f, "%s%.17g", i ? "," : "", kl);
-        fputs("]", f);
-    } else {
-        put_list(f, "kl", n, some_kl, seed);
-    }
-    put_list(f, "match", n, some_match, seed);
-    put_list(f, "margin_ref", n, some_margin, seed);
-    put_list(f, "entropy_ref", n, some_entropy, seed);
-    put_list(f, "entropy_test", n, other_entropy, seed);
-    fprintf(f, "%s}\n", members);
-}
-
-#define TALK                                                                                                 \
-    ",\"prompt\":\"Where is the bed?\",\"answer_ref\":\"It is in the room.\",\"answer_test\":\"It is on "    \
-    "the roof.\","                                                                                           \
-    "\"stop\":null,\"first_divergence\":{\"index\":2,\"id_ref\":5,\"id_test\":6,\"piece_ref\":\" in\","      \
-    "\"piece_test\":\" on\",\"margin_ref\":0.01,\"margin_test\":0.25,\"near_tie\":true}"
-
-#define S(mean, interval)                                                                                    \
-    "{\"mean\":" mean ",\"median\":0.5,\"p90\":0.75,\"p99\":1.5,\"max\":2.5,\"interval\":" interval "}"
-
-/* more ends with a comma, and may be empty. */
-static json_t *make_summary(const char *whole, const char *interval, const char *more)
-{
-    char *text = NULL;
-    json_error_t error;
-
-    assert_true(
-        asprintf(&text,
-                 "{%s\"verdict\":{\"whole\":\"%s\",\"reason\":\"the reason & more\",\"kl\":\"watch\","
-                 "\"correlation\":\"healthy\",\"match\":\"concerning\",\"entropy\":\"not judged\","
-                 "\"loop\":\"healthy\"},\"limits\":{\"kl\":[0.01,0.1],\"correlation\":[0.99,0.95],"
-                 "\"match\":[98,90],\"entropy\":[0.5,0.1]},\"prompts\":1,\"failed\":0,\"positions\":32,"
-                 "\"kl\":{\"mean\":0.0213,\"median\":1e-7,\"p90\":0.75,\"p99\":1.5,\"max\":2.5,\"interval\":%"
-                 "s},"
-                 "\"kl_reverse\":" S("0.02", "null") ",\"correlation\":" S(
-                     "0.99999997", "null") ","
-                                           "\"cosine\":" S("1", "null") ",\"entropy_ref\":" S("1.5", "null") ",\"entropy_test\":" S(
-                                               "1.6",
-                                               "null") ",\"match_rate\":" S("0.999996",
-                                                                            "null") ",\"match_rate_"
-                                                                                    "clear\":" S("1",
-                                                                                                 "null") ",\""
-                                                                                                         "per"
-                                                                                                         "ple"
-                                                                                                         "xit"
-                                                                                                         "y_"
-                                                                                                         "ref"
-                                                                                                         "\":"
-                                                                                                         "3."
-                                                                                                         "5,"
-                                                                                                         "\"p"
-                                                                                                         "erp"
-                                                                                                         "lex"
-                                                                                                         "ity"
-                                                                                                         "_te"
-                                                                                                         "st"
-                                                                                                         "\":"
-                                                                                                         "3."
-                                                                                                         "75,"
-                                                                                                         "\"d"
-                                                                                                         "elt"
-                                                                                                         "a_"
-                                                                                                         "p_"
-                                                                                                         "rms"
-                                                                                                         "\":"
-                                                                                                         "0."
-                                                                                                         "01,"
-                                                                                                         "\"e"
-                                                                                                         "qua"
-                                                                                                         "l_"
-                                                                                                         "ans"
-                                                                                                         "wer"
-                                                                                                         "s\""
-                                                                                                         ":0,"
-                                                                                                         "\"f"
-                                                                                                         "irs"
-                                                                                                         "t_"
-                                                                                                         "div"
-                                                                                                         "erg"
-                                                                                                         "enc"
-                                                                                                         "e\""
-                                                                                                         ":nu"
-                                                                                                         "ll,"
-                                                                                                         "\"d"
-                                                                                                         "ive"
-                                                                                                         "rge"
-                                                                                                         "d\""
-                                                                                                         ":1,"
-                                                                                                         "\"t"
-                                                                                                         "imi"
-                                                                                                         "ngs"
-                                                                                                         "\":"
-                                                                                                         "{\""
-                                                                                                         "sec"
-                                                                                                         "ond"
-                                                                                                         "s\""
-                                                                                                         ":98"
-                                                                                                         "765"
-                                                                                                         ".43"
-                                                                                                         "21}"
-                                                                                                         ",%"
-                                                                                                         "s}",
-                 more, whole, interval, run) > 0);
-    json_t *summary = json_loads(text, JSON_ALLOW_NUL, &error);
-    if (!summary)
-        fail_msg("%s: %s", error.text, text);
-    free(text);
-    return summary;
-}
 
 /* The page of results, which are closed; judged, and kept under the name where that is wished. Free it. */
 static char *write_page(FILE *results, json_t *summary, const char *name, size_t *size)
@@ -263,8 +91,10 @@ static void one_prompt(void **state)
     char *page = write_page(f, make_summary("watch", "null", ""), "one", NULL);
     const char *at = page;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        if (!(at = strstr(at, order[i])))
+        const char *next = strstr(page, order[i]);
+        if (!next || next < at)
             fail_msg("not there, or not in its place: %s", order[i]);
+        at = next;
     }
     HAS(page, "<title>two.gguf against one.gguf</title>");
     HAS(page, "<h1><span class=\"health watch\"><b>!</b> watch</span></h1>");
@@ -312,10 +142,11 @@ static void is_a_function_of_both(void **state)
 
 static void strangers_text_stays_text(void **state)
 {
-    static const char evil[] = "<script>alert('1')</script>\\\" onload=\\\"x\\\" ]]> &amp; </pre></svg><img "
-                               "src=http:x>\\u0000 \\u001b[31m \\u007f"
-                               " \\u0085 \\u202e back \\u2066 \\u200f \\ufeff \\ufffe \\uffff \\udb40\\udc41 "
-                               "\\u0301\\u0301 \\r\\n\\ttab";
+    static const char evil[] =
+        "<script>alert('1')</script>\\\" onload=\\\"x\\\" ]]> &amp; </pre></svg><img "
+        "src=http:x>\\u0000 \\u001b[31m \\u007f"
+        " \\u0085 \\u202e back \\u2066 \\u200f \\ufeff \\ufffe \\uffff \\udb40\\udc41 \\ud83f\\udffe "
+        "\\u0301\\u0301 \\r\\n\\ttab";
     char *members = NULL, *more = NULL;
     (void)state;
 
@@ -359,6 +190,7 @@ static void strangers_text_stays_text(void **state)
     HAS(page, "<i class=\"odd\">U+202E</i>");
     HAS(page, "<i class=\"odd\">U+FFFE</i>");
     HAS(page, "<i class=\"odd\">U+E0041</i>");
+    HAS(page, "<i class=\"odd\">U+1FFFE</i>");
     HAS(page, "&lt;script&gt;");
     HAS(page, "<h2>Not compared</h2>");
     HAS(page, "<bdi>context</bdi>");
@@ -385,11 +217,17 @@ static void long_texts_are_cut(void **state)
             at += sprintf(at, "%s", i == 2000 ? "X" : "é");
         sprintf(at, "\",\"answer_test\":\"short\",\"first_divergence\":{\"index\":1}");
         FILE *f = tmpfile();
+        char *id = malloc(N + 3);
+        memset(id, '8', N + 2);
+        id[0] = id[N + 1] = '"';
+        id[N + 2] = 0;
         for (int i = 0; i < 12; i++)
-            put_line(f, "1", 9, 1, -1, members);
+            put_line(f, id, 9, 1, -1, members);
+        free(id);
         char *page = write_page(f, make_summary("watch", "null", ""), kind ? "controls" : "long", &n);
         assert_in_range(n, 1000, 512 << 10);
         HAS(page, "bytes are not shown");
+        HAS(page, "88…</bdi>");
         free(page);
     }
     free(members);
@@ -545,6 +383,42 @@ static void nothing_to_compare(void **state)
     free(page);
 }
 
+/* Where the last point of a curve lies, in pixels from above. */
+static double end_of_curve(const char *page, const char *begins)
+{
+    const char *end = strstr(page, begins);
+
+    if (!end)
+        fail_msg("no curve %s", begins);
+    end = strchr(end + strlen(begins), '"');
+    while (end[-1] != ',')
+        end--;
+    return atof(end);
+}
+
+/* Of two prompts one parts: half of the answers are whole at the end, and the axis of match begins at 0. */
+static void curves_end_where_they_should(void **state)
+{
+    static const char whole[] = "<g class=\"s3\"><path class=\"line dash\" d=\"";
+    static const char positions[] = "<g class=\"s2\"><path class=\"line\" d=\"";
+    (void)state;
+
+    for (int parts = 0; parts < 2; parts++) {
+        FILE *f = tmpfile();
+        for (int i = 0; i < 2; i++) {
+            fprintf(f, "{\"id\":%d,\"status\":\"ok\",\"kl\":[1e-3,1e-3,1e-3,1e-3],\"match\":[1,1,", i);
+            fputs(parts && i ? "0,0]}\n" : "1,1]}\n", f);
+        }
+        char *page = write_page(f, make_summary("healthy", "[0,1]", ""), "curves", NULL);
+        double top = 30, height = 212;
+        assert_true(fabs(end_of_curve(page, whole) - (parts ? top + height / 2 : top)) < 0.06);
+        assert_true(fabs(end_of_curve(page, positions) - (parts ? top + height / 4 : top)) < 0.06);
+        /* decades from 1e-3 to 1e-1 */
+        assert_true(fabs(end_of_curve(page, "<path class=\"line\" d=\"") - (top + height)) < 0.06);
+        free(page);
+    }
+}
+
 static void equal_models(void **state)
 {
     (void)state;
@@ -687,6 +561,7 @@ int main(void)
         cmocka_unit_test(curves_are_thinned),
         cmocka_unit_test(a_bisection),
         cmocka_unit_test(nothing_to_compare),
+        cmocka_unit_test(curves_end_where_they_should),
         cmocka_unit_test(equal_models),
         cmocka_unit_test(what_cannot_be_written),
         cmocka_unit_test(refused_memory),
