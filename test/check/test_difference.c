@@ -142,6 +142,25 @@ static void near_ties_are_the_callers(void **state)
     assert_true(d.near_tie && d.match);
 }
 
+static void overlap_is_of_the_top(void **state)
+{
+    carat_difference_options o;
+    carat_difference d;
+
+    (void)state;
+    carat_difference_options_default(&o);
+    carat_difference_default(&d);
+    make_rows(14, 100, 1, 1);
+    OK(carat_difference_of(ref, ref, 100, &o, &d, &err));
+    assert_int_equal(d.overlap, 10);
+    o.top = 1;
+    OK(carat_difference_of(ref, ref, 100, &o, &d, &err));
+    assert_int_equal(d.overlap, 1);
+    o.top = 1024;
+    OK(carat_difference_of(ref, ref, 100, &o, &d, &err));
+    assert_int_equal(d.overlap, 100);
+}
+
 /* ---- callers ---- */
 
 static void older_structs_are_completed(void **state)
@@ -253,11 +272,9 @@ static void bad_arguments_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metrics_are_scipys),
-        cmocka_unit_test(columns_become_ids),
-        cmocka_unit_test(near_ties_are_the_callers),
-        cmocka_unit_test(older_structs_are_completed),
-        cmocka_unit_test(the_callers_rounding_does_not_matter),
+        cmocka_unit_test(metrics_are_scipys),          cmocka_unit_test(columns_become_ids),
+        cmocka_unit_test(near_ties_are_the_callers),   cmocka_unit_test(overlap_is_of_the_top),
+        cmocka_unit_test(older_structs_are_completed), cmocka_unit_test(the_callers_rounding_does_not_matter),
         cmocka_unit_test(bad_arguments_are_refused),
     };
     return cmocka_run_group_tests_name("check: difference", tests, NULL, NULL);

@@ -297,6 +297,44 @@ static void test_not_finite(void **unused)
     }
 }
 
+/* FNV-1a of the bits of all numbers. */
+static uint64_t mixed(uint64_t hash, const struct ct_score_pair *p, const struct ct_score_row *row)
+{
+    const double number[] = {p->best_ref,   p->best_test,   p->margin_ref,  p->margin_test,  p->kl,
+                             p->kl_reverse, p->correlation, p->cosine,      p->entropy_ref,  p->entropy_test,
+                             p->overlap,    p->largest,     p->logprob_ref, p->logprob_test, p->delta_p,
+                             row->top,      row->log_sum,   row->entropy};
+    unsigned char byte[sizeof number];
+
+    memcpy(byte, number, sizeof number);
+    for (size_t i = 0; i < sizeof byte; i++)
+        hash = (hash ^ byte[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* The bits that every processor gives. */
+static void test_committed_bits(void **unused)
+{
+    static const int n[] = {2, 31, 33, 257, 1024, 5003, 262144};
+    const struct ct_score *tables[] = {ct_score(), &ct_score_ref};
+    struct ct_score_pair p;
+    struct ct_score_row row;
+
+    (void)unused;
+    for (size_t table = 0; table < CT_COUNT(tables); table++) {
+        uint64_t hash = 0xcbf29ce484222325u;
+        seed = 11;
+        for (size_t i = 0; i < CT_COUNT(n); i++) {
+            make_rows(n[i], 0.5 * (double)(i + 1), 0.1 * (double)(i + 1));
+            tables[table]->pair(&p, ref_row, test_row, n[i], n[i] / 2, 10);
+            tables[table]->row(&row, test_row, n[i]);
+            hash = mixed(hash, &p, &row);
+        }
+        if (hash != 0xc63cd25c28d09067u)
+            fail_msg("the bits of table %zu have the hash 0x%llx", table, (unsigned long long)hash);
+    }
+}
+
 /* Nothing behind a row is read: there is no page. */
 static void test_ends_of_rows(void **unused)
 {
@@ -348,10 +386,10 @@ static int give_room_back(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),        cmocka_unit_test(test_of_itself),
-        cmocka_unit_test(test_ties),         cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_constant),     cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_ends_of_rows),
+        cmocka_unit_test(test_pairs),          cmocka_unit_test(test_of_itself),
+        cmocka_unit_test(test_ties),           cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_constant),       cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_committed_bits), cmocka_unit_test(test_ends_of_rows),
     };
     return cmocka_run_group_tests_name("kernel: score", tests, make_room, give_room_back);
 }
