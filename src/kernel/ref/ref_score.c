@@ -4,7 +4,7 @@
 #include "kernel/ref/ref.h"
 #include "kernel/score.h"
 
-enum { N = 32 }; /* partial sums */
+enum { N = 32, BLOCKS = 4 }; /* partial sums; and columns for each of them at a time */
 
 /* ---- before anything else: is all of it finite, and what is the mean? ---- */
 
@@ -18,28 +18,22 @@ static inline bool row_finite(float x)
     return (ct_f32_bits(x) & 0x7f800000u) != 0x7f800000u;
 }
 
+/* In double no sum of floats overflows: it is finite when all of them are. */
 static struct row_facts row_look(const float *x, int n)
 {
     struct row_facts facts = {.wrong_column = -1};
     double sum[N] = {0};
-    uint32_t wrong[N] = {0};
     int i = 0;
 
     for (; i + N <= n; i += N)
-        for (int j = 0; j < N; j++) {
+        for (int j = 0; j < N; j++)
             sum[j] += x[i + j];
-            wrong[j] |= row_finite(x[i + j]) ? 0 : 1;
-        }
-    for (int j = 0; i + j < n; j++) {
+    for (int j = 0; i + j < n; j++)
         sum[j] += x[i + j];
-        wrong[j] |= row_finite(x[i + j]) ? 0 : 1;
-    }
-    for (int j = 1; j < N; j++)
-        wrong[0] |= wrong[j];
-    if (wrong[0])
+    facts.mean = ct_fold_double(sum) / n;
+    if (facts.mean - facts.mean != 0)
         for (facts.wrong_column = 0; row_finite(x[facts.wrong_column]); facts.wrong_column++)
             continue;
-    facts.mean = ct_fold_double(sum) / n;
     return facts;
 }
 
@@ -189,52 +183,49 @@ static void score_row(struct ct_score_row *out, const float *x, int n)
 struct pair_sums {
     double e_ref[N], e_test[N], ed_ref[N], ed_test[N]; /* exp(d), exp(d) d, with d = x - top */
     double apart_ref[N], apart_test[N];                /* exp(d) times the difference of both d */
-    double square_ref[N], square_test[N], product[N];
-    double var_ref[N], var_test[N], covar[N]; /* the same of x - mean */
+    double var_ref[N], var_test[N], covar[N];          /* products of x - mean */
 };
 
 struct pair_side {
-    double top, mean;
+    double top, above; /* the largest logit, and by how much it exceeds the mean */
 };
 
-/* In loops of their own, so that more of exp is under way at once. */
-static inline void pair_add(struct pair_sums *s, const float *ref, const float *test, int have,
+/* `blocks` runs of `have` columns, N apart. The exponentials have loops of their own, so that more of them are
+ * under way, and of several blocks each partial sum is fetched once. */
+static inline void pair_add(struct pair_sums *s, const float *ref, const float *test, int blocks, int have,
                             struct pair_side r, struct pair_side t)
 {
-    double da[N], db[N], ea[N], eb[N];
+    double da[BLOCKS * N], db[BLOCKS * N], ea[BLOCKS * N], eb[BLOCKS * N];
+    const int n = (blocks - 1) * N + have;
 
-    for (int j = 0; j < have; j++)
+    for (int j = 0; j < n; j++)
         ea[j] = ct_exp_weight(da[j] = ref[j] - r.top);
-    for (int j = 0; j < have; j++)
+    for (int j = 0; j < n; j++)
         eb[j] = ct_exp_weight(db[j] = test[j] - t.top);
-    for (int j = 0; j < have; j++) {
-        s->e_ref[j] += ea[j];
-        s->e_test[j] += eb[j];
-        s->ed_ref[j] = __builtin_fma(ea[j], da[j], s->ed_ref[j]);
-        s->ed_test[j] = __builtin_fma(eb[j], db[j], s->ed_test[j]);
-        s->apart_ref[j] = __builtin_fma(ea[j], da[j] - db[j], s->apart_ref[j]);
-        s->apart_test[j] = __builtin_fma(eb[j], db[j] - da[j], s->apart_test[j]);
-    }
-    for (int j = 0; j < have; j++) {
-        double a = ref[j], b = test[j], ca = a - r.mean, cb = b - t.mean;
-        s->square_ref[j] = __builtin_fma(a, a, s->square_ref[j]);
-        s->square_test[j] = __builtin_fma(b, b, s->square_test[j]);
-        s->product[j] = __builtin_fma(a, b, s->product[j]);
-        s->var_ref[j] = __builtin_fma(ca, ca, s->var_ref[j]);
-        s->var_test[j] = __builtin_fma(cb, cb, s->var_test[j]);
-        s->covar[j] = __builtin_fma(ca, cb, s->covar[j]);
-    }
+    for (int j = 0; j < have; j++)
+        for (int i = j; i < j + blocks * N; i += N) {
+            double ca = da[i] + r.above, cb = db[i] + t.above;
+            s->e_ref[j] += ea[i];
+            s->e_test[j] += eb[i];
+            s->ed_ref[j] = __builtin_fma(ea[i], da[i], s->ed_ref[j]);
+            s->ed_test[j] = __builtin_fma(eb[i], db[i], s->ed_test[j]);
+            s->apart_ref[j] = __builtin_fma(ea[i], da[i] - db[i], s->apart_ref[j]);
+            s->apart_test[j] = __builtin_fma(eb[i], db[i] - da[i], s->apart_test[j]);
+            s->var_ref[j] = __builtin_fma(ca, ca, s->var_ref[j]);
+            s->var_test[j] = __builtin_fma(cb, cb, s->var_test[j]);
+            s->covar[j] = __builtin_fma(ca, cb, s->covar[j]);
+        }
 }
 
 /* Cosine of the angle between two vectors by their products. One of length 0 has none: 1 when both are, else
  * 0. */
-static double pair_cosine(double p[N], double aa[N], double bb[N])
+static double pair_cosine(double ab, double aa, double bb)
 {
-    double a = ct_fold_double(aa), b = ct_fold_double(bb), product = ct_fold_double(p);
+    double cosine = ab / __builtin_sqrt(aa * bb);
 
-    if (a == 0 || b == 0)
-        return a == b ? 1 : 0;
-    return CT_MAX(-1.0, CT_MIN(1.0, product / __builtin_sqrt(a * b)));
+    if (aa == 0 || bb == 0)
+        return aa == bb ? 1 : 0;
+    return CT_MAX(-1.0, CT_MIN(1.0, cosine));
 }
 
 /* What the highest columns say; returns nothing that needs the sums. */
@@ -273,10 +264,13 @@ static void score_pair(struct ct_score_pair *out, const float *ref, const float 
             return;
         }
     pair_tops(out, ref, test, n, top);
-    const struct pair_side r = {ref[out->best_ref], facts[0].mean}, t = {test[out->best_test], facts[1].mean};
+    const struct pair_side r = {ref[out->best_ref], ref[out->best_ref] - facts[0].mean},
+                           t = {test[out->best_test], test[out->best_test] - facts[1].mean};
+    for (; i + BLOCKS * N <= n; i += BLOCKS * N)
+        pair_add(&s, ref + i, test + i, BLOCKS, N, r, t);
     for (; i + N <= n; i += N)
-        pair_add(&s, ref + i, test + i, N, r, t);
-    pair_add(&s, ref + i, test + i, n - i, r, t);
+        pair_add(&s, ref + i, test + i, 1, N, r, t);
+    pair_add(&s, ref + i, test + i, 1, n - i, r, t);
 
     double sum_ref = ct_fold_double(s.e_ref), sum_test = ct_fold_double(s.e_test);
     double log_ref = ct_log_double(sum_ref), log_test = ct_log_double(sum_test);
@@ -286,9 +280,12 @@ static void score_pair(struct ct_score_pair *out, const float *ref, const float 
     double kl_reverse = ct_fold_double(s.apart_test) / sum_test - (log_test - log_ref);
     out->kl = CT_MAX(kl, 0.0);
     out->kl_reverse = CT_MAX(kl_reverse, 0.0);
-    out->correlation = pair_cosine(s.covar, s.var_ref, s.var_test);
-    out->cosine = pair_cosine(s.product, s.square_ref, s.square_test);
-    next = next == CT_SCORE_NEXT_REF ? out->best_ref : next == CT_SCORE_NEXT_TEST ? out->best_test : next;
+    double covar = ct_fold_double(s.covar), mean_ref = facts[0].mean, mean_test = facts[1].mean;
+    double var_ref = ct_fold_double(s.var_ref), var_test = ct_fold_double(s.var_test);
+    out->correlation = pair_cosine(covar, var_ref, var_test);
+    out->cosine = pair_cosine(__builtin_fma(n * mean_ref, mean_test, covar),
+                              __builtin_fma(n * mean_ref, mean_ref, var_ref),
+                              __builtin_fma(n * mean_test, mean_test, var_test));
     if (next >= 0) {
         out->logprob_ref = (ref[next] - r.top) - log_ref;
         out->logprob_test = (test[next] - t.top) - log_test;
