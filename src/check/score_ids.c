@@ -26,7 +26,6 @@ struct scoring {
     const struct ct_score *kernel;
     struct ct_pool *pool; /* NULL: one thread does */
     int at;               /* first id of the slice; those before are evaluated */
-    int again;            /* held tokens that were evaluated once more before the first */
     carat_progress watch; /* the session's own, while the call's is in its place */
     void *user;
 };
@@ -81,13 +80,14 @@ static carat_status score_first(struct scoring *s, carat_error *err)
 
 /* ---- slices ---- */
 
-/* The session's watch hears of the whole call, not of each slice. */
+/* The session's watch hears of the whole call, not of each slice. A session that has logits lacks nothing of what it
+ * holds, so that no token before is evaluated once more. */
 static int watch_all(void *user, size_t done, size_t total)
 {
     const struct scoring *s = user;
-    const size_t before = (size_t)(s->again + s->at);
 
-    return s->watch(s->user, before + done, before + total + (size_t)CT_MAX(0, s->n - 1 - s->at - SLICE));
+    (void)total;
+    return s->watch(s->user, (size_t)s->at + done, (size_t)s->n - 1);
 }
 
 static carat_status score_slices(struct scoring *s, carat_error *err)
@@ -100,7 +100,6 @@ static carat_status score_slices(struct scoring *s, carat_error *err)
                          .logits = s->logits,
                          .wants = CARAT_WANTS_ALL};
         CT_TRY(ct_evaluate(s->session->engine, &row, 1, false, err));
-        s->again += s->session->again;
         score_slice(s, rows);
     }
     return CARAT_OK;

@@ -98,14 +98,15 @@ static void have_the_same_bits(void **state)
     carat_engine_options o = options(1, 0, 256);
 
     score_with(m, &o, id.id, first);
-    for (int threads = 1; threads <= 3; threads++)
+    /* a sanitizer looks for other mistakes, and makes this ten times slower */
+    for (int threads = SANITIZED ? 3 : 1; threads <= 3; threads++)
         for (int c = 0; c < 3; c++) {
             o.threads = threads;
             o.chunk = chunks[c];
             score_with(m, &o, id.id, logprob);
             assert_memory_equal(logprob, first, (N - HELD) * sizeof *first);
         }
-    for (int i = 0; carat_isa_name(i); i++) {
+    for (int i = 0; carat_isa_name(i) && !SANITIZED; i++) {
         o.isa = carat_isa_name(i);
         if (has_isa(m, o.isa)) {
             score_with(m, &o, id.id, logprob);
@@ -244,11 +245,7 @@ static void is_watched(void **state)
     assert_true(w.calls > 20 && w.busy == w.calls && !w.wrong);
     assert_int_equal(w.total, 199);
     assert_in_range(w.last, 190, 199);
-    /* after going back, what the local layers lack counts, too */
-    OK(carat_rewind(s, 100, err));
-    OK(carat_append(s, ids + 100, 1, err));
-    OK(carat_rewind(s, 60, err));
-    w = (struct watcher){.session = s};
+    OK(carat_rewind(s, 60, err)); /* the local layers have no longer what comes before */
     OK(carat_sync(s, ids, 61, NULL, err));
     w = (struct watcher){.session = s, .stop_at = 50};
     assert_int_equal(carat_score(s, ids + 61, 100, again, NULL), CARAT_E_CANCELLED);
