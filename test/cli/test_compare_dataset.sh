@@ -50,11 +50,11 @@ without_timings out >a
 same a b
 
 # answers are followed in whole chunks; one that the template renders ends with its turn
-expect 0 "${compare[@]}" --out text --driver text
+expect 0 "${compare[@]}" --out text --driver text --ignore-eos
 sed -n 's/^{"id":"b".*"ids":\[\([0-9,]*\)\],.*/\1/p' text/results.jsonl >ids
 [ "$(tr ',' '\n' <ids | wc -l)" -ge 7 ] || die "the answer of b is $(cat ids)"
 case $(cat ids) in *,106) ;; *) die "the answer of b does not end its turn: $(cat ids)" ;; esac
-expect 0 "${compare[@]}" --out other --restart --driver text --chunk 5 --parallel 2 -t 3
+expect 0 "${compare[@]}" --out other --restart --driver text --ignore-eos --chunk 5 --parallel 2 -t 3
 same text/results.jsonl other/results.jsonl
 expect 0 "${compare[@]}" --out at --at 5,10,12 --ignore-eos
 out_has 'tokens  *KL  *corr. *match %  *parts at'
