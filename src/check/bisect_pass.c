@@ -38,15 +38,17 @@ struct side {
     carat_engine *engine;
     carat_session *session;
     struct ct_trace trace;
-    bool listens;      /* with it */
-    bool ours;         /* the pass under way is of our session */
-    bool written;      /* its final norm has run: what follows is the head's business */
-    int n;             /* current rows */
-    int *kept;         /* [chunk] of them: number among the rows that are compared; -1: is not */
-    int next;          /* number of the next such row */
-    int heard;         /* rows of logits so far */
-    float *row;        /* [widest] */
-    float *gate_up[2]; /* [n_rows][ffn] of the rows of the pass that are compared */
+    bool timed; /* a pass of ours has been, and what follows are the engine's statistics before it */
+    struct ct_stats stats; /* its time was mostly spent in waiting */
+    bool listens;          /* with it */
+    bool ours;             /* the pass under way is of our session */
+    bool written;          /* its final norm has run: what follows is the head's business */
+    int n;                 /* current rows */
+    int *kept;             /* [chunk] of them: number among the rows that are compared; -1: is not */
+    int next;              /* number of the next such row */
+    int heard;             /* rows of logits so far */
+    float *row;            /* [widest] */
+    float *gate_up[2];     /* [n_rows][ffn] of the rows of the pass that are compared */
 };
 
 struct lockstep {
@@ -313,6 +315,10 @@ static void bisect_hear(void *user, struct ct_backend *backend, const struct ct_
     if (begins) {
         s->ours = s->engine->sequence[0] == s->session->slot;
         s->written = false;
+        if (s->ours) {
+            s->stats = s->engine->stats;
+            s->timed = true;
+        }
     }
     if (!s->ours || s->written || lockstep_ends(l))
         return;
@@ -368,12 +374,23 @@ static int tokens_of_pass(const struct lockstep *l, int at)
 
     for (int i = 0; i < 2; i++) {
         const carat_engine *e = l->side[i].engine;
-        n = CT_MIN(n, CT_MIN(e->plan.chunk, ct_kv_span(&e->cache, at)));
+        n = CT_MIN(n, CT_MIN(e->decode_chunk, ct_kv_span(&e->cache, at)));
     }
     return n;
 }
 
-/* Evaluates tokens [at, at + n). */
+/* What was timed inside a pass says nothing. */
+static void forget_pass(struct side *s)
+{
+    ct_lock_enter(&s->engine->lock);
+    if (s->timed)
+        s->engine->stats = s->stats;
+    s->timed = false;
+    ct_lock_leave(&s->engine->lock);
+}
+
+/* Evaluates tokens [at, at + n), as drafts of the first: no pass of drafts is cut into rows, whatever an engine has
+ * measured. */
 static bool step_side(struct side *s, int at, int n)
 {
     const struct ct_bisect *b = s->both->b;
@@ -391,7 +408,9 @@ static bool step_side(struct side *s, int at, int n)
                      .n_wanted = n_wanted,
                      .deliver = bisect_deliver,
                      .user = s};
+    s->session->drafts = n - 1;
     carat_status status = ct_step(s->engine, &row, 1, &err);
+    forget_pass(s);
     if (status)
         lockstep_fail(s->both, status, "%s: %s", side_name(s), err.message);
     return !lockstep_ends(s->both);
@@ -486,7 +505,6 @@ static carat_status begin_side(struct side *s, carat_error *err)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for rows of %zu values", widest);
     s->gate_up[1] = s->gate_up[0] + apart;
     CT_TRY(ct_session_create(&s->session, s->engine, &o, err));
-    s->session->attended = true;
     return listen_to(s, err);
 }
 

@@ -97,7 +97,6 @@ struct carat_session {
     const struct ct_reading *reading; /* that, or what a generation reads; NULL: all logits */
     /* In place of the row's deliver: gets what is read. The same rules. */
     int (*take)(void *user, int token, const struct ct_logits *logits);
-    bool attended; /* somebody waits inside its passes: they are not cut into rows, and are not timed */
 };
 
 /* What carat.h and carat_tools.h say of carat_engine_create and so on; options are complete. */

@@ -19,7 +19,6 @@ struct step {
     int most;         /* and how many there may be */
     bool decodes;     /* it has one row of each session, drafts aside */
     bool one_by_one;  /* that is one, since a larger pass would take longer */
-    bool attended;    /* somebody waits inside its passes */
     bool stopped;     /* all sessions of the pass wanted it to end: nothing more is computed */
     int failed;       /* the first row that failed; n: none */
     carat_error *err; /* of that row */
@@ -165,7 +164,6 @@ static void set_most(struct step *s)
     int rows = 0, depth = 0;
     bool prefills = false;
 
-    s->attended = false;
     for (int r = 0; r < s->n; r++)
         if (row_has_more(&s->rows[r])) {
             const carat_session *c = s->rows[r].session;
@@ -173,9 +171,8 @@ static void set_most(struct step *s)
             rows += left;
             depth = CT_MAX(depth, next_position(c) + CT_MIN(left, e->plan.chunk));
             prefills |= left > 1 + c->drafts;
-            s->attended |= c->attended;
         }
-    s->one_by_one = prefills && !s->attended && ct_one_by_one(&e->stats, CT_MIN(rows, e->plan.chunk), depth);
+    s->one_by_one = prefills && ct_one_by_one(&e->stats, CT_MIN(rows, e->plan.chunk), depth);
     s->most = s->one_by_one ? 1 : prefills ? e->plan.chunk : e->decode_chunk;
 }
 
@@ -470,7 +467,7 @@ static void run_pass(struct step *s)
         ct_forward(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
         run_head(s);
         bool whole = end_pass(e->backend);
-        if (whole && !s->attended)
+        if (whole)
             count_pass(s, ct_os_seconds() - start);
         for (int r = 0; r < s->n; r++)
             if (s->rows[r].session->taking > 0)
