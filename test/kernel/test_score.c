@@ -194,6 +194,28 @@ static void test_of_itself(void **unused)
     }
 }
 
+/* Multiples have the same direction, or the opposite one: rounding takes neither number beyond 1. */
+static void test_of_multiples(void **unused)
+{
+    static const int factor[] = {3, 5, 7, -3};
+    const struct ct_score *score = ct_score();
+    struct ct_score_pair p;
+
+    (void)unused;
+    seed = 8;
+    for (int round = 0; round < 2000; round++) {
+        int n = 2 + round % 60, times = factor[round % 4];
+        for (int i = 0; i < n; i++) {
+            ref_row[i] = (float)(int)(uniform() * 65536) * 0x1p-10f;
+            test_row[i] = ref_row[i] * (float)times;
+        }
+        score->pair(&p, ref_row, test_row, n, -1, 1);
+        assert_true(fabs(p.correlation) <= 1 && fabs(p.cosine) <= 1);
+        near(p.correlation, times > 0 ? 1 : -1, "correlation");
+        near(p.cosine, times > 0 ? 1 : -1, "cosine");
+    }
+}
+
 /* Logits many of which are alike: the lower column is the higher one. */
 static void test_ties(void **unused)
 {
@@ -386,10 +408,11 @@ static int give_room_back(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),          cmocka_unit_test(test_of_itself),
-        cmocka_unit_test(test_ties),           cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_constant),       cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_committed_bits), cmocka_unit_test(test_ends_of_rows),
+        cmocka_unit_test(test_pairs),        cmocka_unit_test(test_of_itself),
+        cmocka_unit_test(test_of_multiples), cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_extremes),     cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_not_finite),   cmocka_unit_test(test_committed_bits),
+        cmocka_unit_test(test_ends_of_rows),
     };
     return cmocka_run_group_tests_name("kernel: score", tests, make_room, give_room_back);
 }
