@@ -45,7 +45,7 @@ static void put_page(FILE *f, const json_t *summary, const struct report_figures
     put_head(f, run);
     report_verdict(f, summary, g);
     report_metrics(f, summary);
-    report_compared(f, run);
+    report_compared(f, summary);
     put_pictures(f, summary, g);
     report_cases(f, g, report_count(summary, "failed"));
     if (json_is_object(bisect))

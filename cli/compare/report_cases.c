@@ -8,7 +8,7 @@
 #include "compare/report_parts.h"
 
 /* Bytes of a prompt and of an answer that are shown, and of XML that a text may become. */
-enum { PROMPT_HEAD = 1000, PROMPT_TAIL = 300, BEFORE = 500, AFTER = 700, MOST_XML = 16384 };
+enum { PROMPT_HEAD = 1000, PROMPT_TAIL = 300, BEFORE = 500, AFTER = 700, MOST_XML = 16384, MOST_PIECE = 256 };
 
 struct words {
     const char *s;
@@ -82,6 +82,20 @@ static bool stands_at(const struct words *text, size_t at, const struct words *p
     return piece->n <= text->n - at && memcmp(text->s + at, piece->s, piece->n) == 0;
 }
 
+/* A piece as it stands in a text: vocabularies write a space as U+2581. */
+static struct words piece_of(const json_t *d, const char *key, char out[MOST_PIECE])
+{
+    struct words w = words_of(d, key);
+    size_t n = 0;
+
+    for (size_t i = 0; i < w.n && n < MOST_PIECE; n++) {
+        bool space = w.n - i >= 3 && memcmp(w.s + i, "\xe2\x96\x81", 3) == 0;
+        out[n] = space ? ' ' : w.s[i];
+        i += space ? 3 : 1;
+    }
+    return (struct words){out, n};
+}
+
 /* The texts part within a piece: that of both begins at the last place where both pieces stand. What is marked where
  * no place has them is the first character that differs. */
 static size_t place_of_pieces(const struct words answer[2], const struct words piece[2])
@@ -130,7 +144,8 @@ static void put_answers(FILE *f, const json_t *line)
 {
     const json_t *d = json_object_get(line, "first_divergence");
     struct words answer[2] = {words_of(line, "answer_ref"), words_of(line, "answer_test")};
-    struct words piece[2] = {words_of(d, "piece_ref"), words_of(d, "piece_test")};
+    char space[2][MOST_PIECE];
+    struct words piece[2] = {piece_of(d, "piece_ref", space[0]), piece_of(d, "piece_test", space[1])};
     size_t at[2] = {answer[0].n, answer[1].n}, n[2] = {0, 0};
 
     if (json_is_object(d)) {
@@ -214,6 +229,24 @@ static void put_failed(FILE *f, const struct report_figures *g, int64_t failed)
     fputs("</ul>\n", f);
 }
 
+/* What the two answers of a line are. */
+static const char *answers_of(const char *driver)
+{
+    static const char *const drivers[][2] = {
+        {"ref",
+         "The reference wrote its answer; that of the test is what it would choose behind the same words."},
+        {"test",
+         "The test wrote its answer; that of the reference is what it would choose behind the same words."},
+        {"text", "The text was given; the answers are what each would choose behind the same words."},
+        {"free", "Each went its own way until they parted."},
+    };
+
+    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
+        if (strcmp(driver, drivers[i][0]) == 0)
+            return drivers[i][1];
+    return "";
+}
+
 void report_cases(FILE *f, const struct report_figures *g, int64_t failed)
 {
     if (g->n_failed > 0) {
@@ -228,7 +261,8 @@ void report_cases(FILE *f, const struct report_figures *g, int64_t failed)
         fputs("<h2>The prompt and its answers</h2>\n", f);
     else
         fputs("<h2>The prompts that differ most</h2>\n", f);
-    fputs("<p class=\"soft\">Where the answers first part, what each chose is marked.</p>\n", f);
+    fprintf(f, "<p class=\"soft\">%s Where the answers first part, what each chose is marked.</p>\n",
+            answers_of(report_word(g->worst[0].line, "driver")));
     for (int i = 0; i < g->n_worst; i++)
         put_case(f, &g->worst[i]);
     fputs("</section>\n", f);

@@ -39,13 +39,13 @@ double report_place(const struct report_scale *s, double value)
     return fmin(fmax(place, 0), 1);
 }
 
-/* Linear, unless half of all positions would lie at its beginning. */
+/* Linear, unless half of the positions of one would lie at its beginning. */
 static struct report_scale entropy_scale(const json_t *summary)
 {
     const json_t *ref = json_object_get(summary, "entropy_ref"),
                  *test = json_object_get(summary, "entropy_test");
-    double most = fmax(report_number(ref, "max"), report_number(test, "max")); /* fmax passes over a NAN */
-    double median = fmax(report_number(ref, "median"), report_number(test, "median"));
+    double most = fmax(report_number(ref, "max"), report_number(test, "max")); /* both pass over a NAN */
+    double median = fmin(report_number(ref, "median"), report_number(test, "median"));
     struct report_scale s = {.most = 1};
 
     if (most > 0) {

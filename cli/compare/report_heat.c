@@ -202,8 +202,9 @@ void report_bisection(FILE *f, const json_t *bisect)
         if (report_count(flagged, "layer") >= 0)
             fprintf(f, "layer %" PRId64 ", ", report_count(flagged, "layer"));
         report_value(f, json_object_get(flagged, "operation"));
-        fprintf(f, ", channel %" PRId64 ". ", report_count(flagged, "channel"));
+        fprintf(f, ", channel %" PRId64 ": ", report_count(flagged, "channel"));
         report_value(f, json_object_get(flagged, "reason"));
+        fputs(".", f);
     } else {
         fputs("No operation stands out.", f);
     }

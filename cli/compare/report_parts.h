@@ -91,7 +91,7 @@ const char *power_text(char out[NUMBER_TEXT], int exponent);
 extern const char report_style[]; /* report_style.c */
 void report_verdict(FILE *f, const json_t *summary, const struct report_figures *g);
 void report_metrics(FILE *f, const json_t *summary);
-void report_compared(FILE *f, const json_t *run);
+void report_compared(FILE *f, const json_t *summary);
 void report_curves(FILE *f, const json_t *summary, const struct report_figures *g);
 void report_margins(FILE *f, const json_t *summary, const struct report_figures *g);
 void report_entropies(FILE *f, const struct report_figures *g);

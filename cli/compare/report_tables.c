@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "carat_quality.h"
 #include "compare/report_parts.h"
 
 typedef const char *number_writer(char out[NUMBER_TEXT], double value);
@@ -434,8 +435,40 @@ static void put_data(FILE *f, const json_t *data)
     fact_end(f);
 }
 
-void report_compared(FILE *f, const json_t *run)
+/* Limits that are not the default. */
+static void put_limit_words(FILE *f, const json_t *limits)
 {
+    static const char *const keys[] = {"kl", "correlation", "match", "entropy"};
+    carat_quality_limits usual;
+    const char *between = " --limits ";
+
+    carat_quality_limits_default(&usual);
+    const double *const defaults[] = {usual.kl, usual.correlation, usual.match, usual.entropy};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const json_t *limit = json_object_get(limits, keys[i]);
+        double healthy = json_number_value(json_array_get(limit, 0));
+        double concerning = json_number_value(json_array_get(limit, 1));
+        if (json_array_size(limit) != 2 || (healthy == defaults[i][0] && concerning == defaults[i][1]))
+            continue;
+        fprintf(f, "%s%s=%.10g:%.10g", between, keys[i], healthy, concerning);
+        between = ",";
+    }
+}
+
+/* The results' command, which says nothing that they do not depend on. */
+static void put_command(FILE *f, const json_t *summary)
+{
+    fputs("<p>The command that repeats it:</p>\n<pre class=\"text\"><code>", f);
+    report_value(f, json_object_get(json_object_get(summary, "run"), "command"));
+    if (json_object_get(summary, "bisect"))
+        fputs(" --bisect", f);
+    put_limit_words(f, json_object_get(summary, "limits"));
+    fputs(" --out DIR</code></pre>\n", f);
+}
+
+void report_compared(FILE *f, const json_t *summary)
+{
+    const json_t *run = json_object_get(summary, "run");
     const json_t *ref = json_object_get(run, "ref"), *test = json_object_get(run, "test");
 
     fputs("<section>\n<h2>Who was compared</h2>\n<table class=\"cards "
@@ -462,7 +495,7 @@ void report_compared(FILE *f, const json_t *run)
     report_value(f, json_object_get(run, "version"));
     fputs(", numerics ", f);
     report_value(f, json_object_get(run, "numerics"));
-    fputs("</dd></div>\n</dl>\n<p>The command that repeats it:</p>\n<pre class=\"text\"><code>", f);
-    report_value(f, json_object_get(run, "command"));
-    fputs("</code></pre>\n</section>\n", f);
+    fputs("</dd></div>\n</dl>\n", f);
+    put_command(f, summary);
+    fputs("</section>\n", f);
 }

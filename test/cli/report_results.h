@@ -86,7 +86,8 @@ static void put_line(FILE *f, const char *id, int n, unsigned seed, double kl, c
 #define TALK                                                                                                 \
     ",\"prompt\":\"Where is the bed?\",\"answer_ref\":\"It is in the room.\",\"answer_test\":\"It is on "    \
     "the roof.\","                                                                                           \
-    "\"stop\":null,\"first_divergence\":{\"index\":2,\"id_ref\":5,\"id_test\":6,\"piece_ref\":\" in\","      \
+    "\"stop\":null,\"first_divergence\":{\"index\":2,\"id_ref\":5,\"id_test\":6,\"piece_ref\":"              \
+    "\"\\u2581in\","                                                                                         \
     "\"piece_test\":\" on\",\"margin_ref\":0.01,\"margin_test\":0.25,\"near_tie\":true}"
 
 #define S(mean, interval)                                                                                    \

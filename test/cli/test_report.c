@@ -107,10 +107,11 @@ static void one_prompt(void **state)
     HAS(page, ">below\u00a00.01<");
     HAS(page, "not judged");
     HAS(page, "22cc33dd");
-    HAS(page, "carat compare one two");
+    HAS(page, "carat compare one two</bdi> --out DIR<");
     HAS(page, "It is<mark> in</mark> the room.");
     HAS(page, "It is<mark> on</mark> the roof.");
     HAS(page, "a near-tie");
+    HAS(page, "The reference wrote its answer");
     assert_null(strstr(page, "98765"));
     assert_null(strstr(page, "Where it begins"));
     assert_int_equal(count(page, "<svg"), 4);
@@ -354,11 +355,16 @@ static void a_bisection(void **state)
     sprintf(at, "]},");
     FILE *f = tmpfile();
     put_line(f, "1", 20, 1, -1, TALK);
-    char *page = write_page(f, make_summary("concerning", "null", more), "bisect", NULL);
+    json_t *summary = make_summary("concerning", "null", more);
+    json_object_set_new(
+        summary, "limits",
+        json_loads("{\"kl\":[0.02,0.2],\"correlation\":[0.99,0.95],\"match\":[97.5,90]}", 0, NULL));
+    char *page = write_page(f, summary, "bisect", NULL);
     const char *part = strstr(page, "<h2>Where it begins</h2>");
     assert_non_null(part);
     assert_true(part > strstr(page, "<article"));
-    HAS(part, "layer 3, <bdi>down</bdi>, channel 17. <bdi>a channel is off</bdi>");
+    HAS(page, "one two</bdi> --bisect --limits kl=0.02:0.2,match=97.5:90 --out DIR<");
+    HAS(part, "layer 3, <bdi>down</bdi>, channel 17: <bdi>a channel is off</bdi>.");
     assert_int_equal(count(part, "class=\"hit\""), 2);
     assert_int_equal(count(part, "down, layer 3: own error 0.144, channel 4 2.00</title>"), 2);
     assert_int_equal(count(part, "fill-opacity=\"1.00\" d=\"M"), 3); /* the cell, and both keys */
