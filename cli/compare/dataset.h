@@ -55,8 +55,9 @@ struct results {
     json_t *run;      /* what the first one says; NULL: there is none */
 };
 
-/* Makes or opens DIR and leaves its whole lines; `restart`: none. Refuses those of another run. An exit code. */
-int results_open(struct results *r, const char *dir, const json_t *run, bool restart);
+/* Makes or opens DIR and leaves its whole lines; `restart`: none. Refuses those of another run, and the file of the
+ * data itself. An exit code. */
+int results_open(struct results *r, const char *dir, const char *data, const json_t *run, bool restart);
 /* Appends a line of n bytes, which ends with a newline. */
 int results_add(struct results *r, const char *line, size_t n);
 void results_close(struct results *r);

@@ -379,7 +379,7 @@ int dataset_compare(struct compare *c)
     if (code == DONE && !(r.run = sides_run(c, data_json(&r.data))))
         code = fail_memory();
     if (code == DONE)
-        code = results_open(&r.results, o->out_dir, r.run, o->restart);
+        code = results_open(&r.results, o->out_dir, o->dataset, r.run, o->restart);
     start = seconds();
     if (code == DONE && r.results.lines > r.data.prompts)
         code = fail(FAILED, "%s: has more lines than %s has prompts", r.results.path, o->dataset);

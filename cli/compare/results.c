@@ -157,10 +157,11 @@ static void results_sweep(const char *dir)
         closedir(list);
 }
 
-static int results_lock(struct results *r)
+/* data: the file that the prompts come from. */
+static int results_lock(struct results *r, const char *data)
 {
     int fd = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    struct stat s;
+    struct stat s, of_data;
 
     if (fd < 0)
         return results_failed(r, "written");
@@ -171,12 +172,14 @@ static int results_lock(struct results *r)
     }
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
         return fail(FAILED, "%s: is no regular file", r->path);
+    if (stat(data, &of_data) == 0 && s.st_dev == of_data.st_dev && s.st_ino == of_data.st_ino)
+        return fail(USAGE, "%s: is what --dataset reads: name another --out", r->path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         return fail(FAILED, "%s: another process writes it", r->path);
     return DONE;
 }
 
-int results_open(struct results *r, const char *dir, const json_t *run, bool restart)
+int results_open(struct results *r, const char *dir, const char *data, const json_t *run, bool restart)
 {
     static const char name[] = "/results.jsonl";
     off_t whole = 0;
@@ -187,7 +190,7 @@ int results_open(struct results *r, const char *dir, const json_t *run, bool res
         return fail_memory();
     strcat(strcpy(r->path, dir), name);
     if (code == DONE)
-        code = results_lock(r);
+        code = results_lock(r, data);
     if (code == DONE)
         results_sweep(dir);
     if (code == DONE && !restart)

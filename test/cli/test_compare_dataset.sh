@@ -144,6 +144,16 @@ expect 0 "${compare[@]}" --out one --restart
 same one/results.jsonl before
 
 refuse 1 "${compare[@]}" --out data.jsonl
+( # while another process writes there
+    flock -n 9
+    refuse 1 "${compare[@]}" --out one --restart
+    err_has 'another process'
+) 9<>one/results.jsonl
+same one/results.jsonl before
+mkdir itself-data
+cp data.jsonl itself-data/results.jsonl
+refuse 2 compare tiny --dataset itself-data/results.jsonl --out itself-data --restart
+same data.jsonl itself-data/results.jsonl
 refuse 1 "${compare[@]}" --out absent/below
 mkdir -p place/results.jsonl locked full
 refuse 1 "${compare[@]}" --out place
