@@ -82,6 +82,7 @@ static void transformers_agree(void **state)
     static const char *const models[] = {"gemma1-f32", "gemma2-bf16", "gemma3-bf16", "gemma3-f16-untied",
                                          "gemma3-mm"};
     static const char *const prompts[] = {"p5", "w", "w2p1"};
+    int placeholders = 0;
     (void)state;
     for (int i = 0; i < 15; i++) {
         char dir[PATH_SIZE], name[32];
@@ -115,13 +116,16 @@ static void transformers_agree(void **state)
             const carat_difference *d = &h.of[0].p[k].difference;
             assert_true(d->largest <= bound && d->kl <= bound * bound / 2 && d->match);
             assert_true(d->correlation > 1 - 1e-8);
+            assert_int_equal(d->compared, model_info(m).n_text_vocab);
         }
+        placeholders += model_info(m).n_text_vocab < model_info(m).n_vocab;
         free(rows.v);
         free(all.id);
         json_decref(json);
         carat_engine_close(e);
         carat_model_close(m);
     }
+    assert_true(placeholders > 0); /* a model has ids that are none of text */
 }
 
 static void a_model_is_itself(void **state)
@@ -169,6 +173,17 @@ static void drivers_choose(void **state)
         differ += !p->difference.match;
     }
     assert_true(differ > 0);
+    /* whoever drives, the same ids give the same numbers */
+    static struct heard_all drove, followed;
+    drove = *h;
+    hear_nothing(&followed);
+    carat_compare_prompt p = prompt_at(&followed.of[0], 0, false);
+    p.text = drove.of[0].ref;
+    p.n_text = 30;
+    carat_compare_options text = all_options(&followed, CARAT_DRIVER_TEXT, 0);
+    OK(carat_compare(e.ref, e.test, &p, &text, err));
+    assert_int_equal(followed.of[0].n, 30);
+    same_positions(followed.of[0].p, drove.of[0].p, 30);
     h = compare(&e, CARAT_DRIVER_TEST, 30);
     for (int i = 0; i < 30; i++)
         assert_int_equal(h->of[0].p[i].next, h->of[0].p[i].difference.top_test);
@@ -195,6 +210,32 @@ static void drivers_choose(void **state)
     assert_memory_equal(h->of[0].ref, parted.test, 30 * sizeof(int32_t));
     carat_engine_close(twin[0]);
     carat_engine_close(twin[1]);
+    close_pair(&e);
+}
+
+/* A text that is a whole conversation goes on behind ids that end an answer. */
+static void whole_texts_do_not_end(void **state)
+{
+    static int32_t text[20];
+    static struct heard_all h;
+    const int32_t *stops;
+    (void)state;
+    assert_true(carat_stop_ids(clean, &stops) > 0);
+    for (int i = 0; i < 20; i++)
+        text[i] = i == 7 ? stops[0] : ids[PROMPT + i];
+    struct pair e = pair_of(clean, options(1, 16, MOST));
+    for (int whole = 0; whole < 2; whole++) {
+        hear_nothing(&h);
+        carat_compare_prompt p = prompt_at(&h.of[0], 0, false);
+        p.text = text;
+        p.n_text = 20;
+        p.whole = whole;
+        carat_compare_options o = all_options(&h, CARAT_DRIVER_TEXT, 0);
+        o.ignore_eos = 0;
+        OK(carat_compare(e.ref, e.test, &p, &o, err));
+        assert_int_equal(h.of[0].n, whole ? 20 : 8);
+        assert_int_equal(h.of[0].end.stop, whole ? -1 : 7);
+    }
     close_pair(&e);
 }
 
@@ -305,7 +346,7 @@ static void heads_leave_out(void **state)
     (void)state;
     carat_model *tiny;
     carat_tokens prompt = {0};
-    static struct heard_all h;
+    static struct heard_all h, dense;
     OK(carat_model_open(&tiny, CT_TEST_DATA "/../../models/tiny", NULL, err));
     carat_model_info info = model_info(tiny);
     carat_engine_options o = options(1, 16, 256);
@@ -326,6 +367,9 @@ static void heads_leave_out(void **state)
         carat_compare_options c = all_options(&h, CARAT_DRIVER_REF, 12);
         OK(carat_compare(swap ? e.test : e.ref, swap ? e.ref : e.test, &p, &c, err));
         int left_out = 0;
+        if (!swap)
+            dense = h;
+        assert_memory_equal(h.of[0].ref, dense.of[0].ref, 12 * sizeof(int32_t));
         for (int i = 0; i < h.of[0].n; i++) {
             const carat_difference *d = &h.of[0].p[i].difference;
             assert_int_equal(d->compared + d->left_out, info.n_text_vocab);
@@ -348,6 +392,7 @@ int main(void)
         cmocka_unit_test(transformers_agree),
         cmocka_unit_test(a_model_is_itself),
         cmocka_unit_test(drivers_choose),
+        cmocka_unit_test(whole_texts_do_not_end),
         cmocka_unit_test(answers_end),
         cmocka_unit_test(neighbours_change_nothing),
         cmocka_unit_test(levels_change_nothing),

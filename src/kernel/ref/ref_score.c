@@ -286,6 +286,7 @@ static void score_pair(struct ct_score_pair *out, const float *ref, const float 
     out->cosine = pair_cosine(__builtin_fma(n * mean_ref, mean_test, covar),
                               __builtin_fma(n * mean_ref, mean_ref, var_ref),
                               __builtin_fma(n * mean_test, mean_test, var_test));
+    next = next == CT_SCORE_NEXT_REF ? out->best_ref : next == CT_SCORE_NEXT_TEST ? out->best_test : next;
     if (next >= 0) {
         out->logprob_ref = (ref[next] - r.top) - log_ref;
         out->logprob_test = (test[next] - t.top) - log_test;
