@@ -449,7 +449,7 @@ static void what_cannot_be_written(void **state)
     assert_int_equal(report_write(path, f, summary), FAILED);
     if (access("/dev/full", W_OK) == 0)
         assert_int_equal(report_write("/dev/full", f, summary), FAILED);
-    fputs("{\"id\":", f);
+    fputs("{\"id\":\"\xff\"}\n", f); /* no text of JSON is anything but UTF-8 */
     snprintf(path, sizeof path, "%s/torn.html", dir);
     assert_int_equal(report_write(path, f, summary), USAGE);
     assert_int_not_equal(access(path, F_OK), 0);
