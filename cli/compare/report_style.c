@@ -87,7 +87,6 @@ const char report_style[] =
     ".cards td:empty{display:none}\n"
     ".cards td::before{content:attr(data-l);display:block;color:var(--soft);font-size:.78rem}\n"
     ".all tr{grid-template-columns:1fr 1.2fr 1fr}\n"
-    ".both tr{grid-template-columns:1fr}\n"
     ".limits tbody th{grid-column:1;grid-row:1}\n"
     ".limits td:last-child{grid-column:2;grid-row:1;text-align:right}\n"
     ".limits td:last-child::before{display:none}}\n"
