@@ -42,8 +42,8 @@ struct eval {
     struct progress bar;
     struct question *question; /* [n] */
     int n, at;                 /* at: the one under way */
-    int context, longest;      /* longest: with its longest choice; line_of_longest */
-    long longest_line;
+    int context, longest;      /* longest: ids of the longest item with one of its choices */
+    long longest_line;         /* where that is */
     struct tally all;
     struct subject *subject; /* [n_subjects] */
     int n_subjects;

@@ -10,6 +10,13 @@
 
 enum { WINDOW = 512 };
 
+void losses_add(struct losses *to, const struct losses *l)
+{
+    to->n += l->n;
+    to->sum += l->sum;
+    to->squares += l->squares;
+}
+
 double losses_mean(const struct losses *l)
 {
     return l->n ? l->sum / (double)l->n : NAN;
@@ -81,13 +88,6 @@ int perplexity_score(struct perplexity *p, const int32_t *ids, int from, int n, 
     return DONE;
 }
 
-static void add_losses(struct losses *to, const struct losses *l)
-{
-    to->n += l->n;
-    to->sum += l->sum;
-    to->squares += l->squares;
-}
-
 /* ---- windows of a text ---- */
 
 /* Ids [begin, end) of the text, of which those from `first` on count. */
@@ -124,7 +124,7 @@ static int score_window(struct perplexity *p, int number, int32_t *ids)
     int code = perplexity_score(p, ids, w.first - w.begin, n, "window", number + 1, &l);
     if (code != DONE)
         return code;
-    add_losses(&p->all, &l);
+    losses_add(&p->all, &l);
     p->windows++;
     return perplexity_print_window(p, number + 1, w.first, &l);
 }

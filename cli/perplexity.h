@@ -33,6 +33,7 @@ struct perplexity {
     double seconds;
 };
 
+void losses_add(struct losses *to, const struct losses *l);
 double losses_mean(const struct losses *l);
 /* Standard error of the mean, as llama-perplexity has it; NaN: there is none. */
 double losses_error(const struct losses *l);

@@ -179,9 +179,7 @@ static int score_talk(struct talks *t, const struct talk_of *talk)
     if (code != DONE)
         return code;
     p->windows++;
-    p->all.n += l.n;
-    p->all.sum += l.sum;
-    p->all.squares += l.squares;
+    losses_add(&p->all, &l);
     return perplexity_print_talk(p, talk->line, talk->id, talk->turns, longest, &l);
 }
 
