@@ -187,7 +187,7 @@ static void put_divergence(FILE *f, const json_t *line)
         put_side(f, d, ", the test", "piece_test", "id_test", "margin_test");
         fputs(json_is_true(json_object_get(d, "near_tie")) ? ": a near-tie." : ".", f);
     } else {
-        fputs("They never part: both choose the same ids.", f);
+        fputs("They never part: both choose the same ids up to the end of the answer.", f);
     }
     fputs("</p>\n", f);
 }
