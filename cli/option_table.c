@@ -182,7 +182,7 @@ const struct option option_table[] = {
     {{"--restart"}, FLAG, AT(restart), SELDOM(ON(COMPARE)), NULL, "begin DIR anew", 0, 0},
     {{"--parallel"}, INT, AT(parallel), SELDOM(ON(COMPARE)), "N", "prompts that advance in a pass (default 4)", 1, 256},
     {{"--limits"}, TEXT, AT(limits), ON(COMPARE), "LIMITS",
-     "of healthy and concerning (default kl=0.01:0.1,correlation=0.99:0.95,match=98:90,entropy=0.5:0.1)", 0, 0},
+     "of healthy and concerning (default kl=0.01:0.1, correlation=0.99:0.95, match=98:90, entropy=0.5:0.1)", 0, 0},
     {{"--top"}, INT, AT(top), SELDOM(ON(COMPARE)), "K", "compare the K highest ids of both (default 10)", 1, 1024},
     {{"--near-tie"}, REAL, AT(near_tie), SELDOM(ON(COMPARE)), "X",
      "a position is a near-tie when the reference's two highest logits are nearer than X (default 0.05)", 0, 1e6},
