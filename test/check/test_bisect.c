@@ -45,6 +45,12 @@ static void a_negated_row(void **state)
     assert_string_equal(t->first.tensor, "model.layers.3.mlp.down_proj.weight");
     assert_true(t->first.channel_error > 1.9 && t->first.channel_error < 2.1);
     assert_true(t->first.own < 0.3 && t->flagged == 1);
+    bool behind = false; /* what reads it has no error of its own, and carries this one */
+    for (int i = 0; i < t->n; i++) {
+        bool here = t->of[i].layer == 3 && strcmp(t->of[i].operation, "down") == 0;
+        assert_true((t->of[i].own > 0) == here && (t->of[i].carried > 0) == (here || behind));
+        behind |= here;
+    }
     found(t, 3, "down", 17);
 }
 
@@ -112,6 +118,36 @@ static void a_norm_with_one_added_twice(void **state)
         for (int k = 0; k < (i < 4 ? HIDDEN : 64); k++)
             w[k] = to_bf16(of_bf16(w[k]) + 1);
         found(bisect_copy(&c), i, norm[i][1], -1);
+    }
+}
+
+/* Gains of every layer times a factor; gains are 1 more than what is stored. */
+static struct told *scaled_gains(const char *norm, float factor)
+{
+    struct copy c = copy_tiny();
+    for (int i = 0; i < 6; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "model.layers.%d.%s.weight", i, norm);
+        uint16_t *w = copy_tensor(&c, name);
+        for (int k = 0; k < HIDDEN; k++)
+            w[k] = to_bf16((of_bf16(w[k]) + 1) * factor - 1);
+    }
+    return bisect_copy(&c);
+}
+
+/* No layer stands out from the others; and what a norm adds to the stream is the measure, not the stream. */
+static void a_little_in_every_layer(void **state)
+{
+    static const char *const norm[][2] = {{"pre_feedforward_layernorm", "ffn_norm"},
+                                          {"post_attention_layernorm", "attn_post_norm"},
+                                          {"post_feedforward_layernorm", "ffn_post_norm"}};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct told *t = scaled_gains(norm[i][0], 1.25F);
+        for (int k = 0; k < t->n; k++)
+            if (strcmp(t->of[k].operation, norm[i][1]) == 0)
+                assert_float_equal(t->of[k].own, 0.25, 0.02);
+        found(t, 0, norm[i][1], -1);
     }
 }
 
@@ -218,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_negated_row_of_every_matrix),
         cmocka_unit_test(two_columns_swapped),
         cmocka_unit_test(a_norm_with_one_added_twice),
+        cmocka_unit_test(a_little_in_every_layer),
         cmocka_unit_test(every_norm_with_one_added_twice),
         cmocka_unit_test(another_base_of_rope),
         cmocka_unit_test(a_window_one_less),
