@@ -261,8 +261,8 @@ json_t *compared_line(const struct compare *c, const struct compared *p, json_t 
     json_object_set_new(line, "stop", e->stop >= 0 ? json_integer(e->stop) : json_null());
     json_object_set_new(line, "answer_ref", ids_text(c, e->answer_ref, n_ref, &unused));
     json_object_set_new(line, "answer_test", ids_text(c, e->answer_test, n_test, &unused));
-    json_object_set_new(line, "answer_ref_ids", json_ids(e->answer_ref, e->n_ref));
-    json_object_set_new(line, "answer_test_ids", json_ids(e->answer_test, e->n_test));
+    json_object_set_new(line, "answer_ref_ids", json_ids(e->answer_ref, n_ref));
+    json_object_set_new(line, "answer_test_ids", json_ids(e->answer_test, n_test));
     json_object_set_new(line, "equal", json_boolean(equal));
     json_object_set_new(line, "first_divergence", divergence_json(c, p));
     json_object_set_new(line, "loop_ref", loop_json(e->answer_ref, n_ref));
