@@ -72,12 +72,15 @@ int bisect_run(struct compare *c, const int32_t *ids, int n, json_t **bisect)
     const carat_status status =
         carat_bisect(c->side[REF].engine, c->side[TEST].engine, ids, n, &o, &first, &err);
     progress_end(&c->bar);
-    if (status != CARAT_OK) {
+    /* a NaN is an answer, too: the comparison goes on, and its verdict knows of it */
+    if (status != CARAT_OK && (status != CARAT_E_NUMERIC || interrupted())) {
         json_decref(l.table);
         return interrupted() ? INTERRUPTED : fail_status(&err);
     }
     *bisect = json_pack("{s:i, s:o, s:o, s:o}", "tokens", n, "rows", rows_json(c, n), "flagged",
                         first.operation ? operation_json(&first) : json_null(), "table", l.table);
+    if (*bisect && status != CARAT_OK)
+        json_object_set_new(*bisect, "failed", json_text(err.message, strlen(err.message)));
     return *bisect ? DONE : fail_memory();
 }
 
@@ -258,6 +261,13 @@ int bisect_print(const json_t *bisect)
         return DONE;
     out_print("\n");
     out_fold(7);
+    if (*word_in(bisect, "failed")) {
+        out_print("begins ");
+        out_name(word_in(bisect, "failed"), 300);
+        out_print("\n");
+        out_fold(0);
+        return DONE;
+    }
     if (json_is_object(flagged)) {
         out_print("begins ");
         if (layer >= 0)

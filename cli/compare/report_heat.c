@@ -197,7 +197,10 @@ void report_bisection(FILE *f, const json_t *bisect)
     const json_t *flagged = json_object_get(bisect, "flagged"), *table = json_object_get(bisect, "table");
 
     fputs("<section>\n<h2>Where it begins</h2>\n<p>", f);
-    if (json_is_object(flagged)) {
+    if (*report_word(bisect, "failed")) {
+        report_value(f, json_object_get(bisect, "failed"));
+        fputs(".", f);
+    } else if (json_is_object(flagged)) {
         fputs("The first operation that stands out: ", f);
         if (report_count(flagged, "layer") >= 0)
             fprintf(f, "layer %" PRId64 ", ", report_count(flagged, "layer"));

@@ -41,6 +41,14 @@ expect 0 compare tiny damaged --dataset data.jsonl --out results --driver text -
 flat results/summary.json
 diff <(sed 's/"timings.*//' before.json) <(sed 's/"timings.*//' results/summary.json) || die "another summary"
 
+# A NaN in that row: the comparison and its files are there all the same, and say where it is.
+printf '\300\177' | dd of="$file" bs=1 seek="$from" conv=notrunc 2>/dev/null
+expect 7 compare tiny damaged -p "Where is the bed?" -n 4 --bisect --no-cache
+out_has "^begins NaN or infinity in the test: layer 3, down, channel 17 at position 1"
+expect 7 compare tiny damaged --dataset data.jsonl --out broken --driver text --bisect --no-cache
+out_has "^begins NaN or infinity in the test: layer 3, down, channel 17 at position 1"
+grep -q 'NaN or infinity in the test: layer 3, down' broken/report.html || die "the report says nothing of it"
+
 expect 2 compare tiny -p x -n 2 --rows 4
 err_has "compare: --rows belongs to --bisect"
 expect 2 compare tiny -p x -n 2 --bisect --rows 65
