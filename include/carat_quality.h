@@ -242,6 +242,7 @@ typedef struct carat_position {
     int after_stop; /* 1: a stop id came before */
     carat_difference difference;
 } carat_position;
+CARAT_DEFAULT(carat_position)
 /* Hears of each position of a prompt in ascending order. Nonzero ends that prompt. */
 typedef int (*carat_on_position)(void *user, void *prompt, const carat_position *position);
 

@@ -232,16 +232,22 @@ static const char *status_word(carat_status status)
                                        : "failed";
 }
 
-/* Ids of an answer, up to and with the one that ends it. */
-static int answer_length(const struct compared *p, int n)
+/* Ids of an answer, up to and with the one that ends it. Answers that have parted end each for itself. */
+static int answer_length(const struct compare *c, const struct compared *p, const int32_t *ids, int n)
 {
-    return p->end.stop >= 0 && p->end.parted < 0 && p->end.stop + 1 < n ? p->end.stop + 1 : n;
+    int i = p->end.stop >= 0 ? p->end.stop : n;
+
+    if (p->end.parted >= 0 && p->end.stop < 0)
+        for (i = 0; i < n && !carat_is_stop(c->side[TEST].model, ids[i]); i++)
+            continue;
+    return i < n ? i + 1 : n;
 }
 
 json_t *compared_line(const struct compare *c, const struct compared *p, json_t *run)
 {
     const carat_compared *e = &p->end;
-    const int n_ref = answer_length(p, e->n_ref), n_test = answer_length(p, e->n_test);
+    const int n_ref = answer_length(c, p, e->answer_ref, e->n_ref),
+              n_test = answer_length(c, p, e->answer_test, e->n_test);
     const bool equal = n_ref == n_test && (n_ref == 0 || memcmp(e->answer_ref, e->answer_test,
                                                                 (size_t)n_ref * sizeof *e->answer_ref) == 0);
     bool cut, unused;
