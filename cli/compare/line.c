@@ -257,8 +257,11 @@ json_t *compared_line(const struct compare *c, const struct compared *p, json_t 
         json_pack("{s:O, s:s, s:s, s:o, s:i}", "id", p->id, "status", status_word(e->status), "driver",
                   carat_driver_name(c->options.driver), "prompt", text, "n_prompt", (int)p->prompt.n);
 
-    if (!line || p->lost)
+    if (!line || p->lost) {
+        json_decref(line);
+        json_decref(run);
         return NULL;
+    }
     if (cut)
         json_object_set_new(line, "prompt_cut", json_true());
     if (e->status)

@@ -120,6 +120,7 @@ static void print_metrics(const json_t *summary, int columns)
 {
     const json_t *verdict = json_object_get(summary, "verdict");
     int n = (columns - NAME - 2) / NUMBER, most = (int)(sizeof columns_of_table / sizeof *columns_of_table);
+    bool marked = false;
     char text[32];
 
     n = n < 1 ? 1 : n > most ? most : n;
@@ -130,11 +131,9 @@ static void print_metrics(const json_t *summary, int columns)
     for (size_t r = 0; r < sizeof rows_of_table / sizeof *rows_of_table; r++) {
         const json_t *s = json_object_get(summary, rows_of_table[r].member);
         const char *health = word_of(verdict, rows_of_table[r].judged);
-        out_print("%c %-*s",
-                  strcmp(health, "watch") == 0        ? '?'
-                  : strcmp(health, "concerning") == 0 ? '!'
-                                                      : ' ',
-                  NAME, rows_of_table[r].name);
+        const char mark = strcmp(health, "watch") == 0 ? '?' : strcmp(health, "concerning") == 0 ? '!' : ' ';
+        marked |= mark != ' ';
+        out_print("%c %-*s", mark, NAME, rows_of_table[r].name);
         for (int c = 0; c < n; c++) {
             const json_t *value = json_object_get(s, columns_of_table[c].member);
             if (columns_of_table[c].place >= 0)
@@ -147,12 +146,14 @@ static void print_metrics(const json_t *summary, int columns)
         }
         out_print("\n");
     }
+    if (marked)
+        out_print("! concerning, ? to be watched\n");
 }
 
 /* A line for each length of --at, from the one run. */
 static void print_lengths(const json_t *list, int columns)
 {
-    static const char *const heads[] = {"tokens", "KL", "corr.", "match %", "parts at"};
+    static const char *const heads[] = {"tokens", "KL", "corr.", "match %", "parts"};
     int width = columns < 5 * (NUMBER + 1) ? columns / 5 : NUMBER + 1;
     char text[32];
 
@@ -160,7 +161,7 @@ static void print_lengths(const json_t *list, int columns)
         return;
     out_print("\n");
     for (int i = 0; i < 5; i++)
-        out_print("%*s", width, heads[i]);
+        out_print(" %*s", width - 1, heads[i]);
     out_print("\n");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);

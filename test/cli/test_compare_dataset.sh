@@ -57,7 +57,7 @@ case $(cat ids) in *,106) ;; *) die "the answer of b does not end its turn: $(ca
 expect 0 "${compare[@]}" --out other --restart --driver text --ignore-eos --chunk 5 --parallel 2 -t 3
 same text/results.jsonl other/results.jsonl
 expect 0 "${compare[@]}" --out at --at 5,10,12 --ignore-eos
-out_has 'tokens  *KL  *corr. *match %  *parts at'
+out_has 'tokens  *KL  *corr. *match %  *parts'
 out_has '^after the stop'
 out_has '^  *12  '
 
