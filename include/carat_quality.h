@@ -281,7 +281,7 @@ typedef struct carat_compare_options {
 CARAT_DEFAULT(carat_compare_options)
 
 /* Compares what two engines say behind a prompt, and behind those that options->next gives. Both have the same
- * vocabulary; ref is NULL where logits are recorded. Memory for two times 24 MiB of logits beside the engines.
+ * vocabulary; ref is NULL where logits are recorded. Memory for two times 32 MiB of logits beside the engines.
  * A prompt that fails ends alone, the others go on, and the result is that of the first that failed:
  * CARAT_E_NUMERIC (NaN or infinity; the message says in which), CARAT_E_CONTEXT (the prompt does not fit; or its
  * text), CARAT_E_MEMORY (no block of K and V is free). A prompt that a callback ended has not failed. Before any

@@ -133,7 +133,7 @@ static int plan_sides(struct compare *c, carat_engine_options *e, carat_plan *pl
 
 static uint64_t sum_of(const carat_plan *plan)
 {
-    enum { ROWS = 48 << 20 }; /* rows of both sides, as carat_quality.h says */
+    enum { ROWS = 64 << 20 }; /* rows of both sides, as carat_quality.h says */
 
     return (uint64_t)plan[REF].bytes + plan[TEST].bytes + ROWS;
 }

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { LOGITS_BYTES = 24 << 20 /* of a side */ };
+enum { LOGITS_BYTES = 32 << 20 /* of a side */ };
 
 /* A prompt under way. */
 struct prompt {
