@@ -61,6 +61,8 @@ int sides_start(struct compare *c, int sessions, int context);
 void sides_close(struct compare *c);
 /* What QUALITY.md calls a run: who is compared and how; data may be NULL, and is taken. */
 json_t *sides_run(const struct compare *c, json_t *data);
+/* command.c: the command that gives the same numbers; malloc'd. NULL: memory is out. */
+char *compare_command(const struct compare *c);
 /* modes.c: --ref or --test into the options of a side. `what` names the option. */
 int mode_read(struct side *s, const char *what, const char *words);
 

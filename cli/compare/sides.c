@@ -269,50 +269,6 @@ static json_t *side_json(const struct compare *c, int i)
                      "content", s->content, "mode", *s->mode ? s->mode : "default");
 }
 
-static void add_argument(char *command, size_t capacity, const char *option, const char *value)
-{
-    size_t at = strlen(command);
-
-    if (value)
-        snprintf(command + at, capacity - at, "%s%s%s%s%s", option,
-                 strpbrk(value, " \t\n'\"$*?;&|<>()") ? "'" : "", value,
-                 strpbrk(value, " \t\n'\"$*?;&|<>()") ? "'" : "", " ");
-}
-
-/* The command that gives these numbers again: what changes none is left out. */
-static void write_command(const struct compare *c, char *out, size_t capacity)
-{
-    const struct options *o = c->o;
-    char number[32];
-
-    snprintf(out, capacity, "carat compare ");
-    if (!c->recorded)
-        add_argument(out, capacity, "", c->side[REF].path);
-    if (!c->side[REF].borrowed || c->recorded)
-        add_argument(out, capacity, "", c->side[TEST].path);
-    add_argument(out, capacity, "--ref-logits ", o->ref_logits);
-    add_argument(out, capacity, "--ref ", *c->side[REF].mode ? c->side[REF].mode : NULL);
-    add_argument(out, capacity, "--test ", *c->side[TEST].mode ? c->side[TEST].mode : NULL);
-    add_argument(out, capacity, "--driver ", carat_driver_name(c->options.driver));
-    if (c->options.max_tokens) {
-        snprintf(number, sizeof number, "%d", c->options.max_tokens);
-        add_argument(out, capacity, "-n ", number);
-    }
-    add_argument(out, capacity, "-p ", o->prompt);
-    add_argument(out, capacity, "-f ", o->file);
-    add_argument(out, capacity, "--messages ", o->messages);
-    add_argument(out, capacity, "--ids ", o->ids);
-    add_argument(out, capacity, "--tools ", o->tools);
-    add_argument(out, capacity, "--dataset ", o->dataset);
-    add_argument(out, capacity, "--at ", o->at);
-    if (o->ignore_eos)
-        add_argument(out, capacity, "", "--ignore-eos");
-    if (o->raw)
-        add_argument(out, capacity, "", "--raw");
-    if (*out)
-        out[strlen(out) - 1] = 0;
-}
-
 /* "10,100" as a list. */
 static json_t *lengths_json(const char *text)
 {
@@ -326,13 +282,13 @@ static json_t *lengths_json(const char *text)
 json_t *sides_run(const struct compare *c, json_t *data)
 {
     const struct options *o = c->o;
-    char command[1024];
-
-    write_command(c, command, sizeof command);
-    return json_pack("{s:s, s:i, s:s, s:{s:i, s:b, s:i, s:f, s:o}, s:o, s:o, s:o*, s:o}", "version",
-                     CARAT_VERSION, "numerics", CARAT_NUMERICS_VERSION, "driver",
-                     carat_driver_name(c->options.driver), "options", "max_tokens", c->options.max_tokens,
-                     "ignore_eos", o->ignore_eos, "top", c->options.top, "near_tie", c->options.near_tie,
-                     "at", lengths_json(o->at), "ref", side_json(c, REF), "test", side_json(c, TEST), "data",
-                     data, "command", json_text(command, strlen(command)));
+    char *command = compare_command(c);
+    json_t *run = json_pack(
+        "{s:s, s:i, s:s, s:{s:i, s:b, s:i, s:f, s:o}, s:o, s:o, s:o*, s:o}", "version", CARAT_VERSION,
+        "numerics", CARAT_NUMERICS_VERSION, "driver", carat_driver_name(c->options.driver), "options",
+        "max_tokens", c->options.max_tokens, "ignore_eos", o->ignore_eos, "top", c->options.top, "near_tie",
+        c->options.near_tie, "at", lengths_json(o->at), "ref", side_json(c, REF), "test", side_json(c, TEST),
+        "data", data, "command", json_text(command ? command : "", command ? strlen(command) : 0));
+    free(command);
+    return run;
 }

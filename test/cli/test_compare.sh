@@ -26,6 +26,17 @@ compare 0 tiny tiny --ref exact -p "$prompt" -n 32 --json
 numbers >b
 same a b # one model in two modes is the model twice
 
+# The command that repeats it does.
+compare 0 tiny --exact --test kv=q8,threads=1 -sys "Don't shout." -p "$prompt" -n 5 --top 3 --near-tie 0.1 --ignore-eos -t 1 --json
+numbers >told
+sed -n 's/^ *"command": "\(.*\)"$/\1/p' out | sed 's/\\\\/\\/g; s/\\"/"/g' >line
+grep -q "^carat compare tiny " line || die "no command: $(cat line)"
+! grep -q -e threads -e '-t 1' line || die 'the command has what changes nothing'
+sed "s|^carat |'$CARAT' |; s/$/ --json/" line >again
+bash again >out
+numbers >told_again
+same told told_again
+
 # No number depends on threads, level, chunk.
 for how in '-t 1' '-t 3' '--isa ref' '--chunk 1' '--test chunk=7' '--ref exact,threads=2'; do
     # shellcheck disable=SC2086 # options
