@@ -152,14 +152,29 @@ static bool attends_anew(const struct ct_config *c, int layer)
     return true;
 }
 
-static carat_status add_logits(struct trials *ts, ct_try *run, const char *name)
+static carat_status add_values(struct trials *ts, ct_try *run, const char *name, int n, const char *what)
 {
-    int n = ts->c.model->config.n_vocab;
     struct ct_trial *t = add(ts, (struct ct_trial){run, name, .n = n});
 
     if (t)
-        snprintf(t->what, sizeof t->what, "%d logits", n);
+        snprintf(t->what, sizeof t->what, "%d %s", n, what);
     return t ? CARAT_OK : CARAT_E_MEMORY;
+}
+
+static carat_status add_logits(struct trials *ts, ct_try *run, const char *name)
+{
+    return add_values(ts, run, name, ts->c.model->config.n_vocab, "logits");
+}
+
+/* What a pruned head asks: of its input, of scores, of the cap. */
+static carat_status add_head(struct trials *ts)
+{
+    const struct ct_config *c = &ts->c.model->config;
+
+    CT_TRY(add_logits(ts, ct_try_select, "select"));
+    CT_TRY(add_values(ts, ct_try_input_norms, "input_norms", c->hidden, "values"));
+    CT_TRY(add_values(ts, ct_try_prune, "prune", c->n_vocab, "scores"));
+    return c->logit_cap > 0 ? add_values(ts, ct_try_uncap, "uncap", 1, "logit under the soft-cap") : CARAT_OK;
 }
 
 static carat_status list(struct trials *ts)
@@ -186,6 +201,7 @@ static carat_status list(struct trials *ts)
     CT_TRY(add_logits(ts, ct_try_log_sum, "log_sum"));
     CT_TRY(add_logits(ts, ct_try_entropy, "entropy"));
     CT_TRY(add_logits(ts, ct_try_draw, "draw"));
+    CT_TRY(add_head(ts));
     ts->status = calloc((size_t)ts->n, sizeof *ts->status);
     return ts->status ? CARAT_OK : CARAT_E_MEMORY;
 }

@@ -245,6 +245,50 @@ bool ct_try_draw(struct ct_trial *t, const struct carat_model *m, struct ct_case
     return logits && ct_case_draw(c, &(struct ct_logits){.value = logits, .n = t->n}, NULL, 0, &d);
 }
 
+/* ---- which rows of a head are computed ---- */
+
+bool ct_try_select(struct ct_trial *t, const struct carat_model *m, struct ct_case *c)
+{
+    static const int32_t excluded[] = {0, 3};
+    const float *logits = take_values(t, c, (size_t)t->n);
+
+    return logits && ct_case_select(c, &(struct ct_logits){.value = logits, .n = t->n},
+                                    CT_MAX(1, CT_MIN(m->sampling.top_k, t->n)), excluded, CT_COUNT(excluded));
+}
+
+bool ct_try_input_norms(struct ct_trial *t, const struct carat_model *m, struct ct_case *c)
+{
+    const float *x = take_values(t, c, (size_t)t->n);
+
+    (void)m;
+    return x && ct_case_input_norms(c, x, t->n);
+}
+
+/* Bounds so wide that about half of the rows stay. */
+bool ct_try_prune(struct ct_trial *t, const struct carat_model *m, struct ct_case *c)
+{
+    const float *score = take_values(t, c, (size_t)t->n), *width = take_values(t, c, (size_t)t->n);
+    struct ct_row_bound *bound = c->take(c, (size_t)t->n * sizeof *bound, 64);
+    struct ct_prune p = {.score = score, .bound = bound, .n = t->n, .token = {0.5, 0.01}};
+
+    (void)m;
+    if (!score || !width || !bound)
+        return false;
+    for (int i = 0; i < t->n; i++) {
+        const uint16_t f16 = ct_f32_to_f16(CT_MIN(__builtin_fabsf(width[i]), 1000));
+        bound[i] = (struct ct_row_bound){f16, f16};
+    }
+    p.bar = score[0];
+    return ct_case_prune(c, &p);
+}
+
+bool ct_try_uncap(struct ct_trial *t, const struct carat_model *m, struct ct_case *c)
+{
+    const float cap = m->config.logit_cap, x = draw_value(t);
+
+    return ct_case_uncap(c, cap * (x / (1 + __builtin_fabsf(x))), cap);
+}
+
 /* Two rows' worth of heads that share a KV head. */
 bool ct_try_attend(struct ct_trial *t, const struct carat_model *m, struct ct_case *c)
 {

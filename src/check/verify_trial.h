@@ -41,6 +41,10 @@ ct_try ct_try_finite;         /* n */
 ct_try ct_try_log_sum;        /* n */
 ct_try ct_try_entropy;        /* n */
 ct_try ct_try_draw;           /* n */
+ct_try ct_try_select;         /* n */
+ct_try ct_try_input_norms;    /* n */
+ct_try ct_try_prune;          /* n */
+ct_try ct_try_uncap;          /* uses the model's soft-cap */
 
 /* Runs one with every level. CARAT_E_MEMORY. */
 carat_status ct_trial_run(struct ct_trial *t, const struct ct_comparison *c);

@@ -134,6 +134,30 @@ static int32_t bad_draw(const struct ct_logits *l, const struct ct_draw *d, stru
     return ref.draw(l, d, room) ^ (d->temperature == 0);
 }
 
+static int bad_select(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded,
+                      int n_excluded, void *spare)
+{
+    int n = ref.select(best, l, k, excluded, n_excluded, spare);
+    nudge(&best[n - 1]);
+    return n;
+}
+static void bad_input_norms(struct ct_input_norms *out, const float *x, int n, enum ct_input form)
+{
+    ref.input_norms(out, x, n, form);
+    nudge(out);
+}
+static int bad_prune(int32_t *panels, int *rows, const struct ct_prune *p)
+{
+    int n = ref.prune(panels, rows, p);
+    return n > 0 ? n - 1 : 1;
+}
+static float bad_uncap(float capped, float cap)
+{
+    float lowest = ref.uncap(capped, cap);
+    nudge(&lowest);
+    return lowest;
+}
+
 /* The verdict of check kernels on one level beside ref. */
 static int levels_of(const carat_model *m, const struct ct_kernel *second, char text[CT_DETAIL])
 {
@@ -203,6 +227,10 @@ static void a_kernel_that_differs_is_named(void **state)
     BROKEN(0, log_sum, bad_log_sum, "log_sum");
     BROKEN(0, entropy, bad_entropy, "entropy");
     BROKEN(0, draw, bad_draw, "draw");
+    BROKEN(0, select, bad_select, "select");
+    BROKEN(0, input_norms, bad_input_norms, "input_norms");
+    BROKEN(0, prune, bad_prune, "prune");
+    BROKEN(0, uncap, bad_uncap, "uncap");
 #undef BROKEN
     carat_model_close(models[0]);
     carat_model_close(models[1]);
