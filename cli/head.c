@@ -125,3 +125,14 @@ const carat_head_options *head_options(const struct options *o)
     head.log = note_line;
     return &head;
 }
+
+void tell_head(const struct options *o, carat_engine *engine, json_t *object)
+{
+    carat_head_stats head;
+    carat_head_stats_default(&head);
+
+    if (head_options(o) && carat_engine_get_head(engine, &head, NULL) == CARAT_OK)
+        json_object_set_new(
+            object, "head",
+            json_pack("{s:s, s:b}", "strategy", carat_head_name(head.strategy), "exact", head.exact));
+}

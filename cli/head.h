@@ -20,4 +20,7 @@ const char *quant_name(carat_head_quant quant);
 /* decode_check.c: an exact head gives what dense gives; else a message, and the exit code of a failed check. */
 int check_audits(const carat_head_stats *head);
 
+/* Puts "head" into an object where one was asked for: which it is, and whether its logits are those of dense. */
+void tell_head(const struct options *o, carat_engine *engine, json_t *object);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "chat/chat.h"
 #include "converse.h"
+#include "head.h"
 #include "lookup.h"
 #include "prompt.h"
 #include "tool_command.h"
@@ -77,6 +78,7 @@ static int print_json(const struct run *r)
         json_decref(object);
         object = NULL;
     }
+    tell_head(c->o, c->engine, object);
     told_json(&c->told, object);
     insight_json(&c->insight, c->engine, &c->generation, object);
     return out_json_with(object, c->o->raw_calls ? NULL : "calls", c->calls.list ? c->calls.list : "");

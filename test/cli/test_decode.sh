@@ -107,6 +107,13 @@ err_has '^head: lazy, approximate$'
 err_has '^head.tiles: 16 of 64 rows, of which 16 are kept; '
 err_has '^head.shortlist: at most 4 tiles a token$'
 err_has '^head.audit: dense beside every token of 3$'
+# run says so too, where a program reads it.
+expect 0 run tiny -n 3 --json --lm-head shortlist --lm-tile 64 --lm-shortlist-tiles 4 'Where is the bed?'
+out_has '"head":{"strategy":"shortlist","exact":false}'
+expect 0 run tiny -n 3 --json --lm-head lazy --lm-tile 64 'Where is the bed?'
+out_has '"head":{"strategy":"lazy","exact":true}'
+expect 0 run tiny -n 3 --json 'Where is the bed?'
+! grep -q '"head"' out || die 'a head is told that nobody asked for'
 expect 0 run tiny -n 1 --explain-plan --lm-head exact-pruned x
 err_has '^head.sketch: [0-9]* bytes beside the head'
 expect 0 run tiny -n 1 --explain-plan --exact --lm-head exact-pruned x
