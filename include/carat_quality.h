@@ -225,9 +225,9 @@ typedef struct carat_compare_prompt {
     int n_prompt;
     const int32_t *text; /* [n_text] that follows, with the driver text; else NULL */
     int n_text;
-    const float
-        *recorded; /* [n_recorded][n_vocab] logits of the reference behind each id of prompt and text, in
-                            * place of an engine; the driver is text then */
+    /* [n_recorded][n_vocab] logits of the reference behind each id of prompt and text, in place of an engine; the
+     * driver is text then */
+    const float *recorded;
     int n_recorded;
     void *user; /* passed to the callbacks, beside that of the options */
     int whole;  /* 1: ids that end an answer end nothing in this text; so it is with recorded logits */
@@ -284,9 +284,10 @@ CARAT_DEFAULT(carat_compare_options)
  * vocabulary; ref is NULL where logits are recorded. Memory for two times 32 MiB of logits beside the engines.
  * A prompt that fails ends alone, the others go on, and the result is that of the first that failed:
  * CARAT_E_NUMERIC (NaN or infinity; the message says in which), CARAT_E_CONTEXT (the prompt does not fit; or its
- * text), CARAT_E_MEMORY (no block of K and V is free). A prompt that a callback ended has not failed. Before any
- * of it: CARAT_E_ARGUMENT (also one engine twice), CARAT_E_MEMORY (also all sessions of an engine exist).
- * CARAT_E_CANCELLED. Any thread. */
+ * text), CARAT_E_MEMORY (no block of K and V is free). A prompt that a callback ended has not failed. The call
+ * ends, and nobody hears of the prompts under way, with CARAT_E_ARGUMENT (also one engine twice, and a prompt
+ * that cannot be), CARAT_E_MEMORY (also all sessions of an engine exist) and CARAT_E_CANCELLED. The engines are
+ * locked while watch is asked, and no other callback. Any thread. */
 CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
                                      const carat_compare_prompt *prompt, const carat_compare_options *options,
                                      carat_error *err);
@@ -299,11 +300,12 @@ CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
  * vocabulary. It comes from all logits, whatever the engine's head. Afterwards the session holds all of ids but
  * the last, which nobody needs; one id evaluates nothing. Logits are held for 32 ids at a time, beside the
  * engine's plan. The session's watch counts the ids of the call. After CARAT_E_CANCELLED the session keeps what
- * was evaluated; after CARAT_E_NUMERIC it is empty; logprob may be written in part then. One call a session. CARAT_E_ARGUMENT (also when the session
- * holds no logits, or an id is none of the text vocabulary), CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_NUMERIC,
- * CARAT_E_CANCELLED, CARAT_E_BUSY. */
+ * was evaluated; after CARAT_E_NUMERIC it is empty; logprob may be written in part then. One call a session.
+ * CARAT_E_ARGUMENT (also when the session holds no logits, or an id is none of the text vocabulary),
+ * CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_NUMERIC, CARAT_E_CANCELLED, CARAT_E_BUSY. */
 CARAT_API carat_status carat_score(carat_session *session, const int32_t *ids, int n, double *logprob,
                                    carat_error *err);
+
 /* ------------------------------------------------------------- bisecting ----
  * Where two engines begin to differ. Every operation of a pass is computed by both on the reference's own inputs,
  * so that its error is its own and not what operations before it have left behind. */
