@@ -64,7 +64,7 @@ static void a_negated_row_of_every_matrix(void **state)
         {"mlp.down_proj", "down"},
     };
     (void)state;
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 7; i += SANITIZED ? 3 : 1) {
         char name[128];
         struct copy c = copy_tiny();
         snprintf(name, sizeof name, "model.layers.%d.%s.weight", i % 6, matrix[i].tensor);
@@ -222,7 +222,7 @@ static void other_types_are_no_damage(void **state)
 {
     static const enum ct_type types[] = {CT_Q8_0, CT_Q4_0, CT_Q5_0};
     (void)state;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < (SANITIZED ? 1 : 3); i++)
         for (int exact = 0; exact < 2; exact++) {
             struct copy c = copy_tiny();
             copy_open(&c);

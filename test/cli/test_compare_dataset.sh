@@ -34,8 +34,8 @@ for other in '-t 1 --chunk 1' '-t 2 --chunk 7 --parallel 1' '-t 3 --chunk 64 --p
     expect 0 "${compare[@]}" --out other --restart $other
     same one/results.jsonl other/results.jsonl
 done
-for isa in $("$CARAT" version --json | tr -d ' \n' | sed -n 's/.*"levels":\[\([^]]*\)\].*/\1/p' | tr -d '"' | tr ',' ' ') ref; do
-    expect 0 "${compare[@]}" --out other --restart --isa "$isa"
+for isa in avx2 avx512 vnni amx neon ref; do
+    "$CARAT" "${compare[@]}" --out other --restart --isa "$isa" >out 2>err || { err_has isa && continue; die "--isa $isa"; }
     same one/results.jsonl other/results.jsonl
 done
 
@@ -73,8 +73,9 @@ begin=${EPOCHREALTIME/./}
 expect 0 "${compare[@]}" --out killed
 took=$((${EPOCHREALTIME/./} - begin))
 rm -r killed
-kills=0 tries=0
-while [ $kills -lt 10 ]; do
+kills=0 tries=0 most=10
+[ -z "${CARAT_CFLAGS:-}" ] || most=3 # each takes ten times as long with sanitizers
+while [ $kills -lt $most ]; do
     tries=$((tries + 1))
     [ $tries -lt 60 ] || die "only $kills runs of $tries were killed"
     "$CARAT" "${compare[@]}" --out killed >out 2>err &
