@@ -169,7 +169,7 @@ err_has 'E_NUMERIC: talk.jsonl: line 1: .*NaN or infinity'
 for i in $(seq 100); do cat text; done >long
 interrupted 0.3 perplexity tiny long -c 64 -t 1 || die "Ctrl-C: $(cat err)"
 if command -v script >/dev/null; then
-    head -n 500 long >some
+    head -n "$([ -z "${CARAT_CFLAGS:-}" ] && echo 500 || echo 80)" long >some
     timeout 100 script -qec "$CARAT perplexity tiny some -c 64 -t 1" /dev/null </dev/null >out || die 'on a terminal'
     tr '\r' '\n' <out >lines
     grep -q '^scoring \[#* *\] *[0-9]* %  [0-9.]* tok/s  [0-9]* s left' lines || die "no bar: $(head -c 300 lines)"
