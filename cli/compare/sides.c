@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "compare/compare.h"
-#include "head.h"
 
 /* ---- names ---- */
 
@@ -115,8 +114,19 @@ int sides_open(struct compare *c)
 
 /* ---- engines ---- */
 
-/* What both need beside each other, with so much context. */
-static int plan_sides(struct compare *c, carat_engine_options *e, carat_plan *plan, int context)
+/* The options of a side's engine, to be read at once: those of the head are in one place for all. */
+static carat_engine_options side_options(const struct side *s, int sessions, int context)
+{
+    carat_engine_options e;
+
+    engine_options(&e, &s->o);
+    e.sessions = sessions;
+    e.context = context;
+    return e;
+}
+
+/* What both need beside each other. */
+static int plan_sides(const struct compare *c, carat_plan *plan, int sessions, int context)
 {
     carat_error err;
 
@@ -124,8 +134,8 @@ static int plan_sides(struct compare *c, carat_engine_options *e, carat_plan *pl
         carat_plan_default(&plan[i]);
         if (i == REF && c->recorded)
             continue;
-        e[i].context = context;
-        if (carat_plan_engine(c->side[i].model, &e[i], &plan[i], &err) != CARAT_OK)
+        const carat_engine_options e = side_options(&c->side[i], sessions, context);
+        if (carat_plan_engine(c->side[i].model, &e, &plan[i], &err) != CARAT_OK)
             return fail_status(&err);
     }
     return DONE;
@@ -139,13 +149,13 @@ static uint64_t sum_of(const carat_plan *plan)
 }
 
 /* Refuses two plans that memory has no room for together, and says which context would do. */
-static int check_memory(struct compare *c, carat_engine_options *e, int context)
+static int check_memory(const struct compare *c, int sessions, int context)
 {
     carat_plan plan[SIDES], smaller[SIDES];
     carat_host_info host = {.size = sizeof host};
     char need[SIZE_TEXT], a[SIZE_TEXT], b[SIZE_TEXT], has[SIZE_TEXT], fits[64] = "no context would fit";
     carat_error err;
-    int code = plan_sides(c, e, plan, context);
+    int code = plan_sides(c, plan, sessions, context);
 
     if (code == DONE && carat_get_host(&host, &err) != CARAT_OK)
         code = fail_status(&err);
@@ -157,7 +167,7 @@ static int check_memory(struct compare *c, carat_engine_options *e, int context)
     if (!room || sum_of(plan) <= room)
         return DONE;
     for (int less = context / 2; less >= 32; less /= 2) {
-        if ((code = plan_sides(c, e, smaller, less)) != DONE)
+        if ((code = plan_sides(c, smaller, sessions, less)) != DONE)
             return code;
         if (sum_of(smaller) > room)
             continue;
@@ -183,23 +193,16 @@ static int check_layers(const struct compare *c)
 
 int sides_start(struct compare *c, int sessions, int context)
 {
-    carat_engine_options e[SIDES];
-    int code = DONE;
+    int code = check_layers(c);
 
-    for (int i = 0; i < SIDES; i++) {
-        engine_options(&e[i], &c->side[i].o);
-        e[i].sessions = sessions;
-    }
-    code = check_layers(c);
     if (code == DONE)
-        code = check_memory(c, e, context);
+        code = check_memory(c, sessions, context);
     for (int i = 0; i < SIDES && code == DONE; i++) {
         struct side *s = &c->side[i];
         if (i == REF && c->recorded)
             continue;
-        e[i].context = context;
-        e[i].head = head_options(&s->o);
-        code = create_engine(&s->engine, s->model, &e[i]);
+        const carat_engine_options e = side_options(s, sessions, context);
+        code = create_engine(&s->engine, s->model, &e);
     }
     return code;
 }

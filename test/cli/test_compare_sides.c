@@ -3,6 +3,7 @@
  * what would fit. The machine's memory is the test's. What is compared is test_compare.sh's. */
 #define _POSIX_C_SOURCE 200809L
 #include "../../cli/compare/compare.h"
+#include "carat_generate.h"
 
 static carat_status host_of_test(carat_host_info *info, carat_error *err);
 #define carat_get_host host_of_test
@@ -19,7 +20,7 @@ static carat_status host_of_test(carat_host_info *info, carat_error *err);
 static uint64_t memory;
 static double limit;
 static char said[512];
-static int engines;
+static int engines, tile[SIDES]; /* that were created; of the head of each */
 
 static carat_status host_of_test(carat_host_info *info, carat_error *err)
 {
@@ -54,23 +55,24 @@ int fail_status(const carat_error *err)
 
 void engine_options(carat_engine_options *e, const struct options *o)
 {
+    static carat_head_options head; /* one place, as the command has it */
     carat_engine_options_default(e);
     e->exact = o->exact;
+    if (!o->lm_tile)
+        return;
+    carat_head_options_default(&head);
+    head.strategy = CARAT_HEAD_PRELOAD;
+    head.quant = CARAT_QUANT_GROUP;
+    head.tile = o->lm_tile;
+    e->head = &head;
 }
 
 int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options)
 {
     (void)engine;
     (void)model;
-    (void)options;
-    engines++;
+    tile[engines++ % SIDES] = options->head ? options->head->tile : 0;
     return DONE;
-}
-
-const carat_head_options *head_options(const struct options *o)
-{
-    (void)o;
-    return NULL;
 }
 
 void note(const char *format, ...)
@@ -136,7 +138,6 @@ static void both_plans_must_fit(void **state)
     static const struct options none;
     struct compare c = {.o = &none};
     carat_plan plan[SIDES];
-    carat_engine_options e[SIDES];
     carat_error err;
     (void)state;
 
@@ -147,10 +148,8 @@ static void both_plans_must_fit(void **state)
         c.side[i].path = i == REF ? "first" : "second";
         c.side[i].info.size = sizeof c.side[i].info;
         assert_int_equal(carat_model_get_info(c.side[i].model, &c.side[i].info, &err), CARAT_OK);
-        engine_options(&e[i], &none);
-        e[i].sessions = 4;
     }
-    assert_int_equal(plan_sides(&c, e, plan, 2048), DONE);
+    assert_int_equal(plan_sides(&c, plan, 4, 2048), DONE);
     memory = sum_of(plan);
     assert_int_equal(sides_start(&c, 4, 2048), DONE);
     assert_int_equal(engines, 2);
@@ -169,6 +168,15 @@ static void both_plans_must_fit(void **state)
     assert_non_null(strstr(said, "no context would fit"));
     memory = 0; /* nobody knows */
     assert_int_equal(sides_start(&c, 4, 2048), DONE);
+    /* each side is planned and created with the head that it asked for */
+    c.side[REF].o.lm_tile = 64;
+    c.side[TEST].o.lm_tile = 128;
+    assert_int_equal(plan_sides(&c, plan, 4, 2048), DONE);
+    assert_int_equal(plan[REF].head_tile, 64);
+    assert_int_equal(plan[TEST].head_tile, 128);
+    assert_int_equal(sides_start(&c, 4, 2048), DONE);
+    assert_int_equal(tile[REF], 64);
+    assert_int_equal(tile[TEST], 128);
     carat_model_close(c.side[TEST].model);
 }
 
