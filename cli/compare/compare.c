@@ -2,7 +2,6 @@
 /* compare.c: `carat compare`: how far two models, or two modes of one, are apart. Here options become what is
  * compared, and one prompt goes the whole way; many prompts are dataset.c's. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,13 +186,11 @@ int compare_context(const struct compare *c, const struct compared *p)
                  (c->options.driver == CARAT_DRIVER_TEXT ? p->answer.n : c->options.max_tokens));
 }
 
-/* Appends a finished prompt to the results. */
-int compare_write(const struct compare *c, const struct compared *p, json_t *run, FILE *results)
+/* Appends a finished prompt to the results; run is taken. */
+static int write_line(const struct compare *c, const struct compared *p, json_t *run, FILE *results)
 {
-    json_t *line = compared_line(c, p, run);
-    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = compared_text(c, p, run);
 
-    json_decref(line);
     if (!text)
         return fail_memory();
     const bool written = fprintf(results, "%s\n", text) > 0 && fflush(results) == 0;
@@ -242,7 +239,7 @@ static int compare_one(struct compare *c, struct compared *p, FILE *results)
         return INTERRUPTED;
     if (status != CARAT_OK && status != CARAT_E_NUMERIC)
         return fail_status(&err);
-    int code = compare_write(c, p, sides_run(c, NULL), results);
+    int code = write_line(c, p, sides_run(c, NULL), results);
     if (code == DONE)
         code = summary_make(results, &c->limits, &summary);
     if (code == DONE && c->o->bisect)

@@ -70,8 +70,6 @@ int mode_read(struct side *s, const char *what, const char *words);
 
 /* Positions that a prompt needs, or that --ctx-size gives. */
 int compare_context(const struct compare *c, const struct compared *p);
-/* Appends a finished prompt to the results; run is taken, and may be NULL. */
-int compare_write(const struct compare *c, const struct compared *p, json_t *run, FILE *results);
 /* Prints a summary; CHECK_FAILED when it is concerning. */
 int compare_tell(const struct compare *c, json_t *summary);
 
@@ -82,8 +80,9 @@ int compared_position(void *user, void *prompt, const carat_position *position);
 void compared_end(void *user, void *prompt, const carat_compared *end);
 /* The prompt for the library. */
 carat_compare_prompt compared_prompt(struct compared *p);
-/* A finished prompt as the JSON of its line; NULL: memory is out. run is taken, and may be NULL. */
-json_t *compared_line(const struct compare *c, const struct compared *p, json_t *run);
+/* A finished prompt as its line of JSON, without the newline; malloc'd. NULL: memory is out. run is taken, and
+ * may be NULL. */
+char *compared_text(const struct compare *c, const struct compared *p, json_t *run);
 void compared_free(struct compared *p);
 
 /* ---- bisect.c; exit codes ---- */

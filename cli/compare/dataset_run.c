@@ -124,11 +124,9 @@ static int add_line(struct dataset_run *r, json_int_t place, const char *line, s
 
 static int add_prompt(struct dataset_run *r, const struct flight *f)
 {
-    json_t *line = compared_line(r->c, &f->p.c, f->place == 0 ? json_incref(r->run) : NULL);
-    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = compared_text(r->c, &f->p.c, f->place == 0 ? json_incref(r->run) : NULL);
     int code;
 
-    json_decref(line);
     if (!text)
         return fail_memory();
     size_t n = strlen(text);

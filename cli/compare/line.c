@@ -243,7 +243,7 @@ static int answer_length(const struct compare *c, const struct compared *p, cons
     return i < n ? i + 1 : n;
 }
 
-json_t *compared_line(const struct compare *c, const struct compared *p, json_t *run)
+static json_t *line_json(const struct compare *c, const struct compared *p, json_t *run)
 {
     const carat_compared *e = &p->end;
     const int n_ref = answer_length(c, p, e->answer_ref, e->n_ref),
@@ -279,4 +279,13 @@ json_t *compared_line(const struct compare *c, const struct compared *p, json_t 
     if (run)
         json_object_set_new(line, "run", run);
     return line;
+}
+
+char *compared_text(const struct compare *c, const struct compared *p, json_t *run)
+{
+    json_t *line = line_json(c, p, run);
+    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+
+    json_decref(line);
+    return text;
 }
