@@ -144,10 +144,7 @@ carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tenso
 
 int carat_is_stop(const carat_model *model, int32_t id)
 {
-    for (int i = 0; model && i < model->n_stop; i++)
-        if (model->stop[i] == id)
-            return 1;
-    return 0;
+    return model && ct_is_stop(model, id);
 }
 
 int carat_stop_ids(const carat_model *model, const int32_t **ids)

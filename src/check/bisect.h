@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "carat_quality.h"
+#include "check/quality.h"
 #include "engine/engine.h"
 
 /* What a pass computes, in its order. */
@@ -51,7 +51,6 @@ struct ct_judged {
     carat_operation_error result;
 };
 
-enum { CT_REF, CT_TEST };
 struct ct_bisect {
     carat_engine *engine[2];
     const carat_bisect_options *o;

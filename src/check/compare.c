@@ -290,12 +290,7 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
 
 static bool ends_answer(const struct compare *c, int32_t id)
 {
-    const carat_model *m = c->engine[c->engine[CT_REF] ? CT_REF : CT_TEST]->model;
-    int i = 0;
-
-    while (i < m->n_stop && m->stop[i] != id)
-        i++;
-    return i < m->n_stop;
+    return ct_is_stop(c->engine[c->engine[CT_REF] ? CT_REF : CT_TEST]->model, id);
 }
 
 static bool add_answer(struct party *s, int32_t id)

@@ -4,6 +4,7 @@
 #include "check/quality.h"
 
 #include "os/fp_environment.h"
+#include "quant/logits.h"
 
 static int32_t id_of(const int32_t *id, int column)
 {
@@ -32,27 +33,11 @@ void ct_difference(carat_difference *d, const struct ct_score_pair *pair, const 
                             .delta_p = pair->delta_p};
 }
 
-/* The column of an id; -1: it has none. */
-static int column_of(const int32_t *id, int n, int32_t wanted)
-{
-    int low = 0, high = n;
-
-    if (!id)
-        return wanted;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (id[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && id[low] == wanted ? low : -1;
-}
-
 carat_status ct_difference_of(const float *ref, const float *test, int n, const carat_difference_options *o,
                               carat_difference *d, carat_error *err)
 {
-    const int next = o->has_next ? column_of(o->ids, n, o->next) : -1;
+    const int next =
+        o->has_next ? ct_logits_place(&(struct ct_logits){.id = o->ids, .n = n}, o->next) : CT_SCORE_NO_NEXT;
     struct ct_score_pair pair;
 
     ct_fpenv saved = ct_os_fp_enter();

@@ -7,6 +7,8 @@
 #include "carat_quality.h"
 #include "kernel/score.h"
 
+enum { CT_REF, CT_TEST, CT_SIDES }; /* of a comparison */
+
 #define CT_DEFAULT_TOP      10
 #define CT_DEFAULT_NEAR_TIE 0.05
 

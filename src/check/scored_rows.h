@@ -8,8 +8,6 @@
 #include "engine/engine.h"
 #include "os/pool.h"
 
-enum { CT_REF, CT_TEST, CT_SIDES };
-
 /* A row of one side: logits of all ids, or of those that a head computed. */
 struct ct_scored_side {
     const float *value; /* [n] */

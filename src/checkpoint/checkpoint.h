@@ -33,6 +33,16 @@ struct carat_model {
     int n_stop, n_banned;
 };
 
+/* Whether generation ends at this id. */
+static inline bool ct_is_stop(const struct carat_model *m, int32_t id)
+{
+    int i = 0;
+
+    while (i < m->n_stop && m->stop[i] != id)
+        i++;
+    return i < m->n_stop;
+}
+
 /* Who hears of progress; NULL: nobody. */
 struct ct_listening {
     carat_progress progress;
