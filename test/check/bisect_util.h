@@ -12,6 +12,22 @@
 
 enum { TOKENS = 100, HIDDEN = 256, WINDOW = 64, MOST_TOLD = 200 };
 
+static carat_model *tiny;
+
+UNUSED static int open_tiny(void **state)
+{
+    (void)state;
+    OK(carat_model_open(&tiny, CT_TEST_DATA "/../../models/tiny", NULL, err));
+    return 0;
+}
+
+UNUSED static int close_tiny(void **state)
+{
+    (void)state;
+    carat_model_close(tiny);
+    return 0;
+}
+
 /* ---- a model in memory ---- */
 
 struct copy {

@@ -3,22 +3,6 @@
  * refuses, and how it ends, is test_bisect_calls.c's. */
 #include "bisect_util.h"
 
-static carat_model *tiny;
-
-static int open_tiny(void **state)
-{
-    (void)state;
-    OK(carat_model_open(&tiny, CT_TEST_DATA "/../../models/tiny", NULL, err));
-    return 0;
-}
-
-static int close_tiny(void **state)
-{
-    (void)state;
-    carat_model_close(tiny);
-    return 0;
-}
-
 /* The same with a damaged copy as the test. */
 static struct told *bisect_copy(struct copy *c)
 {

@@ -6,22 +6,6 @@
 
 #include "bisect_util.h"
 
-static carat_model *tiny;
-
-static int open_tiny(void **state)
-{
-    (void)state;
-    OK(carat_model_open(&tiny, CT_TEST_DATA "/../../models/tiny", NULL, err));
-    return 0;
-}
-
-static int close_tiny(void **state)
-{
-    (void)state;
-    carat_model_close(tiny);
-    return 0;
-}
-
 static carat_model *open_data(const char *name)
 {
     carat_model *m = NULL;

@@ -9,7 +9,6 @@
 enum { PAIRS = 2, SHORT = 20 };
 enum { ROUNDS = SANITIZED ? 1 : 3, CROSSED = SANITIZED ? 2 : 5 };
 
-static carat_model *tiny;
 static carat_engine *engine[PAIRS][2];
 static atomic_bool done; /* the bisections are */
 

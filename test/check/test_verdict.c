@@ -12,7 +12,6 @@ enum { LINES = SANITIZED ? 12 : 100, MOST_POSITIONS = 4096 };
 static struct line {
     struct ids prompt, answer;
 } lines[LINES];
-static carat_model *tiny;
 
 static struct ids take_ids(const json_t *list)
 {
