@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval.c: `carat eval`: which of several choices a model finds likeliest, by their letters and by their texts. The
- * prompt of an item is evaluated once for all choices: each goes on from it in a session of its own. */
+/* eval.c: `carat eval`: which of several choices a model finds likeliest, by their letters and by their
+ * texts. The prompt of an item is evaluated once for all choices: each goes on from it in a session of its
+ * own. */
 #include "eval.h"
 
 #include <stdlib.h>

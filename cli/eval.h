@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval.h: what the files of `carat eval` share. eval.c is the verb and scores items, eval_prompt.c makes ids of
- * them, eval_print.c counts and says what came out, eval_item.c reads a line. */
+/* eval.h: what the files of `carat eval` share. eval.c is the verb and scores items, eval_prompt.c makes
+ * ids of them, eval_print.c counts and says what came out, eval_item.c reads a line. */
 #ifndef EVAL_H
 #define EVAL_H
 
@@ -51,8 +51,8 @@ struct eval {
     double seconds;
 };
 
-/* eval_prompt.c: what stands before the choices of a way, BY_LETTER or BY_LIKELIHOOD, and the whole with choice i, of
- * which ids from *from on are the choice. Exit codes; ids begin anew. */
+/* eval_prompt.c: what stands before the choices of a way, BY_LETTER or BY_LIKELIHOOD, and the whole with
+ * choice i, of which ids from *from on are the choice. Exit codes; ids begin anew. */
 int eval_prompt(const struct eval *e, const struct eval_item *item, enum eval_way way, carat_tokens *ids);
 int eval_continue(const struct eval *e, const struct eval_item *item, enum eval_way way, int i,
                   const carat_tokens *prompt, carat_tokens *ids, int *from);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_prompt.c: from an item to ids. By letter the prompt lists the choices and ends with "Answer:", as MMLU's
- * does; by likelihood it ends with "Answer:" behind the question, and the choice's text follows. With --chat the
- * prompt is the user's turn, and the choice begins the model's. */
+/* eval_prompt.c: from an item to ids. By letter the prompt lists the choices and ends with "Answer:", as
+ * MMLU's does; by likelihood it ends with "Answer:" behind the question, and the choice's text follows.
+ * With --chat the prompt is the user's turn, and the choice begins the model's. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>

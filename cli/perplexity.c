@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perplexity.c: `carat perplexity`: how well a model expects a text. Windows of the text are cut and counted as
- * llama-perplexity does, or, with --stride, so that every id counts once. */
+/* perplexity.c: `carat perplexity`: how well a model expects a text. Windows of the text are cut and
+ * counted as llama-perplexity does, or, with --stride, so that every id counts once. */
 #include "perplexity.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perplexity_talk.c: the model's turns of conversations. A turn is what the template adds to the prompt when the
- * model's message is there: the conversation is rendered up to it and once more with it, and the ids are compared.
- * It ends with the id that ends generation; what the template puts behind that, no model writes. */
+/* perplexity_talk.c: the model's turns of conversations. A turn is what the template adds to the prompt
+ * when the model's message is there: the conversation is rendered up to it and once more with it, and the
+ * ids are compared. It ends with the id that ends generation; what the template puts behind that, no model
+ * writes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* svg.h: what pictures of the command share: text that may stand in XML, decimal steps, axes with ticks, marks, and
- * colours that follow the reader's light or dark scheme. What is drawn into the axes is left to who draws. */
+/* svg.h: what pictures of the command share: text that may stand in XML, decimal steps, axes with ticks,
+ * marks, and colours that follow the reader's light or dark scheme. What is drawn into the axes is left to
+ * who draws. */
 #ifndef SVG_H
 #define SVG_H
 
@@ -16,12 +17,12 @@ struct svg_field {
 
 enum { SVG_COLORS = 6, SVG_MARKS = 6 };
 
-/* Classes: grid, axis, line, limit, whisker and mark; s0 to s5 give what is inside a colour; end and mid anchor text;
- * title, head and key are text that matters more. */
+/* Classes: grid, axis, line, limit, whisker and mark; s0 to s5 give what is inside a colour; end and mid
+ * anchor text; title, head and key are text that matters more. */
 extern const char svg_style[];
 
-/* Alone: a file of its own, with the style, its size and paper; else it stands in a page that has the style, and is as
- * wide as that allows. */
+/* Alone: a file of its own, with the style, its size and paper; else it stands in a page that has the
+ * style, and is as wide as that allows. */
 void svg_begin(FILE *f, int width, int height, bool alone, const char *title);
 void svg_end(FILE *f);
 /* What is not UTF-8 becomes U+FFFD, control characters and what XML forbids become spaces. */

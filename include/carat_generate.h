@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carat_generate.h: libcarat, between a prompt and a sentence: what a session kept and what it had to
- * evaluate once more, the loop that draws an answer, and what passes are made of, did and cost. carat.h runs a
- * model and has the rules on threads, errors and sizes, which hold here too. */
+ * evaluate once more, the loop that draws an answer, and what passes are made of, did and cost. carat.h
+ * runs a model and has the rules on threads, errors and sizes, which hold here too. */
 #ifndef CARAT_GENERATE_H
 #define CARAT_GENERATE_H
 
@@ -91,8 +91,8 @@ typedef struct carat_head_options {
     int tile;               /* rows of a tile, a multiple of 64; 0: 2624, or all of a smaller vocabulary */
     int capacity;           /* tiles kept; 0: all */
     size_t capacity_bytes;  /* the same in bytes; 0: by capacity */
-    /* Most tiles of a token, with preload, lazy and shortlist; 0: all, of shortlist 16. More than half of them:
-     * all. What reads all logits, or more of them than there are, reads all tiles. */
+    /* Most tiles of a token, with preload, lazy and shortlist; 0: all, of shortlist 16. More than half of
+     * them: all. What reads all logits, or more of them than there are, reads all tiles. */
     int shortlist_tiles;
     int audit;        /* every so many tokens dense is computed beside it; 0: never */
     float min_recall; /* of top-k in audits: below, a shortlist is given up; 0: 0.98 */
@@ -134,7 +134,8 @@ typedef struct carat_candidate {
     float logit;
 } carat_candidate;
 /* The k best ids of what the session holds, by logit descending, then id ascending; k is at least 1 and at
- * most the vocabulary. One call a session. CARAT_E_ARGUMENT (also no logits), CARAT_E_NUMERIC, CARAT_E_BUSY. */
+ * most the vocabulary. One call a session. CARAT_E_ARGUMENT (also no logits), CARAT_E_NUMERIC,
+ * CARAT_E_BUSY. */
 CARAT_API carat_status carat_top(carat_session *session, int k, carat_candidate *out, carat_error *err);
 
 /* ------------------------------------------------------------- sampling ----
@@ -240,8 +241,8 @@ typedef struct carat_given {
 } carat_given;
 /* Nonzero ends the generation after this id. The sessions of the step are in a call meanwhile. */
 typedef int (*carat_on_token)(void *user, const carat_given *given);
-/* Proposes what follows ids[n]: puts up to k ids into draft and returns their number. Wrong ones cost time and
- * change no result. The sessions of the step are in a call meanwhile. */
+/* Proposes what follows ids[n]: puts up to k ids into draft and returns their number. Wrong ones cost time
+ * and change no result. The sessions of the step are in a call meanwhile. */
 typedef int (*carat_propose)(void *user, const int32_t *ids, int n, int32_t *draft, int k);
 
 typedef enum { CARAT_LOOKUP_AUTO, CARAT_LOOKUP_ON, CARAT_LOOKUP_OFF } carat_lookup;
@@ -293,13 +294,13 @@ CARAT_API void carat_generation_close(carat_generation *generation);
 CARAT_API carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations,
                                              int n, carat_error *err);
 enum { CARAT_REST_BYTES = CARAT_MOST_STOP_BYTES + 16 };
-/* Takes the text that is left when no further step shall come, whatever ended the last one: what is held back
- * since it might have become a stop string, and U+FFFD for the bytes of an unfinished character; without stop
- * strings that is carat_stream_text(session, -1). Returns its bytes, and writes them, terminated. A result of
- * capacity or more says that out is too small: out is then "", and nothing was taken. CARAT_REST_BYTES are
- * always enough. There is nothing after CARAT_REASON_STOP_STRING, and no unfinished character once the session
- * was changed. A generation that goes on all the same searches a new text. One call a session; 0 and "" while
- * another one is under way. */
+/* Takes the text that is left when no further step shall come, whatever ended the last one: what is held
+ * back since it might have become a stop string, and U+FFFD for the bytes of an unfinished character;
+ * without stop strings that is carat_stream_text(session, -1). Returns its bytes, and writes them,
+ * terminated. A result of capacity or more says that out is too small: out is then "", and nothing was
+ * taken. CARAT_REST_BYTES are always enough. There is nothing after CARAT_REASON_STOP_STRING, and no
+ * unfinished character once the session was changed. A generation that goes on all the same searches a new
+ * text. One call a session; 0 and "" while another one is under way. */
 CARAT_API size_t carat_generation_rest(carat_generation *generation, char *out, size_t capacity);
 /* Steps until the generation ends. Errors as carat_generation_step. */
 CARAT_API carat_status carat_generate(carat_generation *generation, carat_error *err);
@@ -340,10 +341,11 @@ CARAT_API carat_status carat_generation_get_info(const carat_generation *generat
 /* A line of an explanation, until the call returns. Keys are lower case, parts of one between dots, and do
  * not repeat; values are one line of text for people. Nonzero ends the call with CARAT_E_CANCELLED. */
 typedef int (*carat_explain_line)(void *user, const char *key, const char *value);
-/* What the passes of an engine are made of, and why: arithmetic, versions of the rules of numbers and draws; level asked for, found,
- * used; for each operation types of weights, layout, input, the entry of the kernels and the level that has
- * written it, and why it is no better one; sizes of blocks and tiles; threads, chunk and level of each phase;
- * context, K and V, cache file, snapshots. Any thread. CARAT_E_ARGUMENT, CARAT_E_CANCELLED. */
+/* What the passes of an engine are made of, and why: arithmetic, versions of the rules of numbers and
+ * draws; level asked for, found, used; for each operation types of weights, layout, input, the entry of
+ * the kernels and the level that has written it, and why it is no better one; sizes of blocks and tiles;
+ * threads, chunk and level of each phase; context, K and V, cache file, snapshots. Any thread.
+ * CARAT_E_ARGUMENT, CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_explain(const carat_engine *engine, carat_explain_line line, void *user,
                                      carat_error *err);
 

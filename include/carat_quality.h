@@ -138,9 +138,9 @@ typedef struct carat_summary {
     double low, high;                   /* 95 % of the mean; NaN without an interval */
 } carat_summary;
 CARAT_DEFAULT(carat_summary)
-/* values are those of prompt 0, then of prompt 1 and so on; counts[n_prompts] says how many each has. They are read
- * several times and copied nowhere, so that they may be a mapped file. Any thread. CARAT_E_ARGUMENT,
- * CARAT_E_MEMORY. */
+/* values are those of prompt 0, then of prompt 1 and so on; counts[n_prompts] says how many each has. They
+ * are read several times and copied nowhere, so that they may be a mapped file. Any thread.
+ * CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_summarise(const double *values, const int64_t *counts, int n_prompts,
                                        carat_summary *summary, carat_error *err);
 
@@ -178,7 +178,8 @@ typedef struct carat_quality {
 } carat_quality;
 CARAT_DEFAULT(carat_quality)
 
-/* On the healthy side of [0] a metric is healthy, beyond [1] it is concerning, between them it is to be watched. */
+/* On the healthy side of [0] a metric is healthy, beyond [1] it is concerning, between them it is to be
+ * watched. */
 typedef struct carat_quality_limits {
     size_t size;
     double kl[2];          /* less is better */
@@ -201,8 +202,8 @@ typedef struct carat_judgement {
     char reason[256];   /* of it, one sentence without a full stop */
 } carat_judgement;
 CARAT_DEFAULT(carat_judgement)
-/* Judges means by limits; NULL: those of carat_get_quality_limits. Any thread. CARAT_E_ARGUMENT (also limits that
- * are no number, or the wrong way round). */
+/* Judges means by limits; NULL: those of carat_get_quality_limits. Any thread. CARAT_E_ARGUMENT (also
+ * limits that are no number, or the wrong way round). */
 CARAT_API carat_status carat_judge(const carat_quality *quality, const carat_quality_limits *limits,
                                    carat_judgement *judgement, carat_error *err);
 
@@ -225,8 +226,8 @@ typedef struct carat_compare_prompt {
     int n_prompt;
     const int32_t *text; /* [n_text] that follows, with the driver text; else NULL */
     int n_text;
-    /* [n_recorded][n_vocab] logits of the reference behind each id of prompt and text, in place of an engine; the
-     * driver is text then */
+    /* [n_recorded][n_vocab] logits of the reference behind each id of prompt and text, in place of an
+     * engine; the driver is text then */
     const float *recorded;
     int n_recorded;
     void *user; /* passed to the callbacks, beside that of the options */
@@ -280,14 +281,14 @@ typedef struct carat_compare_options {
 } carat_compare_options;
 CARAT_DEFAULT(carat_compare_options)
 
-/* Compares what two engines say behind a prompt, and behind those that options->next gives. Both have the same
- * vocabulary; ref is NULL where logits are recorded. Memory for two times 32 MiB of logits beside the engines.
- * A prompt that fails ends alone, the others go on, and the result is that of the first that failed:
- * CARAT_E_NUMERIC (NaN or infinity; the message says in which), CARAT_E_CONTEXT (the prompt does not fit; or its
- * text), CARAT_E_MEMORY (no block of K and V is free). A prompt that a callback ended has not failed. The call
- * ends, and nobody hears of the prompts under way, with CARAT_E_ARGUMENT (also one engine twice, and a prompt
- * that cannot be), CARAT_E_MEMORY (also all sessions of an engine exist) and CARAT_E_CANCELLED. The engines are
- * locked while watch is asked, and no other callback. Any thread. */
+/* Compares what two engines say behind a prompt, and behind those that options->next gives. Both have the
+ * same vocabulary; ref is NULL where logits are recorded. Memory for two times 32 MiB of logits beside the
+ * engines. A prompt that fails ends alone, the others go on, and the result is that of the first that
+ * failed: CARAT_E_NUMERIC (NaN or infinity; the message says in which), CARAT_E_CONTEXT (the prompt does
+ * not fit; or its text), CARAT_E_MEMORY (no block of K and V is free). A prompt that a callback ended has
+ * not failed. The call ends, and nobody hears of the prompts under way, with CARAT_E_ARGUMENT (also one
+ * engine twice, and a prompt that cannot be), CARAT_E_MEMORY (also all sessions of an engine exist) and
+ * CARAT_E_CANCELLED. The engines are locked while watch is asked, and no other callback. Any thread. */
 CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
                                      const carat_compare_prompt *prompt, const carat_compare_options *options,
                                      carat_error *err);
@@ -297,12 +298,12 @@ CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
 
 /* Puts into logprob[n] the natural logarithms of the probabilities of ids[n] after what the session holds:
  * logprob[i] is that of ids[i] after the tokens held and ids[0] to ids[i - 1], among all ids of the text
- * vocabulary. It comes from all logits, whatever the engine's head. Afterwards the session holds all of ids but
- * the last, which nobody needs; one id evaluates nothing. Logits are held for 32 ids at a time, beside the
- * engine's plan. The session's watch counts the ids of the call. After CARAT_E_CANCELLED the session keeps what
- * was evaluated; after CARAT_E_NUMERIC it is empty; logprob may be written in part then. One call a session.
- * CARAT_E_ARGUMENT (also when the session holds no logits, or an id is none of the text vocabulary),
- * CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_NUMERIC, CARAT_E_CANCELLED, CARAT_E_BUSY. */
+ * vocabulary. It comes from all logits, whatever the engine's head. Afterwards the session holds all of
+ * ids but the last, which nobody needs; one id evaluates nothing. Logits are held for 32 ids at a time,
+ * beside the engine's plan. The session's watch counts the ids of the call. After CARAT_E_CANCELLED the
+ * session keeps what was evaluated; after CARAT_E_NUMERIC it is empty; logprob may be written in part
+ * then. One call a session. CARAT_E_ARGUMENT (also when the session holds no logits, or an id is none of
+ * the text vocabulary), CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_NUMERIC, CARAT_E_CANCELLED, CARAT_E_BUSY. */
 CARAT_API carat_status carat_score(carat_session *session, const int32_t *ids, int n, double *logprob,
                                    carat_error *err);
 
@@ -310,12 +311,14 @@ CARAT_API carat_status carat_score(carat_session *session, const int32_t *ids, i
  * Where two engines begin to differ. Every operation of a pass is computed by both on the reference's own inputs,
  * so that its error is its own and not what operations before it have left behind. */
 
-/* The error of one operation, over the rows that are compared. QUALITY.md says what it is measured against. */
+/* The error of one operation, over the rows that are compared. QUALITY.md says what it is measured
+ * against. */
 typedef struct carat_operation_error {
     size_t size;
     int layer; /* -1: none */
-    /* "embed"; of each layer "attn_norm", "q", "k", "v", "q_norm", "k_norm", "q_rope", "k_rope", "attend", "o",
-     * "attn_post_norm", "ffn_norm", "gate", "up", "geglu", "down", "ffn_post_norm"; "final_norm", "head". Static */
+    /* "embed"; of each layer "attn_norm", "q", "k", "v", "q_norm", "k_norm", "q_rope", "k_rope", "attend",
+     * "o", "attn_post_norm", "ffn_norm", "gate", "up", "geglu", "down", "ffn_post_norm"; "final_norm",
+     * "head". Static */
     const char *operation;
     char tensor[256];     /* its weight, as the file of the test names it; "": it has none */
     double own;           /* ||test - ref|| / ||ref||, on the reference's inputs */
@@ -340,16 +343,17 @@ typedef struct carat_bisect_options {
     size_t bytes; /* memory for the sums of channels; with less there are more passes; 0: 56 MiB */
 } carat_bisect_options;
 CARAT_DEFAULT(carat_bisect_options)
-/* Evaluates tokens[n], at least 2, in both engines, which are of models of one shape; each needs a free session.
- * *first is the first operation that is flagged; its operation is NULL when none is. Both engines are locked while
- * progress and watch are asked. Any thread. CARAT_E_ARGUMENT, CARAT_E_UNSUPPORTED (shapes differ: both numbers),
- * CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_NUMERIC (NaN or infinity: in which of the two, and where),
- * CARAT_E_CANCELLED, CARAT_E_BUSY (an engine is being bisected). */
+/* Evaluates tokens[n], at least 2, in both engines, which are of models of one shape; each needs a free
+ * session. *first is the first operation that is flagged; its operation is NULL when none is. Both engines
+ * are locked while progress and watch are asked. Any thread. CARAT_E_ARGUMENT, CARAT_E_UNSUPPORTED (shapes
+ * differ: both numbers), CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_NUMERIC (NaN or infinity: in which of
+ * the two, and where), CARAT_E_CANCELLED, CARAT_E_BUSY (an engine is being bisected). */
 CARAT_API carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
                                     const carat_bisect_options *options, carat_operation_error *first,
                                     carat_error *err);
-/* The positions that carat_bisect compares among n tokens: spread over them, half of them beyond the window of
- * local layers where there are such. Returns their number; 0 where an argument is wrong. Any thread. */
+/* The positions that carat_bisect compares among n tokens: spread over them, half of them beyond the
+ * window of local layers where there are such. Returns their number; 0 where an argument is wrong. Any
+ * thread. */
 CARAT_API int carat_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,
                                 int32_t position[CARAT_MOST_BISECT_ROWS]);
 

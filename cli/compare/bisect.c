@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect.c: --bisect: where two models begin to differ, as JSON and for a terminal. What is compared and flagged is
- * carat_bisect's; the heat map is the report's. */
+/* bisect.c: --bisect: where two models begin to differ, as JSON and for a terminal. What is compared and
+ * flagged is carat_bisect's; the heat map is the report's. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +111,8 @@ int bisect_compared(struct compare *c, const struct compared *p, json_t *summary
     return code;
 }
 
-/* The longest prompt of the data, with what follows it: it has rows that look through a window, if one has. */
+/* The longest prompt of the data, with what follows it: it has rows that look through a window, if one
+ * has. */
 static int find_longest(struct dataset *d, struct dataset_prompt *p)
 {
     int code = dataset_skip(d, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.h: what `carat compare` is made of: who is compared (sides.c, modes.c), one prompt and its line of JSON
- * (prompts.c, line.c), many of them (dataset*.c, results.c), what they say together (summary.c, table.c,
- * report*.c). The verb is compare.c's. Lines and summaries are described in QUALITY.md. */
+/* compare.h: what `carat compare` is made of: who is compared (sides.c, modes.c, command.c), one prompt
+ * and its line of JSON (compare.c, line.c), many of them (dataset*.c, results.c), what they say together
+ * (summary.c, table.c, report*.c). The verb is compare.c's. Lines and summaries are described in
+ * QUALITY.md. */
 #ifndef COMPARE_H
 #define COMPARE_H
 
@@ -80,8 +81,8 @@ int compared_position(void *user, void *prompt, const carat_position *position);
 void compared_end(void *user, void *prompt, const carat_compared *end);
 /* The prompt for the library. */
 carat_compare_prompt compared_prompt(struct compared *p);
-/* A finished prompt as its line of JSON, without the newline; malloc'd. NULL: memory is out. run is taken, and
- * may be NULL. */
+/* A finished prompt as its line of JSON, without the newline; malloc'd. NULL: memory is out. run is taken,
+ * and may be NULL. */
 char *compared_text(const struct compare *c, const struct compared *p, json_t *run);
 void compared_free(struct compared *p);
 

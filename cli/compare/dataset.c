@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset.c: a data set: a file of lines, each of which becomes ids by the model's tokenizer and template. All of it
- * is read once before anything is evaluated, so that a mistake shows at once, and a line at a time afterwards. What
- * a line may hold is dataset_line.c's. */
+/* dataset.c: a data set: a file of lines, each of which becomes ids by the model's tokenizer and template.
+ * All of it is read once before anything is evaluated, so that a mistake shows at once, and a line at a
+ * time afterwards. What a line may hold is dataset_line.c's. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>
@@ -130,8 +130,8 @@ static int take_text(const struct dataset *d, const char *member, const char *te
     return refuse_text(d, member, &err);
 }
 
-/* A conversation; with an answer also the ids of it, which are what the template makes of it behind the prompt, up
- * to the id that ends it. */
+/* A conversation; with an answer also the ids of it, which are what the template makes of it behind the
+ * prompt, up to the id that ends it. */
 static carat_status render_line(const struct dataset *d, const json_t *messages, const json_t *tools,
                                 bool whole, carat_tokens *ids, carat_error *err)
 {

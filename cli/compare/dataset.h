@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset.h: `carat compare --dataset FILE --out DIR`: lines of a file as prompts, and the lines of results in a
- * directory, which a kill may end anywhere. QUALITY.md has the formats. */
+/* dataset.h: `carat compare --dataset FILE --out DIR`: lines of a file as prompts, and the lines of
+ * results in a directory, which a kill may end anywhere. QUALITY.md has the formats. */
 #ifndef DATASET_H
 #define DATASET_H
 
@@ -36,8 +36,8 @@ struct dataset_prompt {
 
 /* Does the first line of a file name recorded logits? Then all lines have to. An exit code. */
 int dataset_look(const char *path, bool *recorded);
-/* Opens the file and reads all of it: JSON, prompts, ids, conversations, recorded files. Nothing is evaluated when a
- * line is wrong. An exit code. */
+/* Opens the file and reads all of it: JSON, prompts, ids, conversations, recorded files. Nothing is
+ * evaluated when a line is wrong. An exit code. */
 int dataset_check(struct dataset *d);
 /* Goes back to the beginning, and on behind so many prompts. */
 int dataset_skip(struct dataset *d, json_int_t prompts);
@@ -55,8 +55,8 @@ struct results {
     json_t *run;      /* what the first one says; NULL: there is none */
 };
 
-/* Makes or opens DIR and leaves its whole lines; `restart`: none. Refuses those of another run, and the file of the
- * data itself. An exit code. */
+/* Makes or opens DIR and leaves its whole lines; `restart`: none. Refuses those of another run, and the
+ * file of the data itself. An exit code. */
 int results_open(struct results *r, const char *dir, const char *data, const json_t *run, bool restart);
 /* Appends a line of n bytes, which ends with a newline. */
 int results_add(struct results *r, const char *line, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_run.c: compares over a data set: several prompts at once, refilled as they end, and their lines in the order
- * of the data. A line that is made before its turn waits in an unlinked file, so that memory does not grow with the
- * number of prompts. Which line goes on where a run was stopped is results.c's. */
+/* dataset_run.c: compares over a data set: several prompts at once, refilled as they end, and their lines
+ * in the order of the data. A line that is made before its turn waits in an unlinked file, so that memory
+ * does not grow with the number of prompts. Which line goes on where a run was stopped is results.c's. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>

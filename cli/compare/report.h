@@ -7,8 +7,8 @@
 
 #include "cli.h"
 
-/* Writes the page whole or not at all. results are read from their beginning, line by line; nothing of the summary's
- * "timings" is used. An exit code. */
+/* Writes the page whole or not at all. results are read from their beginning, line by line; nothing of the
+ * summary's "timings" is used. An exit code. */
 int report_write(const char *path, FILE *results, const json_t *summary);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_cases.c: the ten prompts whose answers differ most, with the texts and where they part, and before them those
- * that could not be compared. */
+/* report_cases.c: the ten prompts whose answers differ most, with the texts and where they part, and
+ * before them those that could not be compared. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -96,8 +96,8 @@ static struct words piece_of(const json_t *d, const char *key, char out[MOST_PIE
     return (struct words){out, n};
 }
 
-/* The texts part within a piece: that of both begins at the last place where both pieces stand. What is marked where
- * no place has them is the first character that differs. */
+/* The texts part within a piece: that of both begins at the last place where both pieces stand. What is
+ * marked where no place has them is the first character that differs. */
 static size_t place_of_pieces(const struct words answer[2], const struct words piece[2])
 {
     size_t common = common_bytes(&answer[0], &answer[1]);

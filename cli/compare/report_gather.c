@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_gather.c: walks over the lines of results.jsonl once and keeps what the pictures show: counts in bins and
- * columns, and the few lines that are shown themselves. What is pooled over all prompts is the summary's. */
+/* report_gather.c: walks over the lines of results.jsonl once and keeps what the pictures show: counts in
+ * bins and columns, and the few lines that are shown themselves. What is pooled over all prompts is the
+ * summary's. */
 #define _POSIX_C_SOURCE 200809L
 #include "compare/report_parts.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_heat.c: the bisection as heat maps, layers down and operations across: the error of each operation on the
- * reference's own inputs, over all and of the worst channel. What is flagged has a cross, so that no colour is needed. */
+/* report_heat.c: the bisection as heat maps, layers down and operations across: the error of each
+ * operation on the reference's own inputs, over all and of the worst channel. What is flagged has a cross,
+ * so that no colour is needed. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

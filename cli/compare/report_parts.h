@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_parts.h: what the report of `carat compare` is made of: report.c writes the page in its order, report_gather.c
- * reads the results into what the pictures show, the others write a part each. Numbers and words are the summary's
- * wherever it has them; nothing is judged here. */
+/* report_parts.h: what the report of `carat compare` is made of: report.c writes the page in its order,
+ * report_gather.c reads the results into what the pictures show, the others write a part each. Numbers and
+ * words are the summary's wherever it has them; nothing is judged here. */
 #ifndef REPORT_PARTS_H
 #define REPORT_PARTS_H
 
@@ -16,7 +16,8 @@
 /* KL is counted in bins of a twentieth of a decade from 1e-18 to 1e2; bin 0 is all below. */
 enum { REPORT_COLUMNS = 256, KL_LEAST = -18, KL_MOST = 2, KL_PER_DECADE = 20 };
 enum { KL_BINS = (KL_MOST - KL_LEAST) * KL_PER_DECADE + 1 };
-/* Margins in bins of a fifth of a decade from 1e-3 to 1e2; the first and the last hold what lies beyond, too. */
+/* Margins in bins of a fifth of a decade from 1e-3 to 1e2; the first and the last hold what lies beyond,
+ * too. */
 enum { MARGIN_LEAST = -3, MARGIN_MOST = 2, MARGIN_PER_DECADE = 5 };
 enum { MARGIN_BINS = (MARGIN_MOST - MARGIN_LEAST) * MARGIN_PER_DECADE };
 enum { REPORT_CELLS = 44, REPORT_WORST = 10 };
@@ -64,9 +65,9 @@ double report_place(const struct report_scale *s, double value);
 
 /* ---- report_text.c: text of strangers, and numbers ---- */
 
-/* Text as XML. Characters that would not be seen, or that move others (controls, marks of direction, what XML
- * forbids), are shown by name, in a box when `boxed`. Stops when `most` bytes are written; returns how many of n were
- * taken. */
+/* Text as XML. Characters that would not be seen, or that move others (controls, marks of direction, what
+ * XML forbids), are shown by name, in a box when `boxed`. Stops when `most` bytes are written; returns how
+ * many of n were taken. */
 size_t report_text(FILE *f, const char *s, size_t n, size_t most, bool boxed);
 /* A string of JSON, or what it is instead; isolated from the directions around it. */
 void report_value(FILE *f, const json_t *value);

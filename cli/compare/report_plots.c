@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_plots.c: the pictures of positions: KL and match along the answers, margins, entropies. Each has axes with
- * units and a sentence that says what to look for. Curves differ by dashes and marks, not by colour alone. */
+/* report_plots.c: the pictures of positions: KL and match along the answers, margins, entropies. Each has
+ * axes with units and a sentence that says what to look for. Curves differ by dashes and marks, not by
+ * colour alone. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_style.c: how the page looks: one column of text, tables whose rows become cards where it is narrow,
- * light and dark, paper. The pictures have their own style (svg.c). Neither & nor < may stand in it: the page is
- * XML too. */
+/* report_style.c: how the page looks: one column of text, tables whose rows become cards where it is
+ * narrow, light and dark, paper. The pictures have their own style (svg.c). Neither & nor < may stand in
+ * it: the page is XML too. */
 #include "compare/report_parts.h"
 
 const char report_style[] =

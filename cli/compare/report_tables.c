@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_tables.c: the parts of the report that are words and tables: the verdict, the metrics beside their limits,
- * who was compared. The judgements are the summary's. */
+/* report_tables.c: the parts of the report that are words and tables: the verdict, the metrics beside
+ * their limits, who was compared. The judgements are the summary's. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

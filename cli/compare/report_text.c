@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_text.c: what strangers wrote as XML that no browser takes for anything but text, and numbers in as many
- * digits as they deserve. */
+/* report_text.c: what strangers wrote as XML that no browser takes for anything but text, and numbers in
+ * as many digits as they deserve. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -112,7 +112,8 @@ const char *report_word(const json_t *object, const char *key)
 
 /* ---- numbers ---- */
 
-/* Digits, a minus sign and dots of a number that printf wrote; the minus sign becomes the one of typography. */
+/* Digits, a minus sign and dots of a number that printf wrote; the minus sign becomes the one of
+ * typography. */
 static void copy_number(char *out, size_t capacity, const char *digits)
 {
     snprintf(out, capacity, "%s%s", *digits == '-' ? "−" : "", digits + (*digits == '-'));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* results.c: the file of results in a directory: a line for each prompt, in the order of the data. A line is there
- * when its newline is; a process that is killed leaves whole lines and perhaps the beginning of one, which the next
- * drops. The first line says which run they belong to, and no other goes on with them. */
+/* results.c: the file of results in a directory: a line for each prompt, in the order of the data. A line
+ * is there when its newline is; a process that is killed leaves whole lines and perhaps the beginning of
+ * one, which the next drops. The first line says which run they belong to, and no other goes on with them. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <errno.h>
@@ -137,8 +137,8 @@ static int results_directory(const char *dir)
     return DONE;
 }
 
-/* Removes what a killed run left of a summary or a report: they get their names when they are whole. Nobody else
- * writes here while the results are locked. */
+/* Removes what a killed run left of a summary or a report: they get their names when they are whole.
+ * Nobody else writes here while the results are locked. */
 static void results_sweep(const char *dir)
 {
     static const char *const begins[] = {"summary.json.", "report.html."};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sides.c: the two that are compared: opens models, sees that their ids mean the same and that both plans fit into
- * memory, creates engines, and says who they are. */
+/* sides.c: the two that are compared: opens models, sees that their ids mean the same and that both plans
+ * fit into memory, creates engines, and says who they are. */
 #include <stdlib.h>
 #include <string.h>
 

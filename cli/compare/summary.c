@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* summary.c: makes the summary of a file of results, a function of its lines alone. The numbers of each metric go
- * to an unlinked temporary file and are mapped when all are there, so that a thousand prompts take no more memory
- * than one. What is judged, and how, is the library's. */
+/* summary.c: makes the summary of a file of results, a function of its lines alone. The numbers of each
+ * metric go to an unlinked temporary file and are mapped when all are there, so that a thousand prompts
+ * take no more memory than one. What is judged, and how, is the library's. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c: the summary of a comparison for a terminal: the verdict in a sentence, a table of metrics with as many
- * columns as there is room for, and lines about answers. Every number comes from the summary. */
+/* table.c: the summary of a comparison for a terminal: the verdict in a sentence, a table of metrics with
+ * as many columns as there is room for, and lines about answers. Every number comes from the summary. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +71,8 @@ static const char *word_of(const json_t *object, const char *member)
     return word ? word : "";
 }
 
-/* At most NUMBER - 1 characters: zero as 0, what is near 0 or large in powers of ten, numbers below ten with so many
- * digits behind the point, as many as 6. */
+/* At most NUMBER - 1 characters: zero as 0, what is near 0 or large in powers of ten, numbers below ten
+ * with so many digits behind the point, as many as 6. */
 static const char *number_text(char out[32], double value, int digits)
 {
     double size = fabs(value);

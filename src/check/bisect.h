@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect.h: what the files of carat_bisect share: bisect.c decides what is run, bisect_pass.c runs two engines in
- * step and adds errors up, bisect_judge.c says which of them stand out. */
+/* bisect.h: what the files of carat_bisect share: bisect.c decides what is run, bisect_pass.c runs two
+ * engines in step and adds errors up, bisect_judge.c says which of them stand out. */
 #ifndef CT_BISECT_H
 #define CT_BISECT_H
 
@@ -77,8 +77,8 @@ static inline struct ct_judged *ct_bisect_at(const struct ct_bisect *b, enum ct_
  * E_CANCELLED, E_BUSY. */
 carat_status ct_bisect_pass(struct ct_bisect *b, carat_error *err);
 
-/* bisect_judge.c: the largest error of a channel, and the own error, from the sums of an operation; room has as
- * many numbers as it has channels. */
+/* bisect_judge.c: the largest error of a channel, and the own error, from the sums of an operation; room
+ * has as many numbers as it has channels. */
 void ct_bisect_channels(struct ct_judged *j, double *room);
 /* Which operations are flagged. The engines say which arithmetic they use. E_MEMORY. */
 carat_status ct_bisect_judge(struct ct_bisect *b, carat_error *err);

@@ -76,8 +76,8 @@ lockstep_fail(struct lockstep *l, carat_status status, const char *format, ...)
         ct_fail(&l->failure, status, "%s", message);
 }
 
-/* Whether somebody has failed. Whoever computes then ends it: the other one may be waiting, and is not to go on
- * while its values are looked at. */
+/* Whether somebody has failed. Whoever computes then ends it: the other one may be waiting, and is not to
+ * go on while its values are looked at. */
 static bool lockstep_ends(struct lockstep *l)
 {
     if (!atomic_load(&l->failed))
@@ -107,7 +107,8 @@ static bool watch_stops(struct lockstep *l)
     return true;
 }
 
-/* Waits while it is the other's turn. The caller's thread asks its watch meanwhile. False: there is no more. */
+/* Waits while it is the other's turn. The caller's thread asks its watch meanwhile. False: there is no
+ * more. */
 static bool wait_for_turn(struct side *s)
 {
     static_assert(sizeof(_Atomic uint32_t) == sizeof(uint32_t), "a futex is a plain 32-bit word");
@@ -389,8 +390,8 @@ static void forget_pass(struct side *s)
     ct_lock_leave(&s->engine->lock);
 }
 
-/* Evaluates tokens [at, at + n), as drafts of the first: no pass of drafts is cut into rows, whatever an engine has
- * measured. */
+/* Evaluates tokens [at, at + n), as drafts of the first: no pass of drafts is cut into rows, whatever an
+ * engine has measured. */
 static bool step_side(struct side *s, int at, int n)
 {
     const struct ct_bisect *b = s->both->b;
@@ -468,8 +469,8 @@ static void end_side(struct side *s)
     free(s->gate_up[0]);
 }
 
-/* Listens to an engine that nobody bisects: two who wait inside its passes for each other would wait for ever.
- * Without a session it only looks. */
+/* Listens to an engine that nobody bisects: two who wait inside its passes for each other would wait for
+ * ever. Without a session it only looks. */
 static carat_status listen_to(struct side *s, carat_error *err)
 {
     carat_engine *e = s->engine;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.c: two engines over prompts: what each evaluates next, and what becomes of a prompt. A step evaluates a
- * row of every prompt under way, with a driver that knows the text several, first in the reference, then in the
- * test, and scores them. How rows are scored is scored_rows.c's. */
+/* compare.c: two engines over prompts: what each evaluates next, and what becomes of a prompt. A step
+ * evaluates a row of every prompt under way, with a driver that knows the text several, first in the
+ * reference, then in the test, and scores them. How rows are scored is scored_rows.c's. */
 #include "check/compare.h"
 #include "check/scored_rows.h"
 
@@ -191,7 +191,8 @@ static bool is_known(const struct compare *c)
     return c->o->driver == CARAT_DRIVER_TEXT;
 }
 
-/* What a side evaluates of a prompt in this step: the ids into *row, their number of wanted logits as a result. */
+/* What a side evaluates of a prompt in this step: the ids into *row, their number of wanted logits as a
+ * result. */
 static int feed(const struct compare *c, const struct prompt *p, int side, int share, carat_row *row)
 {
     const int evaluated = p->positions - 1; /* of the text */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.h: what compare.c and judge.c give the face: engines are run and compared, and what was found is judged. */
+/* compare.h: what compare.c and judge.c give the face: engines are run and compared, and what was found is
+ * judged. */
 #ifndef CT_COMPARE_H
 #define CT_COMPARE_H
 

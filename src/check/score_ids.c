@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score_ids.c: log-probabilities of given ids. A slice of them is evaluated with the logits of every row, which
- * lie in memory of the call and not in the session's; then threads of the call's own make one number of each
- * row. What a number is, is kernel/score.h's. */
+/* score_ids.c: log-probabilities of given ids. A slice of them is evaluated with the logits of every row,
+ * which lie in memory of the call and not in the session's; then threads of the call's own make one number
+ * of each row. What a number is, is kernel/score.h's. */
 #include "check/score_ids.h"
 
 #include "engine/engine.h"
@@ -10,8 +10,8 @@
 #include "os/memory.h"
 #include "os/pool.h"
 
-/* Rows whose logits are held at once. With fewer the head's weights would be read more often than they are needed;
- * more take memory and are not faster. */
+/* Rows whose logits are held at once. With fewer the head's weights would be read more often than they are
+ * needed; more take memory and are not faster. */
 enum { SLICE = 32 };
 
 struct scoring {
@@ -80,8 +80,8 @@ static carat_status score_first(struct scoring *s, carat_error *err)
 
 /* ---- slices ---- */
 
-/* The session's watch hears of the whole call, not of each slice. A session that has logits lacks nothing of what it
- * holds, so that no token before is evaluated once more. */
+/* The session's watch hears of the whole call, not of each slice. A session that has logits lacks nothing
+ * of what it holds, so that no token before is evaluated once more. */
 static int watch_all(void *user, size_t done, size_t total)
 {
     const struct scoring *s = user;

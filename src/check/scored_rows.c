@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scored_rows.c: see scored_rows.h. A row is scored by one thread, so that no bit depends on how many there are. */
+/* scored_rows.c: see scored_rows.h. A row is scored by one thread, so that no bit depends on how many
+ * there are. */
 #include "check/scored_rows.h"
 
 #include "os/fp_environment.h"
@@ -63,7 +64,8 @@ static int32_t id_at(const struct ct_scored_side *s, int i)
     return s->id ? s->id[i] : i;
 }
 
-/* Leaves the logits of ids that both sides have, in the memory of the side that has ids. Returns their number. */
+/* Leaves the logits of ids that both sides have, in the memory of the side that has ids. Returns their
+ * number. */
 static int intersect(struct ct_scored_rows *r, int row, const int32_t **ids)
 {
     struct ct_scored_side *s = r->row[row].side;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scored_rows.h: logits of two sides of the same rows, side by side, and what scoring them gave. Whose they are is
- * compare.c's. */
+/* scored_rows.h: logits of two sides of the same rows, side by side, and what scoring them gave. Whose
+ * they are is compare.c's. */
 #ifndef CT_SCORED_ROWS_H
 #define CT_SCORED_ROWS_H
 

@@ -54,7 +54,8 @@ static double value_of_key(uint64_t key)
 
 enum { MOST_QUANTILES = 3, MOST_RANKS = 2 * MOST_QUANTILES, BIN_BITS = 8, BINS = 1 << BIN_BITS };
 
-/* A value by its place in the order: its key is known from above, a byte more with every look at all values. */
+/* A value by its place in the order: its key is known from above, a byte more with every look at all
+ * values. */
 struct rank {
     uint64_t key;
     int64_t below; /* places among the values whose key begins so */

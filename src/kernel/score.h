@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* score.h: how far two rows of logits are apart, and how likely one row holds its ids: pure functions on
- * arrays, in double, without libm (NUMERICS.md section 13). Which ids the columns are of, and what the numbers
- * mean, is left to callers. The functions stand in a table of their own: programs that only run models do not
- * link them. */
+ * arrays, in double, without libm (NUMERICS.md section 13). Which ids the columns are of, and what the
+ * numbers mean, is left to callers. The functions stand in a table of their own: programs that only run
+ * models do not link them. */
 #ifndef CT_SCORE_H
 #define CT_SCORE_H
 
@@ -45,14 +45,15 @@ struct ct_score_row {
 };
 
 struct ct_score {
-    /* ref[n] and test[n], n >= 2. next: the column of the id that comes next, or enum ct_score_next. top: columns of the
-     * overlap, 1 to CT_SCORE_TOP (all n where there are fewer). */
+    /* ref[n] and test[n], n >= 2. next: the column of the id that comes next, or enum ct_score_next. top:
+     * columns of the overlap, 1 to CT_SCORE_TOP (all n where there are fewer). */
     void (*pair)(struct ct_score_pair *out, const float *ref, const float *test, int n, int next, int top);
     /* x[n], n >= 1. */
     void (*row)(struct ct_score_row *out, const float *x, int n);
 };
 
-/* The table for this processor; every one gives the same bits. It asks the processor: keep what it returns. */
+/* The table for this processor; every one gives the same bits. It asks the processor: keep what it
+ * returns. */
 const struct ct_score *ct_score(void);
 
 static inline double ct_score_logprob(const struct ct_score_row *row, float x)

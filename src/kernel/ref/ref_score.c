@@ -190,8 +190,8 @@ struct pair_side {
     double top, above; /* the largest logit, and by how much it exceeds the mean */
 };
 
-/* `blocks` runs of `have` columns, N apart. The exponentials have loops of their own, so that more of them are
- * under way, and of several blocks each partial sum is fetched once. */
+/* `blocks` runs of `have` columns, N apart. The exponentials have loops of their own, so that more of them
+ * are under way, and of several blocks each partial sum is fetched once. */
 static inline void pair_add(struct pair_sums *s, const float *ref, const float *test, int blocks, int have,
                             struct pair_side r, struct pair_side t)
 {
