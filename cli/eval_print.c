@@ -179,6 +179,7 @@ int eval_print_result(const struct eval *e)
     } else if (e->o->lines) {
         code = out_json(json_pack("{s:o}", "result", result_json(e)));
     } else {
+        out_fold(4);
         print_tally("all", &e->all);
         for (int i = 0; i < e->n_subjects && has_subjects(e); i++)
             print_tally(*e->subject[i].name ? e->subject[i].name : "without a subject", &e->subject[i].tally);

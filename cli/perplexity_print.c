@@ -73,6 +73,7 @@ static void print_text(const struct perplexity *p)
 {
     const double mean = losses_mean(&p->all), error = losses_error(&p->all);
 
+    out_fold(12);
     out_print("perplexity  %.4f", exp(mean));
     if (!isnan(error))
         out_print(" +/- %.4f", error * exp(mean));
