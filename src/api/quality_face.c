@@ -3,10 +3,7 @@
 #include "api/sizes.h"
 #include "carat_quality.h"
 #include "check/bisect.h"
-#include "check/compare.h"
 #include "check/quality.h"
-#include "check/score_ids.h"
-#include "check/statistics.h"
 
 #include <math.h>
 

@@ -1,40 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect.c: carat_bisect: whether two engines can be held against each other, which rows and operations are
- * compared, in how many runs, and what is told of them. The runs are bisect_pass.c's, the verdict is
- * bisect_judge.c's. */
+/* bisect.c: carat_bisect: whether two engines can be held against each other, which rows are compared,
+ * in how many runs, and what is told of them. The operations are bisect_operations.c's, the runs bisect_pass.c's,
+ * the verdict bisect_judge.c's. */
 #include "check/bisect.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-static const struct {
-    const char *name;
-    int weight; /* its place in the layer; NO_WEIGHT */
-    bool product;
-} operations[] = {
-#define NO_WEIGHT     -1
-#define PLACE(weight) (int)offsetof(struct ct_layer, weight)
-    [CT_OP_EMBED] = {"embed", NO_WEIGHT, false},
-    [CT_OP_ATTN_NORM] = {"attn_norm", PLACE(attn_norm), false},
-    [CT_OP_Q] = {"q", PLACE(q), true},
-    [CT_OP_K] = {"k", PLACE(k), true},
-    [CT_OP_V] = {"v", PLACE(v), true},
-    [CT_OP_Q_NORM] = {"q_norm", PLACE(q_norm), false},
-    [CT_OP_K_NORM] = {"k_norm", PLACE(k_norm), false},
-    [CT_OP_Q_ROPE] = {"q_rope", NO_WEIGHT, false},
-    [CT_OP_K_ROPE] = {"k_rope", NO_WEIGHT, false},
-    [CT_OP_ATTEND] = {"attend", NO_WEIGHT, false},
-    [CT_OP_O] = {"o", PLACE(o), true},
-    [CT_OP_ATTN_POST_NORM] = {"attn_post_norm", PLACE(attn_post_norm), false},
-    [CT_OP_FFN_NORM] = {"ffn_norm", PLACE(ffn_norm), false},
-    [CT_OP_GATE] = {"gate", PLACE(gate), true},
-    [CT_OP_UP] = {"up", PLACE(up), true},
-    [CT_OP_GEGLU] = {"geglu", NO_WEIGHT, true},
-    [CT_OP_DOWN] = {"down", PLACE(down), true},
-    [CT_OP_FFN_POST_NORM] = {"ffn_post_norm", PLACE(ffn_post_norm), false},
-    [CT_OP_FINAL_NORM] = {"final_norm", NO_WEIGHT, false},
-    [CT_OP_HEAD] = {"head", NO_WEIGHT, true},
-};
 
 /* ---- whether two engines can be compared ---- */
 
@@ -42,12 +12,11 @@ static carat_status same_number(const char *what, int layer, int ref, int test, 
 {
     if (ref == test)
         return CARAT_OK;
-    if (layer < 0)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "the reference has %s %d and the test %d, expected the same",
-                       what, ref, test);
-    return ct_fail(err, CARAT_E_UNSUPPORTED,
-                   "in layer %d the reference has %s %d and the test %d, expected the same", layer, what, ref,
-                   test);
+    char where[32] = "";
+    if (layer >= 0)
+        snprintf(where, sizeof where, "in layer %d ", layer);
+    return ct_fail(err, CARAT_E_UNSUPPORTED, "%sthe reference has %s %d and the test %d, expected the same",
+                   where, what, ref, test);
 }
 
 static carat_status same_layer(const struct ct_bisect *b, int layer, carat_error *err)
@@ -106,106 +75,6 @@ int ct_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int
     return before + spread(row + before, rows - before, window, n - 1);
 }
 
-/* ---- operations that are compared ---- */
-
-static int width_of(const struct ct_config *c, const struct ct_layer *l, enum ct_operation op)
-{
-    switch (op) {
-    case CT_OP_Q:
-    case CT_OP_Q_ROPE:
-    case CT_OP_ATTEND:
-        return l->c.n_head * l->c.head_dim;
-    case CT_OP_Q_NORM:
-        return l->q_norm.data ? l->c.n_head * l->c.head_dim : 0;
-    case CT_OP_K:
-    case CT_OP_K_ROPE:
-        return l->k.data ? l->c.n_kv_head * l->c.head_dim : 0;
-    case CT_OP_K_NORM:
-        return l->k.data && l->k_norm.data ? l->c.n_kv_head * l->c.head_dim : 0;
-    case CT_OP_V:
-        return l->v.data ? l->c.n_kv_head * l->c.head_dim : 0;
-    case CT_OP_GATE:
-    case CT_OP_UP:
-    case CT_OP_GEGLU:
-        return l->c.ffn;
-    case CT_OP_HEAD:
-        return c->n_vocab;
-    default:
-        return c->hidden;
-    }
-}
-
-static const struct ct_weight *weight_of(const carat_engine *e, enum ct_operation op, int layer)
-{
-    const struct ct_weights *w = &e->model->weights;
-
-    if (op == CT_OP_EMBED || (op == CT_OP_HEAD && w->tied))
-        return &w->embed;
-    if (op == CT_OP_HEAD)
-        return &w->head;
-    if (op == CT_OP_FINAL_NORM)
-        return &w->final_norm;
-    if (operations[op].weight == NO_WEIGHT)
-        return NULL;
-    const struct ct_layer *l = &w->layer[e->first_layer + layer];
-    return (const struct ct_weight *)(const void *)((const char *)l + operations[op].weight);
-}
-
-static void name_operation(struct ct_bisect *b, enum ct_operation op, int layer)
-{
-    const carat_engine *e = b->engine[CT_REF];
-    const struct ct_layer *l = layer >= 0 ? &e->weights.layer[layer] : NULL;
-    struct ct_judged *j = ct_bisect_at(b, op, layer);
-
-    *j = (struct ct_judged){.op = op,
-                            .layer = layer,
-                            .width = width_of(&e->config, l, op),
-                            .residual = op == CT_OP_ATTN_POST_NORM || op == CT_OP_FFN_POST_NORM,
-                            .is_product = operations[op].product,
-                            .attn_type = l ? l->c.attn_type : 0};
-    for (int i = 0; i < 2; i++) {
-        const struct ct_weight *w = weight_of(b->engine[i], op == CT_OP_GEGLU ? CT_OP_GATE : op, layer);
-        j->has_weight = w && w->data;
-        j->type[i] = j->has_weight ? w->type : CT_F32;
-    }
-    j->result = (carat_operation_error){.size = sizeof j->result,
-                                        .layer = layer < 0 ? -1 : e->first_layer + layer,
-                                        .operation = operations[op].name,
-                                        .width = j->width,
-                                        .reason = ""};
-}
-
-/* Names the tensor of an operation of the test. */
-static carat_status name_tensor(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
-{
-    struct ct_bisect *b = user;
-
-    for (int i = 0; i < b->n_judged; i++) {
-        struct ct_judged *j = &b->judged[i];
-        if (w->data && weight_of(b->engine[CT_TEST], j->op, j->layer) == w)
-            snprintf(j->result.tensor, sizeof j->result.tensor, "%s", *tensor ? tensor : slot);
-    }
-    return CARAT_OK;
-}
-
-static carat_status name_operations(struct ct_bisect *b, carat_error *err)
-{
-    const carat_model *model = b->engine[CT_TEST]->model;
-    const int n_layer = b->engine[CT_REF]->config.n_layer;
-
-    b->n_judged = 1 + n_layer * CT_OPS_OF_LAYER + 2;
-    b->judged = calloc((size_t)b->n_judged, sizeof *b->judged);
-    if (!b->judged)
-        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %d operations", b->n_judged);
-    name_operation(b, CT_OP_EMBED, -1);
-    for (int i = 0; i < n_layer; i++)
-        for (int op = CT_OP_ATTN_NORM; op <= CT_OP_FFN_POST_NORM; op++)
-            name_operation(b, (enum ct_operation)op, i);
-    name_operation(b, CT_OP_FINAL_NORM, -1);
-    name_operation(b, CT_OP_HEAD, -1);
-    return ct_weights_walk(&model->weights, &model->config, model->file, name_tensor, b);
-}
-
 /* ---- runs ---- */
 
 /* How many operations from the first on can be judged in one run. */
@@ -262,7 +131,7 @@ static carat_status run_bisection(struct ct_bisect *b, carat_error *err)
 {
     size_t channels;
 
-    CT_TRY(name_operations(b, err));
+    CT_TRY(ct_bisect_operations(b, err));
     b->total = (size_t)b->n * ((size_t)count_runs(b) + 1);
     b->replaces = true;
     for (int first = 0, end; first < b->n_judged; first = end) {

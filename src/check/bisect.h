@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect.h: what the files of carat_bisect share: bisect.c decides what is run, bisect_pass.c runs two
- * engines in step and adds errors up, bisect_judge.c says which of them stand out. */
+/* bisect.h: what the files of carat_bisect share: bisect.c decides what is run, bisect_operations.c names
+ * what a pass computes, bisect_pass.c runs two engines in step and adds errors up, bisect_judge.c says which
+ * of them stand out. */
 #ifndef CT_BISECT_H
 #define CT_BISECT_H
-
-#include <stdatomic.h>
 
 #include "check/quality.h"
 #include "engine/engine.h"
@@ -33,6 +32,14 @@ enum ct_operation {
     CT_OP_HEAD,
 };
 enum { CT_OPS_OF_LAYER = CT_OP_FFN_POST_NORM - CT_OP_ATTN_NORM + 1, CT_BISECT_ROWS = 16 };
+struct ct_operation_info {
+    const char *name;
+    int place;    /* of its weight in struct ct_layer, in bytes; CT_NO_LAYER: it has none there */
+    int channels; /* of the matrix there whose rows are its channels; CT_NO_LAYER: those of the hidden state */
+    const char *verb; /* whose event tells of it; NULL: told of with another operation */
+    bool product;     /* by a matrix */
+};
+extern const struct ct_operation_info ct_operations[];
 #define CT_BISECT_BYTES ((size_t)56 << 20) /* of sums; the rows beside them are a few MiB */
 
 /* An operation of one layer, or of none, in both engines. */
@@ -42,7 +49,6 @@ struct ct_judged {
     int width;            /* channels; 0: the models have no such operation */
     bool residual;        /* adds to what was there: its error is measured against what it adds */
     bool has_weight;      /* of the types below */
-    bool is_product;      /* by a matrix */
     enum ct_type type[2]; /* stored, of the reference and of the test */
     int attn_type;        /* of its layer */
     double *error, *size; /* [width] sums of squares while it is judged; else NULL */
@@ -72,6 +78,9 @@ static inline struct ct_judged *ct_bisect_at(const struct ct_bisect *b, enum ct_
         return &b->judged[b->n_judged - 2 + (op - CT_OP_FINAL_NORM)];
     return &b->judged[1 + layer * CT_OPS_OF_LAYER + (op - CT_OP_ATTN_NORM)];
 }
+
+/* bisect_operations.c: makes judged[n_judged]. E_MEMORY. */
+carat_status ct_bisect_operations(struct ct_bisect *b, carat_error *err);
 
 /* bisect_pass.c: both engines evaluate the tokens, and sums are added up. E_MEMORY, E_CONTEXT, E_NUMERIC,
  * E_CANCELLED, E_BUSY. */

@@ -79,49 +79,18 @@ void ct_bisect_channels(struct ct_judged *j, double *room)
 /* The most that a matrix stored in a type is expected to be off. */
 static double type_error(enum ct_type type)
 {
-    switch (type) {
-    case CT_F32:
-        return 1e-6;
-    case CT_F16:
-        return 1e-3;
-    case CT_BF16:
-        return 0.01;
-    case CT_Q8_0:
-    case CT_I8:
-        return 0.03;
-    case CT_Q6_K:
-        return 0.06;
-    case CT_Q5_0:
-    case CT_Q5_1:
-    case CT_Q5_K:
-    case CT_SFP:
-        return 0.12;
-    case CT_Q4_0:
-    case CT_Q4_1:
-    case CT_Q4_K:
-    case CT_IQ4_NL:
-    case CT_IQ4_XS:
-    case CT_NUQ:
-        return 0.25;
-    default:
-        return 0.5;
-    }
+    static const double known[CT_TYPE_COUNT] = {
+        [CT_F32] = 1e-6,  [CT_F16] = 1e-3,  [CT_BF16] = 0.01,   [CT_Q8_0] = 0.03,
+        [CT_I8] = 0.03,   [CT_Q6_K] = 0.06, [CT_Q5_0] = 0.12,   [CT_Q5_1] = 0.12,
+        [CT_Q5_K] = 0.12, [CT_SFP] = 0.12,  [CT_Q4_0] = 0.25,   [CT_Q4_1] = 0.25,
+        [CT_Q4_K] = 0.25, [CT_NUQ] = 0.25,  [CT_IQ4_NL] = 0.25, [CT_IQ4_XS] = 0.25,
+    };
+    return known[type] > 0 ? known[type] : 0.5;
 }
 
 /* What attention is expected to be off when K and V are stored so. */
-static double kv_error(enum ct_kv_type type)
-{
-    switch (type) {
-    case CT_KV_F32:
-        return 0;
-    case CT_KV_F16:
-        return 0.005;
-    case CT_KV_BF16:
-        return 0.02;
-    default:
-        return 0.05;
-    }
-}
+static const double kv_error[CT_KV_TYPE_COUNT] = {
+    [CT_KV_F32] = 0, [CT_KV_F16] = 0.005, [CT_KV_BF16] = 0.02, [CT_KV_Q8] = 0.05};
 
 static double explained_by_types(const struct ct_bisect *b, const struct ct_judged *j)
 {
@@ -131,10 +100,10 @@ static double explained_by_types(const struct ct_bisect *b, const struct ct_judg
     double e = EXACT_LIMIT;
 
     if (j->op == CT_OP_ATTEND && ref->kv_type != test->kv_type)
-        e += kv_error(ref->kv_type) + kv_error(test->kv_type);
+        e += kv_error[ref->kv_type] + kv_error[test->kv_type];
     if (j->op == CT_OP_ATTEND && ref->exact != test->exact)
         e += EXACT_ATTENTION;
-    if (j->is_product && other_arithmetic)
+    if (ct_operations[j->op].product && other_arithmetic)
         e += INT8_INPUT;
     if (other_type)
         e += type_error(j->type[CT_REF]) + type_error(j->type[CT_TEST]);
@@ -177,7 +146,7 @@ static const char *reason_of(const struct ct_bisect *b, const struct ct_judged *
         return "a channel is off by more than half of its size";
     if (median >= 0 && j->result.own > CT_MAX(MEDIAN_FACTOR * median, explained))
         return "it stands out from the same operation in the other layers";
-    if (!j->is_product && j->result.own > CT_MAX(explained, rounded))
+    if (!ct_operations[j->op].product && j->result.own > CT_MAX(explained, rounded))
         return "rounding does not explain its error";
     return "";
 }

@@ -17,8 +17,6 @@
 #include "os/threads.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Who computes. A futex is a plain word. */
@@ -67,11 +65,8 @@ static void __attribute__((format(printf, 3, 4)))
 lockstep_fail(struct lockstep *l, carat_status status, const char *format, ...)
 {
     char message[sizeof l->failure.message];
-    va_list args;
 
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
+    CT_FORMAT(message, format);
     if (!atomic_exchange(&l->failed, true))
         ct_fail(&l->failure, status, "%s", message);
 }
@@ -85,11 +80,6 @@ static bool lockstep_ends(struct lockstep *l)
     atomic_store(&l->turn, BROKEN);
     ct_os_wake_all((const uint32_t *)&l->turn);
     return true;
-}
-
-static const char *side_name(const struct side *s)
-{
-    return s->which == CT_REF ? "the reference" : "the test";
 }
 
 /* ---- whose turn it is ---- */
@@ -155,8 +145,8 @@ static void refuse_row(struct lockstep *l, const struct ct_judged *j, int kept, 
     char layer[32] = "";
     if (j->layer >= 0)
         snprintf(layer, sizeof layer, "layer %d, ", s->engine->first_layer + j->layer);
-    lockstep_fail(l, CARAT_E_NUMERIC, "NaN or infinity in %s: %s%s, channel %d at position %d", side_name(s),
-                  layer, j->result.operation, c, (int)l->b->row[kept]);
+    lockstep_fail(l, CARAT_E_NUMERIC, "NaN or infinity in %s: %s%s, channel %d at position %d",
+                  ct_side_name(s->which), layer, j->result.operation, c, (int)l->b->row[kept]);
 }
 
 /* Adds a row that is compared. */
@@ -226,26 +216,6 @@ static void compare_gate_up(struct lockstep *l, int layer)
 
 /* ---- inside the passes ---- */
 
-#define PLACE(weight) (int)offsetof(struct ct_layer, weight)
-static const struct {
-    const char *verb;
-    int place, op; /* of the first weight in its layer */
-} heard[] = {
-    {"embed", CT_NO_LAYER, CT_OP_EMBED},
-    {"norm", PLACE(attn_norm), CT_OP_ATTN_NORM},
-    {"project", PLACE(q), CT_OP_Q},
-    {"qk_norm", PLACE(q_norm), CT_OP_Q_NORM},
-    {"qk_norm", PLACE(k_norm), CT_OP_K_NORM},
-    {"attend", CT_NO_LAYER, CT_OP_ATTEND},
-    {"project", PLACE(o), CT_OP_O},
-    {"residual_norm", PLACE(attn_post_norm), CT_OP_ATTN_POST_NORM},
-    {"norm", PLACE(ffn_norm), CT_OP_FFN_NORM},
-    {"project_geglu", PLACE(gate), CT_OP_GEGLU},
-    {"project", PLACE(down), CT_OP_DOWN},
-    {"residual_norm", PLACE(ffn_post_norm), CT_OP_FFN_POST_NORM},
-    {"norm", CT_NO_LAYER, CT_OP_FINAL_NORM},
-};
-
 /* The operation whose result the event has written, the first where there are several; -1: none. */
 static int op_of(const carat_engine *e, const struct ct_event *event)
 {
@@ -253,9 +223,11 @@ static int op_of(const carat_engine *e, const struct ct_event *event)
 
     if (strcmp(event->verb, "rope") == 0)
         return event->out[0].handle == e->pass.q.handle ? CT_OP_Q_ROPE : CT_OP_K_ROPE;
-    for (size_t i = 0; i < CT_COUNT(heard); i++)
-        if (strcmp(heard[i].verb, event->verb) == 0 && heard[i].place == place)
-            return heard[i].op;
+    for (int op = 0; op <= CT_OP_HEAD; op++) {
+        const struct ct_operation_info *o = &ct_operations[op];
+        if (o->verb && strcmp(o->verb, event->verb) == 0 && o->place == place)
+            return op;
+    }
     return -1;
 }
 
@@ -413,7 +385,7 @@ static bool step_side(struct side *s, int at, int n)
     carat_status status = ct_step(s->engine, &row, 1, &err);
     forget_pass(s);
     if (status)
-        lockstep_fail(s->both, status, "%s: %s", side_name(s), err.message);
+        lockstep_fail(s->both, status, "%s: %s", ct_side_name(s->which), err.message);
     return !lockstep_ends(s->both);
 }
 
@@ -485,9 +457,10 @@ static carat_status listen_to(struct side *s, carat_error *err)
         ct_trace_begin(e->backend, &s->trace);
     }
     ct_lock_leave(&e->lock);
-    return busy ? ct_fail(err, CARAT_E_BUSY,
-                          "the engine of %s is being bisected, expected one call at a time", side_name(s))
-                : CARAT_OK;
+    return busy
+               ? ct_fail(err, CARAT_E_BUSY, "the engine of %s is being bisected, expected one call at a time",
+                         ct_side_name(s->which))
+               : CARAT_OK;
 }
 
 static carat_status begin_side(struct side *s, carat_error *err)

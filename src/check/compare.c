@@ -2,7 +2,6 @@
 /* compare.c: two engines over prompts: what each evaluates next, and what becomes of a prompt. A step
  * evaluates a row of every prompt under way, with a driver that knows the text several, first in the
  * reference, then in the test, and scores them. How rows are scored is scored_rows.c's. */
-#include "check/compare.h"
 #include "check/scored_rows.h"
 
 #include "base/array.h"
@@ -47,8 +46,6 @@ struct compare {
     carat_status failed;
 };
 
-static const char *const side_names[CT_SIDES] = {"the reference", "the test"};
-
 const char *ct_driver_name(carat_driver driver)
 {
     static const char *const names[] = {"ref", "test", "free", "text"};
@@ -61,13 +58,9 @@ const char *ct_driver_name(carat_driver driver)
 static void __attribute__((format(printf, 3, 4)))
 end_prompt(struct prompt *p, carat_status status, const char *format, ...)
 {
-    va_list args;
-
     p->ends = true;
     p->status = status;
-    va_start(args, format);
-    vsnprintf(p->message, sizeof p->message, format, args);
-    va_end(args);
+    CT_FORMAT(p->message, format);
 }
 
 static carat_status check_ids(const struct compare *c, const int32_t *ids, int n, const char *what,
@@ -116,7 +109,7 @@ static void check_context(const struct compare *c, struct prompt *p)
         if (e && need > e->plan.context && !p->ends)
             end_prompt(p, CARAT_E_CONTEXT,
                        "the prompt has %d ids%s, which do not fit into the context of %d of %s", need,
-                       p->p.n_text ? " with its text" : "", e->plan.context, side_names[side]);
+                       p->p.n_text ? " with its text" : "", e->plan.context, ct_side_name(side));
     }
 }
 
@@ -280,7 +273,7 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
         if (row->status == CARAT_E_CANCELLED)
             return ct_fail(err, CARAT_E_CANCELLED, "the comparison was cancelled");
         if (row->status)
-            end_prompt(c->of[i], row->status, "%s: %s", side_names[side], message.message);
+            end_prompt(c->of[i], row->status, "%s: %s", ct_side_name(side), message.message);
         else if (!c->rows.id[side])
             find_logits(c, side, c->of[i], row);
     }
@@ -403,7 +396,7 @@ static void take_row(struct compare *c, struct prompt *p, int i)
 
     if (row->wrong != CT_SCORE_BOTH_FINITE)
         end_prompt(p, CARAT_E_NUMERIC, "%s: the logit of id %d at position %d is NaN or infinity",
-                   side_names[row->wrong == CT_SCORE_REF ? CT_REF : CT_TEST], (int)row->wrong_id,
+                   ct_side_name(row->wrong == CT_SCORE_REF ? CT_REF : CT_TEST), (int)row->wrong_id,
                    p->positions);
     else
         take_position(c, p, &row->difference);
@@ -469,7 +462,7 @@ static carat_status check_engines(const carat_engine *ref, const carat_engine *t
         const carat_engine *e = side == CT_REF ? ref : test;
         if (e && o->parallel > e->plan.sessions)
             return ct_fail(err, CARAT_E_ARGUMENT, "parallel is %d, expected at most %d, the sessions of %s",
-                           o->parallel, e->plan.sessions, side_names[side]);
+                           o->parallel, e->plan.sessions, ct_side_name(side));
     }
     return CARAT_OK;
 }

@@ -2,10 +2,9 @@
 /* score_ids.c: log-probabilities of given ids. A slice of them is evaluated with the logits of every row,
  * which lie in memory of the call and not in the session's; then threads of the call's own make one number
  * of each row. What a number is, is kernel/score.h's. */
-#include "check/score_ids.h"
+#include "check/quality.h"
 
 #include "engine/engine.h"
-#include "kernel/score.h"
 #include "os/fp_environment.h"
 #include "os/memory.h"
 #include "os/pool.h"

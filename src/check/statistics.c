@@ -2,7 +2,7 @@
 /* statistics.c: mean, quantiles and an interval of many values (NUMERICS.md section 13), and repetition in an
  * answer. Values may be a mapped file of any size: they are read several times and copied nowhere. What they
  * measure is the caller's. */
-#include "check/statistics.h"
+#include "check/quality.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +52,13 @@ static double value_of_key(uint64_t key)
     return value;
 }
 
-enum { MOST_QUANTILES = 3, MOST_RANKS = 2 * MOST_QUANTILES, BIN_BITS = 8, BINS = 1 << BIN_BITS };
+enum {
+    RESAMPLES = 2000,
+    MOST_QUANTILES = 3,
+    MOST_RANKS = 2 * MOST_QUANTILES,
+    BIN_BITS = 8,
+    BINS = 1 << BIN_BITS
+};
 
 /* A value by its place in the order: its key is known from above, a byte more with every look at all
  * values. */
@@ -129,7 +135,7 @@ static void bootstrap(const struct prompt_sum *prompt, uint32_t n, double *mean,
     static const double ends[2] = {0.025, 0.975};
     double interval[2];
 
-    for (uint32_t r = 0; r < CT_RESAMPLES; r++) {
+    for (uint32_t r = 0; r < RESAMPLES; r++) {
         double sum = 0;
         int64_t count = 0;
         for (uint32_t i = 0; i < n; i++) {
@@ -140,7 +146,7 @@ static void bootstrap(const struct prompt_sum *prompt, uint32_t n, double *mean,
         }
         mean[r] = sum / (double)count;
     }
-    quantiles_of(mean, CT_RESAMPLES, CT_RESAMPLES, ends, 2, interval);
+    quantiles_of(mean, RESAMPLES, RESAMPLES, ends, 2, interval);
     s->has_interval = 1;
     s->low = interval[0];
     s->high = interval[1];
@@ -152,7 +158,7 @@ carat_status ct_summarise(const double *values, const int64_t *counts, int n_pro
     static const double q[MOST_QUANTILES] = {0.5, 0.9, 0.99};
     double out[MOST_QUANTILES] = {NAN, NAN, NAN};
     struct prompt_sum *prompt = malloc((size_t)n_prompts * sizeof *prompt + 1);
-    double *mean = malloc(CT_RESAMPLES * sizeof *mean);
+    double *mean = malloc(RESAMPLES * sizeof *mean);
     struct total all = {{0}, 0};
     int64_t n = 0;
     uint32_t filled = 0;

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bisect_operations.c: the operations of a pass: their names, their weights and channels, and the events that
+ * tell of them. */
+#include "check/bisect.h"
+
+#include <stdlib.h>
+
+#define NONE          CT_NO_LAYER
+#define PLACE(weight) (int)offsetof(struct ct_layer, weight)
+const struct ct_operation_info ct_operations[] = {
+    [CT_OP_EMBED] = {"embed", NONE, NONE, "embed", false},
+    [CT_OP_ATTN_NORM] = {"attn_norm", PLACE(attn_norm), NONE, "norm", false},
+    [CT_OP_Q] = {"q", PLACE(q), PLACE(q), "project", true},
+    [CT_OP_K] = {"k", PLACE(k), PLACE(k), NULL, true},
+    [CT_OP_V] = {"v", PLACE(v), PLACE(v), NULL, true},
+    [CT_OP_Q_NORM] = {"q_norm", PLACE(q_norm), PLACE(q), "qk_norm", false},
+    [CT_OP_K_NORM] = {"k_norm", PLACE(k_norm), PLACE(k), "qk_norm", false},
+    [CT_OP_Q_ROPE] = {"q_rope", NONE, PLACE(q), "rope", false},
+    [CT_OP_K_ROPE] = {"k_rope", NONE, PLACE(k), NULL, false},
+    [CT_OP_ATTEND] = {"attend", NONE, PLACE(q), "attend", false},
+    [CT_OP_O] = {"o", PLACE(o), NONE, "project", true},
+    [CT_OP_ATTN_POST_NORM] = {"attn_post_norm", PLACE(attn_post_norm), NONE, "residual_norm", false},
+    [CT_OP_FFN_NORM] = {"ffn_norm", PLACE(ffn_norm), NONE, "norm", false},
+    [CT_OP_GATE] = {"gate", PLACE(gate), PLACE(gate), NULL, true},
+    [CT_OP_UP] = {"up", PLACE(up), PLACE(up), NULL, true},
+    [CT_OP_GEGLU] = {"geglu", PLACE(gate), PLACE(gate), "project_geglu", true},
+    [CT_OP_DOWN] = {"down", PLACE(down), NONE, "project", true},
+    [CT_OP_FFN_POST_NORM] = {"ffn_post_norm", PLACE(ffn_post_norm), NONE, "residual_norm", false},
+    [CT_OP_FINAL_NORM] = {"final_norm", NONE, NONE, "norm", false},
+    [CT_OP_HEAD] = {"head", NONE, NONE, NULL, true},
+};
+
+static const struct ct_weight *weight_at(const struct ct_layer *l, int place)
+{
+    return (const struct ct_weight *)(const void *)((const char *)l + place);
+}
+
+/* Channels of an operation; 0: the models have none such. */
+static int width_of(const carat_engine *e, const struct ct_layer *l, enum ct_operation op)
+{
+    const struct ct_operation_info *o = &ct_operations[op];
+
+    if (op == CT_OP_HEAD)
+        return e->config.n_vocab;
+    if (o->channels == CT_NO_LAYER)
+        return e->config.hidden;
+    const struct ct_weight *w = weight_at(l, o->channels);
+    bool absent = !w->data || (o->place != CT_NO_LAYER && !weight_at(l, o->place)->data);
+    return absent ? 0 : w->rows;
+}
+
+/* The weight of an operation; NULL: it has none. GELU times up is told by gate's type. */
+static const struct ct_weight *weight_of(const carat_engine *e, enum ct_operation op, int layer)
+{
+    const struct ct_weights *w = &e->model->weights;
+
+    if (op == CT_OP_EMBED || (op == CT_OP_HEAD && w->tied))
+        return &w->embed;
+    if (op == CT_OP_HEAD)
+        return &w->head;
+    if (op == CT_OP_FINAL_NORM)
+        return &w->final_norm;
+    const int place = ct_operations[op].place;
+    return place == CT_NO_LAYER ? NULL : weight_at(&w->layer[e->first_layer + layer], place);
+}
+
+static void name_operation(struct ct_bisect *b, enum ct_operation op, int layer)
+{
+    const carat_engine *e = b->engine[CT_REF];
+    const struct ct_layer *l = layer >= 0 ? &e->weights.layer[layer] : NULL;
+    struct ct_judged *j = ct_bisect_at(b, op, layer);
+
+    *j = (struct ct_judged){.op = op,
+                            .layer = layer,
+                            .width = width_of(e, l, op),
+                            .residual = op == CT_OP_ATTN_POST_NORM || op == CT_OP_FFN_POST_NORM,
+                            .attn_type = l ? l->c.attn_type : 0};
+    for (int i = 0; i < 2; i++) {
+        const struct ct_weight *w = weight_of(b->engine[i], op, layer);
+        j->has_weight = w && w->data;
+        j->type[i] = j->has_weight ? w->type : CT_F32;
+    }
+    j->result = (carat_operation_error){.size = sizeof j->result,
+                                        .layer = layer < 0 ? -1 : e->first_layer + layer,
+                                        .operation = ct_operations[op].name,
+                                        .width = j->width,
+                                        .reason = ""};
+}
+
+/* Names the tensor of an operation of the test. */
+static carat_status name_tensor(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
+{
+    struct ct_bisect *b = user;
+
+    for (int i = 0; i < b->n_judged; i++) {
+        struct ct_judged *j = &b->judged[i];
+        if (w->data && j->op != CT_OP_GEGLU && weight_of(b->engine[CT_TEST], j->op, j->layer) == w)
+            snprintf(j->result.tensor, sizeof j->result.tensor, "%s", *tensor ? tensor : slot);
+    }
+    return CARAT_OK;
+}
+
+carat_status ct_bisect_operations(struct ct_bisect *b, carat_error *err)
+{
+    const carat_model *model = b->engine[CT_TEST]->model;
+    const int n_layer = b->engine[CT_REF]->config.n_layer;
+
+    b->n_judged = 1 + n_layer * CT_OPS_OF_LAYER + 2;
+    b->judged = calloc((size_t)b->n_judged, sizeof *b->judged);
+    if (!b->judged)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %d operations", b->n_judged);
+    name_operation(b, CT_OP_EMBED, -1);
+    for (int i = 0; i < n_layer; i++)
+        for (int op = CT_OP_ATTN_NORM; op <= CT_OP_FFN_POST_NORM; op++)
+            name_operation(b, (enum ct_operation)op, i);
+    name_operation(b, CT_OP_FINAL_NORM, -1);
+    name_operation(b, CT_OP_HEAD, -1);
+    return ct_weights_walk(&model->weights, &model->config, model->file, name_tensor, b);
+}
