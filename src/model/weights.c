@@ -9,51 +9,53 @@
 
 enum { MOST_NAMED = 5 }; /* missing tensors in one message */
 
-/* A slot in a layer. */
+/* A slot of a layer. */
 struct slot {
     const char *name; /* as GGUF spells it */
     size_t at;        /* of the ct_weight in ct_layer */
     bool matrix;      /* else a norm */
     enum ct_dim rows, cols;
-    bool (*used)(const struct ct_config *c);
+    enum { ALWAYS, POST_NORMS, QK_NORMS } when; /* the model has it */
 };
-
-static bool always(const struct ct_config *c)
-{
-    (void)c;
-    return true;
-}
-static bool with_post_norms(const struct ct_config *c)
-{
-    return c->post_norms;
-}
-static bool with_qk_norms(const struct ct_config *c)
-{
-    return c->qk_norms;
-}
 
 #define AT(field) offsetof(struct ct_layer, field)
 static const struct slot slots[] = {
-    {"attn_norm", AT(attn_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, always},
-    {"attn_q", AT(q), true, CT_DIM_Q, CT_DIM_HIDDEN, always},
-    {"attn_k", AT(k), true, CT_DIM_KV, CT_DIM_HIDDEN, always},
-    {"attn_v", AT(v), true, CT_DIM_KV, CT_DIM_HIDDEN, always},
-    {"attn_output", AT(o), true, CT_DIM_HIDDEN, CT_DIM_Q, always},
-    {"attn_q_norm", AT(q_norm), false, CT_DIM_ONE, CT_DIM_HEAD, with_qk_norms},
-    {"attn_k_norm", AT(k_norm), false, CT_DIM_ONE, CT_DIM_HEAD, with_qk_norms},
-    {"post_attention_norm", AT(attn_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, with_post_norms},
-    {"ffn_norm", AT(ffn_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, always},
-    {"ffn_gate", AT(gate), true, CT_DIM_FFN, CT_DIM_HIDDEN, always},
-    {"ffn_up", AT(up), true, CT_DIM_FFN, CT_DIM_HIDDEN, always},
-    {"ffn_down", AT(down), true, CT_DIM_HIDDEN, CT_DIM_FFN, always},
-    {"post_ffw_norm", AT(ffn_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, with_post_norms},
+    {"attn_norm", AT(attn_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, ALWAYS},
+    {"attn_q", AT(q), true, CT_DIM_Q, CT_DIM_HIDDEN, ALWAYS},
+    {"attn_k", AT(k), true, CT_DIM_KV, CT_DIM_HIDDEN, ALWAYS},
+    {"attn_v", AT(v), true, CT_DIM_KV, CT_DIM_HIDDEN, ALWAYS},
+    {"attn_output", AT(o), true, CT_DIM_HIDDEN, CT_DIM_Q, ALWAYS},
+    {"attn_q_norm", AT(q_norm), false, CT_DIM_ONE, CT_DIM_HEAD, QK_NORMS},
+    {"attn_k_norm", AT(k_norm), false, CT_DIM_ONE, CT_DIM_HEAD, QK_NORMS},
+    {"post_attention_norm", AT(attn_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, POST_NORMS},
+    {"ffn_norm", AT(ffn_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, ALWAYS},
+    {"ffn_gate", AT(gate), true, CT_DIM_FFN, CT_DIM_HIDDEN, ALWAYS},
+    {"ffn_up", AT(up), true, CT_DIM_FFN, CT_DIM_HIDDEN, ALWAYS},
+    {"ffn_down", AT(down), true, CT_DIM_HIDDEN, CT_DIM_FFN, ALWAYS},
+    {"post_ffw_norm", AT(ffn_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, POST_NORMS},
 };
+static const struct slot embedding = {"token_embd", 0, true, CT_DIM_VOCAB, CT_DIM_HIDDEN, ALWAYS};
+static const struct slot final_norm = {"output_norm", 0, false, CT_DIM_ONE, CT_DIM_HIDDEN, ALWAYS};
+
+/* The slot behind s (NULL: the first one) that layers of the model have; NULL: there is none. */
+static const struct slot *next_slot(const struct slot *s, const struct ct_config *c)
+{
+    for (s = s ? s + 1 : slots; s < slots + CT_COUNT(slots); s++)
+        if (s->when == ALWAYS || (s->when == POST_NORMS ? c->post_norms : c->qk_norms))
+            return s;
+    return NULL;
+}
+
+static struct ct_weight *weight_of(const struct ct_layer *l, const struct slot *s)
+{
+    return (struct ct_weight *)((uintptr_t)l + s->at);
+}
 
 /* ---- tensors ---- */
 
 static const struct ct_tensor *find_named(struct ct_binding *b, const char *name)
 {
-    const struct ct_tensor *t = b->container->find(b->f, name);
+    const struct ct_tensor *t = b->container->find ? b->container->find(b->f, name) : NULL;
 
     if (t && b->container->counts_unused)
         b->used[t - ct_file_tensor(b->f, 0)] = true;
@@ -62,12 +64,14 @@ static const struct ct_tensor *find_named(struct ct_binding *b, const char *name
 }
 
 /* The tensor of a slot, perhaps in *made, and its name. *t is NULL when it is absent. */
-static carat_status find_tensor(struct ct_binding *b, const char *slot, int layer, char name[CT_TENSOR_NAME],
-                                struct ct_tensor *made, const struct ct_tensor **t)
+static carat_status find_tensor(struct ct_binding *b, const struct slot *s, int layer,
+                                char name[CT_TENSOR_NAME], struct ct_tensor *made, const struct ct_tensor **t)
 {
-    b->container->name(name, b->w, b->c, slot, layer);
+    b->rows = s->rows;
+    b->cols = s->cols;
+    b->container->name(name, b->w, b->c, s->name, layer);
     *t = b->container->make ? made : find_named(b, name);
-    return b->container->make ? b->container->make(made, b, slot, layer) : CARAT_OK;
+    return b->container->make ? b->container->make(made, b, s->name, layer) : CARAT_OK;
 }
 
 /* Every missing tensor is looked for before the model is refused: one name alone does not tell whether a
@@ -209,23 +213,21 @@ static int dim_of(const struct ct_config *c, const struct ct_layer_config *l, en
 
 /* ---- slots ---- */
 
-static carat_status bind_slot(struct ct_binding *b, struct ct_layer *l, int layer, const struct slot *s)
+static carat_status bind_slot(struct ct_binding *b, struct ct_weight *w, const struct ct_layer_config *l,
+                              int layer, const struct slot *s)
 {
-    struct ct_weight *w = (struct ct_weight *)(void *)((char *)l + s->at);
     struct ct_tensor made;
     const struct ct_tensor *t;
     char name[CT_TENSOR_NAME];
 
-    CT_TRY(find_tensor(b, s->name, layer, name, &made, &t));
+    CT_TRY(find_tensor(b, s, layer, name, &made, &t));
     if (!t) {
         note_missing(b, name);
         return CARAT_OK;
     }
-    b->rows = s->rows;
-    b->cols = s->cols;
     if (!s->matrix)
-        return bind_norm(b, w, t, dim_of(b->c, &l->c, s->cols));
-    return bind_matrix(b, w, t, dim_of(b->c, &l->c, s->rows), dim_of(b->c, &l->c, s->cols));
+        return bind_norm(b, w, t, dim_of(b->c, l, s->cols));
+    return bind_matrix(b, w, t, dim_of(b->c, l, s->rows), dim_of(b->c, l, s->cols));
 }
 
 static carat_status bind_embedding(struct ct_binding *b)
@@ -235,14 +237,12 @@ static carat_status bind_embedding(struct ct_binding *b)
     const struct ct_tensor *t;
     char name[CT_TENSOR_NAME];
 
-    CT_TRY(find_tensor(b, "token_embd", -1, name, &made, &t));
+    CT_TRY(find_tensor(b, &embedding, -1, name, &made, &t));
     if (!t)
         return ct_fail(b->err, CARAT_E_FORMAT, "%s: no token embedding: tensor %s is missing",
                        ct_file_path(b->f), name);
     if (t->n_dim == 2 && c->n_vocab == 0 && t->dim[0] > 0 && t->dim[0] <= 1 << 24)
         c->n_vocab = (int)t->dim[0]; /* GGUF does not state it apart */
-    b->rows = CT_DIM_VOCAB;
-    b->cols = CT_DIM_HIDDEN;
     CT_TRY(bind_matrix(b, &b->w->embed, t, c->n_vocab, c->hidden));
     c->n_text_vocab = CT_MIN(c->n_text_vocab ? c->n_text_vocab : c->n_vocab, c->n_vocab);
     c->embed_scale = c->embed_scale_override > 0
@@ -254,14 +254,12 @@ static carat_status bind_embedding(struct ct_binding *b)
 static carat_status bind_head(struct ct_binding *b)
 {
     struct ct_config *c = b->c;
-    const struct ct_tensor *t = NULL;
     char name[CT_TENSOR_NAME];
 
     b->w->tied = c->tied;
     b->w->head = b->w->embed;
     b->container->name(name, b->w, c, "output", -1);
-    if (b->container->find)
-        t = find_named(b, name);
+    const struct ct_tensor *t = find_named(b, name);
     if (!t && b->container->other_head)
         t = find_named(b, b->container->other_head);
     if (t && !(c->tied && b->container->says_tied)) {
@@ -275,28 +273,13 @@ static carat_status bind_head(struct ct_binding *b)
                    ct_file_path(b->f));
 }
 
-static carat_status bind_final_norm(struct ct_binding *b)
-{
-    struct ct_tensor made;
-    const struct ct_tensor *t;
-    char name[CT_TENSOR_NAME];
-
-    CT_TRY(find_tensor(b, "output_norm", -1, name, &made, &t));
-    b->rows = CT_DIM_ONE;
-    b->cols = CT_DIM_HIDDEN;
-    if (t)
-        return bind_norm(b, &b->w->final_norm, t, b->c->hidden);
-    note_missing(b, name);
-    return CARAT_OK;
-}
-
 /* A layer more than the configuration counts would be left out in silence. */
 static carat_status check_last_layer(struct ct_binding *b)
 {
     char name[CT_TENSOR_NAME];
 
     b->container->name(name, b->w, b->c, slots[0].name, b->c->n_layer);
-    const struct ct_tensor *t = b->container->find ? find_named(b, name) : NULL;
+    const struct ct_tensor *t = find_named(b, name);
     if (!t)
         return CARAT_OK;
     return ct_fail(b->err, CARAT_E_FORMAT,
@@ -324,12 +307,11 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
         b.origin->begin(&b);
     CT_TRY(bind_embedding(&b));
     CT_TRY(bind_head(&b));
-    CT_TRY(bind_final_norm(&b));
+    CT_TRY(bind_slot(&b, &w->final_norm, &c->layer[0], -1, &final_norm));
     for (int i = 0; i < c->n_layer; i++) {
         w->layer[i].c = c->layer[i];
-        for (size_t s = 0; s < CT_COUNT(slots); s++)
-            if (slots[s].used(c))
-                CT_TRY(bind_slot(&b, &w->layer[i], i, &slots[s]));
+        for (const struct slot *s = NULL; (s = next_slot(s, c));)
+            CT_TRY(bind_slot(&b, weight_of(&w->layer[i], s), &c->layer[i], i, s));
     }
     CT_TRY(check_missing(&b));
     CT_TRY(check_last_layer(&b));
@@ -369,10 +351,9 @@ carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const st
     if (!w->tied)
         CT_TRY(move_matrix(&b, &moved.head, "output", -1));
     for (int i = 0; i < c->n_layer; i++)
-        for (size_t s = 0; s < CT_COUNT(slots); s++)
-            if (slots[s].matrix && slots[s].used(c))
-                CT_TRY(move_matrix(&b, (struct ct_weight *)(void *)((char *)&moved.layer[i] + slots[s].at),
-                                   slots[s].name, i));
+        for (const struct slot *s = NULL; (s = next_slot(s, c));)
+            if (s->matrix)
+                CT_TRY(move_matrix(&b, weight_of(&moved.layer[i], s), s->name, i));
     moved.unused = ct_file_packed(copy)->unused.s;
     *w = moved;
     return CARAT_OK;
@@ -388,13 +369,10 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
         to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
     to->layer = layer;
     for (int i = 0; i < c->n_layer; i++) {
-        struct ct_layer l = from->layer[i];
-        for (size_t s = 0; s < CT_COUNT(slots); s++) {
-            struct ct_weight *w = (struct ct_weight *)(void *)((char *)&l + slots[s].at);
-            if (slots[s].matrix && slots[s].used(c))
-                *w = b->verb.pack_weight(b, *w);
-        }
-        layer[i] = l;
+        layer[i] = from->layer[i];
+        for (const struct slot *s = NULL; (s = next_slot(s, c));)
+            if (s->matrix)
+                *weight_of(&layer[i], s) = b->verb.pack_weight(b, *weight_of(&layer[i], s));
     }
 }
 
@@ -407,13 +385,10 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
     origin->name(name, w, c, "token_embd", -1);
     CT_TRY(visit(user, "token_embd", name, &w->embed));
     for (int i = 0; i < c->n_layer; i++)
-        for (size_t s = 0; s < CT_COUNT(slots); s++) {
-            if (!slots[s].used(c))
-                continue;
-            snprintf(slot, sizeof slot, "blk.%d.%s", i, slots[s].name);
-            origin->name(name, w, c, slots[s].name, i);
-            CT_TRY(visit(user, slot, name,
-                         (const struct ct_weight *)(const void *)((const char *)&w->layer[i] + slots[s].at)));
+        for (const struct slot *s = NULL; (s = next_slot(s, c));) {
+            snprintf(slot, sizeof slot, "blk.%d.%s", i, s->name);
+            origin->name(name, w, c, s->name, i);
+            CT_TRY(visit(user, slot, name, weight_of(&w->layer[i], s)));
         }
     origin->name(name, w, c, "output_norm", -1);
     CT_TRY(visit(user, "output_norm", name, &w->final_norm));

@@ -132,16 +132,10 @@ static carat_status take_whole(struct ct_tensor *t, struct ct_binding *b, const 
     return arrange(t, all, t->dim[0], t->dim[1], b->arena, b->err);
 }
 
-/* The tensor that holds q, K and V of a model with as many KV heads as heads; NULL: there is none, or they
- * are apart. */
-static const struct ct_tensor *alone(const struct ct_file *f, const struct ct_layer_config *l, int layer)
+/* A part of a layer, and its name; NULL: the file has none. */
+static const struct ct_tensor *find_part(const struct ct_file *f, const char *part, int layer, char name[32])
 {
-    char name[32];
-
-    snprintf(name, sizeof name, "qkv2_w_%d", layer);
-    if (l->n_head != l->n_kv_head || ct_file_find(f, name))
-        return NULL;
-    snprintf(name, sizeof name, "qkv1_w_%d", layer);
+    snprintf(name, 32, "%s_%d", part, layer);
     return ct_file_find(f, name);
 }
 
@@ -149,22 +143,20 @@ static const struct ct_tensor *alone(const struct ct_file *f, const struct ct_la
 struct source {
     const struct ct_tensor *t;
     enum cut cut;
-    bool fused; /* t is the fused form, or stands beside it */
+    bool fused; /* t is the fused form */
 };
 
 static carat_status find_source(struct source *source, const struct ct_binding *b, const struct sbs_slot *s,
                                 int layer)
 {
     const struct ct_layer_config *l = &b->c->layer[layer];
+    const bool square = s->alone != ALL && l->n_head == l->n_kv_head;
     char split[32], fused[32];
+    const bool alone = square && !find_part(b->f, "qkv2_w", layer, split);
+    const struct ct_tensor *one = find_part(b->f, alone ? "qkv1_w" : s->split, layer, split);
+    const struct ct_tensor *other = find_part(b->f, s->fused, layer, fused);
 
-    snprintf(split, sizeof split, "%s_%d", s->split, layer);
-    snprintf(fused, sizeof fused, "%s_%d", s->fused, layer);
-    const struct ct_tensor *one = ct_file_find(b->f, split), *other = ct_file_find(b->f, fused);
-    const struct ct_tensor *all = s->alone == ALL ? NULL : alone(b->f, l, layer);
-    if (all)
-        one = all;
-    if (s->alone != ALL && other && !one && l->n_head == l->n_kv_head)
+    if (square && other && !one)
         return ct_fail(
             b->err, CARAT_E_UNSUPPORTED,
             "%s: tensor %s at byte %llu holds as many KV heads as heads in one piece, whose order of "
@@ -174,11 +166,7 @@ static carat_status find_source(struct source *source, const struct ct_binding *
         return ct_fail(b->err, CARAT_E_FORMAT, "%s: %s of the tensors %s and %s %s; a layer has exactly one",
                        ct_file_path(b->f), one ? "both" : "neither", split, fused,
                        one ? "are there" : "is there");
-    *source = (struct source){one ? one : other,
-                              all   ? s->alone
-                              : one ? s->split_cut
-                                    : s->fused_cut,
-                              other != NULL};
+    *source = (struct source){one ? one : other, alone ? s->alone : one ? s->split_cut : s->fused_cut, !one};
     return CARAT_OK;
 }
 
@@ -186,64 +174,50 @@ static carat_status find_source(struct source *source, const struct ct_binding *
 static carat_status take_cut(struct ct_tensor *t, struct ct_binding *b, const struct source *source,
                              const struct ct_layer_config *l)
 {
-    size_t width = (size_t)b->c->hidden, head = (size_t)l->head_dim, heads = (size_t)l->n_head;
-    size_t kv = (size_t)l->n_kv_head, ffn = (size_t)l->ffn, skip = source->fused ? heads * head : 0;
-    const struct shape {
-        size_t rows, cols; /* of the stored tensor */
-        size_t made_rows, made_cols;
-        struct runs runs; /* in elements */
-    } shapes[] = {
-        [QUERY] =
-            {(heads + 2 * kv) * head, width, heads * head, width, {0, heads * head * width, 1, 0, 1, 0}},
-        [KEY] = {skip + 2 * kv * head,
-                 width,
-                 kv * head,
-                 width,
-                 {skip * width, head * width, kv, 2 * head * width, 1, 0}},
-        [VALUE] = {skip + 2 * kv * head,
-                   width,
-                   kv * head,
-                   width,
-                   {(skip + head) * width, head * width, kv, 2 * head * width, 1, 0}},
-        [GATE] = {2 * ffn, width, ffn, width, {0, ffn * width, 1, 0, 1, 0}},
-        [UP] = {2 * ffn, width, ffn, width, {ffn * width, ffn * width, 1, 0, 1, 0}},
-        [EACH_QUERY] =
-            {3 * heads * head, width, heads * head, width, {0, head * width, heads, 3 * head * width, 1, 0}},
-        [EACH_KEY] = {3 * heads * head,
-                      width,
-                      heads * head,
-                      width,
-                      {head * width, head * width, heads, 3 * head * width, 1, 0}},
-        [EACH_VALUE] = {3 * heads * head,
-                        width,
-                        heads * head,
-                        width,
-                        {2 * head * width, head * width, heads, 3 * head * width, 1, 0}},
-        [OUTPUT] = {heads * width, head, width, heads * head, {0, head, width, head, heads, width * head}},
+    const size_t width = (size_t)b->c->hidden, ffn = (size_t)l->ffn, head = (size_t)l->head_dim;
+    const size_t heads = (size_t)l->n_head, kv = (size_t)l->n_kv_head, q = heads * head;
+    const size_t skip = source->fused ? q : 0;
+    /* behind `skip` rows, groups of rows: from each the slot has `taken`, from its row `at` on */
+    const struct share {
+        size_t skip, groups, rows, at, taken;
+    } shares[] = {
+        [QUERY] = {0, 1, q + 2 * kv * head, 0, q},
+        [KEY] = {skip, kv, 2 * head, 0, head},
+        [VALUE] = {skip, kv, 2 * head, head, head},
+        [GATE] = {0, 1, 2 * ffn, 0, ffn},
+        [UP] = {0, 1, 2 * ffn, ffn, ffn},
+        [OUTPUT] = {0, heads, width, 0, width},
+        [EACH_QUERY] = {0, heads, 3 * head, 0, head},
+        [EACH_KEY] = {0, heads, 3 * head, head, head},
+        [EACH_VALUE] = {0, heads, 3 * head, 2 * head, head},
     };
-    const struct shape *s = &shapes[source->cut];
+    const struct share *s = &shares[source->cut];
+    const size_t rows = s->skip + s->groups * s->rows, cols = source->cut == OUTPUT ? head : width;
 
     *t = *source->t;
-    if ((size_t)t->dim[0] != s->rows || (size_t)t->dim[1] != s->cols)
+    if ((size_t)t->dim[0] != rows || (size_t)t->dim[1] != cols)
         return ct_fail(b->err, CARAT_E_FORMAT,
                        "%s: tensor %s at byte %llu has shape [%lld x %lld], expected [%zu x %zu] from the "
                        "configuration",
                        t->file, t->name, (unsigned long long)t->offset, (long long)t->dim[0],
-                       (long long)t->dim[1], s->rows, s->cols);
-    return arrange(t, s->runs, (int64_t)s->made_rows, (int64_t)s->made_cols, b->arena, b->err);
+                       (long long)t->dim[1], rows, cols);
+    if (source->cut == OUTPUT)
+        return arrange(t, (struct runs){0, head, width, head, heads, width * head}, (int64_t)width,
+                       (int64_t)q, b->arena, b->err);
+    const struct runs runs = {(s->skip + s->at) * width, s->taken * width, s->groups, s->rows * width, 1, 0};
+    return arrange(t, runs, (int64_t)(s->groups * s->taken), (int64_t)width, b->arena, b->err);
 }
 
 static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer)
 {
-    const struct sbs_slot *s = sbs_slots, *end = sbs_slots + CT_COUNT(sbs_slots);
+    const struct sbs_slot *s = sbs_slots;
     struct source source = {0};
     char name[32];
 
     if (layer < 0)
         return take_whole(t, b, strcmp(slot, "token_embd") == 0 ? "c_embedding" : "c_final_norm");
-    while (s < end && strcmp(s->slot, slot) != 0)
-        s++;
-    assert(s < end);
+    for (; strcmp(s->slot, slot) != 0; s++)
+        assert(s + 1 < sbs_slots + CT_COUNT(sbs_slots));
     snprintf(name, sizeof name, "%s_%d", s->split, layer);
     if (!s->fused)
         return take_whole(t, b, name);
