@@ -3,7 +3,6 @@
  * operation the backend says; what is printed where, and where a setting comes from, is the caller's
  * business. */
 #include "engine/engine.h"
-#include "model/head_tiles.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,7 +72,7 @@ static const struct ct_weight *weight_of(const carat_engine *e, const struct ope
     case FINAL_NORM:
         return &w->final_norm;
     case HEAD:
-        return ct_head_tiles_weight(&e->head);
+        return ct_head_weight(&e->head);
     default:
         return (const struct ct_weight *)((const char *)&w->layer[layer] + o->place);
     }

@@ -246,7 +246,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
         .isa = e->backend->isa,
     };
     const struct ct_weights weights = ct_engine_weights(e);
-    CT_TRY(ct_head_plan(&e->head, o->head, e->backend, &e->config, &weights, model->file, e->exact, err));
+    CT_TRY(ct_head_plan(&e->head, o->head, e->backend, &weights, model->file, e->exact, err));
     const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
     struct planning planning = {e->backend, e->head.aside ? head : NULL, err};
     CT_TRY(ct_weights_walk(&weights, &e->config, model->file, plan_weight, &planning));

@@ -2,9 +2,7 @@
 /* head.c: logits from what the forward pass leaves: a product with the head, which often is the embedding
  * table again, and the soft-cap of Gemma 2; and which strategy computes them. What a strategy does is in a file
  * of its own. */
-#include "model/head_audit.h"
-#include "model/head_pruned.h"
-#include "model/head_tiles.h"
+#include "model/head_strategy.h"
 
 enum {
     TILE = 2624,
@@ -101,7 +99,7 @@ static carat_status check_head(struct ct_head *h, bool exact, carat_error *err)
         h->stats.reason = "exact arithmetic computes every row";
     }
     h->strategy = heads[o->strategy].strategy;
-    if (o->quant != CARAT_QUANT_NATIVE && !h->strategy->quant)
+    if (o->quant != CARAT_QUANT_NATIVE && !h->strategy->tiles)
         return ct_fail(err, CARAT_E_ARGUMENT, "the head's quant is for tiles, and head %s has none",
                        ct_head_name(o->strategy));
     if (!h->strategy->tiles && o->shortlist_tiles)
@@ -114,10 +112,10 @@ static carat_status check_head(struct ct_head *h, bool exact, carat_error *err)
 /* ---- its life ---- */
 
 carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct ct_backend *b,
-                          const struct ct_config *c, const struct ct_weights *stored,
-                          const struct ct_file *file, bool exact, carat_error *err)
+                          const struct ct_weights *stored, const struct ct_file *file, bool exact,
+                          carat_error *err)
 {
-    *h = (struct ct_head){.backend = b, .config = c, .stored = stored->head, .file = file};
+    *h = (struct ct_head){.backend = b, .stored = stored->head, .file = file};
     h->stats = (carat_head_stats){.size = sizeof h->stats, .reason = "", .fallback = "", .exact = 1};
     if (o)
         h->o = *o;
@@ -138,7 +136,8 @@ void ct_head_gives_up(struct ct_head *h, const carat_head_options *asked, const 
 
 void ct_head_lay_out(struct ct_head *h, int rows)
 {
-    ct_head_audit_lay_out(h);
+    if (h->o.audit)
+        h->audited = h->backend->verb.alloc_host(h->backend, (size_t)h->stored.rows * sizeof *h->audited);
     if (h->strategy->lay_out)
         h->strategy->lay_out(h, rows);
 }

@@ -27,33 +27,12 @@ struct ct_head_row {
     int n_held, n_more;
 };
 
-struct ct_head;
-/* A strategy: how it is planned, laid out, loaded and run. Any but rows may be NULL. */
-struct ct_head_strategy {
-    /* Settles its options, which are in range, and counts the weights that it makes (plan_made). E_ARGUMENT,
-     * E_MEMORY. */
-    carat_status (*plan)(struct ct_head *h, carat_error *err);
-    /* Takes memory of the host for passes with up to so many rows of logits at a time. */
-    void (*lay_out)(struct ct_head *h, int rows);
-    /* Makes what it keeps, once the head is packed. Counts in stats. E_MEMORY. */
-    carat_status (*load)(struct ct_head *h, carat_error *err);
-    void (*end)(struct ct_head *h);
-    /* As ct_head_rows; counts in stats, tokens, seconds and what dense would read excepted. */
-    void (*rows)(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row);
-    /* What the last rows took, for strategies that go by it. */
-    void (*took)(struct ct_head *h, int n, double seconds);
-    /* The mean recall of audits is below what was asked for; approximate ones. */
-    void (*give_up)(struct ct_head *h);
-    bool tiles, quant; /* its weights are cut into tiles; and may be made anew */
-};
-
 /* How the logits of an engine are computed. */
 struct ct_head {
-    const struct ct_head_strategy *strategy;
-    carat_head asked;     /* the caller's choice; o has what became of it */
-    carat_head_options o; /* complete */
+    const struct ct_head_strategy *strategy; /* head_strategy.h */
+    carat_head asked;                        /* the caller's choice; o has what became of it */
+    carat_head_options o;                    /* complete */
     struct ct_backend *backend;
-    const struct ct_config *config;
     struct ct_weight stored;        /* the head as the model has it */
     const struct ct_weight *packed; /* and as the backend reads it; without data before it is loaded */
     carat_head_stats stats;         /* seconds are counted by the engine */
@@ -70,8 +49,8 @@ struct ct_head {
 /* Checks the options of a head and counts what it will need. o is complete; NULL: dense. file: that the weights
  * lie in, for what it keeps beside them; may be NULL. E_ARGUMENT, E_MEMORY. */
 carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct ct_backend *b,
-                          const struct ct_config *c, const struct ct_weights *stored,
-                          const struct ct_file *file, bool exact, carat_error *err);
+                          const struct ct_weights *stored, const struct ct_file *file, bool exact,
+                          carat_error *err);
 /* The head is dense, for this reason: what was asked for could not be. */
 void ct_head_gives_up(struct ct_head *h, const carat_head_options *asked, const char *why);
 void ct_head_lay_out(struct ct_head *h, int rows);
@@ -87,11 +66,8 @@ void ct_head_rows(struct ct_head *h, const struct ct_pass *p, int first, int n, 
 bool ct_head_again(struct ct_head *h, const struct ct_pass *p, const float *hidden, struct ct_head_row *row);
 /* The last so many rows took so long. */
 void ct_head_took(struct ct_head *h, int n, double seconds);
-/* Of n rows the first, at most a slice, get all logits, to to[i]; returns how many these are. */
-enum { CT_HEAD_SLICE = 64 };
-int ct_head_all(const struct ct_head *h, struct ct_head_row *row, int n, float **to);
-/* All logits of rows, whatever the strategy; for strategies that go back to it. */
-void ct_head_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row);
+/* The weight that logits are computed from: the head, or the tiles made of it. */
+const struct ct_weight *ct_head_weight(const struct ct_head *h);
 
 /* One line for whoever made the engine. */
 void ct_head_log(const struct ct_head *h, const char *format, ...) __attribute__((format(printf, 2, 3)));

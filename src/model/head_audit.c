@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* head_audit.c: a strategy beside the whole head: whether the best ids are the same, and with the same logits
  * where the strategy is exact. What a strategy that is found out does is its own business. */
-#include "model/head_audit.h"
+#include "model/head_strategy.h"
 
 #include <stdlib.h>
 
@@ -11,12 +11,6 @@ struct best {
     carat_candidate of[MOST];
     int n;
 };
-
-void ct_head_audit_lay_out(struct ct_head *h)
-{
-    if (h->o.audit)
-        h->audited = h->backend->verb.alloc_host(h->backend, (size_t)h->stored.rows * sizeof *h->audited);
-}
 
 static int compare_apart(const void *a, const void *b)
 {

@@ -4,14 +4,13 @@
  * finished: their logits are computed. The k-th best of these logits is a bar, and every row that may reach it is
  * finished, too. What comes out has dense's bits, since a row's product depends on nothing beside it. The
  * arithmetic of bounds is head_bound.c's and the kernels'; when it pays is head_account.c's. */
-#include "model/head_pruned.h"
+#include "model/head_strategy.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "model/head_account.h"
 #include "model/head_bound.h"
-#include "model/head_made.h"
 #include "quant/encode.h"
 
 enum {
@@ -20,7 +19,7 @@ enum {
     MOST_COLUMNS = 8192, /* of a head */
 };
 #define SKETCH CT_Q4_0
-enum { RULE = 1 }; /* by which sketch and bounds are made (head_made.h) */
+enum { RULE = 1 }; /* by which sketch and bounds are made (ct_head_made) */
 
 struct ct_pruned {
     struct ct_head_account account;
@@ -158,9 +157,8 @@ static carat_status load_pruned(struct ct_head *h, carat_error *err)
         /* a stopped one ends the loading, too */
         bool whole = b->verb.make(b, &p->sketch, h->packed, 0, &maker);
         if (whole && p->sketch.layout == CT_LAYOUT_PANELS) {
-            const struct ct_weight bound = {.data = p->bound};
-            ct_head_keep(h, &p->made_sketch, &p->sketch);
-            ct_head_keep(h, &p->made_bound, &bound);
+            ct_head_keep(h, &p->made_sketch, p->sketch.data);
+            ct_head_keep(h, &p->made_bound, p->bound);
         }
     }
     h->stats.sketch_bytes = ct_weight_bytes(&p->sketch) + (size_t)h->stored.rows * sizeof *p->bound;

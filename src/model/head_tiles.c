@@ -2,8 +2,7 @@
 /* head_tiles.c: logits out of tiles of the head. Native tiles are rows of the head and give its bits; int8 ones
  * are a weight of their own, in the form of Q8_0 (NUMERICS.md section 4), which no kernel tells from another.
  * Memory and threads are the backend's. */
-#include "model/head_made.h"
-#include "model/head_tiles.h"
+#include "model/head_strategy.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "quant/encode.h"
 
 enum {
-    RULE = 1, /* by which int8 tiles are made (head_made.h) */
+    RULE = 1, /* by which int8 tiles are made (ct_head_made) */
 };
 
 struct ct_head_tiles {
@@ -30,7 +29,7 @@ struct ct_head_tiles {
     int32_t *chosen; /* [most] */
 };
 
-const struct ct_weight *ct_head_tiles_weight(const struct ct_head *h)
+const struct ct_weight *ct_head_weight(const struct ct_head *h)
 {
     return h->tiles && h->tiles->made ? &h->tiles->copies : h->packed;
 }
@@ -261,7 +260,7 @@ static carat_status load_tiles(struct ct_head *h, carat_error *err)
         whole = !makes || make_copy(h, i, slot);
     }
     if (whole && makes && t->copies.layout == CT_LAYOUT_PANELS)
-        ct_head_keep(h, &t->kept_tiles, &t->copies);
+        ct_head_keep(h, &t->kept_tiles, t->copies.data);
     t->slots.misses = 0; /* of tokens, from now on */
     if (t->quant)
         ct_head_log(h, "int8 tiles of the head are another model than the one in the file");
@@ -353,7 +352,7 @@ static int evaluate(struct ct_head *h, const struct ct_pass *p, int first, int n
                     const int32_t *chosen, int n_chosen)
 {
     struct evaluation e = {.h = h, .p = p, .first = first, .n = n, .to = to};
-    const struct ct_weight *w = ct_head_tiles_weight(h);
+    const struct ct_weight *w = ct_head_weight(h);
     const double start = ct_trace_start(p->backend);
 
     for (int i = 0; i < n_chosen; i++)
@@ -443,5 +442,4 @@ const struct ct_head_strategy ct_strategy_tiles = {
     .rows = rows_by_tiles,
     .give_up = give_up_shortlist,
     .tiles = true,
-    .quant = true,
 };

@@ -100,10 +100,8 @@ static void rig_open(struct rig *r, enum ct_type type, int rows, float cap, int 
         r->values[i] = random_value();
     assert_int_equal(ct_backend_create_cpu(&r->b, &o, &err), CARAT_OK);
     assert_int_equal(r->b->verb.plan_weight(r->b, &r->weights.head, &err), CARAT_OK);
-    assert_int_equal(ct_head_plan(&r->dense, NULL, r->b, &r->config, &r->weights, NULL, false, &err),
-                     CARAT_OK);
-    assert_int_equal(ct_head_plan(&r->pruned, &prunes, r->b, &r->config, &r->weights, NULL, false, &err),
-                     CARAT_OK);
+    assert_int_equal(ct_head_plan(&r->dense, NULL, r->b, &r->weights, NULL, false, &err), CARAT_OK);
+    assert_int_equal(ct_head_plan(&r->pruned, &prunes, r->b, &r->weights, NULL, false, &err), CARAT_OK);
     for (int reserved = 0; reserved <= 1; reserved++) {
         r->b->verb.lay_out(r->b, &(struct ct_extent){ROWS, 256, 1});
         r->pass.h = r->b->verb.alloc(r->b, ROWS, COLS);
@@ -459,11 +457,10 @@ static void what_cannot_be_pruned_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < CT_COUNT(types); i++) {
         struct ct_weights w = {.head = {.type = types[i], .rows = 512, .cols = 256, .scale = 1}};
-        const struct ct_config c = {.n_vocab = 512, .hidden = 256};
         const carat_head_options o = {.size = sizeof o, .strategy = CARAT_HEAD_EXACT_PRUNED};
         struct ct_head h;
         carat_error err = {0};
-        assert_int_equal(ct_head_plan(&h, &o, NULL, &c, &w, NULL, false, &err), CARAT_E_ARGUMENT);
+        assert_int_equal(ct_head_plan(&h, &o, NULL, &w, NULL, false, &err), CARAT_E_ARGUMENT);
         assert_non_null(strstr(err.message, ct_type_info(types[i])->name));
         ct_head_end(&h);
     }
