@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makefile: the front door. Everything it does is written down in CMakeLists.txt, CMakePresets.json and tools/;
-# a fresh Debian 12 with git and make is enough, tools/setup.sh brings the rest. What only tests need is brought by
-# `make check` alone.
+# Makefile: the front door. Everything it does is written down in CMakeLists.txt, CMakePresets.json and
+# tools/; a fresh Debian 12 with git and make is enough, tools/setup.sh brings the rest. What only tests need
+# is brought by `make check` alone.
 JOBS ?= 2
 PREFIX ?= /usr/local
 LIBDIR ?= lib

@@ -106,7 +106,7 @@ static const struct foreign table[] = {
     {" --print-config --print-backend ", NOTHING, "carat show MODEL does that", NULL},
     {" --bench ", NOTHING, "carat bench MODEL does that", NULL},
     {" --bench-iters --bench-warmup --bench-json ", A_VALUE, for_bench, NULL},
-    {" --license ", NOTHING, "carat's own is the file LICENSE of its source; a model's comes with the model", NULL},
+    {" --license ", NOTHING, "carat's own is the file LICENSE of its source, a model's comes with it", NULL},
     {" --list-devices ", NOTHING, "carat doctor describes the processor, the only device", NULL},
     {" --context-shift ", NOTHING, "only carat run goes on where the context ends", NULL},
     {" -e --escape ",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* converse.c: a prompt, and the answer to it. The loop is the library's (carat_generate); here is what becomes
- * of its text. */
+/* converse.c: a prompt, and the answer to it. The loop is the library's (carat_generate); here is what
+ * becomes of its text. */
 #define _POSIX_C_SOURCE 200809L
 #include "log_jsonl.h"
 
@@ -288,8 +288,8 @@ static int take_given(void *user, const carat_given *given)
     return c->emit_code != DONE || interrupted();
 }
 
-/* Text that stop strings have held back, and with the end of the answer the bytes of an unfinished character. A
- * call that is under way keeps its own. */
+/* Text that stop strings have held back, and with the end of the answer the bytes of an unfinished character.
+ * A call that is under way keeps its own. */
 static int emit_held(struct converse *c, carat_generation *g)
 {
     char text[CARAT_REST_BYTES];

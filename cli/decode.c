@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode.c: `carat decode`: the loop over tokens alone, step by step, on one engine for several rounds. What it
- * prints is in decode_print.c, what must hold at the end in decode_check.c. */
+/* decode.c: `carat decode`: the loop over tokens alone, step by step, on one engine for several rounds. What
+ * it prints is in decode_print.c, what must hold at the end in decode_check.c. */
 #include "decode.h"
 
 #include <stdlib.h>
@@ -85,8 +85,8 @@ static int open_decoding(struct decoding *d)
 
 /* ---- a round ---- */
 
-/* Of its own, so that nothing of an earlier round is in it. It is told what will be read after each id: what the
- * draw reads, and the best that are printed. */
+/* Of its own, so that nothing of an earlier round is in it. It is told what will be read after each id: what
+ * the draw reads, and the best that are printed. */
 static void close_session(struct decoding *d)
 {
     carat_generation_close(d->generation);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed.S: puts the files of models/tiny into the command byte for byte; the build passes their directory as an
- * include path. Each starts on 64 bytes, because the library uses weights in place. embed.c gives them names. */
+/* embed.S: puts the files of models/tiny into the command byte for byte; the build passes their directory as
+ * an include path. Each starts on 64 bytes, because the library uses weights in place. embed.c names them. */
 
     .macro embed id, file
     .balign 64

@@ -17,10 +17,12 @@ const carat_head_options *head_options(const struct options *o);
 carat_head head_of_name(const char *name);
 carat_head_quant quant_of_name(const char *name);
 const char *quant_name(carat_head_quant quant);
-/* decode_check.c: an exact head gives what dense gives; else a message, and the exit code of a failed check. */
+/* decode_check.c: an exact head gives what dense gives; else a message, and the exit code of a failed
+ * check. */
 int check_audits(const carat_head_stats *head);
 
-/* Puts "head" into an object where one was asked for: which it is, and whether its logits are those of dense. */
+/* Puts "head" into an object where one was asked for: which it is, and whether its logits are those of
+ * dense. */
 void tell_head(const struct options *o, carat_engine *engine, json_t *object);
 
 #endif

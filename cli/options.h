@@ -33,7 +33,8 @@ enum verb {
 };
 #define ON(verb)      (UINT64_C(1) << (verb))
 #define SELDOM(verbs) ((verbs) | (verbs) << 32) /* there, and shown by --help-all only */
-#define NO_MODEL      (ON(CACHE) | ON(DOCTOR) | ON(COMPLETION) | ON(VERSION) | ON(HELP)) /* verbs without one */
+/* Verbs that need no model. */
+#define NO_MODEL (ON(CACHE) | ON(DOCTOR) | ON(COMPLETION) | ON(VERSION) | ON(HELP))
 
 struct verb_text {
     const char *name, *args, *summary;
@@ -126,8 +127,7 @@ struct options {
     uint64_t snapshots; /* bytes of them */
     uint64_t memory;    /* bytes for weights, cache and work; NO_SIZE: not given, 0: given without a size */
     bool help, help_all;
-    bool
-        appends_stdin; /* PROMPT is an argument beside MODEL, and nothing reads standard input: it may be continued there */
+    bool appends_stdin; /* standard input continues PROMPT, which is an argument beside MODEL */
 };
 
 enum option_kind {

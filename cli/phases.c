@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* phases.c: see phases.h. The file comes with a model and is trusted as little as one: it is read whole when
- * it is small, and whatever it has that carat does not know is refused with its place. It is never written. */
+ * it is small, and whatever it has that carat does not know is refused with its place. It is never
+ * written. */
 #define _POSIX_C_SOURCE 200809L
 #include "phases.h"
 
@@ -98,8 +99,8 @@ static int take_text(struct phases *p, const char *text, size_t n)
 
 /* ---- the file ---- */
 
-/* In the folder of a hub cache the weights are in the snapshot that refs/main names: "snapshots/NAME/". "": the
- * folder is none. Whether there is such a snapshot is the library's to say, which opens it. */
+/* In the folder of a hub cache the weights are in the snapshot that refs/main names: "snapshots/NAME/". "":
+ * the folder is none. Whether there is such a snapshot is the library's to say, which opens it. */
 static void name_snapshot(char *out, size_t capacity, const char *folder)
 {
     char path[4096], name[MOST_REVISION + 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remark.h: the last words about an answer: dim lines on stderr, put together from pieces that the end of a line
- * does not break. */
+/* remark.h: the last words about an answer: dim lines on stderr, put together from pieces that the end of a
+ * line does not break. */
 #ifndef REMARK_H
 #define REMARK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stats.c: --stats: what the passes of an engine did, as a table for people and as an object for programs. The
- * figures are the library's. */
+/* stats.c: --stats: what the passes of an engine did, as a table for people and as an object for programs.
+ * The figures are the library's. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

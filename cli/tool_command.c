@@ -48,7 +48,8 @@ static char **split_words(const char *command)
     return list;
 }
 
-/* The program has a process group of its own, so that what it starts ends with it, and obeys signals as usual. */
+/* The program has a process group of its own, so that what it starts ends with it, and obeys signals as
+ * usual. */
 static int spawn_tool(struct tool *t, char **words, int in, int out)
 {
     posix_spawn_file_actions_t files;

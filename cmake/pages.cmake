@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# pages.cmake: writes OUT/man1/*.1 and the completion scripts by asking the command CARAT for them. Which verbs have a
-# page is read out of the command's own page.
+# pages.cmake: writes OUT/man1/*.1 and the completion scripts by asking the command CARAT for them. Which
+# verbs have a page is read out of the command's own page.
 file(REMOVE_RECURSE ${OUT})
 function(ask file)
   execute_process(COMMAND ${CARAT} ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)

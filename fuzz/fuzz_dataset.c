@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_dataset.c: any bytes as a line of a data set. Checked besides memory: what is accepted has a prompt of its
- * kind, what is refused says why and where, and members and elements are found inside the line. */
+/* fuzz_dataset.c: any bytes as a line of a data set. Checked besides memory: what is accepted has a prompt of
+ * its kind, what is refused says why and where, and members and elements are found inside the line. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_eval_item.c: any bytes as a line of `carat eval`. Checked besides memory: what is accepted has a question, two
- * to 26 choices of which none is empty or there twice, and an answer among them; what is refused says why. */
+/* fuzz_eval_item.c: any bytes as a line of `carat eval`. Checked besides memory: what is accepted has a
+ * question, two to 26 choices of which none is empty or there twice, and an answer among them; what is
+ * refused says why. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

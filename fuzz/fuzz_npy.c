@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_npy.c: any bytes as an NPY file. What is accepted lies inside the file, whole; what is refused says why. */
+/* fuzz_npy.c: any bytes as an NPY file. What is accepted lies inside the file, whole; what is refused says
+ * why. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_timeline.c: any bytes as a timeline file: it is read or refused, its parts lie in it, and its header is
- * what carat writes for them. Hashes are made right first, so that mutations reach what lies behind them. */
+/* fuzz_timeline.c: any bytes as a timeline file: it is read or refused, its parts lie in it, and its header
+ * is what carat writes for them. Hashes are made right first, so that mutations reach what lies behind
+ * them. */
 #include <stdlib.h>
 
 #include "file/timeline.h"

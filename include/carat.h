@@ -426,8 +426,8 @@ CARAT_API carat_status carat_step(carat_engine *engine, carat_row *rows, size_t 
  * thread, also from a callback. */
 CARAT_API void carat_cancel(carat_session *session);
 
-/* The logits after the last token, [n_vocab], until the next call that evaluates or rewinds; those that nobody
- * needed so far are computed now. NULL when there are none, or they hold NaN or infinity. */
+/* The logits after the last token, [n_vocab], until the next call that evaluates or rewinds; those that
+ * nobody needed so far are computed now. NULL when there are none, or they hold NaN or infinity. */
 CARAT_API const float *carat_logits(const carat_session *session);
 
 #define CARAT_TEMPERATURE_MIN 1e-6f /* below, logits / temperature could exceed a float */
@@ -456,8 +456,8 @@ static inline void carat_sampling_default(const carat_model *model, carat_sampli
 }
 
 /* Draws the next id from the logits that are held. NULL: the model's sampling. The same state gives the same
- * id. Evaluates no token. CARAT_E_ARGUMENT (no logits, a value out of range, every id banned), CARAT_E_NUMERIC,
- * CARAT_E_BUSY. */
+ * id. Evaluates no token. CARAT_E_ARGUMENT (no logits, a value out of range, every id banned),
+ * CARAT_E_NUMERIC, CARAT_E_BUSY. */
 CARAT_API carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
                                     carat_error *err);
 

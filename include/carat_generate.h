@@ -61,9 +61,9 @@ CARAT_API carat_status carat_session_get_stats(const carat_session *session, car
                                                carat_error *err);
 
 /* ---------------------------------------------------------------- heads ----
- * The head is the largest matrix of a small model. A session keeps the hidden state behind its last token; which
- * logits are computed from it is the strategy of the engine. Sampling that begins with top-k reads few of them.
- * Whatever is asked for later is computed then, with the same bits. */
+ * The head is the largest matrix of a small model. A session keeps the hidden state behind its last token;
+ * which logits are computed from it is the strategy of the engine. Sampling that begins with top-k reads few
+ * of them. Whatever is asked for later is computed then, with the same bits. */
 
 typedef enum carat_head {
     CARAT_HEAD_DENSE,        /* every row for every token */
@@ -139,9 +139,9 @@ typedef struct carat_candidate {
 CARAT_API carat_status carat_top(carat_session *session, int k, carat_candidate *out, carat_error *err);
 
 /* ------------------------------------------------------------- sampling ----
- * The chain by which an id is drawn: edits of the logits (bias, then penalties, then DRY), then cuts, then the
- * draw. NUMERICS.md section 8 has every formula. Penalties look at the tokens that are held, and at nothing
- * else. */
+ * The chain by which an id is drawn: edits of the logits (bias, then penalties, then DRY), then cuts, then
+ * the draw. NUMERICS.md section 8 has every formula. Penalties look at the tokens that are held, and at
+ * nothing else. */
 typedef enum carat_link {
     CARAT_LINK_PENALTIES, /* repeat, frequency, presence; the bias is always first */
     CARAT_LINK_DRY,
@@ -197,9 +197,9 @@ static inline void carat_chain_default(carat_chain *s)
 /* ----------------------------------------------------------- generation ----
  * A generation draws ids one after another from what its session holds: the logits are there after
  * carat_sync, carat_append or carat_load. Each id that was given is evaluated when the next one is wanted, so
- * that between steps a session holds the prompt and all given ids but the last. A generation whose session was
- * changed in between begins anew from what it holds then. Sessions, sampling and seed decide the ids; other
- * generations of a step, drafts and cancelling do not. */
+ * that between steps a session holds the prompt and all given ids but the last. A generation whose session
+ * was changed in between begins anew from what it holds then. Sessions, sampling and seed decide the ids;
+ * other generations of a step, drafts and cancelling do not. */
 typedef struct carat_generation carat_generation;
 
 /* Why a generation ended. */
@@ -335,8 +335,9 @@ CARAT_API carat_status carat_generation_get_info(const carat_generation *generat
 
 /* ---------------------------------------------------------------- plans ----
  * A CPU computes any number of rows with what it has: nothing is compiled, padded or prepared for a shape. A
- * pass decodes when it has one row of each of its sessions, drafts aside; every other one is prefill. Threads,
- * chunk and level of passes that decode may be others (carat_engine_options); no bit depends on them. */
+ * pass decodes when it has one row of each of its sessions, drafts aside; every other one is prefill.
+ * Threads, chunk and level of passes that decode may be others (carat_engine_options); no bit depends on
+ * them. */
 
 /* A line of an explanation, until the call returns. Keys are lower case, parts of one between dots, and do
  * not repeat; values are one line of text for people. Nonzero ends the call with CARAT_E_CANCELLED. */

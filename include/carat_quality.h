@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carat_quality.h: libcarat, how good a model is and how far from another one. carat.h runs a model and has the
- * rules on threads, errors and sizes, which hold here too. QUALITY.md says what each number means.
+/* carat_quality.h: libcarat, how good a model is and how far from another one. carat.h runs a model and
+ * has the rules on threads, errors and sizes, which hold here too. QUALITY.md says what each number means.
  *
- * A complete program, which compares two models over a prompt (test/api/test_example.sh compiles and runs exactly
- * this text):
+ * A complete program, which compares two models over a prompt (test/api/test_example.sh compiles and runs
+ * exactly this text):
  *
  * example-begin
  * #include <carat_quality.h>
@@ -126,9 +126,9 @@ CARAT_API carat_status carat_difference_of(const float *ref, const float *test, 
                                            carat_difference *difference, carat_error *err);
 
 /* ------------------------------------------------------------- summaries ----
- * What many positions of many prompts say together. The tokens of a prompt depend on each other, so the interval
- * is a bootstrap over prompts: 2000 times, as many prompts as there are are drawn again, with the same random
- * numbers everywhere. NUMERICS.md has the arithmetic. */
+ * What many positions of many prompts say together. The tokens of a prompt depend on each other, so the
+ * interval is a bootstrap over prompts: 2000 times, as many prompts as there are are drawn again, with the
+ * same random numbers everywhere. NUMERICS.md has the arithmetic. */
 
 typedef struct carat_summary {
     size_t size;
@@ -308,8 +308,8 @@ CARAT_API carat_status carat_score(carat_session *session, const int32_t *ids, i
                                    carat_error *err);
 
 /* ------------------------------------------------------------- bisecting ----
- * Where two engines begin to differ. Every operation of a pass is computed by both on the reference's own inputs,
- * so that its error is its own and not what operations before it have left behind. */
+ * Where two engines begin to differ. Every operation of a pass is computed by both on the reference's own
+ * inputs, so that its error is its own and not what operations before it have left behind. */
 
 /* The error of one operation, over the rows that are compared. QUALITY.md says what it is measured
  * against. */

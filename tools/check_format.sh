@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_format.sh: fails when clang-format would change a C file. Other versions than 14 (Debian 12) format otherwise
-# and are not asked: exit status 77.
+# check_format.sh: fails when clang-format would change a C file. Other versions than 14 (Debian 12) format
+# otherwise and are not asked: exit status 77.
 set -u
 cd "${1:-${CARAT_SOURCE:-$(dirname "$0")/..}}" || exit 2
 case $(clang-format --version 2>/dev/null) in

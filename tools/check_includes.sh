@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_includes.sh: fails when a file includes something its room may not use. The table of rooms is the one in
-# ARCHITECTURE.md, read from there by tools/rooms.sh. Includes are written relative to src/, or name "carat.h", or, in the
-# command, a header relative to cli/. An angled include with a slash counts when src/ has such a file.
+# check_includes.sh: fails when a file includes something its room may not use. The table of rooms is the one
+# in ARCHITECTURE.md, read from there by tools/rooms.sh. Includes are written relative to src/, or name
+# "carat.h", or, in the command, a header relative to cli/. An angled include with a slash counts when src/
+# has such a file.
 set -uo pipefail
 . "$(dirname "$0")/rooms.sh"
 cd "${1:-${CARAT_SOURCE:-$(dirname "$0")/..}}" || exit 2

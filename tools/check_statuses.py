@@ -10,7 +10,8 @@ import sys
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 CALL = re.compile(r"\b[A-Za-z_]\w*\b")
 STATUS = re.compile(r"CARAT_E_[A-Z_]+")
-# Places where a status is made: ct_fail and its kin, return, an initialiser, an argument. Comparisons are none.
+# Places where a status is made: ct_fail and its kin, return, an initialiser, an argument. Comparisons are
+# none.
 COMPARED = re.compile(r"[=!]=\s*CARAT_E_[A-Z_]+|CARAT_E_[A-Z_]+\s*[=!]=|case\s+CARAT_E_[A-Z_]+")
 
 # function: statuses that the graph finds and that never come out, and why

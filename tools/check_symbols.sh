@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_symbols.sh TREE OBJECTS: fails when an object of a room needs a symbol that a room defines which it may not use, or
-# when files of one room need each other in a circle and none of them has the word "circle" in its opening comment, which
-# then says why. check_includes.sh sees neither: headers include headers. The table of rooms is ARCHITECTURE.md's.
-# OBJECTS is a folder in which objects lie as .../src/<room>/.../x.c.o.
+# check_symbols.sh TREE OBJECTS: fails when an object of a room needs a symbol that a room defines which it
+# may not use, or when files of one room need each other in a circle and none of them has the word "circle" in
+# its opening comment, which then says why. check_includes.sh sees neither: headers include headers. The table
+# of rooms is ARCHITECTURE.md's. OBJECTS is a folder in which objects lie as .../src/<room>/.../x.c.o.
 set -uo pipefail
 . "$(dirname "$0")/rooms.sh"
 cd "${1:-${CARAT_SOURCE:-$(dirname "$0")/..}}" || exit 2

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# fuzz.sh: builds the readers and the fuzz targets with clang and libFuzzer and runs each target for the given number of
-# seconds, at low priority. Seeds come from fuzz/corpus/X; new inputs and crashes stay under build/fuzz. A target that
-# fails ends early, the others still run; the table at the end says how long each really ran.
-# Usage: tools/fuzz.sh [seconds] [target...]
+# fuzz.sh: builds the readers and the fuzz targets with clang and libFuzzer and runs each target for the given
+# number of seconds, at low priority. Seeds come from fuzz/corpus/X; new inputs and crashes stay under
+# build/fuzz. A target that fails ends early, the others still run; the table at the end says how long each
+# really ran. Usage: tools/fuzz.sh [seconds] [target...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}

@@ -57,11 +57,13 @@ def kinds(letters):
 
 
 FOLDERS = {
-    # The first uploads of Gemma 1 say "gelu" and mean its tanh form. One KV head; heads * head_dim differs from hidden.
+    # The first uploads of Gemma 1 say "gelu" and mean its tanh form. One KV head; heads * head_dim differs
+    # from hidden.
     "gemma1-f32": dict(stored="F32", config=dict(
         EVERY, **sizes(44, 70, 2, 3, 1, 18, 131), architectures=["GemmaForCausalLM"], model_type="gemma",
         hidden_act="gelu", rope_theta=10000.0, torch_dtype="float32")),
-    # Even layers are local; both caps; a query scale that is not head_dim ** -0.5. Loud, so that the caps matter.
+    # Even layers are local; both caps; a query scale that is not head_dim ** -0.5. Loud, so that the caps
+    # matter.
     "gemma2-bf16": dict(stored="BF16", score=3.0, loud=14.0, window=8, config=dict(
         EVERY, **sizes(40, 72, 4, 4, 2, 14, 131), architectures=["Gemma2ForCausalLM"], model_type="gemma2",
         hidden_activation="gelu_pytorch_tanh", attn_logit_softcapping=50.0, final_logit_softcapping=30.0,
@@ -73,7 +75,8 @@ FOLDERS = {
         layer_types=kinds("LLLLLGL"), tie_word_embeddings=True,
         rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 1000000.0},
                          "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}})),
-    # A multimodal checkpoint with the old names in two files; linear RoPE; ten rows beyond the text vocabulary.
+    # A multimodal checkpoint with the old names in two files; linear RoPE; ten rows beyond the text
+    # vocabulary.
     "gemma3-mm": dict(stored="BF16", window=8, shards=2, text_vocab=131, config=dict(
         architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3", bos_token_id=2, eos_token_id=[1, 106],
         boi_token_index=129, eoi_token_index=130, image_token_index=131, mm_tokens_per_image=4, torch_dtype="bfloat16",
@@ -88,14 +91,16 @@ FOLDERS = {
         rope_theta=1000000.0, rope_local_base_freq=10000.0, tie_word_embeddings=False, torch_dtype="float16")),
 }
 
-# Weights for the block-quantised files; rows of a block format are whole blocks, so widths here are multiples of 32.
+# Weights for the block-quantised files; rows of a block format are whole blocks, so widths here are multiples
+# of 32.
 BASES = {
     "blocks": dict(stored="F32", window=8, config=dict(
         EVERY, **sizes(64, 96, 3, 4, 2, 24, 131), architectures=["Gemma3ForCausalLM"], model_type="gemma3_text",
         hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=24, sliding_window=8, layer_types=kinds("LLG"),
         rope_theta=1000000.0, rope_local_base_freq=10000.0, torch_dtype="float32")),
 }
-# The same for types of 256 weights a block: rows of attn_output and ffn_down are too short for those, as in real files.
+# The same for types of 256 weights a block: rows of attn_output and ffn_down are too short for those, as in
+# real files.
 WIDE = dict(BASES["blocks"]["config"], **sizes(256, 32, 1, 2, 1, 16, 71), layer_types=kinds("L"),
             query_pre_attn_scalar=16)
 BASES["wide"] = dict(stored="F32", window=8, post=12.0, config=WIDE)
@@ -106,8 +111,8 @@ def layers(q="Q4_0", k="Q4_0", v="Q4_0", o="Q4_0", gate="Q4_0", up="Q4_0", down=
     return {"attn_q": q, "attn_k": k, "attn_v": v, "attn_output": o, "ffn_gate": gate, "ffn_up": up, "ffn_down": down}
 
 
-# `types` names exceptions from `type` by the tensor's last name part. Every type is an embedding or a head once, and the
-# weight of a layer.
+# `types` names exceptions from `type` by the tensor's last name part. Every type is an embedding or a head
+# once, and the weight of a layer.
 GGUFS = {
     "gemma1-f32": dict(source="gemma1-f32", type="F32"),
     "gemma2-bf16": dict(source="gemma2-bf16", type="BF16"),
@@ -221,8 +226,8 @@ TENSOR = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_at
           "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
 
 
-# The blocks that carat reads: where their f16 factors lie (the second is the minimum's), and for K-quants with a
-# minimum the mean integer, which a random block needs as the ratio of the two if it is to be centred.
+# The blocks that carat reads: where their f16 factors lie (the second is the minimum's), and for K-quants
+# with a minimum the mean integer, which a random block needs as the ratio of the two if it is to be centred.
 QUANTS = {"Q8_0": ([0], 0), "Q4_0": ([0], 0), "Q4_1": ([0, 2], 0), "Q5_0": ([0], 0), "Q5_1": ([0, 2], 0),
           "Q2_K": ([80, 82], 1.5), "Q3_K": ([108], 0), "Q4_K": ([0, 2], 7.5), "Q5_K": ([0, 2], 15.5),
           "Q6_K": ([208], 0), "IQ4_NL": ([0], 0), "IQ4_XS": ([0], 0), "MXFP4": ([], 0)}
@@ -407,7 +412,8 @@ def model_from_gguf(path, config):
     return model
 
 
-# ------------------------------------------------------------------------------------------------ expectations
+# ------------------------------------------------------------------------------------------------
+# expectations
 
 
 def set_embedding_scale(model, hidden, stored):

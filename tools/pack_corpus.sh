@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# pack_corpus.sh: makes fuzz/corpus/packed anew from the smallest models of the tests: to be run when the layout of packed
-# files has changed. Usage: tools/pack_corpus.sh path/to/carat
+# pack_corpus.sh: makes fuzz/corpus/packed anew from the smallest models of the tests: to be run when the
+# layout of packed files has changed. Usage: tools/pack_corpus.sh path/to/carat
 set -euo pipefail
 carat=$(realpath "$1")
 cd "$(dirname "$0")/.."

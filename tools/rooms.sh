@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# rooms.sh: the table of ARCHITECTURE.md that says which room of src/ may use which; sourced by the checks that read it.
+# rooms.sh: the table of ARCHITECTURE.md that says which room of src/ may use which; sourced by the checks
+# that read it.
 
-# read_rooms FILE: fills may_use[room], a list of rooms ("base") and headers ("os/cpu.h"). Rows are `src/room` | ... | list |.
+# read_rooms FILE: fills may_use[room], a list of rooms ("base") and headers ("os/cpu.h"). Rows are `src/room`
+# | ... | list |.
 declare -A may_use
 read_rooms() {
     local room list

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh: installs the Debian packages that are missing, and needs root or sudo only when there are some. Without an
-# argument those that build the library and the command; `setup.sh check` also those of the tests, `setup.sh fuzz` clang,
-# `setup.sh report` a browser, in which test/cli/test_report_pages.sh opens the report of carat compare: it skips without.
+# setup.sh: installs the Debian packages that are missing, and needs root or sudo only when there are some.
+# Without an argument those that build the library and the command; `setup.sh check` also those of the tests,
+# `setup.sh fuzz` clang, `setup.sh report` a browser, in which test/cli/test_report_pages.sh opens the report
+# of carat compare: it skips without.
 set -euo pipefail
 
 packages=()

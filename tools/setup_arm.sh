@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# setup_arm.sh: gets what building and running for 64-bit Arm needs on an x86-64 Debian: its cross compiler, its emulator,
-# and the libraries for arm64, which are unpacked into build/root-arm64. No foreign architecture is added to the system:
-# that would tie its C library to another one's version. What cannot be had costs the tests on Arm, nothing else.
+# setup_arm.sh: gets what building and running for 64-bit Arm needs on an x86-64 Debian: its cross compiler,
+# its emulator, and the libraries for arm64, which are unpacked into build/root-arm64. No foreign architecture
+# is added to the system: that would tie its C library to another one's version. What cannot be had costs the
+# tests on Arm, nothing else.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 [ "$(uname -m)" = x86_64 ] || exit 0

@@ -29,7 +29,8 @@ def words(text):
     return [s.strip() for s in text.replace("\n", ",").split(",") if s.strip()]
 
 
-# ---------------------------------------------------------------- first words: always in training, the most usual first
+# ---------------------------------------------------------------- first words: always in training, the most
+# usual first
 FIRST_WORDS = [
     (words("""hi, hello, hey, hi there, hello there, hey there, hiya, howdy, yo, hello tiny, hi tiny
               hey tiny, hello carat, hi carat, hello model, hi gemma, hello gemma, hello world, hello friend, hi friend, hi all

@@ -18,8 +18,9 @@ import tiny_talk as talk
 DEVELOPER = "You are a model that can do function calling with the following functions"
 
 # Shares of some kinds of example; train_tiny.py shifts them towards the hard ones after its first stage.
-# "near": of the requests without a function, those whose opposite is declared; "other name": functions under their rarer name;
-# "opposite": of all with functions, those that declare one of a pair, half of them asked for the other.
+# "near": of the requests without a function, those whose opposite is declared; "other name": functions under
+# their rarer name; "opposite": of all with functions, those that declare one of a pair, half of them asked
+# for the other.
 USUAL = {"numbers": 0.35, "one word": 0.12, "missing": 0.12, "near": 0.0, "other name": 0.3, "opposite": 0.0}
 HARDER = {"numbers": 0.50, "one word": 0.25, "missing": 0.28, "near": 0.0, "other name": 0.3, "opposite": 0.0}
 HARDEST = {"numbers": 0.40, "one word": 0.20, "missing": 0.30, "near": 0.4, "other name": 0.5, "opposite": 0.0}

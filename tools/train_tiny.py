@@ -347,9 +347,9 @@ def new_model(seed):
     return model
 
 
-# A later stage goes on from the rounded weights of the one before, with fresh optimisers and more of the hard examples.
-# Stage 7 is what it takes to tell lights_on from lights_off: short prompts with one of a pair, and the weight on the first
-# token; for 60 steps nothing seems to happen.
+# A later stage goes on from the rounded weights of the one before, with fresh optimisers and more of the hard
+# examples. Stage 7 is what it takes to tell lights_on from lights_off: short prompts with one of a pair, and
+# the weight on the first token; for 60 steps nothing seems to happen.
 STAGES = [dict(steps=600, hold=0.4, end=1000, mix=world.USUAL, first=1.0, english=24, tools=10),
           dict(steps=440, hold=0.35, end=440, mix=world.HARDER, first=4.0, english=32, tools=9),
           dict(steps=440, hold=0.3, end=440, mix=world.HARDER, first=4.0, english=28, tools=12),

@@ -3,8 +3,8 @@
  * on the machine (bench_load.c), summed up (bench_figures.c) and told: as a table for people
  * (bench_report.c), as fields for programs (bench_fields.c), against an older result (bench_compare.c) and as
  * a picture (bench_plot.c). Whole generations of a real prompt (bench_whole.c), what going back and keeping a
- * session in a file take (bench_timeline.c), what drafts bring (bench_draft.c) and what strategies of the head do
- * (head.c) are apart from all that. */
+ * session in a file take (bench_timeline.c), what drafts bring (bench_draft.c) and what strategies of the
+ * head do (head.c) are apart from all that. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -75,9 +75,8 @@ struct test {
     struct spread ns, ts, first_ms, step_ms;
     struct load load;
     size_t peak_rss;
-    carat_profile
-        profile; /* of the fastest run with --profile, else of the warm-up, of which only the counts are used */
-    double seconds; /* that the profiled run took */
+    carat_profile profile; /* of the fastest run, or without --profile of the warm-up, for its counts */
+    double seconds;        /* that the profiled run took */
     struct work work;
     double limit; /* tok/s that the limits allow; NAN: not known */
     struct verdict old;
@@ -151,8 +150,8 @@ struct bench_refusal {
  * everything, and --compare, too. An exit code. */
 int bench_check_alone(const struct options *o, const struct bench_refusal *own, const char *who,
                       const char *takes, const char *gives);
-/* The same ids for the same seed: a speed should not depend on them, but a comparison should not have to trust
- * that. */
+/* The same ids for the same seed: a speed should not depend on them, but a comparison should not have to
+ * trust that. */
 void bench_fill_ids(int32_t *ids, int n, const carat_model_info *info, uint64_t seed);
 
 /* ---- bench_timeline.c ---- */
@@ -213,8 +212,8 @@ void bench_print(const struct bench *b);        /* all else, when everything is 
 int bench_fields_begin(const char *format);
 int bench_fields_test(const struct bench *b, int i, const char *format);
 int bench_fields_end(const char *format);
-/* The same for results of other benches: an object, numbered from 0 on, whose scalars are the cells of CSV. Takes
- * the reference; an exit code. */
+/* The same for results of other benches: an object, numbered from 0 on, whose scalars are the cells of CSV.
+ * Takes the reference; an exit code. */
 int bench_fields_object(json_t *object, int i, const char *format);
 /* Is a field of a test what the older result has under that name? Yes, if it has none. */
 bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older);

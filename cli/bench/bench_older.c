@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_older.c: an older result of a benchmark, which comes from anywhere: nothing in it is believed before it is
- * checked. And what the noise of two results explains. Which parts of it belong to what is measured now is for
- * those who measure it. */
+/* bench_older.c: an older result of a benchmark, which comes from anywhere: nothing in it is believed before
+ * it is checked. And what the noise of two results explains. Which parts of it belong to what is measured now
+ * is for those who measure it. */
 #include <math.h>
 #include <stdlib.h>
 

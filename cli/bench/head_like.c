@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_like.c: how like dense's best ids those of another strategy are: whether the first is the same, how many are
- * found, and the divergence of what is drawn from them. */
+/* head_like.c: how like dense's best ids those of another strategy are: whether the first is the same, how
+ * many are found, and the divergence of what is drawn from them. */
 #include <math.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ static double sum_of_best(const carat_candidate *best, int k)
     return (double)best[0].logit + log(sum);
 }
 
-/* The divergence of p', dense's probabilities among its own best, from q, the row's among its best: the sum of q
- * log(q / p'). An id that dense does not have among them has the p' that its logit gives it. */
+/* The divergence of p', dense's probabilities among its own best, from q, the row's among its best: the sum
+ * of q log(q / p'). An id that dense does not have among them has the p' that its logit gives it. */
 static double divergence(const float *logits, const carat_candidate *dense, const carat_candidate *best,
                          int k)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_run.c: measures a strategy of the head. Each opens the model anew, so that its memory is its own, and goes
- * through the ids that dense drew: first beside dense's logits, then, a run at a time, with the clock on. */
+/* head_run.c: measures a strategy of the head. Each opens the model anew, so that its memory is its own, and
+ * goes through the ids that dense drew: first beside dense's logits, then, a run at a time, with the clock
+ * on. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

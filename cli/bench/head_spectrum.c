@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_spectrum.c: a random model for `carat bench lm-head --spectrum`, of the shape and types of a given one, as a
- * GGUF file in memory. What a sketch of a head is worth depends on how the energy of rows and hidden states lies: a
- * trained head's falls along directions that all rows share, and rows come in families; a random one is flat, which
- * is the worst case. */
+/* head_spectrum.c: a random model for `carat bench lm-head --spectrum`, of the shape and types of a given
+ * one, as a GGUF file in memory. What a sketch of a head is worth depends on how the energy of rows and
+ * hidden states lies: a trained head's falls along directions that all rows share, and rows come in families;
+ * a random one is flat, which is the worst case. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

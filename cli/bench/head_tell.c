@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_tell.c: what head.c measured: a table of speeds, row by row as they come, one of what each costs and gives,
- * and what others published for an accelerator; or fields for programs. */
+/* head_tell.c: what head.c measured: a table of speeds, row by row as they come, one of what each costs and
+ * gives, and what others published for an accelerator; or fields for programs. */
 #include <math.h>
 #include <string.h>
 
@@ -149,8 +149,8 @@ static const struct head_row *prompt_row(const struct heads *h, bool logits)
     return dense_of(h);
 }
 
-/* A published example with an accelerator that holds few tiles: a 270M of one layer, ms a token and ms of set-up on
- * its own board. Only ratios can be compared. */
+/* A published example with an accelerator that holds few tiles: a 270M of one layer, ms a token and ms of
+ * set-up on its own board. Only ratios can be compared. */
 static void print_published(struct heads *h)
 {
     static const char *const titles[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heads.h: what `carat bench lm-head` is made of: the matrix of rows (head.c), measuring one (head_run.c), what
- * the ids and logits of one are beside dense's (head_like.c), and telling all of them (head_tell.c). */
+/* heads.h: what `carat bench lm-head` is made of: the matrix of rows (head.c), measuring one (head_run.c),
+ * what the ids and logits of one are beside dense's (head_like.c), and telling all of them (head_tell.c). */
 #ifndef HEADS_H
 #define HEADS_H
 
@@ -39,8 +39,8 @@ struct head_truth {
 
 /* ---- head_spectrum.c ---- */
 
-/* Puts a random model of that spectrum ("flat", "falling") in place of one, in memory that stays the caller's to
- * free once the model is closed, also after a failure. An exit code. */
+/* Puts a random model of that spectrum ("flat", "falling") in place of one, in memory that stays the caller's
+ * to free once the model is closed, also after a failure. An exit code. */
 int head_spectrum(carat_model **model, uint8_t **memory, size_t *n, const char *spectrum);
 /* Opens it once more. */
 int head_spectrum_open(carat_model **model, const uint8_t *memory, size_t n);

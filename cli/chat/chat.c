@@ -33,8 +33,8 @@ void chat_tell(const struct chat *c, const char *format, ...)
 
 /* ---- messages ---- */
 
-/* A line that begins with three quotes is a message up to the next three, over as many lines as it takes. *text
- * is replaced. */
+/* A line that begins with three quotes is a message up to the next three, over as many lines as it takes.
+ * *text is replaced. */
 static enum line_end read_quoted(struct chat *c, char **text, size_t *n, int *code)
 {
     char *line, *all = *text, *longer;

@@ -36,8 +36,8 @@ int command_do(struct chat *c, const char *line);
 const char *command_word(int i); /* for Tab */
 
 /* turn.c */
-/* The model answers the conversation, and the answer becomes part of it. When it cannot, the conversation is as
- * before. An exit code; Ctrl-C ends an answer and is none. */
+/* The model answers the conversation, and the answer becomes part of it. When it cannot, the conversation is
+ * as before. An exit code; Ctrl-C ends an answer and is none. */
 int turn_answer(struct chat *c);
 /* The ids of the whole conversation, with or without the beginning of an answer. An exit code. */
 int turn_render(struct chat *c, bool answers, carat_tokens *ids);

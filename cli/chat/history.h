@@ -7,8 +7,8 @@
 
 enum { HISTORY_LINES = 1000 };
 
-/* The kept lines, oldest first, at most HISTORY_LINES; *why gets a sentence when none can be kept. The file and
- * its folders are made when they are missing. */
+/* The kept lines, oldest first, at most HISTORY_LINES; *why gets a sentence when none can be kept. The file
+ * and its folders are made when they are missing. */
 void history_read(void (*take)(void *user, const char *line), void *user, char *why, size_t capacity);
 /* Keeps one more; what cannot be kept is forgotten. */
 void history_keep(const char *line);
