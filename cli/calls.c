@@ -22,13 +22,11 @@ static int32_t id_of(const carat_model *model, const char *text)
 
 void calls_start(struct calls *c, const carat_model *model, const char *tools)
 {
-    static const char start[] = "<start_function_call>";
-
     c->model = model;
     c->tools = tools;
-    c->start = id_of(model, start);
-    c->start_text = strlen(start);
-    c->end = id_of(model, "<end_function_call>");
+    c->start = id_of(model, CARAT_CALL_START);
+    c->start_text = strlen(CARAT_CALL_START);
+    c->end = id_of(model, CARAT_CALL_END);
 }
 
 bool calls_take(const struct calls *c, int32_t id)

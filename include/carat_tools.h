@@ -133,6 +133,10 @@ typedef struct carat_calls {
     carat_part *part; /* [n] in the order of the ids */
     int n;
 } carat_calls;
+/* The control tokens around a call. */
+#define CARAT_CALL_START "<start_function_call>"
+#define CARAT_CALL_END   "<end_function_call>"
+
 /* Divides ids[n], which a model wrote, into text and calls. A call is FunctionGemma's
  * <start_function_call>call:NAME{KEY:VALUE,...}<end_function_call>, strings between <escape> tokens, at most
  * 64 levels deep. Only the tokens count, not text that spells them. A call of another form is returned with

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c: the only place that spells control tokens; test/text/test_controls.sh looks for others. */
+/* control.c: the only place that spells control tokens, but for the two that carat_tools.h has for programs;
+ * test/text/test_controls.sh looks for others. */
 #include "text/tokenizer/control.h"
+
+#include "carat_tools.h"
 
 const struct ct_control_token ct_controls[CT_CONTROLS] = {
     [CT_CONTROL_UNK] = {"<unk>", CT_CONTROL_OF_TEXT},
@@ -16,8 +19,8 @@ const struct ct_control_token ct_controls[CT_CONTROLS] = {
     [CT_CONTROL_AUDIO] = {"<audio_soft_token>", CT_CONTROL_OF_AUDIO},
     [CT_CONTROL_START_DECLARATION] = {"<start_function_declaration>", CT_CONTROL_OF_CALL},
     [CT_CONTROL_END_DECLARATION] = {"<end_function_declaration>", CT_CONTROL_OF_CALL},
-    [CT_CONTROL_START_CALL] = {"<start_function_call>", CT_CONTROL_OF_CALL},
-    [CT_CONTROL_END_CALL] = {"<end_function_call>", CT_CONTROL_OF_CALL},
+    [CT_CONTROL_START_CALL] = {CARAT_CALL_START, CT_CONTROL_OF_CALL},
+    [CT_CONTROL_END_CALL] = {CARAT_CALL_END, CT_CONTROL_OF_CALL},
     [CT_CONTROL_START_RESPONSE] = {"<start_function_response>", CT_CONTROL_OF_CALL},
     [CT_CONTROL_END_RESPONSE] = {"<end_function_response>", CT_CONTROL_OF_CALL},
     [CT_CONTROL_ESCAPE] = {"<escape>", CT_CONTROL_OF_CALL},
