@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_cases.h: the calls of kernels that are compared between levels, bit for bit. carat_verify makes them
- * on a model's weights (verify_trial.c), kcheck (test/kernel) on random and hard values between forbidden
+ * on a model's weights (verify_kernels.c), kcheck (test/kernel) on random and hard values between forbidden
  * pages. What a case is given is theirs, and so is what a difference becomes. */
 #ifndef CT_KERNEL_CASES_H
 #define CT_KERNEL_CASES_H
@@ -25,9 +25,13 @@ struct ct_case {
     void (*compare_bytes)(struct ct_case *c, int place, const void *got, size_t n);
     /* A random number below n: calls are cut into parts by it. NULL: each is made as a whole. */
     int (*below)(struct ct_case *c, int n);
+    bool failed; /* memory is out */
 };
 
 enum { CT_CASE_PLACES = 4 };
+
+/* What take gives; without memory the case has failed. */
+void *ct_case_take(struct ct_case *c, size_t bytes, size_t align);
 
 /* A product: a weight as rows and, where packed, as panels, and n tokens x[n][cols]. */
 struct ct_product {
@@ -61,28 +65,27 @@ struct ct_attention {
     float scale, cap;
 };
 
-/* Each is false when memory is out. */
-bool ct_case_pack(struct ct_case *c, struct ct_product *p); /* makes the panels, where the type has any */
-bool ct_case_dequantize_row(struct ct_case *c, const struct ct_product *p, int row);
-bool ct_case_product(struct ct_case *c, const struct ct_product *p);
-bool ct_case_elementwise(struct ct_case *c, enum ct_elementwise what, const float *x, const float *y,
+void ct_case_pack(struct ct_case *c, struct ct_product *p); /* makes the panels, where the type has any */
+void ct_case_dequantize_row(struct ct_case *c, const struct ct_product *p, int row);
+void ct_case_product(struct ct_case *c, const struct ct_product *p);
+void ct_case_elementwise(struct ct_case *c, enum ct_elementwise what, const float *x, const float *y,
                          float number, int n);
-bool ct_case_rope(struct ct_case *c, const struct ct_rotation *r);
-bool ct_case_finite(struct ct_case *c, const float *x, int n);
+void ct_case_rope(struct ct_case *c, const struct ct_rotation *r);
+void ct_case_finite(struct ct_case *c, const float *x, int n);
 /* All are finite. */
-bool ct_case_log_sum(struct ct_case *c, const float *x, int n);
-bool ct_case_entropy(struct ct_case *c, const float *x, int n);
+void ct_case_log_sum(struct ct_case *c, const float *x, int n);
+void ct_case_entropy(struct ct_case *c, const float *x, int n);
 /* The same ids must come out of the others. */
-bool ct_case_draw(struct ct_case *c, const struct ct_logits *logits, const struct ct_logits *others,
+void ct_case_draw(struct ct_case *c, const struct ct_logits *logits, const struct ct_logits *others,
                   int n_others, const struct ct_draw *d);
 /* The k best, by a heap and by a sort. */
-bool ct_case_select(struct ct_case *c, const struct ct_logits *l, int k, const int32_t *excluded,
+void ct_case_select(struct ct_case *c, const struct ct_logits *l, int k, const int32_t *excluded,
                     int n_excluded);
 /* Norms of an input in every form. */
-bool ct_case_input_norms(struct ct_case *c, const float *x, int n);
-bool ct_case_prune(struct ct_case *c, const struct ct_prune *p);
-bool ct_case_uncap(struct ct_case *c, float capped, float cap);
-bool ct_case_attend(struct ct_case *c, const struct ct_attention *a);
+void ct_case_input_norms(struct ct_case *c, const float *x, int n);
+void ct_case_prune(struct ct_case *c, const struct ct_prune *p);
+void ct_case_uncap(struct ct_case *c, float capped, float cap);
+void ct_case_attend(struct ct_case *c, const struct ct_attention *a);
 
 /* ---- single calls, for tests that compare otherwise ---- */
 
