@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify_packed.c: the check of a packed file: that it is what was written, and that packing its origin again
- * gives the same. What a packed file holds is pack_model.c's. */
-#include "checkpoint/pack_model.h"
+ * gives the same. How a packed file is read is pack_file.c's. */
+#include "checkpoint/pack_file.h"
 #include "check/verify.h"
 
 #include <stdatomic.h>
@@ -111,7 +111,7 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     const char *packed = ct_file_packed_path(m->file);
     *verdict = CT_FAILED;
     struct half half = {v, err};
-    carat_status status = ct_pack_check(m->file, report_half, &half, &found);
+    carat_status status = ct_pack_check(m->file, &(struct ct_listening){report_half, &half}, &found);
     if (status == CARAT_E_CANCELLED)
         return status;
     if (status == CARAT_E_MEMORY)

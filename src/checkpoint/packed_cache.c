@@ -4,7 +4,6 @@
  * beside it says what the file was when it was complete: only one that was touched since is read and checked
  * before it is trusted. The time of the stamp is that of the last use. Packing is pack_model.c's; what has to
  * leave the directory is decided in evict.c. */
-#include "checkpoint/keep_made.h"
 #include "checkpoint/packed_cache.h"
 
 #include <stdlib.h>
@@ -116,7 +115,7 @@ static const char *find_fault(struct ct_packed_copy *c, const char *path, struct
             ct_os_touch(c->stamp);
         return NULL;
     }
-    status = ct_pack_check(*f, c->o->progress, c->o->user, NULL);
+    status = ct_pack_check(*f, &(struct ct_listening){c->o->progress, c->o->user}, NULL);
     c->cancelled = status == CARAT_E_CANCELLED;
     if (status)
         return fault_of_status(status);
@@ -250,23 +249,34 @@ void ct_cache_stop_reading(struct ct_packed_copy *c)
     c->reading = false;
 }
 
+/* Writes a packed file into the claimed one, in place of the copy that is there. *why: it cannot, in words. */
+static carat_status write_claimed(struct ct_packed_copy *c, struct ct_pack *pack, bool stays,
+                                  const struct ct_listening *l, const char **why, carat_error *err)
+{
+    *why = ct_cache_evict(c, ct_pack_size(pack), stays);
+    if (*why)
+        return CARAT_OK;
+    CT_TRY(ct_pack_write(pack, &c->made, l, err));
+    if (!ct_cache_fits(c, ct_pack_size(pack)))
+        *why = "other models were packed meanwhile, and there is no room for all";
+    return CARAT_OK;
+}
+
 carat_status ct_cache_write(struct ct_packed_copy *c, const struct carat_model *m, const char *path,
                             struct ct_file **f, carat_error *err)
 {
     assert(c->made.fd >= 0); /* claimed */
-    struct ct_pack *pack = NULL;
+    const struct ct_listening l = {c->o->progress, c->o->user};
+    struct ct_pack *pack;
     const char *why = NULL;
     carat_error found;
     carat_status status = ct_pack_begin(&pack, m, &found);
     struct ct_size size = ct_size(pack ? ct_pack_size(pack) : 0);
 
-    if (!status && !(why = ct_cache_evict(c, ct_pack_size(pack), false))) {
-        status = ct_pack_write(pack, &c->made, c->o, &found);
-        if (!status && !ct_cache_fits(c, ct_pack_size(pack)))
-            why = "other models were packed meanwhile, and there is no room for all";
-        if (!status && !why)
-            status = ct_packed_open(f, c->part, path, false, &found);
-    }
+    if (!status)
+        status = write_claimed(c, pack, false, &l, &why, &found);
+    if (!status && !why)
+        status = ct_packed_open(f, c->part, path, false, &found);
     ct_pack_end(pack);
     if (status || why) {
         ct_os_new_abandon(&c->made);
@@ -302,27 +312,11 @@ static bool is_mapped(const struct ct_packed_copy *c, const struct ct_file *f)
            now.inode == mapped->inode && now.size == mapped->size;
 }
 
-/* The claimed file becomes the copy with what was made. *why: it cannot, in words. */
-static carat_status keep_claimed(struct ct_packed_copy *c, const struct ct_file *f,
-                                 const struct ct_made *made, int n, const struct ct_listening *l,
-                                 const char **why, carat_error *err)
-{
-    struct ct_keeping *k = NULL;
-    carat_status status = ct_keep_begin(&k, f, made, n, err);
-
-    if (!status && !(*why = ct_cache_evict(c, ct_keep_size(k), true))) {
-        status = ct_keep_write(k, &c->made, l, err);
-        if (!status && !ct_cache_fits(c, ct_keep_size(k)))
-            *why = "other models were packed meanwhile, and there is no room for all";
-    }
-    ct_keep_end(k);
-    return status;
-}
-
 static carat_status keep_in_copy(struct ct_packed_copy *c, const struct ct_file *f,
                                  const struct ct_made *made, int n, const struct ct_listening *l, char *note,
                                  carat_error *err)
 {
+    struct ct_pack *pack = NULL;
     const char *why = NULL;
     carat_error found;
 
@@ -337,7 +331,10 @@ static carat_status keep_in_copy(struct ct_packed_copy *c, const struct ct_file 
         return CARAT_OK;
     }
     if (!status)
-        status = keep_claimed(c, f, made, n, l, &why, &found);
+        status = ct_pack_again(&pack, f, made, n, &found);
+    if (!status)
+        status = write_claimed(c, pack, true, l, &why, &found);
+    ct_pack_end(pack);
     if (!status && !why) {
         begin_to_finish(c);
         return CARAT_OK;

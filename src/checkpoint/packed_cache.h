@@ -4,10 +4,9 @@
 #ifndef CT_PACKED_CACHE_H
 #define CT_PACKED_CACHE_H
 
-#include "checkpoint/pack_model.h"
+#include "checkpoint/pack_file.h"
 #include "os/files.h"
 #include "os/lock.h"
-#include "os/new_file.h"
 #include "os/threads.h"
 
 /* Files in the directory are named by digits and one of these endings. */
