@@ -13,21 +13,23 @@ struct ct_arena_block {
     size_t used, size; /* of the whole block, this header included */
 };
 
+static struct ct_arena_block *arena_block(size_t size, size_t used)
+{
+    struct ct_arena_block *b = aligned_alloc(ALIGN, size);
+    if (b)
+        *b = (struct ct_arena_block){.used = used, .size = size};
+    return b;
+}
+
 /* A request that would waste much of a fresh block gets a block of its own behind the newest one, so that
  * small pushes go on filling where they were. */
 static void *push_alone(struct ct_arena *a, size_t size)
 {
-    struct ct_arena_block *b = aligned_alloc(ALIGN, size);
+    struct ct_arena_block *b = arena_block(size, size), **place = a->block ? &a->block->older : &a->block;
     if (!b)
         return NULL;
-    b->used = b->size = size;
-    if (a->block) {
-        b->older = a->block->older;
-        a->block->older = b;
-    } else {
-        b->older = NULL;
-        a->block = b;
-    }
+    b->older = *place;
+    *place = b;
     return memset((char *)b + ALIGN, 0, size - ALIGN);
 }
 
@@ -46,18 +48,17 @@ void *ct_arena_push(struct ct_arena *a, size_t count, size_t size)
         return alone;
     }
     need += CT_REDZONE;
-    struct ct_arena_block *b = a->block;
-    if (!b || b->size - b->used < need) {
-        b = aligned_alloc(ALIGN, BLOCK);
+    if (!a->block || a->block->size - a->block->used < need) {
+        struct ct_arena_block *b = arena_block(BLOCK, ALIGN);
         if (!b)
             return NULL;
-        *b = (struct ct_arena_block){.older = a->block, .used = ALIGN, .size = BLOCK};
+        b->older = a->block;
         a->block = b;
     }
-    void *p = (char *)b + b->used;
-    b->used += need;
+    char *p = (char *)a->block + a->block->used;
+    a->block->used += need;
     memset(p, 0, need);
-    CT_FORBID((char *)p + asked, need - asked);
+    CT_FORBID(p + asked, need - asked);
     return p;
 }
 

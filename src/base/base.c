@@ -3,37 +3,22 @@
  * codes and the version belong to src/api. */
 #include "base/base.h"
 
+#include "base/utf8.h"
+
 carat_status ct_fail(carat_error *err, carat_status code, const char *format, ...)
 {
+    char text[sizeof err->message + 1] = ""; /* one more: a character that is cut shows */
+
     if (!err)
         return code;
+    CT_FORMAT(text, format);
+    const size_t n = ct_utf8_cut(text, strlen(text), sizeof err->message - 1);
+    for (size_t i = 0; i < n; i++) { /* a message is one line, whatever a name out of a file holds */
+        const unsigned char c = (unsigned char)text[i];
+        err->message[i] = c < 0x20 || c == 0x7f ? ' ' : text[i];
+    }
+    err->message[n] = 0;
     err->code = code;
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(err->message, sizeof err->message, format, args);
-    va_end(args);
-    if (n < 0)
-        err->message[0] = 0;
-
-    /* Names out of files end up in messages: keep the promise of one line. */
-    size_t length = strlen(err->message);
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)err->message[i];
-        if (c < 0x20 || c == 0x7f)
-            err->message[i] = ' ';
-    }
-    /* A cut message must not end inside a UTF-8 sequence: drop an incomplete last character. */
-    if (n >= (int)sizeof err->message) {
-        size_t start = length;
-        while (start > 0 && ((unsigned char)err->message[start - 1] & 0xc0) == 0x80)
-            start--;
-        if (start > 0) {
-            unsigned char lead = (unsigned char)err->message[start - 1];
-            size_t want = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-            if (length - (start - 1) < want)
-                err->message[start - 1] = 0;
-        }
-    }
     return code;
 }
 
@@ -51,8 +36,7 @@ uint16_t ct_f32_to_f16(float f)
         return (uint16_t)(sign | 0x7e00u | (rest >> 13 & 0x3ffu));
     if (rest >= 0x477ff000u) /* 65520, halfway between the largest f16 and 2^16, rounds to infinity */
         return (uint16_t)(sign | 0x7c00u);
-    if (rest >=
-        0x38800000u) { /* normal, at least 2^-14: round away 13 bits; a carry moves into the exponent */
+    if (rest >= 0x38800000u) { /* normal, at least 2^-14: 13 bits go; a carry moves into the exponent */
         rest += 0xfffu + (rest >> 13 & 1);
         return (uint16_t)(sign | (rest - 0x38000000u) >> 13);
     }

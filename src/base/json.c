@@ -197,8 +197,7 @@ static bool scan_string(struct ct_json *j)
 
 /* Decimal digits and a power of ten to the nearest double. Small cases are one exact operation; the others
  * go to strtod in a spelling without a decimal point, so that the locale does not matter. */
-static bool scan_double(struct ct_json *j, size_t from, size_t end, uint64_t digits, int n_digits,
-                        long exponent)
+static bool scan_double(struct ct_json *j, size_t from, uint64_t digits, int n_digits, long exponent)
 {
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -210,7 +209,7 @@ static bool scan_double(struct ct_json *j, size_t from, size_t end, uint64_t dig
     }
     char spelled[CT_JSON_NUMBER_MAX + 32];
     size_t n = 0;
-    for (size_t i = from; i < end && (j->text[i] | 32) != 'e'; i++)
+    for (size_t i = from; i < j->at && (j->text[i] | 32) != 'e'; i++)
         if (j->text[i] != '.')
             spelled[n++] = (char)j->text[i];
     snprintf(spelled + n, 32, "e%ld", exponent);
@@ -228,57 +227,59 @@ static bool scan_is_digit(const struct ct_json *j, size_t at)
     return at < j->size && j->text[at] >= '0' && j->text[at] <= '9';
 }
 
-/* Another digit that still belongs to a number of bearable length. */
-static bool scan_more_digits(const struct ct_json *j, size_t from, size_t at)
+/* Takes the digits at the cursor, at least one, as far as a number that begins at `from` may go. The first 19
+ * digits from one that is not 0 on make *digits; *n_digits counts all of these. False: there is none. */
+static bool scan_digits(struct ct_json *j, size_t from, uint64_t *digits, int *n_digits)
 {
-    return scan_is_digit(j, at) && at - from <= CT_JSON_NUMBER_MAX;
+    size_t at = j->at;
+    if (!scan_is_digit(j, at))
+        return scan_refuse(j, "a digit"), false;
+    for (; scan_is_digit(j, at) && at - from <= CT_JSON_NUMBER_MAX; at++) {
+        uint64_t digit = j->text[at] - (uint64_t)'0';
+        *digits = *n_digits < 19 ? *digits * 10 + digit : *digits;
+        *n_digits += *n_digits > 0 || digit > 0;
+    }
+    j->at = at;
+    return true;
+}
+
+/* The character at the cursor; 0 at the end. */
+static uint8_t scan_peek(const struct ct_json *j)
+{
+    return j->at < j->size ? j->text[j->at] : 0;
 }
 
 static enum ct_json_token scan_number(struct ct_json *j)
 {
-    size_t from = j->at, at = from;
-    uint64_t digits = 0;
-    int n_digits = 0;
+    size_t from = j->at;
+    uint64_t digits = 0, e = 0;
+    int n_digits = 0, n_e = 0;
     long exponent = 0;
-    if (j->text[at] == '-')
-        at++;
-    j->at = at;
-    if (!scan_is_digit(j, at))
-        return scan_refuse(j, "a digit");
-    size_t first = at;
-    for (; scan_more_digits(j, from, at); at++) {
-        digits = n_digits < 19 ? digits * 10 + (uint64_t)(j->text[at] - '0') : digits;
-        n_digits = CT_MIN(n_digits + 1, 20);
-    }
-    if (j->text[first] == '0' && at - first > 1)
+    j->at += scan_peek(j) == '-';
+    size_t first = j->at;
+    if (!scan_digits(j, from, &digits, &n_digits))
+        return CT_JSON_ERROR;
+    if (j->text[first] == '0' && j->at - first > 1) {
+        j->at = first;
         return ct_json_fail(j, "a number begins with a superfluous 0"), CT_JSON_ERROR;
-    if (at < j->size && j->text[at] == '.') {
-        j->at = ++at;
-        if (!scan_is_digit(j, at))
-            return scan_refuse(j, "a digit");
-        for (; scan_more_digits(j, from, at); at++) {
-            digits = n_digits < 19 ? digits * 10 + (uint64_t)(j->text[at] - '0') : digits;
-            n_digits = CT_MIN(n_digits + 1, 20);
-            exponent--;
-        }
     }
-    if (at < j->size && (j->text[at] | 32) == 'e') {
-        at++;
-        bool negative = at < j->size && j->text[at] == '-';
-        if (negative || (at < j->size && j->text[at] == '+'))
-            at++;
-        j->at = at;
-        if (!scan_is_digit(j, at))
-            return scan_refuse(j, "a digit");
-        long e = 0;
-        for (; scan_more_digits(j, from, at); at++)
-            e = CT_MIN(e * 10 + (j->text[at] - '0'), 100000000L);
-        exponent += negative ? -e : e;
+    if (scan_peek(j) == '.') {
+        size_t fraction = ++j->at;
+        if (!scan_digits(j, from, &digits, &n_digits))
+            return CT_JSON_ERROR;
+        exponent = -(long)(j->at - fraction);
     }
-    j->at = at;
-    if (at - from > CT_JSON_NUMBER_MAX)
+    if ((scan_peek(j) | 32) == 'e') {
+        j->at++;
+        bool negative = scan_peek(j) == '-';
+        j->at += negative || scan_peek(j) == '+';
+        if (!scan_digits(j, from, &e, &n_e))
+            return CT_JSON_ERROR;
+        exponent += (negative ? -1 : 1) * (long)CT_MIN(e, 100000000u);
+    }
+    if (j->at - from > CT_JSON_NUMBER_MAX)
         return ct_json_fail(j, "the number is longer than %d characters", CT_JSON_NUMBER_MAX), CT_JSON_ERROR;
-    return scan_double(j, from, at, digits, n_digits, exponent) ? CT_JSON_NUMBER : CT_JSON_ERROR;
+    return scan_double(j, from, digits, n_digits, exponent) ? CT_JSON_NUMBER : CT_JSON_ERROR;
 }
 
 double ct_json_decimal(struct ct_str spelled)

@@ -78,7 +78,7 @@ static bool lockstep_ends(struct lockstep *l)
     if (!atomic_load(&l->failed))
         return false;
     atomic_store(&l->turn, BROKEN);
-    ct_os_wake_all((const uint32_t *)&l->turn);
+    ct_os_wake_all(&l->turn);
     return true;
 }
 
@@ -101,13 +101,12 @@ static bool watch_stops(struct lockstep *l)
  * more. */
 static bool wait_for_turn(struct side *s)
 {
-    static_assert(sizeof(_Atomic uint32_t) == sizeof(uint32_t), "a futex is a plain 32-bit word");
     struct lockstep *l = s->both;
     const uint32_t mine = s->which == CT_REF ? REFS_TURN : TESTS_TURN;
     const uint32_t other = mine == REFS_TURN ? TESTS_TURN : REFS_TURN;
 
     while (atomic_load(&l->turn) == other) {
-        ct_os_wait((const uint32_t *)&l->turn, other, s->which == CT_REF ? 0.01 : 0);
+        ct_os_wait(&l->turn, other, s->which == CT_REF ? 0.01 : 0);
         if (s->which == CT_REF && atomic_load(&l->turn) == other)
             watch_stops(l);
     }
@@ -122,7 +121,7 @@ static void give_turn(struct side *s)
     if (lockstep_ends(l))
         return;
     atomic_store(&l->turn, s->which == CT_REF ? TESTS_TURN : REFS_TURN);
-    ct_os_wake_all((const uint32_t *)&l->turn);
+    ct_os_wake_all(&l->turn);
     wait_for_turn(s);
 }
 
@@ -420,7 +419,7 @@ static void run_ref(struct side *s)
         }
     }
     atomic_store(&l->turn, ENDED);
-    ct_os_wake_all((const uint32_t *)&l->turn);
+    ct_os_wake_all(&l->turn);
 }
 
 /* ---- beginning and end ---- */

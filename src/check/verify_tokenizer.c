@@ -191,15 +191,11 @@ static carat_status try_character(const struct trial *tr, uint32_t code, carat_t
 {
     char text[4], *back = NULL, listed[LISTED];
     int32_t bytes[4];
-    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, n_back = 0;
+    size_t n = ct_utf8_encode(code, text), n_back = 0;
     bool same;
 
-    for (size_t i = 0; i < n; i++) {
-        uint32_t rest = code >> 6 * (n - 1 - i);
-        uint32_t lead = n == 1 ? 0 : 0xf00u >> n & 0xf0u;
-        text[i] = (char)(i == 0 ? lead | rest : 0x80 | (rest & 0x3f));
+    for (size_t i = 0; i < n; i++)
         bytes[i] = tr->byte_id[(uint8_t)text[i]];
-    }
     CT_TRY(ct_tokenizer_decode(tr->t, bytes, (int)n, 0, &back, &n_back, NULL));
     if (n_back != n || memcmp(back, text, n) != 0)
         snprintf(reason, REASON, "the byte tokens %s do not decode to U+%04X",

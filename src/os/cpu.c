@@ -97,25 +97,18 @@ static void identify(struct ct_cpu *cpu)
 
 static void brand(char name[64])
 {
-    unsigned reg[12], a, b, c, d;
-    if (!__get_cpuid(0x80000000u, &a, &b, &c, &d) || a < 0x80000004u) {
-        snprintf(name, 64, "x86-64");
-        return;
-    }
-    for (unsigned i = 0; i < 3; i++)
-        __get_cpuid(0x80000002u + i, &reg[4 * i], &reg[4 * i + 1], &reg[4 * i + 2], &reg[4 * i + 3]);
-    char text[sizeof reg + 1];
+    unsigned reg[13] = {0}, a, b, c, d; /* the last one ends the text */
+
+    if (__get_cpuid(0x80000000u, &a, &b, &c, &d) && a >= 0x80000004u)
+        for (unsigned i = 0; i < 3; i++)
+            __get_cpuid(0x80000002u + i, &reg[4 * i], &reg[4 * i + 1], &reg[4 * i + 2], &reg[4 * i + 3]);
+    char text[sizeof reg];
     memcpy(text, reg, sizeof reg);
-    text[sizeof reg] = 0;
-    char *s = text; /* some brands are padded on the left, most on the right */
-    while (*s == ' ')
-        s++;
+    const char *s = text + strspn(text, " "); /* some brands are padded on the left, most on the right */
     size_t n = strlen(s);
     while (n > 0 && s[n - 1] == ' ')
         n--;
-    snprintf(name, 64, "%.*s", (int)n, n ? s : "");
-    if (!n)
-        snprintf(name, 64, "x86-64");
+    snprintf(name, 64, "%.*s", n ? (int)n : 6, n ? s : "x86-64");
 }
 
 void ct_cpu_detect(struct ct_cpu *cpu)

@@ -8,11 +8,10 @@
 
 void ct_lock_enter(struct ct_lock *lock)
 {
-    static_assert(sizeof(_Atomic uint32_t) == sizeof(uint32_t), "a futex is a plain 32-bit word");
     uint32_t mine = atomic_fetch_add(&lock->next, 1), serving;
 
     while ((serving = atomic_load(&lock->serving)) != mine)
-        ct_os_wait((const uint32_t *)&lock->serving, serving, 0);
+        ct_os_wait(&lock->serving, serving, 0);
 }
 
 void ct_lock_leave(struct ct_lock *lock)
@@ -20,5 +19,5 @@ void ct_lock_leave(struct ct_lock *lock)
     uint32_t next = atomic_fetch_add(&lock->serving, 1) + 1;
 
     if (atomic_load(&lock->next) != next)
-        ct_os_wake_all((const uint32_t *)&lock->serving);
+        ct_os_wake_all(&lock->serving);
 }

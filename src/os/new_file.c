@@ -199,7 +199,9 @@ static void sync_directory_of(const char *path)
     }
 }
 
-carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_os_id *id, carat_error *err)
+/* Gives the file its name. *id: as ct_os_new_finish says. */
+static carat_status new_name(struct ct_os_new *n, const char *name, bool synced, struct ct_os_id *id,
+                             carat_error *err)
 {
     struct timespec now, times[2] = {{.tv_nsec = UTIME_OMIT}};
 
@@ -207,7 +209,8 @@ carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_o
     clock_gettime(CLOCK_REALTIME, &now);
     times[1] = (struct timespec){now.tv_sec - 1, now.tv_nsec};
     bool there = is_called(n->fd, n->path, id);
-    if (!there || futimens(n->fd, times) != 0 || fsync(n->fd) != 0 || rename(n->path, name) != 0) {
+    if (!there || (synced && (futimens(n->fd, times) != 0 || fsync(n->fd) != 0)) ||
+        rename(n->path, name) != 0) {
         carat_status status = ct_fail(err, CARAT_E_IO, "%s: cannot be written: %s", name,
                                       there ? ct_os_reason(errno) : "it was removed meanwhile");
         ct_os_new_abandon(n);
@@ -215,25 +218,21 @@ carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_o
     }
     if (!is_called(n->fd, name, id))
         *id = (struct ct_os_id){0};
-    sync_directory_of(name);
+    if (synced)
+        sync_directory_of(name);
     let_go(n);
     return CARAT_OK;
+}
+
+carat_status ct_os_new_finish(struct ct_os_new *n, const char *name, struct ct_os_id *id, carat_error *err)
+{
+    return new_name(n, name, true, id, err);
 }
 
 carat_status ct_os_new_rename(struct ct_os_new *n, const char *name, carat_error *err)
 {
     struct ct_os_id id;
-
-    ct_os_new_written(n);
-    bool there = is_called(n->fd, n->path, &id);
-    if (!there || rename(n->path, name) != 0) {
-        carat_status status = ct_fail(err, CARAT_E_IO, "%s: cannot be written: %s", name,
-                                      there ? ct_os_reason(errno) : "it was removed meanwhile");
-        ct_os_new_abandon(n);
-        return status;
-    }
-    let_go(n);
-    return CARAT_OK;
+    return new_name(n, name, false, &id, err);
 }
 
 void ct_os_new_abandon(struct ct_os_new *n)

@@ -35,11 +35,10 @@ struct worker {
 
 struct ct_pool {
     int threads;
-    int started;           /* workers that must be joined */
-    int limit;             /* threads that work; the caller's own copy of `working` */
-    bool crowded;          /* more threads than processors */
-    atomic_bool late;      /* the next job may be */
-    struct worker *worker; /* [threads - 1] */
+    int started;      /* workers that must be joined */
+    int limit;        /* threads that work; the caller's own copy of `working` */
+    bool crowded;     /* more threads than processors */
+    atomic_bool late; /* the next job may be */
 
     /* The job. Read only by a thread that has claimed an item, and such an item keeps the job from ending, so
      * the caller never writes these while somebody reads them. */
@@ -60,6 +59,8 @@ struct ct_pool {
     atomic_int sleepers;                        /* workers that are, or are about to be, asleep */
     atomic_bool quit;
     _Alignas(LINE) _Atomic uint32_t working; /* threads that work; the workers beyond sleep on it */
+
+    struct worker worker[]; /* [threads - 1] */
 };
 
 /* Watches the word for a while; true when it left the value. */
@@ -124,7 +125,7 @@ static void work(struct ct_pool *p, int thread)
         done++;
     }
     if (done && atomic_fetch_sub(&p->unfinished, done) == done && atomic_load(&p->caller_sleeps))
-        ct_os_wake_all((const uint32_t *)&p->unfinished);
+        ct_os_wake_all(&p->unfinished);
 }
 
 static void worker_main(void *arg)
@@ -137,13 +138,13 @@ static void worker_main(void *arg)
     for (;;) {
         uint32_t working;
         while ((working = atomic_load(&p->working)) <= (uint32_t)w->index)
-            ct_os_wait((const uint32_t *)&p->working, working, 0);
+            ct_os_wait(&p->working, working, 0);
         if (!spin_while(p, &p->generation, seen, false)) {
             /* Said before the last look at the generation: either this look sees the new job, or the caller
              * sees a sleeper. Both sides are sequentially consistent for that reason. */
             atomic_fetch_add(&p->sleepers, 1);
             while (atomic_load(&p->generation) == seen)
-                ct_os_wait((const uint32_t *)&p->generation, seen, 0);
+                ct_os_wait(&p->generation, seen, 0);
             atomic_fetch_sub(&p->sleepers, 1);
         }
         seen = atomic_load(&p->generation);
@@ -158,43 +159,33 @@ static void raise_generation(struct ct_pool *p)
 {
     atomic_fetch_add(&p->generation, 1);
     if (atomic_load(&p->sleepers) > 0)
-        ct_os_wake_all((const uint32_t *)&p->generation);
+        ct_os_wake_all(&p->generation);
 }
 
 carat_status ct_pool_create(struct ct_pool **pool, int threads, carat_error *err)
 {
-    static_assert(sizeof(_Atomic uint32_t) == sizeof(uint32_t), "a futex is a plain 32-bit word");
-    carat_status status = CARAT_OK;
-
     if (threads < 1)
         return ct_fail(err, CARAT_E_ARGUMENT, "%d threads requested, expected at least 1", threads);
-    struct ct_pool *p = aligned_alloc(LINE, sizeof *p);
+    const size_t bytes = ct_round_up(sizeof(struct ct_pool) + (size_t)threads * sizeof(struct worker), LINE);
+    struct ct_pool *p = aligned_alloc(LINE, bytes);
     if (!p)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for a pool of %d threads", threads);
-    memset(p, 0, sizeof *p);
+    memset(p, 0, bytes);
     p->threads = p->limit = threads;
     atomic_init(&p->working, (uint32_t)threads);
     p->crowded = threads > ct_os_cpus();
-    p->worker =
-        calloc((size_t)threads, sizeof *p->worker); /* one too many, so that one thread asks for some */
-    if (!p->worker) {
-        status = ct_fail(err, CARAT_E_MEMORY, "out of memory for a pool of %d threads", threads);
-        goto fail;
-    }
     while (p->started < threads - 1) {
         struct worker *w = &p->worker[p->started];
         *w = (struct worker){.pool = p, .index = p->started + 1};
-        status = ct_os_thread_start(&w->thread, worker_main, w, err);
-        if (status != CARAT_OK)
-            goto fail;
+        carat_status status = ct_os_thread_start(&w->thread, worker_main, w, err);
+        if (status) {
+            ct_pool_destroy(p);
+            return status;
+        }
         p->started++;
     }
     *pool = p;
     return CARAT_OK;
-
-fail:
-    ct_pool_destroy(p);
-    return status;
 }
 
 void ct_pool_destroy(struct ct_pool *p)
@@ -206,7 +197,6 @@ void ct_pool_destroy(struct ct_pool *p)
     raise_generation(p);
     for (int i = 0; i < p->started; i++)
         ct_os_thread_join(p->worker[i].thread);
-    free(p->worker);
     free(p);
 }
 
@@ -217,7 +207,7 @@ void ct_pool_limit(struct ct_pool *p, int threads)
         return;
     p->limit = threads;
     atomic_store(&p->working, (uint32_t)threads);
-    ct_os_wake_all((const uint32_t *)&p->working);
+    ct_os_wake_all(&p->working);
 }
 
 int ct_pool_threads(const struct ct_pool *p)
@@ -249,7 +239,6 @@ void ct_pool_run(struct ct_pool *p, int items, void (*fn)(void *arg, int item, i
     atomic_store(&p->caller_sleeps, true);
     uint32_t left;
     while ((left = atomic_load(&p->unfinished)) != 0)
-        ct_os_wait((const uint32_t *)&p->unfinished, left,
-                   p->stop && ct_pool_goes_on(p, 0) ? ASK_SECONDS : 0);
+        ct_os_wait(&p->unfinished, left, p->stop && ct_pool_goes_on(p, 0) ? ASK_SECONDS : 0);
     atomic_store(&p->caller_sleeps, false);
 }

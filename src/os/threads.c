@@ -75,13 +75,14 @@ void ct_os_thread_join(ct_thread t)
     free(t);
 }
 
-void ct_os_wait(const uint32_t *word, uint32_t expected, double seconds)
+void ct_os_wait(_Atomic uint32_t *word, uint32_t expected, double seconds)
 {
+    static_assert(sizeof *word == sizeof(uint32_t), "a futex is a plain 32-bit word");
     const struct timespec most = {.tv_nsec = (long)(seconds * 1e9)};
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, seconds > 0 ? &most : NULL, NULL, 0);
 }
 
-void ct_os_wake_all(const uint32_t *word)
+void ct_os_wake_all(_Atomic uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }

@@ -3,6 +3,8 @@
 #ifndef CT_THREADS_H
 #define CT_THREADS_H
 
+#include <stdatomic.h>
+
 #include "base/base.h"
 
 typedef struct ct_thread *ct_thread;
@@ -12,9 +14,9 @@ typedef struct ct_thread *ct_thread;
 carat_status ct_os_thread_start(ct_thread *t, void (*fn)(void *), void *arg, carat_error *err);
 void ct_os_thread_join(ct_thread t);
 /* Sleeps while *word == expected, for so many seconds at most, below one; 0: for ever. May return early. */
-void ct_os_wait(const uint32_t *word, uint32_t expected, double seconds);
+void ct_os_wait(_Atomic uint32_t *word, uint32_t expected, double seconds);
 /* Wakes every sleeper on the word. */
-void ct_os_wake_all(const uint32_t *word);
+void ct_os_wake_all(_Atomic uint32_t *word);
 void ct_os_pause(void);
 
 #endif

@@ -176,7 +176,7 @@ static void set_word(void *arg)
 {
     *(int *)arg = 42;
     atomic_store(&word, 1);
-    ct_os_wake_all((const uint32_t *)&word);
+    ct_os_wake_all(&word);
 }
 
 static void threads_and_futexes(void **state)
@@ -186,8 +186,8 @@ static void threads_and_futexes(void **state)
     ct_thread t;
     assert_int_equal(ct_os_thread_start(&t, set_word, &answer, NULL), CARAT_OK);
     while (atomic_load(&word) == 0)
-        ct_os_wait((const uint32_t *)&word, 0, 0);
-    ct_os_wait((const uint32_t *)&word, 0, 0); /* another value: returns at once */
+        ct_os_wait(&word, 0, 0);
+    ct_os_wait(&word, 0, 0); /* another value: returns at once */
     ct_os_thread_join(t);
     ct_os_thread_join(NULL);
     assert_int_equal(answer, 42);
