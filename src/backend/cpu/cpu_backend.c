@@ -323,54 +323,7 @@ static void cpu_residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const st
     run_rows(&(struct job){.b = ct_cpu(b), .row = residual_norm_row, .out = x, .in = y, .w = w});
 }
 
-/* ---- beside a pass ---- */
-
-static int32_t cpu_draw(struct ct_backend *base, const struct ct_logits *l, const struct ct_draw *d)
-{
-    struct ct_cpu_backend *b = ct_cpu(base);
-
-    assert(l->n <= b->o.n_vocab);
-    ct_fpenv fp = ct_os_fp_enter();
-    int32_t id = b->kernel.draw(l, d, &b->draw);
-    ct_os_fp_leave(fp);
-    return id;
-}
-
-static int cpu_select(struct ct_backend *base, int32_t *place, const struct ct_logits *logits, int k,
-                      const int32_t *excluded, int n_excluded)
-{
-    return ct_cpu(base)->kernel.select(place, logits, k, excluded, n_excluded, NULL);
-}
-
-static void cpu_input_norms(struct ct_backend *base, struct ct_input_norms *norms, ct_mat in, int row,
-                            const struct ct_weight *w)
-{
-    struct ct_cpu_backend *b = ct_cpu(base);
-
-    b->kernel.input_norms(norms, ct_row(in, row), in.cols, ct_input_form(w, b->o.exact));
-}
-
-static int cpu_prune(struct ct_backend *base, int32_t *panels, int *rows, const struct ct_prune *p)
-{
-    return ct_cpu(base)->kernel.prune(panels, rows, p);
-}
-
-static float cpu_uncap(struct ct_backend *base, float capped, float cap)
-{
-    return ct_cpu(base)->kernel.uncap(capped, cap);
-}
-
-static void cpu_copy_out(struct ct_backend *b, float *to, ct_mat m, int row)
-{
-    (void)b;
-    memcpy(to, ct_row(m, row), (size_t)m.cols * sizeof *to);
-}
-
-static void cpu_copy_in(struct ct_backend *b, ct_mat m, int row, const float *from)
-{
-    (void)b;
-    memcpy(ct_row(m, row), from, (size_t)m.cols * sizeof *from);
-}
+/* ---- making one ---- */
 
 /* The level's own name in place of the caller's, who need not keep it. */
 static const char *lasting_name(const char *isa)
@@ -404,27 +357,11 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
     b->threads = b->thread_counts[0];
     b->base = (struct ct_backend){
         .verb = {.destroy = cpu_destroy,
-                 .plan_weight = ct_cpu_plan_weight,
-                 .stays = ct_cpu_stays,
-                 .plan_part = ct_cpu_plan_part,
                  .lay_out = cpu_lay_out,
                  .alloc = cpu_alloc,
                  .alloc_host = cpu_alloc_host,
-                 .alloc_kv = ct_cpu_alloc_kv,
                  .count = cpu_count,
                  .reserve = cpu_reserve,
-                 .load_begin = ct_cpu_load_begin,
-                 .load_end = ct_cpu_load_end,
-                 .pack_weight = ct_cpu_pack_weight,
-                 .plan_made = ct_cpu_plan_made,
-                 .take_made = ct_cpu_take_made,
-                 .make = ct_cpu_make,
-                 .give_back = ct_cpu_give_back,
-                 .kv_copy = ct_cpu_kv_copy,
-                 .kv_get = ct_cpu_kv_get,
-                 .kv_put = ct_cpu_kv_put,
-                 .kv_discard = ct_cpu_kv_discard,
-                 .kv_long = ct_cpu_kv_long,
                  .begin_pass = cpu_begin_pass,
                  .end_pass = cpu_end_pass,
                  .goes_on = cpu_goes_on,
@@ -432,32 +369,20 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .embed = cpu_embed,
                  .norm = cpu_norm,
                  .qk_norm = cpu_qk_norm,
-                 .project = ct_cpu_project,
-                 .project_geglu = ct_cpu_project_geglu,
-                 .project_logits = ct_cpu_project_logits,
-                 .project_some = ct_cpu_project_some,
                  .rope = cpu_rope,
-                 .kv_write = ct_cpu_kv_write,
                  .select_rows = cpu_select_rows,
                  .attend = ct_cpu_attend,
                  .residual_norm = cpu_residual_norm,
-                 .draw = cpu_draw,
-                 .top = ct_cpu_top,
-                 .select = cpu_select,
-                 .input_norms = cpu_input_norms,
-                 .prune = cpu_prune,
-                 .uncap = cpu_uncap,
-                 .cap_logits = ct_cpu_cap_logits,
-                 .entropy = ct_cpu_entropy,
-                 .logprob = ct_cpu_logprob,
-                 .copy_out = cpu_copy_out,
-                 .copy_in = cpu_copy_in,
                  .facts = ct_cpu_facts,
                  .serving = ct_cpu_serving,
                  .cost = ct_cpu_cost},
         .isa = b->kernel.isa,
         .threads = CT_MAX(b->thread_counts[0], b->thread_counts[1]),
     };
+    ct_cpu_weight_verbs(&b->base.verb);
+    ct_cpu_kv_verbs(&b->base.verb);
+    ct_cpu_product_verbs(&b->base.verb);
+    ct_cpu_told_verbs(&b->base.verb);
     b->o = *o;
     b->o.isa = lasting_name(o->isa);
     b->o.decode_isa = lasting_name(o->decode_isa);

@@ -97,48 +97,19 @@ static inline int ct_stride(int cols)
 void *ct_cpu_take(struct ct_cpu_memory *m, size_t bytes);
 
 /* cpu_weights.c: which weights are packed, and where they come to lie */
-carat_status ct_cpu_plan_weight(struct ct_backend *b, const struct ct_weight *w, carat_error *err);
-void ct_cpu_load_begin(struct ct_backend *b, carat_progress progress, void *user);
-struct ct_weight ct_cpu_pack_weight(struct ct_backend *b, struct ct_weight w);
-void ct_cpu_plan_made(struct ct_backend *b, enum ct_type type, int rows, int cols);
-struct ct_weight ct_cpu_take_made(struct ct_backend *b, enum ct_type type, int rows, int cols);
-bool ct_cpu_make(struct ct_backend *b, const struct ct_weight *w, const struct ct_weight *from, int first,
-                 const struct ct_maker *maker);
-bool ct_cpu_stays(const struct ct_backend *b, const struct ct_weight *w);
-void ct_cpu_plan_part(struct ct_backend *b, const struct ct_weight *w, size_t bytes);
-void ct_cpu_give_back(struct ct_backend *b, const struct ct_weight *w);
+void ct_cpu_weight_verbs(struct ct_verbs *v);
 /* Bytes that a thread works in while weights are made. */
 size_t ct_cpu_made_work(const struct ct_cpu_backend *b);
-bool ct_cpu_load_end(struct ct_backend *b);
 size_t ct_cpu_mapped_bytes(const struct ct_cpu_backend *b);
 /* Whether kernels read the panels of a weight as such; others unpack them row by row. */
 bool ct_cpu_reads_panels(const struct ct_cpu_backend *b, const struct ct_weight *w);
-/* The types whose panels exact arithmetic reads; of the others it unpacks row by row. */
-bool ct_cpu_exact_panels(enum ct_type type);
 
 /* cpu_project.c: products */
+void ct_cpu_product_verbs(struct ct_verbs *v);
 void ct_cpu_project_init(struct ct_cpu_backend *b);
-void ct_cpu_project(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
-                    const struct ct_weight *const *w);
-void ct_cpu_project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
-                          const struct ct_weight *up, const struct ct_weight *reader);
-void ct_cpu_project_logits(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
-                           const struct ct_weight *head, float cap);
-
-void ct_cpu_project_some(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
-                         const struct ct_weight *w, int n_ranges, const struct ct_range *range);
-void ct_cpu_cap_logits(struct ct_backend *b, int row, float *logits, int n, float cap);
 
 /* cpu_kv.c: where K and V lie */
-void ct_cpu_alloc_kv(struct ct_backend *b, struct ct_kv_pool *pool, int n, struct ct_kv *layer);
-void ct_cpu_kv_copy(struct ct_backend *b, const struct ct_kv *kv, int to, int from, int n);
-void ct_cpu_kv_get(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, void *k,
-                   void *v);
-void ct_cpu_kv_put(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, const void *k,
-                   const void *v);
-void ct_cpu_kv_discard(struct ct_backend *b, const struct ct_kv_pool *pool, int block);
-void ct_cpu_kv_long(struct ct_backend *b, const struct ct_kv_pool *pool);
-void ct_cpu_kv_write(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
+void ct_cpu_kv_verbs(struct ct_verbs *v);
 /* A head of the block of positions [number, number + 1) * CT_KEY_BLOCK of a sequence. */
 struct ct_kv_head ct_cpu_kv_head(const struct ct_cpu_backend *b, const struct ct_kv *kv, int sequence,
                                  int number, int head);
@@ -148,19 +119,17 @@ void ct_cpu_attention_init(struct ct_cpu_backend *b);
 void ct_cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
                    float scale, float cap);
 
-/* cpu_told.c */
-void ct_cpu_top(struct ct_backend *b, const struct ct_logits *l, int k, carat_candidate *out);
-float ct_cpu_entropy(struct ct_backend *b, const struct ct_logits *l, int k, const int32_t *excluded,
-                     int n_excluded);
-float ct_cpu_logprob(struct ct_backend *b, const struct ct_logits *l, int32_t id, carat_logprob *top, int k);
+/* cpu_told.c: the verbs beside a pass */
+void ct_cpu_told_verbs(struct ct_verbs *v);
+
 /* cpu_cost.c */
 struct ct_cost ct_cpu_cost(const struct ct_backend *b, const struct ct_event *event);
+/* What products with weights of a type are made with. */
+carat_arithmetic ct_cpu_arithmetic(enum ct_type type, bool exact);
+
 /* cpu_explain.c */
 void ct_cpu_facts(const struct ct_backend *b, bool decodes, struct ct_backend_facts *facts);
 bool ct_cpu_serving(const struct ct_backend *b, bool decodes, const char *verb, const struct ct_weight *w,
                     enum ct_kv_type kv, struct ct_serving *s);
-
-/* cpu_cost.c: what products with weights of a type are made with. */
-carat_arithmetic ct_cpu_arithmetic(enum ct_type type, bool exact);
 
 #endif

@@ -34,7 +34,7 @@ static size_t take_half(struct ct_cpu_backend *b, struct ct_kv_pool *pool, size_
 }
 
 /* Twice over the layers: what a block takes is known before the first byte of one has an address. */
-void ct_cpu_alloc_kv(struct ct_backend *base, struct ct_kv_pool *pool, int n, struct ct_kv *layer)
+static void cpu_alloc_kv(struct ct_backend *base, struct ct_kv_pool *pool, int n, struct ct_kv *layer)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     size_t used = 0;
@@ -57,13 +57,13 @@ void ct_cpu_alloc_kv(struct ct_backend *base, struct ct_kv_pool *pool, int n, st
     }
 }
 
-void ct_cpu_kv_discard(struct ct_backend *base, const struct ct_kv_pool *pool, int block)
+static void cpu_kv_discard(struct ct_backend *base, const struct ct_kv_pool *pool, int block)
 {
     ct_os_discard(block_at(ct_cpu(base), pool, block), pool->block_bytes);
 }
 
 /* Huge pages are read faster; short sequences would touch far more of them than they fill. */
-void ct_cpu_kv_long(struct ct_backend *base, const struct ct_kv_pool *pool)
+static void cpu_kv_long(struct ct_backend *base, const struct ct_kv_pool *pool)
 {
     if (pool->n_blocks > 0)
         ct_os_huge(block_at(ct_cpu(base), pool, 0), (size_t)pool->n_blocks * pool->block_bytes);
@@ -86,7 +86,7 @@ struct ct_kv_head ct_cpu_kv_head(const struct ct_cpu_backend *b, const struct ct
     return head_of_block(b, kv, pool->table[sequence * pool->length + number % pool->length], head);
 }
 
-void ct_cpu_kv_copy(struct ct_backend *base, const struct ct_kv *kv, int to, int from, int n)
+static void cpu_kv_copy(struct ct_backend *base, const struct ct_kv *kv, int to, int from, int n)
 {
     const struct ct_cpu_backend *b = ct_cpu(base);
     /* K lies in panels of so many positions */
@@ -100,8 +100,8 @@ void ct_cpu_kv_copy(struct ct_backend *base, const struct ct_kv *kv, int to, int
     }
 }
 
-void ct_cpu_kv_get(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, void *k,
-                   void *v)
+static void cpu_kv_get(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, void *k,
+                       void *v)
 {
     const size_t bytes = head_bytes(kv, 1), step = (size_t)kv->n_kv_head * bytes;
 
@@ -112,8 +112,8 @@ void ct_cpu_kv_get(struct ct_backend *b, const struct ct_kv *kv, int block, int 
     }
 }
 
-void ct_cpu_kv_put(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, const void *k,
-                   const void *v)
+static void cpu_kv_put(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n,
+                       const void *k, const void *v)
 {
     const size_t bytes = head_bytes(kv, 1), step = (size_t)kv->n_kv_head * bytes;
 
@@ -172,7 +172,7 @@ static void write_item(void *arg, int item, int thread)
         write_row(j, row);
 }
 
-void ct_cpu_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_mat k, ct_mat v)
+static void cpu_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_mat k, ct_mat v)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
@@ -181,4 +181,15 @@ void ct_cpu_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_mat k, 
     assert(k.cols == v.cols && k.cols >= kv->n_kv_head * kv->head_dim);
     ct_pool_run(b->pool, (b->rows.n + CT_KEY_PANEL - 1) / CT_KEY_PANEL, write_item,
                 &(struct job){b, kv, k, v});
+}
+
+void ct_cpu_kv_verbs(struct ct_verbs *v)
+{
+    v->alloc_kv = cpu_alloc_kv;
+    v->kv_copy = cpu_kv_copy;
+    v->kv_get = cpu_kv_get;
+    v->kv_put = cpu_kv_put;
+    v->kv_discard = cpu_kv_discard;
+    v->kv_long = cpu_kv_long;
+    v->kv_write = cpu_kv_write;
 }

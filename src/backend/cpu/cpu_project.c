@@ -36,10 +36,11 @@ struct job {
     atomic_int claimed;        /* of the pieces that the others are cut into */
     int tokens;                /* rows of the input: the current ones, or those of a slice of the head */
     int first;                 /* the first of a slice */
-    float *const *to;          /* [tokens] where its logits go */
+    float *const *to;          /* [tokens] where its results go */
+    bool logits;               /* they are */
     float cap;
     const struct ct_range *range; /* [n_ranges] rows of the only product */
-    int n_ranges;
+    int n_ranges, results;        /* results: rows of all */
 };
 
 static void prepare_part(const struct ct_cpu_backend *b, struct ct_prepared *p, enum ct_input form, ct_mat in,
@@ -198,8 +199,8 @@ static void project_blocks(struct job *j, struct range blocks, struct range next
     }
 }
 
-void ct_cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out,
-                    const struct ct_weight *const *w)
+static void cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out,
+                        const struct ct_weight *const *w)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     struct job j = {.b = b, .outs = out, .ws = w, .tokens = b->rows.n};
@@ -288,8 +289,8 @@ static void geglu_blocks(struct job *j, struct range blocks, struct range next, 
 
 /* The result of many rows is prepared for its reader while it is in the cache, and never leaves it as floats;
  * that of a few rows is prepared as fast by itself. */
-void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const struct ct_weight *gate,
-                          const struct ct_weight *up, const struct ct_weight *reader)
+static void cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const struct ct_weight *gate,
+                              const struct ct_weight *up, const struct ct_weight *reader)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     const struct ct_weight *w[] = {gate, up};
@@ -308,21 +309,7 @@ void ct_cpu_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const 
 
 /* ---- logits ---- */
 
-/* Rows [r0, r1) of every row of the slice go to `at`. Those of a single row are computed there; those of several
- * rows are not at even distances. */
-static void some_rows(struct job *j, int r0, int r1, int at, struct ct_panels_next next, int thread)
-{
-    struct ct_weight w = ct_weight_rows(j->ws[0], r0, r1);
-    bool alone = j->tokens == 1;
-    ct_mat out = {alone ? j->to[0] + at : beside_of(j->b, thread), w.rows, ct_stride(w.rows)};
-
-    assert(alone || (size_t)out.stride * (size_t)j->tokens <= beside_values(j->b));
-    product_rows(j, out, &w, 0, w.rows, next, thread);
-    for (int t = 0; t < j->tokens && !alone; t++)
-        memcpy(j->to[t] + at, ct_row(out, t), (size_t)w.rows * sizeof(float));
-}
-
-void ct_cpu_cap_logits(struct ct_backend *base, int row, float *logits, int n, float cap)
+static void cpu_cap_logits(struct ct_backend *base, int row, float *logits, int n, float cap)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
@@ -332,15 +319,26 @@ void ct_cpu_cap_logits(struct ct_backend *base, int row, float *logits, int n, f
         b->not_finite[b->origin[row]] = true;
 }
 
-/* Logits [r0, r1) of every row of the slice, whether they are finite included. */
-static void some_logits(struct job *j, int r0, int r1, struct ct_panels_next next, int thread)
+/* Rows of the weight for every row of the slice, to `at`. Those of a single row are computed there; those of
+ * several rows are not at even distances. Logits are then capped, and looked at whether they are finite. */
+static void some_rows(struct job *j, struct ct_panels_next rows, int at, struct ct_panels_next next,
+                      int thread)
 {
-    some_rows(j, r0, r1, r0, next, thread);
-    for (int t = 0; t < j->tokens; t++)
-        ct_cpu_cap_logits(&j->b->base, j->first + t, j->to[t] + r0, r1 - r0, j->cap);
+    struct ct_weight w = ct_weight_rows(rows.w, rows.r0, rows.r1);
+    bool alone = j->tokens == 1;
+    ct_mat out = {alone ? j->to[0] + at : beside_of(j->b, thread), w.rows, ct_stride(w.rows)};
+
+    assert(alone || (size_t)out.stride * (size_t)j->tokens <= beside_values(j->b));
+    product_rows(j, out, &w, 0, w.rows, next, thread);
+    for (int t = 0; t < j->tokens; t++) {
+        if (!alone)
+            memcpy(j->to[t] + at, ct_row(out, t), (size_t)w.rows * sizeof(float));
+        if (j->logits)
+            cpu_cap_logits(&j->b->base, j->first + t, j->to[t] + at, w.rows, j->cap);
+    }
 }
 
-/* Output rows whose logits are computed before they are looked at: as many blocks as fit beside. */
+/* Output rows that are computed before they are looked at: as many blocks as fit beside. */
 static int rows_of_logits(const struct job *j)
 {
     const size_t room = beside_values(j->b) / (size_t)j->tokens;
@@ -352,40 +350,8 @@ static int rows_of_logits(const struct job *j)
     return step;
 }
 
-static void logits_blocks(struct job *j, struct range blocks, struct range next, int thread)
-{
-    const struct ct_weight *head = j->ws[0];
-    int rows = rows_of_block(j->b, j->tokens), step = rows_of_logits(j);
-    int stop = CT_MIN(blocks.end * rows, head->rows);
-
-    for (int r = blocks.first * rows; r < stop && ct_pool_goes_on(j->b->pool, thread); r += step) {
-        struct ct_panels_next then = {head, r + step, CT_MIN(r + 2 * step, stop)};
-        if (r + step >= stop)
-            then = rows_of_range(j, next);
-        some_logits(j, r, CT_MIN(r + step, stop), then, thread);
-    }
-}
-
-void ct_cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
-                           const struct ct_weight *head, float cap)
-{
-    struct ct_cpu_backend *b = ct_cpu(base);
-    struct job j = {.b = b, .ws = &head, .cap = cap, .tokens = n, .first = first, .to = to};
-
-    assert(first >= 0 && n >= 0 && first + n <= b->rows.n);
-    if (n == 0 || !head->data)
-        return;
-    assert(head->cols == in.cols);
-    prepare(b, (ct_mat){ct_row(in, first), in.cols, in.stride}, n, 1, &head);
-    ct_pool_wait_awake(b->pool, true); /* a token is drawn, then comes the next pass */
-    j.blocks_before[1] = blocks_of(&j, head);
-    run_blocks(&j, j.blocks_before[1], logits_blocks);
-}
-
-/* ---- some rows ---- */
-
 /* The range in which a result is. */
-static int range_of(const struct job *j, int at)
+static const struct ct_range *range_of(const struct job *j, int at)
 {
     int low = 0, high = j->n_ranges;
 
@@ -393,48 +359,84 @@ static int range_of(const struct job *j, int at)
         int middle = (low + high) / 2;
         *(j->range[middle].at <= at ? &low : &high) = middle;
     }
-    return low;
+    return &j->range[low];
+}
+
+/* The rows of a range whose results are [at, end), as far as it goes. */
+static struct ct_panels_next rows_of_results(const struct job *j, const struct ct_range *r, int at, int end)
+{
+    const int r0 = r->first + at - r->at;
+    return (struct ct_panels_next){j->ws[0], r0, CT_MIN(r->end, r0 + end - at)};
 }
 
 /* Blocks are of results, and may begin and end inside of ranges. */
 static void some_blocks(struct job *j, struct range blocks, struct range next, int thread)
 {
     const int rows = rows_of_block(j->b, j->tokens), step = rows_of_logits(j);
-    const struct ct_range *last = &j->range[j->n_ranges - 1];
-    int at = blocks.first * rows, stop = CT_MIN(blocks.end * rows, last->at + last->end - last->first);
+    const int stop = CT_MIN(blocks.end * rows, j->results), later = next.first * rows;
+    const struct ct_range *r = range_of(j, blocks.first * rows);
 
-    (void)next;
-    for (int i = range_of(j, at); at < stop && ct_pool_goes_on(j->b->pool, thread);) {
-        const struct ct_range *r = &j->range[i];
-        int r0 = r->first + at - r->at, r1 = CT_MIN(CT_MIN(r->end, r0 + step), r0 + stop - at);
-        struct ct_panels_next then = {j->ws[0], r1, CT_MIN(r1 + step, r->end)};
-        if (r1 == r->end)
-            then = i + 1 < j->n_ranges ? (struct ct_panels_next){j->ws[0], r[1].first, r[1].end}
-                                       : (struct ct_panels_next){0};
-        some_rows(j, r0, r1, at, then, thread);
-        at += r1 - r0;
-        i += r1 == r->end;
+    for (int at = blocks.first * rows, end; at < stop && ct_pool_goes_on(j->b->pool, thread); at = end) {
+        const struct ct_panels_next now = rows_of_results(j, r, at, CT_MIN(at + step, stop));
+        struct ct_panels_next then = {0};
+        end = at + now.r1 - now.r0;
+        r += now.r1 == r->end;
+        if (end < stop)
+            then = rows_of_results(j, r, end, CT_MIN(end + step, stop));
+        else if (next.first < next.end)
+            then = rows_of_results(j, range_of(j, later), later, CT_MIN(next.end * rows, j->results));
+        some_rows(j, now, at, then, thread);
     }
 }
 
-void ct_cpu_project_some(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
-                         const struct ct_weight *w, int n_ranges, const struct ct_range *range)
+static void project_ranges(struct job *j, ct_mat in)
 {
-    struct ct_cpu_backend *b = ct_cpu(base);
-    struct job j = {.b = b, .ws = &w, .tokens = n, .to = to, .range = range, .n_ranges = n_ranges};
-    const struct ct_range *last = &range[n_ranges - 1];
+    const struct ct_weight *w = j->ws[0];
+    const struct ct_range *last = &j->range[j->n_ranges - 1];
+    const int rows = rows_of_block(j->b, j->tokens);
 
-    assert(first >= 0 && n >= 0 && first + n <= b->rows.n && n_ranges > 0);
-    if (n == 0 || !w->data)
+    assert(j->first >= 0 && j->tokens >= 0 && j->first + j->tokens <= j->b->rows.n && j->n_ranges > 0);
+    if (j->tokens == 0 || !w->data)
         return;
-    for (int i = 0; i < n_ranges; i++)
-        assert(range[i].first % CT_PANEL_ROWS == 0 && range[i].first < range[i].end &&
-               range[i].end <= w->rows &&
-               range[i].at == (i ? range[i - 1].at + range[i - 1].end - range[i - 1].first : 0));
+    for (const struct ct_range *r = j->range; r <= last; r++)
+        assert(r->first % CT_PANEL_ROWS == 0 && r->first < r->end && r->end <= w->rows &&
+               r->at == (r == j->range ? 0 : r[-1].at + r[-1].end - r[-1].first));
     assert(w->cols == in.cols);
-    prepare(b, (ct_mat){ct_row(in, first), in.cols, in.stride}, n, 1, &w);
-    const int rows = rows_of_block(b, n);
-    run_blocks(&j, (last->at + last->end - last->first + rows - 1) / rows, some_blocks);
+    prepare(j->b, (ct_mat){ct_row(in, j->first), in.cols, in.stride}, j->tokens, 1, j->ws);
+    j->results = last->at + last->end - last->first;
+    run_blocks(j, (j->results + rows - 1) / rows, some_blocks);
+}
+
+static void cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
+                               const struct ct_weight *head, float cap)
+{
+    const struct ct_range all = {0, head->rows, 0};
+    struct job j = {.b = ct_cpu(base),
+                    .ws = &head,
+                    .tokens = n,
+                    .first = first,
+                    .to = to,
+                    .range = &all,
+                    .n_ranges = 1,
+                    .logits = true,
+                    .cap = cap};
+
+    ct_pool_wait_awake(j.b->pool, true); /* a token is drawn, then comes the next pass */
+    project_ranges(&j, in);
+}
+
+static void cpu_project_some(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
+                             const struct ct_weight *w, int n_ranges, const struct ct_range *range)
+{
+    struct job j = {.b = ct_cpu(base),
+                    .ws = &w,
+                    .tokens = n,
+                    .first = first,
+                    .to = to,
+                    .range = range,
+                    .n_ranges = n_ranges};
+
+    project_ranges(&j, in);
 }
 
 /* ---- memory ---- */
@@ -457,4 +459,13 @@ void ct_cpu_project_init(struct ct_cpu_backend *b)
         p->scale = ct_cpu_take(m, values / CT_GROUP * sizeof *p->scale);
         p->sum = ct_cpu_take(m, values / CT_HALF * sizeof *p->sum);
     }
+}
+
+void ct_cpu_product_verbs(struct ct_verbs *v)
+{
+    v->project = cpu_project;
+    v->project_geglu = cpu_project_geglu;
+    v->project_logits = cpu_project_logits;
+    v->project_some = cpu_project_some;
+    v->cap_logits = cpu_cap_logits;
 }

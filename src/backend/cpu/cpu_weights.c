@@ -10,7 +10,8 @@
 
 #define HUGE_PAGE ((size_t)2 << 20) /* where it is another, more or fewer pages are touched than needed */
 
-bool ct_cpu_exact_panels(enum ct_type type)
+/* The types whose panels exact arithmetic reads; of the others it unpacks row by row. */
+static bool exact_panels(enum ct_type type)
 {
     enum ct_lines lines = ct_panel_of(type)->lines;
     return lines == CT_LINES_16 || lines == CT_LINES_32;
@@ -18,7 +19,7 @@ bool ct_cpu_exact_panels(enum ct_type type)
 
 bool ct_cpu_reads_panels(const struct ct_cpu_backend *b, const struct ct_weight *w)
 {
-    return w->layout == CT_LAYOUT_PANELS && (!b->o.exact || ct_cpu_exact_panels(w->type));
+    return w->layout == CT_LAYOUT_PANELS && (!b->o.exact || exact_panels(w->type));
 }
 
 size_t ct_backend_panel_size(enum ct_type type, int cols)
@@ -32,7 +33,7 @@ static struct ct_weight packed_form(const struct ct_cpu_backend *b, struct ct_we
 {
     struct ct_weight form = ct_packed_form(&w);
     bool wanted = b->kernels[0].layout == CT_LAYOUT_PANELS || b->kernels[1].layout == CT_LAYOUT_PANELS;
-    bool packs = wanted && form.layout != w.layout && (!b->o.exact || ct_cpu_exact_panels(w.type));
+    bool packs = wanted && form.layout != w.layout && (!b->o.exact || exact_panels(w.type));
 
     return packs ? form : w;
 }
@@ -71,7 +72,7 @@ static void note_input(struct ct_cpu_backend *b, const struct ct_weight *w)
     *widest = CT_MAX(*widest, w->cols);
 }
 
-carat_status ct_cpu_plan_weight(struct ct_backend *base, const struct ct_weight *w, carat_error *err)
+static carat_status cpu_plan_weight(struct ct_backend *base, const struct ct_weight *w, carat_error *err)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     struct ct_weight as = packed_form(b, *w);
@@ -99,12 +100,12 @@ size_t ct_cpu_mapped_bytes(const struct ct_cpu_backend *b)
     return bytes;
 }
 
-bool ct_cpu_stays(const struct ct_backend *b, const struct ct_weight *w)
+static bool cpu_stays(const struct ct_backend *b, const struct ct_weight *w)
 {
     return packed_form(ct_cpu_const(b), *w).data != NULL;
 }
 
-void ct_cpu_plan_part(struct ct_backend *base, const struct ct_weight *w, size_t bytes)
+static void cpu_plan_part(struct ct_backend *base, const struct ct_weight *w, size_t bytes)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
@@ -112,7 +113,7 @@ void ct_cpu_plan_part(struct ct_backend *base, const struct ct_weight *w, size_t
     b->parts += ct_round_up(bytes, ct_os_page());
 }
 
-void ct_cpu_give_back(struct ct_backend *base, const struct ct_weight *w)
+static void cpu_give_back(struct ct_backend *base, const struct ct_weight *w)
 {
     const struct ct_cpu_backend *b = ct_cpu_const(base);
 
@@ -136,7 +137,7 @@ static struct ct_weight made_form(const struct ct_cpu_backend *b, enum ct_type t
     return packed_form(b, w);
 }
 
-void ct_cpu_plan_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
+static void cpu_plan_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     struct ct_weight form = made_form(b, type, rows, cols);
@@ -148,7 +149,7 @@ void ct_cpu_plan_made(struct ct_backend *base, enum ct_type type, int rows, int 
     b->planned = packed.used;
 }
 
-struct ct_weight ct_cpu_take_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
+static struct ct_weight cpu_take_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     struct ct_weight w = made_form(b, type, rows, cols);
@@ -197,8 +198,8 @@ static void make_item(void *arg, int item, int thread)
         ct_pack(to, &rows, 0);
 }
 
-bool ct_cpu_make(struct ct_backend *base, const struct ct_weight *w, const struct ct_weight *from, int first,
-                 const struct ct_maker *maker)
+static bool cpu_make(struct ct_backend *base, const struct ct_weight *w, const struct ct_weight *from,
+                     int first, const struct ct_maker *maker)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
@@ -227,7 +228,7 @@ static int report(void *user)
     return b->progress(b->progress_user, CT_MIN(done, total) >> 10, total >> 10);
 }
 
-void ct_cpu_load_begin(struct ct_backend *base, carat_progress progress, void *user)
+static void cpu_load_begin(struct ct_backend *base, carat_progress progress, void *user)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
@@ -248,7 +249,7 @@ static void item_is_packed(void *backend, const void *stored, size_t stored_byte
     count_loaded(b, stored_bytes);
 }
 
-struct ct_weight ct_cpu_pack_weight(struct ct_backend *base, struct ct_weight w)
+static struct ct_weight cpu_pack_weight(struct ct_backend *base, struct ct_weight w)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     struct ct_packing p = {.from = &w, .form = packed_form(b, w), .done_with = item_is_packed, .user = b};
@@ -278,7 +279,7 @@ static void touch_item(void *arg, int item, int thread)
 
 /* What stays in the file is read whole for every token, so it is wanted at once, and in the order of the
  * disk. */
-bool ct_cpu_load_end(struct ct_backend *base)
+static bool cpu_load_end(struct ct_backend *base)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
 
@@ -290,4 +291,18 @@ bool ct_cpu_load_end(struct ct_backend *base)
     }
     ct_os_fp_leave(b->fp);
     return ct_pool_unwatch(b->pool);
+}
+
+void ct_cpu_weight_verbs(struct ct_verbs *v)
+{
+    v->plan_weight = cpu_plan_weight;
+    v->stays = cpu_stays;
+    v->plan_part = cpu_plan_part;
+    v->load_begin = cpu_load_begin;
+    v->load_end = cpu_load_end;
+    v->pack_weight = cpu_pack_weight;
+    v->plan_made = cpu_plan_made;
+    v->take_made = cpu_take_made;
+    v->make = cpu_make;
+    v->give_back = cpu_give_back;
 }
