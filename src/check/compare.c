@@ -6,12 +6,14 @@
 
 #include "base/array.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 enum { LOGITS_BYTES = 32 << 20 /* of a side */ };
 
 /* A prompt under way. */
 struct prompt {
+    struct compare *c;
     bool runs;
     carat_compare_prompt p;
     struct party {
@@ -23,12 +25,13 @@ struct prompt {
         size_t capacity;
     } side[CT_SIDES];
     int positions;    /* that were told */
-    int total;        /* positions there will be; -1: that is not known */
+    int total;        /* positions there will be at most */
     int parted, stop; /* as in carat_compared */
     bool ends;        /* after this step */
     carat_status status;
     char message[sizeof((carat_error *)0)->message];
     int first, n; /* its rows of the step */
+    int skip;     /* ids before these that the side under way evaluates */
 };
 
 struct compare {
@@ -36,12 +39,8 @@ struct compare {
     const carat_compare_options *o;
     struct ct_scored_rows rows;
     struct prompt *prompt; /* [parallel] */
-    struct prompt **of;    /* [parallel] those of the rows of a side */
-    carat_row *step;       /* [parallel] */
-    struct taker {
-        struct compare *c;
-        int side, row, skip;
-    } * taker;      /* [parallel] where a head's logits go */
+    carat_row *step;       /* [parallel] of the side under way; user: the prompt */
+    int side;
     bool exhausted; /* there are no further prompts */
     carat_status failed;
 };
@@ -51,6 +50,12 @@ const char *ct_driver_name(carat_driver driver)
     static const char *const names[] = {"ref", "test", "free", "text"};
 
     return (size_t)driver < CT_COUNT(names) ? names[driver] : "";
+}
+
+/* Whether the text behind a prompt is given. */
+static bool is_known(const struct compare *c)
+{
+    return c->o->driver == CARAT_DRIVER_TEXT;
 }
 
 /* ---- prompts ---- */
@@ -78,7 +83,7 @@ static carat_status check_ids(const struct compare *c, const int32_t *ids, int n
 
 static carat_status check_prompt(const struct compare *c, const carat_compare_prompt *p, carat_error *err)
 {
-    const bool text = c->o->driver == CARAT_DRIVER_TEXT;
+    const bool text = is_known(c);
 
     if (!p->prompt || p->n_prompt < 1 || p->n_text < 0 || (p->n_text && !p->text))
         return ct_fail(err, CARAT_E_ARGUMENT,
@@ -119,19 +124,16 @@ static carat_status begin_prompt(struct compare *c, struct prompt *p, const cara
     const int most = c->o->max_tokens;
 
     CT_TRY(check_prompt(c, given, err));
-    p->p = *given;
+    *p = (struct prompt){.c = c,
+                         .runs = true,
+                         .p = *given,
+                         .side = {p->side[CT_REF], p->side[CT_TEST]},
+                         .total = most ? most : INT_MAX,
+                         .parted = -1,
+                         .stop = -1};
     p->p.whole |= given->recorded != NULL;
-    p->runs = true;
-    p->ends = false;
-    p->status = CARAT_OK;
-    p->message[0] = 0;
-    p->positions = 0;
-    p->parted = p->stop = -1;
-    p->total = c->o->driver == CARAT_DRIVER_TEXT ? given->n_text + (given->recorded != NULL)
-               : most                            ? most
-                                                 : -1;
-    if (c->o->driver == CARAT_DRIVER_TEXT && most)
-        p->total = CT_MIN(p->total, most);
+    if (is_known(c))
+        p->total = CT_MIN(p->total, given->n_text + (given->recorded != NULL));
     for (int side = 0; side < CT_SIDES; side++) {
         p->side[side].n = 0;
         p->side[side].done = false;
@@ -179,11 +181,6 @@ static void tell_end(struct compare *c, struct prompt *p, carat_error *err)
 
 /* ---- a step: which rows ---- */
 
-static bool is_known(const struct compare *c)
-{
-    return c->o->driver == CARAT_DRIVER_TEXT;
-}
-
 /* What a side evaluates of a prompt in this step: the ids into *row, their number of wanted logits as a
  * result. */
 static int feed(const struct compare *c, const struct prompt *p, int side, int share, carat_row *row)
@@ -203,17 +200,22 @@ static int feed(const struct compare *c, const struct prompt *p, int side, int s
     return n;
 }
 
+static bool is_active(const struct prompt *p)
+{
+    return p->runs && !p->ends;
+}
+
 /* Lays the rows of all prompts one behind the other. Returns their number. */
 static int lay_rows(struct compare *c)
 {
     int running = 0, n = 0;
 
     for (int i = 0; i < c->o->parallel; i++)
-        running += c->prompt[i].runs && !c->prompt[i].ends;
+        running += is_active(&c->prompt[i]);
     for (int i = 0; i < c->o->parallel; i++) {
         struct prompt *p = &c->prompt[i];
         carat_row unused;
-        if (!p->runs || p->ends)
+        if (!is_active(p))
             continue;
         p->first = n;
         p->n = feed(c, p, CT_TEST, CT_MAX(1, c->rows.capacity / running), &unused);
@@ -224,9 +226,9 @@ static int lay_rows(struct compare *c)
 
 static int take_logits(void *user, int token, const struct ct_logits *logits)
 {
-    struct taker *t = user;
+    const struct prompt *p = user;
 
-    ct_scored_take(&t->c->rows, t->side, t->row + token - t->skip, logits);
+    ct_scored_take(&p->c->rows, p->c->side, p->first + token - p->skip, logits);
     return 0;
 }
 
@@ -250,20 +252,21 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
     for (int i = 0; i < c->o->parallel; i++) {
         struct prompt *p = &c->prompt[i];
         carat_row *row = &c->step[n];
-        if (!p->runs || p->ends || p->side[side].done)
+        if (!is_active(p) || p->side[side].done)
             continue;
         feed(c, p, side, p->n, row);
         row->session = p->side[side].session;
+        row->user = p;
+        p->skip = row->n - p->n;
         if (c->rows.id[side] || row->wants == CARAT_WANTS_ALL) /* a single row's stay in its session */
             row->logits = ct_scored_place(&c->rows, side, p->first);
         if (c->rows.id[side]) {
-            c->taker[n] = (struct taker){c, side, p->first, row->n - p->n};
-            row->user = &c->taker[n];
             row->session->take = take_logits;
             row->session->reading = &some;
         }
-        c->of[n++] = p;
+        n++;
     }
+    c->side = side;
     if (n && ct_step(e, c->step, n, &message) == CARAT_E_ARGUMENT) /* nothing was evaluated */
         return ct_fail(err, CARAT_E_ARGUMENT, "%s", message.message);
     for (int i = 0; i < n; i++) {
@@ -273,9 +276,9 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
         if (row->status == CARAT_E_CANCELLED)
             return ct_fail(err, CARAT_E_CANCELLED, "the comparison was cancelled");
         if (row->status)
-            end_prompt(c->of[i], row->status, "%s: %s", ct_side_name(side), message.message);
+            end_prompt(row->user, row->status, "%s: %s", ct_side_name(side), message.message);
         else if (!c->rows.id[side])
-            find_logits(c, side, c->of[i], row);
+            find_logits(c, side, row->user, row);
     }
     return CARAT_OK;
 }
@@ -336,24 +339,18 @@ static void go_on_apart(struct compare *c, struct prompt *p)
 
 static int32_t next_id(const struct compare *c, const struct prompt *p, const carat_difference *d)
 {
-    switch (c->o->driver) {
-    case CARAT_DRIVER_TEXT:
+    if (is_known(c))
         return p->positions < p->p.n_text ? p->p.text[p->positions] : -1;
-    case CARAT_DRIVER_TEST:
-        return d->top_test;
-    default:
-        return d->top_ref;
-    }
+    return c->o->driver == CARAT_DRIVER_TEST ? d->top_test : d->top_ref;
 }
 
 /* Whether nothing more can be evaluated behind a position. */
 static bool is_full(const struct compare *c, const struct prompt *p)
 {
-    bool full = false;
+    const int held = p->p.n_prompt + p->positions;
 
-    for (int side = 0; side < CT_SIDES && !is_known(c); side++)
-        full |= p->p.n_prompt + p->positions > c->engine[side]->plan.context;
-    return full;
+    return !is_known(c) &&
+           (held > c->engine[CT_REF]->plan.context || held > c->engine[CT_TEST]->plan.context);
 }
 
 /* Tells of a position, and decides how its prompt goes on: with what follows, apart, or not at all. */
@@ -378,7 +375,7 @@ static void take_position(struct compare *c, struct prompt *p, const carat_diffe
     p->side[CT_REF].feed = p->side[CT_TEST].feed = next;
     if (c->o->driver == CARAT_DRIVER_FREE && !p->ends && !d->match) {
         p->parted = position.index;
-        p->total = -1;
+        p->total = INT_MAX;
         p->side[CT_TEST].feed = d->top_test;
         p->ends = true;
         for (int side = 0; side < CT_SIDES; side++) {
@@ -407,13 +404,11 @@ static void complete_rows(struct compare *c)
 {
     for (int i = 0; i < c->o->parallel; i++) {
         const struct prompt *p = &c->prompt[i];
-        for (int k = 0; p->runs && !p->ends && k < p->n; k++) {
-            struct ct_scored_row *row = &c->rows.row[p->first + k];
-            const int at = p->positions + k;
-            row->follows = is_known(c)                         ? CT_NEXT_GIVEN
-                           : c->o->driver == CARAT_DRIVER_TEST ? CT_NEXT_TEST
-                                                               : CT_NEXT_REF;
-            row->next = at < p->p.n_text ? p->p.text[at] : -1;
+        for (int k = 0; is_active(p) && k < p->n; k++) {
+            const int at = p->positions + k, follows = at < p->p.n_text ? p->p.text[at] : CT_SCORE_NO_NEXT;
+            c->rows.row[p->first + k].next = is_known(c)                         ? follows
+                                             : c->o->driver == CARAT_DRIVER_TEST ? CT_SCORE_NEXT_TEST
+                                                                                 : CT_SCORE_NEXT_REF;
             if (p->p.recorded)
                 ct_scored_all(&c->rows, CT_REF, p->first + k,
                               p->p.recorded + (size_t)(p->p.n_prompt - 1 + at) * (size_t)c->rows.n_vocab);
@@ -476,17 +471,14 @@ static carat_status open_all(struct compare *c, carat_error *err)
     c->rows.capacity =
         (int)CT_MAX((size_t)parallel, CT_MIN((size_t)c->engine[CT_TEST]->plan.chunk, LOGITS_BYTES / row));
     c->prompt = calloc((size_t)parallel, sizeof *c->prompt);
-    c->of = calloc((size_t)parallel, sizeof *c->of);
     c->step = calloc((size_t)parallel, sizeof *c->step);
-    c->taker = calloc((size_t)parallel, sizeof *c->taker);
-    if (!c->prompt || !c->of || !c->step || !c->taker)
+    if (!c->prompt || !c->step)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for %d prompts", parallel);
     for (int side = 0; side < CT_SIDES; side++)
         partial[side] = c->engine[side] && c->engine[side]->head.o.strategy != CARAT_HEAD_DENSE;
     CT_TRY(ct_scored_open(&c->rows, c->engine[CT_TEST]->plan.threads, partial, err));
+    const carat_session_options options = {.size = sizeof options, .watch = c->o->watch, .user = c->o->user};
     for (int i = 0; i < 2 * parallel; i++) {
-        const carat_session_options options = {
-            .size = sizeof options, .watch = c->o->watch, .user = c->o->user};
         const int side = i % CT_SIDES;
         if (c->engine[side])
             CT_TRY(ct_session_create(&c->prompt[i / 2].side[side].session, c->engine[side], &options, err));
@@ -505,9 +497,7 @@ static void close_all(struct compare *c)
         }
     ct_scored_close(&c->rows);
     free(c->prompt);
-    free(c->of);
     free(c->step);
-    free(c->taker);
 }
 
 static bool is_under_way(const struct compare *c)

@@ -23,7 +23,7 @@ struct scoring {
     float *logits; /* [SLICE][stride] of the slice under way */
     size_t bytes;  /* of them */
     const struct ct_score *kernel;
-    struct ct_pool *pool; /* NULL: one thread does */
+    struct ct_pool *pool;
     int at;               /* first id of the slice; those before are evaluated */
     carat_progress watch; /* the session's own, while the call's is in its place */
     void *user;
@@ -52,11 +52,7 @@ static void score_slice(struct scoring *s, int rows)
 {
     ct_fpenv saved = ct_os_fp_enter();
 
-    if (s->pool)
-        ct_pool_run(s->pool, rows, score_behind, s);
-    else
-        for (int i = 0; i < rows; i++)
-            score_behind(s, i, 0);
+    ct_pool_run(s->pool, rows, score_behind, s);
     ct_os_fp_leave(saved);
 }
 
@@ -141,7 +137,7 @@ static carat_status check_scoring(const struct scoring *s, carat_error *err)
 static carat_status prepare_scoring(struct scoring *s, carat_error *err)
 {
     const carat_engine *e = s->session->engine;
-    const int rows = CT_MIN(SLICE, s->n - 1), threads = CT_MIN(e->plan.threads, rows);
+    const int rows = CT_MIN(SLICE, s->n - 1);
 
     if (rows == 0)
         return CARAT_OK;
@@ -149,7 +145,7 @@ static carat_status prepare_scoring(struct scoring *s, carat_error *err)
     if (!(s->logits = ct_os_reserve(s->bytes)))
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for %d rows of logits", rows);
     ct_os_huge(s->logits, s->bytes);
-    return threads > 1 ? ct_pool_create(&s->pool, threads, err) : CARAT_OK;
+    return ct_pool_create(&s->pool, CT_MIN(e->plan.threads, rows), err);
 }
 
 static carat_status score_claimed(struct scoring *s, carat_error *err)

@@ -93,11 +93,6 @@ static int intersect(struct ct_scored_rows *r, int row, const int32_t **ids)
     return n;
 }
 
-static int column_of(const int32_t *ids, int n, int32_t id)
-{
-    return ct_logits_place(&(struct ct_logits){.id = ids, .n = n}, id);
-}
-
 static void score_row(void *arg, int item, int thread)
 {
     struct ct_scored_rows *r = arg;
@@ -116,10 +111,8 @@ static void score_row(void *arg, int item, int thread)
                                              .left_out = r->n_text_vocab - n};
         return;
     }
-    const int next = row->follows == CT_NEXT_REF    ? CT_SCORE_NEXT_REF
-                     : row->follows == CT_NEXT_TEST ? CT_SCORE_NEXT_TEST
-                     : row->next < 0                ? CT_SCORE_NO_NEXT
-                                                    : column_of(ids, n, row->next);
+    const int next =
+        row->next < 0 ? row->next : ct_logits_place(&(struct ct_logits){.id = ids, .n = n}, row->next);
     r->score->pair(&pair, row->side[CT_REF].value, row->side[CT_TEST].value, n, next, CT_MIN(r->top, n));
     row->wrong = pair.wrong;
     if (pair.wrong != CT_SCORE_BOTH_FINITE) {

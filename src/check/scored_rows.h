@@ -17,8 +17,7 @@ struct ct_scored_side {
 
 struct ct_scored_row {
     struct ct_scored_side side[CT_SIDES];
-    int32_t next;                                              /* the id that follows, or: */
-    enum { CT_NEXT_GIVEN, CT_NEXT_REF, CT_NEXT_TEST } follows; /* the highest of that side */
+    int32_t next;             /* the id that follows, or CT_SCORE_NO_NEXT and so on */
     enum ct_score_side wrong; /* results: the side with NaN or infinity, at which id; the difference else */
     int32_t wrong_id;
     carat_difference difference;

@@ -130,10 +130,10 @@ struct prompt_sum {
     int64_t n;
 };
 
-static void bootstrap(const struct prompt_sum *prompt, uint32_t n, double *mean, carat_summary *s)
+static void bootstrap(const struct prompt_sum *prompt, uint32_t n, carat_summary *s)
 {
     static const double ends[2] = {0.025, 0.975};
-    double interval[2];
+    double mean[RESAMPLES], interval[2];
 
     for (uint32_t r = 0; r < RESAMPLES; r++) {
         double sum = 0;
@@ -158,16 +158,12 @@ carat_status ct_summarise(const double *values, const int64_t *counts, int n_pro
     static const double q[MOST_QUANTILES] = {0.5, 0.9, 0.99};
     double out[MOST_QUANTILES] = {NAN, NAN, NAN};
     struct prompt_sum *prompt = malloc((size_t)n_prompts * sizeof *prompt + 1);
-    double *mean = malloc(RESAMPLES * sizeof *mean);
     struct total all = {{0}, 0};
     int64_t n = 0;
     uint32_t filled = 0;
 
-    if (!prompt || !mean) {
-        free(prompt);
-        free(mean);
+    if (!prompt)
         return ct_no_memory(err, "the sums of the prompts");
-    }
     s->max = NAN;
     for (int p = 0; p < n_prompts; p++) {
         struct total one = {{0}, 0};
@@ -192,9 +188,8 @@ carat_status ct_summarise(const double *values, const int64_t *counts, int n_pro
     s->has_interval = 0;
     s->low = s->high = NAN;
     if (filled > 1)
-        bootstrap(prompt, filled, mean, s);
+        bootstrap(prompt, filled, s);
     free(prompt);
-    free(mean);
     return CARAT_OK;
 }
 
