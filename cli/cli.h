@@ -115,7 +115,7 @@ void output_start(void);
 void out_write(const void *data, size_t n);
 void out_print(const char *format, ...) PRINTF(1, 2);
 /* What a model wrote, or somebody else: on a terminal a control byte is shown, as \x1b, and not obeyed; what
- * is no UTF-8 likewise. Elsewhere the bytes go out as they are. Text comes in whole characters. */
+ * is not UTF-8 likewise. Elsewhere the bytes go out as they are. Text comes in whole characters. */
 void out_text(const char *text, size_t n);
 /* From here on lines that are wider than the terminal go on in the next one, below column `indent`, between
  * words; 0: no more. A call of out_print is at most 4 KiB meanwhile. Nothing but a terminal is folded for. */

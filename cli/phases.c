@@ -141,7 +141,7 @@ static int read_file(struct phases *p, int fd)
     struct stat st;
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return fail(USAGE, "%s: it is no regular file", p->path);
+        return fail(USAGE, "%s: it is not a regular file", p->path);
     while (n < sizeof text && (got = read(fd, text + n, sizeof text - n)) != 0) {
         if (got < 0)
             return fail(FAILED, "%s: %s", p->path, strerror(errno));

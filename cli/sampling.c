@@ -30,7 +30,7 @@ static int add_link(carat_link *links, int *n, int link, const char *option, con
     if (link == CARAT_LINKS)
         return fail(
             USAGE,
-            "option %s: '%.*s' is no sampler, expected penalties, dry, top_k, typ_p, top_p, min_p, xtc or "
+            "option %s: '%.*s' is not a sampler, expected penalties, dry, top_k, typ_p, top_p, min_p, xtc or "
             "temperature",
             option, length > 40 ? 40 : length, word);
     for (int i = 0; i < *n; i++)

@@ -11,7 +11,7 @@
 
 #include "cli.h"
 
-/* What is written beside a regular file and renamed needs its directory; what is no regular file is opened as
+/* What is written beside a regular file and renamed needs its directory; what is not a regular file is opened as
  * it is. */
 int check_writable(const char *what, const char *path)
 {

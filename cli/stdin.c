@@ -21,7 +21,7 @@ static carat_status refuse(carat_error *err, carat_status code, const char *why)
     return code;
 }
 
-/* Fills [capacity] until the end of the pipe. What is no GGUF file has to be small: a tokenizer, or a
+/* Fills [capacity] until the end of the pipe. What is not a GGUF file has to be small: a tokenizer, or a
  * mistake. */
 static carat_status read_pipe(unsigned char *data, size_t capacity, size_t *n, carat_error *err)
 {

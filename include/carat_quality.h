@@ -203,7 +203,7 @@ typedef struct carat_judgement {
 } carat_judgement;
 CARAT_DEFAULT(carat_judgement)
 /* Judges means by limits; NULL: those of carat_get_quality_limits. Any thread. CARAT_E_ARGUMENT (also
- * limits that are no number, or the wrong way round). */
+ * limits that are not a number, or the wrong way round). */
 CARAT_API carat_status carat_judge(const carat_quality *quality, const carat_quality_limits *limits,
                                    carat_judgement *judgement, carat_error *err);
 

@@ -93,7 +93,7 @@ bool older_samples(const json_t *object, struct spread *spread, bool *memory)
     sample = calloc(n, sizeof *sample);
     *memory = sample != NULL;
     for (size_t i = 0; i < n && sample && good; i++) {
-        sample[i] = json_number_value(json_array_get(list, i)); /* 0 for what is no number */
+        sample[i] = json_number_value(json_array_get(list, i)); /* 0 for what is not a number */
         good = sample[i] > 0 && isfinite(sample[i]);
     }
     if (sample && good)

@@ -52,7 +52,7 @@ static int open_history(char *path, int flags, const char **why)
     if (fd < 0)
         return -1;
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
-        *why = "it is no regular file";
+        *why = "it is not a regular file";
     else if (s.st_uid != geteuid())
         *why = "it belongs to somebody else";
     else if ((s.st_mode & 077) == 0 || fchmod(fd, 0600) == 0)

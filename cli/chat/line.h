@@ -20,7 +20,7 @@ enum line_end {
 struct edit;
 /* Words that Tab completes: the i-th, NULL after the last. */
 typedef const char *(*edit_word)(int i);
-/* NULL where standard input and output are no terminal that lines can be edited on, or libedit is not
+/* NULL where standard input and output are not a terminal that lines can be edited on, or libedit is not
  * built in. Lines are remembered where that is possible, and with verbose a note says where it is not. */
 struct edit *edit_open(edit_word words, bool verbose);
 /* A line that begins with `fill`, which may be NULL, to be changed; *text is for free, and may have newlines

@@ -38,7 +38,7 @@ static int take_limit(carat_quality_limits *l, const char *word, size_t n)
     }
     return fail(
         USAGE,
-        "--limits: '%.*s' is no limit, as in kl=0.01:0.1; they are kl, correlation, match and entropy, "
+        "--limits: '%.*s' is not a limit, as in kl=0.01:0.1; they are kl, correlation, match and entropy, "
         "each with the value for healthy and the one for concerning",
         (int)(n < 60 ? n : 60), word);
 }

@@ -23,7 +23,7 @@ static int dataset_open(struct dataset *d)
     if (!d->file || fstat(fileno(d->file), &s) != 0)
         return fail(FAILED, "%s: cannot be opened: %s", d->path, strerror(errno));
     if (!S_ISREG(s.st_mode)) /* it is read twice */
-        return fail(FAILED, "%s: is no regular file, which a data set must be", d->path);
+        return fail(FAILED, "%s: is not a regular file, which a data set must be", d->path);
     return DONE;
 }
 

@@ -112,7 +112,7 @@ static bool line_ids(struct reading *r, const char *member, const json_t **ids)
         const json_t *id = json_array_get(*ids, i);
         if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX)
             return line_wrong(r, dataset_line_byte(r->text, r->n, member, (int)i),
-                              "entry %zu of \"%s\" is no token id (a number from 0 to %d)", i, member,
+                              "entry %zu of \"%s\" is not a token id (a number from 0 to %d)", i, member,
                               INT32_MAX);
     }
     return true;
@@ -165,7 +165,7 @@ static bool line_members(struct reading *r)
     size_t n_logits = 0;
 
     if (!json_is_object(l->root))
-        return line_wrong(r, 0, "it is no JSON object");
+        return line_wrong(r, 0, "it is not a JSON object");
     l->id = json_object_get(l->root, "id");
     if (json_is_null(l->id))
         l->id = NULL;

@@ -35,10 +35,11 @@ static int take_word(struct side *s, const char *what, const char *word, size_t 
     while (i < N_WORDS && (strlen(words[i].word) != name || strncmp(words[i].word, word, name) != 0))
         i++;
     if (i == N_WORDS)
-        return fail(USAGE,
-                    "%s: '%.*s' is no mode; they are exact, kv=TYPE, isa=LEVEL, chunk=N, threads=N, layers=N "
-                    "and head=STRATEGY",
-                    what, (int)(n < 40 ? n : 40), word);
+        return fail(
+            USAGE,
+            "%s: '%.*s' is not a mode; they are exact, kv=TYPE, isa=LEVEL, chunk=N, threads=N, layers=N "
+            "and head=STRATEGY",
+            what, (int)(n < 40 ? n : 40), word);
     const struct option *option = find_option(words[i].option);
     if ((value < n) == (option->kind == FLAG) || (option->kind != FLAG && value == n))
         return fail(USAGE, "%s: %s takes %s value", what, words[i].word, option->kind == FLAG ? "no" : "a");

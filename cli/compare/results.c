@@ -94,7 +94,7 @@ static int results_run(struct results *r, const char *line, size_t n)
     r->run = json_is_object(run) ? json_incref(run) : NULL;
     json_decref(first);
     if (!r->run)
-        return fail(FAILED, "%s: is no file of results; --restart begins anew in its place", r->path);
+        return fail(FAILED, "%s: is not a file of results; --restart begins anew in its place", r->path);
     return DONE;
 }
 
@@ -133,7 +133,7 @@ static int results_directory(const char *dir)
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return fail(FAILED, "%s: cannot be made: %s", dir, strerror(errno));
     if (stat(dir, &s) != 0 || !S_ISDIR(s.st_mode))
-        return fail(FAILED, "%s: is no directory", dir);
+        return fail(FAILED, "%s: is not a directory", dir);
     return DONE;
 }
 
@@ -171,7 +171,7 @@ static int results_lock(struct results *r, const char *data)
         return fail_memory();
     }
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
-        return fail(FAILED, "%s: is no regular file", r->path);
+        return fail(FAILED, "%s: is not a regular file", r->path);
     if (stat(data, &of_data) == 0 && s.st_dev == of_data.st_dev && s.st_ino == of_data.st_ino)
         return fail(USAGE, "%s: is what --dataset reads: name another --out", r->path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)

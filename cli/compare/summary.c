@@ -247,7 +247,7 @@ static int gather_line(struct gathering *g, const char *text, size_t n, int64_t 
     int code = DONE;
 
     if (!status || !json_object_get(line, "id")) {
-        code = fail_as(FAILED, CARAT_E_FORMAT, "line %lld of the results is no line of results: %s",
+        code = fail_as(FAILED, CARAT_E_FORMAT, "line %lld of the results is not a line of results: %s",
                        (long long)number, line ? "it has no \"id\" or no \"status\"" : error.text);
         json_decref(line);
         return code;

@@ -98,7 +98,7 @@ static void judge_kernels(struct report *r)
                "several times slower");
 #endif
     if (strcmp(h->build, "release") != 0)
-        advise(r, "build", "this is no plain release build but: %s", h->build);
+        advise(r, "build", "this is not a plain release build but: %s", h->build);
 }
 
 /* ---- processors ---- */

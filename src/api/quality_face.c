@@ -33,11 +33,11 @@ carat_status carat_difference_of(const float *ref, const float *test, int n,
     if (o.top < 0 || o.top > CT_SCORE_TOP)
         return ct_fail(err, CARAT_E_ARGUMENT, "top = %d, expected 0 to %d", o.top, CT_SCORE_TOP);
     if (isnan(o.near_tie))
-        return ct_fail(err, CARAT_E_ARGUMENT, "near_tie is no number");
+        return ct_fail(err, CARAT_E_ARGUMENT, "near_tie is not a number");
     if (o.ids)
         CT_TRY(check_ids(o.ids, n, err));
     if (o.has_next && (o.next < 0 || (!o.ids && o.next >= n)))
-        return ct_fail(err, CARAT_E_ARGUMENT, "next = %d is no id of %d logits", o.next, n);
+        return ct_fail(err, CARAT_E_ARGUMENT, "next = %d is not an id of %d logits", o.next, n);
     CT_TRY(ct_difference_of(ref, test, n, &o, &full, err));
     ct_give_struct(difference, &full);
     return CARAT_OK;
@@ -124,7 +124,7 @@ carat_status carat_compare(carat_engine *ref, carat_engine *test, const carat_co
     CT_TRY(ct_take_struct(&p, sizeof p, prompt, "carat_compare_prompt", err));
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_compare_options", err));
     if (!*ct_driver_name(o.driver))
-        return ct_fail(err, CARAT_E_ARGUMENT, "driver is %d, which is no carat_driver", (int)o.driver);
+        return ct_fail(err, CARAT_E_ARGUMENT, "driver is %d, which is not a carat_driver", (int)o.driver);
     if (o.max_tokens < 0 || o.parallel < 0 || o.top < 0 || o.top > CT_SCORE_TOP || isnan(o.near_tie))
         return ct_fail(
             err, CARAT_E_ARGUMENT,

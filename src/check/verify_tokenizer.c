@@ -208,7 +208,7 @@ static carat_status try_character(const struct trial *tr, uint32_t code, carat_t
     bool piece = ct_tokenizer_find(tr->t, (struct ct_str){text, n}) >= 0;
     if (!piece && code != ' ' && !tr->prefix &&
         (ids->n != (int)n || memcmp(ids->ids, bytes, n * sizeof *bytes) != 0))
-        snprintf(reason, REASON, "U+%04X is no piece, but it is encoded as %s instead of its bytes", code,
+        snprintf(reason, REASON, "U+%04X is not a piece, but it is encoded as %s instead of its bytes", code,
                  list_ids(listed, ids->ids, ids->n));
     return CARAT_OK;
 }

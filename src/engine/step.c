@@ -92,7 +92,7 @@ carat_status ct_check_wants(const carat_row *row, carat_error *err)
     carat_wants wants = wants_of(row);
 
     if ((int)wants < CARAT_WANTS_DEFAULT || wants > CARAT_WANTS_SOME)
-        return ct_fail(err, CARAT_E_ARGUMENT, "a row wants %d, which is no carat_wants", (int)wants);
+        return ct_fail(err, CARAT_E_ARGUMENT, "a row wants %d, which is not a carat_wants", (int)wants);
     if ((wants == CARAT_WANTS_ALL || wants == CARAT_WANTS_SOME) && !row->logits && !row->deliver)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "a row wants logits of several tokens and has neither logits nor "

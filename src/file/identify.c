@@ -106,8 +106,9 @@ carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
     char hex[4 * 3 + 1] = "";
     for (size_t k = 0; k < CT_MIN(b.size, (size_t)4); k++)
         snprintf(hex + 3 * k, 4, " %02x", b.data[k]);
-    return ct_fail(err, CARAT_E_UNSUPPORTED,
-                   "%s is no model that carat knows: it begins with bytes%s; a GGUF file (47 47 55 46) or a "
-                   "Hugging Face model directory was expected",
-                   path, hex);
+    return ct_fail(
+        err, CARAT_E_UNSUPPORTED,
+        "%s is not a model that carat knows: it begins with bytes%s; a GGUF file (47 47 55 46) or a "
+        "Hugging Face model directory was expected",
+        path, hex);
 }

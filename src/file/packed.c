@@ -441,7 +441,7 @@ static void walk_index(struct walk *w, struct ct_packed *p)
     walk_range(w, p->n_unused, 0, CT_PACKED_TENSORS);
     walk_c_text(w, "unused tensor", &p->unused, MAX_NAME);
     if (is_reading(w) && p->n_unused && !ct_name_ok(p->unused, MAX_NAME))
-        walk_fault(w, "has a name that is no plain text");
+        walk_fault(w, "has a name that is not plain text");
     LIST(w, "number of sources", "source", &p->n_source, &p->source, MAX_SOURCE, walk_source);
     LIST(w, "number of metadata keys", "metadata key", &p->n_meta, &p->meta, CT_MAX_META, walk_meta);
     LIST(w, "number of tensors", "tensor", &p->n_tensor, &p->tensor, CT_PACKED_TENSORS, walk_tensor);

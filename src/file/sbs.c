@@ -268,9 +268,10 @@ static carat_status add_sbs_tensor(struct sbs *s, const struct ct_sbs_entry *e)
     const struct sbs_type *type = &sbs_types[e->type];
     struct ct_tensor *t;
     if (!b)
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: blob \"toc\": the entry at byte %llu names \"%s\", which is no blob of this file",
-                       s->path, (unsigned long long)e->offset, e->name);
+        return ct_fail(
+            s->err, CARAT_E_FORMAT,
+            "%s: blob \"toc\": the entry at byte %llu names \"%s\", which is not a blob of this file",
+            s->path, (unsigned long long)e->offset, e->name);
     CT_TRY(check_sbs_entry(s, e, b, type));
     CT_TRY(ct_file_add(s->f, &t, s->err));
     t->name = e->name;

@@ -92,7 +92,7 @@ carat_status ct_timeline_read(struct ct_timeline *t, const char *path, struct ct
                        path, bytes.size, sizeof h);
     memcpy(&h, bytes.data, sizeof h);
     if (memcmp(h.magic, CT_TIMELINE_MAGIC, sizeof h.magic) != 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: is no timeline file: it does not begin with %s", path,
+        return ct_fail(err, CARAT_E_FORMAT, "%s: is not a timeline file: it does not begin with %s", path,
                        CT_TIMELINE_MAGIC);
     if (h.layout != CT_TIMELINE_LAYOUT)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline file of layout %u, expected %d", path,

@@ -93,7 +93,7 @@ carat_status ct_refuse_name(const char *path, const char *key, struct ct_str nam
     if (r)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s \"%s\" is %s, which carat does not run; %s", path,
                        key, shown, r->what, r->instead);
-    return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s \"%s\" is no model that carat runs; " RUNS, path, key,
+    return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s \"%s\" is not a model that carat runs; " RUNS, path, key,
                    shown);
 }
 

@@ -9,7 +9,7 @@
 /* False for a type that ct_encode does not write: it writes Q8_0, Q5_0 and Q4_0. */
 bool ct_encodes(enum ct_type type);
 /* n values, a multiple of the block, as blocks of that type. A NaN among 32 makes the scale of their block
- * NaN, an infinity makes it infinite, so that what is computed with it is no number either. */
+ * NaN, an infinity makes it infinite, so that what is computed with it is not a number either. */
 void ct_encode(enum ct_type type, void *blocks, const float *x, size_t n);
 
 /* The largest |x| of n values; NaN when one is. */

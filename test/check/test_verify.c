@@ -464,7 +464,7 @@ static void bad_tokenizers_fail(void **state)
     free(r);
     /* without byte_fallback the reader asks for no byte tokens, and nothing becomes them */
     r = with_tokenizer(json, n, "\"byte_fallback\": true", "\"byte_fallback\":false");
-    holds(detail_of(r, "tokenizer", 0), "U+0000 is no piece, but it is encoded as 3 instead of its bytes");
+    holds(detail_of(r, "tokenizer", 0), "U+0000 is not a piece, but it is encoded as 3 instead of its bytes");
     free(r);
     r = with_tokenizer(json, n, "\"<0xF0>\"", "\"<0xG0>\"");
     holds(detail_of(r, "tokenizer", 0), "the vocabulary has tokens for only 255 of 256 bytes");

@@ -26,7 +26,7 @@ void __wrap_ct_json_init(struct ct_json *j, const char *name, struct ct_bytes te
 }
 
 /* A header of tensors, config.json, generation_config.json and tokenizer.json. The chat template is a file of
- * its own, which is no JSON, so nothing of tokenizer_config.json is asked for. */
+ * its own, which is not JSON, so nothing of tokenizer_config.json is asked for. */
 static void tiny_in_four_reads(void **state)
 {
     carat_model *model = NULL;

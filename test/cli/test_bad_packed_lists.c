@@ -211,7 +211,7 @@ static const struct bad_case metadata[] = {
      {"x.carat", "general.architecture", "missing"}},
     {"P6", "an empty key", SET_META(ARCH, key, TEXT("")), 4, {IN_IT, "the key of metadata key 0 is \"\""}},
     {"P6", "a key with a line end", SET_META(ARCH, key, TEXT("a\nb")), 4, {IN_IT, "a\\x0ab", "plain text"}},
-    {"P6", "a key that is no UTF-8", SET_META(ARCH, key, TEXT("a\xff")), 4, {IN_IT, "a\\xff"}},
+    {"P6", "a key that is not UTF-8", SET_META(ARCH, key, TEXT("a\xff")), 4, {IN_IT, "a\\xff"}},
     {"P6",
      "a key twice",
      SET_META(BLOCKS, key, TEXT("general.name")),

@@ -93,7 +93,7 @@ count '<title>pp4+tg2' 3
 count '<title>' 16 # with the picture's own
 count 'class="whisker"' 15
 count 'class="mark"' 20 # five in legends
-grep -q 'nan\|inf' out.svg && die 'a place that is no number'
+grep -q 'nan\|inf' out.svg && die 'a place that is not a number'
 # opened tags are closed in order
 balanced() {
     tr '\n' ' ' <"$1" | grep -o '<[^>]*>' | awk '
@@ -108,7 +108,7 @@ if command -v xmllint >/dev/null; then xmllint --noout out.svg || die 'xmllint o
 ln -s "$tiny" '<b>&amp;"'
 expect 0 bench '<b>&amp;"' -p 0 -n 2 -d 5 -r 1 --isa ref --plot out.svg
 count 'class="whisker"' 1
-grep -q 'nan\|inf' out.svg && die 'a place that is no number'
+grep -q 'nan\|inf' out.svg && die 'a place that is not a number'
 balanced out.svg || die 'not well-formed'
 # nothing is there before all is done, and what cannot be written is said before anything is measured
 refuse 1 bench no.gguf --plot none/out.svg

@@ -181,7 +181,7 @@ static void keys_edit(void **state)
             "a");
     line_is("a\xc3(b\xff"
             "c\xa4",
-            "a(bc"); /* what is no UTF-8 is no key */
+            "a(bc"); /* what is not UTF-8 is no key */
     sees(">>> ");
     types("set system x" HOME "/\r"); /* the whole line */
     sees(">>> ");

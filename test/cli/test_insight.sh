@@ -121,7 +121,7 @@ err_has 'carat.json: it has more than 65536 bytes'
 rm "$model/carat.json"
 mkfifo "$model/carat.json"
 refuse 2 run "$model" "$prompt" -n 1
-err_has 'carat.json: it is no regular file'
+err_has 'carat.json: it is not a regular file'
 rm "$model/carat.json"
 
 # costs are remembered by model and settings, and nothing strange in their file does harm

@@ -48,11 +48,11 @@ wrong() { # what the message has, then options
     refuse 2 run tiny hi -n 1 "$@"
     err_has "$message"
 }
-wrong "option --samplers: 'foo' is no sampler, expected penalties, dry" --samplers 'top_k;foo'
-wrong "option --samplers: '' is no sampler" --samplers 'top_k;;temperature'
-wrong "option --samplers: '' is no sampler" --samplers ''
+wrong "option --samplers: 'foo' is not a sampler, expected penalties, dry" --samplers 'top_k;foo'
+wrong "option --samplers: '' is not a sampler" --samplers 'top_k;;temperature'
+wrong "option --samplers: '' is not a sampler" --samplers ''
 wrong "option --samplers: 'top-k' is there twice" --samplers 'top_k;top-k'
-wrong "option --sampling-seq: 'q' is no sampler" --sampling-seq kq
+wrong "option --sampling-seq: 'q' is not a sampler" --sampling-seq kq
 wrong 'say the same' --samplers top_k --sampling-seq k
 for bias in 5 5x '5*3' 5+nan 5+1e39 5+inf 5+ -5+1 x+1 '5+1,' 99999999999+1; do
     wrong "option --logit-bias: '.*' is not ID+X, ID-X or ID-inf" "--logit-bias=$bias"

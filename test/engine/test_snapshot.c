@@ -158,7 +158,7 @@ static void long_prompts_have_some(void **state)
         check_stats(s, 800, 0, 0);
         OK(carat_append(s, ids.id + 800, 1200, err));
         assert_int_equal(restored_at(s, 1500), from);
-        for (int k = 2000; k < 2048; k++) /* a token is no prompt */
+        for (int k = 2000; k < 2048; k++) /* a token is not a prompt */
             OK(carat_append(s, ids.id + k, 1, err));
         assert_int_equal(stats_of(s).snapshots, 1);
         rig_close(&r);

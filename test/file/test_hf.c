@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hf.c: directories, sets of buffers and single files that are no GGUF: what opens as what, that index
+/* test_hf.c: directories, sets of buffers and single files that are not a GGUF: what opens as what, that index
  * and shards must agree, that nothing outside the directory is opened, and that every wrong thing is called
  * by its name. */
 #include "file/file_build.h"

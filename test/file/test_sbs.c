@@ -400,7 +400,7 @@ static void contents_that_lie(void **state)
         {0, 60000, "a MatPtr at byte"},
         {0, 5, "element_bytes"},
         {1, 65, "MatPtr.name"},
-        {2, 0x78787878, "is no blob of this file"},
+        {2, 0x78787878, "is not a blob of this file"},
         {5, SBS_F32, "blob \"c_embedding\" at byte 256"},
         {5, 0, "element_bytes is 2, expected 1"},
         {5, 9, "MatPtr.type"},

@@ -3,7 +3,7 @@
  * an input, bounds against a bar, a soft-cap taken back. That bounds hold: test/model/test_head_bound.c. */
 #include "kcheck.h"
 
-/* Scores of which many are equal, or one in so many is no number. */
+/* Scores of which many are equal, or one in so many is not a number. */
 static float *head_scores(struct kcheck *c, int n)
 {
     float *score = kc_take(c, (size_t)n * sizeof *score, 4);

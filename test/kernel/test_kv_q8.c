@@ -197,7 +197,7 @@ static void values_are_close(void **unused)
     }
 }
 
-/* What is no number makes its whole group none, so that logits say so; the groups beside it stay. */
+/* What is not a number makes its whole group none, so that logits say so; the groups beside it stay. */
 static void an_error_is_not_lost(void **unused)
 {
     const float wrong[] = {NAN, INFINITY, -INFINITY};

@@ -100,7 +100,7 @@ static void panels_are_those_of_the_rule(void **state)
     }
 }
 
-/* A tie stays, and so does what is no number, or has no bound. */
+/* A tie stays, and so does what is not a number, or has no bound. */
 static void what_stays(void **state)
 {
     float score[16];

@@ -385,7 +385,7 @@ static void roundings_are_counted(void **state)
     }
 }
 
-/* What is no number or too large has no bound, and no row of it leaves. */
+/* What is not a number or too large has no bound, and no row of it leaves. */
 static void nothing_is_said_of_what_is_no_number(void **state)
 {
     static const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f, 66000};

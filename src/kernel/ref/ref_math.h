@@ -96,7 +96,7 @@ static inline float ct_bf16_round(float v)
 }
 
 /* The f16 scale of a group of q8 (section 7) from the bits of its largest value without the sign; of one
- * that holds what is no number, NaN. */
+ * that holds what is not a number, NaN. */
 static inline uint16_t ct_q8_scale(uint32_t most)
 {
     uint16_t scale = ct_f32_to_f16(ct_f32_from_bits(most) / 127);

@@ -273,7 +273,7 @@ static bool call_bare(struct parser *p)
         return call_unexpected(p, "a value");
     if (!is_json_number(word) && !ct_str_is(word, "true") && !ct_str_is(word, "false") &&
         !ct_str_is(word, "null"))
-        return call_wrong(p, at, "\"%.*s\" is no value: text stands between %s tokens", CT_BRIEF(word),
+        return call_wrong(p, at, "\"%.*s\" is not a value: text stands between %s tokens", CT_BRIEF(word),
                           ct_controls[CT_CONTROL_ESCAPE].text);
     text_put(&p->json, word.s, word.n);
     return true;

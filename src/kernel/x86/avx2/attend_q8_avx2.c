@@ -18,7 +18,7 @@ INLINE uint16_t quantize_kv(int8_t q[CT_GROUP], const float *v)
 {
     __m256i most = _mm256_setzero_si256(), whole[4];
 
-    for (int i = 0; i < 4; i++) /* as integers, so that what is no number is the largest */
+    for (int i = 0; i < 4; i++) /* as integers, so that what is not a number is the largest */
         most = _mm256_max_epu32(most, _mm256_castps_si256(fvec_and(fvec_load(v + 8 * i), 0x7fffffffu)));
     __m128i m = _mm_max_epu32(_mm256_castsi256_si128(most), _mm256_extracti128_si256(most, 1));
     m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0x4e));
