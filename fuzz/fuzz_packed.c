@@ -10,7 +10,7 @@
 #include "fuzz_text.h"
 
 #include "file/packed.h"
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 #include "model/weights.h"
 #include "text/chat/chat.h"
 #include "text/generation_config.h"

@@ -5,7 +5,8 @@
 #ifndef CT_KERNEL_CASES_H
 #define CT_KERNEL_CASES_H
 
-#include "kernel/layout/panel.h"
+#include "kernel/kernel.h"
+#include "layout/panel.h"
 
 /* Who runs cases. */
 struct ct_case {

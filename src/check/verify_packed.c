@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 
 enum { ROWS_PER_ITEM = 16 }; /* or panels */
 

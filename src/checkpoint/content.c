@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 
 enum { CHUNK = 1 << 20 }; /* bytes of stored rows that are hashed apart */
 

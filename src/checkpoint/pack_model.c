@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "kernel/layout/pack_weight.h"
+#include "layout/pack_weight.h"
 #include "os/files.h"
 
 /* ---- where everything lies ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* packed.c: header and index of a packed file. The index is read and written by one walk over its fields, so
  * that both agree; reading trusts nothing. Says nothing about where packed files lie
- * (checkpoint/packed_cache.c), how weights become panels (kernel/layout/panels.c) and what a packed file is
+ * (checkpoint/packed_cache.c), how weights become panels (layout/panels.c) and what a packed file is
  * to those who read checkpoints (packed_file.c). */
 #include "file/packed.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* packed.h: a packed file: a checkpoint as carat computes with it. Weights lie in panels
- * (kernel/layout/panel.h), the vocabulary as the tokenizer's tables, everything else as the origin had it,
+ * (layout/panel.h), the vocabulary as the tokenizer's tables, everything else as the origin had it,
  * so that what reads a checkpoint reads this. Reading is packed.c's; writing, which needs kernels and
  * threads, checkpoint/pack_model.c's.
  *

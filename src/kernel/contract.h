@@ -6,7 +6,8 @@
 
 #include <assert.h>
 
-#include "kernel/layout/panel.h"
+#include "kernel/kernel.h"
+#include "layout/panel.h"
 
 static inline void ct_assert_aligned(const void *p)
 {

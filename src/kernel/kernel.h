@@ -6,21 +6,15 @@
 #define CT_KERNEL_H
 
 #include "base/base.h"
+#include "layout/kv.h"
 #include "os/cpu.h"
 #include "quant/draw.h"
-#include "quant/kv_type.h"
 #include "quant/logits.h"
 #include "quant/row_bound.h"
 #include "quant/weight.h"
 
-/* Bytes of a panel of a type; 0: the type is not packed. */
-size_t ct_panel_size(enum ct_type type, int cols);
-
-#define CT_GROUP     32 /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
-#define CT_HALF      16 /* some stored types scale the halves of a group apart */
-#define CT_LANES     8  /* tokens side by side in a prepared input of more than one token */
-#define CT_KEY_PANEL 16 /* keys side by side in stored K */
-#define CT_QUERIES   32 /* most queries of a tile */
+#define CT_LANES   8  /* tokens side by side in a prepared input of more than one token */
+#define CT_QUERIES 32 /* most queries of a tile */
 
 /* Rows that the same thread will most likely multiply after a call: the end of the call may ask memory for
  * their beginning. */
@@ -54,28 +48,6 @@ struct ct_prepared {
  * with tokens that nobody has. */
 struct ct_input_part {
     int t0, t1, g0, g1;
-};
-
-/* 16 keys and 32 channels: lanes are what a vector of the product holds, keys for scores, channels for
- * weighted sums. */
-struct ct_kv_q8 {
-    uint16_t scale[CT_KEY_PANEL]; /* f16, of each key */
-    union {
-        int8_t k[CT_GROUP][CT_KEY_PANEL]; /* [channel][key] */
-        int8_t v[CT_KEY_PANEL][CT_GROUP]; /* [key][channel] */
-    };
-};
-static_assert(sizeof(struct ct_kv_q8) == CT_KEY_PANEL * (CT_GROUP + 2), "as quant/kv_type.c counts");
-/* Stored K and V of one KV head of one sequence; slots are positions modulo capacity.
- * bf16: K as [capacity/16][head_dim/2][16][2], V as [capacity/2][head_dim][2];
- * f16 and f32: K as [capacity/16][head_dim][16], V as [capacity][head_dim];
- * q8: both as [capacity/16][head_dim/32] of struct ct_kv_q8, whose last one in a row may have channels
- * that nobody reads. */
-struct ct_kv_head {
-    enum ct_kv_type type;
-    int capacity; /* slots, a multiple of CT_KEY_BLOCK */
-    int head_dim;
-    void *k, *v;
 };
 
 /* A tile: queries that read one KV head of one sequence, and the positions that each sees. */
@@ -209,11 +181,6 @@ static inline void ct_kv_attend(const struct ct_kernel *kernel, struct ct_attend
                                 float scale, float cap, float *s)
 {
     (kv->type == CT_KV_Q8 ? kernel->attend_block_q8 : kernel->attend_block)(a, t, kv, block, scale, cap, s);
-}
-
-static inline int ct_pad_group(int n)
-{
-    return (n + CT_GROUP - 1) / CT_GROUP * CT_GROUP;
 }
 
 /* All groups of tokens [t0, t1). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kv_type.c: the types that K and V are kept in, in one table: their names and what they take. How they lie
- * in memory is said at struct ct_kv_head in kernel.h. */
+ * in memory: layout/kv.h. */
 #include "quant/kv_type.h"
 
 #include <math.h>

@@ -30,6 +30,14 @@ enum ct_type {
     CT_TYPE_COUNT,
 };
 
+#define CT_GROUP 32 /* k is cut into groups of 32 everywhere (NUMERICS.md section 3) */
+#define CT_HALF  16 /* some stored types scale the halves of a group apart */
+
+static inline int ct_pad_group(int n)
+{
+    return (n + CT_GROUP - 1) / CT_GROUP * CT_GROUP;
+}
+
 /* 32 consecutive elements of a row of integers (NUMERICS.md section 4). Element i is ws * q[i]; where its
  * type has halves ws is multiplied by sc[i / 16]; where it has a minimum, m is added, with halves m * mn[i /
  * 16]. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weight.h: a matrix of stored values and how it lies in memory. What is done with it: backend/backend.h;
- * what lies in a panel: kernel/layout/panel.h. */
+ * what lies in a panel: layout/panel.h. */
 #ifndef CT_WEIGHT_H
 #define CT_WEIGHT_H
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "backend/cpu/cpu_backend.h"
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 
 enum { COLS = 64, MOST_ROWS = 2500, TOKENS = 24 };
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "file/packed.h"
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 
 /* ---- sound models ---- */
 

@@ -13,7 +13,7 @@
 #include "check/kernel_cases.h"
 #include "kernel/kernel.h"
 #include "kernel/level.h"
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 #include "machine/roofline.h"
 
 enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 40 };

@@ -13,7 +13,7 @@
 
 #include "check/kernel_cases.h"
 #include "kernel/kernel.h"
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 
 #if defined(__x86_64__)
 void ct_panels_init_emulated_avxvnni(struct ct_kernel *k);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "kernel/layout/pack_weight.h"
+#include "layout/pack_weight.h"
 #include "kernel/level.h"
 
 static const char *const form_names[CT_INPUT_COUNT] = {

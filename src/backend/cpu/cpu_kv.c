@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/redzone.h"
-#include "kernel/layout/kv_rows.h"
+#include "layout/kv.h"
 #include "os/memory.h"
 
 /* Bytes of K, or of V, of n positions of a head. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_weights.c: weights on their way into the CPU backend: which are packed into panels, where those come
- * to lie, and which stay in the file and are only touched. The form of a panel: kernel/layout/panel.h. */
+ * to lie, and which stay in the file and are only touched. The form of a panel: layout/panel.h. */
 #include "backend/cpu/cpu_backend.h"
 
 #include <stdlib.h>
 
-#include "kernel/layout/pack_weight.h"
+#include "layout/pack_weight.h"
 #include "os/memory.h"
 
 #define HUGE_PAGE ((size_t)2 << 20) /* where it is another, more or fewer pages are touched than needed */

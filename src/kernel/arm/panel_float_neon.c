@@ -4,7 +4,7 @@
  * order and are not used. Inputs are ref's; layout: panel.h; all other types: panel_neon.c. */
 #include <arm_neon.h>
 
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 #include "kernel/ref/ref_math.h"
 #include "kernel/compiler.h"
 

@@ -6,7 +6,7 @@
 #include <arm_neon.h>
 
 #include "kernel/contract.h"
-#include "kernel/layout/panel_kind.h"
+#include "kernel/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 
 enum {

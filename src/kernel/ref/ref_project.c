@@ -3,7 +3,7 @@
  * order of additions is the definition; lanes are tokens, so compilers can vectorise without changing it. */
 #include "kernel/contract.h"
 #include "kernel/ref/ref_math.h"
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 #include "kernel/ref/ref.h"
 
 #define ROWS 4 /* output rows in flight: with two chains each they hide the latency of an fma */

@@ -2,7 +2,7 @@
 /* ref_prune.c: which rows of a head can be left out because a sketch of them says so (NUMERICS.md section 12):
  * norms of the input, the test of scores, the bar below a soft-cap. The bounds of rows are made in
  * model/head_bound.c. */
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 #include "kernel/ref/ref.h"
 
 /* ---- norms ---- */

@@ -7,7 +7,7 @@
 #ifndef CT_PANEL_PLANES_H
 #define CT_PANEL_PLANES_H
 
-#include "kernel/layout/panel_kind.h"
+#include "kernel/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 #include "kernel/sizes.h"
 #include "kernel/x86/plane_groups.h"

@@ -5,7 +5,7 @@
 #ifndef CT_PANEL_SFP_H
 #define CT_PANEL_SFP_H
 
-#include "kernel/layout/panel_kind.h"
+#include "kernel/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 
 enum {

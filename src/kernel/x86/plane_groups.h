@@ -5,7 +5,7 @@
 #ifndef CT_PLANE_GROUPS_H
 #define CT_PLANE_GROUPS_H
 
-#include "kernel/layout/panel_kind.h"
+#include "kernel/panel_kind.h"
 
 /* 16-bit lanes shifted left by a constant of either sign. */
 INLINE ivec shift(ivec v, const int by)

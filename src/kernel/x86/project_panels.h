@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* project_panels.h: products over panels by type, for files of kernels. panel_X.c includes this, defines
  * integers() and floats() for its instruction set, and gets ct_panels_project() around them. Kinds:
- * layout/panel_kind.h. */
+ * kernel/panel_kind.h. */
 #ifndef CT_PROJECT_PANELS_H
 #define CT_PROJECT_PANELS_H
 
 #include "kernel/contract.h"
-#include "kernel/layout/panel_kind.h"
+#include "kernel/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 
 /* How the bytes of a line stand for weights. */

@@ -2,7 +2,7 @@
 /* panel_bytes_amx.c: products of whole numbers with AMX tiles (NUMERICS.md section 4). Some k of a panel
  * become signed bytes, whatever their type, and serve all tokens that stay in the cache; a tile is one group,
  * and its sums leave it for the scales. Which tokens these are, and their inputs: panel_amx.c. */
-#include "kernel/layout/panel_kind.h"
+#include "kernel/panel_kind.h"
 #include "kernel/x86/amx/panel_amx.h"
 #include "kernel/x86/plane_groups.h"
 

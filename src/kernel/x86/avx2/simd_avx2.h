@@ -7,8 +7,9 @@
 
 #include <immintrin.h>
 
-#include "kernel/layout/panel.h"
 #include "kernel/compiler.h"
+#include "kernel/kernel.h"
+#include "layout/panel.h"
 
 enum { VEC = 8, PARTS = CT_PANEL_ROWS / VEC }; /* lanes of 32 bits, and vectors across a panel */
 

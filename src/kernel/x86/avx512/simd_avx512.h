@@ -6,8 +6,9 @@
 
 #include <immintrin.h>
 
-#include "kernel/layout/panel.h"
 #include "kernel/compiler.h"
+#include "kernel/kernel.h"
+#include "layout/panel.h"
 
 enum { VEC = 16, PARTS = CT_PANEL_ROWS / VEC };
 

@@ -2,7 +2,7 @@
 /* planes.c: rows of the types whose bits fill no nibbles or whose factors are small integers (Q5_0, Q5_1,
  * K-quants, IQ4_XS, MXFP4, I8) to panels of bit planes and back, losing nothing. Layout: panel.h; what the
  * bits of a stored block mean: quant/blocks.h. */
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 
 #include "quant/blocks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_layout.c: packing loses no bit of any type, writes nothing outside its panel and zeros what a
+/* test_panels.c: packing loses no bit of any type, writes nothing outside its panel and zeros what a
  * matrix does not have; and single weights lie where panel.h says. Products over panels are compared with
  * ref in kcheck. */
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 
 static uint64_t state = 88172645463325252u;
 static uint8_t random_byte(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv_rows.c: where the channels of positions lie in stored K and V, for moving them to a file and back, a
+/* kv.c: where the channels of positions lie in stored K and V, for moving them to a file and back, a
  * panel at a time. The layout is said at struct ct_kv_head. */
-#include "kernel/layout/kv_rows.h"
+#include "layout/kv.h"
 
 /* Rows of a file. */
 struct rows {

@@ -5,7 +5,7 @@
 #ifndef CT_PACK_WEIGHT_H
 #define CT_PACK_WEIGHT_H
 
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 
 struct ct_packing {
     const struct ct_weight *from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack_weight.c: packing a weight item by item; how a panel is filled is panels.c's. */
-#include "kernel/layout/pack_weight.h"
+#include "layout/pack_weight.h"
 
 enum { ROWS_PER_ITEM = 16 }; /* or panels: some milliseconds, since no item is stopped */
 

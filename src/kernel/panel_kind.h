@@ -5,7 +5,8 @@
 #define CT_PANEL_KIND_H
 
 #include "kernel/compiler.h"
-#include "kernel/layout/panel.h"
+#include "kernel/kernel.h"
+#include "layout/panel.h"
 
 enum { AHEAD = 2048 }; /* bytes between a line and what is prefetched with it, where the panel goes on */
 

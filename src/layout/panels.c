@@ -2,7 +2,7 @@
 /* panels.c: stored rows to panels and back. Packing moves bits, it never computes: unpacking gives the
  * stored row again, except that BF16 weights below 2^-50 become 0 on the way in (NUMERICS.md section 5).
  * Layout: panel.h. */
-#include "kernel/layout/panel.h"
+#include "layout/panel.h"
 
 /* 4 bytes of one row in line `line` behind `lines`. */
 static inline uint8_t *word_at(uint8_t *lines, int line, int r)

@@ -22,7 +22,7 @@
 #ifndef CT_PANEL_H
 #define CT_PANEL_H
 
-#include "kernel/kernel.h"
+#include "quant/weight.h"
 
 enum ct_lines { CT_LINES_NONE, CT_LINES_BYTE, CT_LINES_NIBBLE, CT_LINES_16, CT_LINES_32, CT_LINES_PLANES };
 
@@ -38,6 +38,9 @@ struct ct_panel {
 
 /* The panel form of a type. */
 const struct ct_panel *ct_panel_of(enum ct_type type);
+
+/* Bytes of a panel of a type; 0: the type is not packed. */
+size_t ct_panel_size(enum ct_type type, int cols);
 
 static inline size_t ct_panel_bytes(const struct ct_panel *p, int cols)
 {
