@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* difference.c: the numbers of a pair of rows as carat_quality.h gives them: columns become ids. How they are
- * computed is kernel/score.c's. */
+ * computed is metrics.c's. */
 #include "check/quality.h"
 
 #include "os/fp_environment.h"

@@ -5,7 +5,7 @@
 #define CT_QUALITY_H
 
 #include "carat_quality.h"
-#include "kernel/score.h"
+#include "check/score.h"
 
 enum { CT_REF, CT_TEST, CT_SIDES }; /* of a comparison */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* score_ids.c: log-probabilities of given ids. A slice of them is evaluated with the logits of every row,
  * which lie in memory of the call and not in the session's; then threads of the call's own make one number
- * of each row. What a number is, is kernel/score.h's. */
+ * of each row. What a number is, is score.h's. */
 #include "check/quality.h"
 
 #include "engine/engine.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_difference.c: carat_difference_of gives what numpy and scipy give (test/data/metrics.txt, from
  * tools/check_metrics.py --vectors), tells ids where columns are some of them, and refuses what it must.
- * Formulas and hard logits are left to test/kernel/test_score.c. */
+ * Formulas and hard logits are left to test_score.c. */
 #include <fenv.h>
 #include <math.h>
 #include <setjmp.h>

@@ -25,8 +25,8 @@ die() {
     exit 1
 }
 
-programs=(test_engine_hashes test_os_cpu test_os_os test_os_pool test_quant_dequantize test_kernel_layout
-    test_text_chat_ids test_text_detokenizer test_text_generation_config test_kernel_score test_kernel_math_double
+programs=(test_engine_hashes test_os_cpu test_os_os test_os_pool test_quant_dequantize test_layout_panels
+    test_text_chat_ids test_text_detokenizer test_text_generation_config test_check_score test_kernel_math_double
     test_check_difference)
 timelines=test_engine_timeline_elsewhere
 cmake -S "$CARAT_SOURCE" -B "$arm" --toolchain "$CARAT_SOURCE/cmake/aarch64.cmake" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 &&

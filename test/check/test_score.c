@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/score.h"
+#include "check/score.h"
 
 extern const struct ct_score ct_score_ref;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_score.c: the metrics of a row of logits and of a pair of them (NUMERICS.md section 13), in double. The
- * loops over 32 columns are written so that compilers make vectors of them. */
-#include "kernel/ref/ref.h"
-#include "kernel/score.h"
+/* metrics.c: the metrics of a row of logits and of a pair of them (NUMERICS.md section 13), in double. The
+ * loops over 32 columns are written so that compilers make vectors of them. Compiled for the baseline and for
+ * AVX2+FMA; score.c chooses. */
+#include "check/score.h"
+#include "kernel/ref/ref_math.h"
 
 enum { N = 32, BLOCKS = 4 }; /* partial sums; and columns for each of them at a time */
 

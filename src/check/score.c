@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score.c: which compilation of the metrics (ref/ref_score.c) this processor runs. level.c knows nothing of
- * them. */
-#include "kernel/score.h"
+/* score.c: which compilation of the metrics (metrics.c) this processor runs. */
+#include "check/score.h"
 
 #include "os/cpu.h"
 
