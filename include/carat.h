@@ -364,9 +364,9 @@ CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens,
 CARAT_API carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err);
 /* The number of tokens held; *tokens (may be NULL) points at them until the next call on the session. */
 CARAT_API int carat_tokens_held(const carat_session *session, const int32_t **tokens);
-/* Forgets all but the first n tokens, and the logits if tokens were forgotten. Evaluates nothing: what the
- * local layers no longer have of the tokens before n, for which these are evaluated once more, comes with the
- * next tokens, in the same passes, and progress and watch count it. CARAT_E_ARGUMENT, CARAT_E_BUSY. */
+/* Forgets all but the first n tokens, and the logits if tokens were forgotten. Evaluates nothing. Local
+ * layers may no longer have the K and V of some tokens before n: the next call that evaluates computes these
+ * tokens once more, in the same passes, and progress and watch count them. CARAT_E_ARGUMENT, CARAT_E_BUSY. */
 CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *err);
 /* A new session of the same engine that holds the first n tokens of `from`, by reference: no K and V is
  * copied before one of the two writes into a block of 256 positions that both hold. With all tokens it holds
