@@ -94,8 +94,8 @@ typedef struct carat_head_options {
     /* Most tiles of a token, with preload, lazy and shortlist; 0: all, of shortlist 16. More than half of
      * them: all. What reads all logits, or more of them than there are, reads all tiles. */
     int shortlist_tiles;
-    int audit;        /* every so many tokens dense is computed beside it; 0: never */
-    float min_recall; /* of top-k in audits: below, a shortlist is given up; 0: 0.98 */
+    int audit;        /* every audit-th token is computed by dense, too, and compared; 0: never */
+    float min_recall; /* of top-k in audits; a shortlist below it is given up; 0: 0.98 */
     carat_log log;    /* gets what happens to it, also inside passes, as a watch; may be NULL */
     void *user;       /* passed to it */
 } carat_head_options;
@@ -109,8 +109,8 @@ typedef struct carat_head_stats {
     int exact;                /* 1: the ids and logits are those of dense */
     int tiles, tile;          /* tiles and rows of one; 0: there are none */
     int kept;                 /* tiles that are kept at most */
-    size_t sketch_bytes;      /* extra memory: of a sketch, */
-    size_t tile_bytes;        /* and of tiles */
+    size_t sketch_bytes;      /* extra memory of a sketch */
+    size_t tile_bytes;        /* extra memory of tiles */
     double tiles_s, sketch_s; /* seconds of making them when the engine was created */
     uint64_t tokens;          /* rows whose logits were computed */
     uint64_t bytes;           /* of weights that were read for them */
@@ -212,7 +212,7 @@ typedef enum carat_reason {
     CARAT_REASON_TOOL_CALLS,  /* a stop id was drawn behind a call of a function */
     CARAT_REASON_NUMERIC,     /* the logits hold NaN or infinity; the session is empty */
     CARAT_REASON_STOP_STRING, /* a stop string was complete; the id that completed it is given like others */
-    CARAT_REASON_LOOP,        /* the same ids came round and round, with hardly another choice */
+    CARAT_REASON_LOOP,        /* the last ids repeat in a cycle, and the model is nearly certain of them */
 } carat_reason;
 /* "stop" for CARAT_REASON_STOP, "" for none; never NULL. Any thread. */
 CARAT_API const char *carat_reason_name(carat_reason reason);
@@ -224,9 +224,9 @@ typedef struct carat_logprob {
     float logprob;
 } carat_logprob;
 
-/* An id that a step gives, until on_token returns. Text is given once it can be in no stop string any more,
- * with the id that decides so, and none behind the beginning of one that is complete. Stop strings are
- * searched for in the text of all ids of the generation; tokens around calls of functions are searched
+/* An id that a step gives, until on_token returns. Text that may become part of a stop string is held back,
+ * and comes with the id that rules it out; from the beginning of a complete one on there is none. Stop
+ * strings are searched for in the text of all ids of the generation; tokens around calls of functions are searched
  * apart, and no string goes across them. At the end carat_generation_rest gives what is left. */
 typedef struct carat_given {
     int32_t id;
@@ -272,7 +272,7 @@ typedef struct carat_generation_options {
     int n_stops;
     int logprobs;     /* 1: carat_given.logprob is set */
     int top_logprobs; /* ids in carat_given.top, at most 20; with logprobs */
-    int loop_guard;   /* tokens that must have gone round, at most CARAT_MOST_LOOP; 0: off */
+    int loop_guard;   /* tokens of a cycle that end the generation, at most CARAT_MOST_LOOP; 0: off */
 } carat_generation_options;
 CARAT_DEFAULT(carat_generation_options)
 
@@ -305,7 +305,7 @@ CARAT_API size_t carat_generation_rest(carat_generation *generation, char *out, 
 /* Steps until the generation ends. Errors as carat_generation_step. */
 CARAT_API carat_status carat_generate(carat_generation *generation, carat_error *err);
 
-/* Drafting that began to pay, or ceased to. */
+/* Where drafting was switched on, since it began to pay, or off. */
 typedef struct carat_draft_switch {
     int given; /* ids, by then */
     int on;
@@ -334,8 +334,8 @@ CARAT_API carat_status carat_generation_get_info(const carat_generation *generat
                                                  carat_generation_info *info, carat_error *err);
 
 /* ---------------------------------------------------------------- plans ----
- * A CPU computes any number of rows with what it has: nothing is compiled, padded or prepared for a shape. A
- * pass decodes when it has one row of each of its sessions, drafts aside; every other one is prefill.
+ * The CPU computes passes of any number of rows: nothing is compiled, padded or prepared for a shape. A pass
+ * decodes when it has one row of each of its sessions, drafts aside; every other pass is prefill.
  * Threads, chunk and level of passes that decode may be others (carat_engine_options); no bit depends on
  * them. */
 
