@@ -20,8 +20,8 @@ static int refuse(char why[CACHE_FILE_WHY], const char *path, const char *reason
     return -1;
 }
 
-/* The directory, which has to be this user's alone: what root runs in somebody's home leaves no file there.
- * -1 with the reason. */
+/* Opens the directory, which must belong to this user: root leaves no file in another user's home. -1 with
+ * the reason. */
 static int open_cache(char why[CACHE_FILE_WHY], const struct cache_place *cache)
 {
     struct stat st;

@@ -7,8 +7,7 @@
 
 enum { CACHE_FILE_WHY = MOST_CACHE_PATH + 128 };
 
-/* A whole file that nobody else can have written, malloc'd; NULL when it is not that, or has more than `most`
- * bytes. */
+/* A whole file, malloc'd; NULL when another user could have written it, or it has more than `most` bytes. */
 char *cache_file_read(const struct cache_place *cache, const char *name, size_t most, size_t *n);
 /* Puts text[n] in the place of the file, whole or not at all; with its directory, which has to be this user's
  * alone. lasts: it is on the disk then. False, with the reason in why. */

@@ -51,7 +51,7 @@ int fail_memory(void);
 /* What the library reported. E_NOT_FOUND means here that the model lacks something (a tokenizer, a template).
  */
 int fail_status(const carat_error *err);
-/* The same for opening, where E_NOT_FOUND and E_IO mean that there is no model to be had at that path, or no
+/* The same for opening, where E_NOT_FOUND and E_IO mean that there is no model at that path, or no
  * tokenizer. */
 int fail_open(const carat_error *err);
 /* "note: ..." */
@@ -99,7 +99,7 @@ json_t *parse_json(const char *text, size_t n, const char *what, int *code);
 bool push_id(carat_tokens *t, int32_t id);
 /* Offset of the first byte that is not part of well-formed UTF-8; n when all is well. */
 size_t utf8_valid(const char *text, size_t n);
-/* The text with U+FFFD for every byte that is none of UTF-8, malloc'd and terminated; NULL when memory is
+/* The text with U+FFFD for every byte that is not UTF-8, malloc'd and terminated; NULL when memory is
  * out. */
 char *utf8_clean(const char *text, size_t n, size_t *n_clean);
 /* What has to be UTF-8: refused with the offset, unless it may be lossy. `what` names it in the message. */
@@ -114,7 +114,7 @@ int settle_utf8(const char *what, char **text, size_t *n, bool lossy);
 void output_start(void);
 void out_write(const void *data, size_t n);
 void out_print(const char *format, ...) PRINTF(1, 2);
-/* What a model wrote, or somebody else: on a terminal a control byte is shown, as \x1b, and not obeyed; what
+/* Text of foreign origin, as a model's: on a terminal a control byte is shown, as \x1b, and not obeyed; what
  * is not UTF-8 likewise. Elsewhere the bytes go out as they are. Text comes in whole characters. */
 void out_text(const char *text, size_t n);
 /* From here on lines that are wider than the terminal go on in the next one, below column `indent`, between
@@ -157,7 +157,7 @@ int open_packed(carat_model **model, const struct options *o);
 void engine_options(carat_engine_options *e, const struct options *o);
 /* An engine with a bar while it takes the weights. */
 int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options);
-/* Evaluates n ids, whose logits nobody reads; they are computed all the same where that is asked for. */
+/* Evaluates n ids without reading their logits, which are computed only on request. */
 int evaluate_ids(carat_engine *engine, carat_session *session, const int32_t *ids, int n, bool logits);
 /* Leaves context and KV type to --memory, where that was given with a size and they were not. An exit code.
  */

@@ -338,7 +338,7 @@ static int generate(struct converse *c, carat_generation *g)
     carat_error err;
     carat_status status = CARAT_E_CANCELLED;
 
-    while (status == CARAT_E_CANCELLED && !interrupted()) /* nobody else cancels */
+    while (status == CARAT_E_CANCELLED && !interrupted()) /* only Ctrl-C ends it */
         status = carat_generate(g, &err);
     if (status == CARAT_OK || status == CARAT_E_CANCELLED)
         status = carat_generation_get_info(g, &info, &err);

@@ -10,7 +10,7 @@ enum { STEPS = 16 };
 
 /* ---- before the first step ---- */
 
-/* The highest logit, unless somebody asks for a draw. */
+/* The highest logit, unless an option of sampling is given. */
 static int settle_sampling(struct decoding *d)
 {
     const struct options *o = d->o;
@@ -85,8 +85,6 @@ static int open_decoding(struct decoding *d)
 
 /* ---- a round ---- */
 
-/* Of its own, so that nothing of an earlier round is in it. It is told what will be read after each id: what
- * the draw reads, and the best that are printed. */
 static void close_session(struct decoding *d)
 {
     carat_generation_close(d->generation);
@@ -95,6 +93,8 @@ static void close_session(struct decoding *d)
     d->session = NULL;
 }
 
+/* Each round has a session of its own, without traces of earlier rounds. Its options say which logits will
+ * be read after each id: those of the draw, and the best that are printed. */
 static int open_session(struct decoding *d)
 {
     carat_session_options options;

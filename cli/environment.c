@@ -77,7 +77,7 @@ static void spelling_of(char *out, size_t capacity, const char *variable, size_t
     out[i] = 0;
 }
 
-/* A variable that looks like one of carat's and is none would be passed over in silence. */
+/* A variable that looks like one of carat's and is not would be ignored without a word. */
 static void note_unknown(void)
 {
     char spelling[64], name[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c: what somebody meant who gave a model that is not there: a name of the hub's or of ollama's, an
+/* names.c: what was meant by a model name that does not exist: a name of the hub's or of ollama's, an
  * address, or tiny misspelt. Says what to type instead. Models themselves are opened in model.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>

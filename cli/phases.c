@@ -171,7 +171,7 @@ int phases_read(struct phases *p, const struct options *o)
 
 /* ---- what holds ---- */
 
-/* Those of an engine that is told of none. */
+/* The defaults of an engine. */
 static int default_threads(void)
 {
     carat_host_info host;

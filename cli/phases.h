@@ -21,7 +21,7 @@ struct phases {
 int phases_read(struct phases *p, const struct options *o);
 /* Puts what the file says where no option says otherwise. The engine keeps no pointer into p. */
 void phases_apply(const struct phases *p, carat_engine_options *e);
-/* Where the setting comes from that carat_explain calls `key`; NULL: it is none. */
+/* The origin of the setting that carat_explain calls `key`; NULL: it is not a setting. */
 const char *phases_origin(const struct phases *p, const char *key);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h: a bar with rate and remaining time on stderr, drawn only when stderr is a terminal and only
- * once the work has taken long enough to make somebody wait. It never leaves its line; a dumb terminal gets a
+ * once the work has taken long enough to be noticed. It never leaves its line; a dumb terminal gets a
  * line now and then. */
 #ifndef PROGRESS_H
 #define PROGRESS_H

@@ -53,9 +53,9 @@ int read_prompt_files(struct conversation *talk, const struct options *o, enum v
     return code == DONE && o->ids ? read_ids(o->ids, "--ids", ids) : code;
 }
 
-/* Is standard input meant for this command? A file at its beginning is; one that somebody has begun to read
- * is theirs, as in `while read`. A pipe is when it brings bytes, or its end, at once; whoever started the
- * command may hold one that never brings anything. A terminal, /dev/null or a socket may be anybody's. */
+/* Is standard input meant for this command? A file at its beginning is; one that is read already
+ * belongs to its reader, as in `while read`. A pipe is when it brings bytes, or its end, at once: the parent
+ * may hold one open that never brings anything. A terminal, /dev/null or a socket is not. */
 static bool stdin_is_given(void)
 {
     enum { AT_ONCE = 200 }; /* milliseconds */

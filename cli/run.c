@@ -64,7 +64,7 @@ static int print_json(const struct run *r)
         json_decref(timings);
         timings = NULL;
     }
-    /* a seed that decided nothing, and that nobody gave, is no part of the result */
+    /* a seed that was not given and decided nothing is not part of the result */
     if (timings && (converse_draws(&c->sampling) || !c->seed_is_random) &&
         json_object_set_new(timings, "seed", json_integer((json_int_t)c->sampling.seed)) != 0) {
         json_decref(timings);
@@ -177,7 +177,7 @@ static int answer(struct run *r)
     return code == DONE ? audits : code;
 }
 
-/* Nobody has a prompt: then there is a conversation, where somebody sits or wants one. */
+/* Without a prompt there is a conversation, on a terminal or where --conversation asks for one. */
 static bool is_conversation(const struct options *o, const carat_model_info *info)
 {
     bool prompt = o->text || o->prompt || o->file || o->messages || o->ids;

@@ -89,7 +89,7 @@ void svg_text(FILE *f, const char *s)
     size_t n = strlen(s);
     uint32_t code;
 
-    for (size_t i = 0; i < n; i++) { /* a byte that is none of UTF-8 ends each round */
+    for (size_t i = 0; i < n; i++) { /* each round ends at a byte that is not UTF-8 */
         size_t end = i + utf8_valid(s + i, n - i);
         while (i < end) {
             int bytes = svg_decode(s + i, end - i, &code);

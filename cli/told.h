@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.h: what ends an answer beside the model, and what is told of its tokens: --stop, --ban, --loop-guard,
- * --logprobs. */
+/* told.h: what ends an answer besides the model, and what is reported of its tokens: --stop, --ban,
+ * --loop-guard, --logprobs. */
 #ifndef TOLD_H
 #define TOLD_H
 

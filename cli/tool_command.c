@@ -112,7 +112,7 @@ static void write_call(struct tool *t)
     if (n > 0)
         t->written += (size_t)n;
     if ((n < 0 && errno != EAGAIN && errno != EINTR) || t->written == t->n_call)
-        close_end(&t->to); /* one that does not read its call is none the worse for it */
+        close_end(&t->to); /* a program need not read its call */
 }
 
 static int read_result(struct tool *t)

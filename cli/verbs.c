@@ -91,7 +91,7 @@ static const struct {
 static char dashes[] = "--";
 enum { N_FLAGS = sizeof flags / sizeof flags[0] };
 
-/* The flag that the word is, with what stands behind its = in *value; N_FLAGS when it is none. */
+/* The flag that the word is, with what follows its = in *value; N_FLAGS when it is not a flag. */
 static int find_flag(char *word, char **value)
 {
     size_t n = strcspn(word, "=");

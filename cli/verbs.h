@@ -5,9 +5,9 @@
 
 #include "cli.h"
 
-/* N_VERB when there is none of that name. */
+/* N_VERB when no verb has that name. */
 enum verb find_verb(const char *name);
-/* Says that there is none of that name, and what may have been meant. An exit code. */
+/* Says that no verb has that name, and what may have been meant. Returns an exit code. */
 int unknown_verb(const char *name);
 
 struct command_line {

@@ -68,7 +68,7 @@ static int verify(struct job *j, const carat_model *model)
     progress_begin(&j->bar, "verifying", NULL);
     carat_status status = carat_verify(model, &options, &verdict, &err);
     progress_end(&j->bar);
-    if (status == CARAT_E_CANCELLED && !interrupted()) /* nobody takes the output */
+    if (status == CARAT_E_CANCELLED && !interrupted()) /* the reader of the output has gone */
         return FAILED;
     if (status != CARAT_OK)
         return fail_status(&err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench.c: `carat bench`: prompt (pp) and generation (tg) speed on random ids, at depths of context, against
  * what the machine can read and compute at most, measured in the same run. Here the tests are planned;
- * bench.h says who runs them and who tells what came out. */
+ * bench.h names the files that run them and print the results. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

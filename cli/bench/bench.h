@@ -141,7 +141,7 @@ int bench_whole(const struct options *o); /* all of --prompt; an exit code */
 
 /* ---- bench_alone.c ---- */
 
-/* What a bench that goes its own way does not take, beside what none of them takes; ended by name NULL. */
+/* Options that a special bench refuses, besides those that all of them refuse; ended by name NULL. */
 struct bench_refusal {
     const char *name;
     bool given;

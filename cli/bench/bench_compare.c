@@ -133,7 +133,7 @@ static double others_took(const struct bench *b, const struct test *t)
     return 1 - left(b, t, t->load.foreign, t->load.steal) / then;
 }
 
-/* Settings that differ are the user's business, who should know of them. */
+/* Settings that differ are reported, and compared all the same. */
 static void note_differences(const struct bench *b)
 {
     static const char *const settings[] = {"model_type", "model_size", "cpu_info",    "n_threads",  "type_k",

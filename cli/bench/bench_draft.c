@@ -334,12 +334,12 @@ static int measure_ways(struct drafting *d)
     return code;
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
 static void print_drafting(const struct drafting *d)
 {
     static const char *const titles[] = {"what", "tok/s:", "from:", "to:", "x plain:", NULL};
-    static struct table table; /* too large for a stack that somebody has made small */
+    static struct table table; /* too large for a small stack */
 
     out_print("%s: %d generations of %d tokens behind %d, drafts right with probability %g; %d runs\n",
               model_name(d->o->model), d->parallel, d->n_answer, d->n_prompt, d->o->draft_right, d->runs);

@@ -9,7 +9,7 @@
 
 #include "bench/bench.h"
 
-/* What lies at the place of a field, and how it is told. */
+/* The type of a field, and how it is printed. */
 enum kind {
     TRUTH,   /* int */
     WHOLE,   /* int */

@@ -238,7 +238,7 @@ static void print_limits(const struct bench *b)
 
 void bench_print(const struct bench *b)
 {
-    static struct table table; /* too large for a stack that somebody has made small */
+    static struct table table; /* too large for a small stack */
 
     print_details(b, &table);
     if (b->several_chunks) {

@@ -299,7 +299,7 @@ static int measure(struct chat *c)
     return code;
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
 static size_t size_of_file(const char *path)
 {
@@ -316,7 +316,7 @@ static void print_chat(const struct chat *c)
 {
     static const char *const titles[] = {
         "what", "tokens evaluated:", "ms:", "from:", "to:", "x fresh:", NULL};
-    static struct table table; /* too large for a stack that somebody has made small */
+    static struct table table; /* too large for a small stack */
     char size[SIZE_TEXT], snapshots[SIZE_TEXT];
 
     out_print("%s: a prompt of %d tokens, an answer of %d, a turn of %d; %d runs\n", model_name(c->o->model),

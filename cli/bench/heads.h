@@ -17,7 +17,7 @@ struct head_row {
     bool prompt_logits; /* of the prompt */
     int group;          /* rows of one are set up alike */
 
-    char refused[256];       /* why it is not to be had; "": it is */
+    char refused[256];       /* why it cannot be run; "": it can */
     double *speed;           /* [runs] tok/s, means of a run */
     struct spread ts, ms;    /* ms: of all steps */
     struct spread dense_ms;  /* of dense, run by run beside it */

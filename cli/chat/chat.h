@@ -15,7 +15,7 @@ struct chat {
     struct talk talk;
     struct lines lines;
     char *before;  /* what /read puts before the next message; NULL: nothing */
-    bool by_hand;  /* somebody types: a mistake does not end it */
+    bool by_hand;  /* a person types: a mistake does not end it */
     int rounds;    /* of calls that --tool-command answered since the last message */
     bool turn_due; /* the model is to answer */
     bool leaves;
@@ -29,7 +29,7 @@ int chat_begin(struct converse *with);
 void chat_tell(const struct chat *c, const char *format, ...) PRINTF(2, 3);
 
 /* command.c */
-/* Is the line a command? A path such as /etc/hosts is none. */
+/* Is the line a command? A path such as /etc/hosts is not. */
 bool command_is(const char *line);
 /* Does it. An exit code. */
 int command_do(struct chat *c, const char *line);
@@ -37,7 +37,7 @@ const char *command_word(int i); /* for Tab */
 
 /* turn.c */
 /* The model answers the conversation, and the answer becomes part of it. When it cannot, the conversation is
- * as before. An exit code; Ctrl-C ends an answer and is none. */
+ * as before. Returns an exit code; Ctrl-C ends an answer and is not an error. */
 int turn_answer(struct chat *c);
 /* The ids of the whole conversation, with or without the beginning of an answer. An exit code. */
 int turn_render(struct chat *c, bool answers, carat_tokens *ids);

@@ -65,7 +65,7 @@ struct edit {
     History *history;
     edit_word words;
     const char *prompt, *fill;
-    sigset_t outside; /* signals that are blocked where nobody waits for a key */
+    sigset_t outside; /* signals that are blocked except while waiting for a key */
     char keys[4096];  /* [at] to [n] were read and not used */
     size_t at, n, typed, left_out;
     enum line_end end; /* why there is no key */
@@ -496,7 +496,7 @@ enum line_end edit_read(struct edit *e, const char *prompt, const char *fill, ch
     e->typed = e->left_out = 0;
     e->end = LINE_OVER;
     watch_signals(e, old);
-    el_set(e->line, EL_PREP_TERM, 1); /* before somebody sees a prompt and types */
+    el_set(e->line, EL_PREP_TERM, 1); /* before the user sees a prompt and types */
     show_pasting(true);
     line = el_gets(e->line, &length);
     show_pasting(false);

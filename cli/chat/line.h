@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line.h: lines from whoever talks: edited at a terminal (edit.c), or as they come through a pipe. */
+/* line.h: input lines: edited at a terminal (edit.c), or as they come through a pipe. */
 #ifndef LINE_H
 #define LINE_H
 
@@ -34,7 +34,7 @@ void edit_close(struct edit *e);
 
 struct lines {
     struct edit *edit; /* NULL: as they come */
-    bool prompts;      /* where nothing is edited, but somebody types all the same */
+    bool prompts;      /* a person types, but lines cannot be edited */
     char *data;        /* what was read and not used: [at] to [n] */
     size_t at, n, capacity;
     bool over;

@@ -52,7 +52,7 @@ struct results {
     char *path;
     FILE *file;
     json_int_t lines; /* whole ones that are there */
-    json_t *run;      /* what the first one says; NULL: there is none */
+    json_t *run;      /* of the first line; NULL: it has none */
 };
 
 /* Makes or opens DIR and leaves its whole lines; `restart`: none. Refuses those of another run, and the

@@ -299,7 +299,7 @@ static int write_report(const struct dataset_run *r, const json_t *summary)
     return code;
 }
 
-/* Says of the first prompt that failed, in a run that is none the less whole. */
+/* Reports the first prompt that failed; the run is complete all the same. */
 static int tell_failed(const struct dataset_run *r, const json_t *summary)
 {
     json_int_t failed = json_integer_value(json_object_get(summary, "failed"));

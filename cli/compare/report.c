@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c: the report of `carat compare`: one page that stands alone, in the order in which one asks: is
- * it the same model, by which numbers, who was compared, where along the answers, in which words, and
- * where does it begin. It is a function of the results and their summary, but for the timings, which it
- * leaves out. No script, nothing loaded. */
+/* report.c: the report of `carat compare`: one page that stands alone, in the order of a reader's questions:
+ * is it the same model, by which numbers, which models were compared, where along the answers and in which
+ * words do they differ, and where does it begin. It is a function of the results and their summary, without
+ * the timings. It has no script and loads nothing. */
 #include "compare/report_parts.h"
 
 #include <string.h>

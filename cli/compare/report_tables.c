@@ -358,7 +358,7 @@ void report_metrics(FILE *f, const json_t *summary)
     fputs("</section>\n", f);
 }
 
-/* ---- who was compared ---- */
+/* ---- the models compared ---- */
 
 static void put_both(FILE *f, const char *name, const json_t *ref, const json_t *test, const char *key,
                      bool code)

@@ -12,7 +12,7 @@
 
 enum { MOST_VALUE = 4096 }; /* bytes of XML of a name and the like */
 
-/* Seen by nobody, or moves what others wrote. Line ends and tabs are not meant, nor what joins letters and
+/* Invisible, or moves the text around it. Line ends and tabs are not meant, nor what joins letters and
  * chooses their form. */
 static bool is_odd(uint32_t c)
 {

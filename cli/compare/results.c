@@ -98,7 +98,7 @@ static int results_run(struct results *r, const char *line, size_t n)
     return DONE;
 }
 
-/* Counts whole lines and finds where they end; what does not begin as a line of ours is somebody else's. */
+/* Counts whole lines and finds where they end; a file that begins otherwise is not a results file. */
 static int results_find(struct results *r, off_t *whole)
 {
     char *line = NULL;
@@ -138,7 +138,7 @@ static int results_directory(const char *dir)
 }
 
 /* Removes what a killed run left of a summary or a report: they get their names when they are whole.
- * Nobody else writes here while the results are locked. */
+ * The lock keeps other writers away. */
 static void results_sweep(const char *dir)
 {
     static const char *const begins[] = {"summary.json.", "report.html."};

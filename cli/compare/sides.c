@@ -62,7 +62,7 @@ static int look_at_model(struct side *s)
     return status == CARAT_OK ? DONE : fail_status(&err);
 }
 
-/* <unused42>, or no piece at all: nobody trained it. */
+/* <unused42>, or no piece at all: never trained. */
 static bool is_unused(const char *piece, size_t n)
 {
     return n == 0 || (n > 7 && strncmp(piece, "<unused", 7) == 0);
@@ -218,7 +218,7 @@ void sides_close(struct compare *c)
             carat_model_close(c->side[i].model);
 }
 
-/* ---- who they are ---- */
+/* ---- what they are ---- */
 
 /* "Q4_0 (126 tensors), F32 (109)", the most frequent first. */
 static void count_types(const carat_model *model, char *out, size_t capacity)

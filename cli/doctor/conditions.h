@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conditions.h: what slows a machine down for the moment, or by its settings, as /proc and /sys tell it. What
- * it is, and what a process may have of it, is told by carat_get_host. */
+ * it is, and what a process may have of it, comes from carat_get_host. */
 #ifndef CONDITIONS_H
 #define CONDITIONS_H
 

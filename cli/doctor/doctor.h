@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor.h: what `carat doctor` found out (doctor.c), what it concludes (doctor_cache.c, doctor_speed.c,
- * doctor_advice.c) and how it is told to programs (doctor_json.c). */
+ * doctor_advice.c) and the form for programs (doctor_json.c). */
 #ifndef DOCTOR_H
 #define DOCTOR_H
 
@@ -32,7 +32,7 @@ struct report {
     struct conditions now;
     struct machine machine;
     char kernels_why[320]; /* why no higher level of kernels is used */
-    const char *model;     /* whose costs are asked for; NULL: nobody's */
+    const char *model;     /* whose costs are asked for; NULL: none */
     struct costs costs;
     bool has_costs; /* they have a place */
     struct advice advice[MOST_ADVICE];

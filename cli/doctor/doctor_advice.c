@@ -13,11 +13,12 @@
 #define STOLEN        0.03  /* share of time taken by other guests */
 #define SWAPPED       256e6 /* bytes: less is what every system puts away */
 #define WAITING       0.01  /* share of time in which processes wait for memory */
-#define NEARLY_FULL   0.10  /* of the memory is available: with more, who waits is at a limit of its own */
-#define DISTURBED     0.05  /* share of the processors */
-#define HELD          0.95  /* of the highest frequency */
-#define SCALES        1.15  /* times one thread: less is no gain */
-#define SLOW_READ     9.6e9 /* bytes a second */
+#define NEARLY_FULL                                                                                          \
+    0.10               /* of the memory is available; with more, a process that waits has met its own limit */
+#define DISTURBED 0.05 /* share of the processors */
+#define HELD      0.95 /* of the highest frequency */
+#define SCALES    1.15 /* times one thread: less is no gain */
+#define SLOW_READ 9.6e9 /* bytes a second */
 
 static void advise(struct report *r, const char *id, const char *format, ...) PRINTF(3, 4);
 static void advise(struct report *r, const char *id, const char *format, ...)

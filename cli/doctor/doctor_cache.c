@@ -29,7 +29,7 @@ static int count(void *user, const carat_cache_entry *e)
     return 0;
 }
 
-/* A file that is being written is locked by who writes it; one that was given up is not. */
+/* A file that is being written is locked by its writer; an abandoned one is not locked. */
 static bool is_given_up(int directory, const char *name, double *bytes)
 {
     int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
