@@ -170,7 +170,17 @@ int show_memory(const carat_model *model, const carat_engine_options *e, const c
                 const struct options *o);
 json_t *show_memory_json(const carat_model *model, const carat_engine_options *e, const carat_plan *plan,
                          const struct options *o);
-/* stored.c: the type that most matrices are stored in, "" without any; *only: there is no other. */
+/* stored.c: how many tensors of at least so many dimensions have which type, the most frequent first. */
+enum { MOST_TYPES = 64 };
+struct type_counts {
+    int n;
+    struct type_count {
+        const char *name;
+        int n;
+    } type[MOST_TYPES];
+};
+void count_types(struct type_counts *c, const carat_model *model, int least_dims);
+/* The type that most matrices are stored in, "" without any; *only: there is no other. */
 const char *stored_type(const carat_model *model, bool *only);
 const char *model_name(const char *path); /* its last component, for tables */
 double seconds(void);                     /* a monotonic clock */

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stored.c: the types that a model's matrices are stored in, in one word for tables. */
+/* stored.c: the types that a model's tensors are stored in. */
 #include <string.h>
 
 #include "cli.h"
 
-const char *stored_type(const carat_model *model, bool *only)
+void count_types(struct type_counts *c, const carat_model *model, int least_dims)
 {
-    struct {
-        const char *name;
-        int n;
-    } type[64];
-    int n_type = 0, best = 0;
-
+    c->n = 0;
     for (int i = 0, n = carat_model_tensor_count(model); i < n; i++) {
         carat_tensor_info info = {.size = sizeof info};
         int k = 0;
-        if (carat_model_get_tensor(model, i, &info, NULL) != CARAT_OK || info.n_dim < 2)
+        if (carat_model_get_tensor(model, i, &info, NULL) != CARAT_OK || info.n_dim < least_dims)
             continue;
-        while (k < n_type && strcmp(type[k].name, info.type) != 0)
+        while (k < c->n && strcmp(c->type[k].name, info.type) != 0)
             k++;
-        if (k == n_type && n_type < 64) {
-            type[n_type].name = info.type;
-            type[n_type++].n = 0;
-        }
-        if (k < n_type && ++type[k].n > type[best].n)
-            best = k;
+        if (k == MOST_TYPES)
+            continue;
+        if (k == c->n)
+            c->type[c->n++] = (struct type_count){.name = info.type};
+        struct type_count one = c->type[k];
+        one.n++;
+        for (; k > 0 && c->type[k - 1].n < one.n; k--)
+            c->type[k] = c->type[k - 1];
+        c->type[k] = one;
     }
-    *only = n_type <= 1;
-    return n_type ? type[best].name : "";
+}
+
+const char *stored_type(const carat_model *model, bool *only)
+{
+    struct type_counts types;
+
+    count_types(&types, model, 2);
+    *only = types.n <= 1;
+    return types.n ? types.type[0].name : "";
 }

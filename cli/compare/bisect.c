@@ -55,6 +55,29 @@ static json_t *rows_json(const struct compare *c, int n)
     return rows;
 }
 
+static int stop_at_once(void *user, size_t done, size_t total)
+{
+    (void)user;
+    (void)done;
+    (void)total;
+    return 1;
+}
+
+/* A call that is stopped at once has only seen whether the engines can be held against each other. */
+int bisect_check(const struct compare *c)
+{
+    static const int32_t ids[2];
+    carat_operation_error first = {.size = sizeof first};
+    carat_bisect_options o;
+    carat_error err;
+
+    carat_bisect_options_default(&o);
+    o.watch = stop_at_once;
+    const carat_status status =
+        carat_bisect(c->side[REF].engine, c->side[TEST].engine, ids, 2, &o, &first, &err);
+    return status == CARAT_E_UNSUPPORTED ? fail_status(&err) : DONE;
+}
+
 int bisect_run(struct compare *c, const int32_t *ids, int n, json_t **bisect)
 {
     struct listing l = {.compare = c, .table = json_array()};

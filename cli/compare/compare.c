@@ -78,18 +78,6 @@ static carat_driver driver_of(const struct compare *c)
     return c->recorded ? CARAT_DRIVER_TEXT : CARAT_DRIVER_REF;
 }
 
-/* The largest of "10,100". */
-static int longest_of(const char *lengths)
-{
-    int most = 0;
-
-    for (const char *at = lengths; at && *at; at += strcspn(at, ","), at += *at == ',') {
-        const long n = strtol(at, NULL, 10);
-        most = n > most ? (int)n : most;
-    }
-    return most;
-}
-
 static int watch_compare(void *user, size_t done, size_t total)
 {
     struct compare *c = user;
@@ -103,7 +91,11 @@ static int settle_options(struct compare *c)
 {
     const struct options *o = c->o;
     carat_compare_options *out = &c->options;
-    int longest = longest_of(o->at);
+    const char *lengths = o->at;
+    int longest = 0;
+
+    for (int n; (n = next_length(&lengths)) > 0;)
+        longest = n > longest ? n : longest;
 
     carat_compare_options_default(out);
     out->driver = driver_of(c);
@@ -277,6 +269,8 @@ static int one_prompt(struct compare *c)
         code = map_recorded(c, &p, &rows);
     if (code == DONE)
         code = sides_start(c, 1, compare_context(c, &p));
+    if (code == DONE && c->o->bisect)
+        code = bisect_check(c);
     if (code == DONE)
         code = compare_one(c, &p, results);
     conversation_free(&talk);

@@ -62,6 +62,8 @@ int sides_start(struct compare *c, int sessions, int context);
 void sides_close(struct compare *c);
 /* What QUALITY.md calls a run: who is compared and how; data may be NULL, and is taken. */
 json_t *sides_run(const struct compare *c, json_t *data);
+/* The next of the lengths of --at, "10,100", which then begin behind it; 0: there is none. */
+int next_length(const char **lengths);
 /* command.c: the command that gives the same numbers; malloc'd. NULL: memory is out. */
 char *compare_command(const struct compare *c);
 /* modes.c: --ref or --test into the options of a side. `what` names the option. */
@@ -88,6 +90,8 @@ void compared_free(struct compared *p);
 
 /* ---- bisect.c; exit codes ---- */
 
+/* Refuses two engines that cannot be bisected. */
+int bisect_check(const struct compare *c);
 /* Bisects n ids, at most as many as both contexts have. */
 int bisect_run(struct compare *c, const int32_t *ids, int n, json_t **bisect);
 /* Adds that of the longest prompt of the data to a summary; makes engines where there are none. */

@@ -239,6 +239,8 @@ static int run_rest(struct dataset_run *r)
     if (!r->flight)
         return fail_memory();
     code = sides_start(c, r->n_flights, run_context(r));
+    if (code == DONE && c->o->bisect)
+        code = bisect_check(c);
     if (code == DONE)
         code = dataset_skip(&r->data, r->results.lines);
     if (code != DONE)

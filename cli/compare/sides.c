@@ -220,39 +220,17 @@ void sides_close(struct compare *c)
 
 /* ---- what they are ---- */
 
-/* "Q4_0 (126 tensors), F32 (109)", the most frequent first. */
-static void count_types(const carat_model *model, char *out, size_t capacity)
+/* "Q4_0 (126 tensors), F32 (109)" */
+static void write_types(const carat_model *model, char *out, size_t capacity)
 {
-    struct {
-        const char *name;
-        int n;
-    } type[32];
-    int n_types = 0;
+    struct type_counts types;
 
-    for (int i = 0, n = carat_model_tensor_count(model); i < n; i++) {
-        carat_tensor_info info = {.size = sizeof info};
-        int k = 0;
-        if (carat_model_get_tensor(model, i, &info, NULL) != CARAT_OK)
-            continue;
-        while (k < n_types && strcmp(type[k].name, info.type) != 0)
-            k++;
-        if (k == n_types && n_types < 32) {
-            type[n_types].name = info.type;
-            type[n_types++].n = 0;
-        }
-        if (k < n_types)
-            type[k].n++;
-    }
+    count_types(&types, model, 0);
     *out = 0;
-    for (int done = 0; done < n_types; done++) {
-        int best = 0;
-        for (int k = 1; k < n_types; k++)
-            if (type[k].n > type[best].n)
-                best = k;
+    for (int i = 0; i < types.n; i++) {
         size_t at = strlen(out);
-        snprintf(out + at, capacity - at, "%s%s (%d%s)", done ? ", " : "", type[best].name, type[best].n,
-                 done ? "" : " tensors");
-        type[best].n = 0;
+        snprintf(out + at, capacity - at, "%s%s (%d%s)", i ? ", " : "", types.type[i].name, types.type[i].n,
+                 i ? "" : " tensors");
     }
 }
 
@@ -264,7 +242,7 @@ static json_t *side_json(const struct compare *c, int i)
     if (i == REF && c->recorded)
         return json_pack("{s:o, s:b}", "name", json_text(model_name(s->path), strlen(model_name(s->path))),
                          "recorded", 1);
-    count_types(s->model, types, sizeof types);
+    write_types(s->model, types, sizeof types);
     return json_pack("{s:o, s:s, s:s, s:s, s:I, s:I, s:s, s:s}", "name",
                      json_text(model_name(s->path), strlen(model_name(s->path))), "architecture",
                      s->info.architecture, "container", s->info.container, "types", types, "weight_bytes",
@@ -272,13 +250,23 @@ static json_t *side_json(const struct compare *c, int i)
                      "content", s->content, "mode", *s->mode ? s->mode : "default");
 }
 
-/* "10,100" as a list. */
-static json_t *lengths_json(const char *text)
+int next_length(const char **lengths)
+{
+    const long n = *lengths ? strtol(*lengths, NULL, 10) : 0;
+
+    if (n > 0) {
+        *lengths += strcspn(*lengths, ",");
+        *lengths += **lengths == ',';
+    }
+    return (int)n;
+}
+
+static json_t *lengths_json(const char *lengths)
 {
     json_t *list = json_array();
 
-    for (const char *at = text; at && *at; at += strcspn(at, ","), at += *at == ',')
-        json_array_append_new(list, json_integer(strtol(at, NULL, 10)));
+    for (int n; (n = next_length(&lengths)) > 0;)
+        json_array_append_new(list, json_integer(n));
     return list;
 }
 

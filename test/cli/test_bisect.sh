@@ -54,3 +54,10 @@ err_has "compare: --rows belongs to --bisect"
 expect 2 compare tiny -p x -n 2 --bisect --rows 65
 expect 2 compare tiny --ref-logits none.npy --ids 2,3 --bisect
 err_has "compare: --bisect looks into two models, and recorded logits are none"
+
+# Models of other shapes are refused before anything is compared.
+expect 4 compare tiny --test layers=3 -p x -n 2 --bisect --no-cache
+err_has "the reference has a number of layers of 6 and the test 3, expected the same"
+expect 4 compare tiny --test layers=3 --dataset data.jsonl --out other --driver text --bisect --no-cache
+err_has "the reference has a number of layers of 6 and the test 3, expected the same"
+[ ! -s other/results.jsonl ] || die "prompts were compared before"

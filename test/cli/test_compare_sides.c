@@ -10,6 +10,7 @@ static carat_status host_of_test(carat_host_info *info, carat_error *err);
 #include "../../cli/compare/sides.c"
 #undef carat_get_host
 #include "../../cli/size.c"
+#include "../../cli/stored.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
