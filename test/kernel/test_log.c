@@ -13,48 +13,69 @@
 #define CT_ISA test
 #include "kernel/ref/ref_math.h"
 
-/* log(m 2^e) of a mantissa: that of m, and e times log 2, so that one logarithm of the C library serves all
- * exponents. In units of the last place of the result. */
-static inline double log_error(float y, double right)
+enum { BLOCK = 4096 };
+
+/* In units of the last place of the result; the bits of a double, which order as it does, NaN on top. */
+static inline int64_t log_error(float y, double right)
 {
     union {
         double d;
         uint64_t u;
-    } of = {right}, unit;
-    if (right == 0)
-        return y == 0 ? 0 : INFINITY;
+    } of = {right}, unit, error;
     unit.u = (2046 + 23 - (of.u >> 52 & 2047)) << 52; /* 2 ^ (23 - exponent) */
-    return fabs((double)y - right) * unit.d;
+    error.d = right == 0 ? (y == 0 ? 0 : INFINITY) : fabs((double)y - right) * unit.d;
+    return (int64_t)error.u;
 }
 
-/* Every stride-th mantissa of every positive float, the smallest ones as what they are. */
+/* The worst of a block of floats from `first` on, whose logarithms are of_m and (e + up) log 2: loops that
+ * compilers make vectors of. */
+static inline int64_t log_block(uint32_t first, const double *of_m, const double *up, int e)
+{
+    int64_t worst = 0;
+    float y[BLOCK];
+
+    for (uint32_t k = 0; k < BLOCK; k++)
+        y[k] = ct_log(ct_f32_from_bits(first + k));
+    for (int k = 0; k < BLOCK; k++)
+        worst = CT_MAX(worst, log_error(y[k], of_m[k] + (e + up[k]) * 0x1.62e42fefa39efp-1));
+    return worst;
+}
+
+/* Every stride-th block of mantissas of every positive float, the smallest ones as what they are. log(m 2^e) is
+ * that of m, and e times log 2, so that one logarithm of the C library serves all exponents. */
 static inline double log_sweep(uint32_t stride)
 {
-    double worst = 0;
-    for (uint32_t m = 0; m < 1u << 23; m += stride) {
-        /* from sqrt 1/2 to sqrt 2, so that what is added to log m has its sign or is far larger */
-        int up = m > 0x3504f3;
-        double of_m = log(((double)m * 0x1p-23 + 1) / (up ? 2 : 1));
-        for (int e = -126; e < 128; e++) {
-            float x = ct_f32_from_bits((uint32_t)(e + 127) << 23 | m);
-            worst = fmax(worst, log_error(ct_log(x), of_m + (e + up) * 0x1.62e42fefa39efp-1));
+    static double of_m[BLOCK], up[BLOCK], of_tiny[BLOCK], not_up[BLOCK];
+    int64_t worst = 0;
+    double result;
+
+    for (uint32_t first = 0; first < 1u << 23; first += stride * BLOCK) {
+        for (uint32_t k = 0, m = first; k < BLOCK; k++, m++) {
+            /* from sqrt 1/2 to sqrt 2, so that what is added to log m has its sign or is far larger */
+            up[k] = m > 0x3504f3;
+            of_m[k] = log(((double)m * 0x1p-23 + 1) / (m > 0x3504f3 ? 2 : 1));
+            of_tiny[k] = log((double)m) - 149 * 0x1.62e42fefa39efp-1;
         }
-        if (m > 0)
-            worst = fmax(worst,
-                         log_error(ct_log(ct_f32_from_bits(m)), log((double)m) - 149 * 0x1.62e42fefa39efp-1));
+        for (int e = -126; e < 128; e++)
+            worst = CT_MAX(worst, log_block((uint32_t)(e + 127) << 23 | first, of_m, up, e));
+        if (first > 0)
+            worst = CT_MAX(worst, log_block(first, of_tiny, not_up, 0));
+        for (uint32_t m = 1; m < BLOCK && first == 0; m++) /* zero is a special value */
+            worst = CT_MAX(worst, log_error(ct_log(ct_f32_from_bits(m)), of_tiny[m]));
     }
-    return worst;
+    memcpy(&result, &worst, sizeof result);
+    return result;
 }
 
 /* All of them where fma is an instruction and nothing is checked at each step. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-__attribute__((target("fma"), flatten)) static double log_sweep_all(void)
+__attribute__((target("avx2,fma"), flatten)) static double log_sweep_all(void)
 {
     return log_sweep(1);
 }
 static double log_sweep_many(void)
 {
-    return __builtin_cpu_supports("fma") ? log_sweep_all() : log_sweep(61);
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? log_sweep_all() : log_sweep(61);
 }
 #else
 static double log_sweep_many(void)

@@ -36,59 +36,120 @@ static void fill(float *x, size_t n, float scale)
 static int levels(const struct ct_kernel *k[2])
 {
     static struct ct_kernel table[2];
-    struct ct_cpu cpu;
-    ct_cpu_detect(&cpu);
-    assert_true(ct_kernel_choose(&table[0], &cpu, "ref") && ct_kernel_choose(&table[1], &cpu, NULL));
+    if (!table[0].isa) { /* asking the processor takes long in a virtual machine */
+        struct ct_cpu cpu;
+        ct_cpu_detect(&cpu);
+        assert_true(ct_kernel_choose(&table[0], &cpu, "ref") && ct_kernel_choose(&table[1], &cpu, NULL));
+    }
     k[0] = &table[0];
     k[1] = &table[1];
     return strcmp(table[0].isa, table[1].isa) == 0 ? 1 : 2;
 }
 
+/* ---- exp over every float ---- */
+
+enum { BLOCK = 4096 }; /* floats that share sign, exponent and the upper 11 bits of the mantissa */
+
 struct sweep {
-    double worst; /* error, in units of the last place */
+    int64_t
+        worst; /* error in units of the last place: bits of a double, which order as it does, NaN on top */
     uint64_t wrong;
 };
 
 /* In units of the last place of exp(x) as a normal number. */
-static inline double exp_error(float x, float y)
+static inline int64_t exp_error(float y, double right)
 {
     union {
         double d;
         uint64_t u;
-    } right = {fabsf(x) < 0x1p-25f ? 1.0 + (double)x : exp((double)x)}, unit;
-    unit.u = (2046 + 23 - (right.u >> 52)) << 52; /* 2 ^ (23 - exponent) */
-    return fabs((double)y - right.d) * unit.d;
+    } of = {right}, unit, error;
+    unit.u = (2046 + 23 - (of.u >> 52)) << 52; /* 2 ^ (23 - exponent) */
+    error.d = fabs((double)y - right) * unit.d;
+    return (int64_t)error.u;
 }
 
-/* Every stride-th f32. */
-static inline struct sweep exp_sweep(uint64_t stride)
+enum exp_is { ZERO, NUMBER, INFINITE, NOTHING };
+static enum exp_is exp_is(float x)
 {
-    struct sweep s = {0, 0};
-    for (uint64_t u = 0; u < 1ull << 32; u += stride) {
-        float x = ct_f32_from_bits((uint32_t)u), y = ct_exp(x);
-        if (x != x)
-            s.wrong += y == y;
-        else if (x < -87.33655f)
-            s.wrong += y != 0;
-        else if (x >= 88.72284f) /* more than FLT_MAX */
-            s.wrong += !isinf(y) || y < 0;
+    return x != x                                   ? NOTHING
+           : x < -87.33655f                         ? ZERO
+           : x >= 88.72284f /* more than FLT_MAX */ ? INFINITE
+                                                    : NUMBER;
+}
+
+/* A block of one kind: loops that compilers make vectors of. exp of a float is that of the first of its block,
+ * times that of what it has beyond that one: the C library is asked once a block. beyond is NULL where 1 + x
+ * is near enough. */
+static inline void exp_block(struct sweep *s, uint32_t first, enum exp_is is, const double *beyond)
+{
+    float y[BLOCK];
+    const double of_first = exp((double)ct_f32_from_bits(first));
+    int32_t wrong = 0;
+
+    for (uint32_t k = 0; k < BLOCK; k++)
+        y[k] = ct_exp(ct_f32_from_bits(first + k));
+    if (is == NUMBER && beyond)
+        for (int k = 0; k < BLOCK; k++)
+            s->worst = CT_MAX(s->worst, exp_error(y[k], of_first * beyond[k]));
+    else if (is == NUMBER)
+        for (uint32_t k = 0; k < BLOCK; k++)
+            s->worst = CT_MAX(s->worst, exp_error(y[k], 1.0 + (double)ct_f32_from_bits(first + k)));
+    else if (is == NOTHING)
+        for (int k = 0; k < BLOCK; k++)
+            wrong += y[k] == y[k];
+    else
+        for (int k = 0; k < BLOCK; k++)
+            wrong += y[k] != (is == ZERO ? 0.0f : INFINITY);
+    s->wrong += (uint64_t)wrong;
+}
+
+/* A block in which one kind ends and another begins. */
+static void exp_mixed_block(struct sweep *s, uint32_t first)
+{
+    for (uint32_t u = first; u < first + BLOCK; u++) {
+        float x = ct_f32_from_bits(u), y = ct_exp(x);
+        enum exp_is is = exp_is(x);
+        if (is == NUMBER)
+            s->worst = CT_MAX(s->worst, exp_error(y, exp((double)x)));
         else
-            s.worst = fmax(s.worst, exp_error(x, y));
+            s->wrong += is == NOTHING ? y == y : y != (is == ZERO ? 0.0f : INFINITY);
+    }
+}
+
+/* Every stride-th block, and those where something begins. */
+static inline struct sweep exp_sweep(uint32_t stride)
+{
+    static double beyond[BLOCK];
+    struct sweep s = {0, 0};
+
+    for (uint32_t high = 0; high < 512; high++) { /* sign and exponent */
+        const int exponent = (int)(high & 255) - 127;
+        const bool small = exponent<-25, large = exponent> 6;
+        for (int k = 0; k < BLOCK && !small && !large; k++)
+            beyond[k] = exp(ldexp(high & 256 ? -k : k, exponent - 23));
+        for (uint32_t block = 0; block < 2048; block++) {
+            const uint32_t first = high << 23 | block * BLOCK;
+            const enum exp_is is = exp_is(ct_f32_from_bits(first));
+            if (is != exp_is(ct_f32_from_bits(first + BLOCK - 1)))
+                exp_mixed_block(&s, first);
+            else if (block % stride == 0)
+                exp_block(&s, first, is, small ? NULL : beyond);
+        }
     }
     return s;
 }
 
 /* All of them, where that takes seconds: with an fma that is an instruction, which gives the same bits as
  * the function, and without a sanitizer, which changes no number. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-__attribute__((target("fma"), flatten)) static struct sweep exp_sweep_all(void)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+__attribute__((target("avx2,fma"), flatten)) static struct sweep exp_sweep_all(void)
 {
     return exp_sweep(1);
 }
 
 static struct sweep exp_sweep_many(void)
 {
-    return __builtin_cpu_supports("fma") ? exp_sweep_all() : exp_sweep(61);
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? exp_sweep_all() : exp_sweep(61);
 }
 #else
 static struct sweep exp_sweep_many(void)
@@ -101,10 +162,12 @@ static struct sweep exp_sweep_many(void)
 static void test_exp(void **unused)
 {
     struct sweep s = exp_sweep_many();
+    double worst;
 
     (void)unused;
+    memcpy(&worst, &s.worst, sizeof worst);
     assert_int_equal(s.wrong, 0);
-    assert_true(s.worst > 0.5 && s.worst <= 2);
+    assert_true(worst > 0.5 && worst <= 2);
     assert_true(ct_exp(0.0f) == 1.0f && ct_exp(-0.0f) == 1.0f);
 }
 
