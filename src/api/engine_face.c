@@ -1,73 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_face.c: the functions of the public headers on engines, sessions and the machine: arguments are
- * checked here, engine/ and machine/ do the work. */
-#include "api/sizes.h"
-#include "engine/engine.h"
+/* engine_face.c: the functions of the public headers on engines, sessions, generations and the machine. NULL
+ * is refused here, and a call let into its session; engine/ and machine/ do the work. */
+#include "engine/generate.h"
+#include "engine/sample/chain.h"
 #include "kernel/level.h"
-#include "quant/kv_type.h"
 #include "machine/machine.h"
+#include "quant/kv_type.h"
 
 #include <stdlib.h>
-
-/* Options of a caller, complete; *head is theirs. */
-static carat_status take_options(carat_engine_options *o, carat_head_options *head,
-                                 const carat_engine_options *given, carat_error *err)
-{
-    *o = (carat_engine_options){.size = sizeof *o};
-    *head = (carat_head_options){.size = sizeof *head};
-    CT_TRY(ct_take_struct(o, sizeof *o, given, "carat_engine_options", err));
-    CT_TRY(ct_take_struct(head, sizeof *head, o->head, "carat_head_options", err));
-    o->head = head;
-    return CARAT_OK;
-}
 
 carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
                                carat_plan *plan, carat_error *err)
 {
-    carat_engine_options o;
-    carat_head_options head;
-    carat_plan full;
-
-    CT_TRY(take_options(&o, &head, options, err));
-    CT_TRY(ct_check_struct(plan, sizeof full, "carat_plan", err));
-    CT_TRY(ct_plan_engine(model, &o, &full, err));
-    ct_give_struct(plan, &full);
-    return CARAT_OK;
+    return ct_plan_engine(model, options, plan, err);
 }
 
 carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
                               carat_error *err)
 {
-    carat_engine_options o, given = {.size = sizeof given};
-    carat_head_options head;
-
     CT_GIVEN(options, err);
-    CT_TRY(take_options(&o, &head, options, err));
-    CT_TRY(ct_fit_engine(model, &o, bytes, err));
-    CT_TRY(ct_take_struct(&given, sizeof given, options, "carat_engine_options", err));
-    o.head = given.head;
-    ct_give_struct(options, &o);
-    return CARAT_OK;
+    return ct_fit_engine(model, options, bytes, err);
 }
 
 carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                  const carat_engine_options *options, carat_error *err)
 {
-    carat_engine_options o;
-    carat_head_options head;
-    carat_costs costs = {.size = sizeof costs};
-
     CT_GIVEN(engine, err);
-    CT_TRY(take_options(&o, &head, options, err));
-    CT_TRY(ct_take_struct(&costs, sizeof costs, o.costs, "carat_costs", err));
-    o.costs = &costs;
-    return ct_engine_create(engine, model, &o, err);
+    return ct_engine_create(engine, model, options, err);
 }
 
 void carat_engine_close(carat_engine *engine)
 {
-    if (engine)
-        ct_engine_close(engine);
+    ct_engine_close(engine);
 }
 
 int carat_engine_context(const carat_engine *engine)
@@ -78,30 +42,22 @@ int carat_engine_context(const carat_engine *engine)
 carat_status carat_session_create(carat_session **session, carat_engine *engine,
                                   const carat_session_options *options, carat_error *err)
 {
-    carat_session_options o = {.size = sizeof o};
-
     CT_GIVEN(session, err);
     CT_GIVEN(engine, err);
-    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_session_options", err));
-    carat_sampling sampling = engine->model->sampling;
-    carat_chain chain;
-    CT_TRY(ct_take_sampling(&sampling, &chain, o.sampling, err));
-    if (o.sampling)
-        o.sampling = &sampling;
-    return ct_session_create(session, engine, &o, err);
+    return ct_session_create(session, engine, options, err);
 }
 
 void carat_session_close(carat_session *session)
 {
-    if (session)
-        ct_session_close(session);
+    ct_session_close(session);
 }
 
 carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err)
 {
-    if (!session || !tokens || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "session or tokens is NULL, or n = %d is below 1", n);
-    return ct_sync(session, tokens, n, reused, err);
+    if (!tokens || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "tokens is NULL, or n = %d is below 1", n);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_sync(session, tokens, n, reused, err));
 }
 
 carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
@@ -127,70 +83,55 @@ carat_status carat_step(carat_engine *engine, carat_row *rows, size_t row_size, 
 
 int carat_tokens_held(const carat_session *session, const int32_t **tokens)
 {
-    if (session)
-        return ct_session_tokens(session, tokens);
-    if (tokens)
-        *tokens = NULL;
-    return 0;
+    return ct_session_tokens(session, tokens);
 }
 
 carat_status carat_rewind(carat_session *session, int n, carat_error *err)
 {
-    CT_GIVEN(session, err);
-    return ct_rewind(session, n, err);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_rewind(session, n, err));
 }
 
 carat_status carat_fork(carat_session *from, int n, carat_session **session, carat_error *err)
 {
-    CT_GIVEN(from, err);
     CT_GIVEN(session, err);
-    return ct_fork(from, n, session, err);
+    CT_TRY(ct_session_claim(from, err));
+    return ct_session_release(from, ct_fork(from, n, session, err));
 }
 
 carat_status carat_reserve(carat_session *session, int positions, carat_error *err)
 {
-    CT_GIVEN(session, err);
-    return ct_reserve(session, positions, err);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_reserve(session, positions, err));
 }
 
 void carat_cancel(carat_session *session)
 {
     if (session)
-        ct_cancel(session);
+        atomic_store(&session->cancel, true);
 }
 
 carat_status carat_engine_use(carat_engine *engine, carat_use *use, carat_error *err)
 {
-    carat_use full = {.size = sizeof full};
-
     CT_GIVEN(engine, err);
-    CT_TRY(ct_check_struct(use, sizeof full, "carat_use", err));
-    ct_engine_use(engine, &full);
-    ct_give_struct(use, &full);
-    return CARAT_OK;
+    return ct_engine_use(engine, use, err);
 }
 
 const float *carat_logits(const carat_session *session)
 {
-    return session ? ct_session_logits(session) : NULL;
+    return ct_session_logits(session);
 }
 
 carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
                           carat_error *err)
 {
-    CT_GIVEN(session, err);
     CT_GIVEN(id, err);
-    carat_sampling o = session->engine->model->sampling;
-    carat_chain chain;
-    CT_TRY(ct_take_sampling(&o, &chain, sampling, err));
-    return ct_sample(session, &o, id, err);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_sample(session, sampling, id, err));
 }
 
 size_t carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity)
 {
-    if (!session || !out || !capacity)
-        return 0;
-    out[0] = 0;
     return ct_stream_text(session, id, out, capacity);
 }
 
@@ -202,13 +143,8 @@ void carat_profile_begin(carat_engine *engine)
 
 carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err)
 {
-    carat_profile full;
-
     CT_GIVEN(engine, err);
-    CT_TRY(ct_check_struct(profile, sizeof full, "carat_profile", err));
-    CT_TRY(ct_profile_end(engine, &full, err));
-    ct_give_struct(profile, &full);
-    return CARAT_OK;
+    return ct_profile_end(engine, profile, err);
 }
 
 carat_status carat_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user, carat_error *err)
@@ -248,10 +184,8 @@ carat_status carat_get_host(carat_host_info *info, carat_error *err)
 {
     carat_host_info full;
 
-    CT_TRY(ct_check_struct(info, sizeof full, "carat_host_info", err));
     ct_get_host(&full);
-    ct_give_struct(info, &full);
-    return CARAT_OK;
+    return ct_give_struct(info, &full, sizeof full, "carat_host_info", err);
 }
 
 carat_status carat_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
@@ -261,6 +195,129 @@ carat_status carat_measure_limits(int threads, const char *isa, carat_progress p
 
     CT_TRY(ct_check_struct(limits, sizeof full, "carat_limits", err));
     CT_TRY(ct_measure_limits(threads, isa, progress, user, &full, err));
-    ct_give_struct(limits, &full);
-    return CARAT_OK;
+    return ct_give_struct(limits, &full, sizeof full, "carat_limits", err);
+}
+
+carat_status carat_save(carat_session *session, const char *path, const void *note, size_t n_note,
+                        carat_error *err)
+{
+    if (!path || (n_note && !note))
+        return ct_fail(err, CARAT_E_ARGUMENT, "path is NULL, or a note of %zu bytes", n_note);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_save(session, path, note, n_note, err));
+}
+
+carat_status carat_load(carat_session *session, const char *path, char **note, size_t *n_note,
+                        carat_error *err)
+{
+    CT_GIVEN(path, err);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_load(session, path, note, n_note, err));
+}
+
+carat_status carat_load_note(const char *path, char **note, size_t *n_note, carat_error *err)
+{
+    CT_GIVEN(path, err);
+    CT_GIVEN(note, err);
+    return ct_load_note(path, note, n_note, err);
+}
+
+carat_status carat_mark(carat_session *session, carat_error *err)
+{
+    CT_TRY(ct_session_claim(session, err));
+    ct_mark(session);
+    return ct_session_release(session, CARAT_OK);
+}
+
+carat_status carat_session_get_stats(const carat_session *session, carat_session_stats *stats,
+                                     carat_error *err)
+{
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_session_stats(session, stats, err));
+}
+
+carat_status carat_generation_create(carat_generation **generation, carat_session *session,
+                                     const carat_generation_options *options, carat_error *err)
+{
+    CT_GIVEN(generation, err);
+    CT_GIVEN(session, err);
+    return ct_generation_create(generation, session, options, err);
+}
+
+void carat_generation_close(carat_generation *generation)
+{
+    ct_generation_close(generation);
+}
+
+carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations, int n,
+                                   carat_error *err)
+{
+    if (!engine || !generations || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine or generations is NULL, or n = %d is below 1", n);
+    return ct_generation_step(engine, generations, n, err);
+}
+
+size_t carat_generation_rest(carat_generation *generation, char *out, size_t capacity)
+{
+    return ct_generation_rest(generation, out, capacity);
+}
+
+carat_status carat_generate(carat_generation *generation, carat_error *err)
+{
+    CT_GIVEN(generation, err);
+    return ct_generate(generation, err);
+}
+
+carat_status carat_generation_get_info(const carat_generation *generation, carat_generation_info *info,
+                                       carat_error *err)
+{
+    CT_GIVEN(generation, err);
+    return ct_generation_info(generation, info, err);
+}
+
+const char *carat_reason_name(carat_reason reason)
+{
+    return ct_reason_name(reason);
+}
+
+carat_status carat_engine_get_stats(carat_engine *engine, carat_engine_stats *stats, carat_error *err)
+{
+    CT_GIVEN(engine, err);
+    return ct_engine_stats(engine, stats, err);
+}
+
+carat_status carat_engine_get_costs(carat_engine *engine, carat_costs *costs, carat_error *err)
+{
+    CT_GIVEN(engine, err);
+    return ct_engine_costs(engine, costs, err);
+}
+
+carat_status carat_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err)
+{
+    CT_GIVEN(engine, err);
+    CT_GIVEN(line, err);
+    return ct_explain(engine, line, user, err);
+}
+
+const char *carat_head_name(carat_head head)
+{
+    return ct_head_name(head);
+}
+
+carat_status carat_engine_get_head(carat_engine *engine, carat_head_stats *stats, carat_error *err)
+{
+    CT_GIVEN(engine, err);
+    return ct_engine_head(engine, stats, err);
+}
+
+carat_status carat_top(carat_session *session, int k, carat_candidate *out, carat_error *err)
+{
+    CT_GIVEN(out, err);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_top(session, k, out, err));
+}
+
+const char *carat_link_name(carat_link link)
+{
+    return ct_link_name(link);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_face.c: the functions of carat.h and carat_tools.h on a model: arguments are checked here. Opening,
  * packing and the facts of what is open are checkpoint/'s, checking is check/'s. */
-#include "api/sizes.h"
+#include "base/sizes.h"
 #include "check/verify.h"
 #include "checkpoint/checkpoint.h"
 
@@ -71,10 +71,8 @@ carat_status carat_cache_look(const char *dir, carat_cache_info *info, carat_err
 {
     carat_cache_info full;
 
-    CT_TRY(ct_check_struct(info, sizeof full, "carat_cache_info", err));
     CT_TRY(ct_cache_look(dir, &full, err));
-    ct_give_struct(info, &full);
-    return CARAT_OK;
+    return ct_give_struct(info, &full, sizeof full, "carat_cache_info", err);
 }
 
 carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
@@ -84,12 +82,10 @@ carat_status carat_verify(const carat_model *model, const carat_verify_options *
     carat_verdict full;
 
     CT_GIVEN(model, err);
-    CT_GIVEN(verdict, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_verify_options", err));
     CT_TRY(ct_check_struct(verdict, sizeof full, "carat_verdict", err));
     CT_TRY(ct_verify(model, &o, &full, err));
-    ct_give_struct(verdict, &full);
-    return CARAT_OK;
+    return ct_give_struct(verdict, &full, sizeof full, "carat_verdict", err);
 }
 
 carat_status carat_model_content(const carat_model *model, carat_progress progress, void *user,
@@ -105,18 +101,14 @@ carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, 
     carat_model_info full;
 
     CT_GIVEN(m, err);
-    CT_TRY(ct_check_struct(info, sizeof full, "carat_model_info", err));
     ct_model_info(m, &full);
-    ct_give_struct(info, &full);
-    return CARAT_OK;
+    return ct_give_struct(info, &full, sizeof full, "carat_model_info", err);
 }
 
 carat_status carat_model_get_load_times(const carat_model *m, carat_load_times *times, carat_error *err)
 {
     CT_GIVEN(m, err);
-    CT_TRY(ct_check_struct(times, sizeof *times, "carat_load_times", err));
-    ct_give_struct(times, &m->times);
-    return CARAT_OK;
+    return ct_give_struct(times, &m->times, sizeof m->times, "carat_load_times", err);
 }
 
 int carat_model_reads(const carat_model *m, const char *path)
@@ -134,12 +126,10 @@ carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tenso
 {
     if (!model || i < 0 || i >= ct_file_tensor_count(model->file))
         return ct_fail(err, CARAT_E_ARGUMENT, "model is NULL, or there is no tensor %d", i);
-    CT_TRY(ct_check_struct(info, sizeof *info, "carat_tensor_info", err));
     const struct ct_tensor *t = ct_file_tensor(model->file, i);
     carat_tensor_info full = {sizeof full, t->name, t->type_name, t->n_dim, {0}, t->size};
     memcpy(full.dim, t->dim, sizeof full.dim);
-    ct_give_struct(info, &full);
-    return CARAT_OK;
+    return ct_give_struct(info, &full, sizeof full, "carat_tensor_info", err);
 }
 
 int carat_is_stop(const carat_model *model, int32_t id)
@@ -158,6 +148,5 @@ void carat_get_sampling(const carat_model *model, carat_sampling *s)
 {
     carat_sampling full = model ? model->sampling : ct_card_sampling();
 
-    if (s && ct_check_struct(s, sizeof full, "carat_sampling", NULL) == CARAT_OK)
-        ct_give_struct(s, &full);
+    (void)ct_give_struct(s, &full, sizeof full, "carat_sampling", NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* quality_face.c: the functions of carat_quality.h: arguments are checked here, check/ does the work. */
-#include "api/sizes.h"
+#include "base/sizes.h"
 #include "carat_quality.h"
 #include "check/bisect.h"
 #include "check/quality.h"
@@ -27,7 +27,6 @@ carat_status carat_difference_of(const float *ref, const float *test, int n,
     CT_GIVEN(ref, err);
     CT_GIVEN(test, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_difference_options", err));
-    CT_TRY(ct_check_struct(difference, sizeof full, "carat_difference", err));
     if (n < 2)
         return ct_fail(err, CARAT_E_ARGUMENT, "n = %d logits, expected at least 2", n);
     if (o.top < 0 || o.top > CT_SCORE_TOP)
@@ -39,8 +38,7 @@ carat_status carat_difference_of(const float *ref, const float *test, int n,
     if (o.has_next && (o.next < 0 || (!o.ids && o.next >= n)))
         return ct_fail(err, CARAT_E_ARGUMENT, "next = %d is not an id of %d logits", o.next, n);
     CT_TRY(ct_difference_of(ref, test, n, &o, &full, err));
-    ct_give_struct(difference, &full);
-    return CARAT_OK;
+    return ct_give_struct(difference, &full, sizeof full, "carat_difference", err);
 }
 
 carat_status carat_summarise(const double *values, const int64_t *counts, int n_prompts,
@@ -49,7 +47,6 @@ carat_status carat_summarise(const double *values, const int64_t *counts, int n_
     carat_summary full = {.size = sizeof full};
     int64_t n = 0;
 
-    CT_TRY(ct_check_struct(summary, sizeof full, "carat_summary", err));
     if (n_prompts < 0 || (n_prompts && !counts))
         return ct_fail(err, CARAT_E_ARGUMENT, "counts is NULL, or n_prompts = %d is negative", n_prompts);
     for (int i = 0; i < n_prompts; i++) {
@@ -61,20 +58,17 @@ carat_status carat_summarise(const double *values, const int64_t *counts, int n_
     if (n && !values)
         return ct_fail(err, CARAT_E_ARGUMENT, "values is NULL, with %lld of them counted", (long long)n);
     CT_TRY(ct_summarise(values, counts, n_prompts, &full, err));
-    ct_give_struct(summary, &full);
-    return CARAT_OK;
+    return ct_give_struct(summary, &full, sizeof full, "carat_summary", err);
 }
 
 carat_status carat_repetition_of(const int32_t *ids, int n, carat_repetition *repetition, carat_error *err)
 {
     carat_repetition full = {.size = sizeof full};
 
-    CT_TRY(ct_check_struct(repetition, sizeof full, "carat_repetition", err));
     if (n < 0 || (n && !ids))
         return ct_fail(err, CARAT_E_ARGUMENT, "ids is NULL, or n = %d is negative", n);
     CT_TRY(ct_repetition_of(ids, n, &full, err));
-    ct_give_struct(repetition, &full);
-    return CARAT_OK;
+    return ct_give_struct(repetition, &full, sizeof full, "carat_repetition", err);
 }
 
 const char *carat_health_name(carat_health health)
@@ -87,8 +81,7 @@ void carat_get_quality_limits(carat_quality_limits *limits)
     carat_quality_limits full;
 
     ct_quality_limits(&full);
-    if (limits && ct_check_struct(limits, sizeof full, "carat_quality_limits", NULL) == CARAT_OK)
-        ct_give_struct(limits, &full);
+    (void)ct_give_struct(limits, &full, sizeof full, "carat_quality_limits", NULL);
 }
 
 carat_status carat_judge(const carat_quality *quality, const carat_quality_limits *limits,
@@ -102,10 +95,8 @@ carat_status carat_judge(const carat_quality *quality, const carat_quality_limit
     CT_TRY(ct_take_struct(&q, sizeof q, quality, "carat_quality", err));
     ct_quality_limits(&l);
     CT_TRY(ct_take_struct(&l, sizeof l, limits, "carat_quality_limits", err));
-    CT_TRY(ct_check_struct(judgement, sizeof full, "carat_judgement", err));
     CT_TRY(ct_judge(&q, &l, &full, err));
-    ct_give_struct(judgement, &full);
-    return CARAT_OK;
+    return ct_give_struct(judgement, &full, sizeof full, "carat_judgement", err);
 }
 
 const char *carat_driver_name(carat_driver driver)
@@ -138,11 +129,10 @@ carat_status carat_compare(carat_engine *ref, carat_engine *test, const carat_co
 
 carat_status carat_score(carat_session *session, const int32_t *ids, int n, double *logprob, carat_error *err)
 {
-    CT_GIVEN(session, err);
-    CT_GIVEN(logprob, err);
-    if (!ids || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "ids is NULL, or n = %d is below 1", n);
-    return ct_score_ids(session, ids, n, logprob, err);
+    if (!ids || !logprob || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ids or logprob is NULL, or n = %d is below 1", n);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_score_ids(session, ids, n, logprob, err));
 }
 
 carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
@@ -167,8 +157,7 @@ carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *
     if (o.bytes == 0)
         o.bytes = CT_BISECT_BYTES;
     CT_TRY(ct_bisect(ref, test, tokens, n, &o, &full, err));
-    ct_give_struct(first, &full);
-    return CARAT_OK;
+    return ct_give_struct(first, &full, sizeof full, "carat_operation_error", err);
 }
 
 int carat_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,

@@ -39,7 +39,7 @@ const char *ct_driver_name(carat_driver driver);
 carat_status ct_compare(carat_engine *ref, carat_engine *test, const carat_compare_prompt *prompt,
                         const carat_compare_options *o, carat_error *err);
 
-/* score_ids.c */
+/* score_ids.c: the session is claimed. */
 carat_status ct_score_ids(carat_session *session, const int32_t *ids, int n, double *logprob,
                           carat_error *err);
 

@@ -168,10 +168,7 @@ carat_status ct_score_ids(carat_session *session, const int32_t *ids, int n, dou
                         .n_text = config->n_text_vocab,
                         .stride = (size_t)config->n_vocab};
 
-    if (!ct_session_claim(session))
-        return ct_session_is_busy(err);
     carat_status status = score_claimed(&s, err);
-    ct_session_release(session);
     ct_pool_destroy(s.pool);
     ct_os_release(s.logits, s.bytes);
     return status;

@@ -1,25 +1,422 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine.c: creation and end of an engine: what plan.c has counted is reserved, laid out and filled with
- * weights. */
+/* engine.c: an engine: its memory plan, its creation, its end. Weights are counted once, all else by laying
+ * it out before there is memory, with the code that lays it out afterwards: so the plan cannot differ from
+ * what is used, and choosing a context that fits is counting again. */
 #include "engine/engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "os/cgroup.h"
 #include "os/clock.h"
 
-static carat_status load(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
+#define DEFAULT_CONTEXT 8192
+#define LEAST_CONTEXT   256 /* that is worth offering: one block of keys */
+#define DEFAULT_CHUNK   256
+#define MAX_SESSIONS    1024
+#define MAX_THREADS     256
+#define MAX_LOGITS_ROWS 4096
+/* Of eight rows that verify a draft, the first four are enough to see most wrong ones; and what products do for
+ * four tokens at a time they do no better for eight. */
+#define DEFAULT_LOGITS_ROWS 4
+
+static enum ct_kv_type kv_type(const carat_engine_options *o)
+{
+    for (int i = 0; i < CT_KV_TYPE_COUNT; i++)
+        if (ct_kv_info((enum ct_kv_type)i)->kv == o->kv)
+            return (enum ct_kv_type)i;
+    return o->exact ? CT_KV_F32 : CT_KV_BF16;
+}
+
+/* ---- what the backend is told ---- */
+
+/* Stored weights that were packed: their pages need not stay. */
+static void done_with(void *model, const void *p, size_t bytes)
+{
+    ct_file_forget(((const struct carat_model *)model)->file, p, bytes);
+}
+
+static struct ct_backend_options backend_options(const struct carat_model *m, const struct ct_config *c,
+                                                 const carat_engine_options *o)
+{
+    struct ct_backend_options b = {
+        .isa = o->isa,
+        .threads = o->threads,
+        .decode_isa = o->decode_isa,
+        .decode_threads = o->decode_threads,
+        .exact = o->exact != 0,
+        .norm_eps = c->norm_eps,
+        .max_input = c->hidden,
+        .n_vocab = c->n_vocab,
+        .done_with = done_with,
+        .user = (void *)(uintptr_t)m,
+    };
+
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        b.attn[i] = c->attn[i];
+    for (int i = 0; i < c->n_layer; i++) {
+        const struct ct_layer_config *l = &c->layer[i];
+        b.max_ffn = CT_MAX(b.max_ffn, l->ffn);
+        b.max_heads = CT_MAX(b.max_heads, l->n_head);
+        b.max_head_dim = CT_MAX(b.max_head_dim, l->head_dim);
+        b.max_input = CT_MAX(b.max_input, CT_MAX(l->ffn, l->n_head * l->head_dim));
+    }
+    return b;
+}
+
+struct planning {
+    struct ct_backend *backend;
+    const struct ct_weight *aside; /* the head brings it in itself; NULL: it does not */
+    carat_error *err;
+};
+
+static carat_status plan_weight(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+{
+    const struct planning *p = user;
+
+    (void)place;
+    (void)tensor;
+    /* norms are the model's */
+    return w->rows == 1 || w == p->aside ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
+}
+
+/* The model's weights from the first layer on that runs, as they are stored. */
+static struct ct_weights stored_weights(const struct carat_engine *e)
+{
+    struct ct_weights w = e->model->weights;
+
+    w.layer += e->first_layer;
+    return w;
+}
+
+/* ---- layout ---- */
+
+/* Lays out what passes and sessions need, by the plan of e. Before the backend has reserved memory that
+ * only counts. */
+static void engine_lay_out(struct carat_engine *e)
+{
+    const struct ct_config *c = &e->config;
+    struct ct_backend *b = e->backend;
+    const carat_plan *p = &e->plan;
+    size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions, outcomes = ct_outcomes(e);
+
+    b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
+    ct_kv_cache_init(
+        &e->cache, b, c, e->kv_type,
+        &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes, e->snapshot_bytes});
+    ct_snapshots_lay_out(&e->snapshots, &e->cache);
+    ct_pass_init(&e->pass, b, c, &e->weights, p->chunk);
+    e->weights.layer = b->verb.alloc_host(b, (size_t)c->n_layer * sizeof *e->weights.layer);
+    e->token = b->verb.alloc_host(b, n * sizeof *e->token);
+    e->position = b->verb.alloc_host(b, n * sizeof *e->position);
+    e->sequence = b->verb.alloc_host(b, n * sizeof *e->sequence);
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        e->seen[i] = b->verb.alloc_host(b, n * sizeof *e->seen[i]);
+    e->wanted = b->verb.alloc_host(b, n * sizeof *e->wanted);
+    e->row = b->verb.alloc_host(b, n * sizeof *e->row);
+    ct_head_lay_out(&e->head, e->logits_rows + p->sessions);
+    e->head_row = b->verb.alloc_host(b, n * sizeof *e->head_row);
+    e->outcome = b->verb.alloc_host(b, outcomes * sizeof *e->outcome);
+    e->logits = b->verb.alloc_host(b, outcomes * (size_t)c->n_vocab * sizeof *e->logits);
+    e->hidden = b->verb.alloc_host(b, outcomes * (size_t)c->hidden * sizeof *e->hidden);
+    e->held = b->verb.alloc_host(b, sessions * (size_t)p->context * sizeof *e->held);
+    e->banned = b->verb.alloc_host(b, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
+    ct_penalty_lay_out(&e->penalty, b, c->n_vocab, p->context);
+    e->session = b->verb.alloc_host(b, sessions * sizeof *e->session);
+}
+
+/* ---- choices ---- */
+
+static carat_status range(const char *what, int value, int hi, carat_error *err)
+{
+    if (value >= 0 && value <= hi)
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_ARGUMENT, "%s is %d, expected 0 to %d", what, value, hi);
+}
+
+/* Bytes of the plan with this context and KV type; all else is as it was decided. */
+static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, int context,
+                         enum ct_kv_type kv)
+{
+    carat_plan *p = &e->plan;
+
+    e->kv_type = kv;
+    p->kv = ct_kv_info(kv)->name;
+    p->context = context;
+    p->chunk = CT_MIN(CT_MAX(o->chunk ? o->chunk : DEFAULT_CHUNK, p->sessions), context);
+    e->decode_chunk = o->decode_chunk ? CT_MIN(o->decode_chunk, p->chunk) : p->chunk;
+    engine_lay_out(e);
+    e->backend->verb.count(e->backend, p);
+    p->snapshot_bytes = (size_t)e->cache.most_in_snapshots * e->cache.group[CT_LOCAL].pool.block_bytes;
+    p->snapshot_least = e->cache.snapshot;
+    const carat_head_stats *head = &e->head.stats;
+    p->head = ct_head_name(head->strategy);
+    p->head_bytes = head->sketch_bytes + head->tile_bytes;
+    p->head_tiles = head->tiles;
+    p->head_tile = head->tile;
+    p->head_kept = head->kept;
+    return p->bytes;
+}
+
+static int least_context(const struct carat_engine *e)
+{
+    return CT_MIN(LEAST_CONTEXT, e->model->config.max_context);
+}
+
+/* The largest context that fits, from least_context on; 0 when none does. More positions never need less. */
+static int largest_context(struct carat_engine *e, const carat_engine_options *o, enum ct_kv_type kv,
+                           size_t limit)
+{
+    int fits = least_context(e), beyond = e->model->config.max_context + 1;
+
+    if (count_plan(e, o, fits, kv) > limit)
+        return 0;
+    while (beyond - fits > 1) {
+        int middle = fits + (beyond - fits) / 2;
+        *(count_plan(e, o, middle, kv) <= limit ? &fits : &beyond) = middle;
+    }
+    return fits;
+}
+
+/* Refuses the plan that e holds and says what would fit. Leaves another one there. */
+static carat_status too_large(struct carat_engine *e, const carat_engine_options *o, size_t limit,
+                              const char *limit_is, carat_error *err)
+{
+    const carat_plan asked = e->plan;
+    const enum ct_kv_type kv = e->kv_type;
+    int same = largest_context(e, o, kv, limit), q8 = largest_context(e, o, CT_KV_Q8, limit);
+    size_t least = count_plan(e, o, least_context(e), CT_KV_Q8);
+    const char *smallest = ct_kv_info(CT_KV_Q8)->name;
+    char sessions[48] = "", snapshots[64] = "", fits[128];
+
+    if (asked.sessions > 1)
+        snprintf(sessions, sizeof sessions, " for each of %d sessions", asked.sessions);
+    if (asked.snapshot_bytes)
+        snprintf(snapshots, sizeof snapshots, " with %s of snapshots", ct_size(asked.snapshot_bytes).text);
+    if (same && q8 > same)
+        snprintf(fits, sizeof fits, "a context of %d fits, with a %s cache one of %d", same, smallest, q8);
+    else if (same)
+        snprintf(fits, sizeof fits, "a context of %d fits", same);
+    else if (q8)
+        snprintf(fits, sizeof fits, "a context of %d fits with a %s cache", q8, smallest);
+    else if (asked.weight_bytes > limit)
+        snprintf(fits, sizeof fits, "not even the weights fit");
+    else if (asked.bytes > least)
+        snprintf(fits, sizeof fits, "even a context of %d with a %s cache needs %s", least_context(e),
+                 smallest, ct_size(least).text);
+    else
+        snprintf(fits, sizeof fits, "the weights leave too little room");
+    return ct_fail(
+        err, CARAT_E_MEMORY,
+        "a context of %d%s needs %s (weights %s, %s cache %s%s, work %s, stacks %s), more than the %s "
+        "of %s; %s",
+        asked.context, sessions, ct_size(asked.bytes).text, ct_size(asked.weight_bytes).text, asked.kv,
+        ct_size(asked.kv_bytes).text, snapshots, ct_size(asked.work_bytes).text,
+        ct_size(asked.stack_bytes).text, ct_size(limit).text, limit_is, fits);
+}
+
+/* *over: the plan needs more than o->max_bytes. */
+static carat_status plan_once(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
+                              bool *over, carat_error *err)
+{
+    if (!model || !model->has_weights)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s",
+                       model ? "the model was opened as a tokenizer only" : "model is NULL");
+    int most = model->config.max_context;
+    CT_TRY(range("threads", o->threads, MAX_THREADS, err));
+    CT_TRY(range("context", o->context, most, err));
+    CT_TRY(range("sessions", o->sessions, MAX_SESSIONS, err));
+    CT_TRY(range("chunk", o->chunk, most, err));
+    CT_TRY(range("decode_threads", o->decode_threads, MAX_THREADS, err));
+    CT_TRY(range("decode_chunk", o->decode_chunk, most, err));
+    CT_TRY(range("kv", (int)o->kv, CARAT_KV_Q8, err));
+    CT_TRY(range("first_layer", o->first_layer, model->config.n_layer - 1, err));
+    CT_TRY(range("layers", o->layers, model->config.n_layer - o->first_layer, err));
+    CT_TRY(range("logits_rows", o->logits_rows, MAX_LOGITS_ROWS, err));
+    *e = (struct carat_engine){.model = model,
+                               .kv_bytes = o->kv_bytes,
+                               .snapshot_bytes = o->snapshot_bytes,
+                               .exact = o->exact != 0,
+                               .logits_rows = o->logits_rows ? o->logits_rows : DEFAULT_LOGITS_ROWS,
+                               .first_layer = o->first_layer,
+                               .config = model->config};
+    ct_config_cut(&e->config, o->first_layer, o->layers ? o->layers : e->config.n_layer - o->first_layer);
+    const struct ct_backend_options of_backend = backend_options(model, &e->config, o);
+    CT_TRY(ct_backend_create_cpu(&e->backend, &of_backend, err));
+    e->plan = (carat_plan){
+        .size = sizeof e->plan,
+        .sessions = o->sessions ? o->sessions : 1,
+        .threads = e->backend->threads,
+        .isa = e->backend->isa,
+    };
+    const struct ct_weights weights = stored_weights(e);
+    CT_TRY(ct_head_plan(&e->head, o->head, e->backend, &weights, model->file, e->exact, err));
+    const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
+    struct planning planning = {e->backend, e->head.aside ? head : NULL, err};
+    CT_TRY(ct_weights_walk(&weights, &e->config, model->file, plan_weight, &planning));
+    int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
+    *over = count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes;
+    if (*over)
+        return too_large(e, o, o->max_bytes, "the limit", err);
+    if (o->kv_bytes && o->kv_bytes < e->cache.least)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "kv_bytes is %zu, expected at least %zu: the first %d positions of a session",
+                       o->kv_bytes, e->cache.least, CT_KEY_BLOCK);
+    if (o->snapshot_bytes && o->snapshot_bytes < e->cache.snapshot)
+        return ct_fail(
+            err, CARAT_E_ARGUMENT,
+            "snapshot_bytes is %zu, expected 0 or at least %zu: what one snapshot keeps of the local "
+            "layers",
+            o->snapshot_bytes, e->cache.snapshot);
+    return CARAT_OK;
+}
+
+static void plan_end(struct carat_engine *e)
+{
+    ct_head_end(&e->head);
+    if (e->backend)
+        e->backend->verb.destroy(e->backend);
+}
+
+carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
+                     carat_error *err)
+{
+    carat_engine_options without = *o;
+    carat_error refusal;
+    bool over = false;
+    carat_status status = plan_once(e, model, o, &over, &refusal);
+
+    if (status && (!over || !o->head || o->head->strategy != CARAT_HEAD_AUTO))
+        return ct_fail(err, status, "%s", refusal.message);
+    if (!status)
+        return CARAT_OK;
+    plan_end(e); /* auto has to have room for what it keeps */
+    without.head = NULL;
+    CT_TRY(plan_once(e, model, &without, &over, err));
+    ct_head_gives_up(&e->head, o->head, "what another head keeps has no room in the limit");
+    return CARAT_OK;
+}
+
+/* A pass over more weights than there is memory would read the disk for every token; and a reservation is
+ * granted whether or not there is memory behind it. */
+carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
+{
+    struct ct_os_memory m;
+
+    ct_os_memory(&m, "");
+    uint64_t memory = m.limit.value > 0 ? CT_MIN(m.total, (uint64_t)m.limit.value) : m.total;
+    if (memory == 0 || e->plan.bytes <= memory)
+        return CARAT_OK;
+    return too_large(e, o, (size_t)memory, "memory that this process may use", err);
+}
+
+void ct_engine_close(carat_engine *e)
+{
+    if (!e)
+        return;
+    if (e->tap)
+        ct_tap_end(e);
+    plan_end(e);
+    free(e);
+}
+
+/* ---- what callers ask for ---- */
+
+/* The options of a caller, complete, with what they point to. */
+struct engine_options {
+    carat_engine_options o;
+    carat_head_options head;
+    carat_costs costs;
+};
+
+static carat_status take_options(struct engine_options *full, const carat_engine_options *given,
+                                 carat_error *err)
+{
+    *full = (struct engine_options){0};
+    CT_TRY(ct_take_struct(&full->o, sizeof full->o, given, "carat_engine_options", err));
+    CT_TRY(ct_take_struct(&full->head, sizeof full->head, full->o.head, "carat_head_options", err));
+    CT_TRY(ct_take_struct(&full->costs, sizeof full->costs, full->o.costs, "carat_costs", err));
+    full->o.head = &full->head;
+    return CARAT_OK;
+}
+
+/* An engine that holds a plan; it is closed after a failure, too. */
+static carat_status new_plan(carat_engine **e, const carat_model *model, const carat_engine_options *o,
+                             carat_error *err)
+{
+    *e = calloc(1, sizeof **e);
+    return *e ? ct_plan(*e, model, o, err) : ct_no_memory(err, "an engine");
+}
+
+carat_status ct_plan_engine(const carat_model *model, const carat_engine_options *options, carat_plan *plan,
+                            carat_error *err)
+{
+    struct engine_options full;
+    struct carat_engine *e;
+
+    CT_TRY(take_options(&full, options, err));
+    carat_status status = new_plan(&e, model, &full.o, err);
+    if (!status)
+        status = ct_give_struct(plan, &e->plan, sizeof e->plan, "carat_plan", err);
+    ct_engine_close(e);
+    return status;
+}
+
+/* Chooses what the options leave open; e holds a plan for them. */
+static carat_status fit(struct carat_engine *e, const carat_engine_options *o, size_t bytes, carat_error *err)
+{
+    const enum ct_kv_type first = e->kv_type;
+    const enum ct_kv_type second = o->kv == CARAT_KV_DEFAULT && !o->exact ? CT_KV_Q8 : first;
+    int context = o->context ? o->context : largest_context(e, o, first, bytes);
+    enum ct_kv_type kv = first;
+
+    if (o->context && count_plan(e, o, context, first) > bytes) {
+        kv = second;
+    } else if (context < CT_MIN(DEFAULT_CONTEXT, e->model->config.max_context)) {
+        int longer = o->context || second == first ? 0 : largest_context(e, o, second, bytes);
+        if (longer > context || context == 0) {
+            context = CT_MAX(longer, least_context(e));
+            kv = second;
+        }
+    }
+    if (count_plan(e, o, context, kv) > bytes)
+        return too_large(e, o, bytes, "the budget", err);
+    return CARAT_OK;
+}
+
+carat_status ct_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
+                           carat_error *err)
+{
+    struct engine_options full;
+    carat_engine_options fitting = {0};
+    struct carat_engine *e;
+
+    CT_TRY(take_options(&full, options, err));
+    CT_TRY(ct_take_struct(&fitting, sizeof fitting, options, "carat_engine_options", err));
+    full.o.max_bytes = 0; /* the budget stands for it */
+    carat_status status = new_plan(&e, model, &full.o, err);
+    if (!status)
+        status = fit(e, &full.o, bytes, err);
+    if (!status) {
+        fitting.context = e->plan.context;
+        fitting.kv = ct_kv_info(e->kv_type)->kv;
+        status = ct_give_struct(options, &fitting, sizeof fitting, "carat_engine_options", err);
+    }
+    ct_engine_close(e);
+    return status;
+}
+
+static carat_status load_weights(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
     struct ct_backend *b = e->backend;
-    carat_status status;
-
-    const struct ct_weights stored = ct_engine_weights(e);
+    const struct ct_weights stored = stored_weights(e);
 
     b->verb.load_begin(b, o->progress, o->user);
     ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, b, e->head.aside);
     for (int i = 0; i < e->config.n_layer; i++)
         e->weights.layer[i].kv = &e->cache.layer[e->config.layer[i].kv_layer];
     const double start = ct_os_seconds();
-    status = ct_head_load(&e->head, &e->weights.head, err);
+    carat_status status = ct_head_load(&e->head, &e->weights.head, err);
     *(e->head.stats.sketch_bytes ? &e->head.stats.sketch_s : &e->head.stats.tiles_s) =
         ct_os_seconds() - start;
     if (!b->verb.load_end(b))
@@ -40,26 +437,27 @@ static carat_status keep_made(struct carat_engine *e, const carat_engine_options
     return CARAT_OK;
 }
 
-carat_status ct_engine_create(carat_engine **engine, const carat_model *model, const carat_engine_options *o,
-                              carat_error *err)
+carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
+                              const carat_engine_options *options, carat_error *err)
 {
-    struct carat_engine *e = calloc(1, sizeof *e);
-    if (!e)
-        return ct_fail(err, CARAT_E_MEMORY, "out of memory");
-    carat_status status = ct_plan(e, model, o, err);
+    struct engine_options full;
+    struct carat_engine *e;
+
+    CT_TRY(take_options(&full, options, err));
+    carat_status status = new_plan(&e, model, &full.o, err);
     if (!status)
-        status = ct_plan_fits_machine(e, o, err);
-    if (!status && o->costs)
-        status = ct_stats_take_costs(&e->stats, o->costs, err);
+        status = ct_plan_fits_machine(e, &full.o, err);
+    if (!status)
+        status = ct_stats_take_costs(&e->stats, &full.costs, err);
     if (!status)
         status = e->backend->verb.reserve(e->backend, err);
     if (!status) {
-        ct_lay_out(e);
+        engine_lay_out(e);
         ct_kv_cache_begin(&e->cache);
-        status = load(e, o, err);
+        status = load_weights(e, &full.o, err);
     }
     if (!status)
-        status = keep_made(e, o, err);
+        status = keep_made(e, &full.o, err);
     if (status)
         ct_engine_close(e);
     else
@@ -67,21 +465,19 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model, c
     return status;
 }
 
-void ct_engine_head(carat_engine *engine, carat_head_stats *stats)
+carat_status ct_engine_head(carat_engine *engine, carat_head_stats *stats, carat_error *err)
 {
     ct_lock_enter(&engine->lock);
-    *stats = engine->head.stats;
+    const carat_head_stats full = engine->head.stats;
     ct_lock_leave(&engine->lock);
+    return ct_give_struct(stats, &full, sizeof full, "carat_head_stats", err);
 }
 
-void ct_engine_use(carat_engine *engine, carat_use *use)
+carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *err)
 {
     ct_lock_enter(&engine->lock);
-    struct ct_kv_use u = ct_kv_cache_use(&engine->cache);
+    const struct ct_kv_use u = ct_kv_cache_use(&engine->cache);
     ct_lock_leave(&engine->lock);
-    use->blocks = u.blocks;
-    use->held = u.held;
-    use->shared = u.shared;
-    use->free = u.free;
-    use->held_bytes = u.bytes;
+    const carat_use full = {sizeof full, u.blocks, u.held, u.shared, u.free, u.bytes};
+    return ct_give_struct(use, &full, sizeof full, "carat_use", err);
 }

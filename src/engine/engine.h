@@ -3,6 +3,7 @@
 #ifndef CT_ENGINE_H
 #define CT_ENGINE_H
 
+#include "base/sizes.h"
 #include "carat_generate.h"
 #include "checkpoint/checkpoint.h"
 #include "engine/sample/penalty.h"
@@ -99,57 +100,52 @@ struct carat_session {
     int (*take)(void *user, int token, const struct ct_logits *logits);
 };
 
-/* What carat.h and carat_tools.h say of carat_engine_create and so on; options are complete. */
-carat_status ct_plan_engine(const carat_model *model, const carat_engine_options *o, carat_plan *result,
+/* What the public headers say of carat_engine_create and so on. Pointers that these need are not NULL, and a
+ * session is claimed, unless said otherwise. */
+carat_status ct_plan_engine(const carat_model *model, const carat_engine_options *options, carat_plan *plan,
                             carat_error *err);
 carat_status ct_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
                            carat_error *err);
-carat_status ct_engine_create(carat_engine **engine, const carat_model *model, const carat_engine_options *o,
-                              carat_error *err);
-void ct_engine_close(carat_engine *e);
-carat_status ct_session_create(carat_session **session, carat_engine *engine, const carat_session_options *o,
-                               carat_error *err);
-void ct_session_close(carat_session *session);
-int ct_session_tokens(const carat_session *session, const int32_t **tokens);
-const float *ct_session_logits(const carat_session *session);
-carat_status ct_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err);
-carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *err);
-carat_status ct_rewind(carat_session *session, int n, carat_error *err);
-carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err);
-carat_status ct_reserve(carat_session *session, int positions, carat_error *err);
-carat_status ct_save(carat_session *session, const char *path, const void *note, size_t n_note,
-                     carat_error *err);
-carat_status ct_load(carat_session *session, const char *path, char **note, size_t *n_note, carat_error *err);
-carat_status ct_load_note(const char *path, char **note, size_t *n_note,
-                          carat_error *err); /* timeline_write.c */
-carat_status ct_mark(carat_session *session, carat_error *err);
-void ct_cancel(carat_session *session);
-carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);
-void ct_engine_use(carat_engine *engine, carat_use *use);
-void ct_engine_head(carat_engine *engine, carat_head_stats *stats);
+carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
+                              const carat_engine_options *options, carat_error *err);
+void ct_engine_close(carat_engine *e); /* may be NULL */
+carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *err);
+carat_status ct_engine_head(carat_engine *engine, carat_head_stats *stats, carat_error *err);
+carat_status ct_engine_stats(carat_engine *engine, carat_engine_stats *stats, carat_error *err);
+carat_status ct_engine_costs(carat_engine *engine, carat_costs *costs, carat_error *err);
 carat_status ct_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err);
-void ct_engine_stats(carat_engine *engine, carat_engine_stats *stats);
-void ct_engine_costs(carat_engine *engine, carat_costs *costs);
-carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err);
-carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_error *err);
-size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
 carat_status ct_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user, carat_error *err);
 void ct_tap_end(carat_engine *engine);
 int ct_tap_name(const carat_engine *engine, int i, char name[32]);
 void ct_profile_begin(carat_engine *engine);
 carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err);
 
-/* plan.c: decides everything that o leaves open and counts; reserves nothing. E_ARGUMENT, E_MEMORY (over
+carat_status ct_session_create(carat_session **session, carat_engine *engine,
+                               const carat_session_options *options, carat_error *err);
+carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *err); /* claims sessions */
+carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err);
+carat_status ct_rewind(carat_session *s, int n, carat_error *err);
+carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err);
+carat_status ct_reserve(carat_session *session, int positions, carat_error *err);
+carat_status ct_save(carat_session *s, const char *path, const void *note, size_t n_note, carat_error *err);
+carat_status ct_load(carat_session *s, const char *path, char **note, size_t *n_note, carat_error *err);
+carat_status ct_load_note(const char *path, char **note, size_t *n_note, carat_error *err);
+void ct_mark(carat_session *session);
+carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);
+carat_status ct_sample(carat_session *s, const carat_sampling *sampling, int32_t *id, carat_error *err);
+carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_error *err);
+/* These take NULL, and claim the session themselves. */
+void ct_session_close(carat_session *session);
+int ct_session_tokens(const carat_session *session, const int32_t **tokens);
+const float *ct_session_logits(const carat_session *session);
+size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
+
+/* engine.c: decides everything that o leaves open and counts; reserves nothing. E_ARGUMENT, E_MEMORY (over
  * o->max_bytes). e is closed after a failure, too. */
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
                      carat_error *err);
 /* E_MEMORY: the plan of e needs more than the memory that this process may use. */
 carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_options *o, carat_error *err);
-/* The model's weights from the first layer on that runs, as they are stored. */
-struct ct_weights ct_engine_weights(const struct carat_engine *e);
-/* Lays out what passes and sessions need, by the plan of e. Before the backend has reserved memory that
- * only counts. */
-void ct_lay_out(struct carat_engine *e);
 
 /* profile.c: where in its layer a weight of the engine is, in bytes; CT_NO_LAYER: beside the layers. */
 enum { CT_NO_LAYER = -2 };
@@ -199,18 +195,17 @@ int ct_never_drawn(const carat_engine *e, const carat_sampling *o, int32_t *ids)
 struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, const int32_t *held,
                                 int first, int last, int32_t *apart);
 
-/* session.c: true when no call is inside the session; then the caller is, until it releases it. A reader
- * claims it, too. */
-bool ct_session_claim(const carat_session *s);
-void ct_session_release(const carat_session *s);
-carat_status ct_session_is_busy(carat_error *err); /* what a call returns that could not claim it */
-/* E_ARGUMENT: a value is out of range. */
-carat_status ct_check_sampling(const carat_engine *e, const carat_sampling *o, carat_error *err);
+/* session.c: lets a call into a session until it releases it; a reader, too. E_ARGUMENT: it is NULL; E_BUSY:
+ * another call is inside. */
+carat_status ct_session_claim(const carat_session *session, carat_error *err);
+carat_status ct_session_release(const carat_session *s, carat_status status); /* returns the status */
+/* The caller's sampling, complete and checked; given NULL: the model's. *chain is its chain, if it has one.
+ * E_ARGUMENT: a value is out of range. */
+carat_status ct_take_sampling(const carat_engine *e, carat_sampling *full, carat_chain *chain,
+                              const carat_sampling *given, carat_error *err);
 /* The id that comes behind held[n], by these logits; -1: every id is banned. The engine's lock is held. */
 int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o, const int32_t *held,
                 int n);
-/* The same for what a claimed session holds. E_ARGUMENT: it has no logits, or every id is banned. */
-carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err);
 #define CT_ALL_BANNED "every id is banned"
 
 /* step.c */

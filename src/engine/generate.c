@@ -38,10 +38,8 @@ static carat_status check_range(const char *what, int value, int lo, int hi, car
     return ct_fail(err, CARAT_E_ARGUMENT, "%s is %d, expected %d to %d", what, value, lo, hi);
 }
 
-static carat_status check_generation(const carat_session *s, const carat_generation_options *o,
-                                     carat_error *err)
+static carat_status check_generation(const carat_generation_options *o, carat_error *err)
 {
-    CT_TRY(ct_check_sampling(s->engine, o->sampling, err));
     CT_TRY(check_range("max_tokens", o->max_tokens, 0, INT32_MAX, err));
     CT_TRY(check_range("n_stop_ids", o->n_stop_ids, 0, o->stop_ids ? CARAT_MOST_STOP_IDS : 0, err));
     CT_TRY(check_range("lookup", (int)o->lookup, CARAT_LOOKUP_AUTO, CARAT_LOOKUP_OFF, err));
@@ -64,51 +62,56 @@ static void copy_stop_ids(carat_generation *g, const carat_generation_options *o
     memcpy(g->stop, ids, (size_t)g->n_stop * sizeof *ids);
 }
 
-static carat_generation_info fresh_info(void)
-{
-    return (carat_generation_info){.size = sizeof(carat_generation_info), .last = -1, .stop = -1};
-}
+static const carat_generation_info fresh_info = {.last = -1, .stop = -1};
 
 carat_status ct_generation_create(carat_generation **generation, carat_session *session,
-                                  const carat_generation_options *o, carat_error *err)
+                                  const carat_generation_options *options, carat_error *err)
 {
     const carat_engine *e = session->engine;
+    carat_generation_options o = {0};
+    carat_sampling sampling;
+    carat_chain chain;
 
-    CT_TRY(check_generation(session, o, err));
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_generation_options", err));
+    CT_TRY(ct_take_sampling(e, &sampling, &chain, o.sampling, err));
+    CT_TRY(check_generation(&o, err));
+    o.sampling = &sampling;
     carat_generation *g = calloc(1, sizeof *g);
     if (!g)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for a generation");
     *g = (carat_generation){
         .session = session,
-        .on_token = o->on_token,
-        .user = o->user,
-        .naive = o->naive != 0,
-        .max_tokens = o->max_tokens,
+        .on_token = o.on_token,
+        .user = o.user,
+        .naive = o.naive != 0,
+        .max_tokens = o.max_tokens,
         .end_of_call =
             e->model->tokenizer ? ct_tokenizer_control(e->model->tokenizer, CT_CONTROL_END_CALL) : -1,
         .start = ct_os_seconds(),
-        .info = fresh_info(),
+        .info = fresh_info,
         .given_last = -1,
         .rows = calloc((size_t)e->plan.sessions, sizeof *g->rows),
-        .all = o->naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
+        .all = o.naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
     };
-    bool proposes = ct_speculate_open(&g->speculation, o, e->plan.context);
-    carat_status status = ct_told_open(&g->told, session, o, err);
+    bool proposes = ct_speculate_open(&g->speculation, &o, e->plan.context);
+    carat_status status = ct_told_open(&g->told, session, &o, err);
     if (!status)
-        status = ct_sampling_copy(&g->sampling, &g->sampling_memory, o->sampling, err);
-    if (!status && (!g->rows || (o->naive && !g->all) || !proposes))
+        status = ct_sampling_copy(&g->sampling, &g->sampling_memory, &sampling, err);
+    if (!status && (!g->rows || (o.naive && !g->all) || !proposes))
         status = ct_no_memory(err, "a generation");
     if (status) {
         ct_generation_close(g);
         return status;
     }
-    copy_stop_ids(g, o);
+    copy_stop_ids(g, &o);
     *generation = g;
     return CARAT_OK;
 }
 
 void ct_generation_close(carat_generation *g)
 {
+    if (!g)
+        return;
     ct_speculate_close(&g->speculation);
     ct_told_close(&g->told);
     free(g->rows);
@@ -167,7 +170,7 @@ static void notice_changes(carat_generation *g)
     ct_told_begin(&g->told);
     g->n_all = 0;
     g->given_last = -1;
-    g->info = fresh_info();
+    g->info = fresh_info;
 }
 
 static int tokens_of(const carat_generation *g)
@@ -269,6 +272,17 @@ static int draw_next(void *user, int token, const struct ct_logits *logits)
     return id < 0 || is_stop(g, id) || i + 1 == g->n_ids || id != g->ids[i + 1];
 }
 
+/* Forgets what was evaluated behind n tokens. */
+static void take_back(const carat_generation *g, int n)
+{
+    carat_session *s = g->session;
+
+    ct_lock_enter(&s->engine->lock);
+    ct_session_cut(s, n);
+    ct_outcome_drop(s->engine, &s->outcome);
+    ct_lock_leave(&s->engine->lock);
+}
+
 /* All tokens once more, in a session that is empty. After a pass that was cancelled it holds fewer than
  * before. */
 static carat_row naive_row(carat_generation *g)
@@ -282,10 +296,7 @@ static carat_row naive_row(carat_generation *g)
     }
     g->base = g->first = g->n_all - 1;
     g->n_ids = 1;
-    ct_lock_enter(&s->engine->lock);
-    ct_session_cut(s, 0);
-    ct_outcome_drop(s->engine, &s->outcome);
-    ct_lock_leave(&s->engine->lock);
+    take_back(g, 0);
     return (carat_row){.tokens = g->all, .n = g->n_all, .wants = CARAT_WANTS_LAST};
 }
 
@@ -316,19 +327,6 @@ static carat_row row_of(carat_generation *g, struct ct_draft_pass *pass)
 }
 
 /* ---- what is drawn ---- */
-
-/* Forgets what was evaluated behind the id that was given last. */
-static void take_back(carat_generation *g, int n)
-{
-    carat_session *s = g->session;
-
-    if (n == s->n)
-        return;
-    ct_lock_enter(&s->engine->lock);
-    ct_session_cut(s, n);
-    ct_outcome_drop(s->engine, &s->outcome);
-    ct_lock_leave(&s->engine->lock);
-}
 
 /* Gives number i of the ids that were drawn. */
 static void give(carat_generation *g, int i, int position, bool drafted)
@@ -365,7 +363,7 @@ static carat_status give_drawn(carat_generation *g, carat_error *err)
         }
         int held = g->passes ? g->base + i + 1 : g->session->n;
         give(g, i, held, g->passes && i + 1 < g->n_ids && id == g->ids[i + 1]);
-        if (g->info.reason != CARAT_REASON_NONE)
+        if (g->info.reason != CARAT_REASON_NONE && held < g->session->n)
             take_back(g, held);
     }
     check_length(g);
@@ -478,16 +476,14 @@ carat_status ct_generation_step(carat_engine *engine, carat_generation *const *g
     int claimed = 0;
 
     CT_TRY(check_generations(engine, g, n, err));
-    while (claimed < n && ct_session_claim(g[claimed]->session))
+    while (claimed < n && !(status = ct_session_claim(g[claimed]->session, err)))
         claimed++;
-    if (claimed < n)
-        status = ct_session_is_busy(err);
     for (int i = 0; i < n && !status; i++)
         status = begin_part(g[i], i, err);
     if (!status)
         status = step(engine, g, n, err);
     while (claimed-- > 0)
-        ct_session_release(g[claimed]->session);
+        (void)ct_session_release(g[claimed]->session, status);
     return status;
 }
 
@@ -503,22 +499,25 @@ carat_status ct_generate(carat_generation *g, carat_error *err)
 
 carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err)
 {
-    if (!ct_session_claim(g->session))
-        return ct_session_is_busy(err);
     const struct ct_account *a = &g->speculation.account;
-    *info = g->info;
-    info->gained_ms = a->gained * 1e-6;
-    info->switched = a->switched;
-    memcpy(info->switches, a->switches, sizeof info->switches);
-    ct_session_release(g->session);
-    return CARAT_OK;
+
+    CT_TRY(ct_session_claim(g->session, err));
+    carat_generation_info full = g->info;
+    full.gained_ms = a->gained * 1e-6;
+    full.switched = a->switched;
+    memcpy(full.switches, a->switches, sizeof full.switches);
+    return ct_session_release(g->session,
+                              ct_give_struct(info, &full, sizeof full, "carat_generation_info", err));
 }
 
 size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity)
 {
-    if (!ct_session_claim(g->session))
+    if (!g || !out || !capacity)
+        return 0;
+    out[0] = 0;
+    if (ct_session_claim(g->session, NULL))
         return 0;
     size_t n = ct_told_rest(&g->told, g->session, g->changes == g->session->changes, out, capacity);
-    ct_session_release(g->session);
+    (void)ct_session_release(g->session, CARAT_OK);
     return n;
 }

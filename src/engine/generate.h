@@ -41,14 +41,14 @@ struct carat_generation {
     int32_t apart[CT_MOST_APART];        /* of it */
 };
 
-/* options are complete, and so is their sampling. */
+/* What carat_generate.h says of carat_generation_create and so on; they claim sessions. */
 carat_status ct_generation_create(carat_generation **generation, carat_session *session,
-                                  const carat_generation_options *o, carat_error *err);
-void ct_generation_close(carat_generation *g);
+                                  const carat_generation_options *options, carat_error *err);
+void ct_generation_close(carat_generation *g); /* may be NULL */
 carat_status ct_generation_step(carat_engine *engine, carat_generation *const *g, int n, carat_error *err);
 carat_status ct_generate(carat_generation *g, carat_error *err);
 carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err);
-size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity);
+size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity); /* takes NULL */
 const char *ct_reason_name(carat_reason reason);
 
 #endif

@@ -71,7 +71,7 @@ static void note(void *user, struct ct_backend *b, const struct ct_event *event)
 void ct_profile_begin(carat_engine *engine)
 {
     ct_lock_enter(&engine->lock);
-    engine->profile = (carat_profile){.size = sizeof engine->profile, .n = (int)CT_COUNT(operations)};
+    engine->profile = (carat_profile){.n = (int)CT_COUNT(operations)};
     for (size_t i = 0; i < CT_COUNT(operations); i++)
         engine->profile.operation[i].name = operations[i].name;
     ct_trace_end(engine->backend, &engine->profiler);
@@ -82,12 +82,12 @@ void ct_profile_begin(carat_engine *engine)
 
 carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err)
 {
+    CT_TRY(ct_check_struct(profile, sizeof *profile, "carat_profile", err));
     ct_lock_enter(&engine->lock);
-    bool begun = ct_trace_end(engine->backend, &engine->profiler);
-    if (begun)
-        *profile = engine->profile;
+    const bool begun = ct_trace_end(engine->backend, &engine->profiler);
+    const carat_profile full = engine->profile;
     ct_lock_leave(&engine->lock);
     if (!begun)
         return ct_fail(err, CARAT_E_ARGUMENT, "no profile has begun");
-    return CARAT_OK;
+    return ct_give_struct(profile, &full, sizeof full, "carat_profile", err);
 }

@@ -5,30 +5,23 @@
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
  * engine's arrays, blocks or list of sessions holds the engine's lock: for one pass, one draw or one change
  * of blocks. */
+#include "engine/engine.h"
 #include "engine/sample/chain.h"
-#include "engine/timeline_write.h"
-#include "os/files.h"
 
 #include <stdlib.h>
 
-static const struct ct_config *config_of(const carat_session *s)
+carat_status ct_session_claim(const carat_session *session, carat_error *err)
 {
-    return &s->engine->model->config;
+    CT_GIVEN(session, err);
+    if (atomic_exchange(&((carat_session *)session)->busy, true))
+        return ct_fail(err, CARAT_E_BUSY, "the session is inside another call, expected one call at a time");
+    return CARAT_OK;
 }
 
-bool ct_session_claim(const carat_session *s)
-{
-    return !atomic_exchange(&((carat_session *)s)->busy, true);
-}
-
-void ct_session_release(const carat_session *s)
+carat_status ct_session_release(const carat_session *s, carat_status status)
 {
     atomic_store(&((carat_session *)s)->busy, false);
-}
-
-carat_status ct_session_is_busy(carat_error *err)
-{
-    return ct_fail(err, CARAT_E_BUSY, "the session is inside another call, expected one call at a time");
+    return status;
 }
 
 /* A session in a free slot; NULL: there is none, or no memory. The engine's lock is held. */
@@ -51,31 +44,36 @@ static carat_session *new_session(carat_engine *e, carat_error *err)
     return s;
 }
 
-carat_status ct_session_create(carat_session **session, carat_engine *engine, const carat_session_options *o,
-                               carat_error *err)
+carat_status ct_session_create(carat_session **session, carat_engine *engine,
+                               const carat_session_options *options, carat_error *err)
 {
-    if (o->sampling)
-        CT_TRY(ct_check_sampling(engine, o->sampling, err));
+    carat_session_options o = {0};
+    carat_sampling sampling;
+    carat_chain chain;
+
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_session_options", err));
+    if (o.sampling)
+        CT_TRY(ct_take_sampling(engine, &sampling, &chain, o.sampling, err));
     ct_lock_enter(&engine->lock);
     carat_session *s = new_session(engine, err);
     ct_lock_leave(&engine->lock);
     if (!s)
         return CARAT_E_MEMORY;
-    s->progress = o->progress;
-    s->watch = o->watch;
-    s->user = o->user;
-    if (o->sampling) {
-        s->declared = ct_reading_of(engine, o->sampling, NULL, 0, 0, s->apart);
-        s->reading = s->declared.k > 0 ? &s->declared : NULL;
-    }
+    s->progress = o.progress;
+    s->watch = o.watch;
+    s->user = o.user;
+    if (o.sampling)
+        s->declared = ct_reading_of(engine, &sampling, NULL, 0, 0, s->apart);
+    s->reading = s->declared.k > 0 ? &s->declared : NULL;
     *session = s;
     return CARAT_OK;
 }
 
 void ct_session_close(carat_session *session)
 {
+    if (!session)
+        return;
     carat_engine *e = session->engine;
-
     ct_lock_enter(&e->lock);
     ct_kv_reserve(&e->cache, session->slot, 0);
     ct_session_empty(session, true);
@@ -86,13 +84,14 @@ void ct_session_close(carat_session *session)
 
 int ct_session_tokens(const carat_session *session, const int32_t **tokens)
 {
-    bool claimed = ct_session_claim(session);
-    int n = claimed ? session->n : 0;
-
     if (tokens)
-        *tokens = claimed ? ct_held_tokens(session) : NULL;
-    if (claimed)
-        ct_session_release(session);
+        *tokens = NULL;
+    if (ct_session_claim(session, NULL))
+        return 0;
+    int n = session->n;
+    if (tokens)
+        *tokens = ct_held_tokens(session);
+    (void)ct_session_release(session, CARAT_OK);
     return n;
 }
 
@@ -100,34 +99,32 @@ const float *ct_session_logits(const carat_session *session)
 {
     struct ct_logits logits = {0};
 
-    if (!ct_session_claim(session))
+    if (ct_session_claim(session, NULL))
         return NULL;
     ct_lock_enter(&session->engine->lock);
-    if (ct_session_read(session, NULL, &logits, NULL) != CARAT_OK)
-        logits.value = NULL;
+    carat_status status = ct_session_read(session, NULL, &logits, NULL);
     ct_lock_leave(&session->engine->lock);
-    ct_session_release(session);
-    return logits.value;
+    return ct_session_release(session, status) ? NULL : logits.value;
 }
 
 carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err)
 {
-    if (!ct_session_claim(session))
-        return ct_session_is_busy(err);
-    *stats = session->stats;
+    carat_session_stats full = session->stats;
+
     ct_lock_enter(&session->engine->lock);
-    stats->snapshots = ct_snapshots_of(&session->engine->snapshots, session->slot);
+    full.snapshots = ct_snapshots_of(&session->engine->snapshots, session->slot);
     ct_lock_leave(&session->engine->lock);
-    ct_session_release(session);
-    return CARAT_OK;
+    return ct_give_struct(stats, &full, sizeof full, "carat_session_stats", err);
 }
 
 static carat_status check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err)
 {
+    const int n_vocab = s->engine->model->config.n_vocab;
+
     for (int i = 0; i < n; i++)
-        if (tokens[i] < 0 || tokens[i] >= config_of(s)->n_vocab)
+        if (tokens[i] < 0 || tokens[i] >= n_vocab)
             return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d",
-                           tokens[i], i, config_of(s)->n_vocab);
+                           tokens[i], i, n_vocab);
     return CARAT_OK;
 }
 
@@ -163,16 +160,14 @@ carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *
     int claimed = 0;
 
     CT_TRY(check_sessions(engine, rows, n, err));
-    while (claimed < n && ct_session_claim(rows[claimed].session))
+    while (claimed < n && !(status = ct_session_claim(rows[claimed].session, err)))
         claimed++;
-    if (claimed < n)
-        status = ct_session_is_busy(err);
     for (int i = 0; i < n && !status; i++)
         status = check_row(&rows[i], err);
     if (!status)
         status = ct_evaluate(engine, rows, n, false, err);
     while (claimed-- > 0)
-        ct_session_release(rows[claimed].session);
+        (void)ct_session_release(rows[claimed].session, status);
     return status;
 }
 
@@ -183,7 +178,7 @@ static carat_status check_position(const carat_session *s, int n, carat_error *e
     return CARAT_OK;
 }
 
-static carat_status rewind_to(carat_session *s, int n, carat_error *err)
+carat_status ct_rewind(carat_session *s, int n, carat_error *err)
 {
     CT_TRY(check_position(s, n, err));
     if (n < s->n) {
@@ -194,15 +189,6 @@ static carat_status rewind_to(carat_session *s, int n, carat_error *err)
     }
     ct_session_kept(s);
     return CARAT_OK;
-}
-
-carat_status ct_rewind(carat_session *session, int n, carat_error *err)
-{
-    if (!ct_session_claim(session))
-        return ct_session_is_busy(err);
-    carat_status status = rewind_to(session, n, err);
-    ct_session_release(session);
-    return status;
 }
 
 /* A session with the first n tokens of a claimed one. The engine's lock is held. */
@@ -243,15 +229,10 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
 
 carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err)
 {
-    if (!ct_session_claim(from))
-        return ct_session_is_busy(err);
-    carat_status status = check_position(from, n, err);
-    if (!status) {
-        ct_lock_enter(&from->engine->lock);
-        status = fork_locked(from, n, session, err);
-        ct_lock_leave(&from->engine->lock);
-    }
-    ct_session_release(from);
+    CT_TRY(check_position(from, n, err));
+    ct_lock_enter(&from->engine->lock);
+    carat_status status = fork_locked(from, n, session, err);
+    ct_lock_leave(&from->engine->lock);
     return status;
 }
 
@@ -262,13 +243,10 @@ carat_status ct_reserve(carat_session *session, int positions, carat_error *err)
     if (positions < 0 || positions > e->plan.context)
         return ct_fail(err, CARAT_E_ARGUMENT, "positions is %d, expected 0 to the context of %d", positions,
                        e->plan.context);
-    if (!ct_session_claim(session))
-        return ct_session_is_busy(err);
     ct_lock_enter(&e->lock);
     bool kept = ct_kv_reserve(&e->cache, session->slot, positions);
     struct ct_kv_use use = ct_kv_cache_use(&e->cache);
     ct_lock_leave(&e->lock);
-    ct_session_release(session);
     if (kept)
         return CARAT_OK;
     return ct_fail(err, CARAT_E_MEMORY,
@@ -278,87 +256,40 @@ carat_status ct_reserve(carat_session *session, int positions, carat_error *err)
                    positions, use.free, use.blocks);
 }
 
-void ct_cancel(carat_session *session)
+void ct_mark(carat_session *session)
 {
-    atomic_store(&session->cancel, true);
+    ct_lock_enter(&session->engine->lock);
+    ct_snapshot_take(&session->engine->snapshots, session->slot);
+    ct_lock_leave(&session->engine->lock);
 }
 
-static void take_snapshot(const carat_session *s)
-{
-    ct_lock_enter(&s->engine->lock);
-    ct_snapshot_take(&s->engine->snapshots, s->slot);
-    ct_lock_leave(&s->engine->lock);
-}
-
-carat_status ct_mark(carat_session *session, carat_error *err)
-{
-    if (!ct_session_claim(session))
-        return ct_session_is_busy(err);
-    take_snapshot(session);
-    ct_session_release(session);
-    return CARAT_OK;
-}
-
-carat_status ct_save(carat_session *session, const char *path, const void *note, size_t n_note,
-                     carat_error *err)
-{
-    if (!ct_session_claim(session))
-        return ct_session_is_busy(err);
-    carat_status status = ct_timeline_write(session, path, note, n_note, err);
-    ct_session_release(session);
-    return status;
-}
-
-carat_status ct_load(carat_session *session, const char *path, char **note, size_t *n_note, carat_error *err)
-{
-    struct ct_map map;
-
-    CT_TRY(ct_os_map(&map, path, err));
-    carat_status status = ct_session_claim(session)
-                              ? ct_timeline_bind(session, path, map.bytes, note, n_note, err)
-                              : ct_session_is_busy(err);
-    if (status != CARAT_E_BUSY)
-        ct_session_release(session);
-    ct_os_unmap(&map);
-    return status;
-}
-
-static carat_status sync_to(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)
+carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)
 {
     int common = 0;
 
+    if (n > s->engine->plan.context)
+        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
+                       s->engine->plan.context);
+    CT_TRY(check_ids(s, tokens, n, err));
     while (common < CT_MIN(n, s->n) && ct_held_tokens(s)[common] == tokens[common])
         common++;
     bool complete = common == n && s->n == n && s->outcome >= 0;
     if (!complete) {
         common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
-        CT_TRY(rewind_to(s, common, err));
+        CT_TRY(ct_rewind(s, common, err));
     }
     ct_session_kept(s);
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
     if (!complete)
         CT_TRY(ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = tokens + common, .n = n - common},
                            1, true, err));
-    take_snapshot(s);
+    ct_mark(s);
     if (reused)
         *reused = s->stats.restored_from;
     return CARAT_OK;
 }
 
-carat_status ct_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err)
-{
-    if (n > session->engine->plan.context)
-        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
-                       session->engine->plan.context);
-    CT_TRY(check_ids(session, tokens, n, err));
-    if (!ct_session_claim(session))
-        return ct_session_is_busy(err);
-    carat_status status = sync_to(session, tokens, n, reused, err);
-    ct_session_release(session);
-    return status;
-}
-
-/* ---- logits of a claimed session ---- */
+/* ---- logits ---- */
 
 int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o, const int32_t *held,
                 int n)
@@ -384,64 +315,61 @@ int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sam
     return e->backend->verb.draw(e->backend, &text, &d);
 }
 
-carat_status ct_session_draw(const carat_session *s, const carat_sampling *o, int32_t *id, carat_error *err)
+carat_status ct_take_sampling(const carat_engine *e, carat_sampling *full, carat_chain *chain,
+                              const carat_sampling *given, carat_error *err)
+{
+    const int n_vocab = e->model->config.n_vocab;
+
+    *full = e->model->sampling;
+    CT_TRY(ct_take_struct(full, sizeof *full, given, "carat_sampling", err));
+    CT_TRY(ct_sampling_check(full, n_vocab, err));
+    if (full->n_banned > CT_CALLER_BANNED)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%d banned ids, at most %d are taken", full->n_banned,
+                       CT_CALLER_BANNED);
+    if (!full->chain)
+        return CARAT_OK;
+    carat_chain_default(chain);
+    CT_TRY(ct_take_struct(chain, sizeof *chain, full->chain, "carat_chain", err));
+    full->chain = chain;
+    return ct_chain_check(chain, n_vocab, err);
+}
+
+carat_status ct_sample(carat_session *s, const carat_sampling *sampling, int32_t *id, carat_error *err)
 {
     carat_engine *e = s->engine;
-    int32_t apart[CT_MOST_APART];
-    const struct ct_reading reading = ct_reading_of(e, o, ct_held_tokens(s), s->n, s->n, apart);
+    const int32_t *held = ct_held_tokens(s);
+    int32_t apart[CT_MOST_APART], chosen = -1;
+    carat_sampling o;
+    carat_chain chain;
     struct ct_logits logits;
 
-    int32_t chosen = -1;
-
+    CT_TRY(ct_take_sampling(e, &o, &chain, sampling, err));
+    const struct ct_reading reading = ct_reading_of(e, &o, held, s->n, s->n, apart);
     ct_lock_enter(&e->lock);
     carat_status status = ct_session_read(s, &reading, &logits, err);
     if (!status)
-        chosen = ct_draw(e, &logits, o, ct_held_tokens(s), s->n);
+        chosen = ct_draw(e, &logits, &o, held, s->n);
     ct_lock_leave(&e->lock);
-    if (status)
-        return status;
-    if (chosen < 0)
+    if (!status && chosen < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, CT_ALL_BANNED);
-    *id = chosen;
-    return CARAT_OK;
+    if (!status)
+        *id = chosen;
+    return status;
 }
 
 carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_error *err)
 {
-    const int n_vocab = config_of(session)->n_vocab;
-    const struct ct_reading reading = {.k = k, .n = n_vocab};
+    carat_engine *e = session->engine;
+    const struct ct_reading reading = {.k = k, .n = e->model->config.n_vocab};
     struct ct_logits logits;
 
-    if (k < 1 || k > n_vocab)
-        return ct_fail(err, CARAT_E_ARGUMENT, "k is %d, expected 1 to the vocabulary of %d", k, n_vocab);
-    if (!ct_session_claim(session))
-        return ct_session_is_busy(err);
-    ct_lock_enter(&session->engine->lock);
+    if (k < 1 || k > reading.n)
+        return ct_fail(err, CARAT_E_ARGUMENT, "k is %d, expected 1 to the vocabulary of %d", k, reading.n);
+    ct_lock_enter(&e->lock);
     carat_status status = ct_session_read(session, &reading, &logits, err);
     if (!status)
-        session->engine->backend->verb.top(session->engine->backend, &logits, k, out);
-    ct_lock_leave(&session->engine->lock);
-    ct_session_release(session);
-    return status;
-}
-
-carat_status ct_check_sampling(const carat_engine *e, const carat_sampling *o, carat_error *err)
-{
-    CT_TRY(ct_sampling_check(o, e->model->config.n_vocab, err));
-    CT_TRY(ct_chain_check(o->chain, e->model->config.n_vocab, err));
-    if (o->n_banned > CT_CALLER_BANNED)
-        return ct_fail(err, CARAT_E_ARGUMENT, "%d banned ids, at most %d are taken", o->n_banned,
-                       CT_CALLER_BANNED);
-    return CARAT_OK;
-}
-
-carat_status ct_sample(carat_session *session, const carat_sampling *o, int32_t *id, carat_error *err)
-{
-    CT_TRY(ct_check_sampling(session->engine, o, err));
-    if (!ct_session_claim(session))
-        return ct_session_is_busy(err);
-    carat_status status = ct_session_draw(session, o, id, err);
-    ct_session_release(session);
+        e->backend->verb.top(e->backend, &logits, k, out);
+    ct_lock_leave(&e->lock);
     return status;
 }
 
@@ -449,9 +377,13 @@ size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capa
 {
     size_t n = 0;
 
-    if (!session->engine->model->tokenizer || !ct_session_claim(session))
+    if (!out || !capacity)
         return 0;
-    n = ct_detokenizer_push(&session->detokenizer, id, out, capacity);
-    ct_session_release(session);
+    out[0] = 0;
+    if (ct_session_claim(session, NULL))
+        return 0;
+    if (session->engine->model->tokenizer)
+        n = ct_detokenizer_push(&session->detokenizer, id, out, capacity);
+    (void)ct_session_release(session, CARAT_OK);
     return n;
 }

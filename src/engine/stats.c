@@ -199,13 +199,12 @@ static carat_pass_stats bucket_stats(const struct ct_stats *s, int bucket)
     return p;
 }
 
-void ct_engine_stats(carat_engine *e, carat_engine_stats *to)
+carat_status ct_engine_stats(carat_engine *e, carat_engine_stats *stats, carat_error *err)
 {
     ct_lock_enter(&e->lock);
     const struct ct_stats *s = &e->stats;
     const struct ct_kv_use use = ct_kv_cache_use(&e->cache);
-    *to = (carat_engine_stats){.size = sizeof *to,
-                               .prefill = s->prefill,
+    carat_engine_stats full = {.prefill = s->prefill,
                                .decode = s->decode,
                                .drafted = s->drafted,
                                .reevaluated = s->reevaluated,
@@ -217,20 +216,21 @@ void ct_engine_stats(carat_engine *e, carat_engine_stats *to)
                                .snapshots_used = s->snapshots_used,
                                .snapshots_dropped = e->snapshots.dropped};
     for (int i = 0; i < CARAT_ROW_BUCKETS; i++) {
-        to->by_rows[i] = bucket_stats(s, i);
-        to->passes += to->by_rows[i].passes;
-        to->rows += to->by_rows[i].rows;
-        to->seconds += to->by_rows[i].seconds;
+        full.by_rows[i] = bucket_stats(s, i);
+        full.passes += full.by_rows[i].passes;
+        full.rows += full.by_rows[i].rows;
+        full.seconds += full.by_rows[i].seconds;
     }
-    to->cpu = (carat_dispatch){to->passes, to->rows, "it is the only backend of this build"};
-    to->gpu = (carat_dispatch){0, 0, "this build has no backend for one"};
+    full.cpu = (carat_dispatch){full.passes, full.rows, "it is the only backend of this build"};
+    full.gpu = (carat_dispatch){0, 0, "this build has no backend for one"};
     ct_lock_leave(&e->lock);
+    return ct_give_struct(stats, &full, sizeof full, "carat_engine_stats", err);
 }
 
-void ct_engine_costs(carat_engine *e, carat_costs *costs)
+carat_status ct_engine_costs(carat_engine *e, carat_costs *costs, carat_error *err)
 {
     ct_lock_enter(&e->lock);
-    *costs = e->stats.costs;
-    costs->size = sizeof *costs;
+    carat_costs full = e->stats.costs;
     ct_lock_leave(&e->lock);
+    return ct_give_struct(costs, &full, sizeof full, "carat_costs", err);
 }

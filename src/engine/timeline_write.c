@@ -2,11 +2,13 @@
 /* timeline_write.c: a session's timeline written to a file, and a file bound to a session: that it is of this
  * model, arithmetic, KV type and layers, then its tokens, K and V. What may be in a file is
  * file/timeline.c's. */
-#include "engine/timeline_write.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 
 #include "checkpoint/content.h"
+#include "file/timeline.h"
+#include "os/files.h"
 #include "os/new_file.h"
 
 #define PART ".carat-part"
@@ -31,6 +33,28 @@ static carat_status content_of(carat_engine *e, carat_error *err)
     return status;
 }
 
+/* What a layer has in a file: all rows of K, then those of V, of positions from `lowest` on. */
+struct stored_layer {
+    const struct ct_kv *kv;
+    int lowest;
+    size_t row, half, bytes; /* of a position, of K, of both; 0: it keeps none of its own */
+};
+
+static struct stored_layer stored_layer(const carat_engine *e, int i, int n)
+{
+    const struct ct_kv *kv = &e->cache.layer[i];
+    struct stored_layer l = {.kv = kv};
+
+    if (e->config.layer[i].kv_layer != i)
+        return l;
+    const bool local = kv->pool == &e->cache.group[CT_LOCAL].pool;
+    l.lowest = local ? ct_first_seen(e->config.attn[CT_LOCAL].window, n) : 0;
+    l.row = (size_t)kv->n_kv_head * ct_kv_bytes(kv->type, 1, kv->head_dim);
+    l.half = (size_t)(n - l.lowest) * l.row;
+    l.bytes = 2 * l.half;
+    return l;
+}
+
 /* What a file of n tokens of this engine says of itself. */
 static struct ct_timeline_facts facts_of(const carat_engine *e, int n)
 {
@@ -44,23 +68,8 @@ static struct ct_timeline_facts facts_of(const carat_engine *e, int n)
 
     memcpy(f.content, e->content, sizeof f.content);
     for (int i = 0; i < e->config.n_layer; i++)
-        f.kv_size += ct_timeline_layer(e, i, n).bytes;
+        f.kv_size += stored_layer(e, i, n).bytes;
     return f;
-}
-
-struct ct_timeline_layer ct_timeline_layer(const carat_engine *e, int i, int n)
-{
-    const struct ct_kv *kv = &e->cache.layer[i];
-    struct ct_timeline_layer l = {.kv = kv};
-
-    if (e->config.layer[i].kv_layer != i)
-        return l;
-    const bool local = kv->pool == &e->cache.group[CT_LOCAL].pool;
-    l.lowest = local ? ct_first_seen(e->config.attn[CT_LOCAL].window, n) : 0;
-    l.row = (size_t)kv->n_kv_head * ct_kv_bytes(kv->type, 1, kv->head_dim);
-    l.half = (size_t)(n - l.lowest) * l.row;
-    l.bytes = 2 * l.half;
-    return l;
 }
 
 /* Moves positions [from, to) of all layers between the blocks of a session and the kv part of a file of n
@@ -71,7 +80,7 @@ static void move_kv(const carat_session *s, uint8_t *part, int n, int from, int 
     struct ct_backend *b = e->backend;
 
     for (int i = 0; i < e->config.n_layer; i++) {
-        const struct ct_timeline_layer l = ct_timeline_layer(e, i, n);
+        const struct stored_layer l = stored_layer(e, i, n);
         for (int p = CT_MAX(from, l.lowest), end; l.bytes && p < to; p = end) {
             const struct ct_kv_pool *pool = l.kv->pool;
             int number = p / CT_KEY_BLOCK, first = p % CT_KEY_BLOCK;
@@ -129,8 +138,7 @@ static carat_status write_file(const carat_session *s, struct ct_os_new *file, c
     return CARAT_OK;
 }
 
-carat_status ct_timeline_write(carat_session *s, const char *path, const void *note, size_t n_note,
-                               carat_error *err)
+carat_status ct_save(carat_session *s, const char *path, const void *note, size_t n_note, carat_error *err)
 {
     carat_engine *e = s->engine;
     struct ct_os_new file = {.fd = -1};
@@ -301,57 +309,56 @@ static carat_status read_locked(carat_session *s, const char *path, const struct
     return fill_session(s, path, t, err);
 }
 
-/* The caller's part as a text of its own; NULL: memory is out. */
-static char *copy_note(const struct ct_timeline *t)
+/* Opens a file, with the caller's part of it as a text of its own. */
+static carat_status open_file(struct ct_map *map, struct ct_timeline *t, char **text, const char *path,
+                              carat_error *err)
 {
     const struct ct_bytes *of_caller = &t->part[CT_TIMELINE_TEXT];
-    char *text = malloc(of_caller->size + 1);
 
-    if (text) {
-        memcpy(text, of_caller->data, of_caller->size);
-        text[of_caller->size] = 0;
-    }
-    return text;
+    CT_TRY(ct_os_map(map, path, err));
+    carat_status status = ct_timeline_read(t, path, map->bytes, err);
+    if (!status && !(*text = calloc(1, of_caller->size + 1)))
+        status = ct_no_memory(err, path);
+    if (!status)
+        memcpy(*text, of_caller->data, of_caller->size);
+    else
+        ct_os_unmap(map);
+    return status;
 }
 
-carat_status ct_timeline_bind(carat_session *s, const char *path, struct ct_bytes bytes, char **note,
-                              size_t *n_note, carat_error *err)
+/* Closes it, and gives the caller's part where that is wanted. */
+static carat_status close_file(struct ct_map *map, char *text, size_t n_text, carat_status status,
+                               char **note, size_t *n_note)
+{
+    ct_os_unmap(map);
+    if (!status && n_note)
+        *n_note = n_text;
+    if (!status && note)
+        *note = text;
+    else
+        free(text);
+    return status;
+}
+
+carat_status ct_load(carat_session *s, const char *path, char **note, size_t *n_note, carat_error *err)
 {
     struct ct_timeline t;
-    char *text = NULL;
+    struct ct_map map;
+    char *text;
 
-    CT_TRY(ct_timeline_read(&t, path, bytes, err));
-    if (note && !(text = copy_note(&t)))
-        return ct_no_memory(err, path);
+    CT_TRY(open_file(&map, &t, &text, path, err));
     ct_lock_enter(&s->engine->lock);
     carat_status status = read_locked(s, path, &t, err);
     ct_lock_leave(&s->engine->lock);
-    if (status) {
-        free(text);
-        return status;
-    }
-    if (note)
-        *note = text;
-    if (n_note)
-        *n_note = t.part[CT_TIMELINE_TEXT].size;
-    return CARAT_OK;
+    return close_file(&map, text, t.part[CT_TIMELINE_TEXT].size, status, note, n_note);
 }
 
 carat_status ct_load_note(const char *path, char **note, size_t *n_note, carat_error *err)
 {
     struct ct_timeline t;
     struct ct_map map;
+    char *text;
 
-    CT_TRY(ct_os_map(&map, path, err));
-    carat_status status = ct_timeline_read(&t, path, map.bytes, err);
-    char *text = status ? NULL : copy_note(&t);
-    if (text) {
-        *note = text;
-        if (n_note)
-            *n_note = t.part[CT_TIMELINE_TEXT].size;
-    } else if (!status) {
-        status = ct_no_memory(err, path);
-    }
-    ct_os_unmap(&map);
-    return status;
+    CT_TRY(open_file(&map, &t, &text, path, err));
+    return close_file(&map, text, t.part[CT_TIMELINE_TEXT].size, CARAT_OK, note, n_note);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sizes.c: see sizes.h. */
-#include "api/sizes.h"
+#include "base/sizes.h"
 
 #include <stdlib.h>
 
@@ -22,23 +22,11 @@ static size_t size_of(const void *s)
 
 carat_status ct_take_struct(void *full, size_t size, const void *given, const char *type, carat_error *err)
 {
+    memcpy(full, &size, sizeof size);
     if (!given)
         return CARAT_OK;
     CT_TRY(check_size(size_of(given), size, sizeof size, type, err));
-    memcpy(full, given, size_of(given));
-    memcpy(full, &size, sizeof size);
-    return CARAT_OK;
-}
-
-carat_status ct_take_sampling(carat_sampling *full, carat_chain *chain, const carat_sampling *given,
-                              carat_error *err)
-{
-    CT_TRY(ct_take_struct(full, sizeof *full, given, "carat_sampling", err));
-    if (!full->chain)
-        return CARAT_OK;
-    carat_chain_default(chain);
-    CT_TRY(ct_take_struct(chain, sizeof *chain, full->chain, "carat_chain", err));
-    full->chain = chain;
+    memcpy((char *)full + sizeof size, (const char *)given + sizeof size, size_of(given) - sizeof size);
     return CARAT_OK;
 }
 
@@ -49,9 +37,11 @@ carat_status ct_check_struct(const void *to, size_t size, const char *type, cara
     return check_size(size_of(to), size, sizeof size, type, err);
 }
 
-void ct_give_struct(void *to, const void *full)
+carat_status ct_give_struct(void *to, const void *full, size_t size, const char *type, carat_error *err)
 {
-    memcpy((char *)to + sizeof(size_t), (const char *)full + sizeof(size_t), size_of(to) - sizeof(size_t));
+    CT_TRY(ct_check_struct(to, size, type, err));
+    memcpy((char *)to + sizeof size, (const char *)full + sizeof size, size_of(to) - sizeof size);
+    return CARAT_OK;
 }
 
 carat_status ct_take_array(const void **all, void **copy, const void *given, size_t element, int n,
