@@ -18,7 +18,6 @@ carat_status carat_plan_engine(const carat_model *model, const carat_engine_opti
 carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
                               carat_error *err)
 {
-    CT_GIVEN(options, err);
     return ct_fit_engine(model, options, bytes, err);
 }
 
@@ -62,20 +61,17 @@ carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, in
 
 carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
 {
-    carat_row row = {.session = session, .tokens = tokens, .n = n};
-
     CT_GIVEN(session, err);
-    return ct_step(session->engine, &row, 1, err);
+    return ct_step(session->engine, &(carat_row){.session = session, .tokens = tokens, .n = n}, 1, err);
 }
 
 carat_status carat_step(carat_engine *engine, carat_row *rows, size_t row_size, int n, carat_error *err)
 {
-    const void *all;
     void *copy;
 
     if (!engine || !rows || n < 1)
         return ct_fail(err, CARAT_E_ARGUMENT, "engine or rows is NULL, or n = %d is below 1", n);
-    CT_TRY(ct_take_array(&all, &copy, rows, row_size, n, sizeof *rows, "carat_row", err));
+    CT_TRY(ct_take_array(&copy, rows, row_size, n, sizeof *rows, "carat_row", err));
     carat_status status = ct_step(engine, copy ? copy : rows, n, err);
     free(copy);
     return status;

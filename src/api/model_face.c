@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-#include "file/packed.h"
-
 const char *carat_version(void)
 {
     return CARAT_VERSION;
@@ -39,14 +37,13 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
                                      int n, const carat_model_options *options, carat_error *err)
 {
     carat_model_options o = {.size = sizeof o};
-    const void *all;
     void *copy;
 
     if (!model || !buffers || n < 1)
         return ct_fail(err, CARAT_E_ARGUMENT, "model or buffers is NULL, or n = %d is below 1", n);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_model_options", err));
-    CT_TRY(ct_take_array(&all, &copy, buffers, buffer_size, n, sizeof *buffers, "carat_buffer", err));
-    carat_status status = ct_model_open_memory(model, all, n, &o, err);
+    CT_TRY(ct_take_array(&copy, buffers, buffer_size, n, sizeof *buffers, "carat_buffer", err));
+    carat_status status = ct_model_open_memory(model, copy ? copy : buffers, n, &o, err);
     free(copy);
     return status;
 }

@@ -53,12 +53,6 @@ carat_status carat_detokenize(const carat_model *model, const int32_t *ids, int 
     CT_TRY(need_tokenizer(model, err));
     if ((!ids && n_ids) || n_ids < 0 || !text)
         return ct_fail(err, CARAT_E_ARGUMENT, "ids or text is NULL, or n_ids = %d is negative", n_ids);
-    /* padding rows are legal ids of the model and decode to nothing */
-    int n_vocab = CT_MAX(ct_tokenizer_size(model->tokenizer), model->config.n_vocab);
-    for (int i = 0; i < n_ids; i++)
-        if (ids[i] < 0 || ids[i] >= n_vocab)
-            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d", ids[i],
-                           i, n_vocab);
     size_t ignored;
     return ct_tokenizer_decode(model->tokenizer, ids, n_ids, flags, text, n ? n : &ignored, err);
 }
@@ -72,36 +66,35 @@ const char *carat_piece(const carat_model *model, int32_t id, size_t *n)
     return piece.s;
 }
 
-/* The template that the options or the model name. */
-static carat_status choose_template(const carat_model *model, const carat_render_options *o,
-                                    enum ct_chat *chat, carat_error *err)
+/* Renders a list of messages, and gives the caller what is wanted of the prompt. */
+static carat_status render_list(const carat_model *model, const struct ct_json_value *messages,
+                                const carat_render_options *options, carat_tokens *ids, char **text,
+                                carat_error *err)
 {
-    *chat = model->chat;
-    if (o->chat_template && !ct_chat_from_name(o->chat_template, chat))
+    carat_render_options o = {0};
+    enum ct_chat chat = model->chat;
+    struct ct_prompt prompt;
+
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_render_options", err));
+    if (o.chat_template && !ct_chat_from_name(o.chat_template, &chat))
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "chat template \"%s\" is not known; there are gemma, gemma3 and functiongemma",
-                       o->chat_template);
-    if (*chat == CT_CHAT_NONE)
+                       o.chat_template);
+    if (chat == CT_CHAT_NONE)
         return ct_fail(err, CARAT_E_NOT_FOUND,
                        "%s: the model has no chat template; name one, or use the prompt as it is",
                        ct_file_path(model->file));
-    return CARAT_OK;
-}
-
-/* Gives the caller what is wanted of a rendered prompt, which is freed. */
-static carat_status give_prompt(const carat_model *model, const carat_render_options *o,
-                                struct ct_prompt *prompt, carat_tokens *ids, char **text, carat_error *err)
-{
-    struct ct_listener listener = {.progress = o->progress, .user = o->user};
+    CT_TRY(
+        ct_chat_render_list(chat, messages, o.tools, !o.no_generation_prompt, o.log, o.user, &prompt, err));
+    struct ct_listener listener = {.progress = o.progress, .user = o.user};
     carat_status status = CARAT_OK;
-
     if (ids)
-        status = ct_chat_encode(model->tokenizer, prompt, o->special_in_content != 0, &listener, ids, err);
+        status = ct_chat_encode(model->tokenizer, &prompt, o.special_in_content != 0, &listener, ids, err);
     if (!status && text) {
-        *text = prompt->text;
-        prompt->text = NULL;
+        *text = prompt.text;
+        prompt.text = NULL;
     }
-    ct_prompt_free(prompt);
+    ct_prompt_free(&prompt);
     return status;
 }
 
@@ -109,43 +102,35 @@ carat_status carat_render_json(const carat_model *model, const char *messages,
                                const carat_render_options *options, carat_tokens *ids, char **text,
                                carat_error *err)
 {
-    carat_render_options o = {.size = sizeof o};
-    struct ct_prompt prompt;
-    enum ct_chat chat;
+    struct ct_json_tree list = {0};
 
     CT_TRY(need_tokenizer(model, err));
     CT_GIVEN(messages, err);
-    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_render_options", err));
-    CT_TRY(choose_template(model, &o, &chat, err));
-    CT_TRY(ct_chat_render(chat, messages, o.tools, !o.no_generation_prompt, o.log, o.user, &prompt, err));
-    return give_prompt(model, &o, &prompt, ids, text, err);
+    carat_status status =
+        ct_json_tree_read(&list, CARAT_E_ARGUMENT, "messages", ct_str_bytes(ct_str_of(messages)), err);
+    if (!status)
+        status = render_list(model, list.value, options, ids, text, err);
+    ct_json_tree_free(&list);
+    return status;
 }
 
 carat_status carat_render(const carat_model *model, const carat_message *messages, size_t message_size, int n,
                           const carat_render_options *options, carat_tokens *ids, char **text,
                           carat_error *err)
 {
-    carat_render_options o = {.size = sizeof o};
     struct ct_json_tree list = {0};
-    struct ct_prompt prompt;
-    enum ct_chat chat;
-    const void *all;
     void *copy;
 
     CT_TRY(need_tokenizer(model, err));
     if (!messages || n < 1)
         return ct_fail(err, CARAT_E_ARGUMENT, "messages is NULL or n = %d is below 1", n);
-    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_render_options", err));
-    CT_TRY(ct_take_array(&all, &copy, messages, message_size, n, sizeof *messages, "carat_message", err));
-    carat_status status = ct_chat_list(&list, all, n, err);
+    CT_TRY(ct_take_array(&copy, messages, message_size, n, sizeof *messages, "carat_message", err));
+    carat_status status = ct_chat_list(&list, copy ? copy : messages, n, err);
     if (!status)
-        status = choose_template(model, &o, &chat, err);
-    if (!status)
-        status = ct_chat_render_list(chat, list.value, o.tools, !o.no_generation_prompt, o.log, o.user,
-                                     &prompt, err);
+        status = render_list(model, list.value, options, ids, text, err);
     ct_json_tree_free(&list);
     free(copy);
-    return status ? status : give_prompt(model, &o, &prompt, ids, text, err);
+    return status;
 }
 
 carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n, const char *tools,
@@ -157,16 +142,11 @@ carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int
     if (calls->size != sizeof *calls->part) /* there is one version of it yet */
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_calls has size %zu, expected %zu: that of carat_part",
                        calls->size, sizeof *calls->part);
-    CT_TRY(ct_calls_parse(model->tokenizer, ids, n, tools, calls, err));
-    calls->size = sizeof *calls->part;
-    return CARAT_OK;
+    return ct_calls_parse(model->tokenizer, ids, n, tools, calls, err);
 }
 
 void carat_calls_free(carat_calls *calls)
 {
-    if (!calls)
-        return;
-    const size_t size = calls->size;
-    ct_calls_free(calls);
-    calls->size = size;
+    if (calls)
+        ct_calls_free(calls);
 }

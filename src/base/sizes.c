@@ -44,11 +44,10 @@ carat_status ct_give_struct(void *to, const void *full, size_t size, const char 
     return CARAT_OK;
 }
 
-carat_status ct_take_array(const void **all, void **copy, const void *given, size_t element, int n,
-                           size_t size, const char *type, carat_error *err)
+carat_status ct_take_array(void **copy, const void *given, size_t element, int n, size_t size,
+                           const char *type, carat_error *err)
 {
     CT_TRY(check_size(element, size, 1, type, err));
-    *all = given;
     *copy = NULL;
     if (element == size)
         return CARAT_OK;
@@ -57,6 +56,6 @@ carat_status ct_take_array(const void **all, void **copy, const void *given, siz
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for %d elements of %s", n, type);
     for (int i = 0; i < n; i++)
         memcpy(to + (size_t)i * size, (const char *)given + (size_t)i * element, element);
-    *all = *copy = to;
+    *copy = to;
     return CARAT_OK;
 }

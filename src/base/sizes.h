@@ -16,9 +16,9 @@ carat_status ct_take_struct(void *full, size_t size, const void *given, const ch
 carat_status ct_check_struct(const void *to, size_t size, const char *type, carat_error *err);
 /* Copies a result into the caller's struct, whose size stays, once it is checked so. */
 carat_status ct_give_struct(void *to, const void *full, size_t size, const char *type, carat_error *err);
-/* The caller's n elements of `element` bytes as elements of size bytes: in *all, themselves when the sizes
- * are equal, else a copy, which is in *copy for free. E_ARGUMENT, E_MEMORY. */
-carat_status ct_take_array(const void **all, void **copy, const void *given, size_t element, int n,
-                           size_t size, const char *type, carat_error *err);
+/* The caller's n elements of `element` bytes as elements of size bytes, for free; NULL: they are that long.
+ * E_ARGUMENT, E_MEMORY. */
+carat_status ct_take_array(void **copy, const void *given, size_t element, int n, size_t size,
+                           const char *type, carat_error *err);
 
 #endif

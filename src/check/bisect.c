@@ -65,9 +65,11 @@ int ct_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int
 {
     int window = 0; /* the larger one: from there on a row looks through it in both */
 
+    if (n < 2 || rows < 0 || rows > CARAT_MOST_BISECT_ROWS)
+        return 0;
     for (int i = 0; i < CT_ATTN_TYPES; i++)
         window = CT_MAX(window, CT_MAX(ref->config.attn[i].window, test->config.attn[i].window));
-    rows = CT_MIN(rows, n - 1);
+    rows = CT_MIN(rows ? rows : CT_BISECT_ROWS, n - 1);
     if (window == 0 || window >= n - 1 || rows < 2)
         return spread(row, rows, 1, n - 1);
     int beyond = CT_MIN((rows + 1) / 2, n - window);
@@ -159,19 +161,30 @@ static carat_status tell(const struct ct_bisect *b, carat_operation_error *first
 }
 
 carat_status ct_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
-                       const carat_bisect_options *o, carat_operation_error *first, carat_error *err)
+                       const carat_bisect_options *options, carat_operation_error *first, carat_error *err)
 {
-    struct ct_bisect b = {.engine = {ref, test}, .o = o, .tokens = tokens, .n = n};
+    carat_bisect_options o = {0};
+    carat_operation_error full;
+    struct ct_bisect b = {.engine = {ref, test}, .o = &o, .tokens = tokens, .n = n};
 
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_bisect_options", err));
+    CT_TRY(ct_check_struct(first, sizeof full, "carat_operation_error", err));
+    if (ref == test)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ref and test are the same engine, expected two");
+    if (n < 2)
+        return ct_fail(err, CARAT_E_ARGUMENT, "n is %d, expected at least 2 tokens", n);
+    if (o.rows < 0 || o.rows > CARAT_MOST_BISECT_ROWS)
+        return ct_fail(err, CARAT_E_ARGUMENT, "rows is %d, expected 0 to %d", o.rows, CARAT_MOST_BISECT_ROWS);
+    o.bytes = o.bytes ? o.bytes : CT_BISECT_BYTES;
     CT_TRY(same_shape(&b, err));
     for (int i = 0; i < 2; i++)
         if (n > b.engine[i]->plan.context)
             return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
                            b.engine[i]->plan.context);
-    b.n_rows = ct_bisect_rows(ref, test, n, o->rows, b.row);
+    b.n_rows = ct_bisect_rows(ref, test, n, o.rows, b.row);
     carat_status status = run_bisection(&b, err);
     if (!status)
-        status = tell(&b, first, err);
+        status = tell(&b, &full, err);
     free(b.judged);
-    return status;
+    return status ? status : ct_give_struct(first, &full, sizeof full, "carat_operation_error", err);
 }

@@ -92,9 +92,9 @@ void ct_bisect_channels(struct ct_judged *j, double *room);
 /* Which operations are flagged. The engines say which arithmetic they use. E_MEMORY. */
 carat_status ct_bisect_judge(struct ct_bisect *b, carat_error *err);
 
-/* What carat_quality.h says of carat_bisect; options are complete. */
+/* What carat_quality.h says of carat_bisect and carat_bisect_rows; pointers are not NULL. */
 carat_status ct_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
-                       const carat_bisect_options *o, carat_operation_error *first, carat_error *err);
+                       const carat_bisect_options *options, carat_operation_error *first, carat_error *err);
 int ct_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,
                    int32_t row[CARAT_MOST_BISECT_ROWS]);
 

@@ -7,6 +7,7 @@
 #include "base/array.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum { LOGITS_BYTES = 32 << 20 /* of a side */ };
@@ -442,6 +443,19 @@ static carat_status step_all(struct compare *c, carat_error *err)
 
 /* ---- the call ---- */
 
+static carat_status check_options(const carat_compare_options *o, carat_error *err)
+{
+    if (!*ct_driver_name(o->driver))
+        return ct_fail(err, CARAT_E_ARGUMENT, "driver is %d, which is not a carat_driver", (int)o->driver);
+    if (o->max_tokens >= 0 && o->parallel >= 0 && o->top >= 0 && o->top <= CT_SCORE_TOP &&
+        !isnan(o->near_tie))
+        return CARAT_OK;
+    return ct_fail(
+        err, CARAT_E_ARGUMENT,
+        "max_tokens is %d, parallel %d, top %d, near_tie %g; expected numbers from 0 on, top up to %d",
+        o->max_tokens, o->parallel, o->top, o->near_tie, CT_SCORE_TOP);
+}
+
 static carat_status check_engines(const carat_engine *ref, const carat_engine *test,
                                   const carat_compare_options *o, carat_error *err)
 {
@@ -510,19 +524,25 @@ static bool is_under_way(const struct compare *c)
 }
 
 carat_status ct_compare(carat_engine *ref, carat_engine *test, const carat_compare_prompt *prompt,
-                        const carat_compare_options *o, carat_error *err)
+                        const carat_compare_options *options, carat_error *err)
 {
+    carat_compare_prompt p = {0};
+    carat_compare_options o = {0};
+
+    CT_TRY(ct_take_struct(&p, sizeof p, prompt, "carat_compare_prompt", err));
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_compare_options", err));
+    CT_TRY(check_options(&o, err));
+    o.parallel = o.parallel ? o.parallel : 1;
+    CT_TRY(check_engines(ref, test, &o, err));
     struct compare c = {.engine = {ref, test},
-                        .o = o,
+                        .o = &o,
                         .rows = {.n_vocab = test->config.n_vocab,
                                  .n_text_vocab = test->config.n_text_vocab,
-                                 .top = o->top,
-                                 .near_tie = o->near_tie}};
-
-    CT_TRY(check_engines(ref, test, o, err));
+                                 .top = o.top ? o.top : CT_DEFAULT_TOP,
+                                 .near_tie = o.near_tie != 0 ? o.near_tie : CT_DEFAULT_NEAR_TIE}};
     carat_status status = open_all(&c, err);
     if (!status)
-        status = begin_prompt(&c, &c.prompt[0], prompt, err);
+        status = begin_prompt(&c, &c.prompt[0], &p, err);
     while (!status && !(status = begin_more(&c, err)) && is_under_way(&c))
         status = step_all(&c, err);
     close_all(&c);

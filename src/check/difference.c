@@ -3,6 +3,8 @@
  * computed is metrics.c's. */
 #include "check/quality.h"
 
+#include <math.h>
+
 #include "os/fp_environment.h"
 #include "quant/logits.h"
 
@@ -33,22 +35,47 @@ void ct_difference(carat_difference *d, const struct ct_score_pair *pair, const 
                             .delta_p = pair->delta_p};
 }
 
-carat_status ct_difference_of(const float *ref, const float *test, int n, const carat_difference_options *o,
-                              carat_difference *d, carat_error *err)
+static carat_status check_ids(const int32_t *ids, int n, carat_error *err)
 {
-    const int next =
-        o->has_next ? ct_logits_place(&(struct ct_logits){.id = o->ids, .n = n}, o->next) : CT_SCORE_NO_NEXT;
+    for (int i = 0; i < n; i++)
+        if (ids[i] < 0 || (i && ids[i] <= ids[i - 1]))
+            return ct_fail(err, CARAT_E_ARGUMENT,
+                           "ids[%d] = %d is negative or does not ascend from %d before it", i, ids[i],
+                           i ? ids[i - 1] : -1);
+    return CARAT_OK;
+}
+
+carat_status ct_difference_of(const float *ref, const float *test, int n,
+                              const carat_difference_options *options, carat_difference *difference,
+                              carat_error *err)
+{
+    carat_difference_options o = {0};
+    carat_difference d;
     struct ct_score_pair pair;
 
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_difference_options", err));
+    CT_TRY(ct_check_struct(difference, sizeof d, "carat_difference", err));
+    if (!ref || !test)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ref or test is NULL");
+    if (n < 2 || o.top < 0 || o.top > CT_SCORE_TOP || isnan(o.near_tie))
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "n = %d logits, top = %d, near_tie = %g; expected at least 2, 0 to %d, a number", n,
+                       o.top, o.near_tie, CT_SCORE_TOP);
+    if (o.ids)
+        CT_TRY(check_ids(o.ids, n, err));
+    if (o.has_next && (o.next < 0 || (!o.ids && o.next >= n)))
+        return ct_fail(err, CARAT_E_ARGUMENT, "next = %d is not an id of %d logits", o.next, n);
+    const int next =
+        o.has_next ? ct_logits_place(&(struct ct_logits){.id = o.ids, .n = n}, o.next) : CT_SCORE_NO_NEXT;
     ct_fpenv saved = ct_os_fp_enter();
-    ct_score()->pair(&pair, ref, test, n, next, o->top ? o->top : CT_DEFAULT_TOP);
+    ct_score()->pair(&pair, ref, test, n, next, o.top ? o.top : CT_DEFAULT_TOP);
     ct_os_fp_leave(saved);
     if (pair.wrong)
         return ct_fail(err, CARAT_E_NUMERIC, "the logits of %s hold %g for id %d",
                        pair.wrong == CT_SCORE_REF ? "ref" : "test",
                        (pair.wrong == CT_SCORE_REF ? ref : test)[pair.wrong_column],
-                       id_of(o->ids, pair.wrong_column));
-    ct_difference(d, &pair, o->ids, o->near_tie != 0 ? o->near_tie : CT_DEFAULT_NEAR_TIE);
-    d->compared = n;
-    return CARAT_OK;
+                       id_of(o.ids, pair.wrong_column));
+    ct_difference(&d, &pair, o.ids, o.near_tie != 0 ? o.near_tie : CT_DEFAULT_NEAR_TIE);
+    d.compared = n;
+    return ct_give_struct(difference, &d, sizeof d, "carat_difference", err);
 }

@@ -21,13 +21,13 @@ const char *ct_health_name(carat_health health)
     return (size_t)health < CT_COUNT(names) ? names[health] : "";
 }
 
-void ct_quality_limits(carat_quality_limits *limits)
+carat_quality_limits ct_quality_limits(void)
 {
-    *limits = (carat_quality_limits){.size = sizeof *limits,
-                                     .kl = {0.01, 0.1},
-                                     .correlation = {0.99, 0.95},
-                                     .match = {98, 90},
-                                     .entropy = {0.5, 0.1}};
+    return (carat_quality_limits){.size = sizeof(carat_quality_limits),
+                                  .kl = {0.01, 0.1},
+                                  .correlation = {0.99, 0.95},
+                                  .match = {98, 90},
+                                  .entropy = {0.5, 0.1}};
 }
 
 static carat_status check_limits(const struct rule *r, carat_error *err)
@@ -73,30 +73,34 @@ static void judge_rule(const struct rule *r, carat_judgement *j)
                 health == CARAT_CONCERNING ? "concerning" : "to be watched");
 }
 
-carat_status ct_judge(const carat_quality *q, const carat_quality_limits *limits, carat_judgement *j,
-                      carat_error *err)
+carat_status ct_judge(const carat_quality *quality, const carat_quality_limits *limits,
+                      carat_judgement *judgement, carat_error *err)
 {
-    const struct rule rules[] = {
-        {q->kl, limits->kl, &j->kl, true, "mean KL(ref||test)", ""},
-        {q->correlation, limits->correlation, &j->correlation, false, "mean correlation", ""},
-        {q->match, limits->match, &j->match, false, "match of highest ids", " %"},
-        {q->entropy_test, limits->entropy, &j->entropy, false, "mean entropy of the test", ""},
-    };
+    carat_quality q = {0};
+    carat_quality_limits l = ct_quality_limits();
+    carat_judgement j = {.entropy = CARAT_NOT_JUDGED};
 
-    *j = (carat_judgement){.size = sizeof *j, .entropy = CARAT_NOT_JUDGED};
+    CT_TRY(ct_take_struct(&q, sizeof q, quality, "carat_quality", err));
+    CT_TRY(ct_take_struct(&l, sizeof l, limits, "carat_quality_limits", err));
+    const struct rule rules[] = {
+        {q.kl, l.kl, &j.kl, true, "mean KL(ref||test)", ""},
+        {q.correlation, l.correlation, &j.correlation, false, "mean correlation", ""},
+        {q.match, l.match, &j.match, false, "match of highest ids", " %"},
+        {q.entropy_test, l.entropy, &j.entropy, false, "mean entropy of the test", ""},
+    };
     for (size_t i = 0; i < CT_COUNT(rules); i++)
         CT_TRY(check_limits(&rules[i], err));
-    if (q->broken > 0)
-        take_health(j, CARAT_CONCERNING, "%d %s NaN or infinity among the logits", q->broken,
-                    q->broken == 1 ? "prompt has" : "prompts have");
+    if (q.broken > 0)
+        take_health(&j, CARAT_CONCERNING, "%d %s NaN or infinity among the logits", q.broken,
+                    q.broken == 1 ? "prompt has" : "prompts have");
     for (size_t i = 0; i < CT_COUNT(rules); i++)
-        if (rules[i].health != &j->entropy || q->entropy_ref > limits->entropy[0])
-            judge_rule(&rules[i], j);
-    j->loop = q->loops > 0 ? CARAT_WATCH : CARAT_HEALTHY;
-    take_health(j, j->loop, "the test goes round in %d %s where the reference does not", q->loops,
-                q->loops == 1 ? "answer" : "answers");
-    if (j->whole == CARAT_HEALTHY)
-        snprintf(j->reason, sizeof j->reason, "mean KL(ref||test) is %.3g, correlation %.6g, match %.4g %%",
-                 q->kl, q->correlation, q->match);
-    return CARAT_OK;
+        if (rules[i].health != &j.entropy || q.entropy_ref > l.entropy[0])
+            judge_rule(&rules[i], &j);
+    j.loop = q.loops > 0 ? CARAT_WATCH : CARAT_HEALTHY;
+    take_health(&j, j.loop, "the test goes round in %d %s where the reference does not", q.loops,
+                q.loops == 1 ? "answer" : "answers");
+    if (j.whole == CARAT_HEALTHY)
+        snprintf(j.reason, sizeof j.reason, "mean KL(ref||test) is %.3g, correlation %.6g, match %.4g %%",
+                 q.kl, q.correlation, q.match);
+    return ct_give_struct(judgement, &j, sizeof j, "carat_judgement", err);
 }

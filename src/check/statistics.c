@@ -152,19 +152,38 @@ static void bootstrap(const struct prompt_sum *prompt, uint32_t n, carat_summary
     s->high = interval[1];
 }
 
-carat_status ct_summarise(const double *values, const int64_t *counts, int n_prompts, carat_summary *s,
+/* That there are as many values as are counted. */
+static carat_status check_counts(const double *values, const int64_t *counts, int n_prompts, carat_error *err)
+{
+    int64_t n = 0;
+
+    if (n_prompts < 0 || (n_prompts && !counts))
+        return ct_fail(err, CARAT_E_ARGUMENT, "counts is NULL, or n_prompts = %d is negative", n_prompts);
+    for (int i = 0; i < n_prompts; i++) {
+        if (counts[i] < 0 || counts[i] > INT64_MAX / (int64_t)sizeof *values - n)
+            return ct_fail(err, CARAT_E_ARGUMENT, "counts[%d] = %lld is negative or too large", i,
+                           (long long)counts[i]);
+        n += counts[i];
+    }
+    if (n && !values)
+        return ct_fail(err, CARAT_E_ARGUMENT, "values is NULL, with %lld of them counted", (long long)n);
+    return CARAT_OK;
+}
+
+carat_status ct_summarise(const double *values, const int64_t *counts, int n_prompts, carat_summary *summary,
                           carat_error *err)
 {
     static const double q[MOST_QUANTILES] = {0.5, 0.9, 0.99};
     double out[MOST_QUANTILES] = {NAN, NAN, NAN};
-    struct prompt_sum *prompt = malloc((size_t)n_prompts * sizeof *prompt + 1);
+    carat_summary s = {.max = NAN, .low = NAN, .high = NAN};
     struct total all = {{0}, 0};
     int64_t n = 0;
     uint32_t filled = 0;
 
+    CT_TRY(check_counts(values, counts, n_prompts, err));
+    struct prompt_sum *prompt = malloc((size_t)n_prompts * sizeof *prompt + 1);
     if (!prompt)
         return ct_no_memory(err, "the sums of the prompts");
-    s->max = NAN;
     for (int p = 0; p < n_prompts; p++) {
         struct total one = {{0}, 0};
         for (int64_t end = n + counts[p]; n < end; n++) {
@@ -173,24 +192,22 @@ carat_status ct_summarise(const double *values, const int64_t *counts, int n_pro
                 continue;
             total_add(&one, value);
             total_add(&all, value);
-            s->max = s->max >= value ? s->max : value;
+            s.max = s.max >= value ? s.max : value;
         }
         if (one.n > 0)
             prompt[filled++] = (struct prompt_sum){.n = one.n, .sum = total_end(&one)};
     }
-    s->n = all.n;
-    s->mean = all.n ? total_end(&all) / (double)all.n : NAN;
+    s.n = all.n;
+    s.mean = all.n ? total_end(&all) / (double)all.n : NAN;
     if (all.n)
         quantiles_of(values, n, all.n, q, MOST_QUANTILES, out);
-    s->median = out[0];
-    s->p90 = out[1];
-    s->p99 = out[2];
-    s->has_interval = 0;
-    s->low = s->high = NAN;
+    s.median = out[0];
+    s.p90 = out[1];
+    s.p99 = out[2];
     if (filled > 1)
-        bootstrap(prompt, filled, s);
+        bootstrap(prompt, filled, &s);
     free(prompt);
-    return CARAT_OK;
+    return ct_give_struct(summary, &s, sizeof s, "carat_summary", err);
 }
 
 /* ---- repetition ---- */
@@ -222,26 +239,28 @@ static int grams_repeated(const int32_t *ids, int n, int *table, size_t mask)
     return repeated;
 }
 
-carat_status ct_repetition_of(const int32_t *ids, int n, carat_repetition *r, carat_error *err)
+carat_status ct_repetition_of(const int32_t *ids, int n, carat_repetition *repetition, carat_error *err)
 {
+    carat_repetition r = {0};
     size_t size = 8;
 
+    if (n < 0 || (n && !ids))
+        return ct_fail(err, CARAT_E_ARGUMENT, "ids is NULL, or n = %d is negative", n);
     while (size / 2 < (size_t)n)
         size *= 2;
     int *table = calloc(size, sizeof *table);
     if (!table)
         return ct_no_memory(err, "the places of an answer");
-    r->repeated_4grams = grams_repeated(ids, n, table, size - 1);
+    r.repeated_4grams = grams_repeated(ids, n, table, size - 1);
     free(table);
-    r->cycle = r->cycle_start = 0;
-    for (int period = 1; period <= MOST_PERIOD && period < n && !r->cycle; period++) {
+    for (int period = 1; period <= MOST_PERIOD && period < n && !r.cycle; period++) {
         int start = n - period;
         while (start > 0 && ids[start - 1] == ids[start - 1 + period])
             start--;
         if (n - start >= CT_MAX(LEAST_TIMES * period, LEAST_CYCLE)) {
-            r->cycle = period;
-            r->cycle_start = start;
+            r.cycle = period;
+            r.cycle_start = start;
         }
     }
-    return CARAT_OK;
+    return ct_give_struct(repetition, &r, sizeof r, "carat_repetition", err);
 }

@@ -469,7 +469,7 @@ void ct_calls_free(carat_calls *c)
         free((char *)c->part[i].error);
     }
     free(c->part);
-    *c = (carat_calls){0};
+    *c = (carat_calls){.size = c->size};
 }
 
 static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls *out)
