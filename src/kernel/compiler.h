@@ -5,8 +5,8 @@
 #ifndef CT_COMPILER_H
 #define CT_COMPILER_H
 
-/* Sanitizers have no use for speed, and would compile for minutes. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Sanitizers and builds without optimisation have no use for speed, and would compile for minutes. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 #define INLINE static __attribute__((unused))
 #define UNROLL
 #else

@@ -63,13 +63,16 @@ expect 0 run tiny '' -n 0 --json <prompt.txt
 [ "$(prompt_ids)" = "$wanted" ] || die 'an empty prompt leaves a line'
 expect 0 run tiny "$prompt" -n 0 --json <&-
 [ "$(prompt_ids)" = "$wanted" ] || die 'a closed standard input changes the prompt'
-expect 0 run tiny "$prompt" -n 0 --json < <(sleep 2.5)
+mkfifo open
+exec 3<>open # somebody could write to it
+expect 0 run tiny "$prompt" -n 0 --json <open
 err_has "^note: standard input is a pipe that brings nothing: it is not read; 'carat run MODEL -' waits for it$"
 [ "$(prompt_ids)" = "$wanted" ] || die 'a pipe that brings nothing changes the prompt'
 if command -v script >/dev/null; then # an open terminal is not waited for
-    timeout 20 script -qec "$CARAT run tiny '$prompt' -n 0 --json" /dev/null < <(sleep 30) >out || die 'it waits for the terminal'
+    timeout 20 script -qec "$CARAT run tiny '$prompt' -n 0 --json" /dev/null <open >out || die 'it waits for the terminal'
     [ "$(prompt_ids)" = "$wanted" ] || die 'a terminal changes the prompt'
 fi
+exec 3>&-
 # files that are no prompts
 refuse 1 run tiny -f .
 refuse 2 run tiny -f "$tiny/model.safetensors"
