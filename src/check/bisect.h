@@ -32,6 +32,8 @@ enum ct_operation {
     CT_OP_HEAD,
 };
 enum { CT_OPS_OF_LAYER = CT_OP_FFN_POST_NORM - CT_OP_ATTN_NORM + 1, CT_BISECT_ROWS = 16 };
+#define CT_BISECT_BYTES ((size_t)56 << 20) /* of sums; the rows beside them are a few MiB */
+
 struct ct_operation_info {
     const char *name;
     int place;    /* of its weight in struct ct_layer, in bytes; CT_NO_LAYER: it has none there */
@@ -40,7 +42,6 @@ struct ct_operation_info {
     bool product;     /* by a matrix */
 };
 extern const struct ct_operation_info ct_operations[];
-#define CT_BISECT_BYTES ((size_t)56 << 20) /* of sums; the rows beside them are a few MiB */
 
 /* An operation of one layer, or of none, in both engines. */
 struct ct_judged {
@@ -53,7 +54,6 @@ struct ct_judged {
     int attn_type;        /* of its layer */
     double *error, *size; /* [width] sums of squares while it is judged; else NULL */
     double carried[2];    /* the same over all channels, of an ordinary pass */
-    char tensor[256];     /* of the test, as stored; "": none */
     carat_operation_error result;
 };
 

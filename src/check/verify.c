@@ -92,25 +92,30 @@ static const struct entry {
 
 /* ---- running them ---- */
 
-static carat_status run_checks(struct ct_verify *v, carat_verdict *result, carat_error *err)
+/* only: the one check that runs; NULL: all do. */
+static carat_status run_checks(struct ct_verify *v, ct_check *only, carat_verdict *result, carat_error *err)
 {
     for (size_t i = 0; i < CT_COUNT(entries); i++)
-        v->total += model_has(v->model, entries[i].need) ? entries[i].share : 0;
+        if ((!only || entries[i].run == only) && model_has(v->model, entries[i].need))
+            v->total += entries[i].share;
     for (size_t i = 0; i < CT_COUNT(entries); i++) {
+        const struct entry *e = &entries[i];
         double began = ct_os_seconds();
         int verdict = CT_NOTHING;
+        if (only && e->run != only)
+            continue;
         *v->detail = 0;
-        if (model_has(v->model, entries[i].need)) {
-            v->share = entries[i].share;
-            CT_TRY(entries[i].run(v, &verdict, err));
+        if (model_has(v->model, e->need)) {
+            v->share = e->share;
+            CT_TRY(e->run(v, &verdict, err));
             CT_TRY(ct_verify_step(v, 1, 1, err));
             v->done += v->share;
         } else {
-            ct_verify_say(v, "%s", lacks[entries[i].need]);
+            ct_verify_say(v, "%s", lacks[e->need]);
         }
         result->passed += verdict == CT_PASSED;
         result->failed += verdict == CT_FAILED;
-        carat_check check = {sizeof check, entries[i].name, verdict, v->detail, ct_os_seconds() - began};
+        carat_check check = {sizeof check, e->name, verdict, v->detail, ct_os_seconds() - began};
         if (v->o->report && v->o->report(v->o->user, &check))
             return ct_verify_cancelled(err);
     }
@@ -134,18 +139,7 @@ static carat_status prepare_checks(struct ct_verify *v, carat_error *err)
     return CARAT_OK;
 }
 
-/* The check that reads the weights, alone. */
-static carat_status run_values_alone(struct ct_verify *v, carat_verdict *result, carat_error *err)
-{
-    int verdict;
-
-    v->total = v->share = 1;
-    CT_TRY(ct_verify_values(v, &verdict, err));
-    memcpy(result->content, v->content, sizeof result->content);
-    return CARAT_OK;
-}
-
-static carat_status verify_with(const carat_model *model, const carat_verify_options *o, bool values_only,
+static carat_status verify_with(const carat_model *model, const carat_verify_options *o, ct_check *only,
                                 carat_verdict *verdict, carat_error *err)
 {
     carat_verdict result = {.size = sizeof result};
@@ -157,7 +151,7 @@ static carat_status verify_with(const carat_model *model, const carat_verify_opt
     v->o = o;
     carat_status status = prepare_checks(v, err);
     if (!status)
-        status = values_only ? run_values_alone(v, &result, err) : run_checks(v, &result, err);
+        status = run_checks(v, only, &result, err);
     ct_pool_destroy(v->pool);
     free(v);
     if (!status)
@@ -168,7 +162,7 @@ static carat_status verify_with(const carat_model *model, const carat_verify_opt
 carat_status ct_verify(const carat_model *model, const carat_verify_options *o, carat_verdict *verdict,
                        carat_error *err)
 {
-    return verify_with(model, o, false, verdict, err);
+    return verify_with(model, o, NULL, verdict, err);
 }
 
 carat_status ct_model_content(const carat_model *model, const carat_verify_options *o, char content[33],
@@ -183,7 +177,7 @@ carat_status ct_model_content(const carat_model *model, const carat_verify_optio
         snprintf(content, sizeof verdict.content, "%s", kept);
         return CARAT_OK;
     }
-    CT_TRY(verify_with(model, o, true, &verdict, err));
+    CT_TRY(verify_with(model, o, ct_verify_values, &verdict, err));
     memcpy(content, verdict.content, sizeof verdict.content);
     return CARAT_OK;
 }

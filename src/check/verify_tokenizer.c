@@ -2,7 +2,6 @@
 /* verify_tokenizer.c: what must hold of a tokenizer by itself: sizes, bytes, control tokens, text that comes
  * back as it went in; and, where the vocabulary is one of the family's, the ids that the reference gives
  * (verify_golden.c). */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -54,14 +53,20 @@ static bool holds_id(const carat_tokens *ids, int32_t id)
     return false;
 }
 
-/* Encodes text without control tokens into *ids (emptied first) and compares what they decode to with it. */
+/* Encodes text into *ids. */
+static carat_status encode_anew(const struct trial *tr, struct ct_str text, int flags, carat_tokens *ids)
+{
+    ids->n = 0;
+    return ct_tokenizer_encode(tr->t, text.s, text.n, flags, NULL, ids, NULL);
+}
+
+/* The same without control tokens; compares what the ids decode to with the text. */
 static carat_status round_trip(const struct trial *tr, struct ct_str text, carat_tokens *ids, bool *same)
 {
     char *back = NULL;
     size_t n = 0;
 
-    ids->n = 0;
-    CT_TRY(ct_tokenizer_encode(tr->t, text.s, text.n, 0, NULL, ids, NULL));
+    CT_TRY(encode_anew(tr, text, 0, ids));
     CT_TRY(ct_tokenizer_decode(tr->t, ids->ids, ids->n, CARAT_SPECIAL, &back, &n, NULL));
     size_t skip = tr->prefix && n == text.n + 1 && back[0] == ' ';
     *same = n - skip == text.n && memcmp(back + skip, text.s, text.n) == 0;
@@ -78,15 +83,13 @@ static carat_status try_control(struct stretch *s, const struct trial *tr, int32
     char quoted[CT_QUOTE], listed[LISTED];
 
     s->control++;
-    ids->n = 0;
-    CT_TRY(ct_tokenizer_encode(tr->t, piece.s, piece.n, CARAT_SPECIAL, NULL, ids, NULL));
+    CT_TRY(encode_anew(tr, piece, CARAT_SPECIAL, ids));
     if (ids->n != 1 || ids->ids[0] != id) {
         snprintf(s->reason, REASON, "control token %d, %s, is encoded as %s", (int)id,
                  ct_quote(quoted, piece), list_ids(listed, ids->ids, ids->n));
         return CARAT_OK;
     }
-    ids->n = 0;
-    CT_TRY(ct_tokenizer_encode(tr->t, piece.s, piece.n, 0, NULL, ids, NULL));
+    CT_TRY(encode_anew(tr, piece, 0, ids));
     for (int i = 0; i < ids->n; i++)
         if (ct_tokenizer_is_control(tr->t, ids->ids[i]) && ids->ids[i] != tr->unknown)
             snprintf(s->reason, REASON, "the text %s makes control token %d where none may be made",
@@ -147,8 +150,7 @@ static carat_status try_pieces(struct ct_verify *v, struct trial *tr, struct str
     }
     for (int i = 0; i < n; i++) {
         const struct stretch *s = &tr->stretch[i];
-        if (s->status)
-            return ct_no_memory(err, "the pieces of the tokenizer");
+        CT_TRY(s->status);
         sum->n += s->n;
         sum->whole += s->whole;
         sum->control += s->control;
@@ -216,11 +218,11 @@ static carat_status try_character(const struct trial *tr, uint32_t code, carat_t
 /* Characters that have every byte which UTF-8 can have. */
 static carat_status try_bytes(const struct trial *tr, carat_tokens *ids, char reason[REASON])
 {
-    for (uint32_t code = 0; code < 0x110000 && !*reason; code += code < 0x800     ? 1
-                                                                 : code < 0x10000 ? 0x3f1
-                                                                                  : 0x8ff1)
+    for (uint32_t code = 0, step; code < 0x110000 && !*reason; code += step) {
+        step = code < 0x800 ? 1 : code < 0x10000 ? 0x3f1 : 0x8ff1;
         if (code < 0xd800 || code > 0xdfff)
             CT_TRY(try_character(tr, code, ids, reason));
+    }
     return CARAT_OK;
 }
 
@@ -232,7 +234,7 @@ static carat_status try_strings(const struct trial *tr, carat_tokens *ids, char 
     bool same;
 
     for (int i = 0; i < ct_golden_count && !*reason; i++) {
-        struct ct_str text = {ct_golden[i].text, strlen(ct_golden[i].text)};
+        struct ct_str text = ct_str_of(ct_golden[i].text);
         CT_TRY(round_trip(tr, text, ids, &same));
         if (!same && !holds_id(ids, tr->unknown))
             snprintf(reason, REASON, "the text %s is encoded as %s, which is another text",
@@ -290,26 +292,17 @@ static carat_status try_all(struct ct_verify *v, struct trial *tr, carat_tokens 
 
 carat_status ct_verify_tokenizer(struct ct_verify *v, int *verdict, carat_error *err)
 {
-    struct trial *tr = calloc(1, sizeof *tr);
+    const struct ct_tokenizer *t = v->model->tokenizer;
+    struct trial tr = {
+        .t = t, .size = ct_tokenizer_size(t), .unknown = ct_tokenizer_control(t, CT_CONTROL_UNK)};
     carat_tokens ids = {0};
-    carat_error unsaid = {CARAT_OK, ""};
-    carat_status status = CARAT_E_MEMORY;
 
-    if (!tr)
-        goto done;
-    tr->t = v->model->tokenizer;
-    tr->size = ct_tokenizer_size(tr->t);
-    tr->unknown = ct_tokenizer_control(tr->t, CT_CONTROL_UNK);
-    tr->stretch = calloc((size_t)(tr->size / STRETCH + 1), sizeof *tr->stretch);
-    if (tr->stretch)
-        status = try_all(v, tr, &ids, verdict, &unsaid);
-done:
-    if (status) /* what encoding and decoding can fail of here is memory */
-        ct_fail(err, status, "%s", *unsaid.message ? unsaid.message : "out of memory for text");
+    tr.stretch = calloc((size_t)(tr.size / STRETCH + 1), sizeof *tr.stretch);
+    carat_status status = tr.stretch ? try_all(v, &tr, &ids, verdict, err) : CARAT_E_MEMORY;
     ct_tokens_free(&ids);
-    free(tr ? tr->stretch : NULL);
-    free(tr);
-    return status;
+    free(tr.stretch);
+    /* nothing else makes encoding and decoding fail here */
+    return status == CARAT_E_MEMORY ? ct_no_memory(err, "the pieces of the tokenizer") : status;
 }
 
 /* ---- the family's own vocabularies ---- */
@@ -375,8 +368,8 @@ carat_status ct_verify_vocabulary(struct ct_verify *v, int *verdict, carat_error
             continue;
         *verdict = CT_FAILED;
         ct_verify_say(v, "%s: the text %s is encoded as %s, expected %s", ct_vocabulary[known].name,
-                      ct_quote(quoted, (struct ct_str){g->text, strlen(g->text)}),
-                      list_ids(listed, ids.ids, ids.n), list_ids(expected, want, n_want));
+                      ct_quote(quoted, ct_str_of(g->text)), list_ids(listed, ids.ids, ids.n),
+                      list_ids(expected, want, n_want));
     }
     if (*verdict == CT_PASSED)
         ct_verify_say(v, "%s (fingerprint %016llx): %d texts give the reference's ids",

@@ -115,6 +115,24 @@ static int count_calls(void *user, size_t done, size_t total)
     return ++*(int *)user > 1000000;
 }
 
+static int note_between(void *user, size_t done, size_t total)
+{
+    *(bool *)user |= done > 0 && done < total;
+    return 0;
+}
+
+static void hashing_tells_how_far_it_is(void **state)
+{
+    bool between = false;
+    char content[33];
+    carat_model *m = open_path(CT_TEST_DATA "/../../models/tiny");
+
+    (void)state;
+    OK(carat_model_content(m, note_between, &between, content, err));
+    assert_true(between);
+    carat_model_close(m);
+}
+
 /* A packed file says the hash, also one that was packed from it; nobody reads the weights for it again. */
 static void packed_files_keep_it(void **state)
 {
@@ -608,6 +626,7 @@ int main(void)
         cmocka_unit_test(sound_models_pass),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(containers_have_one_hash),
+        cmocka_unit_test(hashing_tells_how_far_it_is),
         cmocka_unit_test(packed_files_keep_it),
         cmocka_unit_test(panels_have_the_hash_of_rows),
         cmocka_unit_test(packed_files_keep_it),
