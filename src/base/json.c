@@ -20,13 +20,10 @@ enum {
 
 void ct_json_init(struct ct_json *j, const char *name, struct ct_bytes text)
 {
-    memset(j, 0, offsetof(struct ct_json, error));
-    j->name = name ? name : "JSON";
-    j->text = text.data;
-    j->size = text.data ? text.size : 0;
-    j->expect = EXPECT_VALUE;
-    j->error.code = CARAT_OK;
-    j->error.message[0] = 0;
+    *j = (struct ct_json){.name = name ? name : "JSON",
+                          .text = text.data,
+                          .size = text.data ? text.size : 0,
+                          .expect = EXPECT_VALUE};
 }
 
 void ct_json_free(struct ct_json *j)

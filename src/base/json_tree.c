@@ -242,10 +242,13 @@ carat_status ct_json_tree_read(struct ct_json_tree *t, carat_status code, const 
 
 const struct ct_json_value *ct_json_find(const struct ct_json_value *object, struct ct_str key)
 {
-    if (ct_json_is(object, CT_JSON_OBJECT))
-        CT_JSON_EACH(k, object)
-    if (ct_str_same(ct_json_str(k), key))
-        return ct_json_of_key(k);
+    if (!ct_json_is(object, CT_JSON_OBJECT))
+        return NULL;
+    CT_JSON_EACH(k, object)
+    {
+        if (ct_str_same(ct_json_str(k), key))
+            return ct_json_of_key(k);
+    }
     return NULL;
 }
 

@@ -2,25 +2,23 @@
 /* bisect_pass.c: two engines evaluate the same tokens in step, so that each operation of the test can be judged
  * on the reference's own inputs.
  *
- * The reference runs on the caller's thread, the test on one of its own, and one of them computes at a time: the
- * reference computes an operation and waits inside its pass; the test computes the same one, which is compared and
- * then replaced by the reference's for every row, not only for those that are compared; then the reference goes
- * on. So every operation of the test reads what the reference's read: the residual stream, K and V of all
- * positions as they were before they were stored (each engine rounds them to its own KV type), and the float32
- * result of GELU and up, which a fused product would not write. Nothing of a whole pass is ever kept: no memory
- * grows with the prompt or the model but the sums of the channels, which bisect.c cuts into slices.
+ * The reference runs on the caller's thread, the test on one of its own, and they take turns: the reference
+ * computes an operation and waits inside its pass; the test computes the same one. The two results are compared,
+ * and the test's is replaced by the reference's, in every row. Then the reference goes on. So each operation of
+ * the test reads what the reference's read: the residual stream, K and V of all positions before they are stored
+ * (each engine rounds them to its own KV type), and the float32 result of GELU times up, which a fused product
+ * would not write. No results of a pass are kept: memory does not grow with the prompt, and with the model only
+ * the sums of channels do, which bisect.c cuts into slices.
  *
- * gate and up are one operation of a pass. Each is computed once more by itself, for the rows that are compared.
- *
- * What is computed elsewhere: which rows and operations (bisect.c), what stands out (bisect_judge.c). */
+ * gate and up are one operation of a pass. Each is computed once more by itself, for the rows that are compared. */
 #include "check/bisect.h"
 #include "os/threads.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Who computes. A futex is a plain word. */
-enum { REFS_TURN, TESTS_TURN, ENDED, BROKEN };
+/* Whose turn it is to compute. */
+enum { REFS_TURN, TESTS_TURN, OVER };
 
 /* What the reference hands over: one event, or a row of logits. */
 struct handed {
@@ -36,11 +34,11 @@ struct side {
     carat_engine *engine;
     carat_session *session;
     struct ct_trace trace;
-    bool timed; /* a pass of ours has been, and what follows are the engine's statistics before it */
-    struct ct_stats stats; /* its time was mostly spent in waiting */
     bool listens;          /* with it */
+    bool timed;            /* a pass of ours has begun since these were kept: */
+    struct ct_stats stats; /* the engine's before it, since most of its time is waiting */
     bool ours;             /* the pass under way is of our session */
-    bool written;          /* its final norm has run: what follows is the head's business */
+    bool written;          /* its final norm has run: what follows is the head's */
     int n;                 /* current rows */
     int *kept;             /* [chunk] of them: number among the rows that are compared; -1: is not */
     int next;              /* number of the next such row */
@@ -55,11 +53,11 @@ struct lockstep {
     struct handed handed;
     float *before; /* [n_rows][hidden] the residual stream as the operation found it */
     _Atomic uint32_t turn;
-    atomic_bool failed; /* somebody has written what follows */
-    carat_error failure;
+    atomic_bool failed;  /* in one of the sides: */
+    carat_error failure; /* the first */
 };
 
-/* ---- failures; the first one counts ---- */
+/* ---- failures ---- */
 
 static void __attribute__((format(printf, 3, 4)))
 lockstep_fail(struct lockstep *l, carat_status status, const char *format, ...)
@@ -71,34 +69,41 @@ lockstep_fail(struct lockstep *l, carat_status status, const char *format, ...)
         ct_fail(&l->failure, status, "%s", message);
 }
 
-/* Whether somebody has failed. Whoever computes then ends it: the other one may be waiting, and is not to
- * go on while its values are looked at. */
+static void end_turns(struct lockstep *l)
+{
+    atomic_store(&l->turn, OVER);
+    ct_os_wake_all(&l->turn);
+}
+
+/* Whether a side has failed. Only the one that computes asks, and ends both: while the other waits, its values
+ * may be read. */
 static bool lockstep_ends(struct lockstep *l)
 {
-    if (!atomic_load(&l->failed))
-        return false;
-    atomic_store(&l->turn, BROKEN);
-    ct_os_wake_all(&l->turn);
-    return true;
+    const bool failed = atomic_load(&l->failed);
+
+    if (failed)
+        end_turns(l);
+    return failed;
 }
 
 /* ---- whose turn it is ---- */
+
+static void lockstep_cancel(struct lockstep *l)
+{
+    lockstep_fail(l, CARAT_E_CANCELLED, "bisecting was cancelled after %zu of %zu tokens", l->b->done,
+                  l->b->total);
+}
 
 static bool watch_stops(struct lockstep *l)
 {
     const carat_bisect_options *o = l->b->o;
 
-    if (atomic_load(&l->failed))
-        return true;
-    if (!o->watch || !o->watch(o->user, l->b->done, l->b->total))
-        return false;
-    lockstep_fail(l, CARAT_E_CANCELLED, "bisecting was cancelled after %zu of %zu tokens", l->b->done,
-                  l->b->total);
-    return true;
+    if (!atomic_load(&l->failed) && o->watch && o->watch(o->user, l->b->done, l->b->total))
+        lockstep_cancel(l);
+    return atomic_load(&l->failed);
 }
 
-/* Waits while it is the other's turn. The caller's thread asks its watch meanwhile. False: there is no
- * more. */
+/* Waits while it is the other's turn. The caller's thread asks its watch meanwhile. False: it is over. */
 static bool wait_for_turn(struct side *s)
 {
     struct lockstep *l = s->both;
@@ -127,7 +132,7 @@ static void give_turn(struct side *s)
 
 /* ---- sums ---- */
 
-/* A row of an operation's result is not finite: in which of the two, and where. */
+/* Fails with the place of a value that is not finite, in one of the two rows. */
 static void refuse_row(struct lockstep *l, const struct ct_judged *j, int kept, const float *ref,
                        const float *test)
 {
@@ -148,7 +153,7 @@ static void refuse_row(struct lockstep *l, const struct ct_judged *j, int kept, 
                   ct_side_name(s->which), layer, j->result.operation, c, (int)l->b->row[kept]);
 }
 
-/* Adds a row that is compared. */
+/* Adds the errors of a row to the sums of its operation. */
 static void add_row(struct lockstep *l, struct ct_judged *j, int kept, const float *ref, const float *test)
 {
     const int hidden = l->side[CT_REF].engine->config.hidden;
@@ -351,7 +356,7 @@ static int tokens_of_pass(const struct lockstep *l, int at)
     return n;
 }
 
-/* What was timed inside a pass says nothing. */
+/* What was timed while two engines took turns says nothing: the engine's statistics are as before the pass. */
 static void forget_pass(struct side *s)
 {
     ct_lock_enter(&s->engine->lock);
@@ -412,14 +417,11 @@ static void run_ref(struct side *s)
             return;
         l->b->done += (size_t)n;
         if (o->progress && o->progress(o->user, l->b->done, l->b->total)) {
-            lockstep_fail(l, CARAT_E_CANCELLED, "bisecting was cancelled after %zu of %zu tokens", l->b->done,
-                          l->b->total);
-            lockstep_ends(l);
-            return;
+            lockstep_cancel(l);
+            break;
         }
     }
-    atomic_store(&l->turn, ENDED);
-    ct_os_wake_all(&l->turn);
+    end_turns(l);
 }
 
 /* ---- beginning and end ---- */

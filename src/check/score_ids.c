@@ -25,7 +25,7 @@ struct scoring {
     const struct ct_score *kernel;
     struct ct_pool *pool;
     int at;               /* first id of the slice; those before are evaluated */
-    carat_progress watch; /* the session's own, while the call's is in its place */
+    carat_progress watch; /* of the session, which has that of the call in its place */
     void *user;
 };
 
@@ -75,8 +75,8 @@ static carat_status score_first(struct scoring *s, carat_error *err)
 
 /* ---- slices ---- */
 
-/* The session's watch hears of the whole call, not of each slice. A session that has logits lacks nothing
- * of what it holds, so that no token before is evaluated once more. */
+/* The session's watch hears of the whole call, not of each slice. A session with logits has K and V of all that
+ * it holds, so that `done` counts ids of the slice alone. */
 static int watch_all(void *user, size_t done, size_t total)
 {
     const struct scoring *s = user;

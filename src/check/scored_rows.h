@@ -17,10 +17,10 @@ struct ct_scored_side {
 
 struct ct_scored_row {
     struct ct_scored_side side[CT_SIDES];
-    int32_t next;             /* the id that follows, or CT_SCORE_NO_NEXT and so on */
-    enum ct_score_side wrong; /* results: the side with NaN or infinity, at which id; the difference else */
-    int32_t wrong_id;
-    carat_difference difference;
+    int32_t next;                /* the id that follows, or CT_SCORE_NO_NEXT and so on */
+    enum ct_score_side wrong;    /* the side with a NaN or infinity, */
+    int32_t wrong_id;            /* and the id that has it; without one: */
+    carat_difference difference; /* what scoring gave */
 };
 
 struct ct_scored_rows {
@@ -49,7 +49,7 @@ void ct_scored_all(struct ct_scored_rows *r, int side, int row, const float *val
 /* It is what a head gave; a copy is kept. */
 void ct_scored_take(struct ct_scored_rows *r, int side, int row, const struct ct_logits *logits);
 
-/* Scores the first n rows, each on one thread. Uses up logits of ids that the other side lacks. */
+/* Scores the first n rows, each on one thread. Logits of ids that the other side lacks are overwritten. */
 void ct_score_rows(struct ct_scored_rows *r, int n);
 
 #endif

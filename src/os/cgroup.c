@@ -153,10 +153,7 @@ static struct ct_limit find_limit(const struct controller *c, const char *root)
 
     if (!read_small(text, sizeof text, "%s/proc/self/cgroup", root))
         return limit;
-    for (char *line = text; line && *line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = 0;
+    for (char *line = strtok_r(text, "\n", &next); line; line = strtok_r(NULL, "\n", &next)) {
         char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!group)
             continue;

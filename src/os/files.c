@@ -114,9 +114,7 @@ void ct_os_unmap(struct ct_map *m)
 int ct_os_kind(const char *path)
 {
     struct stat st;
-    if (stat(path, &st) != 0)
-        return 0;
-    return S_ISDIR(st.st_mode) ? 2 : 1;
+    return stat(path, &st) != 0 ? 0 : S_ISDIR(st.st_mode) ? 2 : 1;
 }
 
 bool ct_os_absent(const char *path)
@@ -128,12 +126,10 @@ bool ct_os_absent(const char *path)
 carat_status ct_os_look(int *kind, const char *path, carat_error *err)
 {
     char target[256];
-    struct stat st;
-    bool there = stat(path, &st) == 0;
-    const int number = errno;
 
-    *kind = !there ? 0 : S_ISDIR(st.st_mode) ? 2 : 1;
-    if (there || ct_os_absent(path))
+    *kind = ct_os_kind(path);
+    const int number = errno;
+    if (*kind || ct_os_absent(path))
         return CARAT_OK;
     if (number == ELOOP)
         return ct_fail(err, CARAT_E_IO, "%s: is a link that leads in a circle", shown(path).text);
