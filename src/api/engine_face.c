@@ -18,6 +18,7 @@ carat_status carat_plan_engine(const carat_model *model, const carat_engine_opti
 carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
                               carat_error *err)
 {
+    CT_GIVEN(options, err);
     return ct_fit_engine(model, options, bytes, err);
 }
 

@@ -4,6 +4,13 @@
 
 #include <stdlib.h>
 
+carat_status ct_check_range(const char *name, int value, int least, int most, carat_error *err)
+{
+    if (value >= least && value <= most)
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_ARGUMENT, "%s is %d, expected %d to %d", name, value, least, most);
+}
+
 static carat_status check_size(size_t found, size_t known, size_t least, const char *type, carat_error *err)
 {
     if (found >= least && found <= known)

@@ -9,6 +9,9 @@
 /* Refuses a NULL pointer by its name. */
 #define CT_GIVEN(p, err) CT_TRY((p) ? CARAT_OK : ct_fail(err, CARAT_E_ARGUMENT, "argument %s is NULL", #p))
 
+/* Refuses a number that is not one of least to most. */
+carat_status ct_check_range(const char *name, int value, int least, int most, carat_error *err);
+
 /* Copies what the caller's struct has over the defaults in full[size], and sets its size; NULL leaves the
  * defaults. E_ARGUMENT. */
 carat_status ct_take_struct(void *full, size_t size, const void *given, const char *type, carat_error *err);

@@ -9,11 +9,6 @@
 #define MAY_LOSE 0.02 /* of the time */
 #define MEMORY   16.0 /* drafts that an estimate goes back */
 
-static const char does_not_pay[] = "too few are right for what rows cost";
-static const char pays_again[] = "one that was tried was right";
-static const char nothing_to_lose[] = "a wrong one could lose 2 % of the time, or a pass";
-static const char has_lost[] = "they lost 2 % of the time, or a pass";
-
 void ct_account_begin(struct ct_account *a, bool always)
 {
     *a = (struct ct_account){
@@ -179,7 +174,8 @@ int ct_account_choose(struct ct_account *a, int rows, double tokens, int least, 
     }
     int best = ct_account_best(a, rows, tokens, least, most);
     if (best == 0)
-        pause_drafting(a, affords ? does_not_pay : nothing_to_lose);
+        pause_drafting(a, affords ? "too few are right for what rows cost"
+                                  : "a wrong one could lose 2 % of the time, or a pass");
     return best;
 }
 
@@ -203,10 +199,10 @@ void ct_account_book(struct ct_account *a, const struct ct_draft_facts *f)
     if (a->state == CT_ALWAYS_DRAFTS)
         return;
     if (a->gained < -may_lose(a, pass)) {
-        switch_drafting(a, CT_STAYS_OFF, has_lost);
+        switch_drafting(a, CT_STAYS_OFF, "they lost 2 % of the time, or a pass");
     } else if (a->state == CT_WAITS && f->accepted > 0) {
         a->before = a->gained;
-        switch_drafting(a, CT_DRAFTS, pays_again);
+        switch_drafting(a, CT_DRAFTS, "one that was tried was right");
     } else if (a->state == CT_WAITS) {
         wait_longer(a);
     }

@@ -127,13 +127,6 @@ static void engine_lay_out(struct carat_engine *e)
 
 /* ---- choices ---- */
 
-static carat_status range(const char *what, int value, int hi, carat_error *err)
-{
-    if (value >= 0 && value <= hi)
-        return CARAT_OK;
-    return ct_fail(err, CARAT_E_ARGUMENT, "%s is %d, expected 0 to %d", what, value, hi);
-}
-
 /* Bytes of the plan with this context and KV type; all else is as it was decided. */
 static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, int context,
                          enum ct_kv_type kv)
@@ -223,16 +216,16 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
         return ct_fail(err, CARAT_E_ARGUMENT, "%s",
                        model ? "the model was opened as a tokenizer only" : "model is NULL");
     int most = model->config.max_context;
-    CT_TRY(range("threads", o->threads, MAX_THREADS, err));
-    CT_TRY(range("context", o->context, most, err));
-    CT_TRY(range("sessions", o->sessions, MAX_SESSIONS, err));
-    CT_TRY(range("chunk", o->chunk, most, err));
-    CT_TRY(range("decode_threads", o->decode_threads, MAX_THREADS, err));
-    CT_TRY(range("decode_chunk", o->decode_chunk, most, err));
-    CT_TRY(range("kv", (int)o->kv, CARAT_KV_Q8, err));
-    CT_TRY(range("first_layer", o->first_layer, model->config.n_layer - 1, err));
-    CT_TRY(range("layers", o->layers, model->config.n_layer - o->first_layer, err));
-    CT_TRY(range("logits_rows", o->logits_rows, MAX_LOGITS_ROWS, err));
+    CT_TRY(ct_check_range("threads", o->threads, 0, MAX_THREADS, err));
+    CT_TRY(ct_check_range("context", o->context, 0, most, err));
+    CT_TRY(ct_check_range("sessions", o->sessions, 0, MAX_SESSIONS, err));
+    CT_TRY(ct_check_range("chunk", o->chunk, 0, most, err));
+    CT_TRY(ct_check_range("decode_threads", o->decode_threads, 0, MAX_THREADS, err));
+    CT_TRY(ct_check_range("decode_chunk", o->decode_chunk, 0, most, err));
+    CT_TRY(ct_check_range("kv", (int)o->kv, 0, CARAT_KV_Q8, err));
+    CT_TRY(ct_check_range("first_layer", o->first_layer, 0, model->config.n_layer - 1, err));
+    CT_TRY(ct_check_range("layers", o->layers, 0, model->config.n_layer - o->first_layer, err));
+    CT_TRY(ct_check_range("logits_rows", o->logits_rows, 0, MAX_LOGITS_ROWS, err));
     *e = (struct carat_engine){.model = model,
                                .kv_bytes = o->kv_bytes,
                                .snapshot_bytes = o->snapshot_bytes,

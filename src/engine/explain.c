@@ -4,7 +4,6 @@
  * business. */
 #include "engine/engine.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "file/packed.h"
@@ -13,21 +12,20 @@ struct explaining {
     const carat_engine *engine;
     carat_explain_line line;
     void *user;
-    bool ended; /* the caller wants no more */
+    const char *prefix; /* of keys */
+    bool ended;         /* the caller wants no more */
 };
 
 static void __attribute__((format(printf, 3, 4)))
 say(struct explaining *x, const char *key, const char *format, ...)
 {
-    char value[1024];
-    va_list args;
+    char name[96], value[1024];
 
     if (x->ended)
         return;
-    va_start(args, format);
-    vsnprintf(value, sizeof value, format, args);
-    va_end(args);
-    x->ended = x->line(x->user, key, value) != 0;
+    CT_FORMAT(value, format);
+    snprintf(name, sizeof name, "%s%s", x->prefix, key);
+    x->ended = x->line(x->user, name, value) != 0;
 }
 
 /* ---- operations ---- */
@@ -135,31 +133,24 @@ static void explain_operation(struct explaining *x, const struct operation *o, b
 
 /* ---- phases ---- */
 
-static void explain_level(struct explaining *x, const char *phase, const struct ct_backend_facts *f)
+static void explain_level(struct explaining *x, const char *prefix, const struct ct_backend_facts *f)
 {
-    char key[48];
-
-    snprintf(key, sizeof key, "%slevel.asked", phase);
-    say(x, key, "%s", f->asked ? f->asked : "none");
-    snprintf(key, sizeof key, "%slevel.found", phase);
-    say(x, key, "%s", f->found);
-    snprintf(key, sizeof key, "%slevel.used", phase);
-    say(x, key, "%s", f->used);
-    snprintf(key, sizeof key, "%slevel.why", phase);
-    say(x, key, "%s", f->why);
+    x->prefix = prefix;
+    say(x, "level.asked", "%s", f->asked ? f->asked : "none");
+    say(x, "level.found", "%s", f->found);
+    say(x, "level.used", "%s", f->used);
+    say(x, "level.why", "%s", f->why);
+    x->prefix = "";
 }
 
-static void explain_settings(struct explaining *x, const char *phase, const struct ct_backend_facts *f,
+static void explain_settings(struct explaining *x, const char *prefix, const struct ct_backend_facts *f,
                              int chunk)
 {
-    char key[48];
-
-    snprintf(key, sizeof key, "%s.threads", phase);
-    say(x, key, "%d", f->threads);
-    snprintf(key, sizeof key, "%s.chunk", phase);
-    say(x, key, "%d", chunk);
-    snprintf(key, sizeof key, "%s.isa", phase);
-    say(x, key, "%s", f->used);
+    x->prefix = prefix;
+    say(x, "threads", "%d", f->threads);
+    say(x, "chunk", "%d", chunk);
+    say(x, "isa", "%s", f->used);
+    x->prefix = "";
 }
 
 static void explain_head(struct explaining *x)
@@ -201,7 +192,7 @@ static void explain_memory(struct explaining *x)
 
 carat_status ct_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err)
 {
-    struct explaining x = {engine, line, user, false};
+    struct explaining x = {engine, line, user, "", false};
     struct ct_backend *b = engine->backend;
     struct ct_backend_facts prefill, decode;
 
@@ -223,8 +214,8 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
         prefill.rows_many);
     say(&x, "block.keys", "%d", prefill.keys);
     say(&x, "tile.queries", "%d", prefill.queries);
-    explain_settings(&x, "prefill", &prefill, engine->plan.chunk);
-    explain_settings(&x, "decode", &decode, engine->decode_chunk);
+    explain_settings(&x, "prefill.", &prefill, engine->plan.chunk);
+    explain_settings(&x, "decode.", &decode, engine->decode_chunk);
     explain_head(&x);
     explain_memory(&x);
     say(&x, "lookup", "as each generation asks, auto if it does not; drafts of up to %d ids",

@@ -31,22 +31,15 @@ const char *ct_reason_name(carat_reason reason)
     return (unsigned)reason < CT_COUNT(reason_names) ? reason_names[reason] : "";
 }
 
-static carat_status check_range(const char *what, int value, int lo, int hi, carat_error *err)
-{
-    if (value >= lo && value <= hi)
-        return CARAT_OK;
-    return ct_fail(err, CARAT_E_ARGUMENT, "%s is %d, expected %d to %d", what, value, lo, hi);
-}
-
 static carat_status check_generation(const carat_generation_options *o, carat_error *err)
 {
-    CT_TRY(check_range("max_tokens", o->max_tokens, 0, INT32_MAX, err));
-    CT_TRY(check_range("n_stop_ids", o->n_stop_ids, 0, o->stop_ids ? CARAT_MOST_STOP_IDS : 0, err));
-    CT_TRY(check_range("lookup", (int)o->lookup, CARAT_LOOKUP_AUTO, CARAT_LOOKUP_OFF, err));
-    CT_TRY(check_range("draft_max", o->draft_max, 0, CARAT_MOST_DRAFT, err));
-    CT_TRY(check_range("draft_min", o->draft_min, 0, o->draft_max ? o->draft_max : CARAT_MOST_DRAFT, err));
-    CT_TRY(check_range("logprobs", o->logprobs, 0, 1, err));
-    CT_TRY(check_range("top_logprobs", o->top_logprobs, 0, o->logprobs ? CARAT_MOST_LOGPROBS : 0, err));
+    CT_TRY(ct_check_range("max_tokens", o->max_tokens, 0, INT32_MAX, err));
+    CT_TRY(ct_check_range("n_stop_ids", o->n_stop_ids, 0, o->stop_ids ? CARAT_MOST_STOP_IDS : 0, err));
+    CT_TRY(ct_check_range("lookup", (int)o->lookup, CARAT_LOOKUP_AUTO, CARAT_LOOKUP_OFF, err));
+    CT_TRY(ct_check_range("draft_max", o->draft_max, 0, CARAT_MOST_DRAFT, err));
+    CT_TRY(ct_check_range("draft_min", o->draft_min, 0, o->draft_max ? o->draft_max : CARAT_MOST_DRAFT, err));
+    CT_TRY(ct_check_range("logprobs", o->logprobs, 0, 1, err));
+    CT_TRY(ct_check_range("top_logprobs", o->top_logprobs, 0, o->logprobs ? CARAT_MOST_LOGPROBS : 0, err));
     if (o->naive && (o->lookup == CARAT_LOOKUP_ON || o->propose))
         return ct_fail(err, CARAT_E_ARGUMENT, "naive evaluates every token anew and has no use for drafts");
     return CARAT_OK;
@@ -152,36 +145,25 @@ static carat_status check_generations(const carat_engine *e, carat_generation *c
     return CARAT_OK;
 }
 
-/* What is known of the engine's passes by now. */
-static void begin_drafts(carat_generation *g)
-{
-    ct_speculate_begin(&g->speculation);
-    for (int rows = 1; rows <= CT_ACCOUNT_ROWS; rows++)
-        ct_account_guess(&g->speculation.account, rows, ct_pass_cost(g->session->engine, rows));
-}
-
 /* What the session holds may have been changed since the last step; then all begins anew. */
 static void notice_changes(carat_generation *g)
 {
     if (g->changes == g->session->changes)
         return;
     g->changes = g->session->changes;
-    begin_drafts(g);
+    ct_speculate_begin(&g->speculation);
+    for (int rows = 1; rows <= CT_ACCOUNT_ROWS; rows++)
+        ct_account_guess(&g->speculation.account, rows, ct_pass_cost(g->session->engine, rows));
     ct_told_begin(&g->told);
     g->n_all = 0;
     g->given_last = -1;
     g->info = fresh_info;
 }
 
-static int tokens_of(const carat_generation *g)
-{
-    return g->session->n + (g->info.last >= 0);
-}
-
 /* Whether no more ids can be given, before one is drawn for nothing. */
 static void check_length(carat_generation *g)
 {
-    bool full = tokens_of(g) >= g->session->engine->plan.context;
+    bool full = g->session->n + (g->info.last >= 0) >= g->session->engine->plan.context;
 
     if (g->info.reason != CARAT_REASON_NONE || (!full && (!g->max_tokens || g->info.given < g->max_tokens)))
         return;

@@ -106,31 +106,17 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
     return outcome_read(e, s->outcome, reading, ct_held_tokens(s), s->n, logits, err);
 }
 
-/* Lets an id sink to its place in a heap whose root is the largest. */
-static void sink_id(int32_t *id, int n, int at)
-{
-    int32_t own = id[at];
-
-    for (int child; (child = 2 * at + 1) < n; at = child) {
-        child += child + 1 < n && id[child + 1] > id[child];
-        if (id[child] <= own)
-            break;
-        id[at] = id[child];
-    }
-    id[at] = own;
-}
-
-/* Ascending. That of the C library allocates when there are many. */
+/* Shell sort, ascending. That of the C library allocates when there are many. */
 static void sort_ids(int32_t *id, int n)
 {
-    for (int i = n / 2 - 1; i >= 0; i--)
-        sink_id(id, n, i);
-    for (int i = n - 1; i > 0; i--) {
-        int32_t largest = id[0];
-        id[0] = id[i];
-        id[i] = largest;
-        sink_id(id, i, 0);
-    }
+    for (int gap = n / 2; gap > 0; gap /= 2)
+        for (int i = gap; i < n; i++) {
+            const int32_t own = id[i];
+            int at = i;
+            for (; at >= gap && id[at - gap] > own; at -= gap)
+                id[at] = id[at - gap];
+            id[at] = own;
+        }
 }
 
 int ct_never_drawn(const carat_engine *e, const carat_sampling *o, int32_t *ids)

@@ -5,33 +5,10 @@
 
 #include "os/clock.h"
 
-/* ---- sources ---- */
-
-static void begin_ngrams(void *self)
-{
-    ct_ngrams_begin(self);
-}
-
-static int propose_ngrams(void *self, const int32_t *ids, int n, int32_t *draft, int k)
-{
-    return ct_ngrams_propose(self, ids, n, draft, k);
-}
-
-static void close_ngrams(void *self)
-{
-    ct_ngrams_close(self);
-}
-
-static int propose_callers(void *self, const int32_t *ids, int n, int32_t *draft, int k)
-{
-    const struct ct_speculation *s = self;
-
-    return s->callers(s->user, ids, n, draft, k);
-}
-
 bool ct_speculate_open(struct ct_speculation *s, const carat_generation_options *o, int tokens)
 {
     *s = (struct ct_speculation){
+        .off = o->naive || o->lookup == CARAT_LOOKUP_OFF,
         .always = o->lookup == CARAT_LOOKUP_ON,
         .least = CT_MAX(o->draft_min, 1),
         .most = o->draft_max ? o->draft_max : CARAT_MOST_DRAFT,
@@ -39,30 +16,19 @@ bool ct_speculate_open(struct ct_speculation *s, const carat_generation_options 
         .user = o->user,
     };
     ct_account_begin(&s->account, s->always);
-    if (o->naive || o->lookup == CARAT_LOOKUP_OFF)
-        return true;
-    if (s->callers) {
-        s->source = (struct ct_source){.self = s, .propose = propose_callers};
-        return true;
-    }
-    s->source = (struct ct_source){&s->ngrams, begin_ngrams, propose_ngrams, close_ngrams};
-    return ct_ngrams_open(&s->ngrams, tokens);
+    return s->off || s->callers || ct_ngrams_open(&s->ngrams, tokens);
 }
 
 void ct_speculate_close(struct ct_speculation *s)
 {
-    if (s->source.close)
-        s->source.close(s->source.self);
+    ct_ngrams_close(&s->ngrams);
 }
 
 void ct_speculate_begin(struct ct_speculation *s)
 {
     ct_account_begin(&s->account, s->always);
-    if (s->source.begin)
-        s->source.begin(s->source.self);
+    ct_ngrams_begin(&s->ngrams);
 }
-
-/* ---- a step ---- */
 
 struct ct_draft_pass ct_draft_pass(int generations)
 {
@@ -81,13 +47,14 @@ int ct_speculate_propose(struct ct_speculation *s, const struct ct_draft_pass *p
 
     s->asked = s->drafted = 0;
     s->proposing = 0;
-    if (!s->source.propose || most < s->least)
+    if (s->off || most < s->least)
         return 0;
     most = ct_account_choose(&s->account, pass_rows(pass), pass->tokens, s->least, most);
     if (most == 0)
         return 0;
     double start = ct_os_seconds();
-    int k = s->source.propose(s->source.self, ids, n, draft, most);
+    int k = s->callers ? s->callers(s->user, ids, n, draft, most)
+                       : ct_ngrams_propose(&s->ngrams, ids, n, draft, most);
     s->proposing = (ct_os_seconds() - start) * 1e9;
     s->asked = most;
     return CT_MAX(0, CT_MIN(k, most));

@@ -7,24 +7,12 @@
 #include "engine/account.h"
 #include "engine/ngram.h"
 
-/* Whatever proposes: the text itself, the caller, a smaller model. */
-struct ct_source {
-    void *self;
-    /* Another history begins; NULL: that does not matter. */
-    void (*begin)(void *self);
-    /* Puts up to k ids that may follow ids[n] into draft and returns their number. ids are those of the call
-     * before, and more, unless another history began. */
-    int (*propose)(void *self, const int32_t *ids, int n, int32_t *draft, int k);
-    void (*close)(void *self); /* may be NULL */
-};
-
 struct ct_speculation {
-    bool always;             /* whatever the account says */
-    int least, most;         /* ids of a draft */
-    struct ct_source source; /* propose NULL: none */
-    struct ct_ngrams ngrams;
+    bool off, always; /* always: whatever the account says */
+    int least, most;  /* ids of a draft */
     carat_propose callers;
-    void *user; /* of it */
+    void *user;              /* of it */
+    struct ct_ngrams ngrams; /* where the caller proposes nothing */
     struct ct_account account;
 
     /* of the step under way */
@@ -38,7 +26,7 @@ struct ct_draft_pass {
     double tokens;           /* that are expected of it */
 };
 
-/* Opens the source that the options name; a history has at most so many tokens. False: no memory. */
+/* A history has at most so many tokens. False: no memory. */
 bool ct_speculate_open(struct ct_speculation *s, const carat_generation_options *o, int tokens);
 void ct_speculate_close(struct ct_speculation *s);
 /* The session holds another text. */

@@ -110,10 +110,8 @@ double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits
     return cost;
 }
 
-double ct_pass_cost(const carat_engine *engine, int rows)
+double ct_pass_cost(carat_engine *e, int rows)
 {
-    carat_engine *e = (carat_engine *)(uintptr_t)engine; /* the lock is written to */
-
     ct_lock_enter(&e->lock);
     double cost = ct_cost_of(&e->stats.costs, rows, e->stats.depth, true);
     ct_lock_leave(&e->lock);

@@ -6,9 +6,6 @@
 #include "engine/engine.h"
 #include "os/clock.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 /* One call of carat_step. */
 struct step {
     carat_engine *engine;
@@ -24,21 +21,13 @@ struct step {
     carat_error *err; /* of that row */
 };
 
-static size_t vocab_of(const carat_engine *e)
-{
-    return (size_t)e->model->config.n_vocab;
-}
-
 /* Ends a row; what its session holds by now stays. */
 static void __attribute__((format(printf, 4, 5)))
 fail_row(struct step *s, int r, carat_status status, const char *format, ...)
 {
     char message[sizeof s->err->message];
-    va_list args;
 
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
+    CT_FORMAT(message, format);
     s->rows[r].status = status;
     if (r < s->failed) {
         ct_fail(s->err, status, "%s", message);
@@ -112,13 +101,6 @@ carat_status ct_check_wants(const carat_row *row, carat_error *err)
 
 /* ---- the rows of a pass ---- */
 
-/* Positions that position p sees, in layers of each type. */
-static void set_seen(carat_engine *e, int at, int p)
-{
-    for (int i = 0; i < CT_ATTN_TYPES; i++)
-        e->seen[i][at] = (struct ct_seen){ct_first_seen(e->config.attn[i].window, p), p};
-}
-
 /* Position of the next token that is evaluated for a session. */
 static int next_position(const carat_session *c)
 {
@@ -150,7 +132,8 @@ static void gather_row(struct step *s, int r)
         e->wanted[at] = token >= 0 && row_wants(row, token);
         e->row[at] = (struct ct_row_of){r, token, c->asked, -1};
         c->asked += e->wanted[at];
-        set_seen(e, at, from + i);
+        for (int k = 0; k < CT_ATTN_TYPES; k++)
+            e->seen[k][at] = (struct ct_seen){ct_first_seen(e->config.attn[k].window, from + i), from + i};
         if (e->wanted[at] && token == row->n - 1)
             c->next = ct_outcome_take(e);
     }
@@ -205,7 +188,8 @@ static float *logits_place(const struct step *s, const struct ct_row_of *of)
 {
     const carat_row *row = &s->rows[of->row];
 
-    return row->logits && !row->deliver ? row->logits + (size_t)of->nth * vocab_of(s->engine) : NULL;
+    return row->logits && !row->deliver ? row->logits + (size_t)of->nth * (size_t)s->engine->config.n_vocab
+                                        : NULL;
 }
 
 /* The outcome of a row of the pass: the session's for its last token, or one of its own; -1: none. */
@@ -264,11 +248,6 @@ static void keep_outcome(const struct step *s, int at, int row, const struct ct_
     ct_outcome_keep(e, outcome, made);
 }
 
-static bool is_finite(const carat_engine *e, int at)
-{
-    return e->backend->verb.is_finite(e->backend, at);
-}
-
 /* The row ends with this token. One that keeps no more tokens than these has its logits. */
 static void end_at(struct step *s, struct ct_row_of *of)
 {
@@ -293,14 +272,14 @@ static void deliver(struct step *s, int at, const struct ct_logits *logits)
     carat_session *c = row->session;
     float *to = logits_place(s, of);
 
-    c->sick |= !is_finite(s->engine, at);
+    c->sick |= !s->engine->backend->verb.is_finite(s->engine->backend, at);
     if (c->sick || c->deaf)
         return;
     if (c->take ? c->take(row->user, of->token, logits)
                 : row->deliver && row->deliver(row->user, of->token, logits->value))
         end_at(s, &s->engine->row[at]);
     else if (to && to != logits->value)
-        memcpy(to, logits->value, vocab_of(s->engine) * sizeof *to);
+        memcpy(to, logits->value, (size_t)s->engine->config.n_vocab * sizeof *to);
 }
 
 /* Whether anybody still waits for logits of rows of the pass from `at` on. */
@@ -324,7 +303,7 @@ static void run_head(struct step *s)
     int done = 0; /* rows of the head that are through */
 
     for (int at = 0; at < s->taken; at++)
-        s->rows[e->row[at].row].session->sick |= !is_finite(e, at);
+        s->rows[e->row[at].row].session->sick |= !e->backend->verb.is_finite(e->backend, at);
     for (int at = 0; !s->stopped && logits_are_awaited(s, at);) {
         int first = at, slice = 0, left = e->logits_rows;
         for (; at < s->taken; at++) {

@@ -111,31 +111,17 @@ static void hear(void *user, struct ct_backend *b, const struct ct_event *event)
         tell(t, event, 0, event->first + i, 1, e->config.n_vocab, event->logits[i]);
 }
 
-static void free_tap(struct ct_tap *t)
-{
-    if (t) {
-        free(t->position);
-        free(t->values);
-        free(t);
-    }
-}
-
 carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *user, carat_error *err)
 {
     const struct ct_pass *p = &e->pass;
     size_t chunk = (size_t)e->plan.chunk;
     size_t widest = (size_t)CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols));
-    struct ct_tap *t = calloc(1, sizeof *t);
+    struct ct_tap *t = calloc(1, sizeof *t + chunk * (widest * sizeof *t->values + sizeof *t->position));
 
-    if (t) {
-        *t = (struct ct_tap){.engine = e, .callback = callback, .user = user};
-        t->position = calloc(chunk, sizeof *t->position);
-        t->values = calloc(chunk * widest, sizeof *t->values);
-    }
-    if (!t || !t->position || !t->values) {
-        free_tap(t);
+    if (!t)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for the values of %zu rows", chunk);
-    }
+    *t = (struct ct_tap){.engine = e, .callback = callback, .user = user, .values = (float *)(t + 1)};
+    t->position = (int32_t *)(t->values + chunk * widest);
     ct_tap_end(e);
     ct_lock_enter(&e->lock);
     e->tap = t;
@@ -149,7 +135,7 @@ void ct_tap_end(carat_engine *e)
 {
     ct_lock_enter(&e->lock);
     ct_trace_end(e->backend, &e->tapper);
-    free_tap(e->tap);
+    free(e->tap);
     e->tap = NULL;
     ct_lock_leave(&e->lock);
 }

@@ -182,11 +182,6 @@ static carat_status other_timeline(const char *path, const char *what, unsigned 
                    found, expected);
 }
 
-static const char *arithmetic_name(uint32_t exact)
-{
-    return exact ? "exact" : "fast";
-}
-
 /* That a session of this engine would have written it. */
 static carat_status bind_timeline(const carat_engine *e, const char *path, const struct ct_timeline *t,
                                   carat_error *err)
@@ -201,7 +196,7 @@ static carat_status bind_timeline(const carat_engine *e, const char *path, const
                        f->content, own.content);
     if (f->exact != own.exact)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline of %s arithmetic, expected %s", path,
-                       arithmetic_name(f->exact), arithmetic_name(own.exact));
+                       f->exact ? "exact" : "fast", own.exact ? "exact" : "fast");
     if (f->kv != own.kv)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline with K and V of type %s, expected %s",
                        path, ct_kv_name((carat_kv)f->kv), ct_kv_name((carat_kv)own.kv));

@@ -8,16 +8,6 @@
 
 /* ---- opening ---- */
 
-static carat_status copy_never(struct ct_told *t, const carat_engine *e, const carat_sampling *sampling,
-                               carat_error *err)
-{
-    t->never = malloc(CT_MOST_APART * sizeof *t->never);
-    if (!t->never)
-        return ct_no_memory(err, "a generation");
-    t->n_never = ct_never_drawn(e, sampling, t->never);
-    return CARAT_OK;
-}
-
 carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat_generation_options *o,
                           carat_error *err)
 {
@@ -29,7 +19,11 @@ carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat
     if (t->stops.n && !m->tokenizer)
         return ct_fail(err, CARAT_E_ARGUMENT, "the model has no tokenizer, and stop strings need text");
     CT_TRY(ct_guard_open(&t->guard, o->loop_guard, err));
-    return copy_never(t, s->engine, o->sampling, err);
+    t->never = malloc(CT_MOST_APART * sizeof *t->never);
+    if (!t->never)
+        return ct_no_memory(err, "a generation");
+    t->n_never = ct_never_drawn(s->engine, o->sampling, t->never);
+    return CARAT_OK;
 }
 
 void ct_told_close(struct ct_told *t)

@@ -108,7 +108,7 @@ static void wrong_arguments_are_refused(void **state)
     REFUSED(e.ref, e.test, (p.text = ids, p.n_text = 2), (void)o,
             "the driver is ref, and the text has 2 ids");
     REFUSED(e.ref, e.test, (void)p, o.driver = CARAT_DRIVER_TEXT, "the text has 0 ids");
-    REFUSED(e.ref, e.test, (void)p, o.driver = (carat_driver)4, "no carat_driver");
+    REFUSED(e.ref, e.test, (void)p, o.driver = (carat_driver)4, "not a carat_driver");
     REFUSED(e.ref, e.test, (void)p, o.parallel = 2, "sessions of the reference");
     REFUSED(e.ref, e.test, (void)p, o.parallel = -1, "parallel -1");
     REFUSED(e.ref, e.test, (void)p, o.top = 1025, "top 1025");

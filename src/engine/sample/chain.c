@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/sizes.h"
 #include "engine/sample/penalty.h"
 
 static const char *const link_names[CARAT_LINKS] = {
@@ -54,8 +55,7 @@ static carat_status check_links(const carat_chain *c, carat_error *err)
 
     if (!c->links)
         return CARAT_OK;
-    if (c->n_links < 0 || c->n_links > CARAT_LINKS)
-        return ct_fail(err, CARAT_E_ARGUMENT, "n_links is %d, expected 0 to %d", c->n_links, CARAT_LINKS);
+    CT_TRY(ct_check_range("n_links", c->n_links, 0, CARAT_LINKS, err));
     for (int i = 0; i < c->n_links; i++) {
         if ((unsigned)c->links[i] >= CARAT_LINKS)
             return ct_fail(err, CARAT_E_ARGUMENT, "links[%d] is %d, expected 0 to %d", i, (int)c->links[i],
@@ -171,43 +171,19 @@ int ct_chain_best(const carat_sampling *o)
     int n = c && c->links ? c->n_links : (int)CT_COUNT(plain);
     bool tempered = false; /* what is divided may become equal, and ties are another's */
 
-    for (int i = 0; i < n; i++)
-        switch (links[i]) {
-        case CARAT_LINK_TOP_K:
-            if (o->top_k > 0)
-                return o->temperature == 0 && i + 1 < n && links[i + 1] == CARAT_LINK_TEMPERATURE ? 1
-                                                                                                  : o->top_k;
-            break;
-        case CARAT_LINK_TEMPERATURE:
-            if (o->temperature == 0)
-                return 1;
-            tempered = true;
-            break;
-        case CARAT_LINK_PENALTIES:
-            if (tempered && ct_chain_repeats(c))
-                return 0;
-            break;
-        case CARAT_LINK_DRY:
-            if (tempered && ct_chain_is_dry(c))
-                return 0;
-            break;
-        case CARAT_LINK_TYPICAL:
-            if (c->typical_p < 1)
-                return 0;
-            break;
-        case CARAT_LINK_TOP_P:
-            if (o->top_p < 1)
-                return 0;
-            break;
-        case CARAT_LINK_MIN_P:
-            if (o->min_p > 0)
-                return 0;
-            break;
-        case CARAT_LINK_XTC:
-            if (c->xtc_probability > 0)
-                return 0;
-            break;
-        }
+    for (int i = 0; i < n; i++) {
+        const carat_link link = links[i];
+        if (link == CARAT_LINK_TOP_K && o->top_k > 0)
+            return o->temperature == 0 && i + 1 < n && links[i + 1] == CARAT_LINK_TEMPERATURE ? 1 : o->top_k;
+        if (link == CARAT_LINK_TEMPERATURE && o->temperature == 0)
+            return 1;
+        tempered |= link == CARAT_LINK_TEMPERATURE;
+        if ((link == CARAT_LINK_PENALTIES && tempered && ct_chain_repeats(c)) ||
+            (link == CARAT_LINK_DRY && tempered && ct_chain_is_dry(c)) ||
+            (link == CARAT_LINK_TYPICAL && c->typical_p < 1) || (link == CARAT_LINK_TOP_P && o->top_p < 1) ||
+            (link == CARAT_LINK_MIN_P && o->min_p > 0) || (link == CARAT_LINK_XTC && c->xtc_probability > 0))
+            return 0;
+    }
     return 0;
 }
 

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/sizes.h"
+
 /* Ids that must have gone round for a cycle of c. */
 static int cycle_ids(const struct ct_guard *g, int c)
 {
@@ -20,8 +22,7 @@ static int periodic_ids(const struct ct_guard *g, int c)
 carat_status ct_guard_open(struct ct_guard *g, int least, carat_error *err)
 {
     *g = (struct ct_guard){0};
-    if (least < 0 || least > CARAT_MOST_LOOP)
-        return ct_fail(err, CARAT_E_ARGUMENT, "loop_guard is %d, expected 0 to %d", least, CARAT_MOST_LOOP);
+    CT_TRY(ct_check_range("loop_guard", least, 0, CARAT_MOST_LOOP, err));
     if (least == 0)
         return CARAT_OK;
     g->least = least;

@@ -100,17 +100,14 @@ int ct_penalty_edits(struct ct_penalty *p, const carat_chain *c, const int32_t *
 {
     const int32_t *end = held + n;
     int repeated = ct_chain_repeats(c) ? penalty_window(c->repeat_last_n, n) : 0;
-    int window = ct_chain_is_dry(c) ? penalty_window(c->dry_penalty_last_n, n) : 0, limit = 0;
+    int window = ct_chain_is_dry(c) ? penalty_window(c->dry_penalty_last_n, n) : 0;
+    const int limit = dry_limit(c, held, n, window);
 
-    if (!c->n_biases && !repeated && window <= c->dry_allowed_length)
+    if (window <= c->dry_allowed_length || limit < c->dry_allowed_length)
+        window = 0;
+    if (!c->n_biases && !repeated && !window)
         return 0;
     memset(p->set, 0, ((size_t)p->n_vocab + 63) / 64 * sizeof *p->set);
-    if (window > c->dry_allowed_length)
-        limit = dry_limit(c, held, n, window);
-    else
-        window = 0;
-    if (limit < c->dry_allowed_length)
-        window = 0;
     dry_runs(p->run, held, n, window);
     for (int i = 0; i < c->n_biases; i++)
         penalty_mark(p, c->biases[i].id);

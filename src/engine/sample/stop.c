@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/sizes.h"
 #include "base/utf8.h"
 
 static carat_status check_stop(const char *text, int i, carat_error *err)
@@ -44,9 +45,7 @@ carat_status ct_stops_open(struct ct_stops *s, const char *const *stops, int n, 
     size_t bytes = 0;
 
     *s = (struct ct_stops){0};
-    if (n < 0 || n > (stops ? CARAT_MOST_STOPS : 0))
-        return ct_fail(err, CARAT_E_ARGUMENT, "n_stops is %d, expected 0 to %d", n,
-                       stops ? CARAT_MOST_STOPS : 0);
+    CT_TRY(ct_check_range("n_stops", n, 0, stops ? CARAT_MOST_STOPS : 0, err));
     for (int i = 0; i < n; i++) {
         CT_TRY(check_stop(stops[i], i, err));
         bytes += strlen(stops[i]);
@@ -81,13 +80,14 @@ void ct_stops_begin(struct ct_stops *s)
         s->of[i].at = 0;
 }
 
-/* The string of which most is there; NULL: there is none. */
+/* The string of which most is there: so much of it is held back. */
 static const struct ct_stop *longest_begun(const struct ct_stops *s)
 {
-    const struct ct_stop *longest = NULL;
+    static const struct ct_stop none = {.text = ""};
+    const struct ct_stop *longest = &none;
 
     for (int i = 0; i < s->n; i++)
-        if (s->of[i].at > (longest ? longest->at : 0))
+        if (s->of[i].at > longest->at)
             longest = &s->of[i];
     return longest;
 }
@@ -109,10 +109,9 @@ static int push_stop_byte(struct ct_stops *s, char c)
 size_t ct_stops_rest(struct ct_stops *s, char *out)
 {
     const struct ct_stop *begun = longest_begun(s);
-    size_t n = begun ? (size_t)begun->at : 0;
+    size_t n = (size_t)begun->at;
 
-    if (n)
-        memcpy(out, begun->text, n);
+    memcpy(out, begun->text, n);
     ct_stops_begin(s);
     return n;
 }
@@ -120,11 +119,10 @@ size_t ct_stops_rest(struct ct_stops *s, char *out)
 int ct_stops_push(struct ct_stops *s, const char *text, size_t n, char *out, size_t *n_out)
 {
     const struct ct_stop *begun = longest_begun(s);
-    size_t held = begun ? (size_t)begun->at : 0;
+    size_t held = (size_t)begun->at;
     int complete = -1;
 
-    if (held)
-        memcpy(out, begun->text, held);
+    memcpy(out, begun->text, held);
     memcpy(out + held, text, n);
     for (size_t i = 0; i < n && complete < 0; i++) {
         complete = push_stop_byte(s, text[i]);
@@ -135,7 +133,6 @@ int ct_stops_push(struct ct_stops *s, const char *text, size_t n, char *out, siz
         ct_stops_begin(s);
         return complete;
     }
-    begun = longest_begun(s);
-    *n_out = held + n - (begun ? (size_t)begun->at : 0);
+    *n_out = held + n - (size_t)longest_begun(s)->at;
     return -1;
 }
