@@ -36,6 +36,15 @@ build() { # flavour, target
     failed=$((failed + 1))
 }
 
+# The objects alone: nothing that clang makes is run, so nothing is linked.
+compile_by_clang() {
+    cmake --preset clang >/dev/null && grep -q '"command"' build/clang/compile_commands.json &&
+        sed -nE 's/^ *"command": "(.*)",$/\1/p' build/clang/compile_commands.json | sed -E 's/\\(.)/\1/g' |
+        (cd build/clang && xargs -d '\n' -n 1 -P "$jobs" sh -c) && return
+    echo "check.sh: clang does not compile everything"
+    failed=$((failed + 1))
+}
+
 run() { # flavour, label
     local log=build/$1/ctest.log outcome results good out bad
     ctest --test-dir "build/$1" -L "$2" -j"$jobs" --timeout 600 --output-on-failure --no-tests=error </dev/null | tee "$log"
@@ -60,7 +69,7 @@ skipped() {
 }
 
 echo "== clang"
-part "clang, build" build clang all
+part "clang, build" compile_by_clang
 for flavour in release asan tsan; do
     echo "== $flavour"
     target=all label=.
