@@ -49,8 +49,7 @@ struct ct_rows {
     const int32_t *sequence;                   /* [n] its row of the tables of ct_kv_pool */
     const struct ct_seen *seen[CT_ATTN_TYPES]; /* [n] */
     const bool *wanted;                        /* [n] whether its logits are */
-    bool
-        decodes; /* one row of each sequence, drafts aside: such passes may have threads and kernels of their own */
+    bool decodes; /* one row of each sequence, drafts aside; may have its own threads and kernels */
 };
 
 /* Blocks of CT_KEY_BLOCK positions, each with K and V of all layers that are kept in the pool. Who holds
@@ -95,8 +94,8 @@ struct ct_extent {
     int context, sequences;
 };
 
-/* Rows [first, end) of a weight, whole panels (CT_PANEL_ROWS) but for its last one, and where among the results
- * theirs begin: behind those of the range before. */
+/* Rows [first, end) of a weight, whole panels (CT_PANEL_ROWS) but for the last one of the weight; `at`:
+ * where their results begin, behind those of the range before. */
 struct ct_range {
     int32_t first, end, at;
 };
@@ -152,7 +151,7 @@ struct ct_serving {
     const char *why;    /* it is not the best of the level in use; "": it is */
 };
 
-enum { CT_MOST_TOLD = 64 }; /* ids that are spoken of beside the one that is drawn */
+enum { CT_MOST_TOLD = 64 }; /* ids that are reported beside the one that is drawn */
 
 struct ct_backend;
 struct ct_verbs {
@@ -162,8 +161,8 @@ struct ct_verbs {
 
     /* Tells of a weight that pack_weight will get, before anything is laid out. E_MEMORY. */
     carat_status (*plan_weight)(struct ct_backend *b, const struct ct_weight *w, carat_error *err);
-    /* Whether products read the weight where it is stored, and not a copy of it; and tells of one that does and
-     * of which so many bytes are wanted at a time: loading leaves it alone. */
+    /* Whether products read the weight where it is stored, and not a copy of it. plan_part tells of such a
+     * weight that is only read in parts, so many bytes at a time: loading leaves it alone. */
     bool (*stays)(const struct ct_backend *b, const struct ct_weight *w);
     void (*plan_part)(struct ct_backend *b, const struct ct_weight *w, size_t bytes);
     /* Begins a layout: what the next three gave before is forgotten. Before `reserve` nothing has an
@@ -188,10 +187,10 @@ struct ct_verbs {
     bool (*load_end)(struct ct_backend *b);
     /* The weight as the products read it: itself, or a copy in the backend's memory. */
     struct ct_weight (*pack_weight)(struct ct_backend *b, struct ct_weight w);
-    /* Counts memory for a matrix that no file has; takes it, between load_begin and load_end, in the order in
-     * which it was counted; and fills it, or some of its rows, out of rows [first, first + w->rows) of another
-     * weight as it is packed, at any time. maker NULL: rows of the same type, as they are. False: it was
-     * stopped, and not every row is there. */
+    /* Memory for a matrix that no file has: plan_made counts it, take_made takes it between load_begin and
+     * load_end, in the same order. make fills such a matrix, or some of its rows, at any time from rows
+     * [first, first + w->rows) of another weight as it is packed; maker NULL: rows of the same type are
+     * copied. False: it was stopped, and rows are missing. */
     void (*plan_made)(struct ct_backend *b, enum ct_type type, int rows, int cols);
     struct ct_weight (*take_made)(struct ct_backend *b, enum ct_type type, int rows, int cols);
     bool (*make)(struct ct_backend *b, const struct ct_weight *w, const struct ct_weight *from, int first,
@@ -241,21 +240,21 @@ struct ct_verbs {
 
     /* ---- beside it ---- */
 
-    /* The next id (NUMERICS.md section 8); -1 when every id is banned. A draw that begins with top-k gives the
-     * same for all logits as for a list with the k best that are not banned. */
+    /* The next id (NUMERICS.md section 8); -1 when every id is banned. A draw with top-k gives the same id
+     * for all logits as for a list with the k best that are not banned. */
     int32_t (*draw)(struct ct_backend *b, const struct ct_logits *logits, const struct ct_draw *d);
     /* The k best of at least so many, best first. */
     void (*top)(struct ct_backend *b, const struct ct_logits *logits, int k, carat_candidate *out);
     /* The places of the k best, as the kernels' select has it; place[k]. */
     int (*select)(struct ct_backend *b, int32_t *place, const struct ct_logits *logits, int k,
                   const int32_t *excluded, int n_excluded);
-    /* What kernel/kernel.h says of them; input_norms of a row of a matrix that w multiplies. */
+    /* As in kernel/kernel.h: norms of a row of a matrix that w multiplies; the test of scores, whose bar is
+     * a logit that is capped when cap > 0. */
     void (*input_norms)(struct ct_backend *b, struct ct_input_norms *norms, ct_mat in, int row,
                         const struct ct_weight *w);
-    int (*prune)(struct ct_backend *b, int32_t *panels, int *rows, const struct ct_prune *p);
-    float (*uncap)(struct ct_backend *b, float capped, float cap);
-    /* Makes logits[n] of a current row out of what project_some gave: capped when cap > 0, and looked at whether
-     * they are finite. */
+    int (*prune)(struct ct_backend *b, int32_t *panels, int *rows, const struct ct_prune *p, float cap);
+    /* Makes logits[n] of a current row out of what project_some gave: caps them when cap > 0, and notes
+     * whether they are finite. */
     void (*cap_logits)(struct ct_backend *b, int row, float *logits, int n, float cap);
     /* The entropy of the k best ids that are not excluded, k at most CT_MOST_TOLD (NUMERICS.md section 8). */
     float (*entropy)(struct ct_backend *b, const struct ct_logits *logits, int k, const int32_t *excluded,
@@ -269,21 +268,21 @@ struct ct_verbs {
     void (*copy_in)(struct ct_backend *b, ct_mat m, int row, const float *from);
     /* What passes that decode, or the others, are made with. */
     void (*facts)(const struct ct_backend *b, bool decodes, struct ct_backend_facts *facts);
-    /* What serves a verb, or "draw", with a weight as it is packed or with K and V of a type. False: nothing is
-     * computed. */
+    /* Which kernel serves a verb, or "draw", with a weight as it is packed or with K and V of a type.
+     * False: nothing is computed. */
     bool (*serving)(const struct ct_backend *b, bool decodes, const char *verb, const struct ct_weight *w,
                     enum ct_kv_type kv, struct ct_serving *s);
     /* Of a verb that has just run. */
     struct ct_cost (*cost)(const struct ct_backend *b, const struct ct_event *event);
 };
 
-/* Hears of every verb of a pass: taps, profiles and cross-checks live on it without a line in the forward
- * pass. Several may listen at once. */
+/* A listener, called after every verb of a pass: taps, profiles and checks. The forward pass does not know
+ * of it. */
 struct ct_trace {
     void (*hook)(void *user, struct ct_backend *b, const struct ct_event *event);
     void *user;
     struct ct_trace *next;
-    bool reads; /* the matrices that verbs made, or changes them */
+    bool reads; /* it reads or changes the matrices that verbs made */
 };
 
 struct ct_backend {

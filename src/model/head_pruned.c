@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_pruned.c: the best ids without most of the head. A sketch of all rows in few bits, an ordinary weight,
- * gives a score for each and a bound on how far its logit may be from that. The most promising rows are
- * finished: their logits are computed. The k-th best of these logits is a bar, and every row that may reach it is
- * finished, too. What comes out has dense's bits, since a row's product depends on nothing beside it. The
- * arithmetic of bounds is head_bound.c's and the kernels'; when it pays is head_account.c's. */
+/* head_pruned.c: the best ids without most of the head. A sketch of all rows in few bits, an ordinary
+ * weight, gives each row a score and a bound on how far its logit may be from that. The logits of the rows
+ * with the best scores are computed ("finished"). The k-th best of them is a bar, and every row that may
+ * reach it is finished, too. The result has the bits of dense, since a product of a row depends on nothing
+ * beside it. Bounds are computed in head_bound.c and the kernels; whether this pays is decided in
+ * head_account.c. */
 #include "model/head_strategy.h"
 
 #include <math.h>
@@ -23,9 +24,9 @@ enum { RULE = 1 }; /* by which sketch and bounds are made (ct_head_made) */
 
 struct ct_pruned {
     struct ct_head_account account;
-    bool last_pruned; /* of the step that took() will hear of; and whether all of its rows were */
-    bool mixed;
-    bool told; /* what auto chose */
+    bool last_pruned; /* the last step was to be pruned */
+    bool mixed;       /* but not all of its rows were, or somebody listened: its time says nothing */
+    bool told;        /* the log has what auto chose */
     /* the sketch and its bounds as the packed copy of the model keeps them */
     struct ct_made made_sketch, made_bound;
     bool mapped; /* both are there */
@@ -45,6 +46,11 @@ struct ct_pruned {
 };
 
 /* ---- what is kept ---- */
+
+static int panels_of(int rows)
+{
+    return (rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
+}
 
 const char *ct_not_pruned(const struct ct_weight *w)
 {
@@ -90,19 +96,19 @@ static carat_status plan_pruned(struct ct_head *h, carat_error *err)
 {
     const struct ct_weight *w = &h->stored;
     const char *why = ct_not_pruned(w);
-    size_t row;
+    size_t row = 0;
 
     if (why)
         return ct_fail(err, CARAT_E_ARGUMENT, "head exact-pruned is not for this model's, %s [%d][%d]: %s",
                        ct_type_info(w->type)->name, w->rows, w->cols, why);
     h->pruned = calloc(1, sizeof *h->pruned);
     if (!h->pruned)
-        return ct_fail(err, CARAT_E_MEMORY, "out of memory for a head");
-    h->pruned->panels = (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
+        return ct_no_memory(err, "a head");
+    h->pruned->panels = panels_of(w->rows);
     CT_TRY(plan_sketch(h, err));
-    if (ct_type_row_bytes(SKETCH, (size_t)w->cols,
-                          &row)) /* what the plan says; it is counted once it is there */
-        h->stats.sketch_bytes = (size_t)w->rows * (row + sizeof *h->pruned->bound);
+    ct_type_row_bytes(SKETCH, (size_t)w->cols, &row);
+    /* for the plan; loading counts what is there */
+    h->stats.sketch_bytes = (size_t)w->rows * (row + sizeof *h->pruned->bound);
     return CARAT_OK;
 }
 
@@ -173,13 +179,8 @@ static void end_pruned(struct ct_head *h)
 
 /* ---- lists of panels ---- */
 
-static void mark_id(struct ct_pruned *p, int32_t id)
-{
-    p->marked[id / CT_PANEL_ROWS] = 1;
-}
-
-/* Ranges of the marked panels, or of those that are not, of a head with so many rows; returns their number, and
- * in *rows how many rows they have. */
+/* Lists the ranges of panels that are marked, or of those that are not, in a head of n_rows. Returns their
+ * number; *rows is how many rows they have. */
 static int ranges_of(const struct ct_pruned *p, bool marked, int n_rows, int *rows)
 {
     int n = 0;
@@ -197,11 +198,6 @@ static int ranges_of(const struct ct_pruned *p, bool marked, int n_rows, int *ro
         *rows += r->end - r->first;
     }
     return n;
-}
-
-static int panels_of(int rows)
-{
-    return (rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
 }
 
 static void ids_of_ranges(const struct ct_range *range, int n, int32_t *id)
@@ -266,10 +262,10 @@ static void finish_first(struct group *g)
         const struct ct_logits scores = {g->row[i].memory, NULL, r->n};
         int n = h->backend->verb.select(h->backend, p->place, &scores, r->k, r->apart, r->n_apart);
         for (int k = 0; k < n; k++)
-            mark_id(p, p->place[k]);
+            p->marked[p->place[k] / CT_PANEL_ROWS] = 1;
         for (int k = 0; k < r->n_apart; k++)
             if (r->apart[k] < h->packed->rows)
-                mark_id(p, r->apart[k]);
+                p->marked[r->apart[k] / CT_PANEL_ROWS] = 1;
         h->stats.rows_finished += (uint64_t)(n + r->n_apart);
         to[i] = first_values(g, i);
     }
@@ -283,22 +279,17 @@ static void finish_first(struct group *g)
     }
 }
 
-/* What a score and its bound must reach for a row of the head to be among the k best, going by the logits that
- * are finished; -infinity: there are fewer than k. */
+/* The k-th best of the finished logits, which a row of the head must reach; -infinity: there are fewer. */
 static float bar_of(const struct group *g, int i)
 {
     struct ct_head *h = g->h;
     const struct ct_reading *r = g->row[i].reading;
     const struct ct_logits all = {first_values(g, i), h->pruned->first_id, g->n_first};
     struct ct_logits logits = all;
-    const float cap = g->pass->config->logit_cap;
 
     logits.n = ct_logits_below(&all, r->n);
     int n = h->backend->verb.select(h->backend, h->pruned->place, &logits, r->k, r->apart, r->n_apart);
-    if (n < r->k)
-        return -INFINITY;
-    float bar = logits.value[h->pruned->place[n - 1]];
-    return cap > 0 ? h->backend->verb.uncap(h->backend, bar, cap) : bar;
+    return n < r->k ? -INFINITY : logits.value[h->pruned->place[n - 1]];
 }
 
 /* Marks the panels that may reach the bar of a row. */
@@ -316,14 +307,14 @@ static void mark_survivors(struct group *g, int i)
                                   .token = ct_head_bound_token(&h->stored, &norms),
                                   .bar = bar_of(g, i),
                                   .finished = p->finished};
-    int n = h->backend->verb.prune(h->backend, p->found, &rows, &test);
+    int n = h->backend->verb.prune(h->backend, p->found, &rows, &test, g->pass->config->logit_cap);
     for (int k = 0; k < n; k++)
         p->marked[p->found[k]] = 1;
     h->stats.rows_finished += (uint64_t)rows;
 }
 
-/* Puts the values of two ascending lists of ids together: those of the group's first ones, and m in `values` that
- * belong to p->id. Values and ids stay where they are long enough: from the end on. */
+/* Merges two ascending lists of ids with their values: the first ones of the group, and m in `values` that
+ * belong to p->id. Works from the end on, where `values` and `to` have room. */
 static int merge(const struct group *g, int i, float *values, int m, int32_t *to)
 {
     const struct ct_pruned *p = g->h->pruned;

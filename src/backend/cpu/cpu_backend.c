@@ -121,6 +121,7 @@ struct job {
     const struct ct_weight *w;
     float value;
     int attn_type;
+    bool heads; /* each by itself */
 };
 
 static void rows_item(void *arg, int item, int thread)
@@ -247,7 +248,7 @@ static void cpu_embed(struct ct_backend *b, ct_mat x, const struct ct_weight *ta
     run_rows(&(struct job){.b = ct_cpu(b), .row = embed_row, .out = x, .w = table, .value = scale});
 }
 
-/* An absent weight leaves values as they are. */
+/* n values; an absent weight leaves them as they are. */
 static void norm_values(const struct ct_cpu_backend *b, float *y, const float *x, const struct ct_weight *w,
                         int n)
 {
@@ -258,10 +259,14 @@ static void norm_values(const struct ct_cpu_backend *b, float *y, const float *x
         memcpy(y, x, (size_t)n * sizeof *y);
 }
 
+/* The whole row, or each head of it. */
 static void norm_row(struct job *j, int row, int thread)
 {
+    const int n = j->heads ? j->w->cols : j->in.cols;
+
     (void)thread;
-    norm_values(j->b, ct_row(j->out, row), ct_row(j->in, row), j->w, j->in.cols);
+    for (int at = 0; at < j->in.cols; at += n)
+        norm_values(j->b, ct_row(j->out, row) + at, ct_row(j->in, row) + at, j->w, n);
 }
 
 static void cpu_norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
@@ -270,21 +275,12 @@ static void cpu_norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_w
     run_rows(&(struct job){.b = ct_cpu(b), .row = norm_row, .out = y, .in = x, .w = w});
 }
 
-static void qk_norm_row(struct job *j, int row, int thread)
-{
-    (void)thread;
-    for (int at = 0; at < j->out.cols; at += j->w->cols) {
-        float *head = ct_row(j->out, row) + at;
-        norm_values(j->b, head, head, j->w, j->w->cols);
-    }
-}
-
 static void cpu_qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
 {
     if (!w->data || !x.handle)
         return;
     assert(x.cols % w->cols == 0);
-    run_rows(&(struct job){.b = ct_cpu(b), .row = qk_norm_row, .out = x, .w = w});
+    run_rows(&(struct job){.b = ct_cpu(b), .row = norm_row, .out = x, .in = x, .w = w, .heads = true});
 }
 
 static void rope_row(struct job *j, int row, int thread)
@@ -342,7 +338,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
     struct ct_cpu cpu;
 
     if (!b)
-        return ct_fail(err, CARAT_E_MEMORY, "out of memory for a backend");
+        return ct_no_memory(err, "a backend");
     ct_cpu_detect(&cpu);
     const char *decode_isa = o->decode_isa ? o->decode_isa : o->isa;
     bool known = ct_kernel_choose(&b->kernels[0], &cpu, o->isa);

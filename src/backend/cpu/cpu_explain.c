@@ -3,8 +3,6 @@
  * nothing: the same conditions choose in cpu_backend.c, cpu_project.c and cpu_weights.c. */
 #include "backend/cpu/cpu_backend.h"
 
-#include <stdio.h>
-
 #include "layout/pack_weight.h"
 #include "kernel/level.h"
 

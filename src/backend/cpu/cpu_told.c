@@ -3,6 +3,8 @@
  * head asks, rows of matrices. */
 #include "backend/cpu/cpu_backend.h"
 
+#include <math.h>
+
 static float cpu_entropy(struct ct_backend *b, const struct ct_logits *l, int k, const int32_t *excluded,
                          int n_excluded)
 {
@@ -73,14 +75,14 @@ static void cpu_input_norms(struct ct_backend *base, struct ct_input_norms *norm
     b->kernel.input_norms(norms, ct_row(in, row), in.cols, ct_input_form(w, b->o.exact));
 }
 
-static int cpu_prune(struct ct_backend *base, int32_t *panels, int *rows, const struct ct_prune *p)
+static int cpu_prune(struct ct_backend *base, int32_t *panels, int *rows, const struct ct_prune *p, float cap)
 {
-    return ct_cpu(base)->kernel.prune(panels, rows, p);
-}
+    const struct ct_kernel *k = &ct_cpu(base)->kernel;
+    struct ct_prune test = *p;
 
-static float cpu_uncap(struct ct_backend *base, float capped, float cap)
-{
-    return ct_cpu(base)->kernel.uncap(capped, cap);
+    if (cap > 0 && p->bar > -INFINITY)
+        test.bar = k->uncap(p->bar, cap);
+    return k->prune(panels, rows, &test);
 }
 
 static void cpu_copy_out(struct ct_backend *b, float *to, ct_mat m, int row)
@@ -102,7 +104,6 @@ void ct_cpu_told_verbs(struct ct_verbs *v)
     v->select = cpu_select;
     v->input_norms = cpu_input_norms;
     v->prune = cpu_prune;
-    v->uncap = cpu_uncap;
     v->entropy = cpu_entropy;
     v->logprob = cpu_logprob;
     v->copy_out = cpu_copy_out;

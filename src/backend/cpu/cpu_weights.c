@@ -49,7 +49,7 @@ static carat_status add_mapped(struct ct_cpu_backend *b, struct ct_pages p, cara
         int max = CT_MAX(2 * b->max_mapped, 64);
         struct ct_pages *larger = realloc(b->mapped, (size_t)max * sizeof *larger);
         if (!larger)
-            return ct_fail(err, CARAT_E_MEMORY, "out of memory for the plan of an engine");
+            return ct_no_memory(err, "the plan of an engine");
         b->mapped = larger;
         b->max_mapped = max;
     }
@@ -72,6 +72,14 @@ static void note_input(struct ct_cpu_backend *b, const struct ct_weight *w)
     *widest = CT_MAX(*widest, w->cols);
 }
 
+static void plan_packed(struct ct_cpu_backend *b, const struct ct_weight *form)
+{
+    struct ct_cpu_memory packed = {NULL, b->planned, 0};
+
+    ct_cpu_take(&packed, ct_weight_bytes(form));
+    b->planned = packed.used;
+}
+
 static carat_status cpu_plan_weight(struct ct_backend *base, const struct ct_weight *w, carat_error *err)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
@@ -81,9 +89,7 @@ static carat_status cpu_plan_weight(struct ct_backend *base, const struct ct_wei
 
     note_input(b, &as);
     if (!as.data) {
-        struct ct_cpu_memory packed = {NULL, b->planned, 0};
-        ct_cpu_take(&packed, ct_weight_bytes(&as));
-        b->planned = packed.used;
+        plan_packed(b, &as);
         return CARAT_OK;
     }
     return add_mapped(
@@ -141,12 +147,10 @@ static void cpu_plan_made(struct ct_backend *base, enum ct_type type, int rows, 
 {
     struct ct_cpu_backend *b = ct_cpu(base);
     struct ct_weight form = made_form(b, type, rows, cols);
-    struct ct_cpu_memory packed = {NULL, b->planned, 0};
 
     note_input(b, &form);
     b->widest_made = CT_MAX(b->widest_made, cols);
-    ct_cpu_take(&packed, ct_weight_bytes(&form));
-    b->planned = packed.used;
+    plan_packed(b, &form);
 }
 
 static struct ct_weight cpu_take_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
