@@ -4,8 +4,6 @@
 #include "model/family.h"
 #include "model/refuse.h"
 
-#include <stdio.h>
-
 struct reader {
     const struct ct_file *f;
     const struct ct_architecture *arch;

@@ -4,8 +4,6 @@
 #include "model/family.h"
 #include "model/refuse.h"
 
-#include <stdio.h>
-
 /* A reader over one object that keeps its first error, so that reading is straight-line. */
 struct reader {
     const char *path;
@@ -249,22 +247,22 @@ static carat_status hf_refuse_quantised(const struct reader *r, const struct ct_
         if (!q)
             continue;
         struct ct_str method = ct_json_str(ct_json_given(q, "quant_method")),
-                      format = ct_json_str(ct_json_given(q, "format"));
+                      detail = ct_json_str(ct_json_given(q, "format"));
         int64_t bits = 0;
+        char width[16];
         if (ct_json_is(ct_json_given(q, "load_in_4bit"), CT_JSON_TRUE))
             bits = 4;
         else if (ct_json_is(ct_json_given(q, "load_in_8bit"), CT_JSON_TRUE))
             bits = 8;
         else
             ct_json_integer(ct_json_given(q, "bits"), &bits);
-        char name[65], detail[33] = "";
-        snprintf(name, sizeof name, "%.*s", (int)CT_MIN(method.n, (size_t)64), method.s);
-        if (format.n)
-            snprintf(detail, sizeof detail, "%.*s", (int)CT_MIN(format.n, (size_t)32), format.s);
-        else if (bits > 0 && bits <= 16)
-            snprintf(detail, sizeof detail, "%d bits", (int)bits);
-        const char *unnamed = ct_json_given(q, "group_size") ? "MLX" : "an unnamed method";
-        return ct_refuse_quantised(r->path, keys[i], method.n ? name : unnamed, detail, r->err);
+        if (!detail.n && bits > 0 && bits <= 16) {
+            snprintf(width, sizeof width, "%d bits", (int)bits);
+            detail = ct_str_of(width);
+        }
+        if (!method.n)
+            method = ct_str_of(ct_json_given(q, "group_size") ? "MLX" : "an unnamed method");
+        return ct_refuse_quantised(r->path, keys[i], method, detail, r->err);
     }
     return CARAT_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* head.c: logits from what the forward pass leaves: a product with the head, which often is the embedding
- * table again, and the soft-cap of Gemma 2; and which strategy computes them. What a strategy does is in a file
- * of its own. */
+ * table again, and the soft-cap of Gemma 2. Strategies for that are chosen here; each has a file of its
+ * own. */
 #include "model/head_strategy.h"
 
 enum {

@@ -8,8 +8,8 @@
 #include "model/forward.h"
 #include "quant/logits.h"
 
-/* What is read of the logits of a row: the k best of the ids below n, those that stand apart aside, and all of
- * these. */
+/* What is read of the logits of a row: the k best of the ids below n, without those in `apart`; and all of
+ * those in `apart`. */
 struct ct_reading {
     int k;                /* 0: all logits */
     int n;                /* at most the vocabulary */
@@ -46,12 +46,12 @@ struct ct_head {
     struct ct_head_tiles *tiles;
 };
 
-/* Checks the options of a head and counts what it will need. o is complete; NULL: dense. file: that the weights
- * lie in, for what it keeps beside them; may be NULL. E_ARGUMENT, E_MEMORY. */
+/* Checks the options of a head and counts what it will need. o is complete; NULL: dense. file: that the
+ * weights lie in; NULL: nothing is kept beside them. E_ARGUMENT, E_MEMORY. */
 carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct ct_backend *b,
                           const struct ct_weights *stored, const struct ct_file *file, bool exact,
                           carat_error *err);
-/* The head is dense, for this reason: what was asked for could not be. */
+/* The head is dense in place of what was asked for; why: a clause for the log. */
 void ct_head_gives_up(struct ct_head *h, const carat_head_options *asked, const char *why);
 void ct_head_lay_out(struct ct_head *h, int rows);
 /* packed: the head as the backend packed it. E_MEMORY. */
@@ -61,8 +61,8 @@ void ct_head_end(struct ct_head *h);
 /* The logits of rows [first, first + n) of those that want them, after ct_forward and before the end of the
  * pass. */
 void ct_head_rows(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row);
-/* The same for one row whose hidden state was kept, what ct_forward left for it: a pass of its own. False: not
- * every logit is finite. */
+/* The same for one row whose hidden state was kept, as ct_forward left it: a pass of its own. False: a
+ * logit is not finite. */
 bool ct_head_again(struct ct_head *h, const struct ct_pass *p, const float *hidden, struct ct_head_row *row);
 /* The last so many rows took so long. */
 void ct_head_took(struct ct_head *h, int n, double seconds);

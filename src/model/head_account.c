@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_account.c: see head_account.h. Dense is measured for two steps after the first two pruned ones; pruned steps
- * that do not pay are tried again after 64, 128, 256 ... dense ones. */
+/* head_account.c: see head_account.h. After the first two pruned steps two dense ones are measured. When
+ * pruned steps do not pay, 64, 128, 256 ... dense ones follow before the next is tried. */
 #include "model/head_account.h"
 
 enum {
@@ -28,8 +28,8 @@ bool ct_head_account_prunes(struct ct_head_account *a, int n)
     return t->n_pruned < SURE || t->n_dense >= SURE;
 }
 
-/* Of the first steps, which bring memory in, the fastest counts; one that is disturbed later half as much again
- * at most. */
+/* The fastest of the first steps counts, since they bring memory in; a later one counts as 1.5 times the
+ * mean at most, so that a disturbance does little. */
 static void learn(double *mean, int *n, double seconds)
 {
     double later = *mean + (CT_MIN(seconds, 1.5 * *mean) - *mean) / 8;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_account.h: whether a pruned head pays, by what it took: a pure function of the times it is told. No
- * result depends on it. */
+/* head_account.h: decides whether a pruned head pays, by the times of steps. No result depends on it. */
 #ifndef CT_HEAD_ACCOUNT_H
 #define CT_HEAD_ACCOUNT_H
 
 #include "base/base.h"
 
-enum { CT_HEAD_BUCKETS = 4 }; /* of 1, 2, 3-4 and more rows at a time, which cost otherwise */
+enum { CT_HEAD_BUCKETS = 4 }; /* 1, 2, 3 or 4, and more rows at a time, which differ in cost */
 
 struct ct_head_account {
     struct ct_head_times {
         double pruned, dense; /* seconds, moving means; 0: not known */
-        bool known, pays;     /* whether enough steps were measured, and what they said last */
+        bool known, pays;     /* enough steps were measured; what the last of them said */
         int n_pruned, n_dense;
-        bool probes;    /* the next pruned step counts alone */
+        bool probes;    /* the next pruned step is judged by itself */
         int doubts;     /* pruned steps in a row that did not pay */
-        int left, rest; /* steps that stay dense; how many the next time */
+        int left, rest; /* steps that are dense from now on; and after the next failure */
     } of[CT_HEAD_BUCKETS];
 };
 

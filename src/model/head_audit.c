@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_audit.c: a strategy beside the whole head: whether the best ids are the same, and with the same logits
- * where the strategy is exact. What a strategy that is found out does is its own business. */
+/* head_audit.c: compares a strategy with the whole head: are the best ids the same, and are their logits
+ * the same where the strategy is exact? What follows for a strategy that fails is its own decision. */
 #include "model/head_strategy.h"
 
 #include <stdlib.h>
 
-enum { MOST = 256, ALL = 64 }; /* ids that are compared, at most, and where all logits are read */
+enum { MOST = 256, ALL = 64 }; /* the most ids that are compared; as many where all logits are read */
 
 struct best {
     carat_candidate of[MOST];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_strategy.c: what strategies of the head share: every row for every token, to which they go back; lines for the log; and what
- * they make of the head, as the packed copy of the model keeps it: its form there, and the key that says of which
- * bytes and by which rule it was made. Whether that may be believed is decided in file/packed_file.c, when it is
- * written in checkpoint/packed_cache.c. */
+/* head_strategy.c: what strategies of the head share: all rows for a token, lines for the log, and how the
+ * packed copy of the model keeps what they make: its form, and a key of the bytes and the rule that it was
+ * made from. Whether that is believed is decided in file/packed_file.c; checkpoint/keep_made.c writes it. */
 #include "model/head_strategy.h"
 
 #include "base/hash.h"

@@ -24,14 +24,14 @@ struct ct_head_strategy {
     bool tiles; /* its weights are cut into tiles, which may be int8 */
 };
 
-/* head_pruned.c: what the full head gives, for draws that begin with top-k, out of little more than a sketch of
- * it. Why nothing is lost: NUMERICS.md section 12. */
+/* head_pruned.c: the logits of dense for draws that begin with top-k, read from little more than a sketch.
+ * Why nothing is lost: NUMERICS.md section 12. */
 extern const struct ct_head_strategy ct_strategy_pruned;
 /* Why a head cannot be pruned, a clause; NULL: it can. */
 const char *ct_not_pruned(const struct ct_weight *head);
 
-/* head_tiles.c: the head cut into tiles, which are its own rows or int8 made from them: made beforehand, or each
- * when it is first needed, and few of them kept; or few of them looked at. Which ones: tiles.h. */
+/* head_tiles.c: the head in tiles, which are its own rows or int8 copies. They are made beforehand, or when
+ * they are first needed; few may be kept, and few may be looked at. Which ones: tiles.h. */
 extern const struct ct_head_strategy ct_strategy_tiles;
 
 /* ---- head_strategy.c ---- */
@@ -42,9 +42,9 @@ int ct_head_all(const struct ct_head *h, struct ct_head_row *row, int n, float *
 /* All logits of rows, whatever the strategy; for strategies that go back to it. */
 void ct_head_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row);
 
-/* What a rule makes of the head, in this form; rules are numbered, and one that would give other bytes is another
- * rule. Its weight has data where the model's packed copy has it; without a key it cannot be kept. The name lives
- * for ever. */
+/* What a strategy makes of the head, in this form, by a rule with this number; a rule that would give other
+ * bytes needs another number. The weight has data where the packed copy of the model has it; without a key
+ * it cannot be kept. name: lives for ever. */
 struct ct_made ct_head_made(const struct ct_head *h, const char *name, int rule,
                             const struct ct_weight *form);
 /* A weight in panels, without data. */
@@ -52,8 +52,8 @@ struct ct_weight ct_head_made_panels(enum ct_type type, int rows, int cols);
 /* It was made, and lies at `data` as long as the engine: it is to be kept. */
 void ct_head_keep(struct ct_head *h, const struct ct_made *m, const void *data);
 
-/* head_audit.c: compares what the strategy gave for rows [first, first + n) of the pass with the whole head, every
- * so many tokens, and counts it in stats. */
+/* head_audit.c: every so many tokens, compares what the strategy gave for rows [first, first + n) of the
+ * pass with the whole head, and counts it in stats. */
 void ct_head_audit_rows(struct ct_head *h, const struct ct_pass *p, int first, int n,
                         const struct ct_head_row *row);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_tiles.c: logits out of tiles of the head. Native tiles are rows of the head and give its bits; int8 ones
- * are a weight of their own, in the form of Q8_0 (NUMERICS.md section 4), which no kernel tells from another.
+/* head_tiles.c: logits out of tiles of the head. Native tiles are rows of the head and give its bits. int8
+ * tiles are a weight of their own in the form of Q8_0 (NUMERICS.md section 4), and kernels read it as one.
  * Memory and threads are the backend's. */
 #include "model/head_strategy.h"
 
@@ -273,8 +273,8 @@ static carat_status load_tiles(struct ct_head *h, carat_error *err)
 
 /* ---- logits ---- */
 
-/* Tiles on their way to logits, for n rows of the pass: one behind another in to. Those whose rows lie together
- * are one product. */
+/* Tiles of which n rows of the pass get logits, one tile behind another in `to`. Tiles whose rows lie
+ * together are one product. */
 struct evaluation {
     struct ct_head *h;
     const struct ct_pass *p;
@@ -383,7 +383,7 @@ static void all_tiles(struct ct_head *h, const struct ct_pass *p, int first, int
 
 /* ---- shortlists ---- */
 
-/* What is read can be a list out of few tiles: it is in the memory of all logits, its ids behind its logits. */
+/* What is read can be a list of few tiles: the memory for all logits holds its values, then its ids. */
 static bool reads_few(const struct ct_head_tiles *t, const struct ct_head_row *r)
 {
     const int least = (t->most - 1) * t->rows + tile_rows(t, t->n - 1);

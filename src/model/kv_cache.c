@@ -316,6 +316,15 @@ bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int to)
     return true;
 }
 
+/* A row gives back its blocks beyond so many positions. */
+static void trim_row(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int row, int positions, bool discard)
+{
+    while (g->end[row] > CT_MAX(blocks_for(positions), g->first[row]))
+        give_back(cache, g, *entry(g, row, --g->end[row]), discard);
+    if (positions == 0)
+        g->first[row] = g->end[row] = 0;
+}
+
 void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool discard)
 {
     cache->held[sequence] = n;
@@ -324,11 +333,7 @@ void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool d
         cache->low[sequence] = 0;
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
-        int positions = positions_in(cache, g, sequence);
-        while (g->end[sequence] > CT_MAX(blocks_for(positions), g->first[sequence]))
-            give_back(cache, g, *entry(g, sequence, --g->end[sequence]), discard);
-        if (positions == 0)
-            g->first[sequence] = g->end[sequence] = 0;
+        trim_row(cache, g, sequence, positions_in(cache, g, sequence), discard);
     }
     keep_promise(cache, sequence);
 }
@@ -341,14 +346,6 @@ int ct_kv_ready_at(const struct ct_kv_cache *cache, int row, int n)
     return g->first[row] <= first_needed(g, ready) && cache->low[row] <= ct_first_seen(g->window, ready)
                ? ready
                : 0;
-}
-
-/* A row holds nothing any more. */
-static void drop_blocks(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int row, bool discard)
-{
-    while (g->first[row] < g->end[row])
-        give_back(cache, g, *entry(g, row, --g->end[row]), discard);
-    g->first[row] = g->end[row] = 0;
 }
 
 /* A row that holds nothing holds what another one has of the blocks [first, end). */
@@ -371,7 +368,7 @@ void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, int row, bool 
 
     cache->low[sequence] = cache->low[row];
     if (row != sequence) {
-        drop_blocks(cache, g, sequence, discard);
+        trim_row(cache, g, sequence, 0, discard);
         share_blocks(g, sequence, row, first_needed(g, ready), blocks_for(ready));
     }
     ct_kv_cut(cache, sequence, n, ready, discard);
@@ -415,7 +412,7 @@ void ct_kv_drop_snapshot(struct ct_kv_cache *cache, int snapshot, bool discard)
 
     for (int i = g->first[row]; i < g->end[row]; i++)
         cache->n_in_snapshots -= --cache->in_snapshots[*entry(g, row, i)] == 0;
-    drop_blocks(cache, g, row, discard);
+    trim_row(cache, g, row, 0, discard);
 }
 
 struct ct_kv_use ct_kv_cache_use(const struct ct_kv_cache *cache)

@@ -4,8 +4,6 @@
  * containers. src/file names files that are no checkpoint at all, src/quant stored types. */
 #include "model/refuse.h"
 
-#include <stdio.h>
-
 #define RUNS "it runs Gemma 1, 2, 3 and FunctionGemma"
 
 #define PLAIN                                                                                                \
@@ -105,12 +103,13 @@ carat_status ct_refuse_bidirectional(const char *path, const char *key, carat_er
                    path, key);
 }
 
-carat_status ct_refuse_quantised(const char *path, const char *key, const char *method, const char *detail,
-                                 carat_error *err)
+carat_status ct_refuse_quantised(const char *path, const char *key, struct ct_str method,
+                                 struct ct_str detail, carat_error *err)
 {
     return ct_fail(err, CARAT_E_UNSUPPORTED,
-                   "%s: %s says that the weights are quantised with %.64s%s%.32s%s; " PLAIN, path, key,
-                   method, *detail ? " (" : "", detail, *detail ? ")" : "");
+                   "%s: %s says that the weights are quantised with %.*s%s%.*s%s; " PLAIN, path, key,
+                   (int)CT_MIN(method.n, (size_t)64), method.s, detail.n ? " (" : "",
+                   (int)CT_MIN(detail.n, (size_t)32), detail.n ? detail.s : "", detail.n ? ")" : "");
 }
 
 carat_status ct_refuse_tensors(const struct ct_file *f, carat_error *err)

@@ -11,8 +11,8 @@ bool ct_refuse_knows(struct ct_str name);
 /* Always fails. key: where the name stands, "model_type" or "general.architecture". */
 carat_status ct_refuse_name(const char *path, const char *key, struct ct_str name, carat_error *err);
 carat_status ct_refuse_bidirectional(const char *path, const char *key, carat_error *err);
-carat_status ct_refuse_quantised(const char *path, const char *key, const char *method, const char *detail,
-                                 carat_error *err);
+carat_status ct_refuse_quantised(const char *path, const char *key, struct ct_str method,
+                                 struct ct_str detail, carat_error *err);
 /* Fails when the names of the tensors belong to a quantised checkpoint or to an adapter. */
 carat_status ct_refuse_tensors(const struct ct_file *f, carat_error *err);
 

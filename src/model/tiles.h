@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tiles.h: which tiles of a head are kept, and which a shortlist looks at: decided by tile numbers alone. What
- * a tile is made of, and where it lies, is head_tiles.c's. */
+/* tiles.h: which tiles of a head are kept, and which a shortlist looks at, as numbers. What a tile is made
+ * of and where it lies is head_tiles.c's business. */
 #ifndef CT_TILES_H
 #define CT_TILES_H
 
 #include "base/base.h"
 
-/* Tiles and the slots that hold them. All but one tile that was taken stay: a token reads every tile in order,
- * and in a scan that is longer than there are slots, the one used longest ago is always the next to be needed,
- * so that least-recently-used slots would never hit. What does not stay passes through the last slot. */
+/* Tiles and the slots that hold them. Once the slots are full, all tiles but the one in the last slot stay:
+ * a token reads every tile in order, so that with fewer slots than tiles the slot used longest ago would
+ * always hold the tile that is needed next, and least-recently-used slots would never hit. */
 struct ct_tiles {
     int n, capacity;  /* tiles; slots, at most n */
     int taken;        /* slots that hold a tile */
@@ -42,11 +42,11 @@ struct ct_tile_text {
     int n_held, n_more;
 };
 
-/* The tiles of a shortlist of at most `most` for what comes behind a text that is not empty, into chosen[most],
- * ascending; returns their number. First the tile of the last token, which is the input; then, the latest
- * first, the tiles of the tokens before, which is where the last draws were won; the rest, and at least an
- * eighth where there is more than one, goes round all tiles. So the list is a function of the text alone:
- * neighbours, rewinds and repetitions change nothing. rows: of a tile. */
+/* Chooses the tiles of a shortlist of at most `most` for the token behind a text that is not empty:
+ * chosen[most], ascending; returns their number. First comes the tile of the last token, then those of the
+ * tokens before, the latest first; at least an eighth of a list with more than one goes round all tiles.
+ * The list is a function of the text alone: neighbours, rewinds and repetitions change nothing. rows: of a
+ * tile. */
 int ct_tiles_shortlist(struct ct_tiles *t, int rows, int most, const struct ct_tile_text *text,
                        int32_t *chosen);
 enum { CT_SHORTLIST_LOOKS_BACK = 1024 }; /* tokens */

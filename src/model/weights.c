@@ -5,8 +5,6 @@
  * ct_weights_bind. */
 #include "model/weights_container.h"
 
-#include <stdio.h>
-
 enum { MOST_NAMED = 5 }; /* missing tensors in one message */
 
 /* A slot of a layer. */

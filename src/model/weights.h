@@ -43,8 +43,8 @@ typedef carat_status ct_weight_visit(void *user, const char *slot, const char *t
 carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config *c, const struct ct_file *f,
                              ct_weight_visit *visit, void *user);
 
-/* The same weights as the backend packs them; layer[c->n_layer] becomes to->layer. head_aside: the head stays as
- * it is, and so does the embedding where they are one. */
+/* The same weights as the backend packs them; layer[c->n_layer] becomes to->layer. head_aside: neither the
+ * head nor an embedding that is one with it is packed. */
 void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
                      struct ct_layer *layer, struct ct_backend *b, bool head_aside);
 

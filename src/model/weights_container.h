@@ -81,8 +81,6 @@ extern const struct ct_container ct_container_hf, ct_container_gguf, ct_containe
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                        const char *slot, int layer);
 /* weights_gguf.c */
-void ct_gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
-                         const char *slot, int layer);
 float ct_embed_scale_bf16(float root, enum ct_type stored);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights_gguf.c: the tensors of a model in GGUF: named as weights.c names their slots. */
+/* weights_gguf.c: the tensors of a model in GGUF, named as weights.c names their slots; and the weights of
+ * a packed file, which have these names and lie as kernels read them. Its counts were made when it was
+ * written, and its configuration is that of its origin. */
 #include "model/weights_container.h"
 
-#include <stdio.h>
-
-void ct_gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
-                         const char *slot, int layer)
+static void gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
+                             const char *slot, int layer)
 {
     (void)w;
     (void)c;
@@ -22,7 +22,7 @@ float ct_embed_scale_bf16(float root, enum ct_type stored)
 }
 
 const struct ct_container ct_container_gguf = {
-    .name = ct_gguf_tensor_name,
+    .name = gguf_tensor_name,
     .find = ct_file_find,
     .counts_unused = true,
     .key = {[CT_DIM_ONE] = "1",
@@ -34,4 +34,33 @@ const struct ct_container ct_container_gguf = {
             [CT_DIM_VOCAB] = "the rows of token_embd.weight"},
     .layers = "block_count",
     .embed_scale = ct_embed_scale_bf16,
+};
+
+enum { MOST_BYTES = 8 }; /* that any type takes for a value */
+
+static carat_status take_counts(struct ct_binding *b)
+{
+    const struct ct_packed *p = ct_file_packed(b->f);
+
+    if (b->n_found != p->n_weight)
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: the packed file has %u weights, expected %u from the configuration",
+                       ct_file_path(b->f), p->n_weight, b->n_found);
+    if (p->weight_bytes > MOST_BYTES * b->w->n_parameter)
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: the packed file says that its weights took %llu bytes, expected at most %d for "
+                       "each of %llu parameters",
+                       ct_file_path(b->f), (unsigned long long)p->weight_bytes, MOST_BYTES,
+                       (unsigned long long)b->w->n_parameter);
+    b->w->bytes = p->weight_bytes;
+    b->w->n_unused = (int)p->n_unused;
+    b->w->unused = p->unused.s;
+    return CARAT_OK;
+}
+
+const struct ct_container ct_container_packed = {
+    .name = gguf_tensor_name,
+    .find = ct_file_weight,
+    .prepared = true,
+    .finish = take_counts,
 };

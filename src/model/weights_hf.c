@@ -2,8 +2,6 @@
 /* weights_hf.c: the tensors of a model in safetensors (MODEL.md, names). */
 #include "model/weights_container.h"
 
-#include <stdio.h>
-
 /* Where those of the text tower are. */
 static const char *const prefixes[] = {"model.", "language_model.model.", "model.language_model."};
 

@@ -6,8 +6,6 @@
  * weights.c. */
 #include "model/weights_container.h"
 
-#include <stdio.h>
-
 /* Which rows of a tensor belong to a slot. */
 enum cut {
     ALL,
