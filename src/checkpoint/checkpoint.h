@@ -59,10 +59,10 @@ carat_status ct_model_pack(const carat_model *model, const char *path, carat_pro
                            carat_error *err);
 carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err);
 carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error *err);
-/* Keeps what an engine made of the model's weights in its packed copy, where later openings find it
- * (ct_file_find_made): n matrices, whose names live for ever. Does nothing where there is no copy, none may be
- * written, or another process writes it. note: one line to be logged, or "". E_CANCELLED, and nothing else. Any
- * thread. */
+/* Keeps what an engine made of the weights in the packed copy of the model, where later openings find it
+ * (ct_file_find_made): n matrices, whose names live for ever. Does nothing without a copy, when none may be
+ * written, or while another process writes it. note: a line for the log, or "". Any thread. E_CANCELLED
+ * only. */
 enum { CT_KEEP_NOTE = 1100 };
 carat_status ct_cache_keep(const struct carat_model *m, const struct ct_made *made, int n,
                            const struct ct_listening *l, char note[CT_KEEP_NOTE], carat_error *err);

@@ -13,8 +13,6 @@
  *      with Gemma's 1 added, and BF16 values below 2^-50 are 0 (NUMERICS.md section 5). */
 #include "checkpoint/content.h"
 
-#include <stdio.h>
-
 #include "base/hash.h"
 #include "layout/panel.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_made.c: what engines make of a model's weights, brought into its packed copy: the copy is written once
- * more, everything where it was, with further sections behind the weights. All of it is compared with its hashes
- * on the way, since the new file will be trusted without being read. When that is done, and under which name:
+/* keep_made.c: adds what engines make of weights to the packed copy of a model: the copy is written once
+ * more, with further sections behind the weights. Old sections are compared with their hashes on the way,
+ * since the new file will be trusted without being read. When this is done, and under which name:
  * packed_cache.c. */
 #include "checkpoint/pack_file.h"
 

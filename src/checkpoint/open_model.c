@@ -202,9 +202,8 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
     double began = ct_os_seconds();
     struct ct_file *other = NULL;
 
-    bool found = ct_cache_find(m->cache, path, &m->file);
-    CT_TRY(ct_cache_check_cancelled(m->cache, path, err));
-    if (!found && packs)
+    CT_TRY(ct_cache_find(m->cache, path, &m->file, err));
+    if (!m->file && packs)
         CT_TRY(ct_cache_claim(m->cache, path, &m->file, &claimed, err));
     m->times.map = ct_os_seconds() - began;
     if (m->file) {
@@ -259,34 +258,26 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
 carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
                                   const carat_model_options *o, carat_error *err)
 {
-    carat_model *m = NULL;
-    struct ct_part *part = NULL;
     double began = ct_os_seconds();
-    carat_status status;
 
     for (int i = 0; i < n; i++)
         if (!buffers[i].name || !buffers[i].data)
             return ct_fail(err, CARAT_E_ARGUMENT, "buffer %d has no name or no data", i);
     CT_TRY(report_step(o, 0, err));
-    m = calloc(1, sizeof *m);
-    part = calloc((size_t)n, sizeof *part);
-    if (!m || !part) {
-        status = ct_no_memory(err, buffers[0].name);
-        goto fail;
-    }
-    for (int i = 0; i < n; i++)
+    carat_model *m = calloc(1, sizeof *m);
+    struct ct_part *part = calloc((size_t)n, sizeof *part);
+    carat_status status = m && part ? CARAT_OK : ct_no_memory(err, buffers[0].name);
+    for (int i = 0; i < n && !status; i++)
         part[i] = (struct ct_part){buffers[i].name, {buffers[i].data, buffers[i].size}};
-    status = ct_file_open_memory(&m->file, part, n, err);
+    if (!status)
+        status = ct_file_open_memory(&m->file, part, n, err);
     if (!status)
         status = load_all(m, o, began, err);
+    free(part);
     if (status)
-        goto fail;
-    free(part);
-    *model = m;
-    return CARAT_OK;
-fail:
-    free(part);
-    ct_model_close(m);
+        ct_model_close(m);
+    else
+        *model = m;
     return status;
 }
 

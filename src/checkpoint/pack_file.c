@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack_file.c: what packing a model, writing a packed file once more and checking one have in common: lists of
- * sections and blocks, hashes, header and index. */
+/* pack_file.c: what packing a model, writing a copy once more and checking one share: lists of sections and
+ * blocks, hashes, header and index. */
 #include "checkpoint/pack_file.h"
 
 #include <stdlib.h>

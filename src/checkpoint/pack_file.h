@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack_file.h: a packed file while it is written or checked: its sections, in blocks that are hashed apart. For
+/* pack_file.h: a packed file while it is written or checked: sections, in blocks that are hashed apart. For
  * src/checkpoint and src/check. */
 #ifndef CT_PACK_FILE_H
 #define CT_PACK_FILE_H
@@ -56,8 +56,8 @@ struct ct_pack {
 /* Decides where everything will lie when a model is packed (pack_model.c). It is borrowed until ct_pack_end.
  * E_MEMORY, E_IO (the origin cannot be read again), E_UNSUPPORTED (too large). */
 carat_status ct_pack_begin(struct ct_pack **k, const struct carat_model *m, carat_error *err);
-/* The same for a packed file that is written once more, with what engines made (keep_made.c): made[n], which is
- * borrowed, too. What f has of these names is left out. E_MEMORY, E_UNSUPPORTED (too many). */
+/* The same for a packed file that is written once more with made[n], which is borrowed, too (keep_made.c).
+ * What f has of these names is left out. E_MEMORY, E_UNSUPPORTED (too many). */
 carat_status ct_pack_again(struct ct_pack **k, const struct ct_file *f, const struct ct_made *made, int n,
                            carat_error *err);
 /* Bytes of the file. */
@@ -75,8 +75,8 @@ carat_status ct_pack_check(const struct ct_file *f, const struct ct_listening *l
 /* ---- for pack_model.c and keep_made.c ---- */
 
 struct ct_pack *ct_pack_new(const struct ct_file *f, const char *called, carat_error *err); /* E_MEMORY */
-/* Lists the sections of k->p and their blocks. data: the file that has them all, each with its hash; NULL: there
- * is none yet. E_MEMORY. */
+/* Lists the sections of k->p and their blocks. data: a file that has them all, with their hashes; NULL:
+ * none has them yet. E_MEMORY. */
 carat_status ct_pack_list(struct ct_pack *k, const uint8_t *data, carat_error *err);
 /* Hashes a block, which first is copied from where its section is; the memory behind it is given back. */
 void ct_pack_block(struct ct_pack *k, int block);

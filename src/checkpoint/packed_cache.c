@@ -100,7 +100,7 @@ static const char *fault_of_status(carat_status status)
 }
 
 /* The fault of the packed file that is there, in words. NULL: none, and *f is open. */
-static const char *find_fault(struct ct_packed_copy *c, const char *path, struct ct_file **f)
+static const char *find_fault(struct ct_packed_copy *c, const char *path, struct ct_file **f, bool *cancelled)
 {
     if (!ct_os_own_file(c->packed))
         return "open to other users";
@@ -116,7 +116,7 @@ static const char *find_fault(struct ct_packed_copy *c, const char *path, struct
         return NULL;
     }
     status = ct_pack_check(*f, &(struct ct_listening){c->o->progress, c->o->user}, NULL);
-    c->cancelled = status == CARAT_E_CANCELLED;
+    *cancelled = status == CARAT_E_CANCELLED;
     if (status)
         return fault_of_status(status);
     if (!c->o->cache_read_only)
@@ -124,24 +124,30 @@ static const char *find_fault(struct ct_packed_copy *c, const char *path, struct
     return NULL;
 }
 
-bool ct_cache_find(struct ct_packed_copy *c, const char *path, struct ct_file **f)
+static void note_fault(struct ct_packed_copy *c)
+{
+    cache_note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
+}
+
+carat_status ct_cache_find(struct ct_packed_copy *c, const char *path, struct ct_file **f, carat_error *err)
 {
     struct ct_file *found = NULL;
+    bool cancelled = false;
 
     c->why = NULL;
     *c->line = 0;
     if (!ct_os_identify(&c->seen, c->packed))
-        return false;
-    c->why = find_fault(c, path, &found);
-    if (c->why) {
-        ct_file_close(found);
-        if (c->cancelled)
-            return false;
-        cache_note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
-        return false;
+        return CARAT_OK;
+    c->why = find_fault(c, path, &found, &cancelled);
+    if (!c->why) {
+        *f = found;
+        return CARAT_OK;
     }
-    *f = found;
-    return true;
+    ct_file_close(found);
+    if (cancelled)
+        return ct_fail(err, CARAT_E_CANCELLED, "%s: cancelled while its packed copy was checked", path);
+    note_fault(c);
+    return CARAT_OK;
 }
 
 /* Waits until what was made is on the disk. */
@@ -156,7 +162,7 @@ void ct_cache_reject(struct ct_packed_copy *c)
 {
     join_finisher(c);
     c->why = "damaged";
-    cache_note(c, "the packed copy of the model is not used, because it is %s: %s", c->why, c->packed);
+    note_fault(c);
     if (!c->o->cache_read_only) {
         ct_os_remove(c->stamp);
         ct_os_remove(c->packed);
@@ -165,13 +171,6 @@ void ct_cache_reject(struct ct_packed_copy *c)
 }
 
 /* ---- making one ---- */
-
-carat_status ct_cache_check_cancelled(const struct ct_packed_copy *c, const char *path, carat_error *err)
-{
-    return c->cancelled
-               ? ct_fail(err, CARAT_E_CANCELLED, "%s: cancelled while its packed copy was checked", path)
-               : CARAT_OK;
-}
 
 carat_status ct_cache_claim(struct ct_packed_copy *c, const char *path, struct ct_file **f, bool *claimed,
                             carat_error *err)
@@ -201,11 +200,12 @@ carat_status ct_cache_claim(struct ct_packed_copy *c, const char *path, struct c
     }
     /* another process may have made it meanwhile */
     ct_os_identify(&now, c->packed);
-    if (memcmp(&now, &c->seen, sizeof now) != 0 && ct_cache_find(c, path, f))
+    if (memcmp(&now, &c->seen, sizeof now) != 0)
+        CT_TRY(ct_cache_find(c, path, f, err));
+    *claimed = !*f;
+    if (*f)
         ct_os_new_abandon(&c->made);
-    else
-        *claimed = true;
-    return ct_cache_check_cancelled(c, path, err);
+    return CARAT_OK;
 }
 
 static void finish_copy(void *arg)
@@ -249,7 +249,7 @@ void ct_cache_stop_reading(struct ct_packed_copy *c)
     c->reading = false;
 }
 
-/* Writes a packed file into the claimed one, in place of the copy that is there. *why: it cannot, in words. */
+/* Writes a packed file into the claimed one; others may have to go. *why: it cannot be written, in words. */
 static carat_status write_claimed(struct ct_packed_copy *c, struct ct_pack *pack, bool stays,
                                   const struct ct_listening *l, const char **why, carat_error *err)
 {

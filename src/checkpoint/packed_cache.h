@@ -23,7 +23,6 @@ struct ct_packed_copy {
      * they are */
     char *packed, *part, *stamp, *dir;
     bool writable;
-    bool cancelled;        /* while the file was read and checked */
     char line[1024];       /* for the log, when the model is open; "" when there is nothing to say */
     struct ct_os_id seen;  /* the file when it was last looked at; zeroes: there was none */
     uint64_t needs;        /* bytes, when the cap is too small for this model alone; else 0 */
@@ -38,10 +37,8 @@ struct ct_packed_copy {
 
 /* False when the options name no cache, or one that carat may not use. */
 bool ct_cache_begin(struct ct_packed_copy *c, const char *path, const carat_model_options *o);
-/* Opens the copy of the model at path. False: there is none that can be used. */
-bool ct_cache_find(struct ct_packed_copy *c, const char *path, struct ct_file **f);
-/* E_CANCELLED when the caller cancelled the check of the copy. */
-carat_status ct_cache_check_cancelled(const struct ct_packed_copy *c, const char *path, carat_error *err);
+/* Opens the copy of the model at path. *f stays NULL when there is none that can be used. E_CANCELLED. */
+carat_status ct_cache_find(struct ct_packed_copy *c, const char *path, struct ct_file **f, carat_error *err);
 /* The copy was found or made, but could not be used: removes it. */
 void ct_cache_reject(struct ct_packed_copy *c);
 /* Claims the right to make the copy. Waits for another process that makes it, which may end with a *f.
@@ -65,9 +62,9 @@ void ct_cache_end(struct ct_packed_copy *c);
 
 /* ---- evict.c ---- */
 
-/* Removes copies until `bytes` more fit under the cap and leave the disk its share: first the useless ones,
- * then those used longest ago, unless even that is not enough. The copy of this model goes, too, unless it stays
- * until the new one has its name. NULL, or what there is too little of. */
+/* Removes copies until `bytes` more fit under the cap and leave the disk its share: useless ones first,
+ * then those used longest ago; none if even that would not be enough. Removes the copy of this model, too,
+ * unless it stays until the new one has its name. NULL, or what there is too little of. */
 const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t bytes, bool stays);
 /* Whether the copy fits under the cap beside all others there are now: some may have come meanwhile. */
 bool ct_cache_fits(const struct ct_packed_copy *c, uint64_t bytes);
