@@ -79,37 +79,29 @@ int ct_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int
 
 /* ---- runs ---- */
 
-/* How many operations from the first on can be judged in one run. */
-static int operations_of_run(const struct ct_bisect *b, int first, size_t *channels)
+/* Behind the last operation that is judged in one run with the first. */
+static int end_of_run(const struct ct_bisect *b, int first)
 {
-    int end = first;
+    size_t channels = (size_t)b->judged[first].width;
+    int end = first + 1;
 
-    for (*channels = 0; end < b->n_judged; end++) {
-        size_t more = (size_t)b->judged[end].width;
-        if (end > first && (*channels + more) * 2 * sizeof(double) > b->o->bytes)
+    for (; end < b->n_judged; end++) {
+        channels += (size_t)b->judged[end].width;
+        if (channels * 2 * sizeof(double) > b->o->bytes)
             break;
-        *channels += more;
     }
     return end;
 }
 
-static int count_runs(const struct ct_bisect *b)
-{
-    size_t channels;
-    int runs = 0;
-
-    for (int first = 0; first < b->n_judged; first = operations_of_run(b, first, &channels))
-        runs++;
-    return runs;
-}
-
 /* Judges operations [first, end) on the reference's inputs. */
-static carat_status judge_some(struct ct_bisect *b, int first, int end, size_t channels, carat_error *err)
+static carat_status judge_some(struct ct_bisect *b, int first, int end, carat_error *err)
 {
-    size_t widest = 0;
+    size_t channels = 0, widest = 0;
 
-    for (int i = first; i < end; i++)
+    for (int i = first; i < end; i++) {
+        channels += (size_t)b->judged[i].width;
         widest = CT_MAX(widest, (size_t)b->judged[i].width);
+    }
     double *sums = calloc(2 * channels + widest, sizeof *sums), *at = sums;
 
     if (!sums)
@@ -131,14 +123,14 @@ static carat_status judge_some(struct ct_bisect *b, int first, int end, size_t c
 
 static carat_status run_bisection(struct ct_bisect *b, carat_error *err)
 {
-    size_t channels;
-
     CT_TRY(ct_bisect_operations(b, err));
-    b->total = (size_t)b->n * ((size_t)count_runs(b) + 1);
+    b->total = (size_t)b->n;
+    for (int first = 0; first < b->n_judged; first = end_of_run(b, first))
+        b->total += (size_t)b->n;
     b->replaces = true;
     for (int first = 0, end; first < b->n_judged; first = end) {
-        end = operations_of_run(b, first, &channels);
-        CT_TRY(judge_some(b, first, end, channels, err));
+        end = end_of_run(b, first);
+        CT_TRY(judge_some(b, first, end, err));
     }
     b->replaces = false;
     CT_TRY(ct_bisect_pass(b, err));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "kernel/philox.h"
+#include "kernel/ref/ref_math.h"
 
 /* ---- sums: 32 partial sums, folded (NUMERICS.md section 3) ---- */
 
@@ -21,15 +22,6 @@ struct total {
 static void total_add(struct total *t, double value)
 {
     t->partial[t->n++ % PARTIALS] += value;
-}
-
-static double total_end(struct total *t)
-{
-    for (int half = PARTIALS / 2; half > 0; half /= 2) {
-        for (int j = 0; j < half; j++)
-            t->partial[j] += t->partial[j + half];
-    }
-    return t->partial[0];
 }
 
 /* ---- quantiles: numpy.quantile's default, linear between two values in order ---- */
@@ -195,10 +187,10 @@ carat_status ct_summarise(const double *values, const int64_t *counts, int n_pro
             s.max = s.max >= value ? s.max : value;
         }
         if (one.n > 0)
-            prompt[filled++] = (struct prompt_sum){.n = one.n, .sum = total_end(&one)};
+            prompt[filled++] = (struct prompt_sum){.n = one.n, .sum = ct_fold_double(one.partial)};
     }
     s.n = all.n;
-    s.mean = all.n ? total_end(&all) / (double)all.n : NAN;
+    s.mean = all.n ? ct_fold_double(all.partial) / (double)all.n : NAN;
     if (all.n)
         quantiles_of(values, n, all.n, q, MOST_QUANTILES, out);
     s.median = out[0];

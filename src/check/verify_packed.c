@@ -102,6 +102,14 @@ static int report_opening(void *user, size_t done, size_t total)
     return report_half(user, 1, 1);
 }
 
+/* What ended the check before it could decide; OK: nothing did. */
+static carat_status cut_short(carat_status status, const carat_error *found, carat_error *err)
+{
+    if (status == CARAT_E_MEMORY)
+        return ct_fail(err, status, "%s", found->message);
+    return status == CARAT_E_CANCELLED ? status : CARAT_OK;
+}
+
 carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *err)
 {
     const struct carat_model *m = v->model;
@@ -112,10 +120,7 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     *verdict = CT_FAILED;
     struct half half = {v, err};
     carat_status status = ct_pack_check(m->file, &(struct ct_listening){report_half, &half}, &found);
-    if (status == CARAT_E_CANCELLED)
-        return status;
-    if (status == CARAT_E_MEMORY)
-        return ct_fail(err, status, "%s", found.message);
+    CT_TRY(cut_short(status, &found, err));
     if (status) {
         ct_verify_say(v, "%s", found.message);
         return CARAT_OK;
@@ -128,10 +133,7 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     quiet.progress = report_opening;
     quiet.user = &half;
     status = ct_model_open(&origin, ct_file_path(m->file), &quiet, &found);
-    if (status == CARAT_E_CANCELLED)
-        return status;
-    if (status == CARAT_E_MEMORY)
-        return ct_fail(err, status, "%s", found.message);
+    CT_TRY(cut_short(status, &found, err));
     if (status) {
         ct_verify_say(v, "; the model itself cannot be opened: %s", found.message);
         *verdict = CT_FAILED;
