@@ -6,7 +6,7 @@
 #include "base/sizes.h"
 #include "carat_generate.h"
 #include "checkpoint/checkpoint.h"
-#include "engine/sample/penalty.h"
+#include "engine/sample/chain.h"
 #include "engine/snapshot.h"
 #include "engine/stats.h"
 #include "model/head.h"
@@ -77,25 +77,27 @@ struct carat_session {
     carat_progress progress, watch;
     void *user;
     int n;            /* tokens held */
-    unsigned changes; /* of them */
+    unsigned changes; /* how often these tokens have changed */
     int outcome;      /* of the last token; -1: none */
     carat_session_stats stats;
     struct ct_detokenizer detokenizer;
 
     /* of its row in the step under way */
     int done;        /* tokens that are evaluated; below 0: held ones are evaluated again first */
-    int again;       /* those, when it began */
+    int again;       /* held ones that are evaluated again in this step */
     int taking;      /* tokens of the pass under way */
     int next;        /* outcome that the pass computes for it; -1: none */
     int next_wanted; /* index into carat_row.wanted */
     int asked;       /* rows of logits that passes so far were asked for */
     int drafts;      /* its last tokens are guessed; whoever makes the call says so, and takes it back */
-    bool stopped, deaf, sick;     /* asked to end; its callback did; a value is not finite */
-    bool cuts;                    /* it forgets the tokens behind the one at which its callback ended it */
-    int last;                     /* that one */
-    struct ct_reading declared;   /* what draws read, as its options say */
-    int32_t apart[CT_MOST_APART]; /* of it */
-    const struct ct_reading *reading; /* that, or what a generation reads; NULL: all logits */
+    bool stopped;    /* the call is to end */
+    bool ended;      /* the row ended at token `last`, as its callback said */
+    bool not_finite; /* a K, V or logit is not */
+    bool cuts;       /* a row that ended forgets the tokens behind `last` */
+    int last;
+    struct ct_reading declared;       /* what draws read of logits, as the session's options say */
+    int32_t apart[CT_MOST_APART];     /* declared.apart */
+    const struct ct_reading *reading; /* declared, or a generation's; NULL: all logits */
     /* In place of the row's deliver: gets what is read. The same rules. */
     int (*take)(void *user, int token, const struct ct_logits *logits);
 };
@@ -151,7 +153,7 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
 enum { CT_NO_LAYER = -2 };
 int ct_weight_place(const carat_engine *e, const struct ct_weight *weight);
 
-/* timeline.c; the engine's lock is held for all but the first. */
+/* session.c; the engine's lock is held for all but the first. */
 static inline int32_t *ct_held_tokens(const carat_session *s) /* [context] */
 {
     return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
@@ -208,10 +210,7 @@ int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sam
                 int n);
 #define CT_ALL_BANNED "every id is banned"
 
-/* step.c */
-/* E_ARGUMENT: what a row wants cannot be. */
-carat_status ct_check_wants(const carat_row *row, carat_error *err);
-/* Evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that failed.
+/* step.c: evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that failed.
  * reports: the progress of the only row's session hears of each pass. */
 carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool reports, carat_error *err);
 

@@ -62,18 +62,11 @@ static const struct ct_weight *weight_of(const carat_engine *e, const struct ope
 {
     const struct ct_weights *w = &e->weights;
 
-    switch (o->place) {
-    case NONE:
-        return NULL;
-    case EMBED:
-        return &w->embed;
-    case FINAL_NORM:
-        return &w->final_norm;
-    case HEAD:
-        return ct_head_weight(&e->head);
-    default:
-        return (const struct ct_weight *)((const char *)&w->layer[layer] + o->place);
-    }
+    return o->place == NONE         ? NULL
+           : o->place == EMBED      ? &w->embed
+           : o->place == FINAL_NORM ? &w->final_norm
+           : o->place == HEAD       ? ct_head_weight(&e->head)
+                                    : (const struct ct_weight *)((const char *)&w->layer[layer] + o->place);
 }
 
 /* Whether the same serves both. */

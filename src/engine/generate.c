@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 
-#include "engine/sample/chain.h"
 #include "os/clock.h"
 
 /* ---- creation ---- */
@@ -45,16 +44,7 @@ static carat_status check_generation(const carat_generation_options *o, carat_er
     return CARAT_OK;
 }
 
-static void copy_stop_ids(carat_generation *g, const carat_generation_options *o)
-{
-    const struct carat_model *m = g->session->engine->model;
-    const int32_t *ids = o->stop_ids ? o->stop_ids : m->stop;
-
-    static_assert(CT_MAX_STOP <= CARAT_MOST_STOP_IDS, "a model's own stop ids have room");
-    g->n_stop = o->stop_ids ? o->n_stop_ids : m->n_stop;
-    memcpy(g->stop, ids, (size_t)g->n_stop * sizeof *ids);
-}
-
+static_assert(CT_MAX_STOP <= CARAT_MOST_STOP_IDS, "a model's own stop ids have room");
 static const carat_generation_info fresh_info = {.last = -1, .stop = -1};
 
 carat_status ct_generation_create(carat_generation **generation, carat_session *session,
@@ -78,6 +68,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .user = o.user,
         .naive = o.naive != 0,
         .max_tokens = o.max_tokens,
+        .n_stop = o.stop_ids ? o.n_stop_ids : e->model->n_stop,
         .end_of_call =
             e->model->tokenizer ? ct_tokenizer_control(e->model->tokenizer, CT_CONTROL_END_CALL) : -1,
         .start = ct_os_seconds(),
@@ -96,7 +87,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         ct_generation_close(g);
         return status;
     }
-    copy_stop_ids(g, &o);
+    memcpy(g->stop, o.stop_ids ? o.stop_ids : e->model->stop, (size_t)g->n_stop * sizeof *g->stop);
     *generation = g;
     return CARAT_OK;
 }
@@ -122,13 +113,6 @@ static bool is_stop(const carat_generation *g, int32_t id)
     while (i < g->n_stop && g->stop[i] != id)
         i++;
     return i < g->n_stop;
-}
-
-static bool has_ended(const carat_generation *g)
-{
-    carat_reason r = g->info.reason;
-
-    return r != CARAT_REASON_NONE && r != CARAT_REASON_CANCELLED && r != CARAT_REASON_CALLBACK;
 }
 
 static carat_status check_generations(const carat_engine *e, carat_generation *const *g, int n,
@@ -175,7 +159,8 @@ static void check_length(carat_generation *g)
 static carat_status begin_part(carat_generation *g, int i, carat_error *err)
 {
     notice_changes(g);
-    g->steps = !has_ended(g);
+    const carat_reason r = g->info.reason;
+    g->steps = r == CARAT_REASON_NONE || r == CARAT_REASON_CANCELLED || r == CARAT_REASON_CALLBACK;
     g->passes = g->steps && g->info.last >= 0;
     if (g->steps && !g->passes && g->session->outcome < 0)
         return ct_fail(err, CARAT_E_ARGUMENT,

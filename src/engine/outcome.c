@@ -3,7 +3,6 @@
  * What is asked for later is computed then, with the same bits: the head of a row depends on nothing beside
  * it. Which rows of the head that takes is model/head.c's. */
 #include "engine/engine.h"
-#include "engine/sample/chain.h"
 
 #include "os/clock.h"
 
@@ -72,30 +71,6 @@ static bool serves(const struct ct_outcome *o, const struct ct_reading *r)
            are_among(r->apart, r->n_apart, o->apart, o->n_apart);
 }
 
-/* Makes an outcome have what is read; reading NULL: all logits. */
-static carat_status outcome_read(carat_engine *e, int outcome, const struct ct_reading *reading,
-                                 const int32_t *held, int n_held, struct ct_logits *logits, carat_error *err)
-{
-    struct ct_outcome *o = &e->outcome[outcome];
-
-    if (!serves(o, reading)) {
-        struct ct_head_row row = {
-            .reading = reading, .memory = ct_outcome_memory(e, outcome), .held = held, .n_held = n_held};
-        const double start = ct_os_seconds();
-        assert(o->has_hidden); /* a file has all logits */
-        o->logits = (struct ct_logits){0};
-        bool finite = ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, outcome), &row);
-        ct_head_took(&e->head, 1, ct_os_seconds() - start);
-        if (!finite)
-            return ct_fail(err, CARAT_E_NUMERIC,
-                           "the logits hold NaN or infinity: a weight of the head is damaged, or its range "
-                           "exceeds float32");
-        ct_outcome_keep(e, outcome, &row);
-    }
-    *logits = o->logits;
-    return CARAT_OK;
-}
-
 carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
                              struct ct_logits *logits, carat_error *err)
 {
@@ -103,7 +78,25 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
 
     if (s->outcome < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
-    return outcome_read(e, s->outcome, reading, ct_held_tokens(s), s->n, logits, err);
+    struct ct_outcome *o = &e->outcome[s->outcome];
+    if (!serves(o, reading)) {
+        struct ct_head_row row = {.reading = reading,
+                                  .memory = ct_outcome_memory(e, s->outcome),
+                                  .held = ct_held_tokens(s),
+                                  .n_held = s->n};
+        const double start = ct_os_seconds();
+        assert(o->has_hidden); /* a file has all logits */
+        o->logits = (struct ct_logits){0};
+        bool finite = ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, s->outcome), &row);
+        ct_head_took(&e->head, 1, ct_os_seconds() - start);
+        if (!finite)
+            return ct_fail(err, CARAT_E_NUMERIC,
+                           "the logits hold NaN or infinity: a weight of the head is damaged, or its range "
+                           "exceeds float32");
+        ct_outcome_keep(e, s->outcome, &row);
+    }
+    *logits = o->logits;
+    return CARAT_OK;
 }
 
 /* Shell sort, ascending. That of the C library allocates when there are many. */

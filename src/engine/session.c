@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c: timelines of tokens: what a session holds, rewinding, forking, drawing. What must be evaluated
- * goes through step.c; K and V are in blocks that model/kv_cache.c counts.
+/* session.c: what a session holds: tokens, K and V, logits, the text so far; creating, rewinding, forking,
+ * drawing. Evaluating is step.c's; K and V are in blocks that model/kv_cache.c counts.
  *
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
  * engine's arrays, blocks or list of sessions holds the engine's lock: for one pass, one draw or one change
  * of blocks. */
 #include "engine/engine.h"
-#include "engine/sample/chain.h"
 
 #include <stdlib.h>
 
@@ -23,6 +22,63 @@ carat_status ct_session_release(const carat_session *s, carat_status status)
     atomic_store(&((carat_session *)s)->busy, false);
     return status;
 }
+
+/* ---- what it holds ---- */
+
+void ct_session_grows(const carat_session *s, int more)
+{
+    enum { LONG = 1024 };
+    struct ct_backend *b = s->engine->backend;
+
+    for (int i = 0; i < CT_ATTN_TYPES && s->n < LONG && s->n + more >= LONG; i++)
+        b->verb.kv_long(b, &s->engine->cache.group[i].pool);
+}
+
+void ct_session_kept(carat_session *s)
+{
+    s->stats = (carat_session_stats){
+        .size = sizeof s->stats, .kept = s->n, .restored_from = ct_kv_ready(&s->engine->cache, s->slot)};
+}
+
+void ct_session_new_text(carat_session *s)
+{
+    ct_outcome_drop(s->engine, &s->outcome);
+    ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
+}
+
+int ct_session_nearest(const carat_session *s, int n)
+{
+    carat_engine *e = s->engine;
+    int row = ct_snapshot_nearest(&e->snapshots, s->slot, n);
+
+    if (row != s->slot) {
+        e->stats.snapshots_used++;
+        e->stats.restored += (uint64_t)ct_kv_ready_at(&e->cache, row, n);
+    }
+    return row;
+}
+
+void ct_session_cut(carat_session *s, int n)
+{
+    carat_engine *e = s->engine;
+
+    ct_kv_rewind(&e->cache, s->slot, n, ct_session_nearest(s, n), n == 0);
+    ct_snapshots_cut(&e->snapshots, s->slot, n, n == 0);
+    s->n = n;
+    s->changes++;
+}
+
+void ct_session_empty(carat_session *s, bool discard)
+{
+    ct_kv_cut(&s->engine->cache, s->slot, 0, 0, discard);
+    ct_snapshots_cut(&s->engine->snapshots, s->slot, 0, discard);
+    ct_outcome_drop(s->engine, &s->next);
+    ct_session_new_text(s);
+    s->n = 0;
+    s->changes++;
+}
+
+/* ---- its life ---- */
 
 /* A session in a free slot; NULL: there is none, or no memory. The engine's lock is held. */
 static carat_session *new_session(carat_engine *e, carat_error *err)
@@ -117,60 +173,6 @@ carat_status ct_session_stats(const carat_session *session, carat_session_stats 
     return ct_give_struct(stats, &full, sizeof full, "carat_session_stats", err);
 }
 
-static carat_status check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err)
-{
-    const int n_vocab = s->engine->model->config.n_vocab;
-
-    for (int i = 0; i < n; i++)
-        if (tokens[i] < 0 || tokens[i] >= n_vocab)
-            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d",
-                           tokens[i], i, n_vocab);
-    return CARAT_OK;
-}
-
-static carat_status check_row(const carat_row *row, carat_error *err)
-{
-    const carat_session *s = row->session;
-
-    if (!row->tokens || row->n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "the tokens of a session are NULL, or there are %d of them, expected at least 1",
-                       row->n);
-    CT_TRY(check_ids(s, row->tokens, row->n, err));
-    return ct_check_wants(row, err);
-}
-
-/* What must be right before a session may be claimed: that there is one, of this engine, and only once. */
-static carat_status check_sessions(const carat_engine *engine, const carat_row *rows, int n, carat_error *err)
-{
-    for (int i = 0; i < n; i++) {
-        if (!rows[i].session || rows[i].session->engine != engine)
-            return ct_fail(err, CARAT_E_ARGUMENT, "the session of row %d %s", i,
-                           rows[i].session ? "belongs to another engine" : "is NULL");
-        for (int j = 0; j < i; j++)
-            if (rows[j].session == rows[i].session)
-                return ct_fail(err, CARAT_E_ARGUMENT, "rows %d and %d name the same session", j, i);
-    }
-    return CARAT_OK;
-}
-
-carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *err)
-{
-    carat_status status = CARAT_OK;
-    int claimed = 0;
-
-    CT_TRY(check_sessions(engine, rows, n, err));
-    while (claimed < n && !(status = ct_session_claim(rows[claimed].session, err)))
-        claimed++;
-    for (int i = 0; i < n && !status; i++)
-        status = check_row(&rows[i], err);
-    if (!status)
-        status = ct_evaluate(engine, rows, n, false, err);
-    while (claimed-- > 0)
-        (void)ct_session_release(rows[claimed].session, status);
-    return status;
-}
-
 static carat_status check_position(const carat_session *s, int n, carat_error *err)
 {
     if (n < 0 || n > s->n)
@@ -261,32 +263,6 @@ void ct_mark(carat_session *session)
     ct_lock_enter(&session->engine->lock);
     ct_snapshot_take(&session->engine->snapshots, session->slot);
     ct_lock_leave(&session->engine->lock);
-}
-
-carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)
-{
-    int common = 0;
-
-    if (n > s->engine->plan.context)
-        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
-                       s->engine->plan.context);
-    CT_TRY(check_ids(s, tokens, n, err));
-    while (common < CT_MIN(n, s->n) && ct_held_tokens(s)[common] == tokens[common])
-        common++;
-    bool complete = common == n && s->n == n && s->outcome >= 0;
-    if (!complete) {
-        common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
-        CT_TRY(ct_rewind(s, common, err));
-    }
-    ct_session_kept(s);
-    ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
-    if (!complete)
-        CT_TRY(ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = tokens + common, .n = n - common},
-                           1, true, err));
-    ct_mark(s);
-    if (reused)
-        *reused = s->stats.restored_from;
-    return CARAT_OK;
 }
 
 /* ---- logits ---- */

@@ -11,11 +11,10 @@ struct step {
     carat_engine *engine;
     carat_row *rows;
     int n;
-    bool reports;     /* the progress of the only session hears of each pass */
     int taken;        /* rows of the pass under way */
-    int most;         /* and how many there may be */
+    int most;         /* how many it may have */
     bool decodes;     /* it has one row of each session, drafts aside */
-    bool one_by_one;  /* that is one, since a larger pass would take longer */
+    bool one_by_one;  /* it has one row, since a larger pass would take longer */
     bool stopped;     /* all sessions of the pass wanted it to end: nothing more is computed */
     int failed;       /* the first row that failed; n: none */
     carat_error *err; /* of that row */
@@ -76,7 +75,7 @@ static bool row_wants(const carat_row *row, int token)
     }
 }
 
-carat_status ct_check_wants(const carat_row *row, carat_error *err)
+static carat_status check_wants(const carat_row *row, carat_error *err)
 {
     carat_wants wants = wants_of(row);
 
@@ -196,7 +195,7 @@ static float *logits_place(const struct step *s, const struct ct_row_of *of)
 static int outcome_of(const struct step *s, const struct ct_row_of *of)
 {
     const carat_session *c = s->rows[of->row].session;
-    bool last = of->token == s->rows[of->row].n - 1 && c->next >= 0 && !c->deaf;
+    bool last = of->token == s->rows[of->row].n - 1 && c->next >= 0 && !c->ended;
 
     return last ? c->next : of->outcome;
 }
@@ -253,7 +252,7 @@ static void end_at(struct step *s, struct ct_row_of *of)
 {
     carat_session *c = s->rows[of->row].session;
 
-    c->deaf = true;
+    c->ended = true;
     c->last = of->token;
     if (of->token == s->rows[of->row].n - 1)
         return;
@@ -272,8 +271,8 @@ static void deliver(struct step *s, int at, const struct ct_logits *logits)
     carat_session *c = row->session;
     float *to = logits_place(s, of);
 
-    c->sick |= !s->engine->backend->verb.is_finite(s->engine->backend, at);
-    if (c->sick || c->deaf)
+    c->not_finite |= !s->engine->backend->verb.is_finite(s->engine->backend, at);
+    if (c->not_finite || c->ended)
         return;
     if (c->take ? c->take(row->user, of->token, logits)
                 : row->deliver && row->deliver(row->user, of->token, logits->value))
@@ -289,7 +288,7 @@ static bool logits_are_awaited(const struct step *s, int at)
 
     for (; at < s->taken; at++) {
         const carat_session *c = s->rows[e->row[at].row].session;
-        if (e->wanted[at] && !c->sick && !c->deaf)
+        if (e->wanted[at] && !c->not_finite && !c->ended)
             return true;
     }
     return false;
@@ -303,7 +302,7 @@ static void run_head(struct step *s)
     int done = 0; /* rows of the head that are through */
 
     for (int at = 0; at < s->taken; at++)
-        s->rows[e->row[at].row].session->sick |= !e->backend->verb.is_finite(e->backend, at);
+        s->rows[e->row[at].row].session->not_finite |= !e->backend->verb.is_finite(e->backend, at);
     for (int at = 0; !s->stopped && logits_are_awaited(s, at);) {
         int first = at, slice = 0, left = e->logits_rows;
         for (; at < s->taken; at++) {
@@ -391,7 +390,7 @@ static void settle(struct step *s, int r, bool whole)
     carat_row *row = &s->rows[r];
     carat_session *c = row->session;
 
-    if (whole && c->sick) {
+    if (whole && c->not_finite) {
         ct_session_empty(c, false);
         fail_row(s, r, CARAT_E_NUMERIC,
                  "the logits hold NaN or infinity: a weight of the model is damaged, or its range exceeds "
@@ -404,9 +403,9 @@ static void settle(struct step *s, int r, bool whole)
         ct_kv_cut(&c->engine->cache, c->slot, c->n, next_position(c), false);
         ct_outcome_drop(c->engine, &c->next);
     }
-    if (whole && c->deaf && c->cuts)
+    if (whole && c->ended && c->cuts)
         cut_row(row);
-    else if (c->deaf || (c->stopped && c->done < row->n))
+    else if (c->ended || (c->stopped && c->done < row->n))
         cancel_row(s, r);
 }
 
@@ -455,11 +454,12 @@ static void run_pass(struct step *s)
     ct_lock_leave(&e->lock);
 }
 
+/* Tells the progress of the only session how far it is; one that wants no more ends the row. */
 static void report(struct step *s)
 {
     const carat_session *c = s->rows[0].session;
 
-    if (s->reports && c->progress &&
+    if (c->progress &&
         c->progress(c->user, (size_t)(c->again + c->done), (size_t)(c->again + s->rows[0].n)) &&
         row_has_more(&s->rows[0]))
         cancel_row(s, 0);
@@ -467,7 +467,7 @@ static void report(struct step *s)
 
 carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool reports, carat_error *err)
 {
-    struct step s = {.engine = engine, .rows = rows, .n = n, .reports = reports, .failed = n, .err = err};
+    struct step s = {.engine = engine, .rows = rows, .n = n, .failed = n, .err = err};
     bool more = true;
 
     for (int r = 0; r < n; r++) {
@@ -475,7 +475,7 @@ carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool repo
         c->again = c->n - ct_kv_ready(&engine->cache, c->slot);
         c->done = -c->again;
         c->taking = c->next_wanted = c->asked = 0;
-        c->stopped = c->deaf = c->sick = false;
+        c->stopped = c->ended = c->not_finite = false;
         rows[r].status = CARAT_OK;
         if (rows[r].n > engine->plan.context - c->n)
             fail_row(&s, r, CARAT_E_CONTEXT, "%d tokens do not fit after %d held ones in a context of %d",
@@ -485,10 +485,93 @@ carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool repo
     }
     while (more) {
         run_pass(&s);
-        report(&s);
+        if (reports)
+            report(&s);
         more = false;
         for (int r = 0; r < n; r++)
             more |= row_has_more(&rows[r]);
     }
     return s.failed < n ? rows[s.failed].status : CARAT_OK;
+}
+
+/* ---- what is asked for ---- */
+
+static carat_status check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err)
+{
+    const int n_vocab = s->engine->model->config.n_vocab;
+
+    for (int i = 0; i < n; i++)
+        if (tokens[i] < 0 || tokens[i] >= n_vocab)
+            return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the vocabulary of %d",
+                           tokens[i], i, n_vocab);
+    return CARAT_OK;
+}
+
+static carat_status check_row(const carat_row *row, carat_error *err)
+{
+    const carat_session *s = row->session;
+
+    if (!row->tokens || row->n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "the tokens of a session are NULL, or there are %d of them, expected at least 1",
+                       row->n);
+    CT_TRY(check_ids(s, row->tokens, row->n, err));
+    return check_wants(row, err);
+}
+
+/* What must be right before a session may be claimed: that there is one, of this engine, and only once. */
+static carat_status check_sessions(const carat_engine *engine, const carat_row *rows, int n, carat_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        if (!rows[i].session || rows[i].session->engine != engine)
+            return ct_fail(err, CARAT_E_ARGUMENT, "the session of row %d %s", i,
+                           rows[i].session ? "belongs to another engine" : "is NULL");
+        for (int j = 0; j < i; j++)
+            if (rows[j].session == rows[i].session)
+                return ct_fail(err, CARAT_E_ARGUMENT, "rows %d and %d name the same session", j, i);
+    }
+    return CARAT_OK;
+}
+
+carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *err)
+{
+    carat_status status = CARAT_OK;
+    int claimed = 0;
+
+    CT_TRY(check_sessions(engine, rows, n, err));
+    while (claimed < n && !(status = ct_session_claim(rows[claimed].session, err)))
+        claimed++;
+    for (int i = 0; i < n && !status; i++)
+        status = check_row(&rows[i], err);
+    if (!status)
+        status = ct_evaluate(engine, rows, n, false, err);
+    while (claimed-- > 0)
+        (void)ct_session_release(rows[claimed].session, status);
+    return status;
+}
+
+carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)
+{
+    int common = 0;
+
+    if (n > s->engine->plan.context)
+        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
+                       s->engine->plan.context);
+    CT_TRY(check_ids(s, tokens, n, err));
+    while (common < CT_MIN(n, s->n) && ct_held_tokens(s)[common] == tokens[common])
+        common++;
+    bool complete = common == n && s->n == n && s->outcome >= 0;
+    if (!complete) {
+        common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
+        CT_TRY(ct_rewind(s, common, err));
+    }
+    ct_session_kept(s);
+    ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
+    if (!complete)
+        CT_TRY(ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = tokens + common, .n = n - common},
+                           1, true, err));
+    ct_mark(s);
+    if (reused)
+        *reused = s->stats.restored_from;
+    return CARAT_OK;
 }

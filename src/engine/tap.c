@@ -46,35 +46,25 @@ int ct_tap_name(const carat_engine *e, int i, char name[32])
     return m.cols;
 }
 
-/* The name of an output, or "". */
-static void name_output(char name[32], const carat_engine *e, const struct ct_event *event, int layer,
-                        int out)
-{
-    int place = event->n ? ct_weight_place(e, event->w[0]) : CT_NO_LAYER;
-
-    name[0] = 0;
-    for (size_t i = 0; i < CT_COUNT(named); i++)
-        if (strcmp(named[i].verb, event->verb) == 0 && named[i].place == place && named[i].out == out)
-            snprintf(name, 32, named[i].name, layer);
-}
-
-/* Hears `rows` rows of one output. */
+/* Hands over `rows` rows of one output, with the name that it may have. */
 static void tell(struct ct_tap *t, const struct ct_event *event, int out, int first, int rows, int width,
                  float *values)
 {
     const carat_engine *e = t->engine;
-    char name[32];
-    bool outside = event->n && ct_weight_place(e, event->w[0]) == CT_NO_LAYER;
+    const int place = event->n ? ct_weight_place(e, event->w[0]) : CT_NO_LAYER;
+    char name[32] = "";
     carat_tap tap = {.size = sizeof tap,
                      .operation = event->verb,
                      .name = name,
-                     .layer = outside ? -1 : e->first_layer + e->pass.layer,
+                     .layer = event->n && place == CT_NO_LAYER ? -1 : e->first_layer + e->pass.layer,
                      .rows = rows,
                      .width = width,
                      .positions = t->position + first,
                      .values = values};
 
-    name_output(name, e, event, tap.layer, out);
+    for (size_t i = 0; i < CT_COUNT(named); i++)
+        if (strcmp(named[i].verb, event->verb) == 0 && named[i].place == place && named[i].out == out)
+            snprintf(name, sizeof name, named[i].name, tap.layer);
     t->callback(t->user, &tap);
 }
 

@@ -175,21 +175,23 @@ carat_status ct_save(carat_session *s, const char *path, const void *note, size_
 
 /* ---- reading ---- */
 
-static carat_status other_timeline(const char *path, const char *what, unsigned long long found,
-                                   unsigned long long expected, carat_error *err)
-{
-    return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline with %s %llu, expected %llu", path, what,
-                   found, expected);
-}
-
 /* That a session of this engine would have written it. */
 static carat_status bind_timeline(const carat_engine *e, const char *path, const struct ct_timeline *t,
                                   carat_error *err)
 {
     const struct ct_timeline_facts *f = &t->facts, own = facts_of(e, (int)f->n);
+    const struct {
+        const char *what;
+        uint64_t found, expected;
+    } number[] = {
+        {"numerics version", t->numerics, CARAT_NUMERICS_VERSION},
+        {"first layer", f->first_layer, own.first_layer},
+        {"number of layers", f->layers, own.layers},
+        {"a vocabulary of", f->n_vocab, own.n_vocab},
+        {"lowest local position", f->lowest, own.lowest},
+        {"bytes of K and V", f->kv_size, own.kv_size},
+    };
 
-    if (t->numerics != CARAT_NUMERICS_VERSION)
-        return other_timeline(path, "numerics version", t->numerics, CARAT_NUMERICS_VERSION, err);
     if (memcmp(f->content, own.content, sizeof own.content) != 0)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s: is a timeline of the model with content hash %.32s, expected %.32s", path,
@@ -200,19 +202,14 @@ static carat_status bind_timeline(const carat_engine *e, const char *path, const
     if (f->kv != own.kv)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline with K and V of type %s, expected %s",
                        path, ct_kv_name((carat_kv)f->kv), ct_kv_name((carat_kv)own.kv));
-    if (f->first_layer != own.first_layer)
-        return other_timeline(path, "first layer", f->first_layer, own.first_layer, err);
-    if (f->layers != own.layers)
-        return other_timeline(path, "number of layers", f->layers, own.layers, err);
-    if (f->n_vocab != own.n_vocab)
-        return other_timeline(path, "a vocabulary of", f->n_vocab, own.n_vocab, err);
+    for (size_t i = 0; i < CT_COUNT(number); i++)
+        if (number[i].found != number[i].expected)
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline with %s %llu, expected %llu", path,
+                           number[i].what, (unsigned long long)number[i].found,
+                           (unsigned long long)number[i].expected);
     if (f->n > (uint32_t)e->plan.context)
         return ct_fail(err, CARAT_E_CONTEXT, "%s: has %u tokens, which do not fit in a context of %d", path,
                        f->n, e->plan.context);
-    if (f->lowest != own.lowest)
-        return other_timeline(path, "lowest local position", f->lowest, own.lowest, err);
-    if (f->kv_size != own.kv_size)
-        return other_timeline(path, "bytes of K and V", f->kv_size, own.kv_size, err);
     return CARAT_OK;
 }
 

@@ -9,7 +9,6 @@
 #include <carat_generate.h>
 
 #include "engine/sample/chain.h"
-#include "engine/sample/penalty.h"
 #include "kernel/kernel.h"
 
 static uint64_t state = 88172645463325252u;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/sample/penalty.h"
+#include "engine/sample/chain.h"
 #define CT_ISA ref
 #include "kernel/ref/ref.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ref_edit.c: edits of logits (NUMERICS.md section 8): bias, penalties on what was there, DRY. Which ids are
- * edited and what was there: engine/sample/penalty.c. */
+ * edited and what was there: engine/sample/chain.c. */
 #include "kernel/ref/ref.h"
 
 /* A finite logit stays finite: what an edit would take further is the largest float. */
