@@ -44,7 +44,7 @@ static void read_meta(const struct ct_meta *m)
 
 static void read_file(const struct ct_file *f, const uint8_t *data, size_t size)
 {
-    for (int i = 0; i < f->metas.n; i++)
+    for (int i = 0; i < f->metas.index.n; i++)
         read_meta(&f->metas.meta[i]);
     for (int i = 0; i < ct_file_tensor_count(f); i++) {
         const struct ct_tensor *t = ct_file_tensor(f, i);

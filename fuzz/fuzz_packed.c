@@ -57,7 +57,7 @@ static void read_file(const struct ct_file *f, struct ct_bytes file)
     const struct ct_packed *p = ct_file_packed(f);
     for (size_t i = 0; i < CT_COUNT(p->side); i++)
         touch(file, file.data + p->side[i].at, p->side[i].size);
-    for (int i = 0; i < f->metas.n; i++) {
+    for (int i = 0; i < f->metas.index.n; i++) {
         const struct ct_meta *m = &f->metas.meta[i];
         must(ct_file_meta(f, "no such key") == NULL);
         touch(file, m->key.s, m->key.n);
@@ -76,7 +76,7 @@ static void read_file(const struct ct_file *f, struct ct_bytes file)
         touch(file, t->data, t->size);
     }
     for (uint32_t i = 0; i < p->n_made; i++) { /* which nobody believes */
-        const struct ct_packed_made *x = &p->made[i];
+        const struct ct_packed_weight *x = &p->made[i];
         struct ct_made m = {x->name.s, x->key, {.type = (enum ct_type)x->type, .rows = (int)x->rows}};
         touch(file, file.data + x->data.at, x->data.size);
         must(!ct_file_find_made(f, &m) && !m.w.data);

@@ -5,7 +5,7 @@
  * packed_cache.c. */
 #include "checkpoint/pack_file.h"
 
-static bool is_replaced(const struct ct_packed_made *old, const struct ct_made *made, int n)
+static bool is_replaced(const struct ct_packed_weight *old, const struct ct_made *made, int n)
 {
     for (int i = 0; i < n; i++)
         if (ct_str_is(old->name, made[i].name))
@@ -13,7 +13,7 @@ static bool is_replaced(const struct ct_packed_made *old, const struct ct_made *
     return false;
 }
 
-static void add_made(struct ct_pack *k, struct ct_packed_made m)
+static void add_made(struct ct_pack *k, struct ct_packed_weight m)
 {
     m.data.at = ct_round_up(k->end, CT_PACKED_PAGE);
     k->end = m.data.at + m.data.size;
@@ -44,13 +44,13 @@ static carat_status plan_again(struct ct_pack *k, const struct ct_made *made, in
     for (int i = 0; i < n; i++) {
         const struct ct_weight *w = &made[i].w;
         from[k->p.n_made] = w->data;
-        add_made(k, (struct ct_packed_made){.name = ct_str_of(made[i].name),
-                                            .key = made[i].key,
-                                            .type = (uint32_t)w->type,
-                                            .interleaved = w->layout == CT_LAYOUT_PANELS,
-                                            .rows = (uint32_t)w->rows,
-                                            .cols = (uint32_t)w->cols,
-                                            .data.size = ct_weight_bytes(w)});
+        add_made(k, (struct ct_packed_weight){.name = ct_str_of(made[i].name),
+                                              .key = made[i].key,
+                                              .type = (uint32_t)w->type,
+                                              .interleaved = w->layout == CT_LAYOUT_PANELS,
+                                              .rows = (uint32_t)w->rows,
+                                              .cols = (uint32_t)w->cols,
+                                              .data.size = ct_weight_bytes(w)});
     }
     k->end = ct_round_up(k->end, CT_PACKED_PAGE);
     k->index_size = ct_packed_write_index(&k->p, NULL);

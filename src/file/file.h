@@ -132,6 +132,13 @@ bool ct_meta_next_string(const struct ct_meta *m, size_t *at, struct ct_str *s);
 
 /* ---- for messages ---- */
 
+/* E_FORMAT: "<path>: <sentence>", the sentence as printf would write it. */
+carat_status ct_bad_file(carat_error *err, const char *path, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
 /* s in quotes: at most 128 bytes of it, everything but printable ASCII escaped. Returns out. */
 enum { CT_QUOTE = 4 * 128 + 8 };
 const char *ct_quote(char out[CT_QUOTE], struct ct_str s);

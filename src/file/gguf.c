@@ -33,8 +33,15 @@ struct cursor {
     carat_error *err;
 };
 
-#define FAIL(c, code, ...)                                                                                   \
-    ((c)->status == CARAT_OK ? ((c)->status = ct_fail((c)->err, (code), __VA_ARGS__)) : (c)->status)
+/* Notes the first fault, "path: sentence". */
+__attribute__((format(printf, 2, 3))) static carat_status gguf_bad(struct cursor *c, const char *format, ...)
+{
+    char sentence[sizeof c->err->message];
+    CT_FORMAT(sentence, format);
+    if (c->status == CARAT_OK)
+        c->status = ct_bad_file(c->err, c->path, "%s", sentence);
+    return c->status;
+}
 
 static size_t gguf_left(const struct cursor *c)
 {
@@ -48,10 +55,10 @@ static const uint8_t *gguf_take(struct cursor *c, uint64_t n, const char *field)
     if (c->status != CARAT_OK)
         return NULL;
     if (n > gguf_left(c)) {
-        FAIL(c, CARAT_E_FORMAT,
-             "%s: the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes: "
-             "it is cut off or corrupt; download it again",
-             c->path, c->bytes.size, field, c->where, c->at, (unsigned long long)n);
+        gguf_bad(c,
+                 "the file ends at byte %zu inside %s of %s, which begins at byte %zu and takes %llu bytes: "
+                 "it is cut off or corrupt; download it again",
+                 c->bytes.size, field, c->where, c->at, (unsigned long long)n);
         return NULL;
     }
     /* Metadata may be as large as its limit; what has been read need not stay in memory while the rest is. */
@@ -81,8 +88,8 @@ static struct ct_str gguf_string(struct cursor *c, uint64_t max, const char *fie
     size_t at = c->at;
     uint64_t n = gguf_u64(c, field);
     if (n > max)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s of %s at byte %zu says it is %llu bytes long; the limit is %llu",
-             c->path, field, c->where, at, (unsigned long long)n, (unsigned long long)max);
+        gguf_bad(c, "%s of %s at byte %zu says it is %llu bytes long; the limit is %llu", field, c->where, at,
+                 (unsigned long long)n, (unsigned long long)max);
     const uint8_t *p = gguf_take(c, n, field);
     return p ? (struct ct_str){(const char *)p, (size_t)n} : (struct ct_str){"", 0};
 }
@@ -101,109 +108,85 @@ static const struct value {
     {CT_META_UINT, 8}, {CT_META_INT, 8},   {CT_META_FLOAT, 8},
 };
 
-static void fail_bool(struct cursor *c, size_t at)
+static carat_status gguf_bad_bool(struct cursor *c, size_t at)
 {
-    FAIL(c, CARAT_E_FORMAT, "%s: %s holds a bool of %d at byte %zu; 0 or 1 was expected", c->path, c->where,
-         c->bytes.data[at], at);
+    return gguf_bad(c, "%s holds a bool of %d at byte %zu; 0 or 1 was expected", c->where, c->bytes.data[at],
+                    at);
 }
 
-static void gguf_array(struct cursor *c, struct ct_meta *m)
+static carat_status gguf_array(struct cursor *c, struct ct_meta *m)
 {
     size_t at = c->at;
     uint32_t type = gguf_u32(c, "the element type");
-    if (type >= CT_COUNT(values)) {
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of type %d; types 0 to 12 exist", c->path,
-             c->where, at, (int32_t)type);
-        return;
-    }
-    if (type == VALUE_ARRAY) {
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu is an array of arrays, which GGUF does not allow",
-             c->path, c->where, at);
-        return;
-    }
+    if (type >= CT_COUNT(values))
+        return gguf_bad(c, "%s at byte %zu is an array of type %d; types 0 to 12 exist", c->where, at,
+                        (int32_t)type);
+    if (type == VALUE_ARRAY)
+        return gguf_bad(c, "%s at byte %zu is an array of arrays, which GGUF does not allow", c->where, at);
     at = c->at;
-    m->type = CT_META_ARRAY;
     m->elem = values[type].type;
     m->elem_bytes = values[type].bytes;
     m->count = gguf_u64(c, "the number of elements");
     if (m->count > MAX_COUNT)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu says it has %llu elements; the limit is %llu", c->path,
-             c->where, at, (unsigned long long)m->count, (unsigned long long)MAX_COUNT);
-    if (c->status != CARAT_OK)
-        return;
+        gguf_bad(c, "%s at byte %zu says it has %llu elements; the limit is %llu", c->where, at,
+                 (unsigned long long)m->count, (unsigned long long)MAX_COUNT);
+    CT_TRY(c->status);
     size_t start = c->at;
-    if (type == VALUE_STRING) {
-        for (uint64_t i = 0; i < m->count && c->status == CARAT_OK; i++)
-            gguf_string(c, MAX_STRING, "an element");
-    } else {
-        const uint8_t *p =
-            gguf_take(c, m->count * (uint64_t)m->elem_bytes, "the elements"); /* at most 2^27 */
-        for (uint64_t i = 0; p && m->elem == CT_META_BOOL && i < m->count; i++)
-            if (p[i] > 1)
-                fail_bool(c, start + (size_t)i);
-    }
+    for (uint64_t i = 0; type == VALUE_STRING && i < m->count && !c->status; i++)
+        gguf_string(c, MAX_STRING, "an element");
+    gguf_take(c, m->count * (uint64_t)m->elem_bytes, "the elements"); /* at most 2^27 */
+    CT_TRY(c->status);
     m->raw = (struct ct_bytes){c->bytes.data + start, c->at - start};
+    for (uint64_t i = 0; m->elem == CT_META_BOOL && i < m->count; i++)
+        if (m->raw.data[i] > 1)
+            return gguf_bad_bool(c, start + (size_t)i);
+    return CARAT_OK;
 }
 
-static void gguf_value(struct cursor *c, struct ct_meta *m)
+static carat_status gguf_value(struct cursor *c, struct ct_meta *m)
 {
     size_t at = c->at;
     uint32_t type = gguf_u32(c, "the type");
-    if (type >= CT_COUNT(values)) {
-        FAIL(c, CARAT_E_FORMAT, "%s: %s at byte %zu has the value type %d; types 0 to 12 exist", c->path,
-             c->where, at, (int32_t)type);
-        return;
-    }
+    if (type >= CT_COUNT(values))
+        return gguf_bad(c, "%s at byte %zu has the value type %d; types 0 to 12 exist", c->where, at,
+                        (int32_t)type);
     m->offset = c->at;
     m->type = values[type].type;
-    if (type == VALUE_ARRAY) {
-        gguf_array(c, m);
-        return;
-    }
+    if (type == VALUE_ARRAY)
+        return gguf_array(c, m);
     if (type == VALUE_STRING) {
         m->s = gguf_string(c, MAX_STRING, "the string");
-        return;
+        return c->status;
     }
     const uint8_t *p = gguf_take(c, (uint64_t)values[type].bytes, "the value");
-    if (!p)
-        return;
+    CT_TRY(c->status);
     ct_meta_decode(m, p, values[type].bytes);
-    if (m->type == CT_META_BOOL && m->u > 1)
-        fail_bool(c, (size_t)m->offset);
+    return m->type == CT_META_BOOL && m->u > 1 ? gguf_bad_bool(c, (size_t)m->offset) : CARAT_OK;
 }
 
 static carat_status read_metas(struct ct_file *f, struct cursor *c, struct ct_metas *metas, uint64_t count)
 {
     char q[CT_QUOTE];
     metas->meta = ct_arena_push(&f->arena, (size_t)count, sizeof *metas->meta);
-    metas->index.name = ct_arena_push(&f->arena, (size_t)count, sizeof *metas->index.name);
-    if (!metas->meta || !metas->index.name)
+    if (!metas->meta)
         return ct_no_memory(c->err, f->path);
+    CT_TRY(ct_index_reserve(f, &metas->index, (size_t)count, c->err));
     for (int i = 0; i < (int)count; i++) {
         struct ct_meta *m = &metas->meta[i];
         size_t at = c->at;
         snprintf(c->where, sizeof c->where, "metadata entry %d", i);
         m->key = gguf_string(c, MAX_KEY, "the key");
-        if (c->status == CARAT_OK && !ct_name_ok(m->key, MAX_KEY))
-            FAIL(c, CARAT_E_FORMAT, "%s: metadata entry %d at byte %zu has the key %s, which is not a name",
-                 c->path, i, at, ct_quote(q, m->key));
-        snprintf(c->where, sizeof c->where, "metadata key %s", ct_quote(q, m->key));
-        gguf_value(c, m);
-        if (c->at > MAX_META_BYTES)
-            FAIL(c, CARAT_E_FORMAT, "%s: the metadata is larger than the limit of %zu bytes", c->path,
-                 MAX_META_BYTES);
         CT_TRY(c->status);
-        metas->index.name[i] = (struct ct_name){m->key, i};
-        metas->n = metas->index.n = i + 1;
+        if (!ct_name_ok(m->key, MAX_KEY))
+            return gguf_bad(c, "metadata entry %d at byte %zu has the key %s, which is not a name", i, at,
+                            ct_quote(q, m->key));
+        snprintf(c->where, sizeof c->where, "metadata key %s", ct_quote(q, m->key));
+        CT_TRY(gguf_value(c, m));
+        if (c->at > MAX_META_BYTES)
+            return gguf_bad(c, "the metadata is larger than the limit of %zu bytes", MAX_META_BYTES);
+        ct_index_add(&metas->index, m->key, c->path, m->offset);
     }
-    int first, second = ct_index_sort(&metas->index, &first);
-    if (second >= 0)
-        return FAIL(c, CARAT_E_FORMAT,
-                    "%s: the metadata key %s is there twice: with its value at byte %llu and at byte %llu",
-                    c->path, ct_quote(q, metas->meta[first].key),
-                    (unsigned long long)metas->meta[first].offset,
-                    (unsigned long long)metas->meta[second].offset);
-    return CARAT_OK;
+    return ct_index_sort(&metas->index, "the metadata key", c->err);
 }
 
 /* ---- tensors ---- */
@@ -214,19 +197,18 @@ static carat_status check_tensor_shape(struct cursor *c, struct ct_tensor *t, ui
     size_t size = 1;
     for (int i = 0; i < t->n_dim; i++) {
         if (t->dim[i] <= 0)
-            return FAIL(c, CARAT_E_FORMAT, "%s: %s has a dimension of %lld; at least 1 was expected", c->path,
-                        c->where, (long long)t->dim[i]);
+            return gguf_bad(c, "%s has a dimension of %lld; at least 1 was expected", c->where,
+                            (long long)t->dim[i]);
         if ((uint64_t)t->dim[i] > SIZE_MAX || !ct_mul(size, (size_t)t->dim[i], &size) || size > INT64_MAX)
-            return FAIL(c, CARAT_E_FORMAT, "%s: %s has more elements than 63 bits can count", c->path,
-                        c->where);
+            return gguf_bad(c, "%s has more elements than 63 bits can count", c->where);
     }
     int64_t row = t->dim[t->n_dim - 1];
     if (row % type->block != 0)
-        return FAIL(c, CARAT_E_FORMAT,
-                    "%s: %s of type %s (number %u) has rows of %lld elements; a multiple of %d was expected",
-                    c->path, c->where, type->name, number, (long long)row, type->block);
+        return gguf_bad(c,
+                        "%s of type %s (number %u) has rows of %lld elements; a multiple of %d was expected",
+                        c->where, type->name, number, (long long)row, type->block);
     if (!ct_mul(size / (size_t)type->block, (size_t)type->bytes, &t->size))
-        return FAIL(c, CARAT_E_FORMAT, "%s: %s has more bytes than 64 bits can count", c->path, c->where);
+        return gguf_bad(c, "%s has more bytes than 64 bits can count", c->where);
     return CARAT_OK;
 }
 
@@ -241,16 +223,14 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
     struct ct_str name = gguf_string(c, MAX_NAME, "the name");
     CT_TRY(c->status);
     if (!ct_name_ok(name, MAX_NAME))
-        return FAIL(c, CARAT_E_FORMAT,
-                    "%s: tensor %d at byte %zu has the name %s, which is not 1 to %d bytes of plain text",
-                    c->path, i, at, ct_quote(q, name), MAX_NAME);
+        return gguf_bad(c, "tensor %d at byte %zu has the name %s, which is not 1 to %d bytes of plain text",
+                        i, at, ct_quote(q, name), MAX_NAME);
     snprintf(c->where, sizeof c->where, "tensor %s", ct_quote(q, name));
     at = c->at;
     uint32_t n_dim = gguf_u32(c, "the number of dimensions");
     CT_TRY(c->status);
     if (n_dim < 1 || n_dim > 4)
-        return FAIL(c, CARAT_E_FORMAT, "%s: %s has %u dimensions at byte %zu; 1 to 4 were expected", c->path,
-                    c->where, n_dim, at);
+        return gguf_bad(c, "%s has %u dimensions at byte %zu; 1 to 4 were expected", c->where, n_dim, at);
     t->n_dim = (int)n_dim;
     for (int k = t->n_dim - 1; k >= 0; k--) { /* the file has the contiguous dimension first */
         uint64_t extent = gguf_u64(c, "the dimensions");
@@ -265,13 +245,13 @@ static carat_status read_info(struct ct_file *f, struct cursor *c, int i)
         char list[CT_TYPE_LIST];
         const char *instead, *gone = ct_ggml_removed(number, &instead);
         if (gone)
-            return FAIL(c, CARAT_E_UNSUPPORTED,
-                        "%s: %s is of type %s (number %u at byte %zu), which GGUF has removed: take the %s "
-                        "file of the model",
-                        c->path, c->where, gone, number, at, instead);
-        return FAIL(c, CARAT_E_UNSUPPORTED,
-                    "%s: %s has the type number %d at byte %zu, which carat does not know; it reads %s",
-                    c->path, c->where, (int32_t)number, at, ct_file_types(list));
+            return ct_fail(c->err, CARAT_E_UNSUPPORTED,
+                           "%s: %s is of type %s (number %u at byte %zu), which GGUF has removed: take the "
+                           "%s file of the model",
+                           c->path, c->where, gone, number, at, instead);
+        return ct_fail(c->err, CARAT_E_UNSUPPORTED,
+                       "%s: %s has the type number %d at byte %zu, which carat does not know; it reads %s",
+                       c->path, c->where, (int32_t)number, at, ct_file_types(list));
     }
     CT_TRY(check_tensor_shape(c, t, number, &type));
     if (!ct_type_from_ggml(number, &t->type))
@@ -294,28 +274,27 @@ static carat_status check_offsets(struct ct_file *f, struct cursor *c, int from,
         struct ct_tensor *t = &f->tensor[i];
         ct_quote(q, ct_str_of(t->name));
         if (t->offset % alignment != 0)
-            return FAIL(c, CARAT_E_FORMAT,
-                        "%s: tensor %s of %zu bytes has the offset %llu, which is not a multiple of the "
-                        "alignment %zu; the file has %zu bytes",
-                        c->path, q, t->size, (unsigned long long)t->offset, alignment, c->bytes.size);
+            return gguf_bad(c,
+                            "tensor %s of %zu bytes has the offset %llu, which is not a multiple of the "
+                            "alignment %zu; the file has %zu bytes",
+                            q, t->size, (unsigned long long)t->offset, alignment, c->bytes.size);
         if (t->offset != expected - data && i > from &&
             *end > c->bytes.size) /* then it is the one before that lies */
-            return FAIL(c, CARAT_E_FORMAT,
-                        "%s: tensor %s of %zu bytes from byte %llu ends beyond the file, which has %zu bytes",
-                        c->path, ct_quote(q, ct_str_of(t[-1].name)), t[-1].size,
-                        (unsigned long long)t[-1].offset, c->bytes.size);
+            return gguf_bad(c,
+                            "tensor %s of %zu bytes from byte %llu ends beyond the file, which has %zu bytes",
+                            ct_quote(q, ct_str_of(t[-1].name)), t[-1].size, (unsigned long long)t[-1].offset,
+                            c->bytes.size);
         if (t->offset != expected - data)
-            return FAIL(c, CARAT_E_FORMAT,
-                        "%s: tensor %s of %zu bytes %s: it has the offset %llu, but %zu was expected; the "
-                        "file has %zu bytes",
-                        c->path, q, t->size,
-                        t->offset < expected - data ? "overlaps the one before it"
-                                                    : "leaves a gap after the one before it",
-                        (unsigned long long)t->offset, expected - data, c->bytes.size);
+            return gguf_bad(c,
+                            "tensor %s of %zu bytes %s: it has the offset %llu, but %zu was expected; the "
+                            "file has %zu bytes",
+                            q, t->size,
+                            t->offset < expected - data ? "overlaps the one before it"
+                                                        : "leaves a gap after the one before it",
+                            (unsigned long long)t->offset, expected - data, c->bytes.size);
         t->offset = expected;
         if (!ct_add(expected, t->size, end) || *end > SIZE_MAX - alignment)
-            return FAIL(c, CARAT_E_FORMAT, "%s: tensor %s of %zu bytes ends where 64 bits cannot count",
-                        c->path, q, t->size);
+            return gguf_bad(c, "tensor %s of %zu bytes ends where 64 bits cannot count", q, t->size);
         expected = ct_round_up(*end, alignment);
     }
     return CARAT_OK;
@@ -334,11 +313,11 @@ static carat_status locate_tensors(struct ct_file *f, struct cursor *c, int from
         size_t missing = end > c->bytes.size ? end - c->bytes.size : 0;
         if (t->offset + t->size > c->bytes.size) {
             char q[CT_QUOTE];
-            return FAIL(c, CARAT_E_FORMAT,
-                        "%s: the file ends at byte %zu, but tensor %s takes %zu bytes from byte %llu: %zu %s "
-                        "missing; download it again",
-                        c->path, c->bytes.size, ct_quote(q, ct_str_of(t->name)), t->size,
-                        (unsigned long long)t->offset, missing, missing == 1 ? "byte is" : "bytes are");
+            return gguf_bad(c,
+                            "the file ends at byte %zu, but tensor %s takes %zu bytes from byte %llu: %zu %s "
+                            "missing; download it again",
+                            c->bytes.size, ct_quote(q, ct_str_of(t->name)), t->size,
+                            (unsigned long long)t->offset, missing, missing == 1 ? "byte is" : "bytes are");
         }
         t->data = c->bytes.data + t->offset;
     }
@@ -358,31 +337,34 @@ static carat_status read_version(struct ct_file *f, struct cursor *c)
     CT_TRY(c->status);
     uint32_t swapped = v >> 24 | (v >> 8 & 0xff00u) | (v << 8 & 0xff0000u) | v << 24;
     if (swapped >= 1 && swapped <= 3)
-        return FAIL(c, CARAT_E_UNSUPPORTED,
-                    "%s is a big-endian GGUF file (version %u); carat reads little-endian ones: convert it",
-                    c->path, swapped);
+        return ct_fail(
+            c->err, CARAT_E_UNSUPPORTED,
+            "%s is a big-endian GGUF file (version %u); carat reads little-endian ones: convert it", c->path,
+            swapped);
     if (v == 1)
-        return FAIL(c, CARAT_E_UNSUPPORTED,
-                    "%s is a GGUF file of version 1; carat reads 2 and 3: convert it again", c->path);
+        return ct_fail(c->err, CARAT_E_UNSUPPORTED,
+                       "%s is a GGUF file of version 1; carat reads 2 and 3: convert it again", c->path);
     if (v != 2 && v != 3)
-        return FAIL(c, v ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
-                    "%s is a GGUF file of version %u; carat reads 2 and 3", c->path, v);
+        return ct_fail(c->err, v ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
+                       "%s is a GGUF file of version %u; carat reads 2 and 3", c->path, v);
     f->version = (int)v;
     return CARAT_OK;
 }
 
-/* Refuses a count of things that take at least min_bytes each. at: where it stands. */
-static void check_count(struct cursor *c, const char *what, uint64_t n, size_t at, uint64_t max,
-                        uint64_t min_bytes)
+/* A count of things that take at least min_bytes each. at: where it stands. */
+static carat_status check_count(struct cursor *c, const char *what, uint64_t n, size_t at, uint64_t max,
+                                uint64_t min_bytes)
 {
     if (n > max)
-        FAIL(c, CARAT_E_FORMAT, "%s: %s is %llu at byte %zu; the limit is %llu", c->path, what,
-             (unsigned long long)n, at, (unsigned long long)max);
-    else if (n > gguf_left(c) / min_bytes)
-        FAIL(c, CARAT_E_FORMAT,
-             "%s: %s is %llu at byte %zu, more than there is room for from byte %zu to byte %zu, where the "
-             "file ends; download it again",
-             c->path, what, (unsigned long long)n, at, c->at, c->bytes.size);
+        return gguf_bad(c, "%s is %llu at byte %zu; the limit is %llu", what, (unsigned long long)n, at,
+                        (unsigned long long)max);
+    if (n > gguf_left(c) / min_bytes)
+        return gguf_bad(
+            c,
+            "%s is %llu at byte %zu, more than there is room for from byte %zu to byte %zu, where "
+            "the file ends; download it again",
+            what, (unsigned long long)n, at, c->at, c->bytes.size);
+    return CARAT_OK;
 }
 
 static carat_status read_alignment(struct cursor *c, const struct ct_metas *metas, size_t *alignment)
@@ -393,10 +375,10 @@ static carat_status read_alignment(struct cursor *c, const struct ct_metas *meta
     int64_t n = 0;
     CT_TRY(ct_metas_int(metas, c->path, "general.alignment", INT64_MIN, INT64_MAX, &n, c->err));
     if (n < 8 || n > MAX_ALIGNMENT || (n & (n - 1)) != 0)
-        return FAIL(c, CARAT_E_FORMAT,
-                    "%s: metadata key \"general.alignment\" is %lld at byte %llu, but must be a power of two "
-                    "from 8 to %d",
-                    c->path, (long long)n, (unsigned long long)m->offset, MAX_ALIGNMENT);
+        return gguf_bad(c,
+                        "metadata key \"general.alignment\" is %lld at byte %llu, but must be a power of two "
+                        "from 8 to %d",
+                        (long long)n, (unsigned long long)m->offset, MAX_ALIGNMENT);
     *alignment = (size_t)n;
     return CARAT_OK;
 }
@@ -414,31 +396,18 @@ static carat_status read_gguf(struct ct_file *f, const char *path, struct ct_byt
     uint64_t n_tensor = gguf_u64(&c, "the number of tensors");
     uint64_t n_meta = gguf_u64(&c, "the number of metadata entries");
     CT_TRY(c.status);
-    check_count(&c, "the number of tensors", n_tensor, 8, CT_MAX_GGUF, MIN_INFO_BYTES);
-    check_count(&c, "the number of metadata entries", n_meta, 16, CT_MAX_META, MIN_META_BYTES);
-    CT_TRY(c.status);
+    CT_TRY(check_count(&c, "the number of tensors", n_tensor, 8, CT_MAX_GGUF, MIN_INFO_BYTES));
+    CT_TRY(check_count(&c, "the number of metadata entries", n_meta, 16, CT_MAX_META, MIN_META_BYTES));
     CT_TRY(read_metas(f, &c, metas, n_meta));
     size_t alignment = 32;
     CT_TRY(read_alignment(&c, metas, &alignment));
     int from = f->n_tensor;
-    /* again, now that the metadata is gone */
-    check_count(&c, "the number of tensors", n_tensor, 8, CT_MAX_GGUF, MIN_INFO_BYTES);
-    CT_TRY(c.status);
+    /* again, behind the metadata */
+    CT_TRY(check_count(&c, "the number of tensors", n_tensor, 8, CT_MAX_GGUF, MIN_INFO_BYTES));
     for (int i = 0; i < (int)n_tensor; i++)
         CT_TRY(read_info(f, &c, i));
     ct_file_header(f, bytes.data, c.at);
     return locate_tensors(f, &c, from, alignment);
-}
-
-/* The position of "-00001-of-0000N.gguf" in name when it ends so for part `no` (0-based) of `count`. */
-static bool split_suffix(const char *name, int no, int count, size_t *at)
-{
-    char suffix[32];
-    size_t n = strlen(name), k = (size_t)snprintf(suffix, sizeof suffix, "-%05d-of-%05d.gguf", no + 1, count);
-    if (n < k || strcmp(name + n - k, suffix) != 0)
-        return false;
-    *at = n - k;
-    return true;
 }
 
 /* The split.* keys of one part; a file without them is part 0 of 1. */
@@ -456,8 +425,10 @@ static carat_status split_keys(const struct ct_metas *metas, const char *path, i
 static carat_status read_parts(struct ct_file *f, const char *name, const char *path, int count,
                                int64_t total, carat_error *err)
 {
-    size_t stem;
-    if (!split_suffix(name, 0, count, &stem) || stem > 4000)
+    char suffix[32];
+    size_t n = strlen(name), k = (size_t)snprintf(suffix, sizeof suffix, "-00001-of-%05d.gguf", count),
+           stem = n - k;
+    if (n < k || stem > 4000 || strcmp(name + stem, suffix) != 0)
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s is the first of %d parts, but its name does not end in -00001-of-%05d.gguf, so "
                        "the others cannot be found: restore the name",
@@ -483,9 +454,8 @@ static carat_status read_parts(struct ct_file *f, const char *name, const char *
                            i + 1, count, (long long)total);
     }
     if (total >= 0 && f->n_tensor != total)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the %d parts hold %d tensors, but split.tensors.count is %lld", path, count,
-                       f->n_tensor, (long long)total);
+        return ct_bad_file(err, path, "the %d parts hold %d tensors, but split.tensors.count is %lld", count,
+                           f->n_tensor, (long long)total);
     return CARAT_OK;
 }
 

@@ -83,7 +83,7 @@ static carat_status read_index(struct ct_file *f, struct ct_json *j, struct map 
     }
     ct_json_next(j); /* refuses what follows the index */
     CT_TRY(j->error.code);
-    return seen ? CARAT_OK : ct_fail(err, CARAT_E_FORMAT, "%s: the index has no weight_map", j->name);
+    return seen ? CARAT_OK : ct_bad_file(err, j->name, "the index has no weight_map");
 }
 
 static int compare_mapped(const void *a, const void *b)
@@ -107,9 +107,11 @@ static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n,
     int from = f->n_tensor;
     CT_TRY(ct_safetensors_read(f, path, bytes, err));
 
-    struct ct_index ix;
-    CT_TRY(ct_file_index(f, from, &ix, err));
-    bool *keep = ct_arena_push(&f->arena, (size_t)(f->n_tensor - from), sizeof *keep);
+    struct ct_index ix = {0};
+    struct ct_tensor *its = f->tensor + from;
+    int n_its = f->n_tensor - from;
+    CT_TRY(ct_file_index(f, its, n_its, &ix, err));
+    bool *keep = ct_arena_push(&f->arena, (size_t)n_its, sizeof *keep);
     if (!keep)
         return ct_no_memory(err, f->path);
     for (int i = 0; i < n; i++) {
@@ -118,15 +120,14 @@ static carat_status read_shard(struct ct_file *f, const struct mapped *m, int n,
         if (at < 0)
             return ct_fail(err, CARAT_E_FORMAT, "%s puts tensor %s into %s, which does not have it",
                            index_path, ct_quote(q, name), path);
-        if (keep[at - from])
+        if (keep[at])
             return ct_fail(err, CARAT_E_FORMAT, "%s names tensor %s twice", index_path, ct_quote(q, name));
-        keep[at - from] = true;
+        keep[at] = true;
     }
-    int end = from;
-    for (int i = from; i < f->n_tensor; i++)
-        if (keep[i - from])
-            f->tensor[end++] = f->tensor[i];
-    f->n_tensor = end;
+    f->n_tensor = from;
+    for (int i = 0; i < n_its; i++)
+        if (keep[i])
+            f->tensor[f->n_tensor++] = its[i];
     return CARAT_OK;
 }
 
@@ -222,8 +223,8 @@ static carat_status no_weights(struct ct_file *f, carat_error *err)
         if (ct_file_has(f, foreign_weights[i].name))
             return ct_fail(err, CARAT_E_UNSUPPORTED, "%s has its weights only in %s, %s", f->path,
                            foreign_weights[i].name, foreign_weights[i].what);
-    return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has no weights: %s or %s was expected in it", f->path,
-                   what_is_open(f), SINGLE_NAME, INDEX_NAME);
+    return ct_bad_file(err, f->path, "the %s has no weights: %s or %s was expected in it", what_is_open(f),
+                       SINGLE_NAME, INDEX_NAME);
 }
 
 static carat_status take_sides(struct ct_file *f, carat_error *err)
@@ -263,8 +264,7 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
                        f->path);
     if (!f->side[ct_side_at("config.json")].data) {
         if (has_weights)
-            return ct_fail(err, CARAT_E_FORMAT, "%s: the %s has weights but no config.json", f->path,
-                           what_is_open(f));
+            return ct_bad_file(err, f->path, "the %s has weights but no config.json", what_is_open(f));
         CT_TRY(refuse_core_ml(f, err));
         return ct_fail(err, CARAT_E_NOT_FOUND,
                        "%s is not a model %s: it has no config.json%s; name a Hugging Face directory, or a "

@@ -78,12 +78,10 @@ carat_status ct_identify(const char *path, struct ct_bytes b, carat_error *err)
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s is empty; a GGUF file or a Hugging Face model directory was expected", path);
     if (b.size < 4 && memcmp(b.data, "GGUF", b.size) == 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the file ends at byte %zu inside the magic of GGUF", path,
-                       b.size);
+        return ct_bad_file(err, path, "the file ends at byte %zu inside the magic of GGUF", b.size);
     if (b.size < 8 && memcmp(b.data, CT_PACKED_MAGIC, b.size) == 0)
-        return ct_fail(
-            err, CARAT_E_FORMAT,
-            "%s: the file ends at byte %zu inside the magic of a packed file: pack the model again", path,
+        return ct_bad_file(
+            err, path, "the file ends at byte %zu inside the magic of a packed file: pack the model again",
             b.size);
     for (const struct kind *k = kinds; k < kinds + CT_COUNT(kinds); k++)
         if (b.size >= k->at + strlen(k->magic) && memcmp(b.data + k->at, k->magic, strlen(k->magic)) == 0 &&

@@ -32,18 +32,14 @@ carat_status ct_metas_int(const struct ct_metas *metas, const char *path, const 
     if (!m)
         return CARAT_OK;
     if (m->type != CT_META_UINT && m->type != CT_META_INT)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %s at byte %llu, but an integer was expected", path, key,
-                       type_name[m->type], (unsigned long long)m->offset);
-    if (m->type == CT_META_UINT && m->u > INT64_MAX)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %llu at byte %llu, but must be from %lld to %lld", path,
-                       key, (unsigned long long)m->u, (unsigned long long)m->offset, (long long)lo,
-                       (long long)hi);
-    if (m->i < lo || m->i > hi)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %lld at byte %llu, but must be from %lld to %lld", path,
-                       key, (long long)m->i, (unsigned long long)m->offset, (long long)lo, (long long)hi);
+        return ct_bad_file(err, path, "metadata key \"%s\" is %s at byte %llu, but an integer was expected",
+                           key, type_name[m->type], (unsigned long long)m->offset);
+    bool minus = m->type == CT_META_INT && m->i < 0, large = !minus && m->u > INT64_MAX;
+    if (large || m->i < lo || m->i > hi)
+        return ct_bad_file(err, path,
+                           "metadata key \"%s\" is %s%llu at byte %llu, but must be from %lld to %lld", key,
+                           minus ? "-" : "", (unsigned long long)(minus ? -m->u : m->u),
+                           (unsigned long long)m->offset, (long long)lo, (long long)hi);
     *out = m->i;
     return CARAT_OK;
 }
@@ -81,13 +77,12 @@ carat_status ct_file_meta_float(const struct ct_file *f, const char *key, double
     /* writers disagree on the type of round numbers such as 10000 */
     double v = scalar_number(m);
     if (m->type != CT_META_FLOAT && m->type != CT_META_INT && m->type != CT_META_UINT)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %s at byte %llu, but a number was expected", f->path, key,
-                       type_name[m->type], (unsigned long long)m->offset);
+        return ct_bad_file(err, f->path, "metadata key \"%s\" is %s at byte %llu, but a number was expected",
+                           key, type_name[m->type], (unsigned long long)m->offset);
     if (!isfinite(v))
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: metadata key \"%s\" is %f at byte %llu, but a finite number was expected",
-                       f->path, key, v, (unsigned long long)m->offset);
+        return ct_bad_file(err, f->path,
+                           "metadata key \"%s\" is %f at byte %llu, but a finite number was expected", key, v,
+                           (unsigned long long)m->offset);
     *out = v;
     return CARAT_OK;
 }

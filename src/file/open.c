@@ -70,7 +70,7 @@ static carat_status finish_opening(struct ct_file **out, struct ct_file *f, cara
                                    carat_error *err)
 {
     if (status == CARAT_OK)
-        status = ct_file_index(f, 0, &f->index, err);
+        status = ct_file_index(f, f->tensor, f->n_tensor, &f->index, err);
     if (status != CARAT_OK)
         ct_file_close(f);
     else
@@ -136,11 +136,8 @@ void ct_file_close(struct ct_file *f)
         return;
     for (int i = 0; i < f->n_map; i++)
         ct_os_unmap(&f->map[i]);
-    for (int i = 0; i < CT_SIDES; i++) {
-        if (f->json[i])
-            ct_json_tree_free(f->json[i]);
-        free(f->json[i]);
-    }
+    for (int i = 0; i < CT_SIDES; i++)
+        ct_json_tree_free(&f->json[i]);
     free(f->map);
     free(f->source);
     free(f->tensor);
@@ -232,25 +229,19 @@ carat_status ct_file_json(const struct ct_file *f, const char *name, const char 
                           const struct ct_json_value **root, carat_error *err)
 {
     int at = ct_side_at(name);
-    struct ct_json_tree **kept =
-        (struct ct_json_tree **)(uintptr_t)&f->json[at]; /* the only thing that changes */
-    carat_status status = CARAT_OK;
+    struct ct_json_tree *tree = (struct ct_json_tree *)(uintptr_t)&f->json[at]; /* all that changes in f */
     *root = NULL;
     if (!f->side[at].data)
         return CARAT_OK;
-    if (!*kept) {
-        if (!(*kept = calloc(1, sizeof **kept)))
-            return ct_no_memory(err, path);
-        status = ct_json_tree_read(*kept, CARAT_E_FORMAT, path, f->side[at], err);
-        if (!status && !ct_json_is((*kept)->value, CT_JSON_OBJECT))
-            status = ct_fail(err, CARAT_E_FORMAT, "%s: a list, expected a JSON object", path);
+    if (!tree->value) {
+        carat_status status = ct_json_tree_read(tree, CARAT_E_FORMAT, path, f->side[at], err);
+        if (!status && !ct_json_is(tree->value, CT_JSON_OBJECT))
+            status = ct_bad_file(err, path, "a list, expected a JSON object");
+        if (status) {
+            ct_json_tree_free(tree);
+            return status;
+        }
     }
-    if (status) {
-        ct_json_tree_free(*kept);
-        free(*kept);
-        *kept = NULL;
-        return status;
-    }
-    *root = (*kept)->value;
+    *root = tree->value;
     return CARAT_OK;
 }

@@ -109,8 +109,8 @@ __attribute__((format(printf, 2, 3))) static void walk_fault(struct walk *w, con
         snprintf(whose, sizeof whose, " of %s %s", w->list, ct_quote(q, w->name));
     else if (w->list)
         snprintf(whose, sizeof whose, " of %s %u", w->list, w->entry);
-    w->status = ct_fail(w->err, CARAT_E_FORMAT, "%s: byte %llu, in the index of the packed file: the %s%s %s",
-                        w->path, (unsigned long long)(w->begin + w->field_at), w->field, whose, sentence);
+    w->status = ct_bad_file(w->err, w->path, "byte %llu, in the index of the packed file: the %s%s %s",
+                            (unsigned long long)(w->begin + w->field_at), w->field, whose, sentence);
 }
 
 static void walk_range(struct walk *w, uint64_t found, uint64_t least, uint64_t most)
@@ -151,7 +151,8 @@ static void walk_field(struct walk *w, const char *name, void *p, size_t n)
     w->field_at = w->at;
     walk_bytes(w, p, n);
 }
-#define FIELD(w, name, member) walk_field(w, name, &(member), sizeof(member))
+#define FIELD(w, name, member)               walk_field(w, name, &(member), sizeof(member))
+#define WITHIN(w, name, member, least, most) (FIELD(w, name, member), walk_range(w, member, least, most))
 
 /* A length, as many bytes, and a 0, so that what was read is a string of C, too. */
 static void walk_text(struct walk *w, const char *name, struct ct_str *s, size_t most)
@@ -187,6 +188,13 @@ static void walk_plain_text(struct walk *w, const char *name, struct ct_str *s, 
         walk_fault(w, "is %s, expected 1 to %zu bytes of plain text", ct_quote(q, *s), most);
 }
 
+/* The name of an entry, by which messages about its other fields call it. */
+static void walk_name(struct walk *w, struct ct_str *name)
+{
+    walk_plain_text(w, "name", name, MAX_NAME);
+    w->name = *name;
+}
+
 /* In the order of the walk, without overlap: no byte of the file has two meanings. */
 static void walk_section(struct walk *w, const char *name, struct ct_section *s, uint64_t most)
 {
@@ -220,11 +228,9 @@ static void walk_source(struct walk *w, void *element)
     if (is_reading(w) &&
         (memchr(s->name.s, '/', s->name.n) || ct_str_is(s->name, ".") || ct_str_is(s->name, "..")))
         walk_fault(w, "leads out of the directory of the origin");
-    FIELD(w, "presence", s->present);
-    walk_range(w, s->present, 0, 1);
+    WITHIN(w, "presence", s->present, 0, 1);
     FIELD(w, "identity", s->id);
-    FIELD(w, "size of the header", s->head);
-    walk_range(w, s->head, 0, s->id.size);
+    WITHIN(w, "size of the header", s->head, 0, s->id.size);
     FIELD(w, "hash of the header", s->hash);
 }
 
@@ -261,8 +267,7 @@ static void walk_meta(struct walk *w, void *element)
 
     walk_plain_text(w, "key", &m->key, MAX_KEY);
     w->name = m->key;
-    FIELD(w, "type", type);
-    walk_range(w, type, 0, CT_META_ARRAY);
+    WITHIN(w, "type", type, 0, CT_META_ARRAY);
     FIELD(w, "value", m->u);
     if (type == CT_META_BOOL)
         walk_range(w, m->u, 0, 1);
@@ -270,14 +275,12 @@ static void walk_meta(struct walk *w, void *element)
     if (m->i != (int64_t)m->u)
         walk_fault(w, "is %lld, expected that of %llu", (long long)m->i, (unsigned long long)m->u);
     FIELD(w, "number", m->f);
-    FIELD(w, "type of elements", elem);
-    walk_range(w, elem, 0, CT_META_ARRAY - 1);
+    WITHIN(w, "type of elements", elem, 0, CT_META_ARRAY - 1);
     FIELD(w, "bytes of an element", width);
     if (is_reading(w) && type == CT_META_ARRAY && (width > 8 || !(widths[elem] >> width & 1)))
         walk_fault(w, "is %u, which no element of type %u has", width, elem);
     walk_range(w, width, 0, 8);
-    FIELD(w, "number of elements", m->count);
-    walk_range(w, m->count, 0, MAX_COUNT);
+    WITHIN(w, "number of elements", m->count, 0, MAX_COUNT);
     FIELD(w, "place", m->offset);
     if (w->status)
         return;
@@ -315,20 +318,16 @@ static void walk_tensor(struct walk *w, void *element)
     uint32_t type = t->type, n_dim = (uint32_t)t->n_dim;
     uint64_t size = t->size;
 
-    walk_plain_text(w, "name", &name, MAX_NAME);
-    w->name = name;
+    walk_name(w, &name);
     walk_plain_text(w, "name of the type", &type_name, MAX_TYPE_NAME);
     walk_c_text(w, "file", &file, CT_PACKED_TEXT);
-    FIELD(w, "type", type);
-    walk_range(w, type, 0, CT_TYPE_COUNT);
-    FIELD(w, "rank", n_dim);
-    walk_range(w, n_dim, 1, CT_COUNT(t->dim));
+    WITHIN(w, "type", type, 0, CT_TYPE_COUNT);
+    WITHIN(w, "rank", n_dim, 1, CT_COUNT(t->dim));
     FIELD(w, "shape", t->dim);
     if (is_reading(w) && !countable(t->dim, n_dim))
         walk_fault(w, "begins with %lld x %lld, expected extents whose product 63 bits can hold",
                    (long long)t->dim[0], (long long)t->dim[1]);
-    FIELD(w, "size", size);
-    walk_range(w, size, 0, INT64_MAX);
+    WITHIN(w, "size", size, 0, INT64_MAX);
     FIELD(w, "place", t->offset);
     walk_factor(w, &t->scale);
     if (w->status)
@@ -341,39 +340,33 @@ static void walk_tensor(struct walk *w, void *element)
     t->size = (size_t)size;
 }
 
-static void walk_matrix(struct walk *w, uint32_t *type, uint32_t *interleaved, uint32_t *rows, uint32_t *cols)
+static void walk_matrix(struct walk *w, struct ct_packed_weight *x)
 {
-    FIELD(w, "type", *type);
-    walk_range(w, *type, 0, CT_TYPE_COUNT - 1);
-    if (*type == CT_NUQ)
+    WITHIN(w, "type", x->type, 0, CT_TYPE_COUNT - 1);
+    if (x->type == CT_NUQ)
         walk_fault(w, "is NUQ, which only files of gemma.cpp have");
-    FIELD(w, "layout", *interleaved);
-    walk_range(w, *interleaved, 0, 1);
-    FIELD(w, "number of rows", *rows);
-    walk_range(w, *rows, 1, INT32_MAX);
-    FIELD(w, "number of columns", *cols);
-    walk_range(w, *cols, 1, INT32_MAX);
+    WITHIN(w, "layout", x->interleaved, 0, 1);
+    WITHIN(w, "number of rows", x->rows, 1, INT32_MAX);
+    WITHIN(w, "number of columns", x->cols, 1, INT32_MAX);
 }
 
 static void walk_weight(struct walk *w, void *element)
 {
     struct ct_packed_weight *x = element;
 
-    walk_plain_text(w, "name", &x->name, MAX_NAME);
-    w->name = x->name;
-    walk_matrix(w, &x->type, &x->interleaved, &x->rows, &x->cols);
+    walk_name(w, &x->name);
+    walk_matrix(w, x);
     walk_factor(w, &x->scale);
     walk_section(w, "data", &x->data, UINT64_MAX);
 }
 
 static void walk_made(struct walk *w, void *element)
 {
-    struct ct_packed_made *x = element;
+    struct ct_packed_weight *x = element;
 
-    walk_plain_text(w, "name", &x->name, MAX_NAME);
-    w->name = x->name;
+    walk_name(w, &x->name);
     FIELD(w, "key", x->key);
-    walk_matrix(w, &x->type, &x->interleaved, &x->rows, &x->cols);
+    walk_matrix(w, x);
     walk_section(w, "data", &x->data, UINT64_MAX);
 }
 
@@ -388,7 +381,6 @@ static void walk_list(struct walk *w, const char *name, const char *entry, uint3
         struct ct_meta meta;
         struct ct_tensor tensor;
         struct ct_packed_weight weight;
-        struct ct_packed_made made;
     } empty = {0};
     struct walk least = {0};
     char *p;
@@ -424,8 +416,7 @@ static const struct {
 
 static void walk_index(struct walk *w, struct ct_packed *p)
 {
-    FIELD(w, "kind of the origin", p->kind);
-    walk_range(w, p->kind, 0, CT_COUNT(versions) - 1);
+    WITHIN(w, "kind of the origin", p->kind, 0, CT_COUNT(versions) - 1);
     FIELD(w, "version of the origin", p->version);
     if (is_reading(w))
         walk_range(w, p->version, versions[p->kind].least, versions[p->kind].most);
@@ -435,10 +426,8 @@ static void walk_index(struct walk *w, struct ct_packed *p)
         walk_section(w, "side file", &p->side[i], CT_PACKED_SIDE);
     walk_section(w, "configuration of a gemma.cpp file", &p->sbs, CT_PACKED_SIDE);
     walk_section(w, "tokenizer", &p->tables, CT_PACKED_TABLES);
-    FIELD(w, "size of the weights", p->weight_bytes);
-    walk_range(w, p->weight_bytes, 0, INT64_MAX);
-    FIELD(w, "number of unused tensors", p->n_unused);
-    walk_range(w, p->n_unused, 0, CT_PACKED_TENSORS);
+    WITHIN(w, "size of the weights", p->weight_bytes, 0, INT64_MAX);
+    WITHIN(w, "number of unused tensors", p->n_unused, 0, CT_PACKED_TENSORS);
     walk_c_text(w, "unused tensor", &p->unused, MAX_NAME);
     if (is_reading(w) && p->n_unused && !ct_name_ok(p->unused, MAX_NAME))
         walk_fault(w, "has a name that is not plain text");
@@ -466,8 +455,8 @@ static carat_status read_packed_header(struct ct_packed_header *h, const char *p
                                        carat_error *err)
 {
     if (bytes.size < sizeof *h)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the packed file ends at byte %zu, inside its header of %zu",
-                       path, bytes.size, sizeof *h);
+        return ct_bad_file(err, path, "the packed file ends at byte %zu, inside its header of %zu",
+                           bytes.size, sizeof *h);
     memcpy(h, bytes.data, sizeof *h);
     if (memcmp(h->magic, CT_PACKED_MAGIC, sizeof h->magic) != 0)
         return ct_fail(err, CARAT_E_FORMAT, "%s is not a packed file: it does not begin with \"%s\"", path,
@@ -478,23 +467,21 @@ static carat_status read_packed_header(struct ct_packed_header *h, const char *p
                        "numerics %d: pack the model again",
                        path, h->layout, h->numerics, CT_PACKED_LAYOUT, CARAT_NUMERICS_VERSION);
     if (h->header_hash != ct_hash64(h, offsetof(struct ct_packed_header, header_hash)))
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the header of the packed file is damaged: pack the model again", path);
+        return ct_bad_file(err, path, "the header of the packed file is damaged: pack the model again");
     if (h->file_size != bytes.size)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the packed file has %zu bytes, expected %llu: pack the model again", path,
-                       bytes.size, (unsigned long long)h->file_size);
+        return ct_bad_file(err, path, "the packed file has %zu bytes, expected %llu: pack the model again",
+                           bytes.size, (unsigned long long)h->file_size);
     if (h->index_at < sizeof *h || h->index_at > bytes.size || h->index_size > CT_PACKED_INDEX ||
         h->index_size != bytes.size - h->index_at)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the index of the packed file has %llu bytes from byte %llu on, expected at most "
-                       "%d at the end of %zu",
-                       path, (unsigned long long)h->index_size, (unsigned long long)h->index_at,
-                       CT_PACKED_INDEX, bytes.size);
+        return ct_bad_file(err, path,
+                           "the index of the packed file has %llu bytes from byte %llu on, expected at most "
+                           "%d at the end of %zu",
+                           (unsigned long long)h->index_size, (unsigned long long)h->index_at,
+                           CT_PACKED_INDEX, bytes.size);
     if (h->index_hash != ct_hash64(bytes.data + h->index_at, (size_t)h->index_size))
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the index of the packed file, at byte %llu, is damaged: pack the model again",
-                       path, (unsigned long long)h->index_at);
+        return ct_bad_file(err, path,
+                           "the index of the packed file, at byte %llu, is damaged: pack the model again",
+                           (unsigned long long)h->index_at);
     return CARAT_OK;
 }
 

@@ -85,22 +85,18 @@ struct ct_source {
     uint32_t present; /* 0: it was not there, which may change */
     struct ct_os_id id;
     uint64_t head, hash; /* bytes of its header, and their XXH3-64 */
-    const char *path;    /* where it was just found; not stored */
+    /* not stored: where it was just found, and mapped */
+    const char *path;
+    const uint8_t *data;
 };
 
-/* A weight as kernels read it. Names are GGUF's, whatever the origin. */
+/* A weight as kernels read it, under GGUF's name for it, whatever the origin; or a matrix that was made of
+ * weights, whose name and key are its maker's. */
 struct ct_packed_weight {
     struct ct_str name;
+    uint64_t key; /* of what is made only */
     uint32_t type, interleaved, rows, cols;
-    float scale;
-    struct ct_section data;
-};
-
-/* A matrix that was made of weights; what it is called and made of is its maker's to say. */
-struct ct_packed_made {
-    struct ct_str name;
-    uint64_t key;
-    uint32_t type, interleaved, rows, cols;
+    float scale; /* of weights only */
     struct ct_section data;
 };
 
@@ -122,7 +118,7 @@ struct ct_packed {
     struct ct_str unused;
     struct ct_packed_weight *weight; /* [n_weight] */
     uint32_t n_weight;
-    struct ct_packed_made *made; /* [n_made] */
+    struct ct_packed_weight *made; /* [n_made] */
     uint32_t n_made;
 };
 

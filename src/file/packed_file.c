@@ -34,22 +34,11 @@ static carat_status read_sbs(struct ct_file *f, const char *path, struct ct_sect
 
 static carat_status index_metas(struct ct_file *f, const struct ct_packed *p, carat_error *err)
 {
-    struct ct_index *ix = &f->metas.index;
-    char q[CT_QUOTE];
-    int first, second;
-
     f->metas.meta = p->meta;
-    f->metas.n = ix->n = (int)p->n_meta;
-    ix->name = ct_arena_push(&f->arena, CT_MAX(p->n_meta, 1), sizeof *ix->name);
-    if (!ix->name)
-        return ct_no_memory(err, f->path);
+    CT_TRY(ct_index_reserve(f, &f->metas.index, p->n_meta, err));
     for (uint32_t i = 0; i < p->n_meta; i++)
-        ix->name[i] = (struct ct_name){p->meta[i].key, (int)i};
-    if ((second = ct_index_sort(ix, &first)) < 0)
-        return CARAT_OK;
-    return ct_fail(err, CARAT_E_FORMAT,
-                   "%s: the metadata key %s of the packed file is there twice: as entry %d and as entry %d",
-                   f->path, ct_quote(q, p->meta[first].key), first, second);
+        ct_index_add(&f->metas.index, p->meta[i].key, f->path, p->meta[i].offset);
+    return ct_index_sort(&f->metas.index, "the origin's metadata key", err);
 }
 
 /* What the readers of the origin would not have let pass without. */
@@ -62,7 +51,7 @@ static carat_status check_origin(const struct ct_file *f, const char *path, cara
         : f->kind != CT_FILE_SBS && f->packed->sbs.size  ? "no file of gemma.cpp, but holds a blob \"config\""
                                                          : NULL;
 
-    return what ? ct_fail(err, CARAT_E_FORMAT, "%s: was packed from %s", path, what) : CARAT_OK;
+    return what ? ct_bad_file(err, path, "was packed from %s", what) : CARAT_OK;
 }
 
 /* The tensors of the origin, which have no data here, and the weights. */
@@ -127,7 +116,7 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
         return CARAT_OK;
     }
     CT_TRY(list_tensors(f, p, path, map->bytes, err));
-    return ct_file_index_weights(f, err);
+    return ct_file_index(f, f->weight, f->n_weight, &f->weight_index, err);
 }
 
 const struct ct_packed *ct_file_packed(const struct ct_file *f)
@@ -151,7 +140,7 @@ bool ct_file_find_made(const struct ct_file *f, struct ct_made *m)
 {
     m->w.data = NULL;
     for (uint32_t i = 0; f->trusted && f->packed && i < f->packed->n_made; i++) {
-        const struct ct_packed_made *x = &f->packed->made[i];
+        const struct ct_packed_weight *x = &f->packed->made[i];
         if (ct_str_is(x->name, m->name) && x->key == m->key && x->type == (uint32_t)m->w.type &&
             x->interleaved == (m->w.layout == CT_LAYOUT_PANELS) && x->rows == (uint32_t)m->w.rows &&
             x->cols == (uint32_t)m->w.cols && x->data.size == ct_weight_bytes(&m->w))
@@ -241,10 +230,10 @@ static carat_status describe_metas(const struct ct_file *f, struct ct_packed *p,
                                    carat_error *err)
 {
     /* one more than there are: who packs adds the content hash */
-    p->meta = ct_arena_push(arena, (size_t)f->metas.n + 1, sizeof *p->meta);
+    p->meta = ct_arena_push(arena, (size_t)f->metas.index.n + 1, sizeof *p->meta);
     if (!p->meta)
         return ct_no_memory(err, f->path);
-    for (int i = 0; i < f->metas.n; i++) {
+    for (int i = 0; i < f->metas.index.n; i++) {
         struct ct_meta m = f->metas.meta[i];
         if (of_vocabulary(&m))
             continue;
@@ -297,22 +286,17 @@ bool ct_packed_current(const struct ct_packed *p, const char *path)
 {
     const char *slash = strrchr(path, '/');
     bool directory = ct_os_kind(path) == 2;
-    size_t n = directory ? strlen(path) : slash ? (size_t)(slash - path) + 1 : 0;
+    int n = directory ? (int)strlen(path) : slash ? (int)(slash - path) + 1 : 0;
     char beside[8192];
 
     for (uint32_t i = 0; i < p->n_source; i++) {
         const struct ct_source *s = &p->source[i];
         struct ct_os_id id;
         uint64_t hash;
-        const char *at = path;
-        if (s->name.n) {
-            if (n + 1 + s->name.n >= sizeof beside)
-                return false;
-            memcpy(beside, path, n);
-            beside[n] = '/';
-            memcpy(beside + n + directory, s->name.s, s->name.n + 1);
-            at = beside;
-        }
+        const char *at = s->name.n ? beside : path;
+        if (s->name.n && snprintf(beside, sizeof beside, "%.*s%s%s", n, path, directory ? "/" : "",
+                                  s->name.s) >= (int)sizeof beside)
+            return false;
         if (s->present ? !ct_os_identify(&id, at) : !ct_os_absent(at))
             return false;
         if (s->present && memcmp(&id, &s->id, sizeof id) != 0)

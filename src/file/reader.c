@@ -24,16 +24,25 @@ static int compare_name(const void *a, const void *b)
     return c ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-int ct_index_sort(struct ct_index *ix, int *first)
+carat_status ct_index_reserve(struct ct_file *f, struct ct_index *ix, size_t n, carat_error *err)
 {
+    ix->name = ct_arena_push(&f->arena, n, sizeof *ix->name);
+    return ix->name ? CARAT_OK : ct_no_memory(err, f->path);
+}
+
+carat_status ct_index_sort(struct ct_index *ix, const char *what, carat_error *err)
+{
+    char q[CT_QUOTE];
     if (ix->n > 1)
         qsort(ix->name, (size_t)ix->n, sizeof *ix->name, compare_name);
-    for (int i = 1; i < ix->n; i++)
-        if (compare_str(ix->name[i - 1].s, ix->name[i].s) == 0) {
-            *first = ix->name[i - 1].at;
-            return ix->name[i].at;
-        }
-    return -1;
+    for (int i = 1; i < ix->n; i++) {
+        const struct ct_name *a = &ix->name[i - 1], *b = &ix->name[i];
+        if (compare_str(a->s, b->s) == 0)
+            return ct_bad_file(err, a->file, "%s %s is there twice: at byte %llu, and at byte %llu of %s",
+                               what, ct_quote(q, a->s), (unsigned long long)a->offset,
+                               (unsigned long long)b->offset, b->file);
+    }
+    return CARAT_OK;
 }
 
 int ct_index_find(const struct ct_index *ix, struct ct_str s)
@@ -49,6 +58,13 @@ int ct_index_find(const struct ct_index *ix, struct ct_str s)
             hi = mid;
     }
     return -1;
+}
+
+carat_status ct_bad_file(carat_error *err, const char *path, const char *format, ...)
+{
+    char sentence[sizeof err->message];
+    CT_FORMAT(sentence, format);
+    return ct_fail(err, CARAT_E_FORMAT, "%s: %s", path, sentence);
 }
 
 const char *ct_quote(char out[CT_QUOTE], struct ct_str s)
@@ -101,7 +117,7 @@ carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *f
 carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err)
 {
     if (f->n_tensor == CT_MAX_TENSOR)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: more than %d tensors", f->path, CT_MAX_TENSOR);
+        return ct_bad_file(err, f->path, "more than %d tensors", CT_MAX_TENSOR);
     if (!ct_array_grow(&f->tensor, &f->capacity, (size_t)f->n_tensor + 1, sizeof *f->tensor))
         return ct_no_memory(err, f->path);
     *t = memset(&f->tensor[f->n_tensor++], 0, sizeof **t);
@@ -109,34 +125,13 @@ carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *e
     return CARAT_OK;
 }
 
-static carat_status index_tensors(struct ct_file *f, const struct ct_tensor *tensor, int from, int to,
-                                  struct ct_index *ix, carat_error *err)
+carat_status ct_file_index(struct ct_file *f, const struct ct_tensor *tensor, int n, struct ct_index *ix,
+                           carat_error *err)
 {
-    ix->n = to - from;
-    ix->name = ct_arena_push(&f->arena, (size_t)ix->n, sizeof *ix->name);
-    if (!ix->name)
-        return ct_no_memory(err, f->path);
-    for (int i = 0; i < ix->n; i++)
-        ix->name[i] = (struct ct_name){ct_str_of(tensor[from + i].name), from + i};
-    int first, second = ct_index_sort(ix, &first);
-    if (second < 0)
-        return CARAT_OK;
-    const struct ct_tensor *a = &tensor[first], *b = &tensor[second];
-    char q[CT_QUOTE];
-    return ct_fail(err, CARAT_E_FORMAT,
-                   "%s: tensor %s is there twice: with data at byte %llu, and at byte %llu of %s", a->file,
-                   ct_quote(q, ct_str_of(a->name)), (unsigned long long)a->offset,
-                   (unsigned long long)b->offset, b->file);
-}
-
-carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, carat_error *err)
-{
-    return index_tensors(f, f->tensor, from, f->n_tensor, ix, err);
-}
-
-carat_status ct_file_index_weights(struct ct_file *f, carat_error *err)
-{
-    return index_tensors(f, f->weight, 0, f->n_weight, &f->weight_index, err);
+    CT_TRY(ct_index_reserve(f, ix, (size_t)n, err));
+    for (int i = 0; i < n; i++)
+        ct_index_add(ix, ct_str_of(tensor[i].name), tensor[i].file, tensor[i].offset);
+    return ct_index_sort(ix, "tensor", err);
 }
 
 /* ---- where bytes come from ---- */
@@ -151,6 +146,7 @@ static carat_status note_source(struct ct_file *f, const char *name, const char 
     *s = (struct ct_source){.name = ct_str_of(name), .path = path};
     if (m) {
         s->present = 1;
+        s->data = m->bytes.data;
         s->id = m->id;
         s->head = CT_MIN(m->bytes.size, (size_t)CT_PACKED_HEAD);
     }
@@ -159,27 +155,19 @@ static carat_status note_source(struct ct_file *f, const char *name, const char 
 
 void ct_file_header(struct ct_file *f, const uint8_t *p, size_t head)
 {
-    for (int i = 0; i < f->n_map; i++)
-        for (int k = 0; k < f->n_source && f->map[i].bytes.data == p; k++)
-            if (f->source[k].present && f->source[k].id.inode == f->map[i].id.inode &&
-                f->source[k].id.device == f->map[i].id.device)
-                f->source[k].head = head;
+    for (int i = 0; i < f->n_source; i++)
+        if (f->source[i].data == p)
+            f->source[i].head = head;
 }
 
 /* "dir/name" in the arena, as messages and tensors call it; NULL when memory runs out. */
 static const char *join_name(struct ct_file *f, const char *name)
 {
-    size_t n = strlen(name), d = f->dir ? strlen(f->dir) : 0;
-    if (d == 0)
-        return ct_arena_str(&f->arena, name, n);
-    bool slash = f->dir[d - 1] != '/';
-    char *p = ct_arena_push(&f->arena, d + slash + n + 1, 1);
-    if (p) {
-        memcpy(p, f->dir, d);
-        if (slash)
-            p[d] = '/';
-        memcpy(p + d + slash, name, n + 1);
-    }
+    const char *dir = f->dir ? f->dir : "";
+    size_t d = strlen(dir), size = d + strlen(name) + 2;
+    char *p = ct_arena_push(&f->arena, size, 1);
+    if (p)
+        snprintf(p, size, "%s%s%s", dir, d && dir[d - 1] != '/' ? "/" : "", name);
     return p;
 }
 

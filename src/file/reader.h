@@ -20,24 +20,34 @@ enum {
     CT_MAX_HEADER = 100000000 /* bytes of a safetensors header: the limit of the format */
 };
 
+struct ct_file;
+
 /* ---- names: sorted once, found by bisection; no input makes this slower than n log n ---- */
 
 struct ct_name {
     struct ct_str s;
-    int at; /* position in the list that the index is of */
+    int at;           /* position in the list that the index is of */
+    const char *file; /* where what it names lies, for messages */
+    uint64_t offset;
 };
 struct ct_index {
     struct ct_name *name;
     int n;
 };
-/* Sorts the filled list. -1 when all names differ, else the position of a repeated one, *first that of the
- * name before it. */
-int ct_index_sort(struct ct_index *ix, int *first);
+/* Room for n names in an empty index. */
+carat_status ct_index_reserve(struct ct_file *f, struct ct_index *ix, size_t n, carat_error *err);
+/* The name of the next thing in the list. */
+static inline void ct_index_add(struct ct_index *ix, struct ct_str s, const char *file, uint64_t offset)
+{
+    ix->name[ix->n] = (struct ct_name){s, ix->n, file, offset};
+    ix->n++;
+}
+/* Sorts the names that were added. E_FORMAT when one is there twice; what they name is for the message. */
+carat_status ct_index_sort(struct ct_index *ix, const char *what, carat_error *err);
 int ct_index_find(const struct ct_index *ix, struct ct_str s); /* -1: absent */
 
 struct ct_metas {
-    struct ct_meta *meta;
-    int n;
+    struct ct_meta *meta; /* [index.n] */
     struct ct_index index;
 };
 
@@ -60,11 +70,11 @@ struct ct_file {
     struct ct_index index;
     struct ct_metas metas;
     struct ct_bytes side[CT_SIDES];
-    struct ct_json_tree *json[CT_SIDES]; /* of those that were asked for; owned */
-    const char *note;                    /* for ct_file_note */
-    const struct ct_sbs_config *sbs;     /* in the arena; NULL for other kinds */
-    struct ct_bytes sbs_blob;            /* that it was read from */
-    struct ct_source *source;            /* [n_source] what opening asked for, in order */
+    struct ct_json_tree json[CT_SIDES]; /* of those that were asked for */
+    const char *note;                   /* for ct_file_note */
+    const struct ct_sbs_config *sbs;    /* in the arena; NULL for other kinds */
+    struct ct_bytes sbs_blob;           /* that it was read from */
+    struct ct_source *source;           /* [n_source] what opening asked for, in order */
     int n_source;
     size_t source_capacity;
 
@@ -103,10 +113,9 @@ const struct ct_part *ct_file_part(const struct ct_file *f, const char *name);
 struct ct_bytes ct_part_bytes(const struct ct_part *p);
 /* One more tensor at the end of the list: zeroed but for its scale of 1. */
 carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *err);
-/* An index of tensors [from, n_tensor); E_FORMAT when a name is there twice. */
-carat_status ct_file_index(struct ct_file *f, int from, struct ct_index *ix, carat_error *err);
-/* The same of the weights of a packed file. */
-carat_status ct_file_index_weights(struct ct_file *f, carat_error *err);
+/* An index of n tensors; E_FORMAT when a name is there twice. */
+carat_status ct_file_index(struct ct_file *f, const struct ct_tensor *tensor, int n, struct ct_index *ix,
+                           carat_error *err);
 /* How many bytes at the front of the mapped file at p are its header. */
 void ct_file_header(struct ct_file *f, const uint8_t *p, size_t head);
 /* Keeps one sentence for ct_file_note, unless there is one already. */

@@ -10,14 +10,11 @@
 /* Puts dir/name in place of *path. */
 static carat_status enter_directory(char **path, const char *name, carat_error *err)
 {
-    size_t d = strlen(*path), n = strlen(name);
-    bool slash = d && (*path)[d - 1] == '/';
-    char *longer = malloc(d + n + 2);
+    size_t d = strlen(*path), size = d + strlen(name) + 2;
+    char *longer = malloc(size);
     if (!longer)
         return ct_no_memory(err, *path);
-    memcpy(longer, *path, d);
-    longer[d] = '/';
-    memcpy(longer + d + !slash, name, n + 1);
+    snprintf(longer, size, "%s%s%s", *path, d && (*path)[d - 1] == '/' ? "" : "/", name);
     free(*path);
     *path = longer;
     return CARAT_OK;
@@ -51,8 +48,7 @@ static carat_status enter_snapshot(char **path, carat_error *err)
     snprintf(name, sizeof name, "snapshots/%.*s", good ? (int)n : 0, revision.s);
     ct_os_unmap(&m);
     if (!good)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: %zu bytes that name no snapshot, expected a commit's hash",
-                       ref, n);
+        return ct_bad_file(err, ref, "%zu bytes that name no snapshot, expected a commit's hash", n);
     if (!ct_exists_in(*path, name))
         return ct_fail(err, CARAT_E_NOT_FOUND, "%s names %s, which is not there: download the model again",
                        ref, name);
@@ -64,9 +60,10 @@ static carat_status enter_snapshot(char **path, carat_error *err)
 enum { MAX_NAMES = 64 };
 
 struct ggufs {
-    char *name[MAX_NAMES]; /* the first ones, owned */
+    const char *name[MAX_NAMES]; /* the first ones, in the arena */
     int n;
     bool failed;
+    struct ct_arena arena;
 };
 
 /* One that can be opened: no image encoder, and of the parts of one model the first. */
@@ -86,18 +83,14 @@ static void add_gguf(void *user, const char *name)
     struct ggufs *g = user;
     if (!is_model(name))
         return;
-    if (g->n < MAX_NAMES) {
-        g->name[g->n] = malloc(strlen(name) + 1);
-        g->failed |= !g->name[g->n];
-        if (g->name[g->n])
-            strcpy(g->name[g->n], name);
-    }
+    if (g->n < MAX_NAMES && !(g->name[g->n] = ct_arena_str(&g->arena, name, strlen(name))))
+        g->failed = true;
     g->n++;
 }
 
 static int compare_gguf_names(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static carat_status fail_several(const char *path, struct ggufs *g, carat_error *err)
@@ -133,8 +126,7 @@ static carat_status enter_gguf(char **path, bool tokenizer_only, carat_error *er
         status = enter_directory(path, g.name[0], err);
     else if (g.n > 1)
         status = fail_several(*path, &g, err);
-    for (int i = 0; i < CT_MIN(g.n, MAX_NAMES); i++)
-        free(g.name[i]);
+    ct_arena_free(&g.arena);
     return status;
 }
 

@@ -133,22 +133,21 @@ static carat_status add_hf_tensor(struct ct_file *f, const char *path, const cha
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: tensor %s has %d dimensions; carat reads at most 4",
                        path, q, e->rank);
     if (!entry_bytes(e, &need))
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the shape and dtype of tensor %s do not give a countable number of whole bytes",
-                       path, q);
+        return ct_bad_file(
+            err, path, "the shape and dtype of tensor %s do not give a countable number of whole bytes", q);
     if (e->begin > e->end)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: tensor %s has reversed data_offsets: %llu to %llu", path, q,
-                       (unsigned long long)e->begin, (unsigned long long)e->end);
+        return ct_bad_file(err, path, "tensor %s has reversed data_offsets: %llu to %llu", q,
+                           (unsigned long long)e->begin, (unsigned long long)e->end);
     if (e->end - e->begin != need)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: tensor %s has data_offsets for %llu bytes, but its shape and dtype %s take %zu",
-                       path, q, (unsigned long long)(e->end - e->begin), e->dtype, need);
+        return ct_bad_file(err, path,
+                           "tensor %s has data_offsets for %llu bytes, but its shape and dtype %s take %zu",
+                           q, (unsigned long long)(e->end - e->begin), e->dtype, need);
     if (e->end > data.size)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: tensor %s ends at byte %llu of the data, which are only %zu bytes: at least %llu "
-                       "bytes are missing; download the file again",
-                       path, q, (unsigned long long)e->end, data.size,
-                       (unsigned long long)(e->end - data.size));
+        return ct_bad_file(err, path,
+                           "tensor %s ends at byte %llu of the data, which are only %zu bytes: at least %llu "
+                           "bytes are missing; download the file again",
+                           q, (unsigned long long)e->end, data.size,
+                           (unsigned long long)(e->end - data.size));
     assert(data.size - e->begin >= need);
     CT_TRY(ct_file_add(f, &t, err));
     t->name = name;
@@ -184,17 +183,16 @@ static carat_status check_places(struct ct_file *f, int from, const char *path, 
     for (int i = from; i < f->n_tensor; i++) {
         const struct ct_tensor *t = &f->tensor[i];
         if (t->offset != expected)
-            return ct_fail(err, CARAT_E_FORMAT,
-                           "%s: tensor %s %s: its data begin at byte %llu of the file, but %llu was expected",
-                           path, ct_quote(q, ct_str_of(t->name)),
-                           t->offset < expected ? "overlaps another" : "leaves a gap before it",
-                           (unsigned long long)t->offset, (unsigned long long)expected);
+            return ct_bad_file(err, path,
+                               "tensor %s %s: its data begin at byte %llu of the file, but %llu was expected",
+                               ct_quote(q, ct_str_of(t->name)),
+                               t->offset < expected ? "overlaps another" : "leaves a gap before it",
+                               (unsigned long long)t->offset, (unsigned long long)expected);
         expected += t->size;
     }
     if (expected != file_size)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the last tensor ends at byte %llu, but the file has %zu bytes", path,
-                       (unsigned long long)expected, file_size);
+        return ct_bad_file(err, path, "the last tensor ends at byte %llu, but the file has %zu bytes",
+                           (unsigned long long)expected, file_size);
     return CARAT_OK;
 }
 
@@ -235,24 +233,22 @@ carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_
 {
     int from = f->n_tensor;
     if (bytes.size < 8)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the file ends at byte %zu inside the header length, which takes 8 bytes", path,
-                       bytes.size);
+        return ct_bad_file(
+            err, path, "the file ends at byte %zu inside the header length, which takes 8 bytes", bytes.size);
     uint64_t n = ct_le64(bytes.data);
     if (n > CT_MAX_HEADER || bytes.size == 8 || bytes.data[8] != '{') {
         if (n > CT_MAX_HEADER && (bytes.size < 9 || bytes.data[8] == '{'))
-            return ct_fail(err, CARAT_E_FORMAT,
-                           "%s: the header length is %llu bytes; the limit of the format is %d", path,
-                           (unsigned long long)n, CT_MAX_HEADER);
+            return ct_bad_file(err, path, "the header length is %llu bytes; the limit of the format is %d",
+                               (unsigned long long)n, CT_MAX_HEADER);
         return ct_fail(err, CARAT_E_FORMAT,
                        "%s is not a safetensors file: an 8-byte header length and '{' were expected at the "
                        "start; perhaps a failed download or a Git LFS pointer",
                        path);
     }
     if (n > bytes.size - 8)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the file ends at byte %zu inside the header, which takes %llu bytes from byte 8",
-                       path, bytes.size, (unsigned long long)n);
+        return ct_bad_file(err, path,
+                           "the file ends at byte %zu inside the header, which takes %llu bytes from byte 8",
+                           bytes.size, (unsigned long long)n);
 
     struct ct_json j;
     size_t data_at = 8 + (size_t)n;

@@ -54,32 +54,31 @@ static carat_status read_sbs_header(struct sbs *s)
     size_t end = b.size - HEADER;
     bool head = sbs_magic_at(b, 0) && ct_le32(b.data + 4) != 0, tail = end >= HEADER && sbs_magic_at(b, end);
     if (head && tail)
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: a header at byte 0 counts %u blobs, and a footer at byte %zu counts %u; an SBS "
-                       "file has one or the other",
-                       s->path, (unsigned)ct_le32(b.data + 4), end, (unsigned)ct_le32(b.data + end + 4));
+        return ct_bad_file(s->err, s->path,
+                           "a header at byte 0 counts %u blobs, and a footer at byte %zu counts %u; an SBS "
+                           "file has one or the other",
+                           (unsigned)ct_le32(b.data + 4), end, (unsigned)ct_le32(b.data + end + 4));
     if (!head && !tail)
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: the header counts 0 blobs, and there is no SBS footer at byte %zu, 16 before the "
-                       "end: the file is cut off",
-                       s->path, end);
+        return ct_bad_file(s->err, s->path,
+                           "the header counts 0 blobs, and there is no SBS footer at byte %zu, 16 before the "
+                           "end: the file is cut off",
+                           end);
     size_t at = head ? 0 : end;
     uint32_t n = ct_le32(b.data + at + 4);
     uint64_t size = ct_le64(b.data + at + 8);
     s->version = head ? 1 : 2;
     if (n == 0 || n > MAX_BLOB)
-        return ct_fail(s->err, CARAT_E_FORMAT, "%s: the header at byte %zu counts %u blobs, expected 1 to %d",
-                       s->path, at, (unsigned)n, MAX_BLOB);
+        return ct_bad_file(s->err, s->path, "the header at byte %zu counts %u blobs, expected 1 to %d", at,
+                           (unsigned)n, MAX_BLOB);
     if (size != b.size)
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: the header at byte %zu says %llu bytes, but the file has %zu", s->path, at,
-                       (unsigned long long)size, b.size);
+        return ct_bad_file(s->err, s->path, "the header at byte %zu says %llu bytes, but the file has %zu",
+                           at, (unsigned long long)size, b.size);
     s->n = (int)n;
     size_t length = (size_t)n * ENTRY /* at most 2^19 */, rest = head ? HEADER : HEADER + ALIGN;
     if (b.size < rest || length > b.size - rest)
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: a directory of %u blobs takes %zu bytes, which do not fit into %zu", s->path,
-                       (unsigned)n, length, b.size);
+        return ct_bad_file(s->err, s->path,
+                           "a directory of %u blobs takes %zu bytes, which do not fit into %zu", (unsigned)n,
+                           length, b.size);
     s->directory = head ? HEADER : end - length;
     s->limit = head ? b.size : s->directory;
     return CARAT_OK;
@@ -97,10 +96,10 @@ static carat_status read_blob_name(struct sbs *s, struct blob *blob, size_t at)
         clean = clean && key[i] == 0;
     char q[CT_QUOTE];
     if (!clean)
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: the blob name at byte %zu is %s, expected 1 to 16 printable ASCII characters and "
-                       "zeros behind them",
-                       s->path, at, ct_quote(q, (struct ct_str){key, KEY}));
+        return ct_bad_file(s->err, s->path,
+                           "the blob name at byte %zu is %s, expected 1 to 16 printable ASCII characters and "
+                           "zeros behind them",
+                           at, ct_quote(q, (struct ct_str){key, KEY}));
     blob->name = (struct ct_str){key, n};
     return CARAT_OK;
 }
@@ -120,30 +119,14 @@ static carat_status read_range(struct sbs *s, int i, size_t next)
                           : NULL;
 
     if (why)
-        return ct_fail(
-            s->err, CARAT_E_FORMAT,
-            "%s: blob %s has %llu bytes at byte %llu, expected it at byte %zu and to end by byte %zu: %s",
-            s->path, ct_quote(q, blob->name), (unsigned long long)size, (unsigned long long)offset, next,
-            s->limit, why);
+        return ct_bad_file(
+            s->err, s->path,
+            "blob %s has %llu bytes at byte %llu, expected it at byte %zu and to end by byte %zu: %s",
+            ct_quote(q, blob->name), (unsigned long long)size, (unsigned long long)offset, next, s->limit,
+            why);
     blob->offset = offset;
     blob->size = (size_t)size;
     return CARAT_OK;
-}
-
-static carat_status index_blobs(struct sbs *s)
-{
-    char q[CT_QUOTE];
-    int first, second;
-
-    for (int i = 0; i < s->n; i++)
-        s->index.name[i] = (struct ct_name){s->blob[i].name, i};
-    s->index.n = s->n;
-    second = ct_index_sort(&s->index, &first);
-    if (second < 0)
-        return CARAT_OK;
-    return ct_fail(s->err, CARAT_E_FORMAT, "%s: blob %s is there twice: at byte %llu and at byte %llu",
-                   s->path, ct_quote(q, s->blob[first].name), (unsigned long long)s->blob[first].offset,
-                   (unsigned long long)s->blob[second].offset);
 }
 
 /* Blobs lie back to back in the order of the directory, each padded to 256 bytes; pad bytes mean nothing. */
@@ -153,9 +136,9 @@ static carat_status read_directory(struct sbs *s)
     char q[CT_QUOTE];
 
     s->blob = ct_arena_push(&s->f->arena, (size_t)s->n, sizeof *s->blob);
-    s->index.name = ct_arena_push(&s->f->arena, (size_t)s->n, sizeof *s->index.name);
-    if (!s->blob || !s->index.name)
+    if (!s->blob)
         return ct_no_memory(s->err, s->path);
+    CT_TRY(ct_index_reserve(s->f, &s->index, (size_t)s->n, s->err));
     for (int i = 0; i < s->n; i++) {
         CT_TRY(read_blob_name(s, &s->blob[i], s->directory + (size_t)i * KEY));
         CT_TRY(read_range(s, i, next));
@@ -163,15 +146,15 @@ static carat_status read_directory(struct sbs *s)
         if (end > SIZE_MAX - ALIGN)
             return ct_no_memory(s->err, s->path);
         next = ct_round_up(end, ALIGN);
+        ct_index_add(&s->index, s->blob[i].name, s->path, s->blob[i].offset);
     }
-    CT_TRY(index_blobs(s));
+    CT_TRY(ct_index_sort(&s->index, "blob", s->err));
     /* the first writers did not pad the end */
     if (s->version == 1 && s->bytes.size != end && s->bytes.size != next &&
         s->bytes.size != ct_round_up(next, END_ALIGN))
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: the last blob %s ends at byte %zu, but the file has %zu bytes, expected %zu",
-                       s->path, ct_quote(q, s->blob[s->n - 1].name), end, s->bytes.size,
-                       ct_round_up(next, END_ALIGN));
+        return ct_bad_file(
+            s->err, s->path, "the last blob %s ends at byte %zu, but the file has %zu bytes, expected %zu",
+            ct_quote(q, s->blob[s->n - 1].name), end, s->bytes.size, ct_round_up(next, END_ALIGN));
     return CARAT_OK;
 }
 
@@ -191,7 +174,7 @@ static carat_status open_fields(struct sbs *s, const char *name, struct ct_sbs_c
 {
     const struct blob *b = find_blob(s, name);
     if (!b)
-        return ct_fail(s->err, CARAT_E_FORMAT, "%s: there is no blob \"%s\" among %d", s->path, name, s->n);
+        return ct_bad_file(s->err, s->path, "there is no blob \"%s\" among %d", name, s->n);
     return ct_sbs_cursor_init(c, s->path, name, blob_bytes(s, b), b->offset, &s->f->arena, s->err);
 }
 
@@ -246,18 +229,17 @@ static carat_status check_sbs_entry(const struct sbs *s, const struct ct_sbs_ent
 
     for (size_t i = 0; i < CT_COUNT(check); i++)
         if (check[i].wrong)
-            return ct_fail(
-                s->err, CARAT_E_FORMAT,
-                "%s: blob \"%s\" at byte %llu: the entry in \"toc\" at byte %llu says %u x %u of type %s, "
-                "and its %s is %llu, expected %llu",
-                s->path, e->name, (unsigned long long)b->offset, (unsigned long long)e->offset,
-                (unsigned)e->rows, (unsigned)e->cols, t->name, check[i].what,
-                (unsigned long long)check[i].found, (unsigned long long)check[i].expected);
+            return ct_bad_file(s->err, s->path,
+                               "blob \"%s\" at byte %llu: the entry in \"toc\" at byte %llu says %u x %u of "
+                               "type %s, and its %s is %llu, expected %llu",
+                               e->name, (unsigned long long)b->offset, (unsigned long long)e->offset,
+                               (unsigned)e->rows, (unsigned)e->cols, t->name, check[i].what,
+                               (unsigned long long)check[i].found, (unsigned long long)check[i].expected);
     if (!(e->scale > 0))
-        return ct_fail(
-            s->err, CARAT_E_FORMAT,
-            "%s: blob \"toc\": the entry of \"%s\" at byte %llu has the scale %g, expected a positive number",
-            s->path, e->name, (unsigned long long)e->offset, (double)e->scale);
+        return ct_bad_file(
+            s->err, s->path,
+            "blob \"toc\": the entry of \"%s\" at byte %llu has the scale %g, expected a positive number",
+            e->name, (unsigned long long)e->offset, (double)e->scale);
     return CARAT_OK;
 }
 
@@ -268,10 +250,10 @@ static carat_status add_sbs_tensor(struct sbs *s, const struct ct_sbs_entry *e)
     const struct sbs_type *type = &sbs_types[e->type];
     struct ct_tensor *t;
     if (!b)
-        return ct_fail(
-            s->err, CARAT_E_FORMAT,
-            "%s: blob \"toc\": the entry at byte %llu names \"%s\", which is not a blob of this file",
-            s->path, (unsigned long long)e->offset, e->name);
+        return ct_bad_file(
+            s->err, s->path,
+            "blob \"toc\": the entry at byte %llu names \"%s\", which is not a blob of this file",
+            (unsigned long long)e->offset, e->name);
     CT_TRY(check_sbs_entry(s, e, b, type));
     CT_TRY(ct_file_add(s->f, &t, s->err));
     t->name = e->name;
@@ -300,16 +282,16 @@ static carat_status read_contents(struct sbs *s, const struct ct_sbs_config *con
         if (!more)
             break;
         if (n == s->n)
-            return ct_fail(s->err, CARAT_E_FORMAT,
-                           "%s: blob \"toc\": entry %d at byte %llu, but the file has %d blobs", s->path,
-                           n + 1, (unsigned long long)e.offset, s->n);
+            return ct_bad_file(s->err, s->path,
+                               "blob \"toc\": entry %d at byte %llu, but the file has %d blobs", n + 1,
+                               (unsigned long long)e.offset, s->n);
         CT_TRY(add_sbs_tensor(s, &e));
         least = CT_MIN(least, sbs_types[e.type].bits);
     }
     if (sbs_types[config->weight].bits != least)
-        return ct_fail(s->err, CARAT_E_FORMAT,
-                       "%s: ModelConfig.weight is %s, but the narrowest tensor in \"toc\" has %d bits",
-                       s->path, sbs_types[config->weight].name, least);
+        return ct_bad_file(s->err, s->path,
+                           "ModelConfig.weight is %s, but the narrowest tensor in \"toc\" has %d bits",
+                           sbs_types[config->weight].name, least);
     return CARAT_OK;
 }
 
@@ -334,8 +316,8 @@ carat_status ct_sbs_open(struct ct_file *f, const char *path, struct ct_bytes by
     struct sbs s = {.f = f, .path = path, .bytes = bytes, .err = err};
     struct ct_sbs_cursor c;
     if (bytes.size < HEADER + ENTRY)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the SBS file ends at byte %zu, inside its header or directory", path, bytes.size);
+        return ct_bad_file(err, path, "the SBS file ends at byte %zu, inside its header or directory",
+                           bytes.size);
     CT_TRY(read_sbs_header(&s));
     CT_TRY(read_directory(&s));
     if (!find_blob(&s, "config") && !find_blob(&s, "toc"))

@@ -139,8 +139,8 @@ static uint32_t next_word(struct ct_sbs_cursor *c, const struct record *r, const
         return 0;
     if (c->at < c->end)
         return peek(c, c->at++);
-    c->status = ct_fail(c->err, CARAT_E_FORMAT, "%s: blob \"%s\" ends at byte %llu inside %s.%s", c->path,
-                        c->blob, byte_of(c, c->end), r->name, field);
+    c->status = ct_bad_file(c->err, c->path, "blob \"%s\" ends at byte %llu inside %s.%s", c->blob,
+                            byte_of(c, c->end), r->name, field);
     return 0;
 }
 
@@ -148,10 +148,9 @@ static void fail_field(struct ct_sbs_cursor *c, const struct record *r, const ch
                        const char *expected)
 {
     if (!c->status)
-        c->status =
-            ct_fail(c->err, CARAT_E_FORMAT, "%s: blob \"%s\": %s.%s at byte %llu is %u (0x%08x), expected %s",
-                    c->path, c->blob, r->name, field, byte_of(c, c->at - 1), (unsigned)found, (unsigned)found,
-                    expected);
+        c->status = ct_bad_file(
+            c->err, c->path, "blob \"%s\": %s.%s at byte %llu is %u (0x%08x), expected %s", c->blob, r->name,
+            field, byte_of(c, c->at - 1), (unsigned)found, (unsigned)found, expected);
 }
 
 /* A count of things of at least one word each: at most max, and not more than there are words left. */
@@ -271,9 +270,9 @@ static void read_record(struct ct_sbs_cursor *c, const struct record *r, void *o
     memcpy(out, r->defaults, r->size);
     uint32_t n = next_word(c, r, "size");
     if (!c->status && n > outer - c->at)
-        c->status = ct_fail(c->err, CARAT_E_FORMAT,
-                            "%s: blob \"%s\": a %s at byte %llu has %u words, but only %zu are left", c->path,
-                            c->blob, r->name, byte_of(c, c->at - 1), (unsigned)n, outer - c->at);
+        c->status =
+            ct_bad_file(c->err, c->path, "blob \"%s\": a %s at byte %llu has %u words, but only %zu are left",
+                        c->blob, r->name, byte_of(c, c->at - 1), (unsigned)n, outer - c->at);
     if (c->status)
         return;
     c->end = c->at + n;
@@ -292,9 +291,8 @@ carat_status ct_sbs_cursor_init(struct ct_sbs_cursor *c, const char *path, const
     c->err = err;
     if (bytes.size % 4 == 0)
         return CARAT_OK;
-    return ct_fail(err, CARAT_E_FORMAT,
-                   "%s: blob \"%s\" at byte %llu has %zu bytes, expected a multiple of 4", path, blob,
-                   (unsigned long long)offset, bytes.size);
+    return ct_bad_file(err, path, "blob \"%s\" at byte %llu has %zu bytes, expected a multiple of 4", blob,
+                       (unsigned long long)offset, bytes.size);
 }
 
 carat_status ct_sbs_read_config(struct ct_sbs_cursor *c, struct ct_sbs_config *out)

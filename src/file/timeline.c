@@ -4,6 +4,7 @@
 #include "file/timeline.h"
 
 #include "base/hash.h"
+#include "file/file.h"
 
 _Static_assert(sizeof(struct ct_timeline_header) == 8 + 8 + 8 + 80 + 32 + 8, "there are no holes in it");
 
@@ -38,34 +39,35 @@ struct ct_timeline_header ct_timeline_head(const struct ct_timeline *t)
     return h;
 }
 
-static carat_status timeline_range(const char *path, const char *what, uint64_t found, uint64_t least,
-                                   uint64_t most, carat_error *err)
-{
-    if (found >= least && found <= most)
-        return CARAT_OK;
-    return ct_fail(err, CARAT_E_FORMAT,
-                   "%s: in the header of the timeline file: %s is %llu, expected %llu to %llu", path, what,
-                   (unsigned long long)found, (unsigned long long)least, (unsigned long long)most);
-}
-
 static carat_status check_facts(const char *path, const struct ct_timeline_facts *f, carat_error *err)
 {
+    const struct {
+        const char *what;
+        uint64_t found, least, most;
+    } range[] = {
+        {"exact", f->exact, 0, 1},
+        {"the type of K and V", f->kv, CARAT_KV_BF16, CARAT_KV_Q8},
+        {"the first layer", f->first_layer, 0, CT_TIMELINE_LAYERS},
+        {"the number of layers", f->layers, 1, CT_TIMELINE_LAYERS},
+        {"the vocabulary", f->n_vocab, 1, CT_TIMELINE_TOKENS},
+        {"the number of tokens", f->n, 1, CT_TIMELINE_TOKENS},
+        {"the lowest local position", f->lowest, 0, f->n},
+        {"the number of logits", f->n_logits, f->n_logits ? f->n_vocab : 0, f->n_vocab},
+        {"the size of the note", f->note_size, 0, CT_TIMELINE_NOTE},
+    };
     for (size_t i = 0; i < sizeof f->content; i++)
         if (ct_hex_digit(f->content[i]) < 0)
-            return ct_fail(err, CARAT_E_FORMAT,
-                           "%s: in the header of the timeline file: byte %zu of the model's hash is no "
-                           "hexadecimal digit",
-                           path, i);
-    CT_TRY(timeline_range(path, "exact", f->exact, 0, 1, err));
-    CT_TRY(timeline_range(path, "the type of K and V", f->kv, CARAT_KV_BF16, CARAT_KV_Q8, err));
-    CT_TRY(timeline_range(path, "the first layer", f->first_layer, 0, CT_TIMELINE_LAYERS, err));
-    CT_TRY(timeline_range(path, "the number of layers", f->layers, 1, CT_TIMELINE_LAYERS, err));
-    CT_TRY(timeline_range(path, "the vocabulary", f->n_vocab, 1, CT_TIMELINE_TOKENS, err));
-    CT_TRY(timeline_range(path, "the number of tokens", f->n, 1, CT_TIMELINE_TOKENS, err));
-    CT_TRY(timeline_range(path, "the lowest local position", f->lowest, 0, f->n, err));
-    CT_TRY(timeline_range(path, "the number of logits", f->n_logits, f->n_logits ? f->n_vocab : 0, f->n_vocab,
-                          err));
-    return timeline_range(path, "the size of the note", f->note_size, 0, CT_TIMELINE_NOTE, err);
+            return ct_bad_file(err, path,
+                               "in the header of the timeline file: byte %zu of the model's hash is no "
+                               "hexadecimal digit",
+                               i);
+    for (size_t i = 0; i < CT_COUNT(range); i++)
+        if (range[i].found < range[i].least || range[i].found > range[i].most)
+            return ct_bad_file(err, path,
+                               "in the header of the timeline file: %s is %llu, expected %llu to %llu",
+                               range[i].what, (unsigned long long)range[i].found,
+                               (unsigned long long)range[i].least, (unsigned long long)range[i].most);
+    return CARAT_OK;
 }
 
 static carat_status check_ids(const char *path, const struct ct_timeline *t, carat_error *err)
@@ -73,9 +75,8 @@ static carat_status check_ids(const char *path, const struct ct_timeline *t, car
     for (size_t i = 0; i < t->facts.n; i++) {
         uint32_t id = ct_le32(t->part[CT_TIMELINE_IDS].data + i * sizeof(int32_t));
         if (id >= t->facts.n_vocab)
-            return ct_fail(err, CARAT_E_FORMAT,
-                           "%s: token %zu is %u, expected less than the vocabulary of %u", path, i, id,
-                           t->facts.n_vocab);
+            return ct_bad_file(err, path, "token %zu is %u, expected less than the vocabulary of %u", i, id,
+                               t->facts.n_vocab);
     }
     return CARAT_OK;
 }
@@ -88,27 +89,25 @@ carat_status ct_timeline_read(struct ct_timeline *t, const char *path, struct ct
     size_t size;
 
     if (bytes.size < sizeof h)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: has %zu bytes, expected at least the %zu of a timeline file",
-                       path, bytes.size, sizeof h);
+        return ct_bad_file(err, path, "has %zu bytes, expected at least the %zu of a timeline file",
+                           bytes.size, sizeof h);
     memcpy(&h, bytes.data, sizeof h);
     if (memcmp(h.magic, CT_TIMELINE_MAGIC, sizeof h.magic) != 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: is not a timeline file: it does not begin with %s", path,
-                       CT_TIMELINE_MAGIC);
+        return ct_bad_file(err, path, "is not a timeline file: it does not begin with %s", CT_TIMELINE_MAGIC);
     if (h.layout != CT_TIMELINE_LAYOUT)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline file of layout %u, expected %d", path,
                        h.layout, CT_TIMELINE_LAYOUT);
     if (h.header_hash != ct_hash64(&h, offsetof(struct ct_timeline_header, header_hash)))
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the header of the timeline file is damaged", path);
+        return ct_bad_file(err, path, "the header of the timeline file is damaged");
     CT_TRY(check_facts(path, &h.facts, err));
     t->numerics = h.numerics;
     t->facts = h.facts;
     if (!ct_timeline_divide(t, bytes, &size) || size != bytes.size || h.file_size != bytes.size)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: has %zu bytes, expected %llu: the timeline file is cut, or its header wrong",
-                       path, bytes.size, (unsigned long long)h.file_size);
+        return ct_bad_file(err, path,
+                           "has %zu bytes, expected %llu: the timeline file is cut, or its header wrong",
+                           bytes.size, (unsigned long long)h.file_size);
     for (int i = 0; i < CT_TIMELINE_PARTS; i++)
         if (h.hash[i] != ct_hash64(t->part[i].data, t->part[i].size))
-            return ct_fail(err, CARAT_E_FORMAT, "%s: the %s of the timeline file are damaged", path,
-                           names[i]);
+            return ct_bad_file(err, path, "the %s of the timeline file are damaged", names[i]);
     return check_ids(path, t, err);
 }

@@ -203,7 +203,7 @@ static const struct bad_case headers[] = {
     {"S4",
      "the same name in other letters",
      HEAD_("\"scalar\"", "\"model.norm.weig\\u0068t\""),
-     {"tensor \"model.norm.weight\" is there twice: with data at byte"}},
+     {"tensor \"model.norm.weight\" is there twice: at byte"}},
     {"S4",
      "two dtypes",
      HEAD_("\"dtype\":\"BF16\"", "\"dtype\":\"BF16\",\"dtype\":\"BF16\""),

@@ -37,7 +37,7 @@ static void one_byte_more(struct bad_place *p, const void *with)
 /* n matrices that were made, all of them the same one, with so many bytes from so many behind the weights on. */
 struct of_made {
     uint32_t n;
-    struct ct_packed_made m;
+    struct ct_packed_weight m;
 };
 #define BEHIND 4096
 #define FAR    ((uint64_t)1 << 50)
@@ -47,7 +47,7 @@ static void with_made(struct bad_place *p, const void *with)
     struct packed k = made(OF_GGUF);
     struct ct_packed_header h = packed_header(&k.file);
     struct buf old = {0};
-    struct ct_packed_made *all = calloc(w->n, sizeof *all);
+    struct ct_packed_weight *all = calloc(w->n, sizeof *all);
     assert_non_null(all);
     for (uint32_t i = 0; i < w->n; i++) {
         all[i] = w->m;

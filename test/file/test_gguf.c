@@ -98,7 +98,7 @@ static void reads_everything(void **state)
         assert_int_equal(ct_file_kind(f), CT_FILE_GGUF);
         assert_int_equal(f->version, version);
         assert_string_equal(ct_file_path(f), "model.gguf");
-        assert_int_equal(f->metas.n, 17);
+        assert_int_equal(f->metas.index.n, 17);
         assert_int_equal(ct_file_tensor_count(f), 3);
         check_tensors(f, copy, b.n);
         assert_null(ct_file_side(f, "config.json").data);
@@ -282,7 +282,7 @@ static void refuses_headers(void **state)
     uint8_t *copy;
     put_header(&b, 3, 0, 0);
     assert_int_equal(open_bytes(&f, b.p, b.n, NULL, &copy), CARAT_OK);
-    assert_int_equal(ct_file_tensor_count(f) + f->metas.n, 0);
+    assert_int_equal(ct_file_tensor_count(f) + f->metas.index.n, 0);
     assert_null(ct_file_meta(f, ""));
     ct_file_close(f);
     free(copy);
@@ -335,7 +335,7 @@ static void refuses_metadata(void **state)
     put_meta_u32(&b, "twice", 1);
     put_meta_u32(&b, "once", 1);
     put_meta_u32(&b, "twice", 1);
-    refuse(&b, CARAT_E_FORMAT, "\"twice\" is there twice: with its value at byte 41 and at byte 82");
+    refuse(&b, CARAT_E_FORMAT, "\"twice\" is there twice: at byte 41, and at byte 82");
 
     static const uint32_t alignments[] = {0, 1, 3, 4, 7, 48, 0x200000, 0x80000000u};
     for (size_t i = 0; i < CT_COUNT(alignments); i++) {

@@ -89,8 +89,8 @@ static void same_file(const struct ct_file *a, const struct ct_file *b, bool tok
     }
     /* besides, who packs adds the content hash */
     assert_non_null(ct_file_meta(b, CT_CONTENT_KEY));
-    assert_int_equal(a->metas.n + !ct_file_meta(a, CT_CONTENT_KEY), b->metas.n);
-    for (int i = 0; i < a->metas.n; i++) {
+    assert_int_equal(a->metas.index.n + !ct_file_meta(a, CT_CONTENT_KEY), b->metas.index.n);
+    for (int i = 0; i < a->metas.index.n; i++) {
         const struct ct_meta *m = &a->metas.meta[i];
         char key[256];
         snprintf(key, sizeof key, "%.*s", (int)m->key.n, m->key.s);

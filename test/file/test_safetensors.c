@@ -68,7 +68,7 @@ static void reads_everything(void **state)
     assert_int_equal(ct_file_kind(f), CT_FILE_HF);
     assert_int_equal(f->version, 0);
     assert_int_equal(ct_file_tensor_count(f), 5);
-    assert_int_equal(f->metas.n, 0);
+    assert_int_equal(f->metas.index.n, 0);
     assert_null(ct_file_meta(f, "general.architecture"));
     assert_int_equal(ct_file_side(f, "config.json").size, 2);
     assert_null(ct_file_side(f, "tokenizer.json").data);
