@@ -344,7 +344,7 @@ static void no_memory(void **state)
     carat_status status = ct_tokenizer_from_tables(&mapped, "a.packed", tables, false, &err);
     refuse = false;
     assert_int_equal(status, CARAT_E_MEMORY);
-    assert_non_null(strstr(err.message, "a.packed: no memory"));
+    assert_non_null(strstr(err.message, "out of memory for a.packed"));
     assert_null(mapped);
     free((void *)tables.data);
 }

@@ -45,11 +45,6 @@ void ct_bpe_free(struct ct_bpe *b)
     free(b->spill.key);
 }
 
-static carat_status bpe_no_memory(carat_error *err)
-{
-    return ct_fail(err, CARAT_E_MEMORY, "no memory to encode the text");
-}
-
 /* Room for one more symbol in the arrays that hold a value for each. */
 static bool grow_symbols(struct ct_bpe *b)
 {
@@ -75,10 +70,10 @@ carat_status ct_bpe_add(struct ct_bpe *b, int32_t id, const char *text, size_t n
 {
     CT_TRY(ct_bpe_look(b, err));
     if (b->n == b->capacity && !grow_symbols(b))
-        return bpe_no_memory(err);
+        return ct_no_memory(err, "encoding a text");
     if (ct_tokenizer_by_text(b->t)) {
         if (!ct_array_grow(&b->text, &b->text_capacity, b->n_text + n, 1))
-            return bpe_no_memory(err);
+            return ct_no_memory(err, "encoding a text");
         b->at[b->n] = b->n_text;
         memcpy(b->text + b->n_text, text, n);
         b->n_text += (uint32_t)n;
@@ -300,11 +295,11 @@ static uint32_t long_candidate(struct ct_bpe *b, uint32_t i)
 static carat_status merge_long(struct ct_bpe *b, carat_error *err)
 {
     if (!prepare_long(b))
-        return bpe_no_memory(err);
+        return ct_no_memory(err, "encoding a text");
     for (uint32_t i = 0; i < b->n; i++) {
         CT_TRY(ct_bpe_look(b, err));
         if (!lane_attach(b, i, long_candidate(b, i)))
-            return bpe_no_memory(err);
+            return ct_no_memory(err, "encoding a text");
     }
     for (uint32_t i; best_position(b, &i);) {
         CT_TRY(ct_bpe_look(b, err));
@@ -316,10 +311,10 @@ static carat_status merge_long(struct ct_bpe *b, carat_error *err)
         if (i) { /* first, as lanes grow at their end */
             uint32_t left = i - b->span[i - 1];
             if (!lane_attach(b, left, long_candidate(b, left)))
-                return bpe_no_memory(err);
+                return ct_no_memory(err, "encoding a text");
         }
         if (!lane_attach(b, i, long_candidate(b, i)))
-            return bpe_no_memory(err);
+            return ct_no_memory(err, "encoding a text");
     }
     /* Close the gaps, so that the survivors lie side by side as after merge_short. */
     uint32_t kept = 0;

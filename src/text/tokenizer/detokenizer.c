@@ -61,38 +61,26 @@ static size_t put_replacements(char *out, size_t count)
 
 /* ---- whole ---- */
 
-/* Turns the run of bytes text[from, n) into characters in place; at most three times as long. */
-static size_t close_run(const struct ct_tokenizer *t, char *text, size_t from, size_t n, char *spare)
+/* Writes the text of a run of byte tokens; at most three times as long. */
+static size_t put_run(const struct ct_tokenizer *t, char *out, const char *run, size_t n)
 {
-    size_t bad = 0, out = 0;
-    for (size_t i = from; i < n;) {
-        size_t width = ct_utf8_length((const uint8_t *)text + i, n - i);
-        bad += width == 0;
-        i += width ? width : 1;
-    }
-    if (bad == 0)
-        return n;
-    if (t->source == CT_SOURCE_JSON)
-        return from + put_replacements(text + from, n - from);
-    memcpy(spare, text + from, n - from);
-    for (size_t i = 0; i < n - from;) {
-        size_t width = ct_utf8_length((const uint8_t *)spare + i, n - from - i);
+    size_t used = 0;
+    if (t->source == CT_SOURCE_JSON && !ct_utf8_valid(run, n))
+        return put_replacements(out, n);
+    for (size_t i = 0, width; i < n; i += CT_MAX(width, 1)) {
+        width = ct_utf8_length((const uint8_t *)run + i, n - i);
         if (width)
-            memcpy(text + from + out, spare + i, width);
-        else
-            put_replacements(text + from + out, 1);
-        out += width ? width : 3;
-        i += width ? width : 1;
+            memcpy(out + used, run + i, width);
+        used += width ? width : put_replacements(out + used, 1);
     }
-    return from + out;
+    return used;
 }
 
 carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags,
                                  char **text, size_t *n, carat_error *err)
 {
-    size_t bound = 1, bytes = 1, used = 0, run = 0; /* run: length of the byte run at the end of the text */
+    size_t bound = 1, bytes = 1, used = 0, n_run = 0;
     struct ct_str piece;
-    char *spare = NULL, *out = NULL;
     for (int i = 0; i < n_ids; i++) {
         if (ids[i] < 0 || ids[i] >= t->n)
             return ct_fail(err, CARAT_E_ARGUMENT, "token %d is %d, expected 0 to %d", i, ids[i], t->n - 1);
@@ -100,33 +88,28 @@ carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *id
         bound += a == BYTE ? 3 : a == TEXT ? piece.n : 0;
         bytes += a == BYTE;
     }
-    out = malloc(bound);
-    spare = malloc(bytes);
-    if (!out || !spare)
-        goto fail;
+    char *out = malloc(bound), *run = malloc(bytes); /* run: the byte tokens at the end of the text */
+    if (!out || !run) {
+        free(out);
+        free(run);
+        return ct_fail(err, CARAT_E_MEMORY, "no memory to decode %d tokens", n_ids);
+    }
     for (int i = 0; i < n_ids; i++) {
         enum action a = classify(t, ids[i], flags, &piece);
-        if (a == NOTHING)
+        if (a == BYTE)
+            run[n_run++] = (char)ct_piece_byte(piece);
+        if (a == BYTE || a == NOTHING)
             continue;
-        if (a == BYTE) {
-            out[used++] = (char)ct_piece_byte(piece);
-            run++;
-            continue;
-        }
-        used = close_run(t, out, used - run, used, spare);
-        run = 0;
+        used += put_run(t, out + used, run, n_run);
+        n_run = 0;
         used += a == TEXT ? put_piece(out + used, piece) : 0;
     }
-    used = close_run(t, out, used - run, used, spare);
+    used += put_run(t, out + used, run, n_run);
     out[used] = 0;
-    free(spare);
+    free(run);
     *text = out;
     *n = used;
     return CARAT_OK;
-fail:
-    free(out);
-    free(spare);
-    return ct_fail(err, CARAT_E_MEMORY, "no memory to decode %d tokens", n_ids);
 }
 
 /* ---- stream ---- */

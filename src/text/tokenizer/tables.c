@@ -126,8 +126,8 @@ static carat_status tables_wrong(const struct walk *w, enum array array, size_t 
 {
     char sentence[256];
     CT_FORMAT(sentence, format);
-    return ct_fail(w->err, CARAT_E_FORMAT, "%s: tokenizer tables: %s[%zu] at byte %zu: %s", w->name,
-                   arrays[array].name, i, w->l->at[array] + i * arrays[array].width, sentence);
+    return ct_bad_file(w->err, w->name, "tokenizer tables: %s[%zu] at byte %zu: %s", arrays[array].name, i,
+                       w->l->at[array] + i * arrays[array].width, sentence);
 }
 
 static carat_status scalar_out_of_range(const struct walk *w, enum array array, size_t i, const char *what,
@@ -299,29 +299,27 @@ static carat_status tables_head(const char *name, struct ct_bytes tables, carat_
 {
     struct header h;
     if (tables.size < sizeof h + SCALARS)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the tokenizer tables are %zu bytes long, expected at least %zu", name,
-                       tables.size, sizeof h + SCALARS);
+        return ct_bad_file(err, name, "the tokenizer tables are %zu bytes long, expected at least %zu",
+                           tables.size, sizeof h + SCALARS);
     if ((uintptr_t)tables.data % sizeof(uint64_t))
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the tokenizer tables lie at no multiple of %zu bytes", name,
-                       sizeof(uint64_t));
+        return ct_bad_file(err, name, "the tokenizer tables lie at no multiple of %zu bytes",
+                           sizeof(uint64_t));
     memcpy(&h, tables.data, sizeof h);
     if (memcmp(h.magic, magic, sizeof magic) != 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the tokenizer tables do not begin with \"%.8s\"", name,
-                       magic);
+        return ct_bad_file(err, name, "the tokenizer tables do not begin with \"%.8s\"", magic);
     if (h.version != VERSION || h.scalars != SCALARS)
-        return ct_fail(
-            err, CARAT_E_FORMAT,
-            "%s: the tokenizer tables are of version %u with %u bytes of scalars, expected %d with %zu", name,
+        return ct_bad_file(
+            err, name,
+            "the tokenizer tables are of version %u with %u bytes of scalars, expected %d with %zu",
             h.version, h.scalars, VERSION, SCALARS);
     if (h.size != tables.size)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: the tokenizer tables are %zu bytes long and say %llu", name,
-                       tables.size, (unsigned long long)h.size);
+        return ct_bad_file(err, name, "the tokenizer tables are %zu bytes long and say %llu", tables.size,
+                           (unsigned long long)h.size);
     /* A bool is 0 or 1 before it may be looked at. */
     for (size_t i = sizeof h + offsetof(struct ct_tokenizer, begins); i < sizeof h + SCALARS; i++)
         if (tables.data[i] > 1)
-            return ct_fail(err, CARAT_E_FORMAT, "%s: tokenizer tables: byte %zu is %d, expected 0 or 1", name,
-                           i, tables.data[i]);
+            return ct_bad_file(err, name, "tokenizer tables: byte %zu is %d, expected 0 or 1", i,
+                               tables.data[i]);
     return CARAT_OK;
 }
 
@@ -336,12 +334,10 @@ static carat_status tables_attach(struct ct_tokenizer *t, const char *name, stru
     memcpy(t, tables.data + sizeof(struct header), SCALARS);
     const char *what = wrong_scalar(t);
     if (what)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: tokenizer tables: the scalar %s is out of range", name,
-                       what);
+        return ct_bad_file(err, name, "tokenizer tables: the scalar %s is out of range", what);
     if (!lay_out(t, &l) || l.size != tables.size)
-        return ct_fail(err, CARAT_E_FORMAT,
-                       "%s: the tokenizer tables are %zu bytes long, but their arrays need %zu", name,
-                       tables.size, l.size);
+        return ct_bad_file(err, name, "the tokenizer tables are %zu bytes long, but their arrays need %zu",
+                           tables.size, l.size);
     for (int i = 0; i < ARRAYS; i++) {
         const void *array = tables.data + l.at[i];
         memcpy((char *)t + arrays[i].field, &array, sizeof array);
@@ -357,7 +353,7 @@ carat_status ct_tokenizer_from_tables(struct ct_tokenizer **out, const char *nam
     CT_TRY(tables_head(name, tables, err));
     struct ct_tokenizer *t = calloc(1, sizeof *t);
     if (!t)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", name);
+        return ct_no_memory(err, name);
     t->borrowed = true;
     return ct_tokenizer_give(out, t, tables_attach(t, name, tables, trusted, err));
 }

@@ -128,29 +128,25 @@ static carat_status add_character(struct ct_bpe *b, struct character c, uint32_t
             CT_TRY(ct_bpe_add(b, t->byte_id[(uint8_t)c.s[i]], NULL, 0, err));
         return CARAT_OK;
     }
-    if (t->fuse_unknown && b->n && b->id[b->n - 1] == t->unknown)
-        return CARAT_OK;
-    if (t->fuse_unknown && !b->n && b->unknown_open)
-        return CARAT_OK;
-    return ct_bpe_add(b, t->unknown, NULL, 0, err);
+    bool after_unknown = b->n ? b->id[b->n - 1] == t->unknown : b->unknown_open;
+    return t->fuse_unknown && after_unknown ? CARAT_OK : ct_bpe_add(b, t->unknown, NULL, 0, err);
 }
 
 /* Text between matched pieces. */
 static carat_status encode_run(struct ct_bpe *b, const char *text, size_t n, bool prefix, carat_error *err)
 {
     uint32_t before = 0;
-    bool first = true;
     b->unknown_open = false;
-    for (size_t i = 0; i < n || (first && prefix && n);) {
-        struct character c = first && prefix ? next_character(" ", 1) : next_character(text + i, n - i);
+    for (size_t i = 0, k = 0; i < n; k++) {
+        bool is_prefix = prefix && k == 0;
+        struct character c = is_prefix ? next_character(" ", 1) : next_character(text + i, n - i);
         uint32_t code = ct_utf8_decode((const uint8_t *)c.s, c.n);
-        if (!first && !ct_tokenizer_joins(b->t, before, code))
+        if (k && !ct_tokenizer_joins(b->t, before, code))
             CT_TRY(ct_bpe_run(b, err));
         CT_TRY(add_character(b, c, code, err));
-        i += first && prefix ? 0 : c.consumed;
-        b->taken += first && prefix ? 0 : c.consumed;
+        i += is_prefix ? 0 : c.consumed;
+        b->taken += is_prefix ? 0 : c.consumed;
         before = code;
-        first = false;
     }
     return ct_bpe_run(b, err);
 }
@@ -200,4 +196,22 @@ carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text,
     if (status != CARAT_OK)
         out->n = had;
     return status;
+}
+
+/* ---- the list of ids that encoding appends to ---- */
+
+void ct_tokens_free(carat_tokens *t)
+{
+    free(t->ids);
+    *t = (carat_tokens){0};
+}
+
+carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err)
+{
+    size_t capacity = (size_t)t->capacity;
+    if (t->n == INT_MAX || !ct_array_grow(&t->ids, &capacity, (size_t)t->n + 1, sizeof *t->ids))
+        return ct_fail(err, CARAT_E_MEMORY, "no memory for more than %d tokens", t->n);
+    t->capacity = (int)CT_MIN(capacity, (size_t)INT_MAX);
+    t->ids[t->n++] = id;
+    return CARAT_OK;
 }

@@ -6,11 +6,13 @@
 
 #include "text/tokenizer/tokenizer_parts.h"
 
-static carat_status gguf_bad_key(const struct ct_file *f, const struct ct_meta *m, const char *what,
-                                 carat_error *err)
+__attribute__((format(printf, 4, 5))) static carat_status
+gguf_bad_key(const struct ct_file *f, const struct ct_meta *m, carat_error *err, const char *format, ...)
 {
-    return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"%.*s\" at byte %llu: %s", ct_file_path(f),
-                   (int)m->key.n, m->key.s, (unsigned long long)m->offset, what);
+    char sentence[256];
+    CT_FORMAT(sentence, format);
+    return ct_bad_file(err, ct_file_path(f), "metadata key \"%.*s\" at byte %llu: %s", (int)m->key.n,
+                       m->key.s, (unsigned long long)m->offset, sentence);
 }
 
 /* An array of n numbers, or NULL in *m when absent. */
@@ -21,13 +23,10 @@ static carat_status gguf_array(const struct ct_file *f, const char *key, uint64_
     if (!*m)
         return CARAT_OK;
     if ((*m)->type != CT_META_ARRAY || (*m)->elem == CT_META_STRING || (*m)->elem == CT_META_ARRAY)
-        return gguf_bad_key(f, *m, "expected an array of numbers", err);
+        return gguf_bad_key(f, *m, err, "expected an array of numbers");
     if ((*m)->count != n)
-        return ct_fail(
-            err, CARAT_E_FORMAT,
-            "%s: metadata key \"%s\" at byte %llu has %llu numbers, expected %llu, one for each token",
-            ct_file_path(f), key, (unsigned long long)(*m)->offset, (unsigned long long)(*m)->count,
-            (unsigned long long)n);
+        return gguf_bad_key(f, *m, err, "%llu numbers found, expected %llu, one for each token",
+                            (unsigned long long)(*m)->count, (unsigned long long)n);
     return CARAT_OK;
 }
 
@@ -43,21 +42,17 @@ static carat_status gguf_pieces(struct ct_tokenizer *t, const struct ct_file *f,
         if (kind == 0) /* a type left undefined */
             kind = CT_PIECE_UNUSED;
         if (!(kind >= CT_PIECE_NORMAL && kind <= CT_PIECE_BYTE) || kind != (int)kind)
-            return ct_fail(
-                err, CARAT_E_FORMAT,
-                "%s: metadata key \"%.*s\" at byte %llu: the type of token %d is %g, expected 0 to 6",
-                ct_file_path(f), (int)types->key.n, types->key.s, (unsigned long long)types->offset, id,
-                kind);
+            return gguf_bad_key(f, types, err, "the type of token %d is %g, expected 0 to 6", id, kind);
         if (kind == CT_PIECE_BYTE && ct_piece_byte(s) < 0) {
             char q[CT_QUOTE];
-            return ct_fail(err, CARAT_E_FORMAT,
-                           "%s: token %d is a byte, but is spelled %s instead of <0x00> to <0xFF>",
-                           ct_file_path(f), id, ct_quote(q, s));
+            return ct_bad_file(err, ct_file_path(f),
+                               "token %d is a byte, but is spelled %s instead of <0x00> to <0xFF>", id,
+                               ct_quote(q, s));
         }
         CT_TRY(ct_tokenizer_add(t, ct_file_path(f), id, s, (int)kind, true, err));
     }
     if ((uint64_t)t->n != tokens->count)
-        return gguf_bad_key(f, tokens, "the array of tokens is cut off", err);
+        return gguf_bad_key(f, tokens, err, "the array of tokens is cut off");
     return CARAT_OK;
 }
 
@@ -66,11 +61,10 @@ static carat_status gguf_scores(struct ct_tokenizer *t, const struct ct_file *f,
     const struct ct_meta *m;
     CT_TRY(gguf_array(f, "tokenizer.ggml.scores", (uint64_t)t->n, &m, err));
     if (!m)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"tokenizer.ggml.scores\" is missing",
-                       ct_file_path(f));
+        return ct_bad_file(err, ct_file_path(f), "metadata key \"tokenizer.ggml.scores\" is missing");
     float *score = malloc((size_t)t->n * sizeof *score);
     if (!score)
-        return ct_fail(err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", ct_file_path(f));
+        return ct_no_memory(err, ct_file_path(f));
     for (int id = 0; id < t->n; id++)
         score[id] = (float)ct_meta_number(m, (uint64_t)id);
     carat_status status = ct_tokenizer_scores(t, ct_file_path(f), score, err);
@@ -101,9 +95,9 @@ static carat_status gguf_tokenizer(struct ct_tokenizer *t, const struct ct_file 
                        "that Gemma has",
                        ct_file_path(f), (unsigned long long)model->offset);
     if (tokens->type != CT_META_ARRAY || tokens->elem != CT_META_STRING)
-        return gguf_bad_key(f, tokens, "expected an array of strings", err);
+        return gguf_bad_key(f, tokens, err, "expected an array of strings");
     if (tokens->count == 0 || tokens->count > CT_VOCAB_MAX)
-        return gguf_bad_key(f, tokens, "expected 1 to 2097152 tokens", err);
+        return gguf_bad_key(f, tokens, err, "expected 1 to 2097152 tokens");
     CT_TRY(gguf_array(f, "tokenizer.ggml.token_type", tokens->count, &types, err));
     CT_TRY(gguf_pieces(t, f, tokens, types, err));
     ct_tokenizer_name_controls(t);
@@ -117,7 +111,7 @@ static carat_status gguf_tokenizer(struct ct_tokenizer *t, const struct ct_file 
     ct_tokenizer_add_end(t, eot);
     prefix = ct_file_meta(f, "tokenizer.ggml.add_space_prefix");
     if (prefix && prefix->type != CT_META_BOOL)
-        return gguf_bad_key(f, prefix, "expected a bool", err);
+        return gguf_bad_key(f, prefix, err, "expected a bool");
     t->space_prefix = prefix && prefix->u; /* absent: no prefix, the rule of every Gemma */
     t->fuse_unknown = false;
     CT_TRY(ct_tokenizer_finish(t, ct_file_path(f), err));

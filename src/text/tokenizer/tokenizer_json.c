@@ -8,18 +8,21 @@
  * kept and they are read at the end. */
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/array.h"
-#include "base/json.h"
+#include "base/json_tree.h"
 #include "base/utf8.h"
 #include "text/tokenizer/tokenizer_parts.h"
 
-#define ADDED_MAX   (1 << 16)
-#define UNKNOWN_MAX (1 << 20) /* values in members that are passed over */
+#define ADDED_MAX     (1 << 16)
+#define UNKNOWN_MAX   (1 << 20)      /* values in members that are passed over */
+#define COMPONENT_MAX (1 << 12)      /* in a normalizer, pre-tokenizer or decoder */
+#define META          "\xe2\x96\x81" /* U+2581 */
 
 struct added {
     int64_t id;
-    size_t at, n; /* in reader.text */
-    size_t byte;  /* in the file */
+    struct ct_str text; /* in the arena */
+    size_t byte;        /* in the file */
     bool special;
 };
 
@@ -41,8 +44,7 @@ struct reader {
 
     struct added *added;
     size_t n_added, added_capacity;
-    char *text; /* contents of added tokens */
-    size_t n_text, text_capacity;
+    struct ct_arena arena;
 
     int32_t *triple; /* [n_triple][3] */
     size_t n_triple, triple_capacity;
@@ -101,11 +103,6 @@ static carat_status json_add_place(const struct reader *r, size_t byte, const ca
     return ct_fail(r->err, why->code, "%s (%s, at byte %zu)", why->message, r->part, byte);
 }
 
-static carat_status json_no_memory(const struct reader *r)
-{
-    return ct_fail(r->err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", r->name);
-}
-
 static carat_status json_expect(struct reader *r, struct ct_json *j, enum ct_json_token token,
                                 const char *what)
 {
@@ -113,20 +110,24 @@ static carat_status json_expect(struct reader *r, struct ct_json *j, enum ct_jso
     return found == token ? CARAT_OK : malformed(r, j, found, what);
 }
 
-/* Skips a value of at most so many tokens: a file that holds nothing else is refused early. */
+/* Reads on to the end of what was opened at this depth: at most so many tokens, so that a file which holds
+ * nothing else is refused early. */
+static carat_status json_leave(struct reader *r, struct ct_json *j, int depth, size_t most)
+{
+    for (size_t n = 0; j->depth > depth; n++) {
+        if (ct_json_next(j) == CT_JSON_ERROR)
+            return malformed(r, j, CT_JSON_ERROR, "a value");
+        if (n == most)
+            return json_refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu values", most);
+    }
+    return CARAT_OK;
+}
+
 static carat_status json_skip(struct reader *r, struct ct_json *j, size_t most)
 {
     int depth = j->depth;
-    enum ct_json_token token;
-    size_t n = 0;
-    do {
-        token = ct_json_next(j);
-        if (token == CT_JSON_ERROR)
-            return malformed(r, j, token, "a value");
-        if (++n > most)
-            return json_refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu values", most);
-    } while (j->depth > depth || token == CT_JSON_KEY);
-    return CARAT_OK;
+    enum ct_json_token token = ct_json_next(j);
+    return token == CT_JSON_ERROR ? malformed(r, j, token, "a value") : json_leave(r, j, depth, most);
 }
 
 static carat_status read_bool(struct reader *r, struct ct_json *j, bool *out)
@@ -162,27 +163,22 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
         if (r->n_added == ADDED_MAX)
             return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "expected at most %d added tokens",
                                ADDED_MAX);
-        struct added a = {-1, 0, 0, j->start, false};
-        bool has_content = false;
+        struct added a = {.id = -1, .byte = j->start};
         while ((token = ct_json_next(j)) == CT_JSON_KEY) {
             bool flag = false;
             if (ct_str_is(j->string, "id")) {
                 CT_TRY(json_id(r, j, &a.id));
             } else if (ct_str_is(j->string, "content")) {
                 CT_TRY(json_expect(r, j, CT_JSON_STRING, "the content of an added token"));
-                if (has_content)
+                if (a.text.s)
                     return malformed(r, j, CT_JSON_STRING, "one content");
                 if (j->string.n == 0 || j->string.n > CT_PIECE_MAX)
                     return json_refuse(r, j->start, j->string.n ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT,
                                        "the content is %zu bytes long, expected 1 to %d", j->string.n,
                                        CT_PIECE_MAX);
-                if (!ct_array_grow(&r->text, &r->text_capacity, r->n_text + j->string.n, 1))
-                    return json_no_memory(r);
-                memcpy(r->text + r->n_text, j->string.s, j->string.n);
-                a.at = r->n_text;
-                a.n = j->string.n;
-                r->n_text += a.n;
-                has_content = true;
+                a.text = (struct ct_str){ct_arena_str(&r->arena, j->string.s, j->string.n), j->string.n};
+                if (!a.text.s)
+                    return ct_no_memory(r->err, r->name);
             } else if (ct_str_is(j->string, "special")) {
                 CT_TRY(read_bool(r, j, &a.special));
             } else if (ct_str_is(j->string, "single_word") || ct_str_is(j->string, "lstrip") ||
@@ -195,10 +191,10 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
                 CT_TRY(json_skip(r, j, UNKNOWN_MAX));
             }
         }
-        if (token != CT_JSON_OBJECT_END || a.id < 0 || !has_content)
+        if (token != CT_JSON_OBJECT_END || a.id < 0 || !a.text.s)
             return malformed(r, j, token, "an added token with id and content");
         if (!ct_array_grow(&r->added, &r->added_capacity, r->n_added + 1, sizeof *r->added))
-            return json_no_memory(r);
+            return ct_no_memory(r->err, r->name);
         r->added[r->n_added++] = a;
     }
 }
@@ -207,12 +203,12 @@ static carat_status read_added(struct reader *r, struct ct_json *j)
 static carat_status apply(struct reader *r, const struct added *a, carat_error *why)
 {
     struct ct_tokenizer *t = r->t;
-    struct ct_str text = {r->text + a->at, a->n};
+    struct ct_str text = a->text;
     int kind = a->special ? CT_PIECE_CONTROL : CT_PIECE_USER;
     if (a->id >= t->n || t->piece[a->id].kind == CT_PIECE_ABSENT)
         return ct_tokenizer_add(t, r->name, a->id, text, kind, false, why);
     if (t->piece[a->id].kind != CT_PIECE_NORMAL && t->piece[a->id].kind != CT_PIECE_BYTE)
-        return ct_fail(why, CARAT_E_FORMAT, "%s: two added tokens have the id %d", r->name, (int)a->id);
+        return ct_bad_file(why, r->name, "two added tokens have the id %d", (int)a->id);
     if (!ct_str_same(ct_piece_text(t, (int32_t)a->id), text))
         CT_TRY(ct_tokenizer_rename(t, r->name, (int32_t)a->id, text, why));
     t->piece[a->id].kind = (unsigned)kind & 7;
@@ -298,7 +294,7 @@ static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
     if (n == 0)
         return CARAT_OK;
     if (!ct_array_grow(&r->triple, &r->triple_capacity, (r->n_triple + n) * 3, sizeof *r->triple))
-        return json_no_memory(r);
+        return ct_no_memory(r->err, r->name);
     for (size_t i = 0; i < n; i++) {
         text[i * 3] = (struct ct_str){m[i].text, m[i].left};
         text[i * 3 + 1] = (struct ct_str){m[i].text + m[i].left, m[i].n - m[i].left};
@@ -361,14 +357,6 @@ static carat_status read_off(struct reader *r, struct ct_json *j, const char *wh
     return off ? CARAT_OK : unsupported(r, j, what);
 }
 
-/* Refuses a type that Gemma does not use and names it. */
-static carat_status foreign(const struct reader *r, const struct ct_json *j, const char *what,
-                            struct ct_str type, const char *expected)
-{
-    return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "unsupported %s \"%.*s\", expected %s", what,
-                       (int)ct_utf8_cut(type.s, type.n, 200), type.s, expected);
-}
-
 static carat_status json_model(struct reader *r, struct ct_json *j)
 {
     enum ct_json_token token;
@@ -378,7 +366,8 @@ static carat_status json_model(struct reader *r, struct ct_json *j)
         if (ct_str_is(key, "type")) {
             CT_TRY(json_expect(r, j, CT_JSON_STRING, "the type of the model"));
             if (!ct_str_is(j->string, "BPE"))
-                return foreign(r, j, "model", j->string, "BPE");
+                return json_refuse(r, j->start, CARAT_E_UNSUPPORTED,
+                                   "unsupported model \"%.*s\", expected BPE", CT_BRIEF(j->string));
         } else if (ct_str_is(key, "vocab")) {
             if (r->has_vocab)
                 return malformed(r, j, token, "one vocabulary");
@@ -416,151 +405,98 @@ static carat_status json_model(struct reader *r, struct ct_json *j)
     return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a member of the model");
 }
 
-/* ---- normalizer, pre-tokenizer, decoder ---- */
+/* ---- normalizer, pre-tokenizer, decoder: only Gemma's ---- */
 
-/* A normalizer, pre-tokenizer or decoder, as far as Gemma uses them: {"type", "pattern": {"String"},
- * "content", "decoders"}. */
-#define TYPE_MAX 64
-struct component {
-    char type[TYPE_MAX + 1], pattern[8], content[8];
-    bool regex;   /* the pattern is a regular expression, which is never run */
-    bool invert;  /* what does not match is split off */
-    int n_nested; /* more than 3: a sequence longer than Gemma's */
-};
-
-static void copy_text(char *out, size_t size, struct ct_str s)
+static bool has_type(const struct ct_json_value *v, const char *type)
 {
-    size_t n = s.n < size ? s.n : 0; /* too long for anything expected: leave it empty */
-    memcpy(out, s.s, n);
-    out[n] = 0;
+    return ct_json_is_text(ct_json_get(v, "type"), type);
 }
 
-static carat_status json_pattern(struct reader *r, struct ct_json *j, struct component *c)
+/* False for a regular expression, too. */
+static bool has_pattern(const struct ct_json_value *v, const char *text)
 {
-    CT_TRY(json_expect(r, j, CT_JSON_OBJECT, "a pattern"));
-    CT_TRY(json_expect(r, j, CT_JSON_KEY, "a pattern"));
-    c->regex = !ct_str_is(j->string, "String");
-    CT_TRY(json_expect(r, j, CT_JSON_STRING, "a pattern"));
-    copy_text(c->pattern, sizeof c->pattern, j->string);
-    return json_expect(r, j, CT_JSON_OBJECT_END, "one pattern");
+    const struct ct_json_value *pattern = ct_json_get(v, "pattern");
+    return ct_json_count(pattern) == 1 && ct_json_is_text(ct_json_get(pattern, "String"), text);
 }
 
-/* Reads the members of an open object; nested[3] takes the elements of "decoders" or "normalizers". */
-static carat_status read_component(struct reader *r, struct ct_json *j, struct component *c,
-                                   struct component *nested)
+static bool is_replace(const struct ct_json_value *v, const char *pattern, const char *content)
 {
-    enum ct_json_token token;
-    memset(c, 0, sizeof *c);
-    while ((token = ct_json_next(j)) == CT_JSON_KEY) {
-        if (ct_str_is(j->string, "type")) {
-            CT_TRY(json_expect(r, j, CT_JSON_STRING, "a type"));
-            j->string.n = ct_utf8_cut(j->string.s, j->string.n, TYPE_MAX);
-            copy_text(c->type, sizeof c->type, j->string);
-        } else if (ct_str_is(j->string, "content")) {
-            CT_TRY(json_expect(r, j, CT_JSON_STRING, "a string"));
-            copy_text(c->content, sizeof c->content, j->string);
-        } else if (ct_str_is(j->string, "invert")) {
-            CT_TRY(read_bool(r, j, &c->invert));
-        } else if (ct_str_is(j->string, "pattern")) {
-            CT_TRY(json_pattern(r, j, c));
-        } else if (nested && (ct_str_is(j->string, "decoders") || ct_str_is(j->string, "normalizers"))) {
-            CT_TRY(json_expect(r, j, CT_JSON_ARRAY, "a list"));
-            while ((token = ct_json_next(j)) == CT_JSON_OBJECT && c->n_nested < 3)
-                CT_TRY(read_component(r, j, &nested[c->n_nested++], NULL)); /* one level: no deeper */
-            if (token == CT_JSON_OBJECT)
-                return unsupported(r, j, "the sequence is longer than Gemma's");
-            if (token != CT_JSON_ARRAY_END)
-                return malformed(r, j, token, "an object");
-        } else {
-            CT_TRY(json_skip(r, j, UNKNOWN_MAX));
-        }
-    }
-    return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a member of an object");
+    return has_type(v, "Replace") && has_pattern(v, pattern) &&
+           ct_json_is_text(ct_json_get(v, "content"), content);
 }
 
-static bool is_replace(const struct component *c, const char *pattern, const char *content)
+static bool normalizer_fits(const struct ct_json_value *v)
 {
-    return strcmp(c->type, "Replace") == 0 && !c->regex && strcmp(c->pattern, pattern) == 0 &&
-           strcmp(c->content, content) == 0;
+    const struct ct_json_value *list = ct_json_get(v, "normalizers");
+    return is_replace(has_type(v, "Sequence") && ct_json_count(list) == 1 ? ct_json_first(list) : v, " ",
+                      META);
 }
 
-/* Refuses a component; the message lists its type and the types nested in it. */
-static carat_status foreign_component(struct reader *r, const struct ct_json *j, const struct component *c,
-                                      const struct component *nested, const char *expected)
+/* A split at spaces finds none, for they have been replaced. */
+static bool pre_tokenizer_fits(const struct ct_json_value *v)
 {
-    char types[4 * (TYPE_MAX + 20)];
-    size_t n = 0;
-    for (int i = 0; i <= c->n_nested; i++) {
-        const struct component *one = i ? &nested[i - 1] : c;
-        n += (size_t)snprintf(types + n, sizeof types - n, "%s%s%s",
-                              i == 0   ? ""
-                              : i == 1 ? " of "
-                                       : ", ",
-                              one->type, one->regex ? " (a regular expression)" : "");
-    }
-    return foreign(r, j, r->part, (struct ct_str){types, n}, expected);
+    const struct ct_json_value *invert = ct_json_get(v, "invert");
+    return has_type(v, "Split") && has_pattern(v, " ") && (!invert || ct_json_is(invert, CT_JSON_FALSE));
 }
 
-#define META "\xe2\x96\x81" /* U+2581 */
-
-static carat_status json_normalizer(struct reader *r, struct ct_json *j)
+static bool decoder_fits(const struct ct_json_value *v)
 {
-    static const char expected[] = "Replace of \" \" by U+2581";
-    struct component c, nested[3];
-    CT_TRY(json_expect(r, j, CT_JSON_OBJECT, expected));
-    CT_TRY(read_component(r, j, &c, nested));
-    bool wrapped = strcmp(c.type, "Sequence") == 0 && c.n_nested == 1;
-    return is_replace(wrapped ? &nested[0] : &c, " ", META) ? CARAT_OK
-                                                            : foreign_component(r, j, &c, nested, expected);
-}
-
-static carat_status read_pre_tokenizer(struct reader *r, struct ct_json *j)
-{
-    struct component c;
-    enum ct_json_token token = ct_json_next(j);
-    if (token == CT_JSON_NULL)
-        return CARAT_OK;
-    if (token != CT_JSON_OBJECT)
-        return malformed(r, j, token, "an object or null");
-    CT_TRY(read_component(r, j, &c, NULL));
-    /* A split at spaces finds none, for they have been replaced. */
-    bool spaces = strcmp(c.type, "Split") == 0 && !c.regex && !c.invert && strcmp(c.pattern, " ") == 0;
-    return spaces ? CARAT_OK : foreign_component(r, j, &c, NULL, "Split at \" \"");
-}
-
-static carat_status read_decoder(struct reader *r, struct ct_json *j)
-{
-    static const char expected[] = "Sequence of Replace, ByteFallback, Fuse";
-    struct component c, nested[3];
-    CT_TRY(json_expect(r, j, CT_JSON_OBJECT, expected));
-    CT_TRY(read_component(r, j, &c, nested));
-    bool right = strcmp(c.type, "Sequence") == 0 && c.n_nested == 3 && is_replace(&nested[0], META, " ") &&
-                 strcmp(nested[1].type, "ByteFallback") == 0 && strcmp(nested[2].type, "Fuse") == 0;
-    return right ? CARAT_OK : foreign_component(r, j, &c, nested, expected);
+    const struct ct_json_value *list = ct_json_get(v, "decoders"), *first = ct_json_first(list);
+    if (!has_type(v, "Sequence") || ct_json_count(list) != 3 || !is_replace(first, META, " "))
+        return false;
+    const struct ct_json_value *second = ct_json_after(first);
+    return has_type(second, "ByteFallback") && has_type(ct_json_after(second), "Fuse");
 }
 
 /* ---- the document ---- */
 
 static const struct member {
     const char *key;
-    carat_status (*read)(struct reader *r, struct ct_json *j);
     bool needed;
-} members[] = {{"added_tokens", read_added, false},
-               {"normalizer", json_normalizer, true},
-               {"pre_tokenizer", read_pre_tokenizer, false},
-               {"decoder", read_decoder, true},
-               {"model", json_model, true}};
+    carat_status (*read)(struct reader *r, struct ct_json *j);
+    bool (*fits)(const struct ct_json_value *v); /* of what is compared as a tree instead */
+    const char *expected;
+} members[] = {
+    {"added_tokens", false, read_added, NULL, NULL},
+    {"normalizer", true, NULL, normalizer_fits, "Replace of \" \" by U+2581"},
+    {"pre_tokenizer", false, NULL, pre_tokenizer_fits, "Split at \" \""},
+    {"decoder", true, NULL, decoder_fits, "Sequence of Replace, ByteFallback, Fuse"},
+    {"model", true, json_model, NULL, NULL},
+};
+
+static carat_status read_component(struct reader *r, struct ct_json *j, const struct member *m)
+{
+    struct ct_json_tree tree = {0};
+    int depth = j->depth;
+    enum ct_json_token token = ct_json_next(j);
+    size_t from = j->start;
+    if (token == CT_JSON_NULL && !m->needed)
+        return CARAT_OK;
+    if (token != CT_JSON_OBJECT)
+        return malformed(r, j, token, m->expected);
+    CT_TRY(json_leave(r, j, depth, COMPONENT_MAX));
+    struct ct_str text = {(const char *)j->text + from, j->at - from};
+    carat_error why;
+    carat_status status = ct_json_tree_read(&tree, CARAT_E_FORMAT, r->name, ct_str_bytes(text), &why);
+    if (status)
+        status = json_add_place(r, from, &why);
+    else if (!m->fits(tree.value))
+        status = json_refuse(r, from, CARAT_E_UNSUPPORTED, "unsupported %s %.*s, expected %s", m->key,
+                             (int)ct_utf8_cut(text.s, text.n, 200), text.s, m->expected);
+    ct_json_tree_free(&tree);
+    return status;
+}
 
 static carat_status json_member(struct reader *r, struct ct_json *j)
 {
     r->item = NO_ITEM;
-    for (size_t i = 0; i < CT_COUNT(members); i++)
-        if (ct_str_is(j->string, members[i].key)) {
-            if (r->seen & 1u << i)
-                return json_refuse(r, j->start, CARAT_E_FORMAT, "\"%s\" is there twice", members[i].key);
-            r->seen |= 1u << i;
-            r->part = members[i].key;
-            return members[i].read(r, j);
+    for (const struct member *m = members; m < members + CT_COUNT(members); m++)
+        if (ct_str_is(j->string, m->key)) {
+            if (r->seen & 1u << (m - members))
+                return json_refuse(r, j->start, CARAT_E_FORMAT, "\"%s\" is there twice", m->key);
+            r->seen |= 1u << (m - members);
+            r->part = m->key;
+            return m->read ? m->read(r, j) : read_component(r, j, m);
         }
     return json_skip(r, j, UNKNOWN_MAX);
 }
@@ -604,9 +540,8 @@ static carat_status json_finish(struct reader *r)
     CT_TRY(apply_added(r));
     for (int32_t id = 0; id < t->n; id++)
         if (t->piece[id].kind == CT_PIECE_ABSENT)
-            return ct_fail(r->err, CARAT_E_FORMAT,
-                           "%s: model.vocab: no token has the id %d, expected all up to %d", r->name, id,
-                           t->n - 1);
+            return ct_bad_file(r->err, r->name, "model.vocab: no token has the id %d, expected all up to %d",
+                               id, t->n - 1);
     ct_tokenizer_name_controls(t);
     t->unknown = ct_tokenizer_find(t, ct_str_of(r->unknown));
     CT_TRY(ct_tokenizer_merges(t, r->triple, r->n_triple, r->err));
@@ -616,9 +551,9 @@ static carat_status json_finish(struct reader *r)
         if (t->byte_id[b] < 0 && b < 128)
             t->byte_id[b] = ct_tokenizer_character(t, (uint32_t)b);
         if (t->byte_id[b] < 0)
-            return ct_fail(r->err, CARAT_E_FORMAT,
-                           "%s: model.vocab: expected <0x%02X>, since byte_fallback is set, found none",
-                           r->name, (unsigned)b);
+            return ct_bad_file(r->err, r->name,
+                               "model.vocab: expected <0x%02X>, since byte_fallback is set, found none",
+                               (unsigned)b);
     }
     return CARAT_OK;
 }
@@ -638,7 +573,7 @@ carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, s
         status = json_finish(&r);
     ct_json_free(&j);
     free(r.added);
-    free(r.text);
+    ct_arena_free(&r.arena);
     free(r.triple);
     return ct_tokenizer_give(t, r.t, status);
 }

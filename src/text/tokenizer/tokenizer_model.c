@@ -114,55 +114,46 @@ static struct wire proto_inside(const struct wire *w, struct ct_bytes bytes)
     return inner;
 }
 
+/* What counts of the messages besides the pieces: the specs of the trainer, the normaliser and the
+ * denormaliser, which is a second normaliser, for decoding. */
+enum { PIECES = 1, TRAINER = 2, NORMALIZER = 3, DENORMALIZER = 5 };
 struct settings {
     uint64_t model_type, byte_fallback, suffix;
     uint64_t bos, eos; /* int32_t; below 0: none */
     uint64_t dummy_prefix, remove_spaces, escape_spaces;
-    size_t charsmap, denormalizer;
-    struct ct_bytes surface;
+    struct ct_bytes charsmap, denormalizer, surface;
 };
+#define AT(member) offsetof(struct settings, member)
+static const struct setting {
+    uint64_t message, number;
+    int type; /* of the field: 0 or 2 */
+    size_t at;
+} settings[] = {
+    {TRAINER, 3, 0, AT(model_type)},
+    {TRAINER, 24, 0, AT(suffix)},
+    {TRAINER, 35, 0, AT(byte_fallback)},
+    {TRAINER, 41, 0, AT(bos)},
+    {TRAINER, 42, 0, AT(eos)},
+    {TRAINER, 44, 2, AT(surface)},
+    {NORMALIZER, 2, 2, AT(charsmap)},
+    {NORMALIZER, 3, 0, AT(dummy_prefix)},
+    {NORMALIZER, 4, 0, AT(remove_spaces)},
+    {NORMALIZER, 5, 0, AT(escape_spaces)},
+    {DENORMALIZER, 2, 2, AT(denormalizer)},
+};
+#undef AT
 
-static carat_status proto_trainer(struct wire w, struct settings *s)
+static carat_status proto_settings(struct wire w, struct settings *s)
 {
     struct field f;
-    while (proto_next(&w, &f)) {
-        uint64_t *to = f.number == 3    ? &s->model_type
-                       : f.number == 24 ? &s->suffix
-                       : f.number == 35 ? &s->byte_fallback
-                       : f.number == 41 ? &s->bos
-                       : f.number == 42 ? &s->eos
-                                        : NULL;
-        if (f.type == 0 && to)
-            *to = f.value;
-        else if (f.type == 2 && f.number == 44)
-            s->surface = f.bytes;
-    }
+    while (proto_next(&w, &f))
+        for (size_t i = 0; i < CT_COUNT(settings); i++) {
+            const struct setting *to = &settings[i];
+            if (to->message == w.outer && to->number == f.number && to->type == f.type)
+                memcpy((char *)s + to->at, f.type ? (const void *)&f.bytes : &f.value,
+                       f.type ? sizeof f.bytes : sizeof f.value);
+        }
     return w.status;
-}
-
-static carat_status proto_normalizer(struct wire w, struct settings *s)
-{
-    struct field f;
-    while (proto_next(&w, &f)) {
-        uint64_t *to = f.number == 3   ? &s->dummy_prefix
-                       : f.number == 4 ? &s->remove_spaces
-                       : f.number == 5 ? &s->escape_spaces
-                                       : NULL;
-        if (f.type == 0 && to)
-            *to = f.value;
-        else if (f.type == 2 && f.number == 2)
-            s->charsmap = f.bytes.size;
-    }
-    return w.status;
-}
-
-/* The denormaliser is a second normaliser, for decoding. */
-static carat_status proto_denormalizer(struct wire w, struct settings *s)
-{
-    struct settings its = {0};
-    CT_TRY(proto_normalizer(w, &its));
-    s->denormalizer += its.charsmap;
-    return CARAT_OK;
 }
 
 /* Refuses too many pieces before any memory is spent on them. */
@@ -172,7 +163,7 @@ static bool too_many_pieces(struct wire w)
     int n = 0;
     w.err = NULL; /* errors in the fields are reported when they are read */
     while (n <= CT_VOCAB_MAX && proto_next(&w, &f))
-        n += f.number == 1 && f.type == 2;
+        n += f.number == PIECES && f.type == 2;
     return n > CT_VOCAB_MAX;
 }
 
@@ -213,7 +204,7 @@ static carat_status proto_piece(struct ct_tokenizer *t, struct wire w, struct sc
         return proto_refuse(&w, CARAT_E_FORMAT, offset, "the byte piece %d is not spelled <0x00> to <0xFF>",
                             id);
     if (!ct_array_grow(&s->score, &s->capacity, (size_t)id + 1, sizeof *s->score))
-        return ct_fail(w.err, CARAT_E_MEMORY, "%s: no memory for the tokenizer", w.name);
+        return ct_no_memory(w.err, w.name);
     s->score[id] = ct_f32_from_bits(score);
     carat_error why;
     carat_status status = ct_tokenizer_add(t, w.name, id, text, (int)kind, false, &why);
@@ -227,12 +218,12 @@ static carat_status check_settings(const struct settings *s, const char *name, c
     if (s->model_type != 2)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: model type %llu found, expected 2 (BPE)", name,
                        (unsigned long long)s->model_type);
-    const char *what = s->charsmap        ? "a character map"
-                       : s->denormalizer  ? "a denormaliser"
-                       : s->dummy_prefix  ? "add_dummy_prefix"
-                       : s->remove_spaces ? "remove_extra_whitespaces"
-                       : s->suffix        ? "treat_whitespace_as_suffix"
-                                          : NULL;
+    const char *what = s->charsmap.size       ? "a character map"
+                       : s->denormalizer.size ? "a denormaliser"
+                       : s->dummy_prefix      ? "add_dummy_prefix"
+                       : s->remove_spaces     ? "remove_extra_whitespaces"
+                       : s->suffix            ? "treat_whitespace_as_suffix"
+                                              : NULL;
     if (!what && !s->escape_spaces)
         what = "no escape_whitespaces";
     if (what)
@@ -251,14 +242,14 @@ static carat_status apply_settings(struct ct_tokenizer *t, const struct settings
             unknowns++;
         }
     if (unknowns != 1)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: %d pieces are of type UNKNOWN, expected 1", name, unknowns);
+        return ct_bad_file(err, name, "%d pieces are of type UNKNOWN, expected 1", unknowns);
     t->match_normalized = true;
     t->byte_fallback = s->byte_fallback != 0;
     t->fuse_unknown = true;
     int32_t bos = (int32_t)s->bos, eos = (int32_t)s->eos;
     if (bos >= t->n || eos >= t->n)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: bos id %d or eos id %d is beyond the last piece %d", name,
-                       bos, eos, t->n - 1);
+        return ct_bad_file(err, name, "bos id %d or eos id %d is beyond the last piece %d", bos, eos,
+                           t->n - 1);
     t->bos = CT_MAX(bos, -1);
     ct_tokenizer_add_end(t, eos);
     if (s->surface.size && s->surface.size < sizeof t->surface &&
@@ -278,22 +269,14 @@ static carat_status proto_model(struct ct_tokenizer *t, struct wire *w, struct s
     if (too_many_pieces(*w))
         return ct_fail(w->err, CARAT_E_UNSUPPORTED, "%s: field 1: more than %d pieces found", w->name,
                        CT_VOCAB_MAX);
-    while (proto_next(w, &f)) {
-        if (f.type != 2)
-            continue;
-        if (f.number == 1)
+    while (proto_next(w, &f))
+        if (f.type == 2 && f.number == PIECES)
             CT_TRY(proto_piece(t, proto_inside(w, f.bytes), scores));
-        else if (f.number == 2)
-            CT_TRY(proto_trainer(proto_inside(w, f.bytes), &s));
-        else if (f.number == 3)
-            CT_TRY(proto_normalizer(proto_inside(w, f.bytes), &s));
-        else if (f.number == 5)
-            CT_TRY(proto_denormalizer(proto_inside(w, f.bytes), &s));
-    }
+        else if (f.type == 2 && (f.number == TRAINER || f.number == NORMALIZER || f.number == DENORMALIZER))
+            CT_TRY(proto_settings(proto_inside(w, f.bytes), &s));
     CT_TRY(w->status);
     if (t->n == 0)
-        return ct_fail(w->err, CARAT_E_FORMAT, "%s: no pieces found, expected a SentencePiece model",
-                       w->name);
+        return ct_bad_file(w->err, w->name, "no pieces found, expected a SentencePiece model");
     CT_TRY(check_settings(&s, w->name, w->err));
     CT_TRY(apply_settings(t, &s, w->name, w->err));
     ct_tokenizer_name_controls(t);
@@ -301,9 +284,8 @@ static carat_status proto_model(struct ct_tokenizer *t, struct wire *w, struct s
     CT_TRY(ct_tokenizer_finish(t, w->name, w->err));
     for (int b = 0; b < 256 && t->byte_fallback; b++)
         if (t->byte_id[b] < 0 || t->piece[t->byte_id[b]].kind != CT_PIECE_BYTE)
-            return ct_fail(w->err, CARAT_E_FORMAT,
-                           "%s: the model has byte_fallback but no byte piece <0x%02X>", w->name,
-                           (unsigned)b);
+            return ct_bad_file(w->err, w->name, "the model has byte_fallback but no byte piece <0x%02X>",
+                               (unsigned)b);
     return CARAT_OK;
 }
 

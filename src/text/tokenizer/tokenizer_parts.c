@@ -14,11 +14,6 @@
 #include "os/clock.h"
 #include "base/utf8.h"
 
-static carat_status pieces_no_memory(carat_error *err)
-{
-    return ct_fail(err, CARAT_E_MEMORY, "no memory for the tokenizer");
-}
-
 carat_status ct_tokenizer_too_large(const char *name, size_t size, carat_error *err)
 {
     return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the tokenizer is %zu bytes long, expected at most %zu",
@@ -38,7 +33,7 @@ carat_status ct_tokenizer_create(struct ct_tokenizer **out, enum ct_tokenizer_fo
 {
     struct ct_tokenizer *t = calloc(1, sizeof *t);
     if (!t)
-        return pieces_no_memory(err);
+        return ct_no_memory(err, "the tokenizer");
     t->source = source;
     t->seed = ct_os_random();
     t->unknown = t->bos = -1;
@@ -156,15 +151,14 @@ static carat_status set_text(struct ct_tokenizer *t, const char *name, int32_t i
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: token %d is %zu bytes long, expected at most %d", name,
                        id, text.n, CT_PIECE_MAX);
     if (!ct_utf8_valid(text.s, text.n))
-        return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is not valid UTF-8", name, id);
+        return ct_bad_file(err, name, "token %d is not valid UTF-8", id);
     if (!grow_slots(t))
-        return pieces_no_memory(err);
+        return ct_no_memory(err, "the tokenizer");
     uint32_t h = piece_hash(t, text.s, text.n), i = piece_slot(t, text.s, text.n, h);
     if (text.n && t->slot[i] && !may_repeat)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: tokens %d and %d are the same text", name,
-                       CT_SLOT_ID(t->slot[i]), id);
+        return ct_bad_file(err, name, "tokens %d and %d are the same text", CT_SLOT_ID(t->slot[i]), id);
     if (!ct_array_grow(&t->blob, &t->blob_capacity, t->n_blob + text.n, 1))
-        return pieces_no_memory(err);
+        return ct_no_memory(err, "the tokenizer");
     if (text.n) {
         memcpy(t->blob + t->n_blob, text.s, text.n);
         if (!t->slot[i])
@@ -180,15 +174,15 @@ carat_status ct_tokenizer_add(struct ct_tokenizer *t, const char *name, int64_t 
                               int kind, bool may_repeat, carat_error *err)
 {
     if (id < 0 || id >= CT_VOCAB_MAX)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: token id %lld found, expected 0 to %d", name, (long long)id,
-                       CT_VOCAB_MAX - 1);
+        return ct_bad_file(err, name, "token id %lld found, expected 0 to %d", (long long)id,
+                           CT_VOCAB_MAX - 1);
     if (text.n == 0 && !may_repeat)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, (int)id);
+        return ct_bad_file(err, name, "token %d is empty", (int)id);
     if (id < t->n && t->piece[id].kind != CT_PIECE_ABSENT)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: token id %d is given twice", name, (int)id);
+        return ct_bad_file(err, name, "token id %d is given twice", (int)id);
     size_t had = t->piece_capacity;
     if (!ct_array_grow(&t->piece, &t->piece_capacity, (size_t)id + 1, sizeof *t->piece))
-        return pieces_no_memory(err);
+        return ct_no_memory(err, "the tokenizer");
     if (t->piece_capacity > had)
         memset(t->piece + had, 0, (t->piece_capacity - had) * sizeof *t->piece);
     CT_TRY(ct_tokenizer_look(t, err));
@@ -202,7 +196,7 @@ carat_status ct_tokenizer_rename(struct ct_tokenizer *t, const char *name, int32
                                  carat_error *err)
 {
     if (text.n == 0)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: token %d is empty", name, id);
+        return ct_bad_file(err, name, "token %d is empty", id);
     return set_text(t, name, id, text, false, err); /* the old slot stays and no longer compares equal */
 }
 
@@ -262,7 +256,7 @@ carat_status ct_tokenizer_merges(struct ct_tokenizer *t, const int32_t *triple, 
     t->product = malloc((n + 1) * sizeof *t->product);
     t->joins = create_joins(t);
     if (!t->merge || !t->product || !t->joins)
-        return pieces_no_memory(err);
+        return ct_no_memory(err, "the tokenizer");
     memset(t->merge, 0xff, t->n_merge * sizeof *t->merge);
     for (size_t r = 0; r < n; r++) {
         const int32_t *m = triple + r * 3, *later = m + CT_MIN(n - 1 - r, AHEAD) * 3;
@@ -301,7 +295,7 @@ carat_status ct_tokenizer_scores(struct ct_tokenizer *t, const char *name, const
     t->joins = create_joins(t);
     if (!order || !t->joins) {
         free(order);
-        return pieces_no_memory(err);
+        return ct_no_memory(err, "the tokenizer");
     }
     size_t n = 0;
     bool sorted = true;
@@ -309,7 +303,7 @@ carat_status ct_tokenizer_scores(struct ct_tokenizer *t, const char *name, const
         t->piece[id].rank = CT_NO_RANK;
         if (score[id] != score[id]) {
             free(order);
-            return ct_fail(err, CARAT_E_FORMAT, "%s: the score of token %d is not a number", name, id);
+            return ct_bad_file(err, name, "the score of token %d is not a number", id);
         }
         if (t->piece[id].kind != CT_PIECE_NORMAL && t->piece[id].kind != CT_PIECE_USER)
             continue;
@@ -344,63 +338,66 @@ static int by_text(const void *a, const void *b)
     return order ? order : (x->n > y->n) - (x->n < y->n);
 }
 
-/* A tree over the sorted pieces, level by level: range[i] are the pieces under node i, which agree in their
- * first depth[i] bytes. */
-static carat_status build_matcher(struct ct_tokenizer *t, carat_error *err)
+/* The matches under a node, which agree in their first depth bytes. */
+struct range {
+    uint32_t lo, hi, depth;
+};
+
+/* A tree over the n sorted matches, level by level. */
+static void fill_matcher(struct ct_tokenizer *t, const struct match *m, uint32_t n, struct range *range)
 {
-    struct range {
-        uint32_t lo, hi, depth;
-    } *range = NULL;
-    carat_status status = CARAT_E_MEMORY;
-    size_t n = 0, bytes = 1, i = 0;
-    for (int32_t id = 0; id < t->n; id++)
-        if (ct_piece_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) {
-            n++;
-            bytes += t->piece[id].n;
-        }
-    struct match *m = malloc((n + 1) * sizeof *m);
-    t->node = malloc(bytes * sizeof *t->node);
-    range = malloc(bytes * sizeof *range);
-    if (!m || !t->node || !range)
-        goto fail;
-    for (int32_t id = 0; id < t->n; id++)
-        if ((ct_piece_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER) && t->piece[id].n)
-            m[i++] = (struct match){(const uint8_t *)t->blob + t->piece[id].at, t->piece[id].n, id};
-    n = i;
-    qsort(m, n, sizeof *m, by_text);
     t->node[0] = (struct ct_match_node){.id = -1};
-    range[0].lo = range[0].depth = 0;
-    range[0].hi = (uint32_t)n;
+    range[0] = (struct range){0, n, 0};
     t->n_node = 1;
     for (uint32_t k = 0; k < t->n_node; k++) {
         uint32_t lo = range[k].lo, depth = range[k].depth;
         for (; lo < range[k].hi && m[lo].n == depth; lo++) /* equal texts: the first id */
             t->node[k].id = t->node[k].id < 0 ? m[lo].id : t->node[k].id;
         t->node[k].first = t->n_node;
-        while (lo < range[k].hi) {
-            uint32_t hi = lo + 1;
-            while (hi < range[k].hi && m[hi].s[depth] == m[lo].s[depth])
+        for (uint32_t hi; lo < range[k].hi; lo = hi) {
+            for (hi = lo + 1; hi < range[k].hi && m[hi].s[depth] == m[lo].s[depth];)
                 hi++;
             t->node[t->n_node] = (struct ct_match_node){.id = -1, .byte = m[lo].s[depth]};
-            range[t->n_node].lo = lo;
-            range[t->n_node].hi = hi;
-            range[t->n_node].depth = depth + 1;
-            t->n_node++;
+            range[t->n_node++] = (struct range){lo, hi, depth + 1};
             t->node[k].count++;
-            lo = hi;
         }
     }
     for (uint32_t k = 0; k < t->node[0].count; k++)
         t->begins[t->node[t->node[0].first + k].byte] = true;
     if (t->match_normalized)
         t->begins[' '] = t->begins[0xe2];
-    struct ct_match_node *fitted = realloc(t->node, t->n_node * sizeof *fitted);
-    t->node = fitted ? fitted : t->node;
-    status = CARAT_OK;
-fail:
+}
+
+static bool is_matched(const struct ct_tokenizer *t, int32_t id)
+{
+    return t->piece[id].n && (ct_piece_is_control(t, id) || t->piece[id].kind == CT_PIECE_USER);
+}
+
+static carat_status build_matcher(struct ct_tokenizer *t, carat_error *err)
+{
+    size_t n = 0, nodes = 1;
+    for (int32_t id = 0; id < t->n; id++)
+        if (is_matched(t, id)) {
+            n++;
+            nodes += t->piece[id].n;
+        }
+    struct match *m = malloc((n + 1) * sizeof *m);
+    struct range *range = malloc(nodes * sizeof *range);
+    t->node = malloc(nodes * sizeof *t->node);
+    bool good = m && range && t->node;
+    if (good) {
+        n = 0;
+        for (int32_t id = 0; id < t->n; id++)
+            if (is_matched(t, id))
+                m[n++] = (struct match){(const uint8_t *)t->blob + t->piece[id].at, t->piece[id].n, id};
+        qsort(m, n, sizeof *m, by_text);
+        fill_matcher(t, m, (uint32_t)n, range);
+        struct ct_match_node *fitted = realloc(t->node, t->n_node * sizeof *fitted);
+        t->node = fitted ? fitted : t->node;
+    }
     free(m);
     free(range);
-    return status == CARAT_OK ? CARAT_OK : pieces_no_memory(err);
+    return good ? CARAT_OK : ct_no_memory(err, "the tokenizer");
 }
 
 static uint32_t match_child(const struct ct_tokenizer *t, uint32_t node, uint8_t byte)
@@ -524,6 +521,6 @@ carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat
     ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_END_OF_TURN));
     t->listener = NULL; /* reading is over: the tokenizer is shared from here on */
     if (!index_characters(t))
-        return pieces_no_memory(err);
+        return ct_no_memory(err, "the tokenizer");
     return build_matcher(t, err);
 }
