@@ -26,8 +26,7 @@ static carat_status open_side(const struct source *s, const struct ct_json_value
     char path[4096];
     snprintf(path, sizeof path, "%s: %s", ct_file_path(s->f), s->side);
     if (text.size > SIDE_MAX)
-        return ct_fail(s->err, CARAT_E_FORMAT, "%s: %zu bytes found, expected at most %d", path, text.size,
-                       SIDE_MAX);
+        return ct_bad_file(s->err, path, "%zu bytes found, expected at most %d", text.size, SIDE_MAX);
     return ct_file_json(s->f, s->side, path, root, s->err);
 }
 
@@ -134,8 +133,8 @@ static carat_status read_gguf_sampling(carat_sampling *out, const struct ct_file
     double value;
     const char *range, *name = out_of_range(out, &value, &range);
     if (name)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: key general.sampling.%s: found %g, expected %s",
-                       ct_file_path(f), strcmp(name, "temperature") == 0 ? "temp" : name, value, range);
+        return ct_bad_file(err, ct_file_path(f), "key general.sampling.%s: found %g, expected %s",
+                           strcmp(name, "temperature") == 0 ? "temp" : name, value, range);
     return CARAT_OK;
 }
 
@@ -181,8 +180,7 @@ static carat_status add_id(struct id_set *set, int64_t id, const char *what)
         if (set->ids[i] == id)
             return CARAT_OK;
     if (set->n == set->cap)
-        return ct_fail(set->err, CARAT_E_FORMAT, "%s: %s: more than %d different ids", ct_file_path(set->f),
-                       what, set->cap);
+        return ct_bad_file(set->err, ct_file_path(set->f), "%s: more than %d different ids", what, set->cap);
     set->ids[set->n++] = (int32_t)id;
     return CARAT_OK;
 }

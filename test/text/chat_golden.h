@@ -81,7 +81,7 @@ static inline struct ct_tokenizer *open_tokenizer(struct ct_bytes json)
     return t;
 }
 
-/* Segments are in order, leave no gap, and alternate. */
+/* Segments are in order, leave no gap, and are of another kind than the one before or a control token. */
 static inline void check_segments(const struct ct_prompt *p)
 {
     size_t at = 0;
@@ -89,7 +89,8 @@ static inline void check_segments(const struct ct_prompt *p)
     for (int i = 0; i < p->n_segment; i++) {
         assert_int_equal(p->segment[i].begin, at);
         assert_true(p->segment[i].end > at);
-        assert_true(i == 0 || p->segment[i].content != p->segment[i - 1].content);
+        assert_true(i == 0 || p->segment[i].content != p->segment[i - 1].content ||
+                    p->segment[i].control >= 0 || p->segment[i - 1].control >= 0);
         at = p->segment[i].end;
     }
     assert_int_equal(at, p->n);

@@ -13,19 +13,9 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "text/chat/chat_parts.h"
 #include "text/tokenizer/detokenizer.h"
 #include "text/tokenizer/tokenizer_parts.h"
-
-/* The tokens that the syntax is made of, then those that end a call which was not closed. */
-enum mark { START_CALL, END_CALL, ESCAPE, START_RESPONSE, START_OF_TURN, END_OF_TURN, N_MARK };
-static const enum ct_control mark_token[N_MARK] = {[START_CALL] = CT_CONTROL_START_CALL,
-                                                   [END_CALL] = CT_CONTROL_END_CALL,
-                                                   [ESCAPE] = CT_CONTROL_ESCAPE,
-                                                   [START_RESPONSE] = CT_CONTROL_START_RESPONSE,
-                                                   [START_OF_TURN] = CT_CONTROL_START_OF_TURN,
-                                                   [END_OF_TURN] = CT_CONTROL_END_OF_TURN};
 
 /* ---- text that grows; the first failure to allocate sticks ---- */
 
@@ -37,14 +27,10 @@ struct text {
 
 static void text_put(struct text *t, const char *s, size_t n)
 {
-    size_t wanted;
-    if (t->failed || !ct_add(t->n, n, &wanted) || !ct_add(wanted, 1, &wanted) ||
-        !ct_array_grow(&t->s, &t->capacity, wanted, 1)) {
-        t->failed = true;
+    t->failed = t->failed || !ct_array_grow(&t->s, &t->capacity, t->n + n + 1, 1);
+    if (t->failed)
         return;
-    }
-    if (n)
-        memcpy(t->s + t->n, s, n);
+    memcpy(t->s + t->n, s, n);
     t->n += n;
     t->s[t->n] = 0;
 }
@@ -80,74 +66,29 @@ static char *text_copy(struct text *t, const char *s, size_t n)
     return to;
 }
 
-/* ---- the keys of the objects of a call: no object may have one twice ---- */
-
-struct seen_key {
-    struct ct_str key;
-    uint32_t object; /* number of its object */
-};
-
-struct seen_keys {
-    struct seen_key *list;
-    size_t n, capacity;
-    uint32_t *slot; /* [n_slot] 1 + an index of the list, by hash; 0: empty */
-    size_t n_slot;  /* a power of two, at least twice n */
-};
-
-/* The slot of the key, or the empty one where it belongs. */
-static uint32_t *seen_slot(const struct seen_keys *s, struct seen_key k)
-{
-    size_t i = ct_hash64(k.key.s, k.key.n) + k.object * (size_t)0x9e3779b9;
-    for (;; i++) {
-        uint32_t *slot = &s->slot[i & (s->n_slot - 1)];
-        if (!*slot)
-            return slot;
-        const struct seen_key *there = &s->list[*slot - 1];
-        if (there->object == k.object && ct_str_same(there->key, k.key))
-            return slot;
-    }
-}
-
-/* Adds a key; *twice: it was there. False without memory. */
-static bool see_key(struct seen_keys *s, struct seen_key k, bool *twice)
-{
-    if (!ct_array_grow(&s->list, &s->capacity, s->n + 1, sizeof *s->list))
-        return false;
-    if (s->n_slot < 2 * (s->n + 1)) {
-        size_t n_slot = CT_MAX(s->n_slot * 2, (size_t)64);
-        uint32_t *slot = calloc(n_slot, sizeof *slot);
-        if (!slot)
-            return false;
-        free(s->slot);
-        s->slot = slot;
-        s->n_slot = n_slot;
-        for (size_t i = 0; i < s->n; i++)
-            *seen_slot(s, s->list[i]) = (uint32_t)i + 1;
-    }
-    uint32_t *slot = seen_slot(s, k);
-    *twice = *slot != 0;
-    s->list[s->n] = k;
-    if (!*twice)
-        *slot = (uint32_t)++s->n;
-    return true;
-}
-
 /* ---- one call ---- */
+
+/* A key, and the number of its object. */
+struct call_key {
+    struct ct_str s;
+    uint32_t object;
+};
 
 struct parser {
     const struct ct_tokenizer *t;
     const struct ct_json_value *tools; /* NULL: every name and key is good */
-    int32_t mark[N_MARK];
-    struct text text;  /* of the part being read */
-    struct text json;  /* arguments as they are written */
-    size_t *begin;     /* [n + 1] in text, of each id of the part */
-    const int32_t *id; /* [n] of the part */
+    int32_t control[CT_CONTROLS];      /* ids */
+    struct text text;                  /* of the part being read */
+    struct text json;                  /* arguments as they are written */
+    size_t *begin;                     /* [n + 1] in text, of each id of the part */
+    const int32_t *id;                 /* [n] of the part */
     int n;
     /* of a call: where the reader is, and the first thing that is wrong */
     size_t at;
     int k;             /* the id whose text at lies in */
     uint32_t n_object; /* that were begun */
-    struct seen_keys seen;
+    struct call_key *key;
+    size_t n_key, key_capacity;
     carat_part *part;
     size_t part_capacity; /* of the list that it is in */
     char error[400];
@@ -155,9 +96,6 @@ struct parser {
 
 static bool is_mark(const struct parser *p, int32_t id)
 {
-    for (int m = 0; m < N_MARK; m++)
-        if (p->mark[m] == id)
-            return true;
     return ct_piece_is_control(p->t, id) && id != p->t->unknown;
 }
 
@@ -192,17 +130,17 @@ static int call_look(struct parser *p)
     return is_mark(p, p->id[p->k]) ? AT_CONTROL : (unsigned char)p->text.s[p->at];
 }
 
-static bool at_mark(struct parser *p, enum mark m)
+static bool at_mark(struct parser *p, enum ct_control c)
 {
-    return call_look(p) == AT_CONTROL && p->id[p->k] == p->mark[m];
+    return call_look(p) == AT_CONTROL && p->id[p->k] == p->control[c];
 }
 
-/* Notes the first thing that is wrong, and that byte `at` is its place. Returns false. */
+/* Notes what is wrong at byte `at`, unless there is something before it. Returns false. */
 __attribute__((format(printf, 3, 4))) static bool call_wrong(struct parser *p, size_t at, const char *format,
                                                              ...)
 {
     va_list args;
-    if (*p->error)
+    if (*p->error && p->part->error_byte <= at)
         return false;
     int n = snprintf(p->error, sizeof p->error, "at byte %zu: ", at), k = 0;
     va_start(args, format);
@@ -239,27 +177,23 @@ static struct ct_str call_until(struct parser *p, const char *stops)
 
 /* ---- values ---- */
 
-static size_t skip_digits(struct ct_str s, size_t i)
-{
-    while (i < s.n && s.s[i] >= '0' && s.s[i] <= '9')
-        i++;
-    return i;
-}
-
-/* RFC 8259's grammar, which is all that the renderer writes. */
+/* RFC 8259's grammar, which is all that the renderer writes. What follows s is no digit. */
 static bool is_json_number(struct ct_str s)
 {
-    size_t from = s.n && s.s[0] == '-', i = skip_digits(s, from);
-    bool good = i > from && (s.s[from] != '0' || i == from + 1);
-    if (i < s.n && s.s[i] == '.') {
-        from = i + 1;
-        i = skip_digits(s, from);
-        good = good && i > from;
+    static const char digits[] = "0123456789";
+    size_t i = s.s[0] == '-', n = strspn(s.s + i, digits);
+    bool good = n && (s.s[i] != '0' || n == 1);
+    i += n;
+    if (s.s[i] == '.') {
+        n = strspn(s.s + i + 1, digits);
+        good = good && n;
+        i += n + 1;
     }
-    if (i < s.n && (s.s[i] == 'e' || s.s[i] == 'E')) {
-        from = i + 1 + (i + 1 < s.n && (s.s[i + 1] == '+' || s.s[i + 1] == '-'));
-        i = skip_digits(s, from);
-        good = good && i > from;
+    if (s.s[i] == 'e' || s.s[i] == 'E') {
+        i += 1 + (s.s[i + 1] == '+' || s.s[i + 1] == '-');
+        n = strspn(s.s + i, digits);
+        good = good && n;
+        i += n;
     }
     return good && i == s.n;
 }
@@ -285,7 +219,7 @@ static bool call_string(struct parser *p)
     while (call_look(p) >= 0)
         p->at = p->begin[p->k + 1];
     struct ct_str s = {p->text.s + from, p->at - from};
-    if (!at_mark(p, ESCAPE)) {
+    if (!at_mark(p, CT_CONTROL_ESCAPE)) {
         char end[48];
         snprintf(end, sizeof end, "%s at the end of a string", ct_controls[CT_CONTROL_ESCAPE].text);
         return call_unexpected(p, end);
@@ -311,16 +245,14 @@ static bool call_key(struct parser *p, struct frame *f, const struct ct_json_val
     size_t at = p->at;
     struct ct_str key = call_until(p, ":,{}[]");
     const struct ct_json_value *more = ct_json_get(f->schema, "additionalProperties"), *declared = NULL;
-    bool twice;
     if (call_look(p) != ':')
         return call_unexpected(p, key.n ? "':' after a key" : "a key");
     p->at++;
-    if (!see_key(&p->seen, (struct seen_key){key, f->object}, &twice)) {
+    if (!ct_array_grow(&p->key, &p->key_capacity, p->n_key + 1, sizeof *p->key)) {
         p->json.failed = true;
         return false;
     }
-    if (twice)
-        return call_wrong(p, at, "the key \"%.*s\" is there twice", CT_BRIEF(key));
+    p->key[p->n_key++] = (struct call_key){key, f->object};
     if (!f->any) {
         declared = ct_json_find(ct_json_get(f->schema, "properties"), key);
         if (!declared && !ct_json_is(more, CT_JSON_TRUE) && !ct_json_is(more, CT_JSON_OBJECT))
@@ -367,7 +299,33 @@ static bool call_step(struct parser *p, struct frame *stack, int *depth)
     c = call_look(p);
     if (c == '{' || c == '[')
         return open_frame(p, stack, depth, schema);
-    return at_mark(p, ESCAPE) ? call_string(p) : call_bare(p);
+    return at_mark(p, CT_CONTROL_ESCAPE) ? call_string(p) : call_bare(p);
+}
+
+static int compare_call_keys(const void *a, const void *b)
+{
+    const struct call_key *x = a, *y = b;
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    if (x->s.n != y->s.n)
+        return x->s.n < y->s.n ? -1 : 1;
+    int order = memcmp(x->s.s, y->s.s, x->s.n);
+    return order ? order : (x->s.s > y->s.s) - (x->s.s < y->s.s);
+}
+
+/* No object may have a key twice. */
+static bool check_call_keys(struct parser *p)
+{
+    bool good = true;
+    if (p->n_key)
+        qsort(p->key, p->n_key, sizeof *p->key, compare_call_keys);
+    for (size_t i = 1; i < p->n_key; i++) {
+        struct ct_str key = p->key[i].s;
+        if (p->key[i - 1].object == p->key[i].object && ct_str_same(p->key[i - 1].s, key))
+            good =
+                call_wrong(p, (size_t)(key.s - p->text.s), "the key \"%.*s\" is there twice", CT_BRIEF(key));
+    }
+    return good;
 }
 
 /* The arguments of a function with these parameters. */
@@ -375,14 +333,12 @@ static bool call_arguments(struct parser *p, const struct ct_json_value *paramet
 {
     struct frame stack[CT_JSON_DEPTH];
     int depth = 0;
-    free(p->seen.slot);
-    p->seen.slot = NULL;
-    p->seen.n = p->seen.n_slot = 0;
+    p->n_key = 0;
     bool good = open_frame(p, stack, &depth, parameters);
     stack[0].any = !declared; /* a function without parameters takes none */
     while (good && depth > 0)
         good = call_step(p, stack, &depth) && !p->json.failed;
-    return good;
+    return check_call_keys(p) && good;
 }
 
 /* The function of that name, or NULL. */
@@ -420,7 +376,7 @@ static bool read_call(struct parser *p, carat_part *part)
         call_wrong(p, at, "the function \"%.*s\" is not declared", CT_BRIEF(name));
     if (!call_arguments(p, ct_json_get(function, "parameters"), function != NULL))
         return false;
-    if (!at_mark(p, END_CALL))
+    if (!at_mark(p, CT_CONTROL_END_CALL))
         return call_unexpected(p, ct_controls[CT_CONTROL_END_CALL].text);
     part->arguments = text_copy(&p->text, p->json.s, p->json.n);
     return true;
@@ -432,10 +388,12 @@ static bool read_call(struct parser *p, carat_part *part)
 static int end_of_call(const struct parser *p, const int32_t *ids, int n, int i)
 {
     while (++i < n)
-        if (ids[i] == p->mark[END_CALL])
+        if (ids[i] == p->control[CT_CONTROL_END_CALL])
             return i + 1;
-        else if (ids[i] == p->mark[START_CALL] || ids[i] == p->mark[START_RESPONSE] ||
-                 ids[i] == p->mark[START_OF_TURN] || ids[i] == p->mark[END_OF_TURN])
+        else if (ids[i] == p->control[CT_CONTROL_START_CALL] ||
+                 ids[i] == p->control[CT_CONTROL_START_RESPONSE] ||
+                 ids[i] == p->control[CT_CONTROL_START_OF_TURN] ||
+                 ids[i] == p->control[CT_CONTROL_END_OF_TURN])
             return i;
     return n;
 }
@@ -474,11 +432,11 @@ void ct_calls_free(carat_calls *c)
 
 static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls *out)
 {
-    for (int m = 0; m < N_MARK; m++)
-        p->mark[m] = ct_tokenizer_control(p->t, mark_token[m]);
+    for (int c = 0; c < CT_CONTROLS; c++)
+        p->control[c] = ct_tokenizer_control(p->t, (enum ct_control)c);
     for (int i = 0, end; i < n && !p->text.failed; i = end) {
-        bool call = ids[i] == p->mark[START_CALL];
-        for (end = i; !call && end < n && ids[end] != p->mark[START_CALL];)
+        bool call = ids[i] == p->control[CT_CONTROL_START_CALL];
+        for (end = i; !call && end < n && ids[end] != p->control[CT_CONTROL_START_CALL];)
             end++;
         if (call)
             end = end_of_call(p, ids, n, i);
@@ -513,8 +471,7 @@ carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, in
     free(p.begin);
     free(p.text.s);
     free(p.json.s);
-    free(p.seen.list);
-    free(p.seen.slot);
+    free(p.key);
     ct_json_tree_free(&tree);
     if (failed) {
         ct_calls_free(&calls);

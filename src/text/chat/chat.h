@@ -38,6 +38,7 @@ carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, s
 struct ct_segment {
     size_t begin, end; /* in ct_prompt.text */
     bool content;
+    int control; /* the control token of the template that it is, else -1 */
 };
 struct ct_prompt {
     char *text; /* malloc'd, terminated: the exact rendered string, <bos> included */

@@ -113,8 +113,8 @@ static carat_status template_side(const struct ct_file *f, const char *name, str
     if (!text.data)
         return CARAT_OK;
     if (text.size > CT_CHAT_SIDE_MAX)
-        return ct_fail(err, CARAT_E_FORMAT, "%s: %s: %zu bytes found, expected at most %d", ct_file_path(f),
-                       name, text.size, CT_CHAT_SIDE_MAX);
+        return ct_bad_file(err, ct_file_path(f), "%s: %zu bytes found, expected at most %d", name, text.size,
+                           CT_CHAT_SIDE_MAX);
     struct ct_json j;
     ct_json_init(&j, name, text);
     enum ct_json_token token = ct_json_next(&j);
@@ -140,9 +140,9 @@ static carat_status template_marks(const struct ct_file *f, struct marks *m, car
     if (ct_file_kind(f) == CT_FILE_GGUF) {
         const struct ct_meta *meta = ct_file_meta(f, "tokenizer.chat_template");
         if (meta && meta->type != CT_META_STRING)
-            return ct_fail(err, CARAT_E_FORMAT,
-                           "%s: key tokenizer.chat_template at byte %llu: expected a string", ct_file_path(f),
-                           (unsigned long long)meta->offset);
+            return ct_bad_file(err, ct_file_path(f),
+                               "key tokenizer.chat_template at byte %llu: expected a string",
+                               (unsigned long long)meta->offset);
         if (meta)
             *m = marks_of(meta->s);
         return CARAT_OK;

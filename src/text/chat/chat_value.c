@@ -11,42 +11,23 @@ void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s)
     ct_chat_control(w, CT_CONTROL_ESCAPE);
 }
 
-/* As Python prints a float: the fewest digits that read back the same, always with a point or an exponent.
- * The digits are taken from between whatever decimal point the locale has. */
+/* As Python prints a float: the fewest digits that read back the same, always with a point or an exponent. The
+ * point is no '.' in some locales. */
 static void write_real(struct ct_chat_writer *w, double v)
 {
-    char text[40], digit[20], out[48];
-    int n_digit = 0, n = 0;
-    for (int precision = 0; precision <= 16; precision++) {
+    char text[48], out[48];
+    int precision = 0, n = 0;
+    do
         snprintf(text, sizeof text, "%.*e", precision, v);
-        if (strtod(text, NULL) == v)
-            break;
-    }
-    const char *e = strchr(text, 'e');
-    int exponent = atoi(e + 1);
-    for (const char *s = text; s < e; s++)
-        if (*s >= '0' && *s <= '9')
-            digit[n_digit++] = *s;
-    while (n_digit > 1 && digit[n_digit - 1] == '0')
-        n_digit--;
-    if (text[0] == '-')
-        out[n++] = '-';
-    if (exponent < -4 || exponent >= 16) {
-        out[n++] = digit[0];
-        if (n_digit > 1)
+    while (strtod(text, NULL) != v && ++precision <= 16);
+    int exponent = atoi(strchr(text, 'e') + 1);
+    if (exponent >= -4 && exponent < 16)
+        snprintf(text, sizeof text, "%.*f", CT_MAX(precision - exponent, 1), v);
+    for (const char *s = text; *s; s++)
+        if (strchr("0123456789+-e", *s))
+            out[n++] = *s;
+        else if (out[n - 1] != '.')
             out[n++] = '.';
-        for (int i = 1; i < n_digit; i++)
-            out[n++] = digit[i];
-        n += snprintf(out + n, sizeof out - (size_t)n, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
-    } else {
-        int first = CT_MIN(exponent, 0),
-            last = CT_MAX(n_digit - 1, exponent + 1); /* places around the point */
-        for (int i = first; i <= last; i++) {
-            out[n++] = i >= 0 && i < n_digit ? digit[i] : '0';
-            if (i == exponent)
-                out[n++] = '.';
-        }
-    }
     ct_chat_content(w, (struct ct_str){out, (size_t)n});
 }
 

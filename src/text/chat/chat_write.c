@@ -19,43 +19,42 @@ void ct_prompt_free(struct ct_prompt *p)
     *p = (struct ct_prompt){0};
 }
 
-static bool extend_segment(struct ct_prompt *p, bool content, size_t n)
+static bool extend_segment(struct ct_prompt *p, bool content, int control, size_t n)
 {
     struct ct_segment *last = p->n_segment ? &p->segment[p->n_segment - 1] : NULL;
-    if (last && last->content == content) {
+    if (last && last->content == content && last->control < 0 && control < 0) {
         last->end += n;
         return true;
     }
     if (!ct_array_grow(&p->segment, &p->segment_capacity, (size_t)p->n_segment + 1, sizeof *p->segment))
         return false;
-    p->segment[p->n_segment++] = (struct ct_segment){p->n, p->n + n, content};
+    p->segment[p->n_segment++] = (struct ct_segment){p->n, p->n + n, content, control};
     return true;
 }
 
-static void writer_append(struct ct_chat_writer *w, bool content, const char *s, size_t n)
+static void writer_append(struct ct_chat_writer *w, bool content, int control, struct ct_str text)
 {
     struct ct_prompt *p = w->prompt;
-    if (n == 0 || w->failed)
+    if (text.n == 0 || w->failed)
         return;
-    size_t need;
-    if (!ct_add(p->n, n, &need) || !ct_add(need, 1, &need) || p->n_segment == INT_MAX ||
-        !ct_array_grow(&p->text, &p->capacity, need, 1) || !extend_segment(p, content, n)) {
+    if (p->n_segment == INT_MAX || !ct_array_grow(&p->text, &p->capacity, p->n + text.n + 1, 1) ||
+        !extend_segment(p, content, control, text.n)) {
         w->failed = true;
         return;
     }
-    memcpy(p->text + p->n, s, n);
-    p->n += n;
+    memcpy(p->text + p->n, text.s, text.n);
+    p->n += text.n;
     p->text[p->n] = 0;
 }
 
 void ct_chat_literal(struct ct_chat_writer *w, const char *text)
 {
-    writer_append(w, false, text, strlen(text));
+    writer_append(w, false, -1, ct_str_of(text));
 }
 
 void ct_chat_control(struct ct_chat_writer *w, enum ct_control c)
 {
-    ct_chat_literal(w, ct_controls[c].text);
+    writer_append(w, false, (int)c, ct_str_of(ct_controls[c].text));
 }
 
 void ct_chat_begin_turn(struct ct_chat_writer *w, const char *role)
@@ -73,7 +72,7 @@ void ct_chat_end_turn(struct ct_chat_writer *w)
 
 void ct_chat_content(struct ct_chat_writer *w, struct ct_str text)
 {
-    writer_append(w, true, text.s, text.n);
+    writer_append(w, true, -1, text);
 }
 
 /* ---- one message ---- */
