@@ -14,29 +14,27 @@ struct source {
     const struct ct_file *f;
     const char *side; /* name of the JSON file */
     carat_error *err;
+    char path[4096]; /* of it, for messages */
 };
 
 /* bytes of a side file; those of released checkpoints are far smaller */
 enum { SIDE_MAX = 1 << 20 };
 
 /* The side file as a tree; *root stays NULL when there is none. */
-static carat_status open_side(const struct source *s, const struct ct_json_value **root)
+static carat_status open_side(struct source *s, const struct ct_json_value **root)
 {
     struct ct_bytes text = ct_file_side(s->f, s->side);
-    char path[4096];
-    snprintf(path, sizeof path, "%s: %s", ct_file_path(s->f), s->side);
+    snprintf(s->path, sizeof s->path, "%s: %s", ct_file_path(s->f), s->side);
     if (text.size > SIDE_MAX)
-        return ct_bad_file(s->err, path, "%zu bytes found, expected at most %d", text.size, SIDE_MAX);
-    return ct_file_json(s->f, s->side, path, root, s->err);
+        return ct_bad_file(s->err, s->path, "%zu bytes found, expected at most %d", text.size, SIDE_MAX);
+    return ct_file_json(s->f, s->side, s->path, root, s->err);
 }
 
 /* value: what was found under key. */
 static carat_status wrong_key(const struct source *s, const struct ct_json_value *value, const char *key,
                               const char *expected)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s: %s", ct_file_path(s->f), s->side);
-    return ct_json_refuse(s->err, CARAT_E_FORMAT, path, ct_file_side(s->f, s->side), value, key,
+    return ct_json_refuse(s->err, CARAT_E_FORMAT, s->path, ct_file_side(s->f, s->side), value, key,
                           "expected %s", expected);
 }
 
@@ -120,15 +118,19 @@ static carat_status read_generation_config(carat_sampling *out, const struct sou
 
 static carat_status read_gguf_sampling(carat_sampling *out, const struct ct_file *f, carat_error *err)
 {
-    double temperature = out->temperature, top_p = out->top_p, min_p = out->min_p;
+    const struct {
+        const char *key;
+        float *to;
+    } numbers[] = {{"general.sampling.temp", &out->temperature},
+                   {"general.sampling.top_p", &out->top_p},
+                   {"general.sampling.min_p", &out->min_p}};
+    for (size_t i = 0; i < CT_COUNT(numbers); i++) {
+        double number = *numbers[i].to;
+        CT_TRY(ct_file_meta_float(f, numbers[i].key, &number, err));
+        *numbers[i].to = (float)number;
+    }
     int64_t top_k = out->top_k;
-    CT_TRY(ct_file_meta_float(f, "general.sampling.temp", &temperature, err));
-    CT_TRY(ct_file_meta_float(f, "general.sampling.top_p", &top_p, err));
-    CT_TRY(ct_file_meta_float(f, "general.sampling.min_p", &min_p, err));
     CT_TRY(ct_file_meta_int(f, "general.sampling.top_k", 0, INT_MAX, &top_k, err));
-    out->temperature = (float)temperature;
-    out->top_p = (float)top_p;
-    out->min_p = (float)min_p;
     out->top_k = (int)top_k;
     double value;
     const char *range, *name = out_of_range(out, &value, &range);
@@ -146,7 +148,7 @@ carat_sampling ct_card_sampling(void)
 carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, carat_error *err)
 {
     carat_sampling read = ct_card_sampling();
-    struct source s = {f, "generation_config.json", err};
+    struct source s = {.f = f, .side = "generation_config.json", .err = err};
     carat_status status = CARAT_OK;
     const struct ct_json_value *root;
     if (ct_file_kind(f) == CT_FILE_GGUF) {
@@ -190,31 +192,24 @@ static carat_status add_control(struct id_set *set, const struct ct_tokenizer *t
     return t ? add_id(set, ct_tokenizer_control(t, c), ct_controls[c].text) : CARAT_OK;
 }
 
-/* One id under key, which `within` leads to; i: where it is in a list, or -1. */
-static carat_status add_value(struct id_set *set, const struct source *s, const struct ct_json_value *id,
-                              const char *within, const char *key, int i)
-{
-    char path[128], index[16] = "";
-    int64_t value;
-    if (!ct_json_integer(id, &value) || value < 0 || value > INT32_MAX) {
-        if (i >= 0)
-            snprintf(index, sizeof index, "[%d]", i);
-        snprintf(path, sizeof path, "%s%s%s", within, key, index);
-        return wrong_key(s, id, path, "a token id or a list of token ids, from 0 to 2147483647");
-    }
-    return add_id(set, value, key);
-}
-
 /* An id or a list of ids under key, of an object that `within` leads to. */
 static carat_status add_key(struct id_set *set, const struct source *s, const struct ct_json_value *object,
                             const char *within, const char *key)
 {
     const struct ct_json_value *value = ct_json_given(object, key);
-    int i = 0;
-    if (value && !ct_json_is(value, CT_JSON_ARRAY))
-        return add_value(set, s, value, within, key, -1);
-    CT_JSON_EACH(id, value)
-    CT_TRY(add_value(set, s, id, within, key, i++));
+    bool list = ct_json_is(value, CT_JSON_ARRAY);
+    const struct ct_json_value *id = list ? ct_json_first(value) : value;
+    for (int i = 0; id; i++, id = list ? ct_json_after(id) : NULL) {
+        char path[128], index[16] = "";
+        int64_t v;
+        if (!ct_json_integer(id, &v) || v < 0 || v > INT32_MAX) {
+            if (list)
+                snprintf(index, sizeof index, "[%d]", i);
+            snprintf(path, sizeof path, "%s%s%s", within, key, index);
+            return wrong_key(s, id, path, "a token id or a list of token ids, from 0 to 2147483647");
+        }
+        CT_TRY(add_id(set, v, key));
+    }
     return CARAT_OK;
 }
 
@@ -222,7 +217,7 @@ static carat_status add_key(struct id_set *set, const struct source *s, const st
 static carat_status add_side(struct id_set *set, const char *side, bool text_config, const char *const *key,
                              size_t n)
 {
-    struct source s = {set->f, side, set->err};
+    struct source s = {.f = set->f, .side = side, .err = set->err};
     const struct ct_json_value *root;
     CT_TRY(open_side(&s, &root));
     const struct ct_json_value *text = text_config ? ct_json_given(root, "text_config") : NULL;

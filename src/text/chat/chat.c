@@ -49,21 +49,16 @@ static carat_status render_list(struct ct_chat_writer *w, enum ct_chat chat,
     return CARAT_OK;
 }
 
-static carat_status needs_template(enum ct_chat chat, carat_error *err)
-{
-    return chat != CT_CHAT_NONE ? CARAT_OK
-                                : ct_fail(err, CARAT_E_NOT_FOUND,
-                                          "there is no chat template: name gemma, gemma3 or functiongemma");
-}
-
 carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *messages, const char *tools,
                                  bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
                                  carat_error *err)
 {
     struct ct_json_tree tool_tree = {0};
     struct ct_chat_writer w = {.prompt = out, .log = log, .user = user};
-    CT_TRY(needs_template(chat, err));
     *out = (struct ct_prompt){0};
+    if (chat == CT_CHAT_NONE)
+        return ct_fail(err, CARAT_E_NOT_FOUND,
+                       "there is no chat template: name gemma, gemma3 or functiongemma");
     carat_status status = CARAT_OK;
     if (tools)
         status =
@@ -84,7 +79,6 @@ carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char 
                             carat_error *err)
 {
     struct ct_json_tree list = {0};
-    CT_TRY(needs_template(chat, err));
     *out = (struct ct_prompt){0};
     carat_status status =
         ct_json_tree_read(&list, CARAT_E_ARGUMENT, "messages", ct_str_bytes(ct_str_of(messages)), err);

@@ -62,14 +62,10 @@ static int dictsort_order(const void *a, const void *b)
 {
     struct ct_str x = ct_json_str(*(const struct ct_json_value *const *)a),
                   y = ct_json_str(*(const struct ct_json_value *const *)b);
-    size_t n = CT_MIN(x.n, y.n), i = 0;
-    while (i < n && lower(x.s[i]) == lower(y.s[i]))
-        i++;
-    int order = i < n ? lower(x.s[i]) - lower(y.s[i]) : (x.n > n) - (y.n > n);
-    if (order)
-        return order;
-    order = memcmp(x.s, y.s, n);
-    return order ? order : (x.n > n) - (y.n > n);
+    for (size_t i = 0; i < CT_MIN(x.n, y.n); i++)
+        if (lower(x.s[i]) != lower(y.s[i]))
+            return lower(x.s[i]) - lower(y.s[i]);
+    return x.n != y.n ? (x.n > y.n ? 1 : -1) : memcmp(x.s, y.s, x.n);
 }
 
 /* The object's keys in order, malloc'd; NULL for an empty object and without memory, which marks the
@@ -122,20 +118,6 @@ static carat_status schema_type(const struct declaration *d, const struct ct_jso
                            "boolean, object, array, null)");
 }
 
-/* The list of strings under "required"; *list is NULL when it is absent or null. */
-static carat_status schema_required(const struct declaration *d, const struct ct_json_value *schema,
-                                    const struct ct_json_value **list)
-{
-    *list = ct_json_get(schema, "required");
-    if (ct_json_is(*list, CT_JSON_NULL))
-        *list = NULL;
-    bool good = !*list || ct_json_is(*list, CT_JSON_ARRAY);
-    if (good)
-        CT_JSON_EACH(name, *list)
-    good = good && ct_json_is(name, CT_JSON_STRING);
-    return good ? CARAT_OK : schema_wrong(d, "required in the parameters must be a list of strings");
-}
-
 static carat_status schema_description(const struct declaration *d, const struct ct_json_value *schema,
                                        struct ct_str *text)
 {
@@ -161,13 +143,18 @@ static void write_type(struct declaration *d, const char *type)
     ct_chat_escaped(d->w, ct_str_of(type));
 }
 
+/* The list of strings under "required"; nothing when it is absent, null or empty. */
 static carat_status write_required(struct declaration *d, const struct ct_json_value *schema)
 {
-    const struct ct_json_value *required;
-    CT_TRY(schema_required(d, schema, &required));
-    if (ct_json_count(required)) {
+    const struct ct_json_value *list = ct_json_given(schema, "required");
+    bool good = !list || ct_json_is(list, CT_JSON_ARRAY);
+    CT_JSON_EACH(name, list)
+    good = good && ct_json_is(name, CT_JSON_STRING);
+    if (!good)
+        return schema_wrong(d, "required in the parameters must be a list of strings");
+    if (ct_json_count(list)) {
         begin_member(d, "required");
-        ct_chat_value(d->w, required);
+        ct_chat_value(d->w, list);
     }
     return CARAT_OK;
 }

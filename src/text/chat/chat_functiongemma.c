@@ -27,7 +27,6 @@ struct turns {
     bool open;    /* a model turn waits for more: a result, or what the model says to it */
     bool pending; /* ... and the last thing in it is a call */
     const struct ct_json_value *calls; /* the latest tool_calls */
-    size_t answered;                   /* how many of them have results */
     const struct ct_json_value *next;  /* the first of them without one */
     struct known_call *known;          /* owned: those with an id, sorted; results may be as many as calls */
     size_t n_known;
@@ -131,7 +130,6 @@ static carat_status write_model(struct turns *c, const struct ct_json_value *mes
     }
     c->calls = calls;
     c->next = ct_json_first(calls);
-    c->answered = 0;
     CT_TRY(index_calls(c));
     CT_JSON_EACH(call, calls)
     CT_TRY(write_call(c, call, i, k++));
@@ -166,14 +164,19 @@ static bool names_itself(const struct ct_json_value *result)
     return ct_json_is(ct_json_get(result, "name"), CT_JSON_STRING) && ct_json_get(result, "response");
 }
 
-/* The function that message i is the result of: by its name, else by the call that tool_call_id names,
- * else by the next call without a result. */
+/* The function of message i, the result of the next call: what the result itself says, which may be NULL;
+ * else by the message's name, else by the call that tool_call_id names, else by the call that is next. */
 static carat_status result_name(struct turns *c, const struct ct_json_value *message, size_t i,
-                                struct ct_str *name)
+                                const struct ct_json_value *own, struct ct_str *name)
 {
     const struct ct_json_value *id = ct_json_get(message, "tool_call_id"), *call = c->next;
-    *name = ct_json_str(ct_json_get(message, "name"));
-    if (name->n)
+    if (!call)
+        return ct_fail(c->err, CARAT_E_ARGUMENT,
+                       "messages[%zu]: more results than calls: the model asked for %zu", i,
+                       ct_json_count(c->calls));
+    c->next = ct_json_after(call);
+    *name = ct_json_str(own ? own : ct_json_get(message, "name"));
+    if (own || name->n)
         return CARAT_OK;
     if (ct_json_is(id, CT_JSON_STRING) && !(call = find_call(c, ct_json_str(id))))
         return ct_fail(c->err, CARAT_E_ARGUMENT,
@@ -200,19 +203,6 @@ static struct ct_str joined_text(const struct ct_json_value *list)
     return (struct ct_str){joined, size};
 }
 
-static void count_answer(struct turns *c)
-{
-    c->answered++;
-    c->next = ct_json_after(c->next);
-}
-
-static carat_status too_many_results(const struct turns *c, size_t i)
-{
-    return ct_fail(c->err, CARAT_E_ARGUMENT,
-                   "messages[%zu]: more results than calls: the model asked for %zu", i,
-                   ct_json_count(c->calls));
-}
-
 /* A result that is a text. One that is a JSON object is printed as that object, the form the model was
  * trained on: OpenAI's clients can only send text. */
 static carat_status write_text_result(struct turns *c, const struct ct_json_value *message, size_t i,
@@ -221,10 +211,7 @@ static carat_status write_text_result(struct turns *c, const struct ct_json_valu
     struct ct_str name, inner = ct_chat_trim(text);
     struct ct_json_tree parsed = {0};
     carat_status status = CARAT_OK;
-    if (!c->next)
-        return too_many_results(c, i);
-    CT_TRY(result_name(c, message, i, &name));
-    count_answer(c);
+    CT_TRY(result_name(c, message, i, NULL, &name));
     if (inner.n && inner.s[0] == '{')
         status = ct_json_tree_read(&parsed, CARAT_E_ARGUMENT, "content", ct_str_bytes(inner), NULL);
     if (status == CARAT_E_MEMORY)
@@ -239,15 +226,10 @@ static carat_status write_text_result(struct turns *c, const struct ct_json_valu
 static carat_status write_object_result(struct turns *c, const struct ct_json_value *message, size_t i,
                                         const struct ct_json_value *result)
 {
-    struct ct_str name = ct_json_str(ct_json_get(result, "name")), none = {"", 0};
-    if (!c->next)
-        return too_many_results(c, i);
-    if (names_itself(result))
-        result = ct_json_get(result, "response");
-    else
-        CT_TRY(result_name(c, message, i, &name));
-    count_answer(c);
-    write_response(c, name, result, none);
+    struct ct_str name, none = {"", 0};
+    bool own = names_itself(result);
+    CT_TRY(result_name(c, message, i, own ? ct_json_get(result, "name") : NULL, &name));
+    write_response(c, name, own ? ct_json_get(result, "response") : result, none);
     return CARAT_OK;
 }
 

@@ -82,47 +82,50 @@ carat_status ct_bpe_add(struct ct_bpe *b, int32_t id, const char *text, size_t n
     return CARAT_OK;
 }
 
-/* The piece that the text [from, to) makes by merging, or -1. */
-static int32_t product_of_text(const struct ct_bpe *b, uint32_t from, uint32_t to)
+/* Where the symbol at position i begins in the text; model, GGUF. */
+static uint32_t symbol_at(const struct ct_bpe *b, uint32_t i)
 {
+    return i < b->n ? b->at[i] : b->n_text;
+}
+
+/* The piece that the text of positions [i, next) makes by merging, or -1; model, GGUF. */
+static int32_t product_of_text(const struct ct_bpe *b, uint32_t i, uint32_t next)
+{
+    uint32_t from = symbol_at(b, i), to = symbol_at(b, next);
     if (to - from > (uint32_t)b->t->longest)
         return -1;
     int32_t id = ct_tokenizer_find(b->t, (struct ct_str){b->text + from, to - from});
     return id >= 0 && b->t->piece[id].rank != CT_NO_RANK ? id : -1;
 }
 
-/* Rank of merging left and right, whose texts (model, GGUF) are [from, to). */
-static uint32_t candidate(struct ct_bpe *b, uint32_t left, uint32_t right, uint32_t from, uint32_t to)
+/* The rank of merging the symbol at position i with the one at right, behind which the one at next lies. */
+static uint32_t candidate(struct ct_bpe *b, uint32_t i, uint32_t right, uint32_t next)
 {
+    if (right >= b->n)
+        return CT_NO_RANK;
     if (!ct_tokenizer_by_text(b->t)) {
-        uint64_t pair = ct_tokenizer_pair(b->id[left], b->id[right]) + 1;
+        uint64_t pair = ct_tokenizer_pair(b->id[i], b->id[right]) + 1;
         struct ct_bpe_memo *m = &b->memo[pair * 0x9e3779b97f4a7c15u >> (64 - CT_BPE_MEMO_BITS)];
         if (m->pair != pair)
-            *m = (struct ct_bpe_memo){pair, ct_tokenizer_pair_rank(b->t, b->id[left], b->id[right])};
+            *m = (struct ct_bpe_memo){pair, ct_tokenizer_pair_rank(b->t, b->id[i], b->id[right])};
         return m->rank;
     }
-    int32_t id = product_of_text(b, from, to);
+    int32_t id = product_of_text(b, i, next);
     return id < 0 ? CT_NO_RANK : b->t->piece[id].rank;
+}
+
+/* What the merge of rank[i] makes of positions [i, next). */
+static int32_t product(const struct ct_bpe *b, uint32_t i, uint32_t next)
+{
+    return ct_tokenizer_by_text(b->t) ? product_of_text(b, i, next) : b->t->product[b->rank[i]];
 }
 
 /* ---- short runs: symbols lie side by side ---- */
 
-static uint32_t short_end(const struct ct_bpe *b, uint32_t i)
-{
-    return i + 1 < b->n ? b->at[i + 1] : b->n_text;
-}
-
-static void short_rank(struct ct_bpe *b, uint32_t i)
-{
-    bool texts = ct_tokenizer_by_text(b->t);
-    b->rank[i] = i + 1 < b->n ? candidate(b, i, i + 1, texts ? b->at[i] : 0, texts ? short_end(b, i + 1) : 0)
-                              : CT_NO_RANK;
-}
-
 static void merge_short(struct ct_bpe *b)
 {
     for (uint32_t i = 0; i < b->n; i++)
-        short_rank(b, i);
+        b->rank[i] = candidate(b, i, i + 1, i + 2);
     for (;;) {
         uint32_t best = 0;
         for (uint32_t i = 1; i < b->n; i++)
@@ -130,17 +133,16 @@ static void merge_short(struct ct_bpe *b)
                 best = i;
         if (b->n == 0 || b->rank[best] == CT_NO_RANK)
             return;
-        b->id[best] = ct_tokenizer_by_text(b->t) ? product_of_text(b, b->at[best], short_end(b, best + 1))
-                                                 : b->t->product[b->rank[best]];
+        b->id[best] = product(b, best, best + 2);
         uint32_t tail = b->n - best - 2;
         memmove(b->id + best + 1, b->id + best + 2, tail * sizeof *b->id);
         memmove(b->rank + best + 1, b->rank + best + 2, tail * sizeof *b->rank);
         if (ct_tokenizer_by_text(b->t))
             memmove(b->at + best + 1, b->at + best + 2, tail * sizeof *b->at);
         b->n--;
-        short_rank(b, best);
+        b->rank[best] = candidate(b, best, best + 1, best + 2);
         if (best)
-            short_rank(b, best - 1);
+            b->rank[best - 1] = candidate(b, best - 1, best, best + 1);
     }
 }
 
@@ -277,19 +279,10 @@ static bool prepare_long(struct ct_bpe *b)
     return b->lane && b->ready_set;
 }
 
-/* The end of the text of the symbol at position i. */
-static uint32_t long_end(const struct ct_bpe *b, uint32_t i)
-{
-    uint32_t next = i + b->span[i];
-    return next < b->n ? b->at[next] : b->n_text;
-}
-
 static uint32_t long_candidate(struct ct_bpe *b, uint32_t i)
 {
     uint32_t right = i + b->span[i];
-    bool texts = ct_tokenizer_by_text(b->t);
-    return right < b->n ? candidate(b, i, right, texts ? b->at[i] : 0, texts ? long_end(b, right) : 0)
-                        : CT_NO_RANK;
+    return right < b->n ? candidate(b, i, right, right + b->span[right]) : CT_NO_RANK;
 }
 
 static carat_status merge_long(struct ct_bpe *b, carat_error *err)
@@ -304,8 +297,7 @@ static carat_status merge_long(struct ct_bpe *b, carat_error *err)
     for (uint32_t i; best_position(b, &i);) {
         CT_TRY(ct_bpe_look(b, err));
         uint32_t right = i + b->span[i], span = b->span[i] + b->span[right];
-        b->id[i] = ct_tokenizer_by_text(b->t) ? product_of_text(b, b->at[i], long_end(b, right))
-                                              : b->t->product[b->rank[i]];
+        b->id[i] = product(b, i, i + span);
         b->rank[right] = CT_NO_RANK;
         b->span[i] = b->span[i + span - 1] = span;
         if (i) { /* first, as lanes grow at their end */
@@ -355,7 +347,7 @@ carat_status ct_bpe_run(struct ct_bpe *b, carat_error *err)
             CT_TRY(ct_tokens_push(b->out, b->id[i], err));
             b->unknown_open = b->id[i] == b->t->unknown;
         } else {
-            CT_TRY(emit_unknown(b, b->text + b->at[i], short_end(b, i) - b->at[i], err));
+            CT_TRY(emit_unknown(b, b->text + b->at[i], symbol_at(b, i + 1) - b->at[i], err));
         }
     b->n = b->n_text = 0;
     return CARAT_OK;
