@@ -17,8 +17,10 @@ struct entry {
     int bits;
     const char *dtype;
     uint64_t begin, end;
-    bool has_dtype, has_shape, has_offsets;
+    unsigned seen; /* bit k: entry_keys[k] */
 };
+enum { DTYPE, SHAPE, OFFSETS, ENTRY_KEYS };
+static const char *const entry_keys[ENTRY_KEYS] = {"dtype", "shape", "data_offsets"};
 
 /* A list of at most `max` integers. The reader gives doubles; the spelling is read again, so that 1.0, 1e3,
  * -0 and what exceeds 63 bits are refused instead of rounded. */
@@ -39,14 +41,6 @@ static carat_status read_integers(struct ct_json *j, uint64_t *out, int *n, int 
     return CARAT_OK;
 }
 
-static carat_status first_time(struct ct_json *j, bool *seen, const char *what)
-{
-    if (*seen)
-        return ct_json_fail(j, "%s is there twice", what);
-    *seen = true;
-    return CARAT_OK;
-}
-
 /* The value of the key just read. */
 static carat_status read_member(struct ct_json *j, struct entry *e)
 {
@@ -54,8 +48,16 @@ static carat_status read_member(struct ct_json *j, struct entry *e)
     uint64_t range[2];
     int n;
 
-    if (ct_str_is(j->string, "dtype")) {
-        CT_TRY(first_time(j, &e->has_dtype, "dtype"));
+    int k = 0;
+    while (k < ENTRY_KEYS && !ct_str_is(j->string, entry_keys[k]))
+        k++;
+    if (k == ENTRY_KEYS)
+        return ct_json_fail(j, "found the key %s; dtype, shape and data_offsets were expected",
+                            ct_quote(q, j->string));
+    if (e->seen >> k & 1)
+        return ct_json_fail(j, "%s is there twice", entry_keys[k]);
+    e->seen |= 1u << k;
+    if (k == DTYPE) {
         if (ct_json_next(j) != CT_JSON_STRING)
             return ct_json_fail(j, "dtype must be a string");
         e->bits = ct_hf_bits(j->string, &e->dtype);
@@ -64,14 +66,8 @@ static carat_status read_member(struct ct_json *j, struct entry *e)
         ct_json_fail(j, "the dtype %s is not one of safetensors", ct_quote(q, j->string));
         return j->error.code = CARAT_E_UNSUPPORTED; /* perhaps a future one */
     }
-    if (ct_str_is(j->string, "shape")) {
-        CT_TRY(first_time(j, &e->has_shape, "shape"));
+    if (k == SHAPE)
         return read_integers(j, e->dim, &e->rank, MAX_RANK, "shape");
-    }
-    if (!ct_str_is(j->string, "data_offsets"))
-        return ct_json_fail(j, "found the key %s; dtype, shape and data_offsets were expected",
-                            ct_quote(q, j->string));
-    CT_TRY(first_time(j, &e->has_offsets, "data_offsets"));
     CT_TRY(read_integers(j, range, &n, 2, "data_offsets"));
     if (n != 2)
         return ct_json_fail(j, "data_offsets must hold two integers, found %d", n);
@@ -88,11 +84,10 @@ static carat_status read_entry(struct ct_json *j, struct entry *e)
     while (ct_json_next(j) == CT_JSON_KEY)
         CT_TRY(read_member(j, e));
     CT_TRY(j->error.code);
-    const char *missing = !e->has_dtype     ? "dtype"
-                          : !e->has_shape   ? "shape"
-                          : !e->has_offsets ? "data_offsets"
-                                            : NULL;
-    return missing ? ct_json_fail(j, "the entry ends without %s", missing) : CARAT_OK;
+    for (int k = 0; k < ENTRY_KEYS; k++)
+        if (!(e->seen >> k & 1))
+            return ct_json_fail(j, "the entry ends without %s", entry_keys[k]);
+    return CARAT_OK;
 }
 
 /* __metadata__ maps strings to strings and means nothing here. */
@@ -205,7 +200,9 @@ static carat_status read_tensor_entries(struct ct_file *f, struct ct_json *j, co
         return ct_json_fail(j, "the header must be a JSON object");
     while (ct_json_next(j) == CT_JSON_KEY) {
         if (ct_str_is(j->string, "__metadata__")) {
-            CT_TRY(first_time(j, &has_metadata, "__metadata__"));
+            if (has_metadata)
+                return ct_json_fail(j, "__metadata__ is there twice");
+            has_metadata = true;
             CT_TRY(skip_metadata(j));
             continue;
         }

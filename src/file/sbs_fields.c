@@ -221,28 +221,25 @@ static struct ct_sbs_vector read_vector(struct ct_sbs_cursor *c, const struct re
 static void read_field(struct ct_sbs_cursor *c, const struct record *r, const struct field *f, void *to)
 {
     uint32_t w;
+    const char *expected = NULL;
     switch (f->kind) {
     case U32:
     case I32:
+    case F32:
+    case BOOL:
     case ENUM:
         w = next_word(c, r, f->name);
         if (f->kind == ENUM && (w > 31 || !(f->allowed >> w & 1)))
-            fail_field(c, r, f->name, w, "a known number of this enumeration");
-        if (to)
-            memcpy(to, &w, sizeof w);
-        break;
-    case BOOL:
-        w = next_word(c, r, f->name);
-        if (w > 1)
-            fail_field(c, r, f->name, w, "0 or 1");
-        if (to)
-            memcpy(to, &(bool){w == 1}, sizeof(bool));
-        break;
-    case F32:
-        w = next_word(c, r, f->name);
-        if (!isfinite(ct_f32_from_bits(w)))
-            fail_field(c, r, f->name, w, "a finite number");
-        memcpy(to, &w, sizeof w);
+            expected = "a known number of this enumeration";
+        else if (f->kind == BOOL && w > 1)
+            expected = "0 or 1";
+        else if (f->kind == F32 && !isfinite(ct_f32_from_bits(w)))
+            expected = "a finite number";
+        if (expected)
+            fail_field(c, r, f->name, w, expected);
+        else if (to)
+            memcpy(to, f->kind == BOOL ? (const void *)&(bool){w == 1} : &w,
+                   f->kind == BOOL ? sizeof(bool) : 4);
         break;
     case STRING:
         memcpy(to, &(const char *){read_string(c, r, f->name)}, sizeof(const char *));
