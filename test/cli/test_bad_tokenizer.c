@@ -555,7 +555,13 @@ static const struct bad_case ids[] = {
      {"run", "@", "-n", "1", "--ids", "2147483648"}},
     {"T9", "\"1\"", tiny, NULL, 2, {"'\"1\"' is not a token id"}, {"run", "@", "-n", "1", "--ids", "\"1\""}},
     {"T9", "n_vocab", tiny, NULL, 2, {"1024"}, {"run", "@", "-n", "1", "--ids", "2 1024"}},
-    {"T9", "n_vocab, decoded", tiny, NULL, 2, {"id 1024 at index 1"}, {"detokenize", "@", "5 1024"}},
+    {"T9",
+     "n_vocab, decoded",
+     tiny,
+     NULL,
+     2,
+     {"token 1 is 1024, expected 0 to 1023"},
+     {"detokenize", "@", "5 1024"}},
     {"T9", "-1, decoded", tiny, NULL, 2, {"'-1' is not a token id"}, {"detokenize", "@", "5 -1"}},
 };
 

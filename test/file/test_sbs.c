@@ -161,7 +161,7 @@ static void headers_that_lie(void **state)
     memcpy(b.p, "SBT\n", 4); /* the footer alone is enough */
     accept(&b, 2, 10);
     memcpy(b.p + b.n - 16, "SBT\n", 4);
-    refuse(&b, CARAT_E_UNSUPPORTED, "no model that carat knows");
+    refuse(&b, CARAT_E_UNSUPPORTED, "not a model that carat knows");
     b = small(2, &dir);
     memcpy(b.p + b.n - 16, "SBT\n", 4);
     refuse(&b, CARAT_E_FORMAT, "no SBS footer at byte 65520");
