@@ -20,10 +20,8 @@
  *    vocabulary nothing can ever merge, so the run is cut there. This is exact for any vocabulary; for Gemma
  *    it means one word at a time.
  * 4. A character without a piece becomes byte tokens (before merging for JSON, after it for the others). */
-#include <limits.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/utf8.h"
 #include "text/tokenizer/bpe.h"
 #include "text/tokenizer/tokenizer_parts.h"
@@ -196,22 +194,4 @@ carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text,
     if (status != CARAT_OK)
         out->n = had;
     return status;
-}
-
-/* ---- the list of ids that encoding appends to ---- */
-
-void ct_tokens_free(carat_tokens *t)
-{
-    free(t->ids);
-    *t = (carat_tokens){0};
-}
-
-carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err)
-{
-    size_t capacity = (size_t)t->capacity;
-    if (t->n == INT_MAX || !ct_array_grow(&t->ids, &capacity, (size_t)t->n + 1, sizeof *t->ids))
-        return ct_fail(err, CARAT_E_MEMORY, "no memory for more than %d tokens", t->n);
-    t->capacity = (int)CT_MIN(capacity, (size_t)INT_MAX);
-    t->ids[t->n++] = id;
-    return CARAT_OK;
 }

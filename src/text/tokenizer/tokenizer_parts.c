@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tokenizer_parts.c: the pieces of every tokenizer: text to id and back, the merge tables, the matcher for
- * pieces that are cut out of text before merging, and what follows from the names of pieces. The readers
- * of the three sources fill it; tokenizer.c and bpe.c encode with it.
+ * pieces that are cut out of text before merging, what follows from the names of pieces, and lists of ids.
+ * The readers of the three sources fill it; tokenizer.c and bpe.c encode with it.
  *
  * Control tokens are those that the source declares, and those that control.h names, because some sources
  * store them as user-defined. A control token spelled in text stays text unless the caller passes
  * CARAT_SPECIAL. */
 #include "text/tokenizer/tokenizer_parts.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -523,4 +524,22 @@ carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat
     if (!index_characters(t))
         return ct_no_memory(err, "the tokenizer");
     return build_matcher(t, err);
+}
+
+/* ---- the list of ids that encoding appends to ---- */
+
+void ct_tokens_free(carat_tokens *t)
+{
+    free(t->ids);
+    *t = (carat_tokens){0};
+}
+
+carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err)
+{
+    size_t capacity = (size_t)t->capacity;
+    if (t->n == INT_MAX || !ct_array_grow(&t->ids, &capacity, (size_t)t->n + 1, sizeof *t->ids))
+        return ct_fail(err, CARAT_E_MEMORY, "no memory for more than %d tokens", t->n);
+    t->capacity = (int)CT_MIN(capacity, (size_t)INT_MAX);
+    t->ids[t->n++] = id;
+    return CARAT_OK;
 }
