@@ -16,14 +16,11 @@ enum {
 /* Of a draft: the first id, and those that follow a right one. */
 enum { CT_DRAFT_FIRST, CT_DRAFT_NEXT, CT_DRAFT_PLACES };
 
-/* What passes of so many rows cost. */
-struct ct_pass_costs {
-    float sample[CT_ACCOUNT_ROWS + 1][CT_ACCOUNT_SAMPLES]; /* nanoseconds of the last ones */
-    unsigned n[CT_ACCOUNT_ROWS + 1];                       /* that were measured */
-};
-
 struct ct_account {
-    struct ct_pass_costs costs;
+    struct {                                                   /* what passes of so many rows cost */
+        float sample[CT_ACCOUNT_ROWS + 1][CT_ACCOUNT_SAMPLES]; /* nanoseconds of the last ones */
+        unsigned n[CT_ACCOUNT_ROWS + 1];                       /* that were measured */
+    } costs;
     double right[CT_DRAFT_PLACES], tried[CT_DRAFT_PLACES]; /* ids; the older, the less they count */
     double gained, spent;                                  /* nanoseconds */
     int given;                                             /* ids */

@@ -32,7 +32,7 @@ struct carat_engine {
     size_t kv_bytes; /* of the pool; 0: full contexts */
     size_t snapshot_bytes;
 
-    struct ct_lock lock; /* for whatever is below, the slots of sessions excepted */
+    struct ct_lock lock; /* for what is below, but not the slots of sessions */
     struct ct_pass pass;
     struct ct_stats stats;
     struct ct_trace profiler, tapper; /* of the backend while the engine is profiled, or tapped */
@@ -64,7 +64,7 @@ struct ct_outcome {
     int32_t holders;
     bool has_hidden;         /* what the head reads is kept; not so when it comes out of a file */
     struct ct_logits logits; /* of all ids, or of some */
-    /* of some: that reading is served */
+    /* of some: the reading that they serve */
     int k, n, n_apart;
     int32_t apart[64];
 };
@@ -89,7 +89,7 @@ struct carat_session {
     int next;        /* outcome that the pass computes for it; -1: none */
     int next_wanted; /* index into carat_row.wanted */
     int asked;       /* rows of logits that passes so far were asked for */
-    int drafts;      /* its last tokens are guessed; whoever makes the call says so, and takes it back */
+    int drafts;      /* so many of its last tokens are guessed: set and cleared by the caller */
     bool stopped;    /* the call is to end */
     bool ended;      /* the row ended at token `last`, as its callback said */
     bool not_finite; /* a K, V or logit is not */
@@ -158,16 +158,12 @@ static inline int32_t *ct_held_tokens(const carat_session *s) /* [context] */
 {
     return s->engine->held + (size_t)s->slot * (size_t)s->engine->plan.context;
 }
-/* So many tokens will come. */
+/* So many tokens will come: memory of long sessions is asked for in huge pages. */
 void ct_session_grows(const carat_session *s, int more);
-/* What is kept from now on, for the statistics. */
+/* Begins the statistics of a call: what the session keeps. */
 void ct_session_kept(carat_session *s);
-/* Forgets logits and text: the tokens held are others now. */
-void ct_session_new_text(carat_session *s);
 /* Makes it hold its first n tokens only. Logits and text stay as they are. */
 void ct_session_cut(carat_session *s, int n);
-/* The row of the cache with which it goes back to n tokens: its own, or that of a snapshot. */
-int ct_session_nearest(const carat_session *s, int n);
 /* Makes it hold nothing; discard: its memory goes back to the system. */
 void ct_session_empty(carat_session *s, bool discard);
 

@@ -69,7 +69,7 @@ static const struct ct_weight *weight_of(const carat_engine *e, const struct ope
                                     : (const struct ct_weight *)((const char *)&w->layer[layer] + o->place);
 }
 
-/* Whether the same serves both. */
+/* Whether two weights are stored alike, so that the same kernels serve both. */
 static bool are_alike(const struct ct_weight *a, const struct ct_weight *b)
 {
     return (a->data != NULL) == (b->data != NULL) && a->type == b->type && a->layout == b->layout;

@@ -12,7 +12,7 @@ struct carat_generation {
     carat_session *session; /* down to start nothing changes after creation */
     carat_sampling sampling;
     carat_on_token on_token;
-    void *user; /* of it */
+    void *user; /* passed to it */
     bool naive;
     int max_tokens;
     int32_t stop[CARAT_MOST_STOP_IDS];
@@ -27,18 +27,18 @@ struct carat_generation {
     unsigned changes;           /* of the session, after the last step */
 
     /* of the step under way */
-    bool steps, passes;                  /* it has a part in it; it has a row in its passes */
+    bool steps, passes;                  /* it takes part; it has a row in the pass */
     int base;                            /* tokens that its session held before */
     int first;                           /* of its row, from which on ids are drawn */
-    int n_ids, n_drawn;                  /* of the two arrays */
+    int n_ids, n_drawn;                  /* of ids and of drawn */
     int32_t ids[1 + CARAT_MOST_DRAFT];   /* info.last, then a draft */
     int32_t drawn[1 + CARAT_MOST_DRAFT]; /* what follows each */
     carat_row *rows;                     /* [sessions] of a step that it is the first of */
     int32_t *all;                        /* [context] for naive: all tokens; else NULL */
     int n_all;                           /* those that a naive pass was to evaluate */
     void *sampling_memory;               /* what sampling points to */
-    struct ct_reading reading;           /* what a draw needs of logits */
-    int32_t apart[CT_MOST_APART];        /* of it */
+    struct ct_reading reading;           /* what draws read of logits */
+    int32_t apart[CT_MOST_APART];        /* reading.apart */
 };
 
 /* What carat_generate.h says of carat_generation_create and so on; they claim sessions. */

@@ -60,7 +60,8 @@ static bool are_among(const int32_t *a, int n, const int32_t *b, int m)
     return i == n;
 }
 
-/* Whether the logits it has are enough. The k best of some ids are among the k best of fewer and the rest. */
+/* Whether the logits that an outcome has are enough for a reading. Those with more ids apart serve one with
+ * fewer. */
 static bool serves(const struct ct_outcome *o, const struct ct_reading *r)
 {
     if (!o->logits.value)

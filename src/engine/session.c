@@ -40,13 +40,15 @@ void ct_session_kept(carat_session *s)
         .size = sizeof s->stats, .kept = s->n, .restored_from = ct_kv_ready(&s->engine->cache, s->slot)};
 }
 
-void ct_session_new_text(carat_session *s)
+/* Forgets logits and text: the tokens held are others now. */
+static void begin_text(carat_session *s)
 {
     ct_outcome_drop(s->engine, &s->outcome);
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
 }
 
-int ct_session_nearest(const carat_session *s, int n)
+/* The row of the cache with which it goes back to n tokens: its own, or that of a snapshot. */
+static int nearest_row(const carat_session *s, int n)
 {
     carat_engine *e = s->engine;
     int row = ct_snapshot_nearest(&e->snapshots, s->slot, n);
@@ -62,7 +64,7 @@ void ct_session_cut(carat_session *s, int n)
 {
     carat_engine *e = s->engine;
 
-    ct_kv_rewind(&e->cache, s->slot, n, ct_session_nearest(s, n), n == 0);
+    ct_kv_rewind(&e->cache, s->slot, n, nearest_row(s, n), n == 0);
     ct_snapshots_cut(&e->snapshots, s->slot, n, n == 0);
     s->n = n;
     s->changes++;
@@ -73,7 +75,7 @@ void ct_session_empty(carat_session *s, bool discard)
     ct_kv_cut(&s->engine->cache, s->slot, 0, 0, discard);
     ct_snapshots_cut(&s->engine->snapshots, s->slot, 0, discard);
     ct_outcome_drop(s->engine, &s->next);
-    ct_session_new_text(s);
+    begin_text(s);
     s->n = 0;
     s->changes++;
 }
@@ -95,7 +97,7 @@ static carat_session *new_session(carat_engine *e, carat_error *err)
         return NULL;
     }
     *s = (carat_session){.engine = e, .slot = slot, .outcome = -1, .next = -1};
-    ct_session_new_text(s);
+    begin_text(s);
     e->session[slot] = s;
     return s;
 }
@@ -186,7 +188,7 @@ carat_status ct_rewind(carat_session *s, int n, carat_error *err)
     if (n < s->n) {
         ct_lock_enter(&s->engine->lock);
         ct_session_cut(s, n);
-        ct_session_new_text(s);
+        begin_text(s);
         ct_lock_leave(&s->engine->lock);
     }
     ct_session_kept(s);
@@ -201,7 +203,7 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
 
     if (!s)
         return CARAT_E_MEMORY;
-    if (!ct_kv_share(&e->cache, s->slot, from->slot, n, ct_session_nearest(from, n))) {
+    if (!ct_kv_share(&e->cache, s->slot, from->slot, n, nearest_row(from, n))) {
         e->session[s->slot] = NULL;
         free(s);
         return ct_fail(

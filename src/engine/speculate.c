@@ -13,7 +13,7 @@
 static int32_t *run_slot(const struct ct_ngrams *g, int length, const int32_t *ids, int end)
 {
     const int32_t *run = ids + end - length;
-    int32_t *table = g->end[length - CT_NGRAM_LEAST];
+    int32_t *table = g->end + (size_t)(length - CT_NGRAM_LEAST) * g->slots;
     uint64_t hash = 0;
 
     for (int i = 0; i < length; i++)
@@ -30,22 +30,19 @@ bool ct_ngrams_open(struct ct_ngrams *g, int most)
 
     while (slots < 2 * (size_t)most)
         slots *= 2;
-    *g = (struct ct_ngrams){.slots = slots};
-    g->end[0] = calloc(CT_NGRAM_LENGTHS * slots, sizeof *g->end[0]);
-    for (int i = 1; i < CT_NGRAM_LENGTHS && g->end[0]; i++)
-        g->end[i] = g->end[0] + (size_t)i * slots;
-    return g->end[0] != NULL;
+    *g = (struct ct_ngrams){.slots = slots, .end = calloc(CT_NGRAM_LENGTHS * slots, sizeof *g->end)};
+    return g->end != NULL;
 }
 
 void ct_ngrams_close(struct ct_ngrams *g)
 {
-    free(g->end[0]);
+    free(g->end);
 }
 
 void ct_ngrams_begin(struct ct_ngrams *g)
 {
     if (g->indexed > 0)
-        memset(g->end[0], 0, CT_NGRAM_LENGTHS * g->slots * sizeof *g->end[0]);
+        memset(g->end, 0, CT_NGRAM_LENGTHS * g->slots * sizeof *g->end);
     g->indexed = 0;
 }
 

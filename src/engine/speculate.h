@@ -13,9 +13,9 @@ enum { CT_NGRAM_LEAST = 2, CT_NGRAM_MOST = 4, CT_NGRAM_LENGTHS = CT_NGRAM_MOST -
 /* Where each run of 2, 3 and 4 tokens of a history last ended. A table has open addresses, and its entries
  * are compared with the history itself: whatever stands there can be useless, never wrong. */
 struct ct_ngrams {
-    size_t slots;                   /* of a table: a power of two, at least twice the longest history */
-    int32_t *end[CT_NGRAM_LENGTHS]; /* [slots] tokens up to and with the run; 0: none */
-    int indexed;                    /* tokens whose runs are in the tables */
+    size_t slots; /* of a table: a power of two, at least twice the longest history */
+    int32_t *end; /* [CT_NGRAM_LENGTHS][slots] tokens up to and with the run; 0: none */
+    int indexed;  /* tokens whose runs are in the tables */
 };
 
 /* A history has at most so many tokens. False: there is no memory. */
@@ -34,8 +34,8 @@ struct ct_speculation {
     bool off, always; /* always: whatever the account says */
     int least, most;  /* ids of a draft */
     carat_propose callers;
-    void *user;              /* of it */
-    struct ct_ngrams ngrams; /* where the caller proposes nothing */
+    void *user;              /* passed to it */
+    struct ct_ngrams ngrams; /* where no callback proposes */
     struct ct_account account;
 
     /* of the step under way */

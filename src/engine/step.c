@@ -247,7 +247,7 @@ static void keep_outcome(const struct step *s, int at, int row, const struct ct_
     ct_outcome_keep(e, outcome, made);
 }
 
-/* The row ends with this token. One that keeps no more tokens than these has its logits. */
+/* The row ends with this token. Where the tokens behind it are forgotten, the session has its logits. */
 static void end_at(struct step *s, struct ct_row_of *of)
 {
     carat_session *c = s->rows[of->row].session;
@@ -294,8 +294,8 @@ static bool logits_are_awaited(const struct step *s, int at)
     return false;
 }
 
-/* The head over the rows that want logits, in slices that have a place for each of them. Whose K or V are not
- * finite gets none: zeros stand there. Of a stopped pass there are none. */
+/* Runs the head over the rows that want logits, in slices that have a place for each of them. A row whose K or
+ * V is not finite gets zeros. A stopped pass has no logits. */
 static void run_head(struct step *s)
 {
     carat_engine *e = s->engine;

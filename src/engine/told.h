@@ -22,8 +22,8 @@ struct ct_told {
     int n_never;
     struct ct_stops stops;
     struct ct_guard guard;
-    bool asks_entropy;                             /* of the ids of the step under way, */
-    struct ct_likely likely[1 + CARAT_MOST_DRAFT]; /* whose likelihoods these are */
+    bool asks_entropy;                             /* of the ids of the step under way */
+    struct ct_likely likely[1 + CARAT_MOST_DRAFT]; /* of the same ids */
     char text[CT_STOP_HELD + 2 * CT_STREAM_MAX];
 };
 
