@@ -29,11 +29,7 @@ enum ct_lines { CT_LINES_NONE, CT_LINES_BYTE, CT_LINES_NIBBLE, CT_LINES_16, CT_L
 struct ct_panel {
     enum ct_lines lines; /* NONE: the type is not packed */
     int k;               /* values of k in a chunk */
-    int scales;          /* bytes of scales and minima before the lines of a chunk */
     int bytes;           /* of a chunk */
-    bool minimum;
-    int bits;    /* of a weight in planes */
-    int factors; /* bytes of small factors of a group in planes */
 };
 
 /* The panel form of a type. */
@@ -57,11 +53,5 @@ static inline int ct_plane_bits(int bits)
 void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0);
 /* Row r of w (layout PANELS; row_bytes are the bytes of a panel) as it was stored. */
 void ct_unpack(uint8_t *row, const struct ct_weight *w, int r);
-
-/* The same for row r of one panel of planes (planes.c); for panels.c. */
-void ct_pack_planes(uint8_t *panel, const struct ct_panel *p, enum ct_type type, const uint8_t *row, int r,
-                    int cols);
-void ct_unpack_planes(uint8_t *row, const struct ct_panel *p, enum ct_type type, const uint8_t *panel, int r,
-                      int cols);
 
 #endif

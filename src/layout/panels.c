@@ -1,88 +1,233 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panels.c: stored rows to panels and back. Packing moves bits, it never computes: unpacking gives the
- * stored row again, except that BF16 weights below 2^-50 become 0 on the way in (NUMERICS.md section 5).
- * Layout: panel.h. */
+/* panels.c: stored rows to panels and back. Packing moves bits, it never computes: unpacking gives the stored
+ * row again, except that BF16 weights below 2^-50 become 0 on the way in (NUMERICS.md section 5). Layout:
+ * panel.h; what the bits of a stored block mean: quant/blocks.h. */
 #include "layout/panel.h"
 
-/* 4 bytes of one row in line `line` behind `lines`. */
-static inline uint8_t *word_at(uint8_t *lines, int line, int r)
-{
-    return lines + 64 * line + 4 * r;
-}
+#include "quant/blocks.h"
 
-static inline uint32_t get_word(const uint8_t *p)
-{
-    return ct_le32(p);
-}
+/* So that what is constant for a type is folded into its loop. */
+#define INLINE static inline __attribute__((always_inline))
 
-static inline void put_word(uint8_t *p, uint32_t v)
+INLINE void put_word(uint8_t *p, uint32_t v)
 {
     memcpy(p, &v, 4);
 }
 
-/* ---- types of 32-blocks: f16 scale, perhaps an f16 minimum, codes ---- */
-
-/* The 32 codes of a block as 8 words of 4 bytes, in order of k: words in, or words out. */
-typedef void codes_in(uint32_t word[8], const uint8_t *block);
-typedef void codes_out(uint8_t *block, const uint32_t word[8]);
-
-static void bytes_in(uint32_t word[8], const uint8_t *q)
+/* `width` ones in each byte. */
+INLINE uint32_t mask_of(int width)
 {
-    for (int i = 0; i < 8; i++)
-        word[i] = get_word(q + 4 * i) ^ 0x80808080u;
+    return ((1u << width) - 1) * 0x01010101u;
 }
 
-static void bytes_out(uint8_t *q, const uint32_t word[8])
+/* Copies n bytes into a panel (pack) or out of it. */
+INLINE void move_bytes(uint8_t *panel, uint8_t *stored, size_t n, const bool pack)
 {
-    for (int i = 0; i < 8; i++)
-        put_word(q + 4 * i, word[i] ^ 0x80808080u);
+    memcpy(pack ? panel : stored, pack ? stored : panel, n);
 }
 
-static void nibbles_in(uint32_t word[8], const uint8_t *q)
+/* ---- codes: of a stored block as 8 words of 4 bytes for each group of 32 ---- */
+
+/* Where a stored block keeps one plane of its codes. */
+struct source {
+    enum { NONE, SHARED, CROSSED, HALVED, BYTES, ROW } order;
+    int at;    /* offset in the block */
+    int width; /* bits of each code */
+    int to;    /* the bit of the code that the lowest of them is */
+};
+
+/* SHARED: 8 / width groups one after another share 32 bytes, the first has the lowest bits. CROSSED: the same
+ * with the middle groups of each four exchanged (Q6_K). HALVED: 16 bytes for a group, low nibbles first.
+ * BYTES: signed bytes. ROW: 32 single bits in a row, of which a word has the next 4.
+ * Gives the offset of word i of group g and the shift of its bits. */
+INLINE int place(const struct source *s, int g, int i, int *shift)
 {
-    for (int i = 0; i < 4; i++) {
-        word[i] = get_word(q + 4 * i) & 0x0f0f0f0fu;
-        word[i + 4] = get_word(q + 4 * i) >> 4 & 0x0f0f0f0fu;
+    if (s->order == BYTES) {
+        *shift = 0;
+        return s->at + 32 * g + 4 * i;
+    }
+    if (s->order == HALVED) {
+        *shift = i / 4 * 4;
+        return s->at + 16 * g + 4 * (i % 4);
+    }
+    if (s->order == ROW) {
+        *shift = 4 * i;
+        return s->at;
+    }
+    if (s->order == CROSSED)
+        g = (g & ~3) | (g & 1) << 1 | (g >> 1 & 1);
+    *shift = g * s->width % 8;
+    return s->at + g * s->width / 8 * 32 + 4 * i;
+}
+
+/* The codes of group g among those of a block. */
+INLINE void get_codes(uint32_t word[8], const struct source *s, const uint8_t *block, int g)
+{
+    for (int i = 0; i < 8; i++) {
+        int shift, at = place(s, g, i, &shift);
+        uint32_t v = ct_le32(block + at) >> shift;
+        if (s->order == ROW)
+            v = (v & 1) | (v & 2) << 7 | (v & 4) << 14 | (v & 8) << 21;
+        word[i] |= (v & mask_of(s->width)) << s->to;
     }
 }
 
-static void nibbles_out(uint8_t *q, const uint32_t word[8])
+INLINE void put_codes(uint8_t *block, const struct source *s, const uint32_t word[8], int g)
 {
-    for (int i = 0; i < 4; i++)
-        put_word(q + 4 * i, word[i] | word[i + 4] << 4);
+    for (int i = 0; i < 8; i++) {
+        int shift, at = place(s, g, i, &shift);
+        uint32_t v = word[i] >> s->to & mask_of(s->width);
+        if (s->order == ROW)
+            v = (v | v >> 7 | v >> 14 | v >> 21) & 15;
+        put_word(block + at, ct_le32(block + at) | v << shift);
+    }
+}
+
+/* ---- factors that do not lie as the panel has them: small integers of a block, in the order of groups ---- */
+
+typedef void factors_in(uint8_t *f, const uint8_t *b);
+typedef void factors_out(uint8_t *b, const uint8_t *f);
+
+/* Scale and minimum of each group in 6 bits: see unpack_6bit in quant/quant.c. */
+static void six_pairs_in(uint8_t *f, const uint8_t *s)
+{
+    for (int k = 0; k < 4; k++) {
+        f[2 * k] = s[k] & 63;
+        f[2 * k + 1] = s[k + 4] & 63;
+        f[2 * k + 8] = (uint8_t)((s[k + 8] & 15) | s[k] >> 6 << 4);
+        f[2 * k + 9] = (uint8_t)(s[k + 8] >> 4 | s[k + 4] >> 6 << 4);
+    }
+}
+
+static void six_pairs_out(uint8_t *s, const uint8_t *f)
+{
+    for (int k = 0; k < 4; k++) {
+        s[k] = (uint8_t)(f[2 * k] | f[2 * k + 8] >> 4 << 6);
+        s[k + 4] = (uint8_t)(f[2 * k + 1] | f[2 * k + 9] >> 4 << 6);
+        s[k + 8] = (uint8_t)((f[2 * k + 8] & 15) | f[2 * k + 9] << 4);
+    }
+}
+
+/* 16 scales of Q3_K in 6 bits, here less 32. */
+static void six_in(uint8_t *f, const uint8_t *s)
+{
+    for (int k = 0; k < 16; k++) {
+        int low = k < 8 ? s[k] & 15 : s[k - 8] >> 4;
+        f[k] = (uint8_t)((low | (s[8 + k % 4] >> 2 * (k / 4) & 3) << 4) - 32);
+    }
+}
+
+static void six_out(uint8_t *s, const uint8_t *f)
+{
+    for (int k = 0; k < 16; k++) {
+        int scale = (f[k] + 32) & 63;
+        s[k % 8] = (uint8_t)(s[k % 8] | (scale & 15) << (k < 8 ? 0 : 4));
+        s[8 + k % 4] = (uint8_t)(s[8 + k % 4] | scale >> 4 << 2 * (k / 4));
+    }
+}
+
+/* 8 scales of IQ4_XS, the upper two bits of all before the nibbles; here less 32. */
+static void split_in(uint8_t *f, const uint8_t *s)
+{
+    for (int k = 0; k < 8; k++)
+        f[k] = (uint8_t)(((s[2 + k / 2] >> 4 * (k % 2) & 15) | (ct_le16(s) >> 2 * k & 3) << 4) - 32);
+}
+
+static void split_out(uint8_t *s, const uint8_t *f)
+{
+    for (int k = 0; k < 8; k++) {
+        int scale = (f[k] + 32) & 63;
+        s[2 + k / 2] = (uint8_t)(s[2 + k / 2] | (scale & 15) << 4 * (k % 2));
+        s[k / 4] = (uint8_t)(s[k / 4] | scale >> 4 << 2 * (k % 4));
+    }
 }
 
 /* ---- the table ---- */
 
-#define PLANES(k, scales, bits, factors, minimum)                                                            \
+#define AT(type, member) offsetof(struct ct_block_##type, member)
+#define PLAIN(lines, bytes)                                                                                  \
     {                                                                                                        \
-        CT_LINES_PLANES, k, scales, scales + k / CT_GROUP * 64 * bits, minimum, bits, factors                \
+        .panel = { CT_LINES_##lines, 32, bytes }                                                             \
     }
+/* A panel in lines of that kind: chunks of `scales` bytes and then k codes of so many bits. */
+#define BLOCKS(lines, k, scales, bits) {CT_LINES_##lines, k, scales + k / CT_GROUP * 64 * bits}, bits, scales
+
+struct factors {
+    int n, at; /* how many, and where the first one lies in a stored block */
+};
 
 static const struct packing {
     struct ct_panel panel;
-    int block;    /* bytes of a stored block of 32, 0 for plain types and planes */
-    codes_in *in; /* codes of a block lie behind its scale and minimum */
-    codes_out *out;
+    /* of types that are stored in blocks: */
+    int bits;              /* of a code */
+    int scales;            /* bytes before the lines of a chunk */
+    struct factors chunk;  /* of 16 bits each */
+    struct factors groups; /* bytes of each group; they end where the lines begin */
+    struct source source[2];
+    factors_in *in;   /* of groups; NULL: bytes are stored as they are */
+    factors_out *out; /* into zeros */
 } table[CT_TYPE_COUNT] = {
-    [CT_F32] = {{CT_LINES_32, 32, 0, 2048, false, 0, 0}, 0, NULL, NULL},
-    [CT_F16] = {{CT_LINES_16, 32, 0, 1024, false, 0, 0}, 0, NULL, NULL},
-    [CT_BF16] = {{CT_LINES_16, 32, 0, 1024, false, 0, 0}, 0, NULL, NULL},
-    [CT_Q8_0] = {{CT_LINES_BYTE, 64, 64, 1088, false, 0, 0}, 34, bytes_in, bytes_out},
-    [CT_Q5_0] = {.panel = PLANES(64, 64, 5, 2, false)},
-    [CT_Q5_1] = {.panel = PLANES(32, 64, 5, 0, true)},
-    [CT_Q4_0] = {{CT_LINES_NIBBLE, 64, 64, 576, false, 0, 0}, 18, nibbles_in, nibbles_out},
-    [CT_Q4_1] = {{CT_LINES_NIBBLE, 64, 128, 640, true, 0, 0}, 20, nibbles_in, nibbles_out},
-    [CT_IQ4_NL] = {{CT_LINES_NIBBLE, 64, 64, 576, false, 0, 0}, 18, nibbles_in, nibbles_out},
-    [CT_Q2_K] = {.panel = PLANES(256, 64 + 256, 2, 2, true)},
-    [CT_Q3_K] = {.panel = PLANES(256, 64 + 256, 3, 2, false)},
-    [CT_Q4_K] = {.panel = PLANES(256, 64 + 256, 4, 2, true)},
-    [CT_Q5_K] = {.panel = PLANES(256, 64 + 256, 5, 2, true)},
-    [CT_Q6_K] = {.panel = PLANES(256, 64 + 256, 6, 2, false)},
-    [CT_IQ4_XS] = {.panel = PLANES(256, 64 + 128, 4, 1, false)},
-    [CT_MXFP4] = {.panel = PLANES(128, 64, 4, 1, false)},
-    [CT_SFP] = {{CT_LINES_BYTE, 32, 0, 512, false, 0, 0}, 0, NULL, NULL},
-    [CT_I8] = {.panel = PLANES(128, 64, 8, 0, true)},
+    [CT_F32] = PLAIN(32, 2048),
+    [CT_F16] = PLAIN(16, 1024),
+    [CT_BF16] = PLAIN(16, 1024),
+    [CT_SFP] = PLAIN(BYTE, 512),
+    [CT_Q8_0] = {BLOCKS(BYTE, 64, 64, 8), {0}, {2, AT(q8_0, d)}, {{BYTES, AT(q8_0, q), 8, 0}}, NULL, NULL},
+    [CT_Q4_0] = {BLOCKS(NIBBLE, 64, 64, 4), {0}, {2, AT(q4_0, d)}, {{HALVED, AT(q4_0, q), 4, 0}}, NULL, NULL},
+    [CT_Q4_1] =
+        {BLOCKS(NIBBLE, 64, 128, 4), {0}, {4, AT(q4_1, d)}, {{HALVED, AT(q4_1, q), 4, 0}}, NULL, NULL},
+    [CT_IQ4_NL] =
+        {BLOCKS(NIBBLE, 64, 64, 4), {0}, {2, AT(iq4_nl, d)}, {{HALVED, AT(iq4_nl, q), 4, 0}}, NULL, NULL},
+    [CT_Q5_0] = {BLOCKS(PLANES, 64, 64, 5),
+                 {0},
+                 {2, AT(q5_0, d)},
+                 {{HALVED, AT(q5_0, q), 4, 0}, {ROW, AT(q5_0, high), 1, 4}},
+                 NULL,
+                 NULL},
+    [CT_Q5_1] = {BLOCKS(PLANES, 32, 64, 5),
+                 {2, AT(q5_1, d)},
+                 {0},
+                 {{HALVED, AT(q5_1, q), 4, 0}, {ROW, AT(q5_1, high), 1, 4}},
+                 NULL,
+                 NULL},
+    [CT_Q2_K] = {BLOCKS(PLANES, 256, 320, 2),
+                 {2, AT(q2_k, d)},
+                 {2, AT(q2_k, scale)},
+                 {{SHARED, AT(q2_k, q), 2, 0}},
+                 NULL,
+                 NULL},
+    [CT_Q3_K] = {BLOCKS(PLANES, 256, 320, 3),
+                 {1, AT(q3_k, d)},
+                 {2, AT(q3_k, scale)},
+                 {{SHARED, AT(q3_k, q), 2, 0}, {SHARED, AT(q3_k, high), 1, 2}},
+                 six_in,
+                 six_out},
+    [CT_Q4_K] = {BLOCKS(PLANES, 256, 320, 4),
+                 {2, AT(q4_k, d)},
+                 {2, AT(q4_k, scale)},
+                 {{SHARED, AT(q4_k, q), 4, 0}},
+                 six_pairs_in,
+                 six_pairs_out},
+    [CT_Q5_K] = {BLOCKS(PLANES, 256, 320, 5),
+                 {2, AT(q5_k, d)},
+                 {2, AT(q5_k, scale)},
+                 {{SHARED, AT(q5_k, q), 4, 0}, {SHARED, AT(q5_k, high), 1, 4}},
+                 six_pairs_in,
+                 six_pairs_out},
+    [CT_Q6_K] = {BLOCKS(PLANES, 256, 320, 6),
+                 {1, AT(q6_k, d)},
+                 {2, AT(q6_k, scale)},
+                 {{CROSSED, AT(q6_k, low), 4, 0}, {SHARED, AT(q6_k, high), 2, 4}},
+                 NULL,
+                 NULL},
+    [CT_IQ4_XS] = {BLOCKS(PLANES, 256, 192, 4),
+                   {1, AT(iq4_xs, d)},
+                   {1, AT(iq4_xs, scale_high)},
+                   {{HALVED, AT(iq4_xs, q), 4, 0}},
+                   split_in,
+                   split_out},
+    [CT_MXFP4] =
+        {BLOCKS(PLANES, 128, 64, 4), {0}, {1, AT(mxfp4, e)}, {{HALVED, AT(mxfp4, q), 4, 0}}, NULL, NULL},
+    [CT_I8] = {BLOCKS(PLANES, 128, 64, 8), {2, AT(i8, scale)}, {0}, {{BYTES, AT(i8, q), 8, 0}}, NULL, NULL},
 };
 
 const struct ct_panel *ct_panel_of(enum ct_type type)
@@ -96,49 +241,7 @@ size_t ct_panel_size(enum ct_type type, int cols)
     return p->lines == CT_LINES_NONE ? 0 : ct_panel_bytes(p, cols);
 }
 
-/* ---- rows ---- */
-
-/* Where group g of row r keeps its scale (which 0) or minimum (which 1), in its chunk. */
-static size_t scale_offset(int which, int g, int r)
-{
-    return (size_t)(64 * which + 32 * (g & 1) + 2 * r);
-}
-
-static void pack_blocks(const struct packing *t, uint8_t *panel, const uint8_t *row, int r, int cols)
-{
-    int scales = t->panel.minimum ? 2 : 1;
-
-    for (int g = 0; g < cols / CT_GROUP; g++, row += t->block) {
-        uint8_t *chunk = panel + (size_t)(g / 2) * (size_t)t->panel.bytes;
-        uint8_t *lines = chunk + t->panel.scales;
-        uint32_t word[8];
-        for (int s = 0; s < scales; s++)
-            memcpy(chunk + scale_offset(s, g, r), row + 2 * s, 2);
-        t->in(word, row + 2 * scales);
-        for (int i = 0; i < 8 && t->panel.lines == CT_LINES_BYTE; i++)
-            put_word(word_at(lines, 8 * (g & 1) + i, r), word[i]);
-        for (int i = 0; i < 4 && t->panel.lines == CT_LINES_NIBBLE; i++)
-            put_word(word_at(lines, 4 * (g & 1) + i, r), word[2 * i] | word[2 * i + 1] << 4);
-    }
-}
-
-static void unpack_blocks(const struct packing *t, uint8_t *row, const uint8_t *panel, int r, int cols)
-{
-    int scales = t->panel.minimum ? 2 : 1;
-
-    for (int g = 0; g < cols / CT_GROUP; g++, row += t->block) {
-        uint8_t *chunk = (uint8_t *)panel + (size_t)(g / 2) * (size_t)t->panel.bytes;
-        uint8_t *lines = chunk + t->panel.scales;
-        uint32_t word[8];
-        for (int s = 0; s < scales; s++)
-            memcpy(row + 2 * s, chunk + scale_offset(s, g, r), 2);
-        for (int i = 0; i < 8 && t->panel.lines == CT_LINES_BYTE; i++)
-            word[i] = get_word(word_at(lines, 8 * (g & 1) + i, r));
-        for (int i = 0; i < 8 && t->panel.lines == CT_LINES_NIBBLE; i++)
-            word[i] = get_word(word_at(lines, 4 * (g & 1) + i / 2, r)) >> 4 * (i & 1) & 0x0f0f0f0fu;
-        t->out(row + 2 * scales, word);
-    }
-}
+/* ---- rows of plain types ---- */
 
 /* Two bf16, each 0 below 2^-50. */
 static uint32_t flush_pair(uint32_t v)
@@ -148,60 +251,145 @@ static uint32_t flush_pair(uint32_t v)
     return low | high;
 }
 
-/* Lines go on through all chunks: there is nothing between them. */
-static void pack_plain(enum ct_type type, uint8_t *panel, const uint8_t *row, int r, int cols)
+INLINE void move_word(uint8_t *panel, uint8_t *stored, size_t n, bool pack, bool flush)
 {
-    size_t bytes = (size_t)cols * (size_t)ct_type_info(type)->bytes, at = 0;
-    uint32_t v;
-
-    panel += 4 * (size_t)r;
-    for (; at + 4 <= bytes; at += 4) {
-        v = get_word(row + at);
-        put_word(panel + 16 * at, type == CT_BF16 ? flush_pair(v) : v);
-    }
-    if (at < bytes) {
-        v = 0;
-        memcpy(&v, row + at, bytes - at);
-        put_word(panel + 16 * at, type == CT_BF16 ? flush_pair(v) : v);
+    uint32_t v = 0;
+    if (pack) {
+        memcpy(&v, stored, n);
+        put_word(panel, flush ? flush_pair(v) : v);
+    } else {
+        memcpy(stored, panel, n);
     }
 }
 
-static void unpack_plain(enum ct_type type, uint8_t *row, const uint8_t *panel, int r, int cols)
+/* Lines go on through all chunks: there is nothing between them. */
+static void move_plain(uint8_t *panel, enum ct_type type, uint8_t *row, int r, int cols, const bool pack)
 {
-    size_t bytes = (size_t)cols * (size_t)ct_type_info(type)->bytes, at = 0;
+    const size_t bytes = (size_t)cols * (size_t)ct_type_info(type)->bytes;
+    size_t at = 0;
 
-    panel += 4 * (size_t)r;
+    panel += 4 * r;
     for (; at + 4 <= bytes; at += 4)
-        memcpy(row + at, panel + 16 * at, 4);
+        move_word(panel + 16 * at, row + at, 4, pack, type == CT_BF16);
     if (at < bytes)
-        memcpy(row + at, panel + 16 * at, bytes - at);
+        move_word(panel + 16 * at, row + at, bytes - at, pack, type == CT_BF16);
+}
+
+/* ---- rows of blocks ---- */
+
+/* Where group g of a chunk keeps factor i of row r: pairs lie apart. */
+INLINE size_t factor_at(const struct packing *t, int g, int i, int r)
+{
+    const int lanes = t->panel.k / CT_GROUP * CT_PANEL_ROWS, width = CT_MIN(t->groups.n, 2);
+    return (size_t)(t->scales - lanes * t->groups.n + i / 2 * 2 * lanes + (g * CT_PANEL_ROWS + r) * width +
+                    i % 2);
+}
+
+/* One plane of a row in the lines of a group: 8 / width words in a line, the first in the lowest bits. */
+INLINE void put_plane(uint8_t *lines, int r, const uint32_t word[8], int width, int from)
+{
+    int share = 8 / width;
+    for (int line = 0; line < width; line++) {
+        uint32_t v = 0;
+        for (int j = 0; j < share; j++)
+            v |= (word[line * share + j] >> from & mask_of(width)) << width * j;
+        put_word(lines + 64 * line + 4 * r, v);
+    }
+}
+
+INLINE void get_plane(uint32_t word[8], const uint8_t *lines, int r, int width, int to)
+{
+    int share = 8 / width;
+    for (int i = 0; i < 8; i++)
+        word[i] |= (ct_le32(lines + 64 * (i / share) + 4 * r) >> width * (i % share) & mask_of(width)) << to;
+}
+
+INLINE void pack_group(uint8_t *lines, int r, const struct packing *t, const uint8_t *block, int g)
+{
+    const int low = ct_plane_bits(t->bits);
+    uint32_t word[8] = {0};
+
+    get_codes(word, &t->source[0], block, g);
+    if (t->source[1].order)
+        get_codes(word, &t->source[1], block, g);
+    for (int i = 0; i < 8 && t->bits == 8; i++)
+        word[i] ^= 0x80808080u;
+    put_plane(lines, r, word, low, 0);
+    if (t->bits > low)
+        put_plane(lines + 64 * low, r, word, t->bits - low, low);
+}
+
+INLINE void unpack_group(uint8_t *block, int g, const struct packing *t, const uint8_t *lines, int r)
+{
+    const int low = ct_plane_bits(t->bits);
+    uint32_t word[8] = {0};
+
+    get_plane(word, lines, r, low, 0);
+    if (t->bits > low)
+        get_plane(word, lines + 64 * low, r, t->bits - low, low);
+    for (int i = 0; i < 8 && t->bits == 8; i++)
+        word[i] ^= 0x80808080u;
+    put_codes(block, &t->source[0], word, g);
+    if (t->source[1].order)
+        put_codes(block, &t->source[1], word, g);
+}
+
+INLINE void move_blocks(uint8_t *panel, enum ct_type type, uint8_t *row, int r, int cols, const bool pack)
+{
+    const struct ct_type_info *info = ct_type_info(type);
+    const struct packing *t = &table[type];
+
+    for (int k = 0; k < cols; k += info->block, row += info->bytes) {
+        uint8_t *chunk = panel + (size_t)(k / t->panel.k) * (size_t)t->panel.bytes, factor[16];
+        const int g0 = k % t->panel.k / CT_GROUP, groups = info->block / CT_GROUP;
+        if (!pack)
+            memset(row, 0, (size_t)info->bytes);
+        for (int i = 0; i < t->chunk.n; i++)
+            move_bytes(chunk + 32 * i + 2 * r, row + t->chunk.at + 2 * i, 2, pack);
+        if (pack && t->in)
+            t->in(factor, row + t->groups.at);
+        for (int g = 0; g < groups; g++) {
+            uint8_t *lines = chunk + t->scales + (g0 + g) * 64 * t->bits;
+            uint8_t *f = (t->in ? factor : row + t->groups.at) + g * t->groups.n;
+            for (int i = 0; i < t->groups.n; i++)
+                move_bytes(&chunk[factor_at(t, g0 + g, i, r)], &f[i], 1, pack);
+            if (pack)
+                pack_group(lines, r, t, row, g);
+            else
+                unpack_group(row, g, t, lines, r);
+        }
+        if (!pack && t->out)
+            t->out(row + t->groups.at, factor);
+    }
+}
+
+/* Row r of a panel. The commonest blocks have a loop of their own, in which their row of the table is constant. */
+static void move_row(uint8_t *panel, enum ct_type type, uint8_t *row, int r, int cols, const bool pack)
+{
+    if (table[type].bits == 0)
+        move_plain(panel, type, row, r, cols, pack);
+    else if (type == CT_Q8_0)
+        move_blocks(panel, CT_Q8_0, row, r, cols, pack);
+    else if (type == CT_Q4_0)
+        move_blocks(panel, CT_Q4_0, row, r, cols, pack);
+    else if (type == CT_Q4_1)
+        move_blocks(panel, CT_Q4_1, row, r, cols, pack);
+    else if (type == CT_IQ4_NL)
+        move_blocks(panel, CT_IQ4_NL, row, r, cols, pack);
+    else
+        move_blocks(panel, type, row, r, cols, pack);
 }
 
 void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0)
 {
-    const struct packing *t = &table[w->type];
-
-    memset(panel, 0, ct_panel_bytes(&t->panel, w->cols));
-    for (int r = 0; r < CT_MIN(CT_PANEL_ROWS, w->rows - r0); r++) {
-        const uint8_t *row = (const uint8_t *)w->data + (size_t)(r0 + r) * w->row_bytes;
-        if (t->panel.lines == CT_LINES_PLANES)
-            ct_pack_planes(panel, ct_panel_of(w->type), w->type, row, r, w->cols);
-        else if (t->block)
-            pack_blocks(t, panel, row, r, w->cols);
-        else
-            pack_plain(w->type, panel, row, r, w->cols);
-    }
+    memset(panel, 0, ct_panel_size(w->type, w->cols));
+    for (int r = 0; r < CT_MIN(CT_PANEL_ROWS, w->rows - r0); r++)
+        move_row(panel, w->type, (uint8_t *)(uintptr_t)w->data + (size_t)(r0 + r) * w->row_bytes, r, w->cols,
+                 true);
 }
 
 void ct_unpack(uint8_t *row, const struct ct_weight *w, int r)
 {
-    const struct packing *t = &table[w->type];
-    const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes;
-
-    if (t->panel.lines == CT_LINES_PLANES)
-        ct_unpack_planes(row, ct_panel_of(w->type), w->type, panel, r % CT_PANEL_ROWS, w->cols);
-    else if (t->block)
-        unpack_blocks(t, row, panel, r % CT_PANEL_ROWS, w->cols);
-    else
-        unpack_plain(w->type, row, panel, r % CT_PANEL_ROWS, w->cols);
+    move_row((uint8_t *)(uintptr_t)w->data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes, w->type, row,
+             r % CT_PANEL_ROWS, w->cols, false);
 }
