@@ -8,10 +8,8 @@
 
 #include "carat_generate.h"
 #include "carat_tools.h"
-#include "quant/draw.h"
 #include "quant/kv_type.h"
 #include "quant/logits.h"
-#include "quant/row_bound.h"
 #include "quant/weight.h"
 
 /* A matrix [rows][cols] of f32 in the backend's memory; the handle is the backend's own, and so is how far

@@ -8,9 +8,7 @@
 #include "base/base.h"
 #include "layout/kv.h"
 #include "os/cpu.h"
-#include "quant/draw.h"
 #include "quant/logits.h"
-#include "quant/row_bound.h"
 #include "quant/weight.h"
 
 #define CT_LANES   8  /* tokens side by side in a prepared input of more than one token */

@@ -4,7 +4,7 @@
 #ifndef CT_HEAD_BOUND_H
 #define CT_HEAD_BOUND_H
 
-#include "quant/row_bound.h"
+#include "quant/logits.h"
 #include "quant/weight.h"
 
 /* The bound of a row w[cols] as the head's product sees it, and of its sketch, both decoded. The type of the

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blocks.h: block structs exactly as they lie in files (little-endian, packed by construction), and what
- * their bits mean. d, dmin and m are f16; lo and hi are the nibbles of a byte. Reading them:
- * quant/expand.c. */
+ * their bits mean. d, dmin and m are f16; lo and hi are the nibbles of a byte. Reading them: quant.c. */
 #ifndef CT_BLOCKS_H
 #define CT_BLOCKS_H
 

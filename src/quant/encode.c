@@ -14,20 +14,17 @@ static inline int32_t encode_magnitude(float x)
     return (int32_t)(ct_f32_bits(x) & 0x7fffffffu);
 }
 
-static inline float encode_largest(const float x[VALUES])
+static inline float encode_largest(const float *x, size_t n)
 {
     int32_t most = 0;
-    for (int i = 0; i < VALUES; i++)
+    for (size_t i = 0; i < n; i++)
         most = CT_MAX(most, encode_magnitude(x[i]));
     return ct_f32_from_bits((uint32_t)most);
 }
 
 float ct_largest(const float *x, size_t n)
 {
-    int32_t most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = CT_MAX(most, encode_magnitude(x[i]));
-    return ct_f32_from_bits((uint32_t)most);
+    return encode_largest(x, n);
 }
 
 static inline uint16_t encode_scale(float d)
@@ -74,7 +71,7 @@ void ct_encode_alike(void *blocks, const float *x, size_t n, float largest)
 /* The first of those with the largest magnitude, with its sign; of zeros 0. */
 static inline float encode_first_largest(const float x[VALUES])
 {
-    const float most = encode_largest(x);
+    const float most = encode_largest(x, VALUES);
     int positive = 0, negative = 0;
 
     for (int i = 0; i < VALUES; i++) {
@@ -137,7 +134,7 @@ void ct_encode(enum ct_type type, void *blocks, const float *x, size_t n)
     assert(ct_encodes(type) && n % VALUES == 0);
     for (size_t at = 0; at < n; at += VALUES) {
         if (type == CT_Q8_0) {
-            const float d = encode_largest(x + at) / 127;
+            const float d = encode_largest(x + at, VALUES) / 127;
             encode_q8_0((struct ct_block_q8_0 *)to, x + at, d, encode_inverse(d));
             to += sizeof(struct ct_block_q8_0);
         } else if (type == CT_Q5_0) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* logits.h: what a head gives for a token: the logits of all ids, or of those that somebody reads. */
+/* logits.h: logits as model, engine, backend and kernels speak of them: what a head gives, how a sketch of the head
+ * leaves rows out (NUMERICS.md section 12), and how an id is drawn (section 8). Bounds are made in
+ * model/head_bound.c; which ids are edited is the engine's (engine/sample/). */
 #ifndef CT_LOGITS_H
 #define CT_LOGITS_H
 
-#include <stdint.h>
+#include "carat_generate.h"
 
 /* n logits: value[i] is that of id[i], ids ascending; id NULL: of id i. */
 struct ct_logits {
@@ -43,5 +45,57 @@ static inline int ct_logits_below(const struct ct_logits *l, int n)
         below--;
     return below;
 }
+
+/* ---- rows that are left out ---- */
+
+/* How far the score that a sketch gives a row may be from its logit. Of the row: f16 codes, never negative; infinity says that nothing is known. */
+struct ct_row_bound {
+    uint16_t residual; /* at least ||w - sketch|| and what the sum of the sketch rounds away */
+    uint16_t norm;     /* at least ||w|| */
+};
+
+/* Of a token: |logit - score| <= residual * x + norm * y. */
+struct ct_token_bound {
+    double x, y;
+};
+
+/* Euclidean norms of an input: as int8 activations, of what these differ by from what the head multiplies,
+ * and of that. */
+struct ct_input_norms {
+    double int8, apart, dense;
+};
+
+/* Scores of the rows of a head, and what a logit must reach. */
+struct ct_prune {
+    const float *score;               /* [n] */
+    const struct ct_row_bound *bound; /* [n] */
+    int n;
+    struct ct_token_bound token;
+    float bar;
+    const uint32_t *finished; /* panels that are left out: bit i % 32 of word i / 32; NULL: none */
+};
+
+/* ---- a draw ---- */
+
+/* What becomes of the logit of an id. */
+struct ct_edit {
+    int32_t id;
+    float bias;    /* is added to it first; -infinity: the id is not drawn */
+    int32_t count; /* times that it was there, for the penalties */
+    int32_t
+        over; /* tokens by which it would make a repetition longer than DRY allows; below 0: it does not */
+};
+
+struct ct_draw {
+    float temperature, top_p, min_p;
+    int top_k;
+    uint64_t seed;
+    uint32_t position, number;
+    const int32_t *banned; /* [n_banned] ids never chosen, in any order */
+    int n_banned;
+    const carat_chain *chain;    /* NULL: top-k, temperature, top-p and min-p, and no edits */
+    const struct ct_edit *edits; /* [n_edits] by id, ascending */
+    int n_edits;
+};
 
 #endif

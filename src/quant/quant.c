@@ -1,34 +1,290 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quant.c: the table of stored types. To teach carat a type: a constant in quant.h, its block in blocks.h,
- * how it expands to groups in expand.c, one row here (and its row leaves `foreign`). */
+/* quant.c: what the bits of the stored types mean, and the table of them. Blocks become groups of small integers
+ * with factors; decoding and integer products both start there. Other types become float32 at once. These are
+ * definitions: kernels are fast, and agree.
+ * To teach carat a type: a constant in quant.h, its block in blocks.h, here how it expands and a row of `types`
+ * (its row leaves `foreign`), in layout/panels.c how it is packed. */
 #include "quant/quant.h"
 
 #include "quant/blocks.h"
-#include "quant/codec.h"
+
+/* ---- blocks to groups ---- */
+
+/* Defines expand_<name>: a loop over blocks of so many weights; what follows says how one becomes groups. */
+#define EXPANDER(name, weights)                                                                              \
+    static inline void name##_block(struct ct_group *restrict g, const struct ct_block_##name *restrict b);  \
+    static void expand_##name(struct ct_group *out, const void *blocks, size_t n)                            \
+    {                                                                                                        \
+        const uint8_t *p = blocks;                                                                           \
+        assert(n % (weights) == 0);                                                                          \
+        for (size_t at = 0; at < n; at += (weights), p += sizeof(struct ct_block_##name))                    \
+            name##_block(out + at / 32, (const struct ct_block_##name *)p);                                  \
+    }                                                                                                        \
+    static inline void name##_block(struct ct_group *restrict g, const struct ct_block_##name *restrict b)
+
+const int8_t ct_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+const int8_t ct_mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+static inline void nibbles(int8_t q[restrict 32], const uint8_t packed[restrict 16], int minus)
+{
+    for (int i = 0; i < 16; i++) {
+        q[i] = (int8_t)((packed[i] & 15) - minus);
+        q[i + 16] = (int8_t)((packed[i] >> 4) - minus);
+    }
+}
+
+/* Nibbles with a fifth bit for each weight. */
+static inline void five_bits(int8_t q[restrict 32], const uint8_t packed[restrict 16], const uint8_t high[4],
+                             int minus)
+{
+    uint32_t bits = ct_le32(high);
+    nibbles(q, packed, minus);
+    for (int i = 0; i < 32; i++)
+        q[i] = (int8_t)(q[i] + (int)((bits >> i & 1) << 4));
+}
+
+static inline void looked_up(int8_t q[restrict 32], const uint8_t packed[restrict 16], const int8_t table[16])
+{
+    for (int i = 0; i < 16; i++) {
+        q[i] = table[packed[i] & 15];
+        q[i + 16] = table[packed[i] >> 4];
+    }
+}
+
+EXPANDER(q8_0, 32)
+{
+    memcpy(g->q, b->q, sizeof g->q);
+    g->ws = ct_f16_to_f32(b->d);
+}
+
+EXPANDER(q4_0, 32)
+{
+    nibbles(g->q, b->q, 8);
+    g->ws = ct_f16_to_f32(b->d);
+}
+
+EXPANDER(q4_1, 32)
+{
+    nibbles(g->q, b->q, 0);
+    g->ws = ct_f16_to_f32(b->d);
+    g->m = ct_f16_to_f32(b->m);
+}
+
+EXPANDER(q5_0, 32)
+{
+    five_bits(g->q, b->q, b->high, 16);
+    g->ws = ct_f16_to_f32(b->d);
+}
+
+EXPANDER(q5_1, 32)
+{
+    five_bits(g->q, b->q, b->high, 0);
+    g->ws = ct_f16_to_f32(b->d);
+    g->m = ct_f16_to_f32(b->m);
+}
+
+EXPANDER(iq4_nl, 32)
+{
+    looked_up(g->q, b->q, ct_iq4_values);
+    g->ws = ct_f16_to_f32(b->d);
+}
+
+EXPANDER(mxfp4, 32)
+{
+    looked_up(g->q, b->q, ct_mxfp4_values);
+    /* 2^(e - 128); the first two are subnormal */
+    g->ws = ct_f32_from_bits(b->e < 2 ? 0x00200000u << b->e : (uint32_t)(b->e - 1) << 23);
+}
+
+EXPANDER(q2_k, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        for (int i = 0; i < 32; i++)
+            g[k].q[i] = (int8_t)(b->q[32 * (k / 4) + i] >> 2 * (k % 4) & 3);
+        for (int half = 0; half < 2; half++) {
+            g[k].sc[half] = b->scale[2 * k + half] & 15;
+            g[k].mn[half] = b->scale[2 * k + half] >> 4;
+        }
+        g[k].ws = ct_f16_to_f32(b->d);
+        g[k].m = -ct_f16_to_f32(b->dmin);
+    }
+}
+
+EXPANDER(q3_k, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        for (int i = 0; i < 32; i++)
+            g[k].q[i] = (int8_t)((b->q[32 * (k / 4) + i] >> 2 * (k % 4) & 3) + 4 * (b->high[i] >> k & 1) - 4);
+        for (int half = 0; half < 2; half++) {
+            int s = 2 * k + half;
+            int low = s < 8 ? b->scale[s] & 15 : b->scale[s - 8] >> 4;
+            g[k].sc[half] = (low | (b->scale[8 + s % 4] >> 2 * (s / 4) & 3) << 4) - 32;
+        }
+        g[k].ws = ct_f16_to_f32(b->d);
+    }
+}
+
+/* Scale and minimum k of the 8 in 12 bytes: the first four of each in 6 bits of a byte of their own, the
+ * others in a shared byte of two nibbles, with the 2 bits left over in the former on top. */
+static inline void unpack_6bit(const uint8_t s[12], int k, int *sc, int *mn)
+{
+    if (k < 4) {
+        *sc = s[k] & 63;
+        *mn = s[k + 4] & 63;
+    } else {
+        *sc = (s[k + 4] & 15) | s[k - 4] >> 6 << 4;
+        *mn = s[k + 4] >> 4 | s[k] >> 6 << 4;
+    }
+}
+
+/* Q4_K, and Q5_K where `high` has the fifth bits. */
+static inline void nibbles_k(struct ct_group *restrict g, uint16_t d, uint16_t dmin, const uint8_t scale[12],
+                             const uint8_t *q, const uint8_t *high)
+{
+    for (int k = 0; k < 8; k++) {
+        int sc, mn;
+        unpack_6bit(scale, k, &sc, &mn);
+        for (int i = 0; i < 32; i++)
+            g[k].q[i] =
+                (int8_t)((q[32 * (k / 2) + i] >> 4 * (k % 2) & 15) + (high ? 16 * (high[i] >> k & 1) : 0));
+        g[k].ws = ct_f16_to_f32(d) * (float)sc;
+        g[k].m = -(ct_f16_to_f32(dmin) * (float)mn);
+    }
+}
+
+EXPANDER(q4_k, 256)
+{
+    nibbles_k(g, b->d, b->dmin, b->scale, b->q, NULL);
+}
+
+EXPANDER(q5_k, 256)
+{
+    nibbles_k(g, b->d, b->dmin, b->scale, b->q, b->high);
+}
+
+EXPANDER(q6_k, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        const uint8_t *low = b->low + 64 * (k / 4) + 32 * (k % 2), *high = b->high + 32 * (k / 4);
+        for (int i = 0; i < 32; i++)
+            g[k].q[i] = (int8_t)(((low[i] >> 4 * (k % 4 / 2) & 15) | (high[i] >> 2 * (k % 4) & 3) << 4) - 32);
+        g[k].sc[0] = b->scale[2 * k];
+        g[k].sc[1] = b->scale[2 * k + 1];
+        g[k].ws = ct_f16_to_f32(b->d);
+    }
+}
+
+EXPANDER(iq4_xs, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        int scale = (b->scale_low[k / 2] >> 4 * (k % 2) & 15) | (b->scale_high >> 2 * k & 3) << 4;
+        looked_up(g[k].q, b->q + 16 * k, ct_iq4_values);
+        g[k].ws = ct_f16_to_f32(b->d) * (float)(scale - 32);
+    }
+}
+
+EXPANDER(i8, 128)
+{
+    for (int k = 0; k < 4; k++) {
+        memcpy(g[k].q, b->q + 32 * k, sizeof g[k].q);
+        g[k].ws = ct_bf16_to_f32(b->scale);
+        g[k].m = -(ct_bf16_to_f32(b->zero) * ct_bf16_to_f32(b->scale));
+    }
+}
+
+/* ---- types without groups ---- */
+
+static void dequantize_f32(float *out, const void *blocks, size_t n)
+{
+    memcpy(out, blocks, n * sizeof *out);
+}
+
+static void dequantize_f16(float *out, const void *blocks, size_t n)
+{
+    const uint8_t *p = blocks;
+    for (size_t i = 0; i < n; i++)
+        out[i] = ct_f16_to_f32(ct_le16(p + 2 * i));
+}
+
+static void dequantize_bf16(float *out, const void *blocks, size_t n)
+{
+    const uint8_t *p = blocks;
+    for (size_t i = 0; i < n; i++)
+        out[i] = ct_bf16_to_f32(ct_le16(p + 2 * i));
+}
+
+/* gemma.cpp's switched float: a sign, then 3 bits of mantissa from 2^-7 up and 2 below, so that every code is
+ * a bf16 value. Code 0 is 0, and so is 0x80, which no writer makes. */
+static float sfp_value(uint8_t code)
+{
+    uint32_t sign = (uint32_t)(code & 0x80) << 24, m = code & 0x7f;
+    if (m == 0)
+        return 0;
+    return ct_f32_from_bits(sign | (m & 0x40 ? 0x38000000u + (m << 20) : 0x34000000u + (m << 21)));
+}
+
+static void dequantize_sfp(float *out, const void *blocks, size_t n)
+{
+    const uint8_t *p = blocks;
+    for (size_t i = 0; i < n; i++)
+        out[i] = sfp_value(p[i]);
+}
+
+void ct_nuq_to_sfp(uint8_t *codes, const void *block, size_t n)
+{
+    const uint8_t *centre = (const uint8_t *)block + offsetof(struct ct_block_nuq, centre);
+    const uint8_t *q = (const uint8_t *)block + offsetof(struct ct_block_nuq, q);
+    for (size_t i = 0; i < n; i++)
+        codes[i] = centre[q[i / 2] >> 4 * (i % 2) & 15];
+}
+
+static void dequantize_nuq(float *out, const void *blocks, size_t n)
+{
+    const uint8_t *p = blocks;
+    uint8_t codes[256];
+    assert(n % sizeof codes == 0);
+    for (size_t i = 0; i < n; i += sizeof codes, p += sizeof(struct ct_block_nuq)) {
+        ct_nuq_to_sfp(codes, p, sizeof codes);
+        dequantize_sfp(out + i, codes, sizeof codes);
+    }
+}
+
+/* Its formula is fused, so it is not the loop of ct_dequantize. */
+static void dequantize_i8(float *out, const void *blocks, size_t n)
+{
+    const uint8_t *p = blocks;
+    struct ct_group g[4];
+    for (size_t i = 0; i < n; i += 128, p += sizeof(struct ct_block_i8)) {
+        expand_i8(g, p, 128);
+        for (int j = 0; j < 128; j++)
+            out[i + (size_t)j] = __builtin_fmaf(g[j / 32].ws, (float)g[j / 32].q[j % 32], g[j / 32].m);
+    }
+}
+
+/* ---- the table ---- */
 
 /* name, block, bytes, GGUF number, safetensors dtype, dequantize, expand, halves, minimum */
 static const struct ct_type_info types[] = {
-    [CT_F32] = {"F32", 1, 4, 0, "F32", ct_dequantize_f32, NULL, false, false},
-    [CT_F16] = {"F16", 1, 2, 1, "F16", ct_dequantize_f16, NULL, false, false},
-    [CT_BF16] = {"BF16", 1, 2, 30, "BF16", ct_dequantize_bf16, NULL, false, false},
-    [CT_Q8_0] = {"Q8_0", 32, sizeof(struct ct_block_q8_0), 8, NULL, NULL, ct_expand_q8_0, false, false},
-    [CT_Q4_0] = {"Q4_0", 32, sizeof(struct ct_block_q4_0), 2, NULL, NULL, ct_expand_q4_0, false, false},
-    [CT_Q4_1] = {"Q4_1", 32, sizeof(struct ct_block_q4_1), 3, NULL, NULL, ct_expand_q4_1, false, true},
-    [CT_Q5_0] = {"Q5_0", 32, sizeof(struct ct_block_q5_0), 6, NULL, NULL, ct_expand_q5_0, false, false},
-    [CT_Q5_1] = {"Q5_1", 32, sizeof(struct ct_block_q5_1), 7, NULL, NULL, ct_expand_q5_1, false, true},
-    [CT_Q2_K] = {"Q2_K", 256, sizeof(struct ct_block_q2_k), 10, NULL, NULL, ct_expand_q2_k, true, true},
-    [CT_Q3_K] = {"Q3_K", 256, sizeof(struct ct_block_q3_k), 11, NULL, NULL, ct_expand_q3_k, true, false},
-    [CT_Q4_K] = {"Q4_K", 256, sizeof(struct ct_block_q4_k), 12, NULL, NULL, ct_expand_q4_k, false, true},
-    [CT_Q5_K] = {"Q5_K", 256, sizeof(struct ct_block_q5_k), 13, NULL, NULL, ct_expand_q5_k, false, true},
-    [CT_Q6_K] = {"Q6_K", 256, sizeof(struct ct_block_q6_k), 14, NULL, NULL, ct_expand_q6_k, true, false},
-    [CT_IQ4_NL] = {"IQ4_NL", 32, sizeof(struct ct_block_iq4_nl), 20, NULL, NULL, ct_expand_iq4_nl, false,
+    [CT_F32] = {"F32", 1, 4, 0, "F32", dequantize_f32, NULL, false, false},
+    [CT_F16] = {"F16", 1, 2, 1, "F16", dequantize_f16, NULL, false, false},
+    [CT_BF16] = {"BF16", 1, 2, 30, "BF16", dequantize_bf16, NULL, false, false},
+    [CT_Q8_0] = {"Q8_0", 32, sizeof(struct ct_block_q8_0), 8, NULL, NULL, expand_q8_0, false, false},
+    [CT_Q4_0] = {"Q4_0", 32, sizeof(struct ct_block_q4_0), 2, NULL, NULL, expand_q4_0, false, false},
+    [CT_Q4_1] = {"Q4_1", 32, sizeof(struct ct_block_q4_1), 3, NULL, NULL, expand_q4_1, false, true},
+    [CT_Q5_0] = {"Q5_0", 32, sizeof(struct ct_block_q5_0), 6, NULL, NULL, expand_q5_0, false, false},
+    [CT_Q5_1] = {"Q5_1", 32, sizeof(struct ct_block_q5_1), 7, NULL, NULL, expand_q5_1, false, true},
+    [CT_Q2_K] = {"Q2_K", 256, sizeof(struct ct_block_q2_k), 10, NULL, NULL, expand_q2_k, true, true},
+    [CT_Q3_K] = {"Q3_K", 256, sizeof(struct ct_block_q3_k), 11, NULL, NULL, expand_q3_k, true, false},
+    [CT_Q4_K] = {"Q4_K", 256, sizeof(struct ct_block_q4_k), 12, NULL, NULL, expand_q4_k, false, true},
+    [CT_Q5_K] = {"Q5_K", 256, sizeof(struct ct_block_q5_k), 13, NULL, NULL, expand_q5_k, false, true},
+    [CT_Q6_K] = {"Q6_K", 256, sizeof(struct ct_block_q6_k), 14, NULL, NULL, expand_q6_k, true, false},
+    [CT_IQ4_NL] = {"IQ4_NL", 32, sizeof(struct ct_block_iq4_nl), 20, NULL, NULL, expand_iq4_nl, false, false},
+    [CT_IQ4_XS] = {"IQ4_XS", 256, sizeof(struct ct_block_iq4_xs), 23, NULL, NULL, expand_iq4_xs, false,
                    false},
-    [CT_IQ4_XS] = {"IQ4_XS", 256, sizeof(struct ct_block_iq4_xs), 23, NULL, NULL, ct_expand_iq4_xs, false,
-                   false},
-    [CT_MXFP4] = {"MXFP4", 32, sizeof(struct ct_block_mxfp4), 39, NULL, NULL, ct_expand_mxfp4, false, false},
-    [CT_SFP] = {"SFP", 1, 1, -1, NULL, ct_dequantize_sfp, NULL, false, false},
-    [CT_NUQ] = {"NUQ", 256, sizeof(struct ct_block_nuq), -1, NULL, ct_dequantize_nuq, NULL, false, false},
-    [CT_I8] = {"I8", 128, sizeof(struct ct_block_i8), -1, NULL, ct_dequantize_i8, ct_expand_i8, false, true},
+    [CT_MXFP4] = {"MXFP4", 32, sizeof(struct ct_block_mxfp4), 39, NULL, NULL, expand_mxfp4, false, false},
+    [CT_SFP] = {"SFP", 1, 1, -1, NULL, dequantize_sfp, NULL, false, false},
+    [CT_NUQ] = {"NUQ", 256, sizeof(struct ct_block_nuq), -1, NULL, dequantize_nuq, NULL, false, false},
+    [CT_I8] = {"I8", 128, sizeof(struct ct_block_i8), -1, NULL, dequantize_i8, expand_i8, false, true},
 };
 _Static_assert(CT_COUNT(types) == CT_TYPE_COUNT, "one row per type");
 
