@@ -3,7 +3,7 @@
  * loops over 32 columns are written so that compilers make vectors of them. Compiled for the baseline and for
  * AVX2+FMA; score.c chooses. */
 #include "check/score.h"
-#include "kernel/ref/ref_math.h"
+#include "kernel/ref/ref.h"
 
 enum { N = 32, BLOCKS = 4 }; /* partial sums; and columns for each of them at a time */
 
@@ -40,98 +40,20 @@ static struct row_facts row_look(const float *x, int n)
 
 /* ---- the highest columns ---- */
 
-/* Keys order as logits do, and of two alike the lower column is higher. */
-static inline uint64_t highest_key(float x, int column)
+/* Columns of the `keep` highest of x[n], best first; of two alike the lower one comes first. keep <= n. */
+static void highest_of(int32_t *column, int keep, const float *x, int n)
 {
-    uint32_t u = ct_f32_bits(x + 0.0f); /* -0 is 0 */
-    u = u >> 31 ? ~u : u | 0x80000000u;
-    return (uint64_t)u << 32 | (0xffffffffu - (uint32_t)column);
+    CT_NAME(ct_select)(column, &(struct ct_logits){.value = x, .n = n}, keep, NULL, 0, NULL);
 }
 
-static inline int highest_column(uint64_t key)
-{
-    return (int)(0xffffffffu - (uint32_t)key);
-}
-
-/* heap[n] is one, lowest on top, but for heap[at], which may belong further down. */
-static void highest_sift(uint64_t *heap, int n, int at)
-{
-    uint64_t key = heap[at];
-
-    for (int child; (child = 2 * at + 1) < n; at = child) {
-        child += child + 1 < n && heap[child + 1] < heap[child];
-        if (key <= heap[child])
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = key;
-}
-
-static void highest_heap(uint64_t *heap, int n)
-{
-    for (int i = n / 2 - 1; i >= 0; i--)
-        highest_sift(heap, n, i);
-}
-
-/* A heap becomes descending. */
-static void highest_sort(uint64_t *heap, int n)
-{
-    for (int left = n - 1; left > 0; left--) {
-        uint64_t key = heap[0];
-        heap[0] = heap[left];
-        heap[left] = key;
-        highest_sift(heap, left, 0);
-    }
-}
-
-static inline bool highest_any(const float *x, float above)
-{
-    uint32_t any = 0;
-    for (int j = 0; j < N; j++)
-        any |= x[j] > above ? 1 : 0;
-    return any != 0;
-}
-
-/* The `keep` highest of x[n], best first; keep <= n. */
-static void highest_of(uint64_t *key, int keep, const float *x, int n)
-{
-    for (int i = 0; i < keep; i++)
-        key[i] = highest_key(x[i], i);
-    highest_heap(key, keep);
-    float above = x[highest_column(key[0])];
-    for (int i = keep; i < n; i += N) {
-        int have = CT_MIN(N, n - i);
-        if (have == N && !highest_any(x + i, above))
-            continue;
-        for (int j = i; j < i + have; j++)
-            if (x[j] > above) {
-                key[0] = highest_key(x[j], j);
-                highest_sift(key, keep, 0);
-                above = x[highest_column(key[0])];
-            }
-    }
-    highest_sort(key, keep);
-}
-
-/* How many columns are among both a[n] and b[n], which come back in the order of their columns. */
-static int highest_common(uint64_t *a, uint64_t *b, int n)
+/* How many columns are among both a[n] and b[n]. */
+static int highest_common(const int32_t *a, const int32_t *b, int n)
 {
     int common = 0;
 
-    for (int i = 0; i < n; i++) {
-        a[i] = (uint32_t)a[i];
-        b[i] = (uint32_t)b[i];
-    }
-    highest_heap(a, n);
-    highest_sort(a, n);
-    highest_heap(b, n);
-    highest_sort(b, n);
-    for (int i = 0, j = 0; i < n && j < n;) {
-        uint64_t of_a = a[i], of_b = b[j];
-        common += of_a == of_b;
-        i += of_a >= of_b;
-        j += of_b >= of_a;
-    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            common += a[i] == b[j];
     return common;
 }
 
@@ -154,24 +76,14 @@ static void score_row(struct ct_score_row *out, const float *x, int n)
 {
     struct row_facts facts = row_look(x, n);
     struct row_sums s;
-    float most[N];
     int i = 0;
 
     memset(&s, 0, sizeof s);
     *out = (struct ct_score_row){.wrong_column = facts.wrong_column};
     if (facts.wrong_column >= 0)
         return;
-    for (int j = 0; j < N; j++)
-        most[j] = x[0];
+    out->top = ct_top_of(x, n);
     for (; i + N <= n; i += N)
-        for (int j = 0; j < N; j++)
-            most[j] = CT_MAX(most[j], x[i + j]);
-    for (int j = 0; i + j < n; j++)
-        most[j] = CT_MAX(most[j], x[i + j]);
-    for (int j = 1; j < N; j++)
-        most[0] = CT_MAX(most[0], most[j]);
-    out->top = most[0];
-    for (i = 0; i + N <= n; i += N)
         row_add(&s, x + i, N, out->top);
     row_add(&s, x + i, n - i, out->top);
     double sum = ct_fold_double(s.e);
@@ -232,17 +144,17 @@ static double pair_cosine(double ab, double aa, double bb)
 /* What the highest columns say; returns nothing that needs the sums. */
 static void pair_tops(struct ct_score_pair *out, const float *ref, const float *test, int n, int top)
 {
-    uint64_t of_ref[CT_SCORE_TOP], of_test[CT_SCORE_TOP];
+    int32_t of_ref[CT_SCORE_TOP], of_test[CT_SCORE_TOP];
     const int overlap = CT_MIN(top, n), highest = CT_MIN(CT_SCORE_HIGHEST, n);
 
     highest_of(of_ref, CT_MAX(overlap, highest), ref, n);
     highest_of(of_test, CT_MAX(overlap, 2), test, n);
-    out->best_ref = highest_column(of_ref[0]);
-    out->best_test = highest_column(of_test[0]);
-    out->margin_ref = (double)ref[out->best_ref] - ref[highest_column(of_ref[1])];
-    out->margin_test = (double)test[out->best_test] - test[highest_column(of_test[1])];
+    out->best_ref = of_ref[0];
+    out->best_test = of_test[0];
+    out->margin_ref = (double)ref[of_ref[0]] - ref[of_ref[1]];
+    out->margin_test = (double)test[of_test[0]] - test[of_test[1]];
     for (int i = 0; i < highest; i++) {
-        int column = highest_column(of_ref[i]);
+        int column = of_ref[i];
         out->largest = CT_MAX(out->largest, __builtin_fabs((double)ref[column] - test[column]));
     }
     out->overlap = highest_common(of_ref, of_test, overlap);
