@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations here, products in ref_project.c,
- * attention in ref_attend.c, positions in ref_rope.c, bounds in ref_prune.c, the k best in ref_select.c,
- * sampling in ref_draw.c. Compiled once per ISA level from this one source; the levels agree bit for bit
- * because the source fixes every rounding. */
+/* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations and positions here, products in
+ * ref_project.c, attention in ref_attend.c, bounds in ref_prune.c, the k best in ref_select.c, sampling in
+ * ref_draw.c and ref_chain.c. Compiled once per ISA level from this one source; the levels agree bit for bit because
+ * the source fixes every rounding. */
 #include "kernel/ref/ref.h"
 
 static void norm(float *y, const float *x, const float *w, int n, float eps)
@@ -55,10 +55,8 @@ static bool finite(const float *x, size_t n)
  * 32. */
 static float log_sum(const float *x, int n, float *top)
 {
-    float p[32] = {0}, most = x[0];
+    float p[32] = {0}, most = ct_top_of(x, n);
 
-    for (int i = 1; i < n; i++)
-        most = x[i] > most ? x[i] : most;
     for (int i = 0; i < n; i++)
         p[i % 32] += ct_exp(x[i] - most);
     *top = most + 0.0f; /* of the two zeros the positive one */
@@ -68,10 +66,8 @@ static float log_sum(const float *x, int n, float *top)
 /* -sum p log p, where p = w / sum w and log p = (x - top) - log sum w. */
 static float entropy(const float *x, int n)
 {
-    float p[32] = {0}, q[32] = {0}, most = x[0];
+    float p[32] = {0}, q[32] = {0}, most = ct_top_of(x, n);
 
-    for (int i = 1; i < n; i++)
-        most = x[i] > most ? x[i] : most;
     for (int i = 0; i < n; i++) {
         float below = x[i] - most, w = ct_exp(below);
         p[i % 32] += w;
@@ -79,6 +75,66 @@ static float entropy(const float *x, int n)
     }
     float sum = ct_fold(p);
     return ct_log(sum) - ct_fold(q) / sum;
+}
+
+/* ---- rotary position embedding (section 6): angles in double, rounded once to f32 ---- */
+
+#define HALF_PI_HI 0x1.921fb54442d18p+0
+#define HALF_PI_LO 0x1.1a62633145c07p-54
+
+static inline double flip(double v, uint64_t sign)
+{
+    uint64_t u;
+    memcpy(&u, &v, 8);
+    u ^= sign;
+    memcpy(&v, &u, 8);
+    return v;
+}
+
+/* Both at once; pi/2 in two parts leaves an error below 1e-26 for the angles of a million positions. The
+ * quadrant is the lowest bits of the sum that rounds, and is chosen by without a branch, so that pairs go
+ * side by side in vectors. */
+static inline void sine_cosine(double x, double *sine, double *cosine)
+{
+    double turned = x * 0.6366197723675814 + 0x1.8p52, n = turned - 0x1.8p52;
+    double r = __builtin_fma(n, -HALF_PI_LO, __builtin_fma(n, -HALF_PI_HI, x)), z = r * r;
+    double s = 1, c = 1;
+    for (int i = 17; i >= 3; i -= 2) /* 1 - z/(2*3) (1 - z/(4*5) (... */
+        s = __builtin_fma(-z / (double)(i * (i - 1)), s, 1);
+    for (int i = 18; i >= 2; i -= 2)
+        c = __builtin_fma(-z / (double)(i * (i - 1)), c, 1);
+    s *= r;
+    uint64_t quadrant;
+    memcpy(&quadrant, &turned, 8);
+    *sine = flip(quadrant & 1 ? c : s, (quadrant & 2) << 62);
+    *cosine = flip(quadrant & 1 ? s : c, ((quadrant + 1) & 2) << 62);
+}
+
+static void rope_frequencies(double *inv, int dim, double base, double factor)
+{
+    double log_base = ct_log_double(base);
+    for (int i = 0; i < dim / 2; i++)
+        inv[i] = ct_exp_double(-2.0 * i / dim * log_base) / factor;
+}
+
+static void rope_table(float *cosine, float *sine, const double *inv, int pairs, int position)
+{
+    for (int i = 0; i < pairs; i++) {
+        double s, c;
+        sine_cosine(position * inv[i], &s, &c);
+        cosine[i] = (float)c;
+        sine[i] = (float)s;
+    }
+}
+
+static void rope(float *x, const float *cosine, const float *sine, int pairs, int dim)
+{
+    float *a = x, *b = x + dim / 2;
+    for (int i = 0; i < pairs; i++) {
+        float x1 = a[i], x2 = b[i];
+        a[i] = ct_fma(x1, cosine[i], -(x2 * sine[i]));
+        b[i] = ct_fma(x2, cosine[i], x1 * sine[i]);
+    }
 }
 
 void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
@@ -95,9 +151,9 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .scale = scale,
         .geglu = geglu,
         .softcap = softcap,
-        .rope_frequencies = CT_NAME(ct_rope_frequencies),
-        .rope_table = CT_NAME(ct_rope_table),
-        .rope = CT_NAME(ct_rope),
+        .rope_frequencies = rope_frequencies,
+        .rope_table = rope_table,
+        .rope = rope,
         .kv_write = CT_NAME(ct_kv_write),
         .kv_write_q8 = CT_NAME(ct_kv_write),
         .attend_query = CT_NAME(ct_attend_query),

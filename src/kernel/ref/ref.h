@@ -5,34 +5,28 @@
 
 #include "kernel/ref/ref_math.h"
 
-void CT_NAME(ct_kernel_init)(struct ct_kernel *k);
-void CT_NAME(ct_dequantize_row)(float *out, const struct ct_weight *w, int row, float *scratch);
-void CT_NAME(ct_prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
-                               struct ct_input_part part);
-void CT_NAME(ct_prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part);
-void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                         const struct ct_prepared *x, enum ct_input form, float *scratch,
-                         const struct ct_panels_next *next);
-void CT_NAME(ct_kv_write)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
-void CT_NAME(ct_attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
-void CT_NAME(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
-                              int block, float scale, float cap, float *s);
-void CT_NAME(ct_attend_merge)(struct ct_attended *all, const struct ct_attended *block, int n, int dim);
-void CT_NAME(ct_attend_finish)(float *out, const struct ct_attended *all, int i, int dim);
-void CT_NAME(ct_rope_frequencies)(double *inv, int dim, double base, double factor);
-void CT_NAME(ct_rope_table)(float *cosine, float *sine, const double *inv, int pairs, int position);
-void CT_NAME(ct_rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
-void CT_NAME(ct_input_norms)(struct ct_input_norms *out, const float *x, int n, enum ct_input form);
-int CT_NAME(ct_prune)(int32_t *panels, int *rows, const struct ct_prune *p);
-float CT_NAME(ct_uncap)(float capped, float cap);
-int CT_NAME(ct_select)(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded,
-                       int n_excluded, void *spare);
-int32_t CT_NAME(ct_draw)(const struct ct_logits *l, const struct ct_draw *d, struct ct_draw_room *room);
+/* Declares ct_<entry> of this level, as struct ct_kernel has it. */
+#define ENTRY(name) __typeof__(*((struct ct_kernel *)NULL)->name) CT_NAME(ct_##name)
+ENTRY(dequantize_row);
+ENTRY(prepare_input);
+ENTRY(prepare_lanes);
+ENTRY(project);
+ENTRY(kv_write);
+ENTRY(attend_query);
+ENTRY(attend_block);
+ENTRY(attend_merge);
+ENTRY(attend_finish);
+ENTRY(input_norms);
+ENTRY(prune);
+ENTRY(uncap);
+ENTRY(select);
+ENTRY(draw);
+#undef ENTRY
 
 /* ---- parts of a draw ---- */
 
+/* What a link does to logits that have an edit. */
 enum ct_edit_kind { CT_EDIT_BIAS, CT_EDIT_PENALTIES, CT_EDIT_DRY };
-float CT_NAME(ct_edited)(float logit, enum ct_edit_kind kind, const struct ct_edit *e, const carat_chain *c);
 /* value[l->n] are the logits of l's ids. */
 void CT_NAME(ct_edit_all)(float *value, const struct ct_logits *l, enum ct_edit_kind kind,
                           const struct ct_draw *d);
@@ -48,7 +42,8 @@ struct ct_candidates {
 };
 /* Makes weights of logits that have none. */
 void CT_NAME(ct_chain_weigh)(struct ct_candidates *c);
-/* u: the random number of XTC's chance. */
+/* Whether a link changes nothing, whatever the logits; u: the random number of XTC's chance. */
+bool CT_NAME(ct_chain_idle)(carat_link link, const struct ct_draw *d, float u);
 void CT_NAME(ct_chain_link)(struct ct_candidates *c, carat_link link, const struct ct_draw *d, float u);
 
 #endif

@@ -1,7 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_chain.c: the links of the chain (NUMERICS.md section 8) on candidates that are in order: what each
- * leaves of them. How they come into order, and the draw: ref_draw.c. */
+/* ref_chain.c: edits of logits, and what each link of the chain leaves of candidates that are in order (NUMERICS.md
+ * section 8). How they come into order, and the draw: ref_draw.c. Which ids are edited: engine/sample/penalty.c. */
 #include "kernel/ref/ref.h"
+
+/* ---- edits ---- */
+
+/* A finite logit stays finite: what an edit would take further is the largest float. */
+static float edit_limit(float logit)
+{
+    return CT_MIN(CT_MAX(logit, -0x1.fffffep127f), 0x1.fffffep127f);
+}
+
+static float edit_bias(float logit, const struct ct_edit *e)
+{
+    if (e->bias == 0)
+        return logit;
+    return e->bias == -__builtin_inff() ? e->bias : edit_limit(logit + e->bias);
+}
+
+static float edit_penalties(float logit, const struct ct_edit *e, const carat_chain *c)
+{
+    if (e->count == 0)
+        return logit;
+    if (c->repeat_penalty != 1)
+        logit = edit_limit(logit > 0 ? logit / c->repeat_penalty : logit * c->repeat_penalty);
+    return edit_limit(logit - ((float)e->count * c->frequency_penalty + c->presence_penalty));
+}
+
+/* multiplier * base^over, the power by squaring, in double. */
+static float edit_dry(float logit, const struct ct_edit *e, const carat_chain *c)
+{
+    double power = c->dry_multiplier, square = c->dry_base;
+
+    if (e->over < 0 || c->dry_multiplier == 0)
+        return logit;
+    for (uint32_t n = (uint32_t)e->over; n > 0; n >>= 1, square *= square)
+        if (n & 1)
+            power *= square;
+    return edit_limit(logit - (float)CT_MIN(power, 0x1.fffffep127));
+}
+
+/* The logit behind an edit of one kind. What is never drawn stays so. */
+static float edit(float logit, enum ct_edit_kind kind, const struct ct_edit *e, const carat_chain *c)
+{
+    if (logit == -__builtin_inff())
+        return logit;
+    return kind == CT_EDIT_BIAS        ? edit_bias(logit, e)
+           : kind == CT_EDIT_PENALTIES ? edit_penalties(logit, e, c)
+                                       : edit_dry(logit, e, c);
+}
+
+/* The same for all logits that have one. */
+void CT_NAME(ct_edit_all)(float *value, const struct ct_logits *l, enum ct_edit_kind kind,
+                          const struct ct_draw *d)
+{
+    for (int i = 0; i < d->n_edits; i++) {
+        int at = ct_logits_place(l, d->edits[i].id);
+        if (at >= 0)
+            value[at] = edit(value[at], kind, &d->edits[i], d->chain);
+    }
+}
+
+/* ---- candidates ---- */
 
 /* Makes the weights the softmax of the candidates, which they are not when logits have changed (weighed is
  * false), and no longer when some have gone (cut). */
@@ -46,8 +106,6 @@ static void chain_top_p(struct ct_candidates *c, float top_p)
 {
     float before = 0;
 
-    if (top_p >= 1)
-        return;
     chain_weigh_anew(c);
     for (int i = 0; i < c->n; before += c->weight[i++])
         if (i > 0 && before >= top_p)
@@ -59,8 +117,6 @@ static void chain_min_p(struct ct_candidates *c, float min_p)
 {
     int n = c->n;
 
-    if (min_p <= 0)
-        return;
     CT_NAME(ct_chain_weigh)(c);
     while (n > 1 && c->weight[n - 1] < min_p * c->weight[0])
         n--;
@@ -74,8 +130,6 @@ static void chain_typical(struct ct_candidates *c, float typical_p)
     int32_t *best = c->room->best, *stays = c->room->spare;
     int kept = 0, n = 0;
 
-    if (typical_p >= 1)
-        return;
     chain_weigh_anew(c);
     for (int i = 0; i < c->n; i++)
         score[i] = ct_log(c->weight[i]);
@@ -101,11 +155,11 @@ static void chain_typical(struct ct_candidates *c, float typical_p)
 }
 
 /* With a chance: of those that are likely enough only the last stays. */
-static void chain_xtc(struct ct_candidates *c, float probability, float threshold, float u)
+static void chain_xtc(struct ct_candidates *c, float threshold)
 {
     int last = 0;
 
-    if (!(u < probability) || c->n < 2)
+    if (c->n < 2)
         return;
     chain_weigh_anew(c);
     while (last < c->n && c->weight[last] >= threshold)
@@ -138,7 +192,7 @@ static void chain_edit(struct ct_candidates *c, enum ct_edit_kind kind, const st
         while (at < d->n_edits && d->edits[at].id < id)
             at++;
         if (at < d->n_edits && d->edits[at].id == id)
-            value[i] = CT_NAME(ct_edited)(value[i], kind, &d->edits[at], d->chain);
+            value[i] = edit(value[i], kind, &d->edits[at], d->chain);
     }
     CT_NAME(ct_select)(best, &(struct ct_logits){.value = value, .n = c->n}, c->n, NULL, 0, c->weight);
     for (int i = 0; i < c->n; i++)
@@ -149,20 +203,32 @@ static void chain_edit(struct ct_candidates *c, enum ct_edit_kind kind, const st
     c->weighed = false;
 }
 
+bool CT_NAME(ct_chain_idle)(carat_link link, const struct ct_draw *d, float u)
+{
+    const carat_chain *c = d->chain;
+
+    return link == CARAT_LINK_TOP_K         ? d->top_k <= 0
+           : link == CARAT_LINK_TEMPERATURE ? false
+           : link == CARAT_LINK_TYPICAL     ? !c || c->typical_p >= 1
+           : link == CARAT_LINK_TOP_P       ? d->top_p >= 1
+           : link == CARAT_LINK_MIN_P       ? d->min_p <= 0
+           : link == CARAT_LINK_XTC         ? !c || !(u < c->xtc_probability)
+                                            : d->n_edits == 0;
+}
+
 void CT_NAME(ct_chain_link)(struct ct_candidates *c, carat_link link, const struct ct_draw *d, float u)
 {
+    if (CT_NAME(ct_chain_idle)(link, d, u))
+        return;
     switch (link) {
     case CARAT_LINK_PENALTIES:
-        if (d->n_edits)
-            chain_edit(c, CT_EDIT_PENALTIES, d);
+        chain_edit(c, CT_EDIT_PENALTIES, d);
         break;
     case CARAT_LINK_DRY:
-        if (d->n_edits)
-            chain_edit(c, CT_EDIT_DRY, d);
+        chain_edit(c, CT_EDIT_DRY, d);
         break;
     case CARAT_LINK_TOP_K:
-        if (d->top_k > 0)
-            chain_keep(c, CT_MIN(c->n, d->top_k));
+        chain_keep(c, CT_MIN(c->n, d->top_k));
         break;
     case CARAT_LINK_TEMPERATURE:
         if (d->temperature == 0)
@@ -173,7 +239,7 @@ void CT_NAME(ct_chain_link)(struct ct_candidates *c, carat_link link, const stru
         c->weighed = false;
         break;
     case CARAT_LINK_TYPICAL:
-        chain_typical(c, d->chain ? d->chain->typical_p : 1);
+        chain_typical(c, d->chain->typical_p);
         break;
     case CARAT_LINK_TOP_P:
         chain_top_p(c, d->top_p);
@@ -182,8 +248,7 @@ void CT_NAME(ct_chain_link)(struct ct_candidates *c, carat_link link, const stru
         chain_min_p(c, d->min_p);
         break;
     case CARAT_LINK_XTC:
-        if (d->chain)
-            chain_xtc(c, d->chain->xtc_probability, d->chain->xtc_threshold, u);
+        chain_xtc(c, d->chain->xtc_threshold);
         break;
     }
 }

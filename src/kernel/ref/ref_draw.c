@@ -75,24 +75,6 @@ static void draw_order(struct drawing *g, int k)
 
 /* ---- all of them ---- */
 
-/* In 32 parts, so that it is done in vectors. */
-static float draw_largest(const float *x, int n)
-{
-    float m[32];
-    int i = 0;
-
-    for (int j = 0; j < 32; j++)
-        m[j] = -__builtin_inff();
-    for (; i + 32 <= n; i += 32)
-        for (int j = 0; j < 32; j++)
-            m[j] = x[i + j] > m[j] ? x[i + j] : m[j];
-    for (; i < n; i++)
-        m[i % 32] = x[i] > m[i % 32] ? x[i] : m[i % 32];
-    for (int j = 1; j < 32; j++)
-        m[0] = m[j] > m[0] ? m[j] : m[0];
-    return m[0];
-}
-
 static float draw_sum(const float *x, int n)
 {
     float p[32] = {0};
@@ -114,7 +96,7 @@ static float draw_weigh(struct drawing *g, float *top)
 
     draw_ban(g);
     const float *x = g->l.value;
-    const float most = draw_largest(x, n), most_t = most / t;
+    const float most = ct_top_of(x, n), most_t = most / t;
     if (most == -__builtin_inff())
         return 0;
     *top = most_t;
@@ -243,25 +225,19 @@ static void draw_order_for(struct drawing *g, carat_link link)
 /* ---- the chain ---- */
 
 /* One link while the candidates are not in order. False: it is one for those that are. */
-static bool draw_link(struct drawing *g, carat_link link, float xtc)
+static bool draw_link(struct drawing *g, carat_link link)
 {
     const struct ct_draw *d = g->d;
-    const carat_chain *c = d->chain;
 
     switch (link) {
     case CARAT_LINK_PENALTIES:
     case CARAT_LINK_DRY:
-        if (!d->n_edits)
-            return true;
-        if (g->t != 1) {
-            draw_order(g, g->l.n);
-            return false;
-        }
+        if (g->t != 1) /* values are edited as the temperature has left them */
+            break;
         draw_edit(g, link == CARAT_LINK_DRY ? CT_EDIT_DRY : CT_EDIT_PENALTIES);
         return true;
     case CARAT_LINK_TOP_K:
-        if (d->top_k > 0)
-            draw_order(g, d->top_k);
+        draw_order(g, d->top_k);
         return true;
     case CARAT_LINK_TEMPERATURE:
         if (d->temperature == 0)
@@ -271,18 +247,14 @@ static bool draw_link(struct drawing *g, carat_link link, float xtc)
         return true;
     case CARAT_LINK_TOP_P:
     case CARAT_LINK_MIN_P:
-        if (link == CARAT_LINK_TOP_P ? d->top_p >= 1 : d->min_p <= 0)
-            return true;
         draw_order_for(g, link);
         return false;
     case CARAT_LINK_TYPICAL:
     case CARAT_LINK_XTC:
-        if (!c || (link == CARAT_LINK_XTC ? !(xtc < c->xtc_probability) : c->typical_p >= 1))
-            return true;
-        draw_order(g, g->l.n);
-        return false;
+        break;
     }
-    return true;
+    draw_order(g, g->l.n);
+    return false;
 }
 
 /* One of those that are left and in order. */
@@ -307,16 +279,16 @@ static int32_t draw_of_ordered(struct drawing *g)
 
 int32_t CT_NAME(ct_draw)(const struct ct_logits *l, const struct ct_draw *d, struct ct_draw_room *room)
 {
-    static const carat_link plain[] = {CARAT_LINK_TOP_K, CARAT_LINK_TEMPERATURE, CARAT_LINK_TOP_P,
-                                       CARAT_LINK_MIN_P};
     static const carat_link usual[] = {CARAT_LINK_PENALTIES,   CARAT_LINK_DRY,     CARAT_LINK_TOP_K,
                                        CARAT_LINK_TEMPERATURE, CARAT_LINK_TYPICAL, CARAT_LINK_TOP_P,
                                        CARAT_LINK_MIN_P,       CARAT_LINK_XTC};
-    const carat_link *links = !d->chain ? plain : d->chain->links ? d->chain->links : usual;
-    int n = !d->chain ? (int)CT_COUNT(plain) : d->chain->links ? d->chain->n_links : (int)CT_COUNT(usual);
+    const bool chosen = d->chain && d->chain->links;
+    const carat_link *links = chosen ? d->chain->links : usual;
+    const int n = chosen ? d->chain->n_links : (int)CT_COUNT(usual);
     struct drawing g = {.d = d, .l = *l, .t = 1};
     float xtc = d->chain && d->chain->xtc_probability > 0 ? philox(d, OF_XTC) : 1;
 
+    assert(d->chain || d->n_edits == 0);
     g.c = (struct ct_candidates){
         .logits = l, .room = room, .order = room->order, .value = room->value, .weight = room->weight};
     draw_edit(&g, CT_EDIT_BIAS);
@@ -324,7 +296,9 @@ int32_t CT_NAME(ct_draw)(const struct ct_logits *l, const struct ct_draw *d, str
         if (links[i] == CARAT_LINK_TOP_K && i + 1 < n && links[i + 1] == CARAT_LINK_TEMPERATURE &&
             d->temperature == 0)
             continue; /* of all there is one best, too */
-        if (g.ordered || !draw_link(&g, links[i], xtc))
+        if (CT_NAME(ct_chain_idle)(links[i], d, xtc))
+            continue;
+        if (g.ordered || !draw_link(&g, links[i]))
             CT_NAME(ct_chain_link)(&g.c, links[i], d, xtc);
     }
     int32_t at = g.ordered ? draw_of_ordered(&g) : draw_of_all(&g);

@@ -140,6 +140,24 @@ static inline float ct_fold(float p[32])
     return p[0];
 }
 
+/* The largest of x[n], NaN aside: in 32 parts, so that it is done in vectors. */
+static inline float ct_top_of(const float *x, int n)
+{
+    float m[32];
+    int i = 0;
+
+    for (int j = 0; j < 32; j++)
+        m[j] = -__builtin_inff();
+    for (; i + 32 <= n; i += 32)
+        for (int j = 0; j < 32; j++)
+            m[j] = x[i + j] > m[j] ? x[i + j] : m[j];
+    for (; i < n; i++)
+        m[i % 32] = x[i] > m[i % 32] ? x[i] : m[i % 32];
+    for (int j = 1; j < 32; j++)
+        m[0] = m[j] > m[0] ? m[j] : m[0];
+    return m[0];
+}
+
 /* ---- in double ---- */
 
 /* e^x for |x| < 700: x = n ln2 + r, the Taylor polynomial of degree 14 in r, times 2^n. */
