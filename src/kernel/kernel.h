@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.h: contracts of the kernels, pure functions on arrays: no allocation, threads, errors or globals.
- * What each number is: NUMERICS.md; the meaning in C: ref/; who calls them: backend/cpu/cpu_backend.c.
- * One table per ISA level, never with a null entry, and every level gives the same bits. */
+/* kernel.h: the contracts of the kernels. A kernel is a pure function on arrays: it allocates nothing, starts
+ * no thread, reports no error and has no globals. NUMERICS.md says what each number is ("section" means a
+ * section of it), ref/ says it in C, backend/cpu calls it. Each ISA level has a table of all entries, and
+ * every level gives the same bits. contract.h asserts what callers promise here. */
 #ifndef CT_KERNEL_H
 #define CT_KERNEL_H
 
@@ -11,29 +12,23 @@
 #include "quant/logits.h"
 #include "quant/weight.h"
 
-#define CT_LANES   8  /* tokens side by side in a prepared input of more than one token */
-#define CT_QUERIES 32 /* most queries of a tile */
+/* ---- matrix products (sections 3 to 5) ---- */
 
-/* Rows that the same thread will most likely multiply after a call: the end of the call may ask memory for
- * their beginning. */
-struct ct_panels_next {
-    const struct ct_weight *w;
-    int r0, r1;
-};
+#define CT_LANES 8 /* tokens side by side in a prepared input of more than one token */
 
-/* What a product wants its input to be. */
+/* The forms in which products read their input. */
 enum ct_input {
     CT_INPUT_F32,        /* f32 as it is */
-    CT_INPUT_BF16,       /* rounded to bf16, tiny values to 0 (section 5); kept as f32 */
-    CT_INPUT_Q8,         /* int8 in groups of 32 (section 4) */
-    CT_INPUT_LANES,      /* the same as a level's kernels for panels want it */
-    CT_INPUT_BF16_LANES, /* BF16 as they do; below AMX the same again */
+    CT_INPUT_BF16,       /* rounded to bf16, tiny values to 0; kept as f32 */
+    CT_INPUT_Q8,         /* int8 in groups of 32 */
+    CT_INPUT_LANES,      /* the same values, arranged as the level's kernels for panels read them */
+    CT_INPUT_BF16_LANES, /* BF16, so arranged; below AMX the same as BF16 */
     CT_INPUT_COUNT,
 };
 
-/* A prepared input of n tokens and cols values. F32 and BF16: value[block][k][lane], lane = 1 for n == 1,
- * else CT_LANES; k padded to a multiple of CT_GROUP and lanes beyond n with zeros. Q8: q[n][k],
- * scale[n][k/32], sum[n][k/16]. */
+/* A prepared input of n tokens with cols values each. F32 and BF16 are in value[block][k][lane]: blocks of
+ * one token where n is 1, else of CT_LANES. k is padded to a multiple of CT_GROUP, and lanes beyond n are
+ * padded, with zeros. Q8 is in q[n][k], scale[n][k/32] and sum[n][k/16]. */
 struct ct_prepared {
     int n, cols;
     float *value;
@@ -42,60 +37,75 @@ struct ct_prepared {
     int32_t *sum;
 };
 
-/* A part of an input: groups [g0, g1) of tokens [t0, t1), whole blocks of CT_LANES; the last may be filled
- * with tokens that nobody has. */
+/* A part of an input: groups [g0, g1) of tokens [t0, t1), in whole blocks of CT_LANES. t1 may exceed the
+ * number of tokens. */
 struct ct_input_part {
     int t0, t1, g0, g1;
 };
 
-/* A tile: queries that read one KV head of one sequence, and the positions that each sees. */
-struct ct_queries {
-    int n; /* 1 to CT_QUERIES */
-    int lo[CT_QUERIES], hi[CT_QUERIES];
-    float *q; /* [CT_QUERIES][head_dim], 64-byte aligned; attend_query wrote it */
+/* The rows that the same thread will most likely multiply next. The end of a call may prefetch the first of
+ * them. */
+struct ct_panels_next {
+    const struct ct_weight *w;
+    int r0, r1;
 };
 
-/* What n queries made of some blocks of keys (NUMERICS.md section 7): the largest score, the sum of the
- * weights, and of weights times values. A sum of 0 means that the query saw none of them; then the other
- * two say nothing. */
+/* Floats of scratch that dequantize_row and project need for rows of cols values. */
+#define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
+
+/* ---- attention (section 7) ---- */
+
+#define CT_QUERIES 32 /* most queries of a tile */
+
+/* A tile: queries that read one KV head of one sequence, and the positions that each sees. */
+struct ct_queries {
+    int n;                              /* 1 to CT_QUERIES */
+    int lo[CT_QUERIES], hi[CT_QUERIES]; /* the first and the last position */
+    float *q;                           /* [CT_QUERIES][head_dim], 64-byte aligned; attend_query wrote it */
+};
+
+/* What n queries made of some blocks of keys: the largest score, the sum of the weights, and the sum of
+ * weights times values. Where the sum of the weights is 0, the query saw no key, and max and out are
+ * undefined. */
 struct ct_attended {
     float *max, *sum; /* [n] */
     float *out;       /* [n][head_dim], 64-byte aligned */
 };
 #define CT_ATTEND_SCRATCH (CT_QUERIES * (size_t)(CT_KEY_BLOCK + 16)) /* floats, 64-byte aligned */
 
-/* Scratch of a draw, each [n] for n logits. */
+/* ---- a draw (section 8) ---- */
+
+/* Scratch, each [n] for n logits. */
 struct ct_draw_room {
     int32_t *order, *best, *spare;
     float *value, *weight, *edited;
 };
 enum { CT_DRAW_ARRAYS = 6 };
 
-/* Floats of scratch that dequantize_row and project need for rows of cols values. */
-#define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
+/* ---- the table of a level ---- */
 
 enum { CT_MOST_ENTRIES = 40 };
 struct ct_kernel {
     const char *isa;
     const char *by[CT_MOST_ENTRIES]; /* the level that wrote each entry; ct_kernel_level_of reads it */
-    /* How this level wants weights to lie whose type has panels (panel.h). It takes both. */
+    /* How this level wants a weight to lie whose type has panels. It takes both layouts. */
     enum ct_layout layout;
-    /* Output rows of a block, the least that a thread claims: small, so that a busy neighbour costs little.
-     * For up to CT_LANES tokens the four panels that a product of one token reads side by side; for more,
-     * whose blocks take longer, two. */
+    /* Output rows of a block, the least that a thread claims, for up to CT_LANES tokens and for more. Blocks
+     * are small, so that a busy neighbour costs little. */
     int rows_few, rows_many;
-    /* Queries that this level likes to have in a tile, at most CT_QUERIES. These three: sizes.h. */
+    /* Queries that this level prefers in a tile, at most CT_QUERIES. These three numbers are from sizes.h. */
     int queries;
 
     /* One row of w as f32 (BF16: values below 2^-50 become 0), out[w->cols]. */
     void (*dequantize_row)(float *out, const struct ct_weight *w, int row, float *scratch);
-    /* Prepares a part of p in one form but LANES; p->n and p->cols are set, buffers are large enough. x is
-     * the first value of the part, tokens are ldx apart; what is beyond p->n or p->cols is not read. */
+    /* Prepares a part of p in any form but LANES. p->n and p->cols are set, and the buffers are large enough.
+     * x is the first value of the part; rows of x are ldx apart. Values beyond p->n or p->cols are not
+     * read. */
     void (*prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
                           struct ct_input_part part);
-    /* The same for LANES. What it writes, only project_panels of the same level reads. */
+    /* The same for LANES. Only project_panels of the same level reads the result. */
     void (*prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part);
-    /* out[token][row] for rows [r0, r1) and all tokens, out rows ldo apart; next may be NULL. */
+    /* out[token][row] for rows [r0, r1) and all tokens; rows of out are ldo apart. next may be NULL. */
     void (*project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                     const struct ct_prepared *x, enum ct_input form, float *scratch,
                     const struct ct_panels_next *next);
@@ -103,7 +113,8 @@ struct ct_kernel {
     void (*project_panels)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                            const struct ct_prepared *x, enum ct_input form, float *scratch,
                            const struct ct_panels_next *next);
-    /* y = x / rms(x) * w, one row of n; y may be x. */
+
+    /* y = x / rms(x) * w for one row of n values; y may be x. */
     void (*norm)(float *y, const float *x, const float *w, int n, float eps);
     /* x += y */
     void (*add)(float *x, const float *y, int n);
@@ -119,12 +130,12 @@ struct ct_kernel {
     void (*rope_table)(float *cosine, float *sine, const double *inv, int pairs, int position);
     /* Rotates one head in place: pairs (i, i + dim/2) for i < pairs. */
     void (*rope)(float *x, const float *cosine, const float *sine, int pairs, int dim);
-    /* Stores one position's K and V, k[head_dim] and v[head_dim]. */
+
+    /* Stores K and V of one position, k[head_dim] and v[head_dim]. */
     void (*kv_write)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
-    /* The same for q8, which shares little with the types whose values stand alone: a level may have one
-     * without the other. */
+    /* The same for q8, which shares little with the other types: a level may have one without the other. */
     void (*kv_write_q8)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
-    /* Brings q[head_dim] into query i of a tile, in the form that attend_block of the same level reads. */
+    /* Writes q[head_dim] as query i of a tile, in the form that attend_block of the same level reads. */
     void (*attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
     /* What each query of a tile makes of positions [256 * block, 256 * block + 255]. cap 0: none. s is
      * scratch of CT_ATTEND_SCRATCH floats. */
@@ -133,42 +144,44 @@ struct ct_kernel {
     /* The same for q8. */
     void (*attend_block_q8)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                             int block, float scale, float cap, float *s);
-    /* Adds the next block of n queries to what they made of all before it. */
+    /* Adds the next block of n queries to what they made of all blocks before it. */
     void (*attend_merge)(struct ct_attended *all, const struct ct_attended *block, int n, int dim);
     /* out[dim] of query i, when every block was added. */
     void (*attend_finish)(float *out, const struct ct_attended *all, int i, int dim);
-    /* True when no value is NaN or infinite. */
+
+    /* Whether no value is NaN or infinite. */
     bool (*finite)(const float *x, size_t n);
-    /* log of the sum of exp(x[i] - *top), *top being the largest of x[n], n >= 1; all are finite. So
-     * x[i] - *top - the result is the logarithm of the probability of i. */
+    /* Returns the log of the sum of exp(x[i] - *top), where *top is the largest of x[n]; n >= 1, all values
+     * are finite. x[i] - *top - the result is the log-probability of i. */
     float (*log_sum)(const float *x, int n, float *top);
-    /* The entropy in nat of the probabilities that logits x[n] stand for, n >= 1; all are finite. */
+    /* The entropy in nat of the probabilities that logits x[n] stand for; n >= 1, all are finite. */
     float (*entropy)(const float *x, int n);
     /* Euclidean norms of x[n], which a head multiplies in that form. */
     void (*input_norms)(struct ct_input_norms *out, const float *x, int n, enum ct_input form);
-    /* Panels of 16 rows with one whose logit may still reach the bar, ascending; returns how many, and in
-     * rows the number of such rows. NaN and infinity, of whatever, may. */
+    /* Writes the numbers of the panels in which the logit of a row may still reach the bar, ascending, and
+     * returns how many there are. *rows is the number of such rows. Where a NaN or an infinity takes part,
+     * the row may. */
     int (*prune)(int32_t *panels, int *rows, const struct ct_prune *p);
-    /* A float below which no soft-capped value reaches `capped`, which is one itself: hardly below the lowest
-     * that does. */
+    /* A float below which no value reaches `capped` when it is soft-capped; hardly below the lowest that
+     * does. */
     float (*uncap)(float capped, float cap);
-    /* The places in l of its k best by (value descending, id ascending), best first; returns how many there
-     * are. Ids of excluded, in any order, are passed over. NaN counts as -infinity. best and spare have room
-     * for l->n; or spare is NULL and best has room for k, which takes longer where k is not small. */
+    /* Writes the places in l of its k best by (value descending, id ascending), best first, and returns how
+     * many there are. Ids in excluded, in any order, are left out. NaN counts as -infinity. best and spare
+     * have room for l->n each. Or spare is NULL and best has room for k; then a large k takes longer. */
     int (*select)(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded, int n_excluded,
                   void *spare);
-    /* The next id out of logits; -1 when every id is banned. A chain that begins with top-k gives the same
-     * id for a list that has the k best, edits included, as for all. */
+    /* The next id out of logits; -1 when every id is banned. A chain that begins with top-k gives the same id
+     * for a list that has the k best, edits included, as for all logits. */
     int32_t (*draw)(const struct ct_logits *l, const struct ct_draw *d, struct ct_draw_room *room);
 };
 
-/* Fills k with the best level the CPU has, at most limit (a name of level.c's table; NULL: no limit);
- * false for a limit that this architecture does not have, with k untouched. */
+/* Fills k with the best level that the CPU has, up to limit (a name in level.c's table; NULL: no limit).
+ * False, and k is untouched, when this architecture has no level of that name. */
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
-/* The level whose table wrote the entry of that name; NULL: there is no such entry. */
+/* The level that wrote the entry of that name; NULL: there is no such entry. */
 const char *ct_kernel_level_of(const struct ct_kernel *k, const char *entry);
 
-/* The entries for a head's type. */
+/* Calls the entry for the type of a head. */
 static inline void ct_kv_write(const struct ct_kernel *kernel, const struct ct_kv_head *kv, int position,
                                const float *k, const float *v)
 {

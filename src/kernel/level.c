@@ -36,65 +36,39 @@ static const struct level {
     const char *name;
     const char *needs; /* of the processor: a level of os/cpu.h */
     int on;            /* the level whose processors it needs as well */
-    init *init[5];     /* none: a level of another architecture */
-    init *init_amd;    /* what it does otherwise on processors of AMD */
-    /* with values in f32, in bf16, in bytes, in bytes of which one side are nibbles */
-    enum ct_multiply multiply[CARAT_N_ARITHMETIC];
     int queries, rows_few, rows_many;
+    init *init[5]; /* none: a level of another architecture */
+    /* the instructions for values in f32, in bf16, in bytes, in bytes of which one side are nibbles */
+    enum ct_multiply multiply[CARAT_N_ARITHMETIC];
+    init *init_amd; /* what it does otherwise on processors of AMD */
 } levels[N_LEVEL] = {
-    [REF] = {"ref", "", REF, {ct_kernel_init_ref}, NULL, {0}, SIZES(ref)},
-    [AVX2] = {"avx2",
-              "avx2+fma+f16c",
-              REF,
-              {X86(ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2, ct_vector_init_avx2,
-                   ct_panels_init_avx2)},
-              NULL,
-              {CT_FMA_256, CT_FMA_256, CT_BYTES_256, CT_NIBBLES_256},
-              SIZES(avx2)},
-    [AVXVNNI] = {"avxvnni",
-                 "avxvnni",
-                 AVX2,
-                 {X86(ct_panels_init_avxvnni)},
-                 NULL,
-                 {CT_FMA_256, CT_FMA_256, CT_DOT_256, CT_DOT_256},
-                 SIZES(avxvnni)},
-    [AVX512] = {"avx512",
-                "avx512f+bw+vl+dq",
-                AVX2,
-                {X86(ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512,
-                     ct_prepare_init_avx512)},
-                X86(ct_panels_init_one_stream_avx512),
-                {CT_FMA_512, CT_FMA_512, CT_BYTES_512, CT_NIBBLES_512},
-                SIZES(avx512)},
-    [VNNI] = {"vnni",
-              "avx512vnni",
-              AVX512,
-              {X86(ct_panels_init_vnni)},
-              X86(ct_panels_init_one_stream_vnni),
-              {CT_FMA_512, CT_FMA_512, CT_DOT_512, CT_DOT_512},
-              SIZES(vnni)},
-    [AMX] = {"amx",
-             "amx-tile+int8+bf16",
-             VNNI,
-             {X86(ct_attend_init_amx, ct_panels_init_amx)},
-             NULL,
-             {CT_FMA_512, CT_TILES_BF16, CT_TILES_INT8, CT_TILES_INT8},
-             SIZES(amx)},
-    [NEON] = {"neon",
-              "neon",
-              REF,
-              {ARM(ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon)},
-              NULL,
-              {0},
-              SIZES(neon)},
-    [DOTPROD] = {"dotprod", "dotprod", NEON, {ARM(ct_panels_init_dotprod)}, NULL, {0}, SIZES(dotprod)},
-    [I8MM] = {"i8mm", "i8mm", DOTPROD, {ARM(ct_panels_init_i8mm)}, NULL, {0}, SIZES(i8mm)},
+    [REF] = {"ref", "", REF, SIZES(ref), .init = {ct_kernel_init_ref}},
+    [AVX2] = {"avx2", "avx2+fma+f16c", REF, SIZES(avx2),
+              .init = {X86(ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2,
+                           ct_vector_init_avx2, ct_panels_init_avx2)},
+              .multiply = {CT_FMA_256, CT_FMA_256, CT_BYTES_256, CT_NIBBLES_256}},
+    [AVXVNNI] = {"avxvnni", "avxvnni", AVX2, SIZES(avxvnni), .init = {X86(ct_panels_init_avxvnni)},
+                 .multiply = {CT_FMA_256, CT_FMA_256, CT_DOT_256, CT_DOT_256}},
+    [AVX512] = {"avx512", "avx512f+bw+vl+dq", AVX2, SIZES(avx512),
+                .init = {X86(ct_vector_init_avx512, ct_attend_init_avx512, ct_panels_init_avx512,
+                             ct_prepare_init_avx512)},
+                .multiply = {CT_FMA_512, CT_FMA_512, CT_BYTES_512, CT_NIBBLES_512},
+                .init_amd = X86(ct_panels_init_one_stream_avx512)},
+    [VNNI] = {"vnni", "avx512vnni", AVX512, SIZES(vnni), .init = {X86(ct_panels_init_vnni)},
+              .multiply = {CT_FMA_512, CT_FMA_512, CT_DOT_512, CT_DOT_512},
+              .init_amd = X86(ct_panels_init_one_stream_vnni)},
+    [AMX] = {"amx", "amx-tile+int8+bf16", VNNI, SIZES(amx),
+             .init = {X86(ct_attend_init_amx, ct_panels_init_amx)},
+             .multiply = {CT_FMA_512, CT_TILES_BF16, CT_TILES_INT8, CT_TILES_INT8}},
+    [NEON] = {"neon", "neon", REF, SIZES(neon),
+              .init = {ARM(ct_attend_init_neon, ct_vector_init_neon, ct_panels_init_neon)}},
+    [DOTPROD] = {"dotprod", "dotprod", NEON, SIZES(dotprod), .init = {ARM(ct_panels_init_dotprod)}},
+    [I8MM] = {"i8mm", "i8mm", DOTPROD, SIZES(i8mm), .init = {ARM(ct_panels_init_i8mm)}},
 };
 
 _Static_assert(N_LEVEL <= CT_MOST_LEVELS, "others keep a table of levels");
 
-/* The entries of a table. A file that writes one need not say so: a level has written what is another
- * function after it. */
+/* The entries of struct ct_kernel by name. */
 #define ENTRY(name)                                                                                          \
     {                                                                                                        \
 #name, offsetof(struct ct_kernel, name)                                                              \

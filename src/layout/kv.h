@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv.h: how stored K and V lie in memory. Kernels work on them there; files hold one position after another. */
+/* kv.h: how stored K and V lie in memory. Kernels work on them there; files hold one position after
+ * another. */
 #ifndef CT_KV_H
 #define CT_KV_H
 

@@ -83,7 +83,7 @@ INLINE void put_codes(uint8_t *block, const struct source *s, const uint32_t wor
     }
 }
 
-/* ---- factors that do not lie as the panel has them: small integers of a block, in the order of groups ---- */
+/* ---- factors of groups that a block packs into fewer bits: as bytes, in the order of groups ---- */
 
 typedef void factors_in(uint8_t *f, const uint8_t *b);
 typedef void factors_out(uint8_t *b, const uint8_t *f);
@@ -363,7 +363,8 @@ INLINE void move_blocks(uint8_t *panel, enum ct_type type, uint8_t *row, int r, 
     }
 }
 
-/* Row r of a panel. The commonest blocks have a loop of their own, in which their row of the table is constant. */
+/* Row r of a panel. The commonest blocks have a loop of their own, in which their row of the table is
+ * constant. */
 static void move_row(uint8_t *panel, enum ct_type type, uint8_t *row, int r, int cols, const bool pack)
 {
     if (table[type].bits == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* logits.h: logits as model, engine, backend and kernels speak of them: what a head gives, how a sketch of the head
- * leaves rows out (NUMERICS.md section 12), and how an id is drawn (section 8). Bounds are made in
+/* logits.h: logits as model, engine, backend and kernels speak of them: what a head gives, how a sketch of
+ * the head leaves rows out (NUMERICS.md section 12), and how an id is drawn (section 8). Bounds are made in
  * model/head_bound.c; which ids are edited is the engine's (engine/sample/). */
 #ifndef CT_LOGITS_H
 #define CT_LOGITS_H
@@ -48,7 +48,8 @@ static inline int ct_logits_below(const struct ct_logits *l, int n)
 
 /* ---- rows that are left out ---- */
 
-/* How far the score that a sketch gives a row may be from its logit. Of the row: f16 codes, never negative; infinity says that nothing is known. */
+/* How far the score that a sketch gives a row may be from its logit. Of the row: f16 codes, never negative;
+ * infinity says that nothing is known. */
 struct ct_row_bound {
     uint16_t residual; /* at least ||w - sketch|| and what the sum of the sketch rounds away */
     uint16_t norm;     /* at least ||w|| */

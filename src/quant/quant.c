@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quant.c: what the bits of the stored types mean, and the table of them. Blocks become groups of small integers
- * with factors; decoding and integer products both start there. Other types become float32 at once. These are
- * definitions: kernels are fast, and agree.
- * To teach carat a type: a constant in quant.h, its block in blocks.h, here how it expands and a row of `types`
- * (its row leaves `foreign`), in layout/panels.c how it is packed. */
+/* quant.c: what the bits of the stored types mean, and the table of them. Blocks become groups of small
+ * integers with factors; decoding and integer products both start there. Other types become float32 at once.
+ * These are definitions: kernels are fast, and agree. To teach carat a type: a constant in quant.h, its block
+ * in blocks.h, here how it expands and a row of `types` (its row leaves `foreign`), in layout/panels.c how it
+ * is packed. */
 #include "quant/quant.h"
 
 #include "quant/blocks.h"

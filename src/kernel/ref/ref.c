@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations and positions here, products in
  * ref_project.c, attention in ref_attend.c, bounds in ref_prune.c, the k best in ref_select.c, sampling in
- * ref_draw.c and ref_chain.c. Compiled once per ISA level from this one source; the levels agree bit for bit because
- * the source fixes every rounding. */
+ * ref_draw.c and ref_chain.c. Compiled once per ISA level from this one source; the levels agree bit for bit
+ * because the source fixes every rounding. */
 #include "kernel/ref/ref.h"
 
 static void norm(float *y, const float *x, const float *w, int n, float eps)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_prune.c: which rows of a head can be left out because a sketch of them says so (NUMERICS.md section 12):
- * norms of the input, the test of scores, the bar below a soft-cap. The bounds of rows are made in
+/* ref_prune.c: which rows of a head can be left out because a sketch of them says so (NUMERICS.md section
+ * 12): norms of the input, the test of scores, the bar below a soft-cap. The bounds of rows are made in
  * model/head_bound.c. */
 #include "layout/panel.h"
 #include "kernel/ref/ref.h"
@@ -109,8 +109,8 @@ static float prune_of_rank(int32_t rank)
     return ct_f32_from_bits((uint32_t)(rank < 0 ? INT32_MIN - rank : rank));
 }
 
-/* The computed cap is not monotone, but within 2^-21 cap of the true one, which is: so what lies below a value
- * that is capped to less than 2^-20 cap below `capped` does not reach it. */
+/* The computed cap is not monotone, but within 2^-21 cap of the true one, which is: so what lies below a
+ * value that is capped to less than 2^-20 cap below `capped` does not reach it. */
 float CT_NAME(ct_uncap)(float capped, float cap)
 {
     const double least = (double)capped - 0x1p-20 * (double)cap;
