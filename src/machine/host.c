@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.c: carat_get_host: gathers what cpu.c, os.c and level.c find out, by the same code by which an engine
- * decides. It judges nothing: what makes a machine slow is said by the command. */
+/* host.c: carat_get_host gathers what cpu.c, cgroup.c and level.c find out, the same code by which an engine
+ * decides. It judges nothing: the command says what makes a machine slow. */
 #include <stdio.h>
 
-#include "base/base.h"
 #include "kernel/kernel.h"
 #include "machine/machine.h"
 #include "os/cgroup.h"
@@ -16,7 +15,7 @@
 #define COMPILER "unknown"
 #endif
 
-/* clang tells by __has_feature, gcc by macros. */
+/* clang has __has_feature, gcc macros. */
 #if defined(__has_feature)
 #define HAS(feature) __has_feature(feature)
 #else
@@ -43,13 +42,6 @@
 static void copy(char *to, size_t capacity, const char *from)
 {
     snprintf(to, capacity, "%s", *from ? from : "unknown");
-}
-
-static void copy_limit(carat_host_limit *to, const struct ct_limit *from)
-{
-    to->value = from->value;
-    snprintf(to->file, sizeof to->file, "%s", from->file);
-    snprintf(to->text, sizeof to->text, "%s", from->text);
 }
 
 static void tell_cpu(carat_host_info *info)
@@ -83,8 +75,8 @@ static void tell_cpus(carat_host_info *info)
     info->allowed = c.allowed;
     ct_os_list(&c.mask, info->allowed_list, sizeof info->allowed_list);
     info->cores = c.cores;
-    copy_limit(&info->cpuset, &c.cpuset);
-    copy_limit(&info->quota, &c.quota);
+    info->cpuset = c.cpuset;
+    info->quota = c.quota;
 }
 
 static void tell_memory(carat_host_info *info)
@@ -94,7 +86,7 @@ static void tell_memory(carat_host_info *info)
     ct_os_memory(&m, "");
     info->memory_total = m.total;
     info->memory_available = m.available;
-    copy_limit(&info->memory_limit, &m.limit);
+    info->memory_limit = m.limit;
     TEXT(info->huge_pages, m.huge_pages);
     info->page = m.page;
 }

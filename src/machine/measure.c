@@ -6,7 +6,6 @@
 #include "kernel/kernel.h"
 #include "kernel/level.h"
 #include "machine/machine.h"
-#include "machine/roofline.h"
 #include "os/cgroup.h"
 #include "os/clock.h"
 #include "os/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roofline.c: the loops of roofline.h, in registers, one for each instruction that products of a level stand
+/* roofline.c: the loops of machine.h, in registers, one for each instruction that products of a level stand
  * on; nothing is computed. What a level does with the instructions is panel_*.c. */
-#include "machine/roofline.h"
+#include "machine/machine.h"
 
 #include "kernel/kernel.h"
 #include "kernel/level.h"
@@ -30,16 +30,20 @@ uint64_t ct_roofline_read(const void *data, size_t bytes)
 #include "kernel/x86/amx/tile.h"
 
 /* A loop body of independent chains in twelve registers: more than any latency times its throughput. */
-#define TWELVE(M) M("0") M("1") M("2") M("3") M("4") M("5") M("6") M("7") M("8") M("9") M("10") M("11")
+#define TWELVE(M, v)                                                                                         \
+    M(v, "0")                                                                                                \
+    M(v, "1") M(v, "2") M(v, "3") M(v, "4") M(v, "5") M(v, "6") M(v, "7") M(v, "8") M(v, "9") M(v, "10")     \
+        M(v, "11")
 #define CLOBBERS                                                                                             \
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",        \
         "xmm12", "xmm13", "xmm14", "xmm15"
-#define LOOP(name, body)                                                                                     \
+/* Vectors are ymm or zmm. */
+#define LOOP(name, M, v)                                                                                     \
     static void name(long n)                                                                                 \
     {                                                                                                        \
         __asm__ volatile("vzeroall" ::: CLOBBERS);                                                           \
         for (; n > 0; n--)                                                                                   \
-            __asm__ volatile(body ::: CLOBBERS);                                                             \
+            __asm__ volatile(TWELVE(M, v)::: CLOBBERS);                                                      \
         __asm__ volatile("vzeroupper" ::: CLOBBERS);                                                         \
     }
 
@@ -48,23 +52,18 @@ uint64_t ct_roofline_read(const void *data, size_t bytes)
     OP("vpmaddubsw", v, "12")                                                                                \
     "vpmaddwd %%" v "12, %%" v "13, %%" v "12\n\tvpaddd %%" v "12, %%" v r ", %%" v r "\n\t"
 #define NIBBLES(v, r) OP("vpmaddubsw", v, "12") "vpaddw %%" v "12, %%" v r ", %%" v r "\n\t"
-#define FMA_Y(r)      OP("vfmadd231ps", "ymm", r)
-#define FMA_Z(r)      OP("vfmadd231ps", "zmm", r)
-#define DOT_Y(r)      OP("%{vex%} vpdpbusd", "ymm", r)
-#define DOT_Z(r)      OP("vpdpbusd", "zmm", r)
-#define BYTES_Y(r)    BYTES("ymm", r)
-#define BYTES_Z(r)    BYTES("zmm", r)
-#define NIBBLES_Y(r)  NIBBLES("ymm", r)
-#define NIBBLES_Z(r)  NIBBLES("zmm", r)
+#define FMA(v, r)     OP("vfmadd231ps", v, r)
+#define DOT(v, r)     OP("vpdpbusd", v, r)
+#define VEX_DOT(v, r) OP("%{vex%} vpdpbusd", v, r)
 
-LOOP(fma_y, TWELVE(FMA_Y))
-LOOP(fma_z, TWELVE(FMA_Z))
-LOOP(dot_y, TWELVE(DOT_Y))
-LOOP(dot_z, TWELVE(DOT_Z))
-LOOP(bytes_y, TWELVE(BYTES_Y))
-LOOP(bytes_z, TWELVE(BYTES_Z))
-LOOP(nibbles_y, TWELVE(NIBBLES_Y))
-LOOP(nibbles_z, TWELVE(NIBBLES_Z))
+LOOP(fma_256, FMA, "ymm")
+LOOP(fma_512, FMA, "zmm")
+LOOP(dot_256, VEX_DOT, "ymm")
+LOOP(dot_512, DOT, "zmm")
+LOOP(bytes_256, BYTES, "ymm")
+LOOP(bytes_512, BYTES, "zmm")
+LOOP(nibbles_256, NIBBLES, "ymm")
+LOOP(nibbles_512, NIBBLES, "zmm")
 
 /* Tiles of 16 rows of 64 bytes: four sums, each of its own pair of inputs, as a kernel of 2 x 2 tiles has
  * them. */
@@ -119,14 +118,14 @@ static void tiles_bf16(long n)
 }
 
 static const struct ct_roofline loops[CT_MULTIPLY_COUNT] = {
-    [CT_FMA_256] = {fma_y, 12 * 16},
-    [CT_FMA_512] = {fma_z, 12 * 32},
-    [CT_BYTES_256] = {bytes_y, 12 * 64},
-    [CT_BYTES_512] = {bytes_z, 12 * 128},
-    [CT_NIBBLES_256] = {nibbles_y, 12 * 64},
-    [CT_NIBBLES_512] = {nibbles_z, 12 * 128},
-    [CT_DOT_256] = {dot_y, 12 * 64},
-    [CT_DOT_512] = {dot_z, 12 * 128},
+    [CT_FMA_256] = {fma_256, 12 * 16},
+    [CT_FMA_512] = {fma_512, 12 * 32},
+    [CT_BYTES_256] = {bytes_256, 12 * 64},
+    [CT_BYTES_512] = {bytes_512, 12 * 128},
+    [CT_NIBBLES_256] = {nibbles_256, 12 * 64},
+    [CT_NIBBLES_512] = {nibbles_512, 12 * 128},
+    [CT_DOT_256] = {dot_256, 12 * 64},
+    [CT_DOT_512] = {dot_512, 12 * 128},
     [CT_TILES_BF16] = {tiles_bf16, 4 * 2 * 16 * 16 * CT_GROUP},
     [CT_TILES_INT8] = {tiles_int8, 4 * 2 * 16 * 16 * CT_GROUP},
 };

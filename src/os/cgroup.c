@@ -102,8 +102,8 @@ static const struct controller {
   cpuset_controller = {"cpuset", "cpuset.cpus.effective", {"cpuset.cpus"}, parse_cpuset};
 
 /* Takes over the limit of one group where it is tighter. */
-static void group_limit(struct ct_limit *limit, const struct controller *c, const char *root, const char *dir,
-                        bool v2)
+static void group_limit(carat_host_limit *limit, const struct controller *c, const char *root,
+                        const char *dir, bool v2)
 {
     char text[64];
     const char *file = v2 ? c->v2 : c->v1[0];
@@ -127,7 +127,7 @@ static void group_limit(struct ct_limit *limit, const struct controller *c, cons
 
 /* Looks at every group from `group` up to the root of the hierarchy mounted at `mount`. The group's path as
  * /proc tells it may lie outside what a container sees; then only the root is there to look at. */
-static void hierarchy_limit(struct ct_limit *limit, const struct controller *c, const char *root,
+static void hierarchy_limit(carat_host_limit *limit, const struct controller *c, const char *root,
                             const char *mount, const char *group, bool v2)
 {
     char dir[480]; /* longer ones are left out: then the root alone is looked at */
@@ -146,9 +146,9 @@ static void hierarchy_limit(struct ct_limit *limit, const struct controller *c, 
 
 /* Lines of /proc/self/cgroup are "number:controllers:path"; number 0 without controllers is version 2, which
  * may stand beside version 1. Mounts have the name of one controller or of all that share the hierarchy. */
-static struct ct_limit find_limit(const struct controller *c, const char *root)
+static carat_host_limit find_limit(const struct controller *c, const char *root)
 {
-    struct ct_limit limit = {0};
+    carat_host_limit limit = {0};
     char text[4096], mount[256], *next;
 
     if (!read_small(text, sizeof text, "%s/proc/self/cgroup", root))

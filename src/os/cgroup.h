@@ -5,13 +5,7 @@
 #define CT_CGROUP_H
 
 #include "base/base.h"
-
-/* A limit that control groups set: the tightest on the way to their root. */
-struct ct_limit {
-    double value;   /* 0: none */
-    char file[512]; /* that says it, without root; "" without a limit */
-    char text[64];  /* what stands there; of version 1 quota and period with a space between */
-};
+#include "carat_tools.h"
 
 /* Processor i is bit i % 64 of word i / 64; Linux is built for 8192 at most. */
 struct ct_cpu_mask {
@@ -25,7 +19,7 @@ struct ct_cpus {
     int online;     /* of the machine */
     int allowed;    /* in the mask, which cpusets narrow too */
     int cores;      /* physical cores that the mask touches: SMT siblings share one */
-    struct ct_limit cpuset, quota;
+    carat_host_limit cpuset, quota; /* files are named without root */
     struct ct_cpu_mask mask;
 };
 /* mask NULL: the calling thread's. */
@@ -38,7 +32,7 @@ void ct_os_list(const struct ct_cpu_mask *mask, char *out, size_t capacity);
 /* Bytes; 0 is not known. */
 struct ct_os_memory {
     uint64_t total, available; /* of the machine; available without swapping */
-    struct ct_limit limit;
+    carat_host_limit limit;
     size_t page;
     char huge_pages[16]; /* "always", "madvise", "never"; "" when not known */
 };

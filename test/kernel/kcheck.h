@@ -14,7 +14,7 @@
 #include "kernel/kernel.h"
 #include "kernel/level.h"
 #include "layout/panel.h"
-#include "machine/roofline.h"
+#include "machine/machine.h"
 
 enum { KC_LEVELS = 8, KC_PENS = 24, KC_ENTRIES = 40 };
 

@@ -12,7 +12,7 @@
 #include "os/clock.h"
 #include "os/memory.h"
 #include "backend/cpu/cpu_backend.h"
-#include "machine/roofline.h"
+#include "machine/machine.h"
 
 enum { MOST_PASSES = 101, MOST_THREADS = 64, FEW = 16, TOKENS_OF_REF = 8, ROWS_OF_REF = 64 };
 
