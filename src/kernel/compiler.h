@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compiler.h: what files of kernels tell compilers, of any architecture: how they become one function each,
- * with all that is constant folded in, and what stays in registers. Tests bring their own
- * (test/kernel/emulate.h). */
+/* compiler.h: how kernels of any architecture control inlining, unrolling and registers. Emulations in tests
+ * have macros of their own (test/kernel/emulate.h). */
 #ifndef CT_COMPILER_H
 #define CT_COMPILER_H
 
-/* Sanitizers and builds without optimisation have no use for speed, and would compile for minutes. */
+/* Under sanitizers or without optimisation inlined kernels would compile for minutes. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 #define INLINE static __attribute__((unused))
 #define UNROLL
@@ -14,13 +13,12 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Keeps a vector in a register: compilers read it from memory again for each of its uses, and loads run out
- * first. */
+/* Keeps a vector in a register. Compilers would load it again for each use, and loads are what is short. */
 #define PIN(v) __asm__("" : "+v"(v))
-/* Hides where a pointer comes from: else what is read through it is shared with what was read before, and
- * kept. */
+/* Hides where a pointer comes from, so that the compiler loads through it again instead of keeping
+ * registers. */
 #define ANEW(p) __asm__("" : "+r"(p))
-/* Has what is read through p wait for v: compilers read early, and registers run out. */
+/* Delays loads through p until v is known: compilers load early, and registers run out. */
 #define AFTER(p, v) __asm__("" : "+r"(p) : "v"(v))
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv.c: where the channels of positions lie in stored K and V, for moving them to a file and back, a
- * panel at a time. The layout is said at struct ct_kv_head. */
+/* kv.c: copies positions out of stored K and V and back, a panel at a time. Layout: struct ct_kv_head. */
 #include "layout/kv.h"
 
 /* Rows of a file. */
@@ -9,7 +8,7 @@ struct rows {
     size_t step; /* bytes from one to the next */
 };
 
-/* Which way bytes go; a constant wherever it counts. */
+/* The direction, a constant where these functions are inlined. */
 enum way { GET, PUT };
 
 static inline void move(uint8_t *inside, uint8_t *outside, size_t bytes, enum way way)

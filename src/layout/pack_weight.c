@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack_weight.c: packing a weight item by item; how a panel is filled is panels.c's. */
+/* pack_weight.c: packs a weight item by item; panels.c fills a panel. */
 #include "layout/pack_weight.h"
 
-enum { ROWS_PER_ITEM = 16 }; /* or panels: some milliseconds, since no item is stopped */
+enum { ROWS_PER_ITEM = 16 }; /* or panels: some milliseconds, since an item is never interrupted */
 
 struct ct_weight ct_packed_form(const struct ct_weight *w)
 {

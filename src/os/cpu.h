@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu.h: what the processor and the system let us use, found once per engine by CPUID (x86) or the
- * auxiliary vector (Arm). It chooses nothing: kernel.c does. */
+ * auxiliary vector (Arm). It chooses nothing: kernel/level.c does. */
 #ifndef CT_CPU_H
 #define CT_CPU_H
 

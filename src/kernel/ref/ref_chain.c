@@ -6,7 +6,7 @@
 
 /* ---- edits ---- */
 
-/* A finite logit stays finite: what an edit would take further is the largest float. */
+/* A finite logit stays finite: an edit that would exceed the largest float gives the largest float. */
 static float edit_limit(float logit)
 {
     return CT_MIN(CT_MAX(logit, -0x1.fffffep127f), 0x1.fffffep127f);
@@ -41,7 +41,7 @@ static float edit_dry(float logit, const struct ct_edit *e, const carat_chain *c
     return edit_limit(logit - (float)CT_MIN(power, 0x1.fffffep127));
 }
 
-/* The logit behind an edit of one kind. What is never drawn stays so. */
+/* The logit after an edit of one kind. An id with -infinity is never drawn, whatever its edits. */
 static float edit(float logit, enum ct_edit_kind kind, const struct ct_edit *e, const carat_chain *c)
 {
     if (logit == -__builtin_inff())
@@ -64,8 +64,8 @@ void CT_NAME(ct_edit_all)(float *value, const struct ct_logits *l, enum ct_edit_
 
 /* ---- candidates ---- */
 
-/* Makes the weights the softmax of the candidates, which they are not when logits have changed (weighed is
- * false), and no longer when some have gone (cut). */
+/* Makes the weights the softmax of the candidates. They are not when logits have changed (weighed is false)
+ * or candidates have gone (cut). */
 static void chain_softmax(struct ct_candidates *c)
 {
     float p[32] = {0};
@@ -102,7 +102,7 @@ static void chain_keep(struct ct_candidates *c, int n)
     c->n = n;
 }
 
-/* An id goes when the mass before it reaches top_p. */
+/* A candidate goes when the sum of the weights before it reaches top_p. */
 static void chain_top_p(struct ct_candidates *c, float top_p)
 {
     float before = 0;
@@ -113,7 +113,7 @@ static void chain_top_p(struct ct_candidates *c, float top_p)
             chain_keep(c, i);
 }
 
-/* The ratio of two probabilities is what it is, whoever has gone. */
+/* Only ratios of weights count: they stay the same when candidates have gone. */
 static void chain_min_p(struct ct_candidates *c, float min_p)
 {
     int n = c->n;
@@ -124,7 +124,7 @@ static void chain_min_p(struct ct_candidates *c, float min_p)
     chain_keep(c, n);
 }
 
-/* Candidates whose surprise is nearest to the mean stay, as many as are needed for more than typical_p. */
+/* The candidates stay whose surprise is nearest to the mean, until their weights exceed typical_p. */
 static void chain_typical(struct ct_candidates *c, float typical_p)
 {
     float *score = c->room->edited, p[32] = {0}, mass = 0;
@@ -155,7 +155,7 @@ static void chain_typical(struct ct_candidates *c, float typical_p)
     chain_keep(c, n);
 }
 
-/* With a chance: of those that are likely enough only the last stays. */
+/* XTC: of the candidates that reach the threshold only the least likely stays. */
 static void chain_xtc(struct ct_candidates *c, float threshold)
 {
     int last = 0;
@@ -173,7 +173,8 @@ static void chain_xtc(struct ct_candidates *c, float threshold)
     chain_keep(c, c->n - last + 1);
 }
 
-/* Edits the candidates and puts them in order anew: first by id, since that is how ties go, then by logit. */
+/* Edits the candidates and sorts them anew: first by id, which decides between equal logits, then by
+ * logit. */
 static void chain_edit(struct ct_candidates *c, enum ct_edit_kind kind, const struct ct_draw *d)
 {
     struct ct_draw_room *room = c->room;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_draw.c: a draw (NUMERICS.md section 8): logits, edited, come into order as far as the chain needs
- * it, its links leave what they leave (ref_chain.c), and a counter-based random number chooses. The k
- * best: ref_select.c. */
+/* ref_draw.c: a draw (NUMERICS.md section 8). Logits are edited and sorted as far as the chain needs it, its
+ * links remove candidates (ref_chain.c), and a counter-based random number chooses one of the rest. */
 #include "kernel/philox.h"
 #include "kernel/ref/ref.h"
 
 enum { OF_DRAW, OF_XTC }; /* third word of the counter */
 #define MOST 0x1.fffffep127f
 
-/* The draw's own random number below 1. */
+/* A random number below 1 of this draw. */
 static float philox(const struct ct_draw *d, uint32_t third)
 {
     return (float)ct_philox(d->seed, d->position, d->number, third, 0) * 0x1p-24f;
@@ -24,7 +23,7 @@ struct drawing {
 
 /* ---- before there is an order ---- */
 
-/* The logits in memory of the draw's own: those of a session are shared. */
+/* The logits in memory of the draw, which may change them: those of a session are shared. */
 static float *draw_own(struct drawing *g)
 {
     float *own = g->c.room->edited;
@@ -41,7 +40,7 @@ static void draw_edit(struct drawing *g, enum ct_edit_kind kind)
         CT_NAME(ct_edit_all)(draw_own(g), &g->l, kind, g->d);
 }
 
-/* What is banned weighs nothing among all. */
+/* Banned ids get the logit -infinity. */
 static void draw_ban(struct drawing *g)
 {
     float *own = g->d->n_banned ? draw_own(g) : NULL;
@@ -53,7 +52,7 @@ static void draw_ban(struct drawing *g)
     }
 }
 
-/* Takes n candidates, whose places are in c.order, best first, for those that are left. */
+/* Makes the n places in c.order, best first, the candidates. */
 static void draw_take(struct drawing *g, int n)
 {
     while (n > 0 && g->l.value[g->c.order[n - 1]] == -__builtin_inff())
@@ -66,7 +65,7 @@ static void draw_take(struct drawing *g, int n)
     g->ordered = true;
 }
 
-/* The k best, which the temperature does not change. */
+/* The k best; the temperature does not change which. */
 static void draw_order(struct drawing *g, int k)
 {
     /* the weights are not yet in use */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_select.c: the k best of many logits, in order: a heap of k where k is small, else a sort. What is drawn
- * from them: ref_draw.c. */
+/* ref_select.c: the k best of many logits, in order: by a heap of k where k is small, else by a sort. */
 #include "kernel/ref/ref.h"
 
 /* NaN is like -infinity. */
@@ -30,7 +29,7 @@ static void select_sift(const float *value, int32_t *heap, int n, int at)
     heap[at] = place;
 }
 
-/* Without a way out, so that it is done in vectors. */
+/* Without an early exit, so that compilers vectorise it. */
 static bool select_excludes(const int32_t *excluded, int n_excluded, int32_t id)
 {
     int any = 0;
@@ -39,7 +38,7 @@ static bool select_excludes(const int32_t *excluded, int n_excluded, int32_t id)
     return any;
 }
 
-/* True when one of BLOCK values is above the limit: without a way out, too. */
+/* True when one of BLOCK values is above the limit; without an early exit, too. */
 enum { BLOCK = 32 };
 static bool select_any_above(const float *value, float limit)
 {
@@ -49,8 +48,8 @@ static bool select_any_above(const float *value, float limit)
     return any;
 }
 
-/* n log k at worst; of many values hardly one in a hundred gets into the heap, the others are passed over by
- * blocks. An equal one comes too late: places ascend. */
+/* n log k at worst. Of many values hardly one in a hundred enters the heap; the others are skipped by blocks.
+ * A value equal to the root's does not enter: its place is higher. */
 static int select_by_heap(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded,
                           int n_excluded)
 {
@@ -89,15 +88,15 @@ static int select_by_heap(int32_t *best, const struct ct_logits *l, int k, const
     return kept;
 }
 
-/* A number that rises as values fall; the same for 0 and -0, and for NaN and -infinity. In arithmetic: a
- * branch would be guessed wrong half of the time. */
+/* A number that rises as values fall; the same for 0 and -0, and for NaN and -infinity. Without branches,
+ * half of which would be predicted wrong. */
 static uint32_t select_rank(float value)
 {
     uint32_t u = ct_f32_bits(value + 0.0f), negative = 0u - (u >> 31);
     return value != value ? 0xff800000u : u ^ (0x7fffffffu & ~negative);
 }
 
-/* All of them, best first. A radix sort by digits from the lowest on, which keeps the order of equals. */
+/* All of them, best first: a radix sort from the lowest digit on, which keeps the order of equal values. */
 static int select_by_sort(int32_t *best, void *spare, const struct ct_logits *l, const int32_t *excluded,
                           int n_excluded)
 {
@@ -139,7 +138,7 @@ int CT_NAME(ct_select)(int32_t *best, const struct ct_logits *l, int k, const in
                        int n_excluded, void *spare)
 {
     k = CT_MIN(k, l->n);
-    /* a heap of many costs more than to sort them all, and of few nothing */
+    /* a large heap costs more than sorting all values */
     if (k > 1 && k > l->n / 64 && l->n > 256 && spare)
         return CT_MIN(k, select_by_sort(best, spare, l, excluded, n_excluded));
     return k > 0 ? select_by_heap(best, l, k, excluded, n_excluded) : 0;
