@@ -84,10 +84,10 @@ enum { CT_DRAW_ARRAYS = 6 };
 
 /* ---- the table of a level ---- */
 
-enum { CT_MOST_ENTRIES = 40 };
+enum { CT_N_ENTRIES = 28 };
 struct ct_kernel {
     const char *isa;
-    const char *by[CT_MOST_ENTRIES]; /* the level that wrote each entry; ct_kernel_level_of reads it */
+    const char *by[CT_N_ENTRIES]; /* the level that wrote each entry; ct_kernel_level_of reads it */
     /* How this level wants a weight to lie whose type has panels. It takes both layouts. */
     enum ct_layout layout;
     /* Output rows of a block, the least that a thread claims, for up to CT_LANES tokens and for more. Blocks
@@ -178,8 +178,12 @@ struct ct_kernel {
 /* Fills k with the best level that the CPU has, up to limit (a name in level.c's table; NULL: no limit).
  * False, and k is untouched, when this architecture has no level of that name. */
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit);
-/* The level that wrote the entry of that name; NULL: there is no such entry. */
-const char *ct_kernel_level_of(const struct ct_kernel *k, const char *entry);
+/* The level that wrote an entry, which is named by its offset in struct ct_kernel. */
+#define CT_FIRST_ENTRY offsetof(struct ct_kernel, dequantize_row)
+static inline const char *ct_kernel_level_of(const struct ct_kernel *k, size_t offset)
+{
+    return k->by[(offset - CT_FIRST_ENTRY) / sizeof(void (*)(void))];
+}
 
 /* Calls the entry for the type of a head. */
 static inline void ct_kv_write(const struct ct_kernel *kernel, const struct ct_kv_head *kv, int position,

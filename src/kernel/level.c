@@ -68,48 +68,8 @@ static const struct level {
 
 _Static_assert(N_LEVEL <= CT_MOST_LEVELS, "others keep a table of levels");
 
-/* The entries of struct ct_kernel by name. */
-#define ENTRY(name)                                                                                          \
-    {                                                                                                        \
-#name, offsetof(struct ct_kernel, name)                                                              \
-    }
-static const struct {
-    const char *name;
-    size_t at;
-} entries[] = {
-    ENTRY(dequantize_row),
-    ENTRY(prepare_input),
-    ENTRY(prepare_lanes),
-    ENTRY(project),
-    ENTRY(project_panels),
-    ENTRY(norm),
-    ENTRY(add),
-    ENTRY(scale),
-    ENTRY(geglu),
-    ENTRY(softcap),
-    ENTRY(rope_table),
-    ENTRY(rope_frequencies),
-    ENTRY(rope),
-    ENTRY(kv_write),
-    ENTRY(kv_write_q8),
-    ENTRY(attend_query),
-    ENTRY(attend_block),
-    ENTRY(attend_block_q8),
-    ENTRY(attend_merge),
-    ENTRY(attend_finish),
-    ENTRY(finite),
-    ENTRY(log_sum),
-    ENTRY(entropy),
-    ENTRY(input_norms),
-    ENTRY(prune),
-    ENTRY(uncap),
-    ENTRY(select),
-    ENTRY(draw),
-};
-_Static_assert(CT_COUNT(entries) <= CT_MOST_ENTRIES, "a table has a name for each");
-_Static_assert(sizeof(struct ct_kernel) ==
-                   offsetof(struct ct_kernel, dequantize_row) + CT_COUNT(entries) * sizeof(void (*)(void)),
-               "every entry is here");
+_Static_assert(CT_FIRST_ENTRY + CT_N_ENTRIES * sizeof(void (*)(void)) == sizeof(struct ct_kernel),
+               "entries stand one after another");
 
 static const struct level *find_level(const char *name)
 {
@@ -128,19 +88,11 @@ static void write_level(struct ct_kernel *k, const struct level *l, bool amd)
         l->init[i](k);
     if (l->init_amd && amd)
         l->init_amd(k);
-    for (size_t i = 0; i < CT_COUNT(entries); i++)
-        k->by[i] = memcmp((const char *)&before + entries[i].at, (const char *)k + entries[i].at,
-                          sizeof(void (*)(void)))
-                       ? l->name
-                       : before.by[i];
-}
-
-const char *ct_kernel_level_of(const struct ct_kernel *k, const char *entry)
-{
-    for (size_t i = 0; i < CT_COUNT(entries); i++)
-        if (strcmp(entries[i].name, entry) == 0)
-            return k->by[i];
-    return NULL;
+    for (size_t i = 0; i < CT_N_ENTRIES; i++) {
+        const size_t at = CT_FIRST_ENTRY + i * sizeof(void (*)(void));
+        if (memcmp((const char *)&before + at, (const char *)k + at, sizeof(void (*)(void))) != 0)
+            k->by[i] = l->name;
+    }
 }
 
 bool ct_kernel_choose(struct ct_kernel *k, const struct ct_cpu *cpu, const char *limit)

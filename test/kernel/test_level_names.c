@@ -38,7 +38,7 @@ static const char *level_below(const char *isa)
 
 #define CHECK_ENTRY(entry)                                                                                   \
     do {                                                                                                     \
-        const char *by = ct_kernel_level_of(&k, #entry);                                                     \
+        const char *by = ct_kernel_level_of(&k, offsetof(struct ct_kernel, entry));                          \
         assert_non_null(by);                                                                                 \
         assert_true(table_of(by).entry == k.entry);                                                          \
         if (level_below(by))                                                                                 \
@@ -74,7 +74,6 @@ static void names_are_true(void **state)
         CHECK_ENTRY(prune);
         CHECK_ENTRY(select);
         CHECK_ENTRY(draw);
-        assert_null(ct_kernel_level_of(&k, "frobnicate"));
     }
 }
 

@@ -64,55 +64,53 @@ static const char *why_rows(const struct ct_cpu_backend *b, const struct ct_weig
     return b->o.exact ? "exact arithmetic reads rows" : "kernels of this level read rows";
 }
 
-static bool serve_product(const struct ct_cpu_backend *b, const struct ct_weight *w, struct ct_serving *s)
-{
-    if (!w || !w->data)
-        return false;
-    bool panels = ct_cpu_reads_panels(b, w);
-    s->entry = panels ? "project_panels" : "project";
-    s->input = form_names[ct_input_form(w, b->o.exact)];
-    if (!panels)
-        s->why = why_rows(b, w);
-    return true;
-}
-
 bool ct_cpu_serving(const struct ct_backend *base, bool decodes, const char *verb, const struct ct_weight *w,
                     enum ct_kv_type kv, struct ct_serving *s)
 {
+#define ENTRY(entry) #entry, offsetof(struct ct_kernel, entry)
     static const struct {
-        const char *verb, *entry;
+        const char *verb;
+        bool q8; /* of K and V in q8 alone; such rows come last */
+        const char *entry;
+        size_t offset;
     } entries[] = {
-        {"begin_pass", "rope_table"},
-        {"embed", "dequantize_row"},
-        {"norm", "norm"},
-        {"qk_norm", "norm"},
-        {"rope", "rope"},
-        {"kv_write", "kv_write"},
-        {"attend", "attend_block"},
-        {"residual_norm", "norm"},
-        {"draw", "draw"},
+        {"project_rows", false, ENTRY(project)},
+        {"project_panels", false, ENTRY(project_panels)},
+        {"begin_pass", false, ENTRY(rope_table)},
+        {"embed", false, ENTRY(dequantize_row)},
+        {"norm", false, ENTRY(norm)},
+        {"qk_norm", false, ENTRY(norm)},
+        {"rope", false, ENTRY(rope)},
+        {"kv_write", false, ENTRY(kv_write)},
+        {"attend", false, ENTRY(attend_block)},
+        {"residual_norm", false, ENTRY(norm)},
+        {"draw", false, ENTRY(draw)},
+        {"kv_write", true, ENTRY(kv_write_q8)},
+        {"attend", true, ENTRY(attend_block_q8)},
     };
     const struct ct_cpu_backend *b = ct_cpu_const(base);
     const struct ct_kernel *k = &b->kernels[decodes];
+    const bool product = strncmp(verb, "project", 7) == 0;
 
     *s = (struct ct_serving){.layout = "", .input = "", .why = ""};
-    if (w && w->data)
+    if (w ? !w->data : product)
+        return false;
+    if (w)
         s->layout = w->layout == CT_LAYOUT_PANELS ? "panels" : "rows";
-    if (strncmp(verb, "project", 7) == 0) {
-        if (!serve_product(b, w, s))
-            return false;
-    } else {
-        for (size_t i = 0; i < CT_COUNT(entries); i++)
-            if (strcmp(entries[i].verb, verb) == 0)
-                s->entry = entries[i].entry;
-        if (!s->entry || (w && !w->data))
-            return false;
+    if (product) {
+        const bool panels = ct_cpu_reads_panels(b, w);
+        verb = panels ? "project_panels" : "project_rows";
+        s->input = form_names[ct_input_form(w, b->o.exact)];
+        if (!panels)
+            s->why = why_rows(b, w);
     }
-    if (kv == CT_KV_Q8 && strcmp(verb, "kv_write") == 0)
-        s->entry = "kv_write_q8";
-    if (kv == CT_KV_Q8 && strcmp(verb, "attend") == 0)
-        s->entry = "attend_block_q8";
-    s->level = ct_kernel_level_of(k, s->entry);
+    for (size_t i = 0; i < CT_COUNT(entries); i++)
+        if (strcmp(entries[i].verb, verb) == 0 && (!entries[i].q8 || kv == CT_KV_Q8)) {
+            s->entry = entries[i].entry;
+            s->level = ct_kernel_level_of(k, entries[i].offset);
+        }
+    if (!s->entry)
+        return false;
     if (!*s->why && strcmp(s->level, k->isa) != 0)
         s->why = "the levels above it have none of their own";
     return true;

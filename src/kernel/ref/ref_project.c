@@ -125,7 +125,7 @@ dot_rows(float *restrict acc, const float *restrict w, const float *restrict x, 
 static void project_value(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                           const struct ct_prepared *x, float *scratch)
 {
-    int padded = ct_pad_group(w->cols);
+    const int padded = ct_pad_group(w->cols), lanes = x->n == 1 ? 1 : CT_LANES;
 
     for (int r = r0; r < r1; r += ROWS) {
         int rows = CT_MIN(ROWS, r1 - r);
@@ -137,19 +137,16 @@ static void project_value(float *out, size_t ldo, const struct ct_weight *w, int
             for (int k = have; k < padded; k++)
                 row[k] = 0;
         }
-        if (x->n == 1) {
-            float acc[ROWS];
-            dot_rows(acc, scratch, x->value, padded, 1);
-            for (int i = 0; i < rows; i++)
-                out[r + i] = acc[i] * w->scale;
-            continue;
-        }
-        for (int t = 0; t < x->n; t += CT_LANES) {
+        for (int t = 0; t < x->n; t += lanes) {
             float acc[ROWS * CT_LANES];
-            dot_rows(acc, scratch, x->value + (size_t)t * (size_t)padded, padded, CT_LANES);
-            for (int lane = 0; lane < CT_MIN(CT_LANES, x->n - t); lane++)
+            const float *in = x->value + (size_t)t * (size_t)padded;
+            if (lanes == 1)
+                dot_rows(acc, scratch, in, padded, 1);
+            else
+                dot_rows(acc, scratch, in, padded, CT_LANES);
+            for (int lane = 0; lane < CT_MIN(lanes, x->n - t); lane++)
                 for (int i = 0; i < rows; i++)
-                    out[(size_t)(t + lane) * ldo + (size_t)(r + i)] = acc[i * CT_LANES + lane] * w->scale;
+                    out[(size_t)(t + lane) * ldo + (size_t)(r + i)] = acc[i * lanes + lane] * w->scale;
         }
     }
 }
