@@ -151,34 +151,38 @@ static void draw_order_from(struct drawing *g, float limit, float top, float sum
     g->c.cut = false;
 }
 
-/* How far below the largest logit, in units of the temperature, limits are tried. */
-static const float margins[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
-enum { MARGINS = CT_COUNT(margins), AT_ONCE = 4 };
+/* Limits are tried at 1, 1.5, 2.25 ... below the largest logit, in units of the temperature; beyond WIDEST
+ * all are taken. */
+enum { AT_ONCE = 4, WIDEST = 100 };
+#define WIDER 1.5f
 
 static float draw_limit(const struct drawing *g, float top, float margin)
 {
-    return CT_MAX((top - margin) * g->t, -MOST);
+    return margin > WIDEST ? -MOST : CT_MAX((top - margin) * g->t, -MOST);
 }
 
-/* The first margin within which the weights come to so much; MARGINS: none. Sums are in any order: they only
- * choose what is put in order, and too little is seen there. */
-static int draw_margin(const struct drawing *g, float top, float mass)
+/* The first margin within which the weights reach `mass`. Sums are in any order: they only choose how many
+ * are sorted, and draw_order_for sees when these are too few. */
+static float draw_margin(const struct drawing *g, float top, float mass)
 {
     const float *x = g->l.value, *weight = g->c.weight;
+    float next = 1;
 
-    for (int m = 0; m < MARGINS; m += AT_ONCE) {
-        float limit[AT_ONCE], p[AT_ONCE][32] = {{0}};
-        for (int k = 0; k < AT_ONCE; k++)
-            limit[k] = draw_limit(g, top, margins[m + k]);
+    while (next <= WIDEST) {
+        float margin[AT_ONCE], limit[AT_ONCE], p[AT_ONCE][32] = {{0}};
+        for (int k = 0; k < AT_ONCE; k++, next *= WIDER) {
+            margin[k] = next;
+            limit[k] = draw_limit(g, top, next);
+        }
         for (int i = 0; i + 32 <= g->l.n; i += 32)
             for (int k = 0; k < AT_ONCE; k++)
                 for (int j = 0; j < 32; j++)
                     p[k][j] += x[i + j] >= limit[k] ? weight[i + j] : 0;
         for (int k = 0; k < AT_ONCE; k++)
             if (ct_fold(p[k]) >= mass)
-                return m + k;
+                return margin[k];
     }
-    return MARGINS;
+    return next;
 }
 
 /* True when top-p ends among them. */
@@ -192,32 +196,25 @@ static bool draw_reaches(const struct ct_candidates *c, float top_p)
     return i < c->n;
 }
 
-/* Top-p or min-p of all: the candidates come into order as far as it keeps some. */
+/* Top-p or min-p of all: sorts as many as the link may keep. */
 static void draw_order_for(struct drawing *g, carat_link link)
 {
     const struct ct_draw *d = g->d;
-    float top = 0, sum = draw_weigh(g, &top), margin = 0;
-    int m = 0;
-    bool enough = false;
+    const bool top_p = link == CARAT_LINK_TOP_P;
+    const struct ct_candidates *c = &g->c;
+    float top = 0, sum = draw_weigh(g, &top);
 
     if (sum == 0) {
         draw_take(g, 0);
         return;
     }
-    if (link == CARAT_LINK_TOP_P)
-        m = draw_margin(g, top, d->top_p * sum);
-    else
-        margin = 0.01f - ct_log(d->min_p);
-    while (!enough) {
-        bool all = link == CARAT_LINK_TOP_P ? m >= MARGINS : margin > 200;
-        if (link == CARAT_LINK_TOP_P && !all)
-            margin = margins[m++];
-        draw_order_from(g, all ? -MOST : draw_limit(g, top, margin), top, sum);
+    float margin = top_p ? draw_margin(g, top, d->top_p * sum) : 0.01f - ct_log(d->min_p);
+    for (bool enough = false; !enough; margin *= WIDER) {
+        draw_order_from(g, draw_limit(g, top, margin), top, sum);
         /* exp of neighbours may be equal or off by a little: what is far enough below stays below */
-        enough = all || (link == CARAT_LINK_TOP_P
-                             ? draw_reaches(&g->c, d->top_p)
-                             : g->c.n > 0 && g->c.weight[g->c.n - 1] < 0.999f * d->min_p * g->c.weight[0]);
-        margin *= 2;
+        enough =
+            margin > WIDEST || (top_p ? draw_reaches(c, d->top_p)
+                                      : c->n > 0 && c->weight[c->n - 1] < 0.999f * d->min_p * c->weight[0]);
     }
 }
 
