@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine.h: what this machine is (carat_tools.h says more), and the loops that measure what it can do at most. */
+/* machine.h: what this machine is (carat_tools.h says more), and the loops that measure what it can do at
+ * most. */
 #ifndef CT_MACHINE_H
 #define CT_MACHINE_H
 

@@ -32,8 +32,8 @@ uint64_t ct_roofline_read(const void *data, size_t bytes)
 /* A loop body of independent chains in twelve registers: more than any latency times its throughput. */
 #define TWELVE(M, v)                                                                                         \
     M(v, "0")                                                                                                \
-    M(v, "1") M(v, "2") M(v, "3") M(v, "4") M(v, "5") M(v, "6") M(v, "7") M(v, "8") M(v, "9") M(v, "10")     \
-        M(v, "11")
+    M(v, "1")                                                                                                \
+    M(v, "2") M(v, "3") M(v, "4") M(v, "5") M(v, "6") M(v, "7") M(v, "8") M(v, "9") M(v, "10") M(v, "11")
 #define CLOBBERS                                                                                             \
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",        \
         "xmm12", "xmm13", "xmm14", "xmm15"

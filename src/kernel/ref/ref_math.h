@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref_math.h: exp, log, tanh and bf16 rounding of NUMERICS.md sections 5 and 6, and exp and log in double,
- * as inline C out of mul, add, fma and integer operations, so that every compiler and CPU gives the same bits.
+/* ref_math.h: exp, log, tanh and bf16 rounding of NUMERICS.md sections 5 and 6, and exp and log in double, as
+ * inline C out of mul, add, fma and integer operations, so that every compiler and CPU gives the same bits.
  * Included by ref*.c, and by check for sums in double. */
 #ifndef CT_REF_MATH_H
 #define CT_REF_MATH_H
