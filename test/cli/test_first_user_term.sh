@@ -4,14 +4,17 @@
 # readable, standard input that is nobody's but the caller's, and rates that are true.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
-slow=(--isa ref -t 1) # on any machine slow enough for a bar
+slow=(--isa ref -t 1) # on any machine slow enough for a bar, which comes after half a second, and after two for a dumb terminal
+least=40 dumb=60 n=100 # repetitions of a prompt, the same for a dumb terminal, tokens of an answer
+[ -z "${CARAT_CFLAGS:-}" ] || least=15 dumb=20 n=30 # sanitizers take three times as long
+repeated() { for _ in $(seq "$1"); do printf 'Turn on the kitchen lights. '; done; }
 "$CC" $CARAT_CFLAGS -O1 -o terminal "$CARAT_SOURCE/test/cli/terminal.c" || exit 77
 code=0
 ./terminal 80 raw true || code=$?
 [ $code != 99 ] || exit 77 # no pseudo-terminals here
 
 # 1. seconds of generation on a terminal: the text, no return and no escape in it, and nothing else on the screen
-generate=(run tiny --ignore-eos -n 200 --seed 1 --temp 1 --no-perf "${slow[@]}")
+generate=(run tiny --ignore-eos -n $n --seed 1 --temp 1 --no-perf "${slow[@]}")
 expect 0 "${generate[@]}" --ids 2
 cp out plain
 for columns in 80 40; do
@@ -21,7 +24,7 @@ for columns in 80 40; do
     same wanted shown
 done
 # the same behind a prompt that takes long enough for a bar of its own
-prompt=$(for i in $(seq 1 60); do printf 'Turn on the kitchen lights. '; done)
+prompt=$(repeated $least)
 generate+=(-p "$prompt")
 expect 0 "${generate[@]}"
 fold -b -w 80 out >wanted
@@ -168,11 +171,12 @@ for columns in 40 10; do
     awk -v most=$columns '{ if (length >= most) exit 1 }' drawn || die "a bar wider than $columns: $(head -n 3 drawn)"
 done
 # neither a message nor output on the same terminal lands behind one
-short=$(printf '%s' "$ids" | cut -d, -f1-300)
+rows=$((n + 100))
+short=$(printf '%s' "$ids" | cut -d, -f1-$rows)
 ./terminal 200 raw "$CARAT" logits tiny --ids "$short" --all --top 1 --chunk 8 "${slow[@]}" >shown 2>err || die 'it fails on a terminal'
 grep -q $'\revaluating' raw || die 'no bar'
-lines shown 300 'rows of logits'
+lines shown $rows 'rows of logits'
 ! grep -v '^[0-9]*[[:space:]]*[0-9]*[[:space:]]*[-0-9.]*[[:space:]]*"' shown >&2 || die 'output behind a bar'
-TERM=dumb ./terminal -2 80 raw "$CARAT" run tiny -p "$prompt" -n 1 --chunk 8 "${slow[@]}" >shown 2>err || die 'it fails on a terminal'
+TERM=dumb ./terminal -2 80 raw "$CARAT" run tiny -p "$(repeated $dumb)" -n 1 --chunk 8 "${slow[@]}" >shown 2>err || die 'it fails on a terminal'
 ! grep -q $'[\r\x1b]' raw || die 'a bar that a dumb terminal cannot show'
 exit 0
