@@ -193,7 +193,7 @@ static void panels_have_the_hash_of_rows(void **state)
     for (int i = 0; i < n; i++) {
         carat_model *m = open_path(path_join(path, CT_TEST_DATA "/vectors/gguf", names[i]));
         struct ct_arena arena = {0};
-        hash_of(m, a);
+        OK(carat_model_content(m, NULL, NULL, a, err));
         OK(ct_weights_walk(&m->weights, &m->config, m->file, pack, &arena));
         if (m->weights.tied)
             m->weights.head = m->weights.embed;
