@@ -90,17 +90,6 @@ int32_t ct_family_end_of_turn(const char *architecture, int n_vocab)
     return a && n_vocab >= smallest ? a->end_of_turn : -1;
 }
 
-uint64_t ct_member_parameters(const struct ct_member *m)
-{
-    const struct ct_architecture *a = m->architecture;
-    uint64_t hidden = (uint64_t)m->hidden, q = (uint64_t)m->n_head * (uint64_t)m->head_dim,
-             kv = (uint64_t)m->n_kv_head * (uint64_t)m->head_dim, head_dim = (uint64_t)m->head_dim;
-    uint64_t norms = (a->post_norms ? 4 : 2) * hidden + (a->qk_norms ? 2 * head_dim : 0);
-    uint64_t layer = hidden * (2 * q + 2 * kv + 3 * (uint64_t)m->ffn) + norms;
-
-    return (uint64_t)m->n_vocab * hidden + (uint64_t)m->n_layer * layer + hidden;
-}
-
 const struct ct_member *ct_member_find(const struct ct_config *c)
 {
     for (int i = 0; i < ct_member_count; i++)

@@ -52,8 +52,6 @@ struct ct_member {
 extern const struct ct_member ct_members[];
 extern const int ct_member_count;
 
-/* Parameters that a model of these shapes has, its head tied. */
-uint64_t ct_member_parameters(const struct ct_member *m);
 /* The member that has as many layers of the same width; NULL: none. */
 const struct ct_member *ct_member_find(const struct ct_config *c);
 const struct ct_member *ct_member_of_sbs(uint32_t model);

@@ -20,11 +20,6 @@ void ct_tiles_begin(struct ct_tiles *t, int n, int capacity, void *memory)
     memset(t->seen, 0, (size_t)n * sizeof *t->seen);
 }
 
-bool ct_tiles_has(const struct ct_tiles *t, int tile)
-{
-    return t->slot_of[tile] >= 0;
-}
-
 struct ct_tile_place ct_tiles_take(struct ct_tiles *t, int tile)
 {
     struct ct_tile_place p = {t->slot_of[tile], true, -1};
@@ -60,15 +55,13 @@ void ct_tiles_drop(struct ct_tiles *t, int tile)
 
 /* ---- shortlists ---- */
 
-struct shortlist {
-    struct ct_tiles *t;
-    int n;
-};
-
-static void shortlist_add(struct shortlist *l, int tile)
+/* Returns how many tiles that adds. */
+static int shortlist_add(struct ct_tiles *t, int tile)
 {
-    l->n += l->t->seen[tile] != l->t->lists;
-    l->t->seen[tile] = l->t->lists;
+    const bool known = t->seen[tile] == t->lists;
+
+    t->seen[tile] = t->lists;
+    return !known;
 }
 
 static int32_t text_at(const struct ct_tile_text *t, int i)
@@ -81,18 +74,18 @@ int ct_tiles_shortlist(struct ct_tiles *t, int rows, int most, const struct ct_t
 {
     const int round = CT_MIN(most - 1, (most + 7) / 8); /* at least so many of them */
     const int length = text->n_held + text->n_more, last = CT_MAX(0, length - CT_SHORTLIST_LOOKS_BACK);
-    struct shortlist l = {t, 0};
+    int n = 0;
 
     assert(most >= 1 && most <= t->n && length >= 1);
     if (++t->lists == 0) { /* after 2^32 lists */
         memset(t->seen, 0, (size_t)t->n * sizeof *t->seen);
         t->lists = 1;
     }
-    for (int i = length - 1; i >= last && l.n < most - round; i--)
-        shortlist_add(&l, text_at(text, i) / rows);
-    for (int i = (int)((int64_t)(length - 1) * round % t->n); l.n < most; i = (i + 1) % t->n)
-        shortlist_add(&l, i);
-    int n = 0;
+    for (int i = length - 1; i >= last && n < most - round; i--)
+        n += shortlist_add(t, text_at(text, i) / rows);
+    for (int i = (int)((int64_t)(length - 1) * round % t->n); n < most; i = (i + 1) % t->n)
+        n += shortlist_add(t, i);
+    n = 0;
     for (int i = 0; i < t->n; i++)
         if (t->seen[i] == t->lists)
             chosen[n++] = i;

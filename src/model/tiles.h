@@ -30,8 +30,6 @@ struct ct_tile_place {
     int evicted; /* the tile that it takes the place of; -1: none */
 };
 struct ct_tile_place ct_tiles_take(struct ct_tiles *t, int tile);
-/* The same without taking: whether the tile is in a slot. */
-bool ct_tiles_has(const struct ct_tiles *t, int tile);
 
 /* Forgets a tile that could not be made in the slot that it was given last. */
 void ct_tiles_drop(struct ct_tiles *t, int tile);
