@@ -10,7 +10,7 @@
 #define CT_JSON_TREE_MAX (1 << 27) /* bytes of a text: what the counts of a value can hold */
 
 /* A value. What is in a list or an object follows it, in the order of the text, each key before its value.
- * NULL stands for an absent value: the questions below take it and say none. */
+ * NULL is an absent value, which all questions below accept. */
 struct ct_json_value {
     const char *s;     /* a string's or a key's characters, not terminated; else the first byte in the text */
     uint32_t span;     /* values from here to the next one beside it */

@@ -28,7 +28,7 @@
 #define CHANNEL_LIMIT      0.5
 #define CHANNEL_FACTOR     8.0
 #define MOST_CHANNEL_LIMIT 0.9 /* a channel that is lost is off by 1 */
-#define LIMIT_OF_ONE_ROW   1.0 /* a single row is four times its rounding in one of some thousand channels */
+#define LIMIT_OF_ONE_ROW   1.0 /* a channel of a single row may be off by four times its rounding by chance */
 #define MEDIAN_FACTOR      3.0
 #define FEWEST_LAYERS      2     /* other layers that make a median */
 #define EXACT_LIMIT        1e-5  /* of the same arithmetic on the same types */

@@ -182,23 +182,14 @@ static void tell_end(struct compare *c, struct prompt *p, carat_error *err)
 
 /* ---- a step: which rows ---- */
 
-/* What a side evaluates of a prompt in this step: the ids into *row, their number of wanted logits as a
- * result. */
-static int feed(const struct compare *c, const struct prompt *p, int side, int share, carat_row *row)
+/* What a side evaluates of a prompt in this step; p->n rows of it are compared. */
+static carat_row row_of(const struct compare *c, const struct prompt *p, int side)
 {
-    const int evaluated = p->positions - 1; /* of the text */
-
-    if (p->positions == 0) {
-        *row = (carat_row){.tokens = p->p.prompt, .n = p->p.n_prompt, .wants = CARAT_WANTS_LAST};
-        return 1;
-    }
-    if (!is_known(c)) {
-        *row = (carat_row){.tokens = &p->side[side].feed, .n = 1, .wants = CARAT_WANTS_LAST};
-        return 1;
-    }
-    const int n = CT_MIN(share, p->total - p->positions);
-    *row = (carat_row){.tokens = p->p.text + evaluated, .n = n, .wants = CARAT_WANTS_ALL};
-    return n;
+    if (p->positions == 0)
+        return (carat_row){.tokens = p->p.prompt, .n = p->p.n_prompt, .wants = CARAT_WANTS_LAST};
+    if (!is_known(c))
+        return (carat_row){.tokens = &p->side[side].feed, .n = 1, .wants = CARAT_WANTS_LAST};
+    return (carat_row){.tokens = p->p.text + p->positions - 1, .n = p->n, .wants = CARAT_WANTS_ALL};
 }
 
 static bool is_active(const struct prompt *p)
@@ -215,11 +206,12 @@ static int lay_rows(struct compare *c)
         running += is_active(&c->prompt[i]);
     for (int i = 0; i < c->o->parallel; i++) {
         struct prompt *p = &c->prompt[i];
-        carat_row unused;
         if (!is_active(p))
             continue;
         p->first = n;
-        p->n = feed(c, p, CT_TEST, CT_MAX(1, c->rows.capacity / running), &unused);
+        p->n = 1;
+        if (is_known(c) && p->positions > 0)
+            p->n = CT_MIN(CT_MAX(1, c->rows.capacity / running), p->total - p->positions);
         n += p->n;
     }
     return n;
@@ -255,7 +247,7 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
         carat_row *row = &c->step[n];
         if (!is_active(p) || p->side[side].done)
             continue;
-        feed(c, p, side, p->n, row);
+        *row = row_of(c, p, side);
         row->session = p->side[side].session;
         row->user = p;
         p->skip = row->n - p->n;

@@ -52,12 +52,12 @@ enum {
     BINS = 1 << BIN_BITS
 };
 
-/* A value by its place in the order: its key is known from above, a byte more with every look at all
- * values. */
+/* A value that is searched for by its rank. Its key is found from the highest byte down, a byte with every walk
+ * over all values. */
 struct rank {
     uint64_t key;
-    int64_t below; /* places among the values whose key begins so */
-    int table;     /* which counts: neighbours whose keys begin alike share them */
+    int64_t below; /* its rank among the values whose keys begin with the bytes found */
+    int table;     /* of counts that it reads: ranks whose keys begin alike share one */
 };
 
 /* Finds the next byte of every key. */

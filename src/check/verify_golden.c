@@ -58,7 +58,7 @@ const struct ct_golden ct_golden[] = {
     {"<start_of_turn>user\nWhat is 2+2?<end_of_turn>\n<start_of_turn>model\n", CARAT_SPECIAL,
      {IDS(105, 2364, 107, 3689, 563, 236743, 236778, 236862, 236778, 236881, 106, 107, 105, 4368, 107),
       IDS(106, 1645, 108, 1841, 603, 235248, 235284, 235340, 235284, 235336, 107, 108, 106, 2516, 108)}},
-    /* only back and forth */
+    /* no ids are known: these only have to come back as they are */
     {"", 0, {NULL}},
     {" ", 0, {NULL}},
     {"  leading and trailing  ", 0, {NULL}},
