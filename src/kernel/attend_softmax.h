@@ -1,16 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attend_softmax.h: what attention has between its two products, for every width of vectors: scores become
- * softmax weights (NUMERICS.md section 7). attend_X.c, which make the scores and use the weights, include a
- * simd_X.h before. */
+/* attend_softmax.h: what attention does between its two products, for every width of vectors: scores become
+ * softmax weights (NUMERICS.md section 7). The products are attend_block.h's, and the tiles' in attend_amx.c. A
+ * simd_X.h comes before. */
 #ifndef CT_ATTEND_SOFTMAX_H
 #define CT_ATTEND_SOFTMAX_H
 
-#include "kernel/attend_keys.h"
+#include "kernel/compiler.h"
+#include "kernel/kernel.h"
+
+/* ---- which keys of a block the queries of a tile see ---- */
+
+enum { ROW = CT_KEY_BLOCK + 16 }; /* floats of a query's scores: rows 1 KiB apart would fall on each other */
+
+/* Keys of a block, [first, last]; none where first > last. */
+struct seen {
+    int first, last;
+};
+
+INLINE struct seen seen_by(const struct ct_queries *t, int i, int block)
+{
+    const int base = block * CT_KEY_BLOCK;
+    return (struct seen){CT_MAX(t->lo[i] - base, 0), CT_MIN(t->hi[i] - base, CT_KEY_BLOCK - 1)};
+}
+
+/* The whole groups of 32 keys, [begin, end), that have all keys which some query sees; none: both are 0. */
+struct groups {
+    int begin, end;
+};
+
+/* Clears all sums. */
+INLINE struct groups groups_seen(struct ct_attended *a, const struct ct_queries *t, int block)
+{
+    struct groups all = {CT_KEY_BLOCK, 0};
+
+    for (int i = 0; i < t->n; i++) {
+        const struct seen s = seen_by(t, i, block);
+        a->sum[i] = 0;
+        if (s.first <= s.last)
+            all = (struct groups){CT_MIN(all.begin, s.first / CT_GROUP * CT_GROUP),
+                                  CT_MAX(all.end, s.last / CT_GROUP * CT_GROUP + CT_GROUP)};
+    }
+    return all.end ? all : (struct groups){0, 0};
+}
+
+/* ---- scores and weights ---- */
 
 enum { ACROSS = CT_GROUP / VEC }; /* vectors of a group of keys */
 
-/* How weights are wanted: a float for each key where its score was, or that rounded to bf16. A level may put
- * them elsewhere: it gives a function that stores those of the group of keys from key j on. */
+/* The form of weights: floats, or floats rounded to bf16. A level stores them with a function of its own, those
+ * of the group of keys from key j on at a time. */
 enum weights { FLOATS, BF16_FLOATS };
 typedef void put_weights(float *s, int j, const fvec v[ACROSS]);
 
@@ -25,23 +63,22 @@ INLINE fvec weight(fvec x, const enum weights form)
     const fvec magic = fvec_all(0x1.8p23f), score = x;
     /* for bf16 all below 2^-50 becomes 0 anyway */
     x = form == BF16_FLOATS ? fvec_max(fvec_all(-88.0f), x) : x;
-    fvec whole = fvec_add(fvec_mul(x, fvec_all(1.44269504f)), magic), n = fvec_sub(whole, magic);
-    fvec p = fvec_scale_down(fvec_exp_part(x, n), n, whole);
+    const fvec whole = x * 1.44269504f + magic, n = whole - magic;
+    const fvec p = fvec_scale_down(fvec_exp_part(x, n), n, whole);
     if (form == FLOATS)
         return fvec_from(p, score, -87.33655f);
-    p = fvec_bf16_round(p);
-    return fvec_from(p, p, 0x1p-50f);
+    return fvec_from(fvec_bf16_round(p), fvec_bf16_round(p), 0x1p-50f);
 }
 
-/* Does the query see none of the keys of a vector from key `at` on? Narrow vectors save the work; of two to a
- * group it pays nothing to ask. */
+/* Does the query see none of the keys of a vector from key `at` on? Narrow vectors save the work; where a
+ * group is two vectors, asking does not pay. */
 INLINE bool unseen(struct seen seen, int at)
 {
     return ACROSS > 2 && (at + VEC - 1 < seen.first || at > seen.last);
 }
 
 /* Scales and caps the scores of one query, makes those of keys that it does not see minus infinity, in all
- * groups of which it sees a key, and gives the largest. One that is not a number makes all of the result one,
+ * groups of which it sees a key, and gives the largest. A score that is NaN makes the whole result NaN,
  * whatever the largest is. */
 INLINE float scale_scores(float *s, struct seen seen, float scale, float cap)
 {
@@ -54,9 +91,9 @@ INLINE float scale_scores(float *s, struct seen seen, float scale, float cap)
             const int at = j + i * VEC;
             if (unseen(seen, at))
                 continue;
-            fvec v = fvec_mul(fvec_load(s + at), fvec_all(scale));
+            fvec v = fvec_load(s + at) * scale;
             if (cap != 0)
-                v = fvec_mul(fvec_all(cap), fvec_tanh(fvec_div(v, fvec_all(cap))));
+                v = cap * fvec_tanh(v / cap);
             if (at < seen.first || at + VEC - 1 > seen.last)
                 v = fvec_within(v, seen.first - at, seen.last - at);
             most[i] = fvec_max(most[i], v);
@@ -71,10 +108,10 @@ INLINE float scale_scores(float *s, struct seen seen, float scale, float cap)
 INLINE float weigh(float *s, struct seen seen, struct groups groups, float max, const enum weights form,
                    put_weights *put)
 {
-    fvec none[ACROSS], sum[ACROSS], v[ACROSS];
+    const fvec none[ACROSS] = {0};
+    fvec sum[ACROSS] = {0}, v[ACROSS];
     int j = groups.begin;
 
-    UNROLL for (int i = 0; i < ACROSS; i++) none[i] = sum[i] = fvec_all(0);
     for (; j + CT_GROUP <= seen.first; j += CT_GROUP)
         put(s, j, none);
     for (; j <= seen.last; j += CT_GROUP) {
@@ -83,16 +120,14 @@ INLINE float weigh(float *s, struct seen seen, struct groups groups, float max, 
             v[i] = fvec_all(0);
             if (unseen(seen, j + i * VEC))
                 continue;
-            v[i] = weight(fvec_sub(fvec_load(s + j + i * VEC), fvec_all(max)), form);
-            sum[i] = fvec_add(sum[i], v[i]);
+            v[i] = weight(fvec_load(s + j + i * VEC) - max, form);
+            sum[i] += v[i];
         }
         put(s, j, v);
     }
     for (; j < groups.end; j += CT_GROUP)
         put(s, j, none);
-    UNROLL for (int half = ACROSS / 2; half >= 1; half /= 2) UNROLL for (int i = 0; i < half; i++) sum[i] =
-        fvec_add(sum[i], sum[i + half]);
-    return fvec_fold(sum[0]);
+    return fvec_sum(sum, ACROSS);
 }
 
 /* Scores of a tile become weights; a query that sees nothing weighs nothing. All largest ones come first, so

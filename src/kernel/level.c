@@ -12,7 +12,7 @@
 typedef void init(struct ct_kernel *k);
 init ct_kernel_init_ref;
 #if defined(__x86_64__)
-init ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2, ct_vector_init_avx2,
+init ct_kernel_init_avx2, ct_attend_init_avx2, ct_kv_write_init_avx2, ct_vector_init_avx2,
     ct_panels_init_avx2, ct_panels_init_avxvnni, ct_vector_init_avx512, ct_attend_init_avx512,
     ct_panels_init_avx512, ct_panels_init_one_stream_avx512, ct_prepare_init_avx512, ct_panels_init_vnni,
     ct_panels_init_one_stream_vnni, ct_attend_init_amx, ct_panels_init_amx;
@@ -44,7 +44,7 @@ static const struct level {
 } levels[N_LEVEL] = {
     [REF] = {"ref", "", REF, SIZES(ref), .init = {ct_kernel_init_ref}},
     [AVX2] = {"avx2", "avx2+fma+f16c", REF, SIZES(avx2),
-              .init = {X86(ct_kernel_init_avx2, ct_attend_init_avx2, ct_attend_q8_init_avx2,
+              .init = {X86(ct_kernel_init_avx2, ct_attend_init_avx2, ct_kv_write_init_avx2,
                            ct_vector_init_avx2, ct_panels_init_avx2)},
               .multiply = {CT_FMA_256, CT_FMA_256, CT_BYTES_256, CT_NIBBLES_256}},
     [AVXVNNI] = {"avxvnni", "avxvnni", AVX2, SIZES(avxvnni), .init = {X86(ct_panels_init_avxvnni)},

@@ -2,13 +2,10 @@
 /* panel_float_neon.c: products over panels in f32 and bf16 (F32, F16, BF16, SFP) for Arm's vectors of 128
  * bits: two chains of a group, lanes are rows (NUMERICS.md sections 3 and 5). BFDOT and BFMMLA add in another
  * order and are not used. Inputs are ref's; layout: panel.h; all other types: panel_neon.c. */
-#include <arm_neon.h>
-
-#include "layout/panel.h"
+#include "kernel/arm/simd_neon.h"
 #include "kernel/ref/ref_math.h"
-#include "kernel/compiler.h"
 
-enum { ROWS = 4, VECTORS = CT_PANEL_ROWS / ROWS, TOKENS = CT_LANES };
+enum { TOKENS = CT_LANES };
 
 INLINE int chunk_bytes(const enum ct_type type)
 {
@@ -27,30 +24,27 @@ INLINE uint16x8_t magnitude(uint16x8_t m16)
  * tell from +0. */
 INLINE void float_weights_neon(float32x4_t w[4], const enum ct_type type, const uint8_t *lines, int i)
 {
-    const uint32x4_t upper = vdupq_n_u32(0xffff0000);
-
     if (type == CT_F32) {
-        UNROLL for (int k = 0; k < 4; k++) w[k] = vreinterpretq_f32_u8(vld1q_u8(lines + 64 * (4 * i + k)));
+        UNROLL for (int k = 0; k < 4; k++) w[k] = fvec_load(lines + 64 * (4 * i + k));
         return;
     }
     uint16x8_t pair[2]; /* values of two k in each lane of 32 bits: k and k + 1, or of SFP k and k + 2 */
     if (type == CT_SFP) {
-        const uint16x8_t mask = vdupq_n_u16(0x07f0), minus = vdupq_n_u16(0x8000);
-        uint16x8_t code = vreinterpretq_u16_u8(vld1q_u8(lines + 64 * i));
-        pair[0] = magnitude((code << 4) & mask) | ((code << 8) & minus);
-        pair[1] = magnitude((code >> 4) & mask) | (code & minus);
+        const uint16x8_t code = vreinterpretq_u16_u8(vld1q_u8(lines + 64 * i));
+        pair[0] = magnitude((code << 4) & 0x07f0) | ((code << 8) & 0x8000);
+        pair[1] = magnitude((code >> 4) & 0x07f0) | (code & 0x8000);
     } else
         UNROLL for (int j = 0; j < 2; j++) pair[j] = vreinterpretq_u16_u8(vld1q_u8(lines + 64 * (2 * i + j)));
     UNROLL for (int j = 0; j < 2; j++)
     {
-        uint32x4_t both = vreinterpretq_u32_u16(pair[j]);
+        const uint32x4_t both = (uint32x4_t)pair[j];
         const int k = type == CT_SFP ? j : 2 * j, next = type == CT_SFP ? 2 : 1;
         if (type == CT_F16) {
             w[k] = vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32(both)));
             w[k + next] = vcvt_f32_f16(vreinterpret_f16_u16(vshrn_n_u32(both, 16)));
         } else {
-            w[k] = vreinterpretq_f32_u32(both << 16);
-            w[k + next] = vreinterpretq_f32_u32(both & upper);
+            w[k] = (fvec)(both << 16);
+            w[k + next] = (fvec)(both & 0xffff0000);
         }
     }
 }
@@ -83,13 +77,13 @@ INLINE void float_tile_neon(float *out, size_t ldo, const enum ct_type type, con
                             int groups, const float *x, const int lanes, const int T, const int at_once,
                             int tokens, float scale)
 {
-    float32x4_t acc[VECTORS][TOKENS];
+    float32x4_t acc[PARTS][TOKENS];
 
-    for (int i = 0; i < VECTORS; i++)
+    for (int i = 0; i < PARTS; i++)
         UNROLL for (int t = 0; t < T; t++) acc[i][t] = vdupq_n_f32(0);
     for (int g = 0; g < groups; g++, lines += chunk_bytes(type), x += CT_GROUP * lanes)
-        for (int i0 = 0; i0 < VECTORS; i0 += at_once) {
-            float32x4_t chain[VECTORS][2][TOKENS];
+        for (int i0 = 0; i0 < PARTS; i0 += at_once) {
+            float32x4_t chain[PARTS][2][TOKENS];
             UNROLL for (int i = 0; i < at_once; i++) UNROLL for (int t = 0; t < T; t++) chain[i][0][t] =
                 chain[i][1][t] = vdupq_n_f32(0);
             UNROLL for (int k = 0; k < CT_GROUP / 4; k++) UNROLL for (int i = 0; i < at_once; i++)
@@ -101,12 +95,7 @@ INLINE void float_tile_neon(float *out, size_t ldo, const enum ct_type type, con
             UNROLL for (int i = 0; i < at_once; i++) UNROLL for (int t = 0; t < T; t++) acc[i0 + i][t] +=
                 chain[i][0][t] + chain[i][1][t];
         }
-    for (int t = 0; t < tokens; t++) {
-        float all[CT_PANEL_ROWS];
-        for (int i = 0; i < VECTORS; i++)
-            vst1q_f32(all + ROWS * i, acc[i][t] * vdupq_n_f32(scale));
-        memcpy(out + (size_t)t * ldo, all, (size_t)rows * sizeof *out);
-    }
+    store_tokens(out, ldo, acc, rows, tokens, scale);
 }
 
 INLINE void float_project_neon(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w,
@@ -125,7 +114,7 @@ INLINE void float_project_neon(float *out, size_t ldo, const enum ct_type type, 
 #define TILE(lanes, T, at_once)                                                                              \
     float_tile_neon(to, ldo, type, panel, rows, groups, x, lanes, T, at_once, tokens, w->scale)
             if (p->n == 1)
-                TILE(1, 1, VECTORS);
+                TILE(1, 1, PARTS);
             else if (tokens <= 4)
                 TILE(CT_LANES, 4, 2);
             else

@@ -3,14 +3,12 @@
  * token or up to 8 at a time. Compiled for plain NEON, again with the dot product of 4 bytes, and again with
  * products of 2 x 8 by 8 x 2 bytes (i8mm). Lanes are rows, so every sum is the chain of NUMERICS.md section
  * 4. Products in f32 and bf16: panel_float_neon.c; layout: panel.h. */
-#include <arm_neon.h>
-
+#include "kernel/arm/simd_neon.h"
 #include "kernel/contract.h"
 #include "kernel/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 
 enum {
-    ROWS = 4, /* of a vector; a panel has as many vectors */
     TOKENS = CT_LANES,
 #ifdef __ARM_FEATURE_MATMUL_INT8
     RUN = 8, /* bytes of k that lie together in inputs of more than one token */
@@ -45,7 +43,7 @@ INLINE void panel_decode_neon(int8x16_t w[8], const struct kind kind, const uint
         if (kind.table)
             w[i] = vqtbl1q_s8(table, v);
         else
-            w[i] = vreinterpretq_s8_u8(v - vdupq_n_u8((uint8_t)kind.zero));
+            w[i] = (int8x16_t)(v - (uint8_t)kind.zero);
     }
 }
 
@@ -54,11 +52,6 @@ struct factors {
     float32x4_t ws, m;
     int32x4_t scale[2], minimum[2]; /* of halves */
 };
-
-INLINE float32x4_t halves_neon(const uint8_t *p)
-{
-    return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p)));
-}
 
 INLINE uint32x4_t shorts(const uint8_t *p)
 {
@@ -72,57 +65,48 @@ INLINE uint32x4_t bytes(const uint8_t *p)
     return vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four))));
 }
 
-/* Bits [at, at + 8) as a signed number. */
-INLINE int32x4_t signed_byte(uint32x4_t v, const int at)
-{
-    return vreinterpretq_s32_u32(v << (24 - at)) >> 24;
-}
-
 INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, int g, int row)
 {
-    struct factors f = {0};
     const uint8_t *small = chunk + 64;
-    uint32x4_t v;
+    const fvec d = halves(chunk + 2 * row);
+    struct factors f = {.ws = d};
+    uint32x4_t v = {0}; /* two bytes of each row */
 
+    if (kind.factor == PAIR || by_halves(kind.factor))
+        v = shorts(small + 32 * g + 2 * row);
     switch (kind.factor) {
     case OWN:
     case OWN_PAIR:
-        f.ws = halves_neon(chunk + 32 * g + 2 * row);
+        f.ws = halves(chunk + 32 * g + 2 * row);
         if (kind.factor == OWN_PAIR)
-            f.m = halves_neon(chunk + kind.header / 2 + 32 * g + 2 * row);
+            f.m = halves(chunk + kind.header / 2 + 32 * g + 2 * row);
         break;
     case PAIR:
-        v = shorts(small + 32 * g + 2 * row);
-        f.ws = halves_neon(chunk + 2 * row) * vcvtq_f32_u32(v & vdupq_n_u32(255));
-        f.m = -(halves_neon(chunk + 32 + 2 * row) * vcvtq_f32_u32(v >> 8));
+        f.ws = d * vcvtq_f32_u32(v & 255);
+        f.m = -(halves(chunk + 32 + 2 * row) * vcvtq_f32_u32(v >> 8));
         break;
     case HALVES:
-        v = shorts(small + 32 * g + 2 * row);
-        f.ws = halves_neon(chunk + 2 * row);
-        f.scale[0] = signed_byte(v, 0);
-        f.scale[1] = signed_byte(v, 8);
+        f.scale[0] = (int32x4_t)(v << 24) >> 24;
+        f.scale[1] = (int32x4_t)(v << 16) >> 24;
         break;
     case NIBBLES:
-        v = shorts(small + 32 * g + 2 * row);
-        f.ws = halves_neon(chunk + 2 * row);
-        f.m = -halves_neon(chunk + 32 + 2 * row);
+        f.m = -halves(chunk + 32 + 2 * row);
         UNROLL for (int i = 0; i < 2; i++)
         {
-            f.scale[i] = vreinterpretq_s32_u32((v >> 8 * i) & vdupq_n_u32(15));
-            f.minimum[i] = vreinterpretq_s32_u32((v >> (8 * i + 4)) & vdupq_n_u32(15));
+            f.scale[i] = (int32x4_t)((v >> 8 * i) & 15);
+            f.minimum[i] = (int32x4_t)((v >> (8 * i + 4)) & 15);
         }
         break;
     case SIGNED:
-        f.ws = halves_neon(chunk + 2 * row) * vcvtq_f32_s32(signed_byte(bytes(small + 16 * g + row), 0));
+        f.ws = d * whole_bytes(small + 16 * g + row);
         break;
     case EXPONENT: /* the first two are subnormal */
         v = bytes(chunk + 16 * g + row);
-        f.ws = vreinterpretq_f32_u32(vbslq_u32(vcgtq_u32(v, vdupq_n_u32(1)), (v - vdupq_n_u32(1)) << 23,
-                                               vshlq_u32(vdupq_n_u32(0x00200000), vreinterpretq_s32_u32(v))));
+        f.ws = (fvec)vbslq_u32(v > 1, (v - 1) << 23, vshlq_u32(vdupq_n_u32(0x00200000), (int32x4_t)v));
         break;
     case BLOCK:
-        f.ws = vreinterpretq_f32_u32(shorts(chunk + 2 * row) << 16);
-        f.m = -(vreinterpretq_f32_u32(shorts(chunk + 32 + 2 * row) << 16) * f.ws);
+        f.ws = (fvec)(shorts(chunk + 2 * row) << 16);
+        f.m = -((fvec)(shorts(chunk + 32 + 2 * row) << 16) * f.ws);
         break;
     }
     return f;
@@ -149,20 +133,20 @@ INLINE void dot_of_one(int32x4_t *sum, const int8x16_t w[8], const int8_t *q, co
 
 #endif
 
-#if defined(__ARM_FEATURE_MATMUL_INT8)
-
-/* Words as 8 k of two rows: rows 0 and 1, then 2 and 3. */
+/* For i8mm words as 8 k of two rows: rows 0 and 1, then 2 and 3. */
 INLINE void arrange(int8x16_t w[8], const int lanes)
 {
-    if (lanes == 1)
+    if (RUN == 4 || lanes == 1)
         return;
     UNROLL for (int i = 0; i < 8; i += 2)
     {
-        int32x4_t a = vreinterpretq_s32_s8(w[i]), b = vreinterpretq_s32_s8(w[i + 1]);
-        w[i] = vreinterpretq_s8_s32(vzip1q_s32(a, b));
-        w[i + 1] = vreinterpretq_s8_s32(vzip2q_s32(a, b));
+        const int32x4_t a = (int32x4_t)w[i], b = (int32x4_t)w[i + 1];
+        w[i] = (int8x16_t)vzip1q_s32(a, b);
+        w[i + 1] = (int8x16_t)vzip2q_s32(a, b);
     }
 }
+
+#if defined(__ARM_FEATURE_MATMUL_INT8)
 
 INLINE void dot_neon(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], const int8_t *q,
                      const int lanes, const int T, const int from, const int to)
@@ -187,15 +171,7 @@ INLINE void dot_neon(int32x4_t *sum, const struct kind kind, const int8x16_t w[8
     }
 }
 
-#else
-
-INLINE void arrange(int8x16_t w[8], const int lanes)
-{
-    (void)w;
-    (void)lanes;
-}
-
-#ifdef __ARM_FEATURE_DOTPROD
+#elif defined(__ARM_FEATURE_DOTPROD)
 
 INLINE void dot_neon(int32x4_t *sum, const struct kind kind, const int8x16_t w[8], const int8_t *q,
                      const int lanes, const int T, const int from, const int to)
@@ -232,7 +208,7 @@ INLINE void dot_neon(int32x4_t *sum, const struct kind kind, const int8x16_t w[8
             {
                 int32_t four;
                 memcpy(&four, q + RUN * (j * lanes + t), 4);
-                int8x16_t x = vreinterpretq_s8_s32(vdupq_n_s32(four));
+                int8x16_t x = (int8x16_t)vdupq_n_s32(four);
                 a = vmlal_s8(a, vget_low_s8(w[j]), vget_low_s8(x));
                 b = vmlal_high_s8(b, w[j], x);
             }
@@ -243,7 +219,6 @@ INLINE void dot_neon(int32x4_t *sum, const struct kind kind, const int8x16_t w[8
     }
 }
 
-#endif
 #endif
 
 /* ---- tiles ---- */
@@ -288,22 +263,17 @@ INLINE void panel_tile_neon(float *out, size_t ldo, const struct kind kind, cons
                             float scale)
 {
     const int8x16_t table = kind.table ? vld1q_s8(kind.table) : vdupq_n_s8(0);
-    float32x4_t acc[CT_PANEL_ROWS / ROWS][TOKENS];
+    float32x4_t acc[PARTS][TOKENS];
 
-    for (int i = 0; i < CT_PANEL_ROWS / ROWS; i++)
+    for (int i = 0; i < PARTS; i++)
         UNROLL for (int t = 0; t < T; t++) acc[i][t] = vdupq_n_f32(0);
     for (int g0 = 0; g0 < groups; g0 += kind.groups) {
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
-            for (int i = 0; i < CT_PANEL_ROWS / ROWS; i++)
-                panel_group_neon(acc[i], kind, chunk, g, ROWS * i, x, g0 + g, lanes, T, table);
+            for (int i = 0; i < PARTS; i++)
+                panel_group_neon(acc[i], kind, chunk, g, VEC * i, x, g0 + g, lanes, T, table);
         chunk += chunk_bytes(kind);
     }
-    for (int t = 0; t < tokens; t++) {
-        float all[CT_PANEL_ROWS];
-        for (int i = 0; i < CT_PANEL_ROWS / ROWS; i++)
-            vst1q_f32(all + ROWS * i, acc[i][t] * vdupq_n_f32(scale));
-        memcpy(out + (size_t)t * ldo, all, (size_t)rows * sizeof *out);
-    }
+    store_tokens(out, ldo, acc, rows, tokens, scale);
 }
 
 INLINE void panel_project_neon(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
@@ -369,7 +339,7 @@ INLINE void quantize_group(int8_t q[CT_GROUP], float *scale, int32_t sum[2], con
     {
         v[i] = vld1q_f32(x + 4 * i);
         /* bits order like magnitudes, and a NaN comes out on top */
-        top = vmaxq_u32(top, vreinterpretq_u32_f32(v[i]) & vdupq_n_u32(0x7fffffff));
+        top = vmaxq_u32(top, (uint32x4_t)v[i] & 0x7fffffff);
     }
     float a = ct_f32_from_bits(vmaxvq_u32(top));
     bool zero = a < 0x1p-90f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simd_neon.h: floats in Arm's vectors of 128 bits, under the names that x86/avx2/simd_avx2.h has, for what
- * is written once for all widths: attend_softmax.h and vector_body.h. */
+/* simd_neon.h: floats in Arm's vectors of 128 bits, under the names that x86 has, for what is written
+ * once for all widths (attend_block.h, vector_body.h), and what Arm's files of products share. */
 #ifndef CT_SIMD_NEON_H
 #define CT_SIMD_NEON_H
 
@@ -8,8 +8,9 @@
 
 #include "kernel/compiler.h"
 #include "kernel/kernel.h"
+#include "layout/panel.h"
 
-enum { VEC = 4 }; /* lanes */
+enum { VEC = 4, PARTS = CT_PANEL_ROWS / VEC }; /* lanes, and vectors across a panel */
 
 typedef float32x4_t fvec;
 
@@ -17,7 +18,7 @@ INLINE fvec fvec_all(float v)
 {
     return vdupq_n_f32(v);
 }
-INLINE fvec fvec_load(const float *p)
+INLINE fvec fvec_load(const void *p)
 {
     return vld1q_f32(p);
 }
@@ -25,21 +26,21 @@ INLINE void fvec_store(float *p, fvec v)
 {
     vst1q_f32(p, v);
 }
-INLINE fvec fvec_add(fvec a, fvec b)
+/* Four f16 values, and four signed bytes, as floats. */
+INLINE fvec halves(const void *p)
 {
-    return a + b;
+    return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p)));
 }
-INLINE fvec fvec_sub(fvec a, fvec b)
+INLINE fvec whole_bytes(const void *p)
 {
-    return a - b;
+    uint32_t four;
+    memcpy(&four, p, 4);
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(four)))));
 }
-INLINE fvec fvec_mul(fvec a, fvec b)
+/* No kernel of Arm asks for memory ahead. */
+INLINE void fetch(const uint8_t *p)
 {
-    return a * b;
-}
-INLINE fvec fvec_div(fvec a, fvec b)
-{
-    return a / b;
+    (void)p;
 }
 INLINE fvec fvec_fma(fvec a, fvec b, fvec c)
 {
@@ -54,24 +55,11 @@ INLINE fvec fvec_min(fvec a, fvec b)
 {
     return vbslq_f32(vcltq_f32(a, b), a, b);
 }
-INLINE fvec fvec_and(fvec v, uint32_t bits)
-{
-    return vreinterpretq_f32_u32(vreinterpretq_u32_f32(v) & vdupq_n_u32(bits));
-}
-INLINE fvec fvec_or(fvec v, fvec w)
-{
-    return vreinterpretq_f32_u32(vreinterpretq_u32_f32(v) | vreinterpretq_u32_f32(w));
-}
-INLINE fvec fvec_bf16_round(fvec v)
-{
-    uint32x4_t u = vreinterpretq_u32_f32(v), odd = (u >> 16) & vdupq_n_u32(1);
-    return fvec_and(vreinterpretq_f32_u32(u + vdupq_n_u32(0x7fff) + odd), 0xffff0000u);
-}
 
 /* 2^e for the bits that a float's exponent has */
 INLINE fvec power_neon(int32x4_t e)
 {
-    return vreinterpretq_f32_s32((e + vdupq_n_s32(127)) << 23);
+    return (fvec)((e + 127) << 23);
 }
 INLINE fvec fvec_scale(fvec p, fvec n)
 {
@@ -81,11 +69,11 @@ INLINE fvec fvec_scale(fvec p, fvec n)
 INLINE fvec fvec_scale_down(fvec p, fvec n, fvec whole)
 {
     (void)n; /* the low bits of `whole` are n */
-    return p * power_neon(vreinterpretq_s32_f32(whole));
+    return p * power_neon((int32x4_t)whole);
 }
 INLINE fvec fvec_from(fvec v, fvec x, float lo)
 {
-    return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(v), vcltq_f32(x, vdupq_n_f32(lo))));
+    return (fvec)vbicq_u32((uint32x4_t)v, vcltq_f32(x, vdupq_n_f32(lo)));
 }
 INLINE fvec fvec_to(fvec v, fvec x, float hi)
 {
@@ -109,5 +97,16 @@ INLINE float fvec_fold(fvec v)
 }
 
 #include "kernel/simd_math.h"
+
+/* Stores a panel's rows of some tokens. */
+INLINE void store_tokens(float *out, size_t ldo, fvec (*acc)[CT_LANES], int rows, int tokens, float scale)
+{
+    for (int t = 0; t < tokens; t++) {
+        float all[CT_PANEL_ROWS];
+        for (int i = 0; i < PARTS; i++)
+            fvec_store(all + VEC * i, acc[i][t] * scale);
+        memcpy(out + (size_t)t * ldo, all, (size_t)rows * sizeof *out);
+    }
+}
 
 #endif

@@ -370,9 +370,10 @@ INLINE void planes_project(float *out, size_t ldo, const struct kind kind, const
 }
 
 void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                                const struct ct_prepared *x, const struct ct_panels_next *next)
+                                const struct ct_prepared *x);
+void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                                const struct ct_prepared *x)
 {
-    (void)next;
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \

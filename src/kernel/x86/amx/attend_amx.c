@@ -2,15 +2,15 @@
 /* attend_amx.c: attention over bf16 K and V with AMX tiles, which read both as they lie (NUMERICS.md sections
  * 5 and 7): a tile of B is 32 channels of 16 keys, or 32 keys of 16 channels; one of A the same channels of
  * 16 queries, or their weights of the same keys. Between the products: attend_softmax.h. Heads that 64
- * channels at a time do not fill, and other types of KV, are left to the level below (CT_BELOW_ATTEND). */
+ * channels at a time do not fill, and other KV types, are left to the level below (CT_BELOW_ATTEND). */
 #include "kernel/contract.h"
 #include "kernel/x86/amx/tile.h"
 #include "kernel/x86/avx512/simd_avx512.h"
 #include "kernel/attend_softmax.h"
 
 #define BELOW(name) CT_PASTE(name, CT_BELOW_ATTEND)
-void BELOW(ct_attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
-void BELOW(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+void BELOW(ct_query_in_groups)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
+void BELOW(ct_attend_lines)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                             int block, float scale, float cap, float *s);
 
 enum {
@@ -27,7 +27,7 @@ static bool has_path(const struct ct_kv_head *kv)
 static void attend_query(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv)
 {
     if (!has_path(kv)) {
-        BELOW(ct_attend_query)(t, i, q, kv);
+        BELOW(ct_query_in_groups)(t, i, q, kv);
         return;
     }
     for (int d = 0; d < kv->head_dim; d += CT_GROUP) {
@@ -46,7 +46,7 @@ struct tiles {
     size_t step; /* to the next tile of a sum */
 };
 
-/* Asks for what lies like one tile of K. */
+/* Asks memory for as many lines as a tile of K has. */
 INLINE void fetch_tile(const uint8_t *p)
 {
     UNROLL for (int i = 0; i < CT_KEY_PANEL; i++) fetch(p + i * LINE);
@@ -136,10 +136,10 @@ static void attend_block_amx(struct ct_attended *a, const struct ct_queries *t, 
 {
     ct_assert_attend(a, t, kv, block, s);
     if (!has_path(kv)) {
-        BELOW(ct_attend_block)(a, t, kv, block, scale, cap, s);
+        BELOW(ct_attend_lines)(a, t, kv, block, scale, cap, s);
         return;
     }
-    const struct groups groups = groups_of(seen_by_all(a, t, block));
+    const struct groups groups = groups_seen(a, t, block);
     if (groups.end == 0)
         return;
 

@@ -10,10 +10,9 @@
 #include "kernel/x86/project_panels.h"
 
 enum {
-    FLOATS_AT_ONCE = CT_SIZE(floats), /* panels of one token */
-    INTEGERS_AT_ONCE = CT_SIZE(integers),
-    TOKENS = 4, /* of a tile: more would not fit the registers */
-    MANY = 16,  /* tokens that pay for taking the factors of a panel beforehand */
+    INTEGERS_AT_ONCE = CT_SIZE(integers), /* panels of one token */
+    TOKENS = 4,                           /* of a tile: more would not fit the registers */
+    MANY = 16,                            /* tokens that pay for taking the factors of a panel beforehand */
     CACHED = CT_SIZE(cached),
 };
 
@@ -150,10 +149,8 @@ INLINE bool pays(const struct kind kind)
 
 INLINE __m256i table_of(const struct kind kind)
 {
-    __m256i table = _mm256_setzero_si256();
+    const __m256i table = code_of(kind) == TABLE ? sixteen(kind.table) : _mm256_setzero_si256();
 
-    if (code_of(kind) == TABLE)
-        table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
     return by_weight(kind) ? table : _mm256_xor_si256(table, _mm256_set1_epi8((char)0x80));
 }
 
@@ -286,7 +283,7 @@ INLINE struct tokens tokens_at(const struct ct_prepared *p, int t)
 {
     const size_t groups = (size_t)p->cols / CT_GROUP, lanes = p->n == 1 ? 1 : CT_LANES;
     const size_t block = (size_t)t / lanes * lanes, lane = (size_t)t % lanes, g = block * groups + lane;
-    const size_t padded = ((size_t)p->n + lanes - 1) / lanes * lanes;
+    const size_t padded = ct_round_up((size_t)p->n, lanes);
 
     return (struct tokens){p->q + block * (size_t)p->cols + 4 * lane, p->scale + g, p->sum + g,
                            p->sum + padded * groups + g};
@@ -309,7 +306,7 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
     (void)next;
     if (p->n == 1) {
         struct tokens x = tokens_at(p, 0);
-        for (; r0 + INTEGERS_AT_ONCE * CT_PANEL_ROWS <= r1; r0 += INTEGERS_AT_ONCE * CT_PANEL_ROWS)
+        for (const int wide = INTEGERS_AT_ONCE * CT_PANEL_ROWS; r0 + wide <= r1; r0 += wide)
             panel_tile_avx2(out, ldo, kind, w, r0, CT_PANEL_ROWS, false, NULL, &x, groups, INTEGERS_AT_ONCE,
                             1, 1, AHEAD_OF_LINE);
         for (; r0 < r1; r0 += CT_PANEL_ROWS)
@@ -342,121 +339,6 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
                 TILE(1, false, t == 0 ? first : NOTHING);
 #undef TILE
         }
-}
-
-/* ---- floats: two chains a group (sections 3 and 5) ---- */
-
-/* Weights of 8 rows for k = 2i (odd = false) or 2i + 1 of a chunk. */
-INLINE __m256 float_weights_avx2(const enum ct_type type, const uint8_t *lines, int i, int half,
-                                 const bool odd)
-{
-    if (type == CT_F32)
-        return _mm256_loadu_ps((const float *)(const void *)(lines + 128 * i + 64 * odd + 32 * half));
-    __m256i both = ivec_load(lines + 64 * i + 32 * half);
-    if (type == CT_BF16)
-        return _mm256_castsi256_ps(odd ? _mm256_and_si256(both, _mm256_set1_epi32((int32_t)0xffff0000))
-                                       : _mm256_slli_epi32(both, 16));
-    both = odd ? _mm256_srli_epi32(both, 16) : _mm256_and_si256(both, _mm256_set1_epi32(0xffff));
-    both = _mm256_packus_epi32(both, both); /* 0 to 3 twice, 4 to 7 twice */
-    return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(both, 0x08)));
-}
-
-/* acc[2][T] += a chunk of 32 k; x[k][stride]. One broadcast serves both halves; few values live at once. */
-INLINE void add_floats(__m256 *acc, const enum ct_type type, const uint8_t *lines, const float *x,
-                       const int stride, const int T, const bool ask, size_t ahead)
-{
-    __m256 chain[2][2 * 4];
-
-    UNROLL for (int i = 0; i < 2 * T; i++) chain[0][i] = chain[1][i] = _mm256_setzero_ps();
-    UNROLL for (int i = 0; i < 16; i++)
-    {
-        if (ask) {
-            fetch(lines + (type == CT_F32 ? 128 : 64) * i + ahead);
-            if (type == CT_F32)
-                fetch(lines + 128 * i + 64 + ahead);
-        }
-        UNROLL for (int odd = 0; odd < 2; odd++)
-        {
-            __m256 low = float_weights_avx2(type, lines, i, 0, odd),
-                   high = float_weights_avx2(type, lines, i, 1, odd);
-            UNROLL for (int t = 0; t < T; t++)
-            {
-                __m256 v = _mm256_set1_ps(x[(2 * i + odd) * stride + t]);
-                chain[odd][t] = _mm256_fmadd_ps(low, v, chain[odd][t]);
-                chain[odd][T + t] = _mm256_fmadd_ps(high, v, chain[odd][T + t]);
-            }
-        }
-    }
-    UNROLL for (int i = 0; i < 2 * T; i++) acc[i] =
-        _mm256_add_ps(acc[i], _mm256_add_ps(chain[0][i], chain[1][i]));
-}
-
-INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const uint8_t *panel, int rows,
-                        int chunks, const float *x, const int stride, const int T, const bool ask,
-                        float scale)
-{
-    const int bytes = type == CT_F32 ? 2048 : 1024;
-    __m256 acc[2 * 4];
-
-    UNROLL for (int i = 0; i < 2 * T; i++) acc[i] = _mm256_setzero_ps();
-    for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP * stride)
-        add_floats(acc, type, panel, x, stride, T, ask, AHEAD);
-    store_tile_avx2(out, ldo, acc, T, rows, scale);
-}
-
-INLINE void floats_column(float *out, const enum ct_type type, const uint8_t *panel, size_t apart, int chunks,
-                          const float *x, float scale)
-{
-    const int bytes = type == CT_F32 ? 2048 : 1024;
-    __m256 acc[FLOATS_AT_ONCE][2];
-
-    UNROLL for (int j = 0; j < FLOATS_AT_ONCE; j++) acc[j][0] = acc[j][1] = _mm256_setzero_ps();
-    for (int c = 0; c < chunks; c++, panel += bytes, x += CT_GROUP) {
-        size_t ahead = ahead_of((size_t)c * (size_t)bytes, apart, FLOATS_AT_ONCE);
-        UNROLL for (int j = 0; j < FLOATS_AT_ONCE; j++)
-            add_floats(acc[j], type, panel + j * apart, x, 1, 1, true, ahead);
-    }
-    UNROLL for (int j = 0; j < FLOATS_AT_ONCE; j++)
-        store_tile_avx2(out + CT_PANEL_ROWS * j, 0, acc[j], 1, CT_PANEL_ROWS, scale);
-}
-
-INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w,
-                            int r0, int r1, const struct ct_prepared *p, enum ct_input form)
-{
-    (void)form; /* F32 and BF16 lie alike */
-    size_t apart = w->row_bytes, padded = (size_t)ct_pad_group(p->cols);
-    const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * apart;
-    int chunks = ct_pad_group(p->cols) / CT_GROUP;
-
-    for (; p->n == 1 && r0 + FLOATS_AT_ONCE * CT_PANEL_ROWS <= r1;
-         r0 += FLOATS_AT_ONCE * CT_PANEL_ROWS, panel += FLOATS_AT_ONCE * apart)
-        floats_column(out + r0, type, panel, apart, chunks, p->value, w->scale);
-    for (; r0 < r1; r0 += CT_PANEL_ROWS, panel += apart) {
-        int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
-        if (p->n == 1)
-            floats_tile(out + r0, ldo, type, panel, rows, chunks, p->value, 1, 1, true, w->scale);
-        for (int t = 0; p->n > 1 && t < p->n; t += CT_LANES) {
-            const float *x = p->value + (size_t)t * padded;
-            int left = p->n - t;
-#define TILE(at, T)                                                                                          \
-    floats_tile(out + (size_t)(t + at) * ldo + r0, ldo, type, panel, rows, chunks, x + at, CT_LANES, T,      \
-                t == 0 && at == 0, w->scale)
-            if (left >= 8) {
-                TILE(0, 3);
-                TILE(3, 3);
-                TILE(6, 2);
-            } else {
-                int at = 0;
-                for (; at + 3 <= left; at += 3)
-                    TILE(at, 3);
-                if (left - at == 2)
-                    TILE(at, 2);
-                else if (left - at == 1)
-                    TILE(at, 1);
-            }
-#undef TILE
-        }
-    }
 }
 
 /* ---- inputs in lanes (section 4) ---- */
@@ -502,12 +384,11 @@ INLINE void quantize_group(uint32_t word[8], float *scale, int32_t *sum, int32_t
     *pair = (int32_t)((uint32_t)high << 16 | ((uint32_t)low & 0xffff));
 }
 
-void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
+static void prepare_lanes_avx2(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part)
 {
     ct_assert_prepare(p, x, ldx, part);
-    const int lanes = p->n == 1 ? 1 : CT_LANES;
+    const int lanes = p->n == 1 ? 1 : CT_LANES, padded = (int)ct_round_up((size_t)p->n, (size_t)lanes);
     const size_t cols = (size_t)p->cols, groups = cols / CT_GROUP;
-    const int padded = (p->n + lanes - 1) / lanes * lanes;
     int32_t *pair = p->sum + (size_t)padded * groups;
 
     for (int t = part.t0; t < part.t1 && t < padded; t++, x += ldx) {
@@ -530,6 +411,6 @@ void CT_NAME(ct_panels_prepare)(struct ct_prepared *p, const float *x, size_t ld
 void CT_NAME(ct_panels_init)(struct ct_kernel *k)
 {
     k->layout = CT_LAYOUT_PANELS;
-    k->prepare_lanes = CT_NAME(ct_panels_prepare);
+    k->prepare_lanes = prepare_lanes_avx2;
     k->project_panels = CT_NAME(ct_panels_project);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simd_avx2.h: vectors of 256 bits for kernels of x86, of integers (ivec) and of floats (fvec): what differs
  * between the widths, under the names that avx512/simd_avx512.h has too, so that one text serves both. What
- * does not differ: simd_floats.h. Sizes of tiles: sizes.h. */
+ * does not differ: simd_x86.h. */
 #ifndef CT_SIMD_AVX2_H
 #define CT_SIMD_AVX2_H
 
@@ -19,71 +19,29 @@ typedef __m256 fvec;
 #define V(operation)    _mm256_##operation
 #define BITS(operation) _mm256_##operation##_si256
 
-INLINE ivec ivec_load(const void *p)
+/* Half as many bytes as a vector has, and a quarter. */
+INLINE __m128i load_half(const void *p)
 {
-    return _mm256_loadu_si256((const __m256i *)p);
+    return _mm_loadu_si128(p);
 }
 
-/* The bits of floats as floats, and back. */
-INLINE fvec as_floats(ivec v)
+INLINE __m128i load_quarter(const void *p)
 {
-    return _mm256_castsi256_ps(v);
-}
-
-INLINE ivec as_bits(fvec v)
-{
-    return _mm256_castps_si256(v);
-}
-
-INLINE void fetch(const uint8_t *p)
-{
-    _mm_prefetch((const char *)p, _MM_HINT_T1);
-}
-
-/* The same 4 bytes in every lane. */
-INLINE ivec same(const void *p)
-{
-    int32_t v;
-    memcpy(&v, p, 4);
-    return _mm256_set1_epi32(v);
+    return _mm_loadl_epi64(p);
 }
 
 /* The same 16 bytes in every 16. */
 INLINE ivec sixteen(const void *p)
 {
-    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128(p));
 }
 
-/* A part's f16 values, 16-bit words and bytes. */
-INLINE fvec halves(const uint8_t *p)
+/* The 16-bit words of lanes of 32 bits whose upper halves count nothing, as f16 values. */
+INLINE fvec low_halves(ivec v)
 {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-
-INLINE ivec words_unsigned(const uint8_t *p)
-{
-    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-
-INLINE ivec bytes_signed(const uint8_t *p)
-{
-    return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
-}
-
-INLINE ivec bytes_unsigned(const uint8_t *p)
-{
-    return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
-}
-
-/* Two bytes of each row as 16-bit words. */
-INLINE ivec pairs_signed(const uint8_t *p)
-{
-    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-
-INLINE ivec pairs_unsigned(const uint8_t *p)
-{
-    return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+    v = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
+    v = _mm256_packus_epi32(v, v); /* 0 to 3 twice, 4 to 7 twice */
+    return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(v, 0x08)));
 }
 
 /* Sums of two products of signed bytes, size being |w|. |w| is at most 128 and |x| at most 127: 2 * 128 * 127
@@ -102,25 +60,20 @@ INLINE ivec zero_like(ivec v, ivec like)
 /* sum + four products of unsigned and signed bytes */
 #define DOT_BYTES(sum, u, s) _mm256_dpbusd_avx_epi32(sum, u, s)
 
-/* ---- floats ---- */
-
 /* p 2^n, rounded once; n is whole and at most 150 either way: two factors, for one is no float */
 INLINE fvec fvec_scale(fvec p, fvec n)
 {
     const ivec bias = _mm256_set1_epi32(127);
     ivec e = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(e, 1);
-    fvec first = as_floats(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
-    fvec second = as_floats(_mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(e, half), bias), 23));
-    return _mm256_mul_ps(_mm256_mul_ps(p, first), second);
+    fvec first = (fvec)_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23);
+    return p * first * (fvec)_mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(e, half), bias), 23);
 }
 
 /* The same for n = whole - 1.5 2^23 that is not above 0: 2^n is a float down to -126, and 0 at -127. */
 INLINE fvec fvec_scale_down(fvec p, fvec n, fvec whole)
 {
     (void)n; /* the low bits of `whole` are n */
-    ivec power =
-        _mm256_add_epi32(_mm256_slli_epi32(_mm256_castps_si256(whole), 23), _mm256_set1_epi32(127 << 23));
-    return _mm256_mul_ps(p, as_floats(power));
+    return p * (fvec)_mm256_add_epi32(_mm256_slli_epi32((ivec)whole, 23), _mm256_set1_epi32(127 << 23));
 }
 
 /* v, but 0 where x < lo */
@@ -142,40 +95,24 @@ INLINE fvec fvec_within(fvec v, int first, int last)
     const ivec lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     ivec outside = _mm256_or_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(first), lane),
                                    _mm256_cmpgt_epi32(lane, _mm256_set1_epi32(last)));
-    return _mm256_blendv_ps(v, _mm256_set1_ps(-__builtin_inff()), as_floats(outside));
+    return _mm256_blendv_ps(v, _mm256_set1_ps(-__builtin_inff()), (fvec)outside);
 }
 
-INLINE float fvec_largest(fvec v)
-{
-    __m128 m = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
-    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
-}
+#define fvec_largest(v) fold_most(v)
+#define fvec_fold(v)    fold_sum(v)
 
-/* The sum of all lanes, halves of what is left one upon the other. */
-INLINE float fvec_fold(fvec v)
-{
-    __m128 m = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    m = _mm_add_ps(m, _mm_movehl_ps(m, m));
-    return _mm_cvtss_f32(_mm_add_ss(m, _mm_movehdup_ps(m)));
-}
+#include "kernel/x86/simd_x86.h"
 
 /* Stores a panel's rows of one token. */
 INLINE void store_rows(float *out, const fvec acc[PARTS], int rows, float scale)
 {
-    fvec s = _mm256_set1_ps(scale), low = _mm256_mul_ps(acc[0], s), high = _mm256_mul_ps(acc[1], s);
     float all[CT_PANEL_ROWS];
+    float *to = rows == CT_PANEL_ROWS ? out : all;
 
-    if (rows == CT_PANEL_ROWS) {
-        _mm256_storeu_ps(out, low);
-        _mm256_storeu_ps(out + VEC, high);
-        return;
-    }
-    _mm256_storeu_ps(all, low);
-    _mm256_storeu_ps(all + VEC, high);
-    memcpy(out, all, (size_t)rows * sizeof *out);
+    fvec_store(to, acc[0] * scale);
+    fvec_store(to + VEC, acc[1] * scale);
+    if (rows < CT_PANEL_ROWS)
+        memcpy(out, all, (size_t)rows * sizeof *out);
 }
-
-#include "kernel/x86/simd_floats.h"
 
 #endif

@@ -11,7 +11,7 @@
 /* `panels` panels at once, `apart` bytes from one to the next: as many streams from memory. How many of them
  * and of tokens fit the 32 registers: panels * T <= 16 sums in flight. Tokens are taken by fours, which lie
  * side by side (struct tokens). */
-enum { MOST = 16, FOUR = 4, WIDE = 12 };
+enum { MOST = 16, FOUR = 4 };
 
 /* ---- memory ---- */
 
@@ -52,7 +52,7 @@ INLINE void store_tile_avx512(float *out, size_t ldo, const __m512 *acc, const i
  * Else: the nibbles as they are, and |w| beside x with the sign of w: |w| is at most 128 and |x| at most 127,
  * so two products fit 16 bits: 2 * 128 * 127 = 32512. */
 #ifdef CT_DOT_VNNI
-enum { TABLE_ZERO = 128 };
+enum { TABLE_ZERO = 128, WIDE = 12 };
 
 INLINE void dot_avx512(__m512i *sum, const struct kind kind, const __m512i *w, const int panels,
                        const struct tokens *x, size_t at, const int T)
@@ -65,7 +65,7 @@ INLINE void dot_avx512(__m512i *sum, const struct kind kind, const __m512i *w, c
     }
 }
 #else
-enum { TABLE_ZERO = 0 };
+enum { TABLE_ZERO = 0, WIDE = 0 };
 
 INLINE void dot_avx512(__m512i *sum, const struct kind kind, const __m512i *w, const int panels,
                        const struct tokens *x, size_t at, const int T)
@@ -110,8 +110,7 @@ INLINE __m512i codes(const struct kind kind)
 {
     if (code_of(kind) != TABLE)
         return _mm512_setzero_si512();
-    __m512i t = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)kind.table));
-    return _mm512_xor_si512(t, _mm512_set1_epi8((char)TABLE_ZERO));
+    return _mm512_xor_si512(sixteen(kind.table), _mm512_set1_epi8((char)TABLE_ZERO));
 }
 
 /* acc[panel][t] += group g of each panel's chunk, of which there are one or two; it is group x_group of the
@@ -208,33 +207,18 @@ INLINE struct tokens four_from(const struct ct_prepared *p, int t)
                            p->sum + block * groups + lane, NULL};
 }
 
-/* One block of tokens over `panels` panels; lanes that no token has may be computed, and are dropped. */
-INLINE void block(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
-                  const uint8_t *panel, int rows, const struct tokens *x, const int panels, int tokens,
-                  const bool asks, struct ahead ahead)
+/* Panels that n tokens read side by side where so many rows are left; one token `most`, if they are short. */
+INLINE int panels_at_once(const struct ct_weight *w, int n, int rows, const int most)
 {
-#define TILE(T) panel_tile_avx512(out, ldo, kind, w, panel, rows, x, panels, CT_LANES, T, tokens, asks, ahead)
-    if (tokens > 4 && panels < 4)
-        TILE(8);
-    else if (tokens > 2)
-        TILE(4);
-    else
-        TILE(2);
-#undef TILE
-}
-
-/* Panels that n tokens read side by side, where so many rows are left. */
-INLINE int panels_at_once(const struct ct_weight *w, int n, int rows)
-{
-    const int fit = rows / CT_PANEL_ROWS, most = w->row_bytes > LONG_PANEL ? 4 : CT_SIZE(integers);
+    const int fit = rows / CT_PANEL_ROWS, streams = w->row_bytes > LONG_PANEL ? 4 : most;
 
     if (n == 1)
-        return fit >= most ? most : fit >= 4 ? 4 : 1;
+        return fit >= streams ? streams : fit >= 4 && most > 1 ? 4 : 1;
     return n <= 4 && fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
 }
 
 /* What `panels` panels from row r0 on ask for: the next as many, in this call or after it. */
-INLINE struct stream next_stream(const struct ct_weight *w, int r0, int r1, int n, int panels,
+INLINE struct stream next_stream(const struct ct_weight *w, int r0, int r1, int n, int panels, const int most,
                                  const struct ct_panels_next *next)
 {
     int then = r0 + panels * CT_PANEL_ROWS;
@@ -244,110 +228,97 @@ INLINE struct stream next_stream(const struct ct_weight *w, int r0, int r1, int 
         then = next->r0;
         r1 = next->r1;
     }
-    if (then >= r1 || (panels > 1 && panels_at_once(w, n, r1 - then) != panels))
+    if (then >= r1 || (panels > 1 && panels_at_once(w, n, r1 - then, most) != panels))
         return (struct stream){NULL, 0};
     return stream_from(w, then);
+}
+
+/* One token and `most` panels side by side. */
+INLINE void column(float *out, const struct kind kind, const struct ct_weight *w, int r0, int r1,
+                   const struct ct_prepared *p, const struct ct_panels_next *next, const int most)
+{
+    const struct tokens x = four_from(p, 0);
+    struct ahead ahead = {.asked = false};
+
+    for (int panels; r0 < r1; r0 += panels * CT_PANEL_ROWS) {
+        panels = panels_at_once(w, 1, r1 - r0, most);
+        ahead.next = next_stream(w, r0, r1, 1, panels, most, next);
+        ahead.distance = panels == 4 && w->row_bytes <= LONG_PANEL ? 2048 : 1024;
+#define COLUMN(panels)                                                                                       \
+    panel_tile_avx512(out + r0, 0, kind, w, stream_from(w, r0).at, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x,       \
+                      panels, 1, 1, 1, true, ahead)
+        if (most == 8 && panels == 8)
+            COLUMN(8);
+        else if (panels == 4)
+            COLUMN(4);
+        else
+            COLUMN(1);
+#undef COLUMN
+        ahead.asked = ahead.next.at != NULL;
+    }
 }
 
 INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
                               int r0, int r1, const struct ct_prepared *p, float *scratch,
                               const struct ct_panels_next *next)
 {
-    const int n = p->n;
-    struct ahead ahead = {.asked = false};
-
-    (void)scratch;
-    for (int panels; r0 < r1; r0 += panels * CT_PANEL_ROWS) {
-        const uint8_t *panel = stream_from(w, r0).at;
-        int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
-
-        panels = panels_at_once(w, n, r1 - r0);
-        ahead.next = next_stream(w, r0, r1, n, panels, next);
-        ahead.distance = n == 1 && (panels == 8 || w->row_bytes > LONG_PANEL) ? 1024 : 2048;
-        for (int t = 0; t < n; t += CT_LANES) {
-            const struct tokens first = four_from(p, t);
-            const struct tokens x[] = {first,
-                                       {first.q + 4 * FOUR, first.scale + FOUR, first.sum + FOUR, NULL}};
-            float *to = out + (size_t)t * ldo + r0;
-            int tokens = CT_MIN(CT_LANES, n - t);
-#define COLUMN(panels) panel_tile_avx512(to, ldo, kind, w, panel, rows, x, panels, 1, 1, 1, true, ahead)
-#define BLOCK(panels)  block(to, ldo, kind, w, panel, rows, x, panels, tokens, t == 0, ahead)
-            if (n == 1 && panels == 8)
-                COLUMN(8);
-            else if (n == 1 && panels == 4)
-                COLUMN(4);
-            else if (n == 1)
-                COLUMN(1);
-            else if (panels == 4)
-                BLOCK(4);
-            else if (panels == 2)
-                BLOCK(2);
-            else
-                BLOCK(1);
-#undef COLUMN
-#undef BLOCK
-        }
-        ahead.asked = ahead.next.at != NULL;
-    }
-}
-
-/* One token and short panels where memory delivers one stream best: one panel after another. */
-INLINE void one_stream(float *out, const struct kind kind, const struct ct_weight *w, int r0, int r1,
-                       const struct ct_prepared *p, const struct ct_panels_next *next)
-{
-    const struct tokens x = four_from(p, 0);
-    struct ahead ahead = {.distance = 1024, .asked = false};
-
-    for (; r0 < r1; r0 += CT_PANEL_ROWS) {
-        ahead.next = next_stream(w, r0, r1, 1, 1, next);
-        panel_tile_avx512(out + r0, 0, kind, w, stream_from(w, r0).at, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, 1,
-                          1, 1, 1, true, ahead);
-        ahead.asked = ahead.next.at != NULL;
-    }
-}
-
-#ifdef CT_DOT_VNNI
-/* Many tokens of nibbles: twelve at a time, so that fewer are unpacked, and one panel after another. */
-INLINE void many_tokens(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                        int r1, const struct ct_prepared *p, const struct ct_panels_next *next)
-{
+    const int n = p->n, most = CT_SIZE(integers);
+    /* Many tokens of nibbles are taken by twelve, so that fewer are unpacked, and one panel after another. */
+    const bool wide = WIDE > 0 && code_of(kind) != BYTE && n > WIDE;
     struct ahead ahead = {.distance = 2048, .asked = false};
 
-    for (; r0 < r1; r0 += CT_PANEL_ROWS) {
+    (void)scratch;
+    if (n == 1) {
+        column(out, kind, w, r0, r1, p, next, most);
+        return;
+    }
+    for (int panels; r0 < r1; r0 += panels * CT_PANEL_ROWS) {
         const uint8_t *panel = stream_from(w, r0).at;
-        const int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
+        const int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0), step = wide ? WIDE : CT_LANES;
 
-        ahead.next = next_stream(w, r0, r1, p->n, 1, next);
-        for (int t = 0; t < p->n; t += WIDE) {
+        panels = wide ? 1 : panels_at_once(w, n, r1 - r0, most);
+        ahead.next = next_stream(w, r0, r1, n, panels, most, next);
+        for (int t = 0; t < n; t += step) {
             const struct tokens x[] = {four_from(p, t), four_from(p, t + FOUR), four_from(p, t + 2 * FOUR)};
-            const int tokens = CT_MIN(WIDE, p->n - t);
-#define TILE(T)                                                                                              \
-    panel_tile_avx512(out + (size_t)t * ldo + r0, ldo, kind, w, panel, rows, x, 1, CT_LANES, T, tokens,      \
+            const int tokens = CT_MIN(step, n - t);
+/* Lanes that no token has may be computed, and are dropped. */
+#define TILE(side, T)                                                                                        \
+    panel_tile_avx512(out + (size_t)t * ldo + r0, ldo, kind, w, panel, rows, x, side, CT_LANES, T, tokens,   \
                       t == 0, ahead)
-            if (tokens > 2 * FOUR)
-                TILE(WIDE);
-            else if (tokens > FOUR)
-                TILE(2 * FOUR);
+            if (panels == 4 && tokens > 2)
+                TILE(4, 4);
+            else if (panels == 4)
+                TILE(4, 2);
+            else if (panels == 2 && tokens > 4)
+                TILE(2, 8);
+            else if (panels == 2 && tokens > 2)
+                TILE(2, 4);
+            else if (panels == 2)
+                TILE(2, 2);
+            else if (wide && tokens > 8)
+                TILE(1, 12);
+            else if (tokens > 4)
+                TILE(1, 8);
+            else if (tokens > 2)
+                TILE(1, 4);
             else
-                TILE(FOUR);
+                TILE(1, 2);
 #undef TILE
         }
         ahead.asked = ahead.next.at != NULL;
     }
 }
 
-static void project_many(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                         const struct ct_prepared *x, enum ct_input form, float *scratch,
-                         const struct ct_panels_next *next)
+/* For processors whose memory delivers one stream best. */
+static void project_one_stream(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                               const struct ct_prepared *x, enum ct_input form, float *scratch,
+                               const struct ct_panels_next *next)
 {
     ct_assert_project(out, ldo, w, r0, r1, x, form);
-    switch (x->n > WIDE ? w->type : CT_TYPE_COUNT) {
+    switch (x->n == 1 ? w->type : CT_TYPE_COUNT) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
-        if (code_of((struct kind){__VA_ARGS__}) == BYTE)                                                     \
-            CT_NAME(ct_panels_project)(out, ldo, w, r0, r1, x, form, scratch, next);                         \
-        else                                                                                                 \
-            many_tokens(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x, next);                           \
+        column(out, (struct kind){__VA_ARGS__}, w, r0, r1, x, next, 1);                                      \
         break;
         CT_KINDS_OF_LINES(KIND)
 #undef KIND
@@ -355,119 +326,10 @@ static void project_many(float *out, size_t ldo, const struct ct_weight *w, int 
         CT_NAME(ct_panels_project)(out, ldo, w, r0, r1, x, form, scratch, next);
     }
 }
-#define MANY_TOKENS project_many
-#else
-#define MANY_TOKENS CT_NAME(ct_panels_project)
-#endif
-
-static void project_one_stream(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                               const struct ct_prepared *x, enum ct_input form, float *scratch,
-                               const struct ct_panels_next *next)
-{
-    ct_assert_project(out, ldo, w, r0, r1, x, form);
-    switch (x->n == 1 && w->row_bytes <= LONG_PANEL ? w->type : CT_TYPE_COUNT) {
-#define KIND(type, ...)                                                                                      \
-    case type:                                                                                               \
-        one_stream(out, (struct kind){__VA_ARGS__}, w, r0, r1, x, next);                                     \
-        break;
-        CT_KINDS_OF_LINES(KIND)
-#undef KIND
-    default:
-        MANY_TOKENS(out, ldo, w, r0, r1, x, form, scratch, next);
-    }
-}
-
-/* ---- floats: two chains a group (sections 3 and 5) ---- */
-
-/* Weights of a panel for k = 2i (odd = false) or 2i + 1 of a chunk. */
-INLINE __m512 float_weights_avx512(const enum ct_type type, const uint8_t *lines, int i, const bool odd)
-{
-    if (type == CT_F32)
-        return _mm512_loadu_ps((const void *)(lines + 128 * i + 64 * odd));
-    __m512i both = ivec_load(lines + 64 * i);
-    if (type == CT_BF16)
-        return _mm512_castsi512_ps(odd ? _mm512_and_si512(both, _mm512_set1_epi32((int32_t)0xffff0000))
-                                       : _mm512_slli_epi32(both, 16));
-    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(odd ? _mm512_srli_epi32(both, 16) : both));
-}
-
-/* acc[panel][t] += a chunk of 32 k; x[k][stride]. One chain after the other: sixteen sums at a time fit the
- * registers, and the second time the lines come from the nearest cache. */
-INLINE void add_floats(__m512 *acc, const enum ct_type type, const uint8_t *lines, size_t apart,
-                       const float *x, const int panels, const int stride, const int T, const bool ahead)
-{
-    const int bytes = type == CT_F32 ? 128 : 64; /* of two k */
-    __m512 chain[2][MOST];
-
-    UNROLL for (int odd = 0; odd < 2; odd++)
-    {
-        UNROLL for (int i = 0; i < panels * T; i++) chain[odd][i] = _mm512_setzero_ps();
-        _Pragma("GCC unroll 4") for (int i = 0; i < 16; i++)
-        {
-            const float *v = x + (2 * i + odd) * stride;
-            UNROLL for (int j = 0; j < panels; j++)
-            {
-                const uint8_t *at = lines + (size_t)j * apart;
-                __m512 w = float_weights_avx512(type, at, i, odd);
-                if (ahead && (odd == 0 || type == CT_F32))
-                    fetch(at + bytes * i + 64 * (odd && type == CT_F32) + AHEAD / 2);
-                UNROLL for (int t = 0; t < T; t++) chain[odd][j * T + t] =
-                    _mm512_fmadd_ps(w, _mm512_set1_ps(v[t]), chain[odd][j * T + t]);
-            }
-        }
-    }
-    UNROLL for (int i = 0; i < panels * T; i++) acc[i] =
-        _mm512_add_ps(acc[i], _mm512_add_ps(chain[0][i], chain[1][i]));
-}
-
-INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w, int r0,
-                        int rows, const float *x, const int panels, const int stride, const int T, int tokens,
-                        const bool ahead)
-{
-    const int bytes = type == CT_F32 ? 2048 : 1024;
-    const uint8_t *lines = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
-    __m512 acc[MOST];
-
-    UNROLL for (int i = 0; i < panels * T; i++) acc[i] = _mm512_setzero_ps();
-    for (int c = ct_pad_group(w->cols) / CT_GROUP; c > 0; c--, lines += bytes, x += CT_GROUP * stride)
-        add_floats(acc, type, lines, w->row_bytes, x, panels, stride, T, ahead);
-    UNROLL for (int j = 0; j < panels; j++)
-        store_tile_avx512(out + j * CT_PANEL_ROWS, ldo, acc + j * T, T, rows, tokens, w->scale);
-}
-
-INLINE void CT_NAME(floats)(float *out, size_t ldo, const enum ct_type type, const struct ct_weight *w,
-                            int r0, int r1, const struct ct_prepared *p, enum ct_input form)
-{
-    const int n = p->n;
-
-    (void)form; /* F32 and BF16 lie alike */
-    while (r0 < r1) {
-        int fit = (r1 - r0) / CT_PANEL_ROWS, rows = CT_MIN(CT_PANEL_ROWS, r1 - r0), panels = 1;
-        for (int t = 0; t < n; t += CT_LANES) {
-            const float *x = p->value + (size_t)t * (size_t)ct_pad_group(p->cols);
-            float *to = out + (size_t)t * ldo + r0;
-            int tokens = CT_MIN(CT_LANES, n - t);
-#define TILE(most, lanes, T)                                                                                 \
-    floats_tile(to, ldo, type, w, r0, rows, x, panels = most, lanes, T, tokens, t == 0)
-            if (n == 1 && fit >= CT_SIZE(floats))
-                TILE(CT_SIZE(floats), 1, 1);
-            else if (n == 1)
-                TILE(1, 1, 1);
-            else if (n <= 4 && fit >= 4)
-                TILE(4, CT_LANES, 4);
-            else if (fit >= 2)
-                TILE(2, CT_LANES, 8);
-            else
-                TILE(1, CT_LANES, 8);
-#undef TILE
-        }
-        r0 += panels * CT_PANEL_ROWS;
-    }
-}
 
 void CT_NAME(ct_panels_init)(struct ct_kernel *k)
 {
-    k->project_panels = MANY_TOKENS;
+    k->project_panels = CT_NAME(ct_panels_project);
 }
 
 void CT_NAME(ct_panels_init_one_stream)(struct ct_kernel *k)

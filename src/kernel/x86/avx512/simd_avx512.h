@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simd_avx512.h: vectors of 512 bits for kernels of x86, of integers (ivec) and of floats (fvec). What the
- * names mean: avx2/simd_avx2.h. Sizes of tiles: sizes.h. */
+ * names mean: avx2/simd_avx2.h. */
 #ifndef CT_SIMD_AVX512_H
 #define CT_SIMD_AVX512_H
 
@@ -18,71 +18,24 @@ typedef __m512 fvec;
 #define V(operation)    _mm512_##operation
 #define BITS(operation) _mm512_##operation##_si512
 
-INLINE ivec ivec_load(const void *p)
+INLINE __m256i load_half(const void *p)
 {
-    return _mm512_loadu_si512(p);
+    return _mm256_loadu_si256(p);
 }
 
-INLINE fvec as_floats(ivec v)
+INLINE __m128i load_quarter(const void *p)
 {
-    return _mm512_castsi512_ps(v);
-}
-
-INLINE ivec as_bits(fvec v)
-{
-    return _mm512_castps_si512(v);
-}
-
-INLINE void fetch(const uint8_t *p)
-{
-    _mm_prefetch((const char *)p, _MM_HINT_T1);
-}
-
-INLINE ivec same(const void *p)
-{
-    int32_t v;
-    memcpy(&v, p, 4);
-    return _mm512_set1_epi32(v);
+    return _mm_loadu_si128(p);
 }
 
 INLINE ivec sixteen(const void *p)
 {
-    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)p));
+    return _mm512_broadcast_i32x4(_mm_loadu_si128(p));
 }
 
-INLINE __m256i load_half(const uint8_t *p)
+INLINE fvec low_halves(ivec v)
 {
-    return _mm256_loadu_si256((const __m256i *)(const void *)p);
-}
-
-INLINE fvec halves(const uint8_t *p)
-{
-    return _mm512_cvtph_ps(load_half(p));
-}
-
-INLINE ivec words_unsigned(const uint8_t *p)
-{
-    return _mm512_cvtepu16_epi32(load_half(p));
-}
-
-INLINE ivec bytes_signed(const uint8_t *p)
-{
-    return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-
-INLINE ivec bytes_unsigned(const uint8_t *p)
-{
-    return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-
-INLINE ivec pairs_signed(const uint8_t *p)
-{
-    return _mm512_cvtepi8_epi16(load_half(p));
-}
-
-INLINE ivec pairs_unsigned(const uint8_t *p)
-{
-    return _mm512_cvtepu8_epi16(load_half(p));
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(v));
 }
 
 INLINE ivec signed_pairs(ivec size, ivec w, ivec x)
@@ -98,18 +51,8 @@ INLINE ivec zero_like(ivec v, ivec like)
 
 #define DOT_BYTES(sum, u, s) _mm512_dpbusd_epi32(sum, u, s)
 
-/* ---- floats ---- */
-
-INLINE fvec fvec_scale(fvec p, fvec n)
-{
-    return _mm512_scalef_ps(p, n);
-}
-
-INLINE fvec fvec_scale_down(fvec p, fvec n, fvec whole)
-{
-    (void)whole;
-    return _mm512_scalef_ps(p, n);
-}
+#define fvec_scale(p, n)             _mm512_scalef_ps(p, n)
+#define fvec_scale_down(p, n, whole) ((void)(whole), _mm512_scalef_ps(p, n))
 
 INLINE fvec fvec_from(fvec v, fvec x, float lo)
 {
@@ -133,27 +76,14 @@ INLINE __m256 upper(fvec v)
     return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1));
 }
 
-INLINE float fvec_largest(fvec v)
-{
-    __m256 h = _mm256_max_ps(_mm512_castps512_ps256(v), upper(v));
-    __m128 m = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
-    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
-    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
-}
+#define fvec_largest(v) fold_most(_mm256_max_ps(_mm512_castps512_ps256(v), upper(v)))
+#define fvec_fold(v)    fold_sum(_mm512_castps512_ps256(v) + upper(v))
 
-INLINE float fvec_fold(fvec v)
-{
-    __m256 h = _mm256_add_ps(_mm512_castps512_ps256(v), upper(v));
-    __m128 m = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
-    m = _mm_add_ps(m, _mm_movehl_ps(m, m));
-    return _mm_cvtss_f32(_mm_add_ss(m, _mm_movehdup_ps(m)));
-}
+#include "kernel/x86/simd_x86.h"
 
 INLINE void store_rows(float *out, const fvec acc[PARTS], int rows, float scale)
 {
-    _mm512_mask_storeu_ps(out, (__mmask16)((1u << rows) - 1), _mm512_mul_ps(acc[0], _mm512_set1_ps(scale)));
+    _mm512_mask_storeu_ps(out, (__mmask16)((1u << rows) - 1), acc[0] * scale);
 }
-
-#include "kernel/x86/simd_floats.h"
 
 #endif

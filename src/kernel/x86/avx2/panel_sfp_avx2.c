@@ -1,6 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* panel_sfp_avx2.c: products over panels of SFP codes with 256-bit vectors (panel_sfp.h); compiled for AVX2
- * and again for AVX-VNNI. */
-#include "kernel/x86/avx2/simd_avx2.h"
-
-#include "kernel/x86/panel_sfp.h"
