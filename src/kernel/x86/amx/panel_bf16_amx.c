@@ -6,7 +6,7 @@
 
 enum {
     CHUNK = CT_GROUP * CT_PANEL_ROWS * 2, /* bytes of a tile */
-    DEEP = 72, /* chunks of k whose inputs stay in the cache beside those of so many tokens */
+    DEEP = CT_SIZE(deep) / CT_GROUP,      /* chunks of k at a time */
 };
 
 static const struct ct_tile_config of_values = {

@@ -15,10 +15,6 @@ enum { MOST = 16, FOUR = 4 };
 
 /* ---- memory ---- */
 
-/* Bytes of a panel that would leave a small first cache nothing of the input: it is read four panels at a
- * time on every processor, since they share each reading of the input. */
-enum { LONG_PANEL = 32 << 10 };
-
 /* Panels side by side, read from or asked for. */
 struct stream {
     const uint8_t *at; /* of the first panel */
@@ -210,7 +206,7 @@ INLINE struct tokens four_from(const struct ct_prepared *p, int t)
 /* Panels that n tokens read side by side where so many rows are left; one token `most`, if they are short. */
 INLINE int panels_at_once(const struct ct_weight *w, int n, int rows, const int most)
 {
-    const int fit = rows / CT_PANEL_ROWS, streams = w->row_bytes > LONG_PANEL ? 4 : most;
+    const int fit = rows / CT_PANEL_ROWS, streams = w->row_bytes > CT_SIZE(long_panel) ? 4 : most;
 
     if (n == 1)
         return fit >= streams ? streams : fit >= 4 && most > 1 ? 4 : 1;
@@ -243,7 +239,7 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
     for (int panels; r0 < r1; r0 += panels * CT_PANEL_ROWS) {
         panels = panels_at_once(w, 1, r1 - r0, most);
         ahead.next = next_stream(w, r0, r1, 1, panels, most, next);
-        ahead.distance = panels == 4 && w->row_bytes <= LONG_PANEL ? 2048 : 1024;
+        ahead.distance = panels == 4 && w->row_bytes <= CT_SIZE(long_panel) ? 2048 : 1024;
 #define COLUMN(panels)                                                                                       \
     panel_tile_avx512(out + r0, 0, kind, w, stream_from(w, r0).at, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x,       \
                       panels, 1, 1, 1, true, ahead)
