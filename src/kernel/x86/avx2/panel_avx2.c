@@ -25,8 +25,8 @@ struct begin {
     float minimum[TOKENS];
 } __attribute__((aligned(16)));
 
-/* What 4 k of 16 rows are multiplied as: codes or weights of both halves, and in float_weights_avx2() the
- * magnitudes behind them. */
+/* 4 k of 16 rows as they are multiplied: codes or weights of both halves; where by_weight() says so, then
+ * their magnitudes. */
 struct factors {
     __m256i v[4];
 };
@@ -79,8 +79,7 @@ INLINE __m128i first_sum(const struct kind kind, __m128i xsum, __m128i pair)
     return by_weight(kind) ? _mm_setzero_si128() : _mm_mullo_epi16(pair, _mm_set1_epi16((short)-kind.zero));
 }
 
-/* Written out, because integer additions may be reordered, and compilers do that at the price of spilling
- * every product. */
+/* In assembly, because compilers reorder integer additions, and then spill every product. */
 INLINE void dot_avx2(__m256i *low, __m256i *high, const struct kind kind, const struct factors *w,
                      const int8_t *x)
 {
@@ -116,7 +115,7 @@ INLINE __m256 total(const struct kind kind, __m256i sum)
 
 #endif
 
-/* Factor i of 8 of a group whose lines are as stored. */
+/* Makes factor i of 8 of a group from its stored lines. */
 INLINE void take(struct factors *f, const struct kind kind, const uint8_t *line, int i, __m256i table)
 {
     UNROLL for (int half = 0; half < 2; half++)
@@ -135,13 +134,13 @@ INLINE void take(struct factors *f, const struct kind kind, const uint8_t *line,
     }
 }
 
-/* Bytes of a group of factors that were taken beforehand, for many tokens. */
+/* Bytes of the factors of a group, where they are kept for many tokens. */
 INLINE int factor_bytes(const struct kind kind)
 {
     return by_weight(kind) ? 8 * 128 : 8 * 64;
 }
 
-/* Whether a factor is more than what is stored. */
+/* Whether keeping factors pays: they are more than the stored bytes. */
 INLINE bool pays(const struct kind kind)
 {
     return by_weight(kind) || code_of(kind) != BYTE;
@@ -154,7 +153,7 @@ INLINE __m256i table_of(const struct kind kind)
     return by_weight(kind) ? table : _mm256_xor_si256(table, _mm256_set1_epi8((char)0x80));
 }
 
-/* Takes the factors of a whole panel. */
+/* Makes the factors of a whole panel. */
 INLINE void take_all(uint8_t *to, const struct kind kind, const uint8_t *chunk, int groups)
 {
     const __m256i table = table_of(kind);
@@ -172,7 +171,8 @@ INLINE void take_all(uint8_t *to, const struct kind kind, const uint8_t *chunk, 
     }
 }
 
-/* What group g begins with. lanes is how the tokens of x lie: one, or TOKENS are there to be read. */
+/* Fills b for group g. lanes: how many tokens of x lie side by side; where there are more than one, TOKENS
+ * are read. */
 INLINE void begin_group(struct begin *b, const struct kind kind, const struct tokens *x, int g,
                         const int lanes)
 {
@@ -188,8 +188,8 @@ INLINE void begin_group(struct begin *b, const struct kind kind, const struct to
         _mm_store_ps(b->minimum, _mm_mul_ps(scale, _mm_cvtepi32_ps(xsum)));
 }
 
-/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that the group is in, taken its factors
- * where they were taken before. A broadcast serves both halves. */
+/* acc[half][t] += group g for 16 rows and T tokens; chunk is the one that holds the group; `before`:
+ * its factors were made before, and are in `taken`. A broadcast serves both halves. */
 INLINE void panel_group_avx2(__m256 *acc, const struct kind kind, const uint8_t *chunk, const bool before,
                              const uint8_t *taken, int g, const struct tokens *x, const int lanes,
                              const int T, const struct begin *begin, const bool ask, size_t ahead,
@@ -247,8 +247,8 @@ INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
     return at + AHEAD < apart ? AHEAD : AHEAD + (size_t)(panels - 1) * apart;
 }
 
-/* `panels` panels, one after another in memory, and T tokens: as many streams from memory. Factors of the one
- * panel may have been taken before. */
+/* `panels` panels, one after another in memory, and T tokens: as many streams from memory. Factors of a single
+ * panel may have been made before. */
 INLINE void panel_tile_avx2(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
                             int rows, const bool before, const uint8_t *taken, const struct tokens *x,
                             int groups, const int panels, const int lanes, const int T, const enum ask ask)
