@@ -255,7 +255,7 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
         return CARAT_OK;
     }
     f->kind = CT_FILE_HF;
-    /* also beside whole weights, which would run as if it were not there */
+    /* refused beside whole weights, too: they would run as if the adapter were not there */
     CT_TRY(ct_file_take(f, "adapter_config.json", &bytes, &path, err));
     if (bytes.data)
         return ct_fail(err, CARAT_E_UNSUPPORTED,

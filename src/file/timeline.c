@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline.c: see timeline.h. A file is trusted in nothing, whatever its hashes say: they show damage, not
- * malice. */
+/* timeline.c: reads and checks timeline files (timeline.h). Hashes show damage, not malice: every field is
+ * checked, whatever they say. */
 #include "file/timeline.h"
 
 #include "base/hash.h"

@@ -94,6 +94,7 @@ struct parser {
     char error[400];
 };
 
+/* A control token, which is never part of a name or a value. */
 static bool is_mark(const struct parser *p, int32_t id)
 {
     return ct_piece_is_control(p->t, id) && id != p->t->unknown;
@@ -110,7 +111,7 @@ static void spell_part(struct parser *p, const int32_t *id, int n, bool call)
     p->text.n = p->json.n = 0;
     text_put(&p->text, "", 0);
     for (int k = 0; k < n; k++) {
-        if (is_mark(p, id[k])) /* it does not finish half a character before it */
+        if (is_mark(p, id[k])) /* a character that is cut off before it stays cut off */
             text_put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
         p->begin[k] = p->text.n;
         text_put(&p->text, piece, ct_detokenizer_push(&d, id[k], piece, sizeof piece));

@@ -20,7 +20,6 @@
  *    vocabulary nothing can ever merge, so the run is cut there. This is exact for any vocabulary; for Gemma
  *    it means one word at a time.
  * 4. A character without a piece becomes byte tokens (before merging for JSON, after it for the others). */
-#include <stdlib.h>
 
 #include "base/utf8.h"
 #include "text/tokenizer/bpe.h"
