@@ -8,6 +8,7 @@
 
 #include <carat_generate.h>
 
+#include "engine/engine.h"
 #include "engine/sample/chain.h"
 #include "kernel/kernel.h"
 
@@ -168,6 +169,60 @@ static void draws_read_what_their_links_need(void **unused)
     assert_int_equal(ct_chain_best(&s), 0);
     s.temperature = 0; /* nobody looks at it */
     assert_int_equal(ct_chain_best(&s), 0);
+}
+
+/* With one link that does something before top_k, after temperature or not. */
+static int best_behind(carat_link link, bool tempered)
+{
+    const carat_link links[] = {CARAT_LINK_TEMPERATURE, link, CARAT_LINK_TOP_K};
+    carat_chain c;
+    carat_sampling s = {.temperature = 1, .top_k = 40, .top_p = 0.9f, .min_p = 0.1f, .chain = &c};
+
+    carat_chain_default(&c);
+    c.typical_p = c.xtc_probability = 0.5f;
+    c.dry_multiplier = c.repeat_penalty = 2;
+    c.links = links + !tempered;
+    c.n_links = 2 + tempered;
+    return ct_chain_best(&s);
+}
+
+static void links_before_top_k_read_all(void **unused)
+{
+    (void)unused;
+    for (int tempered = 0; tempered < 2; tempered++) {
+        assert_int_equal(best_behind(CARAT_LINK_PENALTIES, tempered), tempered ? 0 : 40);
+        assert_int_equal(best_behind(CARAT_LINK_DRY, tempered), tempered ? 0 : 40);
+        assert_int_equal(best_behind(CARAT_LINK_TYPICAL, tempered), 0);
+        assert_int_equal(best_behind(CARAT_LINK_TOP_P, tempered), 0);
+        assert_int_equal(best_behind(CARAT_LINK_MIN_P, tempered), 0);
+        assert_int_equal(best_behind(CARAT_LINK_XTC, tempered), 0);
+    }
+}
+
+static void ids_read_apart_ascend(void **unused)
+{
+    static const carat_bias biases[] = {{9, 1}, {3, 1}, {17, 1}, {1, 1}, {8, 1}, {2, 1}, {11, 1}};
+    static const int32_t banned[] = {8, 30, 3, 4};
+    carat_engine_options o = options(1, 16, MOST);
+    struct rig r = rig_open(model, &o);
+    int32_t apart[CT_MOST_APART];
+    carat_sampling s;
+    carat_chain c;
+
+    (void)unused;
+    carat_sampling_default(model, &s);
+    carat_chain_default(&c);
+    c.biases = biases;
+    s.chain = &c;
+    s.banned = banned;
+    for (c.n_biases = 0; c.n_biases <= (int)CT_COUNT(biases); c.n_biases++)
+        for (s.n_banned = 0; s.n_banned <= (int)CT_COUNT(banned); s.n_banned++) {
+            const struct ct_reading reading = ct_reading_of(r.engine, &s, NULL, 0, 0, apart);
+            assert_true(reading.n_apart >= CT_MAX(c.n_biases, s.n_banned));
+            for (int i = 1; i < reading.n_apart; i++)
+                assert_true(apart[i - 1] < apart[i]);
+        }
+    rig_close(&r);
 }
 
 /* ---- what is refused ---- */
@@ -471,6 +526,8 @@ int main(void)
         cmocka_unit_test(edits_are_what_the_rule_says),
         cmocka_unit_test(too_many_edits_are_told),
         cmocka_unit_test(draws_read_what_their_links_need),
+        cmocka_unit_test(links_before_top_k_read_all),
+        cmocka_unit_test(ids_read_apart_ascend),
         cmocka_unit_test(unsound_chains_are_refused),
         cmocka_unit_test(draws_follow_their_probabilities),
         cmocka_unit_test(generations_draw_what_the_loop_does),
