@@ -17,16 +17,15 @@ enum { MOST_THREADS = 256 };
 static carat_status check_content(struct ct_verify *v, int *verdict, carat_error *err)
 {
     const char *kept = ct_content_kept(v->model);
+    bool same = !kept || strcmp(kept, v->content) == 0;
 
     (void)err;
-    *verdict = CT_PASSED;
-    if (kept && strcmp(kept, v->content) != 0) {
+    *verdict = same ? CT_PASSED : CT_FAILED;
+    if (same)
+        ct_verify_say(v, "XXH3-128 %s over the configuration, and type, shape and bytes of %.2f M weights",
+                      v->content, (double)v->model->weights.n_parameter / 1e6);
+    else
         ct_verify_say(v, "XXH3-128 %s, but the packed file says %.32s", v->content, kept);
-        *verdict = CT_FAILED;
-        return CARAT_OK;
-    }
-    ct_verify_say(v, "XXH3-128 %s over the configuration, and type, shape and bytes of %.2f M weights",
-                  v->content, (double)v->model->weights.n_parameter / 1e6);
     return CARAT_OK;
 }
 
@@ -59,19 +58,14 @@ static carat_status check_chat(struct ct_verify *v, int *verdict, carat_error *e
 
 /* What a check needs that a model may lack. */
 enum need { NOTHING, WEIGHTS, TOKENIZER, PACKED };
-static const char *const lacks[] = {
-    [WEIGHTS] = "only a tokenizer was opened",
-    [TOKENIZER] = "the model has no tokenizer",
-    [PACKED] = "no packed form is in use",
-};
 
-static bool model_has(const struct carat_model *m, enum need need)
+/* What of that it lacks, in words; NULL: nothing. */
+static const char *lack_of(const struct carat_model *m, enum need need)
 {
-    const bool there[] = {[NOTHING] = true,
-                          [WEIGHTS] = m->has_weights,
-                          [TOKENIZER] = m->tokenizer != NULL,
-                          [PACKED] = m->has_weights && ct_file_is_packed(m->file)};
-    return there[need];
+    return need == WEIGHTS && !m->has_weights                                  ? "only a tokenizer was opened"
+           : need == TOKENIZER && !m->tokenizer                                ? "the model has no tokenizer"
+           : need == PACKED && !(m->has_weights && ct_file_is_packed(m->file)) ? "no packed form is in use"
+                                                                               : NULL;
 }
 
 static const struct entry {
@@ -96,22 +90,23 @@ static const struct entry {
 static carat_status run_checks(struct ct_verify *v, ct_check *only, carat_verdict *result, carat_error *err)
 {
     for (size_t i = 0; i < CT_COUNT(entries); i++)
-        if ((!only || entries[i].run == only) && model_has(v->model, entries[i].need))
+        if ((!only || entries[i].run == only) && !lack_of(v->model, entries[i].need))
             v->total += entries[i].share;
     for (size_t i = 0; i < CT_COUNT(entries); i++) {
         const struct entry *e = &entries[i];
+        const char *lack = lack_of(v->model, e->need);
         double began = ct_os_seconds();
         int verdict = CT_NOTHING;
         if (only && e->run != only)
             continue;
         *v->detail = 0;
-        if (model_has(v->model, e->need)) {
+        if (lack) {
+            ct_verify_say(v, "%s", lack);
+        } else {
             v->share = e->share;
             CT_TRY(e->run(v, &verdict, err));
             CT_TRY(ct_verify_step(v, 1, 1, err));
             v->done += v->share;
-        } else {
-            ct_verify_say(v, "%s", lacks[e->need]);
         }
         result->passed += verdict == CT_PASSED;
         result->failed += verdict == CT_FAILED;
