@@ -41,8 +41,8 @@ static inline int64_t log_block(uint32_t first, const double *of_m, const double
     return worst;
 }
 
-/* Every stride-th block of mantissas of every positive float, the smallest ones as what they are. log(m 2^e) is
- * that of m, and e times log 2, so that one logarithm of the C library serves all exponents. */
+/* Every stride-th block of mantissas of every positive float, the smallest ones as what they are. log(m 2^e)
+ * is that of m, and e times log 2, so that one logarithm of the C library serves all exponents. */
 static inline double log_sweep(uint32_t stride)
 {
     static double of_m[BLOCK], up[BLOCK], of_tiny[BLOCK], not_up[BLOCK];
