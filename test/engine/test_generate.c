@@ -178,7 +178,7 @@ static void test_gives_what_the_plain_loop_gives(void **state)
 static void test_drafts_change_nothing(void **state)
 {
     (void)state;
-    for (int i = 0; i < 3 * N_SOURCE * CARAT_MOST_DRAFT; i++) {
+    for (int i = 0; i < 3 * N_SOURCE * CARAT_MOST_DRAFT; i += SANITIZED ? 7 : 1) {
         int draft = 1 + i % CARAT_MOST_DRAFT;
         carat_engine_options o = options(1, i % 2 ? 64 : 5, MOST);
         o.logits_rows = 1 + i % 9;

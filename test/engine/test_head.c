@@ -133,7 +133,7 @@ static void answers_are_those_of_dense(void **state)
     carat_model *tiny = NULL;
 
     (void)state;
-    for_every_model(check_answers);
+    for_every_model(check_answers, 0);
     OK(carat_model_open(&tiny, TINY, NULL, err));
     snprintf(where, sizeof where, "tiny");
     check_answers(tiny, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_invariance.c: carat against itself, bit for bit: the logits of a sequence do not depend on how it was
  * cut into passes, on threads, on neighbours in a batch, on what a session held before, on forks, or on the
- * kernels' level. Runs over every committed model, both arithmetics and all KV types. What a timeline loses
+ * kernels' level. Runs over every committed model, both arithmetics and all KV types, each of them
+ * with some of the others (takes_mode). What a timeline loses
  * and gets back is test_timeline.c, whether the numbers are right test_reference.c. */
 #include "invariance.h"
 
@@ -125,6 +126,8 @@ static void every_cut_of_one_model(carat_model *model, const carat_model_info *i
     int window = info->sliding_window ? info->sliding_window : 8;
     const int lengths[] = {window - 1, window, window + 1, 2 * window + 1, 5 * window + 2};
     for (size_t m = 0; m < N_MODE; m++) {
+        if (!takes_mode(m))
+            continue;
         name_mode(&modes[m]);
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             struct baseline b = baseline_of(model, &modes[m], lengths[l], (uint32_t)l);
@@ -142,13 +145,15 @@ static void every_cut_of_one_model(carat_model *model, const carat_model_info *i
 static void chunks_do_not_matter(void **state)
 {
     (void)state;
-    for_every_model(every_cut_of_one_model);
+    for_every_model(every_cut_of_one_model, 0);
 }
 
 static void threads_for_one_model(carat_model *model, const carat_model_info *info)
 {
     (void)info;
     for (size_t m = 0; m < N_MODE; m++) {
+        if (!takes_mode(m))
+            continue;
         name_mode(&modes[m]);
         struct baseline b = baseline_of(model, &modes[m], 42, 5);
         in_chunks(model, &modes[m], &b, 16, 2, NULL);
@@ -161,13 +166,15 @@ static void threads_for_one_model(carat_model *model, const carat_model_info *in
 static void threads_do_not_matter(void **state)
 {
     (void)state;
-    for_every_model(threads_for_one_model);
+    for_every_model(threads_for_one_model, 1);
 }
 
 static void batch_of_one_model(carat_model *model, const carat_model_info *info)
 {
     (void)info;
     for (size_t m = 0; m < N_MODE; m++) {
+        if (!takes_mode(m))
+            continue;
         name_mode(&modes[m]);
         struct baseline b[3];
         for (int i = 0; i < 3; i++)
@@ -182,13 +189,15 @@ static void batch_of_one_model(carat_model *model, const carat_model_info *info)
 static void neighbours_do_not_matter(void **state)
 {
     (void)state;
-    for_every_model(batch_of_one_model);
+    for_every_model(batch_of_one_model, 2);
 }
 
 static void history_of_one_model(carat_model *model, const carat_model_info *info)
 {
     (void)info;
     for (size_t m = 0; m < N_MODE; m++) {
+        if (!takes_mode(m))
+            continue;
         name_mode(&modes[m]);
         struct baseline b = baseline_of(model, &modes[m], 42, 7);
         after_other_contents(model, &modes[m], &b);
@@ -199,7 +208,7 @@ static void history_of_one_model(carat_model *model, const carat_model_info *inf
 static void history_does_not_matter(void **state)
 {
     (void)state;
-    for_every_model(history_of_one_model);
+    for_every_model(history_of_one_model, 3);
 }
 
 static void levels_of_one_model(carat_model *model, const carat_model_info *info)
@@ -209,6 +218,8 @@ static void levels_of_one_model(carat_model *model, const carat_model_info *info
     if (!avx2)
         print_message("avx2: not on this machine, only ref is compared with the best level\n");
     for (size_t m = 0; m < N_MODE; m++) {
+        if (!takes_mode(m))
+            continue;
         name_mode(&modes[m]);
         struct baseline b = baseline_of(model, &modes[m], 42, 8);
         in_chunks(model, &modes[m], &b, 16, 1, "ref");
@@ -222,14 +233,14 @@ static void levels_of_one_model(carat_model *model, const carat_model_info *info
 static void kernel_levels_do_not_matter(void **state)
 {
     (void)state;
-    for_every_model(levels_of_one_model);
+    for_every_model(levels_of_one_model, 4);
 }
 
 /* Long enough that the rings of local layers wrap and that attention has several blocks of 256 keys. */
-static void long_sequence_of_one_model(carat_model *model, const carat_model_info *info)
+static void long_sequence_of_one_model(carat_model *model, size_t which)
 {
-    (void)info;
-    for (size_t m = 0; m < N_MODE; m++) {
+    for (size_t m = which; m < N_MODE;
+         m += SANITIZED ? N_MODE : 3) { /* each mode once; or one of each model */
         name_mode(&modes[m]);
         struct baseline b[3];
         for (int i = 0; i < 3; i++)
@@ -250,7 +261,7 @@ static void long_sequences_wrap_the_rings(void **state)
     static const char *const names[] = {"models/gemma3-f16-untied", "models/gemma2-bf16", "gguf/q8_0.gguf"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         carat_model *model = open_own(names[i]);
-        long_sequence_of_one_model(model, NULL);
+        long_sequence_of_one_model(model, SANITIZED ? 3 * i : i);
         carat_model_close(model);
     }
 }
@@ -351,29 +362,28 @@ static void fork_at(struct rig *r, const struct baseline *b, const struct baseli
     r->session[0] = one;
 }
 
-static void forks_of_one_model(carat_model *model, const carat_model_info *info)
+/* Each KV type once, with one thread in one model and with three in the other; a sanitizer gets one of them. */
+static void forks_of_one_model(carat_model *model, int which)
 {
-    int w = info->sliding_window;
+    int w = model_info(model).sliding_window;
     const int at[] = {w - 1, w, w + 1, 2 * w, 255, 256, 257}, ahead[] = {0, 1, 100};
-    for (size_t m = 0; m < N_MODE; m++) {
-        if (m > 2 && m != FAST_Q8) /* each KV type once */
-            continue;
-        name_mode(&modes[m]);
-        struct baseline b = baseline_of(model, &modes[m], 2 * w + 400, 70), branch[7];
+    static const size_t taken[] = {FAST, FAST_Q8, 0, 2};
+    for (int k = SANITIZED ? which : 0; k < (SANITIZED ? which + 1 : 4); k++) {
+        const struct mode *m = &modes[taken[k]];
+        name_mode(m);
+        struct baseline b = baseline_of(model, m, 2 * w + 400, 70), branch[7];
         for (size_t i = 0; i < 7; i++)
-            branch[i] = branch_of(model, &modes[m], &b, at[i]);
-        for (int threads = SANITIZED ? 3 : 1; threads <= 3; threads += 2) {
-            carat_engine_options o = options_of(&modes[m], FORK_CHUNK, threads);
-            o.sessions = 3;
-            struct rig r = rig_open(model, &o);
-            for (int i = 1; i < 3; i++) {
-                carat_session_close(r.session[i]);
-                r.session[i] = NULL;
-            }
-            for (size_t i = 0; i < 7 * 3; i++)
-                fork_at(&r, &b, &branch[i / 3], at[i / 3], ahead[i % 3]);
-            rig_close(&r);
+            branch[i] = branch_of(model, m, &b, at[i]);
+        carat_engine_options o = options_of(m, FORK_CHUNK, SANITIZED || (k + which) % 2 ? 3 : 1);
+        o.sessions = 3;
+        struct rig r = rig_open(model, &o);
+        for (int i = 1; i < 3; i++) {
+            carat_session_close(r.session[i]);
+            r.session[i] = NULL;
         }
+        for (int i = 0; i < 7; i++) /* three modes have all pairs */
+            fork_at(&r, &b, &branch[i], at[i], ahead[(i + k) % 3]);
+        rig_close(&r);
         for (size_t i = 0; i < 7; i++)
             baseline_free(&branch[i]);
         baseline_free(&b);
@@ -385,13 +395,11 @@ static void forks_do_not_matter(void **state)
 {
     (void)state;
     carat_model *model = open_own("models/gemma2-bf16");
-    carat_model_info info = model_info(model);
-    forks_of_one_model(model, &info);
+    forks_of_one_model(model, 0);
     carat_model_close(model);
 
     struct windowed w = windowed_open();
-    info = model_info(w.model);
-    forks_of_one_model(w.model, &info);
+    forks_of_one_model(w.model, 1);
     windowed_close(&w);
 }
 
