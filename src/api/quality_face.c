@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quality_face.c: the functions of carat_quality.h: arguments are checked here, check/ does the work. */
+/* quality_face.c: the functions of carat_quality.h: NULL is refused here, check/ does the rest. */
 #include "check/bisect.h"
 #include "check/quality.h"
 
