@@ -371,12 +371,10 @@ static void move_row(uint8_t *panel, enum ct_type type, uint8_t *row, int r, int
         move_plain(panel, type, row, r, cols, pack);
     else if (type == CT_Q8_0)
         move_blocks(panel, CT_Q8_0, row, r, cols, pack);
-    else if (type == CT_Q4_0)
+    else if (type == CT_Q4_0 || type == CT_IQ4_NL) /* blocks of one form */
         move_blocks(panel, CT_Q4_0, row, r, cols, pack);
     else if (type == CT_Q4_1)
         move_blocks(panel, CT_Q4_1, row, r, cols, pack);
-    else if (type == CT_IQ4_NL)
-        move_blocks(panel, CT_IQ4_NL, row, r, cols, pack);
     else
         move_blocks(panel, type, row, r, cols, pack);
 }
