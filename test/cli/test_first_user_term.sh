@@ -4,9 +4,11 @@
 # readable, standard input that is nobody's but the caller's, and rates that are true.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
-slow=(--isa ref -t 1) # on any machine slow enough for a bar, which comes after half a second, and after two for a dumb terminal
-least=40 dumb=60 n=100 # repetitions of a prompt, the same for a dumb terminal, tokens of an answer
-[ -z "${CARAT_CFLAGS:-}" ] || least=15 dumb=20 n=30 # sanitizers take three times as long
+# On any machine slow enough for a bar, which comes after half a second, and after two on a dumb terminal.
+slow=(--isa ref -t 1)
+# Repetitions of a prompt, the same for a dumb terminal, tokens of an answer, rows of logits.
+least=40 dumb=60 answer=100 rows=200
+[ -z "${CARAT_CFLAGS:-}" ] || least=15 dumb=20 answer=30 rows=100 # sanitizers take three times as long
 repeated() { for _ in $(seq "$1"); do printf 'Turn on the kitchen lights. '; done; }
 "$CC" $CARAT_CFLAGS -O1 -o terminal "$CARAT_SOURCE/test/cli/terminal.c" || exit 77
 code=0
@@ -14,7 +16,7 @@ code=0
 [ $code != 99 ] || exit 77 # no pseudo-terminals here
 
 # 1. seconds of generation on a terminal: the text, no return and no escape in it, and nothing else on the screen
-generate=(run tiny --ignore-eos -n $n --seed 1 --temp 1 --no-perf "${slow[@]}")
+generate=(run tiny --ignore-eos -n "$answer" --seed 1 --temp 1 --no-perf "${slow[@]}")
 expect 0 "${generate[@]}" --ids 2
 cp out plain
 for columns in 80 40; do
@@ -24,7 +26,7 @@ for columns in 80 40; do
     same wanted shown
 done
 # the same behind a prompt that takes long enough for a bar of its own
-prompt=$(repeated $least)
+prompt=$(repeated "$least")
 generate+=(-p "$prompt")
 expect 0 "${generate[@]}"
 fold -b -w 80 out >wanted
@@ -171,7 +173,6 @@ for columns in 40 10; do
     awk -v most=$columns '{ if (length >= most) exit 1 }' drawn || die "a bar wider than $columns: $(head -n 3 drawn)"
 done
 # neither a message nor output on the same terminal lands behind one
-rows=$((n + 100))
 short=$(printf '%s' "$ids" | cut -d, -f1-$rows)
 ./terminal 200 raw "$CARAT" logits tiny --ids "$short" --all --top 1 --chunk 8 "${slow[@]}" >shown 2>err || die 'it fails on a terminal'
 grep -q $'\revaluating' raw || die 'no bar'
