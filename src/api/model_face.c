@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_face.c: the functions of carat.h and carat_tools.h on a model: arguments are checked here. Opening,
  * packing and the facts of what is open are checkpoint/'s, checking is check/'s. */
-#include "base/sizes.h"
+#include "base/arguments.h"
 #include "check/verify.h"
 #include "checkpoint/checkpoint.h"
 

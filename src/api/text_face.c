@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text_face.c: the functions of carat.h on text: arguments are checked here, text/ does the work. */
-#include "base/sizes.h"
+#include "base/arguments.h"
 #include "checkpoint/checkpoint.h"
 
 #include <stdlib.h>

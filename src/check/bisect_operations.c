@@ -50,7 +50,7 @@ static int width_of(const carat_engine *e, const struct ct_layer *l, enum ct_ope
 }
 
 /* The weight of an operation; NULL: it has none. GELU times up is told by gate's type. */
-static const struct ct_weight *weight_of(const carat_engine *e, enum ct_operation op, int layer)
+static const struct ct_weight *operation_weight(const carat_engine *e, enum ct_operation op, int layer)
 {
     const struct ct_weights *w = &e->model->weights;
 
@@ -76,7 +76,7 @@ static void name_operation(struct ct_bisect *b, enum ct_operation op, int layer)
                             .residual = op == CT_OP_ATTN_POST_NORM || op == CT_OP_FFN_POST_NORM,
                             .attn_type = l ? l->c.attn_type : 0};
     for (int i = 0; i < 2; i++) {
-        const struct ct_weight *w = weight_of(b->engine[i], op, layer);
+        const struct ct_weight *w = operation_weight(b->engine[i], op, layer);
         j->has_weight = w && w->data;
         j->type[i] = j->has_weight ? w->type : CT_F32;
     }
@@ -94,7 +94,7 @@ static carat_status name_tensor(void *user, const char *slot, const char *tensor
 
     for (int i = 0; i < b->n_judged; i++) {
         struct ct_judged *j = &b->judged[i];
-        if (w->data && j->op != CT_OP_GEGLU && weight_of(b->engine[CT_TEST], j->op, j->layer) == w)
+        if (w->data && j->op != CT_OP_GEGLU && operation_weight(b->engine[CT_TEST], j->op, j->layer) == w)
             snprintf(j->result.tensor, sizeof j->result.tensor, "%s", *tensor ? tensor : slot);
     }
     return CARAT_OK;

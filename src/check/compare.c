@@ -69,7 +69,7 @@ end_prompt(struct prompt *p, carat_status status, const char *format, ...)
     CT_FORMAT(p->message, format);
 }
 
-static carat_status check_ids(const struct compare *c, const int32_t *ids, int n, const char *what,
+static carat_status compare_check_ids(const struct compare *c, const int32_t *ids, int n, const char *what,
                               carat_error *err)
 {
     const int n_vocab = c->rows.n_vocab;
@@ -102,8 +102,8 @@ static carat_status check_prompt(const struct compare *c, const carat_compare_pr
     if (p->recorded && p->n_recorded != p->n_prompt + p->n_text)
         return ct_fail(err, CARAT_E_ARGUMENT, "%d rows of logits are recorded, expected %d, one for each id",
                        p->n_recorded, p->n_prompt + p->n_text);
-    CT_TRY(check_ids(c, p->prompt, p->n_prompt, "prompt", err));
-    return check_ids(c, p->text, p->n_text, "text", err);
+    CT_TRY(compare_check_ids(c, p->prompt, p->n_prompt, "prompt", err));
+    return compare_check_ids(c, p->text, p->n_text, "text", err);
 }
 
 /* Whether all of it can be held. */

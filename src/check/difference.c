@@ -35,7 +35,7 @@ void ct_difference(carat_difference *d, const struct ct_score_pair *pair, const 
                             .delta_p = pair->delta_p};
 }
 
-static carat_status check_ids(const int32_t *ids, int n, carat_error *err)
+static carat_status check_columns(const int32_t *ids, int n, carat_error *err)
 {
     for (int i = 0; i < n; i++)
         if (ids[i] < 0 || (i && ids[i] <= ids[i - 1]))
@@ -62,7 +62,7 @@ carat_status ct_difference_of(const float *ref, const float *test, int n,
                        "n = %d logits, top = %d, near_tie = %g; expected at least 2, 0 to %d, a number", n,
                        o.top, o.near_tie, CT_SCORE_TOP);
     if (o.ids)
-        CT_TRY(check_ids(o.ids, n, err));
+        CT_TRY(check_columns(o.ids, n, err));
     if (o.has_next && (o.next < 0 || (!o.ids && o.next >= n)))
         return ct_fail(err, CARAT_E_ARGUMENT, "next = %d is not an id of %d logits", o.next, n);
     const int next =

@@ -4,7 +4,7 @@
 #ifndef CT_QUALITY_H
 #define CT_QUALITY_H
 
-#include "base/sizes.h"
+#include "base/arguments.h"
 #include "carat_quality.h"
 #include "check/score.h"
 

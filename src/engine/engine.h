@@ -3,7 +3,7 @@
 #ifndef CT_ENGINE_H
 #define CT_ENGINE_H
 
-#include "base/sizes.h"
+#include "base/arguments.h"
 #include "carat_generate.h"
 #include "checkpoint/checkpoint.h"
 #include "engine/sample/chain.h"

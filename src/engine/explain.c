@@ -58,7 +58,7 @@ static const struct operation {
 };
 
 /* The weight of an operation in a layer; NULL: it has none. */
-static const struct ct_weight *weight_of(const carat_engine *e, const struct operation *o, int layer)
+static const struct ct_weight *explained_weight(const carat_engine *e, const struct operation *o, int layer)
 {
     const struct ct_weights *w = &e->weights;
 
@@ -106,15 +106,15 @@ static void explain_operation(struct explaining *x, const struct operation *o, b
     int kinds = 0;
 
     for (int i = 0; i < n; i++) {
-        const struct ct_weight *w = weight_of(e, o, i);
+        const struct ct_weight *w = explained_weight(e, o, i);
         int first = 0, of = 0;
         char key[64], number[16] = "";
-        while (w && first < i && !are_alike(weight_of(e, o, first), w))
+        while (w && first < i && !are_alike(explained_weight(e, o, first), w))
             first++;
         if (w && first < i)
             continue; /* it has its line */
         for (int j = i; w && j < n; j++)
-            of += are_alike(weight_of(e, o, j), w);
+            of += are_alike(explained_weight(e, o, j), w);
         if (w && !w->data)
             continue;
         if (kinds++ > 0)

@@ -496,7 +496,7 @@ carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool repo
 
 /* ---- what is asked for ---- */
 
-static carat_status check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err)
+static carat_status row_check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err)
 {
     const int n_vocab = s->engine->model->config.n_vocab;
 
@@ -515,7 +515,7 @@ static carat_status check_row(const carat_row *row, carat_error *err)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the tokens of a session are NULL, or there are %d of them, expected at least 1",
                        row->n);
-    CT_TRY(check_ids(s, row->tokens, row->n, err));
+    CT_TRY(row_check_ids(s, row->tokens, row->n, err));
     return check_wants(row, err);
 }
 
@@ -557,7 +557,7 @@ carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused
     if (n > s->engine->plan.context)
         return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
                        s->engine->plan.context);
-    CT_TRY(check_ids(s, tokens, n, err));
+    CT_TRY(row_check_ids(s, tokens, n, err));
     while (common < CT_MIN(n, s->n) && ct_held_tokens(s)[common] == tokens[common])
         common++;
     bool complete = common == n && s->n == n && s->outcome >= 0;

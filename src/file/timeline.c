@@ -70,7 +70,7 @@ static carat_status check_facts(const char *path, const struct ct_timeline_facts
     return CARAT_OK;
 }
 
-static carat_status check_ids(const char *path, const struct ct_timeline *t, carat_error *err)
+static carat_status timeline_check_ids(const char *path, const struct ct_timeline *t, carat_error *err)
 {
     for (size_t i = 0; i < t->facts.n; i++) {
         uint32_t id = ct_le32(t->part[CT_TIMELINE_IDS].data + i * sizeof(int32_t));
@@ -109,5 +109,5 @@ carat_status ct_timeline_read(struct ct_timeline *t, const char *path, struct ct
     for (int i = 0; i < CT_TIMELINE_PARTS; i++)
         if (h.hash[i] != ct_hash64(t->part[i].data, t->part[i].size))
             return ct_bad_file(err, path, "the %s of the timeline file are damaged", names[i]);
-    return check_ids(path, t, err);
+    return timeline_check_ids(path, t, err);
 }

@@ -44,7 +44,7 @@ static const struct slot *next_slot(const struct slot *s, const struct ct_config
     return NULL;
 }
 
-static struct ct_weight *weight_of(const struct ct_layer *l, const struct slot *s)
+static struct ct_weight *slot_weight(const struct ct_layer *l, const struct slot *s)
 {
     return (struct ct_weight *)((uintptr_t)l + s->at);
 }
@@ -309,7 +309,7 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
     for (int i = 0; i < c->n_layer; i++) {
         w->layer[i].c = c->layer[i];
         for (const struct slot *s = NULL; (s = next_slot(s, c));)
-            CT_TRY(bind_slot(&b, weight_of(&w->layer[i], s), &c->layer[i], i, s));
+            CT_TRY(bind_slot(&b, slot_weight(&w->layer[i], s), &c->layer[i], i, s));
     }
     CT_TRY(check_missing(&b));
     CT_TRY(check_last_layer(&b));
@@ -351,7 +351,7 @@ carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const st
     for (int i = 0; i < c->n_layer; i++)
         for (const struct slot *s = NULL; (s = next_slot(s, c));)
             if (s->matrix)
-                CT_TRY(move_matrix(&b, weight_of(&moved.layer[i], s), s->name, i));
+                CT_TRY(move_matrix(&b, slot_weight(&moved.layer[i], s), s->name, i));
     moved.unused = ct_file_packed(copy)->unused.s;
     *w = moved;
     return CARAT_OK;
@@ -370,7 +370,7 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
         layer[i] = from->layer[i];
         for (const struct slot *s = NULL; (s = next_slot(s, c));)
             if (s->matrix)
-                *weight_of(&layer[i], s) = b->verb.pack_weight(b, *weight_of(&layer[i], s));
+                *slot_weight(&layer[i], s) = b->verb.pack_weight(b, *weight_of(&layer[i], s));
     }
 }
 
@@ -386,7 +386,7 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
         for (const struct slot *s = NULL; (s = next_slot(s, c));) {
             snprintf(slot, sizeof slot, "blk.%d.%s", i, s->name);
             origin->name(name, w, c, s->name, i);
-            CT_TRY(visit(user, slot, name, weight_of(&w->layer[i], s)));
+            CT_TRY(visit(user, slot, name, slot_weight(&w->layer[i], s)));
         }
     origin->name(name, w, c, "output_norm", -1);
     CT_TRY(visit(user, "output_norm", name, &w->final_norm));

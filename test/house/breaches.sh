@@ -84,6 +84,24 @@ CMakeLists.txt|add_compile_options(-march=native)
 CMakeLists.txt|add_compile_options(-ffast-math)
 END
 
+wide=$(printf '%0120d' 0)
+while IFS='|' read -r what paths line; do
+    fresh
+    for path in $paths; do plant "$path" "${line//WIDE/$wide}"; done
+    expect 1 check_house.sh "$what"
+done <<'END'
+a static name in three files|src/base/a.c src/quant/b.c src/file/c.c|static int take(int *p);
+two files of a name|src/base/a.c src/quant/a.c|int x;
+a line of code too long|src/base/a.c|int x = WIDE;
+a comment too long|src/base/a.c|/* WIDE */
+a comment of a script too long|tools/x.sh|# WIDE
+END
+fresh
+plant src/base/a.c "    {$wide},"
+plant src/quant/b.c 'static int take(int *p);'
+plant src/file/c.c 'static int take(int *p);'
+expect 0 check_house.sh 'a row of a table, a name in two files'
+
 # Format and scripts, where their tools are.
 fresh
 cp "$CARAT_SOURCE/.clang-format" "$tree"

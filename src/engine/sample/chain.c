@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/sizes.h"
+#include "base/arguments.h"
 
 static const char *const link_names[CARAT_LINKS] = {
     [CARAT_LINK_PENALTIES] = "penalties", [CARAT_LINK_DRY] = "dry",

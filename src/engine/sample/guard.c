@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "base/sizes.h"
+#include "base/arguments.h"
 
 /* Ids that must have gone round for a cycle of c. */
 static int cycle_ids(const struct ct_guard *g, int c)

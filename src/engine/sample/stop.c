@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "base/sizes.h"
+#include "base/arguments.h"
 #include "base/utf8.h"
 
 static carat_status check_stop(const char *text, int i, carat_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sizes.c: see sizes.h. */
-#include "base/sizes.h"
+/* arguments.c: see arguments.h. */
+#include "base/arguments.h"
 
 #include <stdlib.h>
 

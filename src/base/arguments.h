@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sizes.h: arguments of the public functions: pointers that must not be NULL, and structs of programs that
+/* arguments.h: arguments of the public functions: pointers that must not be NULL, and structs of programs that
  * were built with an older header. The first member of a struct that can grow is its size there. */
-#ifndef CT_SIZES_H
-#define CT_SIZES_H
+#ifndef CT_ARGUMENTS_H
+#define CT_ARGUMENTS_H
 
 #include "base/base.h"
 
