@@ -11,8 +11,8 @@
 
 #include "cli.h"
 
-/* What is written beside a regular file and renamed needs its directory; what is not a regular file is opened as
- * it is. */
+/* What is written beside a regular file and renamed needs its directory; what is not a regular file is opened
+ * as it is. */
 int check_writable(const char *what, const char *path)
 {
     struct stat status;

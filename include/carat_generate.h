@@ -226,8 +226,8 @@ typedef struct carat_logprob {
 
 /* An id that a step gives, until on_token returns. Text that may become part of a stop string is held back,
  * and comes with the id that rules it out; from the beginning of a complete one on there is none. Stop
- * strings are searched for in the text of all ids of the generation; tokens around calls of functions are searched
- * apart, and no string goes across them. At the end carat_generation_rest gives what is left. */
+ * strings are searched for in the text of all ids of the generation; tokens around calls of functions are
+ * searched apart, and no string goes across them. At the end carat_generation_rest gives what is left. */
 typedef struct carat_given {
     int32_t id;
     int position;     /* of the id among those of the session */

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh: compiles everything with clang, where a warning is an error; builds the release and the sanitizer flavour
-# and runs every test of both; then the tests of threads under ThreadSanitizer. It says how long each part took, with the
-# processor time of all its programs, and what was skipped, and closes with one line, "N passed, M failed", summed over
-# all. A test that cannot be checked here (exit status 77) is neither; one that passed with some of its cases skipped
-# counts as passed, and the cases are named. Two quiet cores shall need 12 minutes; the log says whether they sufficed,
-# and nothing fails because of it.
+# check.sh: compiles everything with clang, where a warning is an error; builds the release and the sanitizer
+# flavour and runs every test of both; then the tests of threads under ThreadSanitizer. It says how long each
+# part took, with the processor time of all its programs, and what was skipped, and closes with one line, "N
+# passed, M failed", summed over all. A test that cannot be checked here (exit status 77) is neither; one that
+# passed with some of its cases skipped counts as passed, and the cases are named. Two quiet cores shall need
+# 12 minutes; the log says whether they sufficed, and nothing fails because of it.
 # Usage: tools/check.sh [jobs]. Exit status 0 only when nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2

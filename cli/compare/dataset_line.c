@@ -9,7 +9,7 @@
 
 #include "cli.h"
 
-/* ---- places: JSON that was read gives none, so they are looked for again in its text, which is whole ---- */
+/* ---- places: parsed JSON keeps none, so they are searched for in the text, which is whole JSON ---- */
 
 static size_t place_skip(const char *text, size_t n, size_t at)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect.c: carat_bisect: whether two engines can be held against each other, which rows are compared,
- * in how many runs, and what is told of them. The operations are bisect_operations.c's, the runs bisect_pass.c's,
+/* bisect.c: carat_bisect: whether two engines can be held against each other, which rows are compared, in how
+ * many runs, and what is told of them. The operations are bisect_operations.c's, the runs bisect_pass.c's,
  * the verdict bisect_judge.c's. */
 #include "check/bisect.h"
 

@@ -36,8 +36,8 @@ enum { CT_OPS_OF_LAYER = CT_OP_FFN_POST_NORM - CT_OP_ATTN_NORM + 1, CT_BISECT_RO
 
 struct ct_operation_info {
     const char *name;
-    int place;    /* of its weight in struct ct_layer, in bytes; CT_NO_LAYER: it has none there */
-    int channels; /* of the matrix there whose rows are its channels; CT_NO_LAYER: those of the hidden state */
+    int place;        /* of its weight in struct ct_layer, in bytes; CT_NO_LAYER: it has none there */
+    int channels;     /* of the matrix there whose rows are its channels; CT_NO_LAYER: as the hidden state */
     const char *verb; /* whose event tells of it; NULL: told of with another operation */
     bool product;     /* by a matrix */
 };

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bisect_judge.c: which operations are flagged, from the sums that bisect_pass.c has added up.
  *
- * The error of a channel is measured against its size, or that of the middle channel, or an eighth of the root
- * mean square of all, whichever is largest: the rounding of weights is as large in a channel that happens to be
- * near zero as in the others, and would look like any factor there.
+ * The error of a channel is measured against its size, or that of the middle channel, or an eighth of the
+ * root mean square of all, whichever is largest: the rounding of weights is as large in a channel that
+ * happens to be near zero as in the others, and would look like any factor there.
  *
- * GELU times up is one operation with gate and up, which are judged by themselves; what is wrong with its channels
- * is wrong with theirs. Its own are measured against the root mean square at least and are never flagged: where gate
- * is far below zero a little of gate is a large factor.
+ * GELU times up is one operation with gate and up, which are judged by themselves; what is wrong with its
+ * channels is wrong with theirs. Its own are measured against the root mean square at least and are never
+ * flagged: where gate is far below zero a little of gate is a large factor.
  *
  * Flagged is
- *   - a channel whose error is beyond half of its size, or eight times the median of the operation's own errors in
- *     the other layers where that is more, but at most 0.9: of ten thousands of channels of four bits some come
- *     near half (0.47 was seen in a random 1B), and a row that is negated, swapped or lost is beyond all of it;
- *   - an operation whose own error is beyond three times the median of the same operation in the other layers with
- *     the same stored types, and beyond what these types explain by themselves;
- *   - an operation without a matrix whose own error is beyond what rounding explains. It computes the same from
- *     the same input in every type, so it needs no other layers to stand out from: a changed window, base or scale
- *     is wrong in all of them.
- * What types explain are bounds, not estimates: a matrix of one stored type against another is expected to be
- * off by about a third of them. */
+ *   - a channel whose error is beyond half of its size, or eight times the median of the operation's own
+ *     errors in the other layers where that is more, but at most 0.9: of ten thousands of channels of four
+ *     bits some come near half (0.47 was seen in a random 1B), and a row that is negated, swapped or lost is
+ *     beyond all of it;
+ *   - an operation whose own error is beyond three times the median of the same operation in the other layers
+ *     with the same stored types, and beyond what these types explain by themselves;
+ *   - an operation without a matrix whose own error is beyond what rounding explains. It computes the same
+ *     from the same input in every type, so it needs no other layers to stand out from: a changed window,
+ *     base or scale is wrong in all of them. What types explain are bounds, not estimates: a matrix of one
+ *     stored type against another is expected to be off by about a third of them. */
 #include "check/bisect.h"
 
 #include <math.h>

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect_pass.c: two engines evaluate the same tokens in step, so that each operation of the test can be judged
- * on the reference's own inputs.
+/* bisect_pass.c: two engines evaluate the same tokens in step, so that each operation of the test can be
+ * judged on the reference's own inputs.
  *
  * The reference runs on the caller's thread, the test on one of its own, and they take turns: the reference
- * computes an operation and waits inside its pass; the test computes the same one. The two results are compared,
- * and the test's is replaced by the reference's, in every row. Then the reference goes on. So each operation of
- * the test reads what the reference's read: the residual stream, K and V of all positions before they are stored
- * (each engine rounds them to its own KV type), and the float32 result of GELU times up, which a fused product
- * would not write. No results of a pass are kept: memory does not grow with the prompt, and with the model only
- * the sums of channels do, which bisect.c cuts into slices.
+ * computes an operation and waits inside its pass; the test computes the same one. The two results are
+ * compared, and the test's is replaced by the reference's, in every row. Then the reference goes on. So each
+ * operation of the test reads what the reference's read: the residual stream, K and V of all positions before
+ * they are stored (each engine rounds them to its own KV type), and the float32 result of GELU times up,
+ * which a fused product would not write. No results of a pass are kept: memory does not grow with the prompt,
+ * and with the model only the sums of channels do, which bisect.c cuts into slices.
  *
- * gate and up are one operation of a pass. Each is computed once more by itself, for the rows that are compared. */
+ * gate and up are one operation of a pass. Each is computed once more by itself, for the rows that are
+ * compared. */
 #include "check/bisect.h"
 #include "os/threads.h"
 
@@ -75,8 +76,8 @@ static void end_turns(struct lockstep *l)
     ct_os_wake_all(&l->turn);
 }
 
-/* Whether a side has failed. Only the one that computes asks, and ends both: while the other waits, its values
- * may be read. */
+/* Whether a side has failed. Only the one that computes asks, and ends both: while the other waits, its
+ * values may be read. */
 static bool lockstep_ends(struct lockstep *l)
 {
     const bool failed = atomic_load(&l->failed);
@@ -356,7 +357,8 @@ static int tokens_of_pass(const struct lockstep *l, int at)
     return n;
 }
 
-/* What was timed while two engines took turns says nothing: the engine's statistics are as before the pass. */
+/* What was timed while two engines took turns says nothing: the engine's statistics are as before the
+ * pass. */
 static void forget_pass(struct side *s)
 {
     ct_lock_enter(&s->engine->lock);

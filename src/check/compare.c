@@ -70,7 +70,7 @@ end_prompt(struct prompt *p, carat_status status, const char *format, ...)
 }
 
 static carat_status compare_check_ids(const struct compare *c, const int32_t *ids, int n, const char *what,
-                              carat_error *err)
+                                      carat_error *err)
 {
     const int n_vocab = c->rows.n_vocab;
 

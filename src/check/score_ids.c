@@ -75,8 +75,8 @@ static carat_status score_first(struct scoring *s, carat_error *err)
 
 /* ---- slices ---- */
 
-/* The session's watch hears of the whole call, not of each slice. A session with logits has K and V of all that
- * it holds, so that `done` counts ids of the slice alone. */
+/* The session's watch hears of the whole call, not of each slice. A session with logits has K and V of all
+ * that it holds, so that `done` counts ids of the slice alone. */
 static int watch_all(void *user, size_t done, size_t total)
 {
     const struct scoring *s = user;

@@ -52,8 +52,8 @@ enum {
     BINS = 1 << BIN_BITS
 };
 
-/* A value that is searched for by its rank. Its key is found from the highest byte down, a byte with every walk
- * over all values. */
+/* A value that is searched for by its rank. Its key is found from the highest byte down, a byte with every
+ * walk over all values. */
 struct rank {
     uint64_t key;
     int64_t below; /* its rank among the values whose keys begin with the bytes found */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify_kernels.c: the calls of kernels that a model makes, as trials: cases of kernel_cases.h on its own
- * weights, shapes and parameters, with fixed pseudo-random inputs. There is one for every type and shape of its
- * matrices, its norms, heads, positions, activations and KV types. The level that engines would use here and
- * all below it are compared with ref. kcheck (test/kernel) does the same over random shapes and hard values. */
+ * weights, shapes and parameters, with fixed pseudo-random inputs. There is one for every type and shape of
+ * its matrices, its norms, heads, positions, activations and KV types. The level that engines would use here
+ * and all below it are compared with ref. kcheck (test/kernel) does the same over random shapes and hard
+ * values. */
 #include <stdlib.h>
 
 #include "base/array.h"

@@ -16,8 +16,8 @@
 #define MAX_SESSIONS    1024
 #define MAX_THREADS     256
 #define MAX_LOGITS_ROWS 4096
-/* Of eight rows that verify a draft, the first four are enough to see most wrong ones; and what products do for
- * four tokens at a time they do no better for eight. */
+/* Of eight rows that verify a draft, the first four are enough to see most wrong ones; and what products do
+ * for four tokens at a time they do no better for eight. */
 #define DEFAULT_LOGITS_ROWS 4
 
 static enum ct_kv_type kv_type(const carat_engine_options *o)

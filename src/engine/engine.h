@@ -180,13 +180,13 @@ float *ct_outcome_memory(const carat_engine *e, int outcome);
 float *ct_outcome_hidden(const carat_engine *e, int outcome);
 /* Keeps what a head gave for it. */
 void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row);
-/* Makes a claimed session have what is read of the logits behind its last token; reading NULL: all. The engine's
- * lock is held as long as they are looked at, unless they are all: a session that shares the token may have more
- * of them computed, in the same memory. E_ARGUMENT: there are none, E_NUMERIC. */
+/* Makes a claimed session have what is read of the logits behind its last token; reading NULL: all. The
+ * engine's lock is held as long as they are looked at, unless they are all: a session that shares the token
+ * may have more of them computed, in the same memory. E_ARGUMENT: there are none, E_NUMERIC. */
 carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
                              struct ct_logits *logits, carat_error *err);
-/* The ids that are never drawn: the model's own, then those of a sampling; ids has room for CT_MOST_APART. Returns
- * their number. */
+/* The ids that are never drawn: the model's own, then those of a sampling; ids has room for CT_MOST_APART.
+ * Returns their number. */
 int ct_never_drawn(const carat_engine *e, const carat_sampling *o, int32_t *ids);
 /* What draws behind held[first] ... held[last] read, tokens held before them; apart has room for
  * CT_MOST_APART ids. held NULL: the tokens are not known yet. */
@@ -206,8 +206,8 @@ int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sam
                 int n);
 #define CT_ALL_BANNED "every id is banned"
 
-/* step.c: evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that failed.
- * reports: the progress of the only row's session hears of each pass. */
+/* step.c: evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that
+ * failed. reports: the progress of the only row's session hears of each pass. */
 carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool reports, carat_error *err);
 
 #endif

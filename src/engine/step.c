@@ -294,8 +294,8 @@ static bool logits_are_awaited(const struct step *s, int at)
     return false;
 }
 
-/* Runs the head over the rows that want logits, in slices that have a place for each of them. A row whose K or
- * V is not finite gets zeros. A stopped pass has no logits. */
+/* Runs the head over the rows that want logits, in slices that have a place for each of them. A row whose K
+ * or V is not finite gets zeros. A stopped pass has no logits. */
 static void run_head(struct step *s)
 {
     carat_engine *e = s->engine;

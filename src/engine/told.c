@@ -78,8 +78,8 @@ static bool is_mark(const struct ct_tokenizer *t, int32_t id)
     return c < CT_CONTROLS;
 }
 
-/* Adds the text of an id to what is told; id -1: of an unfinished character. The stop string that is complete,
- * or -1. */
+/* Adds the text of an id to what is told; id -1: of an unfinished character. The stop string that is
+ * complete, or -1. */
 static int pass_text(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
 {
     char piece[CT_STREAM_MAX];

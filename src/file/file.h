@@ -95,15 +95,15 @@ const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name);
  * file. */
 const struct ct_tensor *ct_file_weight(const struct ct_file *f, const char *name);
 bool ct_file_is_packed(const struct ct_file *f);
-/* What was made of the weights of a model and is kept in its packed copy. key: of what it was made, and by which
- * rule. */
+/* What was made of the weights of a model and is kept in its packed copy. key: of what it was made, and by
+ * which rule. */
 struct ct_made {
     const char *name;
     uint64_t key;
     struct ct_weight w;
 };
-/* Points m->w, which has no data yet, at what f keeps of that name, key and form. False: it has none, or it is no
- * copy in the user's own cache, which alone is believed. */
+/* Points m->w, which has no data yet, at what f keeps of that name, key and form. False: it has none, or it
+ * is no copy in the user's own cache, which alone is believed. */
 bool ct_file_find_made(const struct ct_file *f, struct ct_made *m);
 /* The hash of a weight's bytes in such a copy; 0: it lies in none. */
 uint64_t ct_file_weight_hash(const struct ct_file *f, const struct ct_weight *w);

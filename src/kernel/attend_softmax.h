@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attend_softmax.h: what attention does between its two products, for every width of vectors: scores become
- * softmax weights (NUMERICS.md section 7). The products are attend_block.h's, and the tiles' in attend_amx.c. A
- * simd_X.h comes before. */
+ * softmax weights (NUMERICS.md section 7). The products are attend_block.h's, and the tiles' in attend_amx.c.
+ * A simd_X.h comes before. */
 #ifndef CT_ATTEND_SOFTMAX_H
 #define CT_ATTEND_SOFTMAX_H
 
@@ -47,8 +47,8 @@ INLINE struct groups groups_seen(struct ct_attended *a, const struct ct_queries 
 
 enum { ACROSS = CT_GROUP / VEC }; /* vectors of a group of keys */
 
-/* The form of weights: floats, or floats rounded to bf16. A level stores them with a function of its own, those
- * of the group of keys from key j on at a time. */
+/* The form of weights: floats, or floats rounded to bf16. A level stores them with a function of its own,
+ * those of the group of keys from key j on at a time. */
 enum weights { FLOATS, BF16_FLOATS };
 typedef void put_weights(float *s, int j, const fvec v[ACROSS]);
 

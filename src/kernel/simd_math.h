@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simd_math.h: floats in vectors of any width: bits, rounding, exp and tanh, with the very operations of
- * ref_math.h, so with the same bits. Each simd_X.h ends with it. Vectors are those of the compilers, so + - * /
- * and casts between vectors work lane by lane. */
+ * ref_math.h, so with the same bits. Each simd_X.h ends with it. Vectors are those of the compilers, so + - *
+ * / and casts between vectors work lane by lane. */
 #ifndef CT_SIMD_MATH_H
 #define CT_SIMD_MATH_H
 

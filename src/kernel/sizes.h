@@ -9,21 +9,19 @@
 #include "kernel/kernel.h"
 
 /* queries           that share a tile of attention, at most CT_QUERIES: with AVX2 8 times the three, with
- *                   AVX-512 twice the twelve whose sums fill the registers, with a panel of keys about what
- *                   the first cache holds; with AMX two tiles of 16
- * rows_few, _many   output rows of a block: see struct ct_kernel
- * floats, integers  panels of one token in flight, as many streams from memory. Four reach the limit of
- *                   Intel's processors with AVX2, eight with AVX-512, where one is 10 % slower than four. A
- *                   Zen reads one stream best, which its prefetchers follow: a Zen 3, the likeliest to come
- *                   here with plain AVX2, integers 5 to 25 % faster than four, a Zen 4 up to 40 %. So kernels
- *                   of AVX-512 have both ways (level.c chooses)
- * cached            bytes of inputs that stay in a cache of 512 KiB while panels go by
- * long_panel        bytes of a panel that would leave a small first cache nothing of the input: longer ones are
- *                   read four at a time on every processor, since they share each reading of the input
- * tokens            whose inputs, of up to 2048 k, stay in the cache while panels go by, where it is no
- *                   matter of bytes
- * part              k of a panel that are signed bytes at a time, beside those tokens in the nearest cache
- * deep              k of bf16 whose inputs stay in the cache beside those of so many tokens */
+ * AVX-512 twice the twelve whose sums fill the registers, with a panel of keys about what
+ * the first cache holds; with AMX two tiles of 16 rows_few, _many   output rows of a block: see struct
+ * ct_kernel floats, integers  panels of one token in flight, as many streams from memory. Four reach the
+ * limit of                   Intel's processors with AVX2, eight with AVX-512, where one is 10 % slower than
+ * four. A                   Zen reads one stream best, which its prefetchers follow: a Zen 3, the likeliest
+ * to come                   here with plain AVX2, integers 5 to 25 % faster than four, a Zen 4 up to 40 %. So
+ * kernels                   of AVX-512 have both ways (level.c chooses) cached            bytes of inputs
+ * that stay in a cache of 512 KiB while panels go by long_panel        bytes of a panel that would leave a
+ * small first cache nothing of the input: longer ones are                   read four at a time on every
+ * processor, since they share each reading of the input tokens            whose inputs, of up to 2048 k, stay
+ * in the cache while panels go by, where it is no                   matter of bytes part              k of a
+ * panel that are signed bytes at a time, beside those tokens in the nearest cache deep              k of bf16
+ * whose inputs stay in the cache beside those of so many tokens */
 #define CT_LEVEL_SIZES(ROW)                                                                                  \
     /*  level  queries few many floats integers cached long_panel tokens part deep */                        \
     ROW(ref, 16, 64, 32, 1, 1, 0, 0, 0, 0, 0)                                                                \

@@ -15,8 +15,8 @@ bool ct_os_own_file(const char *path);
 bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char **why);
 /* Whether dir is a directory that this user may make files in. */
 bool ct_os_takes_files(const char *dir);
-/* Bytes of the disk that dir is on, and those of them that this user may still take; false when not known. As df
- * counts its share, what is reserved for others belongs to neither. */
+/* Bytes of the disk that dir is on, and those of them that this user may still take; false when not known. As
+ * df counts its share, what is reserved for others belongs to neither. */
 bool ct_os_disk(const char *dir, uint64_t *total, uint64_t *left);
 
 /* A new file, which gets its name only when it is whole. Only one process makes it at a time. */

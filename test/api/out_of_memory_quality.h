@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_of_memory_quality.h: the part of out_of_memory.h that is about carat_quality.h: two engines that are compared
- * and bisected. */
+/* out_of_memory_quality.h: the part of out_of_memory.h that is about carat_quality.h: two engines that are
+ * compared and bisected. */
 #ifndef OUT_OF_MEMORY_QUALITY_H
 #define OUT_OF_MEMORY_QUALITY_H
 

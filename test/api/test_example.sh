@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_example.sh: the programs in the first comments of carat.h and carat_quality.h compile as C99 against the static
-# library, warning-free, and do with models/tiny what they are for: one answers, piece by piece as they come, and pays for
-# nothing else; the other compares. Whether the answer is right is left to test_tiny.c.
+# test_example.sh: the programs in the first comments of carat.h and carat_quality.h compile as C99 against
+# the static library, warning-free, and do with models/tiny what they are for: one answers, piece by piece as
+# they come, and pays for nothing else; the other compares. Whether the answer is right is left to
+# test_tiny.c.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake; CARAT_CFLAGS holds the sanitizers of the build.
 set -euo pipefail
 
@@ -49,8 +50,8 @@ if "$dir/example" "$dir/absent" "hello" >"$dir/out" 2>"$dir/err"; then
 fi
 [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q absent "$dir/err" || { echo "no message naming the path" >&2; exit 1; }
 
-# It streams: what was said so far has left the program before the next token is computed, and what is held back at the end
-# is asked for. Both are seen between the program and the library.
+# It streams: what was said so far has left the program before the next token is computed, and what is held
+# back at the end is asked for. Both are seen between the program and the library.
 cat >"$dir/between.c" <<'END'
 #include <carat_generate.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_fresh_clone.sh: a copy of the sources alone, a user without root, no apt-get, sudo, C++ compiler or anything else that
-# only tests need: the lines of README.md build, run and install, and its recipe for the library works, in a private prefix.
-# Compiled without optimisation, because that takes a sixth of the time; how fast it runs is not the question here.
+# test_fresh_clone.sh: a copy of the sources alone, a user without root, no apt-get, sudo, C++ compiler or
+# anything else that only tests need: the lines of README.md build, run and install, and its recipe for the
+# library works, in a private prefix. Compiled without optimisation, because that takes a sixth of the time;
+# how fast it runs is not the question here.
 set -euo pipefail
 
 source=${CARAT_SOURCE:?}
@@ -27,7 +28,8 @@ for folder in /usr/local/bin /usr/bin /bin; do
 done
 rm -f "$dir"/bin/{apt,apt-get,dpkg,sudo,su,git,zsh,fish,man,clang++*,c++*,g++*,*-g++*,qemu-*,aarch64-*,ccache}
 
-# Lines of README.md that are indented by four columns. The two of cmake come first: they decide how it is compiled.
+# Lines of README.md that are indented by four columns. The two of cmake come first: they decide how it is
+# compiled.
 sed -n 's/^    //p' "$source/README.md" >"$dir/readme"
 pick() { grep -E "$1" "$dir/readme" || fail "README.md has no line like $1"; }
 awk '/example-end/ {exit} on {sub(/^ \* ?/, ""); print} /^ \* example-begin/ {on = 1}' "$source/include/carat.h" >"$dir/clone/program.c"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_hardening.sh: what a release is compiled and linked with: fortified calls and stack protectors everywhere but in
-# kernels, relocations that are resolved and read-only before main. And the flags of a packager take the place of ours.
+# test_hardening.sh: what a release is compiled and linked with: fortified calls and stack protectors
+# everywhere but in kernels, relocations that are resolved and read-only before main. And the flags of a
+# packager take the place of ours.
 set -eu # a pipe ends as its reader does: grep -q stops early
 : "${CARAT_SOURCE:?}" "${CARAT_BUILD:?}" "${CC:?}"
 [ -z "${CARAT_CFLAGS:-}" ] || { echo "sanitizers do it better"; exit 77; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_header.sh: each public header compiles alone, warning-free, as C99, C11 and C++17, twice in one file, a C++ program
-# links against it, and the functions that they declare are what the static and the shared library export. carat.h, the
-# manual, has at most 480 lines.
+# test_header.sh: each public header compiles alone, warning-free, as C99, C11 and C++17, twice in one file, a
+# C++ program links against it, and the functions that they declare are what the static and the shared library
+# export. carat.h, the manual, has at most 480 lines.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake.
 set -euo pipefail
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_install.sh: what `make install` puts into a prefix is a library that people can build with: header, both
-# libraries, soname, pkg-config file, CMake package, licence, command; a program outside the tree builds with pkg-config or
-# find_package against either and answers; under DESTDIR the same files lie, naming the prefix and never the staging folder. What the libraries export and
-# how large the static one is belongs to the product too. Needs no privileges.
+# test_install.sh: what `make install` puts into a prefix is a library that people can build with: header,
+# both libraries, soname, pkg-config file, CMake package, licence, command; a program outside the tree builds
+# with pkg-config or find_package against either and answers; under DESTDIR the same files lie, naming the
+# prefix and never the staging folder. What the libraries export and how large the static one is belongs to
+# the product too. Needs no privileges.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake; CARAT_CFLAGS holds the sanitizers of the build.
 set -euo pipefail
 

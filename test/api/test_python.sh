@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_python.sh: examples/generate.py, as it stands, drives the shared library by ctypes: the answer of the command, and one
-# sentence where there is no model. Not checked where there is no python3, or where the library needs a sanitizer's own.
+# test_python.sh: examples/generate.py, as it stands, drives the shared library by ctypes: the answer of the
+# command, and one sentence where there is no model. Not checked where there is no python3, or where the
+# library needs a sanitizer's own.
 set -euo pipefail
 
 source=${CARAT_SOURCE:?} build=${CARAT_BUILD:?}

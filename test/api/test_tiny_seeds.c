@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tiny_seeds.c: models/tiny answers exactly those requests of test/data/tiny_seeds.jsonl that the file says it
- * answers: held-out ones of thirteen seeds, for a single seed may be a lucky sample. A request counts as answered where
- * each token of the expected answer is the most likely one after those before it, which is what greedy generation gives;
- * so an answer costs one pass. That prompts are those of the reference, and generation itself, is test_tiny.c's. How the
- * file is made: tools/train_tiny.py. */
+/* test_tiny_seeds.c: models/tiny answers exactly those requests of test/data/tiny_seeds.jsonl that the file
+ * says it answers: held-out ones of thirteen seeds, for a single seed may be a lucky sample. A request counts
+ * as answered where each token of the expected answer is the most likely one after those before it, which is
+ * what greedy generation gives; so an answer costs one pass. That prompts are those of the reference, and
+ * generation itself, is test_tiny.c's. How the file is made: tools/train_tiny.py. */
 #include "engine/vector_util.h"
 
 #define SEEDS CT_TEST_DATA "/tiny_seeds.jsonl"
 #define TINY  CT_TEST_DATA "/../../models/tiny"
 
-/* Sanitizers look for memory errors, not for quality; in exact arithmetic every eleventh line is enough, the tie
- * among them. */
+/* Sanitizers look for memory errors, not for quality; in exact arithmetic every eleventh line is enough, the
+ * tie among them. */
 #define STRIDE_FAST  (SANITIZED ? 66 : 1)
 #define STRIDE_EXACT (SANITIZED ? 66 : 11)
 

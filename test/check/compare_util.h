@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_util.h: what the tests of carat_compare share: two engines, prompts out of the same ids, and all that was
- * told of them. */
+/* compare_util.h: what the tests of carat_compare share: two engines, prompts out of the same ids, and all
+ * that was told of them. */
 #ifndef CT_TEST_COMPARE_UTIL_H
 #define CT_TEST_COMPARE_UTIL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bisect.c: carat_bisect finds damage where it is, and flags nothing where two engines may differ. What it
- * refuses, and how it ends, is test_bisect_calls.c's. */
+/* test_bisect.c: carat_bisect finds damage where it is, and flags nothing where two engines may differ. What
+ * it refuses, and how it ends, is test_bisect_calls.c's. */
 #include "bisect_util.h"
 
 /* The same with a damaged copy as the test. */

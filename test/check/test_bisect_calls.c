@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bisect_calls.c: what carat_bisect refuses and how it ends, which rows it compares, and that its numbers
- * depend on no thread, chunk or head; other containers and members of the family. What it finds in models/tiny is
- * test_bisect.c's. */
+/* test_bisect_calls.c: what carat_bisect refuses and how it ends, which rows it compares, and that its
+ * numbers depend on no thread, chunk or head; other containers and members of the family. What it finds in
+ * models/tiny is test_bisect.c's. */
 #include "file/file_build.h"
 
 #include "bisect_util.h"
@@ -421,7 +421,8 @@ static void a_scale_that_a_container_lacks(void **state)
     carat_model_close(b);
 }
 
-/* A GGUF with one more key: carat.embedding_scale. What is added fills 64 bytes, so that the data stays aligned. */
+/* A GGUF with one more key: carat.embedding_scale. What is added fills 64 bytes, so that the data stays
+ * aligned. */
 static void another_embedding_scale(void **state)
 {
     (void)state;

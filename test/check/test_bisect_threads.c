@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bisect_threads.c: two bisections at once, on engines that others evaluate with meanwhile, give what each
- * gives alone; a third one on the same engines is told that they are busy. `make check` runs it under
+/* test_bisect_threads.c: two bisections at once, on engines that others evaluate with meanwhile, give what
+ * each gives alone; a third one on the same engines is told that they are busy. `make check` runs it under
  * ThreadSanitizer too. */
 #include "bisect_util.h"
 

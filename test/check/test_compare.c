@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_compare.c: carat_compare: each position is what two rows of logits say, whoever drives, and no bit depends
- * on threads, chunks or neighbours. What the numbers mean is test_difference.c's, the verdict test_judge.c's, who
- * fails test_compare_calls.c's. */
+/* test_compare.c: carat_compare: each position is what two rows of logits say, whoever drives, and no bit
+ * depends on threads, chunks or neighbours. What the numbers mean is test_difference.c's, the verdict
+ * test_judge.c's, who fails test_compare_calls.c's. */
 #include "compare_util.h"
 
 /* ---- what is measured ---- */
@@ -74,9 +74,9 @@ static void recorded_logits_are_an_engine(void **state)
     close_pair(&e);
 }
 
-/* Logits of transformers as the reference: ours are within 1e-4 of the largest of theirs, so that (Hoeffding's lemma:
- * a log-ratio in an interval of width w, whose mean weight is 1, has a mean of at most w^2 / 8) KL is below half the
- * square of that. */
+/* Logits of transformers as the reference: ours are within 1e-4 of the largest of theirs, so that
+ * (Hoeffding's lemma: a log-ratio in an interval of width w, whose mean weight is 1, has a mean of at most
+ * w^2 / 8) KL is below half the square of that. */
 static void transformers_agree(void **state)
 {
     static const char *const models[] = {"gemma1-f32", "gemma2-bf16", "gemma3-bf16", "gemma3-f16-untied",
@@ -340,7 +340,8 @@ static void levels_change_nothing(void **state)
     }
 }
 
-/* Whether the highest id is the one it is said to be: a logit that lies by the margin below its own is there. */
+/* Whether the highest id is the one it is said to be: a logit that lies by the margin below its own is
+ * there. */
 static bool has_margin(const float *row, int n, int32_t id, double margin)
 {
     for (int i = 0; i < n; i++)

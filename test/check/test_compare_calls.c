@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_compare_calls.c: how calls of carat_compare end: who fails fails alone, a context ends, somebody cancels, two
- * calls go on at once; and what is refused. */
+/* test_compare_calls.c: how calls of carat_compare end: who fails fails alone, a context ends, somebody
+ * cancels, two calls go on at once; and what is refused. */
 #include "compare_util.h"
 
 /* ---- who fails ---- */

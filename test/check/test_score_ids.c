@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_score_ids.c: log-probabilities of given ids: they are those of the logits, to 1e-12 of a plain sum in long
- * double; every way to cut the work gives the same bits; what the session holds afterwards; what is refused, and
- * what becomes of a call that ends early. The sums themselves are test_score.c's. */
+/* test_score_ids.c: log-probabilities of given ids: they are those of the logits, to 1e-12 of a plain sum in
+ * long double; every way to cut the work gives the same bits; what the session holds afterwards; what is
+ * refused, and what becomes of a call that ends early. The sums themselves are test_score.c's. */
 #include "engine/step_util.h"
 
 #include <carat_quality.h>

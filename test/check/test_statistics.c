@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_statistics.c: summaries against numpy (tools/check_metrics.py has the same bootstrap), in bounded memory and
- * from a mapping that cannot be written; repetition against one look at every pair; what is refused. */
+/* test_statistics.c: summaries against numpy (tools/check_metrics.py has the same bootstrap), in bounded
+ * memory and from a mapping that cannot be written; repetition against one look at every pair; what is
+ * refused. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>
@@ -30,9 +31,9 @@ static void fill(double *value, int64_t n)
         value[i] = (double)(i * 7919 % 10007) / 1000 - 3;
 }
 
-/* numpy: mean, quantiles of 0.5, 0.9, 0.99, max; 0.025 and 0.975 of the resampled means, as NUMERICS.md draws them.
- * Prompt p has p * 5 % 11 + 1 values, of all values every ninth from the fifth on is NaN; of the third row, those of
- * prompt 0 are, too. */
+/* numpy: mean, quantiles of 0.5, 0.9, 0.99, max; 0.025 and 0.975 of the resampled means, as NUMERICS.md draws
+ * them. Prompt p has p * 5 % 11 + 1 values, of all values every ninth from the fifth on is NaN; of the third
+ * row, those of prompt 0 are, too. */
 static void summaries_are_numpys(void **state)
 {
     static const struct {

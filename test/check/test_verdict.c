@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_verdict.c: what comparing says of damaged copies of models/tiny, and of copies in other stored types, over
- * the answers of the held-out conversations: verdicts, and the numbers behind them. Where damage lies is
+/* test_verdict.c: what comparing says of damaged copies of models/tiny, and of copies in other stored types,
+ * over the answers of the held-out conversations: verdicts, and the numbers behind them. Where damage lies is
  * test_bisect.c's. */
 #include "check/bisect_util.h"
 

@@ -384,7 +384,8 @@ UNUSED static carat_model_options cached(void)
     return o;
 }
 
-/* Makes an engine with a pruned head and closes it. Whether the head came from the cache; -1: the engine was refused. */
+/* Makes an engine with a pruned head and closes it. Whether the head came from the cache; -1: the engine was
+ * refused. */
 UNUSED static int pruned_engine(const carat_model *model, carat_progress progress)
 {
     carat_engine *engine = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_keep_made.c: what heads make of a model and the cache keeps of it: the second engine makes nothing and
  * gives the same bits; what is damaged, of another head, or somebody else's is not used; a cache that takes
- * nothing costs a line at most; other processes go on. What the index may say is test_bad_packed_lists.c's, kills
- * and refusals are test_cache_faults.c's. */
+ * nothing costs a line at most; other processes go on. What the index may say is test_bad_packed_lists.c's,
+ * kills and refusals are test_cache_faults.c's. */
 #include "cache_util.h"
 
 #include "engine/head_util.h"

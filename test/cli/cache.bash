@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2034 # those that source it use its variables
 # cache.bash: what the tests of the cache share; each sources it instead of common.bash.
 
-# A fifth of the disk stays free, or nothing is packed: looks for a place that has more. In memory nobody waits for a disk.
+# A fifth of the disk stays free, or nothing is packed: looks for a place that has more. In memory nobody
+# waits for a disk.
 for TMPDIR in /dev/shm "${TMPDIR:-/tmp}" none; do
     df -P "$TMPDIR" 2>/dev/null | awk 'NR == 2 { exit !($4 > 0.21 * $2 && $4 > 200000) }' && break
 done

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034 # those that source it use its variables
-# common.bash: what the tests of the command share; each sources it. CARAT is the command, CARAT_SOURCE the root of the
-# sources. Nothing but a shell and the ordinary tools is needed: JSON is read back by the command itself.
+# common.bash: what the tests of the command share; each sources it. CARAT is the command, CARAT_SOURCE the
+# root of the sources. Nothing but a shell and the ordinary tools is needed: JSON is read back by the command
+# itself.
 set -eu
 export LC_ALL=C # bytes, not characters
 : "${CARAT:?is the path of the command}" "${CARAT_SOURCE:?is the root of the sources}"

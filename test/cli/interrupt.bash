@@ -14,7 +14,8 @@ armed() {
     done 2>/dev/null
 }
 
-# within SECONDS PID: waits for the end, whose code is then in $code; anything that ignores Ctrl-C takes far longer.
+# within SECONDS PID: waits for the end, whose code is then in $code; anything that ignores Ctrl-C takes far
+# longer.
 within() {
     local tries=0
     while kill -0 "$2" 2>/dev/null; do
@@ -46,8 +47,9 @@ interrupt_at() {
     interrupted "$@" || die "${*:2}: exit code ${code:-before it could be interrupted}"
 }
 
-# interrupt_text ARGUMENTS...: Ctrl-C while the file `long` is tokenised, as long as a message may be. How long that takes,
-# and when it begins, depends on the machine: what came too early or too late is tried again, a little later each time.
+# interrupt_text ARGUMENTS...: Ctrl-C while the file `long` is tokenised, as long as a message may be. How
+# long that takes, and when it begins, depends on the machine: what came too early or too late is tried again,
+# a little later each time.
 interrupt_text() {
     local wait
     head -c 16777216 /dev/zero | tr '\0' 'a' >long

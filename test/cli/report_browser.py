@@ -5,7 +5,8 @@ that overlap, a picture in which the colour of a curve is not to be seen. Argume
 --keep DIR pictures of the whole pages stay there, for people."""
 import base64, fcntl, json, os, subprocess, sys, tempfile
 
-# Everything about a page that needs no picture; a list of what is wrong, and the rectangles of pictures with colours.
+# Everything about a page that needs no picture; a list of what is wrong, and the rectangles of pictures with
+# colours.
 LOOK = r"""(() => {
   const wrong = [], wide = document.documentElement.scrollWidth;
   if (wide > innerWidth) wrong.push("scrolls: " + wide + " of " + innerWidth);
@@ -36,8 +37,8 @@ LOOK = r"""(() => {
   return {wrong, pictures, paper: getComputedStyle(document.body).backgroundColor};
 })()"""
 
-# How many pixels of each picture in an image of the page have each of its colours, or at least two thirds of it where
-# an edge mixes it with the paper.
+# How many pixels of each picture in an image of the page have each of its colours, or at least two thirds of
+# it where an edge mixes it with the paper.
 COUNT = r"""(async (data, pictures, paper) => {
   const numbers = c => c.match(/\d+/g).map(Number);
   const apart = (a, b) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);

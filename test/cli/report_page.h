@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_page.h: judges a page that carat wrote: is it XML that every reader takes the same way, and does it hold
- * nothing but the elements and attributes that a report needs? Any other name fails, so that no text of a stranger
- * becomes one. */
+/* report_page.h: judges a page that carat wrote: is it XML that every reader takes the same way, and does it
+ * hold nothing but the elements and attributes that a report needs? Any other name fails, so that no text of
+ * a stranger becomes one. */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_results.h: lines of results and a summary as `carat compare` writes them, small and the same every time, for
- * tests of what reads them. Only what a report reads is there. */
+/* report_results.h: lines of results and a summary as `carat compare` writes them, small and the same every
+ * time, for tests of what reads them. Only what a report reads is there. */
 #ifndef REPORT_RESULTS_H
 #define REPORT_RESULTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bad_packed_lists.c: packed files whose lists lie under right hashes, given to the command: sources,
- * metadata, tensors of the origin, weights, what is made of them. Each row changes one thing in a file that works; the rest of the
- * index is test_bad_packed.c's. */
+ * metadata, tensors of the origin, weights, what is made of them. Each row changes one thing in a file that
+ * works; the rest of the index is test_bad_packed.c's. */
 #include "cli/bad_packed.h"
 
 #include <math.h>
@@ -34,7 +34,8 @@ static void one_byte_more(struct bad_place *p, const void *with)
     done(p, &k);
 }
 
-/* n matrices that were made, all of them the same one, with so many bytes from so many behind the weights on. */
+/* n matrices that were made, all of them the same one, with so many bytes from so many behind the weights
+ * on. */
 struct of_made {
     uint32_t n;
     struct ct_packed_weight m;

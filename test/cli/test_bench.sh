@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_bench.sh: `carat bench`: its tables and objects, the lists it takes, and where --profile says the time goes. No
-# figure is judged.
+# test_bench.sh: `carat bench`: its tables and objects, the lists it takes, and where --profile says the time
+# goes. No figure is judged.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # several lengths and depths in one table

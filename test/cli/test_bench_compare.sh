@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_bench_compare.sh: `carat bench --compare` and `--plot`: verdicts and exit codes against older results whose speeds
-# no machine has, and a picture that is XML with a mark for every test. What is no result at all is in test_bad_bench.c.
+# test_bench_compare.sh: `carat bench --compare` and `--plot`: verdicts and exit codes against older results
+# whose speeds no machine has, and a picture that is XML with a mark for every test. What is no result at all
+# is in test_bad_bench.c.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
-# An older result in llama-bench's form: element N_PROMPT SAMPLES [MORE]. Every run measures the machine for a second, so
-# one has all cases in it, told apart by the length of the prompt.
+# An older result in llama-bench's form: element N_PROMPT SAMPLES [MORE]. Every run measures the machine for a
+# second, so one has all cases in it, told apart by the length of the prompt.
 element() { printf '%s{"n_prompt":%s,"n_gen":0,"n_depth":0,"samples_ts":[%s]%s}' "$comma" "$1" "$2" "${3:-}" && comma=,; }
 fast=1e-3,1e-3,1e-3 slow=1e12,1e12,1e12 comma=
 rates='"limit_gop_s":{"f32":1e15,"bf16":1e15,"int8":1e15,"int4":1e15}'
@@ -47,9 +48,9 @@ err_has 'what this machine can do at most was up to [0-9]* % more than now$'
 [ "$(grep -vc '^note: ' err)" = 1 ] || die 'not one message'
 err_has '^error: E_CHECK: bench: slower than in old.json, beyond the noise: pp2, pp3, pp6, pp7$'
 
-# A machine that could do a thousand times as much, and a test that was as much faster: the machine is the reason. The same
-# on another machine, and a test that lost more than the machine did, are slower. The noise is large, so that two
-# measurements of the machine may differ.
+# A machine that could do a thousand times as much, and a test that was as much faster: the machine is the
+# reason. The same on another machine, and a test that lost more than the machine did, are slower. The noise
+# is large, so that two measurements of the machine may differ.
 expect 0 bench tiny -t 1 -p 10 -n 0 -r 9 -o json
 mv out now.json
 median=$(sed -n 's/.*"median_ts": \([0-9.]*\),/\1/p' now.json)

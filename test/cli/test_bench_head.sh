@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_bench_head.sh: `carat bench lm-head`: which rows a model has, its tables, JSON and CSV, what is exact and what is not,
-# comparison with an older result, and which options it takes. No time is judged.
+# test_bench_head.sh: `carat bench lm-head`: which rows a model has, its tables, JSON and CSV, what is exact
+# and what is not, comparison with an older result, and which options it takes. No time is judged.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 run="bench lm-head tiny --steps 6 -r 2"

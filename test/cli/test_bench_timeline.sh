@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_bench_timeline.sh: `carat bench timeline`: its table and its object, what it evaluates, which options it takes, and
-# that nothing is left of its file. No time is judged.
+# test_bench_timeline.sh: `carat bench timeline`: its table and its object, what it evaluates, which options
+# it takes, and that nothing is left of its file. No time is judged.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 mkdir files

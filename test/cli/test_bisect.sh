@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_bisect.sh: `carat compare --bisect`: a damaged row is named, in words and as JSON, of one prompt and of a data
-# set; where nothing is wrong that is said; what cannot be bisected is refused. What is found is test/check/test_bisect.c's.
+# test_bisect.sh: `carat compare --bisect`: a damaged row is named, in words and as JSON, of one prompt and of
+# a data set; where nothing is wrong that is said; what cannot be bisected is refused. What is found is
+# test/check/test_bisect.c's.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # JSON in one line.

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_cache.sh: the cache as people meet it: which verbs write it and which only use it, one line on stderr, `carat pack`,
-# `carat cache`, the cap. Disks without room and processes that end early are test_cache_faults.sh's; what is in a packed file,
-# and every way in which it can be wrong, test/checkpoint/test_packed_cache.c's.
+# test_cache.sh: the cache as people meet it: which verbs write it and which only use it, one line on stderr,
+# `carat pack`, `carat cache`, the cap. Disks without room and processes that end early are
+# test_cache_faults.sh's; what is in a packed file, and every way in which it can be wrong,
+# test/checkpoint/test_packed_cache.c's.
 
 . "$CARAT_SOURCE/test/cli/cache.bash"
 
@@ -16,8 +17,8 @@ printf '[{"role":"user","content":"hello"}]' >messages.json
 # ---- verbs that do not compute use what is there and write nothing ----
 
 idle=("show m" "show m --tensors" "tokenize m hello" "detokenize m 5" "render m --messages messages.json" "verify m -t 1")
-# Under AddressSanitizer, packed weights have forbidden bytes between them, and mapped ones have none: what they and
-# the sum take differs there.
+# Under AddressSanitizer, packed weights have forbidden bytes between them, and mapped ones have none: what
+# they and the sum take differs there.
 without_weights() {
     [ -z "${CARAT_CFLAGS:-}" ] || sed -i -E '/^memory for/,/^  sum/{/^  (weights|sum) /d}' "$1"
 }

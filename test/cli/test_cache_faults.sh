@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_cache_faults.sh: the cache when the disk has no room or is not to be written, when the command is killed or interrupted
-# at random, and when somebody clears it meanwhile. Faults at chosen moments are test/checkpoint/test_cache_faults.c's.
+# test_cache_faults.sh: the cache when the disk has no room or is not to be written, when the command is
+# killed or interrupted at random, and when somebody clears it meanwhile. Faults at chosen moments are
+# test/checkpoint/test_cache_faults.c's.
 . "$CARAT_SOURCE/test/cli/cache.bash"
 
 copy_model m

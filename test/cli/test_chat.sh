@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_chat.sh: a whole conversation in a real terminal, tmux: what is on the screen after each line, how many tokens a turn
-# evaluates, windows that become narrower, a process that is stopped and goes on. Single keys are test_chat_keys.c's, pipes
-# test_chat_pipe.sh's.
+# test_chat.sh: a whole conversation in a real terminal, tmux: what is on the screen after each line, how many
+# tokens a turn evaluates, windows that become narrower, a process that is stopped and goes on. Single keys
+# are test_chat_keys.c's, pipes test_chat_pipe.sh's.
 . "$CARAT_SOURCE/test/cli/common.bash"
 command -v tmux >/dev/null || { echo 'there is no tmux'; exit 77; }
 
@@ -30,7 +30,8 @@ shows() {
     printf '%s\n' "$wanted" >wanted
     die "$(printf 'the screen is\n%s\nexpected at its end\n%s' "$(cat shown)" "$(cat wanted)")"
 }
-# waits COMMAND...: until it is true of the screen, which is in the file shown, with a prompt as its last line.
+# waits COMMAND...: until it is true of the screen, which is in the file shown, with a prompt as its last
+# line.
 waits() {
     local i
     for ((i = 0; i < 1200; i++)); do

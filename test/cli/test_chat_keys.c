@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_chat_keys.c: carat chat on a terminal of its own: keys, characters that are wide, Ctrl-C, history, text
- * that is pasted, windows of other sizes, bytes that are shown and not obeyed. What a line has become is asked
- * of the command itself: /set system takes it, /show prints it. The screen as people see it is test_chat.sh's. */
+/* test_chat_keys.c: carat chat on a terminal of its own: keys, characters that are wide, Ctrl-C, history,
+ * text that is pasted, windows of other sizes, bytes that are shown and not obeyed. What a line has become is
+ * asked of the command itself: /set system takes it, /show prints it. The screen as people see it is
+ * test_chat.sh's. */
 #define _XOPEN_SOURCE   700
 #define _DEFAULT_SOURCE /* struct winsize */
 #include <errno.h>

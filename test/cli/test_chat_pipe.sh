@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_chat_pipe.sh: carat chat through a pipe: one message a line, answers alone on standard output; that only what is new
-# is evaluated, whatever was taken back; conversations in files; what is refused. The terminal is test_chat.sh's.
+# test_chat_pipe.sh: carat chat through a pipe: one message a line, answers alone on standard output; that
+# only what is new is evaluated, whatever was taken back; conversations in files; what is refused. The
+# terminal is test_chat.sh's.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # talk CODE ARGUMENTS...: a conversation with tiny; standard input is in the file in.

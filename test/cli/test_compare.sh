@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_compare.sh: `carat compare` over one prompt: who is compared in which mode, who drives, what is printed, and what is
-# refused. Data sets are test_compare_dataset.sh's, the report test_report.sh's, numbers test/check/test_compare.c's.
+# test_compare.sh: `carat compare` over one prompt: who is compared in which mode, who drives, what is
+# printed, and what is refused. Data sets are test_compare_dataset.sh's, the report test_report.sh's, numbers
+# test/check/test_compare.c's.
 . "$(dirname "$0")/common.bash"
 
 compare() { expect "$1" compare "${@:2}"; }

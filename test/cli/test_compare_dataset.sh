@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_compare_dataset.sh: `carat compare --dataset`: that nothing but the question changes a byte of the results, that
-# a run which was killed goes on to the same bytes, whose results are refused, and what a line of the data may not be.
+# test_compare_dataset.sh: `carat compare --dataset`: that nothing but the question changes a byte of the
+# results, that a run which was killed goes on to the same bytes, whose results are refused, and what a line
+# of the data may not be.
 . "$CARAT_SOURCE/test/cli/common.bash"
 . "$CARAT_SOURCE/test/cli/interrupt.bash"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_compare_recorded.sh: `carat compare --ref-logits` with the logits that transformers gave for the small models of the
-# shared vectors: what is left is the rounding of float32.
+# test_compare_recorded.sh: `carat compare --ref-logits` with the logits that transformers gave for the small
+# models of the shared vectors: what is left is the rounding of float32.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 vectors=${CARAT_SHARED:-}

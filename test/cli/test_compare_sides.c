@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_compare_sides.c: two plans that memory has no room for together are refused before an engine is made, with
- * what would fit. The machine's memory is the test's. What is compared is test_compare.sh's. */
+/* test_compare_sides.c: two plans that memory has no room for together are refused before an engine is made,
+ * with what would fit. The machine's memory is the test's. What is compared is test_compare.sh's. */
 #define _POSIX_C_SOURCE 200809L
 #include "../../cli/compare/compare.h"
 #include "carat_generate.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_compat.sh: options of llama.cpp: those that mean the same, those that change nothing, those that carat lacks.
+# test_compat.sh: options of llama.cpp: those that mean the same, those that change nothing, those that carat
+# lacks.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 expect 0 run tiny hi -n 8 --seed 3

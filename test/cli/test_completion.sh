@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_completion.sh: the completion scripts, run by the shells that are for them: bash always, zsh and fish where they are
-# installed.
+# test_completion.sh: the completion scripts, run by the shells that are for them: bash always, zsh and fish
+# where they are installed.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 touch model.gguf 'with space.txt'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_context_shift.sh: run --context-shift: where the context ends, the answer goes on as one to a prompt that never had
-# what was dropped, and a note says what that cost.
+# test_context_shift.sh: run --context-shift: where the context ends, the answer goes on as one to a prompt
+# that never had what was dropped, and a note says what that cost.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 list() { sed -n "s/.*\"$1\":\[\([0-9,]*\)\].*/\1/p" out | tr ',' '\n'; }
@@ -13,8 +13,8 @@ new_tokens() {
     paste now held | awk -v last=$((40 - dropped)) '$1 != $2 || NR == last { exit } { n++ } END { print last - n }'
 }
 
-# answer KEEP KEPT OPTIONS...: the answer in a context of 40 positions, and each part of it again from a prompt that is
-# what stays: KEPT tokens, and of the others the later half
+# answer KEEP KEPT OPTIONS...: the answer in a context of 40 positions, and each part of it again from a
+# prompt that is what stays: KEPT tokens, and of the others the later half
 answer() {
     local keep=$1 kept=$2 n dropped evaluated=0 shifts=0
     shift 2
@@ -56,7 +56,8 @@ answer 3 4 --temp 1 --chunk 3 -t 1 --kv q8
 answer -1 "$prompt" --temp 1
 answer 39 "$prompt" --naive # no more than the prompt
 
-# a character that the end of the context falls into is whole: without what was told of it before, it would lack bytes
+# a character that the end of the context falls into is whole: without what was told of it before, it would
+# lack bytes
 expect 0 run tiny --raw "Once" -c 8 --context-shift -n 200 --ignore-eos --seed 5 --temp 3 --top-k 0 --top-p 1
 out_has $'\xc6\x83'
 # a prompt that fills the context, and keeps all of it but the last two

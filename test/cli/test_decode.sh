@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_decode.sh: `carat decode`: its lines and its JSON, that rounds and runs agree with each other and with `carat logits`,
-# what other programs' words for the head mean, and what is refused. No time is judged.
+# test_decode.sh: `carat decode`: its lines and its JSON, that rounds and runs agree with each other and with
+# `carat logits`, what other programs' words for the head mean, and what is refused. No time is judged.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 ids=2,105,621,107

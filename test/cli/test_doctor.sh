@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_doctor.sh: the report is a block that can be pasted, says the same as --json, follows the affinity mask and the
-# environment, and needs neither /proc nor /sys.
+# test_doctor.sh: the report is a block that can be pasted, says the same as --json, follows the affinity mask
+# and the environment, and needs neither /proc nor /sys.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # Measuring takes two seconds: where it is not the subject, it is left out or remembered.
@@ -138,7 +138,8 @@ END
     same bare-run out
 fi
 
-# A made-up machine on which everything is wrong, then one on which nothing is: each fact has its advice, and no other.
+# A made-up machine on which everything is wrong, then one on which nothing is: each fact has its advice, and
+# no other.
 tell() { # file, text: below made-up/
     mkdir -p "made-up/$(dirname "$1")"
     printf '%s\n' "$2" >"made-up/$1"

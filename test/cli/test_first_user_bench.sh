@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_first_user_bench.sh: what a first user meets who measures, looks at a model and at the machine. One case for each
-# complaint; what else these verbs promise is in the tests of their own.
+# test_first_user_bench.sh: what a first user meets who measures, looks at a model and at the machine. One
+# case for each complaint; what else these verbs promise is in the tests of their own.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 gguf=$CARAT_SOURCE/test/data/vectors/gguf/q8_0.gguf

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_first_user_calls.sh: conversations of several turns, calls of functions, ids from files, and texts into tokens, as
-# somebody who comes for the first time tries them.
+# test_first_user_calls.sh: conversations of several turns, calls of functions, ids from files, and texts into
+# tokens, as somebody who comes for the first time tries them.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 tools=$tiny/tools.json

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_first_user_cancel.sh: Ctrl-C while something takes long, and too little memory, as somebody who comes for the first
-# time meets them. Every place where a call stops is test_interrupt.sh's and test_cancel.c's.
+# test_first_user_cancel.sh: Ctrl-C while something takes long, and too little memory, as somebody who comes
+# for the first time meets them. Every place where a call stops is test_interrupt.sh's and test_cancel.c's.
 . "$CARAT_SOURCE/test/cli/common.bash"
 . "$CARAT_SOURCE/test/cli/interrupt.bash"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_first_user_files.sh: what somebody meets who brings files of his own: nothing in them is replaced or passed over in
-# silence. Numbers are those of the list that test_first_user.sh is the proof of.
+# test_first_user_files.sh: what somebody meets who brings files of his own: nothing in them is replaced or
+# passed over in silence. Numbers are those of the list that test_first_user.sh is the proof of.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # copy NAME: tiny as a directory that may be written to

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_first_user_names.sh: what a first user types: names instead of files, verbs and options of other programs. The numbers
-# are those of the cases of test_first_user.sh.
+# test_first_user_names.sh: what a first user types: names instead of files, verbs and options of other
+# programs. The numbers are those of the cases of test_first_user.sh.
 . "$CARAT_SOURCE/test/cli/common.bash"
 unset HF_HUB_CACHE HF_HOME
 export HOME=$work/home

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_first_user_term.sh: what a first user meets on a terminal, in a loop of a script and in a pipe: an answer that stays
-# readable, standard input that is nobody's but the caller's, and rates that are true.
+# test_first_user_term.sh: what a first user meets on a terminal, in a loop of a script and in a pipe: an
+# answer that stays readable, standard input that is nobody's but the caller's, and rates that are true.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # On any machine slow enough for a bar, which comes after half a second, and after two on a dumb terminal.
@@ -15,7 +15,8 @@ code=0
 ./terminal 80 raw true || code=$?
 [ $code != 99 ] || exit 77 # no pseudo-terminals here
 
-# 1. seconds of generation on a terminal: the text, no return and no escape in it, and nothing else on the screen
+# 1. seconds of generation on a terminal: the text, no return and no escape in it, and nothing else on the
+# screen
 generate=(run tiny --ignore-eos -n "$answer" --seed 1 --temp 1 --no-perf "${slow[@]}")
 expect 0 "${generate[@]}" --ids 2
 cp out plain
@@ -145,7 +146,8 @@ expect 0 run tiny hi -n 5 --temp 1 --json
 out_has '"seed":[0-9]'
 expect 0 run tiny hi -n 5 --temp 1 --top-k 1 --json
 ! grep -q '"seed"' out || die 'a random seed that decided nothing'
-# a prompt that is cancelled counts for what was evaluated of it; later where the machine needs longer to begin
+# a prompt that is cancelled counts for what was evaluated of it; later where the machine needs longer to
+# begin
 ids=2
 for i in $(seq 1 500); do ids=$ids,$((i * 37 % 250 + 6)); done
 for i in 1 2; do ids=$ids,$ids; done

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_first_words.sh: what people type first gets a sensible answer from the model inside the command, and so do the
-# examples of the help text and the documents. Logits have the same bits everywhere, so the answers are exact.
+# test_first_words.sh: what people type first gets a sensible answer from the model inside the command, and so
+# do the examples of the help text and the documents. Logits have the same bits everywhere, so the answers are
+# exact.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 answers() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_insight.sh: --explain-plan, --stats, settings in carat.json, and costs that are remembered: what is said, and that
-# neither a setting nor what is remembered changes the text.
+# test_insight.sh: --explain-plan, --stats, settings in carat.json, and costs that are remembered: what is
+# said, and that neither a setting nor what is remembered changes the text.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 model=$work/model

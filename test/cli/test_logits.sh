@@ -74,7 +74,8 @@ best=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' out)
 expect 0 run tiny --ids "$ids" -n 1 --temp 0 --json --ignore-eos
 out_has "\"ids\":\[$best\]"
 
-# other values than logits: a row for each id, the same for any chunk, and those of an engine with fewer layers
+# other values than logits: a row for each id, the same for any chunk, and those of an engine with fewer
+# layers
 expect 0 logits tiny --ids "$ids" --tap layer.2 --out whole.npy
 [ ! -s out ] || die 'text on standard output'
 head -c 128 whole.npy | grep -aq "'shape': (24, 256)" || die 'wrong shape of a tap'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_lookup.sh: drafts at the command line: what is generated with and without them, the options of llama.cpp that mean
-# them, what contradicts itself, and `carat bench --draft-right`. No time is judged.
+# test_lookup.sh: drafts at the command line: what is generated with and without them, the options of
+# llama.cpp that mean them, what contradicts itself, and `carat bench --draft-right`. No time is judged.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # repeats itself, so that there is something to draft

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_machine.sh: what `carat doctor` measures is remembered for this very machine; a file that is wrong, foreign or of
-# another machine is as good as none and is replaced; a cache that cannot be written stops nothing; many may do it at once.
-# A measurement takes two seconds: there are two in turn, the second of several processes at once.
+# test_machine.sh: what `carat doctor` measures is remembered for this very machine; a file that is wrong,
+# foreign or of another machine is as good as none and is replaced; a cache that cannot be written stops
+# nothing; many may do it at once. A measurement takes two seconds: there are two in turn, the second of
+# several processes at once.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 file=$work/cache/carat/machine.json
@@ -160,7 +161,8 @@ if [ "$root" ]; then
     out_has '"id":"cache","text":"[^"]*belongs to another user"'
 fi
 
-# ---- measured again, by three at once: two into one cache with somebody's or a broken file, one that may not keep it ----
+# ---- measured again, by three at once: two into one cache with somebody's or a broken file, one that may not
+# keep it ----
 
 # With one thread each, where that can be had: threads that wait for each other are slow among so many.
 first=$(taskset -pc $$ 2>/dev/null | sed 's/.*: //; s/[-,].*//') || first=

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_man.sh: man pages say what help says, as roff that man and groff take without a warning; help fits 80 columns.
+# test_man.sh: man pages say what help says, as roff that man and groff take without a warning; help fits 80
+# columns.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 verbs=$(verbs)

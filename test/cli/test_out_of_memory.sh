@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_out_of_memory.sh: with less and less address space a command gives what it gives with plenty, or code 5 and one
-# sentence; never nothing with code 0, another error, or a crash.
+# test_out_of_memory.sh: with less and less address space a command gives what it gives with plenty, or code 5
+# and one sentence; never nothing with code 0, another error, or a crash.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
-# The least that the loader and the first page of output need; sanitizers need terabytes, which no sweep finds.
+# The least that the loader and the first page of output need; sanitizers need terabytes, which no sweep
+# finds.
 least=
 for limit in $(seq 8000 1000 40000); do
     if (ulimit -v "$limit" && "$CARAT" version) >/dev/null 2>&1; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_progress.sh: the bar of long work: rate and remaining time on a terminal, wiped at the end; nothing elsewhere.
+# test_progress.sh: the bar of long work: rate and remaining time on a terminal, wiped at the end; nothing
+# elsewhere.
 . "$CARAT_SOURCE/test/cli/common.bash"
 command -v script >/dev/null || exit 77
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_report.c: the page of `carat compare` out of results and summaries that are written here: what stands in it and
- * in which order, that strangers' text stays text, that it stays small. CARAT_PAGES names a directory in which the
- * pages are kept, for test_report_pages.sh, which opens them in a browser. */
+/* test_report.c: the page of `carat compare` out of results and summaries that are written here: what stands
+ * in it and in which order, that strangers' text stays text, that it stays small. CARAT_PAGES names a
+ * directory in which the pages are kept, for test_report_pages.sh, which opens them in a browser. */
 #define _GNU_SOURCE
 #include "compare/report_parts.h" /* before cmocka, which takes the name fail */
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_report_pages.sh: the pages that test_report.c writes pass xmllint, and in Debian's chromium, light and dark, on
-# narrow and wide windows: nothing is loaded, said on the console, cut off, overlapped or too wide, and the colours of
-# all curves are to be seen (report_browser.py). `tools/setup.sh report` installs what this needs; nothing else does.
+# test_report_pages.sh: the pages that test_report.c writes pass xmllint, and in Debian's chromium, light and
+# dark, on narrow and wide windows: nothing is loaded, said on the console, cut off, overlapped or too wide,
+# and the colours of all curves are to be seen (report_browser.py). `tools/setup.sh report` installs what this
+# needs; nothing else does.
 set -euo pipefail
 source=${CARAT_SOURCE:?is the root of the sources}
 build=${CARAT_BUILD:?is the build}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_report_strangers.sh: a data set with text that would be something else in a page goes the whole way, through
-# results.jsonl and summary.json into report.html: it stays text, the page is XML, and running the command again writes
-# the same page. What pages look like in detail is test_report.c's.
+# test_report_strangers.sh: a data set with text that would be something else in a page goes the whole way,
+# through results.jsonl and summary.json into report.html: it stays text, the page is XML, and running the
+# command again writes the same page. What pages look like in detail is test_report.c's.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 cat >'<b>&.jsonl' <<'END'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_samplers.sh: the chain of samplers in options of run, chat and decode: what acts is said, what cannot be is
-# refused in one line that names the option, what was found and what is accepted.
+# test_samplers.sh: the chain of samplers in options of run, chat and decode: what acts is said, what cannot
+# be is refused in one line that names the option, what was found and what is accepted.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # neutral values change nothing, in whatever order they are asked for

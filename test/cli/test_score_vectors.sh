@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_score_vectors.sh: losses of `carat perplexity` and log-probabilities of `carat eval` are those that
-# tools/make_score_vectors.py got from the logits of transformers for models/tiny, in float32, to 1e-5 of each.
+# tools/make_score_vectors.py got from the logits of transformers for models/tiny, in float32, to 1e-5 of
+# each.
 . "$CARAT_SOURCE/test/cli/common.bash"
 data=$CARAT_SOURCE/test/data/score
 
@@ -34,7 +35,8 @@ paste -d ' ' found "$data/expected.txt" | awk '
     END { print "largest relative difference: " worst; exit wrong }' >compared || die "$(grep differs compared)"
 cat compared
 
-# ---- llama-perplexity (llama-cpp-python 0.3.36), models/tiny as F32 GGUF, K and V in f32: to 0.1 %, its error to 0.2 % ----
+# ---- llama-perplexity (llama-cpp-python 0.3.36), models/tiny as F32 GGUF, K and V in f32: to 0.1 %, its
+# error to 0.2 % ----
 
 near() { awk "BEGIN { d = $1 / $2 - 1; exit !(d < $3 && d > -$3) }" || die "$4: $1, not $2"; }
 field() { sed -n "s/.*\"$1\":\([0-9.]*\),.*/\1/p" out; }

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_shrink.sh: a model file that is cut short while it is mapped ends the command with one line and code 1, not with a
-# bus error. The prompt is held back until the file is mapped, so that the cut always falls between the two.
+# test_shrink.sh: a model file that is cut short while it is mapped ends the command with one line and code 1,
+# not with a bus error. The prompt is held back until the file is mapped, so that the cut always falls between
+# the two.
 . "$CARAT_SOURCE/test/cli/common.bash"
 [ -r /proc/self/maps ] || exit 77
 [ "$(df --output=fstype . | tail -1)" != 9p ] || exit 77 # keeps mapped pages of a file that has shrunk
 
 mkfifo pipe
 
-# shrink SIZE ARGUMENTS...: starts the command on a copy of the model, cuts the mapped file $file to SIZE, sends the prompt.
+# shrink SIZE ARGUMENTS...: starts the command on a copy of the model, cuts the mapped file $file to SIZE,
+# sends the prompt.
 shrink() {
     local size=$1 pid tries=0
     shift

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_texts.sh: the commands that README.md, `carat help` and the man pages print are run as they are printed, in the order
-# of the text, and none fails. MODEL, tools.json and the other names of examples are files here. What builds and installs is
-# run by test/api/test_fresh_clone.sh, what downloads by nobody. README.md stays one page, and every test that SUPPORT.md
-# names is there.
+# test_texts.sh: the commands that README.md, `carat help` and the man pages print are run as they are
+# printed, in the order of the text, and none fails. MODEL, tools.json and the other names of examples are
+# files here. What builds and installs is run by test/api/test_fresh_clone.sh, what downloads by nobody.
+# README.md stays one page, and every test that SUPPORT.md names is there.
 . "$CARAT_SOURCE/test/cli/common.bash"
 [ -z "${CARAT_CFLAGS:-}" ] || { echo 'the commands are run in the release flavour only'; exit 77; }
 command -v timeout >/dev/null || { echo 'there is no timeout'; exit 77; }

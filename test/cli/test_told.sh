@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_told.sh: what ends an answer and what is told of its tokens at the command line: --stop, --ban, --loop-guard,
-# --logprobs, in run and chat. What they do to generations is test_generate_stop.c's and test_generate_told.c's.
+# test_told.sh: what ends an answer and what is told of its tokens at the command line: --stop, --ban,
+# --loop-guard, --logprobs, in run and chat. What they do to generations is test_generate_stop.c's and
+# test_generate_told.c's.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 ask='Turn on the kitchen lights'

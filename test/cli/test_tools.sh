@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_tools.sh: `carat run --tool-command`: calls go to a program, its results to the model, which goes on in the same
-# turn; only results are evaluated. Programs that fail, hang, flood, or read nothing; calls that would be commands.
+# test_tools.sh: `carat run --tool-command`: calls go to a program, its results to the model, which goes on in
+# the same turn; only results are evaluated. Programs that fail, hang, flood, or read nothing; calls that
+# would be commands.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 tools=$CARAT_SOURCE/models/tiny/tools.json

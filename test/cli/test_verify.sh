@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_verify.sh: `carat verify` passes a sound model, fails a damaged one with exit code 7 and says where, and says the same
-# as JSON. What each check finds is tested in test/check/test_verify.c.
+# test_verify.sh: `carat verify` passes a sound model, fails a damaged one with exit code 7 and says where,
+# and says the same as JSON. What each check finds is tested in test/check/test_verify.c.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 expect 0 verify tiny

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_written.sh: no option writes over a file that the command reads: the model whatever it consists of and however it is
-# called, and every file that an option names. What is refused stays as it is, byte for byte.
+# test_written.sh: no option writes over a file that the command reads: the model whatever it consists of and
+# however it is called, and every file that an option names. What is refused stays as it is, byte for byte.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 vectors=$CARAT_SOURCE/test/data/vectors

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_util.h: what the tests of heads share: options and counts of a head, and a line that it says. All functions
- * are static and end the running test when something they need is missing. */
+/* head_util.h: what the tests of heads share: options and counts of a head, and a line that it says. All
+ * functions are static and end the running test when something they need is missing. */
 #ifndef CT_TEST_HEAD_UTIL_H
 #define CT_TEST_HEAD_UTIL_H
 

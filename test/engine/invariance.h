@@ -26,8 +26,9 @@ static const struct mode modes[] = {
 
 static int model_turn; /* of the model that for_every_model has reached */
 
-/* Whether a model takes a mode, in for_every_model. Each takes two, an exact and a fast one, so that each mode has
- * four or five models, and each family several modes. A sanitizer looks for other mistakes: there it takes one. */
+/* Whether a model takes a mode, in for_every_model. Each takes two, an exact and a fast one, so that each
+ * mode has four or five models, and each family several modes. A sanitizer looks for other mistakes: there it
+ * takes one. */
 UNUSED static bool takes_mode(size_t m)
 {
     return (int)m / 2 == model_turn % 4 && (!SANITIZED || (int)m % 2 == model_turn / 4 % 2);
@@ -94,8 +95,8 @@ UNUSED static const float *row_of(const struct baseline *b, int i, int n_vocab)
     return b->logits + (size_t)i * (size_t)n_vocab;
 }
 
-/* Calls one(model, info) for every committed model. Tests of one program begin with different modes: with each
- * number as first_turn a model takes others. */
+/* Calls one(model, info) for every committed model. Tests of one program begin with different modes: with
+ * each number as first_turn a model takes others. */
 UNUSED static void for_every_model(void (*one)(carat_model *, const carat_model_info *), int first_turn)
 {
     char path[PATH_SIZE], file[PATH_SIZE], **names;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_generate_drafts.c: one answer, however it is made: by hand, from the cache, anew for each id, forced, and
- * with drafts from the text itself or from somebody who is right, wrong, or both; stopped anywhere and gone on
- * with; beside others. On tiny, on a fixture of each generation and on one whose window lies in two blocks. */
+/* test_generate_drafts.c: one answer, however it is made: by hand, from the cache, anew for each id, forced,
+ * and with drafts from the text itself or from somebody who is right, wrong, or both; stopped anywhere and
+ * gone on with; beside others. On tiny, on a fixture of each generation and on one whose window lies in two
+ * blocks. */
 #include "invariance.h"
 
 #include <carat_generate.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_generate_stop.c: generations that stop strings end: the ids are those of a generation without, as far as
- * it goes, from the cache, anew, with drafts and beside others; no text is lost, none is given too early. The
- * search itself is test_stop.c's. */
+/* test_generate_stop.c: generations that stop strings end: the ids are those of a generation without, as far
+ * as it goes, from the cache, anew, with drafts and beside others; no text is lost, none is given too early.
+ * The search itself is test_stop.c's. */
 #include "told_util.h"
 
 #include "engine/told.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_generate_told.c: log-probabilities against logits in double, the loop guard against its rule over all ids
- * and logits; both are the same whatever makes the ids, and change none. The guard's counting is
+/* test_generate_told.c: log-probabilities against logits in double, the loop guard against its rule over all
+ * ids and logits; both are the same whatever makes the ids, and change none. The guard's counting is
  * test_guard.c's. */
 #include "told_util.h"
 

@@ -92,8 +92,9 @@ static bool runs(const carat_model *model, const struct variant *v)
     return !v->isa || has_isa(model, v->isa);
 }
 
-/* Whether an emulator computes the n-th model in an arithmetic: in one at each turn, first an exact one and then
- * a fast one, or the other way round. Half of its time would go into tiny, the largest, which has turn 1. */
+/* Whether an emulator computes the n-th model in an arithmetic: in one at each turn, first an exact one and
+ * then a fast one, or the other way round. Half of its time would go into tiny, the largest, which has turn
+ * 1. */
 static bool worth_emulating(const char *model, int n, int a)
 {
     const int turn = emulated();

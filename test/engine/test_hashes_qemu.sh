@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_hashes_qemu.sh: the committed hashes on emulated processors without AVX and with AVX2 only: the same bits where
-# an fma is a function as where it is an instruction. Each computes a sample at its best level: of each model an exact
-# arithmetic on one processor and a fast one on the other (test_hashes.c, worth_emulating). Level ref with fma
-# instructions is test_hashes.c's on any processor that has them. That the emulator refuses what these lack is test_kcheck_qemu.sh's;
-# Nehalem, which stands there too, runs the code of qemu64.
+# test_hashes_qemu.sh: the committed hashes on emulated processors without AVX and with AVX2 only: the same
+# bits where an fma is a function as where it is an instruction. Each computes a sample at its best level: of
+# each model an exact arithmetic on one processor and a fast one on the other (test_hashes.c,
+# worth_emulating). Level ref with fma instructions is test_hashes.c's on any processor that has them. That
+# the emulator refuses what these lack is test_kcheck_qemu.sh's; Nehalem, which stands there too, runs the
+# code of qemu64.
 set -euo pipefail
 
 skip() {

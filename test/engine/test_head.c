@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_head.c: sessions over a head that computes what is read and no more: the ids and the best logits are those
- * of a dense head, for every model, greedy and drawn, alone and in batches, with drafts; whatever is asked for
- * later is there with dense's bits, and saved with them. The head alone: test/model/test_head.c. Tiles:
- * test_head_tiles.c. */
+/* test_head.c: sessions over a head that computes what is read and no more: the ids and the best logits are
+ * those of a dense head, for every model, greedy and drawn, alone and in batches, with drafts; whatever is
+ * asked for later is there with dense's bits, and saved with them. The head alone: test/model/test_head.c.
+ * Tiles: test_head_tiles.c. */
 #include "os/scratch.h"
 
 #include "invariance.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_head_audit.c: shortlists, and what finds them out. A shortlist gives the logits of dense for the tiles of its
- * text, which are chosen here once more. Audits find no difference in exact strategies, and a planted one; a
- * shortlist that misses too much is given up. */
+/* test_head_audit.c: shortlists, and what finds them out. A shortlist gives the logits of dense for the tiles
+ * of its text, which are chosen here once more. Audits find no difference in exact strategies, and a planted
+ * one; a shortlist that misses too much is given up. */
 #include "head_util.h"
 
 #include "checkpoint/checkpoint.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_head_tiles.c: logits out of tiles. Native tiles give dense's bits, however few are kept, for every model,
- * from the file and packed, with one to three threads, and in batches; int8 tiles are the head as a Q8_0 tensor,
- * encoded here once more. What is counted is exact; what is not kept is not in memory; a pass that is stopped while
- * it makes a tile leaves no trace. Which tiles are kept: test/model/test_tiles.c. Shortlists: test_head_audit.c. */
+/* test_head_tiles.c: logits out of tiles. Native tiles give dense's bits, however few are kept, for every
+ * model, from the file and packed, with one to three threads, and in batches; int8 tiles are the head as a
+ * Q8_0 tensor, encoded here once more. What is counted is exact; what is not kept is not in memory; a pass
+ * that is stopped while it makes a tile leaves no trace. Which tiles are kept: test/model/test_tiles.c.
+ * Shortlists: test_head_audit.c. */
 #include "os/scratch.h"
 
 #include "head_util.h"
@@ -61,7 +62,8 @@ static void check_capacities(carat_model *model, const carat_model_info *info)
     baseline_free(&b);
 }
 
-/* From the file, whose rows are packed into slots, and out of a packed one, where tiles are read as they lie. */
+/* From the file, whose rows are packed into slots, and out of a packed one, where tiles are read as they
+ * lie. */
 static void check_model(carat_model *model, const carat_model_info *info)
 {
     char path[sizeof scratch + 16];
@@ -199,8 +201,8 @@ static size_t resident_pages(const struct ct_weight *w)
     return resident;
 }
 
-/* What lies in a packed file is not read at the start, and then no more of it stays than is kept, and one tile;
- * that the system brings in neighbours of a page is another one. */
+/* What lies in a packed file is not read at the start, and then no more of it stays than is kept, and one
+ * tile; that the system brings in neighbours of a page is another one. */
 static void few_tiles_are_in_memory(void **unused)
 {
     char path[sizeof scratch + 16];
@@ -420,8 +422,8 @@ static int stop_after(void *user, size_t done, size_t total)
     return --*(int *)user < 0;
 }
 
-/* A pass asks at every job whether it goes on: it is stopped at each of them once, also within the making of a
- * tile. */
+/* A pass asks at every job whether it goes on: it is stopped at each of them once, also within the making of
+ * a tile. */
 static void stopped_passes_leave_no_trace(void **unused)
 {
     carat_head_options h = head_options(CARAT_HEAD_LAZY, SMALL, 3);

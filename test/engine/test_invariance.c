@@ -302,7 +302,8 @@ static struct baseline branch_of(carat_model *model, const struct mode *m, const
     return other;
 }
 
-/* Several sessions go on together, each to so many tokens of its sequence, all of whose logits are compared. */
+/* Several sessions go on together, each to so many tokens of its sequence, all of whose logits are
+ * compared. */
 static void go_on_together(struct rig *r, int n, carat_session *const *s, const struct baseline *const *b,
                            const int *to)
 {
@@ -362,7 +363,8 @@ static void fork_at(struct rig *r, const struct baseline *b, const struct baseli
     r->session[0] = one;
 }
 
-/* Each KV type once, with one thread in one model and with three in the other; a sanitizer gets one of them. */
+/* Each KV type once, with one thread in one model and with three in the other; a sanitizer gets one of
+ * them. */
 static void forks_of_one_model(carat_model *model, int which)
 {
     int w = model_info(model).sliding_window;

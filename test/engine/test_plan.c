@@ -173,7 +173,8 @@ static void mappings_are_as_planned(void **unused)
             }
 }
 
-/* Tiles of the head are copies, which are planned, or stay in the file, which is then not read at the start. */
+/* Tiles of the head are copies, which are planned, or stay in the file, which is then not read at the
+ * start. */
 static void tiles_are_as_planned(void **unused)
 {
     (void)unused;

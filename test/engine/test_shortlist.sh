@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_shortlist.sh: what a shortlist of tiles finds, once more in Python from the logits of the whole head: the ids and
-# logits of every step, and the recall that audits report. Which tiles are looked at is said in src/model/tiles.h.
+# test_shortlist.sh: what a shortlist of tiles finds, once more in Python from the logits of the whole head:
+# the ids and logits of every step, and the recall that audits report. Which tiles are looked at is said in
+# src/model/tiles.h.
 set -euo pipefail
 
 python3 -c 'import array, json' 2>/dev/null || { echo "there is no python3"; exit 77; }

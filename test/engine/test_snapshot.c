@@ -14,8 +14,8 @@ static int first_block(int window, int n)
     return n < window ? 0 : (n - window + 1) / 256;
 }
 
-/* Where a session that has snapshots goes on from n: at n when one that lies further on has the blocks for it,
- * too, else at the nearest one below. */
+/* Where a session that has snapshots goes on from n: at n when one that lies further on has the blocks for
+ * it, too, else at the nearest one below. */
 static int resumes_at(int window, const int *at, int n_at, int n)
 {
     int best = window ? 0 : n;

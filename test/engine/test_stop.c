@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stop.c: stop strings against a search in the whole text: in pieces of the vocabulary of models/tiny, in
- * texts of two letters, cut at every byte; what is held back at every moment; what is refused. That generations
- * end by them is test_generate_stop.c's. */
+/* test_stop.c: stop strings against a search in the whole text: in pieces of the vocabulary of models/tiny,
+ * in texts of two letters, cut at every byte; what is held back at every moment; what is refused. That
+ * generations end by them is test_generate_stop.c's. */
 #include <carat_tools.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_timeline.c: what a timeline loses and gets back, bit for bit: wherever a session goes back to, whatever
- * its local layers still have there, it goes on with the logits of a fresh one, nobody who shares its blocks
- * feels it, and what it evaluates once more is counted. That cuts into passes do not matter is
+/* test_timeline.c: what a timeline loses and gets back, bit for bit: wherever a session goes back to,
+ * whatever its local layers still have there, it goes on with the logits of a fresh one, nobody who shares
+ * its blocks feels it, and what it evaluates once more is counted. That cuts into passes do not matter is
  * test_invariance.c's, who holds which block test/model/test_kv_cache.c's. */
 #include "timeline_util.h"
 
@@ -257,8 +257,8 @@ static int below(int n)
 
 enum { SESSIONS = 3, BRANCHES = 3, MOST = 1000, COMMON = 350 };
 
-/* Sessions that hold the beginnings of sequences which have their first tokens in common, and go forward, back,
- * from one to another and apart. */
+/* Sessions that hold the beginnings of sequences which have their first tokens in common, and go forward,
+ * back, from one to another and apart. */
 static void random_step(struct rig *r, const struct baseline *b, int *of)
 {
     int i = below(SESSIONS), n = carat_tokens_held(r->session[i], NULL), to;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_timeline_file.c: timelines as files: the same bytes whatever made them, sessions that go on from one with
- * the bits of one that never stopped, and files that are refused and leave the session as it was. */
+/* test_timeline_file.c: timelines as files: the same bytes whatever made them, sessions that go on from one
+ * with the bits of one that never stopped, and files that are refused and leave the session as it was. */
 #include "os/scratch.h"
 #include "timeline_util.h"
 
@@ -49,8 +49,8 @@ static void expect_file(const struct ct_bytes *right, const char *how)
 
 /* ---- equal bytes, equal bits ---- */
 
-/* Nothing is in it but K and V of what can be seen, the logits, the ids, and a little to say so: 64 KiB beside
- * K, V and logits are enough for 16000 tokens. */
+/* Nothing is in it but K and V of what can be seen, the logits, the ids, and a little to say so: 64 KiB
+ * beside K, V and logits are enough for 16000 tokens. */
 static void check_size(size_t found, const carat_model_info *info, carat_kv kv, int n)
 {
     const size_t of_kv[] = {[CARAT_KV_BF16] = 2, [CARAT_KV_F16] = 2, [CARAT_KV_F32] = 4};
@@ -321,7 +321,8 @@ static void other_parts(void **state)
     }
 }
 
-/* Of each type of K and V: what is not finite is found wherever it stands, and the largest numbers are none. */
+/* Of each type of K and V: what is not finite is found wherever it stands, and the largest numbers are
+ * none. */
 static void not_finite(void **state)
 {
     static const struct {

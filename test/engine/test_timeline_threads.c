@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_timeline_threads.c: sessions of one engine that generate, are saved and loaded, go back, are forked and
- * cancelled, all at once: each has the ids and the file of one that is alone. `make check` runs it under
+/* test_timeline_threads.c: sessions of one engine that generate, are saved and loaded, go back, are forked
+ * and cancelled, all at once: each has the ids and the file of one that is alone. `make check` runs it under
  * ThreadSanitizer too. What one thread does with timelines is test_timeline*.c's. */
 #include "os/scratch.h"
 #include "timeline_util.h"
@@ -122,8 +122,8 @@ static void *wanderer(void *arg)
     return NULL;
 }
 
-/* Asks them all to stop, again and again, but ever less often: a pass that is stopped begins anew, so one that
- * takes longer than the pause (on a slow machine, under ThreadSanitizer) would never end. */
+/* Asks them all to stop, again and again, but ever less often: a pass that is stopped begins anew, so one
+ * that takes longer than the pause (on a slow machine, under ThreadSanitizer) would never end. */
 static void *nuisance(void *arg)
 {
     long pause = 300000; /* nanoseconds */

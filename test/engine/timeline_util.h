@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline_util.h: what the tests of timelines share beside invariance.h: what a session says of what it kept,
- * and the size of a snapshot. All functions are static and end the running test when something is wrong. */
+/* timeline_util.h: what the tests of timelines share beside invariance.h: what a session says of what it
+ * kept, and the size of a snapshot. All functions are static and end the running test when something is
+ * wrong. */
 #ifndef CT_TEST_TIMELINE_UTIL_H
 #define CT_TEST_TIMELINE_UTIL_H
 

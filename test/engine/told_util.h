@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told_util.h: what the tests of what generations tell share: models/tiny, all that a generation gave, and the
- * ways in which the same ids can be made. */
+/* told_util.h: what the tests of what generations tell share: models/tiny, all that a generation gave, and
+ * the ways in which the same ids can be made. */
 #ifndef CT_TEST_TOLD_UTIL_H
 #define CT_TEST_TOLD_UTIL_H
 

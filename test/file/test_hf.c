@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hf.c: directories, sets of buffers and single files that are not a GGUF: what opens as what, that index
- * and shards must agree, that nothing outside the directory is opened, and that every wrong thing is called
- * by its name. */
+/* test_hf.c: directories, sets of buffers and single files that are not a GGUF: what opens as what, that
+ * index and shards must agree, that nothing outside the directory is opened, and that every wrong thing is
+ * called by its name. */
 #include "file/file_build.h"
 
 #define ENTRY(name, begin, end)                                                                              \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# breaches.sh: proves that check_includes.sh and check_house.sh can fail: each breach is planted alone in a small
-# made-up tree and must be found, and the tree without it must pass.
+# breaches.sh: proves that check_includes.sh and check_house.sh can fail: each breach is planted alone in a
+# small made-up tree and must be found, and the tree without it must pass.
 set -uo pipefail
 tools=${CARAT_SOURCE:?}/tools
 tree=$(mktemp -d) || exit 2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_statuses.sh: the statuses that a public header lists for a function are those that the sources can return
-# (tools/check_statuses.py), and a status that is missing there, or listed in vain, is found.
+# test_statuses.sh: the statuses that a public header lists for a function are those that the sources can
+# return (tools/check_statuses.py), and a status that is missing there, or listed in vain, is found.
 set -euo pipefail
 source=${CARAT_SOURCE:?}
 command -v python3 >/dev/null || { echo 'there is no python3'; exit 77; }

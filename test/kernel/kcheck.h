@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory,
- * comparison and reporting. kcheck_{product,attend,head,vector}.c draw what the cases of check/kernel_cases.h are
- * given, kcheck_bench.c says what is timed, kcheck_ceiling.c what could be reached. */
+/* kcheck.h: what the files of kcheck share: the levels of this CPU, random numbers, fenced memory, comparison
+ * and reporting. kcheck_{product,attend,head,vector}.c draw what the cases of check/kernel_cases.h are given,
+ * kcheck_bench.c says what is timed, kcheck_ceiling.c what could be reached. */
 #ifndef KCHECK_H
 #define KCHECK_H
 

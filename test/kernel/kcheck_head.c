@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kcheck_head.c: kcheck's random cases of what decides which rows of a head are computed: the k best, norms of
- * an input, bounds against a bar, a soft-cap taken back. That bounds hold: test/model/test_head_bound.c. */
+/* kcheck_head.c: kcheck's random cases of what decides which rows of a head are computed: the k best, norms
+ * of an input, bounds against a bar, a soft-cap taken back. That bounds hold:
+ * test/model/test_head_bound.c. */
 #include "kcheck.h"
 
 /* Scores of which many are equal, or one in so many is not a number. */

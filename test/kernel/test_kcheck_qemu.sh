@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_kcheck_qemu.sh: kcheck and the command on emulated processors without AVX and with AVX2 only: an instruction that
-# leaked into code for every processor, or a level chosen where it cannot run, dies with SIGILL there.
+# test_kcheck_qemu.sh: kcheck and the command on emulated processors without AVX and with AVX2 only: an
+# instruction that leaked into code for every processor, or a level chosen where it cannot run, dies with
+# SIGILL there.
 set -euo pipefail
 
 skip() {

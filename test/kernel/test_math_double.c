@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_math_double.c: exp and log in double (NUMERICS.md section 13) against long double over their whole range,
- * with the bounds that section states, and against values of mpmath, with the bits that every platform gives. */
+/* test_math_double.c: exp and log in double (NUMERICS.md section 13) against long double over their whole
+ * range, with the bounds that section states, and against values of mpmath, with the bits that every platform
+ * gives. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

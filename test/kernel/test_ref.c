@@ -78,8 +78,8 @@ static enum exp_is exp_is(float x)
 }
 
 /* A block of one kind: loops that compilers make vectors of. exp of a float is that of the first of its
- * block, times that of what it has beyond that one: the C library is asked once a block. beyond is NULL where 1 + x
- * is near enough. */
+ * block, times that of what it has beyond that one: the C library is asked once a block. beyond is NULL where
+ * 1 + x is near enough. */
 static inline void exp_block(struct sweep *s, uint32_t first, enum exp_is is, const double *beyond)
 {
     float y[BLOCK];

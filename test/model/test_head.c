@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_head.c: a pruned head gives what the full head gives: among the ids that it lists are the k best, and
- * every listed logit has dense's bits; whatever the type, the rows, ties, caps and ids that stand apart. Values
- * that are no numbers are found where dense finds them. The bounds themselves: test_head_bound.c. */
+ * every listed logit has dense's bits; whatever the type, the rows, ties, caps and ids that stand apart.
+ * Values that are no numbers are found where dense finds them. The bounds themselves: test_head_bound.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,8 +9,8 @@
 
 #include "model/head_account.h"
 
-/* Steps with n rows whose pruned ones take so many seconds and whose dense ones 1; returns how many were pruned,
- * and adds up what all took. */
+/* Steps with n rows whose pruned ones take so many seconds and whose dense ones 1; returns how many were
+ * pruned, and adds up what all took. */
 static int run(struct ct_head_account *a, int n, int steps, double pruned, double *seconds)
 {
     int count = 0;

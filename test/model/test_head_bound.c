@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_head_bound.c: the bounds of a pruned head hold (NUMERICS.md section 12): for every type that a head is
- * pruned in, every sketch, rows and hidden states of many kinds, logits and scores by the kernels, no logit is
- * further from its score than its bound says; and hardly nearer where both are made to be as far apart as can
- * be, so that a bound too small by a tenth fails. */
+ * pruned in, every sketch, rows and hidden states of many kinds, logits and scores by the kernels, no logit
+ * is further from its score than its bound says; and hardly nearer where both are made to be as far apart as
+ * can be, so that a bound too small by a tenth fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

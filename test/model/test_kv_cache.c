@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_kv_cache.c: who holds which block of K and V, over the backend of kv_fake.h: what a sequence wrote is
- * what it reads, whatever others do with blocks that it shares with them; a block is copied only where somebody
- * else's positions would be written over; what is reserved is kept to the block. The bytes of a real backend
- * are test/backend/test_kv.c's. */
+ * what it reads, whatever others do with blocks that it shares with them; a block is copied only where
+ * somebody else's positions would be written over; what is reserved is kept to the block. The bytes of a real
+ * backend are test/backend/test_kv.c's. */
 #include "kv_fake.h"
 
 /* ---- one rule each ---- */
@@ -137,7 +137,8 @@ static void who_stands_before_the_end_copies(void **unused)
     fake_close(f);
 }
 
-/* At a multiple of a block nobody writes into what is shared; a cut one whose others are gone is one's own. */
+/* At a multiple of a block nobody writes into what is shared; a cut one whose others are gone is one's
+ * own. */
 static void nothing_is_copied_without_need(void **unused)
 {
     (void)unused;

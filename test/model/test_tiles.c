@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tiles.c: slots and shortlists of tiles, over numbers alone. An independent model of the slots says after
- * each use what has to be there and what was counted; scans that are known in advance have exact counts; and
- * slots that are given to whoever was used longest ago never hit in the scan that a head makes for each token,
- * which is why those of the head are not given so. */
+/* test_tiles.c: slots and shortlists of tiles, over numbers alone. An independent model of the slots says
+ * after each use what has to be there and what was counted; scans that are known in advance have exact
+ * counts; and slots that are given to whoever was used longest ago never hit in the scan that a head makes
+ * for each token, which is why those of the head are not given so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* room.h: where tests keep their files. The cache packs nothing on a disk of which less than a fifth is free, so
- * a place is looked for that has more. What is put there is the tests' business. */
+/* room.h: where tests keep their files. The cache packs nothing on a disk of which less than a fifth is free,
+ * so a place is looked for that has more. What is put there is the tests' business. */
 #ifndef CT_TEST_ROOM_H
 #define CT_TEST_ROOM_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain.h: the chain of a sampling as data: is it sound, a copy of it, what its draws read of logits, and which
- * logits it edits: a function of the tokens that are held, and of nothing else. The arithmetic is
+/* chain.h: the chain of a sampling as data: is it sound, a copy of it, what its draws read of logits, and
+ * which logits it edits: a function of the tokens that are held, and of nothing else. The arithmetic is
  * kernel/ref/ref_{chain,draw}.c's. */
 #ifndef CT_CHAIN_H
 #define CT_CHAIN_H

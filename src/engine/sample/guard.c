@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard.c: see guard.h. For each length of a cycle it counts how many of the last ids are those that stood one
- * cycle before; nothing else has to be remembered but 64 ids and the entropies of a window. */
+/* guard.c: see guard.h. For each length of a cycle it counts how many of the last ids are those that stood
+ * one cycle before; nothing else has to be remembered but 64 ids and the entropies of a window. */
 #include "engine/sample/guard.h"
 
 #include <stdlib.h>

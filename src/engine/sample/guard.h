@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard.h: whether a generation goes round: the last ids repeat a cycle, and hardly any other choice was left.
- * It knows ids and entropies alone; NUMERICS.md section 8 says what the entropy of an id is.
+/* guard.h: whether a generation goes round: the last ids repeat a cycle, and hardly any other choice was
+ * left. It knows ids and entropies alone; NUMERICS.md section 8 says what the entropy of an id is.
  *
- * A cycle of c ids, c at most 64, goes round when the last L = max(4 c, N) ids have the period c. The shortest
- * one that does so is a loop when the mean entropy of the last L / 2 ids is below 0.1. The entropy of other ids
- * is not asked for. */
+ * A cycle of c ids, c at most 64, goes round when the last L = max(4 c, N) ids have the period c. The
+ * shortest one that does so is a loop when the mean entropy of the last L / 2 ids is below 0.1. The entropy
+ * of other ids is not asked for. */
 #ifndef CT_GUARD_H
 #define CT_GUARD_H
 
@@ -29,8 +29,8 @@ void ct_guard_close(struct ct_guard *g);
 void ct_guard_begin(struct ct_guard *g);
 /* Whether the entropy of one of the next `more` ids may have to be known. */
 bool ct_guard_wants(const struct ct_guard *g, int more);
-/* An id was given; its entropy counts only where it was wanted. The length of the cycle that is a loop now, or
- * 0. */
+/* An id was given; its entropy counts only where it was wanted. The length of the cycle that is a loop now,
+ * or 0. */
 int ct_guard_push(struct ct_guard *g, int32_t id, float entropy);
 
 #endif

@@ -13,8 +13,8 @@ INLINE fvec odd_or_even(const void *p, const int odd)
 #define BELOW(name) name##_ref
 #include "kernel/attend_block.h"
 
-/* acc[t][16] += the lines times x[t][32] for T queries; the first group makes it. `wide` vectors of a line are
- * in flight: their two chains for each query fill half of the registers. */
+/* acc[t][16] += the lines times x[t][32] for T queries; the first group makes it. `wide` vectors of a line
+ * are in flight: their two chains for each query fill half of the registers. */
 INLINE void attend_group(float *acc, size_t ld_acc, const enum ct_kv_type type, const struct lines l,
                          const float *x, size_t ld_x, const int wide, const int T, bool first)
 {

@@ -10,8 +10,8 @@ INLINE fvec whole_bytes(const void *p)
     return V(cvtepi32_ps)(bytes_signed(p));
 }
 
-/* The odd or the even ones of twice as many values of bf16. Compilers see through vectors' own operators, keep
- * both, and run out of registers. */
+/* The odd or the even ones of twice as many values of bf16. Compilers see through vectors' own operators,
+ * keep both, and run out of registers. */
 INLINE fvec odd_or_even(const void *p, const int odd)
 {
     const ivec both = ivec_load(p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel_floats.h: products over panels of F32, F16, BF16 and SFP, for every width of vectors of x86. Lanes are
- * rows, and a group has two chains, as NUMERICS.md sections 3 and 5 ask for. panel_floats_X.c includes a
+/* panel_floats.h: products over panels of F32, F16, BF16 and SFP, for every width of vectors of x86. Lanes
+ * are rows, and a group has two chains, as NUMERICS.md sections 3 and 5 ask for. panel_floats_X.c includes a
  * simd_X.h and this. Inputs are ref's (CT_INPUT_F32 and CT_INPUT_BF16, which lie alike). Layout: panel.h. */
 #ifndef CT_PANEL_FLOATS_H
 #define CT_PANEL_FLOATS_H
@@ -74,9 +74,9 @@ INLINE void sfp_decode_panel(float *to, const uint8_t *panel, int groups)
 
 /* ---- products ---- */
 
-/* acc[t][panel][part] += 32 k of `panels` panels, which lie `apart`, for T tokens x[k][stride]. Both chains at
- * once where their sums fit the registers; else one after the other, and the second time the lines come from
- * the nearest cache. Memory is asked for what lies `ahead`; 0: for nothing. */
+/* acc[t][panel][part] += 32 k of `panels` panels, which lie `apart`, for T tokens x[k][stride]. Both chains
+ * at once where their sums fit the registers; else one after the other, and the second time the lines come
+ * from the nearest cache. Memory is asked for what lies `ahead`; 0: for nothing. */
 INLINE void add_floats(fvec *acc, const enum ct_type type, const uint8_t *lines, size_t apart, const float *x,
                        const int panels, const int stride, const int T, size_t ahead)
 {

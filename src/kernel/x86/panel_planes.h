@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panel_planes.h: products over panels of planes (Q5_0, Q5_1, K-quants, IQ4_XS, MXFP4, I8), with inputs as
- * panel_avx2.c prepares them. panel_planes_X.c includes a simd_X.h and this. Levels differ in that header, and
- * in CT_DOT_VNNI: with it a dot of bytes is one instruction. The words of a group are decoded once for all
- * tokens of some blocks. Lanes are rows, so every sum is the chain of NUMERICS.md section 4. Layout:
+ * panel_avx2.c prepares them. panel_planes_X.c includes a simd_X.h and this. Levels differ in that header,
+ * and in CT_DOT_VNNI: with it a dot of bytes is one instruction. The words of a group are decoded once for
+ * all tokens of some blocks. Lanes are rows, so every sum is the chain of NUMERICS.md section 4. Layout:
  * panel.h. */
 #ifndef CT_PANEL_PLANES_H
 #define CT_PANEL_PLANES_H

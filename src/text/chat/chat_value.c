@@ -11,8 +11,8 @@ void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s)
     ct_chat_control(w, CT_CONTROL_ESCAPE);
 }
 
-/* As Python prints a float: the fewest digits that read back the same, always with a point or an exponent. The
- * point is no '.' in some locales. */
+/* As Python prints a float: the fewest digits that read back the same, always with a point or an exponent.
+ * The point is no '.' in some locales. */
 static void write_real(struct ct_chat_writer *w, double v)
 {
     char text[48], out[48];

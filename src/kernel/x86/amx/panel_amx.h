@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel_amx.h: what the files of products with AMX tiles share: sizes, which memory is asked for ahead, and how
- * results leave. panel_amx.c says which tokens are theirs. */
+/* panel_amx.h: what the files of products with AMX tiles share: sizes, which memory is asked for ahead, and
+ * how results leave. panel_amx.c says which tokens are theirs. */
 #ifndef CT_PANEL_AMX_H
 #define CT_PANEL_AMX_H
 

@@ -247,8 +247,8 @@ INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
     return at + AHEAD < apart ? AHEAD : AHEAD + (size_t)(panels - 1) * apart;
 }
 
-/* `panels` panels, one after another in memory, and T tokens: as many streams from memory. Factors of a single
- * panel may have been made before. */
+/* `panels` panels, one after another in memory, and T tokens: as many streams from memory. Factors of a
+ * single panel may have been made before. */
 INLINE void panel_tile_avx2(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
                             int rows, const bool before, const uint8_t *taken, const struct tokens *x,
                             int groups, const int panels, const int lanes, const int T, const enum ask ask)
