@@ -31,12 +31,12 @@ breaches=$(
         awk '{ files[$1] = files[$1] " " $2; n[$1]++ }
             END { for (name in n) if (n[name] > 2) print name ": static in more than two files:" files[name] }'
     # Rows of tables may be longer: in documents they begin with |, in C with a brace or a quote.
-    find src cli include test fuzz ./*.md -name '*.[chS]' -o -name '*.md' 2>/dev/null |
-        LC_ALL=C.UTF-8 xargs -r grep -nHE '.{111,}' | grep -vE '^[^:]+:[0-9]+:\s*[|{"]' | cut -c1-100 |
+    find src cli include test fuzz ./*.md \( -name '*.[chS]' -o -name '*.md' \) -print0 2>/dev/null |
+        LC_ALL=C.UTF-8 xargs -0r grep -nHE '.{111,}' | grep -vE '^[^:]+:[0-9]+:\s*[|{"]' | cut -c1-100 |
         sed 's/$/...: more than 110 columns/'
-    find src cli include test fuzz tools cmake CMakeLists.txt Makefile -name '*.*sh' -o -name '*.py' \
-        -o -name '*.cmake' -o -name CMakeLists.txt -o -name Makefile 2>/dev/null |
-        LC_ALL=C.UTF-8 xargs -r grep -nHE '^\s*# .{109,}' | cut -c1-100 | sed 's/$/...: more than 110 columns/'
+    find src cli include test fuzz tools cmake CMakeLists.txt Makefile \( -name '*.*sh' -o -name '*.py' \
+        -o -name '*.cmake' -o -name CMakeLists.txt -o -name Makefile \) -print0 2>/dev/null |
+        LC_ALL=C.UTF-8 xargs -0r grep -nHE '^\s*# .{109,}' | cut -c1-100 | sed 's/$/...: more than 110 columns/'
 )
 [ -z "$breaches" ] && exit 0
 echo "$breaches"

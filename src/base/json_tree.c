@@ -67,7 +67,7 @@ void ct_json_tree_free(struct ct_json_tree *t)
 /* ---- reading ---- */
 
 struct reading {
-    struct ct_json j;
+    struct ct_json *j;
     bool decoded; /* t->decoded holds strings of this text */
     char key[32]; /* the newest one of the element of the outermost list, for messages */
 };
@@ -76,7 +76,7 @@ struct reading {
  * from the first such string to the end of the text are room enough for all of them. */
 static void tree_add_decoded(struct ct_json_tree *t, struct reading *r, enum ct_json_token kind)
 {
-    const struct ct_json *j = &r->j;
+    const struct ct_json *j = r->j;
     if (!r->decoded) {
         struct ct_json_decoded *d = malloc(sizeof *d + j->size - j->start);
         if (!d) {
@@ -154,16 +154,17 @@ static void go_behind_key(struct ct_json *j, const struct ct_json_value *key)
 
 static void tree_note_key(struct reading *r)
 {
-    size_t n = CT_MIN(r->j.string.n, sizeof r->key - 1);
+    const struct ct_str s = r->j->string;
+    size_t n = CT_MIN(s.n, sizeof r->key - 1);
     for (size_t i = 0; i < n; i++) /* only what may stand in a message */
-        r->key[i] = (char)(r->j.string.s[i] > 0x20 && r->j.string.s[i] < 0x7f ? r->j.string.s[i] : '?');
+        r->key[i] = (char)(s.s[i] > 0x20 && s.s[i] < 0x7f ? s.s[i] : '?');
     r->key[n] = 0;
 }
 
 /* Takes what the reader has just read. */
 static void tree_take(struct ct_json_tree *t, struct reading *r, enum ct_json_token token)
 {
-    struct ct_json *j = &r->j;
+    struct ct_json *j = r->j;
     const char *at = (const char *)j->text + j->start;
     const struct ct_json_value *twice;
     switch (token) {
@@ -202,7 +203,7 @@ static void tree_take(struct ct_json_tree *t, struct reading *r, enum ct_json_to
 static carat_status tree_complain(const struct ct_json_tree *t, size_t root, const struct reading *r,
                                   carat_status code, carat_error *err)
 {
-    const struct ct_json *j = &r->j;
+    const struct ct_json *j = r->j;
     const char *rest = j->error.message + CT_MIN(strlen(j->name), strlen(j->error.message));
     if (j->depth < 2 || j->stack[0] != '[')
         return ct_fail(err, code, "%s", j->error.message);
@@ -213,8 +214,8 @@ static carat_status tree_complain(const struct ct_json_tree *t, size_t root, con
 carat_status ct_json_tree_read(struct ct_json_tree *t, carat_status code, const char *name,
                                struct ct_bytes text, carat_error *err)
 {
-    struct reading r = {.decoded = false};
-    struct ct_json *j = &r.j;
+    struct ct_json reader, *j = &reader;
+    struct reading r = {.j = j};
     size_t root = t->n;
     if (text.size > CT_JSON_TREE_MAX)
         return ct_fail(err, code, "%s: %zu bytes found, expected at most %d", name, text.size,
@@ -236,6 +237,19 @@ carat_status ct_json_tree_read(struct ct_json_tree *t, carat_status code, const 
         status = tree_complain(t, root, &r, status == CARAT_E_MEMORY ? status : code, err);
     ct_json_free(j);
     return status;
+}
+
+bool ct_json_tree_value(struct ct_json_tree *t, struct ct_json *j, enum ct_json_token bracket, size_t most)
+{
+    struct reading r = {.j = j};
+    const int outside = j->depth - 1;
+    tree_take(t, &r, bracket);
+    while (j->depth > outside && t->n <= most && !t->failed && j->error.code == CARAT_OK) {
+        enum ct_json_token token = ct_json_next(j);
+        if (token != CT_JSON_ERROR)
+            tree_take(t, &r, token);
+    }
+    return j->depth == outside && !t->failed && j->error.code == CARAT_OK;
 }
 
 /* ---- questions ---- */

@@ -36,6 +36,9 @@ struct ct_json_tree {
  * is there twice and a NUL character are errors. At most CT_JSON_DEPTH levels deep. */
 carat_status ct_json_tree_read(struct ct_json_tree *t, carat_status code, const char *name,
                                struct ct_bytes text, carat_error *err);
+/* Adds the object or list whose bracket the reader has just read, and leaves the reader at its end. False:
+ * what j->error says, memory ran out (t->failed), or there are more than `most` values. */
+bool ct_json_tree_value(struct ct_json_tree *t, struct ct_json *j, enum ct_json_token bracket, size_t most);
 void ct_json_tree_free(struct ct_json_tree *t); /* leaves {0} */
 
 /* A tree without a text, built value by value. Strings are borrowed, at most CT_JSON_STRING_MAX bytes. A

@@ -31,7 +31,8 @@ static carat_status begin_scan(struct scan *s, carat_error *err)
     struct ct_content *c = &s->content;
     int threads = ct_pool_threads(s->v->pool);
 
-    CT_TRY(ct_content_begin(c, s->v->model, threads, err));
+    CT_TRY(ct_content_begin(c, s->v->model, err));
+    CT_TRY(ct_content_list(c, threads, err));
     size_t cols = (size_t)c->cols;
     s->found = ct_arena_push(&c->arena, (size_t)c->n_chunk, sizeof *s->found);
     s->values = ct_arena_push(&c->arena, (size_t)threads, sizeof *s->values);

@@ -46,8 +46,7 @@ static carat_status add_slot(void *user, const char *name, const char *tensor, c
     return p->tensor ? CARAT_OK : CARAT_E_MEMORY;
 }
 
-carat_status ct_content_begin(struct ct_content *s, const struct carat_model *m, int threads,
-                              carat_error *err)
+carat_status ct_content_begin(struct ct_content *s, const struct carat_model *m, carat_error *err)
 {
     *s = (struct ct_content){.model = m};
     ct_weights_walk(&m->weights, &m->config, m->file, count_slot, s);
@@ -55,6 +54,11 @@ carat_status ct_content_begin(struct ct_content *s, const struct carat_model *m,
     s->n_slot = 0;
     if (!s->slot || ct_weights_walk(&m->weights, &m->config, m->file, add_slot, s) != CARAT_OK)
         return ct_no_memory(err, "the list of weights");
+    return CARAT_OK;
+}
+
+carat_status ct_content_list(struct ct_content *s, int threads, carat_error *err)
+{
     s->chunk = ct_arena_push(&s->arena, (size_t)s->n_chunk, sizeof *s->chunk);
     s->spare = ct_arena_push(&s->arena, (size_t)threads, sizeof *s->spare);
     for (int i = 0; s->spare && i < threads; i++)

@@ -40,9 +40,10 @@ struct ct_content {
     uint8_t **spare;                /* [threads] 16 stored rows */
 };
 
-/* Lists what there is to read. E_MEMORY; freed in any case. */
-carat_status ct_content_begin(struct ct_content *c, const struct carat_model *m, int threads,
-                              carat_error *err);
+/* Lists the slots. E_MEMORY; freed in any case. */
+carat_status ct_content_begin(struct ct_content *c, const struct carat_model *m, carat_error *err);
+/* Lists the chunks to read, of which a model that is too large to be read has too many. E_MEMORY. */
+carat_status ct_content_list(struct ct_content *c, int threads, carat_error *err);
 void ct_content_free(struct ct_content *c);
 /* Hashes one chunk; several threads may be at it. visit (may be NULL) sees its rows as files store them, up
  * to 16 of them from row r0 on. */

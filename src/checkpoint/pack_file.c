@@ -60,6 +60,12 @@ carat_status ct_pack_list(struct ct_pack *k, const uint8_t *data, carat_error *e
         add_section(k, p->weight[i].name.s, &p->weight[i].data, data);
     for (uint32_t i = 0; i < p->n_made; i++)
         add_section(k, p->made[i].name.s, &p->made[i].data, data);
+    return CARAT_OK;
+}
+
+/* Done when the room has been taken: the list of a file that is too large for it would be large, too. */
+static carat_status list_blocks(struct ct_pack *k, carat_error *err)
+{
     k->block = ct_arena_push(&k->arena, (size_t)k->n_block, sizeof *k->block);
     k->hash = ct_arena_push(&k->arena, (size_t)k->n_block, sizeof *k->hash);
     if (!k->block || !k->hash)
@@ -140,6 +146,7 @@ static carat_status run_pack(struct ct_pack *k, const struct ct_listening *l, ca
 {
     struct ct_pool *pool;
 
+    CT_TRY(list_blocks(k, err));
     CT_TRY(ct_pool_create(&pool, k->threads, err));
     k->listening = l;
     ct_pool_watch(pool, l->progress ? ask_progress : NULL, k);

@@ -36,8 +36,8 @@ struct ct_pack {
     int n_section;
     struct ct_pack_block *block; /* [n_block] in the order of the file */
     uint64_t *hash;              /* [n_block] */
-    int n_block;
-    uint64_t end; /* of the sections */
+    int n_block;                 /* of all sections; listed once the file is written or checked */
+    uint64_t end;                /* of the sections */
     size_t index_size;
     int threads;
     uint8_t *base; /* of the file that is written; NULL: it is only read */
@@ -75,7 +75,7 @@ carat_status ct_pack_check(const struct ct_file *f, const struct ct_listening *l
 /* ---- for pack_model.c and keep_made.c ---- */
 
 struct ct_pack *ct_pack_new(const struct ct_file *f, const char *called, carat_error *err); /* E_MEMORY */
-/* Lists the sections of k->p and their blocks. data: a file that has them all, with their hashes; NULL:
+/* Lists the sections of k->p. data: a file that has them all, with their hashes; NULL:
  * none has them yet. E_MEMORY. */
 carat_status ct_pack_list(struct ct_pack *k, const uint8_t *data, carat_error *err);
 /* Hashes a block, which first is copied from where its section is; the memory behind it is given back. */

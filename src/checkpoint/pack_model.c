@@ -73,7 +73,7 @@ static carat_status plan_model(struct ct_pack *k, carat_error *err)
 
     CT_TRY(ct_file_describe(m->file, p, side, &sbs, &k->arena, err));
     plan_content(k);
-    CT_TRY(ct_content_begin(&k->content, m, k->threads, err));
+    CT_TRY(ct_content_begin(&k->content, m, err));
     p->weight_bytes = m->weights.bytes;
     p->n_unused = (uint32_t)m->weights.n_unused;
     p->unused = ct_str_of(m->weights.unused);
@@ -177,6 +177,7 @@ static carat_status fill_from_model(struct ct_pack *k, struct ct_pool *pool, car
 {
     struct filling f = {.k = k, .filled = k->head};
 
+    CT_TRY(ct_content_list(&k->content, k->threads, err));
     k->done = k->head;
     if (k->p.tables.size)
         ct_tokenizer_tables_write(k->model->tokenizer, k->base + k->p.tables.at);

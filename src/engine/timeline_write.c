@@ -24,7 +24,9 @@ static carat_status content_of(carat_engine *e, carat_error *err)
         strcpy(e->content, kept);
     if (*e->content) /* others read it meanwhile, who hold no lock */
         return CARAT_OK;
-    carat_status status = ct_content_begin(&c, e->model, 1, err);
+    carat_status status = ct_content_begin(&c, e->model, err);
+    if (!status)
+        status = ct_content_list(&c, 1, err);
     for (int i = 0; !status && i < c.n_chunk; i++)
         ct_content_read(&c, i, 0, NULL, NULL);
     if (!status)

@@ -370,7 +370,7 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
         layer[i] = from->layer[i];
         for (const struct slot *s = NULL; (s = next_slot(s, c));)
             if (s->matrix)
-                *slot_weight(&layer[i], s) = b->verb.pack_weight(b, *weight_of(&layer[i], s));
+                *slot_weight(&layer[i], s) = b->verb.pack_weight(b, *slot_weight(&layer[i], s));
     }
 }
 

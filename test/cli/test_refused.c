@@ -95,7 +95,7 @@ static const struct bad_case relatives[] = {
     {"refused",
      "a name that would colour the terminal",
      TYPE("\\u001b[31m\\u00e9\\u0007"),
-     {WHERE "model_type \"?[31m???\" is no model"}},
+     {WHERE "model_type \"?[31m???\" is not a model"}},
 };
 
 static const struct bad_case quantised[] = {

@@ -476,7 +476,7 @@ static void small_json(void **state)
         {CARAT_E_UNSUPPORTED, "{\"decoder\":{\"type\":\"WordPiece\"}}",
          "unsupported decoder {\"type\":\"WordPiece\"}"},
         {CARAT_E_FORMAT, "{\"normalizer\":null}", "found null (at byte 14)"},
-        {CARAT_E_FORMAT, "{\"decoder\":{\"type\":1,\"type\":2}}", "duplicate key (decoder, at byte 11)"},
+        {CARAT_E_FORMAT, "{\"decoder\":{\"type\":1,\"type\":2}}", "at byte 28: duplicate key (in decoder)"},
         {CARAT_E_FORMAT, HEAD "\"normalizer\":{}}", "\"normalizer\" is there twice"},
         {CARAT_E_FORMAT, HEAD "\"added_tokens\":[]}", "expected a member \"model\""},
         {CARAT_E_FORMAT, HEAD "\"added_tokens\":[{\"content\":\"a\",\"content\":\"b\"}]}",

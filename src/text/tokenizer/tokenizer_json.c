@@ -467,22 +467,25 @@ static const struct member {
 static carat_status read_component(struct reader *r, struct ct_json *j, const struct member *m)
 {
     struct ct_json_tree tree = {0};
-    int depth = j->depth;
+    carat_status status = CARAT_OK;
     enum ct_json_token token = ct_json_next(j);
     size_t from = j->start;
     if (token == CT_JSON_NULL && !m->needed)
         return CARAT_OK;
     if (token != CT_JSON_OBJECT)
         return malformed(r, j, token, m->expected);
-    CT_TRY(json_leave(r, j, depth, COMPONENT_MAX));
-    struct ct_str text = {(const char *)j->text + from, j->at - from};
-    carat_error why;
-    carat_status status = ct_json_tree_read(&tree, CARAT_E_FORMAT, r->name, ct_str_bytes(text), &why);
-    if (status)
-        status = json_add_place(r, from, &why);
-    else if (!m->fits(tree.value))
+    if (!ct_json_tree_value(&tree, j, token, COMPONENT_MAX)) {
+        if (tree.failed)
+            status = ct_no_memory(r->err, r->name);
+        else if (j->error.code)
+            status = malformed(r, j, CT_JSON_ERROR, "a value");
+        else
+            status = json_refuse(r, j->start, CARAT_E_FORMAT, "expected at most %d values", COMPONENT_MAX);
+    } else if (!m->fits(tree.value)) {
+        const char *text = (const char *)j->text + from;
         status = json_refuse(r, from, CARAT_E_UNSUPPORTED, "unsupported %s %.*s, expected %s", m->key,
-                             (int)ct_utf8_cut(text.s, text.n, 200), text.s, m->expected);
+                             (int)ct_utf8_cut(text, j->at - from, 200), text, m->expected);
+    }
     ct_json_tree_free(&tree);
     return status;
 }
