@@ -15,7 +15,7 @@
 #include "carat.h"
 #include "carat_tools.h"
 #include "options.h"
-#include "progress.h"
+#include "term/progress.h"
 
 /* Exit codes; `carat help` prints them. */
 enum {

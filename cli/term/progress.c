@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress.c: draws the bar. Whether the work goes on after Ctrl-C is asked of interrupt.c. */
 #define _POSIX_C_SOURCE 200809L
-#include "progress.h"
+#include "term/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
