@@ -2,7 +2,7 @@
 /* converse.c: a prompt, and the answer to it. The loop is the library's (carat_generate); here is what
  * becomes of its text. */
 #define _POSIX_C_SOURCE 200809L
-#include "log_jsonl.h"
+#include "io/log_jsonl.h"
 
 #include <fcntl.h>
 #include <stdio.h>

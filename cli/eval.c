@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_lines.h"
+#include "io/json_lines.h"
 
 /* ---- reading ---- */
 

@@ -7,7 +7,7 @@
 
 #include "cli.h"
 #include "logits_tap.h"
-#include "npy.h"
+#include "io/npy.h"
 #include "prompt.h"
 
 enum { DEFAULT_TOP = 10, SLICE = 32 /* rows of logits that are computed together */ };

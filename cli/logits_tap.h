@@ -4,7 +4,7 @@
 #define LOGITS_TAP_H
 
 #include "cli.h"
-#include "npy.h"
+#include "io/npy.h"
 
 /* Evaluates ids in a session that holds nothing, and writes the values of that name to path, a row for each
  * id. Exit codes. */

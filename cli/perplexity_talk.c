@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_lines.h"
+#include "io/json_lines.h"
 #include "perplexity.h"
 
 struct turn {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "npy_head.h"
+#include "io/npy_head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

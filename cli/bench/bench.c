@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "save.h"
+#include "io/save.h"
 
 enum { MOST_NUMBERS = 16 };
 

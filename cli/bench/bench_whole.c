@@ -8,7 +8,7 @@
 
 #include "bench/bench.h"
 #include "prompt.h"
-#include "save.h"
+#include "io/save.h"
 
 enum { DEFAULT_TOKENS = 64 };
 

@@ -5,7 +5,7 @@
 #define DATASET_H
 
 #include "compare/compare.h"
-#include "npy.h"
+#include "io/npy.h"
 
 /* ---- dataset.c: lines of a file as prompts ---- */
 

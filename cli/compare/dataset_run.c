@@ -10,7 +10,7 @@
 #include "compare/dataset.h"
 #include "compare/report.h"
 #include "compare/summary.h"
-#include "save.h"
+#include "io/save.h"
 
 /* A prompt under way. Its first member is what the library gives back. */
 struct flight {

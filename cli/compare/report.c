@@ -8,7 +8,7 @@
 #include <string.h>
 #include <stdlib.h>
 
-#include "save.h"
+#include "io/save.h"
 
 static void put_head(FILE *f, const json_t *run)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "compare/report.h"
-#include "svg.h"
+#include "io/svg.h"
 
 /* ---- report_gather.c: one walk over the lines, in memory that does not grow with them ---- */
 

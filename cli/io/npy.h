@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "save.h"
+#include "io/save.h"
 
 /* Opens it and writes the header: shape (cols) when rows is 0, else (rows, cols). Exit codes. */
 int npy_create(struct save *npy, const char *path, size_t rows, size_t cols);

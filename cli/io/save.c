@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* save.c: writes a file beside its name and renames it when it is complete. "-" is standard output. */
 #define _POSIX_C_SOURCE 200809L
-#include "save.h"
+#include "io/save.h"
 
 #include <errno.h>
 #include <stdlib.h>

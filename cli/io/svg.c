@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* svg.c: the parts of a picture that stand in every one: its frame, text, axes, marks, colours. */
-#include "svg.h"
+#include "io/svg.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* npy_head.c: reads the head of an NPY file of version 1.0, 2.0 or 3.0: a Python literal with the type,
  * the order and the shape, in any order and with any spaces. Anybody may have written it, so every byte is
  * looked for before it is read. The file itself is npy.c's. */
-#include "npy_head.h"
+#include "io/npy_head.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* log_jsonl.c: see log_jsonl.h. A line is one write behind the end of the file, so that several processes may
  * share a log. */
 #define _POSIX_C_SOURCE 200809L
-#include "log_jsonl.h"
+#include "io/log_jsonl.h"
 
 #include <errno.h>
 #include <fcntl.h>

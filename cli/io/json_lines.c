@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_lines.c: see json_lines.h. Lines that are read one by one, as they come, are tokenize.c's. */
-#include "json_lines.h"
+#include "io/json_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy.c: the NPY writer, on top of save.c, and the mapping of files whose head npy_head.c has read. */
 #define _POSIX_C_SOURCE 200809L
-#include "npy.h"
+#include "io/npy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "npy_head.h"
+#include "io/npy_head.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define DESCR "<f4"
