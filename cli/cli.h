@@ -14,7 +14,7 @@
 
 #include "carat.h"
 #include "carat_tools.h"
-#include "options.h"
+#include "options/options.h"
 #include "term/progress.h"
 
 /* Exit codes; `carat help` prints them. */

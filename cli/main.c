@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verbs.h"
+#include "options/verbs.h"
 
 static int (*const verbs[N_VERB])(const struct options *o) = {
     [RUN] = verb_run,           [CHAT] = verb_chat,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verb_table.c: the verbs of the command as data: what they are called, take and say of themselves. Their
  * options are option_table.c's, what they do is in a file of each. */
-#include "options.h"
+#include "options/options.h"
 
 const char bench_words[] = "timeline|lm-head";
 const struct verb_text verb_texts[N_VERB] = {

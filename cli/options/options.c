@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.c: the parser that reads argv by the table of option_table.c. Numbers are taken strictly: the whole
  * word, in range, or exit 2 with the option's name. What options mean is the verbs' business. */
-#include "options.h"
+#include "options/options.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.c: which verb is meant: by its name, by what other programs call it, or, without any, by their
  * options. Calling it is main.c's business. */
-#include "verbs.h"
+#include "options/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
