@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "head.h"
-#include "lookup.h"
+#include "model/head.h"
+#include "model/lookup.h"
 
 /* Their number is the library's to limit; a message about it should not come after a long load. */
 static int read_stop_ids(struct converse *c)

@@ -6,8 +6,8 @@
 
 #include "calls.h"
 #include "carat_generate.h"
-#include "insight.h"
-#include "sampling.h"
+#include "model/insight.h"
+#include "model/sampling.h"
 #include "told.h"
 
 struct converse {

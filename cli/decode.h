@@ -4,7 +4,7 @@
 #ifndef DECODE_H
 #define DECODE_H
 
-#include "sampling.h"
+#include "model/sampling.h"
 
 /* What the head did meanwhile. */
 struct head_work {

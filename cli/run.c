@@ -8,8 +8,8 @@
 
 #include "chat/chat.h"
 #include "converse.h"
-#include "head.h"
-#include "lookup.h"
+#include "model/head.h"
+#include "model/lookup.h"
 #include "prompt.h"
 #include "tool_command.h"
 

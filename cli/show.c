@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sampling.h"
+#include "model/sampling.h"
 
 struct subject {
     const struct options *o;

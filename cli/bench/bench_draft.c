@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "lookup.h"
+#include "model/lookup.h"
 
 enum { DEFAULT_PROMPT = 64, DEFAULT_ANSWER = 256, DEFAULT_RUNS = 5 };
 

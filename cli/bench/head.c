@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bench/heads.h"
-#include "head.h"
+#include "model/head.h"
 
 enum { DEFAULT_IDS = 32, DEFAULT_STEPS = 32, DEFAULT_RUNS = 3 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/heads.h"
-#include "head.h"
+#include "model/head.h"
 
 static const struct head_row *dense_of(const struct heads *h)
 {

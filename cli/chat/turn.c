@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "chat/chat.h"
-#include "lookup.h"
+#include "model/lookup.h"
 
 static void note_tools(void *user, const char *line)
 {

@@ -5,7 +5,7 @@
 #define DOCTOR_H
 
 #include "cli.h"
-#include "costs.h"
+#include "model/costs.h"
 #include "doctor/conditions.h"
 #include "doctor/machine.h"
 

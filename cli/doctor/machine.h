@@ -3,7 +3,7 @@
 #ifndef MACHINE_H
 #define MACHINE_H
 
-#include "cache_file.h"
+#include "model/cache_file.h"
 
 struct machine {
     carat_limits limits;  /* by all threads of an engine with default options; read 0: not measured */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "head.h"
+#include "model/head.h"
 
 /* Does the word of n bytes name this option? */
 static bool names(const struct option *option, const char *word, size_t n)

@@ -30,7 +30,7 @@ fresh() {
     plant src/kernel/kernel.h '#include "quant/quant.h"\n#include <stdint.h>'
     plant src/model/forward.c '#include "backend/backend.h"'
     plant cli/main.c '#include <carat.h>\n#include "embed.h"'
-    plant cli/embed.h 'struct embedded;'
+    plant cli/model/embed.h 'struct embedded;'
     plant test/base/test_x.c '#include "model/config.h"'
     plant CMakeLists.txt 'add_compile_options(-O2)'
 }
@@ -169,7 +169,7 @@ expect 1 check_house.sh "file of 701 lines"
 lines 700 >"$tree/cli/main.c"
 expect 0 check_house.sh "file of 700 lines"
 
-for path in src/base/base.h cli/embed.S test/x/test_x.sh test/x/common.bash tools/x.py cmake/x.cmake Makefile .ci/run; do
+for path in src/base/base.h cli/model/embed.S test/x/test_x.sh test/x/common.bash tools/x.py cmake/x.cmake Makefile .ci/run; do
     fresh
     plant "$path" '' # with its line, then without
     expect 0 check_house.sh "licence of $path"

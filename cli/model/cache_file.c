@@ -2,7 +2,7 @@
 /* cache_file.c: see cache_file.h. A file appears by rename, so that any number of processes may write it at
  * once; what its text may be is its owner's business. */
 #define _POSIX_C_SOURCE 200809L
-#include "cache_file.h"
+#include "model/cache_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

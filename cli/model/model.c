@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "cli.h"
-#include "embed.h"
-#include "head.h"
+#include "model/embed.h"
+#include "model/head.h"
 
 enum { MOST_EMBEDDED = 16 };
 

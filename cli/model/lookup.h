@@ -4,7 +4,7 @@
 #define LOOKUP_H
 
 #include "carat_generate.h"
-#include "remark.h"
+#include "model/remark.h"
 
 /* Are --lookup, --spec-type, --draft-max, --draft-min and --naive of one mind? Notes what is cut to what a
  * pass can verify. Before a model is opened; an exit code. */

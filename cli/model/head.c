@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* head.c: see head.h. What a strategy makes of its numbers, and whether they fit the model, is the library's
  * business. */
-#include "head.h"
+#include "model/head.h"
 
 #include <stdio.h>
 #include <string.h>

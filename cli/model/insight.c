@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* insight.c: see insight.h. */
-#include "insight.h"
+#include "model/insight.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "costs.h"
-#include "lookup.h"
+#include "model/costs.h"
+#include "model/lookup.h"
 
 /* Passes of a run below which it has learned nothing about costs. */
 enum { ENOUGH_PASSES = 16 };

@@ -4,7 +4,7 @@
 #ifndef COSTS_H
 #define COSTS_H
 
-#include "cache_file.h"
+#include "model/cache_file.h"
 #include "carat_generate.h"
 
 struct costs {

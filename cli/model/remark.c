@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* remark.c: see remark.h. */
 #define _POSIX_C_SOURCE 200809L
-#include "remark.h"
+#include "model/remark.h"
 
 #include <math.h>
 #include <stdio.h>

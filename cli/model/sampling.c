@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampling.c: see sampling.h. What the links do, and which values are sound, is the library's to say. */
-#include "sampling.h"
+#include "model/sampling.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "insight.h"
+#include "model/insight.h"
 
 /* "1", "3-4", "257+" */
 static const char *rows_text(char out[32], const carat_pass_stats *p)

@@ -3,7 +3,7 @@
  * that come from the text itself. */
 #include <string.h>
 
-#include "lookup.h"
+#include "model/lookup.h"
 
 static bool says(const char *option, const char *word)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* embed.c: names the spans that embed.S assembles out of models/tiny. The two lists must agree; the linker
  * says so when they do not. */
-#include "embed.h"
+#include "model/embed.h"
 
 #define FILES(X)                                                                                             \
     X(config, "config.json")                                                                                 \

@@ -3,7 +3,7 @@
  * it is small, and whatever it has that carat does not know is refused with its place. It is never
  * written. */
 #define _POSIX_C_SOURCE 200809L
-#include "phases.h"
+#include "model/phases.h"
 
 #include <errno.h>
 #include <fcntl.h>

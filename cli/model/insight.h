@@ -5,7 +5,7 @@
 #define INSIGHT_H
 
 #include "carat_generate.h"
-#include "phases.h"
+#include "model/phases.h"
 
 struct insight {
     const struct options *o;
