@@ -4,11 +4,11 @@
 #ifndef CONVERSE_H
 #define CONVERSE_H
 
-#include "calls.h"
+#include "prompt/calls.h"
 #include "carat_generate.h"
 #include "model/insight.h"
 #include "model/sampling.h"
-#include "told.h"
+#include "prompt/told.h"
 
 struct converse {
     const struct options *o;

@@ -8,7 +8,7 @@
 #include "cli.h"
 #include "logits_tap.h"
 #include "io/npy.h"
-#include "prompt.h"
+#include "prompt/prompt.h"
 
 enum { DEFAULT_TOP = 10, SLICE = 32 /* rows of logits that are computed together */ };
 

@@ -2,7 +2,7 @@
 /* render.c: `carat render`: the exact prompt that a conversation becomes, as text or ids. */
 #include <string.h>
 
-#include "conversation.h"
+#include "prompt/conversation.h"
 
 int verb_render(const struct options *o)
 {

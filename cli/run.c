@@ -10,8 +10,8 @@
 #include "converse.h"
 #include "model/head.h"
 #include "model/lookup.h"
-#include "prompt.h"
-#include "tool_command.h"
+#include "prompt/prompt.h"
+#include "prompt/tool_command.h"
 
 struct run {
     struct converse with;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "prompt.h"
+#include "prompt/prompt.h"
 #include "io/save.h"
 
 enum { DEFAULT_TOKENS = 64 };

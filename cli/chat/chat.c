@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conversation.h"
-#include "tool_command.h"
+#include "prompt/conversation.h"
+#include "prompt/tool_command.h"
 
 static const char prompt[] = ">>> ", more[] = "... ", quotes[] = "\"\"\"";
 

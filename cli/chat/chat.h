@@ -6,7 +6,7 @@
 
 #include "chat/line.h"
 #include "converse.h"
-#include "talk.h"
+#include "prompt/talk.h"
 
 struct chat {
     struct options o; /* /set changes them */

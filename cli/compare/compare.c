@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "compare/dataset.h"
-#include "prompt.h"
+#include "prompt/prompt.h"
 
 enum { DEFAULT_TOKENS = 64 };
 

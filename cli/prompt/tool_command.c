@@ -2,7 +2,7 @@
 /* tool_command.c: one run of the user's program that answers a call. Nothing that the model wrote becomes a
  * word of a command line: it goes through standard input only. */
 #define _GNU_SOURCE /* pipe2, POSIX_SPAWN_SETPGROUP */
-#include "tool_command.h"
+#include "prompt/tool_command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef CONVERSATION_H
 #define CONVERSATION_H
 
-#include "talk.h"
+#include "prompt/talk.h"
 
 struct conversation {
     const struct options *o;

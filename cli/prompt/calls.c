@@ -2,7 +2,7 @@
 /* calls.c: a call that the model wrote, as one JSON object. Reading it is the library's; its arguments are
  * passed on as they were written, since a number may have more digits than any type of C. */
 #define _POSIX_C_SOURCE 200809L
-#include "calls.h"
+#include "prompt/calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* prompt.c: finds the prompt of `carat run` and `carat logits` and turns it into ids. The templates
  * themselves are the library's. */
 #define _POSIX_C_SOURCE 200809L
-#include "prompt.h"
+#include "prompt/prompt.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef TOOL_COMMAND_H
 #define TOOL_COMMAND_H
 
-#include "talk.h"
+#include "prompt/talk.h"
 
 enum { TOOL_SECONDS = 30, TOOL_BYTES = 64 << 10, TOOL_ROUNDS = 8 };
 

@@ -2,7 +2,7 @@
 /* talk.c: the messages of a conversation, as JSON: so they are rendered, saved and read back. Evaluating them
  * is others' business. */
 #define _POSIX_C_SOURCE 200809L
-#include "talk.h"
+#include "prompt/talk.h"
 
 #include <stdio.h>
 #include <stdlib.h>

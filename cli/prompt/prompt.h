@@ -3,7 +3,7 @@
 #ifndef PROMPT_H
 #define PROMPT_H
 
-#include "conversation.h"
+#include "prompt/conversation.h"
 
 /* Refuses options that contradict each other, and reads what they name: the conversation, and the ids of
  * --ids. Needs no model, so that mistakes show before a long load. An exit code. */

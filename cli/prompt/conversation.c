@@ -2,7 +2,7 @@
 /* conversation.c: messages, tools and the system message, from their files to a rendered prompt. What is
  * wrong in a file is said with its name. Where a single prompt comes from is decided in prompt.c. */
 #define _POSIX_C_SOURCE 200809L
-#include "conversation.h"
+#include "prompt/conversation.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* told.c: see told.h. How a stop string is found and a loop noticed is the library's. */
 #define _POSIX_C_SOURCE 200809L
-#include "told.h"
+#include "prompt/told.h"
 
 #include <math.h>
 #include <stdio.h>
