@@ -3,7 +3,7 @@
 #ifndef LOG_JSONL_H
 #define LOG_JSONL_H
 
-#include "converse.h"
+#include "ask/converse.h"
 
 /* Each appends its line to the file of the options, or does nothing without one. A file that cannot be
  * written is noted once and left alone. */

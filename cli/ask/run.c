@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chat/chat.h"
-#include "converse.h"
+#include "ask/chat/chat.h"
+#include "ask/converse.h"
 #include "model/head.h"
 #include "model/lookup.h"
 #include "prompt/prompt.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chat/chat.h"
+#include "ask/chat/chat.h"
 
 struct command {
     const char *name, *other; /* as typed; NULL: no other name */

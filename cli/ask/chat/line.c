@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line.c: lines as they come, from a pipe, a file or a terminal that cannot do more. Editing is edit.c's. */
 #define _POSIX_C_SOURCE 200809L
-#include "chat/line.h"
+#include "ask/chat/line.h"
 
 #include <errno.h>
 #include <stdio.h>

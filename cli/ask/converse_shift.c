@@ -2,7 +2,7 @@
 /* converse_shift.c: --context-shift: where the context is full, the kept beginning and the later half of what
  * follows it become a timeline of their own, as if the rest had never been there. The answer goes on in
  * converse.c. */
-#include "converse.h"
+#include "ask/converse.h"
 
 #include <string.h>
 

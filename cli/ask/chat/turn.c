@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chat/chat.h"
+#include "ask/chat/chat.h"
 #include "model/lookup.h"
 
 static void note_tools(void *user, const char *line)

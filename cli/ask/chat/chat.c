@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chat.c: `carat chat`: reads messages and commands, line by line, until the user leaves. */
 #define _POSIX_C_SOURCE 200809L
-#include "chat/chat.h"
+#include "ask/chat/chat.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * after the other; what happens in between is here: Ctrl-C, a window of another size, a process that was
  * stopped and goes on, text that is pasted. Without CARAT_LIBEDIT nothing is edited. */
 #define _GNU_SOURCE /* wcwidth, SIGWINCH */
-#include "chat/line.h"
+#include "ask/chat/line.h"
 
 #ifndef CARAT_LIBEDIT
 
@@ -53,7 +53,7 @@ void edit_close(struct edit *e)
 #include <wchar.h>
 
 #include "cli.h"
-#include "chat/history.h"
+#include "ask/chat/history.h"
 
 /* A longer line takes libedit longer than anybody waits: it draws all of it again. */
 enum { MOST_TYPED = 1 << 14, MOST_PASTED = 1 << 16 };

@@ -4,8 +4,8 @@
 #ifndef CHAT_H
 #define CHAT_H
 
-#include "chat/line.h"
-#include "converse.h"
+#include "ask/chat/line.h"
+#include "ask/converse.h"
 #include "prompt/talk.h"
 
 struct chat {
