@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "doctor/conditions.h"
+#include "show/doctor/conditions.h"
 
 enum { BENCH_PARALLEL = 256, MOST_TESTS = 64, MOST_SETTINGS = 64, MOST_REPETITIONS = 1000 };
 

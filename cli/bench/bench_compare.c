@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "doctor/machine.h"
+#include "show/doctor/machine.h"
 
 static const char *name_of(const struct bench *b)
 {

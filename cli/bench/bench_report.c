@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "doctor/machine.h"
+#include "show/doctor/machine.h"
 
 /* The row of a test but for its speed, which stands last: "" where all tests have the same. */
 static void setting_cells(struct table *table, const struct bench *b, const struct test *t)

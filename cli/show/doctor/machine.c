@@ -4,7 +4,7 @@
  * have numbers that a machine can have; else it is as if it were not there, and the next one takes its place
  * (cache_file.c). */
 #define _POSIX_C_SOURCE 200809L
-#include "doctor/machine.h"
+#include "show/doctor/machine.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "doctor/conditions.h"
+#include "show/doctor/conditions.h"
 
 #define NAME "machine.json"
 /* Seconds of measuring: all threads, then one alone, which is asked once. */

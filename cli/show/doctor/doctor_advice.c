@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor/doctor.h"
+#include "show/doctor/doctor.h"
 
 #define LITTLE_MEMORY 2e9   /* bytes: a Gemma of 1B in bf16 fills them */
 #define BUSY          0.10  /* share of time in which processes wait */

@@ -6,8 +6,8 @@
 
 #include "cli.h"
 #include "model/costs.h"
-#include "doctor/conditions.h"
-#include "doctor/machine.h"
+#include "show/doctor/conditions.h"
+#include "show/doctor/machine.h"
 
 /* Packed models and what their making left behind. */
 enum { CACHE_STATES = CARAT_CACHE_USELESS + 1 };

@@ -3,7 +3,7 @@
  * null. */
 #include <string.h>
 
-#include "doctor/doctor.h"
+#include "show/doctor/doctor.h"
 
 static json_t *limit_json(const carat_host_limit *l)
 {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
+#include "show/doctor/doctor.h"
 
 static const char suffix[] = ".part"; /* of files that are being written, or were given up: counted apart */
 

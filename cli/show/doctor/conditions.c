@@ -2,7 +2,7 @@
 /* conditions.c: reads the few files of /proc and /sys that conditions.h speaks of. All are small; what is
  * missing or not understood is not known. */
 #define _POSIX_C_SOURCE 200809L
-#include "doctor/conditions.h"
+#include "show/doctor/conditions.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "doctor/doctor.h"
+#include "show/doctor/doctor.h"
 
 static const char *const kind_names[CARAT_COST_KINDS] = {"generation", "prompt"};
 static const int depth_begins[CARAT_COST_DEPTHS] = {0, 1024, 4096, 16384};

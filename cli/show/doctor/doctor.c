@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
+#include "show/doctor/doctor.h"
 
 /* Vendor, family, model and stepping in the terms of the architecture. */
 #if defined(__aarch64__)

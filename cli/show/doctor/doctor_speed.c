@@ -2,7 +2,7 @@
 /* doctor_speed.c: the most tokens a second that memory and arithmetic of this machine allow for models that
  * many run: no token is generated without reading every weight once, no token of a prompt is read without two
  * operations for each weight of the layers. Attention, which grows with the context, comes on top. */
-#include "doctor/doctor.h"
+#include "show/doctor/doctor.h"
 
 /* Weights of the text tower. The head is also the embedding; llama.cpp's recipe for Q4_0 stores it as Q6_K,
  * or as Q8_0 where rows are no multiple of 256. */
