@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "logits_tap.h"
+#include "steps/logits_tap.h"
 
 enum { NAME = 32 }; /* bytes of a name of carat_tap_name */
 

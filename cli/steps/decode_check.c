@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decode_check.c: what must hold at the end: of audits of the head, and of the rounds of `carat decode`. */
-#include "decode.h"
+#include "steps/decode.h"
 #include "model/head.h"
 
 int check_audits(const carat_head_stats *head)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "logits_tap.h"
+#include "steps/logits_tap.h"
 #include "io/npy.h"
 #include "prompt/prompt.h"
 

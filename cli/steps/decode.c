@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decode.c: `carat decode`: the loop over tokens alone, step by step, on one engine for several rounds. What
  * it prints is in decode_print.c, what must hold at the end in decode_check.c. */
-#include "decode.h"
+#include "steps/decode.h"
 
 #include <stdlib.h>
 #include <string.h>

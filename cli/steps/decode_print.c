@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decode_print.c: what `carat decode` says: lines for people, or JSON. */
-#include "decode.h"
+#include "steps/decode.h"
 
 #include <math.h>
 #include <stdio.h>
