@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "compare/dataset_line.h"
+#include "quality/compare/dataset_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval_item.h"
+#include "quality/eval_item.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

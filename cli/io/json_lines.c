@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/dataset_line.h"
+#include "quality/compare/dataset_line.h"
 
 int json_lines_open(struct json_lines *l, const char *path)
 {

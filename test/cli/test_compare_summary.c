@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_compare_summary.c: the summary of lines that no model made, with all that can stand in one, against
  * what tools/check_metrics.py says of them; lines that are none; a directory for temporary files that takes
- * none. It is linked with cli/compare/summary.c; what that asks of the rest of the command stands here. */
+ * none. It is linked with cli/quality/compare/summary.c; what that asks of the rest of the command stands here. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #undef fail /* the command has one, too */
 
-#include "compare/summary.h"
+#include "quality/compare/summary.h"
 
 /* ---- the rest of the command ---- */
 

@@ -3,7 +3,7 @@
  * in it and in which order, that strangers' text stays text, that it stays small. CARAT_PAGES names a
  * directory in which the pages are kept, for test_report_pages.sh, which opens them in a browser. */
 #define _GNU_SOURCE
-#include "compare/report_parts.h" /* before cmocka, which takes the name fail */
+#include "quality/compare/report_parts.h" /* before cmocka, which takes the name fail */
 
 #include "cli/report_page.h"
 #include "cli/report_results.h"

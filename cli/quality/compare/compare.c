@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.c: `carat compare`: how far two models, or two modes of one, are apart. Here options become what is
+ * compared, and one prompt goes the whole way; many prompts are dataset.c's. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quality/compare/dataset.h"
+#include "prompt/prompt.h"
+
+enum { DEFAULT_TOKENS = 64 };
+
+/* ---- options ---- */
+
+/* "kl=0.01:0.1", n bytes of it. */
+static int take_limit(carat_quality_limits *l, const char *word, size_t n)
+{
+    const struct {
+        const char *name;
+        double *pair;
+    } limits[] = {
+        {"kl", l->kl}, {"correlation", l->correlation}, {"match", l->match}, {"entropy", l->entropy}};
+    const size_t name = strcspn(word, "=,");
+    char copy[80], *end;
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0] && n < sizeof copy; i++) {
+        if (strlen(limits[i].name) != name || strncmp(limits[i].name, word, name) != 0 || name >= n)
+            continue;
+        snprintf(copy, sizeof copy, "%.*s", (int)(n - name - 1), word + name + 1);
+        limits[i].pair[0] = strtod(copy, &end);
+        if (end == copy || *end != ':')
+            break;
+        const char *second = end + 1;
+        limits[i].pair[1] = strtod(second, &end);
+        if (end != second && !*end)
+            return DONE;
+        break;
+    }
+    return fail(
+        USAGE,
+        "--limits: '%.*s' is not a limit, as in kl=0.01:0.1; they are kl, correlation, match and entropy, "
+        "each with the value for healthy and the one for concerning",
+        (int)(n < 60 ? n : 60), word);
+}
+
+static int read_limits(carat_quality_limits *l, const char *text)
+{
+    carat_quality nothing = {.size = sizeof nothing};
+    carat_judgement judgement = {.size = sizeof judgement};
+    carat_error err;
+    int code = DONE;
+
+    carat_quality_limits_default(l);
+    while (code == DONE && text && *text) {
+        const size_t n = strcspn(text, ",");
+        code = take_limit(l, text, n);
+        text += n + (text[n] == ',');
+    }
+    if (code == DONE && carat_judge(&nothing, l, &judgement, &err) != CARAT_OK)
+        code = fail(USAGE, "--limits: %s", err.message);
+    return code;
+}
+
+static carat_driver driver_of(const struct compare *c)
+{
+    const struct options *o = c->o;
+    static const struct {
+        const char *name;
+        carat_driver driver;
+    } drivers[] = {{"test", CARAT_DRIVER_TEST},
+                   {"coreml", CARAT_DRIVER_TEST},
+                   {"free", CARAT_DRIVER_FREE},
+                   {"text", CARAT_DRIVER_TEXT}};
+
+    for (size_t i = 0; o->driver && i < sizeof drivers / sizeof drivers[0]; i++)
+        if (strcmp(drivers[i].name, o->driver) == 0)
+            return drivers[i].driver;
+    return c->recorded ? CARAT_DRIVER_TEXT : CARAT_DRIVER_REF;
+}
+
+static int watch_compare(void *user, size_t done, size_t total)
+{
+    struct compare *c = user;
+    (void)done;
+    (void)total;
+
+    return progress_update(&c->bar, c->told, c->expected);
+}
+
+static int settle_options(struct compare *c)
+{
+    const struct options *o = c->o;
+    carat_compare_options *out = &c->options;
+    const char *lengths = o->at;
+    int longest = 0;
+
+    for (int n; (n = next_length(&lengths)) > 0;)
+        longest = n > longest ? n : longest;
+
+    carat_compare_options_default(out);
+    out->driver = driver_of(c);
+    out->max_tokens = o->predict > 0                     ? o->predict
+                      : longest                          ? longest
+                      : out->driver == CARAT_DRIVER_TEXT ? 0
+                                                         : DEFAULT_TOKENS;
+    out->ignore_eos = o->ignore_eos;
+    out->parallel = o->parallel;
+    out->top = o->top ? o->top : 10;
+    out->near_tie = o->near_tie < 0 ? 0.05 : o->near_tie > 0 ? o->near_tie : -1;
+    out->on_position = compared_position;
+    out->on_compared = compared_end;
+    out->watch = watch_compare;
+    out->user = c;
+    if (c->recorded && out->driver != CARAT_DRIVER_TEXT)
+        return fail(USAGE,
+                    "compare: recorded logits belong to the ids that are given, so it takes no --driver %s",
+                    o->driver);
+    if (o->ref_logits && o->dataset)
+        return fail(USAGE,
+                    "compare: the lines of --dataset name their \"logits\", so it takes no --ref-logits");
+    if (o->dataset &&
+        (o->prompt || o->file || o->messages || o->ids || o->tools || o->system || o->system_file))
+        return fail(USAGE, "compare: the prompts are those of --dataset, so it takes no other one");
+    if (!o->dataset != !o->out_dir)
+        return fail(
+            USAGE,
+            "compare: --dataset and --out belong together: what is compared, and where the results go");
+    if (o->ref_logits && !o->ids && !o->dataset)
+        return fail(USAGE, "compare: --ref-logits needs --ids, which the logits belong to");
+    if (o->bisect && c->recorded)
+        return fail(USAGE, "compare: --bisect looks into two models, and recorded logits are none");
+    if (o->bisect_rows && !o->bisect)
+        return fail(USAGE, "compare: --rows belongs to --bisect");
+    return read_limits(&c->limits, o->limits);
+}
+
+/* ---- one prompt ---- */
+
+/* The rows of --ref-logits, one behind each id. */
+static int map_recorded(const struct compare *c, struct compared *p, struct npy_rows *rows)
+{
+    const size_t n = (size_t)p->prompt.n + (size_t)p->answer.n;
+    int code = npy_map(rows, c->o->ref_logits, (size_t)c->side[TEST].info.n_vocab, n);
+
+    if (code == DONE && rows->rows != n)
+        code = fail_as(BAD_MODEL, CARAT_E_FORMAT, "%s: it has %zu rows, and --ids has %zu ids",
+                       c->o->ref_logits, rows->rows, n);
+    p->recorded = rows->value;
+    p->n_recorded = (int)rows->rows;
+    return code;
+}
+
+static int check_ids(const struct compare *c, const carat_tokens *ids)
+{
+    for (size_t i = 0; i < (size_t)ids->n; i++)
+        if (ids->ids[i] >= c->side[TEST].info.n_vocab)
+            return fail(USAGE, "id %d of the prompt is outside the vocabulary of %d", (int)ids->ids[i],
+                        c->side[TEST].info.n_vocab);
+    return DONE;
+}
+
+/* With the driver text the prompt's own ids are what follows its first one. */
+static int split_text(struct compared *p)
+{
+    for (int i = 1; i < (int)p->prompt.n; i++)
+        if (!push_id(&p->answer, p->prompt.ids[i]))
+            return fail_memory();
+    p->prompt.n = 1;
+    p->whole = true;
+    return DONE;
+}
+
+int compare_context(const struct compare *c, const struct compared *p)
+{
+    if (c->o->context)
+        return c->o->context;
+    return (int)(p->prompt.n +
+                 (c->options.driver == CARAT_DRIVER_TEXT ? p->answer.n : c->options.max_tokens));
+}
+
+/* Appends a finished prompt to the results; run is taken. */
+static int write_line(const struct compare *c, const struct compared *p, json_t *run, FILE *results)
+{
+    char *text = compared_text(c, p, run);
+
+    if (!text)
+        return fail_memory();
+    const bool written = fprintf(results, "%s\n", text) > 0 && fflush(results) == 0;
+    free(text);
+    return written ? DONE : fail(FAILED, "cannot write results: %s", strerror(errno));
+}
+
+int compare_tell(const struct compare *c, json_t *summary)
+{
+    const char *whole = NULL;
+    int code = DONE;
+
+    json_unpack(summary, "{s:{s:s}}", "verdict", "whole", &whole);
+    const bool failed = whole && strcmp(whole, carat_health_name(CARAT_CONCERNING)) == 0;
+    if (c->o->json) {
+        char *text = summary_text(summary);
+        code = text ? DONE : fail_memory();
+        if (text) {
+            out_write(text, strlen(text));
+            out_print("\n");
+        }
+        free(text);
+    } else {
+        code = summary_print(summary);
+        if (code == DONE)
+            code = bisect_print(json_object_get(summary, "bisect"));
+    }
+    return code == DONE && failed ? CHECK_FAILED : code;
+}
+
+static int compare_one(struct compare *c, struct compared *p, FILE *results)
+{
+    const carat_compare_prompt prompt = compared_prompt(p);
+    json_t *summary = NULL;
+    carat_error err;
+
+    progress_begin(&c->bar, "comparing", "tok");
+    c->expected =
+        c->options.driver == CARAT_DRIVER_TEXT ? (size_t)p->answer.n : (size_t)c->options.max_tokens;
+    const double start = seconds();
+    const carat_status status =
+        carat_compare(c->side[REF].engine, c->side[TEST].engine, &prompt, &c->options, &err);
+    const double took = seconds() - start;
+    progress_end(&c->bar);
+    if (interrupted())
+        return INTERRUPTED;
+    if (status != CARAT_OK && status != CARAT_E_NUMERIC)
+        return fail_status(&err);
+    int code = write_line(c, p, sides_run(c, NULL), results);
+    if (code == DONE)
+        code = summary_make(results, &c->limits, &summary);
+    if (code == DONE && c->o->bisect)
+        code = bisect_compared(c, p, summary);
+    if (code == DONE) {
+        json_object_set_new(
+            summary, "timings",
+            json_pack("{s:f, s:o}", "seconds", took, "tokens_per_second", json_number((double)p->n / took)));
+        code = compare_tell(c, summary);
+    }
+    json_decref(summary);
+    return code;
+}
+
+static int one_prompt(struct compare *c)
+{
+    struct compared p = {.id = json_integer(1)};
+    struct conversation talk = {0};
+    struct npy_rows rows = {0};
+    FILE *results = tmpfile();
+    c->options.parallel = 1;
+    int code = results && p.id ? DONE : fail(FAILED, "no file for results can be made: %s", strerror(errno));
+
+    if (code == DONE)
+        code = read_prompt_files(&talk, &c->side[TEST].o, COMPARE, &p.prompt);
+    if (code == DONE)
+        code = sides_open(c);
+    if (code == DONE)
+        code = make_prompt(c->side[TEST].model, &c->side[TEST].info, &talk, &p.prompt);
+    if (code == DONE)
+        code = check_ids(c, &p.prompt);
+    if (code == DONE && c->options.driver == CARAT_DRIVER_TEXT)
+        code = split_text(&p);
+    if (code == DONE && c->recorded)
+        code = map_recorded(c, &p, &rows);
+    if (code == DONE)
+        code = sides_start(c, 1, compare_context(c, &p));
+    if (code == DONE && c->o->bisect)
+        code = bisect_check(c);
+    if (code == DONE)
+        code = compare_one(c, &p, results);
+    conversation_free(&talk);
+    compared_free(&p);
+    npy_unmap(&rows);
+    if (results)
+        fclose(results);
+    return code;
+}
+
+int verb_compare(const struct options *o)
+{
+    struct compare c = {.o = o, .recorded = o->ref_logits != NULL};
+    int code = o->dataset ? dataset_look(o->dataset, &c.recorded) : DONE;
+
+    if (code == DONE)
+        code = settle_options(&c);
+    interrupt_install();
+    if (code == DONE)
+        code = sides_name(&c);
+    if (code == DONE)
+        code = o->dataset ? dataset_compare(&c) : one_prompt(&c);
+    sides_close(&c);
+    return code;
+}

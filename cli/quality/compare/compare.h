@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.h: what `carat compare` is made of: who is compared (sides.c, modes.c, command.c), one prompt
+ * and its line of JSON (compare.c, line.c), many of them (dataset*.c, results.c), what they say together
+ * (summary.c, table.c, report*.c). The verb is compare.c's. Lines and summaries are described in
+ * QUALITY.md. */
+#ifndef COMPARE_H
+#define COMPARE_H
+
+#include "carat_quality.h"
+#include "cli.h"
+#include "quality/compare/summary.h"
+
+enum { REF, TEST, SIDES };
+
+/* One of the two that are compared: a model in a mode, or recorded logits. */
+struct side {
+    const char *path; /* of the model, or of the logits */
+    struct options o; /* the command's, and what its mode says */
+    char mode[256];   /* the words of it that can change a number, as --ref and --test take them */
+    char word[8][64]; /* what options point to */
+    int n_words;
+    carat_model *model; /* of the reference's logits: that of the test */
+    bool borrowed;      /* the other side closes the model */
+    carat_model_info info;
+    char content[33];
+    carat_engine *engine; /* NULL: recorded */
+};
+
+struct compared;
+struct compare {
+    const struct options *o;
+    struct side side[SIDES];
+    carat_compare_options options; /* the same for all prompts, but for max_tokens of text */
+    carat_quality_limits limits;
+    bool recorded; /* the reference is logits in files, that of --ref-logits or those of a data set's lines */
+    struct progress bar;
+    size_t told, expected; /* positions of one prompt */
+};
+
+/* One prompt: what it is, and what was found. Start from {0}. */
+struct compared {
+    json_t *id;
+    char *text;                  /* of the prompt; NULL: what its ids say */
+    carat_tokens prompt, answer; /* answer: what follows, with the driver text */
+    const float *recorded;       /* logits behind each id */
+    int n_recorded;
+    carat_position *position; /* [n] */
+    size_t n, capacity;
+    carat_compared end; /* its pointers are copies */
+    char message[256];
+    bool lost;  /* memory was out for its positions */
+    bool whole; /* the text is what the prompt was: ids that end an answer end nothing */
+};
+
+/* ---- sides.c; exit codes ---- */
+
+/* Which models and modes the options name. Opens nothing. */
+int sides_name(struct compare *c);
+int sides_open(struct compare *c);
+/* Engines for so many sessions of so many positions. */
+int sides_start(struct compare *c, int sessions, int context);
+void sides_close(struct compare *c);
+/* What QUALITY.md calls a run: who is compared and how; data may be NULL, and is taken. */
+json_t *sides_run(const struct compare *c, json_t *data);
+/* The next of the lengths of --at, "10,100", which then begin behind it; 0: there is none. */
+int next_length(const char **lengths);
+/* command.c: the command that gives the same numbers; malloc'd. NULL: memory is out. */
+char *compare_command(const struct compare *c);
+/* modes.c: --ref or --test into the options of a side. `what` names the option. */
+int mode_read(struct side *s, const char *what, const char *words);
+
+/* ---- compare.c; exit codes ---- */
+
+/* Positions that a prompt needs, or that --ctx-size gives. */
+int compare_context(const struct compare *c, const struct compared *p);
+/* Prints a summary; CHECK_FAILED when it is concerning. */
+int compare_tell(const struct compare *c, json_t *summary);
+
+/* ---- line.c ---- */
+
+/* Callbacks of carat_compare; the prompt's user is a struct compared. */
+int compared_position(void *user, void *prompt, const carat_position *position);
+void compared_end(void *user, void *prompt, const carat_compared *end);
+/* The prompt for the library. */
+carat_compare_prompt compared_prompt(struct compared *p);
+/* A finished prompt as its line of JSON, without the newline; malloc'd. NULL: memory is out. run is taken,
+ * and may be NULL. */
+char *compared_text(const struct compare *c, const struct compared *p, json_t *run);
+void compared_free(struct compared *p);
+
+/* ---- bisect.c; exit codes ---- */
+
+/* Refuses two engines that cannot be bisected. */
+int bisect_check(const struct compare *c);
+/* Bisects n ids, at most as many as both contexts have. */
+int bisect_run(struct compare *c, const int32_t *ids, int n, json_t **bisect);
+/* Adds that of the longest prompt of the data to a summary; makes engines where there are none. */
+struct dataset;
+int bisect_dataset(struct compare *c, struct dataset *d, int context, json_t *summary);
+/* Adds that of a finished prompt and what followed it to its summary. */
+int bisect_compared(struct compare *c, const struct compared *p, json_t *summary);
+/* NULL prints nothing. */
+int bisect_print(const json_t *bisect);
+
+#endif

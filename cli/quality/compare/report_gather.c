@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_gather.c: walks over the lines of results.jsonl once and keeps what the pictures show: counts in
+ * bins and columns, and the few lines that are shown themselves. What is pooled over all prompts is the
+ * summary's. */
+#define _POSIX_C_SOURCE 200809L
+#include "quality/compare/report_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- scales ---- */
+
+static int kl_bin(double kl)
+{
+    double place = kl > 0 ? (log10(kl) - KL_LEAST) * KL_PER_DECADE : -1;
+
+    return place < 0 ? 0 : place >= KL_BINS - 1 ? KL_BINS - 1 : 1 + (int)place;
+}
+
+double report_quantile(const struct report_column *c, double q)
+{
+    int64_t rank = (int64_t)(q * (double)(c->n_kl - 1)), before = 0;
+    int bin = 0;
+
+    if (c->n_kl == 0)
+        return NAN;
+    while (bin < KL_BINS - 1 && before + c->bins[bin] <= rank)
+        before += c->bins[bin++];
+    double value = bin == 0 ? 0 : pow(10, KL_LEAST + (bin - 0.5) / KL_PER_DECADE);
+    return fmin(fmax(value, c->low), c->high);
+}
+
+double report_place(const struct report_scale *s, double value)
+{
+    double place = s->logarithmic ? log(fmax(value, s->least) / s->least) / log(s->most / s->least)
+                                  : (value - s->least) / (s->most - s->least);
+
+    return fmin(fmax(place, 0), 1);
+}
+
+/* Linear, unless half of the positions of one would lie at its beginning. */
+static struct report_scale entropy_scale(const json_t *summary)
+{
+    const json_t *ref = json_object_get(summary, "entropy_ref"),
+                 *test = json_object_get(summary, "entropy_test");
+    double most = fmax(report_number(ref, "max"), report_number(test, "max")); /* both pass over a NAN */
+    double median = fmin(report_number(ref, "median"), report_number(test, "median"));
+    struct report_scale s = {.most = 1};
+
+    if (most > 0) {
+        double step = svg_step(most, 5);
+        s.most = ceil(most / step) * step;
+    }
+    if (median < 0.02 * s.most && most > 0) {
+        double beginning = floor(log10(fmax(median, 1e-12))) - 3;
+        s = (struct report_scale){true, pow(10, fmax(beginning, -15)), pow(10, ceil(log10(most)))};
+    }
+    return s;
+}
+
+static int cell_of(const struct report_scale *s, double value)
+{
+    int cell = (int)(report_place(s, value) * REPORT_CELLS);
+
+    return cell < REPORT_CELLS ? cell : REPORT_CELLS - 1;
+}
+
+static int margin_bin(double margin)
+{
+    double place = margin > 0 ? (log10(margin) - MARGIN_LEAST) * MARGIN_PER_DECADE : 0;
+
+    return place < 0 ? 0 : place >= MARGIN_BINS ? MARGIN_BINS - 1 : (int)place;
+}
+
+/* ---- columns ---- */
+
+static void add_column(struct report_column *to, const struct report_column *from)
+{
+    if (to->n_kl == 0 || (from->n_kl && from->low < to->low))
+        to->low = from->low;
+    if (to->n_kl == 0 || (from->n_kl && from->high > to->high))
+        to->high = from->high;
+    to->n += from->n;
+    to->n_kl += from->n_kl;
+    to->matches += from->matches;
+    to->parted += from->parted;
+    to->sum += from->sum;
+    for (int i = 0; i < KL_BINS; i++)
+        to->bins[i] += from->bins[i];
+}
+
+/* The column of a position; when there is none two and two of them become one. */
+static struct report_column *column_at(struct report_figures *g, int64_t position)
+{
+    while (position / g->group >= REPORT_COLUMNS) {
+        for (int i = 0; i < REPORT_COLUMNS / 2; i++) {
+            g->column[i] = g->column[2 * i];
+            add_column(&g->column[i], &g->column[2 * i + 1]);
+        }
+        memset(g->column + REPORT_COLUMNS / 2, 0, sizeof g->column / 2);
+        g->columns = (g->columns + 1) / 2;
+        g->group *= 2;
+    }
+    int at = (int)(position / g->group);
+    g->columns = at >= g->columns ? at + 1 : g->columns;
+    return &g->column[at];
+}
+
+static void add_kl(struct report_column *c, double kl)
+{
+    c->low = c->n_kl == 0 || kl < c->low ? kl : c->low;
+    c->high = c->n_kl == 0 || kl > c->high ? kl : c->high;
+    c->sum += kl;
+    c->bins[kl_bin(kl)]++;
+    c->n_kl++;
+}
+
+/* ---- lines ---- */
+
+static double value_at(const json_t *array, size_t i)
+{
+    const json_t *value = json_array_get(array, i);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* Positions that count: what follows a stop id is summarised apart. */
+static size_t positions_of(const json_t *line)
+{
+    size_t n = json_array_size(json_object_get(line, "match"));
+    const json_t *stop = json_object_get(line, "stop");
+    json_int_t last = json_integer_value(stop);
+
+    return json_is_integer(stop) && last >= 0 && (size_t)last < n ? (size_t)last + 1 : n;
+}
+
+/* Returns the mean KL, NAN when there is none. */
+static double add_positions(struct report_figures *g, const json_t *line, size_t n, int64_t *matches)
+{
+    const json_t *match = json_object_get(line, "match"), *kl = json_object_get(line, "kl");
+    const json_t *margin = json_object_get(line, "margin_ref");
+    const json_t *ref = json_object_get(line, "entropy_ref"), *test = json_object_get(line, "entropy_test");
+    bool parted = false;
+    double sum = 0;
+    int64_t n_kl = 0;
+
+    *matches = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct report_column *c = column_at(g, (int64_t)i);
+        bool same = json_integer_value(json_array_get(match, i)) != 0;
+        double d = value_at(kl, i), m = value_at(margin, i), x = value_at(ref, i), y = value_at(test, i);
+        c->n++;
+        c->matches += same;
+        c->parted += !same && !parted;
+        parted = parted || !same;
+        *matches += same;
+        if (!isnan(d)) {
+            add_kl(c, d);
+            sum += d;
+            n_kl++;
+        }
+        if (!isnan(m)) {
+            g->margins[same][margin_bin(m)]++;
+            g->n_margin[same]++;
+        }
+        if (!isnan(x) && !isnan(y))
+            g->cells[cell_of(&g->entropy, y)][cell_of(&g->entropy, x)]++;
+    }
+    return n_kl ? sum / (double)n_kl : NAN;
+}
+
+/* Without its arrays, which are most of it. */
+static void drop_arrays(json_t *line)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe(line, next, key, value) if (json_is_array(value)) json_object_del(line, key);
+}
+
+/* The line goes where its mean puts it, behind those that are alike; the last one falls out. */
+static void keep_worst(struct report_figures *g, const struct report_case *c)
+{
+    int at = g->n_worst;
+
+    while (at > 0 && g->worst[at - 1].mean < c->mean)
+        at--;
+    if (at == REPORT_WORST)
+        return;
+    if (g->n_worst == REPORT_WORST)
+        json_decref(g->worst[--g->n_worst].line);
+    memmove(&g->worst[at + 1], &g->worst[at], (size_t)(g->n_worst - at) * sizeof *g->worst);
+    g->worst[at] = *c;
+    json_incref(c->line);
+    g->n_worst++;
+}
+
+static void add_line(struct report_figures *g, json_t *line)
+{
+    size_t n = positions_of(line);
+    struct report_case c = {.line = line, .positions = (int64_t)n};
+
+    if (strcmp(report_word(line, "status"), "ok") != 0) {
+        drop_arrays(line);
+        if (g->n_failed < REPORT_WORST)
+            g->failed[g->n_failed++] = json_incref(line);
+        return;
+    }
+    if (n == 0)
+        return;
+    c.mean = add_positions(g, line, n, &c.matches);
+    g->prompts++;
+    g->longest = c.positions > g->longest ? c.positions : g->longest;
+    drop_arrays(line);
+    if (!isnan(c.mean))
+        keep_worst(g, &c);
+}
+
+int report_gather(struct report_figures *g, FILE *results, const json_t *summary)
+{
+    char *text = NULL, what[48];
+    size_t capacity = 0;
+    int code = DONE;
+    ssize_t n = 0;
+
+    memset(g, 0, sizeof *g);
+    g->group = 1;
+    g->entropy = entropy_scale(summary);
+    rewind(results);
+    errno = 0;
+    for (long number = 1; code == DONE && (n = getline(&text, &capacity, results)) >= 0; number++) {
+        snprintf(what, sizeof what, "results.jsonl, line %ld", number);
+        json_t *line = parse_json(text, (size_t)n, what, &code);
+        if (line)
+            add_line(g, line);
+        json_decref(line);
+    }
+    if (code == DONE && !feof(results))
+        code =
+            errno == ENOMEM ? fail_memory() : fail(FAILED, "cannot read results.jsonl: %s", strerror(errno));
+    free(text);
+    return code;
+}
+
+void report_forget(struct report_figures *g)
+{
+    while (g->n_worst > 0)
+        json_decref(g->worst[--g->n_worst].line);
+    while (g->n_failed > 0)
+        json_decref(g->failed[--g->n_failed]);
+}

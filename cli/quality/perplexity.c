@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perplexity.c: `carat perplexity`: how well a model expects a text. Windows of the text are cut and
+ * counted as llama-perplexity does, or, with --stride, so that every id counts once. */
+#include "quality/perplexity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 512 };
+
+void losses_add(struct losses *to, const struct losses *l)
+{
+    to->n += l->n;
+    to->sum += l->sum;
+    to->squares += l->squares;
+}
+
+double losses_mean(const struct losses *l)
+{
+    return l->n ? l->sum / (double)l->n : NAN;
+}
+
+double losses_error(const struct losses *l)
+{
+    const double mean = losses_mean(l), variance = l->squares / (double)l->n - mean * mean;
+
+    return l->n > 1 && variance > 0 ? sqrt(variance / (double)(l->n - 1)) : NAN;
+}
+
+/* ---- scoring ---- */
+
+static int watch_scoring(void *user, size_t done, size_t total)
+{
+    struct perplexity *p = user;
+
+    (void)total;
+    return progress_update(&p->bar, p->before + done, p->total);
+}
+
+int perplexity_begin(struct perplexity *p, int context, int longest)
+{
+    carat_engine_options options;
+    carat_session_options watched;
+    carat_error err;
+
+    engine_options(&options, p->o);
+    options.context = context;
+    int code = fit_engine(&options, p->model, p->o);
+    if (code == DONE)
+        code = create_engine(&p->engine, p->model, &options);
+    if (code != DONE)
+        return code;
+    carat_session_options_default(&watched);
+    watched.watch = watch_scoring;
+    watched.user = p;
+    if (carat_session_create(&p->session, p->engine, &watched, &err) != CARAT_OK)
+        return fail_status(&err);
+    p->logprob = calloc((size_t)longest, sizeof *p->logprob);
+    if (!p->logprob)
+        return fail_memory();
+    progress_begin(&p->bar, "scoring", "tok");
+    return DONE;
+}
+
+int perplexity_score(struct perplexity *p, const int32_t *ids, int from, int n, const char *what, long number,
+                     struct losses *l)
+{
+    double start = seconds();
+    carat_error err;
+    carat_status status = carat_sync(p->session, ids, from, NULL, &err);
+
+    p->before += (size_t)from;
+    if (status == CARAT_OK)
+        status = carat_score(p->session, ids + from, n - from, p->logprob, &err);
+    p->before += (size_t)(n - from);
+    p->seconds += seconds() - start;
+    if (status == CARAT_E_NUMERIC)
+        return fail_as(FAILED, status, "%s: %s %ld: %s", p->name, what, number, err.message);
+    if (status != CARAT_OK)
+        return fail_status(&err);
+    for (int i = 0; i < n - from; i++) {
+        l->n++;
+        l->sum -= p->logprob[i];
+        l->squares += p->logprob[i] * p->logprob[i];
+    }
+    return DONE;
+}
+
+/* ---- windows of a text ---- */
+
+/* Ids [begin, end) of the text, of which those from `first` on count. */
+struct window {
+    int begin, first, end;
+};
+
+/* Each window follows the one before; of each the second half counts. */
+static struct window whole_window(const struct perplexity *p, int number)
+{
+    const int begin = number * p->context;
+
+    return (struct window){begin, begin + p->context / 2 + 1, begin + p->context};
+}
+
+/* Each window counts so many ids that no other does, behind those before them that fit. */
+static struct window strided_window(const struct perplexity *p, int number)
+{
+    const int first = 1 + number * p->o->stride, full = first + p->o->stride;
+
+    return (struct window){full > p->context ? full - p->context : 0, first,
+                           full < p->ids.n ? full : p->ids.n};
+}
+
+static int score_window(struct perplexity *p, int number, int32_t *ids)
+{
+    const struct window w = p->o->stride ? strided_window(p, number) : whole_window(p, number);
+    const int n = w.end - w.begin;
+    struct losses l = {0};
+
+    memcpy(ids, p->ids.ids + w.begin, (size_t)n * sizeof *ids);
+    if (p->info.bos >= 0)
+        ids[0] = p->info.bos;
+    int code = perplexity_score(p, ids, w.first - w.begin, n, "window", number + 1, &l);
+    if (code != DONE)
+        return code;
+    losses_add(&p->all, &l);
+    p->windows++;
+    return perplexity_print_window(p, number + 1, w.first, &l);
+}
+
+/* How many windows there are. An exit code. */
+static int cut_windows(struct perplexity *p, int *windows)
+{
+    const int n = p->ids.n, stride = p->o->stride;
+
+    if (stride) {
+        if (stride >= p->context)
+            return fail(
+                USAGE, "perplexity: --stride is %d, expected less than the %d ids of a window, which -c sets",
+                stride, p->context);
+        if (n < 2)
+            return fail(USAGE, "%s: there is no id to score behind the first", p->name);
+        *windows = (n - 1 + stride - 1) / stride;
+        p->total = (size_t)*windows * (size_t)p->context;
+        return DONE;
+    }
+    if (n / 2 < p->context)
+        return fail(
+            USAGE,
+            "%s has %d ids, but perplexity needs two windows of %d at least; -c makes them smaller, and "
+            "--stride scores every id",
+            p->name, n, p->context);
+    *windows = n / p->context;
+    p->total = (size_t)*windows * (size_t)p->context;
+    p->left = n - *windows * p->context;
+    return DONE;
+}
+
+/* As llama-perplexity has it: without the newline at the end of the file, control tokens being text. */
+static int read_text_ids(struct perplexity *p)
+{
+    char *text = NULL;
+    size_t n = 0;
+    carat_tokenize_options options;
+    carat_tokenize_options_default(&options);
+    carat_error err;
+    int code = read_input(p->path, &text, &n);
+
+    if (code == DONE && n == 0)
+        code = fail(USAGE, "%s is empty, expected a text", p->name);
+    if (code == DONE)
+        code = settle_utf8(p->name, &text, &n, p->o->lossy);
+    options.flags = CARAT_BOS;
+    options.progress = stop_when_interrupted;
+    if (code == DONE && n > 0 && text[n - 1] == '\n')
+        n--;
+    if (code == DONE && carat_tokenize_with(p->model, text, n, &options, &p->ids, &err) != CARAT_OK)
+        code = fail_status(&err);
+    free(text);
+    return code;
+}
+
+static int perplexity_of_text(struct perplexity *p)
+{
+    int windows = 0, code;
+    int32_t *ids = NULL;
+
+    p->context = p->o->context ? p->o->context : WINDOW;
+    if ((code = read_text_ids(p)) != DONE || (code = cut_windows(p, &windows)) != DONE)
+        return code;
+    if ((code = perplexity_begin(p, p->context, p->context)) == DONE &&
+        !(ids = calloc((size_t)p->context, sizeof *ids)))
+        code = fail_memory();
+    for (int i = 0; i < windows && code == DONE; i++) {
+        p->before = (size_t)i * (size_t)p->context;
+        code = score_window(p, i, ids);
+    }
+    free(ids);
+    return code;
+}
+
+/* ---- the verb ---- */
+
+static int check_arguments(struct perplexity *p)
+{
+    const struct options *o = p->o;
+
+    const char *text = o->text ? o->text : o->file;
+
+    if (!text && !o->messages)
+        return fail(USAGE, "perplexity needs a text: carat perplexity MODEL FILE, or --messages FILE.jsonl");
+    if ((o->text != NULL) + (o->file != NULL) + (o->messages != NULL) > 1)
+        return fail(USAGE, "perplexity: more than one text; give one of FILE, -f and --messages");
+    if (o->messages && o->stride)
+        return fail(USAGE, "perplexity: --stride cuts a text into windows, and --messages has none");
+    if (!o->messages && o->chat_template)
+        return fail(USAGE, "perplexity: --chat-template goes with --messages; a text is scored as it is");
+    if (o->json && o->lines)
+        return fail(USAGE, "perplexity: --json and --jsonl contradict each other");
+    p->path = text ? text : o->messages;
+    p->name = input_name(p->path);
+    if (strcmp(p->path, "-") == 0 && strcmp(o->model, "-") == 0)
+        return fail(USAGE, "perplexity: MODEL and %s cannot both be standard input",
+                    text ? "FILE" : "--messages");
+    return strcmp(p->path, "-") == 0 ? DONE : check_readable("perplexity", p->path, false);
+}
+
+int verb_perplexity(const struct options *o)
+{
+    struct perplexity p = {.o = o, .info.size = sizeof p.info};
+    carat_error err;
+    int code = check_arguments(&p);
+
+    interrupt_install();
+    if (code == DONE)
+        code = open_packed(&p.model, o);
+    if (code == DONE && carat_model_get_info(p.model, &p.info, &err) != CARAT_OK)
+        code = fail_status(&err);
+    if (code == DONE)
+        code = o->messages ? perplexity_of_talks(&p) : perplexity_of_text(&p);
+    progress_end(&p.bar);
+    if (code == DONE)
+        code = perplexity_print_result(&p);
+    free(p.logprob);
+    carat_tokens_free(&p.ids);
+    carat_session_close(p.session);
+    carat_engine_close(p.engine);
+    carat_model_close(p.model);
+    return code;
+}
