@@ -3,7 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/chat/chat.h"
+#include "ask/render.h"
+#include "ask/run.h"
+#include "ask/tokenize.h"
+#include "bench/bench.h"
+#include "options/completion.h"
+#include "options/help.h"
 #include "options/verbs.h"
+#include "quality/compare/compare.h"
+#include "quality/eval.h"
+#include "quality/perplexity.h"
+#include "show/cache.h"
+#include "show/doctor/doctor.h"
+#include "show/pack.h"
+#include "show/show.h"
+#include "show/verify.h"
+#include "steps/decode.h"
+#include "steps/logits.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/output.h"
 
 static int (*const verbs[N_VERB])(const struct options *o) = {
     [RUN] = verb_run,           [CHAT] = verb_chat,

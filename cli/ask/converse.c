@@ -2,8 +2,6 @@
 /* converse.c: a prompt, and the answer to it. The loop is the library's (carat_generate); here is what
  * becomes of its text. */
 #define _POSIX_C_SOURCE 200809L
-#include "io/log_jsonl.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "io/input.h"
+#include "io/log_jsonl.h"
 #include "model/head.h"
 #include "model/lookup.h"
+#include "model/model.h"
+#include "options/written.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
+#include "term/output.h"
 
 /* Their number is the library's to limit; a message about it should not come after a long load. */
 static int read_stop_ids(struct converse *c)

@@ -4,11 +4,13 @@
 #ifndef CONVERSE_H
 #define CONVERSE_H
 
-#include "prompt/calls.h"
 #include "carat_generate.h"
 #include "model/insight.h"
 #include "model/sampling.h"
+#include "options/options.h"
+#include "prompt/calls.h"
 #include "prompt/told.h"
+#include "term/progress.h"
 
 struct converse {
     const struct options *o;

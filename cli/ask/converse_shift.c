@@ -2,9 +2,12 @@
 /* converse_shift.c: --context-shift: where the context is full, the kept beginning and the later half of what
  * follows it become a timeline of their own, as if the rest had never been there. The answer goes on in
  * converse.c. */
-#include "ask/converse.h"
-
 #include <string.h>
+
+#include "ask/converse.h"
+#include "io/input.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 enum { MOST_UNFINISHED = 3 }; /* bytes of a character, each its own id, that may lack a last one */
 

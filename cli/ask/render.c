@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render.c: `carat render`: the exact prompt that a conversation becomes, as text or ids. */
+#include "ask/render.h"
+
 #include <string.h>
 
+#include "model/model.h"
 #include "prompt/conversation.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/output.h"
 
 int verb_render(const struct options *o)
 {

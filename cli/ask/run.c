@@ -2,6 +2,8 @@
 /* run.c: `carat run`: a prompt in, text out as it is drawn, speed on stderr at the end. Where the prompt
  * comes from is decided in prompt.c, how it is answered in converse.c. */
 #define _POSIX_C_SOURCE 200809L
+#include "ask/run.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +14,9 @@
 #include "model/lookup.h"
 #include "prompt/prompt.h"
 #include "prompt/tool_command.h"
+#include "term/interrupt.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 struct run {
     struct converse with;

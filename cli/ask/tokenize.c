@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tokenize.c: `carat tokenize` and `carat detokenize`, one text at a time or a file of JSON lines. */
 #define _POSIX_C_SOURCE 200809L
+#include "ask/tokenize.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "carat_tools.h"
+#include "io/input.h"
+#include "model/model.h"
+#include "options/options.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 /* One conversion: text to ids, or ids to text. */
 struct converter {

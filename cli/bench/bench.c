@@ -2,13 +2,15 @@
 /* bench.c: `carat bench`: prompt (pp) and generation (tg) speed on random ids, at depths of context, against
  * what the machine can read and compute at most, measured in the same run. Here the tests are planned;
  * bench.h names the files that run them and print the results. */
+#include "bench/bench.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "io/save.h"
+#include "term/interrupt.h"
 
 enum { MOST_NUMBERS = 16 };
 

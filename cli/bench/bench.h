@@ -10,8 +10,13 @@
 
 #include <stdio.h>
 
-#include "cli.h"
+#include <jansson.h>
+
+#include "carat_tools.h"
+#include "options/options.h"
 #include "show/doctor/conditions.h"
+#include "term/message.h"
+#include "term/progress.h"
 
 enum { BENCH_PARALLEL = 256, MOST_TESTS = 64, MOST_SETTINGS = 64, MOST_REPETITIONS = 1000 };
 
@@ -243,5 +248,7 @@ const char *older_word(const struct verdict *v, double explained);
 /* ---- bench_plot.c ---- */
 
 void bench_plot(const struct bench *b, FILE *f); /* SVG; errors stay in f */
+
+int verb_bench(const struct options *o);
 
 #endif

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "io/input.h"
 #include "show/doctor/machine.h"
+#include "term/output.h"
 
 static const char *name_of(const struct bench *b)
 {

@@ -8,6 +8,11 @@
 
 #include "bench/bench.h"
 #include "model/lookup.h"
+#include "model/model.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 enum { DEFAULT_PROMPT = 64, DEFAULT_ANSWER = 256, DEFAULT_RUNS = 5 };
 

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "carat_tools.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 /* The type of a field, and how it is printed. */
 enum kind {

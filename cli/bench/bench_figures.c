@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "carat_tools.h"
+#include "model/stored.h"
 
 static int ascending(const void *a, const void *b)
 {

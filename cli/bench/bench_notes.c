@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "term/output.h"
 
 static const double noisy = 0.05;     /* what more runs cannot hide: a gain that people look for is smaller */
 static const double short_run = 20e6; /* ns; some interruptions by the system take a hundredth of that */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "bench/bench.h"
+#include "io/input.h"
 
 enum {
     MOST_BYTES = 4 << 20,  /* of the file: 64 tests of 1000 runs take less than three quarters of it */

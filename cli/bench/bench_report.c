@@ -8,6 +8,8 @@
 
 #include "bench/bench.h"
 #include "show/doctor/machine.h"
+#include "term/output.h"
+#include "term/size.h"
 
 /* The row of a test but for its speed, which stands last: "" where all tests have the same. */
 static void setting_cells(struct table *table, const struct bench *b, const struct test *t)

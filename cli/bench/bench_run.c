@@ -13,6 +13,10 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "carat_tools.h"
+#include "model/model.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
 
 /* ---- limits ---- */
 

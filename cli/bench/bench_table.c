@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_table.c: a markdown table whose columns are as wide as what stands in them. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/bench.h"
+#include "term/output.h"
 
 /* Characters, not bytes: a cell may hold a plus-minus sign. */
 static int width_of(const char *s, int n_bytes)

@@ -11,6 +11,12 @@
 
 #include "bench/bench.h"
 #include "carat_generate.h"
+#include "model/model.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
+#include "term/out_json.h"
+#include "term/output.h"
+#include "term/size.h"
 
 enum { DEFAULT_DEPTH = 4096, TURN = 64, SHORT_ANSWER = 64 };
 

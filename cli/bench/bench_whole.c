@@ -7,8 +7,14 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "prompt/prompt.h"
+#include "io/input.h"
 #include "io/save.h"
+#include "model/model.h"
+#include "prompt/prompt.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 enum { DEFAULT_TOKENS = 64 };
 

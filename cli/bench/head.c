@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "bench/heads.h"
+#include "io/input.h"
 #include "model/head.h"
+#include "model/model.h"
+#include "term/interrupt.h"
+#include "term/size.h"
 
 enum { DEFAULT_IDS = 32, DEFAULT_STEPS = 32, DEFAULT_RUNS = 3 };
 

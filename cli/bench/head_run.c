@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "bench/heads.h"
+#include "model/model.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
 
 /* ---- set-up ---- */
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "bench/heads.h"
+#include "model/stored.h"
+#include "term/interrupt.h"
 
 enum {
     FAMILY = 16,  /* rows that are alike; they do not begin where panels do */

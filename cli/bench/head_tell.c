@@ -6,6 +6,9 @@
 
 #include "bench/heads.h"
 #include "model/head.h"
+#include "model/model.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 static const struct head_row *dense_of(const struct heads *h)
 {

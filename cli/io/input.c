@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input.c: whole files, lists of ids and UTF-8, read with a limit and strictly. JSON lines are read in
- * tokenize.c. */
+/* input.c: whole files, lists of ids and JSON, read with a limit and strictly. JSON lines are
+ * json_lines.c's. */
 #define _POSIX_C_SOURCE 200809L
+#include "io/input.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/utf8.h"
 
 const char *input_name(const char *path)
 {
@@ -200,59 +206,6 @@ int read_ids(const char *value, const char *what, carat_tokens *out)
         free(text);
     }
     return code;
-}
-
-/* Length of the well-formed UTF-8 character at s, 0 when there is none. */
-static size_t character(const unsigned char *s, size_t n)
-{
-    size_t length = s[0] < 0x80   ? 1
-                    : s[0] < 0xc2 ? 0
-                    : s[0] < 0xe0 ? 2
-                    : s[0] < 0xf0 ? 3
-                    : s[0] < 0xf5 ? 4
-                                  : 0;
-
-    if (length > n)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return length;
-}
-
-size_t utf8_valid(const char *text, size_t n)
-{
-    size_t i = 0, length;
-
-    while (i < n && (length = character((const unsigned char *)text + i, n - i)) > 0)
-        i += length;
-    return i;
-}
-
-char *utf8_clean(const char *text, size_t n, size_t *n_clean)
-{
-    char *clean = n < SIZE_MAX / 3 - 1 ? malloc(n * 3 + 1) : NULL;
-    size_t used = 0;
-
-    if (!clean)
-        return NULL;
-    for (size_t i = 0; i < n;) {
-        size_t good = utf8_valid(text + i, n - i);
-        memcpy(clean + used, text + i, good);
-        used += good;
-        i += good;
-        if (i++ < n) {
-            memcpy(clean + used, "\xef\xbf\xbd", 3);
-            used += 3;
-        }
-    }
-    clean[used] = 0;
-    *n_clean = used;
-    return clean;
 }
 
 int check_utf8(const char *what, const char *text, size_t n, bool lossy)

@@ -2,11 +2,14 @@
 /* json_lines.c: see json_lines.h. Lines that are read one by one, as they come, are tokenize.c's. */
 #include "io/json_lines.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/input.h"
 #include "quality/compare/dataset_line.h"
+#include "term/utf8.h"
 
 int json_lines_open(struct json_lines *l, const char *path)
 {

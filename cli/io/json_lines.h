@@ -3,7 +3,11 @@
 #ifndef JSON_LINES_H
 #define JSON_LINES_H
 
-#include "cli.h"
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "term/message.h"
 
 struct json_lines {
     const char *name; /* of the file, for messages */

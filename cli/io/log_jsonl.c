@@ -8,8 +8,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "term/message.h"
 
 /* Consumes the members, which are NULL when memory is out. */
 static char *line_of(const char *event, json_t *members)

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "carat.h"
 #include "io/npy_head.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define DESCR "<f4"

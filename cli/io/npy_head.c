@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "term/message.h"
 
 /* What is left of the literal. */
 struct literal {

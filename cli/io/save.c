@@ -4,12 +4,14 @@
 #include "io/save.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 /* What is written beside a regular file and renamed needs its directory; what is not a regular file is opened
  * as it is. */

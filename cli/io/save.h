@@ -19,4 +19,7 @@ int save_close(struct save *s);        /* and gives it its name */
 /* Throws away what is unfinished; harmless after save_close and on {0}. */
 void save_abandon(struct save *s);
 
+/* Can the file be made or replaced? Opens nothing. what names the option in the message. An exit code. */
+int check_writable(const char *what, const char *path);
+
 #endif

@@ -3,6 +3,8 @@
  * other; what comes through a pipe is read into memory that the process keeps until it ends, as a model
  * borrows it. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "io/stdin.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "io/input.h"
+#include "term/interrupt.h"
 
 static const char name[] = "standard input";
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli.h"
+#include "term/utf8.h"
 
 const char svg_style[] =
     "text{font-family:system-ui,-apple-system,'Segoe "

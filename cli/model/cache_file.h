@@ -3,7 +3,9 @@
 #ifndef CACHE_FILE_H
 #define CACHE_FILE_H
 
-#include "cli.h"
+#include <stdbool.h>
+
+#include "model/cache_place.h"
 
 enum { CACHE_FILE_WHY = MOST_CACHE_PATH + 128 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache_place.c: where the cache lies: XDG_CACHE_HOME and HOME, as the standard of these variables says. The
  * library is told; it reads no environment. */
+#include "model/cache_place.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "cli.h"
 
 void cache_find(struct cache_place *c)
 {

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #define NAME "costs.json"
 enum { MOST_FILE = 64 << 10, MOST_TABLES = 12, MOST_PASSES = 64 };
 

@@ -4,8 +4,9 @@
 #ifndef COSTS_H
 #define COSTS_H
 
-#include "model/cache_file.h"
 #include "carat_generate.h"
+#include "model/cache_file.h"
+#include "options/options.h"
 
 struct costs {
     struct cache_place cache;

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "term/exit.h"
+#include "term/message.h"
+
 static const char *const quants[] = {[CARAT_QUANT_NATIVE] = "native",
                                      [CARAT_QUANT_GROUP] = "group",
                                      [CARAT_QUANT_CHANNEL] = "channel",

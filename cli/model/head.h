@@ -3,8 +3,10 @@
 #ifndef HEAD_H
 #define HEAD_H
 
+#include <jansson.h>
+
 #include "carat_generate.h"
-#include "cli.h"
+#include "options/options.h"
 
 /* Is the word another program's value for this option, which means one of its own? */
 bool head_is_foreign(const struct option *option, const char *word);

@@ -8,6 +8,7 @@
 
 #include "model/costs.h"
 #include "model/lookup.h"
+#include "term/out_json.h"
 
 /* Passes of a run below which it has learned nothing about costs. */
 enum { ENOUGH_PASSES = 16 };

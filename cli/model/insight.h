@@ -4,8 +4,12 @@
 #ifndef INSIGHT_H
 #define INSIGHT_H
 
+#include <jansson.h>
+
 #include "carat_generate.h"
+#include "model/costs.h"
 #include "model/phases.h"
+#include "options/options.h"
 
 struct insight {
     const struct options *o;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lookup.c: see lookup.h. llama.cpp's names mean what carat's own do: of its kinds of drafts carat has those
  * that come from the text itself. */
-#include <string.h>
-
 #include "model/lookup.h"
+
+#include <string.h>
 
 static bool says(const char *option, const char *word)
 {

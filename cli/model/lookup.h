@@ -3,8 +3,11 @@
 #ifndef LOOKUP_H
 #define LOOKUP_H
 
+#include <jansson.h>
+
 #include "carat_generate.h"
 #include "model/remark.h"
+#include "options/options.h"
 
 /* Are --lookup, --spec-type, --draft-max, --draft-min and --naive of one mind? Notes what is cut to what a
  * pass can verify. Before a model is opened; an exit code. */

@@ -2,22 +2,22 @@
 /* model.c: turns options into an open model and engine options, with the bars while loading and a word about
  * files that shrink while they are mapped. */
 #define _POSIX_C_SOURCE 200809L
-#include <string.h>
-#include <time.h>
+#include "model/model.h"
 
-#include "cli.h"
+#include <string.h>
+
+#include "io/stdin.h"
+#include "model/cache_place.h"
 #include "model/embed.h"
 #include "model/head.h"
+#include "options/names.h"
+#include "options/written.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/progress.h"
 
 enum { MOST_EMBEDDED = 16 };
-
-double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 const char *model_name(const char *path)
 {

@@ -11,7 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
+
+#include <jansson.h>
+
+#include "carat.h"
+#include "carat_tools.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 #define NAME "carat.json"
 enum { MOST_FILE = 64 << 10, MOST_CHUNK = 1 << 20, MOST_THREADS = 256, MOST_REVISION = 128 };

@@ -4,7 +4,8 @@
 #ifndef PHASES_H
 #define PHASES_H
 
-#include "cli.h"
+#include "carat.h"
+#include "options/options.h"
 
 enum phase { PREFILL_PHASE, DECODE_PHASE, N_PHASE };
 struct phase_settings {

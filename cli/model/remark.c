@@ -4,9 +4,12 @@
 #include "model/remark.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "term/columns.h"
 
 double speed_of(int n, double s)
 {

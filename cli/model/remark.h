@@ -4,7 +4,7 @@
 #ifndef REMARK_H
 #define REMARK_H
 
-#include "cli.h"
+#include "term/message.h"
 
 struct remarks {
     char line[80];

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "term/exit.h"
+#include "term/message.h"
+
 /* ---- --samplers ---- */
 
 /* Other spellings of llama.cpp, and its letters for --sampling-seq. */

@@ -4,8 +4,10 @@
 #ifndef SAMPLING_H
 #define SAMPLING_H
 
+#include <jansson.h>
+
 #include "carat_generate.h"
-#include "cli.h"
+#include "options/options.h"
 
 struct sampling {
     carat_sampling s; /* s.chain is NULL, or points at chain */

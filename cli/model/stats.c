@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "model/insight.h"
+#include "term/columns.h"
 
 /* "1", "3-4", "257+" */
 static const char *rows_text(char out[32], const carat_pass_stats *p)

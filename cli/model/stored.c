@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stored.c: the types that a model's tensors are stored in. */
+#include "model/stored.h"
+
 #include <string.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "carat_tools.h"
 
 void count_types(struct type_counts *c, const carat_model *model, int least_dims)
 {

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "carat_tools.h"
+#include "options/options.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 enum takes {
     NOTHING,

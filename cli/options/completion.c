@@ -2,9 +2,14 @@
 /* completion.c: `carat completion`: scripts for bash, zsh and fish, made of the tables of option_table.c.
  * After the verb, they offer its options; after an option, its words or files; else what the verb's first
  * argument may be. Where neither words nor files fit, they offer nothing. */
+#include "options/completion.h"
+
 #include <string.h>
 
-#include "cli.h"
+#include "options/options.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/output.h"
 
 /* "a|b|c" as words between spaces; other text up to its first space. */
 static const char *words(char *out, size_t capacity, const char *choices)

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "options/options.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 static const char own[] = "CARAT_ARG_", llama[] = "LLAMA_ARG_";
 

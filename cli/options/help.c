@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* help.c: prints the tables of option_table.c for people, as wide as their terminal, and the version. man.c
  * makes pages of them. */
+#include "options/help.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "options/options.h"
+#include "term/columns.h"
+#include "term/exit.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 _Static_assert(N_VERB <= 32, "SELDOM keeps its verbs in the upper half of 64 bits");
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* man.c: the tables of option_table.c as man pages: carat.1 for the command, carat-VERB.1 for a verb. The
  * build writes them by calling the command, so no page can say what the command does not know. */
+#include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "options/help.h"
+#include "options/options.h"
+#include "term/output.h"
 
 /* Text for roff: nothing of it may become a request or an escape, and dashes are those that one can type. */
 static void put(const char *text, size_t n)

@@ -2,14 +2,18 @@
 /* names.c: what was meant by a model name that does not exist: a name of the hub's or of ollama's, an
  * address, or tiny misspelt. Says what to type instead. Models themselves are opened in model.c. */
 #define _POSIX_C_SOURCE 200809L
+#include "options/names.h"
+
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "cli.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 /* The members of the family. A name is compared without its case and without - _ : and . (so that gemma3:1b,
  * gemma-3-1b and Gemma3_1B are one); more may follow after one of these (-it, -qat). The longest match

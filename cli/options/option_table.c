@@ -8,7 +8,9 @@
 
 #include "carat_generate.h"
 #include "carat_quality.h"
-#include "cli.h"
+#include "carat_tools.h"
+#include "options/options.h"
+#include "term/exit.h"
 
 /* Words that the library knows, separated by |: options_words writes them. */
 static char isa_words[128], kv_words[32], cache_words[40];

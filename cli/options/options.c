@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "io/input.h"
+#include "io/save.h"
 #include "model/head.h"
+#include "options/written.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 /* Does the word of n bytes name this option? */
 static bool names(const struct option *option, const char *word, size_t n)

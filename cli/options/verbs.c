@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "term/exit.h"
+#include "term/message.h"
+
 static const char *verb_name(void *user, int i)
 {
     (void)user;

@@ -3,7 +3,7 @@
 #ifndef VERBS_H
 #define VERBS_H
 
-#include "cli.h"
+#include "options/options.h"
 
 /* N_VERB when no verb has that name. */
 enum verb find_verb(const char *name);

@@ -3,12 +3,17 @@
  * and inode: links and other spellings of a path lead to the same one. What a model was read from is the
  * library's to say. */
 #define _POSIX_C_SOURCE 200809L
+#include "options/written.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "carat_tools.h"
+#include "options/options.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 /* The value of an option that names a file; NULL when it is not given. */
 static const char *value_of(const struct options *o, const struct option *option)

@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "carat.h"
+#include "carat_tools.h"
+#include "io/input.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+
 /* The id that a text is, -1 when it is not exactly one. */
 static int32_t id_of(const carat_model *model, const char *text)
 {

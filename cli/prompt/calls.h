@@ -4,7 +4,11 @@
 #ifndef CALLS_H
 #define CALLS_H
 
-#include "cli.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "carat.h"
 
 struct calls {
     const carat_model *model;

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "carat.h"
+#include "io/input.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+
 int conversation_read(struct conversation *c, const struct options *o)
 {
     size_t n;

@@ -3,6 +3,8 @@
 #ifndef CONVERSATION_H
 #define CONVERSATION_H
 
+#include "carat.h"
+#include "options/options.h"
 #include "prompt/talk.h"
 
 struct conversation {

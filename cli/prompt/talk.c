@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "carat.h"
+#include "carat_tools.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+
 int talk_open(struct talk *t)
 {
     t->list = json_array();

@@ -3,7 +3,12 @@
 #ifndef TALK_H
 #define TALK_H
 
-#include "cli.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "carat.h"
 
 struct talk {
     json_t *list; /* an array; never NULL after talk_open */

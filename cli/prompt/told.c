@@ -7,6 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "carat_tools.h"
+#include "io/input.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/utf8.h"
+
 enum { DEFAULT_LOOP = 96 };
 
 int told_check(const struct options *o)

@@ -4,8 +4,10 @@
 #ifndef TOLD_H
 #define TOLD_H
 
+#include <jansson.h>
+
 #include "carat_generate.h"
-#include "cli.h"
+#include "options/options.h"
 
 struct told {
     const struct options *o;

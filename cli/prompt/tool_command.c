@@ -14,6 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "term/clock.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/utf8.h"
+
 extern char **environ;
 
 struct tool {

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/input.h"
 #include "io/json_lines.h"
+#include "model/model.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
 
 /* ---- reading ---- */
 

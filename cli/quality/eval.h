@@ -5,8 +5,9 @@
 #define EVAL_H
 
 #include "carat_quality.h"
-#include "cli.h"
+#include "options/options.h"
 #include "quality/eval_item.h"
+#include "term/progress.h"
 
 /* The ways in which a choice is scored. */
 enum eval_way { BY_LETTER, BY_LIKELIHOOD, BY_BYTE, N_WAYS };
@@ -60,5 +61,7 @@ int eval_continue(const struct eval *e, const struct eval_item *item, enum eval_
 int eval_count(struct eval *e, const struct question *q, struct score *s);
 int eval_print_too_long(const struct eval *e, const struct question *q, int tokens);
 int eval_print_result(const struct eval *e);
+
+int verb_eval(const struct options *o);
 
 #endif

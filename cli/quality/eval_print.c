@@ -3,7 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/model.h"
 #include "quality/eval.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 static const char *const way_json[N_WAYS] = {"letter", "likelihood", "likelihood_per_byte"};
 static const char *const way_text[N_WAYS] = {"letter", "likelihood", "per byte"};

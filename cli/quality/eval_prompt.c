@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/input.h"
 #include "quality/eval.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 /* The prompt's text, for free; NULL when memory is out. */
 static char *prompt_text(const struct eval *e, const struct eval_item *item, enum eval_way way)

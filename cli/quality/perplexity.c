@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "carat_tools.h"
+#include "io/input.h"
+#include "model/model.h"
+#include "term/clock.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+
 enum { WINDOW = 512 };
 
 void losses_add(struct losses *to, const struct losses *l)

@@ -4,8 +4,11 @@
 #ifndef PERPLEXITY_H
 #define PERPLEXITY_H
 
+#include <jansson.h>
+
 #include "carat_quality.h"
-#include "cli.h"
+#include "options/options.h"
+#include "term/progress.h"
 
 /* Of ids that were scored: minus their log-probabilities, and the squares of these. */
 struct losses {
@@ -52,5 +55,7 @@ int perplexity_print_window(const struct perplexity *p, int number, int first, c
 int perplexity_print_talk(const struct perplexity *p, long line, const json_t *id, int turns, int tokens,
                           const struct losses *l);
 int perplexity_print_result(const struct perplexity *p);
+
+int verb_perplexity(const struct options *o);
 
 #endif

@@ -4,7 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/model.h"
 #include "quality/perplexity.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 /* Number of ids, their mean loss, and what follows from it. */
 static json_t *losses_json(const struct losses *l)

@@ -8,6 +8,7 @@
 
 #include "io/json_lines.h"
 #include "quality/perplexity.h"
+#include "term/interrupt.h"
 
 struct turn {
     carat_tokens ids; /* from the beginning of the conversation to the end of the turn */

@@ -2,12 +2,22 @@
 /* cache.c: `carat cache`: lists the packed models of the cache, and removes some. The cache's rules are the
  * library's; where it lies, cache_place.c's. */
 #define _DEFAULT_SOURCE /* realpath */
+#include "show/cache.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "carat_tools.h"
+#include "model/cache_place.h"
+#include "options/options.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
+#include "term/size.h"
 
 struct walk {
     bool json, prune, clear, full;

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack.c: `carat pack`: writes the packed form of a model, to a file or into the cache. The library packs. */
+#include "show/pack.h"
+
 #include <string.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "carat_tools.h"
+#include "model/model.h"
+#include "options/options.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/progress.h"
 
 static int pack_to(const carat_model *model, const struct options *o)
 {

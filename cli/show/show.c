@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* show.c: `carat show`: what a model is, for people and as JSON. The memory it needs: show_memory.c. */
+#include "show/show.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "model/model.h"
 #include "model/sampling.h"
+#include "model/stored.h"
+#include "show/show_memory.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
+#include "term/size.h"
 
 struct subject {
     const struct options *o;

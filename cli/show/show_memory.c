@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* show_memory.c: the part of `carat show` about memory: what an engine with these options would reserve, and
  * with --memory to the page, beside what other contexts and KV types would. */
+#include "show/show_memory.h"
+
 #include <stdio.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "options/options.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/output.h"
+#include "term/size.h"
 
 /* The contexts of the table, besides the model's largest and the one that is shown. */
 static const int contexts[] = {2048, 8192, 32768};

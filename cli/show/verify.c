@@ -2,10 +2,21 @@
 /* verify.c: `carat verify`: the library's checks of a model, for people and as JSON. Checks and verdicts are
  * carat_verify's.
  * */
+#include "show/verify.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "carat_tools.h"
+#include "model/model.h"
+#include "options/options.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
+#include "term/progress.h"
 
 struct job {
     const struct options *o;

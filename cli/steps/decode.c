@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/input.h"
+#include "model/model.h"
+#include "term/clock.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/output.h"
+
 enum { STEPS = 16 };
 
 /* ---- before the first step ---- */

@@ -4,6 +4,7 @@
 #ifndef DECODE_H
 #define DECODE_H
 
+#include "carat_tools.h"
 #include "model/sampling.h"
 
 /* What the head did meanwhile. */
@@ -58,5 +59,7 @@ int decode_print_result(const struct decoding *d);
 
 /* A strategy that is exact gives what dense gives, and every round what the first one gave. An exit code. */
 int decode_check(const struct decoding *d);
+
+int verb_decode(const struct options *o);
 
 #endif

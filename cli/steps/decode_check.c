@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decode_check.c: what must hold at the end: of audits of the head, and of the rounds of `carat decode`. */
-#include "steps/decode.h"
 #include "model/head.h"
+#include "steps/decode.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 int check_audits(const carat_head_stats *head)
 {

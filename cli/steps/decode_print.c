@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decode_print.c: what `carat decode` says: lines for people, or JSON. */
-#include "steps/decode.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/model.h"
+#include "steps/decode.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 struct head_work head_work_between(const carat_head_stats *before, const carat_head_stats *after)
 {

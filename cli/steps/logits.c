@@ -2,13 +2,22 @@
 /* logits.c: `carat logits`: next-token logits of given ids, for oracles and tests. --naive computes every row
  * from nothing in one pass wide enough for the whole prompt, so that neither the cache nor the chunks take
  * part. */
+#include "steps/logits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "steps/logits_tap.h"
+#include "carat.h"
 #include "io/npy.h"
+#include "model/model.h"
 #include "prompt/prompt.h"
+#include "steps/logits_tap.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
+#include "term/progress.h"
 
 enum { DEFAULT_TOP = 10, SLICE = 32 /* rows of logits that are computed together */ };
 

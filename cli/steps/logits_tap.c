@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* logits_tap.c: writes the values that an operation of the pass gives for each id, as logits.c writes logits.
  * */
+#include "steps/logits_tap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "steps/logits_tap.h"
+#include "carat.h"
+#include "carat_tools.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 enum { NAME = 32 }; /* bytes of a name of carat_tap_name */
 

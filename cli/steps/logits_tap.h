@@ -3,7 +3,7 @@
 #ifndef LOGITS_TAP_H
 #define LOGITS_TAP_H
 
-#include "cli.h"
+#include "carat.h"
 #include "io/npy.h"
 
 /* Evaluates ids in a session that holds nothing, and writes the values of that name to path, a row for each

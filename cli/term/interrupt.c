@@ -3,6 +3,8 @@
  * so that a second one ends the process at once. A mapped model whose file shrinks, or whose storage fails,
  * is met as SIGBUS: that ends with a message and an exit code, which is all that can be done about it. */
 #define _POSIX_C_SOURCE 200809L
+#include "term/interrupt.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "term/exit.h"
 
 static volatile sig_atomic_t pending;
 
@@ -19,6 +21,7 @@ static volatile sig_atomic_t pending;
 static char fault[512];
 static size_t fault_length;
 static atomic_flag fault_told = ATOMIC_FLAG_INIT;
+static const char *volatile wipe = "";
 
 static void on_interrupt(int number)
 {
@@ -66,6 +69,11 @@ int stop_when_interrupted(void *user, size_t done, size_t total)
     return interrupted();
 }
 
+void interrupt_wipes(const char *text)
+{
+    wipe = text;
+}
+
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -73,7 +81,6 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
         info->si_code > BUS_OBJERR) { /* nothing behind the page, or broken memory */
         while (atomic_flag_test_and_set(&fault_told))
             pause(); /* another thread has met the same and is ending the process */
-        const char *wipe = progress_wipe();
         (void)!write(STDERR_FILENO, wipe, strlen(wipe));
         (void)!write(STDERR_FILENO, fault, fault_length);
         _exit(FAILED);

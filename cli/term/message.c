@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* message.c: what the command says on stderr, and the exit code that goes with each kind of failure. */
 #define _POSIX_C_SOURCE 200809L
+#include "term/message.h"
+
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "carat.h"
+#include "term/exit.h"
+#include "term/progress.h"
+#include "term/utf8.h"
 
 /* The code in a message where the command itself, not the library, has found the fault. */
 static const char *const fault_names[] = {

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output.c: standard output with its errors remembered, long lines folded for a terminal, and JSON on it. A
- * reader that has gone away ends the command quietly with 141, as it would end any filter; other write errors
+/* output.c: standard output with its errors remembered, and long lines folded for a
+ * terminal. A reader that has gone away ends the command quietly with 141, as it would end any filter; other write errors
  * are reported. */
 #define _POSIX_C_SOURCE 200809L
+#include "term/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include <jansson.h>
+
+#include "term/columns.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/progress.h"
+#include "term/utf8.h"
 
 static int write_error; /* errno of the first write that failed */
 
@@ -51,7 +58,7 @@ static void remember(void)
 /* Nothing lands behind a bar that stands on the same terminal. */
 static void make_room(void)
 {
-    if (*progress_wipe() && out_is_terminal())
+    if (progress_stands() && out_is_terminal())
         progress_hide();
 }
 
@@ -172,88 +179,6 @@ int out_finish(int code)
 bool out_is_terminal(void)
 {
     return isatty(STDOUT_FILENO) != 0;
-}
-
-int terminal_columns(int fd)
-{
-    struct winsize window = {0};
-
-    return isatty(fd) && ioctl(fd, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
-}
-
-int columns_of(int fd)
-{
-    const char *said = getenv("COLUMNS");
-    long columns = said && *said >= '1' && *said <= '9' ? strtol(said, NULL, 10) : 0;
-
-    if (columns <= 0)
-        columns = terminal_columns(fd);
-    if (columns <= 0 || columns > INT_MAX)
-        return 80;
-    return columns < 20 ? 20 : (int)columns;
-}
-
-json_t *json_text(const char *text, size_t n)
-{
-    json_t *string = json_stringn(text, n);
-
-    if (string)
-        return string;
-    size_t used;
-    char *clean = utf8_clean(text, n, &used);
-    if (!clean)
-        return NULL;
-    string = json_stringn(clean, used);
-    free(clean);
-    return string;
-}
-
-json_t *json_ids(const int32_t *ids, int n)
-{
-    json_t *list = json_array();
-
-    for (int i = 0; list && i < n; i++) {
-        if (json_array_append_new(list, json_integer(ids[i])) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    }
-    return list;
-}
-
-json_t *json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static int dump(const char *buffer, size_t n, void *user)
-{
-    (void)user;
-    out_write(buffer, n);
-    return 0;
-}
-
-int out_json(json_t *value)
-{
-    return out_json_with(value, NULL, NULL);
-}
-
-int out_json_with(json_t *value, const char *key, const char *items)
-{
-    size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(9) | (key ? JSON_EMBED : 0);
-
-    if (!value)
-        return fail_memory();
-    if (key)
-        out_print("{");
-    int failed = json_dump_callback(value, dump, NULL, flags);
-    json_decref(value);
-    if (failed)
-        return fail_memory();
-    if (key)
-        out_print(",\"%s\":[%s]}", key, items);
-    out_print("\n");
-    return DONE;
 }
 
 /* A control byte that is not obeyed: all of C0 but tab and newline, DEL, and C1 in its two bytes. */

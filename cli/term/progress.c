@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "term/clock.h"
+#include "term/columns.h"
+#include "term/interrupt.h"
 
 enum { WIDEST_BAR = 24, LEAST_BAR = 4, LINE = 200 };
 
@@ -16,20 +18,29 @@ enum { WIDEST_BAR = 24, LEAST_BAR = 4, LINE = 200 };
 static const double patience = 0.5, interval = 0.1;
 static const double dumb_patience = 2, dumb_interval = 5;
 
-static volatile bool standing; /* a bar is on the screen, and the cursor behind it */
+static bool standing; /* a bar is on the screen, and the cursor behind it */
 
-const char *progress_wipe(void)
+static const char wipe[] = "\r\033[K";
+
+bool progress_stands(void)
 {
-    return standing ? "\r\033[K" : "";
+    return standing;
+}
+
+/* A signal that ends the command wipes the bar, too. */
+static void set_standing(bool stands)
+{
+    standing = stands;
+    interrupt_wipes(stands ? wipe : "");
 }
 
 void progress_hide(void)
 {
     if (standing) {
-        fputs(progress_wipe(), stderr);
+        fputs(wipe, stderr);
         fflush(stderr);
     }
-    standing = false;
+    set_standing(false);
 }
 
 void progress_begin(struct progress *p, const char *label, const char *unit)
@@ -96,7 +107,7 @@ static void draw(struct progress *p, double spent)
     lay_out(line, p, spent, columns > 1 && columns < LINE ? columns - 1 : columns > 1 ? LINE - 1 : 79);
     fprintf(stderr, p->dumb ? "%s\n" : "\r%s\033[K", line);
     fflush(stderr);
-    standing = !p->dumb;
+    set_standing(!p->dumb);
 }
 
 int progress_update(void *user, size_t done, size_t total)

@@ -32,7 +32,6 @@ void progress_end(struct progress *p); /* wipes the bar */
 /* Wipes the bar that stands on the screen, if one does, so that something else can be printed there; the next
  * update draws it anew. */
 void progress_hide(void);
-/* What wipes it, for a handler of signals: "" when none stands. */
-const char *progress_wipe(void);
+bool progress_stands(void); /* on the screen */
 
 #endif

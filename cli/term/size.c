@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* size.c: sizes for people: decimal units and three digits, in all verbs alike. Where a program reads, sizes
  * are bytes. */
-#include <stdio.h>
+#include "term/size.h"
 
-#include "cli.h"
+#include <stddef.h>
+#include <stdio.h>
 
 const char *size_text(char out[SIZE_TEXT], double bytes)
 {

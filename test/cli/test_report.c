@@ -4,6 +4,7 @@
  * directory in which the pages are kept, for test_report_pages.sh, which opens them in a browser. */
 #define _GNU_SOURCE
 #include "quality/compare/report_parts.h" /* before cmocka, which takes the name fail */
+#include "term/exit.h"
 
 #include "cli/report_page.h"
 #include "cli/report_results.h"

@@ -3,13 +3,18 @@
 #define _POSIX_C_SOURCE 200809L
 #include "ask/chat/chat.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "io/input.h"
+#include "model/model.h"
 #include "prompt/conversation.h"
 #include "prompt/tool_command.h"
+#include "term/interrupt.h"
+#include "term/output.h"
 
 static const char prompt[] = ">>> ", more[] = "... ", quotes[] = "\"\"\"";
 

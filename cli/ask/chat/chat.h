@@ -6,7 +6,9 @@
 
 #include "ask/chat/line.h"
 #include "ask/converse.h"
+#include "options/options.h"
 #include "prompt/talk.h"
+#include "term/message.h"
 
 struct chat {
     struct options o; /* /set changes them */
@@ -41,5 +43,7 @@ const char *command_word(int i); /* for Tab */
 int turn_answer(struct chat *c);
 /* The ids of the whole conversation, with or without the beginning of an answer. An exit code. */
 int turn_render(struct chat *c, bool answers, carat_tokens *ids);
+
+int verb_chat(const struct options *o);
 
 #endif

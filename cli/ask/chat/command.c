@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "ask/chat/chat.h"
+#include "io/input.h"
+#include "model/model.h"
 
 struct command {
     const char *name, *other; /* as typed; NULL: no other name */

@@ -52,7 +52,10 @@ void edit_close(struct edit *e)
 #include <unistd.h>
 #include <wchar.h>
 
-#include "cli.h"
+#include "term/clock.h"
+#include "term/columns.h"
+#include "term/interrupt.h"
+#include "term/message.h"
 #include "ask/chat/history.h"
 
 /* A longer line takes libedit longer than anybody waits: it draws all of it again. */

@@ -9,7 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "io/input.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
 
 void lines_open(struct lines *l, edit_word words, bool verbose)
 {

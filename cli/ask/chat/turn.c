@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "ask/chat/chat.h"
+#include "io/input.h"
 #include "model/lookup.h"
+#include "term/interrupt.h"
 
 static void note_tools(void *user, const char *line)
 {

@@ -6,7 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/input.h"
 #include "quality/compare/dataset.h"
+#include "term/columns.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 /* ---- as JSON ---- */
 

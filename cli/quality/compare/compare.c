@@ -5,8 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quality/compare/dataset.h"
+#include "io/input.h"
 #include "prompt/prompt.h"
+#include "quality/compare/dataset.h"
+#include "term/clock.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
 
 enum { DEFAULT_TOKENS = 64 };
 

@@ -7,8 +7,9 @@
 #define COMPARE_H
 
 #include "carat_quality.h"
-#include "cli.h"
+#include "options/options.h"
 #include "quality/compare/summary.h"
+#include "term/progress.h"
 
 enum { REF, TEST, SIDES };
 
@@ -101,5 +102,7 @@ int bisect_dataset(struct compare *c, struct dataset *d, int context, json_t *su
 int bisect_compared(struct compare *c, const struct compared *p, json_t *summary);
 /* NULL prints nothing. */
 int bisect_print(const json_t *bisect);
+
+int verb_compare(const struct options *o);
 
 #endif

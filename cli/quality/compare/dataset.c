@@ -3,13 +3,19 @@
  * All of it is read once before anything is evaluated, so that a mistake shows at once, and a line at a
  * time afterwards. What a line may hold is dataset_line.c's. */
 #define _POSIX_C_SOURCE 200809L
+#include "quality/compare/dataset.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "quality/compare/dataset.h"
+#include "carat_tools.h"
+#include "io/input.h"
 #include "quality/compare/dataset_line.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
 
 enum { LINE_LIMIT = 16 << 20 };
 

@@ -4,8 +4,8 @@
 #ifndef DATASET_H
 #define DATASET_H
 
-#include "quality/compare/compare.h"
 #include "io/npy.h"
+#include "quality/compare/compare.h"
 
 /* ---- dataset.c: lines of a file as prompts ---- */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "term/message.h"
 
 /* ---- places: parsed JSON keeps none, so they are searched for in the text, which is whole JSON ---- */
 

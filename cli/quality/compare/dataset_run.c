@@ -7,10 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/save.h"
+#include "model/model.h"
 #include "quality/compare/dataset.h"
 #include "quality/compare/report.h"
 #include "quality/compare/summary.h"
-#include "io/save.h"
+#include "term/clock.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/out_json.h"
 
 /* A prompt under way. Its first member is what the library gives back. */
 struct flight {

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "carat_tools.h"
 #include "quality/compare/compare.h"
+#include "term/interrupt.h"
+#include "term/out_json.h"
 
 enum { MOST_TEXT = 4096 /* bytes of a text in a line */ };
 

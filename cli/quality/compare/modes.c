@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* modes.c: the words of --ref and --test: in which mode a model is run. What a mode does is the library's. */
-#include "quality/compare/compare.h"
-
 #include <limits.h>
 #include <string.h>
+
+#include "quality/compare/compare.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 /* The options that may stand there, by the names that they have as words. */
 static const struct {

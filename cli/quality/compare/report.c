@@ -3,12 +3,13 @@
  * is it the same model, by which numbers, which models were compared, where along the answers and in which
  * words do they differ, and where does it begin. It is a function of the results and their summary, without
  * the timings. It has no script and loads nothing. */
-#include "quality/compare/report_parts.h"
-
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/save.h"
+#include "quality/compare/report_parts.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 static void put_head(FILE *f, const json_t *run)
 {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "cli.h"
+#include <jansson.h>
 
 /* Writes the page whole or not at all. results are read from their beginning, line by line; nothing of the
  * summary's "timings" is used. An exit code. */

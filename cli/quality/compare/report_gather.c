@@ -3,12 +3,16 @@
  * bins and columns, and the few lines that are shown themselves. What is pooled over all prompts is the
  * summary's. */
 #define _POSIX_C_SOURCE 200809L
-#include "quality/compare/report_parts.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+
+#include "io/input.h"
+#include "quality/compare/report_parts.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 /* ---- scales ---- */
 

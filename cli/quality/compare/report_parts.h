@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "quality/compare/report.h"
 #include "io/svg.h"
+#include "quality/compare/report.h"
 
 /* ---- report_gather.c: one walk over the lines, in memory that does not grow with them ---- */
 

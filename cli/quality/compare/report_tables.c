@@ -7,6 +7,7 @@
 
 #include "carat_quality.h"
 #include "quality/compare/report_parts.h"
+#include "term/size.h"
 
 typedef const char *number_writer(char out[NUMBER_TEXT], double value);
 

@@ -10,9 +10,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "quality/compare/dataset.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 static int results_failed(const struct results *r, const char *what)
 {

@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "carat_tools.h"
+#include "model/model.h"
+#include "model/stored.h"
 #include "quality/compare/compare.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/size.h"
 
 /* ---- names ---- */
 

@@ -3,6 +3,8 @@
  * metric go to an unlinked temporary file and are mapped when all are there, so that a thousand prompts
  * take no more memory than one. What is judged, and how, is the library's. */
 #define _POSIX_C_SOURCE 200809L
+#include "quality/compare/summary.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "quality/compare/summary.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/out_json.h"
 
 /* ---- numbers of one metric, one after the other ---- */
 

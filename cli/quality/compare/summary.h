@@ -3,8 +3,9 @@
 #ifndef SUMMARY_H
 #define SUMMARY_H
 
+#include <jansson.h>
+
 #include "carat_quality.h"
-#include "cli.h"
 
 /* Reads the lines from the beginning; memory grows by some bytes a prompt, the rest lies in temporary files.
  * *summary has everything but "timings". An exit code. */

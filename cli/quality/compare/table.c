@@ -2,11 +2,16 @@
 /* table.c: the summary of a comparison for a terminal: the verdict in a sentence, a table of metrics with
  * as many columns as there is room for, and lines about answers. Every number comes from the summary. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "quality/compare/summary.h"
+#include "term/columns.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/output.h"
 
 enum { WIDEST = 80, NAME = 15, NUMBER = 9 };
 

@@ -5,12 +5,14 @@
 #include "show/doctor/conditions.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "term/clock.h"
 
 /* The first bytes of a file as a string, without the newline at its end. */
 static bool read_text(const char *path, char *text, size_t capacity)

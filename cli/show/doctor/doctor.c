@@ -3,12 +3,19 @@
  * makes it slow, for people, bug reports and programs. The facts are the library's (carat_get_host,
  * carat_measure_limits) and those of conditions.c; the judgement is doctor_advice.c's. */
 #define _GNU_SOURCE /* environ */
+#include "show/doctor/doctor.h"
+
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "show/doctor/doctor.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/output.h"
+#include "term/size.h"
 
 /* Vendor, family, model and stepping in the terms of the architecture. */
 #if defined(__aarch64__)

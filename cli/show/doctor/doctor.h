@@ -4,7 +4,9 @@
 #ifndef DOCTOR_H
 #define DOCTOR_H
 
-#include "cli.h"
+#include <jansson.h>
+
+#include "carat_tools.h"
 #include "model/costs.h"
 #include "show/doctor/conditions.h"
 #include "show/doctor/machine.h"
@@ -65,5 +67,7 @@ json_t *doctor_costs_json(const struct report *r);
 
 /* doctor_json.c. An exit code. */
 int doctor_print_json(const struct report *r);
+
+int verb_doctor(const struct options *o);
 
 #endif

@@ -2,11 +2,14 @@
 /* doctor_advice.c: what would make this machine faster. Each sentence follows from one fact that was read or
  * measured; what cannot be told gives none. Thresholds are where an effect exceeds what one run differs from
  * the next. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "show/doctor/doctor.h"
+#include "term/message.h"
+#include "term/size.h"
 
 #define LITTLE_MEMORY 2e9   /* bytes: a Gemma of 1B in bf16 fills them */
 #define BUSY          0.10  /* share of time in which processes wait */

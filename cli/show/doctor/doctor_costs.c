@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/model.h"
 #include "show/doctor/doctor.h"
+#include "term/exit.h"
+#include "term/out_json.h"
 
 static const char *const kind_names[CARAT_COST_KINDS] = {"generation", "prompt"};
 static const int depth_begins[CARAT_COST_DEPTHS] = {0, 1024, 4096, 16384};

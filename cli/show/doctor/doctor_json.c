@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "show/doctor/doctor.h"
+#include "term/out_json.h"
 
 static json_t *limit_json(const carat_host_limit *l)
 {

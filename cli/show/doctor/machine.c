@@ -14,6 +14,11 @@
 #include <time.h>
 
 #include "show/doctor/conditions.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
+#include "term/out_json.h"
+#include "term/progress.h"
+#include "term/size.h"
 
 #define NAME "machine.json"
 /* Seconds of measuring: all threads, then one alone, which is asked once. */

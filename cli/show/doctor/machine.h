@@ -3,6 +3,7 @@
 #ifndef MACHINE_H
 #define MACHINE_H
 
+#include "carat_tools.h"
 #include "model/cache_file.h"
 
 struct machine {

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* message.h: what the command says on stderr: one line, control bytes escaped, in colours on a terminal. */
+#ifndef TERM_MESSAGE_H
+#define TERM_MESSAGE_H
+
+#include "carat.h"
+#include "term/exit.h"
+
+/* What --color says: on, off, always, never; auto or NULL asks NO_COLOR, CLICOLOR_FORCE and the terminal. */
+void message_color(const char *when);
+/* How a line of the least importance begins and ends: dim, or nothing. */
+const char *dim_on(void);
+const char *dim_off(void);
+
+#if defined(__GNUC__)
+#define PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define PRINTF(text, first)
+#endif
+/* Prints "error: E_USAGE: ..." and returns the code, so that `return fail(USAGE, ...)` reads in one line. The
+ * name follows from the exit code, FAILED being E_IO; fail_as takes it from a library status. */
+int fail(int code, const char *format, ...) PRINTF(2, 3);
+int fail_as(int code, carat_status status, const char *format, ...) PRINTF(3, 4);
+int fail_memory(void);
+/* What the library reported. E_NOT_FOUND means here that the model lacks something (a tokenizer, a template).
+ */
+int fail_status(const carat_error *err);
+/* The same for opening, where E_NOT_FOUND and E_IO mean that there is no model at that path, or no
+ * tokenizer. */
+int fail_open(const carat_error *err);
+/* "note: ..." */
+void note(const char *format, ...) PRINTF(1, 2);
+void note_line(void *user, const char *line); /* a carat_log */
+/* Where the words of a did-you-mean come from: next(user, i) is word i, NULL after the last. Returns the
+ * nearest word when it is near enough to be meant, else NULL. */
+const char *nearest(const char *word, const char *(*next)(void *user, int i), void *user);
+
+#endif
