@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c: calls the verb that verbs.c has found. Everything else is in the verb's own file. */
-#include <stdlib.h>
-#include <string.h>
-
+/* main.c: the table of verbs. Everything else is in the verb's own file. */
 #include "ask/chat/chat.h"
 #include "ask/render.h"
 #include "ask/run.h"
 #include "ask/tokenize.h"
 #include "bench/bench.h"
+#include "options/command.h"
 #include "options/completion.h"
 #include "options/help.h"
-#include "options/verbs.h"
+#include "options/table.h"
+#include "prompt/settle.h"
 #include "quality/compare/compare.h"
 #include "quality/eval.h"
 #include "quality/perplexity.h"
@@ -21,84 +20,46 @@
 #include "show/verify.h"
 #include "steps/decode.h"
 #include "steps/logits.h"
-#include "term/exit.h"
-#include "term/message.h"
 #include "term/output.h"
 
-static int (*const verbs[N_VERB])(const struct options *o) = {
-    [RUN] = verb_run,           [CHAT] = verb_chat,
-    [LOGITS] = verb_logits,     [DECODE] = verb_decode,
-    [TOKENIZE] = verb_tokenize, [RENDER] = verb_render,
-    [BENCH] = verb_bench,       [DETOKENIZE] = verb_detokenize,
-    [SHOW] = verb_show,         [VERIFY] = verb_verify,
-    [DOCTOR] = verb_doctor,     [COMPLETION] = verb_completion,
-    [HELP] = verb_help,         [VERSION] = verb_version,
-    [PACK] = verb_pack,         [CACHE] = verb_cache,
-    [COMPARE] = verb_compare,   [PERPLEXITY] = verb_perplexity,
-    [EVAL] = verb_eval,
+static const struct verb_call calls[] = {
+    {"run", verb_run},
+    {"chat", verb_chat},
+    {"logits", verb_logits},
+    {"decode", verb_decode},
+    {"tokenize", verb_tokenize},
+    {"detokenize", verb_detokenize},
+    {"render", verb_render},
+    {"bench", verb_bench},
+    {"show", verb_show},
+    {"compare", verb_compare},
+    {"eval", verb_eval},
+    {"perplexity", verb_perplexity},
+    {"verify", verb_verify},
+    {"pack", verb_pack},
+    {"cache", verb_cache},
+    {"doctor", verb_doctor},
+    {"completion", verb_completion},
+    {"version", verb_version},
+    {"help", verb_help},
+    {0},
 };
 
-int verb_help(const struct options *o)
-{
-    enum verb verb = N_VERB;
-
-    if (o->model) { /* the first argument */
-        verb = find_verb(o->model);
-        if (verb == N_VERB)
-            return unknown_verb(o->model);
-    }
-    if (o->man)
-        print_man(verb);
-    else
-        print_help(verb, o->help_all);
-    return DONE;
-}
-
-static int call(enum verb verb, int argc, char **argv, const char *remark)
-{
-    struct options o;
-    int code = options_parse(&o, verb, argc, argv);
-
-    if (code != DONE)
-        return code;
-    if (o.help || (o.help_all && verb != HELP)) {
-        print_help(verb, o.help_all);
-        return DONE;
-    }
-    if (remark)
-        note("%s", remark);
-    return verbs[verb](&o);
-}
-
-static int call_by_options(int argc, char **argv)
-{
-    struct command_line c;
-    int code = find_verb_by_options(&c, argc, argv);
-
-    if (code == DONE)
-        code = c.verb == N_VERB ? unknown_verb(argv[0]) : call(c.verb, c.argc, c.argv, c.remark);
-    free(c.argv);
-    return code;
-}
-
-static int dispatch(int argc, char **argv)
-{
-    if (argc < 1)
-        return fail(USAGE, "no verb; 'carat help' lists them");
-    if (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "--help-all") == 0)
-        return call(HELP, argc - 1, argv + 1, NULL);
-    if (strcmp(argv[0], "--version") == 0)
-        return call(VERSION, argc - 1, argv + 1, NULL);
-    if (argv[0][0] == '-')
-        return call_by_options(argc, argv);
-    enum verb verb = find_verb(argv[0]);
-    return verb == N_VERB ? unknown_verb(argv[0]) : call(verb, argc - 1, argv + 1, NULL);
-}
+#define GROUP(name) extern const struct option_group name##_group;
+OPTION_GROUPS(GROUP)
+#undef GROUP
+static const struct option_group *const groups[N_GROUPS] = {
+#define GROUP(name) &name##_group,
+    OPTION_GROUPS(GROUP)
+#undef GROUP
+};
 
 int main(int argc, char **argv)
 {
+    const struct command command = {calls, settle};
+
     output_start();
-    options_words();
+    table_assemble(groups);
     options_color(argc - 1, argv + 1);
-    return out_finish(dispatch(argc - 1, argv + 1));
+    return out_finish(command_run(&command, argc - 1, argv + 1));
 }

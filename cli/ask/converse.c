@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "io/input.h"
-#include "io/log_jsonl.h"
+#include "ask/log_jsonl.h"
 #include "model/head.h"
 #include "model/lookup.h"
 #include "model/model.h"
@@ -18,11 +18,12 @@
 #include "term/clock.h"
 #include "term/interrupt.h"
 #include "term/output.h"
+#include "model/engine.h"
 
 /* Their number is the library's to limit; a message about it should not come after a long load. */
 static int read_stop_ids(struct converse *c)
 {
-    int code = read_ids(c->o->stop_ids, "--stop-ids", &c->stop_ids);
+    int code = read_ids(c->o->answer->stop_ids, "--stop-ids", &c->stop_ids);
 
     if (code == DONE && c->stop_ids.n > CARAT_MOST_STOP_IDS)
         code = fail(USAGE, "--stop-ids has %d ids, at most %d are taken", c->stop_ids.n, CARAT_MOST_STOP_IDS);
@@ -38,7 +39,7 @@ int converse_open(struct converse *c, const struct options *o)
     c->o = o;
     c->info.size = sizeof c->info;
     c->calls.start = -1;
-    if (o->stop_ids && *o->stop_ids && (code = read_stop_ids(c)) != DONE)
+    if (o->answer->stop_ids && *o->answer->stop_ids && (code = read_stop_ids(c)) != DONE)
         return code;
     if ((code = told_check(o)) != DONE || (code = check_lookup(o)) != DONE ||
         (code = sampling_check(o)) != DONE || (code = open_packed(&c->model, o)) != DONE)
@@ -78,8 +79,8 @@ int converse_sampling(struct converse *c)
     if (code != DONE)
         return code;
     c->sampling = c->how.s;
-    c->seed_is_random = o->seed < 0;
-    c->sampling.seed = (uint64_t)(c->seed_is_random ? random_seed() : o->seed);
+    c->seed_is_random = o->draw->seed < 0;
+    c->sampling.seed = (uint64_t)(c->seed_is_random ? random_seed() : o->draw->seed);
     c->sampling.banned = c->told.banned.ids;
     c->sampling.n_banned = c->told.banned.n;
     return DONE;
@@ -96,15 +97,15 @@ static int check_keep(const struct converse *c, const carat_engine_options *engi
     carat_plan plan = {.size = sizeof plan};
     carat_error err;
 
-    if (!c->o->keep)
+    if (!c->o->answer->keep)
         return DONE;
-    if (!c->o->context_shift)
+    if (!c->o->answer->context_shift)
         note("--keep changes nothing without --context-shift");
     else if (carat_plan_engine(c->model, engine, &plan, &err) != CARAT_OK)
         return fail_status(&err);
-    else if (c->o->keep >= plan.context)
+    else if (c->o->answer->keep >= plan.context)
         return fail(USAGE, "option --keep: %d tokens are not less than the %d positions of the context",
-                    c->o->keep, plan.context);
+                    c->o->answer->keep, plan.context);
     return DONE;
 }
 
@@ -142,7 +143,7 @@ int converse_start(struct converse *c, const char *tools)
 /* With a hint that works: room for the prompt and for an answer, as far as the model goes. */
 static int too_long(const struct converse *c, int n, int context)
 {
-    int most = c->info.max_context, answer = c->o->predict > 0 ? c->o->predict : 256;
+    int most = c->info.max_context, answer = c->o->answer->predict > 0 ? c->o->answer->predict : 256;
     int room = most - n < answer ? most : n + answer;
 
     if (n >= most)
@@ -157,7 +158,7 @@ static int too_long(const struct converse *c, int n, int context)
 /* What --prompt-cache has is a help, never needed: a file that is of no use is noted. */
 static void take_kept(const struct converse *c)
 {
-    const char *path = c->o->prompt_cache;
+    const char *path = c->o->answer->prompt_cache;
     carat_error err;
     carat_status status = path ? carat_load(c->session, path, NULL, NULL, &err) : CARAT_OK;
 
@@ -169,7 +170,7 @@ int converse_keep(struct converse *c)
 {
     carat_error err;
 
-    if (carat_save(c->session, c->o->prompt_cache, NULL, 0, &err) != CARAT_OK)
+    if (carat_save(c->session, c->o->answer->prompt_cache, NULL, 0, &err) != CARAT_OK)
         return fail_status(&err);
     return DONE;
 }
@@ -383,14 +384,14 @@ static int generate_on(struct converse *c, carat_generation_options *options, ca
         return code;
     carat_generation_close(*g);
     *g = NULL;
-    options->max_tokens = c->o->predict < 0 ? 0 : c->o->predict - c->ids.n;
+    options->max_tokens = c->o->answer->predict < 0 ? 0 : c->o->answer->predict - c->ids.n;
     return generate_part(c, options, g);
 }
 
 /* Whether the context has ended an answer that goes on when there is room. */
 static bool wants_room(const struct converse *c)
 {
-    return c->o->context_shift && carat_engine_context(c->engine) > 1 && c->generation.context_full &&
+    return c->o->answer->context_shift && carat_engine_context(c->engine) > 1 && c->generation.context_full &&
            c->generation.reason == CARAT_REASON_LENGTH && !interrupted();
 }
 
@@ -409,13 +410,15 @@ int converse_answer(struct converse *c)
     c->stop = carat_reason_name(CARAT_REASON_LENGTH);
     c->generation_s = 0;
     int code = told_begin(&c->told);
-    if (code != DONE || o->predict == 0)
+    if (code != DONE || o->answer->predict == 0)
         return code;
     options.sampling = &c->sampling;
-    options.max_tokens = o->predict < 0 ? 0 : o->predict;
-    options.stop_ids = c->stop_ids.n ? c->stop_ids.ids : o->stop_ids || o->ignore_eos ? &none : NULL;
+    options.max_tokens = o->answer->predict < 0 ? 0 : o->answer->predict;
+    options.stop_ids = c->stop_ids.n                                  ? c->stop_ids.ids
+                       : o->answer->stop_ids || o->answer->ignore_eos ? &none
+                                                                      : NULL;
     options.n_stop_ids = c->stop_ids.n;
-    options.naive = o->naive;
+    options.naive = o->engine->naive;
     lookup_options(&options, o);
     told_options(&c->told, &options);
     options.on_token = take_given;
@@ -438,7 +441,7 @@ int converse_audits(const struct converse *c)
     carat_head_stats head = {.size = sizeof head};
     carat_error err;
 
-    if (!c->o->audit || !c->engine)
+    if (!c->o->head->audit || !c->engine)
         return DONE;
     return carat_engine_get_head(c->engine, &head, &err) == CARAT_OK ? check_audits(&head)
                                                                      : fail_status(&err);

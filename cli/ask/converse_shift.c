@@ -30,7 +30,7 @@ static int kept_of(const struct converse *c, const carat_tokens *all)
     int bos = c->info.bos >= 0 && all->ids[0] == c->info.bos;
     int most = c->prompt_n < all->n - 2 ? c->prompt_n : all->n - 2;
 
-    return c->o->keep < 0 || c->o->keep > most - bos ? most : c->o->keep + bos;
+    return c->o->answer->keep < 0 || c->o->answer->keep > most - bos ? most : c->o->answer->keep + bos;
 }
 
 /* A character goes on where its first bytes were told before. */

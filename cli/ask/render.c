@@ -9,6 +9,8 @@
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/output.h"
+#include "ask/convert_options.h"
+#include "prompt/prompt.h"
 
 int verb_render(const struct options *o)
 {
@@ -18,16 +20,17 @@ int verb_render(const struct options *o)
     char *text = NULL;
     int code;
 
-    if (!o->messages)
+    if (!o->prompt->messages)
         return fail(USAGE, "render needs --messages FILE");
     code = conversation_read(&talk, o);
     if (code == DONE)
         code = open_model(&model, o, true);
     if (code == DONE)
-        code = conversation_render(&talk, model, NULL, o->as_ids ? &ids : NULL, o->as_ids ? NULL : &text);
+        code = conversation_render(&talk, model, NULL, o->convert->as_ids ? &ids : NULL,
+                                   o->convert->as_ids ? NULL : &text);
     if (code == DONE && text)
         out_write(text, strlen(text));
-    if (code == DONE && o->as_ids) {
+    if (code == DONE && o->convert->as_ids) {
         for (int i = 0; i < ids.n; i++)
             out_print("%s%d", i ? " " : "", (int)ids.ids[i]);
         out_print("\n");

@@ -33,7 +33,7 @@ static void print_timings(const struct run *r)
     char names[SAMPLING_TEXT];
 
     remarks_begin(&said);
-    if (!c->o->no_perf) {
+    if (!c->o->answer->no_perf) {
         remark_speed(&said, "prompt", c->evaluated, r->prompt.n, speed_of(c->evaluated, c->prompt_s));
         remark_speed(&said, "generation", c->ids.n, c->ids.n,
                      speed_of(from_passes(&c->generation), c->generation_s));
@@ -86,7 +86,8 @@ static int print_json(const struct run *r)
     tell_head(c->o, c->engine, object);
     told_json(&c->told, object);
     insight_json(&c->insight, c->engine, &c->generation, object);
-    return out_json_with(object, c->o->raw_calls ? NULL : "calls", c->calls.list ? c->calls.list : "");
+    return out_json_with(object, c->o->answer->raw_calls ? NULL : "calls",
+                         c->calls.list ? c->calls.list : "");
 }
 
 /* An answer whose timeline could not be kept is one all the same: the exit code comes at the end. */
@@ -94,7 +95,7 @@ static void keep(struct run *r, bool of_answer)
 {
     const struct options *o = r->with.o;
 
-    if (o->prompt_cache && !o->prompt_cache_ro && o->prompt_cache_all == of_answer &&
+    if (o->answer->prompt_cache && !o->answer->prompt_cache_ro && o->answer->prompt_cache_all == of_answer &&
         (of_answer || r->with.evaluated > 0))
         r->not_kept = converse_keep(&r->with);
 }
@@ -117,12 +118,12 @@ static int go_on_after_calls(struct run *r)
     struct converse *c = &r->with;
     const struct options *o = c->o;
     struct talk talk = {0};
-    int code = conversation_talk(&r->talk, &talk), left = o->tool_rounds ? o->tool_rounds : TOOL_ROUNDS;
+    int code = conversation_talk(&r->talk, &talk), left = o->prompt->tool_rounds;
 
     while (code == DONE && strcmp(c->stop, "tool_calls") == 0 && left-- > 0) {
         code = talk_add_answer(&talk, c->model, &c->ids, SIZE_MAX, true, r->talk.tools);
         if (code == DONE)
-            code = tool_answer_calls(o->tool_command, &talk);
+            code = tool_answer_calls(o->prompt->tool_command, &talk);
         if (code == DONE)
             code = prompt_with_results(r, &talk);
         if (code == DONE)
@@ -131,8 +132,7 @@ static int go_on_after_calls(struct run *r)
             code = converse_answer(c);
     }
     if (code == DONE && strcmp(c->stop, "tool_calls") == 0)
-        note("the last calls have no results: --tool-rounds %d is reached",
-             o->tool_rounds ? o->tool_rounds : TOOL_ROUNDS);
+        note("the last calls have no results: --tool-rounds %d is reached", o->prompt->tool_rounds);
     talk_close(&talk);
     return code;
 }
@@ -145,13 +145,13 @@ static int answer(struct run *r)
     int code;
 
     c->prints = !o->json;
-    c->holds_calls = !o->raw_calls && (o->json || o->tools);
+    c->holds_calls = !o->answer->raw_calls && (o->json || o->prompt->tools);
     if ((code = converse_start(c, r->talk.tools)) != DONE || (code = converse_prompt(c, &r->prompt)) != DONE)
         return code;
     if (!c->stop) {
         keep(r, false);
         code = converse_answer(c);
-        if (code == DONE && o->tool_command)
+        if (code == DONE && o->prompt->tool_command)
             code = go_on_after_calls(r);
         if (code == INTERRUPTED)
             c->stop = "cancelled";
@@ -185,10 +185,10 @@ static int answer(struct run *r)
 /* Without a prompt there is a conversation, on a terminal or where --conversation asks for one. */
 static bool is_conversation(const struct options *o, const carat_model_info *info)
 {
-    bool prompt = o->text || o->prompt || o->file || o->messages || o->ids;
+    bool prompt = o->text || o->prompt->prompt || o->prompt->file || o->prompt->messages || o->prompt->ids;
 
-    return o->talks || (!prompt && !o->raw && !o->json && isatty(STDIN_FILENO) && out_is_terminal() &&
-                        (info->has_chat_template || o->chat_template));
+    return o->prompt->talks || (!prompt && !o->prompt->raw && !o->json && isatty(STDIN_FILENO) &&
+                                out_is_terminal() && (info->has_chat_template || o->prompt->chat_template));
 }
 
 int verb_run(const struct options *o)
@@ -197,7 +197,7 @@ int verb_run(const struct options *o)
     int code;
 
     interrupt_install();
-    code = read_prompt_files(&r.talk, o, RUN, &r.prompt);
+    code = read_prompt_files(&r.talk, o, &r.prompt);
     if (code == DONE)
         code = converse_open(&r.with, o);
     if (code == DONE && is_conversation(o, &r.with.info)) {

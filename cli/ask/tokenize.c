@@ -18,6 +18,8 @@
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
+#include "ask/convert_options.h"
+#include "prompt/prompt.h"
 
 /* One conversion: text to ids, or ids to text. */
 struct converter {
@@ -28,7 +30,7 @@ struct converter {
 
 static int encode(struct converter *c, const char *text, size_t n)
 {
-    int flags = (c->o->no_bos ? 0 : CARAT_BOS) | (c->o->special ? CARAT_SPECIAL : 0);
+    int flags = (c->o->convert->no_bos ? 0 : CARAT_BOS) | (c->o->convert->special ? CARAT_SPECIAL : 0);
     carat_error err;
 
     c->ids.n = 0;
@@ -42,8 +44,8 @@ static int decode(struct converter *c, char **text, size_t *n)
 {
     carat_error err;
 
-    if (carat_detokenize(c->model, c->ids.ids, c->ids.n, c->o->special ? CARAT_SPECIAL : 0, text, n, &err) !=
-        CARAT_OK)
+    if (carat_detokenize(c->model, c->ids.ids, c->ids.n, c->o->convert->special ? CARAT_SPECIAL : 0, text, n,
+                         &err) != CARAT_OK)
         return fail_status(&err);
     return DONE;
 }
@@ -86,12 +88,12 @@ static int print_pieces(const struct converter *c)
 
 static int print_ids(const struct converter *c, bool json)
 {
-    if (json && c->o->pieces)
+    if (json && c->o->convert->pieces)
         return out_json(
             json_pack("{s:o, s:o}", "ids", json_ids(c->ids.ids, c->ids.n), "pieces", pieces_json(c)));
     if (json)
         return out_json(json_pack("{s:o}", "ids", json_ids(c->ids.ids, c->ids.n)));
-    if (c->o->pieces)
+    if (c->o->convert->pieces)
         return print_pieces(c);
     for (int i = 0; i < c->ids.n; i++)
         out_print("%s%d", i ? " " : "", (int)c->ids.ids[i]);
@@ -198,9 +200,9 @@ static int read_line(FILE *file, struct line *l, const char *where, bool *more)
 
 static int convert_lines(struct converter *c, object_converter convert)
 {
-    bool standard = strcmp(c->o->jsonl, "-") == 0, more = true;
-    const char *name = input_name(c->o->jsonl);
-    FILE *file = standard ? stdin : fopen(c->o->jsonl, "rb");
+    bool standard = strcmp(c->o->convert->jsonl, "-") == 0, more = true;
+    const char *name = input_name(c->o->convert->jsonl);
+    FILE *file = standard ? stdin : fopen(c->o->convert->jsonl, "rb");
     struct line l = {0};
     char where[256];
     int code = DONE;
@@ -227,19 +229,19 @@ static int convert_lines(struct converter *c, object_converter convert)
 static int read_text(const struct options *o, const char *argument, const char **text, size_t *n,
                      char **owned, const char **what)
 {
-    const char *given = o->text ? o->text : o->prompt;
+    const char *given = o->text ? o->text : o->prompt->prompt;
     int code = DONE;
 
     *owned = NULL;
-    *what = o->text                                ? argument
-            : given                                ? "-p"
-            : o->file && strcmp(o->file, "-") != 0 ? o->file
-                                                   : "standard input";
+    *what = o->text                                                ? argument
+            : given                                                ? "-p"
+            : o->prompt->file && strcmp(o->prompt->file, "-") != 0 ? o->prompt->file
+                                                                   : "standard input";
     if (given) {
         *text = given;
         *n = strlen(given);
     } else {
-        code = read_input(o->file ? o->file : "-", owned, n);
+        code = read_input(o->prompt->file ? o->prompt->file : "-", owned, n);
         *text = *owned;
     }
     return code;
@@ -247,9 +249,11 @@ static int read_text(const struct options *o, const char *argument, const char *
 
 static int check(const struct options *o, const char *verb)
 {
-    if (o->jsonl && o->text)
+    if (o->convert->jsonl && o->text)
         return fail(USAGE, "%s: both an argument and --jsonl are given", verb);
-    if ((o->text != NULL) + (o->prompt != NULL) + (o->file != NULL) + (o->jsonl != NULL) > 1)
+    if ((o->text != NULL) + (o->prompt->prompt != NULL) + (o->prompt->file != NULL) +
+            (o->convert->jsonl != NULL) >
+        1)
         return fail(USAGE, "%s: more than one text; give one of TEXT, -p, -f and --jsonl", verb);
     return DONE;
 }
@@ -270,11 +274,11 @@ int verb_tokenize(const struct options *o)
 
     if (code == DONE)
         code = open_model(&c.model, o, true);
-    if (code == DONE && o->jsonl) {
+    if (code == DONE && o->convert->jsonl) {
         code = convert_lines(&c, tokenize_object);
     } else if (code == DONE && (code = read_text(o, "TEXT", &text, &n, &owned, &what)) == DONE) {
         /* What --lossy lets through, the library replaces as the reference does. */
-        code = check_utf8(what, text, n, o->lossy);
+        code = check_utf8(what, text, n, o->prompt->lossy);
         if (code == DONE)
             code = tokenize_text(&c, text, n, o->json);
         free(owned);
@@ -293,7 +297,7 @@ int verb_detokenize(const struct options *o)
 
     if (code == DONE)
         code = open_model(&c.model, o, true);
-    if (code == DONE && o->jsonl) {
+    if (code == DONE && o->convert->jsonl) {
         code = convert_lines(&c, detokenize_object);
     } else if (code == DONE && (code = read_text(o, "IDS", &text, &n, &owned, &what)) == DONE) {
         code = parse_ids(text, n, what, &c.ids);

@@ -11,6 +11,10 @@
 
 #include "io/save.h"
 #include "term/interrupt.h"
+#include "bench/bench_options.h"
+#include "options/table.h"
+#include "model/engine.h"
+#include "prompt/prompt.h"
 
 enum { MOST_NUMBERS = 16 };
 
@@ -77,11 +81,11 @@ static int plan_tests(struct bench *b, const struct setting *with)
     const struct options *o = b->o;
     int code;
 
-    if ((code = parse_list("-p", o->n_prompt, &prompt)) != DONE ||
-        (code = parse_list("-n", o->n_gen, &gen)) != DONE ||
-        (code = parse_list("-d", o->n_depth, &depth)) != DONE ||
-        (code = parse_list("-npl", o->n_parallel, &parallel)) != DONE ||
-        (o->n_pair && (code = parse_pairs(o->n_pair, &pair)) != DONE))
+    if ((code = parse_list("-p", o->bench->n_prompt, &prompt)) != DONE ||
+        (code = parse_list("-n", o->bench->n_gen, &gen)) != DONE ||
+        (code = parse_list("-d", o->bench->n_depth, &depth)) != DONE ||
+        (code = parse_list("-npl", o->bench->n_parallel, &parallel)) != DONE ||
+        (o->bench->n_pair && (code = parse_pairs(o->bench->n_pair, &pair)) != DONE))
         return code;
     for (int i = 0; i < parallel.n; i++)
         if (parallel.value[i] < 1 || parallel.value[i] > BENCH_PARALLEL)
@@ -125,9 +129,9 @@ static int plan_settings(struct bench *b)
     const struct options *o = b->o;
     int code;
 
-    if ((code = parse_list("-t", o->thread_list, &threads)) != DONE ||
-        (code = parse_list("-ub", o->chunk_list, &chunk)) != DONE ||
-        (o->flash && (code = parse_flash(o->flash, &flash)) != DONE))
+    if ((code = parse_list("-t", o->bench->thread_list, &threads)) != DONE ||
+        (code = parse_list("-ub", o->bench->chunk_list, &chunk)) != DONE ||
+        (o->bench->flash && (code = parse_flash(o->bench->flash, &flash)) != DONE))
         return code;
     if (threads.n * chunk.n * flash.n > MOST_SETTINGS)
         return fail(USAGE, "bench: more than %d settings", MOST_SETTINGS);
@@ -153,36 +157,38 @@ static int plan_settings(struct bench *b)
 static int prepare(struct bench *b, struct save *plot)
 {
     const struct options *o = b->o;
+    const struct bench_options *of = o->bench;
     int code = plan_settings(b);
 
-    if (code == DONE && (o->predict > 0 || o->iterations || o->warmup >= 0 || o->bench_json))
+    if (code == DONE &&
+        (given(o, &of->predict) || given(o, &of->iterations) || given(o, &of->warmup) || of->bench_json))
         return fail(USAGE, "bench: option %s goes with --prompt TEXT, whose generations it is about",
-                    o->bench_json    ? "--bench-json"
-                    : o->predict > 0 ? "--max-tokens"
-                    : o->iterations  ? "--bench-iters"
-                                     : "--bench-warmup");
-    if (code == DONE && (o->ids || o->steps || o->prefill_logits || o->spectrum))
+                    of->bench_json              ? "--bench-json"
+                    : given(o, &of->predict)    ? "--max-tokens"
+                    : given(o, &of->iterations) ? "--bench-iters"
+                                                : "--bench-warmup");
+    if (code == DONE && (o->prompt->ids || given(o, &of->steps) || of->prefill_logits || of->spectrum))
         return fail(USAGE, "bench: option %s goes with lm-head, as in carat bench lm-head MODEL",
-                    o->ids              ? "--ids"
-                    : o->steps          ? "--steps"
-                    : o->prefill_logits ? "--prefill-logits"
-                                        : "--spectrum");
-    if (code == DONE && o->plot && b->n_setting > 1)
+                    o->prompt->ids         ? "--ids"
+                    : given(o, &of->steps) ? "--steps"
+                    : of->prefill_logits   ? "--prefill-logits"
+                                           : "--spectrum");
+    if (code == DONE && o->bench->plot && b->n_setting > 1)
         return fail(USAGE, "bench: --plot draws one setting: give -t, -ub and -fa one value each");
-    if (code == DONE && o->json && o->output && strcmp(o->output, "json") != 0)
-        return fail(USAGE, "bench: --json and -o %s contradict each other", o->output);
-    if (code == DONE && o->plot && strcmp(o->plot, "-") == 0)
+    if (code == DONE && o->json && given(o, &o->bench->output) && strcmp(o->bench->output, "json") != 0)
+        return fail(USAGE, "bench: --json and -o %s contradict each other", o->bench->output);
+    if (code == DONE && o->bench->plot && strcmp(o->bench->plot, "-") == 0)
         return fail(USAGE, "bench: --plot - and the result cannot both go to standard output");
-    if (code == DONE && o->compare)
+    if (code == DONE && o->bench->compare)
         code = bench_compare_open(b);
-    if (code == DONE && o->plot)
-        code = save_open(plot, o->plot);
+    if (code == DONE && o->bench->plot)
+        code = save_open(plot, o->bench->plot);
     return code;
 }
 
 static const char *format_of(const struct bench *b)
 {
-    return b->o->output ? b->o->output : b->o->json ? "json" : "md";
+    return b->o->json ? "json" : b->o->bench->output;
 }
 
 /* All tests of a setting, whose rows go out as soon as what stands in them is known: shares of the limits are
@@ -240,7 +246,7 @@ static int tell(const struct bench *b, struct save *plot)
 
     if (strcmp(format_of(b), "md") == 0)
         bench_print(b);
-    if (b->o->plot) {
+    if (b->o->bench->plot) {
         bench_plot(b, plot->file);
         code = save_close(plot);
     }
@@ -265,18 +271,6 @@ static void free_all(struct bench *b)
     free(b);
 }
 
-/* What was not given. */
-static void settle(struct options *o)
-{
-    o->n_prompt = o->n_prompt ? o->n_prompt : "512";
-    o->n_gen = o->n_gen ? o->n_gen : "64";
-    o->n_depth = o->n_depth ? o->n_depth : "0";
-    o->n_parallel = o->n_parallel ? o->n_parallel : "1";
-    o->thread_list = o->thread_list ? o->thread_list : "0";
-    o->chunk_list = o->chunk_list ? o->chunk_list : "0";
-    o->repetitions = o->repetitions ? o->repetitions : 5;
-}
-
 static int bench_tests(const struct options *o)
 {
     struct bench *b = calloc(1, sizeof *b);
@@ -285,17 +279,15 @@ static int bench_tests(const struct options *o)
 
     if (!b)
         return fail_memory();
-    b->settled = *o;
-    settle(&b->settled);
-    b->o = &b->settled;
+    b->o = o;
     b->path = o->model;
-    b->exact = o->exact;
+    b->exact = o->engine->exact;
     b->info.size = sizeof b->info;
     b->setup.size = sizeof b->setup;
     b->host.size = sizeof b->host;
     b->widest = 1;
     code = prepare(b, &plot);
-    if (code == DONE && o->flash)
+    if (code == DONE && o->bench->flash)
         note("-fa changes nothing: attention is the same kernel with 0 and 1");
     if (code == DONE) {
         interrupt_install();
@@ -310,9 +302,9 @@ static int bench_tests(const struct options *o)
 
 int verb_bench(const struct options *o)
 {
-    if (o->bench_of)
-        return strcmp(o->bench_of, "timeline") == 0 ? bench_timeline(o) : bench_head(o);
-    if (o->draft_right >= 0)
+    if (o->word)
+        return strcmp(o->word, "timeline") == 0 ? bench_timeline(o) : bench_head(o);
+    if (o->bench->draft_right >= 0)
         return bench_draft(o);
-    return o->prompt ? bench_whole(o) : bench_tests(o);
+    return o->bench->prompt ? bench_whole(o) : bench_tests(o);
 }

@@ -115,7 +115,6 @@ void table_row(const struct table *t, int row);
 
 struct bench {
     const struct options *o;
-    struct options settled; /* what o points to: the options, with defaults for those of the tests */
     carat_model *model;
     carat_engine *engine;
     carat_session *session[BENCH_PARALLEL];

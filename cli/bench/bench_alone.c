@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/bench_options.h"
+#include "options/table.h"
+#include "prompt/prompt.h"
 
 static const struct bench_refusal *first_given(const struct bench_refusal *list)
 {
@@ -15,22 +18,23 @@ static const struct bench_refusal *first_given(const struct bench_refusal *list)
 int bench_check_alone(const struct options *o, const struct bench_refusal *own, const char *who,
                       const char *takes, const char *gives)
 {
-    const struct bench_refusal all[] = {{"-pg", o->n_pair != NULL},
-                                        {"-fa", o->flash != NULL},
-                                        {"--prompt", o->prompt != NULL},
-                                        {"--max-tokens", o->predict > 0},
-                                        {"--bench-iters", o->iterations > 0},
-                                        {"--bench-warmup", o->warmup >= 0},
-                                        {"--bench-json", o->bench_json != NULL},
-                                        {"--plot", o->plot != NULL},
-                                        {"--compare", gives && o->compare},
-                                        {"--profile", o->profile},
-                                        {"--ids", gives && o->ids},
-                                        {"--steps", gives && o->steps},
-                                        {"--prefill-logits", gives && o->prefill_logits},
-                                        {"--spectrum", gives && o->spectrum},
-                                        {"list for -t", o->thread_list && strchr(o->thread_list, ',')},
-                                        {"list for -ub", o->chunk_list && strchr(o->chunk_list, ',')},
+    const struct bench_options *b = o->bench;
+    const struct bench_refusal all[] = {{"-pg", b->n_pair != NULL},
+                                        {"-fa", b->flash != NULL},
+                                        {"--prompt", b->prompt != NULL},
+                                        {"--max-tokens", given(o, &b->predict)},
+                                        {"--bench-iters", given(o, &b->iterations)},
+                                        {"--bench-warmup", given(o, &b->warmup)},
+                                        {"--bench-json", b->bench_json != NULL},
+                                        {"--plot", b->plot != NULL},
+                                        {"--compare", gives && b->compare},
+                                        {"--profile", b->profile},
+                                        {"--ids", gives && o->prompt->ids},
+                                        {"--steps", gives && given(o, &b->steps)},
+                                        {"--prefill-logits", gives && b->prefill_logits},
+                                        {"--spectrum", gives && b->spectrum},
+                                        {"list for -t", strchr(b->thread_list, ',') != NULL},
+                                        {"list for -ub", strchr(b->chunk_list, ',') != NULL},
                                         {NULL, false}};
     const struct bench_refusal *found = first_given(own);
 
@@ -38,10 +42,10 @@ int bench_check_alone(const struct options *o, const struct bench_refusal *own, 
         found = first_given(all);
     if (found)
         return fail(USAGE, "%s: %s %s", who, takes, found->name);
-    if (gives && o->output && strcmp(o->output, "md") != 0 && strcmp(o->output, "json") != 0)
+    if (gives && !is_choice("md|json", b->output))
         return fail(USAGE, "%s: %s one object, so -o must be md or json", who, gives);
-    if (o->json && o->output && strcmp(o->output, "json") != 0)
-        return fail(USAGE, "%s: --json and -o %s contradict each other", who, o->output);
+    if (o->json && given(o, &o->bench->output) && strcmp(o->bench->output, "json") != 0)
+        return fail(USAGE, "%s: --json and -o %s contradict each other", who, o->bench->output);
     return DONE;
 }
 

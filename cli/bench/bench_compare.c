@@ -12,10 +12,11 @@
 #include "io/input.h"
 #include "show/doctor/machine.h"
 #include "term/output.h"
+#include "bench/bench_options.h"
 
 static const char *name_of(const struct bench *b)
 {
-    return input_name(b->o->compare);
+    return input_name(b->o->bench->compare);
 }
 
 /* How much of a test's setting an element has: as many threads count for more than passes as wide. */
@@ -70,7 +71,7 @@ static int match_all(struct bench *b)
 
 int bench_compare_open(struct bench *b)
 {
-    int code = older_read(b->o->compare, &b->older), found = 0;
+    int code = older_read(b->o->bench->compare, &b->older), found = 0;
 
     if (code == DONE)
         code = match_all(b);

@@ -13,6 +13,8 @@
 #include "term/interrupt.h"
 #include "term/out_json.h"
 #include "term/output.h"
+#include "model/engine.h"
+#include "bench/bench_options.h"
 
 enum { DEFAULT_PROMPT = 64, DEFAULT_ANSWER = 256, DEFAULT_RUNS = 5 };
 
@@ -56,9 +58,9 @@ struct drafting {
 
 static int check_drafting(const struct options *o)
 {
-    const struct bench_refusal own[] = {{"-d", o->n_depth != NULL},
-                                        {"--lookup off", o->lookup && strcmp(o->lookup, "off") == 0},
-                                        {"--draft-max 0", o->draft_max == 0},
+    const struct bench_refusal own[] = {{"-d", given(o, &o->bench->n_depth)},
+                                        {"--lookup off", strcmp(o->lookup->lookup, "off") == 0},
+                                        {"--draft-max 0", o->lookup->draft_max == 0},
                                         {NULL, false}};
     int code = bench_check_alone(o, own, "bench", "--draft-right times generations and takes no",
                                  "--draft-right gives");
@@ -68,8 +70,11 @@ static int check_drafting(const struct options *o)
     return check_lookup(o);
 }
 
-static int one_number(const char *option, const char *text, int least, int most, int or_else, int *value)
+/* The number that a list has, and another one where it was not given. */
+static int one_number(const struct options *o, const char *option, const char *const *list, int least,
+                      int most, int or_else, int *value)
 {
+    const char *text = given(o, list) ? *list : NULL;
     size_t digits = text ? strspn(text, "0123456789") : 0;
     long n = text ? strtol(text, NULL, 10) : or_else;
 
@@ -83,12 +88,12 @@ static int one_number(const char *option, const char *text, int least, int most,
 static int read_numbers(struct drafting *d)
 {
     const struct options *o = d->o;
-    int code = one_number("-p", o->n_prompt, 2, 1 << 20, DEFAULT_PROMPT, &d->n_prompt);
+    int code = one_number(o, "-p", &o->bench->n_prompt, 2, 1 << 20, DEFAULT_PROMPT, &d->n_prompt);
 
     if (code == DONE)
-        code = one_number("-n", o->n_gen, 2, 1 << 20, DEFAULT_ANSWER, &d->n_answer);
+        code = one_number(o, "-n", &o->bench->n_gen, 2, 1 << 20, DEFAULT_ANSWER, &d->n_answer);
     if (code == DONE)
-        code = one_number("-npl", o->n_parallel, 1, BENCH_PARALLEL, 1, &d->parallel);
+        code = one_number(o, "-npl", &o->bench->n_parallel, 1, BENCH_PARALLEL, 1, &d->parallel);
     return code;
 }
 
@@ -130,8 +135,8 @@ static int open_drafting(struct drafting *d)
     engine_options(&options, d->o);
     options.context = d->n_prompt + d->n_answer;
     options.sessions = d->parallel;
-    options.threads = d->o->thread_list ? atoi(d->o->thread_list) : 0; /* one number, as checked */
-    options.chunk = d->o->chunk_list ? atoi(d->o->chunk_list) : 0;
+    options.threads = atoi(d->o->bench->thread_list); /* one number, as checked */
+    options.chunk = atoi(d->o->bench->chunk_list);
     if (options.context > d->info.max_context)
         return fail_as(FAILED, CARAT_E_CONTEXT,
                        "bench: a prompt of %d tokens and %d more exceed the %d positions of the model",
@@ -212,7 +217,7 @@ static int propose_known(void *user, const int32_t *ids, int n, int32_t *draft, 
     (void)ids;
     for (bool right = true; i < k && n + i < all; i++) {
         s->luck = s->luck * 6364136223846793005u + 1442695040888963407u;
-        right &= (double)(s->luck >> 40) < s->of->o->draft_right * (1 << 24);
+        right &= (double)(s->luck >> 40) < s->of->o->bench->draft_right * (1 << 24);
         draft[i] = right ? s->ids[n + i] : (s->ids[n + i] + 1) % s->of->info.n_vocab;
     }
     return i;
@@ -347,7 +352,8 @@ static void print_drafting(const struct drafting *d)
     static struct table table; /* too large for a small stack */
 
     out_print("%s: %d generations of %d tokens behind %d, drafts right with probability %g; %d runs\n",
-              model_name(d->o->model), d->parallel, d->n_answer, d->n_prompt, d->o->draft_right, d->runs);
+              model_name(d->o->model), d->parallel, d->n_answer, d->n_prompt, d->o->bench->draft_right,
+              d->runs);
     out_print("%s, %s, %d threads, %s cache, carat %s\n\n", d->host.cpu, d->plan.isa, d->plan.threads,
               d->plan.kv, carat_version());
     table_begin(&table, titles);
@@ -388,7 +394,7 @@ static int drafting_json(const struct drafting *d)
                   "model_filename", model_name(d->o->model), "version", carat_version(), "cpu_info",
                   d->host.cpu, "isa", d->plan.isa, "n_threads", d->plan.threads, "kv", d->plan.kv, "n_prompt",
                   d->n_prompt, "n_gen", d->n_answer, "n_parallel", d->parallel, "repetitions", d->runs,
-                  "draft_right", d->o->draft_right, "passes", (json_int_t)d->passes, "drafted",
+                  "draft_right", d->o->bench->draft_right, "passes", (json_int_t)d->passes, "drafted",
                   (json_int_t)d->drafted, "accepted", (json_int_t)d->accepted, "gained_ms",
                   (double)d->gained_us / 1e3, "switched", d->last.switched, "ways", all));
 }
@@ -399,8 +405,8 @@ int bench_draft(const struct options *o)
                          .info.size = sizeof d.info,
                          .plan.size = sizeof d.plan,
                          .host.size = sizeof d.host,
-                         .runs = o->repetitions ? o->repetitions : DEFAULT_RUNS,
-                         .json = o->json || (o->output && strcmp(o->output, "json") == 0)};
+                         .runs = given(o, &o->bench->repetitions) ? o->bench->repetitions : DEFAULT_RUNS,
+                         .json = o->json || strcmp(o->bench->output, "json") == 0};
     int code = check_drafting(o);
 
     if (code == DONE)

@@ -11,6 +11,7 @@
 #include "carat_tools.h"
 #include "term/out_json.h"
 #include "term/output.h"
+#include "bench/bench_options.h"
 
 /* The type of a field, and how it is printed. */
 enum kind {
@@ -184,7 +185,7 @@ static json_t *profile_json(const struct bench *b, const struct test *t)
 {
     json_t *list = json_array();
 
-    if (!b->o->profile) {
+    if (!b->o->bench->profile) {
         json_decref(list);
         return json_null();
     }
@@ -239,7 +240,7 @@ static json_t *value_of(const struct bench *b, const struct test *t, const struc
         return string(at);
     case NUMBERS:
     case ROUNDEDS:
-        return samples_json(*(double *const *)at, b->o->repetitions, f->scale, f->kind == ROUNDEDS);
+        return samples_json(*(double *const *)at, b->o->bench->repetitions, f->scale, f->kind == ROUNDEDS);
     case PROFILE:
         return profile_json(b, t);
     }

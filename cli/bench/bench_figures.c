@@ -10,6 +10,10 @@
 #include "bench/bench.h"
 #include "carat_tools.h"
 #include "model/stored.h"
+#include "bench/bench_options.h"
+#include "model/engine.h"
+#include "options/store.h"
+#include "options/table.h"
 
 static int ascending(const void *a, const void *b)
 {
@@ -169,45 +173,65 @@ static void quote(FILE *f, const char *word)
     fputc('\'', f);
 }
 
+/* Is the option said, though it was not given, or left out, though it was? The form of the result is left
+ * out, and of the cache the one type that its two are. */
+static bool is_said(const struct options *o, const void *field)
+{
+    const struct bench_options *b = o->bench;
+    const void *const always[] = {&b->n_prompt,   &b->n_gen,       &b->n_depth,
+                                  &b->n_parallel, &b->repetitions, &b->thread_list,
+                                  &b->chunk_list, &o->engine->kv,  &o->engine->isa};
+    const void *const never[] = {&b->output, &o->json, &o->engine->cache_k, &o->engine->cache_v};
+
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (field == never[i])
+            return false;
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (field == always[i])
+            return true;
+    return given(o, field);
+}
+
 /* Every option of the table that decides what is measured, with the values that the library chose. */
 static int make_command(struct bench *b)
 {
     const carat_plan *plan = &b->setting[0].plan;
-    struct options o = *b->o;
+    struct options o;
     char threads[16], chunk[16];
     size_t n;
-    FILE *f = open_memstream(&b->command, &n);
+    FILE *f;
 
-    if (!f)
+    if (options_copy(&o, b->o) != DONE || !(f = open_memstream(&b->command, &n)))
         return fail_memory();
+    struct bench_options *of = options_group(&o, GROUP_OF_bench);
+    struct engine_options *engine = options_group(&o, GROUP_OF_engine);
     snprintf(threads, sizeof threads, "%d", plan->threads);
     snprintf(chunk, sizeof chunk, "%d", plan->chunk);
     if (!b->several_threads)
-        o.thread_list = threads;
+        of->thread_list = threads;
     if (!b->several_chunks)
-        o.chunk_list = chunk;
-    o.kv = plan->kv;
-    o.isa = plan->isa;
-    o.cache_k = o.cache_v = o.output = o.color = NULL;
-    o.json = false;
+        of->chunk_list = chunk;
+    engine->kv = plan->kv;
+    engine->isa = plan->isa;
     fputs("carat bench ", f);
     quote(f, o.model);
-    for (int i = 0; i < option_count; i++) {
-        const struct option *option = &option_table[i];
-        const void *field = (const char *)&o + option->field;
-        bool word =
-            option->kind == TEXT || option->kind == INTS || option->kind == CHOICE || option->kind == PATH;
-        if (!(option->verbs & ON(BENCH)))
+    for (const struct option_row *r = table_rows(); r->option; r++) {
+        const struct option *option = r->option;
+        const void *field = option_field(&o, r);
+        bool word = option->kind == TEXT || option->kind == IDS || option->kind == INTS ||
+                    option->kind == CHOICE || option->kind == PATH;
+        if (!verb_belongs(option->verbs, o.verb) || !is_said(&o, field))
             continue;
         if (option->kind == FLAG && *(const bool *)field)
             fprintf(f, " %s", option->names[0]);
-        if (option->kind == INT && *(const int *)field && *(const int *)field >= option->low) /* given */
+        if (option->kind == INT)
             fprintf(f, " %s %d", option->names[0], *(const int *)field);
         if (word && *(const char *const *)field) {
             fprintf(f, " %s ", option->names[0]);
             quote(f, *(const char *const *)field);
         }
     }
+    options_free(&o);
     return fclose(f) == 0 ? DONE : fail_memory();
 }
 

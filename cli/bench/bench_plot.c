@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "io/svg.h"
+#include "bench/bench_options.h"
 
 /* In pixels. TOP is where the panels begin, HEIGHT that of the field inside their axes. */
 enum { WIDTH = 960, TOP = 84, HEIGHT = 280, LEFT = 74, RIGHT = 22, LINE = 18, FOOT = 48 };
@@ -231,7 +232,7 @@ static void put_title(FILE *f, const struct bench *b)
     fprintf(f,
             "</text>\n<text x=\"16\" y=\"50\">%s, %.10s · medians of %d runs, whiskers from the slowest to "
             "the fastest",
-            b->build, b->test[0].time, b->o->repetitions);
+            b->build, b->test[0].time, b->o->bench->repetitions);
     fprintf(f, " · KV %s%s · memory reads %.1f GB/s at most", plan->kv, b->exact ? ", exact" : "",
             b->setting[0].limits.read / 1e9);
     fputs("</text>\n", f);

@@ -10,6 +10,7 @@
 #include "show/doctor/machine.h"
 #include "term/output.h"
 #include "term/size.h"
+#include "bench/bench_options.h"
 
 /* The row of a test but for its speed, which stands last: "" where all tests have the same. */
 static void setting_cells(struct table *table, const struct bench *b, const struct test *t)
@@ -245,12 +246,12 @@ void bench_print(const struct bench *b)
     print_details(b, &table);
     if (b->several_chunks) {
         print_widths(b, false, &table);
-        if (b->o->profile)
+        if (b->o->bench->profile)
             print_widths(b, true, &table);
     }
     if (b->older)
         bench_print_comparison(b, &table);
-    for (int i = 0; i < b->n && b->o->profile; i++)
+    for (int i = 0; i < b->n && b->o->bench->profile; i++)
         print_profile(b, &b->test[i], &table);
     print_start(b);
     print_limits(b);

@@ -17,6 +17,8 @@
 #include "model/model.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
+#include "model/engine.h"
+#include "bench/bench_options.h"
 
 /* ---- limits ---- */
 
@@ -43,7 +45,7 @@ static int measure(struct bench *b, const struct setting *s)
     carat_limits found = {.size = sizeof found};
     carat_error err;
 
-    if (carat_measure_limits(s->plan.threads, b->o->isa, stop_when_interrupted, NULL, &found, &err) !=
+    if (carat_measure_limits(s->plan.threads, b->o->engine->isa, stop_when_interrupted, NULL, &found, &err) !=
         CARAT_OK)
         return fail_status(&err);
     keep(b, s, &found);
@@ -74,8 +76,8 @@ static int measure_apart(struct bench *b, const struct setting *s)
         return measure(b, s);
     child = fork();
     if (child == 0) {
-        good = carat_measure_limits(s->plan.threads, b->o->isa, stop_when_interrupted, NULL, &found, NULL) ==
-               CARAT_OK;
+        good = carat_measure_limits(s->plan.threads, b->o->engine->isa, stop_when_interrupted, NULL, &found,
+                                    NULL) == CARAT_OK;
         _exit(good && write(ends[1], &found, sizeof found) == sizeof found ? 0 : 1);
     }
     close(ends[1]);
@@ -272,11 +274,11 @@ static int run_all(struct bench *b, struct test *t)
     if ((code = run_once(b, t, -1, &t->profile, &spent)) != DONE) /* warm-up */
         return code;
     load_begin(&b->host, &mark);
-    for (int i = 0; i < b->o->repetitions; i++) {
-        if ((code = run_once(b, t, i, b->o->profile ? &profile : NULL, &spent)) != DONE)
+    for (int i = 0; i < b->o->bench->repetitions; i++) {
+        if ((code = run_once(b, t, i, b->o->bench->profile ? &profile : NULL, &spent)) != DONE)
             return code;
         load_frequency(&t->load);
-        if (b->o->profile && spent < t->seconds) {
+        if (b->o->bench->profile && spent < t->seconds) {
             t->seconds = spent;
             t->profile = profile;
         }
@@ -288,7 +290,7 @@ static int run_all(struct bench *b, struct test *t)
 
 int bench_run(struct bench *b, struct test *t)
 {
-    int n = b->o->repetitions, n_first = t->n_prompt ? n : 0;
+    int n = b->o->bench->repetitions, n_first = t->n_prompt ? n : 0;
     time_t now = time(NULL);
     struct tm utc;
     int code;

@@ -17,6 +17,8 @@
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/size.h"
+#include "model/engine.h"
+#include "bench/bench_options.h"
 
 enum { DEFAULT_DEPTH = 4096, TURN = 64, SHORT_ANSWER = 64 };
 
@@ -58,11 +60,11 @@ struct chat {
 
 static int check_timeline(const struct options *o)
 {
-    const struct bench_refusal own[] = {{"-p", o->n_prompt != NULL},
-                                        {"-n", o->n_gen != NULL},
-                                        {"-npl", o->n_parallel != NULL},
-                                        {"--memory", o->memory != NO_SIZE},
-                                        {"list for -d", o->n_depth && strchr(o->n_depth, ',')},
+    const struct bench_refusal own[] = {{"-p", given(o, &o->bench->n_prompt)},
+                                        {"-n", given(o, &o->bench->n_gen)},
+                                        {"-npl", given(o, &o->bench->n_parallel)},
+                                        {"--memory", given(o, &o->engine->memory)},
+                                        {"list for -d", strchr(o->bench->n_depth, ',') != NULL},
                                         {NULL, false}};
 
     return bench_check_alone(o, own, "bench timeline", "takes no", "gives");
@@ -120,8 +122,8 @@ static int open_chat(struct chat *c)
     engine_options(&options, c->o);
     options.context = c->depth + c->answer + TURN;
     options.sessions = 2;
-    options.threads = c->o->thread_list ? atoi(c->o->thread_list) : 0; /* one number, as checked */
-    options.chunk = c->o->chunk_list ? atoi(c->o->chunk_list) : 0;
+    options.threads = atoi(c->o->bench->thread_list); /* one number, as checked */
+    options.chunk = atoi(c->o->bench->chunk_list);
     if (options.context > c->info.max_context)
         return fail_as(FAILED, CARAT_E_CONTEXT,
                        "bench timeline: a prompt of %d tokens, an answer of %d and a turn of %d are more "
@@ -380,14 +382,14 @@ int bench_timeline(const struct options *o)
                      .info.size = sizeof c.info,
                      .plan.size = sizeof c.plan,
                      .host.size = sizeof c.host,
-                     .repetitions = o->repetitions ? o->repetitions : 5,
-                     .json = o->json || (o->output && strcmp(o->output, "json") == 0)};
+                     .repetitions = o->bench->repetitions,
+                     .json = o->json || strcmp(o->bench->output, "json") == 0};
     int code = check_timeline(o);
 
     for (int i = 0; i < N_FIGURE; i++)
         c.evaluated[i] = -1;
     if (code == DONE)
-        code = depth_of(o->n_depth, &c.depth);
+        code = depth_of(given(o, &o->bench->n_depth) ? o->bench->n_depth : NULL, &c.depth);
     if (code == DONE) {
         interrupt_install();
         code = open_chat(&c);

@@ -15,8 +15,9 @@
 #include "term/interrupt.h"
 #include "term/out_json.h"
 #include "term/output.h"
-
-enum { DEFAULT_TOKENS = 64 };
+#include "bench/bench_options.h"
+#include "model/engine.h"
+#include "options/table.h"
 
 struct whole {
     const struct options *o;
@@ -35,29 +36,30 @@ struct whole {
 
 static int check(const struct options *o)
 {
+    const struct bench_options *b = o->bench;
     const struct {
         const char *name;
         bool given;
-    } tests[] = {{"-p", o->n_prompt != NULL},
-                 {"-n", o->n_gen != NULL},
-                 {"-d", o->n_depth != NULL},
-                 {"-pg", o->n_pair != NULL},
-                 {"-npl", o->n_parallel != NULL},
-                 {"-r", o->repetitions != 0},
-                 {"--plot", o->plot != NULL},
-                 {"--compare", o->compare != NULL},
-                 {"--profile", o->profile},
-                 {"-fa", o->flash != NULL},
-                 {"list for -t", o->thread_list && strchr(o->thread_list, ',')},
-                 {"list for -ub", o->chunk_list && strchr(o->chunk_list, ',')}};
+    } tests[] = {{"-p", given(o, &b->n_prompt)},
+                 {"-n", given(o, &b->n_gen)},
+                 {"-d", given(o, &b->n_depth)},
+                 {"-pg", b->n_pair != NULL},
+                 {"-npl", given(o, &b->n_parallel)},
+                 {"-r", given(o, &b->repetitions)},
+                 {"--plot", b->plot != NULL},
+                 {"--compare", b->compare != NULL},
+                 {"--profile", b->profile},
+                 {"-fa", b->flash != NULL},
+                 {"list for -t", strchr(b->thread_list, ',') != NULL},
+                 {"list for -ub", strchr(b->chunk_list, ',') != NULL}};
 
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         if (tests[i].given)
             return fail(USAGE, "bench: --prompt times whole generations and takes no %s", tests[i].name);
-    if (o->output && strcmp(o->output, "md") != 0 && strcmp(o->output, "json") != 0)
+    if (!is_choice("md|json", b->output))
         return fail(USAGE, "bench: --prompt gives one object, so -o must be md or json");
-    if (o->json && o->output && strcmp(o->output, "json") != 0)
-        return fail(USAGE, "bench: --json and -o %s contradict each other", o->output);
+    if (o->json && given(o, &o->bench->output) && strcmp(o->bench->output, "json") != 0)
+        return fail(USAGE, "bench: --json and -o %s contradict each other", o->bench->output);
     return DONE;
 }
 
@@ -75,7 +77,7 @@ static int open_whole(struct whole *w)
     conversation_free(&talk);
     if (code != DONE)
         return code;
-    w->most = w->o->predict > 0 ? w->o->predict : DEFAULT_TOKENS;
+    w->most = w->o->bench->predict;
     if (w->prompt.n >= w->info.max_context)
         return fail_as(FAILED, CARAT_E_CONTEXT, "the prompt has %d tokens and the model %d positions",
                        w->prompt.n, w->info.max_context);
@@ -83,8 +85,8 @@ static int open_whole(struct whole *w)
         w->most = w->info.max_context - w->prompt.n;
     engine_options(&options, w->o);
     options.context = w->prompt.n + w->most;
-    options.threads = w->o->thread_list ? atoi(w->o->thread_list) : 0; /* one number, as checked */
-    options.chunk = w->o->chunk_list ? atoi(w->o->chunk_list) : 0;
+    options.threads = atoi(w->o->bench->thread_list); /* one number, as checked */
+    options.chunk = atoi(w->o->bench->chunk_list);
     if ((code = fit_engine(&options, w->model, w->o)) != DONE)
         return code;
     if (carat_plan_engine(w->model, &options, &w->plan, &err) != CARAT_OK)
@@ -228,14 +230,14 @@ int bench_whole(const struct options *o)
     struct whole w = {.o = o,
                       .info.size = sizeof w.info,
                       .plan.size = sizeof w.plan,
-                      .warmup = o->warmup < 0 ? 1 : o->warmup,
-                      .iterations = o->iterations ? o->iterations : 3,
-                      .quiet = o->json || (o->output && strcmp(o->output, "json") == 0) ||
-                               (o->bench_json && strcmp(o->bench_json, "-") == 0)};
+                      .warmup = o->bench->warmup,
+                      .iterations = o->bench->iterations,
+                      .quiet = o->json || strcmp(o->bench->output, "json") == 0 ||
+                               (o->bench->bench_json && strcmp(o->bench->bench_json, "-") == 0)};
     int code = check(o);
 
-    if (code == DONE && o->bench_json && strcmp(o->bench_json, "-") != 0)
-        code = save_open(&w.file, o->bench_json);
+    if (code == DONE && o->bench->bench_json && strcmp(o->bench->bench_json, "-") != 0)
+        code = save_open(&w.file, o->bench->bench_json);
     if (code == DONE) {
         interrupt_install();
         code = open_whole(&w);

@@ -12,20 +12,22 @@
 #include "model/model.h"
 #include "term/interrupt.h"
 #include "term/size.h"
+#include "bench/bench_options.h"
+#include "prompt/prompt.h"
 
-enum { DEFAULT_IDS = 32, DEFAULT_STEPS = 32, DEFAULT_RUNS = 3 };
+enum { DEFAULT_IDS = 32, DEFAULT_RUNS = 3 };
 
 /* ---- options ---- */
 
 static int check_heads(const struct options *o)
 {
-    const struct bench_refusal own[] = {{"-p", o->n_prompt != NULL},
-                                        {"-n", o->n_gen != NULL},
-                                        {"-d", o->n_depth != NULL},
-                                        {"-npl", o->n_parallel != NULL},
-                                        {"--audit", o->audit > 0},
-                                        {"--min-recall", o->min_recall >= 0},
-                                        {"--draft-right", o->draft_right >= 0},
+    const struct bench_refusal own[] = {{"-p", given(o, &o->bench->n_prompt)},
+                                        {"-n", given(o, &o->bench->n_gen)},
+                                        {"-d", given(o, &o->bench->n_depth)},
+                                        {"-npl", given(o, &o->bench->n_parallel)},
+                                        {"--audit", o->head->audit > 0},
+                                        {"--min-recall", given(o, &o->head->min_recall)},
+                                        {"--draft-right", o->bench->draft_right >= 0},
                                         {NULL, false}};
 
     return bench_check_alone(o, own, "bench lm-head", "takes no", NULL);
@@ -35,9 +37,9 @@ static int read_heads_ids(struct heads *h)
 {
     const int max = h->info.max_context;
     carat_tokens given = {0};
-    int code = h->o->ids ? read_ids(h->o->ids, "--ids", &given) : DONE;
+    int code = h->o->prompt->ids ? read_ids(h->o->prompt->ids, "--ids", &given) : DONE;
 
-    h->n_ids = code == DONE && h->o->ids ? given.n : DEFAULT_IDS;
+    h->n_ids = code == DONE && h->o->prompt->ids ? given.n : DEFAULT_IDS;
     if (code == DONE && h->n_ids + h->n_steps > max)
         code = fail_as(FAILED, CARAT_E_CONTEXT,
                        "bench lm-head: %d ids and %d steps are more than the %d positions of the model",
@@ -49,7 +51,7 @@ static int read_heads_ids(struct heads *h)
     h->truth.ids = calloc((size_t)h->n_ids + (size_t)h->n_steps, sizeof *h->truth.ids);
     if (code == DONE && !h->truth.ids)
         code = fail_memory();
-    if (code == DONE && h->o->ids)
+    if (code == DONE && h->o->prompt->ids)
         memcpy(h->truth.ids, given.ids, (size_t)given.n * sizeof *given.ids);
     else if (code == DONE)
         bench_fill_ids(h->truth.ids, h->n_ids, &h->info, 1);
@@ -75,7 +77,7 @@ static struct head_row *add_row(struct heads *h, carat_head strategy, int k, int
     row->head = (carat_head_stats){.size = sizeof row->head, .reason = "", .fallback = ""};
     carat_head_options_default(&row->options);
     row->options.strategy = strategy;
-    row->options.tile = h->o->lm_tile;
+    row->options.tile = h->o->head->lm_tile;
     snprintf(row->name, sizeof row->name, "%s", carat_head_name(strategy));
     h->n++;
     return row;
@@ -83,26 +85,26 @@ static struct head_row *add_row(struct heads *h, carat_head strategy, int k, int
 
 static bool is_asked_for(const struct heads *h, carat_head strategy)
 {
-    const char *asked = h->o->lm_head;
+    const char *const *asked = &h->o->head->lm_head;
 
-    return !asked || strcmp(asked, carat_head_name(strategy)) == 0;
+    return !given(h->o, asked) || strcmp(*asked, carat_head_name(strategy)) == 0;
 }
 
 static void add_tiles_row(struct heads *h, carat_head strategy, carat_head_quant quant, int capacity,
                           int list)
 {
     struct head_row *row = add_row(h, strategy, h->k, (int)strategy * 8 + (int)quant);
-    const bool bytes = capacity && h->o->lm_capacity.bytes;
+    const bool bytes = capacity && h->o->head->lm_capacity.bytes;
     char text[24], size[SIZE_TEXT], cap[48] = "", few[32] = "";
 
     if (!row)
         return;
     row->options.quant = quant;
     row->options.capacity = bytes ? 0 : capacity;
-    row->options.capacity_bytes = bytes ? (size_t)h->o->lm_capacity.n : 0;
+    row->options.capacity_bytes = bytes ? (size_t)h->o->head->lm_capacity.n : 0;
     row->options.shortlist_tiles = list;
     if (bytes)
-        snprintf(cap, sizeof cap, " of %s", size_text(size, (double)h->o->lm_capacity.n));
+        snprintf(cap, sizeof cap, " of %s", size_text(size, (double)h->o->head->lm_capacity.n));
     else if (capacity)
         snprintf(cap, sizeof cap, " of %d", capacity);
     if (list)
@@ -115,9 +117,9 @@ static void add_tiles_row(struct heads *h, carat_head strategy, carat_head_quant
 static void add_lists(struct heads *h, carat_head strategy, carat_head_quant quant, int capacity, int tiles)
 {
     static const int lists[] = {0, 8, 16, 24, 32};
-    const int asked = h->o->lm_shortlist, most = capacity && capacity < tiles ? capacity : tiles - 1;
+    const int asked = h->o->head->lm_shortlist, most = capacity && capacity < tiles ? capacity : tiles - 1;
 
-    if (asked >= 0) {
+    if (given(h->o, &h->o->head->lm_shortlist)) {
         add_tiles_row(h, strategy, quant, capacity, asked);
         return;
     }
@@ -130,9 +132,9 @@ static void add_capacities(struct heads *h, carat_head_quant quant, int tiles)
 {
     const int some[] = {0, tiles / 2, 32, 8};
 
-    if (h->o->lm_capacity.n) {
-        add_lists(h, CARAT_HEAD_LAZY, quant, h->o->lm_capacity.bytes ? tiles : (int)h->o->lm_capacity.n,
-                  tiles);
+    if (h->o->head->lm_capacity.n) {
+        add_lists(h, CARAT_HEAD_LAZY, quant,
+                  h->o->head->lm_capacity.bytes ? tiles : (int)h->o->head->lm_capacity.n, tiles);
         return;
     }
     for (int i = 0; i < 4; i++)
@@ -143,7 +145,8 @@ static void add_capacities(struct heads *h, carat_head_quant quant, int tiles)
 static void add_tiles(struct heads *h, int tiles)
 {
     for (int quant = CARAT_QUANT_NATIVE; quant <= CARAT_QUANT_TENSOR; quant++) {
-        if (h->o->lm_quant && quant_of_name(h->o->lm_quant) != (carat_head_quant)quant)
+        if (given(h->o, &h->o->head->lm_quant) &&
+            quant_of_name(h->o->head->lm_quant) != (carat_head_quant)quant)
             continue;
         if (is_asked_for(h, CARAT_HEAD_PRELOAD))
             add_lists(h, CARAT_HEAD_PRELOAD, (carat_head_quant)quant, 0, tiles);
@@ -166,7 +169,9 @@ static void add_prompt(struct heads *h, bool logits)
 static void plan_heads(struct heads *h)
 {
     static const int bests[] = {1, 16, HEAD_K};
-    const int tile = h->o->lm_tile ? h->o->lm_tile : h->info.n_vocab < 2624 ? h->info.n_vocab : 2624;
+    const int tile = h->o->head->lm_tile      ? h->o->head->lm_tile
+                     : h->info.n_vocab < 2624 ? h->info.n_vocab
+                                              : 2624;
     struct head_row *row = add_row(h, CARAT_HEAD_DENSE, h->k, 0);
 
     add_prompt(h, false);
@@ -177,17 +182,16 @@ static void plan_heads(struct heads *h)
     if (is_asked_for(h, CARAT_HEAD_AUTO))
         add_row(h, CARAT_HEAD_AUTO, h->k, 2);
     add_tiles(h, (h->info.n_vocab + tile - 1) / tile);
-    if (is_asked_for(h, CARAT_HEAD_SHORTLIST) && h->o->lm_head)
-        add_tiles_row(h, CARAT_HEAD_SHORTLIST,
-                      h->o->lm_quant ? quant_of_name(h->o->lm_quant) : CARAT_QUANT_NATIVE,
-                      (int)h->o->lm_capacity.n, h->o->lm_shortlist > 0 ? h->o->lm_shortlist : 0);
+    if (is_asked_for(h, CARAT_HEAD_SHORTLIST) && given(h->o, &h->o->head->lm_head))
+        add_tiles_row(h, CARAT_HEAD_SHORTLIST, quant_of_name(h->o->head->lm_quant),
+                      (int)h->o->head->lm_capacity.n, h->o->head->lm_shortlist);
 }
 
 /* ---- an older result ---- */
 
 static int match_older(struct heads *h)
 {
-    const char *name = input_name(h->o->compare);
+    const char *name = input_name(h->o->bench->compare);
     bool memory = true;
     int found = 0;
 
@@ -231,7 +235,7 @@ static int judge_rows(struct heads *h)
         slower++;
     }
     return slower ? fail(CHECK_FAILED, "bench lm-head: slower than in %s, beyond the noise: %s",
-                         input_name(h->o->compare), names)
+                         input_name(h->o->bench->compare), names)
                   : DONE;
 }
 
@@ -242,8 +246,8 @@ static int open_heads(struct heads *h)
     carat_error err;
     int code = open_packed(&h->dense.model, h->o);
 
-    if (code == DONE && h->o->spectrum)
-        code = head_spectrum(&h->dense.model, &h->memory, &h->n_memory, h->o->spectrum);
+    if (code == DONE && h->o->bench->spectrum)
+        code = head_spectrum(&h->dense.model, &h->memory, &h->n_memory, h->o->bench->spectrum);
     if (code != DONE)
         return code;
     if (carat_model_get_info(h->dense.model, &h->info, &err) != CARAT_OK ||
@@ -254,8 +258,8 @@ static int open_heads(struct heads *h)
     if ((code = read_heads_ids(h)) != DONE)
         return code;
     plan_heads(h);
-    if (h->o->compare)
-        code = older_read(h->o->compare, &h->older);
+    if (h->o->bench->compare)
+        code = older_read(h->o->bench->compare, &h->older);
     if (code == DONE && h->older)
         code = match_older(h);
     return code;
@@ -297,9 +301,9 @@ int bench_head(const struct options *o)
         h->info.size = sizeof h->info;
         h->plan.size = sizeof h->plan;
         h->host.size = sizeof h->host;
-        h->n_steps = o->steps ? o->steps : DEFAULT_STEPS;
-        h->runs = o->repetitions ? o->repetitions : DEFAULT_RUNS;
-        h->format = o->output ? o->output : o->json ? "json" : "md";
+        h->n_steps = o->bench->steps;
+        h->runs = given(o, &o->bench->repetitions) ? o->bench->repetitions : DEFAULT_RUNS;
+        h->format = o->json ? "json" : o->bench->output;
         interrupt_install();
         code = open_heads(h);
     }

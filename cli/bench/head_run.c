@@ -12,6 +12,8 @@
 #include "model/model.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
+#include "model/engine.h"
+#include "bench/bench_options.h"
 
 /* ---- set-up ---- */
 
@@ -52,8 +54,8 @@ static int create_head(struct heads *h, struct head_seat *seat, struct head_row 
 
     engine_options(&options, h->o);
     options.context = h->n_ids + h->n_steps;
-    options.threads = h->o->thread_list ? atoi(h->o->thread_list) : 0; /* one number, as checked */
-    options.chunk = h->o->chunk_list ? atoi(h->o->chunk_list) : 0;
+    options.threads = atoi(h->o->bench->thread_list); /* one number, as checked */
+    options.chunk = atoi(h->o->bench->chunk_list);
     options.head = &row->options;
     options.progress = stop_quietly;
     if ((code = fit_engine(&options, seat->model, h->o)) != DONE)
@@ -72,11 +74,13 @@ static int create_head(struct heads *h, struct head_seat *seat, struct head_row 
 static int set_up(struct heads *h, struct head_row *row, bool cached, bool fills, double *spent)
 {
     struct options o = *h->o;
+    struct open_options open = *o.open;
     double start;
     int code;
 
     head_seat_close(&h->seat);
-    o.no_cache = !cached || h->o->no_cache;
+    open.no_cache = !cached || open.no_cache;
+    o.open = &open;
     start = seconds();
     if (h->memory)
         code = head_spectrum_open(&h->seat.model, h->memory, h->n_memory);
@@ -146,9 +150,9 @@ static int begin_run(const struct heads *h, struct head_seat *seat, const carat_
 {
     int code = begin_session(seat, sampling);
 
-    return code == DONE
-               ? evaluate_ids(seat->engine, seat->session, h->truth.ids, h->n_ids - 1, h->o->prefill_logits)
-               : code;
+    return code == DONE ? evaluate_ids(seat->engine, seat->session, h->truth.ids, h->n_ids - 1,
+                                       h->o->bench->prefill_logits)
+                        : code;
 }
 
 static int take_step(const struct heads *h, const struct head_seat *seat, int i,

@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "term/out_json.h"
 #include "term/output.h"
+#include "bench/bench_options.h"
 
 static const struct head_row *dense_of(const struct heads *h)
 {
@@ -87,8 +88,9 @@ void heads_tell_begin(struct heads *h)
     if (strcmp(h->format, "md") != 0)
         return;
     out_print("%s%s%s: %d steps behind %d ids, %d runs; a head of %d ids",
-              h->o->spectrum ? h->o->spectrum : "", h->o->spectrum ? ", a random model like " : "",
-              model_name(h->o->model), h->n_steps, h->n_ids, h->runs, h->info.n_vocab);
+              h->o->bench->spectrum ? h->o->bench->spectrum : "",
+              h->o->bench->spectrum ? ", a random model like " : "", model_name(h->o->model), h->n_steps,
+              h->n_ids, h->runs, h->info.n_vocab);
     out_print("\n%s, %s, %d threads, %s cache, carat %s\n\n", h->host.cpu, h->plan.isa, h->plan.threads,
               h->plan.kv, carat_version());
     table_begin(t, speed_titles);

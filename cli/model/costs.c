@@ -3,6 +3,7 @@
  * models, the one kept last first. A table is taken only if it is of this very processor, build, model and
  * settings, and if every number of it is one that a pass can have; else it is as if it were not there. */
 #include "model/costs.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ bool costs_place(struct costs *c, const carat_model *model, const carat_engine_o
     *c = (struct costs){.settings = ""};
     cache_find(&c->cache);
     /* where no packed file says the hash, every weight would be read for it */
-    if (o->no_cache || !*c->cache.path || carat_model_get_info(model, &info, NULL) != CARAT_OK ||
+    if (o->open->no_cache || !*c->cache.path || carat_model_get_info(model, &info, NULL) != CARAT_OK ||
         !*info.content || carat_get_host(&host, NULL) != CARAT_OK)
         return false;
     snprintf(c->content, sizeof c->content, "%s", info.content);

@@ -8,18 +8,23 @@
 #include "carat_generate.h"
 #include "options/options.h"
 
-/* Is the word another program's value for this option, which means one of its own? */
-bool head_is_foreign(const struct option *option, const char *word);
+struct head_options {
+    const char *lm_head, *lm_quant, *weight_quant;
+    struct amount lm_capacity;
+    int lm_tile, lm_shortlist, audit;
+    double min_recall;
+};
+
 /* Makes one spelling of several, and refuses options that contradict each other; notes what other programs'
  * words mean here. Before a model is opened; an exit code. */
 int settle_head(struct options *o);
 /* What the options ask for, until the next call; NULL when they ask for nothing. */
-const carat_head_options *head_options(const struct options *o);
+const carat_head_options *head_asked(const struct options *o);
 /* By the names of the library. */
 carat_head head_of_name(const char *name);
 carat_head_quant quant_of_name(const char *name);
 const char *quant_name(carat_head_quant quant);
-/* decode_check.c: an exact head gives what dense gives; else a message, and the exit code of a failed
+/* head_check.c: an exact head gives what dense gives; else a message, and the exit code of a failed
  * check. */
 int check_audits(const carat_head_stats *head);
 

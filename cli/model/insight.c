@@ -9,6 +9,7 @@
 #include "model/costs.h"
 #include "model/lookup.h"
 #include "term/out_json.h"
+#include "model/engine.h"
 
 /* Passes of a run below which it has learned nothing about costs. */
 enum { ENOUGH_PASSES = 16 };
@@ -53,7 +54,7 @@ static const char *lookup_text(const struct options *o)
     carat_generation_options_default(&g);
 
     lookup_options(&g, o);
-    return o->naive ? "off: every token is evaluated anew" : texts[g.lookup];
+    return o->engine->naive ? "off: every token is evaluated anew" : texts[g.lookup];
 }
 
 /* "key: value", or a member of the object; settings with their origin. */
@@ -81,7 +82,7 @@ int insight_engine(struct insight *i, const carat_engine *engine)
 {
     carat_error err;
 
-    if (!i->o->explain_plan)
+    if (!i->o->insight->explain_plan)
         return DONE;
     if (i->o->json && !(i->plan = json_object()))
         return fail_memory();
@@ -107,7 +108,7 @@ static void keep_costs(const struct insight *i, carat_engine *engine)
 void insight_end(const struct insight *i, carat_engine *engine, const carat_generation_info *generation)
 {
     keep_costs(i, engine);
-    if (i->o->stats && !i->o->json)
+    if (i->o->insight->stats && !i->o->json)
         stats_print(engine, generation);
 }
 
@@ -116,7 +117,7 @@ void insight_json(const struct insight *i, carat_engine *engine, const carat_gen
 {
     if (object && i->plan)
         json_object_set(object, "plan", i->plan);
-    if (object && i->o->stats)
+    if (object && i->o->insight->stats)
         json_object_set_new(object, "stats", stats_json(engine, generation));
 }
 

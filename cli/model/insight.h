@@ -11,6 +11,10 @@
 #include "model/phases.h"
 #include "options/options.h"
 
+struct insight_options {
+    bool explain_plan, stats;
+};
+
 struct insight {
     const struct options *o;
     struct phases phases;

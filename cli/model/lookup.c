@@ -2,6 +2,7 @@
 /* lookup.c: see lookup.h. llama.cpp's names mean what carat's own do: of its kinds of drafts carat has those
  * that come from the text itself. */
 #include "model/lookup.h"
+#include "model/engine.h"
 
 #include <string.h>
 
@@ -13,50 +14,57 @@ static bool says(const char *option, const char *word)
 /* Of the two options, and a --draft-max of 0. */
 static carat_lookup lookup_of(const struct options *o)
 {
-    if (o->draft_max == 0 || says(o->lookup, "off") || says(o->spec_type, "none"))
+    if (o->lookup->draft_max == 0 || says(o->lookup->lookup, "off") || says(o->lookup->spec_type, "none"))
         return CARAT_LOOKUP_OFF;
-    return says(o->lookup, "on") || (o->spec_type && !o->lookup) ? CARAT_LOOKUP_ON : CARAT_LOOKUP_AUTO;
+    return says(o->lookup->lookup, "on") || (o->lookup->spec_type && !given(o, &o->lookup->lookup))
+               ? CARAT_LOOKUP_ON
+               : CARAT_LOOKUP_AUTO;
 }
 
 static int most_of(const struct options *o)
 {
-    return o->draft_max < 0 || o->draft_max > CARAT_MOST_DRAFT ? CARAT_MOST_DRAFT : o->draft_max;
+    return o->lookup->draft_max > CARAT_MOST_DRAFT ? CARAT_MOST_DRAFT : o->lookup->draft_max;
 }
 
 /* Ids of a draft that a pass verifies, beside the one before them. */
 static int most_verified(const struct options *o)
 {
-    return o->chunk > 0 && o->chunk <= CARAT_MOST_DRAFT ? o->chunk - 1 : CARAT_MOST_DRAFT;
+    return o->engine->chunk > 0 && o->engine->chunk <= CARAT_MOST_DRAFT ? o->engine->chunk - 1
+                                                                        : CARAT_MOST_DRAFT;
 }
 
 int check_lookup(const struct options *o)
 {
-    const char *verb = verb_texts[o->verb].name;
+    const char *verb = o->verb->name;
     bool off = lookup_of(o) == CARAT_LOOKUP_OFF;
-    const char *on = says(o->lookup, "on") ? "--lookup on" : o->spec_type ? "--spec-type" : "--lookup on";
+    const char *on = says(o->lookup->lookup, "on") ? "--lookup on"
+                     : o->lookup->spec_type        ? "--spec-type"
+                                                   : "--lookup on";
 
-    if (o->naive && (says(o->lookup, "on") || (o->spec_type && !says(o->spec_type, "none"))))
+    if (o->engine->naive &&
+        (says(o->lookup->lookup, "on") || (o->lookup->spec_type && !says(o->lookup->spec_type, "none"))))
         return fail(USAGE, "%s: --naive evaluates every token anew, and has no use for %s", verb, on);
-    if (o->lookup && o->spec_type && says(o->lookup, "off") != says(o->spec_type, "none"))
-        return fail(USAGE, "%s: --lookup %s and --spec-type %s contradict each other", verb, o->lookup,
-                    o->spec_type);
-    if (says(o->lookup, "on") && o->draft_max == 0)
+    if (given(o, &o->lookup->lookup) && o->lookup->spec_type &&
+        says(o->lookup->lookup, "off") != says(o->lookup->spec_type, "none"))
+        return fail(USAGE, "%s: --lookup %s and --spec-type %s contradict each other", verb,
+                    o->lookup->lookup, o->lookup->spec_type);
+    if (says(o->lookup->lookup, "on") && o->lookup->draft_max == 0)
         return fail(USAGE, "%s: --lookup on and --draft-max 0 contradict each other", verb);
-    if (!off && o->draft_min > most_of(o))
+    if (!off && o->lookup->draft_min > most_of(o))
         return fail(USAGE,
                     "%s: --draft-min is %d, expected at most --draft-max, or the %d ids that a pass verifies",
-                    verb, o->draft_min, most_of(o));
-    if (!off && o->draft_max > most_verified(o))
-        note("--draft-max %d: a pass verifies %d ids of a draft, so that is the most", o->draft_max,
+                    verb, o->lookup->draft_min, most_of(o));
+    if (!off && given(o, &o->lookup->draft_max) && o->lookup->draft_max > most_verified(o))
+        note("--draft-max %d: a pass verifies %d ids of a draft, so that is the most", o->lookup->draft_max,
              most_verified(o));
     return DONE;
 }
 
 void lookup_options(carat_generation_options *g, const struct options *o)
 {
-    g->lookup = o->naive ? CARAT_LOOKUP_OFF : lookup_of(o);
+    g->lookup = o->engine->naive ? CARAT_LOOKUP_OFF : lookup_of(o);
     g->draft_max = most_of(o);
-    g->draft_min = o->draft_min;
+    g->draft_min = o->lookup->draft_min;
     if (g->lookup == CARAT_LOOKUP_OFF)
         g->draft_max = g->draft_min = 0;
 }

@@ -9,6 +9,12 @@
 #include "model/remark.h"
 #include "options/options.h"
 
+/* Drafts from the text itself: on, off, auto; llama.cpp's kinds. */
+struct lookup_options {
+    const char *lookup, *spec_type;
+    int draft_max, draft_min; /* ids of a draft; draft_max 0: none */
+};
+
 /* Are --lookup, --spec-type, --draft-max, --draft-min and --naive of one mind? Notes what is cut to what a
  * pass can verify. Before a model is opened; an exit code. */
 int check_lookup(const struct options *o);

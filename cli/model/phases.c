@@ -20,6 +20,7 @@
 #include "carat_tools.h"
 #include "term/exit.h"
 #include "term/message.h"
+#include "model/engine.h"
 
 #define NAME "carat.json"
 enum { MOST_FILE = 64 << 10, MOST_CHUNK = 1 << 20, MOST_THREADS = 256, MOST_REVISION = 128 };
@@ -163,7 +164,7 @@ static int read_file(struct phases *p, int fd)
 int phases_read(struct phases *p, const struct options *o)
 {
     *p = (struct phases){.o = o};
-    bool looks = !o->no_profile && place_file(p, o->model);
+    bool looks = !o->engine->no_profile && place_file(p, o->model);
     int fd = looks ? open(p->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 
     if (looks && fd < 0 && errno != ENOENT && errno != ENOTDIR)
@@ -193,15 +194,17 @@ void phases_apply(const struct phases *p, carat_engine_options *e)
     const struct phase_settings *prefill = &p->file[PREFILL_PHASE], *decode = &p->file[DECODE_PHASE];
     const struct options *o = p->o;
 
-    e->threads = o->threads_batch ? o->threads_batch : o->threads ? o->threads : prefill->threads;
-    e->decode_threads = o->threads ? o->threads : decode->threads;
-    if (o->threads_batch && !e->decode_threads)
+    e->threads = o->engine->threads_batch ? o->engine->threads_batch
+                 : o->engine->threads     ? o->engine->threads
+                                          : prefill->threads;
+    e->decode_threads = o->engine->threads ? o->engine->threads : decode->threads;
+    if (o->engine->threads_batch && !e->decode_threads)
         e->decode_threads = default_threads();
-    if (!o->chunk) {
+    if (!o->engine->chunk) {
         e->chunk = prefill->chunk;
         e->decode_chunk = decode->chunk;
     }
-    if (!o->isa) {
+    if (!o->engine->isa) {
         e->isa = *prefill->isa ? prefill->isa : NULL;
         e->decode_isa = *decode->isa ? decode->isa : NULL;
     }
@@ -219,8 +222,10 @@ const char *phases_origin(const struct phases *p, const char *key)
     const struct phase_settings *own = &p->file[phase], *prefill = &p->file[PREFILL_PHASE];
     const struct options *o = p->o;
     bool threads = strcmp(dot, ".threads") == 0, chunk = strcmp(dot, ".chunk") == 0;
-    bool batch = o->threads_batch != 0;
-    if (threads ? o->threads || (batch && phase == PREFILL_PHASE) : chunk ? o->chunk != 0 : o->isa != NULL)
+    bool batch = o->engine->threads_batch != 0;
+    if (threads ? o->engine->threads || (batch && phase == PREFILL_PHASE)
+        : chunk ? o->engine->chunk != 0
+                : o->engine->isa != NULL)
         return "option";
     if (threads ? own->threads : chunk ? own->chunk : *own->isa)
         return NAME;

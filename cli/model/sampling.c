@@ -10,6 +10,7 @@
 
 #include "term/exit.h"
 #include "term/message.h"
+#include "options/table.h"
 
 /* ---- --samplers ---- */
 
@@ -47,22 +48,22 @@ static int add_link(carat_link *links, int *n, int link, const char *option, con
 /* Names between semicolons, or letters. */
 static int read_links(const struct options *o, carat_link links[CARAT_LINKS], int *n)
 {
-    const char *at = o->samplers ? o->samplers : o->sampling_seq;
-    const char *option = o->samplers ? "--samplers" : "--sampling-seq";
+    const char *at = o->draw->samplers ? o->draw->samplers : o->draw->sampling_seq;
+    const char *option = o->draw->samplers ? "--samplers" : "--sampling-seq";
     int code = DONE;
 
     *n = 0;
     while (at && code == DONE) {
-        int length = o->samplers ? (int)strcspn(at, ";") : *at != 0, link = 0;
+        int length = o->draw->samplers ? (int)strcspn(at, ";") : *at != 0, link = 0;
         char word[24];
         snprintf(word, sizeof word, "%.*s", length, at);
         for (; link < CARAT_LINKS; link++)
-            if (o->samplers ? *word && is_choice(spellings[link].names, word)
-                            : *word == spellings[link].letter)
+            if (o->draw->samplers ? *word && is_choice(spellings[link].names, word)
+                                  : *word == spellings[link].letter)
                 break;
         code = add_link(links, n, link, option, at, length);
         at += length;
-        at = o->samplers ? (*at ? at + 1 : NULL) : *at ? at : NULL;
+        at = o->draw->samplers ? (*at ? at + 1 : NULL) : *at ? at : NULL;
     }
     return code;
 }
@@ -73,8 +74,8 @@ static int read_links(const struct options *o, carat_link links[CARAT_LINKS], in
 static int read_biases(const struct options *o, carat_bias biases[CARAT_MOST_BIASES], int *n)
 {
     *n = 0;
-    for (int i = 0; i < o->logit_bias.n; i++)
-        for (const char *at = o->logit_bias.text[i];; at++) {
+    for (int i = 0; i < o->draw->logit_bias.n; i++)
+        for (const char *at = o->draw->logit_bias.text[i];; at++) {
             char *end, *sign;
             errno = 0;
             long id = strtol(at, &sign, 10);
@@ -126,52 +127,44 @@ static int read_breakers(struct sampling *to, const carat_model *model, const st
     int code = DONE;
 
     to->chain.n_dry_breakers = 0;
-    if (o->dry_breaker.n == 0)
+    if (o->draw->dry_breaker.n == 0)
         for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
             code = add_breaker(to, model, usual[i], true);
-    for (int i = 0; i < o->dry_breaker.n && code == DONE; i++)
-        if (strcmp(o->dry_breaker.text[i], "none") != 0)
-            code = add_breaker(to, model, o->dry_breaker.text[i], false);
+    for (int i = 0; i < o->draw->dry_breaker.n && code == DONE; i++)
+        if (strcmp(o->draw->dry_breaker.text[i], "none") != 0)
+            code = add_breaker(to, model, o->draw->dry_breaker.text[i], false);
     to->chain.dry_breakers = to->breakers;
     return code;
 }
 
 /* ---- all of it ---- */
 
-static void take_real(float *to, double value, bool *given)
-{
-    if (isnan(value))
-        return;
-    *to = (float)value;
-    *given = true;
-}
-
-static void take_int(int *to, int value, bool *given)
-{
-    if (value == NOT_GIVEN)
-        return;
-    *to = value;
-    *given = true;
-}
-
 /* True when an option turns to the chain. */
 static bool take_chain(carat_chain *c, const struct options *o)
 {
-    bool given = o->samplers || o->sampling_seq || o->logit_bias.n || o->dry_breaker.n;
+    const struct draw_options *d = o->draw;
+    const void *const of_chain[] = {&d->samplers,           &d->sampling_seq,    &d->logit_bias,
+                                    &d->dry_breaker,        &d->repeat_penalty,  &d->frequency_penalty,
+                                    &d->presence_penalty,   &d->repeat_last_n,   &d->dry_multiplier,
+                                    &d->dry_base,           &d->typical,         &d->dry_allowed_length,
+                                    &d->dry_penalty_last_n, &d->xtc_probability, &d->xtc_threshold};
 
     carat_chain_default(c);
-    take_real(&c->repeat_penalty, o->repeat_penalty, &given);
-    take_real(&c->frequency_penalty, o->frequency_penalty, &given);
-    take_real(&c->presence_penalty, o->presence_penalty, &given);
-    take_int(&c->repeat_last_n, o->repeat_last_n, &given);
-    take_real(&c->dry_multiplier, o->dry_multiplier, &given);
-    take_real(&c->dry_base, o->dry_base, &given);
-    take_int(&c->dry_allowed_length, o->dry_allowed_length, &given);
-    take_int(&c->dry_penalty_last_n, o->dry_penalty_last_n, &given);
-    take_real(&c->typical_p, o->typical, &given);
-    take_real(&c->xtc_probability, o->xtc_probability, &given);
-    take_real(&c->xtc_threshold, o->xtc_threshold, &given);
-    return given;
+    c->repeat_penalty = (float)d->repeat_penalty;
+    c->frequency_penalty = (float)d->frequency_penalty;
+    c->presence_penalty = (float)d->presence_penalty;
+    c->repeat_last_n = d->repeat_last_n;
+    c->dry_multiplier = (float)d->dry_multiplier;
+    c->dry_base = (float)d->dry_base;
+    c->dry_allowed_length = d->dry_allowed_length;
+    c->dry_penalty_last_n = d->dry_penalty_last_n;
+    c->typical_p = (float)d->typical;
+    c->xtc_probability = (float)d->xtc_probability;
+    c->xtc_threshold = (float)d->xtc_threshold;
+    for (size_t i = 0; i < sizeof of_chain / sizeof *of_chain; i++)
+        if (given(o, of_chain[i]))
+            return true;
+    return false;
 }
 
 int sampling_check(const struct options *o)
@@ -180,7 +173,7 @@ int sampling_check(const struct options *o)
     carat_bias biases[CARAT_MOST_BIASES];
     int n, code;
 
-    if (o->samplers && o->sampling_seq)
+    if (o->draw->samplers && o->draw->sampling_seq)
         return fail(USAGE, "--samplers and --sampling-seq say the same: give one of them");
     if ((code = read_links(o, links, &n)) != DONE)
         return code;
@@ -195,21 +188,21 @@ static int fill_sampling(struct sampling *to, const carat_model *model, const st
     int code;
 
     carat_sampling_default(model, &to->s);
-    if (o->temp >= 0)
-        to->s.temperature = (float)o->temp;
-    if (o->top_k >= 0)
-        to->s.top_k = o->top_k;
-    if (o->top_p >= 0)
-        to->s.top_p = (float)o->top_p;
-    if (o->min_p >= 0)
-        to->s.min_p = (float)o->min_p;
+    if (o->draw->temp >= 0)
+        to->s.temperature = (float)o->draw->temp;
+    if (o->draw->top_k >= 0)
+        to->s.top_k = o->draw->top_k;
+    if (o->draw->top_p >= 0)
+        to->s.top_p = (float)o->draw->top_p;
+    if (o->draw->min_p >= 0)
+        to->s.min_p = (float)o->draw->min_p;
     if (!take_chain(c, o))
         return DONE;
     to->s.chain = c;
     if ((code = read_links(o, to->links, &c->n_links)) != DONE ||
         (code = read_biases(o, to->biases, &c->n_biases)) != DONE)
         return code;
-    c->links = o->samplers || o->sampling_seq ? to->links : NULL;
+    c->links = o->draw->samplers || o->draw->sampling_seq ? to->links : NULL;
     c->biases = to->biases;
     if (carat_model_get_info(model, &info, &err) != CARAT_OK)
         return fail_status(&err);
@@ -239,8 +232,11 @@ int sampling_take(struct sampling *to, const carat_model *model, const struct op
 
 bool sampling_is_asked(const struct options *o)
 {
-    return o->temp >= 0 || o->top_k >= 0 || o->top_p >= 0 || o->min_p >= 0 || o->seed >= 0 || o->samplers ||
-           o->sampling_seq || !isnan(o->typical) || !isnan(o->xtc_probability);
+    const struct draw_options *d = o->draw;
+
+    return given(o, &d->temp) || given(o, &d->top_k) || given(o, &d->top_p) || given(o, &d->min_p) ||
+           (given(o, &d->seed) && d->seed >= 0) || d->samplers || d->sampling_seq || given(o, &d->typical) ||
+           given(o, &d->xtc_probability);
 }
 
 /* ---- what it says ---- */

@@ -9,6 +9,17 @@
 #include "carat_generate.h"
 #include "options/options.h"
 
+struct draw_options {
+    double temp, top_p, min_p; /* NAN: the model's */
+    int top_k;                 /* below 0: the model's */
+    int64_t seed;              /* below 0: random */
+    double repeat_penalty, frequency_penalty, presence_penalty, dry_multiplier, dry_base, typical,
+        xtc_probability, xtc_threshold;
+    int repeat_last_n, dry_allowed_length, dry_penalty_last_n;
+    const char *samplers, *sampling_seq;
+    struct texts logit_bias, dry_breaker;
+};
+
 struct sampling {
     carat_sampling s; /* s.chain is NULL, or points at chain */
     carat_chain chain;

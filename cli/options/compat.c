@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compat.c: options of llama.cpp and of other runners of Gemma that carat does not have. Those that cannot
  * change the text are accepted, so that commands that people have written keep working; those that would
- * change it are refused by name, never ignored. Options that mean the same in both programs are in
- * option_table.c. */
+ * change it are refused by name, never ignored. Options that mean the same in both programs are
+ * rows of the table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "carat.h"
-#include "carat_tools.h"
-#include "options/options.h"
+#include "options/compat.h"
+#include "options/table.h"
 #include "term/exit.h"
 #include "term/message.h"
 
@@ -168,24 +167,5 @@ int foreign_take(const struct foreign *f, const char *verb, const char *name, co
     if (f->refusal && !neutral)
         return fail(USAGE, "%s: %s%s%.40s is not supported: %s", verb, name, f->neutral ? " " : "",
                     f->neutral ? value : "", f->refusal);
-    return DONE;
-}
-
-int settle_cache_types(struct options *o, const char *verb)
-{
-    const char *k = o->cache_k, *v = o->cache_v;
-
-    if (!k && !v)
-        return DONE;
-    if (!k || !v || strcmp(k, v) != 0)
-        return fail(USAGE,
-                    "%s: -ctk and -ctv have to be given together and equal: carat keeps keys and values in "
-                    "one type",
-                    verb);
-    if (strcmp(k, "q8_0") == 0) /* the same idea: int8, and one f16 for 32 */
-        k = carat_kv_name(CARAT_KV_Q8);
-    if (o->kv && strcmp(o->kv, k) != 0)
-        return fail(USAGE, "%s: --kv %s and -ctk %s contradict each other", verb, o->kv, k);
-    o->kv = k;
     return DONE;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* completion.c: `carat completion`: scripts for bash, zsh and fish, made of the tables of option_table.c.
+/* completion.c: `carat completion`: scripts for bash, zsh and fish, made of the tables of verbs and options.
  * After the verb, they offer its options; after an option, its words or files; else what the verb's first
  * argument may be. Where neither words nor files fit, they offer nothing. */
 #include "options/completion.h"
 
 #include <string.h>
 
-#include "options/options.h"
+#include "options/table.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/output.h"
@@ -14,8 +14,9 @@
 /* "a|b|c" as words between spaces; other text up to its first space. */
 static const char *words(char *out, size_t capacity, const char *choices)
 {
-    size_t n = strcspn(choices, " ");
+    size_t n = strcspn(choices, " "), shown = choices_shown(choices);
 
+    n = n < shown ? n : shown;
     n = n < capacity ? n : capacity - 1;
     memcpy(out, choices, n);
     out[n] = 0;
@@ -37,41 +38,52 @@ static bool takes_word(const struct option *option)
 /* The next word is the value, whatever it is. */
 static bool takes_next(const struct option *option)
 {
-    return option->names[0] && option->kind != FLAG && !may_stand_alone(option);
+    return option->kind != FLAG && !may_stand_alone(option);
 }
 
 static void print_verbs(void)
 {
-    for (int verb = 0; verb < N_VERB; verb++)
-        out_print("%s%s", verb ? " " : "", verb_texts[verb].name);
+    for (const struct verb *v = verbs; v->name; v++)
+        out_print("%s%s", v == verbs ? "" : " ", v->name);
+}
+
+/* verb:0:(a|b) for every verb that has words before its first argument, as a pattern. */
+static void print_worded(const char *format)
+{
+    const char *between = "";
+
+    for (const struct verb *v = verbs; v->name; v++) {
+        if (!v->words)
+            continue;
+        out_print(format, between, v->name, v->words);
+        between = "|";
+    }
 }
 
 /* What the first argument of a verb may be: a model, one of some words (prints them), or neither. */
 enum first { NOTHING, A_MODEL, A_WORD };
 
-static enum first first_argument(int verb)
+static enum first first_argument(const struct verb *verb)
 {
-    return !(ON(verb) & NO_MODEL)                               ? A_MODEL
-           : verb == HELP || strchr(verb_texts[verb].args, '|') ? A_WORD
-                                                                : NOTHING;
+    return verb->opens ? A_MODEL : verb_belongs("help", verb) || strchr(verb->args, '|') ? A_WORD : NOTHING;
 }
 
-static void print_first_words(int verb)
+static void print_first_words(const struct verb *verb)
 {
     char list[96];
 
-    if (verb == HELP)
+    if (verb_belongs("help", verb))
         print_verbs();
     else
-        out_print("%s", words(list, sizeof list, verb_texts[verb].args));
+        out_print("%s", words(list, sizeof list, verb->args));
 }
 
 /* verb:option for every verb and spelling, which is how the scripts tell options apart. */
 static void print_spellings(const struct option *option, const char *before, const char *between)
 {
-    for (int verb = 0; verb < N_VERB; verb++) {
-        for (int k = 0; option->verbs & ON(verb) && k < MOST_NAMES && option->names[k]; k++) {
-            out_print("%s%s:%s", before, verb_texts[verb].name, option->names[k]);
+    for (const struct verb *verb = verbs; verb->name; verb++) {
+        for (int k = 0; verb_belongs(option->verbs, verb) && k < MOST_NAMES && option->names[k]; k++) {
+            out_print("%s%s:%s", before, verb->name, option->names[k]);
             before = between;
         }
     }
@@ -83,8 +95,9 @@ static void bash_values(void)
 {
     char list[96];
 
-    for (const struct option *o = option_table; o < option_table + option_count; o++) {
-        if (!o->names[0] || o->kind == FLAG)
+    for (const struct option_row *r = table_rows(); r->option; r++) {
+        const struct option *o = r->option;
+        if (o->kind == FLAG)
             continue;
         print_spellings(o, "    ", "|");
         if (takes_word(o))
@@ -98,30 +111,31 @@ static void bash_values(void)
     }
 }
 
-static void bash_options(int verb)
+static void bash_options(const struct verb *verb)
 {
-    out_print("    %s:*:-*) _carat_words '", verb_texts[verb].name);
-    for (const struct option *o = option_table; o < option_table + option_count; o++) {
-        for (int k = 0; o->verbs & ON(verb) && k < MOST_NAMES && o->names[k]; k++)
+    out_print("    %s:*:-*) _carat_words '", verb->name);
+    for (const struct option_row *r = table_rows(); r->option; r++) {
+        const struct option *o = r->option;
+        for (int k = 0; verb_belongs(o->verbs, verb) && k < MOST_NAMES && o->names[k]; k++)
             out_print("%s ", o->names[k]);
     }
     out_print("' ;;\n");
 }
 
-static void bash_arguments(int verb)
+static void bash_arguments(const struct verb *verb)
 {
     enum first first = first_argument(verb);
     char list[96];
 
     if (first == NOTHING)
         return;
-    out_print("    %s:0:*) ", verb_texts[verb].name);
+    out_print("    %s:0:*) ", verb->name);
     if (first == A_WORD) {
         out_print("_carat_words '");
         print_first_words(verb);
         out_print("' ;;\n");
     } else {
-        out_print("_carat_model %s ;;\n", verb == BENCH ? words(list, sizeof list, bench_words) : "");
+        out_print("_carat_model %s ;;\n", verb->words ? words(list, sizeof list, verb->words) : "");
     }
 }
 
@@ -178,12 +192,13 @@ static void print_bash(void)
               "            _carat_value \"$verb:${COMP_WORDS[i]}\" || continue\n"
               "            [[ $kind == maybe* && \" ${kind#* } \" != *\" ${COMP_WORDS[i+1]} \"* ]] || "
               "i=$((i + 1)) ;;\n"
-              "        *) [[ \"$verb:$n:${COMP_WORDS[i]}\" =~ ^bench:0:(%s)$ ]] || n=$((n + 1)) ;;\n"
+              "        *) [[ \"$verb:$n:${COMP_WORDS[i]}\" =~ ^(");
+    print_worded("%s%s:0:(%s)");
+    out_print(")$ ]] || n=$((n + 1)) ;;\n"
               "        esac\n"
               "    done\n"
-              "    case $verb:$n:$word in\n",
-              bench_words);
-    for (int verb = 0; verb < N_VERB; verb++) {
+              "    case $verb:$n:$word in\n");
+    for (const struct verb *verb = verbs; verb->name; verb++) {
         bash_options(verb);
         bash_arguments(verb);
     }
@@ -207,11 +222,11 @@ static void quoted(const char *text, const char *escape, const char *also)
 
 static void zsh_option(const struct option *option)
 {
-    char list[96];
+    char list[96], help[HELP_TEXT];
 
     for (int k = 0; k < MOST_NAMES && option->names[k]; k++) {
         out_print("            '%s[", option->names[k]);
-        quoted(option->help, "'\\''", "[]:\\");
+        quoted(option_help(help, option), "'\\''", "[]:\\");
         out_print("]");
         if (option->kind != FLAG)
             out_print(may_stand_alone(option) ? "::" : ":");
@@ -226,7 +241,7 @@ static void zsh_option(const struct option *option)
     }
 }
 
-static void zsh_arguments(int verb)
+static void zsh_arguments(const struct verb *verb)
 {
     enum first first = first_argument(verb);
     char list[96];
@@ -236,9 +251,9 @@ static void zsh_arguments(int verb)
         print_first_words(verb);
         out_print(")'");
     } else if (first == A_MODEL) {
-        if (verb == BENCH)
+        if (verb->words)
             out_print("            '1:model:{ compadd %s; _carat_model }' '2:model:_carat_model'",
-                      words(list, sizeof list, bench_words));
+                      words(list, sizeof list, verb->words));
         else
             out_print("            '1:model:_carat_model' '2:text: '");
     }
@@ -254,22 +269,21 @@ static void print_zsh(void)
     print_verbs();
     out_print(")\n    if (( CURRENT == 2 )); then\n        compadd -- $verbs\n        return\n    fi\n"
               "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n");
-    for (int verb = 0; verb < N_VERB; verb++) {
-        out_print("    %s)\n        _arguments \\\n", verb_texts[verb].name);
-        for (int i = 0; i < option_count; i++) {
-            if (option_table[i].verbs & ON(verb))
-                zsh_option(&option_table[i]);
-        }
+    for (const struct verb *verb = verbs; verb->name; verb++) {
+        out_print("    %s)\n        _arguments \\\n", verb->name);
+        for (const struct option_row *r = table_rows(); r->option; r++)
+            if (verb_belongs(r->option->verbs, verb))
+                zsh_option(r->option);
         zsh_arguments(verb);
     }
     out_print("    esac\n}\n_carat \"$@\"\n");
 }
 
-static void fish_option(int verb, const struct option *option)
+static void fish_option(const struct verb *verb, const struct option *option)
 {
-    char list[96];
+    char list[96], help[HELP_TEXT];
 
-    out_print("complete -c carat -n '__carat_verb %s'", verb_texts[verb].name);
+    out_print("complete -c carat -n '__carat_verb %s'", verb->name);
     for (int k = 0; k < MOST_NAMES && option->names[k]; k++) {
         const char *name = option->names[k];
         /* fish tells -x, -word and --word apart by the option that names them */
@@ -282,7 +296,7 @@ static void fish_option(int verb, const struct option *option)
     else if (takes_next(option))
         out_print(" -x");
     out_print(" -d '");
-    quoted(option->help, "\\'", "\\");
+    quoted(option_help(help, option), "\\'", "\\");
     out_print("'\n");
 }
 
@@ -291,7 +305,8 @@ static void print_fish(void)
     char list[96];
 
     out_print("# fish completion for carat %s\nset -g __carat_takes", carat_version());
-    for (const struct option *o = option_table; o < option_table + option_count; o++) {
+    for (const struct option_row *r = table_rows(); r->option; r++) {
+        const struct option *o = r->option;
         if (takes_next(o))
             print_spellings(o, " ", " ");
     }
@@ -306,7 +321,9 @@ static void print_fish(void)
               "    for word in (commandline -opc)[3..-1]\n"
               "        if test $value = 1\n"
               "            set value 0\n"
-              "        else if string match -qr '^bench (%s)$' -- \"$argv[1] $word\"\n"
+              "        else if string match -qr '^(");
+    print_worded("%s%s (%s)");
+    out_print(")$' -- \"$argv[1] $word\"\n"
               "            continue\n"
               "        else if contains -- $word -m --model; or not string match -q -- '-?*' $word\n"
               "            return 1\n"
@@ -315,24 +332,22 @@ static void print_fish(void)
               "        end\n"
               "    end\n"
               "end\n"
-              "complete -c carat -f\n",
-              bench_words);
-    for (int verb = 0; verb < N_VERB; verb++) {
+              "complete -c carat -f\n");
+    for (const struct verb *verb = verbs; verb->name; verb++) {
         enum first first = first_argument(verb);
-        out_print("complete -c carat -n __fish_use_subcommand -a %s -d '", verb_texts[verb].name);
-        quoted(verb_texts[verb].summary, "\\'", "\\");
+        out_print("complete -c carat -n __fish_use_subcommand -a %s -d '", verb->name);
+        quoted(verb->summary, "\\'", "\\");
         out_print("'\n");
-        for (int i = 0; i < option_count; i++) {
-            if (option_table[i].verbs & ON(verb))
-                fish_option(verb, &option_table[i]);
-        }
+        for (const struct option_row *r = table_rows(); r->option; r++)
+            if (verb_belongs(r->option->verbs, verb))
+                fish_option(verb, r->option);
         if (first == NOTHING)
             continue;
-        out_print("complete -c carat -n '__carat_first %s' -%s '", verb_texts[verb].name,
+        out_print("complete -c carat -n '__carat_first %s' -%s '", verb->name,
                   first == A_MODEL ? "F -a" : "a");
         if (first == A_MODEL)
-            out_print("tiny%s%s", verb == BENCH ? " " : "",
-                      verb == BENCH ? words(list, sizeof list, bench_words) : "");
+            out_print("tiny%s%s", verb->words ? " " : "",
+                      verb->words ? words(list, sizeof list, verb->words) : "");
         else
             print_first_words(verb);
         out_print("'\n");
@@ -354,5 +369,5 @@ int verb_completion(const struct options *o)
         }
     }
     return fail(USAGE, "completion: '%.80s' must be one of %s", o->model,
-                choices_text(choices, verb_texts[COMPLETION].args));
+                choices_text(choices, o->verb->args));
 }

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "options/options.h"
+#include "options/environment.h"
+#include "options/store.h"
 #include "term/exit.h"
 #include "term/message.h"
 
@@ -30,13 +31,13 @@ static bool variable_name(char *out, size_t capacity, const char *prefix, const 
     return n < capacity;
 }
 
-static int take(struct options *o, const struct option *option, const char *name, const char *value)
+static int take(struct options *o, const struct option_row *row, const char *name, const char *value)
 {
-    if (option->kind != FLAG)
-        return option_store(o, option, name, value);
+    if (row->option->kind != FLAG)
+        return option_store(o, row, name, value);
     if (!is_choice("1|true|on|0|false|off", value))
         return fail(USAGE, "%s: '%.80s' must be 1 or 0", name, value);
-    *(bool *)((char *)o + option->field) = is_choice("1|true|on", value);
+    *(bool *)option_field(o, row) = is_choice("1|true|on", value);
     return DONE;
 }
 
@@ -58,10 +59,10 @@ bool option_variable(char *out, size_t capacity, const struct option *option)
 static const char *next_spelling(void *user, int i)
 {
     (void)user;
-    for (int o = 0; o < option_count; o++)
-        for (int k = 0; has_variable(&option_table[o]) && k < MOST_NAMES && option_table[o].names[k]; k++)
-            if (strncmp(option_table[o].names[k], "--", 2) == 0 && i-- == 0)
-                return option_table[o].names[k];
+    for (const struct option_row *r = table_rows(); r->option; r++)
+        for (int k = 0; has_variable(r->option) && k < MOST_NAMES && r->option->names[k]; k++)
+            if (strncmp(r->option->names[k], "--", 2) == 0 && i-- == 0)
+                return r->option->names[k];
     return NULL;
 }
 
@@ -103,35 +104,35 @@ static void note_unknown(void)
     }
 }
 
-/* What variables with that prefix say about an option. *given is set when there is one. */
-static int take_all(struct options *o, const struct option *option, const char *prefix, bool *given)
+/* What variables with that prefix say about an option. *found is set when there is one. */
+static int take_all(struct options *o, const struct option_row *row, const char *prefix, bool *found)
 {
     char name[64];
     int code = DONE;
 
-    for (int k = 0; k < MOST_NAMES && option->names[k] && code == DONE; k++) {
-        const char *value = variable_name(name, sizeof name, prefix, option->names[k]) ? getenv(name) : NULL;
+    for (int k = 0; k < MOST_NAMES && row->option->names[k] && code == DONE; k++) {
+        const char *value =
+            variable_name(name, sizeof name, prefix, row->option->names[k]) ? getenv(name) : NULL;
         if (value && *value) {
-            *given = true;
-            code = take(o, option, name, value);
+            *found = true;
+            code = take(o, row, name, value);
         }
     }
     return code;
 }
 
-int options_environment(struct options *o, enum verb verb)
+int options_environment(struct options *o)
 {
     int code = DONE;
 
     note_unknown();
-    for (int i = 0; i < option_count && code == DONE; i++) {
-        const struct option *option = &option_table[i];
-        bool given = false;
-        if (!has_variable(option) || !(option->verbs & ON(verb)))
+    for (const struct option_row *r = table_rows(); r->option && code == DONE; r++) {
+        bool found = false;
+        if (!has_variable(r->option) || !verb_belongs(r->option->verbs, o->verb))
             continue;
-        code = take_all(o, option, own, &given);
-        if (code == DONE && !given)
-            code = take_all(o, option, llama, &given);
+        code = take_all(o, r, own, &found);
+        if (code == DONE && !found)
+            code = take_all(o, r, llama, &found);
     }
     return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help.c: prints the tables of option_table.c for people, as wide as their terminal, and the version. man.c
- * makes pages of them. */
+/* help.c: prints the tables of verbs and options for people, as wide as their terminal, and the version.
+ * man.c makes pages of them. */
 #include "options/help.h"
 
 #include <stdio.h>
@@ -8,13 +8,12 @@
 #include <unistd.h>
 
 #include "carat.h"
-#include "options/options.h"
+#include "options/table.h"
+#include "options/texts.h"
 #include "term/columns.h"
 #include "term/exit.h"
 #include "term/out_json.h"
 #include "term/output.h"
-
-_Static_assert(N_VERB <= 32, "SELDOM keeps its verbs in the upper half of 64 bits");
 
 enum { WIDEST = 100, NARROW = 64, LEFT = 28, LEFT_NARROW = 8 };
 
@@ -86,17 +85,6 @@ static void print_entry(const char *name, const char *text)
     wrap(text, n, left());
 }
 
-void option_heading(char *out, size_t capacity, const struct option *option)
-{
-    size_t n = 0;
-
-    *out = 0;
-    for (int i = 0; i < MOST_NAMES && option->names[i] && n < capacity; i++)
-        n += (size_t)snprintf(out + n, capacity - n, "%s%s", i ? ", " : "", option->names[i]);
-    if (option->value && n < capacity)
-        snprintf(out + n, capacity - n, may_stand_alone(option) ? " [%s]" : " %s", option->value);
-}
-
 /* A command is never wrapped: it is there to be copied. */
 static void print_examples(const char *lines)
 {
@@ -110,9 +98,9 @@ static void print_examples(const char *lines)
 static void print_command(void)
 {
     out_print("carat runs Google's Gemma models.\n\nusage: carat VERB [ARGUMENTS] [OPTIONS]\n\n");
-    for (int i = 0; i < N_VERB; i++) {
-        out_print("  %-12s", verb_texts[i].name);
-        wrap(verb_texts[i].summary, 14, 14);
+    for (const struct verb *v = verbs; v->name; v++) {
+        out_print("  %-12s", v->name);
+        wrap(v->summary, 14, 14);
     }
     out_print("\n");
     wrap(model_text, 0, 0);
@@ -131,43 +119,40 @@ static void print_command(void)
 
 /* Prints the options of a verb below the titles of their groups. Returns how many were left out as seldom
  * used. */
-static int print_options(enum verb verb, bool all)
+static int print_options(const struct verb *verb, bool all)
 {
     const char *title = NULL;
-    char heading[96];
+    char heading[96], help[HELP_TEXT];
     int left_out = 0;
 
-    for (const struct option *o = option_table; o < option_table + option_count; o++) {
-        if (!o->names[0]) {
-            title = o->help;
-        } else if (o->verbs & ON(verb) && !(o->verbs & ON(verb) << 32 && !all)) {
-            if (title)
-                out_print("\n%s:\n", title);
-            title = NULL;
-            option_heading(heading, sizeof heading, o);
-            print_entry(heading, o->help);
-        } else {
-            left_out += (o->verbs & ON(verb)) != 0;
-        }
+    for (const struct option_row *r = table_rows(); r->option; r++) {
+        enum belongs belongs = verb_belongs(r->option->verbs, verb);
+        left_out += belongs == SELDOM && !all;
+        if (!belongs || (belongs == SELDOM && !all))
+            continue;
+        if (title != section_title(r->option))
+            out_print("\n%s:\n", section_title(r->option));
+        title = section_title(r->option);
+        option_heading(heading, sizeof heading, r->option);
+        print_entry(heading, option_help(help, r->option));
     }
     return left_out;
 }
 
-void print_help(enum verb verb, bool all)
+void print_help(const struct verb *v, bool all)
 {
     char line[160];
 
-    if (verb == N_VERB) {
+    if (!v) {
         print_command();
         return;
     }
-    const struct verb_text *v = &verb_texts[verb];
     snprintf(line, sizeof line, "carat %s: %s", v->name, v->summary);
     wrap(line, 4, 4); /* its first line begins at 0 */
     out_print("\n");
     snprintf(line, sizeof line, "usage: carat %s%s%s [OPTIONS]", v->name, *v->args ? " " : "", v->args);
     wrap(line, 4, 4);
-    int left_out = print_options(verb, all);
+    int left_out = print_options(v, all);
     if (*v->details) {
         out_print("\n");
         wrap(v->details, 0, 0);
@@ -180,6 +165,19 @@ void print_help(enum verb verb, bool all)
         wrap(line, 0, 0);
     }
     wrap("'carat help' explains MODEL and the exit codes.", 0, 0);
+}
+
+int verb_help(const struct options *o)
+{
+    const struct verb *verb = o->model ? find_verb(o->model) : NULL; /* the first argument */
+
+    if (o->model && !verb)
+        return unknown_verb(o->model);
+    if (o->man)
+        print_man(verb);
+    else
+        print_help(verb, o->help_all);
+    return DONE;
 }
 
 int verb_version(const struct options *o)

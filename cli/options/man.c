@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* man.c: the tables of option_table.c as man pages: carat.1 for the command, carat-VERB.1 for a verb. The
+/* man.c: the tables of verbs and options as man pages: carat.1 for the command, carat-VERB.1 for a verb. The
  * build writes them by calling the command, so no page can say what the command does not know. */
 #include <stdio.h>
 #include <string.h>
 
 #include "options/help.h"
-#include "options/options.h"
+#include "options/environment.h"
+#include "options/table.h"
+#include "options/texts.h"
 #include "term/output.h"
 
 /* Text for roff: nothing of it may become a request or an escape, and dashes are those that one can type. */
@@ -62,17 +64,17 @@ static void title(const char *page)
     out_print(".TH %s 1 \"\" \"carat %s\" \"carat\"\n.SH NAME\n", page, carat_version());
 }
 
-static void see_also(enum verb except)
+static void see_also(const struct verb *except)
 {
     bool first = true;
 
     out_print(".SH SEE ALSO\n");
-    if (except != N_VERB)
+    if (except)
         out_print(".BR carat (1)");
-    for (int i = 0; i < N_VERB; i++) {
-        if (i == (int)except)
+    for (const struct verb *v = verbs; v->name; v++) {
+        if (v == except)
             continue;
-        out_print("%s.BR carat\\-%s (1)", first && except == N_VERB ? "" : ",\n", verb_texts[i].name);
+        out_print("%s.BR carat\\-%s (1)", first && !except ? "" : ",\n", v->name);
         first = false;
     }
     out_print("\n");
@@ -86,11 +88,12 @@ static void examples(const char *lines)
     out_print(".EE\n");
 }
 
-static void exit_status(uint64_t verbs)
+/* verb NULL: all. */
+static void exit_status(const struct verb *verb)
 {
     out_print(".SH EXIT STATUS\n");
     for (const struct exit_text *e = exit_texts; e->text; e++) {
-        if (!(e->verbs & verbs))
+        if (verb && !verb_belongs(e->verbs, verb))
             continue;
         out_print(".TP\n.B %d\n", e->code);
         put_text(e->text);
@@ -98,12 +101,12 @@ static void exit_status(uint64_t verbs)
     }
 }
 
-static void named(const char *section, const struct named_text *texts, uint64_t verbs)
+static void named(const char *section, const struct named_text *texts, const struct verb *verb)
 {
     bool any = false;
 
     for (; texts->name; texts++) {
-        if (!(texts->verbs & verbs))
+        if (verb && !verb_belongs(texts->verbs, verb))
             continue;
         if (!any)
             out_print(".SH %s\n", section);
@@ -116,15 +119,14 @@ static void named(const char *section, const struct named_text *texts, uint64_t 
 }
 
 /* The variables that stand for options of the verb, each once. */
-static void option_variables(enum verb verb)
+static void option_variables(const struct verb *verb)
 {
     char name[64];
 
     out_print(".PP\nThe options of this page have these variables:\n.PP\n.EX\n");
-    for (const struct option *o = option_table; o < option_table + option_count; o++) {
-        if (o->verbs & ON(verb) && option_variable(name, sizeof name, o))
+    for (const struct option_row *r = table_rows(); r->option; r++)
+        if (verb_belongs(r->option->verbs, verb) && option_variable(name, sizeof name, r->option))
             out_print("%s\n", name);
-    }
     out_print(".EE\n");
 }
 
@@ -137,28 +139,27 @@ static void print_command(void)
     out_print(".PP\n");
     paragraphs(llama_text);
     out_print(".SH VERBS\n");
-    for (int i = 0; i < N_VERB; i++) {
-        out_print(".TP\n.BR carat\\-%s (1)\n", verb_texts[i].name);
-        put_text(verb_texts[i].summary);
+    for (const struct verb *v = verbs; v->name; v++) {
+        out_print(".TP\n.BR carat\\-%s (1)\n", v->name);
+        put_text(v->summary);
         out_print("\n");
     }
-    exit_status(~0u);
-    named("ENVIRONMENT", variable_texts, ~0u);
-    named("FILES", file_texts, ~0u);
+    exit_status(NULL);
+    named("ENVIRONMENT", variable_texts, NULL);
+    named("FILES", file_texts, NULL);
     examples(command_examples);
-    see_also(N_VERB);
+    see_also(NULL);
 }
 
-void print_man(enum verb verb)
+void print_man(const struct verb *v)
 {
     const char *group = NULL;
-    char text[96];
+    char text[96], help[HELP_TEXT];
 
-    if (verb == N_VERB) {
+    if (!v) {
         print_command();
         return;
     }
-    const struct verb_text *v = &verb_texts[verb];
     snprintf(text, sizeof text, "CARAT\\-%s", v->name);
     for (char *p = text; *p; p++)
         *p = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
@@ -174,24 +175,22 @@ void print_man(enum verb verb)
         paragraphs(v->details);
     }
     out_print(".SH OPTIONS\n");
-    for (const struct option *o = option_table; o < option_table + option_count; o++) {
-        if (!o->names[0])
-            group = o->help;
-        if (!(o->verbs & ON(verb)))
+    for (const struct option_row *r = table_rows(); r->option; r++) {
+        if (!verb_belongs(r->option->verbs, v))
             continue;
-        if (group)
-            request("SS", group);
-        group = NULL;
-        option_heading(text, sizeof text, o);
+        if (group != section_title(r->option))
+            request("SS", section_title(r->option));
+        group = section_title(r->option);
+        option_heading(text, sizeof text, r->option);
         out_print(".TP\n");
         request("B", text);
-        put_text(o->help);
+        put_text(option_help(help, r->option));
         out_print("\n");
     }
-    exit_status(ON(verb));
-    named("ENVIRONMENT", variable_texts, ON(verb));
-    option_variables(verb);
-    named("FILES", file_texts, ON(verb));
+    exit_status(v);
+    named("ENVIRONMENT", variable_texts, v);
+    option_variables(v);
+    named("FILES", file_texts, v);
     examples(v->examples);
-    see_also(verb);
+    see_also(v);
 }

@@ -1,57 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verb_table.c: the verbs of the command as data: what they are called, take and say of themselves. Their
- * options are option_table.c's, what they do is in a file of each. */
-#include "options/options.h"
+/* verb_table.c: the verbs of the command as data: what they are called, take and say of themselves. */
+#include "options/verb.h"
 
-const char bench_words[] = "timeline|lm-head";
-const struct verb_text verb_texts[N_VERB] = {
-    [RUN] = {"run", "MODEL [PROMPT]", "generate text from a prompt", 1, 2,
-             "The prompt is PROMPT, -p, -f, --messages or --ids. Without any of them, or when "
-             "PROMPT is -, it is standard input, byte for byte.\n"
-             "Standard input is also appended to a PROMPT that follows MODEL, after an empty "
-             "line, when it is a file at its beginning, or a pipe that delivers something within "
-             "0.2 s; a note says so. With -m, -p, -f, --messages or --ids standard input is not "
-             "read.\n"
-             "The prompt becomes the user's turn in the model's chat template, and may be empty. "
-             "--raw leaves the template out; control tokens in the text are recognised.\n"
-             "With --tools or --json a function call is printed as {\"name\": ..., \"arguments\": "
-             "...}, one a line, or in the list \"calls\". A call that is malformed or not declared "
-             "is printed with its text and the reason.\n"
-             "Only the generated text goes to standard output, and it ends with a newline. Speed "
-             "and a random seed are printed to standard error with -v, or when both are "
-             "terminals. The same seed gives the same text.\n"
-             "A rate counts the tokens whose passes its time contains: the first token comes from "
-             "the pass of the prompt. Without such a pass the rate is left out, or null in JSON.\n",
-             "carat run tiny \"Turn on the kitchen lights\"\n"
-             "carat run MODEL \"Summarise:\" <notes.txt\n"
-             "carat run MODEL -n 100 --temp 0.7 --seed 1 \"Once upon a time\"\n"
-             "carat run MODEL --messages messages.json\n"
-             "carat run tiny --tools tools.json \"Turn on the kitchen lights\"\n"},
-    [CHAT] = {"chat", "MODEL", "talk with a model", 1, 1,
-              "On a terminal lines can be edited, and are kept in $XDG_STATE_HOME/carat/history. "
-              "Three quotes (\"\"\") begin and end a message of several lines. A line that begins "
-              "with / and a word is a command; /help lists them. /regen answers again, /edit "
-              "changes the last message and /undo takes it back; nothing before it is evaluated "
-              "again. /save FILE writes the conversation and what was evaluated for it; /load FILE "
-              "continues it, also with another model or on another machine. Ctrl-C stops an "
-              "answer, which stays in the conversation. At an empty prompt Ctrl-C or Ctrl-D "
-              "leaves.\n"
-              "With --tools, function calls in an answer are printed as JSON, and the result of "
-              "each is read as one line.\n"
-              "When standard input is not a terminal, each line is a message or a command, only "
-              "answers go to standard output, and the first mistake ends the conversation with its "
-              "exit code. On a terminal, control bytes that the model writes are shown as \\x1b.\n"
-              "carat run MODEL without a prompt, on a terminal, does the same.\n",
-              "echo \"Turn on the kitchen lights\" | carat chat tiny\n"
-              "carat chat MODEL -sys \"Be brief.\" <notes.txt\n"},
-    [LOGITS] = {"logits", "MODEL", "next-token logits after a prompt", 1, 1,
-                "The prompt is -p, -f, --messages or --ids, as for run. Standard input is read only "
+/* A row reads as a paragraph, one with a line for each of its small members cannot. */
+/* clang-format off */
+const struct verb verbs[] = {
+    {.name = "run", .args = "MODEL [PROMPT]", .summary = "generate text from a prompt",
+     .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS, .reads = "the prompt",
+     .details = "The prompt is PROMPT, -p, -f, --messages or --ids. Without any of them, or when "
+                "PROMPT is -, it is standard input, byte for byte.\n"
+                "Standard input is also appended to a PROMPT that follows MODEL, after an empty "
+                "line, when it is a file at its beginning, or a pipe that delivers something within "
+                "0.2 s; a note says so. With -m, -p, -f, --messages or --ids standard input is not "
+                "read.\n"
+                "The prompt becomes the user's turn in the model's chat template, and may be empty. "
+                "--raw leaves the template out; control tokens in the text are recognised.\n"
+                "With --tools or --json a function call is printed as {\"name\": ..., \"arguments\": "
+                "...}, one a line, or in the list \"calls\". A call that is malformed or not declared "
+                "is printed with its text and the reason.\n"
+                "Only the generated text goes to standard output, and it ends with a newline. Speed "
+                "and a random seed are printed to standard error with -v, or when both are "
+                "terminals. The same seed gives the same text.\n"
+                "A rate counts the tokens whose passes its time contains: the first token comes from "
+                "the pass of the prompt. Without such a pass the rate is left out, or null in JSON.\n",
+     .examples = "carat run tiny \"Turn on the kitchen lights\"\n"
+                 "carat run MODEL \"Summarise:\" <notes.txt\n"
+                 "carat run MODEL -n 100 --temp 0.7 --seed 1 \"Once upon a time\"\n"
+                 "carat run MODEL --messages messages.json\n"
+                 "carat run tiny --tools tools.json \"Turn on the kitchen lights\"\n"},
+    {.name = "chat", .args = "MODEL", .summary = "talk with a model",
+     .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS, .reads = "the messages",
+     .details = "On a terminal lines can be edited, and are kept in $XDG_STATE_HOME/carat/history. "
+                "Three quotes (\"\"\") begin and end a message of several lines. A line that begins "
+                "with / and a word is a command; /help lists them. /regen answers again, /edit "
+                "changes the last message and /undo takes it back; nothing before it is evaluated "
+                "again. /save FILE writes the conversation and what was evaluated for it; /load FILE "
+                "continues it, also with another model or on another machine. Ctrl-C stops an "
+                "answer, which stays in the conversation. At an empty prompt Ctrl-C or Ctrl-D "
+                "leaves.\n"
+                "With --tools, function calls in an answer are printed as JSON, and the result of "
+                "each is read as one line.\n"
+                "When standard input is not a terminal, each line is a message or a command, only "
+                "answers go to standard output, and the first mistake ends the conversation with its "
+                "exit code. On a terminal, control bytes that the model writes are shown as \\x1b.\n"
+                "carat run MODEL without a prompt, on a terminal, does the same.\n",
+     .examples = "echo \"Turn on the kitchen lights\" | carat chat tiny\n"
+                 "carat chat MODEL -sys \"Be brief.\" <notes.txt\n"},
+    {.name = "logits", .args = "MODEL", .summary = "next-token logits after a prompt",
+     .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS,
+     .details = "The prompt is -p, -f, --messages or --ids, as for run. Standard input is read only "
                 "where one of them is -. Without --out, --top or --json the ten highest logits are "
                 "printed.\n",
-                "carat logits tiny --ids 2,5,9\n"
-                "carat logits MODEL --ids 2,5,9 --all --out logits.npy\n"},
-    [DECODE] = {"decode", "MODEL --ids IDS", "generate ids step by step and time each step", 1, 1,
-                "Times the loop over tokens alone: no text, no template, no stop before --steps. All "
+     .examples = "carat logits tiny --ids 2,5,9\n"
+                 "carat logits MODEL --ids 2,5,9 --all --out logits.npy\n"},
+    {.name = "decode", .args = "MODEL --ids IDS", .summary = "generate ids step by step and time each step",
+     .min_args = 1, .max_args = 1, .opens = true,
+     .details = "Times the loop over tokens alone: no text, no template, no stop before --steps. All "
                 "IDS but the last are the prompt. A step evaluates one id and draws the next. It "
                 "takes the highest logit, unless --seed or another sampling option is given; --seed "
                 "is then 0 by default, and the other options are the model's. All rounds share one "
@@ -62,155 +66,174 @@ const struct verb_text verb_texts[N_VERB] = {
                 "rows_finished, head_bytes, and of audits recall and top1, else null. The result has "
                 "setup_ms with its parts, and the means over rounds.\n"
                 "When --audit finds that an exact strategy differs from dense, the exit code is 7.\n",
-                "carat decode tiny --ids 2,105,621,107 --steps 8 --top 5\n"
-                "carat decode MODEL --ids 2,5,9 --lm-head exact-pruned --audit 1 --json\n"},
-    [TOKENIZE] = {"tokenize", "MODEL [TEXT]", "text to token ids", 1, 2,
-                  "MODEL may be a tokenizer file, or a directory that holds only one. Without TEXT, "
-                  "standard input is read.\n",
-                  "carat tokenize tiny \"Turn on the kitchen lights\"\n"
-                  "carat tokenize MODEL --json <notes.txt\n"},
-    [DETOKENIZE] = {"detokenize", "MODEL [IDS]", "token ids to text", 1, 2,
-                    "MODEL is as for tokenize. IDS are separated by commas or white space, or are the "
-                    "JSON that tokenize prints. Without IDS, standard input is read.\n",
-                    "carat tokenize tiny \"kitchen lights\" | carat detokenize tiny\n"},
-    [RENDER] = {"render", "MODEL --messages FILE", "print the exact prompt of a conversation", 1, 1,
-                "MODEL is as for tokenize. FILE holds a JSON array of messages in the OpenAI API's "
+     .examples = "carat decode tiny --ids 2,105,621,107 --steps 8 --top 5\n"
+                 "carat decode MODEL --ids 2,5,9 --lm-head exact-pruned --audit 1 --json\n"},
+    {.name = "tokenize", .args = "MODEL [TEXT]", .summary = "text to token ids",
+     .min_args = 1, .max_args = 2, .opens = true, .reads = "TEXT",
+     .details = "MODEL may be a tokenizer file, or a directory that holds only one. Without TEXT, "
+                "standard input is read.\n",
+     .examples = "carat tokenize tiny \"Turn on the kitchen lights\"\n"
+                 "carat tokenize MODEL --json <notes.txt\n"},
+    {.name = "detokenize", .args = "MODEL [IDS]", .summary = "token ids to text",
+     .min_args = 1, .max_args = 2, .opens = true, .reads = "IDS",
+     .details = "MODEL is as for tokenize. IDS are separated by commas or white space, or are the "
+                "JSON that tokenize prints. Without IDS, standard input is read.\n",
+     .examples = "carat tokenize tiny \"kitchen lights\" | carat detokenize tiny\n"},
+    {.name = "render", .args = "MODEL --messages FILE", .summary = "print the exact prompt of a conversation",
+     .min_args = 1, .max_args = 1, .opens = true,
+     .details = "MODEL is as for tokenize. FILE holds a JSON array of messages in the OpenAI API's "
                 "form.\n",
-                "carat render MODEL --messages messages.json\n"
-                "carat render tiny --messages messages.json --tools tools.json --ids\n"},
-    [BENCH] = {"bench", "[timeline|lm-head] MODEL", "measure prompt and generation speed", 1, 1,
-               "Evaluates random ids after one warm-up run; tokenising and sampling are not timed. "
-               "The bytes read and the operations computed are compared with the most that this "
-               "machine can do, which is measured in the same run.\n"
-               "The first table is llama-bench's. In the second, \"first token\" is a prompt and one "
-               "draw, and ms/token are single steps of generation; after the median stands the "
-               "spread of the runs in per cent. Notes say what else the machine did meanwhile.\n"
-               "CSV and JSON have llama-bench's fields. Under \"carat\" they also have noise (the "
-               "standard deviation, estimated from the median distance to the median, divided by "
-               "the median), limit_ts (the speed that memory and arithmetic allow), ttft_ms (the "
-               "first token), setup_ms (the start), foreign_load and steal (shares of all "
-               "processors' time).\n"
-               "bench timeline MODEL times what a session does with tokens that it has evaluated: "
-               "finding that nothing is new, going back, taking a snapshot, saving and loading a "
-               "file, and, after a prompt of -d tokens (default 4096), giving the last answer again "
-               "and taking another turn. Fresh prompts as long as the new tokens are timed for "
-               "comparison. For a model named timeline write ./timeline.\n"
-               "--draft-right A times -npl generations of -n ids (default 256) after a prompt of -p "
-               "(default 64): without drafts, with drafts whose ids are right with probability A, "
-               "and with a loop of carat_step and carat_sample.\n"
-               "bench lm-head MODEL compares strategies of the head, capacities (all, half, 32, 8 "
-               "tiles), shortlists (0, 8, 16, 24, 32) and weights of tiles, as far as the model has "
-               "enough tiles; --lm-head and its options choose some. Every strategy is given the "
-               "ids that dense drew from its best 64 after --ids. The tables show the time of a "
-               "one-token step and of the head alone, bytes that the head read, set-up without and "
-               "with the cache, memory, the divergence of the distribution, the share of dense's "
-               "best ids that is found, the rows computed in full, and after how many tokens a "
-               "longer set-up pays. For a model named lm-head write ./lm-head.\n"
-               "Which head to choose; the figures are of a model like Gemma 3 270M in BF16, whose "
-               "head's spectrum falls, on two cores of a Zen 4 server:\n"
-               "dense: to try a model, or to read every logit. Nothing is prepared; 14 ms a token.\n"
-               "exact-pruned: the same ids, faster. 1.7 times as fast for draws from the best 64 "
-               "and 1.8 times for the highest logit, reading 0.31 and 0.28 of the head. It takes 95 "
-               "MB, and 0.4 s of set-up once, then 4 ms from the cache. With a flat spectrum only "
-               "taking the highest logit gains; auto finds out.\n"
-               "preload: for long runs. With --lm-quant group, where int8 weights are good enough, "
-               "1.5 times as fast and 154 MB less; 0.3 s of set-up once, then 3 ms. The best id was "
-               "the same in all of 32 steps, the divergence 0.00002.\n"
-               "lazy: for little memory, with a capacity near the number of tiles. In the native "
-               "type, 50 of 100 tiles take 168 MB less and 1.2 times as long; 32 of them 228 MB "
-               "less and 1.3 times as long. int8 tiles that are dropped and made again take 8 times "
-               "as long.\n"
-               "shortlist: for even less. 16 tiles take half as long as dense, but find a fifth of "
-               "its best 64 ids, and its best id in 7 of 10 steps; use --audit.\n",
-               "carat bench MODEL -p 512 -n 64 -r 5\n"
-               "carat bench MODEL -d 0,512,1024 --plot depth.svg\n"
-               "carat bench MODEL -o json >before.json\n"
-               "carat bench MODEL --compare before.json\n"
-               "carat bench timeline tiny -d 1024\n"
-               "carat bench MODEL --draft-right 0.8 -n 64\n"
-               "carat bench lm-head tiny --lm-head exact-pruned\n"},
-    [PERPLEXITY] = {"perplexity", "MODEL [FILE]", "how well a model predicts a text", 1, 2,
-                    "FILE is a text; - is standard input. It is cut into windows of -c ids, as "
-                    "llama-perplexity does: <bos> replaces the first id of each window, and its second "
-                    "half is scored. Ids left over at the end are not scored, and at least two windows "
-                    "are needed. So compare only results with the same -c. The result is e to the mean "
-                    "negative log-probability, with its standard error.\n"
-                    "With --stride N every id is scored once: each window scores N ids after as many "
-                    "earlier ones as -c allows. It is slower and more telling.\n"
-                    "With --messages FILE the model's turns of conversations are scored, each after what "
-                    "the template puts before it, up to the id that ends it. Use this for models tuned "
-                    "to answer: on plain text their perplexity is in the thousands and means nothing.\n",
-                    "carat perplexity tiny notes.txt --stride 8\n"
-                    "carat perplexity MODEL notes.txt -c 4 --json\n"},
-    [EVAL] = {"eval", "MODEL FILE", "score multiple-choice questions", 1, 2,
-              "A line of FILE is a JSON object with question, choices (2 to 26 texts) and answer "
-              "(an index from 0, or a letter), and optionally subject and context, a text before "
-              "the question. - is standard input.\n"
-              "letter: the choices are listed after the question, then Answer:, and the likeliest "
-              "letter is the model's choice, as in MMLU. likelihood: Answer: follows the question, "
-              "and the text with the highest log-probability is the choice. per byte: the same, "
-              "divided by the text's bytes. After each accuracy stands its 95 % interval "
-              "(Wilson's).\n"
-              "With --chat the question is the user's turn, and the letter or text begins the "
-              "model's.\n",
-              "carat eval MODEL items.jsonl --chat\n"
-              "carat eval MODEL items.jsonl --min 0.25 --json\n"},
-    [SHOW] = {"show", "MODEL", "describe a model and the memory it needs", 1, 1,
-              "Memory is what run would reserve: weights, the cache of keys and values, work "
-              "space, and the stacks of threads. Sizes are in bytes, or with K, M or G in powers "
-              "of 1024: 1500M, 2G, 2GiB.\n",
-              "carat show tiny\n"
-              "carat show MODEL --memory\n"
-              "carat show MODEL --memory 2G --json\n"},
-    [COMPARE] = {"compare", "REF [TEST]", "measure how far apart two models, or two modes of one, are", 1, 2,
-                 "REF and TEST are models; without TEST, REF is run in two modes, --ref and --test. "
-                 "The prompt is -p, -f, --messages or --ids, as for run. Both models evaluate the "
-                 "prompt and what follows, and their logits are compared at each position. QUALITY.md "
-                 "says what the numbers mean.\n"
-                 "The verdict is healthy, watch or concerning; concerning is exit code 7. --limits "
-                 "changes where each begins. The numbers are the same for every number of threads, "
-                 "level and chunk.\n",
-                 "carat compare tiny --ref exact -p \"Where is the bed?\" -n 32\n"
+     .examples = "carat render MODEL --messages messages.json\n"
+                 "carat render tiny --messages messages.json --tools tools.json --ids\n"},
+    {.name = "bench", .args = "[timeline|lm-head] MODEL", .summary = "measure prompt and generation speed",
+     .min_args = 1, .max_args = 1, .words = "timeline|lm-head", .opens = true,
+     .details = "Evaluates random ids after one warm-up run; tokenising and sampling are not timed. "
+                "The bytes read and the operations computed are compared with the most that this "
+                "machine can do, which is measured in the same run.\n"
+                "The first table is llama-bench's. In the second, \"first token\" is a prompt and one "
+                "draw, and ms/token are single steps of generation; after the median stands the "
+                "spread of the runs in per cent. Notes say what else the machine did meanwhile.\n"
+                "CSV and JSON have llama-bench's fields. Under \"carat\" they also have noise (the "
+                "standard deviation, estimated from the median distance to the median, divided by "
+                "the median), limit_ts (the speed that memory and arithmetic allow), ttft_ms (the "
+                "first token), setup_ms (the start), foreign_load and steal (shares of all "
+                "processors' time).\n"
+                "bench timeline MODEL times what a session does with tokens that it has evaluated: "
+                "finding that nothing is new, going back, taking a snapshot, saving and loading a "
+                "file, and, after a prompt of -d tokens (default 4096), giving the last answer again "
+                "and taking another turn. Fresh prompts as long as the new tokens are timed for "
+                "comparison. For a model named timeline write ./timeline.\n"
+                "--draft-right A times -npl generations of -n ids (default 256) after a prompt of -p "
+                "(default 64): without drafts, with drafts whose ids are right with probability A, "
+                "and with a loop of carat_step and carat_sample.\n"
+                "bench lm-head MODEL compares strategies of the head, capacities (all, half, 32, 8 "
+                "tiles), shortlists (0, 8, 16, 24, 32) and weights of tiles, as far as the model has "
+                "enough tiles; --lm-head and its options choose some. Every strategy is given the "
+                "ids that dense drew from its best 64 after --ids. The tables show the time of a "
+                "one-token step and of the head alone, bytes that the head read, set-up without and "
+                "with the cache, memory, the divergence of the distribution, the share of dense's "
+                "best ids that is found, the rows computed in full, and after how many tokens a "
+                "longer set-up pays. For a model named lm-head write ./lm-head.\n"
+                "Which head to choose; the figures are of a model like Gemma 3 270M in BF16, whose "
+                "head's spectrum falls, on two cores of a Zen 4 server:\n"
+                "dense: to try a model, or to read every logit. Nothing is prepared; 14 ms a token.\n"
+                "exact-pruned: the same ids, faster. 1.7 times as fast for draws from the best 64 "
+                "and 1.8 times for the highest logit, reading 0.31 and 0.28 of the head. It takes 95 "
+                "MB, and 0.4 s of set-up once, then 4 ms from the cache. With a flat spectrum only "
+                "taking the highest logit gains; auto finds out.\n"
+                "preload: for long runs. With --lm-quant group, where int8 weights are good enough, "
+                "1.5 times as fast and 154 MB less; 0.3 s of set-up once, then 3 ms. The best id was "
+                "the same in all of 32 steps, the divergence 0.00002.\n"
+                "lazy: for little memory, with a capacity near the number of tiles. In the native "
+                "type, 50 of 100 tiles take 168 MB less and 1.2 times as long; 32 of them 228 MB "
+                "less and 1.3 times as long. int8 tiles that are dropped and made again take 8 times "
+                "as long.\n"
+                "shortlist: for even less. 16 tiles take half as long as dense, but find a fifth of "
+                "its best 64 ids, and its best id in 7 of 10 steps; use --audit.\n",
+     .examples = "carat bench MODEL -p 512 -n 64 -r 5\n"
+                 "carat bench MODEL -d 0,512,1024 --plot depth.svg\n"
+                 "carat bench MODEL -o json >before.json\n"
+                 "carat bench MODEL --compare before.json\n"
+                 "carat bench timeline tiny -d 1024\n"
+                 "carat bench MODEL --draft-right 0.8 -n 64\n"
+                 "carat bench lm-head tiny --lm-head exact-pruned\n"},
+    {.name = "show", .args = "MODEL", .summary = "describe a model and the memory it needs",
+     .min_args = 1, .max_args = 1, .opens = true,
+     .details = "Memory is what run would reserve: weights, the cache of keys and values, work "
+                "space, and the stacks of threads. Sizes are in bytes, or with K, M or G in powers "
+                "of 1024: 1500M, 2G, 2GiB.\n",
+     .examples = "carat show tiny\n"
+                 "carat show MODEL --memory\n"
+                 "carat show MODEL --memory 2G --json\n"},
+    {.name = "compare", .args = "REF [TEST]", .summary = "measure how far apart two models, or two modes of one, are",
+     .min_args = 1, .max_args = 2, .opens = true,
+     .details = "REF and TEST are models; without TEST, REF is run in two modes, --ref and --test. "
+                "The prompt is -p, -f, --messages or --ids, as for run. Both models evaluate the "
+                "prompt and what follows, and their logits are compared at each position. QUALITY.md "
+                "says what the numbers mean.\n"
+                "The verdict is healthy, watch or concerning; concerning is exit code 7. --limits "
+                "changes where each begins. The numbers are the same for every number of threads, "
+                "level and chunk.\n",
+     .examples = "carat compare tiny --ref exact -p \"Where is the bed?\" -n 32\n"
                  "carat compare MODEL tiny --driver free -p \"Hello\" --json\n"},
-    [VERIFY] = {"verify", "MODEL", "check a model file and how this machine computes it", 1, 1,
-                "Compares a packed form with its checksums and with what packing gives; looks for "
+    {.name = "perplexity", .args = "MODEL [FILE]", .summary = "how well a model predicts a text",
+     .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER,
+     .details = "FILE is a text; - is standard input. It is cut into windows of -c ids, as "
+                "llama-perplexity does: <bos> replaces the first id of each window, and its second "
+                "half is scored. Ids left over at the end are not scored, and at least two windows "
+                "are needed. So compare only results with the same -c. The result is e to the mean "
+                "negative log-probability, with its standard error.\n"
+                "With --stride N every id is scored once: each window scores N ids after as many "
+                "earlier ones as -c allows. It is slower and more telling.\n"
+                "With --messages FILE the model's turns of conversations are scored, each after what "
+                "the template puts before it, up to the id that ends it. Use this for models tuned "
+                "to answer: on plain text their perplexity is in the thousands and means nothing.\n",
+     .examples = "carat perplexity tiny notes.txt --stride 8\n"
+                 "carat perplexity MODEL notes.txt -c 4 --json\n"},
+    {.name = "eval", .args = "MODEL FILE", .summary = "score multiple-choice questions",
+     .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER,
+     .details = "A line of FILE is a JSON object with question, choices (2 to 26 texts) and answer "
+                "(an index from 0, or a letter), and optionally subject and context, a text before "
+                "the question. - is standard input.\n"
+                "letter: the choices are listed after the question, then Answer:, and the likeliest "
+                "letter is the model's choice, as in MMLU. likelihood: Answer: follows the question, "
+                "and the text with the highest log-probability is the choice. per byte: the same, "
+                "divided by the text's bytes. After each accuracy stands its 95 % interval "
+                "(Wilson's).\n"
+                "With --chat the question is the user's turn, and the letter or text begins the "
+                "model's.\n",
+     .examples = "carat eval MODEL items.jsonl --chat\n"
+                 "carat eval MODEL items.jsonl --min 0.25 --json\n"},
+    {.name = "verify", .args = "MODEL", .summary = "check a model file and how this machine computes it",
+     .min_args = 1, .max_args = 1, .opens = true,
+     .details = "Compares a packed form with its checksums and with what packing gives; looks for "
                 "NaN and infinity in every weight; compares shapes with the published models of the "
                 "family; tokenizes texts and all pieces of the vocabulary and turns the ids back "
                 "into text; and compares every kernel that this processor can run with the reference "
                 "kernels, bit for bit, on this model's weights. The content hash is the same for the "
                 "same configuration, types and values, whatever the file format. When a check fails, "
                 "the exit code is 7.\n",
-                "carat verify MODEL\n"},
-    [PACK] = {"pack", "MODEL", "write a model in the form that starts at once", 1, 1,
-              "Without -o the packed form goes into the cache, where the first run of a model "
-              "would put it. With -o, FILE is a model of its own, which can be moved to other "
-              "machines and processors.\n",
-              "carat pack MODEL -o packed.carat\n"},
-    [CACHE] = {"cache", "list|prune|clear|remove [NAME]", "look after the cache of packed models", 1, 2,
-               "list: shows what is there, the last used first. prune: removes what is of no use "
-               "(its model has changed or is gone, or it is damaged or of another version), then "
-               "the least recently used until the rest fits. clear: removes all. remove NAME: "
-               "removes one; NAME is its model's name or path, or the path of the packed file. A "
-               "process that runs a removed model keeps it until the process ends.\n",
-               "carat cache list\n"
-               "carat cache prune --cache-size 2G\n"},
-    [DOCTOR] = {"doctor", "[MODEL]", "describe this machine and how carat would use it", 0, 1,
-                "Paste the lines from ``` to ``` into a bug report. The most that memory and "
+     .examples = "carat verify MODEL\n"},
+    {.name = "pack", .args = "MODEL", .summary = "write a model in the form that starts at once",
+     .min_args = 1, .max_args = 1, .opens = true,
+     .details = "Without -o the packed form goes into the cache, where the first run of a model "
+                "would put it. With -o, FILE is a model of its own, which can be moved to other "
+                "machines and processors.\n",
+     .examples = "carat pack MODEL -o packed.carat\n"},
+    {.name = "cache", .args = "list|prune|clear|remove [NAME]", .summary = "look after the cache of packed models",
+     .min_args = 1, .max_args = 2, .needs = "to be told what to do",
+     .details = "list: shows what is there, the last used first. prune: removes what is of no use "
+                "(its model has changed or is gone, or it is damaged or of another version), then "
+                "the least recently used until the rest fits. clear: removes all. remove NAME: "
+                "removes one; NAME is its model's name or path, or the path of the packed file. A "
+                "process that runs a removed model keeps it until the process ends.\n",
+     .examples = "carat cache list\n"
+                 "carat cache prune --cache-size 2G\n"},
+    {.name = "doctor", .args = "[MODEL]", .summary = "describe this machine and how carat would use it",
+     .max_args = 1,
+     .details = "Paste the lines from ``` to ``` into a bug report. The most that memory and "
                 "arithmetic can do is measured in two seconds and kept in the cache. The last lines "
                 "are advice, one for each thing that makes this machine slow.\n"
                 "With MODEL it also shows what passes of it cost here, by number of tokens, as "
                 "earlier runs have measured.\n",
-                "carat doctor\n"
-                "carat doctor --measure off --json\n"},
-    [COMPLETION] = {"completion", "bash|zsh|fish", "print a completion script for a shell", 1, 1,
-                    "bash: source <(carat completion bash)\n"
-                    "zsh: carat completion zsh >DIR/_carat, where DIR is in $fpath\n"
-                    "fish: carat completion fish | source\n",
-                    "source <(carat completion bash)\n"
-                    "carat completion zsh >_carat\n"
-                    "carat completion fish >carat.fish\n"},
-    [VERSION] = {"version", "", "print the version", 0, 0, "", "carat version --json\n"},
-    [HELP] = {"help", "[VERB]", "describe a verb and its options", 0, 1, "",
-              "carat help run\n"
-              "carat help --man run | man -l -\n"},
+     .examples = "carat doctor\n"
+                 "carat doctor --measure off --json\n"},
+    {.name = "completion", .args = "bash|zsh|fish", .summary = "print a completion script for a shell",
+     .min_args = 1, .max_args = 1, .needs = "a shell",
+     .details = "bash: source <(carat completion bash)\n"
+                "zsh: carat completion zsh >DIR/_carat, where DIR is in $fpath\n"
+                "fish: carat completion fish | source\n",
+     .examples = "source <(carat completion bash)\n"
+                 "carat completion zsh >_carat\n"
+                 "carat completion fish >carat.fish\n"},
+    {.name = "version", .args = "", .summary = "print the version",
+     .details = "",
+     .examples = "carat version --json\n"},
+    {.name = "help", .args = "[VERB]", .summary = "describe a verb and its options",
+     .max_args = 1,
+     .details = "",
+     .examples = "carat help run\n"
+                 "carat help --man run | man -l -\n"},
+    {0},
 };
+/* clang-format on */

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.c: which verb is meant: by its name, by what other programs call it, or, without any, by their
- * options. Calling it is main.c's business. */
-#include "options/verbs.h"
+ * options. Calling it is command.c's business. */
+#include "options/verb.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "options/table.h"
 #include "term/exit.h"
 #include "term/message.h"
 
 static const char *verb_name(void *user, int i)
 {
     (void)user;
-    return i < N_VERB ? verb_texts[i].name : NULL;
+    return verbs[i].name;
 }
 
-enum verb find_verb(const char *name)
+const struct verb *find_verb(const char *name)
 {
-    int verb = 0;
+    const struct verb *verb = verbs;
 
-    while (verb < N_VERB && strcmp(name, verb_texts[verb].name) != 0)
+    while (verb->name && strcmp(name, verb->name) != 0)
         verb++;
-    return (enum verb)verb;
+    return verb->name ? verb : NULL;
 }
 
 /* What other programs call what they do. */
@@ -68,28 +69,28 @@ int unknown_verb(const char *name)
 enum { WEIGHTS = 5, FIRST_SAMPLING = 14 };
 static const struct {
     const char *name;
-    enum verb verb;                /* N_VERB: it chooses none */
+    const char *verb;              /* NULL: it chooses none */
     bool takes_value, is_argument; /* its value is the verb's second argument */
 } flags[] = {
-    {"--encode", TOKENIZE, true, true},
-    {"--decode", DETOKENIZE, true, true},
-    {"--bench", BENCH, false, false},
-    {"--print-config", SHOW, false, false},
-    {"--print-backend", SHOW, false, false},
-    [WEIGHTS] = {"--weights", RUN, true, false},
-    {"--model", RUN, true, false},
-    {"-m", RUN, true, false},
-    {"--prompt", N_VERB, true, false},
-    {"--max-tokens", N_VERB, true, false},
-    {"--seed", N_VERB, true, false},
-    {"--bench-iters", N_VERB, true, false},
-    {"--bench-warmup", N_VERB, true, false},
-    {"--bench-json", N_VERB, true, false},
-    [FIRST_SAMPLING] = {"--temperature", N_VERB, true, false},
-    {"--temp", N_VERB, true, false},
-    {"--top-k", N_VERB, true, false},
-    {"--top-p", N_VERB, true, false},
-    {"--min-p", N_VERB, true, false},
+    {"--encode", "tokenize", true, true},
+    {"--decode", "detokenize", true, true},
+    {"--bench", "bench", false, false},
+    {"--print-config", "show", false, false},
+    {"--print-backend", "show", false, false},
+    [WEIGHTS] = {"--weights", "run", true, false},
+    {"--model", "run", true, false},
+    {"-m", "run", true, false},
+    {"--prompt", NULL, true, false},
+    {"--max-tokens", NULL, true, false},
+    {"--seed", NULL, true, false},
+    {"--bench-iters", NULL, true, false},
+    {"--bench-warmup", NULL, true, false},
+    {"--bench-json", NULL, true, false},
+    [FIRST_SAMPLING] = {"--temperature", NULL, true, false},
+    {"--temp", NULL, true, false},
+    {"--top-k", NULL, true, false},
+    {"--top-p", NULL, true, false},
+    {"--min-p", NULL, true, false},
 };
 static char dashes[] = "--";
 enum { N_FLAGS = sizeof flags / sizeof flags[0] };
@@ -114,7 +115,7 @@ static int choose_flag(int argc, char **argv)
 
     for (int i = 0; i < argc; i++) {
         int flag = find_flag(argv[i], &value);
-        if (flag < best && flags[flag].verb != N_VERB)
+        if (flag < best && flags[flag].verb)
             best = flag;
     }
     return best;
@@ -126,12 +127,12 @@ int find_verb_by_options(struct command_line *c, int argc, char **argv)
     char *argument = NULL, *value;
     bool weights = false, sampling = false;
 
-    *c = (struct command_line){.verb = N_VERB};
+    *c = (struct command_line){0};
     if (chosen == N_FLAGS)
         return DONE;
     if (!(c->argv = calloc((size_t)argc + 2, sizeof *c->argv)))
         return fail_memory();
-    c->verb = flags[chosen].verb;
+    c->verb = find_verb(flags[chosen].verb);
     for (int i = 0, words; i < argc; i += words) {
         int flag = find_flag(argv[i], &value);
         words = 1 + (flag < N_FLAGS && flags[flag].takes_value && !value && i + 1 < argc);
@@ -139,8 +140,8 @@ int find_verb_by_options(struct command_line *c, int argc, char **argv)
         sampling = sampling || (flag >= FIRST_SAMPLING && flag < N_FLAGS);
         if (flag == chosen && flags[flag].is_argument) {
             argument = value ? value : words == 2 ? argv[i + 1] : NULL;
-        } else if (flag == N_FLAGS || (!(flags[chosen].is_argument && flags[flag].verb == N_VERB) &&
-                                       option_is_known(c->verb, flags[flag].name))) {
+        } else if (flag == N_FLAGS || (!(flags[chosen].is_argument && !flags[flag].verb) &&
+                                       option_named(c->verb, flags[flag].name))) {
             memcpy(c->argv + c->argc, argv + i, (size_t)words * sizeof *argv);
             c->argc += words;
         }
@@ -151,7 +152,7 @@ int find_verb_by_options(struct command_line *c, int argc, char **argv)
         c->argv[c->argc++] = dashes;
         c->argv[c->argc++] = argument;
     }
-    if (c->verb == RUN && weights && !sampling)
+    if (strcmp(flags[chosen].verb, "run") == 0 && weights && !sampling)
         c->remark =
             "sampling is the model's own; --top-k 1 takes the most likely token, as runners with these "
             "options do";

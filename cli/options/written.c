@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* written.c: no file that an option writes may be one that the command reads. Files are compared by device
- * and inode: links and other spellings of a path lead to the same one. What a model was read from is the
- * library's to say. */
+/* written.c: the files that options name: whether those are there that are read, and those can be made that
+ * are written; and no file that an option writes may be one that the command reads. Files are compared by
+ * device and inode: links and other spellings of a path lead to the same one. What a model was read from is
+ * the library's to say. */
 #define _POSIX_C_SOURCE 200809L
 #include "options/written.h"
 
@@ -11,14 +12,16 @@
 #include <unistd.h>
 
 #include "carat_tools.h"
-#include "options/options.h"
+#include "io/input.h"
+#include "io/save.h"
+#include "options/store.h"
 #include "term/exit.h"
 #include "term/message.h"
 
 /* The value of an option that names a file; NULL when it is not given. */
-static const char *value_of(const struct options *o, const struct option *option)
+static const char *value_of(const struct options *o, const struct option_row *row)
 {
-    return *(const char *const *)((const char *)o + option->field);
+    return *(const char *const *)option_field(o, row);
 }
 
 /* A regular file, which writing would empty; "-" is the descriptor. */
@@ -34,16 +37,15 @@ static bool same_file(const struct stat *a, const struct stat *b)
 }
 
 /* The path that an option reads: also one behind the @ of --ids. NULL: none. */
-static const char *read_by(const struct options *o, const struct option *option)
+static const char *read_by(const struct options *o, const struct option_row *row)
 {
-    bool ids = option->kind == TEXT && option->field == offsetof(struct options, ids);
-    const char *value = option->kind == READS || option->kind == PATH || option->kind == MODEL || ids
-                            ? value_of(o, option)
-                            : NULL;
+    const enum option_kind kind = row->option->kind;
+    const char *value =
+        kind == READS || kind == PATH || kind == MODEL || kind == IDS ? value_of(o, row) : NULL;
 
-    if (value && ids)
+    if (value && kind == IDS)
         return *value == '@' ? value + 1 : NULL;
-    return value && option->kind == MODEL && strcmp(value, "tiny") == 0 ? NULL : value;
+    return value && kind == MODEL && strcmp(value, "tiny") == 0 ? NULL : value;
 }
 
 /* What a file is for, after "is what". */
@@ -58,49 +60,64 @@ static const char *use(const struct option *option)
 }
 
 /* One option that writes, against all others of the verb. */
-static int check_one(const struct options *o, enum verb verb, const struct option *writes)
+static int check_one(const struct options *o, const struct option_row *writes)
 {
     const char *path = value_of(o, writes);
     struct stat written, other;
     bool there = identify(path, STDOUT_FILENO, &written);
 
-    for (int i = 0; i < option_count; i++) {
-        const struct option *option = &option_table[i];
-        bool too = option > writes && option->kind == WRITES;
-        const char *value = !(option->verbs & ON(verb)) ? NULL
-                            : too                       ? value_of(o, option)
-                                                        : read_by(o, option);
+    for (const struct option_row *r = table_rows(); r->option; r++) {
+        bool too = r > writes && r->option->kind == WRITES;
+        const char *value = !verb_belongs(r->option->verbs, o->verb) ? NULL
+                            : too                                    ? value_of(o, r)
+                                                                     : read_by(o, r);
         if (!value)
             continue;
         if ((too && strcmp(value, path) == 0) ||
             (there && identify(value, too ? STDOUT_FILENO : STDIN_FILENO, &other) &&
              same_file(&written, &other)))
-            return fail(USAGE, "%s: option %s: %s is what %s: name another file", verb_texts[verb].name,
-                        writes->names[0], path, use(option));
+            return fail(USAGE, "%s: option %s: %s is what %s: name another file", o->verb->name,
+                        writes->option->names[0], path, use(r->option));
     }
     return DONE;
 }
 
-int check_written(const struct options *o, enum verb verb)
+int check_written(const struct options *o)
 {
     int code = DONE;
 
-    for (int i = 0; i < option_count && code == DONE; i++) {
-        const struct option *option = &option_table[i];
-        if (option->verbs & ON(verb) && option->kind == WRITES && value_of(o, option))
-            code = check_one(o, verb, option);
-    }
+    for (const struct option_row *r = table_rows(); r->option && code == DONE; r++)
+        if (verb_belongs(r->option->verbs, o->verb) && r->option->kind == WRITES && value_of(o, r))
+            code = check_one(o, r);
     return code;
 }
 
 int check_spares_model(const struct options *o, const carat_model *model)
 {
-    for (int i = 0; i < option_count; i++) {
-        const struct option *option = &option_table[i];
-        const char *path = option->kind == WRITES ? value_of(o, option) : NULL;
+    for (const struct option_row *r = table_rows(); r->option; r++) {
+        const char *path = r->option->kind == WRITES ? value_of(o, r) : NULL;
         if (path && carat_model_reads(model, path))
             return fail(USAGE, "option %s: %s is what the model is read from: name another file",
-                        option->names[0], path);
+                        r->option->names[0], path);
     }
     return DONE;
+}
+
+int check_named_files(const struct options *o)
+{
+    char what[64];
+    int code = DONE;
+
+    for (const struct option_row *r = table_rows(); r->option && code == DONE; r++) {
+        const struct option *option = r->option;
+        bool names_file = option->kind == PATH || option->kind == READS || option->kind == WRITES;
+        const char *path = names_file ? value_of(o, r) : NULL;
+        if (!path || !verb_belongs(option->verbs, o->verb) ||
+            (option->kind != PATH && strcmp(path, "-") == 0))
+            continue;
+        snprintf(what, sizeof what, "option %s", option->names[option->names[1] != NULL]);
+        code = option->kind == WRITES ? check_writable(what, path)
+                                      : check_readable(what, path, option->kind == PATH);
+    }
+    return code;
 }

@@ -12,6 +12,8 @@
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
+#include "ask/convert_options.h"
+#include "prompt/prompt.h"
 
 int conversation_read(struct conversation *c, const struct options *o)
 {
@@ -19,17 +21,17 @@ int conversation_read(struct conversation *c, const struct options *o)
     int code = DONE;
 
     c->o = o;
-    if (o->messages)
-        code = read_json_text(o->messages, &c->messages);
-    if (code == DONE && o->tools)
-        code = read_json_text(o->tools, &c->tools);
-    if (code == DONE && o->system_file)
-        code = read_json_text(o->system_file, &c->system);
-    if (code == DONE && o->system && !(c->system = strdup(o->system)))
+    if (o->prompt->messages)
+        code = read_json_text(o->prompt->messages, &c->messages);
+    if (code == DONE && o->prompt->tools)
+        code = read_json_text(o->prompt->tools, &c->tools);
+    if (code == DONE && o->prompt->system_file)
+        code = read_json_text(o->prompt->system_file, &c->system);
+    if (code == DONE && o->prompt->system && !(c->system = strdup(o->prompt->system)))
         code = fail_memory();
     if (code == DONE && c->system) {
         n = strlen(c->system);
-        code = settle_utf8("the system message", &c->system, &n, o->lossy);
+        code = settle_utf8("the system message", &c->system, &n, o->prompt->lossy);
     }
     return code;
 }
@@ -37,8 +39,8 @@ int conversation_read(struct conversation *c, const struct options *o)
 /* What the library says of messages or tools begins with that word; before it belongs the file. */
 static int fail_conversation(const struct options *o, const carat_error *err)
 {
-    const char *file = strncmp(err->message, "messages", 8) == 0 ? o->messages
-                       : strncmp(err->message, "tools", 5) == 0  ? o->tools
+    const char *file = strncmp(err->message, "messages", 8) == 0 ? o->prompt->messages
+                       : strncmp(err->message, "tools", 5) == 0  ? o->prompt->tools
                                                                  : NULL;
 
     if (!file || err->code != CARAT_E_ARGUMENT)
@@ -51,7 +53,7 @@ static void note_tools(void *user, const char *line)
 {
     const struct options *o = user;
 
-    note("%s: %s", input_name(o->tools), line);
+    note("%s: %s", input_name(o->prompt->tools), line);
 }
 
 int conversation_render(const struct conversation *c, const carat_model *model, const char *user,
@@ -66,9 +68,9 @@ int conversation_render(const struct conversation *c, const carat_model *model, 
     int n = 0;
 
     options.tools = c->tools;
-    options.chat_template = o->chat_template;
-    options.no_generation_prompt = o->no_generation_prompt;
-    options.special_in_content = o->special;
+    options.chat_template = o->prompt->chat_template;
+    options.no_generation_prompt = o->convert->no_generation_prompt;
+    options.special_in_content = o->convert->special;
     options.log = note_tools;
     options.progress = stop_when_interrupted;
     options.user = (void *)o;
@@ -89,7 +91,7 @@ int conversation_talk(const struct conversation *c, struct talk *t)
 
     if (code == DONE && c->messages && !talk_read(t, c->messages, strlen(c->messages)))
         return fail(USAGE, "%s: expected messages of the roles system, user, assistant and tool",
-                    input_name(c->o->messages));
+                    input_name(c->o->prompt->messages));
     if (code == DONE && c->system)
         code = talk_set_system(t, c->system);
     return code == DONE && c->user ? talk_add_user(t, c->user) : code;

@@ -21,45 +21,47 @@
 #include "term/message.h"
 
 /* Options that contradict each other. */
-static int check_options(const struct options *o, enum verb verb)
+static int check_options(const struct options *o)
 {
-    const char *name = verb_texts[verb].name;
-    bool system = o->system || o->system_file;
-    int sources = (o->text != NULL) + (o->prompt != NULL) + (o->file != NULL) + (o->messages != NULL) +
-                  (o->ids != NULL);
+    const char *name = o->verb->name;
+    bool system = o->prompt->system || o->prompt->system_file;
+    int sources = (o->text != NULL) + (o->prompt->prompt != NULL) + (o->prompt->file != NULL) +
+                  (o->prompt->messages != NULL) + (o->prompt->ids != NULL);
 
-    if (o->talks && (o->text || o->file || o->messages || o->ids || o->raw || o->json))
+    if (o->prompt->talks &&
+        (o->text || o->prompt->file || o->prompt->messages || o->prompt->ids || o->prompt->raw || o->json))
         return fail(USAGE, "%s: -cnv is a conversation, whose messages come from standard input, one a line",
                     name);
     if (sources > 1)
         return fail(USAGE, "%s: more than one prompt; give one of %s-p, -f, --messages and --ids", name,
-                    verb == RUN ? "PROMPT, " : "");
-    if (sources == 0 && verb != RUN)
+                    o->verb->reads ? "PROMPT, " : "");
+    if (sources == 0 && !o->verb->reads)
         return fail(USAGE, "%s needs a prompt: one of -p, -f, --messages and --ids", name);
-    if (o->system && o->system_file)
+    if (o->prompt->system && o->prompt->system_file)
         return fail(USAGE, "%s: both -sys and -sysf are given", name);
-    if (o->messages && system)
+    if (o->prompt->messages && system)
         return fail(USAGE, "%s: a system message is the first of --messages, which takes no --system-prompt",
                     name);
-    if ((o->raw || o->ids) && (system || o->tools || o->chat_template || o->messages))
+    if ((o->prompt->raw || o->prompt->ids) &&
+        (system || o->prompt->tools || o->prompt->chat_template || o->prompt->messages))
         return fail(USAGE, "%s: %s uses no chat template, so it takes no %s", name,
-                    o->raw ? "--raw" : "--ids",
-                    system        ? "--system-prompt"
-                    : o->tools    ? "--tools"
-                    : o->messages ? "--messages"
-                                  : "--chat-template");
-    if (o->tool_command && !o->tools)
+                    o->prompt->raw ? "--raw" : "--ids",
+                    system                ? "--system-prompt"
+                    : o->prompt->tools    ? "--tools"
+                    : o->prompt->messages ? "--messages"
+                                          : "--chat-template");
+    if (o->prompt->tool_command && !o->prompt->tools)
         return fail(USAGE, "%s: --tool-command answers calls of functions, which --tools declares", name);
     return DONE;
 }
 
-int read_prompt_files(struct conversation *talk, const struct options *o, enum verb verb, carat_tokens *ids)
+int read_prompt_files(struct conversation *talk, const struct options *o, carat_tokens *ids)
 {
-    int code = check_options(o, verb);
+    int code = check_options(o);
 
     if (code == DONE)
         code = conversation_read(talk, o);
-    return code == DONE && o->ids ? read_ids(o->ids, "--ids", ids) : code;
+    return code == DONE && o->prompt->ids ? read_ids(o->prompt->ids, "--ids", ids) : code;
 }
 
 /* Is standard input meant for this command? A file at its beginning is; one that is read already
@@ -110,7 +112,7 @@ static int append_stdin(const char *given, char **text, size_t *n)
 static int read_prompt(const struct options *o, char **text, size_t *n)
 {
     bool named = o->text && strcmp(o->text, "-") == 0;
-    const char *given = named ? NULL : o->text ? o->text : o->prompt;
+    const char *given = named ? NULL : o->text ? o->text : o->prompt->prompt;
 
     if (o->appends_stdin && stdin_is_given())
         return append_stdin(given, text, n);
@@ -121,29 +123,29 @@ static int read_prompt(const struct options *o, char **text, size_t *n)
         *text = strdup(given);
         return *text ? DONE : fail_memory();
     }
-    if (!o->file && isatty(STDIN_FILENO))
+    if (!o->prompt->file && isatty(STDIN_FILENO))
         note("reading the prompt from the terminal; Ctrl-D ends it");
-    return read_input(o->file ? o->file : "-", text, n);
+    return read_input(o->prompt->file ? o->prompt->file : "-", text, n);
 }
 
 static int encode(const carat_model *model, const carat_model_info *info, const struct conversation *talk,
                   const char *text, size_t n, carat_tokens *ids)
 {
     const struct options *o = talk->o;
-    bool chat = info->has_chat_template || o->tools || o->chat_template;
+    bool chat = info->has_chat_template || o->prompt->tools || o->prompt->chat_template;
     carat_tokenize_options options;
     carat_tokenize_options_default(&options);
     carat_error err;
 
-    if (chat && !o->raw) {
+    if (chat && !o->prompt->raw) {
         if (strlen(text) != n)
             return fail(USAGE, "the prompt has a NUL byte at offset %zu; only --raw takes that",
                         strlen(text));
         return conversation_render(talk, model, text, ids, NULL);
     }
-    if (o->system || o->system_file)
+    if (o->prompt->system || o->prompt->system_file)
         return fail(USAGE, "%s has no chat template, so it takes no --system-prompt", o->model);
-    if (!o->raw)
+    if (!o->prompt->raw)
         note("%s has no chat template: the prompt is run raw, and the model continues it",
              model_name(o->model));
     options.flags = CARAT_BOS | CARAT_SPECIAL;
@@ -160,14 +162,14 @@ int make_prompt(const carat_model *model, const carat_model_info *info, struct c
     size_t n;
     int code;
 
-    if (o->ids) {
+    if (o->prompt->ids) {
         code = DONE; /* read already */
-    } else if (o->messages) {
+    } else if (o->prompt->messages) {
         code = conversation_render(talk, model, NULL, ids, NULL);
     } else {
         code = read_prompt(o, &talk->user, &n);
         if (code == DONE)
-            code = settle_utf8("the prompt", &talk->user, &n, o->lossy);
+            code = settle_utf8("the prompt", &talk->user, &n, o->prompt->lossy);
         if (code == DONE)
             code = encode(model, info, talk, talk->user, n, ids);
     }

@@ -5,9 +5,17 @@
 
 #include "prompt/conversation.h"
 
+struct prompt_options {
+    const char *prompt, *file, *system, *system_file, *ids, *tools, *messages, *chat_template, *tool_command;
+    int tool_rounds;
+    int logprobs; /* below 0: not given */
+    bool raw, lossy;
+    bool talks, single_turn; /* -cnv of run, -st */
+};
+
 /* Refuses options that contradict each other, and reads what they name: the conversation, and the ids of
  * --ids. Needs no model, so that mistakes show before a long load. An exit code. */
-int read_prompt_files(struct conversation *talk, const struct options *o, enum verb verb, carat_tokens *ids);
+int read_prompt_files(struct conversation *talk, const struct options *o, carat_tokens *ids);
 /* Ids as given, a rendered conversation, or raw text: whichever the options and the model ask for. An exit
  * code. */
 int make_prompt(const carat_model *model, const carat_model_info *info, struct conversation *talk,

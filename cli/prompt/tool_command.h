@@ -5,7 +5,7 @@
 
 #include "prompt/talk.h"
 
-enum { TOOL_SECONDS = 30, TOOL_BYTES = 64 << 10, TOOL_ROUNDS = 8 };
+enum { TOOL_SECONDS = 30, TOOL_BYTES = 64 << 10 };
 
 /* Starts the words of command as a program, without a shell, writes call, a JSON object, and a newline to its
  * standard input, and puts what it writes to standard output into *result (malloc'd, terminated), without

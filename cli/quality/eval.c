@@ -12,6 +12,9 @@
 #include "model/model.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
+#include "model/engine.h"
+#include "prompt/prompt.h"
+#include "quality/score_options.h"
 
 /* ---- reading ---- */
 
@@ -147,7 +150,7 @@ static int score_item(struct eval *e, const struct question *q)
 /* The longest item that the model can hold gets its positions. */
 static int choose_context(struct eval *e)
 {
-    const int limit = e->o->context ? e->o->context : e->info.max_context;
+    const int limit = e->o->engine->context ? e->o->engine->context : e->info.max_context;
     int most, code = DONE;
 
     for (int i = 0; i < e->n && code == DONE; i++) {
@@ -198,7 +201,7 @@ static int check_arguments(struct eval *e)
         return fail(USAGE, "eval needs items: carat eval MODEL FILE.jsonl");
     if (o->json && o->lines)
         return fail(USAGE, "eval: --json and --jsonl contradict each other");
-    if (o->chat_template && !o->in_chat)
+    if (o->prompt->chat_template && !o->score->in_chat)
         return fail(USAGE, "eval: --chat-template goes with --chat");
     e->path = o->text;
     e->name = input_name(e->path);

@@ -9,6 +9,7 @@
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
+#include "quality/score_options.h"
 
 static const char *const way_json[N_WAYS] = {"letter", "likelihood", "likelihood_per_byte"};
 static const char *const way_text[N_WAYS] = {"letter", "likelihood", "per byte"};
@@ -141,10 +142,10 @@ static json_t *result_json(const struct eval *e)
         json_object_set_new(one, "subject", json_string(e->subject[i].name));
         json_array_append_new(subjects, one);
     }
-    json_object_update_new(result, json_pack("{s:s, s:s, s:b, s:i, s:i, s:o, s:{s:f}}", "model",
-                                             model_name(e->o->model), "file", e->name, "chat", e->o->in_chat,
-                                             "too_long", e->too_long, "context", e->context, "subjects",
-                                             subjects, "timings", "seconds", e->seconds));
+    json_object_update_new(
+        result, json_pack("{s:s, s:s, s:b, s:i, s:i, s:o, s:{s:f}}", "model", model_name(e->o->model), "file",
+                          e->name, "chat", e->o->score->in_chat, "too_long", e->too_long, "context",
+                          e->context, "subjects", subjects, "timings", "seconds", e->seconds));
     return result;
 }
 
@@ -169,9 +170,9 @@ static int judge(const struct eval *e)
         return fail_as(FAILED, CARAT_E_CONTEXT,
                        "%s: %d of %d items are longer than the context of %d; line %ld has %d tokens",
                        e->name, e->too_long, e->n, e->context, e->longest_line, e->longest);
-    if (e->o->least >= 0 && accuracy < e->o->least)
+    if (e->o->score->least >= 0 && accuracy < e->o->score->least)
         return fail(CHECK_FAILED, "eval: the accuracy by letter is %.4f, below --min %g", accuracy,
-                    e->o->least);
+                    e->o->score->least);
     return DONE;
 }
 

@@ -11,6 +11,8 @@
 #include "quality/eval.h"
 #include "term/exit.h"
 #include "term/message.h"
+#include "prompt/prompt.h"
+#include "quality/score_options.h"
 
 /* The prompt's text, for free; NULL when memory is out. */
 static char *prompt_text(const struct eval *e, const struct eval_item *item, enum eval_way way)
@@ -26,7 +28,7 @@ static char *prompt_text(const struct eval *e, const struct eval_item *item, enu
     fputs(item->question, f);
     for (int i = 0; i < item->n && way == BY_LETTER; i++)
         fprintf(f, "\n%c. %s", 'A' + i, item->choice[i]);
-    if (way == BY_LETTER || !e->o->in_chat)
+    if (way == BY_LETTER || !e->o->score->in_chat)
         fputs("\nAnswer:", f);
     bool good = !ferror(f);
     if (fclose(f) != 0 || !good) {
@@ -42,9 +44,9 @@ static char *choice_text(const struct eval *e, const struct eval_item *item, enu
     char *text = malloc(strlen(item->choice[i]) + 4);
 
     if (text && way == BY_LETTER)
-        sprintf(text, "%s%c", e->o->in_chat ? "" : " ", 'A' + i);
+        sprintf(text, "%s%c", e->o->score->in_chat ? "" : " ", 'A' + i);
     else if (text)
-        sprintf(text, "%s%s", e->o->in_chat ? "" : " ", item->choice[i]);
+        sprintf(text, "%s%s", e->o->score->in_chat ? "" : " ", item->choice[i]);
     return text;
 }
 
@@ -65,9 +67,9 @@ int eval_prompt(const struct eval *e, const struct eval_item *item, enum eval_wa
     int code = text ? DONE : fail_memory();
 
     ids->n = 0;
-    if (code == DONE && e->o->in_chat) {
+    if (code == DONE && e->o->score->in_chat) {
         carat_message message = {.role = "user", .content = text};
-        options.chat_template = e->o->chat_template;
+        options.chat_template = e->o->prompt->chat_template;
         if (carat_render(e->model, &message, sizeof message, 1, &options, ids, NULL, &err) != CARAT_OK)
             code = fail_status(&err);
     } else if (code == DONE) {
@@ -103,10 +105,10 @@ int eval_continue(const struct eval *e, const struct eval_item *item, enum eval_
     int code = choice ? DONE : fail_memory();
 
     ids->n = 0;
-    for (int k = 0; code == DONE && e->o->in_chat && k < prompt->n; k++)
+    for (int k = 0; code == DONE && e->o->score->in_chat && k < prompt->n; k++)
         code = push_id(ids, prompt->ids[k]) ? DONE : fail_memory();
     if (code == DONE)
-        code = e->o->in_chat ? tokenize(e, choice, 0, ids) : continue_text(e, item, way, choice, ids);
+        code = e->o->score->in_chat ? tokenize(e, choice, 0, ids) : continue_text(e, item, way, choice, ids);
     free(choice);
     for (*from = 0; *from < prompt->n && *from < ids->n && prompt->ids[*from] == ids->ids[*from];)
         ++*from;

@@ -15,8 +15,9 @@
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-
-enum { WINDOW = 512 };
+#include "model/engine.h"
+#include "prompt/prompt.h"
+#include "quality/score_options.h"
 
 void losses_add(struct losses *to, const struct losses *l)
 {
@@ -114,7 +115,7 @@ static struct window whole_window(const struct perplexity *p, int number)
 /* Each window counts so many ids that no other does, behind those before them that fit. */
 static struct window strided_window(const struct perplexity *p, int number)
 {
-    const int first = 1 + number * p->o->stride, full = first + p->o->stride;
+    const int first = 1 + number * p->o->score->stride, full = first + p->o->score->stride;
 
     return (struct window){full > p->context ? full - p->context : 0, first,
                            full < p->ids.n ? full : p->ids.n};
@@ -122,7 +123,7 @@ static struct window strided_window(const struct perplexity *p, int number)
 
 static int score_window(struct perplexity *p, int number, int32_t *ids)
 {
-    const struct window w = p->o->stride ? strided_window(p, number) : whole_window(p, number);
+    const struct window w = p->o->score->stride ? strided_window(p, number) : whole_window(p, number);
     const int n = w.end - w.begin;
     struct losses l = {0};
 
@@ -140,7 +141,7 @@ static int score_window(struct perplexity *p, int number, int32_t *ids)
 /* How many windows there are. An exit code. */
 static int cut_windows(struct perplexity *p, int *windows)
 {
-    const int n = p->ids.n, stride = p->o->stride;
+    const int n = p->ids.n, stride = p->o->score->stride;
 
     if (stride) {
         if (stride >= p->context)
@@ -178,7 +179,7 @@ static int read_text_ids(struct perplexity *p)
     if (code == DONE && n == 0)
         code = fail(USAGE, "%s is empty, expected a text", p->name);
     if (code == DONE)
-        code = settle_utf8(p->name, &text, &n, p->o->lossy);
+        code = settle_utf8(p->name, &text, &n, p->o->prompt->lossy);
     options.flags = CARAT_BOS;
     options.progress = stop_when_interrupted;
     if (code == DONE && n > 0 && text[n - 1] == '\n')
@@ -194,7 +195,7 @@ static int perplexity_of_text(struct perplexity *p)
     int windows = 0, code;
     int32_t *ids = NULL;
 
-    p->context = p->o->context ? p->o->context : WINDOW;
+    p->context = p->o->engine->context;
     if ((code = read_text_ids(p)) != DONE || (code = cut_windows(p, &windows)) != DONE)
         return code;
     if ((code = perplexity_begin(p, p->context, p->context)) == DONE &&
@@ -214,19 +215,19 @@ static int check_arguments(struct perplexity *p)
 {
     const struct options *o = p->o;
 
-    const char *text = o->text ? o->text : o->file;
+    const char *text = o->text ? o->text : o->prompt->file;
 
-    if (!text && !o->messages)
+    if (!text && !o->prompt->messages)
         return fail(USAGE, "perplexity needs a text: carat perplexity MODEL FILE, or --messages FILE.jsonl");
-    if ((o->text != NULL) + (o->file != NULL) + (o->messages != NULL) > 1)
+    if ((o->text != NULL) + (o->prompt->file != NULL) + (o->prompt->messages != NULL) > 1)
         return fail(USAGE, "perplexity: more than one text; give one of FILE, -f and --messages");
-    if (o->messages && o->stride)
+    if (o->prompt->messages && o->score->stride)
         return fail(USAGE, "perplexity: --stride cuts a text into windows, and --messages has none");
-    if (!o->messages && o->chat_template)
+    if (!o->prompt->messages && o->prompt->chat_template)
         return fail(USAGE, "perplexity: --chat-template goes with --messages; a text is scored as it is");
     if (o->json && o->lines)
         return fail(USAGE, "perplexity: --json and --jsonl contradict each other");
-    p->path = text ? text : o->messages;
+    p->path = text ? text : o->prompt->messages;
     p->name = input_name(p->path);
     if (strcmp(p->path, "-") == 0 && strcmp(o->model, "-") == 0)
         return fail(USAGE, "perplexity: MODEL and %s cannot both be standard input",
@@ -246,7 +247,7 @@ int verb_perplexity(const struct options *o)
     if (code == DONE && carat_model_get_info(p.model, &p.info, &err) != CARAT_OK)
         code = fail_status(&err);
     if (code == DONE)
-        code = o->messages ? perplexity_of_talks(&p) : perplexity_of_text(&p);
+        code = o->prompt->messages ? perplexity_of_talks(&p) : perplexity_of_text(&p);
     progress_end(&p.bar);
     if (code == DONE)
         code = perplexity_print_result(&p);

@@ -10,6 +10,8 @@
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
+#include "prompt/prompt.h"
+#include "quality/score_options.h"
 
 /* Number of ids, their mean loss, and what follows from it. */
 static json_t *losses_json(const struct losses *l)
@@ -58,7 +60,7 @@ int perplexity_print_talk(const struct perplexity *p, long line, const json_t *i
 
 static json_t *result_json(const struct perplexity *p)
 {
-    const bool talks = p->o->messages;
+    const bool talks = p->o->prompt->messages;
     const double rate = p->seconds > 0 ? (double)p->before / p->seconds : NAN;
     json_t *result = losses_json(&p->all);
 
@@ -66,8 +68,8 @@ static json_t *result_json(const struct perplexity *p)
                            json_pack("{s:s, s:s, s:i, s:i, s:i}", "model", model_name(p->o->model), "file",
                                      p->name, talks ? "conversations" : "windows", p->windows, "context",
                                      p->context, talks ? "too_long" : "left_over", p->left));
-    if (p->o->stride)
-        json_object_set_new(result, "stride", json_integer(p->o->stride));
+    if (p->o->score->stride)
+        json_object_set_new(result, "stride", json_integer(p->o->score->stride));
     json_object_set_new(
         result, "timings",
         json_pack("{s:o, s:o}", "seconds", json_number(p->seconds), "tokens_per_second", json_number(rate)));
@@ -86,11 +88,11 @@ static void print_text(const struct perplexity *p)
     if (!isnan(error))
         out_print(" +/- %.6f", error);
     out_print(" nats an id\nscored      %lld ids in %d ", (long long)p->all.n, p->windows);
-    if (p->o->messages)
+    if (p->o->prompt->messages)
         out_print("conversation%s\n", p->windows == 1 ? "" : "s");
     else
         out_print("window%s of %d\n", p->windows == 1 ? "" : "s", p->context);
-    if (p->left && !p->o->messages)
+    if (p->left && !p->o->prompt->messages)
         out_print("left over   %d ids\n", p->left);
 }
 
@@ -104,7 +106,7 @@ int perplexity_print_result(const struct perplexity *p)
         code = out_json(json_pack("{s:o}", "result", result_json(p)));
     else if (p->all.n)
         print_text(p);
-    if (code == DONE && p->left && p->o->messages)
+    if (code == DONE && p->left && p->o->prompt->messages)
         code = fail_as(FAILED, CARAT_E_CONTEXT,
                        "%s: %d of %d conversations are longer than the context of %d; line %ld has %d tokens",
                        p->name, p->left, p->left + p->windows, p->context, p->long_line, p->long_ids);

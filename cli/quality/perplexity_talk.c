@@ -9,6 +9,8 @@
 #include "io/json_lines.h"
 #include "quality/perplexity.h"
 #include "term/interrupt.h"
+#include "model/engine.h"
+#include "prompt/prompt.h"
 
 struct turn {
     carat_tokens ids; /* from the beginning of the conversation to the end of the turn */
@@ -66,7 +68,7 @@ static int render_first(struct talks *t, const json_t *messages, size_t n, const
     if (!text)
         return fail_memory();
     options.tools = tools;
-    options.chat_template = t->p->o->chat_template;
+    options.chat_template = t->p->o->prompt->chat_template;
     options.no_generation_prompt = !open;
     options.progress = stop_when_interrupted;
     carat_status status = carat_render_json(t->p->model, text, &options, ids, NULL, &err);
@@ -188,7 +190,7 @@ static int score_talk(struct talks *t, const struct talk_of *talk)
 static int score_talks(struct talks *t)
 {
     struct perplexity *p = t->p;
-    const int most = p->o->context ? p->o->context : p->info.max_context;
+    const int most = given(p->o, &p->o->engine->context) ? p->o->engine->context : p->info.max_context;
     int code;
 
     p->context = t->longest < most ? t->longest : most;

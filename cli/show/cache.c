@@ -18,6 +18,8 @@
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/size.h"
+#include "options/table.h"
+#include "model/model.h"
 
 struct walk {
     bool json, prune, clear, full;
@@ -97,7 +99,7 @@ int verb_cache(const struct options *o)
                      .prune = strcmp(o->model, "prune") == 0,
                      .clear = strcmp(o->model, "clear") == 0,
                      .name = strcmp(o->model, "remove") == 0 ? o->text : NULL,
-                     .cap = o->cache_size};
+                     .cap = o->open->cache_size};
     char size[SIZE_TEXT], most[SIZE_TEXT];
     struct cache_place place;
     carat_error err;

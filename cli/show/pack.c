@@ -12,6 +12,7 @@
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/progress.h"
+#include "show/show_options.h"
 
 static int pack_to(const carat_model *model, const struct options *o)
 {
@@ -20,7 +21,7 @@ static int pack_to(const carat_model *model, const struct options *o)
 
     progress_begin(&bar, "packing", "MB");
     bar.scale = KIB_IN_MB;
-    carat_status status = carat_model_pack(model, o->out, progress_update, &bar, &err);
+    carat_status status = carat_model_pack(model, o->show->out, progress_update, &bar, &err);
     progress_end(&bar);
     return status == CARAT_OK ? DONE : fail_status(&err);
 }
@@ -46,18 +47,18 @@ int verb_pack(const struct options *o)
     carat_model *model = NULL;
     int code;
 
-    if (strcmp(o->model, "tiny") == 0 && !o->out)
+    if (strcmp(o->model, "tiny") == 0 && !o->show->out)
         return fail(USAGE, "pack: the model inside the command needs no cache; with -o it can be written");
-    if (o->out && strcmp(o->out, "-") == 0)
+    if (o->show->out && strcmp(o->show->out, "-") == 0)
         return fail(USAGE, "pack: a packed file cannot be written to standard output");
-    if (!o->out && o->no_cache)
+    if (!o->show->out && o->open->no_cache)
         return fail(USAGE, "pack: with --no-cache it needs -o FILE");
-    if (!o->out && o->tokenizer)
+    if (!o->show->out && o->open->tokenizer)
         return fail(USAGE, "pack: with --tokenizer it needs -o FILE");
     interrupt_install();
-    code = o->out ? open_model(&model, o, false) : open_packed(&model, o);
+    code = o->show->out ? open_model(&model, o, false) : open_packed(&model, o);
     if (code == DONE)
-        code = o->out ? pack_to(model, o) : pack_cached(model);
+        code = o->show->out ? pack_to(model, o) : pack_cached(model);
     carat_model_close(model);
     return code;
 }

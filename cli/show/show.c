@@ -14,6 +14,8 @@
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/size.h"
+#include "model/engine.h"
+#include "show/show_options.h"
 
 struct subject {
     const struct options *o;
@@ -195,7 +197,7 @@ static int print_json(const struct subject *s)
                   json_ids(stops, n_stop), "stop_texts", stop_texts_json(s, stops, n_stop), "memory",
                   show_memory_json(s->model, &s->engine, &s->plan, s->o));
 
-    if (all && s->o->tensors && json_object_set_new(all, "tensors", tensors_json(s)) != 0) {
+    if (all && s->o->show->tensors && json_object_set_new(all, "tensors", tensors_json(s)) != 0) {
         json_decref(all);
         all = NULL;
     }
@@ -222,7 +224,7 @@ int verb_show(const struct options *o)
         print_sampling(&s);
         code = show_memory(s.model, &s.engine, &s.plan, o);
         out_fold(0); /* a table */
-        if (code == DONE && o->tensors)
+        if (code == DONE && o->show->tensors)
             code = print_tensors(&s);
     }
     carat_model_close(s.model);

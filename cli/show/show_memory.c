@@ -11,6 +11,7 @@
 #include "term/message.h"
 #include "term/output.h"
 #include "term/size.h"
+#include "model/engine.h"
 
 /* The contexts of the table, besides the model's largest and the one that is shown. */
 static const int contexts[] = {2048, 8192, 32768};
@@ -95,7 +96,7 @@ static void print_table(const struct table *t)
 int show_memory(const carat_model *model, const carat_engine_options *e, const carat_plan *p,
                 const struct options *o)
 {
-    bool whole = o->memory != NO_SIZE;
+    bool whole = o->engine->memory != NO_SIZE;
     carat_host_info host = {.size = sizeof host};
     struct table table;
 
@@ -149,7 +150,7 @@ json_t *show_memory_json(const carat_model *model, const carat_engine_options *e
                   (json_int_t)p->snapshot_least, "work_bytes", (json_int_t)p->work_bytes, "stack_bytes",
                   (json_int_t)p->stack_bytes, "bytes", (json_int_t)p->bytes);
 
-    if (all && o->memory != NO_SIZE &&
+    if (all && o->engine->memory != NO_SIZE &&
         (!fill_table(&table, model, e, p) || json_object_set_new(all, "contexts", table_json(&table)) != 0)) {
         json_decref(all);
         all = NULL;

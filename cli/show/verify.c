@@ -17,6 +17,7 @@
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/progress.h"
+#include "model/engine.h"
 
 struct job {
     const struct options *o;
@@ -71,8 +72,8 @@ static int verify(struct job *j, const carat_model *model)
     carat_verdict verdict = {.size = sizeof verdict};
     carat_error err;
 
-    options.threads = j->o->threads;
-    options.isa = j->o->isa;
+    options.threads = j->o->engine->threads;
+    options.isa = j->o->engine->isa;
     options.report = report;
     options.progress = progress;
     options.user = j;

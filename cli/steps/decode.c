@@ -13,8 +13,9 @@
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/output.h"
-
-enum { STEPS = 16 };
+#include "model/engine.h"
+#include "prompt/prompt.h"
+#include "steps/steps_options.h"
 
 /* ---- before the first step ---- */
 
@@ -25,9 +26,9 @@ static int settle_sampling(struct decoding *d)
     int code = sampling_take(&d->how, d->model, o);
 
     d->sampling = d->how.s;
-    if (o->temp < 0 && !sampling_is_asked(o))
+    if (!sampling_is_asked(o))
         d->sampling.temperature = 0;
-    d->sampling.seed = o->seed >= 0 ? (uint64_t)o->seed : 0;
+    d->sampling.seed = o->draw->seed >= 0 ? (uint64_t)o->draw->seed : 0;
     return code;
 }
 
@@ -118,7 +119,7 @@ static int open_session(struct decoding *d)
     }
     close_session(d);
     options.watch = stop_when_interrupted;
-    options.sampling = d->o->logprobs < 0 ? &read : NULL; /* whose sum is over all logits */
+    options.sampling = d->o->prompt->logprobs < 0 ? &read : NULL; /* whose sum is over all logits */
     return carat_session_create(&d->session, d->engine, &options, &err) == CARAT_OK ? DONE
                                                                                     : fail_status(&err);
 }
@@ -149,7 +150,7 @@ static int open_generation(struct decoding *d)
     options.user = &d->drawn;
     options.lookup = CARAT_LOOKUP_OFF;
     options.logprobs = 1;
-    options.top_logprobs = d->o->logprobs;
+    options.top_logprobs = d->o->prompt->logprobs;
     return carat_generation_create(&d->generation, d->session, &options, &err) == CARAT_OK
                ? DONE
                : fail_status(&err);
@@ -159,7 +160,7 @@ static int open_generation(struct decoding *d)
 static int prefill(struct decoding *d, struct round *round)
 {
     double start = seconds();
-    int code = evaluate_ids(d->engine, d->session, d->ids.ids, d->ids.n - 1, d->o->prefill_logits);
+    int code = evaluate_ids(d->engine, d->session, d->ids.ids, d->ids.n - 1, d->o->steps->prefill_logits);
 
     round->prefill_s = seconds() - start;
     return code;
@@ -208,7 +209,7 @@ static int run_round(struct decoding *d, int r)
     carat_error err;
     int code = open_session(d);
 
-    if (code == DONE && d->o->logprobs >= 0)
+    if (code == DONE && d->o->prompt->logprobs >= 0)
         code = open_generation(d);
     if (code == DONE)
         code = prefill(d, round);
@@ -236,17 +237,17 @@ static int read_arguments(struct decoding *d)
 {
     const struct options *o = d->o;
 
-    if (!o->ids)
+    if (!o->prompt->ids)
         return fail(USAGE, "decode: option --ids is needed: the ids to begin with, as in --ids 2,5,9");
     if (o->json && o->lines)
         return fail(USAGE, "decode: --json and --jsonl contradict each other");
-    d->n_steps = o->steps ? o->steps : STEPS;
-    d->n_rounds = o->rounds ? o->rounds : 1;
-    d->top = o->top ? o->top : 1;
+    d->n_steps = o->steps->steps;
+    d->n_rounds = o->steps->rounds;
+    d->top = o->steps->top;
     if ((int64_t)d->n_steps * d->n_rounds * d->top > 1 << 24)
         return fail(USAGE, "decode: --rounds times --steps times --top are %lld, expected at most %d",
                     (long long)d->n_steps * d->n_rounds * d->top, 1 << 24);
-    int code = read_ids(o->ids, "--ids", &d->ids);
+    int code = read_ids(o->prompt->ids, "--ids", &d->ids);
     if (code == DONE && d->ids.n == 0)
         code = fail(USAGE, "--ids has no id, expected at least one, as in --ids 2,5,9");
     return code;

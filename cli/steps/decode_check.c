@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode_check.c: what must hold at the end: of audits of the head, and of the rounds of `carat decode`. */
+/* decode_check.c: what must hold at the end of `carat decode`: of audits of the head, and of the rounds. */
 #include "model/head.h"
 #include "steps/decode.h"
 #include "term/exit.h"
 #include "term/message.h"
 
-int check_audits(const carat_head_stats *head)
-{
-    if (!head->exact || !head->differences)
-        return DONE;
-    return fail(CHECK_FAILED, "--audit: %llu of %llu results of %s differ from dense",
-                (unsigned long long)head->differences, (unsigned long long)head->audits,
-                carat_head_name(head->strategy));
-}
-
 int decode_check(const struct decoding *d)
 {
     const size_t n = (size_t)d->n_steps;
-
     int code = check_audits(&d->head);
 
     if (code != DONE)

@@ -18,6 +18,8 @@
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/progress.h"
+#include "model/engine.h"
+#include "steps/steps_options.h"
 
 enum { DEFAULT_TOP = 10, SLICE = 32 /* rows of logits that are computed together */ };
 
@@ -80,7 +82,7 @@ static int print_top(struct job *j, int position, const float *row)
         json_decref(quoted);
         if (!line)
             return fail_memory();
-        if (j->o->all)
+        if (j->o->steps->all)
             out_print("%d\t", position);
         out_print("%d\t%.9g\t%s\n", (int)id, (double)row[id], line);
         free(line);
@@ -92,7 +94,7 @@ static int print_top(struct job *j, int position, const float *row)
 
 static int emit(struct job *j, int position, const float *row)
 {
-    int code = j->o->out ? npy_row(&j->npy, row, (size_t)j->info.n_vocab) : DONE;
+    int code = j->o->steps->out ? npy_row(&j->npy, row, (size_t)j->info.n_vocab) : DONE;
 
     return code == DONE && j->top ? print_top(j, position, row) : code;
 }
@@ -163,9 +165,9 @@ static int evaluate(struct job *j)
 
     engine_options(&options, j->o);
     options.context = j->ids.n;
-    if (j->o->naive)
+    if (j->o->engine->naive)
         options.chunk = j->ids.n;
-    if (j->o->tap || (j->o->all && !j->o->naive))
+    if (j->o->steps->tap || (j->o->steps->all && !j->o->engine->naive))
         options.logits_rows = SLICE;
     int code = fit_engine(&options, j->model, j->o);
     if (code != DONE)
@@ -173,13 +175,15 @@ static int evaluate(struct job *j)
     if ((code = create_engine(&j->engine, j->model, &options)) != DONE)
         return code;
     progress_begin(&j->bar, "evaluating", "tok");
-    if (j->o->tap) {
+    if (j->o->steps->tap) {
         code = new_session(j, progress_update);
-        return code == DONE ? write_tap(j->o->tap, j->o->out, j->engine, j->session, &j->ids, &j->npy) : code;
+        return code == DONE
+                   ? write_tap(j->o->steps->tap, j->o->steps->out, j->engine, j->session, &j->ids, &j->npy)
+                   : code;
     }
-    if (!j->o->all)
+    if (!j->o->steps->all)
         return from_nothing(j, j->ids.n, progress_update);
-    return j->o->naive ? every_row_from_nothing(j) : every_row(j);
+    return j->o->engine->naive ? every_row_from_nothing(j) : every_row(j);
 }
 
 static int check_ids(const struct job *j)
@@ -196,7 +200,7 @@ static int prepare(struct job *j)
 {
     const struct options *o = j->o;
     carat_error err;
-    int code = read_prompt_files(&j->talk, o, LOGITS, &j->ids);
+    int code = read_prompt_files(&j->talk, o, &j->ids);
 
     if (code == DONE)
         code = open_packed(&j->model, o);
@@ -208,13 +212,14 @@ static int prepare(struct job *j)
         code = check_ids(j);
     if (code != DONE)
         return code;
-    j->top = o->top ? o->top : o->out && !o->json ? 0 : DEFAULT_TOP;
+    j->top = o->steps->top ? o->steps->top : o->steps->out && !o->json ? 0 : DEFAULT_TOP;
     j->best = calloc((size_t)j->top + 1, sizeof *j->best);
     j->rows = o->json ? json_array() : NULL;
     if (!j->best || (o->json && !j->rows))
         return fail_memory();
-    return o->out && !o->tap
-               ? npy_create(&j->npy, o->out, o->all ? (size_t)j->ids.n : 0, (size_t)j->info.n_vocab)
+    return o->steps->out && !o->steps->tap
+               ? npy_create(&j->npy, o->steps->out, o->steps->all ? (size_t)j->ids.n : 0,
+                            (size_t)j->info.n_vocab)
                : DONE;
 }
 
@@ -223,12 +228,12 @@ int verb_logits(const struct options *o)
     struct job j = {.o = o, .info.size = sizeof j.info};
     int code;
 
-    if (o->naive && o->chunk)
+    if (o->engine->naive && o->engine->chunk)
         return fail(USAGE, "logits: --naive evaluates in one pass, so it takes no --chunk");
-    if (o->tap && (!o->out || o->naive || o->json || o->top))
+    if (o->steps->tap && (!o->steps->out || o->engine->naive || o->json || o->steps->top))
         return fail(USAGE,
                     "logits: --tap writes values to --out FILE, and takes no --naive, --json and --top");
-    if (o->out && strcmp(o->out, "-") == 0 && (o->json || o->top))
+    if (o->steps->out && strcmp(o->steps->out, "-") == 0 && (o->json || o->steps->top))
         return fail(USAGE, "logits: --out - and --json or --top cannot both go to standard output");
     interrupt_install();
     code = prepare(&j);
@@ -236,7 +241,7 @@ int verb_logits(const struct options *o)
         code = evaluate(&j);
         progress_end(&j.bar);
     }
-    if (code == DONE && o->out)
+    if (code == DONE && o->steps->out)
         code = save_close(&j.npy);
     if (code == DONE && o->json) {
         code =

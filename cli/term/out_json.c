@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_json.c: JSON on standard output. What JSON cannot say becomes what it can: U+FFFD for a byte that is not
- * text, null for a number that is none. */
+/* out_json.c: JSON on standard output. What JSON cannot say becomes what it can: U+FFFD for a byte that is
+ * not text, null for a number that is none. */
 #include "term/out_json.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output.c: standard output with its errors remembered, and long lines folded for a
- * terminal. A reader that has gone away ends the command quietly with 141, as it would end any filter; other write errors
- * are reported. */
+/* output.c: standard output with its errors remembered, and long lines folded for a terminal. A reader that
+ * has gone away ends the command quietly with 141, as it would end any filter; other write errors are
+ * reported. */
 #define _POSIX_C_SOURCE 200809L
 #include "term/output.h"
 

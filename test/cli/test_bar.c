@@ -5,9 +5,9 @@
 #define _DEFAULT_SOURCE
 #include <unistd.h>
 #define isatty(fd) ((fd) == 2)
-#include "../../cli/input.c"
-#include "../../cli/message.c"
-#include "../../cli/progress.c"
+#include "../../cli/term/message.c"
+#include "../../cli/term/progress.c"
+#include "../../cli/term/utf8.c"
 #undef isatty
 
 #include <setjmp.h>
@@ -27,9 +27,9 @@ bool interrupted(void)
     return false;
 }
 
-ssize_t read_unless_interrupted(int fd, void *data, size_t n)
+void interrupt_wipes(const char *text)
 {
-    return read(fd, data, n);
+    (void)text;
 }
 
 int terminal_columns(int fd)

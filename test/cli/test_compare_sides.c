@@ -2,15 +2,18 @@
 /* test_compare_sides.c: two plans that memory has no room for together are refused before an engine is made,
  * with what would fit. The machine's memory is the test's. What is compared is test_compare.sh's. */
 #define _POSIX_C_SOURCE 200809L
-#include "../../cli/compare/compare.h"
+#include "model/engine.h"
+#include "model/head.h"
+#include "quality/compare/compare.h"
 #include "carat_generate.h"
+#include "carat_tools.h"
 
 static carat_status host_of_test(carat_host_info *info, carat_error *err);
 #define carat_get_host host_of_test
-#include "../../cli/compare/sides.c"
+#include "../../cli/quality/compare/sides.c"
 #undef carat_get_host
-#include "../../cli/size.c"
-#include "../../cli/stored.c"
+#include "../../cli/model/stored.c"
+#include "../../cli/term/size.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +24,17 @@ static carat_status host_of_test(carat_host_info *info, carat_error *err);
 static uint64_t memory;
 static double limit;
 static char said[512];
+void options_free(struct options *o)
+{
+    (void)o;
+}
+
+int options_copy(struct options *to, const struct options *from)
+{
+    *to = *from;
+    return DONE;
+}
+
 static int engines, tile[SIDES]; /* that were created; of the head of each */
 
 static carat_status host_of_test(carat_host_info *info, carat_error *err)
@@ -58,13 +72,13 @@ void engine_options(carat_engine_options *e, const struct options *o)
 {
     static carat_head_options head; /* one place, as the command has it */
     carat_engine_options_default(e);
-    e->exact = o->exact;
-    if (!o->lm_tile)
+    e->exact = o->engine->exact;
+    if (!o->head->lm_tile)
         return;
     carat_head_options_default(&head);
     head.strategy = CARAT_HEAD_PRELOAD;
     head.quant = CARAT_QUANT_GROUP;
-    head.tile = o->lm_tile;
+    head.tile = o->head->lm_tile;
     e->head = &head;
 }
 
@@ -136,7 +150,9 @@ json_t *json_text(const char *text, size_t n)
 
 static void both_plans_must_fit(void **state)
 {
-    static const struct options none;
+    static const struct engine_options engine;
+    static const struct head_options no_head, head[SIDES] = {{.lm_tile = 64}, {.lm_tile = 128}};
+    static const struct options none = {.engine = &engine, .head = &no_head};
     struct compare c = {.o = &none};
     carat_plan plan[SIDES];
     carat_error err;
@@ -146,6 +162,7 @@ static void both_plans_must_fit(void **state)
                      CARAT_OK);
     c.side[REF].model = c.side[TEST].model;
     for (int i = 0; i < SIDES; i++) {
+        c.side[i].o = none;
         c.side[i].path = i == REF ? "first" : "second";
         c.side[i].info.size = sizeof c.side[i].info;
         assert_int_equal(carat_model_get_info(c.side[i].model, &c.side[i].info, &err), CARAT_OK);
@@ -170,8 +187,8 @@ static void both_plans_must_fit(void **state)
     memory = 0; /* nobody knows */
     assert_int_equal(sides_start(&c, 4, 2048), DONE);
     /* each side is planned and created with the head that it asked for */
-    c.side[REF].o.lm_tile = 64;
-    c.side[TEST].o.lm_tile = 128;
+    c.side[REF].o.head = &head[REF];
+    c.side[TEST].o.head = &head[TEST];
     assert_int_equal(plan_sides(&c, plan, 4, 2048), DONE);
     assert_int_equal(plan[REF].head_tile, 64);
     assert_int_equal(plan[TEST].head_tile, 128);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_compare_summary.c: the summary of lines that no model made, with all that can stand in one, against
  * what tools/check_metrics.py says of them; lines that are none; a directory for temporary files that takes
- * none. It is linked with cli/quality/compare/summary.c; what that asks of the rest of the command stands here. */
+ * none. It is linked with cli/quality/compare/summary.c; what that asks of the rest of the command stands
+ * here. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,8 @@
 #undef fail /* the command has one, too */
 
 #include "quality/compare/summary.h"
+#include "term/exit.h"
+#include "term/message.h"
 
 /* ---- the rest of the command ---- */
 

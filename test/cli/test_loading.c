@@ -6,12 +6,13 @@
 #include <unistd.h>
 #define isatty(fd) ((fd) == 2)
 #define seconds    seconds_of_the_system
-#include "../../cli/model.c"
+#include "../../cli/model/engine.c"
+#include "../../cli/model/model.c"
 #undef seconds
 double seconds(void);
-#include "../../cli/input.c"
-#include "../../cli/message.c"
-#include "../../cli/progress.c"
+#include "../../cli/term/message.c"
+#include "../../cli/term/progress.c"
+#include "../../cli/term/utf8.c"
 #include "os/room.h"
 #undef isatty
 
@@ -36,9 +37,9 @@ bool interrupted(void)
     return stop;
 }
 
-ssize_t read_unless_interrupted(int fd, void *data, size_t n)
+void interrupt_wipes(const char *text)
 {
-    return read(fd, data, n);
+    (void)text;
 }
 
 int terminal_columns(int fd)
@@ -53,7 +54,7 @@ void cache_find(struct cache_place *c)
     snprintf(c->path, sizeof c->path, "%s", dir);
 }
 
-const carat_head_options *head_options(const struct options *o)
+const carat_head_options *head_asked(const struct options *o)
 {
     (void)o;
     return NULL;
@@ -94,10 +95,27 @@ carat_status open_stdin(carat_model **model, const carat_model_options *options,
 const int embedded_tiny_count = 0;
 const struct embedded embedded_tiny[1];
 
+static const struct option_row no_row;
+
+const struct option_row *table_rows(void)
+{
+    return &no_row;
+}
+
+void *option_field(const struct options *o, const struct option_row *row)
+{
+    (void)o;
+    (void)row;
+    return NULL;
+}
+
 static struct options of_run(bool no_cache)
 {
-    return (struct options){
-        .verb = RUN, .model = MODEL, .no_cache = no_cache, .ids = "2", .cache_size = 1 << 30};
+    static const struct verb run = {.name = "run", .opens = true};
+    static struct open_options open[2];
+
+    open[no_cache] = (struct open_options){.no_cache = no_cache, .cache_size = 1 << 30};
+    return (struct options){.verb = &run, .model = MODEL, .open = &open[no_cache]};
 }
 
 /* What the work writes to standard error. */

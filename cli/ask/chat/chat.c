@@ -15,6 +15,8 @@
 #include "prompt/tool_command.h"
 #include "term/interrupt.h"
 #include "term/output.h"
+#include "model/engine.h"
+#include "prompt/prompt.h"
 
 static const char prompt[] = ">>> ", more[] = "... ", quotes[] = "\"\"\"";
 
@@ -85,7 +87,7 @@ static int check_text(struct chat *c, char **text, size_t *n)
         snprintf(what, sizeof what, "line %d of standard input", c->lines.number);
     if (strlen(*text) != *n)
         return fail(USAGE, "%s has a NUL byte at offset %zu", what, strlen(*text));
-    return settle_utf8(what, text, n, c->o.lossy);
+    return settle_utf8(what, text, n, c->o.prompt->lossy);
 }
 
 /* A message of the user, behind what /read has put there. */
@@ -154,15 +156,15 @@ static int read_turn(struct chat *c)
 /* The calls of an answer: --tool-command gives their results, as often as it may; else they are asked for. */
 static int take_results(struct chat *c)
 {
-    int most = c->o.tool_rounds ? c->o.tool_rounds : TOOL_ROUNDS, code;
+    int most = c->o.prompt->tool_rounds, code;
 
-    if (!c->o.tool_command)
+    if (!c->o.prompt->tool_command)
         return DONE;
     if (c->rounds++ == most) {
         note("--tool-rounds %d is reached: the next line is the result", most);
         return DONE;
     }
-    code = tool_answer_calls(c->o.tool_command, &c->talk);
+    code = tool_answer_calls(c->o.prompt->tool_command, &c->talk);
     c->turn_due = code == DONE;
     return code;
 }
@@ -178,7 +180,7 @@ static int take_turn(struct chat *c)
     if (c->lines.edit)
         out_print("\n");
     out_flush();
-    c->leaves = c->o.single_turn;
+    c->leaves = c->o.prompt->single_turn;
     return code;
 }
 
@@ -207,7 +209,7 @@ static int take_snapshots(struct chat *c)
 
     engine_options(&engine, &c->o);
     code = choose_snapshots(&engine, c->with->model);
-    c->o.snapshots = engine.snapshot_bytes;
+    ((struct engine_options *)options_group(&c->o, GROUP_OF_engine))->snapshots = engine.snapshot_bytes;
     return code;
 }
 
@@ -222,7 +224,8 @@ static int chat_start(struct chat *c, const struct conversation *files)
     c->with->prints = true;
     c->with->holds_calls = c->tools != NULL;
     code = converse_start(c->with, c->tools);
-    c->o.seed = (int64_t)c->with->sampling.seed; /* it stays, whatever else is set */
+    struct draw_options *draw = options_group(&c->o, GROUP_OF_draw);
+    draw->seed = (int64_t)c->with->sampling.seed; /* it stays, whatever else is set */
     return code;
 }
 
@@ -230,14 +233,14 @@ static int check_chat(const struct chat *c)
 {
     const struct options *o = &c->o;
 
-    if (!c->with->info.has_chat_template && !o->chat_template)
+    if (!c->with->info.has_chat_template && !o->prompt->chat_template)
         return fail(USAGE,
                     "chat: %s has no chat template to talk by; --chat-template gives it one, "
                     "carat run %s PROMPT continues a text",
                     o->model, o->model);
-    if (o->tool_command && !o->tools)
+    if (o->prompt->tool_command && !o->prompt->tools)
         return fail(USAGE, "chat: --tool-command answers calls of functions, which --tools declares");
-    if (o->system && o->system_file)
+    if (o->prompt->system && o->prompt->system_file)
         return fail(USAGE, "chat: both -sys and -sysf are given");
     return DONE;
 }
@@ -250,12 +253,13 @@ static int chat_talk(struct chat *c)
     if (c->lines.edit)
         fprintf(stderr, "%s%.40s: /help lists the commands, Ctrl-D leaves%s\n", dim_on(),
                 model_name(c->o.model), dim_off());
-    if (c->o.prompt)
-        code = take_message(c, c->o.prompt);
+    if (c->o.prompt->prompt)
+        code = take_message(c, c->o.prompt->prompt);
     if (code == DONE)
         code = chat_loop(c);
     lines_close(&c->lines);
-    if (c->o.prompt_cache && c->o.prompt_cache_all && !c->o.prompt_cache_ro && c->begun) {
+    if (c->o.answer->prompt_cache && c->o.answer->prompt_cache_all && !c->o.answer->prompt_cache_ro &&
+        c->begun) {
         int kept = converse_keep(c->with);
         code = code == DONE ? kept : code;
     }
@@ -265,10 +269,13 @@ static int chat_talk(struct chat *c)
 int chat_begin(struct converse *with)
 {
     const struct options *o = with->o;
-    struct chat c = {.o = *o, .with = with, .by_hand = isatty(STDIN_FILENO)};
+    struct chat c = {.with = with, .by_hand = isatty(STDIN_FILENO)};
     struct conversation files = {0};
-    int code = check_chat(&c);
+    int code = options_copy(&c.o, o);
 
+    if (code != DONE)
+        return code;
+    code = check_chat(&c);
     if (code == DONE)
         code = conversation_read(&files, o);
     with->o = &c.o;
@@ -284,6 +291,7 @@ int chat_begin(struct converse *with)
     talk_close(&c.talk);
     conversation_free(&files);
     free(c.before);
+    options_free(&c.o);
     return code == FAILED && !out_flush() ? DONE : code; /* a write error is out_finish's to report */
 }
 

@@ -9,6 +9,9 @@
 #include "ask/chat/chat.h"
 #include "io/input.h"
 #include "model/model.h"
+#include "options/store.h"
+#include "options/table.h"
+#include "prompt/prompt.h"
 
 struct command {
     const char *name, *other; /* as typed; NULL: no other name */
@@ -117,7 +120,7 @@ static int do_read(struct chat *c, const char *argument)
 
     if (code == DONE) {
         n = strlen(text);
-        code = settle_utf8(path, &text, &n, c->o.lossy);
+        code = settle_utf8(path, &text, &n, c->o.prompt->lossy);
     }
     if (code == DONE)
         code = add_before(c, text);
@@ -222,18 +225,10 @@ static void tell_values(const struct chat *c)
     char text[SAMPLING_TEXT];
 
     chat_tell(c, "temp %g, top-k %d, top-p %g, min-p %g, seed %llu, predict %d\n", (double)s->temperature,
-              s->top_k, (double)s->top_p, (double)s->min_p, (unsigned long long)s->seed, c->o.predict);
+              s->top_k, (double)s->top_p, (double)s->min_p, (unsigned long long)s->seed,
+              c->o.answer->predict);
     if (s->chain)
         chat_tell(c, "samplers %s\n", sampling_text(text, s));
-}
-
-static const struct option *option_named(const char *name)
-{
-    for (int i = 0; i < option_count; i++)
-        for (int j = 0; option_table[i].verbs & ON(CHAT) && j < MOST_NAMES && option_table[i].names[j]; j++)
-            if (strcmp(option_table[i].names[j], name) == 0)
-                return &option_table[i];
-    return NULL;
 }
 
 static int do_set(struct chat *c, const char *argument)
@@ -241,6 +236,7 @@ static int do_set(struct chat *c, const char *argument)
     size_t n = strcspn(argument, " ");
     const char *text = argument + n + strspn(argument + n, " ");
     char name[32], what[48];
+    struct options before;
     int i = 0, code;
 
     if (!*argument) {
@@ -263,10 +259,13 @@ static int do_set(struct chat *c, const char *argument)
     if (!*text)
         return fail(USAGE, "/set %s needs a value", name);
     snprintf(what, sizeof what, "/set %s", name);
-    const struct options before = c->o;
-    code = option_store(&c->o, option_named(values[i].option), what, text);
+    before = c->o;
+    if ((code = options_copy(&c->o, &before)) != DONE)
+        return code;
+    code = option_store(&c->o, option_named(c->o.verb, values[i].option), what, text);
     if (code == DONE)
         code = converse_sampling(c->with);
+    options_free(code == DONE ? &before : &c->o);
     if (code != DONE)
         c->o = before;
     return code;

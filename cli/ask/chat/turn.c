@@ -10,13 +10,14 @@
 #include "io/input.h"
 #include "model/lookup.h"
 #include "term/interrupt.h"
+#include "prompt/prompt.h"
 
 static void note_tools(void *user, const char *line)
 {
     struct chat *c = user;
 
     if (!c->noted)
-        note("%s: %s", input_name(c->o.tools), line);
+        note("%s: %s", input_name(c->o.prompt->tools), line);
 }
 
 int turn_render(struct chat *c, bool answers, carat_tokens *ids)
@@ -30,7 +31,7 @@ int turn_render(struct chat *c, bool answers, carat_tokens *ids)
     if (!messages)
         return fail_memory();
     options.tools = c->tools;
-    options.chat_template = c->o.chat_template;
+    options.chat_template = c->o.prompt->chat_template;
     options.no_generation_prompt = !answers;
     options.log = note_tools;
     options.progress = NULL;
@@ -80,7 +81,8 @@ static void keep_prompt(struct chat *c)
 {
     const struct options *o = &c->o;
 
-    if (!c->begun && o->prompt_cache && !o->prompt_cache_ro && !o->prompt_cache_all && c->with->evaluated > 0)
+    if (!c->begun && o->answer->prompt_cache && !o->answer->prompt_cache_ro && !o->answer->prompt_cache_all &&
+        c->with->evaluated > 0)
         (void)converse_keep(c->with);
     c->begun = true;
 }

@@ -14,6 +14,7 @@
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
+#include "quality/compare/compare_options.h"
 
 /* ---- as JSON ---- */
 
@@ -55,7 +56,7 @@ static json_t *rows_json(const struct compare *c, int n)
     int32_t row[CARAT_MOST_BISECT_ROWS];
     json_t *rows = json_array();
     const int n_rows =
-        carat_bisect_rows(c->side[REF].engine, c->side[TEST].engine, n, c->o->bisect_rows, row);
+        carat_bisect_rows(c->side[REF].engine, c->side[TEST].engine, n, c->o->compare->bisect_rows, row);
 
     for (int i = 0; i < n_rows; i++)
         json_array_append_new(rows, json_integer(row[i]));
@@ -93,7 +94,7 @@ int bisect_run(struct compare *c, const int32_t *ids, int n, json_t **bisect)
     carat_error err;
 
     carat_bisect_options_default(&o);
-    o.rows = c->o->bisect_rows;
+    o.rows = c->o->compare->bisect_rows;
     o.on_operation = list_operation;
     o.progress = bisect_progress;
     o.watch = bisect_watch;

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "quality/compare/compare.h"
+#include "model/model.h"
+#include "prompt/prompt.h"
+#include "quality/compare/compare_options.h"
 
 enum { MOST_VALUE = 4096 /* bytes of a value; a longer one ends with three points */ };
 
@@ -42,26 +45,27 @@ char *compare_command(const struct compare *c)
     } texts[] = {
         {"", c->recorded ? NULL : c->side[REF].path},
         {"", !c->side[REF].borrowed || c->recorded ? c->side[TEST].path : NULL},
-        {"--tokenizer", o->tokenizer},
-        {"--ref-logits", o->ref_logits},
+        {"--tokenizer", o->open->tokenizer},
+        {"--ref-logits", o->compare->ref_logits},
         {"--ref", *c->side[REF].mode ? c->side[REF].mode : NULL},
         {"--test", *c->side[TEST].mode ? c->side[TEST].mode : NULL},
         {"--driver", carat_driver_name(c->options.driver)},
-        {"-p", o->prompt},
-        {"-f", o->file},
-        {"--messages", o->messages},
-        {"--ids", o->ids},
-        {"-sys", o->system},
-        {"-sysf", o->system_file},
-        {"--tools", o->tools},
-        {"--chat-template", o->chat_template},
-        {"--dataset", o->dataset},
-        {"--at", o->at},
+        {"-p", o->prompt->prompt},
+        {"-f", o->prompt->file},
+        {"--messages", o->prompt->messages},
+        {"--ids", o->prompt->ids},
+        {"-sys", o->prompt->system},
+        {"-sysf", o->prompt->system_file},
+        {"--tools", o->prompt->tools},
+        {"--chat-template", o->prompt->chat_template},
+        {"--dataset", o->compare->dataset},
+        {"--at", o->compare->at},
     };
     const struct {
         const char *name;
         bool given;
-    } flags[] = {{"--ignore-eos", o->ignore_eos}, {"--raw", o->raw}, {"--lossy", o->lossy}};
+    } flags[] = {
+        {"--ignore-eos", o->compare->ignore_eos}, {"--raw", o->prompt->raw}, {"--lossy", o->prompt->lossy}};
     char *text = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
@@ -73,10 +77,10 @@ char *compare_command(const struct compare *c)
         put_option(f, texts[i].name, texts[i].value);
     if (c->options.max_tokens)
         fprintf(f, " -n %d", c->options.max_tokens);
-    if (o->top)
-        fprintf(f, " --top %d", o->top);
-    if (o->near_tie >= 0)
-        fprintf(f, " --near-tie %.15g", o->near_tie);
+    if (given(o, &o->compare->top))
+        fprintf(f, " --top %d", o->compare->top);
+    if (given(o, &o->compare->near_tie))
+        fprintf(f, " --near-tie %.15g", o->compare->near_tie);
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (flags[i].given)
             fprintf(f, " %s", flags[i].name);

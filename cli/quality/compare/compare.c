@@ -14,8 +14,8 @@
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
-
-enum { DEFAULT_TOKENS = 64 };
+#include "model/engine.h"
+#include "quality/compare/compare_options.h"
 
 /* ---- options ---- */
 
@@ -79,8 +79,8 @@ static carat_driver driver_of(const struct compare *c)
                    {"free", CARAT_DRIVER_FREE},
                    {"text", CARAT_DRIVER_TEXT}};
 
-    for (size_t i = 0; o->driver && i < sizeof drivers / sizeof drivers[0]; i++)
-        if (strcmp(drivers[i].name, o->driver) == 0)
+    for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++)
+        if (strcmp(drivers[i].name, o->compare->driver) == 0)
             return drivers[i].driver;
     return c->recorded ? CARAT_DRIVER_TEXT : CARAT_DRIVER_REF;
 }
@@ -98,7 +98,7 @@ static int settle_options(struct compare *c)
 {
     const struct options *o = c->o;
     carat_compare_options *out = &c->options;
-    const char *lengths = o->at;
+    const char *lengths = o->compare->at;
     int longest = 0;
 
     for (int n; (n = next_length(&lengths)) > 0;)
@@ -106,14 +106,14 @@ static int settle_options(struct compare *c)
 
     carat_compare_options_default(out);
     out->driver = driver_of(c);
-    out->max_tokens = o->predict > 0                     ? o->predict
+    out->max_tokens = given(o, &o->compare->predict)     ? o->compare->predict
                       : longest                          ? longest
                       : out->driver == CARAT_DRIVER_TEXT ? 0
-                                                         : DEFAULT_TOKENS;
-    out->ignore_eos = o->ignore_eos;
-    out->parallel = o->parallel;
-    out->top = o->top ? o->top : 10;
-    out->near_tie = o->near_tie < 0 ? 0.05 : o->near_tie > 0 ? o->near_tie : -1;
+                                                         : o->compare->predict;
+    out->ignore_eos = o->compare->ignore_eos;
+    out->parallel = o->compare->parallel;
+    out->top = o->compare->top;
+    out->near_tie = o->compare->near_tie > 0 ? o->compare->near_tie : -1;
     out->on_position = compared_position;
     out->on_compared = compared_end;
     out->watch = watch_compare;
@@ -121,24 +121,25 @@ static int settle_options(struct compare *c)
     if (c->recorded && out->driver != CARAT_DRIVER_TEXT)
         return fail(USAGE,
                     "compare: recorded logits belong to the ids that are given, so it takes no --driver %s",
-                    o->driver);
-    if (o->ref_logits && o->dataset)
+                    o->compare->driver);
+    if (o->compare->ref_logits && o->compare->dataset)
         return fail(USAGE,
                     "compare: the lines of --dataset name their \"logits\", so it takes no --ref-logits");
-    if (o->dataset &&
-        (o->prompt || o->file || o->messages || o->ids || o->tools || o->system || o->system_file))
+    if (o->compare->dataset &&
+        (o->prompt->prompt || o->prompt->file || o->prompt->messages || o->prompt->ids || o->prompt->tools ||
+         o->prompt->system || o->prompt->system_file))
         return fail(USAGE, "compare: the prompts are those of --dataset, so it takes no other one");
-    if (!o->dataset != !o->out_dir)
+    if (!o->compare->dataset != !o->compare->out_dir)
         return fail(
             USAGE,
             "compare: --dataset and --out belong together: what is compared, and where the results go");
-    if (o->ref_logits && !o->ids && !o->dataset)
+    if (o->compare->ref_logits && !o->prompt->ids && !o->compare->dataset)
         return fail(USAGE, "compare: --ref-logits needs --ids, which the logits belong to");
-    if (o->bisect && c->recorded)
+    if (o->compare->bisect && c->recorded)
         return fail(USAGE, "compare: --bisect looks into two models, and recorded logits are none");
-    if (o->bisect_rows && !o->bisect)
+    if (given(o, &o->compare->bisect_rows) && !o->compare->bisect)
         return fail(USAGE, "compare: --rows belongs to --bisect");
-    return read_limits(&c->limits, o->limits);
+    return read_limits(&c->limits, o->compare->limits);
 }
 
 /* ---- one prompt ---- */
@@ -147,11 +148,11 @@ static int settle_options(struct compare *c)
 static int map_recorded(const struct compare *c, struct compared *p, struct npy_rows *rows)
 {
     const size_t n = (size_t)p->prompt.n + (size_t)p->answer.n;
-    int code = npy_map(rows, c->o->ref_logits, (size_t)c->side[TEST].info.n_vocab, n);
+    int code = npy_map(rows, c->o->compare->ref_logits, (size_t)c->side[TEST].info.n_vocab, n);
 
     if (code == DONE && rows->rows != n)
         code = fail_as(BAD_MODEL, CARAT_E_FORMAT, "%s: it has %zu rows, and --ids has %zu ids",
-                       c->o->ref_logits, rows->rows, n);
+                       c->o->compare->ref_logits, rows->rows, n);
     p->recorded = rows->value;
     p->n_recorded = (int)rows->rows;
     return code;
@@ -179,8 +180,8 @@ static int split_text(struct compared *p)
 
 int compare_context(const struct compare *c, const struct compared *p)
 {
-    if (c->o->context)
-        return c->o->context;
+    if (c->o->engine->context)
+        return c->o->engine->context;
     return (int)(p->prompt.n +
                  (c->options.driver == CARAT_DRIVER_TEXT ? p->answer.n : c->options.max_tokens));
 }
@@ -241,7 +242,7 @@ static int compare_one(struct compare *c, struct compared *p, FILE *results)
     int code = write_line(c, p, sides_run(c, NULL), results);
     if (code == DONE)
         code = summary_make(results, &c->limits, &summary);
-    if (code == DONE && c->o->bisect)
+    if (code == DONE && c->o->compare->bisect)
         code = bisect_compared(c, p, summary);
     if (code == DONE) {
         json_object_set_new(
@@ -263,7 +264,7 @@ static int one_prompt(struct compare *c)
     int code = results && p.id ? DONE : fail(FAILED, "no file for results can be made: %s", strerror(errno));
 
     if (code == DONE)
-        code = read_prompt_files(&talk, &c->side[TEST].o, COMPARE, &p.prompt);
+        code = read_prompt_files(&talk, &c->side[TEST].o, &p.prompt);
     if (code == DONE)
         code = sides_open(c);
     if (code == DONE)
@@ -276,7 +277,7 @@ static int one_prompt(struct compare *c)
         code = map_recorded(c, &p, &rows);
     if (code == DONE)
         code = sides_start(c, 1, compare_context(c, &p));
-    if (code == DONE && c->o->bisect)
+    if (code == DONE && c->o->compare->bisect)
         code = bisect_check(c);
     if (code == DONE)
         code = compare_one(c, &p, results);
@@ -290,8 +291,8 @@ static int one_prompt(struct compare *c)
 
 int verb_compare(const struct options *o)
 {
-    struct compare c = {.o = o, .recorded = o->ref_logits != NULL};
-    int code = o->dataset ? dataset_look(o->dataset, &c.recorded) : DONE;
+    struct compare c = {.o = o, .recorded = o->compare->ref_logits != NULL};
+    int code = o->compare->dataset ? dataset_look(o->compare->dataset, &c.recorded) : DONE;
 
     if (code == DONE)
         code = settle_options(&c);
@@ -299,7 +300,7 @@ int verb_compare(const struct options *o)
     if (code == DONE)
         code = sides_name(&c);
     if (code == DONE)
-        code = o->dataset ? dataset_compare(&c) : one_prompt(&c);
+        code = o->compare->dataset ? dataset_compare(&c) : one_prompt(&c);
     sides_close(&c);
     return code;
 }

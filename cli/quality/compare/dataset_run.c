@@ -17,6 +17,9 @@
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/out_json.h"
+#include "model/engine.h"
+#include "prompt/prompt.h"
+#include "quality/compare/compare_options.h"
 
 /* A prompt under way. Its first member is what the library gives back. */
 struct flight {
@@ -217,8 +220,8 @@ static int run_context(const struct dataset_run *r)
     const struct compare *c = r->c;
     int64_t need = r->data.longest;
 
-    if (c->o->context)
-        return c->o->context;
+    if (c->o->engine->context)
+        return c->o->engine->context;
     if (c->options.driver != CARAT_DRIVER_TEXT)
         need += c->options.max_tokens;
     for (int i = 0; i < SIDES; i++) {
@@ -245,7 +248,7 @@ static int run_rest(struct dataset_run *r)
     if (!r->flight)
         return fail_memory();
     code = sides_start(c, r->n_flights, run_context(r));
-    if (code == DONE && c->o->bisect)
+    if (code == DONE && c->o->compare->bisect)
         code = bisect_check(c);
     if (code == DONE)
         code = dataset_skip(&r->data, r->results.lines);
@@ -331,7 +334,7 @@ static int tell(struct dataset_run *r, double took)
     json_t *summary = NULL;
     int code = summary_make(r->results.file, &r->c->limits, &summary), failed = DONE;
 
-    if (code == DONE && r->c->o->bisect)
+    if (code == DONE && r->c->o->compare->bisect)
         code = bisect_dataset(r->c, &r->data, run_context(r), summary);
     if (code != DONE) {
         json_decref(summary);
@@ -371,10 +374,10 @@ int dataset_compare(struct compare *c)
 {
     const struct options *o = c->o;
     struct dataset_run r = {.c = c,
-                            .data = {.path = o->dataset,
+                            .data = {.path = o->compare->dataset,
                                      .side = &c->side[TEST],
-                                     .chat_template = o->chat_template,
-                                     .raw = o->raw,
+                                     .chat_template = o->prompt->chat_template,
+                                     .raw = o->prompt->raw,
                                      .follows = c->options.driver == CARAT_DRIVER_TEXT,
                                      .recorded = c->recorded}};
     double start = 0;
@@ -385,10 +388,10 @@ int dataset_compare(struct compare *c)
     if (code == DONE && !(r.run = sides_run(c, data_json(&r.data))))
         code = fail_memory();
     if (code == DONE)
-        code = results_open(&r.results, o->out_dir, o->dataset, r.run, o->restart);
+        code = results_open(&r.results, o->compare->out_dir, o->compare->dataset, r.run, o->compare->restart);
     start = seconds();
     if (code == DONE && r.results.lines > r.data.prompts)
-        code = fail(FAILED, "%s: has more lines than %s has prompts", r.results.path, o->dataset);
+        code = fail(FAILED, "%s: has more lines than %s has prompts", r.results.path, o->compare->dataset);
     if (code == DONE && r.results.lines < r.data.prompts)
         code = run_rest(&r);
     if (code == DONE)

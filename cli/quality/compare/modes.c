@@ -3,9 +3,12 @@
 #include <limits.h>
 #include <string.h>
 
+#include "options/store.h"
 #include "quality/compare/compare.h"
 #include "term/exit.h"
 #include "term/message.h"
+#include "model/engine.h"
+#include "model/head.h"
 
 /* The options that may stand there, by the names that they have as words. */
 static const struct {
@@ -16,16 +19,6 @@ static const struct {
     {"head", "--lm-head"},
 };
 enum { N_WORDS = sizeof words / sizeof words[0] };
-
-static const struct option *find_option(const char *name)
-{
-    for (int i = 0; i < option_count; i++)
-        for (int k = 0; option_table[i].verbs & ON(COMPARE) && k < MOST_NAMES && option_table[i].names[k];
-             k++)
-            if (strcmp(option_table[i].names[k], name) == 0)
-                return &option_table[i];
-    return NULL;
-}
 
 /* One word of n bytes, as in kv=f16. */
 static int take_word(struct side *s, const char *what, const char *word, size_t n)
@@ -42,7 +35,8 @@ static int take_word(struct side *s, const char *what, const char *word, size_t 
             "%s: '%.*s' is not a mode; they are exact, kv=TYPE, isa=LEVEL, chunk=N, threads=N, layers=N "
             "and head=STRATEGY",
             what, (int)(n < 40 ? n : 40), word);
-    const struct option *option = find_option(words[i].option);
+    const struct option_row *row = option_named(s->o.verb, words[i].option);
+    const struct option *option = row->option;
     if ((value < n) == (option->kind == FLAG) || (option->kind != FLAG && value == n))
         return fail(USAGE, "%s: %s takes %s value", what, words[i].word, option->kind == FLAG ? "no" : "a");
     if (s->n_words == (int)(sizeof s->word / sizeof s->word[0]) || n - value >= sizeof s->word[0])
@@ -50,7 +44,7 @@ static int take_word(struct side *s, const char *what, const char *word, size_t 
     char *copy = s->word[s->n_words++];
     snprintf(copy, sizeof s->word[0], "%.*s", (int)(n - value), word + value);
     snprintf(origin, sizeof origin, "%s: %s", what, words[i].word);
-    return option_store(&s->o, option, origin, option->kind == FLAG ? "1" : copy);
+    return option_store(&s->o, row, origin, option->kind == FLAG ? "1" : copy);
 }
 
 /* The words of what can change a number, wherever it was said. */
@@ -60,12 +54,12 @@ static void write_mode(struct side *s)
     char layers[24] = "";
     size_t n = 0;
 
-    if (o->max_layers > 0)
-        snprintf(layers, sizeof layers, "layers=%d", o->max_layers);
-    const char *const parts[][2] = {{o->exact ? "exact" : NULL, ""},
-                                    {o->kv ? "kv=" : NULL, o->kv},
+    if (o->engine->max_layers > 0)
+        snprintf(layers, sizeof layers, "layers=%d", o->engine->max_layers);
+    const char *const parts[][2] = {{o->engine->exact ? "exact" : NULL, ""},
+                                    {o->engine->kv ? "kv=" : NULL, o->engine->kv},
                                     {*layers ? layers : NULL, ""},
-                                    {o->lm_head ? "head=" : NULL, o->lm_head}};
+                                    {given(o, &o->head->lm_head) ? "head=" : NULL, o->head->lm_head}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i][0] && n < sizeof s->mode)
             n += (size_t)snprintf(s->mode + n, sizeof s->mode - n, "%s%s%s", n ? "," : "", parts[i][0],

@@ -12,6 +12,8 @@
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/size.h"
+#include "model/engine.h"
+#include "quality/compare/compare_options.h"
 
 /* ---- names ---- */
 
@@ -21,33 +23,34 @@ int sides_name(struct compare *c)
     const char *first = o->model, *second = o->text;
     int code = DONE;
 
-    if (c->recorded && (second || o->hf_reference))
+    if (c->recorded && (second || o->compare->hf_reference))
         return fail(
             USAGE,
             "compare: recorded logits are the reference, so there is one model, not '%.80s' and '%.80s'",
-            first, second ? second : o->hf_reference);
-    if (o->hf_reference && second)
+            first, second ? second : o->compare->hf_reference);
+    if (o->compare->hf_reference && second)
         return fail(USAGE,
                     "compare: --hf-reference names REF, so there is one other model, not '%.80s' and '%.80s'",
                     first, second);
-    if (o->hf_reference) {
+    if (o->compare->hf_reference) {
         second = first;
-        first = o->hf_reference;
+        first = o->compare->hf_reference;
     }
     for (int i = 0; i < SIDES; i++) {
         struct side *s = &c->side[i];
-        s->o = *o;
+        if ((code = options_copy(&s->o, o)) != DONE)
+            return code;
         s->path = s->o.model = i == TEST && second ? second : first;
         s->o.text = NULL;
         s->borrowed = i == REF && !second;
     }
-    if (c->recorded && o->ref_mode)
+    if (c->recorded && o->compare->ref_mode)
         return fail(USAGE, "compare: --ref is about a model, and the reference is recorded logits");
     if (c->recorded)
-        c->side[REF].path = o->ref_logits ? o->ref_logits : o->dataset;
-    code = mode_read(&c->side[REF], "--ref", o->ref_mode);
+        c->side[REF].path = o->compare->ref_logits ? o->compare->ref_logits : o->compare->dataset;
+    code = mode_read(&c->side[REF], "--ref", o->compare->ref_mode);
     if (code == DONE)
-        code = mode_read(&c->side[TEST], "--test", o->test_mode);
+        code = mode_read(&c->side[TEST], "--test", o->compare->test_mode);
     return code;
 }
 
@@ -191,9 +194,9 @@ static int check_layers(const struct compare *c)
 {
     for (int i = 0; i < SIDES; i++) {
         const struct side *s = &c->side[i];
-        if (s->o.max_layers > s->info.n_layer)
+        if (s->o.engine->max_layers > s->info.n_layer)
             return fail(USAGE, "--%s: layers is %d, expected 1 to %d, the layers of %s",
-                        i == REF ? "ref" : "test", s->o.max_layers, s->info.n_layer, s->path);
+                        i == REF ? "ref" : "test", s->o.engine->max_layers, s->info.n_layer, s->path);
     }
     return DONE;
 }
@@ -223,6 +226,8 @@ void sides_close(struct compare *c)
     for (int i = 0; i < SIDES; i++)
         if (!c->side[i].borrowed)
             carat_model_close(c->side[i].model);
+    for (int i = 0; i < SIDES; i++)
+        options_free(&c->side[i].o);
 }
 
 /* ---- what they are ---- */
@@ -284,9 +289,10 @@ json_t *sides_run(const struct compare *c, json_t *data)
     json_t *run = json_pack(
         "{s:s, s:i, s:s, s:{s:i, s:b, s:i, s:f, s:o}, s:o, s:o, s:o*, s:o}", "version", CARAT_VERSION,
         "numerics", CARAT_NUMERICS_VERSION, "driver", carat_driver_name(c->options.driver), "options",
-        "max_tokens", c->options.max_tokens, "ignore_eos", o->ignore_eos, "top", c->options.top, "near_tie",
-        c->options.near_tie, "at", lengths_json(o->at), "ref", side_json(c, REF), "test", side_json(c, TEST),
-        "data", data, "command", json_text(command ? command : "", command ? strlen(command) : 0));
+        "max_tokens", c->options.max_tokens, "ignore_eos", o->compare->ignore_eos, "top", c->options.top,
+        "near_tie", c->options.near_tie, "at", lengths_json(o->compare->at), "ref", side_json(c, REF), "test",
+        side_json(c, TEST), "data", data, "command",
+        json_text(command ? command : "", command ? strlen(command) : 0));
     free(command);
     return run;
 }

@@ -16,6 +16,8 @@
 #include "term/message.h"
 #include "term/output.h"
 #include "term/size.h"
+#include "model/model.h"
+#include "show/show_options.h"
 
 /* Vendor, family, model and stepping in the terms of the architecture. */
 #if defined(__aarch64__)
@@ -281,7 +283,7 @@ static int print_text(const struct report *r)
 /* What is remembered, unless it shall be measured anew. An exit code. */
 static int find_limits(struct report *r, const char *when)
 {
-    bool on = when && strcmp(when, "on") == 0, off = when && strcmp(when, "off") == 0;
+    bool on = strcmp(when, "on") == 0, off = strcmp(when, "off") == 0;
 
     if (!on && machine_recall(&r->machine, &r->host, &r->cache))
         return DONE;
@@ -311,9 +313,9 @@ int verb_doctor(const struct options *o)
     conditions_read(&r.now, atoi(r.host.allowed_list)); /* before measuring is part of them */
     if (o->model && (code = doctor_find_costs(&r, o)) != DONE)
         return code;
-    if ((code = find_limits(&r, o->measure)) != DONE)
+    if ((code = find_limits(&r, o->show->measure)) != DONE)
         return code;
-    r.cap = (double)(o->cache_size ? o->cache_size : r.cache.in.limit);
+    r.cap = (double)o->open->cache_size;
     if (r.cache.in.usable)
         doctor_look_into(&r.content, r.cache.path);
     doctor_judge(&r);

@@ -2,7 +2,7 @@
 /* log_jsonl.c: see log_jsonl.h. A line is one write behind the end of the file, so that several processes may
  * share a log. */
 #define _POSIX_C_SOURCE 200809L
-#include "io/log_jsonl.h"
+#include "ask/log_jsonl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static char *line_of(const char *event, json_t *members)
 
 static void append_line(struct converse *c, const char *event, json_t *members)
 {
-    const char *path = c->o->log_jsonl;
+    const char *path = c->o->answer->log_jsonl;
     char *line = line_of(event, members);
     size_t n = line ? strlen(line) : 0;
     int fd = strcmp(path, "-") == 0 ? dup(STDOUT_FILENO)
@@ -54,7 +54,7 @@ static void append_line(struct converse *c, const char *event, json_t *members)
 
 static bool logs(const struct converse *c)
 {
-    return c->o->log_jsonl && !c->log_failed;
+    return c->o->answer->log_jsonl && !c->log_failed;
 }
 
 void log_load(struct converse *c)

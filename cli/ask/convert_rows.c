@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* convert_rows.c: the options about text and ids. */
+#include "ask/convert_options.h"
+#include "options/option.h"
+
+#define AT(field) offsetof(struct convert_options, field)
+
+/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
+/* clang-format off */
+static const struct option rows[] = {
+    {ABOUT_INPUT + 150, {"--no-generation-prompt"}, FLAG, AT(no_generation_prompt), "render", NULL, NULL,
+     "do not open the model's turn", 0, 0},
+    {ABOUT_INPUT + 160, {"--no-bos"}, FLAG, AT(no_bos), "tokenize", NULL, NULL,
+     "do not begin with <bos>", 0, 0},
+    {ABOUT_INPUT + 170, {"--special"}, FLAG, AT(special), "tokenize render", NULL, NULL,
+     "recognise control tokens in the text", 0, 0},
+    {ABOUT_INPUT + 180, {"--special"}, FLAG, AT(special), "detokenize", NULL, NULL,
+     "print control tokens", 0, 0},
+    {ABOUT_INPUT + 200, {"--jsonl"}, READS, AT(jsonl), "tokenize", "FILE", NULL,
+     "read one {\"text\": ...} a line, print one {\"ids\": ...} a line", 0, 0},
+    {ABOUT_INPUT + 210, {"--jsonl"}, READS, AT(jsonl), "detokenize", "FILE", NULL,
+     "read one {\"ids\": ...} a line, print one {\"text\": ...} a line", 0, 0},
+    {ABOUT_OUTPUT + 60, {"--ids"}, FLAG, AT(as_ids), "render", NULL, NULL,
+     "print token ids instead of text", 0, 0},
+    {ABOUT_OUTPUT + 90, {"--pieces"}, FLAG, AT(pieces), "tokenize", NULL, NULL,
+     "print each id with its piece of the vocabulary", 0, 0},
+};
+/* clang-format on */
+
+const struct option_group convert_group = OPTION_GROUP(rows, struct convert_options, NULL);

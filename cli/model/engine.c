@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine.c: turns options into an engine, with a bar while it takes the weights, and evaluates ids in it. */
+#include "model/engine.h"
+
+#include <string.h>
+
+#include "carat_tools.h"
+#include "model/head.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/progress.h"
+
+void engine_options(carat_engine_options *e, const struct options *o)
+{
+    carat_engine_options_default(e);
+    e->threads = o->engine->threads;
+    e->context = o->engine->context;
+    e->chunk = o->engine->chunk;
+    e->layers = o->engine->max_layers;
+    e->snapshot_bytes = o->engine->snapshots;
+    e->exact = o->engine->exact;
+    e->isa = o->engine->isa;
+    e->head = head_asked(o);
+    /* the option table allows names of types only */
+    for (int kv = 1; o->engine->kv && carat_kv_name((carat_kv)kv); kv++)
+        if (strcmp(o->engine->kv, carat_kv_name((carat_kv)kv)) == 0)
+            e->kv = (carat_kv)kv;
+}
+
+int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options)
+{
+    carat_engine_options watched = *options;
+    struct progress bar;
+    carat_error err;
+
+    progress_begin(&bar, "loading", "MB");
+    bar.scale = KIB_IN_MB;
+    watched.progress = progress_update;
+    watched.user = &bar;
+    carat_status status = carat_engine_create(engine, model, &watched, &err);
+    progress_end(&bar);
+    return status == CARAT_OK ? DONE : fail_status(&err);
+}
+
+static int pass_over(void *user, int token, const float *logits)
+{
+    (void)user;
+    (void)token;
+    (void)logits;
+    return 0;
+}
+
+int evaluate_ids(carat_engine *engine, carat_session *session, const int32_t *ids, int n, bool logits)
+{
+    carat_row row = {.session = session,
+                     .tokens = ids,
+                     .n = n,
+                     .wants = logits ? CARAT_WANTS_ALL : CARAT_WANTS_NONE,
+                     .deliver = logits ? pass_over : NULL};
+    carat_error err;
+
+    return n == 0 || carat_step(engine, &row, sizeof row, 1, &err) == CARAT_OK ? DONE : fail_status(&err);
+}
+
+int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o)
+{
+    const carat_kv asked = e->kv;
+    carat_model_info info = {.size = sizeof info};
+    carat_error err;
+
+    if (carat_model_get_info(model, &info, &err) != CARAT_OK)
+        return fail_status(&err);
+    if (o->engine->max_layers > info.n_layer)
+        return fail(USAGE, "--max-layers is %d, expected 1 to %d, the layers of the model",
+                    o->engine->max_layers, info.n_layer);
+    if (o->engine->memory == NO_SIZE || o->engine->memory == 0)
+        return DONE;
+    if (carat_fit_engine(model, e, (size_t)o->engine->memory, &err) != CARAT_OK)
+        return fail_status(&err);
+    if (e->kv == CARAT_KV_Q8 && (o->verbose || asked == CARAT_KV_DEFAULT))
+        note("--memory leaves room for a context of %d with a %s cache", e->context, carat_kv_name(e->kv));
+    else if (o->verbose)
+        note("--memory leaves room for a context of %d", e->context);
+    return DONE;
+}
+
+int choose_snapshots(carat_engine_options *e, const carat_model *model)
+{
+    enum { WANTED = 8, MOST = 64 << 20 };
+    carat_plan plan;
+    carat_plan_default(&plan);
+    carat_error err;
+
+    if (carat_plan_engine(model, e, &plan, &err) != CARAT_OK)
+        return fail_status(&err);
+    size_t n = plan.snapshot_least ? MOST / plan.snapshot_least : 0;
+    e->snapshot_bytes = plan.snapshot_least * (n > WANTED ? WANTED : n < 1 ? 1 : n);
+    return DONE;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine_rows.c: the options about engines. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "carat_tools.h"
+#include "model/engine.h"
+#include "options/option.h"
+
+#define AT(field) offsetof(struct engine_options, field)
+
+/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
+/* clang-format off */
+/* Words that the library knows, separated by |. */
+static char isa_words[128], kv_words[32], cache_words[40];
+
+static const struct option rows[] = {
+    {ABOUT_COMPUTING + 10, {"-c", "--ctx-size"}, INT, AT(context), "/ compare", "N", "0",
+     "context size in tokens (default: what the prompts need)", 0, INT_MAX},
+    {ABOUT_COMPUTING + 20, {"-c", "--ctx-size"}, INT, AT(context), DRAWS " show", "N", "0",
+     "context size in tokens (default {default}: 8192, or the model's maximum if that is less)", 0, INT_MAX},
+    {ABOUT_COMPUTING + 30, {"-c", "--ctx-size"}, INT, AT(context), "perplexity", "N", "512",
+     "ids in a window (default {default}); with --messages the context size in tokens (default: what is "
+     "needed)", 4, INT_MAX},
+    {ABOUT_COMPUTING + 40, {"-c", "--ctx-size"}, INT, AT(context), "eval", "N", NULL,
+     "context size in tokens (default: what is needed)", 1, INT_MAX},
+    {ABOUT_COMPUTING + 60, {"-t", "--threads"}, INT, AT(threads), DRAWS " " SCORES " logits show compare verify", "N", "0",
+     "number of threads (default {default}: the CPUs this process may use)", 0, 256},
+    {ABOUT_COMPUTING + 80, {"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), "/ " DRAWS " " SCORES " logits show compare", "N", "0",
+     "the most prompt tokens in one pass (default {default}: the library chooses)", 0, 1 << 20},
+    {ABOUT_COMPUTING + 90, {"--max-layers"}, INT, AT(max_layers), "logits decode bench / " GENERATES " " SCORES " compare", "N", NULL,
+     "run the first N layers only, then the last norm and the head", 1, 256},
+    {ABOUT_COMPUTING + 190, {"--naive"}, FLAG, AT(naive), "logits / " GENERATES, NULL, NULL,
+     "recompute everything at every position, to check the cache", 0, 0},
+    {ABOUT_COMPUTING + 200, {"--exact"}, FLAG, AT(exact), SCORES " logits decode bench / " GENERATES " show compare", NULL, NULL,
+     "compute in float32, for comparisons", 0, 0},
+    {ABOUT_COMPUTING + 210, {"--kv"}, CHOICE, AT(kv), "/ " EVALUATES " show compare", kv_words, NULL,
+     "type of the KV cache (default bf16, with --exact f32)", 0, 0},
+    {ABOUT_COMPUTING + 220, {"-ctk", "--cache-type-k"}, CHOICE, AT(cache_k), "/ " EVALUATES " show", cache_words, NULL,
+     "with -ctv of the same type: another spelling of --kv", 0, 0},
+    {ABOUT_COMPUTING + 230, {"-ctv", "--cache-type-v"}, CHOICE, AT(cache_v), "/ " EVALUATES " show", cache_words, NULL,
+     "with -ctk of the same type: another spelling of --kv", 0, 0},
+    {ABOUT_COMPUTING + 270, {"--memory"}, SIZE, AT(memory), EVALUATES, "SIZE", NULL,
+     "choose the largest context, and if needed a smaller KV type, that fit into SIZE with the weights, "
+     "as in 2G", 1, 0x1p60},
+    {ABOUT_COMPUTING + 280, {"--snapshots"}, SIZE, AT(snapshots), "show", "SIZE", NULL,
+     "memory for snapshots, with which a session goes back without evaluating again", 0, 0x1p60},
+    {ABOUT_COMPUTING + 290, {"--memory"}, MAYBE_SIZE, AT(memory), "show", "SIZE", NULL,
+     "print the memory of this context size and of others; with SIZE, what run --memory SIZE would "
+     "choose", 0, 0x1p60},
+    {ABOUT_COMPUTING + 300, {"-tb", "--threads-batch"}, INT, AT(threads_batch), "/ " GENERATES, "N", "0",
+     "number of threads for prompts (default {default}: as -t)", 0, 256},
+    {ABOUT_COMPUTING + 310, {"--no-profile"}, FLAG, AT(no_profile), "/ " GENERATES, NULL, NULL,
+     "ignore a file carat.json beside the weights, which has settings for prompts and for generation", 0, 0},
+    {ABOUT_COMPUTING + 320, {"--isa"}, CHOICE, AT(isa), "/ " EVALUATES " show compare verify", isa_words, NULL,
+     "use kernels of at most this level; the last three are for Arm", 0, 0},
+};
+/* clang-format on */
+
+static void add_word(char *words, size_t capacity, const char *word)
+{
+    size_t n = strlen(words);
+    snprintf(words + n, capacity - n, "%s%s", n ? "|" : "", word);
+}
+
+static void write_words(void)
+{
+    for (int i = 0; carat_isa_name(i); i++)
+        add_word(isa_words, sizeof isa_words, carat_isa_name(i));
+    for (int kv = 1; carat_kv_name((carat_kv)kv); kv++)
+        add_word(kv_words, sizeof kv_words, carat_kv_name((carat_kv)kv));
+    snprintf(cache_words, sizeof cache_words, "%s|q8_0", kv_words); /* llama.cpp's name for the last */
+}
+
+const struct option_group engine_group = OPTION_GROUP(rows, struct engine_options, write_words);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* insight_rows.c: the options about what an engine says of itself. */
+#include "model/insight.h"
+#include "options/option.h"
+
+#define AT(field) offsetof(struct insight_options, field)
+
+/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
+/* clang-format off */
+static const struct option rows[] = {
+    {ABOUT_MESSAGES + 10, {"--explain-plan"}, FLAG, AT(explain_plan), "/ " GENERATES, NULL, NULL,
+     "before the first token, print which kernels are used and why", 0, 0},
+    {ABOUT_MESSAGES + 20, {"--stats"}, FLAG, AT(stats), "/ " GENERATES, NULL, NULL,
+     "after the last token, print the passes and how long they took", 0, 0},
+};
+/* clang-format on */
+
+const struct option_group insight_group = OPTION_GROUP(rows, struct insight_options, NULL);

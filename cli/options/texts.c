@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* texts.c: what help and man pages say beside verbs and options: exit codes, variables, files, and a few
+ * paragraphs, as data. */
+#include "options/texts.h"
+
+#include <stddef.h>
+
+#include "options/option.h"
+#include "term/exit.h"
+
+const struct exit_text exit_texts[] = {
+    {DONE, "any", "success"},
+    {FAILED, "any", "a failure while running, reading or writing"},
+    {USAGE, "any", "wrong usage"},
+    {NOT_FOUND, "opens doctor", "model, or its tokenizer, not found or not readable"},
+    {BAD_MODEL, "opens doctor", "unsupported or corrupt model"},
+    {NO_MEMORY, "any", "out of memory"},
+    {CHECK_FAILED, "decode bench compare eval verify", "a check failed"},
+    {INTERRUPTED, "any", "interrupted"},
+    {PIPE_CLOSED, "any", "the reader of the output has gone"},
+    {143, "any", "terminated"},
+    {0, NULL, NULL},
+};
+
+const struct named_text variable_texts[] = {
+    {"CARAT_ARG_<OPTION>", "any",
+     "the value of an option that is not on the command line, as in CARAT_ARG_THREADS=4 or "
+     "CARAT_ARG_TOP_P=0.9; for every option that takes a number or one of several words, and for every flag "
+     "(1 or 0)"},
+    {"LLAMA_ARG_<OPTION>", "any", "the same, when CARAT_ARG_<OPTION> is not set"},
+    {"XDG_CACHE_HOME", "opens cache doctor",
+     "the folder that holds the cache; a path that does not begin with / is ignored (default ~/.cache)"},
+    {"XDG_STATE_HOME", GENERATES,
+     "the folder that holds the lines typed in conversations (default ~/.local/state)"},
+    {"HOME", "opens cache doctor", "your home folder, ~"},
+    {"TMPDIR", "bench", "where bench timeline writes a file, which it removes (default /tmp)"},
+    {"NO_COLOR", "any", "no colours, except with --color on"},
+    {"CLICOLOR_FORCE", "any", "use colours also without a terminal"},
+    {"TERM", "any", "dumb: no colours"},
+    {"COLUMNS", "any", "the width of help, instead of the terminal's"},
+    {NULL, NULL, NULL},
+};
+
+const struct named_text file_texts[] = {
+    {"$XDG_CACHE_HOME/carat", "opens cache doctor",
+     "the cache of packed models; ~/.cache/carat when that variable is not set. Everything in it can be "
+     "removed at any time; 'carat cache clear' does so."},
+    {"$XDG_STATE_HOME/carat/history", GENERATES,
+     "the lines typed in conversations; ~/.local/state/carat/history when that variable is not set. It can "
+     "be removed at any time."},
+    {"$XDG_CACHE_HOME/carat/machine.json", "doctor",
+     "the measured limits of this machine's memory and arithmetic"},
+    {"$XDG_CACHE_HOME/carat/costs.json", GENERATES " doctor",
+     "the measured cost of passes of models in the cache, on this machine"},
+    {"MODEL/carat.json", GENERATES,
+     "settings beside the weights, read unless --no-profile is given: {\"prefill\": {...}, \"decode\": "
+     "{...}}, each with chunk, threads and isa. What decode lacks it takes from prefill. Options go first. "
+     "No setting changes the text."},
+    {"MODEL/config.json", "opens",
+     "the configuration of a model in a directory. Beside it are read: model.safetensors, or "
+     "model.safetensors.index.json and the files that it names; tokenizer.json or tokenizer.model; "
+     "tokenizer_config.json, chat_template.jinja, chat_template.json, generation_config.json, "
+     "special_tokens_map.json and added_tokens.json."},
+    {NULL, NULL, NULL},
+};
+
+const char command_examples[] = "carat run tiny \"Turn on the kitchen lights\"\n"
+                                "carat run MODEL \"Why is the sky blue?\"\n"
+                                "carat show MODEL --memory\n"
+                                "carat help run\n";
+const char model_text[] = "MODEL is a Hugging Face directory, a GGUF file or a gemma.cpp file. The name tiny "
+                          "is the small model inside this command (./tiny is a path). For any file that is "
+                          "read, MODEL included, - is standard input.\n";
+const char llama_text[] =
+    "Options of llama.cpp are understood. Those that cannot change the text (threads of a batch, layers on a "
+    "GPU, locking of memory) are accepted with a note. Those that would change it, and that carat does not "
+    "have, are refused by name. A command line without a verb is understood, too: --weights F --prompt TEXT "
+    "is run, --encode is tokenize, --decode detokenize, --print-config show and --bench bench.\n";

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verb.h: the verbs of the command as data. Their options are rows of their owners, what they do is in a file
+ * of each, and main.c calls it. */
+#ifndef OPTIONS_VERB_H
+#define OPTIONS_VERB_H
+
+#include <stdbool.h>
+
+/* Which verbs need a tokenizer of the model that they open. */
+enum verb_tokenizer { NO_TOKENIZER, TOKENIZER, TOKENIZER_UNLESS_IDS };
+
+struct verb {
+    const char *name, *args, *summary;
+    int min_args, max_args; /* arguments that are not options; -m counts as the first */
+    const char *needs;      /* what is missing when there are fewer; NULL: a model */
+    const char *words;      /* those that may stand before the first argument, separated by |, or NULL */
+    bool opens;             /* a model */
+    enum verb_tokenizer tokenizer;
+    const char *reads;   /* what standard input is where no option says otherwise, or NULL */
+    const char *details; /* paragraphs for help and man page, each ended by a newline; may be "" */
+    /* Commands, each ended by a newline, which a test runs as they stand. MODEL is any model; tools.json,
+     * messages.json, items.jsonl and notes.txt are files as their names say, and what one command writes the
+     * next one may read. */
+    const char *examples;
+};
+extern const struct verb verbs[]; /* ended by one without a name */
+
+/* NULL when no verb has that name. */
+const struct verb *find_verb(const char *name);
+/* Says that no verb has that name, and what may have been meant. Returns an exit code. */
+int unknown_verb(const char *name);
+
+struct command_line {
+    const struct verb *verb;
+    int argc;
+    char **argv;        /* what follows the verb: words of the original, for free */
+    const char *remark; /* a note to make when all of it is understood, or NULL */
+};
+/* For words that begin with an option: the verb that those of other runners stand for, and what is left for
+ * it. verb is NULL when they stand for none. An exit code. */
+int find_verb_by_options(struct command_line *c, int argc, char **argv);
+
+#endif

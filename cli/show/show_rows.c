@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* show_rows.c: the options about verbs that look. */
+#include "options/option.h"
+#include "show/show_options.h"
+
+#define AT(field) offsetof(struct show_options, field)
+
+/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
+/* clang-format off */
+static const struct option rows[] = {
+    {ABOUT_OUTPUT + 30, {"-o", "--out"}, WRITES, AT(out), "pack", "FILE", NULL,
+     "write the packed form there, not into the cache", 0, 0},
+    {ABOUT_OUTPUT + 100, {"--tensors"}, FLAG, AT(tensors), "show", NULL, NULL,
+     "list every tensor", 0, 0},
+    {ABOUT_MEASURING + 260, {"--measure"}, SWITCH, AT(measure), "doctor", "on|off|auto", "auto",
+     "measure this machine; auto measures what no earlier run has (default {default})", 0, 0},
+};
+/* clang-format on */
+
+const struct option_group show_group = OPTION_GROUP(rows, struct show_options, NULL);
