@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "io/json_place.h"
 #include "quality/compare/dataset_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,7 +22,7 @@ static void look(const char *text, size_t size)
 
     for (size_t m = 0; m < sizeof members / sizeof *members; m++) {
         for (int i = -1; i < 3; i++)
-            require(dataset_line_byte(text, size, members[m], i) <= size);
+            require(json_member_at(text, size, members[m], i) <= size);
     }
 }
 
@@ -39,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require((l.kind == PROMPT_IDS) == (l.ids != NULL));
     require(l.kind != PROMPT_MESSAGES || json_array_size(l.messages) > 0);
     require(l.kind < PROMPT_USER || l.text);
-    require(!l.id || text[dataset_line_byte(text, size, "id", -1)] != 0);
+    require(!l.id || text[json_member_at(text, size, "id", -1)] != 0);
     dataset_line_free(&l);
     return 0;
 }

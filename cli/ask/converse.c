@@ -9,8 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "io/input.h"
 #include "ask/log_jsonl.h"
+#include "io/input.h"
+#include "model/engine.h"
 #include "model/head.h"
 #include "model/lookup.h"
 #include "model/model.h"
@@ -18,7 +19,6 @@
 #include "term/clock.h"
 #include "term/interrupt.h"
 #include "term/output.h"
-#include "model/engine.h"
 
 /* Their number is the library's to limit; a message about it should not come after a long load. */
 static int read_stop_ids(struct converse *c)

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
+#include "ask/convert_options.h"
 #include "model/model.h"
 #include "prompt/conversation.h"
+#include "prompt/prompt.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/output.h"
-#include "ask/convert_options.h"
-#include "prompt/prompt.h"
 
 int verb_render(const struct options *o)
 {

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/save.h"
-#include "term/interrupt.h"
 #include "bench/bench_options.h"
-#include "options/table.h"
+#include "io/save.h"
 #include "model/engine.h"
+#include "options/table.h"
 #include "prompt/prompt.h"
+#include "term/interrupt.h"
 
 enum { MOST_NUMBERS = 16 };
 

@@ -13,8 +13,8 @@
 #include <jansson.h>
 
 #include "carat_tools.h"
+#include "model/conditions.h"
 #include "options/options.h"
-#include "show/doctor/conditions.h"
 #include "term/message.h"
 #include "term/progress.h"
 

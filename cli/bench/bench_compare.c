@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "io/input.h"
-#include "show/doctor/machine.h"
-#include "term/output.h"
 #include "bench/bench_options.h"
+#include "io/input.h"
+#include "term/output.h"
 
 static const char *name_of(const struct bench *b)
 {

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/bench_options.h"
+#include "model/engine.h"
 #include "model/lookup.h"
 #include "model/model.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "model/engine.h"
-#include "bench/bench_options.h"
 
 enum { DEFAULT_PROMPT = 64, DEFAULT_ANSWER = 256, DEFAULT_RUNS = 5 };
 

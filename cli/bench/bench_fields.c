@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/bench_options.h"
 #include "carat_tools.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "bench/bench_options.h"
 
 /* The type of a field, and how it is printed. */
 enum kind {

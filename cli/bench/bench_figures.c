@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "carat_tools.h"
-#include "model/stored.h"
 #include "bench/bench_options.h"
+#include "carat_tools.h"
 #include "model/engine.h"
+#include "model/stored.h"
 #include "options/store.h"
 #include "options/table.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "io/svg.h"
 #include "bench/bench_options.h"
+#include "io/svg.h"
 
 /* In pixels. TOP is where the panels begin, HEIGHT that of the field inside their axes. */
 enum { WIDTH = 960, TOP = 84, HEIGHT = 280, LEFT = 74, RIGHT = 22, LINE = 18, FOOT = 48 };

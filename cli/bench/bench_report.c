@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "show/doctor/machine.h"
+#include "bench/bench_options.h"
 #include "term/output.h"
 #include "term/size.h"
-#include "bench/bench_options.h"
 
 /* The row of a test but for its speed, which stands last: "" where all tests have the same. */
 static void setting_cells(struct table *table, const struct bench *b, const struct test *t)

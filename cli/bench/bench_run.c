@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "bench/bench_options.h"
 #include "carat_tools.h"
+#include "model/engine.h"
 #include "model/model.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
-#include "model/engine.h"
-#include "bench/bench_options.h"
 
 /* ---- limits ---- */
 

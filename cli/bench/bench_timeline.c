@@ -10,15 +10,15 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "bench/bench_options.h"
 #include "carat_generate.h"
+#include "model/engine.h"
 #include "model/model.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/size.h"
-#include "model/engine.h"
-#include "bench/bench_options.h"
 
 enum { DEFAULT_DEPTH = 4096, TURN = 64, SHORT_ANSWER = 64 };
 

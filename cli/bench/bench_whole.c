@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/bench_options.h"
 #include "io/input.h"
 #include "io/save.h"
+#include "model/engine.h"
 #include "model/model.h"
+#include "options/table.h"
 #include "prompt/prompt.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "bench/bench_options.h"
-#include "model/engine.h"
-#include "options/table.h"
 
 struct whole {
     const struct options *o;

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/bench_options.h"
 #include "bench/heads.h"
 #include "io/input.h"
 #include "model/head.h"
 #include "model/model.h"
+#include "prompt/prompt.h"
 #include "term/interrupt.h"
 #include "term/size.h"
-#include "bench/bench_options.h"
-#include "prompt/prompt.h"
 
 enum { DEFAULT_IDS = 32, DEFAULT_RUNS = 3 };
 

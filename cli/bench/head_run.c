@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/bench_options.h"
 #include "bench/heads.h"
+#include "model/engine.h"
 #include "model/model.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
-#include "model/engine.h"
-#include "bench/bench_options.h"
 
 /* ---- set-up ---- */
 

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/bench_options.h"
 #include "bench/heads.h"
 #include "model/head.h"
 #include "model/model.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "bench/bench_options.h"
 
 static const struct head_row *dense_of(const struct heads *h)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "io/input.h"
-#include "quality/compare/dataset_line.h"
+#include "io/json_place.h"
 #include "term/utf8.h"
 
 int json_lines_open(struct json_lines *l, const char *path)
@@ -46,7 +46,7 @@ int json_lines_fail(const struct json_lines *l, size_t byte, const char *format,
 
 size_t json_lines_byte(const struct json_lines *l, const char *member, int i)
 {
-    return dataset_line_byte(l->line, l->n_line, member, i);
+    return json_member_at(l->line, l->n_line, member, i);
 }
 
 json_t *json_lines_value(const struct json_lines *l, int *code)

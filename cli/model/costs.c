@@ -3,7 +3,6 @@
  * models, the one kept last first. A table is taken only if it is of this very processor, build, model and
  * settings, and if every number of it is one that a pass can have; else it is as if it were not there. */
 #include "model/costs.h"
-#include "model/model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +10,8 @@
 #include <string.h>
 
 #include <jansson.h>
+
+#include "model/model.h"
 
 #define NAME "costs.json"
 enum { MOST_FILE = 64 << 10, MOST_TABLES = 12, MOST_PASSES = 64 };

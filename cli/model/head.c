@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "options/table.h"
 #include "term/exit.h"
 #include "term/message.h"
-#include "options/table.h"
 
 static const char *const quants[] = {[CARAT_QUANT_NATIVE] = "native",
                                      [CARAT_QUANT_GROUP] = "group",

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "model/costs.h"
+#include "model/engine.h"
 #include "model/lookup.h"
 #include "term/out_json.h"
-#include "model/engine.h"
 
 /* Passes of a run below which it has learned nothing about costs. */
 enum { ENOUGH_PASSES = 16 };

@@ -2,9 +2,10 @@
 /* lookup.c: see lookup.h. llama.cpp's names mean what carat's own do: of its kinds of drafts carat has those
  * that come from the text itself. */
 #include "model/lookup.h"
-#include "model/engine.h"
 
 #include <string.h>
+
+#include "model/engine.h"
 
 static bool says(const char *option, const char *word)
 {

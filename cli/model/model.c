@@ -11,13 +11,13 @@
 #include "model/embed.h"
 #include "model/head.h"
 #include "options/names.h"
+#include "options/store.h"
+#include "options/table.h"
 #include "options/written.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/progress.h"
-#include "options/store.h"
-#include "options/table.h"
 
 enum { MOST_EMBEDDED = 16 };
 

@@ -18,9 +18,9 @@
 
 #include "carat.h"
 #include "carat_tools.h"
+#include "model/engine.h"
 #include "term/exit.h"
 #include "term/message.h"
-#include "model/engine.h"
 
 #define NAME "carat.json"
 enum { MOST_FILE = 64 << 10, MOST_CHUNK = 1 << 20, MOST_THREADS = 256, MOST_REVISION = 128 };

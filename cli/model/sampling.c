@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options/table.h"
 #include "term/exit.h"
 #include "term/message.h"
-#include "options/table.h"
 
 /* ---- --samplers ---- */
 

@@ -2,12 +2,13 @@
 /* environment.c: variables named after options, CARAT_ARG_TEMP for --temp, and LLAMA_ARG_TEMP where that is
  * not set. Texts and files have none: a prompt that comes from nowhere would surprise. */
 #define _GNU_SOURCE /* environ */
+#include "options/environment.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "options/environment.h"
 #include "options/store.h"
 #include "term/exit.h"
 #include "term/message.h"

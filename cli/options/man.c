@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "options/help.h"
 #include "options/environment.h"
+#include "options/help.h"
 #include "options/table.h"
 #include "options/texts.h"
 #include "term/output.h"

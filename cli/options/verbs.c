@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.c: which verb is meant: by its name, by what other programs call it, or, without any, by their
  * options. Calling it is command.c's business. */
-#include "options/verb.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "options/table.h"
+#include "options/verb.h"
 #include "term/exit.h"
 #include "term/message.h"
 

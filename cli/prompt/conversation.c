@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/convert_options.h"
 #include "carat.h"
 #include "io/input.h"
+#include "prompt/prompt.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-#include "ask/convert_options.h"
-#include "prompt/prompt.h"
 
 int conversation_read(struct conversation *c, const struct options *o)
 {

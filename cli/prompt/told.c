@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask/converse.h"
 #include "carat_tools.h"
 #include "io/input.h"
+#include "prompt/prompt.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/utf8.h"
-#include "ask/converse.h"
-#include "prompt/prompt.h"
 
 int told_check(const struct options *o)
 {

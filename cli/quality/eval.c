@@ -9,12 +9,12 @@
 
 #include "io/input.h"
 #include "io/json_lines.h"
-#include "model/model.h"
-#include "term/clock.h"
-#include "term/interrupt.h"
 #include "model/engine.h"
+#include "model/model.h"
 #include "prompt/prompt.h"
 #include "quality/score_options.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
 
 /* ---- reading ---- */
 

@@ -5,11 +5,11 @@
 
 #include "model/model.h"
 #include "quality/eval.h"
+#include "quality/score_options.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "quality/score_options.h"
 
 static const char *const way_json[N_WAYS] = {"letter", "likelihood", "likelihood_per_byte"};
 static const char *const way_text[N_WAYS] = {"letter", "likelihood", "per byte"};

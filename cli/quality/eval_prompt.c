@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "io/input.h"
+#include "prompt/prompt.h"
 #include "quality/eval.h"
+#include "quality/score_options.h"
 #include "term/exit.h"
 #include "term/message.h"
-#include "prompt/prompt.h"
-#include "quality/score_options.h"
 
 /* The prompt's text, for free; NULL when memory is out. */
 static char *prompt_text(const struct eval *e, const struct eval_item *item, enum eval_way way)

@@ -10,92 +10,14 @@
 
 #include "carat_tools.h"
 #include "io/input.h"
+#include "model/engine.h"
 #include "model/model.h"
+#include "prompt/prompt.h"
+#include "quality/score_options.h"
 #include "term/clock.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-#include "model/engine.h"
-#include "prompt/prompt.h"
-#include "quality/score_options.h"
-
-void losses_add(struct losses *to, const struct losses *l)
-{
-    to->n += l->n;
-    to->sum += l->sum;
-    to->squares += l->squares;
-}
-
-double losses_mean(const struct losses *l)
-{
-    return l->n ? l->sum / (double)l->n : NAN;
-}
-
-double losses_error(const struct losses *l)
-{
-    const double mean = losses_mean(l), variance = l->squares / (double)l->n - mean * mean;
-
-    return l->n > 1 && variance > 0 ? sqrt(variance / (double)(l->n - 1)) : NAN;
-}
-
-/* ---- scoring ---- */
-
-static int watch_scoring(void *user, size_t done, size_t total)
-{
-    struct perplexity *p = user;
-
-    (void)total;
-    return progress_update(&p->bar, p->before + done, p->total);
-}
-
-int perplexity_begin(struct perplexity *p, int context, int longest)
-{
-    carat_engine_options options;
-    carat_session_options watched;
-    carat_error err;
-
-    engine_options(&options, p->o);
-    options.context = context;
-    int code = fit_engine(&options, p->model, p->o);
-    if (code == DONE)
-        code = create_engine(&p->engine, p->model, &options);
-    if (code != DONE)
-        return code;
-    carat_session_options_default(&watched);
-    watched.watch = watch_scoring;
-    watched.user = p;
-    if (carat_session_create(&p->session, p->engine, &watched, &err) != CARAT_OK)
-        return fail_status(&err);
-    p->logprob = calloc((size_t)longest, sizeof *p->logprob);
-    if (!p->logprob)
-        return fail_memory();
-    progress_begin(&p->bar, "scoring", "tok");
-    return DONE;
-}
-
-int perplexity_score(struct perplexity *p, const int32_t *ids, int from, int n, const char *what, long number,
-                     struct losses *l)
-{
-    double start = seconds();
-    carat_error err;
-    carat_status status = carat_sync(p->session, ids, from, NULL, &err);
-
-    p->before += (size_t)from;
-    if (status == CARAT_OK)
-        status = carat_score(p->session, ids + from, n - from, p->logprob, &err);
-    p->before += (size_t)(n - from);
-    p->seconds += seconds() - start;
-    if (status == CARAT_E_NUMERIC)
-        return fail_as(FAILED, status, "%s: %s %ld: %s", p->name, what, number, err.message);
-    if (status != CARAT_OK)
-        return fail_status(&err);
-    for (int i = 0; i < n - from; i++) {
-        l->n++;
-        l->sum -= p->logprob[i];
-        l->squares += p->logprob[i] * p->logprob[i];
-    }
-    return DONE;
-}
 
 /* ---- windows of a text ---- */
 

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "model/model.h"
+#include "prompt/prompt.h"
 #include "quality/perplexity.h"
+#include "quality/score_options.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "prompt/prompt.h"
-#include "quality/score_options.h"
 
 /* Number of ids, their mean loss, and what follows from it. */
 static json_t *losses_json(const struct losses *l)

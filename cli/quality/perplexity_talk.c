@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "io/json_lines.h"
-#include "quality/perplexity.h"
-#include "term/interrupt.h"
 #include "model/engine.h"
 #include "prompt/prompt.h"
+#include "quality/perplexity.h"
+#include "term/interrupt.h"
 
 struct turn {
     carat_tokens ids; /* from the beginning of the conversation to the end of the turn */

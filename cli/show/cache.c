@@ -12,14 +12,14 @@
 #include "carat.h"
 #include "carat_tools.h"
 #include "model/cache_place.h"
+#include "model/model.h"
 #include "options/options.h"
+#include "options/table.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/size.h"
-#include "options/table.h"
-#include "model/model.h"
 
 struct walk {
     bool json, prune, clear, full;

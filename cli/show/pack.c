@@ -8,11 +8,11 @@
 #include "carat_tools.h"
 #include "model/model.h"
 #include "options/options.h"
+#include "show/show_options.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/progress.h"
-#include "show/show_options.h"
 
 static int pack_to(const carat_model *model, const struct options *o)
 {

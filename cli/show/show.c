@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/engine.h"
 #include "model/model.h"
 #include "model/sampling.h"
 #include "model/stored.h"
 #include "show/show_memory.h"
+#include "show/show_options.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/size.h"
-#include "model/engine.h"
-#include "show/show_options.h"
 
 struct subject {
     const struct options *o;

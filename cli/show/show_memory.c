@@ -6,12 +6,12 @@
 #include <stdio.h>
 
 #include "carat.h"
+#include "model/engine.h"
 #include "options/options.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/output.h"
 #include "term/size.h"
-#include "model/engine.h"
 
 /* The contexts of the table, besides the model's largest and the one that is shown. */
 static const int contexts[] = {2048, 8192, 32768};

@@ -9,6 +9,7 @@
 
 #include "carat.h"
 #include "carat_tools.h"
+#include "model/engine.h"
 #include "model/model.h"
 #include "options/options.h"
 #include "term/exit.h"
@@ -17,7 +18,6 @@
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/progress.h"
-#include "model/engine.h"
 
 struct job {
     const struct options *o;

@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "io/input.h"
+#include "model/engine.h"
 #include "model/model.h"
+#include "prompt/prompt.h"
+#include "steps/steps_options.h"
 #include "term/clock.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/output.h"
-#include "model/engine.h"
-#include "prompt/prompt.h"
-#include "steps/steps_options.h"
 
 /* ---- before the first step ---- */
 

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "model/model.h"
+#include "prompt/prompt.h"
 #include "steps/decode.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "prompt/prompt.h"
 
 struct head_work head_work_between(const carat_head_stats *before, const carat_head_stats *after)
 {

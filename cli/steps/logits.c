@@ -9,17 +9,17 @@
 
 #include "carat.h"
 #include "io/npy.h"
+#include "model/engine.h"
 #include "model/model.h"
 #include "prompt/prompt.h"
 #include "steps/logits_tap.h"
+#include "steps/steps_options.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/progress.h"
-#include "model/engine.h"
-#include "steps/steps_options.h"
 
 enum { DEFAULT_TOP = 10, SLICE = 32 /* rows of logits that are computed together */ };
 

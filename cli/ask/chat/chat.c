@@ -10,33 +10,15 @@
 #include <unistd.h>
 
 #include "io/input.h"
+#include "model/engine.h"
 #include "model/model.h"
 #include "prompt/conversation.h"
+#include "prompt/prompt.h"
 #include "prompt/tool_command.h"
 #include "term/interrupt.h"
 #include "term/output.h"
-#include "model/engine.h"
-#include "prompt/prompt.h"
 
 static const char prompt[] = ">>> ", more[] = "... ", quotes[] = "\"\"\"";
-
-void chat_tell(const struct chat *c, const char *format, ...)
-{
-    char text[4096];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (!c->by_hand || !out_is_terminal()) {
-        fputs(text, stderr);
-        return;
-    }
-    out_fold(20);
-    out_text(text, strlen(text));
-    out_fold(0);
-    out_flush();
-}
 
 /* ---- messages ---- */
 

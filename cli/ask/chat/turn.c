@@ -9,8 +9,8 @@
 #include "ask/chat/chat.h"
 #include "io/input.h"
 #include "model/lookup.h"
-#include "term/interrupt.h"
 #include "prompt/prompt.h"
+#include "term/interrupt.h"
 
 static void note_tools(void *user, const char *line)
 {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "io/input.h"
+#include "quality/compare/compare_options.h"
 #include "quality/compare/dataset.h"
 #include "term/columns.h"
 #include "term/exit.h"
@@ -14,7 +15,6 @@
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "quality/compare/compare_options.h"
 
 /* ---- as JSON ---- */
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quality/compare/compare.h"
 #include "model/model.h"
 #include "prompt/prompt.h"
+#include "quality/compare/compare.h"
 #include "quality/compare/compare_options.h"
 
 enum { MOST_VALUE = 4096 /* bytes of a value; a longer one ends with three points */ };

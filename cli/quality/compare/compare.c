@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "io/input.h"
+#include "model/engine.h"
 #include "prompt/prompt.h"
+#include "quality/compare/compare_options.h"
 #include "quality/compare/dataset.h"
 #include "term/clock.h"
 #include "term/exit.h"
@@ -14,8 +16,6 @@
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "model/engine.h"
-#include "quality/compare/compare_options.h"
 
 /* ---- options ---- */
 
@@ -196,29 +196,6 @@ static int write_line(const struct compare *c, const struct compared *p, json_t 
     const bool written = fprintf(results, "%s\n", text) > 0 && fflush(results) == 0;
     free(text);
     return written ? DONE : fail(FAILED, "cannot write results: %s", strerror(errno));
-}
-
-int compare_tell(const struct compare *c, json_t *summary)
-{
-    const char *whole = NULL;
-    int code = DONE;
-
-    json_unpack(summary, "{s:{s:s}}", "verdict", "whole", &whole);
-    const bool failed = whole && strcmp(whole, carat_health_name(CARAT_CONCERNING)) == 0;
-    if (c->o->json) {
-        char *text = summary_text(summary);
-        code = text ? DONE : fail_memory();
-        if (text) {
-            out_write(text, strlen(text));
-            out_print("\n");
-        }
-        free(text);
-    } else {
-        code = summary_print(summary);
-        if (code == DONE)
-            code = bisect_print(json_object_get(summary, "bisect"));
-    }
-    return code == DONE && failed ? CHECK_FAILED : code;
 }
 
 static int compare_one(struct compare *c, struct compared *p, FILE *results)

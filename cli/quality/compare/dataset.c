@@ -12,6 +12,7 @@
 
 #include "carat_tools.h"
 #include "io/input.h"
+#include "io/json_place.h"
 #include "quality/compare/dataset_line.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
@@ -90,7 +91,7 @@ static int refuse_line(const struct dataset *d, size_t byte, const char *what)
 
 static int refuse_member(const struct dataset *d, const char *member, const char *what)
 {
-    return refuse_line(d, dataset_line_byte(d->line, d->n, member, -1), what);
+    return refuse_line(d, json_member_at(d->line, d->n, member, -1), what);
 }
 
 /* What the library says of a line's text or conversation. */
@@ -114,7 +115,7 @@ static int take_ids(const struct dataset *d, const char *member, const json_t *l
             snprintf(what, sizeof what,
                      "id %" JSON_INTEGER_FORMAT " of \"%s\" is outside the vocabulary of %d", id, member,
                      n_vocab);
-            return refuse_line(d, dataset_line_byte(d->line, d->n, member, (int)i), what);
+            return refuse_line(d, json_member_at(d->line, d->n, member, (int)i), what);
         }
         if (!push_id(ids, (int32_t)id))
             return fail_memory();

@@ -7,75 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/json_place.h"
 #include "term/message.h"
-
-/* ---- places: parsed JSON keeps none, so they are searched for in the text, which is whole JSON ---- */
-
-static size_t place_skip(const char *text, size_t n, size_t at)
-{
-    while (at < n && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
-        at++;
-    return at < n ? at : n;
-}
-
-static size_t place_after_string(const char *text, size_t n, size_t at)
-{
-    for (at++; at < n && text[at] != '"'; at++)
-        at += text[at] == '\\';
-    return at < n ? at + 1 : n;
-}
-
-/* The end of the value that begins there. */
-static size_t place_after(const char *text, size_t n, size_t at)
-{
-    int depth = 0;
-
-    do {
-        if (at < n && text[at] == '"') {
-            at = place_after_string(text, n, at);
-            continue;
-        }
-        if (at < n && (text[at] == '{' || text[at] == '['))
-            depth++;
-        if (at < n && (text[at] == '}' || text[at] == ']') && depth-- == 0)
-            return at;
-        if (depth == 0 && at < n && text[at] == ',')
-            return at;
-        at++;
-    } while (at < n && (depth > 0 || !strchr(",]}", text[at])));
-    return at < n ? at : n;
-}
-
-static size_t place_of_element(const char *text, size_t n, size_t at, int i)
-{
-    if (at >= n || text[at] != '[')
-        return at;
-    at = place_skip(text, n, at + 1);
-    while (i-- > 0 && at < n && text[at] != ']')
-        at = place_skip(text, n, place_after(text, n, at) + 1);
-    return at < n ? at : n;
-}
-
-size_t dataset_line_byte(const char *text, size_t n, const char *member, int i)
-{
-    size_t length = strlen(member), at = place_skip(text, n, 0);
-
-    if (at >= n || text[at] != '{')
-        return 0;
-    at = place_skip(text, n, at + 1);
-    while (at < n && text[at] == '"') {
-        size_t name = at + 1;
-        at = place_after_string(text, n, at);
-        bool found = at - 1 - name == length && memcmp(text + name, member, length) == 0;
-        at = place_skip(text, n, place_skip(text, n, at) + 1);
-        if (found)
-            return i < 0 ? at : place_of_element(text, n, at, i);
-        at = place_skip(text, n, place_after(text, n, at) + 1);
-    }
-    return 0;
-}
-
-/* ---- reading ---- */
 
 struct reading {
     const char *text;
@@ -98,7 +31,7 @@ static bool line_wrong(struct reading *r, size_t byte, const char *format, ...)
 
 static bool member_wrong(struct reading *r, const char *member, const char *expected)
 {
-    return line_wrong(r, dataset_line_byte(r->text, r->n, member, -1), "\"%s\" is no %s", member, expected);
+    return line_wrong(r, json_member_at(r->text, r->n, member, -1), "\"%s\" is no %s", member, expected);
 }
 
 static bool line_ids(struct reading *r, const char *member, const json_t **ids)
@@ -111,7 +44,7 @@ static bool line_ids(struct reading *r, const char *member, const json_t **ids)
     for (size_t i = 0; i < json_array_size(*ids); i++) {
         const json_t *id = json_array_get(*ids, i);
         if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX)
-            return line_wrong(r, dataset_line_byte(r->text, r->n, member, (int)i),
+            return line_wrong(r, json_member_at(r->text, r->n, member, (int)i),
                               "entry %zu of \"%s\" is not a token id (a number from 0 to %d)", i, member,
                               INT32_MAX);
     }
@@ -129,7 +62,7 @@ static bool line_text(struct reading *r, const char *member, bool may_have_nul, 
     *text = json_string_value(value);
     *n = json_string_length(value);
     if (!may_have_nul && strlen(*text) != *n)
-        return line_wrong(r, dataset_line_byte(r->text, r->n, member, -1),
+        return line_wrong(r, json_member_at(r->text, r->n, member, -1),
                           "\"%s\" has a NUL character, which only \"text\" may have", member);
     return true;
 }
@@ -153,7 +86,7 @@ static bool line_prompt(struct reading *r)
     l->text = l->kind == PROMPT_USER ? user : raw;
     l->n_text = l->kind == PROMPT_USER ? n_user : n_raw;
     if (l->kind == PROMPT_RAW && (!raw || n_raw == 0))
-        return line_wrong(r, raw ? dataset_line_byte(r->text, r->n, "text", -1) : 0,
+        return line_wrong(r, raw ? json_member_at(r->text, r->n, "text", -1) : 0,
                           raw ? "\"text\" is empty"
                               : "it has no prompt: one of \"ids\", \"messages\", \"prompt\" and \"text\"");
     return true;

@@ -36,8 +36,5 @@ struct line_fault {
 /* Reads a line of n bytes; false: see fault, and nothing is to be freed. */
 bool dataset_line_read(struct dataset_line *l, const char *text, size_t n, struct line_fault *fault);
 void dataset_line_free(struct dataset_line *l);
-/* Where in a line that was read a member's value begins, or element i of that list when i >= 0; 0 when it
- * is not found. */
-size_t dataset_line_byte(const char *text, size_t n, const char *member, int i);
 
 #endif

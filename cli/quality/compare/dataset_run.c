@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "io/save.h"
+#include "model/engine.h"
 #include "model/model.h"
+#include "prompt/prompt.h"
+#include "quality/compare/compare_options.h"
 #include "quality/compare/dataset.h"
 #include "quality/compare/report.h"
 #include "quality/compare/summary.h"
@@ -17,9 +20,6 @@
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/out_json.h"
-#include "model/engine.h"
-#include "prompt/prompt.h"
-#include "quality/compare/compare_options.h"
 
 /* A prompt under way. Its first member is what the library gives back. */
 struct flight {

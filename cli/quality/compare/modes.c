@@ -3,12 +3,12 @@
 #include <limits.h>
 #include <string.h>
 
+#include "model/engine.h"
+#include "model/head.h"
 #include "options/store.h"
 #include "quality/compare/compare.h"
 #include "term/exit.h"
 #include "term/message.h"
-#include "model/engine.h"
-#include "model/head.h"
 
 /* The options that may stand there, by the names that they have as words. */
 static const struct {

@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "carat_tools.h"
+#include "model/engine.h"
 #include "model/model.h"
 #include "model/stored.h"
 #include "quality/compare/compare.h"
+#include "quality/compare/compare_options.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/size.h"
-#include "model/engine.h"
-#include "quality/compare/compare_options.h"
 
 /* ---- names ---- */
 

@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/model.h"
+#include "show/show_options.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/output.h"
 #include "term/size.h"
-#include "model/model.h"
-#include "show/show_options.h"
 
 /* Vendor, family, model and stepping in the terms of the architecture. */
 #if defined(__aarch64__)

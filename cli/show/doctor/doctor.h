@@ -7,8 +7,8 @@
 #include <jansson.h>
 
 #include "carat_tools.h"
+#include "model/conditions.h"
 #include "model/costs.h"
-#include "show/doctor/conditions.h"
 #include "show/doctor/machine.h"
 
 /* Packed models and what their making left behind. */

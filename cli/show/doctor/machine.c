@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "show/doctor/conditions.h"
+#include "model/conditions.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
 #include "term/out_json.h"
@@ -27,8 +27,6 @@
 #define NEEDS_MEMORY ((double)(1 << 30)) /* bytes */
 /* A file has some 700 bytes. */
 enum { MOST_FILE = 16 << 10 };
-
-const char *const arithmetic_names[CARAT_N_ARITHMETIC] = {"f32", "bf16", "int8", "int4"};
 
 /* ---- measuring ---- */
 

@@ -25,7 +25,4 @@ bool machine_measure(struct machine *m, const carat_host_info *host);
 /* Has the next one recall it. Only in a directory that belongs to this user; file or why_not tells. */
 void machine_keep(struct machine *m, const carat_host_info *host, const struct cache_place *cache);
 
-/* The words for CARAT_BY_... in output. */
-extern const char *const arithmetic_names[CARAT_N_ARITHMETIC];
-
 #endif

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "carat_tools.h"
+
 /* Shares from 0 to 1, -1 where it is not known. */
 struct conditions {
     double cpu_waiting;     /* of the last ten seconds, in which a process waited for a processor */
@@ -29,5 +31,8 @@ struct cpu_time {
 struct cpu_time cpu_time_now(void);
 /* How many processors were kept busy by others, other guests included, on the average; -1: not known. */
 double cpu_time_others(const struct cpu_time *before, const struct cpu_time *after);
+
+/* The words for CARAT_BY_... in output. */
+extern const char *const arithmetic_names[CARAT_N_ARITHMETIC];
 
 #endif

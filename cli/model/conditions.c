@@ -2,7 +2,7 @@
 /* conditions.c: reads the few files of /proc and /sys that conditions.h speaks of. All are small; what is
  * missing or not understood is not known. */
 #define _POSIX_C_SOURCE 200809L
-#include "show/doctor/conditions.h"
+#include "model/conditions.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "term/clock.h"
+
+const char *const arithmetic_names[CARAT_N_ARITHMETIC] = {"f32", "bf16", "int8", "int4"};
 
 /* The first bytes of a file as a string, without the newline at its end. */
 static bool read_text(const char *path, char *text, size_t capacity)
