@@ -13,22 +13,11 @@
 static const struct option rows[] = {
     {ABOUT_GENERATION + 10, {"-n", "--predict", "--n-predict", "--max-tokens"}, INT, AT(predict), GENERATES, "N", "-1",
      "generate at most N tokens (default {default}: to the end of the context)", -1, INT_MAX},
-    {ABOUT_GENERATION + 230, {"--ignore-eos"}, FLAG, AT(ignore_eos), "/ " GENERATES, NULL, NULL,
-     "never generate the ids that end generation", 0, 0},
     {ABOUT_GENERATION + 240, {"--context-shift"}, FLAG, AT(context_shift), "/ run", NULL, NULL,
      "when the context is full, drop the older half of it and continue", 0, 0},
     {ABOUT_GENERATION + 250, {"--keep"}, INT, AT(keep), "/ run", "N", "0",
      "with --context-shift: how many first tokens of the prompt are kept, besides <bos>; -1 is all "
      "(default {default})", -1, INT_MAX},
-    {ABOUT_GENERATION + 260, {"--stop-ids"}, TEXT, AT(stop_ids), "/ " GENERATES, "IDS", NULL,
-     "ids that end generation, instead of the model's own; \"\" for none", 0, 0},
-    {ABOUT_GENERATION + 270, {"--stop", "-r", "--reverse-prompt"}, TEXTS, AT(stop), GENERATES, "TEXT", NULL,
-     "end the answer before TEXT, which is not printed; may be repeated up to {most} times", 0, CARAT_MOST_STOPS},
-    {ABOUT_GENERATION + 280, {"--ban"}, TEXT, AT(ban), "/ " GENERATES, "IDS", NULL,
-     "ids that are never generated, as in 2,5,9; @FILE reads them from FILE", 0, 0},
-    {ABOUT_GENERATION + 290, {"--loop-guard"}, OFF_OR_INT, AT(loop_guard), "/ " GENERATES, "off|N", "96",
-     "end an answer whose last N tokens only repeat themselves while the model is sure of them (default "
-     "{default})", 1, CARAT_MOST_LOOP},
     {ABOUT_OUTPUT + 70, {"--raw-calls"}, FLAG, AT(raw_calls), "/ run", NULL, NULL,
      "print function calls as the model wrote them", 0, 0},
     {ABOUT_COMPUTING + 240, {"--prompt-cache"}, TEXT, AT(prompt_cache), "/ " GENERATES, "FILE", NULL,

@@ -23,7 +23,7 @@
 /* Their number is the library's to limit; a message about it should not come after a long load. */
 static int read_stop_ids(struct converse *c)
 {
-    int code = read_ids(c->o->answer->stop_ids, "--stop-ids", &c->stop_ids);
+    int code = read_ids(c->o->told->stop_ids, "--stop-ids", &c->stop_ids);
 
     if (code == DONE && c->stop_ids.n > CARAT_MOST_STOP_IDS)
         code = fail(USAGE, "--stop-ids has %d ids, at most %d are taken", c->stop_ids.n, CARAT_MOST_STOP_IDS);
@@ -39,7 +39,7 @@ int converse_open(struct converse *c, const struct options *o)
     c->o = o;
     c->info.size = sizeof c->info;
     c->calls.start = -1;
-    if (o->answer->stop_ids && *o->answer->stop_ids && (code = read_stop_ids(c)) != DONE)
+    if (o->told->stop_ids && *o->told->stop_ids && (code = read_stop_ids(c)) != DONE)
         return code;
     if ((code = told_check(o)) != DONE || (code = check_lookup(o)) != DONE ||
         (code = sampling_check(o)) != DONE || (code = open_packed(&c->model, o)) != DONE)
@@ -414,9 +414,9 @@ int converse_answer(struct converse *c)
         return code;
     options.sampling = &c->sampling;
     options.max_tokens = o->answer->predict < 0 ? 0 : o->answer->predict;
-    options.stop_ids = c->stop_ids.n                                  ? c->stop_ids.ids
-                       : o->answer->stop_ids || o->answer->ignore_eos ? &none
-                                                                      : NULL;
+    options.stop_ids = c->stop_ids.n                              ? c->stop_ids.ids
+                       : o->told->stop_ids || o->told->ignore_eos ? &none
+                                                                  : NULL;
     options.n_stop_ids = c->stop_ids.n;
     options.naive = o->engine->naive;
     lookup_options(&options, o);

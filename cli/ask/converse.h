@@ -13,16 +13,12 @@
 #include "term/progress.h"
 
 struct answer_options {
-    int predict;          /* below 0: to the end of the context */
-    const char *stop_ids; /* "": none */
-    struct texts stop;
-    const char *ban, *log_jsonl;
-    int loop_guard;           /* 0: off */
-    const char *prompt_cache; /* a timeline file */
+    int predict; /* below 0: to the end of the context */
+    const char *log_jsonl, *prompt_cache /* a timeline file */;
     bool prompt_cache_all, prompt_cache_ro;
     bool context_shift;
     int keep; /* tokens of the prompt that a shift keeps; below 0: all */
-    bool ignore_eos, raw_calls, no_perf;
+    bool raw_calls, no_perf;
 };
 
 struct converse {

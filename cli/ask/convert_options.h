@@ -7,7 +7,7 @@
 
 struct convert_options {
     const char *jsonl;
-    bool no_bos, special, pieces, as_ids, no_generation_prompt;
+    bool no_bos, pieces, as_ids;
 };
 
 #endif

@@ -8,14 +8,8 @@
 /* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
-    {ABOUT_INPUT + 150, {"--no-generation-prompt"}, FLAG, AT(no_generation_prompt), "render", NULL, NULL,
-     "do not open the model's turn", 0, 0},
     {ABOUT_INPUT + 160, {"--no-bos"}, FLAG, AT(no_bos), "tokenize", NULL, NULL,
      "do not begin with <bos>", 0, 0},
-    {ABOUT_INPUT + 170, {"--special"}, FLAG, AT(special), "tokenize render", NULL, NULL,
-     "recognise control tokens in the text", 0, 0},
-    {ABOUT_INPUT + 180, {"--special"}, FLAG, AT(special), "detokenize", NULL, NULL,
-     "print control tokens", 0, 0},
     {ABOUT_INPUT + 200, {"--jsonl"}, READS, AT(jsonl), "tokenize", "FILE", NULL,
      "read one {\"text\": ...} a line, print one {\"ids\": ...} a line", 0, 0},
     {ABOUT_INPUT + 210, {"--jsonl"}, READS, AT(jsonl), "detokenize", "FILE", NULL,

@@ -30,7 +30,7 @@ struct converter {
 
 static int encode(struct converter *c, const char *text, size_t n)
 {
-    int flags = (c->o->convert->no_bos ? 0 : CARAT_BOS) | (c->o->convert->special ? CARAT_SPECIAL : 0);
+    int flags = (c->o->convert->no_bos ? 0 : CARAT_BOS) | (c->o->prompt->special ? CARAT_SPECIAL : 0);
     carat_error err;
 
     c->ids.n = 0;
@@ -44,7 +44,7 @@ static int decode(struct converter *c, char **text, size_t *n)
 {
     carat_error err;
 
-    if (carat_detokenize(c->model, c->ids.ids, c->ids.n, c->o->convert->special ? CARAT_SPECIAL : 0, text, n,
+    if (carat_detokenize(c->model, c->ids.ids, c->ids.n, c->o->prompt->special ? CARAT_SPECIAL : 0, text, n,
                          &err) != CARAT_OK)
         return fail_status(&err);
     return DONE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_place.c: finds a value again in text that was read as JSON, since jansson does not say where it was. */
+/* json_place.c: finds a value again in text that was read as JSON, since jansson does not say where it was.
+ * */
 #include "io/json_place.h"
 
 #include <stdbool.h>

@@ -12,6 +12,7 @@
     DO(lookup)                                                                                               \
     DO(insight)                                                                                              \
     DO(prompt)                                                                                               \
+    DO(told)                                                                                                 \
     DO(answer)                                                                                               \
     DO(convert)                                                                                              \
     DO(show)                                                                                                 \

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/convert_options.h"
 #include "carat.h"
 #include "io/input.h"
 #include "prompt/prompt.h"
@@ -69,8 +68,8 @@ int conversation_render(const struct conversation *c, const carat_model *model, 
 
     options.tools = c->tools;
     options.chat_template = o->prompt->chat_template;
-    options.no_generation_prompt = o->convert->no_generation_prompt;
-    options.special_in_content = o->convert->special;
+    options.no_generation_prompt = o->prompt->no_generation_prompt;
+    options.special_in_content = o->prompt->special;
     options.log = note_tools;
     options.progress = stop_when_interrupted;
     options.user = (void *)o;

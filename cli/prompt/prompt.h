@@ -8,8 +8,7 @@
 struct prompt_options {
     const char *prompt, *file, *system, *system_file, *ids, *tools, *messages, *chat_template, *tool_command;
     int tool_rounds;
-    int logprobs; /* below 0: not given */
-    bool raw, lossy;
+    bool raw, lossy, special, no_generation_prompt;
     bool talks, single_turn; /* -cnv of run, -st */
 };
 

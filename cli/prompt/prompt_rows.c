@@ -40,11 +40,14 @@ static const struct option rows[] = {
      "hold a conversation, also when standard input is not a terminal", 0, 0},
     {ABOUT_INPUT + 140, {"-st", "--single-turn"}, FLAG, AT(single_turn), "/ " GENERATES, NULL, NULL,
      "end after one message and its answer", 0, 0},
+    {ABOUT_INPUT + 150, {"--no-generation-prompt"}, FLAG, AT(no_generation_prompt), "render", NULL, NULL,
+     "do not open the model's turn", 0, 0},
+    {ABOUT_INPUT + 170, {"--special"}, FLAG, AT(special), "tokenize render", NULL, NULL,
+     "recognise control tokens in the text", 0, 0},
+    {ABOUT_INPUT + 180, {"--special"}, FLAG, AT(special), "detokenize", NULL, NULL,
+     "print control tokens", 0, 0},
     {ABOUT_INPUT + 190, {"--lossy"}, FLAG, AT(lossy), "tokenize / " GENERATES " logits compare perplexity", NULL, NULL,
      "replace invalid UTF-8 by U+FFFD instead of refusing it", 0, 0},
-    {ABOUT_OUTPUT + 80, {"--logprobs"}, INT, AT(logprobs), "/ " DRAWS, "N", NULL,
-     "print the log-probability of each token and the N most likely ones: with --json in OpenAI's form, "
-     "else after the answer", 0, CARAT_MOST_LOGPROBS},
 };
 /* clang-format on */
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ask/converse.h"
 #include "carat_tools.h"
 #include "io/input.h"
 #include "prompt/prompt.h"
@@ -18,8 +17,8 @@
 
 int told_check(const struct options *o)
 {
-    for (int i = 0; i < o->answer->stop.n; i++) {
-        const char *text = o->answer->stop.text[i];
+    for (int i = 0; i < o->told->stop.n; i++) {
+        const char *text = o->told->stop.text[i];
         size_t n = strlen(text);
         if (n < 1 || n > CARAT_MOST_STOP_BYTES)
             return fail(USAGE, "option --stop: a text of %zu bytes, expected 1 to %d", n,
@@ -45,12 +44,12 @@ int told_open(struct told *t, const struct options *o, const carat_model *model,
 
     t->o = o;
     t->model = model;
-    if (o->answer->ban)
-        code = read_ids(o->answer->ban, "--ban", &t->banned);
+    if (o->told->ban)
+        code = read_ids(o->told->ban, "--ban", &t->banned);
     for (int i = 0; i < t->banned.n && code == DONE; i++)
         if (t->banned.ids[i] < 0 || t->banned.ids[i] >= n_vocab)
             code = fail(USAGE, "option --ban: id %d, expected 0 to %d", (int)t->banned.ids[i], n_vocab - 1);
-    if (code == DONE && o->answer->ignore_eos) {
+    if (code == DONE && o->told->ignore_eos) {
         n = carat_stop_ids(model, &stop);
         code = ban(t, stop, n);
     }
@@ -60,19 +59,19 @@ int told_open(struct told *t, const struct options *o, const carat_model *model,
 int told_begin(struct told *t)
 {
     json_decref(t->content);
-    t->content = t->o->prompt->logprobs < 0 ? NULL : json_array();
-    return t->o->prompt->logprobs < 0 || t->content ? DONE : fail_memory();
+    t->content = t->o->told->logprobs < 0 ? NULL : json_array();
+    return t->o->told->logprobs < 0 || t->content ? DONE : fail_memory();
 }
 
 void told_options(const struct told *t, carat_generation_options *g)
 {
     const struct options *o = t->o;
 
-    g->stops = o->answer->stop.n ? o->answer->stop.text : NULL;
-    g->n_stops = o->answer->stop.n;
-    g->loop_guard = o->answer->loop_guard;
-    g->logprobs = o->prompt->logprobs >= 0;
-    g->top_logprobs = o->prompt->logprobs > 0 ? o->prompt->logprobs : 0;
+    g->stops = o->told->stop.n ? o->told->stop.text : NULL;
+    g->n_stops = o->told->stop.n;
+    g->loop_guard = o->told->loop_guard;
+    g->logprobs = o->told->logprobs >= 0;
+    g->top_logprobs = o->told->logprobs > 0 ? o->told->logprobs : 0;
 }
 
 /* ---- how likely tokens were ---- */

@@ -9,6 +9,16 @@
 #include "carat_generate.h"
 #include "options/options.h"
 
+/* Where an answer ends, and what is told of it. */
+struct told_options {
+    const char *stop_ids; /* "": none */
+    const char *ban;
+    struct texts stop;
+    bool ignore_eos;
+    int loop_guard; /* 0: off */
+    int logprobs;   /* below 0: not given */
+};
+
 struct told {
     const struct options *o;
     const carat_model *model;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perplexity.h: what the files of `carat perplexity` share. perplexity.c is the verb and scores windows of a
- * text, perplexity_score.c has the engine, perplexity_talk.c the model's turns in conversations, perplexity_print.c says what came out. */
+ * text, perplexity_score.c has the engine, perplexity_talk.c the model's turns in conversations,
+ * perplexity_print.c says what came out. */
 #ifndef PERPLEXITY_H
 #define PERPLEXITY_H
 

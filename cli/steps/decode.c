@@ -10,6 +10,7 @@
 #include "model/engine.h"
 #include "model/model.h"
 #include "prompt/prompt.h"
+#include "prompt/told.h"
 #include "steps/steps_options.h"
 #include "term/clock.h"
 #include "term/exit.h"
@@ -119,7 +120,7 @@ static int open_session(struct decoding *d)
     }
     close_session(d);
     options.watch = stop_when_interrupted;
-    options.sampling = d->o->prompt->logprobs < 0 ? &read : NULL; /* whose sum is over all logits */
+    options.sampling = d->o->told->logprobs < 0 ? &read : NULL; /* whose sum is over all logits */
     return carat_session_create(&d->session, d->engine, &options, &err) == CARAT_OK ? DONE
                                                                                     : fail_status(&err);
 }
@@ -150,7 +151,7 @@ static int open_generation(struct decoding *d)
     options.user = &d->drawn;
     options.lookup = CARAT_LOOKUP_OFF;
     options.logprobs = 1;
-    options.top_logprobs = d->o->prompt->logprobs;
+    options.top_logprobs = d->o->told->logprobs;
     return carat_generation_create(&d->generation, d->session, &options, &err) == CARAT_OK
                ? DONE
                : fail_status(&err);
@@ -209,7 +210,7 @@ static int run_round(struct decoding *d, int r)
     carat_error err;
     int code = open_session(d);
 
-    if (code == DONE && d->o->prompt->logprobs >= 0)
+    if (code == DONE && d->o->told->logprobs >= 0)
         code = open_generation(d);
     if (code == DONE)
         code = prefill(d, round);

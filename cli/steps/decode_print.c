@@ -7,6 +7,7 @@
 
 #include "model/model.h"
 #include "prompt/prompt.h"
+#include "prompt/told.h"
 #include "steps/decode.h"
 #include "term/exit.h"
 #include "term/message.h"
@@ -77,7 +78,7 @@ static json_t *step_json(const struct decoding *d, int round, int step)
         json_array_append_new(top, json_pack("[i, o]", (int)best[i].id, json_number((double)best[i].logit)));
     json_t *all = json_pack("{s:i, s:i, s:i, s:o, s:o, s:f}", "round", round + 1, "step", step + 1, "id",
                             (int)s->id, "piece", piece_json(d, s->id), "top", top, "ms", s->seconds * 1e3);
-    if (d->o->prompt->logprobs >= 0)
+    if (d->o->told->logprobs >= 0)
         json_object_update_new(all, json_pack("{s:o, s:o}", "logprob", json_number((double)s->logprob),
                                               "top_logprobs", logprobs_json(s)));
     return all;
@@ -216,7 +217,7 @@ static int print_step_line(const struct decoding *d, int round, int step)
     free(piece);
     for (int i = 0; i < d->top; i++)
         out_print(" %d:%.9g", (int)best[i].id, (double)best[i].logit);
-    if (d->o->prompt->logprobs >= 0)
+    if (d->o->told->logprobs >= 0)
         out_print("  logprob %.6g", (double)s->logprob);
     for (int i = 0; i < s->n_top; i++)
         out_print(" %d:%.6g", (int)s->top[i].id, (double)s->top[i].logprob);
