@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/alone.h"
 #include "bench/bench_options.h"
+#include "bench/fields.h"
 #include "io/save.h"
 #include "model/engine.h"
 #include "options/table.h"

@@ -12,49 +12,15 @@
 
 #include <jansson.h>
 
+#include "bench/figures.h"
+#include "bench/load.h"
+#include "bench/older.h"
+#include "bench/table.h"
 #include "carat_tools.h"
-#include "model/conditions.h"
 #include "options/options.h"
-#include "term/message.h"
 #include "term/progress.h"
 
 enum { BENCH_PARALLEL = 256, MOST_TESTS = 64, MOST_SETTINGS = 64, MOST_REPETITIONS = 1000 };
-
-/* Samples in a few numbers; NAN where there are too few of them. */
-struct spread {
-    int n;
-    double mean, deviation, median, p90, low, high;
-    double noise; /* standard deviation over median, estimated by the median distance from the median */
-};
-
-/* What else happened on the machine while a test ran: shares of the time of all its processors, except for
- * throttled, which is a share of the time that passed. NAN: not known, or too short to be known. */
-struct load {
-    double foreign, steal, throttled;
-    double mhz,
-        mhz_most;      /* of the fastest processor right after a run, and the most it can do; 0: not known */
-    char governor[32]; /* of its frequency; "" when not known */
-};
-
-/* What something had to read and compute, and how long it took. */
-struct work {
-    uint64_t bytes, operations;
-    double seconds;
-    double gb_s, gop_s;
-    double of_read,
-        of_compute; /* of what could be done in that time; NAN: nothing to do, or limit not known */
-};
-
-/* Beside the same test of an older result; without one NULL, 0 and NAN. */
-struct verdict {
-    const json_t *element; /* of the older result; NULL: it has no such test */
-    struct spread ts;
-    double ratio;   /* of the medians, new by old */
-    double allowed; /* the share that noise explains */
-    double lost;    /* the share of its speed that the machine itself has lost since; below 0: won */
-    double taken;   /* the share of the processors' time that others have taken away since; below 0: given */
-    const char *word; /* "same", "slower", ... */
-};
 
 /* What may explain or distort the figures of a test. */
 enum cause { NOISE, FOREIGN, STEAL, THROTTLED, FREQUENCY, THREADS, SHORT, BEYOND, UNSEEN, N_CAUSE };
@@ -89,29 +55,9 @@ struct test {
     char notes[512];       /* the same in words */
 };
 
-/* ---- bench_table.c: a markdown table as wide as what is in it ---- */
-
-enum { MOST_COLUMNS = 12, MOST_ROWS = 2 * MOST_TESTS + 1, CELL = 48 };
-
-struct table {
-    int columns, cells;
-    const char *title[MOST_COLUMNS]; /* a colon at its end aligns to the right */
-    int width[MOST_COLUMNS];
-    char cell[MOST_ROWS * MOST_COLUMNS][CELL];
-};
-/* titles are ended by NULL. */
-void table_begin(struct table *t, const char *const *titles);
-void table_cell(struct table *t, const char *format, ...) PRINTF(2, 3);
-/* Nothing where there is nothing to say: the number is NAN or not above 0. */
-void table_number(struct table *t, const char *format, double value);
-void table_print(struct table *t);
-/* The same in steps, for rows that come one by one: the widths, out of all that stands there; the titles; a
- * row. */
-void table_measure(struct table *t);
-void table_head(const struct table *t);
-void table_row(const struct table *t, int row);
-
 /* ---- a run ---- */
+
+_Static_assert(MOST_ROWS > 2 * MOST_TESTS, "a table has two rows for a test, and one more");
 
 struct bench {
     const struct options *o;
@@ -139,37 +85,6 @@ struct bench {
     struct table speeds; /* whose rows are printed as they are measured */
 };
 
-/* ---- bench_whole.c ---- */
-
-int bench_whole(const struct options *o); /* all of --prompt; an exit code */
-
-/* ---- bench_alone.c ---- */
-
-/* Options that a special bench refuses, besides those that all of them refuse; ended by name NULL. */
-struct bench_refusal {
-    const char *name;
-    bool given;
-};
-/* Messages begin with who; takes leads to an option, gives to what -o may be, NULL:
- * everything, and --compare, too. An exit code. */
-int bench_check_alone(const struct options *o, const struct bench_refusal *own, const char *who,
-                      const char *takes, const char *gives);
-/* The same ids for the same seed: a speed should not depend on them, but a comparison should not have to
- * trust that. */
-void bench_fill_ids(int32_t *ids, int n, const carat_model_info *info, uint64_t seed);
-
-/* ---- bench_timeline.c ---- */
-
-int bench_timeline(const struct options *o); /* all of `bench timeline`; an exit code */
-
-/* ---- head.c ---- */
-
-int bench_head(const struct options *o); /* all of `bench lm-head`; an exit code */
-
-/* ---- bench_draft.c ---- */
-
-int bench_draft(const struct options *o); /* all of --draft-right; an exit code */
-
 /* ---- bench_run.c: exit codes ---- */
 
 int bench_open(struct bench *b);                     /* the model, and the plans of all engines */
@@ -179,70 +94,23 @@ int bench_end(struct bench *b, struct setting *s); /* closes it and measures the
 
 /* ---- bench_figures.c ---- */
 
-/* False when memory is out. */
-bool spread_of(struct spread *s, const double *sample, int n, double scale);
-struct work work_of(const carat_limits *limits, const carat_operation *o, double seconds);
-carat_operation sum_of(const carat_profile *p); /* all operations together */
 /* "pp512 @ d4096"; returns out. */
 const char *test_name(char *out, size_t capacity, const struct test *t);
 int tokens_of(const struct test *t);                      /* of all sequences */
 int bench_describe(struct bench *b);                      /* the model's type and the command; an exit code */
 void bench_sum_up(const struct bench *b, struct test *t); /* when its setting has ended */
 
-/* ---- bench_notes.c ---- */
-
-void bench_judge(const struct bench *b, struct test *t);
-/* A cause in words, of tests in which it lies from low to high. */
-void bench_note(char *out, size_t capacity, enum cause cause, double low, double high);
-void bench_print_notes(const struct bench *b);
-
-/* ---- bench_load.c ---- */
-
-struct load_mark {
-    struct cpu_time time;
-    double throttled; /* seconds; NAN: not known */
-};
-void load_begin(const carat_host_info *host, struct load_mark *m);
-void load_end(const carat_host_info *host, const struct load_mark *m, struct load *load);
-void load_frequency(struct load *load); /* notes the highest of several calls */
-size_t peak_rss(void);
-
-/* ---- bench_report.c, bench_fields.c ---- */
+/* ---- bench_report.c ---- */
 
 void bench_print_head(struct bench *b);         /* of the table of speeds */
 void bench_print_speed(struct bench *b, int i); /* test i, just measured */
 void bench_print(const struct bench *b);        /* all else, when everything is measured */
-/* format: "csv", "json", "jsonl"; what stands before the tests, test i, and what ends them. Exit codes. */
-int bench_fields_begin(const char *format);
-int bench_fields_test(const struct bench *b, int i, const char *format);
-int bench_fields_end(const char *format);
-/* The same for results of other benches: an object, numbered from 0 on, whose scalars are the cells of CSV.
- * Takes the reference; an exit code. */
-int bench_fields_object(json_t *object, int i, const char *format);
-/* Is a field of a test what the older result has under that name? Yes, if it has none. */
-bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older);
-void bench_note_field(const struct bench *b, const struct test *t, const char *name, const json_t *older,
-                      const char *file);
-
 /* ---- bench_compare.c ---- */
 
 int bench_compare_open(struct bench *b); /* reads and checks the older result; an exit code */
 int bench_compare(struct bench *b);      /* when everything is measured; an exit code */
 void bench_print_comparison(const struct bench *b, struct table *table);
 int bench_compare_result(const struct bench *b); /* CHECK_FAILED when a test is slower */
-
-/* ---- bench_older.c ---- */
-
-/* Reads what --compare names, as a list of elements; an exit code, as of the next. */
-int older_read(const char *option, json_t **list);
-int older_refuse(const char *name, const char *why, size_t i); /* element i of the file called so */
-/* A whole number from 0 on. */
-bool older_number(const json_t *object, const char *key, int *value);
-/* The speeds of all runs of a test; false when they are none. */
-bool older_samples(const json_t *object, struct spread *spread, bool *memory);
-/* Sets ratio and allowed beside v->ts, and then the word: explained is the share that the machine lost. */
-void older_allow(struct verdict *v, const struct spread *now);
-const char *older_word(const struct verdict *v, double explained);
 
 /* ---- bench_plot.c ---- */
 

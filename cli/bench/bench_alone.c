@@ -3,6 +3,7 @@
  * refusing options that only bench.c knows; and ids for all of them. */
 #include <string.h>
 
+#include "bench/alone.h"
 #include "bench/bench.h"
 #include "bench/bench_options.h"
 #include "options/table.h"

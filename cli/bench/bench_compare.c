@@ -10,6 +10,7 @@
 
 #include "bench/bench.h"
 #include "bench/bench_options.h"
+#include "bench/fields.h"
 #include "io/input.h"
 #include "term/output.h"
 

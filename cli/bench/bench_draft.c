@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/alone.h"
 #include "bench/bench.h"
 #include "bench/bench_options.h"
 #include "model/engine.h"

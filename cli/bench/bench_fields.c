@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "bench/bench_options.h"
+#include "bench/fields.h"
 #include "carat_tools.h"
 #include "term/out_json.h"
 #include "term/output.h"

@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "bench/bench_options.h"
+#include "bench/notes.h"
 #include "carat_tools.h"
 #include "model/engine.h"
 #include "model/stored.h"

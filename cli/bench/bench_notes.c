@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/notes.h"
 #include "term/output.h"
 
 static const double noisy = 0.05;     /* what more runs cannot hide: a gain that people look for is smaller */

@@ -8,6 +8,7 @@
 
 #include "bench/bench.h"
 #include "bench/bench_options.h"
+#include "bench/notes.h"
 #include "term/output.h"
 #include "term/size.h"
 

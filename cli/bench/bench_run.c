@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/alone.h"
 #include "bench/bench.h"
 #include "bench/bench_options.h"
 #include "carat_tools.h"

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/alone.h"
 #include "bench/bench.h"
 #include "bench/bench_options.h"
 #include "carat_generate.h"

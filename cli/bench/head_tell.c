@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/bench_options.h"
+#include "bench/fields.h"
 #include "bench/heads.h"
 #include "model/head.h"
 #include "model/model.h"
