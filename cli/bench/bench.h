@@ -55,8 +55,6 @@ struct test {
     char notes[512];       /* the same in words */
 };
 
-/* ---- a run ---- */
-
 _Static_assert(MOST_ROWS > 2 * MOST_TESTS, "a table has two rows for a test, and one more");
 
 struct bench {

@@ -55,7 +55,9 @@ int command_run(const struct command *c, int argc, char **argv)
 
     if (!word)
         return fail(USAGE, "no verb; 'carat help' lists them");
-    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "--help-all") == 0)
+    if (strcmp(word, "--help-all") == 0) /* an option of help, too */
+        return parse_and_call(c, find_verb("help"), argc, argv, NULL);
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
         word = "help";
     else if (strcmp(word, "--version") == 0)
         word = "version";

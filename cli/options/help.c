@@ -95,13 +95,38 @@ static void print_examples(const char *lines)
     }
 }
 
-static void print_command(void)
+/* One line for a verb, below the heading of its group. */
+static void print_verbs(void)
 {
-    out_print("carat runs Google's Gemma models.\n\nusage: carat VERB [ARGUMENTS] [OPTIONS]\n\n");
-    for (const struct verb *v = verbs; v->name; v++) {
-        out_print("  %-12s", v->name);
-        wrap(v->summary, 14, 14);
+    static const char *const titles[N_VERB_GROUPS] = {
+        [TO_BEGIN] = "to begin with",        [TO_ASK] = "ask, step by step",
+        [TO_LOOK] = "look at a model",       [TO_MEASURE] = "measure what a model knows",
+        [TO_COMPARE] = "compare models",     [FOR_FILES] = "files",
+        [TO_SERVE] = "serve other programs", [FOR_MORE] = "more"};
+
+    for (int group = 0; group < N_VERB_GROUPS; group++) {
+        bool titled = false;
+        for (const struct verb *v = verbs; v->name; v++) {
+            if ((int)v->group != group)
+                continue;
+            out_print(titled ? "" : "\n%s\n", titles[group]);
+            titled = true;
+            out_print("   %-11s%s\n", v->name, width() < NARROW ? v->brief : v->summary);
+        }
     }
+}
+
+static void print_command(bool all)
+{
+    out_print("carat runs Google's Gemma models.\nusage: carat VERB [ARGUMENTS] [OPTIONS]\n");
+    print_verbs();
+    out_print("\n");
+    wrap("'carat help VERB' describes a verb. 'carat help --help-all' says what MODEL may be, and lists exit "
+         "codes "
+         "and variables.\n",
+         0, 0);
+    if (!all)
+        return;
     out_print("\n");
     wrap(model_text, 0, 0);
     out_print("\n");
@@ -144,7 +169,7 @@ void print_help(const struct verb *v, bool all)
     char line[160];
 
     if (!v) {
-        print_command();
+        print_command(all);
         return;
     }
     snprintf(line, sizeof line, "carat %s: %s", v->name, v->summary);
@@ -164,7 +189,7 @@ void print_help(const struct verb *v, bool all)
                  left_out == 1 ? "" : "s", v->name);
         wrap(line, 0, 0);
     }
-    wrap("'carat help' explains MODEL and the exit codes.", 0, 0);
+    wrap("'carat help --help-all' explains MODEL and the exit codes.", 0, 0);
 }
 
 int verb_help(const struct options *o)

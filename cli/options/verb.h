@@ -9,8 +9,24 @@
 /* Which verbs need a tokenizer of the model that they open. */
 enum verb_tokenizer { NO_TOKENIZER, TOKENIZER, TOKENIZER_UNLESS_IDS };
 
+/* Under which heading `carat help` lists a verb. */
+enum verb_group {
+    TO_BEGIN,
+    TO_ASK,
+    TO_LOOK,
+    TO_MEASURE,
+    TO_COMPARE,
+    FOR_FILES,
+    TO_SERVE,
+    FOR_MORE,
+    N_VERB_GROUPS
+};
+
 struct verb {
-    const char *name, *args, *summary;
+    const char *name;
+    enum verb_group group;
+    const char *brief; /* the summary for a terminal of 40 columns: at most 24 bytes */
+    const char *args, *summary;
     int min_args, max_args; /* arguments that are not options; -m counts as the first */
     const char *needs;      /* what is missing when there are fewer; NULL: a model */
     const char *words;      /* those that may stand before the first argument, separated by |, or NULL */

@@ -5,7 +5,8 @@
 /* A row reads as a paragraph, one with a line for each of its small members cannot. */
 /* clang-format off */
 const struct verb verbs[] = {
-    {.name = "run", .args = "MODEL [PROMPT]", .summary = "generate text from a prompt",
+    {.name = "run", .group = TO_BEGIN, .brief = "generate text",
+     .args = "MODEL [PROMPT]", .summary = "generate text from a prompt",
      .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS, .reads = "the prompt",
      .details = "The prompt is PROMPT, -p, -f, --messages or --ids. Without any of them, or when "
                 "PROMPT is -, it is standard input, byte for byte.\n"
@@ -28,7 +29,8 @@ const struct verb verbs[] = {
                  "carat run MODEL -n 100 --temp 0.7 --seed 1 \"Once upon a time\"\n"
                  "carat run MODEL --messages messages.json\n"
                  "carat run tiny --tools tools.json \"Turn on the kitchen lights\"\n"},
-    {.name = "chat", .args = "MODEL", .summary = "talk with a model",
+    {.name = "chat", .group = TO_BEGIN, .brief = "talk with a model",
+     .args = "MODEL", .summary = "talk with a model",
      .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS, .reads = "the messages",
      .details = "On a terminal lines can be edited, and are kept in $XDG_STATE_HOME/carat/history. "
                 "Three quotes (\"\"\") begin and end a message of several lines. A line that begins "
@@ -46,14 +48,16 @@ const struct verb verbs[] = {
                 "carat run MODEL without a prompt, on a terminal, does the same.\n",
      .examples = "echo \"Turn on the kitchen lights\" | carat chat tiny\n"
                  "carat chat MODEL -sys \"Be brief.\" <notes.txt\n"},
-    {.name = "logits", .args = "MODEL", .summary = "next-token logits after a prompt",
+    {.name = "logits", .group = TO_ASK, .brief = "next-token logits",
+     .args = "MODEL", .summary = "next-token logits after a prompt",
      .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS,
      .details = "The prompt is -p, -f, --messages or --ids, as for run. Standard input is read only "
                 "where one of them is -. Without --out, --top or --json the ten highest logits are "
                 "printed.\n",
      .examples = "carat logits tiny --ids 2,5,9\n"
                  "carat logits MODEL --ids 2,5,9 --all --out logits.npy\n"},
-    {.name = "decode", .args = "MODEL --ids IDS", .summary = "generate ids step by step and time each step",
+    {.name = "decode", .group = TO_ASK, .brief = "generate step by step",
+     .args = "MODEL --ids IDS", .summary = "generate ids step by step and time each step",
      .min_args = 1, .max_args = 1, .opens = true,
      .details = "Times the loop over tokens alone: no text, no template, no stop before --steps. All "
                 "IDS but the last are the prompt. A step evaluates one id and draws the next. It "
@@ -68,24 +72,28 @@ const struct verb verbs[] = {
                 "When --audit finds that an exact strategy differs from dense, the exit code is 7.\n",
      .examples = "carat decode tiny --ids 2,105,621,107 --steps 8 --top 5\n"
                  "carat decode MODEL --ids 2,5,9 --lm-head exact-pruned --audit 1 --json\n"},
-    {.name = "tokenize", .args = "MODEL [TEXT]", .summary = "text to token ids",
+    {.name = "tokenize", .group = TO_ASK, .brief = "text to token ids",
+     .args = "MODEL [TEXT]", .summary = "text to token ids",
      .min_args = 1, .max_args = 2, .opens = true, .reads = "TEXT",
      .details = "MODEL may be a tokenizer file, or a directory that holds only one. Without TEXT, "
                 "standard input is read.\n",
      .examples = "carat tokenize tiny \"Turn on the kitchen lights\"\n"
                  "carat tokenize MODEL --json <notes.txt\n"},
-    {.name = "detokenize", .args = "MODEL [IDS]", .summary = "token ids to text",
+    {.name = "detokenize", .group = TO_ASK, .brief = "token ids to text",
+     .args = "MODEL [IDS]", .summary = "token ids to text",
      .min_args = 1, .max_args = 2, .opens = true, .reads = "IDS",
      .details = "MODEL is as for tokenize. IDS are separated by commas or white space, or are the "
                 "JSON that tokenize prints. Without IDS, standard input is read.\n",
      .examples = "carat tokenize tiny \"kitchen lights\" | carat detokenize tiny\n"},
-    {.name = "render", .args = "MODEL --messages FILE", .summary = "print the exact prompt of a conversation",
+    {.name = "render", .group = TO_ASK, .brief = "print an exact prompt",
+     .args = "MODEL --messages FILE", .summary = "print the exact prompt of a conversation",
      .min_args = 1, .max_args = 1, .opens = true,
      .details = "MODEL is as for tokenize. FILE holds a JSON array of messages in the OpenAI API's "
                 "form.\n",
      .examples = "carat render MODEL --messages messages.json\n"
                  "carat render tiny --messages messages.json --tools tools.json --ids\n"},
-    {.name = "bench", .args = "[timeline|lm-head] MODEL", .summary = "measure prompt and generation speed",
+    {.name = "bench", .group = TO_BEGIN, .brief = "measure speed",
+     .args = "[timeline|lm-head] MODEL", .summary = "measure prompt and generation speed",
      .min_args = 1, .max_args = 1, .words = "timeline|lm-head", .opens = true,
      .details = "Evaluates random ids after one warm-up run; tokenising and sampling are not timed. "
                 "The bytes read and the operations computed are compared with the most that this "
@@ -137,7 +145,8 @@ const struct verb verbs[] = {
                  "carat bench timeline tiny -d 1024\n"
                  "carat bench MODEL --draft-right 0.8 -n 64\n"
                  "carat bench lm-head tiny --lm-head exact-pruned\n"},
-    {.name = "show", .args = "MODEL", .summary = "describe a model and the memory it needs",
+    {.name = "show", .group = TO_BEGIN, .brief = "describe a model",
+     .args = "MODEL", .summary = "describe a model and the memory it needs",
      .min_args = 1, .max_args = 1, .opens = true,
      .details = "Memory is what run would reserve: weights, the cache of keys and values, work "
                 "space, and the stacks of threads. Sizes are in bytes, or with K, M or G in powers "
@@ -145,7 +154,8 @@ const struct verb verbs[] = {
      .examples = "carat show tiny\n"
                  "carat show MODEL --memory\n"
                  "carat show MODEL --memory 2G --json\n"},
-    {.name = "compare", .args = "REF [TEST]", .summary = "measure how far apart two models, or two modes of one, are",
+    {.name = "compare", .group = TO_COMPARE, .brief = "two models or modes",
+     .args = "REF [TEST]", .summary = "measure how far apart two models, or two modes of one, are",
      .min_args = 1, .max_args = 2, .opens = true,
      .details = "REF and TEST are models; without TEST, REF is run in two modes, --ref and --test. "
                 "The prompt is -p, -f, --messages or --ids, as for run. Both models evaluate the "
@@ -156,7 +166,8 @@ const struct verb verbs[] = {
                 "level and chunk.\n",
      .examples = "carat compare tiny --ref exact -p \"Where is the bed?\" -n 32\n"
                  "carat compare MODEL tiny --driver free -p \"Hello\" --json\n"},
-    {.name = "perplexity", .args = "MODEL [FILE]", .summary = "how well a model predicts a text",
+    {.name = "perplexity", .group = TO_MEASURE, .brief = "how text is predicted",
+     .args = "MODEL [FILE]", .summary = "how well a model predicts a text",
      .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER,
      .details = "FILE is a text; - is standard input. It is cut into windows of -c ids, as "
                 "llama-perplexity does: <bos> replaces the first id of each window, and its second "
@@ -170,7 +181,8 @@ const struct verb verbs[] = {
                 "to answer: on plain text their perplexity is in the thousands and means nothing.\n",
      .examples = "carat perplexity tiny notes.txt --stride 8\n"
                  "carat perplexity MODEL notes.txt -c 4 --json\n"},
-    {.name = "eval", .args = "MODEL FILE", .summary = "score multiple-choice questions",
+    {.name = "eval", .group = TO_MEASURE, .brief = "score questions",
+     .args = "MODEL FILE", .summary = "score multiple-choice questions",
      .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER,
      .details = "A line of FILE is a JSON object with question, choices (2 to 26 texts) and answer "
                 "(an index from 0, or a letter), and optionally subject and context, a text before "
@@ -184,7 +196,8 @@ const struct verb verbs[] = {
                 "model's.\n",
      .examples = "carat eval MODEL items.jsonl --chat\n"
                  "carat eval MODEL items.jsonl --min 0.25 --json\n"},
-    {.name = "verify", .args = "MODEL", .summary = "check a model file and how this machine computes it",
+    {.name = "verify", .group = TO_LOOK, .brief = "check a model file",
+     .args = "MODEL", .summary = "check a model file and how this machine computes it",
      .min_args = 1, .max_args = 1, .opens = true,
      .details = "Compares a packed form with its checksums and with what packing gives; looks for "
                 "NaN and infinity in every weight; compares shapes with the published models of the "
@@ -194,13 +207,15 @@ const struct verb verbs[] = {
                 "same configuration, types and values, whatever the file format. When a check fails, "
                 "the exit code is 7.\n",
      .examples = "carat verify MODEL\n"},
-    {.name = "pack", .args = "MODEL", .summary = "write a model in the form that starts at once",
+    {.name = "pack", .group = FOR_FILES, .brief = "a model that starts fast",
+     .args = "MODEL", .summary = "write a model in the form that starts at once",
      .min_args = 1, .max_args = 1, .opens = true,
      .details = "Without -o the packed form goes into the cache, where the first run of a model "
                 "would put it. With -o, FILE is a model of its own, which can be moved to other "
                 "machines and processors.\n",
      .examples = "carat pack MODEL -o packed.carat\n"},
-    {.name = "cache", .args = "list|prune|clear|remove [NAME]", .summary = "look after the cache of packed models",
+    {.name = "cache", .group = FOR_FILES, .brief = "packed models",
+     .args = "list|prune|clear|remove [NAME]", .summary = "look after the cache of packed models",
      .min_args = 1, .max_args = 2, .needs = "to be told what to do",
      .details = "list: shows what is there, the last used first. prune: removes what is of no use "
                 "(its model has changed or is gone, or it is damaged or of another version), then "
@@ -209,7 +224,8 @@ const struct verb verbs[] = {
                 "process that runs a removed model keeps it until the process ends.\n",
      .examples = "carat cache list\n"
                  "carat cache prune --cache-size 2G\n"},
-    {.name = "doctor", .args = "[MODEL]", .summary = "describe this machine and how carat would use it",
+    {.name = "doctor", .group = TO_BEGIN, .brief = "describe this machine",
+     .args = "[MODEL]", .summary = "describe this machine and how carat would use it",
      .max_args = 1,
      .details = "Paste the lines from ``` to ``` into a bug report. The most that memory and "
                 "arithmetic can do is measured in two seconds and kept in the cache. The last lines "
@@ -218,7 +234,8 @@ const struct verb verbs[] = {
                 "earlier runs have measured.\n",
      .examples = "carat doctor\n"
                  "carat doctor --measure off --json\n"},
-    {.name = "completion", .args = "bash|zsh|fish", .summary = "print a completion script for a shell",
+    {.name = "completion", .group = FOR_MORE, .brief = "script for a shell",
+     .args = "bash|zsh|fish", .summary = "print a completion script for a shell",
      .min_args = 1, .max_args = 1, .needs = "a shell",
      .details = "bash: source <(carat completion bash)\n"
                 "zsh: carat completion zsh >DIR/_carat, where DIR is in $fpath\n"
@@ -226,10 +243,12 @@ const struct verb verbs[] = {
      .examples = "source <(carat completion bash)\n"
                  "carat completion zsh >_carat\n"
                  "carat completion fish >carat.fish\n"},
-    {.name = "version", .args = "", .summary = "print the version",
+    {.name = "version", .group = FOR_MORE, .brief = "print the version",
+     .args = "", .summary = "print the version",
      .details = "",
      .examples = "carat version --json\n"},
-    {.name = "help", .args = "[VERB]", .summary = "describe a verb and its options",
+    {.name = "help", .group = FOR_MORE, .brief = "describe a verb",
+     .args = "[VERB]", .summary = "describe a verb and its options",
      .max_args = 1,
      .details = "",
      .examples = "carat help run\n"

@@ -6,7 +6,7 @@
 
 verbs=$(verbs)
 
-expect 0 help
+expect 0 help --help-all
 out_has '^  130  interrupted'
 out_has 'NO_COLOR'
 awk 'length > 80 {exit 1}' out || die 'help is wider than 80 columns'

@@ -24,7 +24,7 @@ verbs=$(verbs)
 : >./help
 : >./man
 for verb in '' $verbs; do
-    expect 0 help $verb
+    expect 0 help $verb --help-all
     sed -n '/^examples:/,/^$/s/^  //p' out >>./help
     expect 0 help --man $verb
     sed -n '/^.SH EXAMPLES/,/^.EE/p' out | grep -v '^\.' |

@@ -86,11 +86,21 @@ refuse 2 tokenize tiny text --jsonl file
 refuse 2 run tiny hi --isa $'two\nlines'
 
 # everything that helps goes to standard output and succeeds
-for help in help --help -h; do
-    expect 0 $help
-    out_has 'detokenize'
-done
 verbs=$(verbs)
+for help in help --help -h; do
+    for columns in 40 80; do # a heading for a group, a line for a verb, all on one screen
+        COLUMNS=$columns expect 0 $help
+        [ "$(wc -l <out)" -le 40 ] || die "$help has $(wc -l <out) lines at $columns columns"
+        awk -v n=$columns 'length >= n {exit 1}' out || die "$help is wider than $columns columns"
+        [ "$(grep -cE '^   [a-z]+ +[a-z]' out)" = "$(wc -w <<<"$verbs")" ] || die "$help has not a line for each verb"
+        sed -n '4,9p' out | tr -s ' ' | cut -d' ' -f2 | tr '\n' ' ' >first
+        grep -qx 'begin run chat bench show doctor ' first || die "$help begins with $(cat first)"
+    done
+done
+expect 0 --help-all
+cp out wanted
+expect 0 help --help-all
+same wanted out
 for verb in $verbs; do
     expect 0 help $verb
     out_has "usage: carat $verb"
