@@ -101,7 +101,8 @@ static void note_unknown(void)
         if (meant && variable_name(name, sizeof name, own, meant))
             note("%.*s is not a variable of carat; did you mean %s?", (int)n, *entry, name);
         else
-            note("%.*s is not a variable of carat; 'carat help --help-all' says which there are", (int)n, *entry);
+            note("%.*s is not a variable of carat; 'carat help --help-all' says which there are", (int)n,
+                 *entry);
     }
 }
 
