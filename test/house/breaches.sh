@@ -29,7 +29,7 @@ fresh() {
     plant src/backend/cpu/x.h '#include "backend/backend.h"'
     plant src/kernel/kernel.h '#include "quant/quant.h"\n#include <stdint.h>'
     plant src/model/forward.c '#include "backend/backend.h"'
-    plant cli/main.c '#include <carat.h>\n#include "embed.h"'
+    plant cli/main.c '#include <carat.h>\n#include "model/embed.h"'
     plant cli/model/embed.h 'struct embedded;'
     plant test/base/test_x.c '#include "model/config.h"'
     plant CMakeLists.txt 'add_compile_options(-O2)'

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_controls.sh: control tokens are spelled in their table alone, and two of them in carat_tools.h.
-# Comments may name them, and the texts that carat_verify tokenizes hold some.
+# Comments may name them, and what help says: the rows of options and of verbs. The texts that carat_verify
+# tokenizes hold some.
 set -u
 cd "$CARAT_SOURCE" || exit 1
 table=src/text/tokenizer/control.c header=include/carat_tools.h
+tokens=$(grep -ho '"<[a-z_]*>"' "$table" "$header" | tr -d '"' | paste -sd'|')
 
 # spelled FILE...: the lines with a control token in a string
 spelled() {
-    for token in $(grep -ho '"<[a-z_]*>"' "$table" "$header" | tr -d '"'); do
-        grep -nHE "^[^/]*\"[^\"]*$token" "$@" | grep -vE '^[^:]*:[0-9]*: *(\*|/\*)'
-    done
+    awk -v token="^[^/]*\"[^\"]*($tokens)" '
+        /^(static )?const struct (option|verb) [a-z]+\[\] = \{$/ { help = 1 }
+        /^};$/ { help = 0 }
+        !help && $0 ~ token && !/^ *(\*|\/\*)/ { print FILENAME ":" FNR ":" $0 }' "$@"
 }
 
-mapfile -t files < <(find src cli include -name '*.[ch]' ! -path "$table" ! -path "$header" ! -name verify_golden.c \
-    ! -name option_table.c ! -name verb_table.c)
+mapfile -t files < <(find src cli include -name '*.[ch]' ! -path "$table" ! -path "$header" ! -name verify_golden.c)
 [ "${#files[@]}" -gt 100 ] || { echo "only ${#files[@]} files found"; exit 1; }
 [ "$(spelled "$table" "$header" | wc -l)" -ge 18 ] || { echo "the table itself is not found"; exit 1; }
 found=$(spelled "${files[@]}")
