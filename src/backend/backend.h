@@ -142,11 +142,12 @@ struct ct_backend_facts {
 };
 /* What serves an operation; texts live as long as the backend. */
 struct ct_serving {
-    const char *layout; /* in which a weight is read; "" without one */
-    const char *input;  /* the form that its input is brought into; "": f32 as it is */
-    const char *entry;  /* of the backend's kernels */
-    const char *level;  /* whose table wrote it */
-    const char *why;    /* it is not the best of the level in use; "": it is */
+    const char *layout;   /* in which a weight is read; "" without one */
+    const char *input;    /* the form that its input is brought into; "": f32 as it is */
+    const char *entry;    /* of the backend's kernels */
+    const char *level;    /* whose table wrote it */
+    const char *why_form; /* it does not read the form that is read fastest; "": it does */
+    char why_level[64];   /* the level is not the processor's best; "": it is */
 };
 
 enum { CT_MOST_TOLD = 64 }; /* ids that are reported beside the one that is drawn */

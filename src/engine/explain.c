@@ -75,7 +75,7 @@ static bool are_alike(const struct ct_weight *a, const struct ct_weight *b)
     return (a->data != NULL) == (b->data != NULL) && a->type == b->type && a->layout == b->layout;
 }
 
-/* "Q4_0 in panels, input int8 for panels: project_panels of vnni; why". of: layers that are so, of n. */
+/* "Q4_0 in panels, input int8 for panels: project_panels of vnni; why; why". of: layers that are so, of n. */
 static void say_operation(struct explaining *x, const char *key, const struct operation *o, bool decodes,
                           const struct ct_weight *w, int of, int n)
 {
@@ -94,8 +94,8 @@ static void say_operation(struct explaining *x, const char *key, const struct op
         snprintf(layers, sizeof layers, " in %d of %d layers", of, n);
     if (strcmp(o->verb, "kv_write") == 0 || strcmp(o->verb, "attend") == 0)
         snprintf(weight, sizeof weight, "K and V in %s", ct_kv_info(e->kv_type)->name);
-    say(x, key, "%s%s%s%s%s of %s%s%s", weight, layers, input, *weight ? ": " : "", s.entry, s.level,
-        *s.why ? "; " : "", s.why);
+    say(x, key, "%s%s%s%s%s of %s%s%s%s%s", weight, layers, input, *weight ? ": " : "", s.entry, s.level,
+        *s.why_form ? "; " : "", s.why_form, *s.why_level ? "; " : "", s.why_level);
 }
 
 /* A line for each kind of weight that an operation has among the layers. */

@@ -84,9 +84,9 @@ static void of_plain_c(void **state)
     for (int i = 0; i < l->n; i++)
         if (strncmp(l->key[i], "kernel.", 7) == 0)
             check_says(l, l->key[i], " of ref");
-    check_value(l, "kernel.q", "F16 in rows, input f32: project of ref; kernels of this level read rows");
-    check_value(l, "kernel.attention", "K and V in bf16: attend_block of ref");
-    check_value(l, "kernel.draw", "draw of ref");
+    check_says(l, "kernel.q", "F16 in rows, input f32: project of ref; kernels of this level read rows");
+    check_says(l, "kernel.attention", "K and V in bf16: attend_block of ref");
+    check_says(l, "kernel.draw", "draw of ref");
     check_value(l, "prefill.threads", "1");
     check_value(l, "prefill.chunk", "32");
     check_value(l, "prefill.isa", "ref");
@@ -122,6 +122,70 @@ static void of_the_best_level(void **state)
         check_says(l, "kernel.q", "F16 in panels, input f32: project_panels");
 }
 
+/* ---- reasons ---- */
+
+/* "avx2" of "norm of avx2; why"; out. */
+static const char *level_of(char out[16], const char *value)
+{
+    char first[1024];
+
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(value, ";"), value);
+    const char *of = strstr(first, " of ");
+    for (const char *next; of && (next = strstr(of + 4, " of "));)
+        of = next; /* behind "in 3 of 4 layers" */
+    assert_non_null(of);
+    snprintf(out, 16, "%s", of + 4);
+    return out;
+}
+
+/* What the line of an operation says of its level, with a limit, where best is its line without one. */
+static void check_reason(const char *value, const char *best, const char *found, const char *limit)
+{
+    char level[16], other[16], asked[64];
+    bool is_best = strcmp(level_of(level, value), found) == 0;
+    bool is_of_best = strcmp(level, level_of(other, best)) == 0;
+
+    snprintf(asked, sizeof asked, "; at most %s was asked for", limit);
+    if (!!strstr(value, asked) != (!is_best && !is_of_best) ||
+        !!strstr(value, "; the levels above it have none of their own") != (!is_best && is_of_best))
+        fail_msg("'%s' at most at %s, without it '%s', the best is %s", value, limit, best, found);
+}
+
+/* Every operation of both phases, at every level that can be asked for. */
+static void of_every_level(void **state)
+{
+    static struct lines best;
+    carat_host_info host = {.size = sizeof host};
+    int kernels = 0;
+
+    (void)state;
+    OK(carat_get_host(&host, err));
+    for (int mode = 0; mode < 4; mode++) {
+        carat_engine_options o = options(1, 32, 512);
+        o.exact = mode & 1;
+        o.kv = mode & 2 ? CARAT_KV_Q8 : CARAT_KV_DEFAULT;
+        best = *explain(&o);
+        for (int i = 0; carat_isa_name(i); i++) {
+            carat_engine *probe;
+            o.isa = carat_isa_name(i);
+            o.decode_isa = mode & 1 ? "ref" : NULL;
+            if (carat_engine_create(&probe, model, &o, NULL) != CARAT_OK)
+                continue; /* of another architecture */
+            carat_engine_close(probe);
+            const struct lines *l = explain(&o);
+            for (int k = 0; k < l->n; k++) {
+                bool decodes = strncmp(l->key[k], "decode_kernel.", 14) == 0;
+                const char *key = l->key[k] + (decodes ? 7 : 0);
+                if (strncmp(key, "kernel.", 7) != 0)
+                    continue;
+                check_reason(l->value[k], value_of(&best, key), host.isa, decodes ? o.decode_isa : o.isa);
+                kernels++;
+            }
+        }
+    }
+    assert_true(kernels >= 4 * 18);
+}
+
 /* The lines of a model that lies in a file. */
 static const struct lines *explain_file(const char *name, const carat_engine_options *o)
 {
@@ -147,6 +211,12 @@ static void of_integers(void **state)
     check_says(l, "arithmetic", "exact");
     check_says(l, "kernel.q", "Q8_0 in rows, input f32: project of ");
     check_says(l, "kernel.q", "; exact arithmetic reads rows");
+    o.isa = "ref";
+    l = explain_file("q8_0.gguf", &o);
+    if (strcmp(value_of(l, "level.found"), "ref") != 0)
+        check_value(l, "kernel.q",
+                    "Q8_0 in rows, input f32: project of ref; exact arithmetic reads rows; "
+                    "at most ref was asked for");
 }
 
 /* An operation whose weights are of several types has a line for each. */
@@ -324,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_plain_c),
         cmocka_unit_test(of_the_best_level),
+        cmocka_unit_test(of_every_level),
         cmocka_unit_test(of_integers),
         cmocka_unit_test(of_mixed_types),
         cmocka_unit_test(the_caller_may_end_it),

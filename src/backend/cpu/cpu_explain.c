@@ -24,17 +24,31 @@ static const char *needs_of(const char *isa)
     return ct_isa_needs(i);
 }
 
-void ct_cpu_facts(const struct ct_backend *base, bool decodes, struct ct_backend_facts *f)
+/* The level that a phase may have at most; NULL: any. */
+static const char *asked_of(const struct ct_cpu_backend *b, bool decodes)
 {
-    const struct ct_cpu_backend *b = ct_cpu_const(base);
-    const struct ct_kernel *k = &b->kernels[decodes];
+    return decodes && b->o.decode_isa ? b->o.decode_isa : b->o.isa;
+}
+
+/* The kernels of this processor without a limit. */
+static struct ct_kernel best_kernels(void)
+{
     struct ct_kernel best;
     struct ct_cpu cpu;
 
     ct_cpu_detect(&cpu);
     ct_kernel_choose(&best, &cpu, NULL);
+    return best;
+}
+
+void ct_cpu_facts(const struct ct_backend *base, bool decodes, struct ct_backend_facts *f)
+{
+    const struct ct_cpu_backend *b = ct_cpu_const(base);
+    const struct ct_kernel *k = &b->kernels[decodes];
+    const struct ct_kernel best = best_kernels();
+
     *f = (struct ct_backend_facts){.name = "cpu",
-                                   .asked = decodes && b->o.decode_isa ? b->o.decode_isa : b->o.isa,
+                                   .asked = asked_of(b, decodes),
                                    .found = best.isa,
                                    .used = k->isa,
                                    .threads = b->thread_counts[decodes],
@@ -62,6 +76,17 @@ static const char *why_rows(const struct ct_cpu_backend *b, const struct ct_weig
     if (form.layout != CT_LAYOUT_PANELS)
         return "the type has no panels";
     return b->o.exact ? "exact arithmetic reads rows" : "kernels of this level read rows";
+}
+
+/* Why the entry is not of the processor's best level. */
+static void explain_entry(struct ct_serving *s, const char *asked, size_t entry)
+{
+    const struct ct_kernel best = best_kernels();
+
+    if (strcmp(s->level, ct_kernel_level_of(&best, entry)) != 0)
+        snprintf(s->why_level, sizeof s->why_level, "at most %s was asked for", asked);
+    else if (strcmp(s->level, best.isa) != 0)
+        snprintf(s->why_level, sizeof s->why_level, "the levels above it have none of their own");
 }
 
 bool ct_cpu_serving(const struct ct_backend *base, bool decodes, const char *verb, const struct ct_weight *w,
@@ -92,7 +117,7 @@ bool ct_cpu_serving(const struct ct_backend *base, bool decodes, const char *ver
     const struct ct_kernel *k = &b->kernels[decodes];
     const bool product = strncmp(verb, "project", 7) == 0;
 
-    *s = (struct ct_serving){.layout = "", .input = "", .why = ""};
+    *s = (struct ct_serving){.layout = "", .input = "", .why_form = "", .why_level = ""};
     if (w ? !w->data : product)
         return false;
     if (w)
@@ -102,16 +127,15 @@ bool ct_cpu_serving(const struct ct_backend *base, bool decodes, const char *ver
         verb = panels ? "project_panels" : "project_rows";
         s->input = form_names[ct_input_form(w, b->o.exact)];
         if (!panels)
-            s->why = why_rows(b, w);
+            s->why_form = why_rows(b, w);
     }
-    for (size_t i = 0; i < CT_COUNT(entries); i++)
-        if (strcmp(entries[i].verb, verb) == 0 && (!entries[i].q8 || kv == CT_KV_Q8)) {
-            s->entry = entries[i].entry;
-            s->level = ct_kernel_level_of(k, entries[i].offset);
-        }
-    if (!s->entry)
+    size_t at = CT_COUNT(entries);
+    while (at > 0 && (strcmp(entries[at - 1].verb, verb) != 0 || (entries[at - 1].q8 && kv != CT_KV_Q8)))
+        at--;
+    if (at == 0)
         return false;
-    if (!*s->why && strcmp(s->level, k->isa) != 0)
-        s->why = "the levels above it have none of their own";
+    s->entry = entries[at - 1].entry;
+    s->level = ct_kernel_level_of(k, entries[at - 1].offset);
+    explain_entry(s, asked_of(b, decodes), entries[at - 1].offset);
     return true;
 }
