@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render.c: `carat render`: the exact prompt that a conversation becomes, as text or ids. */
-#include "ask/render.h"
-
 #include <string.h>
 
 #include "ask/convert_options.h"

@@ -2,8 +2,6 @@
 /* run.c: `carat run`: a prompt in, text out as it is drawn, speed on stderr at the end. Where the prompt
  * comes from is decided in prompt.c, how it is answered in converse.c. */
 #define _POSIX_C_SOURCE 200809L
-#include "ask/run.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tokenize.c: `carat tokenize` and `carat detokenize`, one text at a time or a file of JSON lines. */
 #define _POSIX_C_SOURCE 200809L
-#include "ask/tokenize.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -114,6 +114,4 @@ int bench_compare_result(const struct bench *b); /* CHECK_FAILED when a test is 
 
 void bench_plot(const struct bench *b, FILE *f); /* SVG; errors stay in f */
 
-int verb_bench(const struct options *o);
-
 #endif

@@ -2,8 +2,6 @@
 /* completion.c: `carat completion`: scripts for bash, zsh and fish, made of the tables of verbs and options.
  * After the verb, they offer its options; after an option, its words or files; else what the verb's first
  * argument may be. Where neither words nor files fit, they offer nothing. */
-#include "options/completion.h"
-
 #include <string.h>
 
 #include "options/table.h"

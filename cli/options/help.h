@@ -9,7 +9,4 @@
 void print_help(const struct verb *verb, bool all);
 void print_man(const struct verb *verb);
 
-int verb_version(const struct options *o);
-int verb_help(const struct options *o);
-
 #endif

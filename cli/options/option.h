@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option.h: an option as a row of data. Rows stand in a file of those who obey them, with the struct that
- * their values go into; groups.h lists these files. A row is the only place where a spelling, a range or a
+ * their values go into; lists.h lists the groups. A row is the only place where a spelling, a range or a
  * default is written down: it is read by the parser and the environment, printed as help and man pages, and
  * completed by shells. */
 #ifndef OPTIONS_OPTION_H

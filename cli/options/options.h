@@ -4,7 +4,6 @@
 #ifndef OPTIONS_OPTIONS_H
 #define OPTIONS_OPTIONS_H
 
-#include "options/groups.h"
 #include "options/option.h"
 #include "options/verb.h"
 

@@ -12,7 +12,7 @@ struct option_row {
 };
 enum { MOST_OPTIONS = 512 };
 
-/* Puts the table together, once, before anything reads it; groups are in the order of groups.h. */
+/* Puts the table together, once, before anything reads it; groups are in the order of lists.h. */
 void table_assemble(const struct option_group *const groups[N_GROUPS]);
 /* Ended by one whose option is NULL. */
 const struct option_row *table_rows(void);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verb.h: the verbs of the command as data. Their options are rows of their owners, what they do is in a file
- * of each, and main.c calls it. */
+/* verb.h: the verbs of the command: what they say of themselves, as data, and the function that each is.
+ * Their options are rows of their owners. */
 #ifndef OPTIONS_VERB_H
 #define OPTIONS_VERB_H
 
 #include <stdbool.h>
+
+#include "options/lists.h"
 
 /* Which verbs need a tokenizer of the model that they open. */
 enum verb_tokenizer { NO_TOKENIZER, TOKENIZER, TOKENIZER_UNLESS_IDS };
@@ -40,6 +42,12 @@ struct verb {
     const char *examples;
 };
 extern const struct verb verbs[]; /* ended by one without a name */
+
+/* What a verb does, in its own file; an exit code. main.c alone calls it. */
+struct options;
+#define VERB(name) int verb_##name(const struct options *o);
+VERBS(VERB)
+#undef VERB
 
 /* NULL when no verb has that name. */
 const struct verb *find_verb(const char *name);

@@ -62,6 +62,4 @@ int eval_count(struct eval *e, const struct question *q, struct score *s);
 int eval_print_too_long(const struct eval *e, const struct question *q, int tokens);
 int eval_print_result(const struct eval *e);
 
-int verb_eval(const struct options *o);
-
 #endif

@@ -57,6 +57,4 @@ int perplexity_print_talk(const struct perplexity *p, long line, const json_t *i
                           const struct losses *l);
 int perplexity_print_result(const struct perplexity *p);
 
-int verb_perplexity(const struct options *o);
-
 #endif

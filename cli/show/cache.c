@@ -2,8 +2,6 @@
 /* cache.c: `carat cache`: lists the packed models of the cache, and removes some. The cache's rules are the
  * library's; where it lies, cache_place.c's. */
 #define _DEFAULT_SOURCE /* realpath */
-#include "show/cache.h"
-
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

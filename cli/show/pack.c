@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack.c: `carat pack`: writes the packed form of a model, to a file or into the cache. The library packs. */
-#include "show/pack.h"
-
 #include <string.h>
 
 #include "carat.h"

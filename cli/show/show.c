@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* show.c: `carat show`: what a model is, for people and as JSON. The memory it needs: show_memory.c. */
-#include "show/show.h"
-
 #include <stdio.h>
 #include <string.h>
 

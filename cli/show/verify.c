@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify.c: `carat verify`: the library's checks of a model, for people and as JSON. Checks and verdicts are
- * carat_verify's.
- * */
-#include "show/verify.h"
-
+ * carat_verify's. */
 #include <stdio.h>
 #include <string.h>
 

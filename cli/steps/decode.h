@@ -60,6 +60,4 @@ int decode_print_result(const struct decoding *d);
 /* A strategy that is exact gives what dense gives, and every round what the first one gave. An exit code. */
 int decode_check(const struct decoding *d);
 
-int verb_decode(const struct options *o);
-
 #endif

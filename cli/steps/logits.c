@@ -2,8 +2,6 @@
 /* logits.c: `carat logits`: next-token logits of given ids, for oracles and tests. --naive computes every row
  * from nothing in one pass wide enough for the whole prompt, so that neither the cache nor the chunks take
  * part. */
-#include "steps/logits.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -44,6 +44,4 @@ int turn_answer(struct chat *c);
 /* The ids of the whole conversation, with or without the beginning of an answer. An exit code. */
 int turn_render(struct chat *c, bool answers, carat_tokens *ids);
 
-int verb_chat(const struct options *o);
-
 #endif

@@ -103,6 +103,4 @@ int bisect_compared(struct compare *c, const struct compared *p, json_t *summary
 /* NULL prints nothing. */
 int bisect_print(const json_t *bisect);
 
-int verb_compare(const struct options *o);
-
 #endif

@@ -68,6 +68,4 @@ json_t *doctor_costs_json(const struct report *r);
 /* doctor_json.c. An exit code. */
 int doctor_print_json(const struct report *r);
 
-int verb_doctor(const struct options *o);
-
 #endif

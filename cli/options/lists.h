@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lists.h: what the command is put together of; who adds a verb or a group of options adds its name here. A
+ * verb NAME is a row of verb_table.c and a function `verb_NAME`. A group NAME is `struct NAME_options`,
+ * declared by those who obey it, and `NAME_group`, the rows of it. */
+#ifndef OPTIONS_LISTS_H
+#define OPTIONS_LISTS_H
+
+#define VERBS(DO)                                                                                            \
+    DO(run)                                                                                                  \
+    DO(chat)                                                                                                 \
+    DO(logits)                                                                                               \
+    DO(decode)                                                                                               \
+    DO(tokenize)                                                                                             \
+    DO(detokenize)                                                                                           \
+    DO(render)                                                                                               \
+    DO(bench)                                                                                                \
+    DO(show)                                                                                                 \
+    DO(compare)                                                                                              \
+    DO(perplexity)                                                                                           \
+    DO(eval)                                                                                                 \
+    DO(verify)                                                                                               \
+    DO(pack)                                                                                                 \
+    DO(cache)                                                                                                \
+    DO(doctor)                                                                                               \
+    DO(completion)                                                                                           \
+    DO(version)                                                                                              \
+    DO(help)
+
+#define OPTION_GROUPS(DO)                                                                                    \
+    DO(open)                                                                                                 \
+    DO(engine)                                                                                               \
+    DO(head)                                                                                                 \
+    DO(draw)                                                                                                 \
+    DO(lookup)                                                                                               \
+    DO(insight)                                                                                              \
+    DO(prompt)                                                                                               \
+    DO(told)                                                                                                 \
+    DO(answer)                                                                                               \
+    DO(convert)                                                                                              \
+    DO(show)                                                                                                 \
+    DO(steps)                                                                                                \
+    DO(bench)                                                                                                \
+    DO(compare)                                                                                              \
+    DO(score)
+
+#endif
