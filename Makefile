@@ -6,9 +6,7 @@ JOBS ?= 2
 PREFIX ?= /usr/local
 LIBDIR ?= lib
 DESTDIR ?=
-T ?= 60
-
-.PHONY: all demo check bench fuzz install clean setup
+.PHONY: all demo check check-deep bench fuzz install clean setup
 
 all: build/release/Makefile
 	cmake --build build/release -j$(JOBS)
@@ -17,18 +15,25 @@ demo: build/release/Makefile
 	cmake --build build/release -j$(JOBS) --target carat
 	build/release/carat run tiny "Turn on the kitchen lights" </dev/null
 
+# T: only the tests whose names match it, as in `make check T=quality`.
 check:
 	@tools/setup.sh check
+	tools/check.sh quick $(JOBS) $(T)
+
+# What takes long: sanitizers, emulated Arm, refused allocations, pages in a browser.
+check-deep:
+	@tools/setup.sh check-deep
 	tools/setup_arm.sh
-	tools/check.sh $(JOBS)
+	tools/check.sh deep $(JOBS)
 
 bench: build/release/Makefile
 	cmake --build build/release -j$(JOBS) --target carat
 	build/release/carat bench tiny
 
+# T: seconds for each target.
 fuzz:
 	tools/setup.sh fuzz
-	tools/fuzz.sh $(T)
+	tools/fuzz.sh $(or $(T),60)
 
 # Configured anew for the prefix; whether tests are built stays as it was.
 install: build/release/Makefile

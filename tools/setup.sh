@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # setup.sh: installs the Debian packages that are missing, and needs root or sudo only when there are some.
 # Without an argument those that build the library and the command; `setup.sh check` also those of the tests,
-# `setup.sh fuzz` clang, `setup.sh report` a browser, in which test/cli/test_report_pages.sh opens the report
-# of carat compare: it skips without.
+# `setup.sh check-deep` further a browser, in which the report of carat compare is opened, `setup.sh fuzz`
+# clang's runtime.
 set -euo pipefail
 
 packages=()
@@ -18,7 +18,7 @@ need_header stdio.h libc6-dev
 need_header jansson.h libjansson-dev
 need_header xxhash.h libxxhash-dev
 need_header histedit.h libedit-dev # edits lines of carat chat, which does without, too
-if [ "${1:-}" = check ]; then
+if [[ ${1:-} == check* ]]; then
     need_command gcc gcc
     need_command g++ g++ # carat.h must be C++17 too
     need_command pkg-config pkgconf
@@ -33,9 +33,10 @@ if [ "${1:-}" = check ]; then
     need_command clang clang # compiles everything a second time, with other warnings
     need_command clang-format clang-format
     need_command shellcheck shellcheck
+    need_command ccache ccache # what two flavours compile alike is compiled once
 fi
 [ "${1:-}" != fuzz ] || need_command clang clang libclang-rt-14-dev
-if [ "${1:-}" = report ]; then
+if [ "${1:-}" = check-deep ]; then
     need_command chromium chromium fonts-dejavu-core
     need_command xmllint libxml2-utils
 fi

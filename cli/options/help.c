@@ -109,7 +109,8 @@ static void print_verbs(void)
         for (const struct verb *v = verbs; v->name; v++) {
             if ((int)v->group != group)
                 continue;
-            out_print(titled ? "" : "\n%s\n", titles[group]);
+            if (!titled)
+                out_print("\n%s\n", titles[group]);
             titled = true;
             out_print("   %-11s%s\n", v->name, width() < NARROW ? v->brief : v->summary);
         }

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_report_pages.sh: the pages that test_report.c writes pass xmllint, and in Debian's chromium, light and
 # dark, on narrow and wide windows: nothing is loaded, said on the console, cut off, overlapped or too wide,
-# and the colours of all curves are to be seen (report_browser.py). `tools/setup.sh report` installs what this
-# needs; nothing else does.
+# and the colours of all curves are to be seen (report_browser.py). `tools/setup.sh check-deep` installs what
+# this needs.
 set -euo pipefail
 source=${CARAT_SOURCE:?is the root of the sources}
 build=${CARAT_BUILD:?is the build}
 [ -z "${CARAT_CFLAGS:-}" ] || { echo "the pages are those of a build without sanitizers"; exit 77; }
-command -v chromium >/dev/null || { echo "there is no chromium: tools/setup.sh report"; exit 77; }
+command -v chromium >/dev/null || { echo "there is no chromium: tools/setup.sh check-deep"; exit 77; }
 python3 -c 'import fcntl, json' 2>/dev/null || { echo "there is no python3"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
