@@ -17,8 +17,6 @@
 #include "term/out_json.h"
 #include "term/output.h"
 
-enum { DEFAULT_PROMPT = 64, DEFAULT_ANSWER = 256, DEFAULT_RUNS = 5 };
-
 enum way { LOOP, PLAIN, DRAFTED, N_WAY };
 static const struct {
     const char *name, *field;
@@ -73,13 +71,13 @@ static int check_drafting(const struct options *o)
 
 /* The number that a list has, and another one where it was not given. */
 static int one_number(const struct options *o, const char *option, const char *const *list, int least,
-                      int most, int or_else, int *value)
+                      int most, const char *or_else, int *value)
 {
-    const char *text = given(o, list) ? *list : NULL;
-    size_t digits = text ? strspn(text, "0123456789") : 0;
-    long n = text ? strtol(text, NULL, 10) : or_else;
+    const char *text = given(o, list) ? *list : or_else;
+    size_t digits = strspn(text, "0123456789");
+    long n = strtol(text, NULL, 10);
 
-    if (text && (!digits || digits > 7 || text[digits] || n < least || n > most))
+    if (!digits || digits > 7 || text[digits] || n < least || n > most)
         return fail(USAGE, "bench: --draft-right takes one number for %s, from %d to %d, not '%.80s'", option,
                     least, most, text);
     *value = (int)n;
@@ -89,12 +87,13 @@ static int one_number(const struct options *o, const char *option, const char *c
 static int read_numbers(struct drafting *d)
 {
     const struct options *o = d->o;
-    int code = one_number(o, "-p", &o->bench->n_prompt, 2, 1 << 20, DEFAULT_PROMPT, &d->n_prompt);
+    int code = one_number(o, "-p", &o->bench->n_prompt, 2, 1 << 20, DRAFT_PROMPT, &d->n_prompt);
 
     if (code == DONE)
-        code = one_number(o, "-n", &o->bench->n_gen, 2, 1 << 20, DEFAULT_ANSWER, &d->n_answer);
+        code = one_number(o, "-n", &o->bench->n_gen, 2, 1 << 20, DRAFT_ANSWER, &d->n_answer);
     if (code == DONE)
-        code = one_number(o, "-npl", &o->bench->n_parallel, 1, BENCH_PARALLEL, 1, &d->parallel);
+        code = one_number(o, "-npl", &o->bench->n_parallel, 1, BENCH_PARALLEL, o->bench->n_parallel,
+                          &d->parallel);
     return code;
 }
 
@@ -406,7 +405,7 @@ int bench_draft(const struct options *o)
                          .info.size = sizeof d.info,
                          .plan.size = sizeof d.plan,
                          .host.size = sizeof d.host,
-                         .runs = given(o, &o->bench->repetitions) ? o->bench->repetitions : DEFAULT_RUNS,
+                         .runs = o->bench->repetitions,
                          .json = o->json || strcmp(o->bench->output, "json") == 0};
     int code = check_drafting(o);
 

@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "bench/bench_options.h"
+#include "model/engine.h"
 #include "options/option.h"
 
 #define AT(field) offsetof(struct bench_options, field)
@@ -53,10 +54,10 @@ static const struct option rows[] = {
     {ABOUT_MEASURING + 250, {"--profile"}, FLAG, AT(profile), "bench", NULL, NULL,
      "also print where the time goes, operation by operation", 0, 0},
     {ABOUT_COMPUTING + 50, {"-t", "--threads"}, INTS, AT(thread_list), "bench", "N[,N...]", "0",
-     "number of threads (default {default}: the CPUs this process may use)", 0, 256},
+     "number of threads (default {default}: the CPUs this process may use)", 0, MOST_THREADS},
     {ABOUT_COMPUTING + 70, {"--chunk", "-ub", "--ubatch-size"}, INTS, AT(chunk_list), "bench", "N[,N...]", "0",
      "the most prompt tokens in one pass (default {default}: the library chooses); several are timed in "
-     "turn", 0, 1 << 20},
+     "turn", 0, MOST_CHUNK},
 };
 /* clang-format on */
 

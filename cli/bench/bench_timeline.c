@@ -21,7 +21,7 @@
 #include "term/output.h"
 #include "term/size.h"
 
-enum { DEFAULT_DEPTH = 4096, TURN = 64, SHORT_ANSWER = 64 };
+enum { TURN = 64, SHORT_ANSWER = 64 };
 
 enum figure { UNCHANGED, RESTORE, SNAPSHOT, SAVE, LOAD, AGAIN, ONE, NEXT, FRESH, N_FIGURE };
 static const struct {
@@ -76,9 +76,9 @@ static int check_timeline(const struct options *o)
 static int depth_of(const char *text, int *depth)
 {
     char *end;
-    long n = text ? strtol(text, &end, 10) : DEFAULT_DEPTH;
+    long n = strtol(text, &end, 10);
 
-    if (text && (strspn(text, "0123456789") != strlen(text) || *end || n < TURN || n > 1 << 20))
+    if (strspn(text, "0123456789") != strlen(text) || *end || n < TURN || n > 1 << 20)
         return fail(USAGE, "bench timeline: option -d: '%.80s' is not a number of tokens from %d to %d", text,
                     TURN, 1 << 20);
     *depth = (int)n;
@@ -390,7 +390,7 @@ int bench_timeline(const struct options *o)
     for (int i = 0; i < N_FIGURE; i++)
         c.evaluated[i] = -1;
     if (code == DONE)
-        code = depth_of(given(o, &o->bench->n_depth) ? o->bench->n_depth : NULL, &c.depth);
+        code = depth_of(given(o, &o->bench->n_depth) ? o->bench->n_depth : TIMELINE_DEPTH, &c.depth);
     if (code == DONE) {
         interrupt_install();
         code = open_chat(&c);

@@ -58,9 +58,9 @@ static const struct option rows[] = {
     {ABOUT_GENERATION + 200, {"--xtc-threshold"}, REAL, AT(xtc_threshold), "/ " DRAWS, "X", "0.1",
      "the threshold of --xtc-probability (default {default})", 0, 1},
     {ABOUT_GENERATION + 210, {"-s", "--seed"}, INT64, AT(seed), GENERATES, "N", "-1",
-     "seed of sampling; -1 is random (default {default})", 0, 0},
+     "seed of sampling; -1 is random (default {default})", -1, 0},
     {ABOUT_GENERATION + 220, {"-s", "--seed"}, INT64, AT(seed), "decode", "N", "0",
-     "seed of sampling (default {default}); without any sampling option the highest logit is taken", 0, 0},
+     "seed of sampling (default {default}); without any sampling option the highest logit is taken", -1, 0},
 };
 /* clang-format on */
 

@@ -9,6 +9,8 @@
 #include "carat.h"
 #include "options/options.h"
 
+enum { MOST_THREADS = 256, MOST_CHUNK = 1 << 20 };
+
 struct engine_options {
     int context, chunk, max_layers; /* of layers 0: all */
     int threads, threads_batch;     /* of prompts; 0: threads */

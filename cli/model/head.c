@@ -117,7 +117,7 @@ const carat_head_options *head_asked(const struct options *o)
     head.capacity_bytes = h->lm_capacity.bytes ? (size_t)h->lm_capacity.n : 0;
     head.shortlist_tiles = h->lm_shortlist;
     head.audit = h->audit;
-    head.min_recall = given(o, &h->min_recall) ? (float)h->min_recall : 0;
+    head.min_recall = (float)h->min_recall;
     head.log = note_line;
     return &head;
 }

@@ -23,7 +23,7 @@
 #include "term/message.h"
 
 #define NAME "carat.json"
-enum { MOST_FILE = 64 << 10, MOST_CHUNK = 1 << 20, MOST_THREADS = 256, MOST_REVISION = 128 };
+enum { MOST_FILE = 64 << 10, MOST_REVISION = 128 };
 
 static const char *const phase_names[N_PHASE] = {"prefill", "decode"};
 

@@ -83,8 +83,8 @@ struct option {
      * out of range. */
     const char *standard;
     const char *help; /* {default} and {most} stand for the default and the upper end of the range */
-    double low, high; /* INT, REAL, REAL_OR_0, SIZE, AMOUNT, OFF_OR_INT: accepted range, both ends
-                         included; TEXTS: high is how many */
+    double low, high; /* INT, INTS, REAL, REAL_OR_0, SIZE, MAYBE_SIZE, AMOUNT, OFF_OR_INT: accepted range,
+                         both ends included; INT64: low alone; TEXTS: high is how many */
 };
 
 /* The rows of one struct of values. */

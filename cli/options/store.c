@@ -134,7 +134,7 @@ static int store_amount(struct amount *field, const struct option *option, const
     bool bytes = strspn(text, "0123456789") != strlen(text);
     double real;
 
-    if (!parse_size(text, &real) || real < 1 || real > (bytes ? 0x1p60 : option->high))
+    if (!parse_size(text, &real) || real < option->low || real > (bytes ? 0x1p60 : option->high))
         return fail(USAGE, "%s: '%.80s' is not a whole number from %.0f to %.0f, nor bytes as in 800M or 2G",
                     what, text, option->low, option->high);
     *field = (struct amount){(uint64_t)real, bytes};
@@ -206,8 +206,8 @@ static int store(void *field, const struct option *option, const char *what, con
         *(int *)field = (int)integer;
         return DONE;
     case INT64:
-        if (!parse_int64(text, &integer) || integer < -1)
-            return fail(USAGE, "%s: '%.80s' is not a whole number from -1 to %lld", what, text,
+        if (!parse_int64(text, &integer) || integer < (int64_t)option->low)
+            return fail(USAGE, "%s: '%.80s' is not a whole number from %.0f to %lld", what, text, option->low,
                         (long long)INT64_MAX);
         *(int64_t *)field = integer;
         return DONE;

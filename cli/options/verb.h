@@ -24,6 +24,11 @@ enum verb_group {
     N_VERB_GROUPS
 };
 
+/* Defaults that the details of bench name: of ways to measure that have no rows of their own. */
+#define TIMELINE_DEPTH "4096"
+#define DRAFT_PROMPT   "64"
+#define DRAFT_ANSWER   "256"
+
 struct verb {
     const char *name;
     enum verb_group group;

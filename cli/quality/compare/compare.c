@@ -62,6 +62,7 @@ static int read_limits(carat_quality_limits *l, const char *text)
         const size_t n = strcspn(text, ",");
         code = take_limit(l, text, n);
         text += n + (text[n] == ',');
+        text += strspn(text, " ");
     }
     if (code == DONE && carat_judge(&nothing, l, &judgement, &err) != CARAT_OK)
         code = fail(USAGE, "--limits: %s", err.message);
