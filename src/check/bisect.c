@@ -123,6 +123,10 @@ static carat_status judge_some(struct ct_bisect *b, int first, int end, carat_er
 
 static carat_status run_bisection(struct ct_bisect *b, carat_error *err)
 {
+    const carat_engine *ref = b->engine[CT_REF], *test = b->engine[CT_TEST];
+    const struct ct_bisect_modes modes = {
+        {ref->exact, test->exact}, {ref->kv_type, test->kv_type}, b->n_rows};
+
     CT_TRY(ct_bisect_operations(b, err));
     b->total = (size_t)b->n;
     for (int first = 0; first < b->n_judged; first = end_of_run(b, first))
@@ -134,7 +138,7 @@ static carat_status run_bisection(struct ct_bisect *b, carat_error *err)
     }
     b->replaces = false;
     CT_TRY(ct_bisect_pass(b, err));
-    return ct_bisect_judge(b, err);
+    return ct_bisect_judge(b->judged, b->n_judged, &modes, err);
 }
 
 static carat_status tell(const struct ct_bisect *b, carat_operation_error *first, carat_error *err)

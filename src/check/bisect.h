@@ -57,6 +57,13 @@ struct ct_judged {
     carat_operation_error result;
 };
 
+/* How both engines computed what is judged. */
+struct ct_bisect_modes {
+    bool exact[2];
+    enum ct_kv_type kv[2];
+    int n_rows; /* that were compared */
+};
+
 struct ct_bisect {
     carat_engine *engine[2];
     const carat_bisect_options *o;
@@ -89,8 +96,9 @@ carat_status ct_bisect_pass(struct ct_bisect *b, carat_error *err);
 /* bisect_judge.c: the largest error of a channel, and the own error, from the sums of an operation; room
  * has as many numbers as it has channels. */
 void ct_bisect_channels(struct ct_judged *j, double *room);
-/* Which operations are flagged. The engines say which arithmetic they use. E_MEMORY. */
-carat_status ct_bisect_judge(struct ct_bisect *b, carat_error *err);
+/* Which of n operations are flagged, from their numbers alone. E_MEMORY. */
+carat_status ct_bisect_judge(struct ct_judged *judged, int n, const struct ct_bisect_modes *modes,
+                             carat_error *err);
 
 /* What carat_quality.h says of carat_bisect and carat_bisect_rows; pointers are not NULL. */
 carat_status ct_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect_judge.c: which operations are flagged, from the sums that bisect_pass.c has added up.
+/* bisect_judge.c: which operations are flagged, from the sums that bisect_pass.c has added up: numbers alone,
+ * it knows no engine.
  *
  * The error of a channel is measured against its size, or that of the middle channel, or an eighth of the
  * root mean square of all, whichever is largest: the rounding of weights is as large in a channel that
@@ -92,18 +93,17 @@ static double type_error(enum ct_type type)
 static const double kv_error[CT_KV_TYPE_COUNT] = {
     [CT_KV_F32] = 0, [CT_KV_F16] = 0.005, [CT_KV_BF16] = 0.02, [CT_KV_Q8] = 0.05};
 
-static double explained_by_types(const struct ct_bisect *b, const struct ct_judged *j)
+static double explained_by_types(const struct ct_bisect_modes *m, const struct ct_judged *j)
 {
-    const carat_engine *ref = b->engine[CT_REF], *test = b->engine[CT_TEST];
     bool other_type = j->has_weight && j->type[CT_REF] != j->type[CT_TEST];
-    bool other_arithmetic = ref->exact != test->exact || other_type;
+    bool other_arithmetic = m->exact[CT_REF] != m->exact[CT_TEST];
     double e = EXACT_LIMIT;
 
-    if (j->op == CT_OP_ATTEND && ref->kv_type != test->kv_type)
-        e += kv_error[ref->kv_type] + kv_error[test->kv_type];
-    if (j->op == CT_OP_ATTEND && ref->exact != test->exact)
+    if (j->op == CT_OP_ATTEND && m->kv[CT_REF] != m->kv[CT_TEST])
+        e += kv_error[m->kv[CT_REF]] + kv_error[m->kv[CT_TEST]];
+    if (j->op == CT_OP_ATTEND && other_arithmetic)
         e += EXACT_ATTENTION;
-    if (ct_operations[j->op].product && other_arithmetic)
+    if (ct_operations[j->op].product && (other_arithmetic || other_type))
         e += INT8_INPUT;
     if (other_type)
         e += type_error(j->type[CT_REF]) + type_error(j->type[CT_TEST]);
@@ -116,31 +116,32 @@ static bool in_one_group(const struct ct_judged *a, const struct ct_judged *b)
 {
     bool turns = a->op == CT_OP_ATTEND || a->op == CT_OP_Q_ROPE || a->op == CT_OP_K_ROPE;
 
-    return a != b && a->op == b->op && a->width > 0 && b->width > 0 && a->type[CT_REF] == b->type[CT_REF] &&
+    return a != b && a->op == b->op && b->width > 0 && a->type[CT_REF] == b->type[CT_REF] &&
            a->type[CT_TEST] == b->type[CT_TEST] && (!turns || a->attn_type == b->attn_type);
 }
 
-/* The median of the own errors of the other layers; -1: there are too few. room: [n_judged]. */
-static double median_of_others(const struct ct_bisect *b, const struct ct_judged *j, double *room)
+/* The median of the own errors of the other layers; -1: there are too few. room: [n]. */
+static double median_of_others(const struct ct_judged *judged, int n, const struct ct_judged *j, double *room)
 {
-    int n = 0;
+    int others = 0;
 
-    for (int i = 0; i < b->n_judged; i++)
-        if (in_one_group(j, &b->judged[i]))
-            room[n++] = b->judged[i].result.own;
-    if (n < FEWEST_LAYERS)
+    for (int i = 0; i < n; i++)
+        if (in_one_group(j, &judged[i]))
+            room[others++] = judged[i].result.own;
+    if (others < FEWEST_LAYERS)
         return -1;
-    qsort(room, (size_t)n, sizeof *room, bisect_order);
-    return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
+    qsort(room, (size_t)others, sizeof *room, bisect_order);
+    return others % 2 ? room[others / 2] : (room[others / 2 - 1] + room[others / 2]) / 2;
 }
 
-static const char *reason_of(const struct ct_bisect *b, const struct ct_judged *j, double *room)
+/* median: of the others, -1 where they are too few. */
+static const char *reason_of(const struct ct_judged *j, double median, const struct ct_bisect_modes *m)
 {
-    const double explained = explained_by_types(b, j), median = median_of_others(b, j, room);
+    const double explained = explained_by_types(m, j);
     const double rounded = j->op == CT_OP_EMBED ? EMBED_LIMIT : j->has_weight ? NORM_LIMIT : 0;
 
     const double least = CT_MAX(CHANNEL_LIMIT, CT_MIN(CHANNEL_FACTOR * median, MOST_CHANNEL_LIMIT));
-    const double limit = b->n_rows > 1 ? least : LIMIT_OF_ONE_ROW;
+    const double limit = m->n_rows > 1 ? least : LIMIT_OF_ONE_ROW;
 
     if (j->op != CT_OP_GEGLU && j->result.channel_error > limit)
         return "a channel is off by more than half of its size";
@@ -151,18 +152,19 @@ static const char *reason_of(const struct ct_bisect *b, const struct ct_judged *
     return "";
 }
 
-carat_status ct_bisect_judge(struct ct_bisect *b, carat_error *err)
+carat_status ct_bisect_judge(struct ct_judged *judged, int n, const struct ct_bisect_modes *modes,
+                             carat_error *err)
 {
-    double *room = malloc((size_t)b->n_judged * sizeof *room);
+    double *room = malloc((size_t)n * sizeof *room);
 
     if (!room)
-        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %d operations", b->n_judged);
-    for (int i = 0; i < b->n_judged; i++) {
-        struct ct_judged *j = &b->judged[i];
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %d operations", n);
+    for (int i = 0; i < n; i++) {
+        struct ct_judged *j = &judged[i];
         if (j->width == 0)
             continue;
         j->result.carried = root_ratio(j->carried[0], j->carried[1], j->carried[0]);
-        j->result.reason = reason_of(b, j, room);
+        j->result.reason = reason_of(j, median_of_others(judged, n, j, room), modes);
         j->result.flagged = *j->result.reason != 0;
     }
     free(room);
