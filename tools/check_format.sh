@@ -3,7 +3,9 @@
 # check_format.sh: fails when clang-format would change a C file. Other versions than 14 (Debian 12) format
 # otherwise and are not asked: exit status 77.
 set -u
+. "$(dirname "$0")/rooms.sh"
 cd "${1:-${CARAT_SOURCE:-$(dirname "$0")/..}}" || exit 2
+read_rooms ARCHITECTURE.md || exit 2
 case $(clang-format --version 2>/dev/null) in
 *version\ 14.*) ;;
 *)
@@ -11,7 +13,7 @@ case $(clang-format --version 2>/dev/null) in
     exit 77
     ;;
 esac
-find src include cli test fuzz -name '*.[ch]' -exec clang-format --dry-run --Werror {} + 2>&1 | awk -F: '
+find "${programs[@]}" include test fuzz -name '*.[ch]' -exec clang-format --dry-run --Werror {} + 2>&1 | awk -F: '
     /code should be clang-formatted/ { places[$1]++ }
     END {
         for (file in places) {

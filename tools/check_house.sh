@@ -2,12 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # check_house.sh: the house rules that a command can see; prints each breach and fails when there is one.
 set -uo pipefail
+. "$(dirname "$0")/rooms.sh"
 cd "${1:-${CARAT_SOURCE:-$(dirname "$0")/..}}" || exit 2
+read_rooms ARCHITECTURE.md || exit 2
+code=("${programs[@]}" include test fuzz) # folders with C
 
 breaches=$(
-    find src cli include test fuzz \( -name '*.[chS]' -o -name '*.sh' \) -exec wc -l {} + 2>/dev/null |
+    for room in "${!may_use[@]}"; do
+        [ -e "$room" ] || echo "ARCHITECTURE.md has a row for $room, which is not there"
+    done
+    while IFS= read -r file; do
+        room_of "$file" || echo "$file stands in no room of ARCHITECTURE.md's table"
+    done < <(find "${programs[@]}" -type f 2>/dev/null)
+    for folder in */; do
+        [[ " ${code[*]} examples build " == *" ${folder%/} "* ]] || find "$folder" -name '*.[chS]' |
+            sed 's/$/ belongs to no program of ARCHITECTURE.md'"'"'s table/'
+    done
+    find "${code[@]}" \( -name '*.[chS]' -o -name '*.sh' \) -exec wc -l {} + 2>/dev/null |
         awk '$2 != "total" && $1 > 700 {print $2 " has " $1 " lines: split it or simplify it"}'
-    find src cli include test fuzz tools cmake examples CMakeLists.txt Makefile .ci/run -type f \
+    find "${programs[@]}" -path 'src/*' -prune -o -name '*.h' -exec wc -l {} + 2>/dev/null |
+        awk '$2 != "total" && $1 > 120 {print $2 " has " $1 " lines: a header of a program has at most 120"}'
+    find "${code[@]}" tools cmake examples CMakeLists.txt Makefile .ci/run -type f \
         \( -name '*.[chS]' -o -name '*.*sh' -o -name '*.py' -o -name '*.cmake' -o -name CMakeLists.txt \
         -o -name Makefile -o -name run \) -exec awk '
             FNR == 1 { bare[FILENAME] }
@@ -18,7 +33,7 @@ breaches=$(
     grep -nE '^[[:space:]]*#[[:space:]]*if' src/model/forward.c /dev/null 2>/dev/null |
         sed 's/$/: no preprocessor condition in the forward pass/'
     grep -rnE --include='*.[chS]' --include='*.sh' --include='*.py' "\\b(TO""DO|FIX""ME)\\b" \
-        src cli include test fuzz tools bench 2>/dev/null | sed 's/^/left over: /'
+        "${code[@]}" tools bench 2>/dev/null | sed 's/^/left over: /'
     grep -nE -e '-march=native|-ffast-math|-Ofast' CMakeLists.txt CMakePresets.json Makefile 2>/dev/null |
         sed 's/^/forbidden flag: /'
     grep -rnE --include='*.[ch]' '\b(exit|abort|printf|puts|getenv)\(' src |
@@ -31,10 +46,10 @@ breaches=$(
         awk '{ files[$1] = files[$1] " " $2; n[$1]++ }
             END { for (name in n) if (n[name] > 2) print name ": static in more than two files:" files[name] }'
     # Rows of tables may be longer: in documents they begin with |, in C with a brace or a quote.
-    find src cli include test fuzz ./*.md \( -name '*.[chS]' -o -name '*.md' \) -print0 2>/dev/null |
+    find "${code[@]}" ./*.md \( -name '*.[chS]' -o -name '*.md' \) -print0 2>/dev/null |
         LC_ALL=C.UTF-8 xargs -0r grep -nHE '.{111,}' | grep -vE '^[^:]+:[0-9]+:\s*[|{"]' | cut -c1-100 |
         sed 's/$/...: more than 110 columns/'
-    find src cli include test fuzz tools cmake CMakeLists.txt Makefile \( -name '*.*sh' -o -name '*.py' \
+    find "${code[@]}" tools cmake CMakeLists.txt Makefile \( -name '*.*sh' -o -name '*.py' \
         -o -name '*.cmake' -o -name CMakeLists.txt -o -name Makefile \) -print0 2>/dev/null |
         LC_ALL=C.UTF-8 xargs -0r grep -nHE '^\s*# .{109,}' | cut -c1-100 | sed 's/$/...: more than 110 columns/'
 )

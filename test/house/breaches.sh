@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# breaches.sh: proves that check_includes.sh and check_house.sh can fail: each breach is planted alone in a
-# small made-up tree and must be found, and the tree without it must pass.
+# breaches.sh: proves that the checks of the house can fail: each breach is planted alone in a small made-up
+# tree and must be found, and the tree without it must pass. The tree has ARCHITECTURE.md's own table.
 set -uo pipefail
-tools=${CARAT_SOURCE:?}/tools
-tree=$(mktemp -d) || exit 2
-trap 'rm -rf "$tree"' EXIT
+cd "${CARAT_SOURCE:?}" || exit 2
+tools=$CARAT_SOURCE/tools
+. tools/rooms.sh
+read_rooms ARCHITECTURE.md || exit 2
+place=$(mktemp -d) || exit 2
+trap 'rm -rf "$place"' EXIT
+kept=$place/kept tree=$kept
 failed=0
 
 plant() { # path, line
-    mkdir -p "$tree/$(dirname "$1")"
-    printf '%b\n%b\n' "$(licence "$1")" "$2" >"$tree/$1"
+    local to=$tree/$1
+    mkdir -p "${to%/*}"
+    { licence "$1" && printf '%b\n' "$2"; } >"$to"
 }
 licence() { # path
     case $1 in
@@ -18,10 +23,10 @@ licence() { # path
     *) echo '# SPDX-License-Identifier: Apache-2.0' ;;
     esac
 }
-fresh() {
-    rm -rf "${tree:?}"/*
+clean() {
+    mkdir "$tree" && cp "$CARAT_SOURCE/ARCHITECTURE.md" "$tree"
+    (cd "$tree" && mkdir -p "${!may_use[@]}" && rmdir cli/main.c)
     plant include/carat.h '#define CARAT_H'
-    cp "$CARAT_SOURCE/ARCHITECTURE.md" "$tree"
     plant src/base/base.h '#include "carat.h"'
     plant src/quant/quant.h '#include "base/base.h"'
     plant src/file/file.h '#include "quant/quant.h"'
@@ -31,8 +36,16 @@ fresh() {
     plant src/model/forward.c '#include "backend/backend.h"'
     plant cli/main.c '#include <carat.h>\n#include "model/embed.h"'
     plant cli/model/embed.h 'struct embedded;'
+    plant cli/term/exit.h 'enum { FINE };'
+    plant cli/ask/run.c '#include "ask/run.h"\n#include "term/exit.h"\n#include <carat.h>'
+    plant cli/ask/run.h 'int verb_run(void);'
+    plant cli/show/show.h 'int verb_show(void);'
     plant test/base/test_x.c '#include "model/config.h"'
     plant CMakeLists.txt 'add_compile_options(-O2)'
+}
+fresh() {
+    rm -rf "${tree:?}"
+    cp -r "$kept" "$tree"
 }
 expect() { # status, script, what
     "$tools/$2" "$tree" >"$tree/out" 2>&1
@@ -44,6 +57,8 @@ expect() { # status, script, what
     fi
 }
 
+clean
+tree=$place/tree
 fresh
 expect 0 check_includes.sh "clean tree"
 expect 0 check_house.sh "clean tree"
@@ -64,8 +79,18 @@ src/backend/cpu/x.h|#include "model/weights.h"
 src/text/chat/chat.h|#include "model/config.h"
 src/api/model.c|#include "../cli/embed.h"
 src/strange/x.c|#include "base/base.h"
+src/quant/quant.h|#include "base/../file/file.h"
+src/base/base.h|#include "term/exit.h"
 cli/main.c|#include "base/base.h"
 cli/main.c|#include <base/base.h>
+cli/main.c|#include "../src/base/base.h"
+cli/term/exit.h|#include "model/embed.h"
+cli/term/exit.h|#include <model/embed.h>
+cli/term/exit.h|#include "term/../model/embed.h"
+cli/ask/run.c|#include "show/show.h"
+cli/ask/run.c|#include "run.h"
+cli/ask/run.c|#include "main.c"
+cli/strange/x.c|#include "term/exit.h"
 END
 
 while IFS='|' read -r path line; do
@@ -82,7 +107,16 @@ src/file/open.c|    printf("%d", 1);
 src/api/model.c|    const char *p = getenv("HOME");
 CMakeLists.txt|add_compile_options(-march=native)
 CMakeLists.txt|add_compile_options(-ffast-math)
+src/lone.c|int x;
+src/strange/x.c|int x;
+cli/lone.c|int x;
+cli/lone.h|int x;
+cli/strange/x.c|int x;
+server/x.c|int x;
 END
+fresh
+rm -r "$tree/cli/bench"
+expect 1 check_house.sh 'a row of the table without its folder'
 
 wide=$(printf '%0120d' 0)
 while IFS='|' read -r what paths line; do
@@ -146,28 +180,94 @@ object src/os/cpu.c 'int ct_seen(void); int ct_seen(void) { return 1; }'
 symbols 1 'a function of a room of which one header may be used, declared elsewhere'
 plant src/os/cpu.h 'int ct_seen(void);'
 symbols 0 'a function of the header that may be used'
-# Files of a room that need each other in a circle.
+# The command. What the library defines is used where a public header declares it.
 fresh
-object src/os/a.c 'int ct_b(void); int ct_a(void); int ct_a(void) { return ct_b(); }'
-object src/os/b.c 'int ct_c(void); int ct_b(void); int ct_b(void) { return ct_c(); }'
-object src/os/c.c 'int ct_c(void); int ct_c(void) { return 1; }'
-symbols 0 'files that need each other in a row'
-object src/os/c.c 'int ct_a(void); int ct_c(void); int ct_c(void) { return ct_a(); }'
-symbols 1 'files that need each other in a circle'
-for file in a b c; do
-    grep -q "circle:.* os/$file.c" "$tree/out" || { echo "check_symbols.sh does not name os/$file.c"; failed=1; }
+object src/api/x.c 'int carat_x(void); int carat_x(void) { return 1; }'
+object cli/term/x.c 'int carat_x(void); int say(void); int say(void) { return carat_x(); }'
+symbols 1 'a function of the library that no public header declares'
+plant include/carat_x.h 'int carat_x(void);'
+symbols 0 'a public function of the library'
+object src/api/x.c 'int say(void); int carat_x(void); int carat_x(void) { return say(); }'
+symbols 1 'a function of the command in the library'
+fresh
+object cli/term/x.c 'int say(void); int say(void) { return 1; }'
+object cli/model/x.c 'int say(void); int made(void); int made(void) { return say(); }'
+object cli/ask/run.c 'int made(void); int verb_run(void); int verb_run(void) { return made(); }'
+object cli/main.c 'int verb_run(void); int (*verbs[])(void) = {verb_run};'
+symbols 0 'a table of functions, and calls downward'
+object cli/show/show.c 'int verb_run(void); int (*verb)(void) = verb_run;'
+symbols 1 'the function of another verb'
+fresh
+object cli/model/x.c 'int made;'
+object cli/term/x.c 'extern int made; int *say = &made;'
+symbols 1 'a variable of a room above'
+
+# Files that need each other in a circle.
+circle() { # what, the way that must be told
+    symbols 1 "$1"
+    grep -qxF "files need each other in a circle: $2" "$tree/out" && return
+    echo "check_symbols.sh does not tell $1: $2"
+    cat "$tree/out"
+    failed=1
+}
+for room in src/os cli/term; do
+    fresh
+    object $room/a.c 'int ct_b(void); int ct_a(void); int ct_a(void) { return ct_b(); }'
+    object $room/b.c 'int ct_c(void); int ct_b(void); int ct_b(void) { return ct_c(); }'
+    object $room/c.c 'int ct_c(void); int ct_c(void) { return 1; }'
+    symbols 0 'files that need each other in a row'
+    object $room/c.c 'int ct_a(void); int ct_c(void); int ct_c(void) { return ct_a(); }'
+    circle 'three files of a room' "$room/a.c -> $room/b.c (ct_b) -> $room/c.c (ct_c) -> $room/a.c (ct_a)"
 done
-object src/os/c.c '/* c.c: needs a.c, a circle, since a test wants one. */\nint ct_a(void); int ct_c(void); int ct_c(void) { return ct_a(); }'
-symbols 0 'a circle that a comment at the top explains'
-object src/os/c.c '/* c.c: explains nothing. */\nint ct_a(void); /* a circle */ int ct_c(void); int ct_c(void) { return ct_a(); }'
-symbols 1 'a circle that a comment further down explains'
+object cli/term/c.c 'int ct_b(void); int ct_c(void); int (*c)(void) = ct_b; int ct_c(void) { return 1; }'
+circle 'a circle beside the way of its first file' 'cli/term/b.c -> cli/term/c.c (ct_c) -> cli/term/b.c (ct_b)'
+fresh
+object cli/term/a.c 'int draw(void); int say(void); int say(void) { return draw(); }'
+object cli/model/b.c 'int say(void); int draw(void); int draw(void) { return say(); }'
+circle 'files of two rooms' 'cli/model/b.c -> cli/term/a.c (say) -> cli/model/b.c (draw)'
 
 fresh
 lines() { licence main.c && seq $(($1 - 1)); }
-lines 701 >"$tree/cli/main.c"
-expect 1 check_house.sh "file of 701 lines"
-lines 700 >"$tree/cli/main.c"
-expect 0 check_house.sh "file of 700 lines"
+while read -r status path n; do
+    lines "$n" >"$tree/$path"
+    expect "$status" check_house.sh "$path of $n lines"
+done <<'END'
+1 cli/main.c 701
+0 cli/main.c 700
+1 cli/term/exit.h 121
+0 cli/term/exit.h 120
+0 src/base/base.h 121
+END
+
+# A program beside the command: its row is enough for every check.
+serve() { # what it may use
+    fresh
+    sed -i 's#^| `cli/main.c`.*#&\n| `server` | a program | '"$1"' |#' "$tree/ARCHITECTURE.md"
+    plant server/x.c '#include "carat.h"\n#include "y.h"\n#include "term/exit.h"'
+    plant server/y.h ''
+}
+serve cli/term
+expect 0 check_includes.sh 'a further program'
+expect 0 check_house.sh 'a further program'
+lines 121 >"$tree/server/y.h"
+expect 1 check_house.sh 'a header of 121 lines in a further program'
+plant server/x.c '#include "model/embed.h"'
+expect 1 check_includes.sh 'a header of the command that a further program may not use'
+plant server/x.c '#include "base/base.h"'
+expect 1 check_includes.sh 'a header of the library in a further program'
+object cli/term/x.c 'int say(void); int say(void) { return 1; }'
+object cli/main.c 'int main(void) { return 0; }'
+object server/x.c 'int say(void); int main(void) { return say(); }'
+symbols 0 'a further program with a main of its own'
+object cli/model/x.c 'int made;'
+object server/y.c 'extern int made; int *y = &made;'
+symbols 1 'a variable of the command that a further program may not use'
+serve –
+expect 1 check_includes.sh 'a further program that may use nothing'
+for row in api/x.h cli/strange server; do # headers of rooms below, rooms that are not there, itself
+    serve "$row"
+    expect 2 check_includes.sh "a row that may use $row"
+done
 
 for path in src/base/base.h cli/model/embed.S test/x/test_x.sh test/x/common.bash tools/x.py cmake/x.cmake Makefile .ci/run; do
     fresh

@@ -7,6 +7,8 @@
 # check/score.c asks the processor.
 set -uo pipefail
 cd "${1:-${CARAT_SOURCE:?}}" || exit 2
+. tools/rooms.sh
+read_rooms ARCHITECTURE.md || exit 1
 
 # The first string of each row.
 rows() { sed -nE 's/^ +\[[A-Z0-9_]+\] = \{"([a-z0-9]+)".*/\1/p' "$1"; }
@@ -16,7 +18,7 @@ if [ "$(wc -w <<<"$levels")" -lt 9 ] || [ "$(wc -w <<<"$types")" -lt 4 ]; then
     exit 1
 fi
 # What a processor is called is os/cpu.c's.
-find src cli -name '*.[ch]' -not -path src/kernel/level.c -not -path src/quant/kv_type.c -not -path src/os/cpu.c \
+find "${programs[@]}" -name '*.[ch]' -not -path src/kernel/level.c -not -path src/quant/kv_type.c -not -path src/os/cpu.c \
     -not -path src/check/score.c -print0 |
     WORDS="${levels//$'\n'/ } ${types//$'\n'/ }" xargs -0 perl -0777 -ne '
         BEGIN { %shared = map { $_ => 1 } qw(ref bf16 f16 f32); @words = split / /, $ENV{WORDS}; }

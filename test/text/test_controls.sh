@@ -5,6 +5,8 @@
 # tokenizes hold some.
 set -u
 cd "$CARAT_SOURCE" || exit 1
+. tools/rooms.sh
+read_rooms ARCHITECTURE.md || exit 1
 table=src/text/tokenizer/control.c header=include/carat_tools.h
 tokens=$(grep -ho '"<[a-z_]*>"' "$table" "$header" | tr -d '"' | paste -sd'|')
 
@@ -16,7 +18,7 @@ spelled() {
         !help && $0 ~ token && !/^ *(\*|\/\*)/ { print FILENAME ":" FNR ":" $0 }' "$@"
 }
 
-mapfile -t files < <(find src cli include -name '*.[ch]' ! -path "$table" ! -path "$header" ! -name verify_golden.c)
+mapfile -t files < <(find "${programs[@]}" include -name '*.[ch]' ! -path "$table" ! -path "$header" ! -name verify_golden.c)
 [ "${#files[@]}" -gt 100 ] || { echo "only ${#files[@]} files found"; exit 1; }
 [ "$(spelled "$table" "$header" | wc -l)" -ge 18 ] || { echo "the table itself is not found"; exit 1; }
 found=$(spelled "${files[@]}")
