@@ -121,7 +121,7 @@ typedef enum carat_status {
     CARAT_E_MEMORY,      /* the system has no memory left, or a plan is larger than its limit */
     CARAT_E_CONTEXT,     /* no position of the context is left */
     CARAT_E_REWIND,      /* is returned no more: a session can go back to every position */
-    CARAT_E_NUMERIC,     /* the logits hold NaN or infinity */
+    CARAT_E_NUMERIC,     /* the logits hold NaN or infinity; the message names file and weight */
     CARAT_E_CANCELLED,   /* a callback asked to stop */
     CARAT_E_BUSY,        /* another call uses the session, or another process the file. Nothing has changed */
 } carat_status;

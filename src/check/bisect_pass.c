@@ -150,8 +150,10 @@ static void refuse_row(struct lockstep *l, const struct ct_judged *j, int kept, 
     char layer[32] = "";
     if (j->layer >= 0)
         snprintf(layer, sizeof layer, "layer %d, ", s->engine->first_layer + j->layer);
-    lockstep_fail(l, CARAT_E_NUMERIC, "NaN or infinity in %s: %s%s, channel %d at position %d",
-                  ct_side_name(s->which), layer, j->result.operation, c, (int)l->b->row[kept]);
+    carat_error why;
+    (void)ct_fail_not_finite(s->engine, &why); /* both are inside a pass: their locks are held */
+    lockstep_fail(l, CARAT_E_NUMERIC, "NaN or infinity in %s: %s%s, channel %d at position %d; %s",
+                  ct_side_name(s->which), layer, j->result.operation, c, (int)l->b->row[kept], why.message);
 }
 
 /* Adds the errors of a row to the sums of its operation. */

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "checkpoint/content.h"
+#include "checkpoint/damage.h"
 
 enum {
     BATCH = 64,     /* chunks between two reports of progress */
@@ -83,41 +83,14 @@ static void read_chunk(void *arg, int item, int thread)
 
 /* ---- what was found ---- */
 
-static bool lies_in(const void *p, const struct ct_tensor *t)
+/* Where in its file a value is. */
+static void say_offset(const struct scan *s, const struct ct_content_slot *slot, const struct found *found)
 {
-    const uint8_t *at = p;
-    return t->data && at >= t->data && at < t->data + t->size;
-}
+    const struct ct_value_place p = ct_value_place(s->v->model->file, slot, found->row, found->col);
 
-/* The tensor of the origin that a slot was made from: the one it lies in, else the one of its name. Weights
- * of a packed file have GGUF's names, whatever the origin. */
-static const struct ct_tensor *tensor_of(const struct scan *s, const struct ct_content_slot *p)
-{
-    const struct ct_file *f = s->v->model->file;
-
-    for (int i = 0; i < ct_file_tensor_count(f); i++)
-        if (lies_in(p->w->data, ct_file_tensor(f, i)))
-            return ct_file_tensor(f, i);
-    return ct_file_find(f, p->tensor);
-}
-
-/* Where in its file a value of stored rows is. */
-static void say_offset(const struct scan *s, const struct ct_content_slot *p, int row, int col)
-{
-    const struct ct_tensor *t = tensor_of(s, p);
-
-    if (!t || t->type == CT_TYPE_COUNT)
-        return;
-    const struct ct_type_info *type = ct_type_info(t->type);
-    size_t at = (size_t)(col / type->block) * (size_t)type->bytes;
-    if (lies_in(p->w->data, t))
-        at += (size_t)((const uint8_t *)p->w->data - t->data) + (size_t)row * p->row_bytes;
-    else if (p->w->rows > 1) /* packed: the tensor it was made from has its name */
-        at += (size_t)row * p->row_bytes;
-    if (at >= t->size)
-        return;
-    ct_verify_say(s->v, " (%s of %s, byte %llu of %s)", type->block == 1 ? "value" : "block", t->name,
-                  (unsigned long long)(t->offset + at), t->file);
+    if (p.tensor)
+        ct_verify_say(s->v, " (%s of %s, byte %llu of %s)", p.unit, p.tensor->name,
+                      (unsigned long long)p.offset, p.tensor->file);
 }
 
 static void judge(struct scan *s, int *verdict)
@@ -139,7 +112,7 @@ static void judge(struct scan *s, int *verdict)
         ct_verify_say(s->v, "%s%s has %zu that %s NaN or infinite, the first in row %d, column %d",
                       tensors > 1 ? "; " : "", p->name, here, here == 1 ? "is" : "are", first->row,
                       first->col);
-        say_offset(s, p, first->row, first->col);
+        say_offset(s, p, first);
     }
     if (tensors > MOST_NAMED)
         ct_verify_say(s->v, "; and %zu more weights have such values", tensors - MOST_NAMED);

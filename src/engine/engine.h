@@ -51,6 +51,7 @@ struct carat_engine {
     int32_t *banned;                /* [n_banned + caller's] ids of a draw */
     struct ct_penalty penalty;      /* and those that it edits */
     struct carat_session **session; /* [sessions], NULL: free */
+    carat_error not_finite;         /* why logits are not finite; CARAT_OK: nobody has asked yet */
 };
 
 /* Where a row of a pass comes from: a token of a carat_row, the number of its logits among those that are
@@ -185,6 +186,8 @@ void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row
  * may have more of them computed, in the same memory. E_ARGUMENT: there are none, E_NUMERIC. */
 carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
                              struct ct_logits *logits, carat_error *err);
+/* E_NUMERIC: says why logits are not finite. The first who asks, with err, has all weights read. */
+carat_status ct_fail_not_finite(carat_engine *e, carat_error *err);
 /* The ids that are never drawn: the model's own, then those of a sampling; ids has room for CT_MOST_APART.
  * Returns their number. */
 int ct_never_drawn(const carat_engine *e, const carat_sampling *o, int32_t *ids);

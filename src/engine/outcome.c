@@ -4,6 +4,7 @@
  * it. Which rows of the head that takes is model/head.c's. */
 #include "engine/engine.h"
 
+#include "checkpoint/damage.h"
 #include "os/clock.h"
 
 int ct_outcome_take(carat_engine *e)
@@ -72,6 +73,13 @@ static bool serves(const struct ct_outcome *o, const struct ct_reading *r)
            are_among(r->apart, r->n_apart, o->apart, o->n_apart);
 }
 
+carat_status ct_fail_not_finite(carat_engine *e, carat_error *err)
+{
+    if (err && !e->not_finite.code)
+        (void)ct_fail_damaged(e->model, e->plan.threads, &e->not_finite);
+    return ct_fail(err, CARAT_E_NUMERIC, "%s", e->not_finite.message);
+}
+
 carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
                              struct ct_logits *logits, carat_error *err)
 {
@@ -91,9 +99,7 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
         bool finite = ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, s->outcome), &row);
         ct_head_took(&e->head, 1, ct_os_seconds() - start);
         if (!finite)
-            return ct_fail(err, CARAT_E_NUMERIC,
-                           "the logits hold NaN or infinity: a weight of the head is damaged, or its range "
-                           "exceeds float32");
+            return ct_fail_not_finite(e, err);
         ct_outcome_keep(e, s->outcome, &row);
     }
     *logits = o->logits;

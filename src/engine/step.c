@@ -42,6 +42,15 @@ static void cancel_row(struct step *s, int r)
              row->session->again + row->session->done, row->session->again + row->n);
 }
 
+static void fail_not_finite(struct step *s, int r)
+{
+    carat_error why = {CARAT_E_NUMERIC, ""};
+
+    if (r < s->failed && s->err)
+        (void)ct_fail_not_finite(s->engine, &why);
+    fail_row(s, r, why.code, "%s", why.message);
+}
+
 static bool row_has_more(const carat_row *row)
 {
     return row->status == CARAT_OK && row->session->done < row->n;
@@ -392,9 +401,7 @@ static void settle(struct step *s, int r, bool whole)
 
     if (whole && c->not_finite) {
         ct_session_empty(c, false);
-        fail_row(s, r, CARAT_E_NUMERIC,
-                 "the logits hold NaN or infinity: a weight of the model is damaged, or its range exceeds "
-                 "float32");
+        fail_not_finite(s, r);
         return;
     }
     if (whole) {

@@ -251,10 +251,11 @@ static carat_status check_numbers(const carat_engine *e, const char *path, const
 {
     const struct ct_bytes *kv = &t->part[CT_TIMELINE_KV], *logits = &t->part[CT_TIMELINE_LOGITS];
 
-    if (stored_are_finite(e->kv_type, kv->data, kv->size) &&
-        stored_are_finite(CT_KV_F32, logits->data, logits->size))
-        return CARAT_OK;
-    return ct_fail(err, CARAT_E_NUMERIC, "%s: its K, V or logits hold NaN or infinity", path);
+    if (!stored_are_finite(e->kv_type, kv->data, kv->size))
+        return ct_fail(err, CARAT_E_NUMERIC, "%s: its K and V hold NaN or infinity", path);
+    if (!stored_are_finite(CT_KV_F32, logits->data, logits->size))
+        return ct_fail(err, CARAT_E_NUMERIC, "%s: its logits hold NaN or infinity", path);
+    return CARAT_OK;
 }
 
 /* Makes a session hold what is in a checked file. The engine's lock is held. */

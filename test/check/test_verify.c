@@ -364,6 +364,18 @@ static uint8_t *tensor(struct patient *p, const char *name, uint64_t *offset)
     return p->data + t->offset;
 }
 
+/* Evaluation says of the same damage where it is. */
+static void evaluation_names(carat_model *m, const char *text)
+{
+    static const int32_t ids[] = {2, 5, 9};
+    carat_engine_options o = small_engine();
+    o.sessions = o.threads = 2;
+    struct rig r = rig_open(m, &o);
+    for (int i = 0; i < 2; i++) /* the second is told what the first found */
+        FAILS_WITH(carat_sync(r.session[i], ids, 3, NULL, err), CARAT_E_NUMERIC, text);
+    rig_close(&r);
+}
+
 static void damage_is_named(void **state)
 {
     (void)state;
@@ -384,16 +396,7 @@ static void damage_is_named(void **state)
         {"gemma3-f16.gguf", "blk.1.ffn_up.weight", "blk.1.ffn_up", -1, 0, 2, {0x01, 0x7c}, 0, 1, "value"},
         {"gemma3-f16.gguf", "token_embd.weight", "token_embd", 100, 2, 2, {0x00, 0xfc}, 1, 1, "value"},
         {"gemma1-f32.gguf", "output_norm.weight", "output_norm", 0, 12, 4, {0, 0, 0x80, 0x7f}, 3, 1, "value"},
-        {"q8_0.gguf",
-         "blk.1.attn_norm.weight",
-         "blk.1.attn_norm",
-         0,
-         0,
-         4,
-         {1, 0, 0xc0, 0xff},
-         0,
-         1,
-         "value"},
+        {"q8_0.gguf", "blk.1.ffn_norm.weight", "blk.1.ffn_norm", 0, 0, 4, {1, 0, 0xc0, 0xff}, 0, 1, "value"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[PATH_SIZE], text[256];
@@ -413,14 +416,63 @@ static void damage_is_named(void **state)
         snprintf(text, sizeof text, "%s has %d that %s NaN or infinite, the first in row %d, column %d",
                  rows[i].place, rows[i].bad, rows[i].bad == 1 ? "is" : "are", row, col);
         holds(detail, text);
-        snprintf(text, sizeof text, "(%s of %s, byte %llu of ", rows[i].unit, rows[i].tensor,
-                 (unsigned long long)(offset + (at - (size_t)row * row_bytes) / block * block +
-                                      (size_t)row * row_bytes));
+        const size_t within = (at - (size_t)row * row_bytes) / block * block;
+        const unsigned long long byte = offset + (size_t)row * row_bytes + within;
+        snprintf(text, sizeof text, "(%s of %s, byte %llu of ", rows[i].unit, rows[i].tensor, byte);
         holds(detail, text);
         detail_of(r, "kernels", 1); /* a NaN of one level is that of another */
+        snprintf(text, sizeof text, "model.gguf: tensor %s has ", rows[i].tensor);
+        evaluation_names(p.m, text);
+        snprintf(text, sizeof text, " in row %d, column %d, the %s at byte %llu, so that the logits", row,
+                 col, rows[i].unit, byte);
+        evaluation_names(p.m, text);
         free(r);
         discharge(&p);
     }
+}
+
+/* Panels of the cache do not lie as the file does, and norms lie in it as a pass reads them. */
+static void damage_in_the_cache_is_named_in_its_origin(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"blk.0.ffn_gate.weight", "blk.0.ffn_norm.weight"};
+    for (int i = 0; i < 2; i++) {
+        struct home h = make_home();
+        carat_model *m = open_home(&h);
+        const struct ct_tensor *t = ct_file_find(m->file, names[i]);
+        const size_t row_bytes = i ? 0 : t->size / (size_t)t->dim[0];
+        const uint64_t at = t->offset + 2 * row_bytes + (i ? 8 : 0);
+        char text[1024];
+        memcpy(h.data + at, i ? "\0\0\x80\xff" : "\0\x7c", i ? 4 : 2);
+        carat_model_close(m);
+        write_file(h.dir, "m.gguf", h.data, h.size);
+        carat_model_close(open_home(&h)); /* packs */
+        m = open_home(&h);
+        assert_true(ct_file_is_packed(m->file));
+        snprintf(text, sizeof text, "%s: tensor %s has ", h.model, names[i]);
+        evaluation_names(m, text);
+        snprintf(text, sizeof text, " in row %d, column %d, the %s at byte %llu, so that", i ? 0 : 2,
+                 i ? 2 : 0, i ? "value" : "block", (unsigned long long)at);
+        evaluation_names(m, text);
+        carat_model_close(m);
+        leave_home(&h);
+    }
+}
+
+/* No value of it is NaN or infinite, but their product with the hidden state is. */
+static void too_large_a_weight(void **state)
+{
+    (void)state;
+    struct patient p = admit(CT_TEST_DATA "/vectors/gguf/gemma1-f32.gguf");
+    uint64_t offset;
+    uint8_t *data = tensor(&p, "output_norm.weight", &offset);
+    for (int i = 0; i < 8; i++)
+        memcpy(data + 4 * i, "\xff\xff\x7f\x7f", 4);
+    open_patient(&p);
+    evaluation_names(p.m,
+                     "model.gguf: the logits hold NaN or infinity, and all weights are finite: one is too "
+                     "large, or the model's range exceeds float32");
+    discharge(&p);
 }
 
 static void much_damage_is_counted(void **state)
@@ -633,6 +685,8 @@ int main(void)
         cmocka_unit_test(a_cached_model_is_held_against_its_origin),
         cmocka_unit_test(a_packed_file_is_what_was_written),
         cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(damage_in_the_cache_is_named_in_its_origin),
+        cmocka_unit_test(too_large_a_weight),
         cmocka_unit_test(much_damage_is_counted),
         cmocka_unit_test(bad_tokenizers_fail),
         cmocka_unit_test(pieces_need_rows),

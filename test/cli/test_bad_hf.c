@@ -353,14 +353,20 @@ static void valued(struct bad_place *p, const void *with)
     bad_write(p, WHOLE, b.p, b.n);
     buf_free(&b);
 }
-#define VALUE(at, bits) valued, &(const struct value){at, bits}, 1, {"E_NUMERIC"}, RUN
+#define VALUE(at, bits, ...)                                                                                 \
+    valued, &(const struct value){at, bits}, 1, {"E_NUMERIC", WHOLE ": tensor ", __VA_ARGS__}, RUN
 
 static const struct bad_case values[] = {
-    {"S11", "NaN in the last norm", VALUE(0, 0x7fc0)},
-    {"S11", "infinity in the last norm", VALUE(2, 0x7f80)},
-    {"S11", "NaN in the embedding", VALUE(32 + 2 * HIDDEN * 2, 0xffc0)},
-    {"S11", "NaN in a norm of a layer", VALUE(32800, 0x7fc0)},
-    {"S11", "NaN in a matrix of a layer", VALUE(32832, 0x7fc0)},
+    {"S11", "NaN in the last norm",
+     VALUE(0, 0x7fc0, "model.norm.weight has NaN in row 0, column 0, the value")},
+    {"S11", "infinity in the last norm",
+     VALUE(2, 0x7f80, "model.norm.weight has infinity in row 0, column 1, the value")},
+    {"S11", "NaN in the embedding",
+     VALUE(32 + 2 * HIDDEN * 2, 0xffc0, "model.embed_tokens.weight has NaN in row 2, column 0, the value")},
+    {"S11", "NaN in a norm of a layer",
+     VALUE(32800, 0x7fc0, "model.layers.0.input_layernorm.weight has NaN in row 0, column 0")},
+    {"S11", "NaN in a matrix of a layer",
+     VALUE(32832, 0x7fc0, "model.layers.0.self_attn.q_proj.weight has NaN in row 0, column 0")},
 };
 
 static void sound_models_run(void **state)

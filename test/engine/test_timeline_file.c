@@ -316,7 +316,9 @@ static void other_parts(void **state)
         memcpy(copy, &h, sizeof h);
         put_file("part", copy, good.size);
         refused("part", part == CT_TIMELINE_IDS ? CARAT_E_FORMAT : CARAT_E_NUMERIC,
-                part == CT_TIMELINE_IDS ? "token 30 is 65535" : "NaN");
+                part == CT_TIMELINE_IDS  ? "token 30 is 65535"
+                : part == CT_TIMELINE_KV ? "part: its K and V hold NaN"
+                                         : "part: its logits hold NaN");
         free(copy);
     }
 }
