@@ -38,13 +38,14 @@ breaches=$(
         sed 's/^/forbidden flag: /'
     grep -rnE --include='*.[ch]' '\b(exit|abort|printf|puts|getenv)\(' src |
         sed 's/^/the library never prints, exits or reads the environment: /'
-    find src -name '*.[chS]' 2>/dev/null | sed 's|.*/||' | sort | uniq -d |
-        sed 's/$/: two files of src have this name/'
+    # Comments call a file of their program by its name alone.
+    find "${programs[@]}" -name '*.[chS]' 2>/dev/null | sed -E 's|/.*/| |; s|/| |' | sort | uniq -d |
+        sed -E 's/(.*) (.*)/\2: two files of \1 have this name/'
     # A name that three files define for themselves says nothing about what it is for.
-    grep -rhE --include='*.[ch]' -H '^static ' src 2>/dev/null |
-        sed -nE 's/^([^:]+):[^=;({]*[ *]([a-z0-9_]+)\(.*/\2 \1/p' | grep -v '^__' | sort -u |
-        awk '{ files[$1] = files[$1] " " $2; n[$1]++ }
-            END { for (name in n) if (n[name] > 2) print name ": static in more than two files:" files[name] }'
+    grep -rhE --include='*.[ch]' -H '^static ' "${programs[@]}" 2>/dev/null |
+        sed -nE 's/^(([^/]+)[^:]+):[^=;({]*[ *]([a-z0-9_]+)\(.*/\2 \3 \1/p' | grep -v ' __' | sort -u |
+        awk '{ files[$1, $2] = files[$1, $2] " " $3; if (++n[$1, $2] == 3) many[$1, $2] = $2 }
+            END { for (i in many) print many[i] ": static in more than two files:" files[i] }'
     # Rows of tables may be longer: in documents they begin with |, in C with a brace or a quote.
     find "${code[@]}" ./*.md \( -name '*.[chS]' -o -name '*.md' \) -print0 2>/dev/null |
         LC_ALL=C.UTF-8 xargs -0r grep -nHE '.{111,}' | grep -vE '^[^:]+:[0-9]+:\s*[|{"]' | cut -c1-100 |

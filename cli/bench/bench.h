@@ -4,7 +4,7 @@
  * (bench_report.c), as fields for programs (bench_fields.c), against an older result (bench_compare.c) and as
  * a picture (bench_plot.c). Whole generations of a real prompt (bench_whole.c), what going back and keeping a
  * session in a file take (bench_timeline.c), what drafts bring (bench_draft.c) and what strategies of the
- * head do (head.c) are apart from all that. */
+ * head do (bench_head.c) are apart from all that. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -15,7 +15,7 @@
 #include "bench/figures.h"
 #include "bench/load.h"
 #include "bench/older.h"
-#include "bench/table.h"
+#include "bench/bench_table.h"
 #include "carat_tools.h"
 #include "options/options.h"
 #include "term/progress.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_alone.c: what the benches share that go their own way (bench_timeline.c, bench_draft.c, head.c):
- * refusing options that only bench.c knows; and ids for all of them. */
+/* bench_alone.c: what the benches share that go their own way (bench_timeline.c, bench_draft.c,
+ * bench_head.c): refusing options that only bench.c knows; and ids for all of them. */
 #include <string.h>
 
 #include "bench/alone.h"

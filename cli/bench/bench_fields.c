@@ -212,7 +212,7 @@ static json_t *string(const char *s)
 }
 
 /* A new reference; NULL when memory is out. */
-static json_t *value_of(const struct bench *b, const struct test *t, const struct field *f)
+static json_t *field_value(const struct bench *b, const struct test *t, const struct field *f)
 {
     int fixed = f->fixed ? atoi(f->fixed) : 0;
     const void *at = f->origin == FIXED        ? (const void *)&fixed
@@ -274,7 +274,7 @@ static json_t *test_json(const struct bench *b, const struct test *t)
     json_t *object = json_object();
 
     for (int i = 0; i < N_FIELD && object; i++)
-        if (!put(object, fields[i].name, value_of(b, t, &fields[i]))) {
+        if (!put(object, fields[i].name, field_value(b, t, &fields[i]))) {
             json_decref(object);
             object = NULL;
         }
@@ -300,7 +300,7 @@ static json_t *value_named(const struct bench *b, const struct test *t, const ch
 {
     for (int i = 0; i < N_FIELD; i++)
         if (strcmp(fields[i].name, name) == 0)
-            return value_of(b, t, &fields[i]);
+            return field_value(b, t, &fields[i]);
     return NULL;
 }
 
@@ -393,7 +393,7 @@ static bool write_csv(const struct bench *b, const struct test *t)
     for (int i = 0; i < N_FIELD && good; i++) {
         if (!in_table(&fields[i]))
             continue;
-        json_t *value = value_of(b, t, &fields[i]);
+        json_t *value = field_value(b, t, &fields[i]);
         out_print("%s", i ? "," : "");
         good = write_cell(value);
         json_decref(value);

@@ -283,7 +283,7 @@ static int time_chat(struct chat *c, int i)
     return time_fresh(c, i, FRESH, TURN);
 }
 
-static int measure(struct chat *c)
+static int measure_chat(struct chat *c)
 {
     double spent;
     int code, evaluated;
@@ -398,7 +398,7 @@ int bench_timeline(const struct options *o)
     if (code == DONE)
         code = open_file(&c);
     if (code == DONE)
-        code = measure(&c);
+        code = measure_chat(&c);
     if (*c.path) {
         c.file_bytes = size_of_file(c.path);
         unlink(c.path);

@@ -177,7 +177,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int tell(struct whole *w)
+static int whole_tell(struct whole *w)
 {
     const int n = w->iterations, ninth = n * 9 / 10;
     double sum = 0, mean, p50, p90;
@@ -246,7 +246,7 @@ int bench_whole(const struct options *o)
     if (code == DONE)
         code = measure(&w);
     if (code == DONE)
-        code = tell(&w);
+        code = whole_tell(&w);
     save_abandon(&w.file);
     free(w.speed);
     carat_tokens_free(&w.prompt);

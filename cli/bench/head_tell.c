@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_tell.c: what head.c measured: a table of speeds, row by row as they come, one of what each costs and
- * gives, and what others published for an accelerator; or fields for programs. */
+/* head_tell.c: what bench_head.c measured: a table of speeds, row by row as they come, one of what each
+ * costs and gives, and what others published for an accelerator; or fields for programs. */
 #include <math.h>
 #include <string.h>
 

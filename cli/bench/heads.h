@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heads.h: what `carat bench lm-head` is made of: the matrix of rows (head.c), measuring one (head_run.c),
- * what the ids and logits of one are beside dense's (head_like.c), and telling all of them (head_tell.c). */
+/* heads.h: what `carat bench lm-head` is made of: the matrix of rows (bench_head.c), measuring one
+ * (head_run.c), what the ids and logits of one are beside dense's (head_like.c), and telling all of them
+ * (head_tell.c). */
 #ifndef HEADS_H
 #define HEADS_H
 

@@ -58,7 +58,7 @@ static const char *lookup_text(const struct options *o)
 }
 
 /* "key: value", or a member of the object; settings with their origin. */
-static int take_line(void *user, const char *key, const char *value)
+static int insight_take(void *user, const char *key, const char *value)
 {
     struct insight *i = user;
     const char *origin = phases_origin(&i->phases, key);
@@ -87,8 +87,8 @@ int insight_engine(struct insight *i, const carat_engine *engine)
     if (i->o->json && !(i->plan = json_object()))
         return fail_memory();
     if (*i->phases.path)
-        take_line(i, "settings", i->phases.path);
-    return carat_explain(engine, take_line, i, &err) == CARAT_OK ? DONE : fail_status(&err);
+        insight_take(i, "settings", i->phases.path);
+    return carat_explain(engine, insight_take, i, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
 /* ---- the end ---- */

@@ -48,7 +48,7 @@ int calls_hold(struct calls *c, int32_t id, int place)
     return push_id(&c->held, id) ? DONE : fail_memory();
 }
 
-static void put_text(FILE *f, const char *key, const char *text, size_t n)
+static void put_member(FILE *f, const char *key, const char *text, size_t n)
 {
     json_t *string = text ? json_text(text, n) : json_null();
 
@@ -68,13 +68,13 @@ static char *call_json(const struct calls *c, const carat_part *p)
     if (!f)
         return NULL;
     fputc('{', f);
-    put_text(f, "name", p->name, p->name ? strlen(p->name) : 0);
+    put_member(f, "name", p->name, p->name ? strlen(p->name) : 0);
     fprintf(f, ",\"arguments\":%s", p->arguments ? p->arguments : "null");
     if (p->error) {
         fputc(',', f);
-        put_text(f, "text", p->text, p->n_text);
+        put_member(f, "text", p->text, p->n_text);
         fputc(',', f);
-        put_text(f, "error", p->error, strlen(p->error));
+        put_member(f, "error", p->error, strlen(p->error));
         fprintf(f, ",\"token\":%d", c->first + p->error_id);
     }
     fputc('}', f);

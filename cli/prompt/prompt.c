@@ -177,3 +177,12 @@ int make_prompt(const carat_model *model, const carat_model_info *info, struct c
         code = fail(USAGE, "the prompt is empty");
     return code;
 }
+
+int check_prompt_ids(const carat_tokens *ids, const carat_model_info *info)
+{
+    for (int i = 0; i < ids->n; i++)
+        if (ids->ids[i] >= info->n_vocab)
+            return fail(USAGE, "id %d of the prompt is outside the vocabulary of %d", (int)ids->ids[i],
+                        info->n_vocab);
+    return DONE;
+}

@@ -19,5 +19,7 @@ int read_prompt_files(struct conversation *talk, const struct options *o, carat_
  * code. */
 int make_prompt(const carat_model *model, const carat_model_info *info, struct conversation *talk,
                 carat_tokens *ids);
+/* Refuses ids that the model does not have, where the library is not asked at once. An exit code. */
+int check_prompt_ids(const carat_tokens *ids, const carat_model_info *info);
 
 #endif

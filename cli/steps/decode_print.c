@@ -144,7 +144,7 @@ static json_t *setup_json(const struct decoding *d)
                      d->head.tiles_s * 1e3, "sketch", d->head.sketch_s * 1e3);
 }
 
-static json_t *result_json(const struct decoding *d)
+static json_t *decoding_json(const struct decoding *d)
 {
     const carat_head_stats *h = &d->head;
     struct round mean = mean_round(d);
@@ -161,7 +161,7 @@ static json_t *result_json(const struct decoding *d)
 
 static int print_object(const struct decoding *d)
 {
-    json_t *rounds = json_array(), *all = result_json(d);
+    json_t *rounds = json_array(), *all = decoding_json(d);
 
     for (int r = 0; r < d->n_rounds; r++) {
         json_t *round = round_json(d, r), *steps = json_array();
@@ -274,7 +274,7 @@ int decode_print_result(const struct decoding *d)
     if (d->o->json)
         return print_object(d);
     if (d->o->lines)
-        return out_json(result_json(d));
+        return out_json(decoding_json(d));
     if (d->n_rounds > 1)
         print_figures("all rounds", &mean);
     return DONE;

@@ -184,16 +184,6 @@ static int evaluate(struct job *j)
     return j->o->engine->naive ? every_row_from_nothing(j) : every_row(j);
 }
 
-static int check_ids(const struct job *j)
-{
-    for (int i = 0; i < j->ids.n; i++) {
-        if (j->ids.ids[i] >= j->info.n_vocab)
-            return fail(USAGE, "id %d of the prompt is outside the vocabulary of %d", (int)j->ids.ids[i],
-                        j->info.n_vocab);
-    }
-    return DONE;
-}
-
 static int prepare(struct job *j)
 {
     const struct options *o = j->o;
@@ -207,7 +197,7 @@ static int prepare(struct job *j)
     if (code == DONE)
         code = make_prompt(j->model, &j->info, &j->talk, &j->ids);
     if (code == DONE)
-        code = check_ids(j);
+        code = check_prompt_ids(&j->ids, &j->info);
     if (code != DONE)
         return code;
     j->top = o->steps->top ? o->steps->top : o->steps->out && !o->json ? 0 : DEFAULT_TOP;

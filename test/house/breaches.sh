@@ -125,7 +125,9 @@ while IFS='|' read -r what paths line; do
     expect 1 check_house.sh "$what"
 done <<'END'
 a static name in three files|src/base/a.c src/quant/b.c src/file/c.c|static int take(int *p);
+a static name in three files of the command|cli/term/a.c cli/ask/b.c cli/ask/chat/c.c|static int take(int *p);
 two files of a name|src/base/a.c src/quant/a.c|int x;
+two files of a name in the command|cli/term/a.h cli/ask/chat/a.h|int x;
 a line of code too long|src/base/a.c|int x = WIDE;
 a comment too long|src/base/a.c|/* WIDE */
 a comment of a script too long|tools/x.sh|# WIDE
@@ -134,7 +136,8 @@ fresh
 plant src/base/a.c "    {$wide},"
 plant src/quant/b.c 'static int take(int *p);'
 plant src/file/c.c 'static int take(int *p);'
-expect 0 check_house.sh 'a row of a table, a name in two files'
+plant cli/term/a.c 'static int take(int *p);'
+expect 0 check_house.sh 'a row of a table, a name in two files, and in one of the command that is called as one of src'
 
 # Format and scripts, where their tools are.
 fresh

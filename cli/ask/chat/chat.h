@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chat.h: a conversation at the terminal or through a pipe, and who does what for it: chat.c reads and
- * decides, command.c does what /words ask for, turn.c has the model answer. */
+ * decides, chat_command.c does what /words ask for, turn.c has the model answer. */
 #ifndef CHAT_H
 #define CHAT_H
 
@@ -30,7 +30,7 @@ int chat_begin(struct converse *with);
 /* For people, not for programs: on the terminal, else among the messages. */
 void chat_tell(const struct chat *c, const char *format, ...) PRINTF(2, 3);
 
-/* command.c */
+/* chat_command.c */
 /* Is the line a command? A path such as /etc/hosts is not. */
 bool command_is(const char *line);
 /* Does it. An exit code. */

@@ -159,15 +159,6 @@ static int map_recorded(const struct compare *c, struct compared *p, struct npy_
     return code;
 }
 
-static int check_ids(const struct compare *c, const carat_tokens *ids)
-{
-    for (size_t i = 0; i < (size_t)ids->n; i++)
-        if (ids->ids[i] >= c->side[TEST].info.n_vocab)
-            return fail(USAGE, "id %d of the prompt is outside the vocabulary of %d", (int)ids->ids[i],
-                        c->side[TEST].info.n_vocab);
-    return DONE;
-}
-
 /* With the driver text the prompt's own ids are what follows its first one. */
 static int split_text(struct compared *p)
 {
@@ -248,7 +239,7 @@ static int one_prompt(struct compare *c)
     if (code == DONE)
         code = make_prompt(c->side[TEST].model, &c->side[TEST].info, &talk, &p.prompt);
     if (code == DONE)
-        code = check_ids(c, &p.prompt);
+        code = check_prompt_ids(&p.prompt, &c->side[TEST].info);
     if (code == DONE && c->options.driver == CARAT_DRIVER_TEXT)
         code = split_text(&p);
     if (code == DONE && c->recorded)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.h: what `carat compare` is made of: who is compared (sides.c, modes.c, command.c), one prompt
- * and its line of JSON (compare.c, line.c), many of them (dataset*.c, results.c), what they say together
- * (summary.c, table.c, report*.c). The verb is compare.c's. Lines and summaries are described in
- * QUALITY.md. */
+/* compare.h: what `carat compare` is made of: who is compared (sides.c, modes.c, compare_command.c), one
+ * prompt and its line of JSON (compare.c, compare_line.c), many of them (dataset*.c, results.c), what they
+ * say together (summary.c, compare_table.c, report*.c). The verb is compare.c's. Lines and summaries are
+ * described in QUALITY.md. */
 #ifndef COMPARE_H
 #define COMPARE_H
 
@@ -65,7 +65,7 @@ void sides_close(struct compare *c);
 json_t *sides_run(const struct compare *c, json_t *data);
 /* The next of the lengths of --at, "10,100", which then begin behind it; 0: there is none. */
 int next_length(const char **lengths);
-/* command.c: the command that gives the same numbers; malloc'd. NULL: memory is out. */
+/* compare_command.c: the command that gives the same numbers; malloc'd. NULL: memory is out. */
 char *compare_command(const struct compare *c);
 /* modes.c: --ref or --test into the options of a side. `what` names the option. */
 int mode_read(struct side *s, const char *what, const char *words);
@@ -77,7 +77,7 @@ int compare_context(const struct compare *c, const struct compared *p);
 /* Prints a summary; CHECK_FAILED when it is concerning. */
 int compare_tell(const struct compare *c, json_t *summary);
 
-/* ---- line.c ---- */
+/* ---- compare_line.c ---- */
 
 /* Callbacks of carat_compare; the prompt's user is a struct compared. */
 int compared_position(void *user, void *prompt, const carat_position *position);

@@ -389,8 +389,8 @@ static json_t *limits_of(const carat_quality_limits *l)
                      l->entropy[0], l->entropy[1]);
 }
 
-static json_t *tell(const struct gathering *g, const carat_summary *s, json_t *verdict,
-                    const carat_quality_limits *limits)
+static json_t *summary_json(const struct gathering *g, const carat_summary *s, json_t *verdict,
+                            const carat_quality_limits *limits)
 {
     int64_t positions = 0;
 
@@ -438,7 +438,7 @@ int summary_make(FILE *results, const carat_quality_limits *limits, json_t **sum
     if (code == DONE)
         code = verdict_of(&g, s, limits, &verdict);
     if (code == DONE)
-        *summary = tell(&g, s, verdict, limits);
+        *summary = summary_json(&g, s, verdict, limits);
     gathering_close(&g);
     return code;
 }

@@ -16,7 +16,7 @@ char *summary_text(const json_t *summary);
 /* An unlinked file in TMPDIR. An exit code. */
 int spill_file(FILE **file);
 
-/* table.c: the summary in as many columns as the terminal has, at most 80, the verdict first. */
+/* compare_table.c: the summary in as many columns as the terminal has, at most 80, the verdict first. */
 int summary_print(const json_t *summary);
 
 #endif

@@ -255,7 +255,7 @@ static void print_costs(const struct report *r)
              r->has_costs ? "no run has measured any" : "the model is not in the cache");
 }
 
-static int print_text(const struct report *r)
+static int doctor_print_text(const struct report *r)
 {
     const carat_host_info *h = &r->host;
 
@@ -319,5 +319,5 @@ int verb_doctor(const struct options *o)
     if (r.cache.in.usable)
         doctor_look_into(&r.content, r.cache.path);
     doctor_judge(&r);
-    return o->json ? doctor_print_json(&r) : print_text(&r);
+    return o->json ? doctor_print_json(&r) : doctor_print_text(&r);
 }

@@ -24,8 +24,8 @@ static json_t *positive(double value)
     return value > 0 ? json_number(value) : json_null();
 }
 
-/* A share, of which 0 is one and -1 is not known. */
-static json_t *share(double value)
+/* A share_json, of which 0 is one and -1 is not known. */
+static json_t *share_json(double value)
 {
     return value >= 0 ? json_number(value) : json_null();
 }
@@ -68,11 +68,11 @@ static json_t *memory_json(const struct report *r)
 
 static json_t *now_json(const struct conditions *c)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "cpu_waiting", share(c->cpu_waiting),
-                     "memory_waiting", share(c->memory_waiting), "stolen", share(c->stolen), "load",
-                     share(c->load), "governor", text_json(c->governor), "frequency_driver",
-                     text_json(c->driver), "hz_most", known(c->hz_most), "hz_limit", known(c->hz_limit),
-                     "boost_off", c->no_boost);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "cpu_waiting",
+                     share_json(c->cpu_waiting), "memory_waiting", share_json(c->memory_waiting), "stolen",
+                     share_json(c->stolen), "load", share_json(c->load), "governor", text_json(c->governor),
+                     "frequency_driver", text_json(c->driver), "hz_most", known(c->hz_most), "hz_limit",
+                     known(c->hz_limit), "boost_off", c->no_boost);
 }
 
 static json_t *limits_json(const struct machine *m)
@@ -88,7 +88,7 @@ static json_t *limits_json(const struct machine *m)
     return json_pack("{s:s, s:b, s:o, s:o, s:i, s:f, s:f, s:o, s:o}", "measured_at", m->measured_at,
                      "remembered", m->remembered, "file", text_json(m->file), "not_kept",
                      text_json(m->why_not), "threads", m->limits.threads, "read_gb_s", m->limits.read / 1e9,
-                     "read_one_gb_s", m->read_one / 1e9, "gop_s", rates, "others", share(m->others));
+                     "read_one_gb_s", m->read_one / 1e9, "gop_s", rates, "others", share_json(m->others));
 }
 
 static json_t *speed_json(const carat_limits *limits)

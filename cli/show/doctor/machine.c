@@ -125,7 +125,8 @@ static json_t *to_json(const struct machine *m, const carat_host_info *host)
 }
 
 /* A number of the object, in a range that every machine is in; `or` counts as well. */
-static bool number(const json_t *object, const char *key, double low, double high, double or, double *value)
+static bool machine_number(const json_t *object, const char *key, double low, double high, double or,
+                           double *value)
 {
     const json_t *n = json_object_get(object, key);
 
@@ -153,12 +154,13 @@ static bool from_json(struct machine *m, const carat_host_info *host, const json
     const char *date = json_string_value(json_object_get(file, "measured_at"));
     const json_t *operations = json_object_get(file, "operations");
     bool good = machine && json_equal(machine, json_object_get(file, "machine")) && date && is_past(date) &&
-                number(file, "read", 1e7, 1e14, 1e7, &m->limits.read) &&
-                number(file, "read_one", 1e7, 1e14, 1e7, &m->read_one) &&
-                number(file, "others", 0, 1e5, -1, &m->others);
+                machine_number(file, "read", 1e7, 1e14, 1e7, &m->limits.read) &&
+                machine_number(file, "read_one", 1e7, 1e14, 1e7, &m->read_one) &&
+                machine_number(file, "others", 0, 1e5, -1, &m->others);
 
     for (int a = 0; a < CARAT_N_ARITHMETIC; a++)
-        good = good && number(operations, arithmetic_names[a], 1e7, 1e17, 0, &m->limits.operations[a]);
+        good =
+            good && machine_number(operations, arithmetic_names[a], 1e7, 1e17, 0, &m->limits.operations[a]);
     if (good)
         snprintf(m->measured_at, sizeof m->measured_at, "%s", date);
     json_decref(machine);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head.c: `carat bench lm-head`: every strategy of the head beside dense: speed, what is read, set-up,
+/* bench_head.c: `carat bench lm-head`: every strategy of the head beside dense: speed, what is read, set-up,
  * memory, and how much of dense comes out. Here the matrix is planned; heads.h says who measures and who
  * tells it. */
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c: the summary of a comparison for a terminal: the verdict in a sentence, a table of metrics with
- * as many columns as there is room for, and lines about answers. Every number comes from the summary. */
+/* compare_table.c: the summary of a comparison for a terminal: the verdict in a sentence, a table of
+ * metrics with as many columns as there is room for, and lines about answers. Every number comes from the
+ * summary. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>

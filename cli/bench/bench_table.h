@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.h: a markdown table as wide as what is in it. */
-#ifndef BENCH_TABLE_H
-#define BENCH_TABLE_H
+/* bench_table.h: a markdown table as wide as what is in it. */
+#ifndef BENCH_BENCH_TABLE_H
+#define BENCH_BENCH_TABLE_H
 
 #include "term/message.h"
 

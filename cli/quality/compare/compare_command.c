@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.c: the command line that gives the numbers of a comparison again, quoted for a shell. What can
- * change no number is left out, so that results are the same bytes whatever that was. */
+/* compare_command.c: the command line that gives the numbers of a comparison again, quoted for a shell.
+ * What can change no number is left out, so that results are the same bytes whatever that was. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tell.c: what a comparison ends with: its summary as text or JSON, and the exit code of the verdict. */
+/* compare_tell.c: what a comparison ends with: its summary as text or JSON, and the exit code of the
+ * verdict. */
 #include <stdlib.h>
 #include <string.h>
 

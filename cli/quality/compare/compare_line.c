@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line.c: one prompt that was compared, as a line of JSON: arrays with a number for each position, both
- * answers, where they part, whether they repeat in a cycle. QUALITY.md describes it. */
+/* compare_line.c: one prompt that was compared, as a line of JSON: arrays with a number for each position,
+ * both answers, where they part, whether they repeat in a cycle. QUALITY.md describes it. */
 #include <stdlib.h>
 #include <string.h>
 
