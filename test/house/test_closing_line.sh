@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_closing_line.sh: .ci/run calls both speeds of the check, sums their closing lines into its last one, and
-# fails when one of them does or dies before it has said how many passed. A `make` that only says so stands in
-# for the real one.
+# test_closing_line.sh: .ci/run calls both speeds of the check, sums their closing lines into its last one,
+# and fails when one of them does or dies before it has said how many passed. A `make` that only says so
+# stands in for the real one.
 set -uo pipefail
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
