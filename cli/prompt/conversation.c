@@ -30,13 +30,13 @@ int conversation_read(struct conversation *c, const struct options *o)
         code = fail_memory();
     if (code == DONE && c->system) {
         n = strlen(c->system);
-        code = settle_utf8("the system message", &c->system, &n, o->prompt->lossy);
+        code = settle_utf8(o->prompt->system_file ? input_name(o->prompt->system_file) : "the system message",
+                           &c->system, &n, o->prompt->lossy);
     }
     return code;
 }
 
-/* What the library says of messages or tools begins with that word; before it belongs the file. */
-static int fail_conversation(const struct options *o, const carat_error *err)
+int conversation_fail(const struct options *o, const carat_error *err)
 {
     const char *file = strncmp(err->message, "messages", 8) == 0 ? o->prompt->messages
                        : strncmp(err->message, "tools", 5) == 0  ? o->prompt->tools
@@ -81,7 +81,7 @@ int conversation_render(const struct conversation *c, const carat_model *model, 
         message[n++] = (carat_message){.role = "user", .content = user};
         status = carat_render(model, message, sizeof(carat_message), n, &options, ids, text, &err);
     }
-    return status == CARAT_OK ? DONE : fail_conversation(o, &err);
+    return status == CARAT_OK ? DONE : conversation_fail(o, &err);
 }
 
 int conversation_talk(const struct conversation *c, struct talk *t)

@@ -128,6 +128,11 @@ static int read_prompt(const struct options *o, char **text, size_t *n)
     return read_input(o->prompt->file ? o->prompt->file : "-", text, n);
 }
 
+static const char *prompt_name(const struct options *o)
+{
+    return o->prompt->file ? input_name(o->prompt->file) : "the prompt";
+}
+
 static int encode(const carat_model *model, const carat_model_info *info, const struct conversation *talk,
                   const char *text, size_t n, carat_tokens *ids)
 {
@@ -139,7 +144,7 @@ static int encode(const carat_model *model, const carat_model_info *info, const 
 
     if (chat && !o->prompt->raw) {
         if (strlen(text) != n)
-            return fail(USAGE, "the prompt has a NUL byte at offset %zu; only --raw takes that",
+            return fail(USAGE, "%s has a NUL byte at offset %zu; only --raw takes that", prompt_name(o),
                         strlen(text));
         return conversation_render(talk, model, text, ids, NULL);
     }
@@ -169,7 +174,7 @@ int make_prompt(const carat_model *model, const carat_model_info *info, struct c
     } else {
         code = read_prompt(o, &talk->user, &n);
         if (code == DONE)
-            code = settle_utf8("the prompt", &talk->user, &n, o->prompt->lossy);
+            code = settle_utf8(prompt_name(o), &talk->user, &n, o->prompt->lossy);
         if (code == DONE)
             code = encode(model, info, talk, talk->user, n, ids);
     }

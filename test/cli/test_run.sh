@@ -86,11 +86,33 @@ rm huge
 for bad in 'ab\xff' 'ab\xc0\x80' 'ab\xed\xa0\x80' 'ab\xf4\x90\x80\x80' 'ab\xe2\x82'; do
     printf "$bad" >bad.txt
     refuse 2 run tiny -f bad.txt
-    err_has 'not UTF-8 at byte 2 '
+    err_has '^error: E_USAGE: bad.txt is not UTF-8 at byte 2 '
     refuse 2 run tiny --raw "$(cat bad.txt)"
     expect 0 run tiny -f bad.txt --lossy -n 0 --json
     expect 0 run tiny --raw -f bad.txt --lossy -n 0 --json
     refuse 2 run tiny hi -sys "$(cat bad.txt)"
+done
+# whatever is wrong in a file is said behind its name, by each verb that reads one
+printf 'a\0b' >nul.txt
+printf '[{}]' >tools.json
+printf '[{"role":"tool","content":"x"}]' >messages.json
+for verb in 'run tiny' 'render tiny' 'logits tiny' 'compare tiny tiny'; do
+    case $verb in
+    render*) x='--messages good.json' && printf '[{"role":"user","content":"x"}]' >good.json ;;
+    *)
+        x='-p x'
+        refuse 2 $verb -f bad.txt
+        err_has '^error: E_USAGE: bad.txt is not UTF-8 at byte 2 '
+        refuse 2 $verb -f nul.txt
+        err_has '^error: E_USAGE: nul.txt has a NUL byte at offset 1;'
+        refuse 2 $verb $x -sysf bad.txt
+        err_has '^error: E_USAGE: bad.txt is not UTF-8 at byte 2 '
+        ;;
+    esac
+    refuse 2 $verb $x --tools tools.json
+    err_has '^error: E_ARGUMENT: tools.json: tools\[0\]'
+    refuse 2 $verb --messages messages.json
+    err_has '^error: E_ARGUMENT: messages.json: messages\[0\].role: '
 done
 expect 0 run tiny $'a\xffb' --lossy -n 0 --json
 wanted=$(prompt_ids)

@@ -179,7 +179,8 @@ static int do_load(struct chat *c, const char *argument)
     if (!path)
         return fail_memory();
     if (carat_load_note(path, &messages, &n, &err) != CARAT_OK)
-        code = fail_open(&err);
+        code = err.code == CARAT_E_MEMORY ? fail_status(&err) /* other codes of it speak of the model */
+                                          : fail_as(FAILED, err.code, "%s", err.message);
     else if (!talk_read(&c->talk, messages, n))
         code = fail(FAILED, "%s: is a timeline file without a conversation", path);
     if (code == DONE && carat_load(c->with->session, path, NULL, NULL, &err) != CARAT_OK)

@@ -37,7 +37,7 @@ int turn_render(struct chat *c, bool answers, carat_tokens *ids)
     options.progress = NULL;
     options.user = c;
     if (carat_render_json(c->with->model, messages, &options, ids, NULL, &err) != CARAT_OK)
-        code = fail_status(&err);
+        code = conversation_fail(&c->o, &err);
     c->noted = true;
     free(messages);
     return code;
