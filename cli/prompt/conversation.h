@@ -20,8 +20,8 @@ int conversation_read(struct conversation *c, const struct options *o);
  * ids and text as for carat_render. An exit code. */
 int conversation_render(const struct conversation *c, const carat_model *model, const char *user,
                         carat_tokens *ids, char **text);
-/* Says what the library says of a rendering; what it finds in messages or tools begins with that word, and the
- * file goes before it. An exit code. */
+/* Says what the library says of a rendering. What it finds in messages or tools begins with that word, and
+ * the file goes before it. An exit code. */
 int conversation_fail(const struct options *o, const carat_error *err);
 /* All of it as messages that grow. An exit code. */
 int conversation_talk(const struct conversation *c, struct talk *t);
