@@ -95,22 +95,27 @@ static void print_examples(const char *lines)
     }
 }
 
-/* One line for a verb, below the heading of its group. */
+/* One line for a verb, below the heading of its group. Groups stand apart while all of them fit on a
+ * screen of 40 lines. */
 static void print_verbs(void)
 {
+    enum { MOST_APART = 19 }; /* verbs */
     static const char *const titles[N_VERB_GROUPS] = {
         [TO_BEGIN] = "to begin with",        [TO_ASK] = "ask, step by step",
         [TO_LOOK] = "look at a model",       [TO_MEASURE] = "measure what a model knows",
         [TO_COMPARE] = "compare models",     [FOR_FILES] = "files",
         [TO_SERVE] = "serve other programs", [FOR_MORE] = "more"};
+    int n = 0;
 
+    while (verbs[n].name)
+        n++;
     for (int group = 0; group < N_VERB_GROUPS; group++) {
         bool titled = false;
         for (const struct verb *v = verbs; v->name; v++) {
             if ((int)v->group != group)
                 continue;
             if (!titled)
-                out_print("\n%s\n", titles[group]);
+                out_print("%s%s\n", group == 0 || n <= MOST_APART ? "\n" : "", titles[group]);
             titled = true;
             out_print("   %-11s%s\n", v->name, width() < NARROW ? v->brief : v->summary);
         }
@@ -123,8 +128,7 @@ static void print_command(bool all)
     print_verbs();
     out_print("\n");
     wrap("'carat help VERB' describes a verb. 'carat help --help-all' says what MODEL may be, and lists exit "
-         "codes "
-         "and variables.\n",
+         "codes and variables.\n",
          0, 0);
     if (!all)
         return;

@@ -28,14 +28,14 @@ for verb in $verbs; do
     cp out carat-$verb.1
     # the short help says part of it, and how many options it leaves out
     expect 0 help $verb
-    grep -E '^  -' out | sed 's/   .*//' >headings
+    grep -E '^  -' out | sed -E 's/([^ ])  .*/\1/' >headings
     all=$(grep -cE '^  -' help)
     left_out=$((all - $(wc -l <headings)))
     [ $left_out -gt 0 ] || die "$verb: nothing is left out of the short help"
     out_has "^$left_out options* more, .*--help-all"
-    ! grep -vxFf <(grep -E '^  -' help | sed 's/   .*//') headings || die "help $verb has what --help-all lacks"
+    ! grep -vxFf <(grep -E '^  -' help | sed -E 's/([^ ])  .*/\1/') headings || die "help $verb has what --help-all lacks"
     # every option heading of help, with roff's dashes
-    sed -n 's/^  \(-[^ ].*\)/\1/p' help | sed 's/   .*//; s/-/\\-/g' >headings
+    sed -n 's/^  \(-[^ ].*\)/\1/p' help | sed -E 's/([^ ])  .*/\1/; s/-/\\-/g' >headings
     [ -s headings ] || die "no options in help $verb"
     for section in OPTIONS 'EXIT STATUS' ENVIRONMENT EXAMPLES 'SEE ALSO'; do
         grep -q "^.SH $section\$" carat-$verb.1 || die "carat-$verb.1 has no $section"
