@@ -88,7 +88,7 @@ void stats_print(carat_engine *engine, const carat_generation_info *g)
 {
     const carat_engine_stats s = stats_of(engine);
 
-    print_passes(&s, columns_of(STDERR_FILENO));
+    print_passes(&s, columns_of(STDERR_FILENO, USUAL_COLUMNS));
     fprintf(stderr, "tokens\n");
     print_number("prefill", s.prefill);
     print_number("decode", s.decode);

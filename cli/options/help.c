@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help.c: prints the tables of verbs and options for people, as wide as their terminal, and the version.
- * man.c makes pages of them. */
+/* help.c: prints the tables of verbs and options for people, as wide as their terminal or COLUMNS, and the
+ * version. man.c makes pages of them. */
 #include "options/help.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,11 +18,13 @@
 
 enum { WIDEST = 100, NARROW = 64, LEFT = 28, LEFT_NARROW = 8 };
 
+/* Nothing is folded for a pipe, unless COLUMNS asks for it: who reads it folds, or looks for words. */
 static int width(void)
 {
-    int columns = columns_of(STDOUT_FILENO);
+    const bool terminal = out_is_terminal();
+    const int columns = columns_of(STDOUT_FILENO, terminal ? USUAL_COLUMNS : INT_MAX);
 
-    return (columns > WIDEST ? WIDEST : columns) -
+    return (terminal && columns > WIDEST ? WIDEST : columns) -
            1; /* some terminals go on when their last column is taken */
 }
 

@@ -16,7 +16,7 @@ int terminal_columns(int fd)
     return isatty(fd) && ioctl(fd, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
 }
 
-int columns_of(int fd)
+int columns_of(int fd, int otherwise)
 {
     const char *said = getenv("COLUMNS");
     long columns = said && *said >= '1' && *said <= '9' ? strtol(said, NULL, 10) : 0;
@@ -24,6 +24,6 @@ int columns_of(int fd)
     if (columns <= 0)
         columns = terminal_columns(fd);
     if (columns <= 0 || columns > INT_MAX)
-        return 80;
+        return otherwise;
     return columns < 20 ? 20 : (int)columns;
 }

@@ -47,6 +47,14 @@ for verb in show verify; do
     done
 done
 
+# help, too, and at most 100 columns wide; what it is elsewhere is test_usage.sh's
+for columns in 40 80 120; do
+    COLUMNS=$((columns < 100 ? columns : 100)) expect 0 help run
+    ./terminal $columns raw "$CARAT" help run >shown 2>err || die 'help fails on a terminal'
+    tr -d '\r' <raw >shown
+    same out shown
+done
+
 # 2. standard input belongs to the caller when the prompt is on the command line
 lines() { [ "$(wc -l <"$1")" = "$2" ] || die "$3: $(wc -l <"$1") lines, expected $2"; }
 quiet() { [ ! -s "$1" ] || die "a word for nothing: $(head -n 1 "$1")"; }

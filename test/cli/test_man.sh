@@ -6,7 +6,7 @@
 
 verbs=$(verbs)
 
-expect 0 help --help-all
+COLUMNS=80 expect 0 help --help-all
 out_has '^  130  interrupted'
 out_has 'NO_COLOR'
 awk 'length > 80 {exit 1}' out || die 'help is wider than 80 columns'
@@ -21,13 +21,13 @@ for verb in $verbs; do
         COLUMNS=$columns expect 0 help $verb --help-all
         awk -v n=$columns '/^examples:/ {exit 0} length >= n {exit 1}' out || die "help $verb does not fit $columns columns"
     done
-    expect 0 help $verb --help-all
+    COLUMNS=80 expect 0 help $verb --help-all
     awk 'length >= 80 {exit 1}' out || die "help $verb is wider than 80 columns"
     cp out help
     expect 0 help --man $verb
     cp out carat-$verb.1
     # the short help says part of it, and how many options it leaves out
-    expect 0 help $verb
+    COLUMNS=80 expect 0 help $verb
     grep -E '^  -' out | sed -E 's/([^ ])  .*/\1/' >headings
     all=$(grep -cE '^  -' help)
     left_out=$((all - $(wc -l <headings)))

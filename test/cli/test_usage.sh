@@ -88,10 +88,10 @@ refuse 2 run tiny hi --isa $'two\nlines'
 # everything that helps goes to standard output and succeeds
 verbs=$(verbs)
 for help in help --help -h; do
-    for columns in 40 80; do # a heading for a group, a line for a verb, all on one screen
+    for columns in 40 80 ''; do # a heading for a group, a line for a verb, all on one screen; or into a pipe
         COLUMNS=$columns expect 0 $help
         [ "$(wc -l <out)" -le 40 ] || die "$help has $(wc -l <out) lines at $columns columns"
-        awk -v n=$columns 'length >= n {exit 1}' out || die "$help is wider than $columns columns"
+        awk -v n=${columns:-999} 'length >= n {exit 1}' out || die "$help is wider than $columns columns"
         [ "$(grep -cE '^   [a-z]+ +[a-z]' out)" = "$(wc -w <<<"$verbs")" ] || die "$help has not a line for each verb"
         sed -n '4,9p' out | tr -s ' ' | cut -d' ' -f2 | tr '\n' ' ' >first
         grep -qx 'begin run chat bench show doctor ' first || die "$help begins with $(cat first)"
@@ -112,6 +112,26 @@ for verb in $verbs; do
     [ $verb = help ] || { expect 0 $verb --help-all && same wanted out; }
 done
 refuse 2 help frobnicate
+# into a pipe nothing is folded, unless COLUMNS says how wide; columns of options stay, and so do all words
+whole() { tr -d ' \n' <out; }
+for page in '' $verbs; do
+    for all in '' --help-all; do
+        expect 0 help $page $all
+        whole >wanted
+        awk 'substr($0, 1, 28) ~ /^ *$/ && substr(was, 27, 2) == "  " && length($0) > 28 {exit 1} {was = $0}' out || die "help $page $all is folded"
+        [ -z "$page" ] || [ "$(grep -c '^usage: ' out)" = 1 ] || die "help $page: the usage is folded"
+        for columns in 40 80 120; do
+            COLUMNS=$columns expect 0 help $page $all
+            awk -v n=$columns '/^examples:/ {exit 0} length >= n {exit 1}' out || die "help $page $all does not fit $columns columns"
+            [ "$page$columns" = 40 ] || [ "$(whole)" = "$(cat wanted)" ] || die "help $page $all has other words at $columns columns"
+        done
+    done
+done
+COLUMNS=120 expect 0 help run
+awk '/^examples:/ {exit} length > 110 {wide = 1} END {exit !wide}' out || die 'help is narrower than COLUMNS'
+expect 0 help run
+out_has '^ \{28\}generate at most N tokens (default -1: to the end of the context)$'
+out_has '^  --json  *print JSON$'
 expect 0 version
 out_has '^numerics [0-9]'
 out_has '^drawing [0-9]'

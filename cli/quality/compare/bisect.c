@@ -286,7 +286,7 @@ static int print_rows(const json_t *table, int columns)
 int bisect_print(const json_t *bisect)
 {
     const json_t *flagged = json_object_get(bisect, "flagged");
-    const int wide = columns_of(STDOUT_FILENO), layer = (int)number_in(flagged, "layer");
+    const int wide = columns_of(STDOUT_FILENO, USUAL_COLUMNS), layer = (int)number_in(flagged, "layer");
     const char *tensor = word_in(flagged, "tensor");
 
     if (!json_is_object(bisect))
@@ -295,7 +295,7 @@ int bisect_print(const json_t *bisect)
     out_fold(7);
     if (*word_in(bisect, "failed")) {
         out_print("begins ");
-        out_name(word_in(bisect, "failed"), 300);
+        out_name(word_in(bisect, "failed"), 1024);
         out_print("\n");
         out_fold(0);
         return DONE;

@@ -278,7 +278,7 @@ static void print_answers(const json_t *summary, int columns)
 int summary_print(const json_t *summary)
 {
     const json_t *verdict = json_object_get(summary, "verdict");
-    int columns = columns_of(STDOUT_FILENO);
+    int columns = columns_of(STDOUT_FILENO, USUAL_COLUMNS);
 
     columns = columns < WIDEST ? columns : WIDEST;
     say_folded(columns, "", "%s: %.512s", word_of(verdict, "whole"), word_of(verdict, "reason"));
