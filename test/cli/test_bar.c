@@ -27,9 +27,11 @@ bool interrupted(void)
     return false;
 }
 
+static const char *wiped_by_signal = "";
+
 void interrupt_wipes(const char *text)
 {
-    (void)text;
+    wiped_by_signal = text;
 }
 
 int terminal_columns(int fd)
@@ -196,6 +198,34 @@ static void a_note_finds_the_line_empty(void **state)
     assert_string_equal(written(), "");
 }
 
+/* From its drawing on until it is gone, whichever way it goes. */
+static void a_signal_wipes_what_stands(void **state)
+{
+    (void)state;
+    struct progress p;
+    for (int way = 0; way < 4; way++) {
+        progress_begin(&p, "prompt", "tok");
+        assert_false(progress_stands());
+        assert_string_equal(wiped_by_signal, "");
+        (void)bar_in(update(&p, 1, 1, 2));
+        assert_true(progress_stands());
+        assert_string_equal(wiped_by_signal, "\r\033[K");
+        if (way == 1)
+            note("something");
+        else if (way == 2)
+            progress_begin(&p, "packing", "MB");
+        else if (way == 3)
+            progress_hide();
+        else
+            progress_end(&p);
+        assert_false(progress_stands());
+        assert_string_equal(wiped_by_signal, "");
+        assert_int_equal(strncmp(written(), "\r\033[K", 4), 0);
+        progress_end(&p); /* once more, of what is gone */
+        assert_string_equal(written(), "");
+    }
+}
+
 static void a_dumb_terminal_gets_lines(void **state)
 {
     (void)state;
@@ -221,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(opening_never_runs_backwards, catch_stderr, give_stderr_back),
         cmocka_unit_test_setup_teardown(it_stays_on_its_line, catch_stderr, give_stderr_back),
         cmocka_unit_test_setup_teardown(a_note_finds_the_line_empty, catch_stderr, give_stderr_back),
+        cmocka_unit_test_setup_teardown(a_signal_wipes_what_stands, catch_stderr, give_stderr_back),
         cmocka_unit_test_setup_teardown(a_dumb_terminal_gets_lines, catch_stderr, give_stderr_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

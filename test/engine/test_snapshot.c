@@ -141,6 +141,33 @@ static void the_last_turn_costs_one_token(void **state)
     rig_close(&r);
 }
 
+/* Who goes back to its very position keeps it, and so does who is forked there: both can come back once more.
+ */
+static void it_outlives_what_goes_back_to_it(void **state)
+{
+    (void)state;
+    enum { AT = 400, MORE = 400 };
+    struct rig r = rig_of(4, 2, 64);
+    struct ids ids = scattered_ids(AT + MORE, model_info(wide.model).n_text_vocab, 50);
+    carat_session *s = r.session[0], *fork = NULL;
+    carat_session_close(r.session[1]);
+    OK(carat_append(s, ids.id, AT, err));
+    OK(carat_mark(s, err));
+    OK(carat_fork(s, AT, &fork, err));
+    carat_session *both[] = {s, fork};
+    for (int i = 0; i < 2; i++)
+        for (int turn = 0; turn < 2; turn++) {
+            OK(carat_append(both[i], ids.id + AT, MORE, err));
+            assert_int_equal(stats_of(both[i]).snapshots, 1);
+            OK(carat_rewind(both[i], AT, err));
+            check_stats(both[i], AT, AT, 0);
+            assert_int_equal(stats_of(both[i]).snapshots, 1);
+        }
+    r.session[1] = fork;
+    free(ids.id);
+    rig_close(&r);
+}
+
 static void long_prompts_have_some(void **state)
 {
     (void)state;
@@ -254,9 +281,13 @@ static void they_are_part_of_the_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_snapshot_is_exact),    cmocka_unit_test(the_last_turn_costs_one_token),
-        cmocka_unit_test(long_prompts_have_some), cmocka_unit_test(the_cheapest_makes_room),
-        cmocka_unit_test(mark_refuses),           cmocka_unit_test(they_are_part_of_the_plan),
+        cmocka_unit_test(a_snapshot_is_exact),
+        cmocka_unit_test(the_last_turn_costs_one_token),
+        cmocka_unit_test(it_outlives_what_goes_back_to_it),
+        cmocka_unit_test(long_prompts_have_some),
+        cmocka_unit_test(the_cheapest_makes_room),
+        cmocka_unit_test(mark_refuses),
+        cmocka_unit_test(they_are_part_of_the_plan),
     };
     return cmocka_run_group_tests(tests, open_wide, close_wide);
 }

@@ -46,6 +46,20 @@ static void a_snapshot_keeps_a_window(void **unused)
     fake_close(f);
 }
 
+/* 554 sees 255 and 555 does not: what goes back to 554, at a snapshot or with one, needs a block more. */
+static void the_position_before_it_needs_more(void **unused)
+{
+    (void)unused;
+    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 1, 0, 3 * LOCAL_BLOCK});
+    assert_true(grow(f, 0, 555) && take_snapshot(f, 0) && grow(f, 0, 1500));
+    assert_int_equal(ct_kv_ready_at(&f->cache, 1, 555), 555);
+    assert_int_equal(ct_kv_ready_at(&f->cache, 1, 554), 554);
+    cut_to(f, 0, 554, 1, false);
+    assert_int_equal(ct_kv_ready(&f->cache, 0), 554);
+    check_all(f);
+    fake_close(f);
+}
+
 /* When a block is missing, or one that is to be promised, snapshots go. */
 static void snapshots_make_room(void **unused)
 {
@@ -160,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_snapshot_keeps_a_window),
+        cmocka_unit_test(the_position_before_it_needs_more),
         cmocka_unit_test(snapshots_make_room),
         cmocka_unit_test(sequences_feel_nothing_of_each_other),
     };
