@@ -171,6 +171,45 @@ static void test_exp(void **unused)
     assert_true(ct_exp(0.0f) == 1.0f && ct_exp(-0.0f) == 1.0f);
 }
 
+/* NUMERICS.md section 6 to the bit: x and e^x, computed from that page in exact fractions with one rounding an
+ * operation. The first rows are chosen in pairs: one of each shows a unit in the last place more, the other
+ * one less, of 1/2, 1/6, 1/24, 1/120, 1/720, of 1/5040 (eight units) and of the second part of ln 2. */
+static const struct {
+    float x, y;
+} exp_bits[] = {
+    {0x1.386418p+6f, 0x1.97a9bep+112f},
+    {-0x1.4dc60cp+6f, 0x1.88847cp-121f},
+    {-0x1.002128p+6f, 0x1.89a8d0p-93f},
+    {0x1.e577a8p+5f, 0x1.7633fcp+87f},
+    {0x1.5d02a2p+4f, 0x1.628478p+31f},
+    {-0x1.19cfb6p+6f, 0x1.481c04p-102f},
+    {0x1.ee0becp+4f, 0x1.762220p+44f},
+    {-0x1.cf485cp+5f, 0x1.5e7262p-84f},
+    {0x1.ae7ca4p+5f, 0x1.8ce86ap+77f},
+    {-0x1.54e3dcp+5f, 0x1.705a82p-62f},
+    {0x1.a8434ap+5f, 0x1.6c9dfap+76f},
+    {-0x1.192e50p+6f, 0x1.801f7cp-102f},
+    {0x1.5235a2p+6f, 0x1.fa1aeap+121f},
+    {0x1.cc34c4p+5f, 0x1.fd3766p+82f},
+    {0.0f, 1.0f},
+    {-0.0f, 1.0f},
+    {1.0f, 0x1.5bf0a8p+1f},
+    {-1.0f, 0x1.78b564p-2f},
+    {-87.0f, 0x1.666d0ep-126f},
+    {88.5f, 0x1.99b986p+127f},
+    {0x1.62e430p-2f, 0x1.6a09e6p+0f},
+};
+
+static void test_exp_bits(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < CT_COUNT(exp_bits); i++) {
+        float y = ct_exp(exp_bits[i].x);
+        if (ct_f32_bits(y) != ct_f32_bits(exp_bits[i].y))
+            fail_msg("e^%a is %a, expected %a", (double)exp_bits[i].x, (double)y, (double)exp_bits[i].y);
+    }
+}
+
 static void test_tanh(void **unused)
 {
     (void)unused;
@@ -583,11 +622,17 @@ static void test_philox(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exp),        cmocka_unit_test(test_tanh),
-        cmocka_unit_test(test_bf16_round), cmocka_unit_test(test_rope_table),
-        cmocka_unit_test(test_project),    cmocka_unit_test(test_project_any_bits),
-        cmocka_unit_test(test_attend),     cmocka_unit_test(test_vector_levels),
-        cmocka_unit_test(test_draw),       cmocka_unit_test(test_philox),
+        cmocka_unit_test(test_exp),
+        cmocka_unit_test(test_exp_bits),
+        cmocka_unit_test(test_tanh),
+        cmocka_unit_test(test_bf16_round),
+        cmocka_unit_test(test_rope_table),
+        cmocka_unit_test(test_project),
+        cmocka_unit_test(test_project_any_bits),
+        cmocka_unit_test(test_attend),
+        cmocka_unit_test(test_vector_levels),
+        cmocka_unit_test(test_draw),
+        cmocka_unit_test(test_philox),
     };
     return cmocka_run_group_tests_name("kernel: ref", tests, NULL, NULL);
 }
