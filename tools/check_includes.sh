@@ -28,7 +28,7 @@ while IFS=: read -r file line; do
     if ! room_of "$file"; then
         echo "$file: is in no room of the table"
         bad=1
-    elif [[ $header == *./* ]] || ! allowed "$file" "$header" $angled; then
+    elif [[ $header == *./* ]] || ! allowed "$file" "$header" "$angled"; then
         echo "$file: room $room may not include \"$header\""
         bad=1
     fi

@@ -32,7 +32,7 @@ clean() {
     plant src/file/file.h '#include "quant/quant.h"'
     plant src/backend/backend.h '#include "kernel/kernel.h"'
     plant src/backend/cpu/x.h '#include "backend/backend.h"'
-    plant src/kernel/kernel.h '#include "quant/quant.h"\n#include <stdint.h>'
+    plant src/kernel/kernel.h '#include "quant/quant.h"\n#include "os/cpu.h"\n#include <stdint.h>'
     plant src/model/forward.c '#include "backend/backend.h"'
     plant cli/main.c '#include <carat.h>\n#include "model/embed.h"'
     plant cli/model/embed.h 'struct embedded;'
@@ -48,11 +48,11 @@ fresh() {
     cp -r "$kept" "$tree"
 }
 expect() { # status, script, what
-    "$tools/$2" "$tree" >"$tree/out" 2>&1
+    "$tools/$2" "$tree" >"$tree/out" 2>"$tree/err"
     local got=$?
-    if [ $got -ne "$1" ]; then
+    if [ $got -ne "$1" ] || [ -s "$tree/err" ]; then # a check that dies has found nothing
         echo "$2, $3: status $got, expected $1"
-        cat "$tree/out"
+        cat "$tree/out" "$tree/err"
         failed=1
     fi
 }
@@ -190,6 +190,10 @@ object cli/term/x.c 'int carat_x(void); int say(void); int say(void) { return ca
 symbols 1 'a function of the library that no public header declares'
 plant include/carat_x.h 'int carat_x(void);'
 symbols 0 'a public function of the library'
+object src/model/x.c 'int carat_x(void); int ct_model(void); int ct_model(void) { return carat_x(); }'
+symbols 1 'a public function in a room that may not use its room'
+rm "$tree/src/model/x.c"
+symbols 0 'an object whose source has gone'
 object src/api/x.c 'int say(void); int carat_x(void); int carat_x(void) { return say(); }'
 symbols 1 'a function of the command in the library'
 fresh
@@ -201,7 +205,7 @@ symbols 0 'a table of functions, and calls downward'
 object cli/show/show.c 'int verb_run(void); int (*verb)(void) = verb_run;'
 symbols 1 'the function of another verb'
 fresh
-object cli/model/x.c 'int made;'
+object cli/model/embed.S 'int made;'
 object cli/term/x.c 'extern int made; int *say = &made;'
 symbols 1 'a variable of a room above'
 
@@ -259,11 +263,11 @@ expect 1 check_includes.sh 'a header of the command that a further program may n
 plant server/x.c '#include "base/base.h"'
 expect 1 check_includes.sh 'a header of the library in a further program'
 object cli/term/x.c 'int say(void); int say(void) { return 1; }'
-object cli/main.c 'int main(void) { return 0; }'
-object server/x.c 'int say(void); int main(void) { return say(); }'
-symbols 0 'a further program with a main of its own'
 object cli/model/x.c 'int made;'
-object server/y.c 'extern int made; int *y = &made;'
+object server/x.c 'extern int made; int say(void); int main(void) { return say() + made; }'
+object server/y.c 'int made;'
+symbols 0 'a name that the command has as well'
+object server/y.c 'int y;'
 symbols 1 'a variable of the command that a further program may not use'
 serve –
 expect 1 check_includes.sh 'a further program that may use nothing'
