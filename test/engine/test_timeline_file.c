@@ -229,6 +229,60 @@ static void refused(const char *name, carat_status status, const char *says)
     assert_memory_equal(carat_logits(rig.session[0]), logits, (size_t)rig.n_vocab * sizeof *logits);
 }
 
+static void show_bytes(char *out, const uint8_t *p, size_t n, bool hash)
+{
+    uint64_t number = 0;
+
+    if (n > sizeof number) {
+        char *to = out + sprintf(out, "\"");
+        for (size_t i = 0; i < n; i++)
+            to += sprintf(to, p[i] >= ' ' && p[i] <= '~' && !strchr("\"\\", p[i]) ? "%c" : "\\x%02x", p[i]);
+        strcpy(to, "\"");
+        return;
+    }
+    memcpy(&number, p, n);
+    sprintf(out, hash ? "%016llx" : "%llu", (unsigned long long)number);
+}
+
+/* What is said of a byte of the header from 12 on that is not as in `good`. */
+static void name_changed_field(char says[512], const uint8_t *changed, size_t byte)
+{
+    static const struct {
+        size_t at;
+        const char *name;
+    } fields[] = {
+        {12, "the version of numerics"},
+        {16, "the size of the file"},
+        {24, "the model's hash"},
+        {56, "exact"},
+        {60, "the type of K and V"},
+        {64, "the first layer"},
+        {68, "the number of layers"},
+        {72, "the vocabulary"},
+        {76, "the number of tokens"},
+        {80, "the lowest local position"},
+        {84, "the number of logits"},
+        {88, "the size of K and V"},
+        {96, "the size of the note"},
+        {104, "the hash of the tokens"},
+        {112, "the hash of K and V"},
+        {120, "the hash of the logits"},
+        {128, "the hash of the note"},
+        {136, "the hash of the header"},
+        {144, NULL},
+    };
+    size_t i = 0;
+    char found[160], expected[160];
+
+    while (fields[i + 1].at <= byte)
+        i++;
+    const size_t at = fields[i].at, n = fields[i + 1].at - at;
+    show_bytes(found, changed + at, n, at >= 104);
+    show_bytes(expected, good.data + at, n, at >= 104);
+    snprintf(says, 512, "in the header of the timeline file: %s is %s, expected %s (at byte ", fields[i].name,
+             found, expected);
+}
+
 static void damaged_files(void **state)
 {
     (void)state;
@@ -243,11 +297,76 @@ static void damaged_files(void **state)
     put_file("longer", p, good.size + 1);
     refused("longer", CARAT_E_FORMAT, "has");
     for (size_t i = 0; i < good.size; i += i < head ? 1 : 1 + good.size / 100) {
+        char says[512] = "the timeline file is damaged";
         memcpy(p, good.data, good.size);
         p[i] ^= 0x10;
+        if (i >= 12 && i < head)
+            name_changed_field(says, p, i);
         put_file("flipped", p, good.size);
-        refused("flipped", i >= 8 && i < 12 ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT, "");
+        refused("flipped", i >= 8 && i < 12 ? CARAT_E_UNSUPPORTED : CARAT_E_FORMAT, i < 12 ? "" : says);
     }
+    free(p);
+}
+
+/* Each bit of the header: field, what is found, what is expected. */
+static void changed_bits_are_named(void **state)
+{
+    (void)state;
+    uint8_t *p = malloc(good.size);
+    memcpy(p, good.data, good.size);
+    for (size_t i = 12; i < sizeof(struct ct_timeline_header); i++) {
+        for (int change = 1; change < 256; change <<= SANITIZED ? 4 : 1) {
+            struct ct_timeline t;
+            carat_error e;
+            char says[512];
+            p[i] = good.data[i] ^ (uint8_t)change;
+            name_changed_field(says, p, i);
+            if (ct_timeline_read(&t, "x", (struct ct_bytes){p, good.size}, &e) != CARAT_E_FORMAT ||
+                !strstr(e.message, says))
+                fail_msg("byte %zu: %s, expected %s", i, e.message, says);
+        }
+        p[i] = good.data[i];
+    }
+    free(p);
+}
+
+/* Where more is changed than a byte, what else is wrong is named before the hash. */
+static void damaged_headers(void **state)
+{
+    static const struct {
+        size_t at;
+        const char *says;
+        uint8_t bytes[8];
+        size_t n;
+    } cases[] = {
+        {76, "the number of tokens is 4294967040, expected 1 to 16777216", {0, 0xff, 0xff, 0xff}, 4},
+        {16, "bytes, expected the 1095216660480 that the timeline file says", {0, 0, 0, 0, 0xff, 0, 0, 0}, 8},
+        {96, "66051 bytes, expected the", {3, 2, 1, 0}, 4},
+        {88, " tokens, 1 bytes of K and V", {1, 0, 0, 0, 0, 0, 0, 0}, 8},
+        {104, "the hash of the tokens is ", {1, 2, 3, 4, 5, 6, 7, 8}, 8},
+        {112, "the hash of K and V is ", {1, 2, 3, 4, 5, 6, 7, 8}, 8},
+        {120, "the hash of the logits is ", {1, 2, 3, 4, 5, 6, 7, 8}, 8},
+        {128, ", expected 0807060504030201: the timeline file is damaged", {1, 2, 3, 4, 5, 6, 7, 8}, 8},
+        {64, "the hash of the header is ", {1, 0, 0, 0, 1, 0, 0, 0}, 8},
+        {136, "the hash of the header is 0807060504030201, expected ", {1, 2, 3, 4, 5, 6, 7, 8}, 8},
+    };
+    (void)state;
+    uint8_t *p = malloc(good.size);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(p, good.data, good.size);
+        memcpy(p + cases[i].at, cases[i].bytes, cases[i].n);
+        put_file("header", p, good.size);
+        refused("header", CARAT_E_FORMAT, cases[i].says);
+    }
+    struct ct_timeline t;
+    OK(ct_timeline_read(&t, "good", good, err));
+    t.numerics = 0xff; /* the largest that a byte may have been */
+    const struct ct_timeline_header h = ct_timeline_head(&t);
+    memcpy(p, good.data, good.size);
+    memcpy(p, &h, sizeof h);
+    p[12] = 1;
+    put_file("header", p, good.size);
+    refused("header", CARAT_E_FORMAT, "the version of numerics is 1, expected 255 (at byte 12)");
     free(p);
 }
 
@@ -285,15 +404,15 @@ static void other_facts(void **state)
     FACT(first_layer, 1, CARAT_E_UNSUPPORTED, "first layer 1, expected 0");
     FACT(layers, f.layers - 1, CARAT_E_UNSUPPORTED, "number of layers");
     FACT(layers, 0, CARAT_E_FORMAT, "number of layers is 0");
-    FACT(n_vocab, 3, CARAT_E_FORMAT, "");
+    FACT(n_vocab, 3, CARAT_E_FORMAT, "number of logits is");
     FACT(lowest, f.lowest + 1, CARAT_E_UNSUPPORTED, "lowest local position");
     FACT(lowest, f.n + 1, CARAT_E_FORMAT, "lowest local position");
     FACT(n, 0, CARAT_E_FORMAT, "number of tokens is 0");
-    FACT(n, f.n + 1, CARAT_E_FORMAT, "");
+    FACT(n, f.n + 1, CARAT_E_FORMAT, "header of the timeline file: 61 tokens, ");
     FACT(n, UINT32_MAX, CARAT_E_FORMAT, "number of tokens");
     FACT(n_logits, 1, CARAT_E_FORMAT, "number of logits is 1");
-    FACT(kv_size, UINT64_MAX - 100, CARAT_E_FORMAT, "");
-    FACT(kv_size, UINT64_MAX, CARAT_E_FORMAT, "");
+    FACT(kv_size, UINT64_MAX - 100, CARAT_E_FORMAT, " bytes of K and V, ");
+    FACT(kv_size, UINT64_MAX, CARAT_E_FORMAT, "18446744073709551615 bytes of K and V, ");
     FACT(note_size, (uint64_t)CT_TIMELINE_NOTE + 1, CARAT_E_FORMAT, "size of the note");
     t.numerics++;
     FACT(exact, f.exact, CARAT_E_UNSUPPORTED, "numerics version 2, expected 1");
@@ -434,6 +553,8 @@ int main(void)
         cmocka_unit_test(files_are_equal_and_go_on),
         cmocka_unit_test(what_is_lacking_comes_first),
         cmocka_unit_test(damaged_files),
+        cmocka_unit_test(changed_bits_are_named),
+        cmocka_unit_test(damaged_headers),
         cmocka_unit_test(other_facts),
         cmocka_unit_test(other_parts),
         cmocka_unit_test(not_finite),
