@@ -121,7 +121,6 @@ int converse_start(struct converse *c, const char *tools)
         return code;
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
-    engine_options(&engine, c->o);
     if ((code = insight_begin(&c->insight, &engine, c->o)) != DONE ||
         (code = fit_engine(&engine, c->model, c->o)) != DONE ||
         (code = insight_costs(&c->insight, c->model, &engine)) != DONE)

@@ -51,7 +51,7 @@ static const struct option rows[] = {
      "choose", 0, 0x1p60},
     {ABOUT_COMPUTING + 300, {"-tb", "--threads-batch"}, INT, AT(threads_batch), "/ " GENERATES, "N", "0",
      "number of threads for prompts (default {default}: as -t)", 0, MOST_THREADS},
-    {ABOUT_COMPUTING + 310, {"--no-profile"}, FLAG, AT(no_profile), "/ " GENERATES, NULL, NULL,
+    {ABOUT_COMPUTING + 310, {"--no-profile"}, FLAG, AT(no_profile), "/ " EVALUATES " -bench show compare", NULL, NULL,
      "ignore a file carat.json beside the weights, which has settings for prompts and for generation", 0, 0},
     {ABOUT_COMPUTING + 320, {"--isa"}, CHOICE, AT(isa), "/ " EVALUATES " show compare verify", isa_words, NULL,
      "use kernels of at most this level; the last three are for Arm", 0, 0},

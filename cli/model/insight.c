@@ -16,12 +16,8 @@ enum { ENOUGH_PASSES = 16 };
 
 int insight_begin(struct insight *i, carat_engine_options *e, const struct options *o)
 {
-    int code = phases_read(&i->phases, o);
-
     i->o = o;
-    if (code == DONE)
-        phases_apply(&i->phases, e);
-    return code;
+    return phases_engine(&i->phases, e, o);
 }
 
 int insight_costs(struct insight *i, const carat_model *model, carat_engine_options *e)

@@ -22,8 +22,8 @@ struct insight {
     json_t *plan;        /* --explain-plan with --json; else NULL */
 };
 
-/* Settings for the engine that is created next, before its context is chosen; *e points into i. An exit
- * code. */
+/* Options and settings of the engine that is created next, before its context is chosen; *e points into i. An
+ * exit code. */
 int insight_begin(struct insight *i, carat_engine_options *e, const struct options *o);
 /* And what its passes cost in an earlier run, behind all settings. An exit code. */
 int insight_costs(struct insight *i, const carat_model *model, carat_engine_options *e);

@@ -189,11 +189,12 @@ static int default_threads(void)
     return carat_get_host(&host, NULL) == CARAT_OK ? host.threads : 0;
 }
 
-void phases_apply(const struct phases *p, carat_engine_options *e)
+void phases_options(const struct phases *p, carat_engine_options *e)
 {
     const struct phase_settings *prefill = &p->file[PREFILL_PHASE], *decode = &p->file[DECODE_PHASE];
     const struct options *o = p->o;
 
+    engine_options(e, o);
     e->threads = o->engine->threads_batch ? o->engine->threads_batch
                  : o->engine->threads     ? o->engine->threads
                                           : prefill->threads;
@@ -208,6 +209,14 @@ void phases_apply(const struct phases *p, carat_engine_options *e)
         e->isa = *prefill->isa ? prefill->isa : NULL;
         e->decode_isa = *decode->isa ? decode->isa : NULL;
     }
+}
+
+int phases_engine(struct phases *p, carat_engine_options *e, const struct options *o)
+{
+    int code = phases_read(p, o);
+
+    phases_options(p, e);
+    return code;
 }
 
 const char *phases_origin(const struct phases *p, const char *key)

@@ -20,8 +20,11 @@ struct phases {
 
 /* Reads the file, unless there is none or --no-profile. An exit code. */
 int phases_read(struct phases *p, const struct options *o);
-/* Puts what the file says where no option says otherwise. The engine keeps no pointer into p. */
-void phases_apply(const struct phases *p, carat_engine_options *e);
+/* What options say of an engine, and where they say nothing the file that was read. *e points into p, the
+ * engine does not. */
+void phases_options(const struct phases *p, carat_engine_options *e);
+/* Both. An exit code. */
+int phases_engine(struct phases *p, carat_engine_options *e, const struct options *o);
 /* The origin of the setting that carat_explain calls `key`; NULL: it is not a setting. */
 const char *phases_origin(const struct phases *p, const char *key);
 

@@ -97,7 +97,9 @@ const struct verb verbs[] = {
      .min_args = 1, .max_args = 1, .words = "timeline|lm-head", .opens = true,
      .details = "Evaluates random ids after one warm-up run; tokenising and sampling are not timed. "
                 "The bytes read and the operations computed are compared with the most that this "
-                "machine can do, which is measured in the same run.\n"
+                "machine can do, which is measured in the same run. A file carat.json beside the "
+                "weights is not read: it may differ between prompts and generation, and a result "
+                "names one number of threads, one chunk and one level, those of the options.\n"
                 "The first table is llama-bench's. In the second, \"first token\" is a prompt and one "
                 "draw, and ms/token are single steps of generation; after the median stands the "
                 "spread of the runs in per cent. Notes say what else the machine did meanwhile.\n"

@@ -11,6 +11,7 @@
 #include "io/json_lines.h"
 #include "model/engine.h"
 #include "model/model.h"
+#include "model/phases.h"
 #include "prompt/prompt.h"
 #include "quality/score_options.h"
 #include "term/clock.h"
@@ -170,12 +171,12 @@ static int begin_eval(struct eval *e)
 {
     carat_engine_options options;
     carat_session_options watched;
+    struct phases phases;
     carat_error err;
     int code = choose_context(e);
 
-    if (code != DONE)
+    if (code != DONE || (code = phases_engine(&phases, &options, e->o)) != DONE)
         return code;
-    engine_options(&options, e->o);
     options.context = e->context;
     options.sessions = 2;
     if ((code = fit_engine(&options, e->model, e->o)) != DONE ||

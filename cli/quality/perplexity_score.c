@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "model/engine.h"
+#include "model/phases.h"
 #include "quality/perplexity.h"
 #include "term/clock.h"
 #include "term/exit.h"
@@ -40,11 +41,13 @@ int perplexity_begin(struct perplexity *p, int context, int longest)
 {
     carat_engine_options options;
     carat_session_options watched;
+    struct phases phases;
     carat_error err;
+    int code = phases_engine(&phases, &options, p->o);
 
-    engine_options(&options, p->o);
     options.context = context;
-    int code = fit_engine(&options, p->model, p->o);
+    if (code == DONE)
+        code = fit_engine(&options, p->model, p->o);
     if (code == DONE)
         code = create_engine(&p->engine, p->model, &options);
     if (code != DONE)

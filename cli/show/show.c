@@ -5,6 +5,7 @@
 
 #include "model/engine.h"
 #include "model/model.h"
+#include "model/phases.h"
 #include "model/sampling.h"
 #include "model/stored.h"
 #include "show/show_memory.h"
@@ -205,10 +206,12 @@ static int print_json(const struct subject *s)
 int verb_show(const struct options *o)
 {
     struct subject s = {.o = o, .info.size = sizeof s.info, .plan.size = sizeof s.plan};
+    struct phases phases;
     carat_error err;
     int code = open_model(&s.model, o, false);
 
-    engine_options(&s.engine, o);
+    if (code == DONE)
+        code = phases_engine(&phases, &s.engine, o);
     if (code == DONE)
         code = fit_engine(&s.engine, s.model, o);
     if (code == DONE && (carat_model_get_info(s.model, &s.info, &err) != CARAT_OK ||

@@ -9,6 +9,7 @@
 #include "io/input.h"
 #include "model/engine.h"
 #include "model/model.h"
+#include "model/phases.h"
 #include "prompt/prompt.h"
 #include "prompt/told.h"
 #include "steps/steps_options.h"
@@ -66,6 +67,7 @@ static int open_decoding(struct decoding *d)
 {
     const struct options *o = d->o;
     carat_engine_options options;
+    struct phases phases;
     carat_error err;
     double start = seconds();
     int code = sampling_check(o);
@@ -78,8 +80,8 @@ static int open_decoding(struct decoding *d)
         return fail_status(&err);
     if ((code = settle_sampling(d)) != DONE)
         return code;
-    engine_options(&options, o);
-    if ((code = check_ids(d, options.context)) != DONE)
+    if ((code = phases_engine(&phases, &options, o)) != DONE ||
+        (code = check_ids(d, options.context)) != DONE)
         return code;
     if (!options.context)
         options.context = d->ids.n + d->n_steps;

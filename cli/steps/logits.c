@@ -9,6 +9,7 @@
 #include "io/npy.h"
 #include "model/engine.h"
 #include "model/model.h"
+#include "model/phases.h"
 #include "prompt/prompt.h"
 #include "steps/logits_tap.h"
 #include "steps/steps_options.h"
@@ -160,17 +161,16 @@ static int every_row(struct job *j)
 static int evaluate(struct job *j)
 {
     carat_engine_options options;
+    struct phases phases;
+    int code = phases_engine(&phases, &options, j->o);
 
-    engine_options(&options, j->o);
     options.context = j->ids.n;
     if (j->o->engine->naive)
         options.chunk = j->ids.n;
     if (j->o->steps->tap || (j->o->steps->all && !j->o->engine->naive))
         options.logits_rows = SLICE;
-    int code = fit_engine(&options, j->model, j->o);
-    if (code != DONE)
-        return code;
-    if ((code = create_engine(&j->engine, j->model, &options)) != DONE)
+    if (code != DONE || (code = fit_engine(&options, j->model, j->o)) != DONE ||
+        (code = create_engine(&j->engine, j->model, &options)) != DONE)
         return code;
     progress_begin(&j->bar, "evaluating", "tok");
     if (j->o->steps->tap) {

@@ -68,9 +68,16 @@ int fail_status(const carat_error *err)
     return fail(FAILED, "%s", err->message);
 }
 
-void engine_options(carat_engine_options *e, const struct options *o)
+int phases_read(struct phases *p, const struct options *o)
+{
+    p->o = o;
+    return DONE;
+}
+
+void phases_options(const struct phases *p, carat_engine_options *e)
 {
     static carat_head_options head; /* one place, as the command has it */
+    const struct options *o = p->o;
     carat_engine_options_default(e);
     e->exact = o->engine->exact;
     if (!o->head->lm_tile)
@@ -163,6 +170,7 @@ static void both_plans_must_fit(void **state)
     c.side[REF].model = c.side[TEST].model;
     for (int i = 0; i < SIDES; i++) {
         c.side[i].o = none;
+        c.side[i].phases.o = &c.side[i].o;
         c.side[i].path = i == REF ? "first" : "second";
         c.side[i].info.size = sizeof c.side[i].info;
         assert_int_equal(carat_model_get_info(c.side[i].model, &c.side[i].info, &err), CARAT_OK);

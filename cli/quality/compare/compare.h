@@ -7,6 +7,7 @@
 #define COMPARE_H
 
 #include "carat_quality.h"
+#include "model/phases.h"
 #include "options/options.h"
 #include "quality/compare/summary.h"
 #include "term/progress.h"
@@ -20,8 +21,9 @@ struct side {
     char mode[256];   /* the words of it that can change a number, as --ref and --test take them */
     char word[8][64]; /* what options point to */
     int n_words;
-    carat_model *model; /* of the reference's logits: that of the test */
-    bool borrowed;      /* the other side closes the model */
+    struct phases phases; /* carat.json beside its model */
+    carat_model *model;   /* of the reference's logits: that of the test */
+    bool borrowed;        /* the other side closes the model */
     carat_model_info info;
     char content[33];
     carat_engine *engine; /* NULL: recorded */

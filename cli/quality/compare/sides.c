@@ -115,6 +115,8 @@ int sides_open(struct compare *c)
         ref->model = test->model;
     else if (code == DONE)
         code = open_packed(&ref->model, &ref->o);
+    for (int i = 0; i < SIDES && code == DONE; i++)
+        code = phases_read(&c->side[i].phases, &c->side[i].o);
     for (int i = SIDES - 1; i >= 0 && code == DONE; i--)
         code = look_at_model(&c->side[i]);
     if (code == DONE && ref->borrowed)
@@ -129,7 +131,7 @@ static carat_engine_options side_options(const struct side *s, int sessions, int
 {
     carat_engine_options e;
 
-    engine_options(&e, &s->o);
+    phases_options(&s->phases, &e);
     e.sessions = sessions;
     e.context = context;
     return e;
