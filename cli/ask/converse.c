@@ -23,32 +23,30 @@
 /* Their number is the library's to limit; a message about it should not come after a long load. */
 static int read_stop_ids(struct converse *c)
 {
-    int code = read_ids(c->o->told->stop_ids, "--stop-ids", &c->stop_ids);
-
-    if (code == DONE && c->stop_ids.n > CARAT_MOST_STOP_IDS)
-        code = fail(USAGE, "--stop-ids has %d ids, at most %d are taken", c->stop_ids.n, CARAT_MOST_STOP_IDS);
-    return code;
+    TRY(read_ids(c->o->told->stop_ids, "--stop-ids", &c->stop_ids));
+    if (c->stop_ids.n > CARAT_MOST_STOP_IDS)
+        return fail(USAGE, "--stop-ids has %d ids, at most %d are taken", c->stop_ids.n, CARAT_MOST_STOP_IDS);
+    return DONE;
 }
 
 int converse_open(struct converse *c, const struct options *o)
 {
     carat_error err;
     double start = seconds();
-    int code;
 
     c->o = o;
     c->info.size = sizeof c->info;
     c->calls.start = -1;
-    if (o->told->stop_ids && *o->told->stop_ids && (code = read_stop_ids(c)) != DONE)
-        return code;
-    if ((code = told_check(o)) != DONE || (code = check_lookup(o)) != DONE ||
-        (code = sampling_check(o)) != DONE || (code = open_packed(&c->model, o)) != DONE)
-        return code;
+    if (o->told->stop_ids && *o->told->stop_ids)
+        TRY(read_stop_ids(c));
+    TRY(told_check(o));
+    TRY(check_lookup(o));
+    TRY(sampling_check(o));
+    TRY(open_packed(&c->model, o));
     c->load_s = seconds() - start;
     if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK)
         return fail_status(&err);
-    if ((code = told_open(&c->told, o, c->model, c->info.n_vocab)) != DONE)
-        return code;
+    TRY(told_open(&c->told, o, c->model, c->info.n_vocab));
     return check_spares_model(o, c->model);
 }
 
@@ -74,10 +72,8 @@ static int64_t random_seed(void)
 int converse_sampling(struct converse *c)
 {
     const struct options *o = c->o;
-    int code = sampling_take(&c->how, c->model, o);
 
-    if (code != DONE)
-        return code;
+    TRY(sampling_take(&c->how, c->model, o));
     c->sampling = c->how.s;
     c->seed_is_random = o->draw->seed < 0;
     c->sampling.seed = (uint64_t)(c->seed_is_random ? random_seed() : o->draw->seed);
@@ -115,22 +111,18 @@ int converse_start(struct converse *c, const char *tools)
     carat_session_options session;
     carat_session_options_default(&session);
     carat_error err;
-    int code;
 
-    if ((code = converse_sampling(c)) != DONE)
-        return code;
+    TRY(converse_sampling(c));
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
-    if ((code = insight_begin(&c->insight, &engine, c->o)) != DONE ||
-        (code = fit_engine(&engine, c->model, c->o)) != DONE ||
-        (code = insight_costs(&c->insight, c->model, &engine)) != DONE)
-        return code;
+    TRY(insight_begin(&c->insight, &engine, c->o));
+    TRY(fit_engine(&engine, c->model, c->o));
+    TRY(insight_costs(&c->insight, c->model, &engine));
     session.watch = progress_update;
     session.user = &c->bar;
     session.sampling = &c->sampling;
-    if ((code = check_keep(c, &engine)) != DONE ||
-        (code = create_engine(&c->engine, c->model, &engine)) != DONE)
-        return code;
+    TRY(check_keep(c, &engine));
+    TRY(create_engine(&c->engine, c->model, &engine));
     if (carat_session_create(&c->session, c->engine, &session, &err) != CARAT_OK)
         return fail_status(&err);
     log_load(c);

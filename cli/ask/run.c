@@ -140,12 +140,12 @@ static int answer(struct run *r)
 {
     struct converse *c = &r->with;
     const struct options *o = c->o;
-    int code;
+    int code = DONE;
 
     c->prints = !o->json;
     c->holds_calls = !o->answer->raw_calls && (o->json || o->prompt->tools);
-    if ((code = converse_start(c, r->talk.tools)) != DONE || (code = converse_prompt(c, &r->prompt)) != DONE)
-        return code;
+    TRY(converse_start(c, r->talk.tools));
+    TRY(converse_prompt(c, &r->prompt));
     if (!c->stop) {
         keep(r, false);
         code = converse_answer(c);

@@ -111,9 +111,8 @@ static int print_text(const char *text, size_t n, bool json)
 
 static int tokenize_text(struct converter *c, const char *text, size_t n, bool json)
 {
-    int code = encode(c, text, n);
-
-    return code == DONE ? print_ids(c, json) : code;
+    TRY(encode(c, text, n));
+    return print_ids(c, json);
 }
 
 static int detokenize_held(struct converter *c, bool json)
@@ -140,11 +139,9 @@ static int tokenize_object(struct converter *c, const json_t *object, const char
 
 static int detokenize_object(struct converter *c, const json_t *object, const char *where)
 {
-    int code;
-
     c->ids.n = 0;
-    code = ids_of_json(object, where, &c->ids);
-    return code == DONE ? detokenize_held(c, true) : code;
+    TRY(ids_of_json(object, where, &c->ids));
+    return detokenize_held(c, true);
 }
 
 typedef int (*object_converter)(struct converter *c, const json_t *object, const char *where);

@@ -61,11 +61,9 @@ static int check_drafting(const struct options *o)
                                         {"--lookup off", strcmp(o->lookup->lookup, "off") == 0},
                                         {"--draft-max 0", o->lookup->draft_max == 0},
                                         {NULL, false}};
-    int code = bench_check_alone(o, own, "bench", "--draft-right times generations and takes no",
-                                 "--draft-right gives");
 
-    if (code != DONE)
-        return code;
+    TRY(bench_check_alone(o, own, "bench", "--draft-right times generations and takes no",
+                          "--draft-right gives"));
     return check_lookup(o);
 }
 
@@ -87,14 +85,11 @@ static int one_number(const struct options *o, const char *option, const char *c
 static int read_numbers(struct drafting *d)
 {
     const struct options *o = d->o;
-    int code = one_number(o, "-p", &o->bench->n_prompt, 2, 1 << 20, DRAFT_PROMPT, &d->n_prompt);
 
-    if (code == DONE)
-        code = one_number(o, "-n", &o->bench->n_gen, 2, 1 << 20, DRAFT_ANSWER, &d->n_answer);
-    if (code == DONE)
-        code = one_number(o, "-npl", &o->bench->n_parallel, 1, BENCH_PARALLEL, o->bench->n_parallel,
-                          &d->parallel);
-    return code;
+    TRY(one_number(o, "-p", &o->bench->n_prompt, 2, 1 << 20, DRAFT_PROMPT, &d->n_prompt));
+    TRY(one_number(o, "-n", &o->bench->n_gen, 2, 1 << 20, DRAFT_ANSWER, &d->n_answer));
+    return one_number(o, "-npl", &o->bench->n_parallel, 1, BENCH_PARALLEL, o->bench->n_parallel,
+                      &d->parallel);
 }
 
 /* ---- the engine ---- */
@@ -107,18 +102,6 @@ static int fill_stream(struct stream *s, struct drafting *d, uint64_t seed)
         return fail_memory();
     bench_fill_ids(s->ids, d->n_prompt, &d->info, seed);
     return DONE;
-}
-
-static int open_stream(struct stream *s, struct drafting *d)
-{
-    carat_session_options options;
-    carat_error err;
-
-    carat_session_options_default(&options);
-    options.watch = progress_update;
-    options.user = &d->bar;
-    return carat_session_create(&s->session, d->engine, &options, &err) == CARAT_OK ? DONE
-                                                                                    : fail_status(&err);
 }
 
 static int open_drafting(struct drafting *d)
@@ -156,7 +139,7 @@ static int open_drafting(struct drafting *d)
             return fail_memory();
     for (int i = 0; i < d->parallel && code == DONE; i++)
         if ((code = fill_stream(&d->stream[i], d, (uint64_t)i + 1)) == DONE)
-            code = open_stream(&d->stream[i], d);
+            code = create_session(&d->stream[i].session, d->engine, progress_update, &d->bar);
     return code;
 }
 

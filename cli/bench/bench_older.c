@@ -52,10 +52,8 @@ int older_read(const char *option, json_t **list)
     json_error_t why;
     char *text;
     size_t n;
-    int code = read_input(option, &text, &n);
 
-    if (code != DONE)
-        return code;
+    TRY(read_input(option, &text, &n));
     if (n > MOST_BYTES || !few_values(text, n)) {
         free(text);
         return fail_as(USAGE, CARAT_E_FORMAT,

@@ -112,10 +112,8 @@ int bench_open(struct bench *b)
     carat_engine_options options;
     double start = seconds();
     carat_error err;
-    int code = open_packed(&b->model, b->o);
 
-    if (code != DONE)
-        return code;
+    TRY(open_packed(&b->model, b->o));
     b->open_seconds = seconds() - start;
     if (carat_get_host(&b->host, &err) != CARAT_OK ||
         carat_model_get_info(b->model, &b->info, &err) != CARAT_OK ||
@@ -123,8 +121,7 @@ int bench_open(struct bench *b)
         return fail_status(&err);
     for (int i = 0; i < b->n_setting; i++) {
         struct setting *s = &b->setting[i];
-        if ((code = set_options(b, s, &options)) != DONE)
-            return code;
+        TRY(set_options(b, s, &options));
         if (carat_plan_engine(b->model, &options, &s->plan, &err) != CARAT_OK)
             return fail_status(&err);
     }
@@ -139,15 +136,11 @@ int bench_begin(struct bench *b, struct setting *s)
 {
     carat_engine_options options;
     double begun;
-    int code = s->limits.read > 0 ? DONE : measure_apart(b, s);
 
-    if (code == DONE)
-        code = set_options(b, s, &options);
-    if (code != DONE)
-        return code;
+    TRY(s->limits.read > 0 ? DONE : measure_apart(b, s));
+    TRY(set_options(b, s, &options));
     begun = seconds();
-    if ((code = create_engine(&b->engine, b->model, &options)) != DONE)
-        return code;
+    TRY(create_engine(&b->engine, b->model, &options));
     s->engine_seconds = seconds() - begun;
     if (s == b->setting)
         b->start_seconds = b->open_seconds + s->engine_seconds;
@@ -175,17 +168,13 @@ int bench_end(struct bench *b, struct setting *s)
 /* Fresh sessions that hold `depth` tokens. */
 static int open_sessions(struct bench *b, const struct test *t)
 {
-    carat_session_options options;
-    carat_session_options_default(&options);
     carat_error err;
 
-    options.watch = progress_update;
-    options.user = &b->evaluating;
     close_sessions(b);
     for (int i = 0; i < t->parallel; i++) {
         progress_begin(&b->evaluating, "depth", "tok");
-        if (carat_session_create(&b->session[i], b->engine, &options, &err) != CARAT_OK ||
-            (t->depth > 0 && carat_sync(b->session[i], b->ids, t->depth, NULL, &err) != CARAT_OK))
+        TRY(create_session(&b->session[i], b->engine, progress_update, &b->evaluating));
+        if (t->depth > 0 && carat_sync(b->session[i], b->ids, t->depth, NULL, &err) != CARAT_OK)
             return fail_status(&err);
     }
     return DONE;
@@ -230,21 +219,17 @@ static int run_once(struct bench *b, struct test *t, int i, carat_profile *profi
 {
     double first, start, before, now;
     carat_error err;
-    int code;
 
-    if ((code = open_sessions(b, t)) != DONE)
-        return code;
+    TRY(open_sessions(b, t));
     if (profile)
         carat_profile_begin(b->engine);
-    if ((code = run_prompt(b, t, spent, &first)) != DONE)
-        return code;
+    TRY(run_prompt(b, t, spent, &first));
     progress_end(&b->evaluating);
     progress_begin(&b->bar, "tg", "tok");
     b->bar.scale = t->parallel;
     start = before = seconds();
     for (int k = 0; k < t->n_gen; k++, before = now) {
-        if ((code = step(b, t, t->depth + t->n_prompt + k)) != DONE)
-            return code;
+        TRY(step(b, t, t->depth + t->n_prompt + k));
         now = seconds();
         if (i >= 0)
             t->step[(size_t)i * (size_t)t->n_gen + (size_t)k] = now - before;

@@ -89,32 +89,17 @@ static int depth_of(const char *text, int *depth)
 static int plan_chat(struct chat *c, carat_engine_options *options)
 {
     carat_error err;
-    int code = choose_snapshots(options, c->model);
 
-    if (code != DONE)
-        return code;
+    TRY(choose_snapshots(options, c->model));
     return carat_plan_engine(c->model, options, &c->plan, &err) == CARAT_OK ? DONE : fail_status(&err);
-}
-
-static int open_session(struct chat *c, carat_session **session)
-{
-    carat_session_options options;
-    carat_error err;
-
-    carat_session_options_default(&options);
-    options.watch = progress_update;
-    options.user = &c->bar;
-    return carat_session_create(session, c->engine, &options, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
 static int open_chat(struct chat *c)
 {
     carat_engine_options options;
     carat_error err;
-    int code = open_packed(&c->model, c->o);
 
-    if (code != DONE)
-        return code;
+    TRY(open_packed(&c->model, c->o));
     if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK ||
         carat_get_host(&c->host, &err) != CARAT_OK)
         return fail_status(&err);
@@ -137,9 +122,9 @@ static int open_chat(struct chat *c)
         if (!c->sample[i] || !c->ids)
             return fail_memory();
     bench_fill_ids(c->ids, c->depth + c->answer + TURN, &c->info, 1);
-    if ((code = plan_chat(c, &options)) == DONE)
-        code = create_engine(&c->engine, c->model, &options);
-    return code == DONE ? open_session(c, &c->session) : code;
+    TRY(plan_chat(c, &options));
+    TRY(create_engine(&c->engine, c->model, &options));
+    return create_session(&c->session, c->engine, progress_update, &c->bar);
 }
 
 static int open_file(struct chat *c)
@@ -225,7 +210,7 @@ static int time_load(struct chat *c, double *sample)
 {
     carat_session *s = NULL;
     carat_error err;
-    int code = open_session(c, &s);
+    int code = create_session(&s, c->engine, progress_update, &c->bar);
 
     if (code == DONE) {
         double begun = seconds();
@@ -260,7 +245,7 @@ static int time_calls(struct chat *c, int i)
 static int time_fresh(struct chat *c, int i, enum figure figure, int n)
 {
     carat_session *s = NULL;
-    int code = open_session(c, &s);
+    int code = create_session(&s, c->engine, progress_update, &c->bar);
 
     if (code == DONE)
         code = go_to(c, s, n, true, &c->sample[figure][i], &c->evaluated[figure]);
@@ -272,14 +257,12 @@ static int time_chat(struct chat *c, int i)
 {
     const int all = c->depth + c->answer;
     double spent;
-    int code;
 
-    if ((code = go_on(c, all, &spent)) != DONE ||
-        (code = go_to(c, c->session, c->depth, true, &c->sample[AGAIN][i], &c->evaluated[AGAIN])) != DONE ||
-        (code = go_on(c, all, &spent)) != DONE ||
-        (code = go_to(c, c->session, all + TURN, true, &c->sample[NEXT][i], &c->evaluated[NEXT])) != DONE ||
-        (code = time_fresh(c, i, ONE, 1)) != DONE)
-        return code;
+    TRY(go_on(c, all, &spent));
+    TRY(go_to(c, c->session, c->depth, true, &c->sample[AGAIN][i], &c->evaluated[AGAIN]));
+    TRY(go_on(c, all, &spent));
+    TRY(go_to(c, c->session, all + TURN, true, &c->sample[NEXT][i], &c->evaluated[NEXT]));
+    TRY(time_fresh(c, i, ONE, 1));
     return time_fresh(c, i, FRESH, TURN);
 }
 

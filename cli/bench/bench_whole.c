@@ -88,8 +88,7 @@ static int open_whole(struct whole *w)
     options.context = w->prompt.n + w->most;
     options.threads = atoi(w->o->bench->thread_list); /* one number, as checked */
     options.chunk = atoi(w->o->bench->chunk_list);
-    if ((code = fit_engine(&options, w->model, w->o)) != DONE)
-        return code;
+    TRY(fit_engine(&options, w->model, w->o));
     if (carat_plan_engine(w->model, &options, &w->plan, &err) != CARAT_OK)
         return fail_status(&err);
     return create_engine(&w->engine, w->model, &options);
@@ -144,25 +143,18 @@ static int count_tokens(const struct whole *w, int *n)
 /* One generation; i: its place in speed, or -1 for a warm-up. */
 static int run_once(struct whole *w, int i)
 {
-    carat_session_options options;
-    carat_session_options_default(&options);
     carat_session *session = NULL;
-    carat_error err;
     double start = seconds(), spent;
-    int code, n;
+    int n;
 
-    options.watch = progress_update;
-    options.user = &w->bar;
-    if (carat_session_create(&session, w->engine, &options, &err) != CARAT_OK)
-        return fail_status(&err);
-    code = generate(w, session);
+    TRY(create_session(&session, w->engine, progress_update, &w->bar));
+    int code = generate(w, session);
     progress_end(&w->bar);
     spent = fmax(seconds() - start, 1e-9);
     carat_session_close(session);
     if (code != DONE || i < 0)
         return code;
-    if ((code = count_tokens(w, &n)) != DONE)
-        return code;
+    TRY(count_tokens(w, &n));
     w->speed[i] = n / spent;
     if (w->quiet)
         return DONE;

@@ -50,7 +50,6 @@ static int create_head(struct heads *h, struct head_seat *seat, struct head_row 
 {
     carat_engine_options options;
     carat_error err;
-    int code;
 
     engine_options(&options, h->o);
     options.context = h->n_ids + h->n_steps;
@@ -58,8 +57,7 @@ static int create_head(struct heads *h, struct head_seat *seat, struct head_row 
     options.chunk = atoi(h->o->bench->chunk_list);
     options.head = &row->options;
     options.progress = stop_quietly;
-    if ((code = fit_engine(&options, seat->model, h->o)) != DONE)
-        return code;
+    TRY(fit_engine(&options, seat->model, h->o));
     carat_status status = carat_plan_engine(seat->model, &options, &h->plan, &err);
     if (status == CARAT_OK)
         status = carat_engine_create(&seat->engine, seat->model, &options, &err);
@@ -148,11 +146,8 @@ static int begin_session(struct head_seat *seat, const carat_sampling *sampling)
 /* A session that holds all ids of the prompt but the last. */
 static int begin_run(const struct heads *h, struct head_seat *seat, const carat_sampling *sampling)
 {
-    int code = begin_session(seat, sampling);
-
-    return code == DONE ? evaluate_ids(seat->engine, seat->session, h->truth.ids, h->n_ids - 1,
-                                       h->o->bench->prefill_logits)
-                        : code;
+    TRY(begin_session(seat, sampling));
+    return evaluate_ids(seat->engine, seat->session, h->truth.ids, h->n_ids - 1, h->o->bench->prefill_logits);
 }
 
 static int take_step(const struct heads *h, const struct head_seat *seat, int i,

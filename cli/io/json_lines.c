@@ -14,11 +14,11 @@
 int json_lines_open(struct json_lines *l, const char *path)
 {
     *l = (struct json_lines){.name = input_name(path)};
-    int code = read_input(path, &l->text, &l->n);
 
-    if (code == DONE && l->n == 0)
-        code = fail(USAGE, "%s is empty, expected a JSON value in every line", l->name);
-    return code;
+    TRY(read_input(path, &l->text, &l->n));
+    if (l->n == 0)
+        return fail(USAGE, "%s is empty, expected a JSON value in every line", l->name);
+    return DONE;
 }
 
 bool json_lines_next(struct json_lines *l)

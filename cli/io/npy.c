@@ -24,10 +24,9 @@
 int npy_create(struct save *npy, const char *path, size_t rows, size_t cols)
 {
     char header[192], shape[64];
-    int code, n;
+    int n;
 
-    if ((code = save_open(npy, path)) != DONE)
-        return code;
+    TRY(save_open(npy, path));
     if (rows)
         snprintf(shape, sizeof shape, "(%zu, %zu)", rows, cols);
     else
@@ -43,10 +42,10 @@ int npy_create(struct save *npy, const char *path, size_t rows, size_t cols)
     memcpy(header, "\x93NUMPY\x01\x00", 8);
     header[8] = (char)((n - 10) & 0xff);
     header[9] = (char)((n - 10) >> 8);
-    if (fwrite(header, 1, (size_t)n, npy->file) != (size_t)n) {
-        code = save_failed(npy);
-        save_abandon(npy);
-    }
+    if (fwrite(header, 1, (size_t)n, npy->file) == (size_t)n)
+        return DONE;
+    int code = save_failed(npy);
+    save_abandon(npy);
     return code;
 }
 

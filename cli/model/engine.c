@@ -50,6 +50,17 @@ static int pass_over(void *user, int token, const float *logits)
     return 0;
 }
 
+int create_session(carat_session **session, carat_engine *engine, carat_progress watch, void *user)
+{
+    carat_session_options options;
+    carat_error err;
+
+    carat_session_options_default(&options);
+    options.watch = watch;
+    options.user = user;
+    return carat_session_create(session, engine, &options, &err) == CARAT_OK ? DONE : fail_status(&err);
+}
+
 int evaluate_ids(carat_engine *engine, carat_session *session, const int32_t *ids, int n, bool logits)
 {
     carat_row row = {.session = session,

@@ -23,6 +23,8 @@ struct engine_options {
 void engine_options(carat_engine_options *e, const struct options *o);
 /* An engine with a bar while it takes the weights. */
 int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options);
+/* A session whose work `watch` follows. An exit code, as above. */
+int create_session(carat_session **session, carat_engine *engine, carat_progress watch, void *user);
 /* Evaluates n ids without reading their logits, which are computed only on request. */
 int evaluate_ids(carat_engine *engine, carat_session *session, const int32_t *ids, int n, bool logits);
 /* Leaves context and KV type to --memory, where that was given with a size and they were not. An exit code.

@@ -80,13 +80,10 @@ static int open_with(carat_model **model, const struct options *o, bool tokenize
     struct progress bar;
     carat_error err;
     carat_status status;
-    int code;
 
-    if ((code = check_named_files(o)) != DONE)
-        return code;
-    if (strcmp(o->model, "tiny") != 0 && strcmp(o->model, "-") != 0 &&
-        (code = explain_missing(o->model)) != DONE)
-        return code;
+    TRY(check_named_files(o));
+    if (strcmp(o->model, "tiny") != 0 && strcmp(o->model, "-") != 0)
+        TRY(explain_missing(o->model));
     progress_begin(&bar, "loading", NULL);
     options.log = note_line;
     options.progress = progress_opening;

@@ -171,12 +171,11 @@ int sampling_check(const struct options *o)
 {
     carat_link links[CARAT_LINKS];
     carat_bias biases[CARAT_MOST_BIASES];
-    int n, code;
+    int n;
 
     if (o->draw->samplers && o->draw->sampling_seq)
         return fail(USAGE, "--samplers and --sampling-seq say the same: give one of them");
-    if ((code = read_links(o, links, &n)) != DONE)
-        return code;
+    TRY(read_links(o, links, &n));
     return read_biases(o, biases, &n);
 }
 
@@ -185,7 +184,6 @@ static int fill_sampling(struct sampling *to, const carat_model *model, const st
     carat_chain *c = &to->chain;
     carat_model_info info = {.size = sizeof info};
     carat_error err;
-    int code;
 
     carat_sampling_default(model, &to->s);
     if (o->draw->temp >= 0)
@@ -199,9 +197,8 @@ static int fill_sampling(struct sampling *to, const carat_model *model, const st
     if (!take_chain(c, o))
         return DONE;
     to->s.chain = c;
-    if ((code = read_links(o, to->links, &c->n_links)) != DONE ||
-        (code = read_biases(o, to->biases, &c->n_biases)) != DONE)
-        return code;
+    TRY(read_links(o, to->links, &c->n_links));
+    TRY(read_biases(o, to->biases, &c->n_biases));
     c->links = o->draw->samplers || o->draw->sampling_seq ? to->links : NULL;
     c->biases = to->biases;
     if (carat_model_get_info(model, &info, &err) != CARAT_OK)

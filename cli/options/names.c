@@ -196,12 +196,10 @@ static const char *own_name(void *user, int i)
 int explain_missing(const char *model)
 {
     const struct member *member;
-    int code;
 
     if (exists(model))
         return DONE;
-    if ((code = fail_address(model)) != DONE)
-        return code;
+    TRY(fail_address(model));
     if (is_file_name(model))
         return DONE;
     bool repository = is_repository(model);

@@ -92,10 +92,8 @@ static int append_stdin(const char *given, char **text, size_t *n)
 {
     size_t n_given = strlen(given), n_more = 0;
     char *more = NULL;
-    int code;
 
-    if ((code = read_input("-", &more, &n_more)) != DONE)
-        return code;
+    TRY(read_input("-", &more, &n_more));
     *text = malloc(n_given + 2 + n_more + 1);
     if (*text) {
         *n = (size_t)sprintf(*text, "%s%s", given, n_more && n_given ? "\n\n" : "");

@@ -77,10 +77,8 @@ static int check_stdin(struct options *o)
 
 int settle(struct options *o)
 {
-    int code;
-
-    if ((code = settle_cache_types(o)) != DONE || (code = settle_head(o)) != DONE ||
-        (code = check_stdin(o)) != DONE)
-        return code;
+    TRY(settle_cache_types(o));
+    TRY(settle_head(o));
+    TRY(check_stdin(o));
     return check_written(o);
 }

@@ -170,23 +170,15 @@ static int choose_context(struct eval *e)
 static int begin_eval(struct eval *e)
 {
     carat_engine_options options;
-    carat_session_options watched;
     struct phases phases;
-    carat_error err;
-    int code = choose_context(e);
 
-    if (code != DONE || (code = phases_engine(&phases, &options, e->o)) != DONE)
-        return code;
+    TRY(choose_context(e));
+    TRY(phases_engine(&phases, &options, e->o));
     options.context = e->context;
     options.sessions = 2;
-    if ((code = fit_engine(&options, e->model, e->o)) != DONE ||
-        (code = create_engine(&e->engine, e->model, &options)) != DONE)
-        return code;
-    carat_session_options_default(&watched);
-    watched.watch = watch_item;
-    watched.user = e;
-    if (carat_session_create(&e->session, e->engine, &watched, &err) != CARAT_OK)
-        return fail_status(&err);
+    TRY(fit_engine(&options, e->model, e->o));
+    TRY(create_engine(&e->engine, e->model, &options));
+    TRY(create_session(&e->session, e->engine, watch_item, e));
     e->subject = calloc((size_t)e->n, sizeof *e->subject);
     if (!e->subject)
         return fail_memory();

@@ -52,9 +52,7 @@ static int score_window(struct perplexity *p, int number, int32_t *ids)
     memcpy(ids, p->ids.ids + w.begin, (size_t)n * sizeof *ids);
     if (p->info.bos >= 0)
         ids[0] = p->info.bos;
-    int code = perplexity_score(p, ids, w.first - w.begin, n, "window", number + 1, &l);
-    if (code != DONE)
-        return code;
+    TRY(perplexity_score(p, ids, w.first - w.begin, n, "window", number + 1, &l));
     losses_add(&p->all, &l);
     p->windows++;
     return perplexity_print_window(p, number + 1, w.first, &l);
@@ -114,15 +112,14 @@ static int read_text_ids(struct perplexity *p)
 
 static int perplexity_of_text(struct perplexity *p)
 {
-    int windows = 0, code;
-    int32_t *ids = NULL;
+    int windows = 0;
 
     p->context = p->o->engine->context;
-    if ((code = read_text_ids(p)) != DONE || (code = cut_windows(p, &windows)) != DONE)
-        return code;
-    if ((code = perplexity_begin(p, p->context, p->context)) == DONE &&
-        !(ids = calloc((size_t)p->context, sizeof *ids)))
-        code = fail_memory();
+    TRY(read_text_ids(p));
+    TRY(cut_windows(p, &windows));
+    TRY(perplexity_begin(p, p->context, p->context));
+    int32_t *ids = calloc((size_t)p->context, sizeof *ids);
+    int code = ids ? DONE : fail_memory();
     for (int i = 0; i < windows && code == DONE; i++) {
         p->before = (size_t)i * (size_t)p->context;
         code = score_window(p, i, ids);

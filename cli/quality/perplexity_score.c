@@ -40,23 +40,13 @@ static int watch_scoring(void *user, size_t done, size_t total)
 int perplexity_begin(struct perplexity *p, int context, int longest)
 {
     carat_engine_options options;
-    carat_session_options watched;
     struct phases phases;
-    carat_error err;
-    int code = phases_engine(&phases, &options, p->o);
 
+    TRY(phases_engine(&phases, &options, p->o));
     options.context = context;
-    if (code == DONE)
-        code = fit_engine(&options, p->model, p->o);
-    if (code == DONE)
-        code = create_engine(&p->engine, p->model, &options);
-    if (code != DONE)
-        return code;
-    carat_session_options_default(&watched);
-    watched.watch = watch_scoring;
-    watched.user = p;
-    if (carat_session_create(&p->session, p->engine, &watched, &err) != CARAT_OK)
-        return fail_status(&err);
+    TRY(fit_engine(&options, p->model, p->o));
+    TRY(create_engine(&p->engine, p->model, &options));
+    TRY(create_session(&p->session, p->engine, watch_scoring, p));
     p->logprob = calloc((size_t)longest, sizeof *p->logprob);
     if (!p->logprob)
         return fail_memory();

@@ -85,13 +85,12 @@ static int render_first(struct talks *t, const json_t *messages, size_t n, const
 static int add_turn(struct talks *t, const json_t *messages, size_t i, const char *tools)
 {
     carat_tokens before = {0};
-    int code = grow((void **)&t->turn, t->n_turns, &t->turns_room, sizeof *t->turn) ? DONE : fail_memory();
 
-    if (code != DONE)
-        return code;
+    if (!grow((void **)&t->turn, t->n_turns, &t->turns_room, sizeof *t->turn))
+        return fail_memory();
     struct turn *turn = &t->turn[t->n_turns++];
     turn->talk = t->n_talks;
-    code = render_first(t, messages, i, tools, true, &before);
+    int code = render_first(t, messages, i, tools, true, &before);
     if (code == DONE)
         code = render_first(t, messages, i + 1, tools, false, &turn->ids);
     while (turn->from < before.n && turn->from < turn->ids.n &&
@@ -167,7 +166,7 @@ static int score_talk(struct talks *t, const struct talk_of *talk)
     const struct turn *turn = &t->turn[talk->first];
     struct perplexity *p = t->p;
     struct losses l = {0};
-    int longest = 0, code = DONE;
+    int longest = 0;
 
     for (int i = 0; i < talk->turns; i++)
         longest = turn[i].ids.n > longest ? turn[i].ids.n : longest;
@@ -178,10 +177,8 @@ static int score_talk(struct talks *t, const struct talk_of *talk)
         }
         return perplexity_print_talk(p, talk->line, talk->id, talk->turns, longest, NULL);
     }
-    for (int i = 0; i < talk->turns && code == DONE; i++)
-        code = perplexity_score(p, turn[i].ids.ids, turn[i].from, turn[i].ids.n, "line", talk->line, &l);
-    if (code != DONE)
-        return code;
+    for (int i = 0; i < talk->turns; i++)
+        TRY(perplexity_score(p, turn[i].ids.ids, turn[i].from, turn[i].ids.n, "line", talk->line, &l));
     p->windows++;
     losses_add(&p->all, &l);
     return perplexity_print_talk(p, talk->line, talk->id, talk->turns, longest, &l);

@@ -8,10 +8,8 @@
 int decode_check(const struct decoding *d)
 {
     const size_t n = (size_t)d->n_steps;
-    int code = check_audits(&d->head);
 
-    if (code != DONE)
-        return code;
+    TRY(check_audits(&d->head));
     for (size_t i = n; i < n * (size_t)d->n_rounds; i++) {
         if (d->steps[i].id == d->steps[i % n].id)
             continue;

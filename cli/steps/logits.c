@@ -100,17 +100,9 @@ static int emit(struct job *j, int position, const float *row)
 
 static int new_session(struct job *j, carat_progress watch)
 {
-    carat_session_options options;
-    carat_session_options_default(&options);
-    carat_error err;
-
     carat_session_close(j->session);
     j->session = NULL;
-    options.watch = watch;
-    options.user = &j->bar;
-    if (carat_session_create(&j->session, j->engine, &options, &err) != CARAT_OK)
-        return fail_status(&err);
-    return DONE;
+    return create_session(&j->session, j->engine, watch, &j->bar);
 }
 
 /* The logits after the first n ids, evaluated by a session that holds nothing. */
@@ -162,22 +154,19 @@ static int evaluate(struct job *j)
 {
     carat_engine_options options;
     struct phases phases;
-    int code = phases_engine(&phases, &options, j->o);
 
+    TRY(phases_engine(&phases, &options, j->o));
     options.context = j->ids.n;
     if (j->o->engine->naive)
         options.chunk = j->ids.n;
     if (j->o->steps->tap || (j->o->steps->all && !j->o->engine->naive))
         options.logits_rows = SLICE;
-    if (code != DONE || (code = fit_engine(&options, j->model, j->o)) != DONE ||
-        (code = create_engine(&j->engine, j->model, &options)) != DONE)
-        return code;
+    TRY(fit_engine(&options, j->model, j->o));
+    TRY(create_engine(&j->engine, j->model, &options));
     progress_begin(&j->bar, "evaluating", "tok");
     if (j->o->steps->tap) {
-        code = new_session(j, progress_update);
-        return code == DONE
-                   ? write_tap(j->o->steps->tap, j->o->steps->out, j->engine, j->session, &j->ids, &j->npy)
-                   : code;
+        TRY(new_session(j, progress_update));
+        return write_tap(j->o->steps->tap, j->o->steps->out, j->engine, j->session, &j->ids, &j->npy);
     }
     if (!j->o->steps->all)
         return from_nothing(j, j->ids.n, progress_update);
@@ -188,18 +177,13 @@ static int prepare(struct job *j)
 {
     const struct options *o = j->o;
     carat_error err;
-    int code = read_prompt_files(&j->talk, o, &j->ids);
 
-    if (code == DONE)
-        code = open_packed(&j->model, o);
-    if (code == DONE && carat_model_get_info(j->model, &j->info, &err) != CARAT_OK)
-        code = fail_status(&err);
-    if (code == DONE)
-        code = make_prompt(j->model, &j->info, &j->talk, &j->ids);
-    if (code == DONE)
-        code = check_prompt_ids(&j->ids, &j->info);
-    if (code != DONE)
-        return code;
+    TRY(read_prompt_files(&j->talk, o, &j->ids));
+    TRY(open_packed(&j->model, o));
+    if (carat_model_get_info(j->model, &j->info, &err) != CARAT_OK)
+        return fail_status(&err);
+    TRY(make_prompt(j->model, &j->info, &j->talk, &j->ids));
+    TRY(check_prompt_ids(&j->ids, &j->info));
     j->top = o->steps->top ? o->steps->top : o->steps->out && !o->json ? 0 : DEFAULT_TOP;
     j->best = calloc((size_t)j->top + 1, sizeof *j->best);
     j->rows = o->json ? json_array() : NULL;

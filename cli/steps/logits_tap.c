@@ -88,12 +88,10 @@ int write_tap(const char *name, const char *path, carat_engine *engine, carat_se
                      .deliver = drop_logits,
                      .user = &t};
     carat_error err;
-    int code = find_tap(&t, engine);
+    int code = DONE;
 
-    if (code == DONE)
-        code = npy_create(npy, path, (size_t)ids->n, (size_t)t.width);
-    if (code != DONE)
-        return code;
+    TRY(find_tap(&t, engine));
+    TRY(npy_create(npy, path, (size_t)ids->n, (size_t)t.width));
     if (carat_tap_begin(engine, hear, &t, &err) != CARAT_OK ||
         carat_step(engine, &row, sizeof row, 1, &err) != CARAT_OK)
         code = t.code != DONE ? t.code : fail_status(&err);

@@ -15,4 +15,12 @@ enum {
     PIPE_CLOSED = 141,
 };
 
+/* A step of several: ends the caller with its exit code unless that is DONE. */
+#define TRY(step)                                                                                            \
+    do {                                                                                                     \
+        const int try_ = (step);                                                                             \
+        if (try_ != DONE)                                                                                    \
+            return try_;                                                                                     \
+    } while (0)
+
 #endif

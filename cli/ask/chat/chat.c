@@ -197,15 +197,13 @@ static int take_snapshots(struct chat *c)
 
 static int chat_start(struct chat *c, const struct conversation *files)
 {
-    int code;
-
     c->tools = files->tools;
-    if ((code = talk_open(&c->talk)) != DONE || (code = talk_set_system(&c->talk, files->system)) != DONE ||
-        (code = take_snapshots(c)) != DONE)
-        return code;
+    TRY(talk_open(&c->talk));
+    TRY(talk_set_system(&c->talk, files->system));
+    TRY(take_snapshots(c));
     c->with->prints = true;
     c->with->holds_calls = c->tools != NULL;
-    code = converse_start(c->with, c->tools);
+    int code = converse_start(c->with, c->tools);
     struct draw_options *draw = options_group(&c->o, GROUP_OF_draw);
     draw->seed = (int64_t)c->with->sampling.seed; /* it stays, whatever else is set */
     return code;
@@ -253,11 +251,9 @@ int chat_begin(struct converse *with)
     const struct options *o = with->o;
     struct chat c = {.with = with, .by_hand = isatty(STDIN_FILENO)};
     struct conversation files = {0};
-    int code = options_copy(&c.o, o);
 
-    if (code != DONE)
-        return code;
-    code = check_chat(&c);
+    TRY(options_copy(&c.o, o));
+    int code = check_chat(&c);
     if (code == DONE)
         code = conversation_read(&files, o);
     with->o = &c.o;

@@ -86,10 +86,7 @@ static int waiting_failed(void)
 /* Keeps a line until those before it are there. */
 static int waiting_add(struct dataset_run *r, json_int_t place, const char *line, size_t n)
 {
-    int code = r->early ? DONE : spill_file(&r->early);
-
-    if (code != DONE)
-        return code;
+    TRY(r->early ? DONE : spill_file(&r->early));
     if (!waiting_grow(r, place))
         return fail_memory();
     if (fseeko(r->early, 0, SEEK_END) != 0)
@@ -123,12 +120,10 @@ static int waiting_flush(struct dataset_run *r)
 
 static int add_line(struct dataset_run *r, json_int_t place, const char *line, size_t n)
 {
-    int code;
-
     if (place != r->results.lines)
         return waiting_add(r, place, line, n);
-    code = results_add(&r->results, line, n);
-    return code == DONE ? waiting_flush(r) : code;
+    TRY(results_add(&r->results, line, n));
+    return waiting_flush(r);
 }
 
 static int add_prompt(struct dataset_run *r, const struct flight *f)
