@@ -171,9 +171,10 @@ static void test_exp(void **unused)
     assert_true(ct_exp(0.0f) == 1.0f && ct_exp(-0.0f) == 1.0f);
 }
 
-/* NUMERICS.md section 6 to the bit: x and e^x, computed from that page in exact fractions with one rounding an
- * operation. The first rows are chosen in pairs: one of each shows a unit in the last place more, the other
- * one less, of 1/2, 1/6, 1/24, 1/120, 1/720, of 1/5040 (eight units) and of the second part of ln 2. */
+/* NUMERICS.md section 6 to the bit: x and e^x, computed from that page in exact fractions with one
+ * rounding an operation. The first rows are chosen in pairs: one of each shows a unit in the last place
+ * more, the other one less, of 1/2, 1/6, 1/24, 1/120, 1/720, of 1/5040 (eight units) and of the second
+ * part of ln 2. */
 static const struct {
     float x, y;
 } exp_bits[] = {
